@@ -1,0 +1,31 @@
+"""Nestor: an MLIR-style multi-level tensor compiler. `import nestor as nt`.
+
+The public names load on first use (PEP 562): importing the package costs nothing but itself.
+"""
+
+from __future__ import annotations
+
+__version__ = "0.1.0"
+
+_PUBLIC = {
+    "jit": ".frontend.jit",
+    "spec": ".frontend.spec",
+    "NestorError": ".dialects.diagnostic",
+    "UnsupportedError": ".frontend.errors",
+}
+
+__all__ = ["__version__", *_PUBLIC]  # noqa: PLE0604
+
+
+def __getattr__(name: str):
+    from importlib import import_module
+
+    if name in _PUBLIC:
+        value = getattr(import_module(_PUBLIC[name], __name__), name)
+        globals()[name] = value
+        return value
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__():
+    return sorted(__all__)

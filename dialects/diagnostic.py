@@ -1,0 +1,139 @@
+"""Diagnostics: what went wrong, where (source line and caret), why, and what to do.
+
+One class serves every level: the frontend raises it with a Python location, passes raise it with an
+operation (whose location may be a Python line or a line of textual IR). This module imports no
+xDSL, so that it costs nothing at start-up; operations are only duck-typed (`op.location`).
+
+>>> d = Diagnostic("error", "unknown loop \\"k\\"", SourceLocation("a.mlir", 3, 7), hint="loops here: i, j")
+>>> print(d.render(lambda path: "\\n\\n  nest.for"))
+a.mlir:3:7: error: unknown loop "k"
+  nest.for
+      ^
+  help: loops here: i, j
+"""
+
+from __future__ import annotations
+
+import linecache
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+
+@dataclass(frozen=True)
+class SourceLocation:
+    """A place in a source text. `line` and `column` count from 1; 0 means unknown."""
+
+    file: str
+    line: int = 0
+    column: int = 0
+
+    def __str__(self) -> str:
+        parts = [self.file]
+        if self.line:
+            parts.append(str(self.line))
+            if self.column:
+                parts.append(str(self.column))
+        return ":".join(parts)
+
+
+@dataclass
+class Diagnostic:
+    """One message: severity (`error`, `warning`, `note`, `remark`), text, place, notes, and a way out."""
+
+    severity: str
+    message: str
+    location: SourceLocation | None = None
+    notes: list[Diagnostic] = field(default_factory=list)
+    hint: str | None = None
+
+    def render(self, read_source: Callable[[str], str | None] | None = None) -> str:
+        """The diagnostic as MLIR prints it: `file:line:col: error: ...`, the source line, a caret."""
+        where = f"{self.location}: " if self.location else ""
+        lines = [f"{where}{self.severity}: {self.message}"]
+        lines += _excerpt(self.location, read_source)
+        if self.hint:
+            lines.append(f"  help: {self.hint}")
+        for note in self.notes:
+            lines.append(note.render(read_source))
+        return "\n".join(lines)
+
+
+def _excerpt(location: SourceLocation | None, read_source: Callable[[str], str | None] | None) -> list[str]:
+    if location is None or not location.line:
+        return []
+    text = read_source(location.file) if read_source else None
+    if text is not None:
+        rows = text.splitlines()
+        source = rows[location.line - 1] if location.line <= len(rows) else ""
+    else:
+        source = linecache.getline(location.file, location.line).rstrip("\n")
+    if not source.strip():
+        return []
+    if not location.column:
+        return [source]
+    lead = source[: location.column - 1]
+    blank = "".join("\t" if c == "\t" else " " for c in lead)
+    return [source, blank + "^"]
+
+
+class NestorError(Exception):
+    """Base of every error Nestor reports on purpose. `str(e)` is the rendered diagnostic."""
+
+    def __init__(
+        self,
+        message: str,
+        location: SourceLocation | None = None,
+        *,
+        hint: str | None = None,
+        notes: Iterable[Diagnostic] = (),
+    ):
+        self.diagnostic = Diagnostic("error", message, location, list(notes), hint)
+        super().__init__(message)
+
+    def __str__(self) -> str:
+        return self.diagnostic.render()
+
+
+class PassFailure(NestorError):
+    """A pass cannot do what it was asked. Raised with the operation at fault: `fail(op, "...")`."""
+
+
+class LoweringError(PassFailure):
+    """A conversion met an operation or type it has no translation for."""
+
+
+def op_location(op: Any) -> SourceLocation | None:
+    """The source place of an operation or attribute location: the first FileLineCol inside it."""
+    loc = getattr(op, "location", op)
+    return _location(loc)
+
+
+def _location(loc: Any) -> SourceLocation | None:
+    if hasattr(loc, "filename") and hasattr(loc, "column"):
+        return SourceLocation(loc.filename.data, loc.line.data, loc.column.data)
+    for name in ("locations", "callee", "location"):
+        child = getattr(loc, name, None)
+        if child is None:
+            continue
+        members = child if isinstance(child, (list, tuple)) else getattr(child, "data", [child])
+        for member in members:
+            if (found := _location(member)) is not None:
+                return found
+    return None
+
+
+def fail(
+    op: Any,
+    message: str,
+    *,
+    hint: str | None = None,
+    notes: Iterable[tuple[Any, str]] = (),
+    error: type[NestorError] = PassFailure,
+) -> NestorError:
+    """Build (do not raise) a pass failure at `op`; `notes` are further `(op, text)` pairs.
+
+    Use: `raise fail(loop, "cannot vectorize ...", notes=[(store, "this write ...")])`.
+    """
+    children = [Diagnostic("note", text, op_location(other)) for other, text in notes]
+    return error(message, op_location(op), hint=hint, notes=children)

@@ -1,0 +1,1 @@
+"""Runs emitted CUDA C, unmodified, on the CPU."""

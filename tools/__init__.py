@@ -1,0 +1,1 @@
+"""`opt-tool` and its siblings."""

@@ -1,0 +1,1 @@
+"""Passes, one a file; `pipelines.py` states the whole pipelines, `registry.py` the names."""

@@ -1,0 +1,1 @@
+"""Passes at the nest (loop-nest) level."""

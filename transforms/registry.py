@@ -1,0 +1,44 @@
+"""Every pass by its name on the command line: one line each, loaded on first use.
+
+`opt-tool`, the Python API, and the `xdsl.universe` entry point read this table. xDSL's own passes that
+the pipelines use (`canonicalize`, `cse`, `dce`) are found through `xdsl.transforms`.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+
+PASSES: dict[str, str] = {
+    # nt -> nt
+    "nt-fuse": "transforms.tensor.nt_fuse:NtFusePass",
+    # nt -> nest
+    "convert-nt-to-nest": "lowering.nt_to_nest:ConvertNtToNestPass",
+    # nest -> nest
+    "nest-prove-bounds": "transforms.nest.nest_prove_bounds:NestProveBoundsPass",
+    "nest-reuse-buffers": "transforms.nest.nest_reuse_buffers:NestReuseBuffersPass",
+    "nest-flatten": "transforms.nest.nest_flatten:NestFlattenPass",
+    "nest-split": "transforms.nest.nest_split:NestSplitPass",
+    "nest-reorder": "transforms.nest.nest_reorder:NestReorderPass",
+    "nest-rfactor": "transforms.nest.nest_rfactor:NestRfactorPass",
+    "nest-vectorize": "transforms.nest.nest_vectorize:NestVectorizePass",
+    "nest-parallel": "transforms.nest.nest_parallel:NestParallelPass",
+    "nest-bind": "transforms.nest.nest_bind:NestBindPass",
+    "nest-schedule-cpu": "transforms.nest.nest_schedule_cpu:NestScheduleCpuPass",
+    "nest-schedule-cuda": "transforms.nest.nest_schedule_cuda:NestScheduleCudaPass",
+    # nest -> upstream dialects
+    "convert-nest-to-scf": "lowering.nest_to_scf:ConvertNestToScfPass",
+    "convert-nest-to-gpu": "lowering.nest_to_gpu:ConvertNestToGpuPass",
+    # upstream -> llvm
+    "expand-math": "lowering.expand_math:ExpandMathPass",
+    "convert-to-llvm": "lowering.to_llvm:ConvertToLlvmPass",
+}
+
+
+def load_pass(name: str):
+    """The pass class called `name`. Raises KeyError when there is none."""
+    if name in PASSES:
+        module, _, attribute = PASSES[name].partition(":")
+        return getattr(import_module(f"..{module}", __package__), attribute)
+    from xdsl.transforms import get_all_passes
+
+    return get_all_passes()[name]()

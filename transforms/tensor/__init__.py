@@ -1,0 +1,1 @@
+"""Passes at the nt (tensor) level."""
