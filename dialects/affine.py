@@ -1,0 +1,314 @@
+"""Affine expressions over SSA values: the indices, bounds and domains of nest operations.
+
+An `AffineList` is a list of affine expressions whose dimensions stand for SSA values of type `index`.
+It is what an operation stores as an `AffineMapAttr` plus operands, made convenient to rewrite.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from xdsl.dialects.builtin import AffineMapAttr, IndexType
+from xdsl.ir import SSAValue
+from xdsl.ir.affine import (
+    AffineBinaryOpExpr,
+    AffineBinaryOpKind,
+    AffineConstantExpr,
+    AffineDimExpr,
+    AffineExpr,
+    AffineMap,
+    AffineSymExpr,
+)
+from xdsl.parser import Parser, UnresolvedOperand
+from xdsl.parser.affine_parser import AffineParser
+from xdsl.printer import Printer
+
+
+@dataclass(frozen=True)
+class AffineList:
+    """Affine expressions `exprs` in which `AffineDimExpr(k)` stands for `operands[k]`."""
+
+    exprs: tuple[AffineExpr, ...]
+    operands: tuple[SSAValue, ...] = ()
+
+    @staticmethod
+    def of(*entries: SSAValue | int | AffineList) -> AffineList:
+        """One expression an entry: a value stands for itself, an integer for a constant.
+
+        `AffineList.of(i, 3)` is `[%i, 3]`; entries that are lists already are concatenated.
+        """
+        result = AffineList((), ())
+        for entry in entries:
+            if isinstance(entry, int):
+                result = result.concat(AffineList((AffineConstantExpr(entry),)))
+            elif isinstance(entry, AffineList):
+                result = result.concat(entry)
+            else:
+                result = result.concat(AffineList((AffineDimExpr(0),), (entry,)))
+        return result
+
+    @staticmethod
+    def from_op(map_attr: AffineMapAttr, operands: Sequence[SSAValue]) -> AffineList:
+        """The list that an operation stores as `map_attr` over `operands`."""
+        return AffineList(tuple(map_attr.data.results), tuple(operands))
+
+    @property
+    def map_attr(self) -> AffineMapAttr:
+        return AffineMapAttr(AffineMap(len(self.operands), 0, self.exprs))
+
+    def __len__(self) -> int:
+        return len(self.exprs)
+
+    def __getitem__(self, index: int) -> AffineList:
+        """Expression `index` alone, with the operands it uses."""
+        return AffineList((self.exprs[index],), self.operands).canonical()
+
+    def concat(self, other: AffineList) -> AffineList:
+        """The expressions of both, over the union of their operands."""
+        operands = list(self.operands)
+        position = {value: k for k, value in enumerate(operands)}
+        remap: list[AffineExpr] = []
+        for value in other.operands:
+            if value not in position:
+                position[value] = len(operands)
+                operands.append(value)
+            remap.append(AffineDimExpr(position[value]))
+        moved = tuple(replace_dims(e, remap) for e in other.exprs)
+        return AffineList(self.exprs + moved, tuple(operands))
+
+    def map_exprs(self, function: Callable[[AffineExpr], AffineExpr]) -> AffineList:
+        return AffineList(tuple(function(e) for e in self.exprs), self.operands)
+
+    def substitute(self, value: SSAValue, by: AffineList | SSAValue | int) -> AffineList:
+        """Replace every use of `value` by the one-expression list `by`: `[%i + 1]`, `%i := 16 * %o + %v`."""
+        if value not in self.operands:
+            return self
+        if not isinstance(by, AffineList):
+            by = AffineList.of(by)
+        merged = AffineList((), self.operands).concat(by)
+        replacement = [AffineDimExpr(k) for k in range(len(self.operands))]
+        exprs: list[AffineExpr] = list(replacement)
+        exprs[self.operands.index(value)] = merged.exprs[0]
+        moved = tuple(replace_dims(e, exprs) for e in self.exprs)
+        return AffineList(moved, merged.operands).canonical()
+
+    def substitute_all(self, mapping: dict[SSAValue, SSAValue]) -> AffineList:
+        """Rename operands: each key becomes its value."""
+        operands = tuple(mapping.get(value, value) for value in self.operands)
+        return AffineList(self.exprs, operands).canonical()
+
+    def canonical(self) -> AffineList:
+        """Constants of `arith.constant` folded in, equal operands merged, unused operands dropped."""
+        kept: list[SSAValue] = []
+        remap: list[AffineExpr] = []
+        used = {k for e in self.exprs for k in dims_of(e)}
+        for k, value in enumerate(self.operands):
+            if k not in used:
+                remap.append(AffineConstantExpr(0))
+                continue
+            constant = constant_of(value)
+            if constant is not None:
+                remap.append(AffineConstantExpr(constant))
+                continue
+            if value not in kept:
+                kept.append(value)
+            remap.append(AffineDimExpr(kept.index(value)))
+        return AffineList(tuple(replace_dims(e, remap) for e in self.exprs), tuple(kept))
+
+    def constants(self) -> tuple[int, ...] | None:
+        """The values when every expression is a constant, else None."""
+        values = []
+        for expr in self.canonical().exprs:
+            if not isinstance(expr, AffineConstantExpr):
+                return None
+            values.append(expr.value)
+        return tuple(values)
+
+    def single_value(self) -> SSAValue | None:
+        """The SSA value when this is one expression that is just that value."""
+        if len(self.exprs) != 1 or not isinstance(self.exprs[0], AffineDimExpr):
+            return None
+        return self.operands[self.exprs[0].position]
+
+    def add(self, constant: int) -> AffineList:
+        return self.map_exprs(lambda e: e + constant)
+
+
+def constant_of(value: SSAValue) -> int | None:
+    """The integer that an `arith.constant` of type index defines, else None."""
+    owner = value.owner
+    if getattr(owner, "name", "") != "arith.constant":
+        return None
+    return owner.properties["value"].value.data  # pyright: ignore
+
+
+def dims_of(expr: AffineExpr) -> set[int]:
+    """Positions of the dimensions that `expr` uses."""
+    if isinstance(expr, AffineDimExpr):
+        return {expr.position}
+    if isinstance(expr, AffineBinaryOpExpr):
+        return dims_of(expr.lhs) | dims_of(expr.rhs)
+    return set()
+
+
+def replace_dims(expr: AffineExpr, by: Sequence[AffineExpr]) -> AffineExpr:
+    """`expr` with dimension k replaced by `by[k]`, simplified as it is rebuilt."""
+    if isinstance(expr, AffineDimExpr):
+        return by[expr.position]
+    if not isinstance(expr, AffineBinaryOpExpr):
+        return expr
+    lhs, rhs = replace_dims(expr.lhs, by), replace_dims(expr.rhs, by)
+    return combine(expr.kind, lhs, rhs)
+
+
+def combine(kind: AffineBinaryOpKind, lhs: AffineExpr, rhs: AffineExpr) -> AffineExpr:
+    """`lhs kind rhs`, folded where both are constant or one is neutral."""
+    if isinstance(lhs, AffineConstantExpr) and isinstance(rhs, AffineConstantExpr):
+        if kind is AffineBinaryOpKind.Add:
+            return AffineConstantExpr(lhs.value + rhs.value)
+        if kind is AffineBinaryOpKind.Mul:
+            return AffineConstantExpr(lhs.value * rhs.value)
+        if kind is AffineBinaryOpKind.Mod and rhs.value > 0:
+            return AffineConstantExpr(lhs.value % rhs.value)
+        if kind is AffineBinaryOpKind.FloorDiv and rhs.value > 0:
+            return AffineConstantExpr(lhs.value // rhs.value)
+        if kind is AffineBinaryOpKind.CeilDiv and rhs.value > 0:
+            return AffineConstantExpr(-(-lhs.value // rhs.value))
+    if kind is AffineBinaryOpKind.Add:
+        return lhs + rhs
+    if kind is AffineBinaryOpKind.Mul:
+        if isinstance(lhs, AffineConstantExpr):
+            lhs, rhs = rhs, lhs
+        if isinstance(rhs, AffineConstantExpr) and rhs.value == 0:
+            return rhs
+        if isinstance(rhs, AffineConstantExpr) and rhs.value == 1:
+            return lhs
+        return AffineBinaryOpExpr(kind, lhs, rhs)
+    if isinstance(rhs, AffineConstantExpr) and rhs.value == 1:
+        return AffineConstantExpr(0) if kind is AffineBinaryOpKind.Mod else lhs
+    return AffineBinaryOpExpr(kind, lhs, rhs)
+
+
+# ---- text -------------------------------------------------------------------------------------------
+
+
+def parse_affine_exprs(parser: Parser, one: Callable[[Callable[[], AffineExpr]], list[AffineExpr]]) -> AffineList:
+    """Parse expressions over SSA names; `one` is given a function that parses a single expression."""
+    affine = AffineParser(parser._parser_state)  # pyright: ignore[reportPrivateUsage]
+    parse_name, _, spans = affine._get_parse_optional_ssa_value()  # pyright: ignore[reportPrivateUsage]
+    exprs = one(lambda: affine._parse_affine_expr(parse_name))  # pyright: ignore[reportPrivateUsage]
+    operands = [parser.resolve_operand(UnresolvedOperand(span, 0), IndexType()) for span in spans]
+    dims: list[AffineExpr] = [AffineDimExpr(k) for k in range(len(operands))]
+    return AffineList(tuple(_symbols_to(e, dims) for e in exprs), tuple(operands))
+
+
+def _symbols_to(expr: AffineExpr, by: Sequence[AffineExpr]) -> AffineExpr:
+    if isinstance(expr, AffineSymExpr):
+        return by[expr.position]
+    if isinstance(expr, AffineBinaryOpExpr):
+        return combine(expr.kind, _symbols_to(expr.lhs, by), _symbols_to(expr.rhs, by))
+    return expr
+
+
+def parse_indices(parser: Parser) -> AffineList:
+    """`[%i + 1, %j]`"""
+    return parse_affine_exprs(
+        parser, lambda expr: parser.parse_comma_separated_list(parser.Delimiter.SQUARE, expr)
+    )
+
+
+def parse_bound(parser: Parser, combiner: str) -> AffineList:
+    """`%n - 1`, or `min(%n, %i + 32)` where `combiner` is `min`."""
+    if parser.parse_optional_keyword(combiner):
+        return parse_affine_exprs(
+            parser, lambda expr: parser.parse_comma_separated_list(parser.Delimiter.PAREN, expr)
+        )
+    return parse_affine_exprs(parser, lambda expr: [expr()])
+
+
+def parse_where(parser: Parser) -> AffineList:
+    """`(%i + 16 * %o < %n, ...)` after the keyword `where`: each becomes an expression that is >= 0."""
+
+    def constraint(expr: Callable[[], AffineExpr]) -> AffineExpr:
+        lhs = expr()
+        if parser.parse_optional_punctuation("<"):
+            strict = parser.parse_optional_punctuation("=") is None
+            return expr() - lhs - int(strict)
+        if parser.parse_optional_punctuation(">"):
+            strict = parser.parse_optional_punctuation("=") is None
+            return lhs - expr() - int(strict)
+        parser.raise_error("expected '<', '<=', '>' or '>=' in the domain of a statement")
+
+    return parse_affine_exprs(
+        parser,
+        lambda expr: parser.parse_comma_separated_list(parser.Delimiter.PAREN, lambda: constraint(expr)),
+    )
+
+
+def print_indices(printer: Printer, indices: AffineList) -> None:
+    with printer.in_square_brackets():
+        printer.print_list(indices.exprs, lambda e: print_expr(printer, e, indices.operands))
+
+
+def print_bound(printer: Printer, bound: AffineList, combiner: str) -> None:
+    if len(bound.exprs) == 1:
+        return print_expr(printer, bound.exprs[0], bound.operands)
+    printer.print_string(combiner)
+    with printer.in_parens():
+        printer.print_list(bound.exprs, lambda e: print_expr(printer, e, bound.operands))
+
+
+def print_where(printer: Printer, where: AffineList) -> None:
+    def constraint(expr: AffineExpr) -> None:
+        print_expr(printer, expr, where.operands)
+        printer.print_string(" >= 0")
+
+    printer.print_string(" where ")
+    with printer.in_parens():
+        printer.print_list(where.exprs, constraint)
+
+
+_PRECEDENCE = {AffineBinaryOpKind.Add: 1}
+_WORD = {
+    AffineBinaryOpKind.Add: "+",
+    AffineBinaryOpKind.Mul: "*",
+    AffineBinaryOpKind.Mod: "mod",
+    AffineBinaryOpKind.FloorDiv: "floordiv",
+    AffineBinaryOpKind.CeilDiv: "ceildiv",
+}
+
+
+def print_expr(printer: Printer, expr: AffineExpr, operands: Sequence[SSAValue], parent: int = 0) -> None:
+    """Print `expr` with the names of `operands`, with the fewest parentheses that parse back."""
+    if isinstance(expr, AffineDimExpr):
+        return printer.print_operand(operands[expr.position])
+    if isinstance(expr, AffineConstantExpr):
+        return printer.print_string(str(expr.value))
+    assert isinstance(expr, AffineBinaryOpExpr)
+    level = _PRECEDENCE.get(expr.kind, 2)
+    if level < parent:
+        with printer.in_parens():
+            return print_expr(printer, expr, operands)
+    print_expr(printer, expr.lhs, operands, level)
+    if expr.kind is AffineBinaryOpKind.Add and _print_subtraction(printer, expr.rhs, operands):
+        return
+    printer.print_string(f" {_WORD[expr.kind]} ")
+    print_expr(printer, expr.rhs, operands, level + 1)
+
+
+def _print_subtraction(printer: Printer, rhs: AffineExpr, operands: Sequence[SSAValue]) -> bool:
+    """Print `+ -3` as `- 3` and `+ x * -1` as `- x`."""
+    if isinstance(rhs, AffineConstantExpr) and rhs.value < 0:
+        printer.print_string(f" - {-rhs.value}")
+        return True
+    if not isinstance(rhs, AffineBinaryOpExpr) or rhs.kind is not AffineBinaryOpKind.Mul:
+        return False
+    if not isinstance(rhs.rhs, AffineConstantExpr) or rhs.rhs.value >= 0:
+        return False
+    printer.print_string(" - ")
+    factor = -rhs.rhs.value
+    print_expr(printer, rhs.lhs, operands, 2)
+    if factor != 1:
+        printer.print_string(f" * {factor}")
+    return True

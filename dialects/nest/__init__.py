@@ -1,0 +1,22 @@
+"""The `nest` dialect: loop nests over buffers, in the spirit of PyTorch's TensorExpr.
+
+    func.func @rows(%x: memref<?x?xf32>, %out: memref<?xf32>) {
+      %n = memref.dim %x, %c0 : memref<?x?xf32>
+      nest.for "i" %i = 0 to %n {
+        nest.store "s" %zero, %out[%i] : memref<?xf32>
+        nest.for "j" %j = 0 to %m {
+          %v = nest.load %x[%i, %j] : memref<?x?xf32>
+          nest.accumulate "s" add %v, %out[%i] : memref<?xf32>
+        }
+      }
+      func.return
+    }
+"""
+
+from xdsl.ir import Dialect
+
+from .ops import AccumulateOp, AllocOp, ForOp, IfOp, IndexOp, LoadOp, StoreOp, YieldOp
+
+NEST = Dialect("nest", [ForOp, LoadOp, StoreOp, AccumulateOp, AllocOp, IndexOp, IfOp, YieldOp], [])
+
+__all__ = ["NEST", "AccumulateOp", "AllocOp", "ForOp", "IfOp", "IndexOp", "LoadOp", "StoreOp", "YieldOp"]

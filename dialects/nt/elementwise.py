@@ -1,0 +1,157 @@
+"""The one table of elementwise operations.
+
+A row gives the name (NumPy's), arity, the ufunc it must match to the bit, how its result type follows from
+its operands, and its scalar expansion by element kind (`f` float, `i` signed, `u` unsigned, `b` bool; a
+missing kind is not an operation NumPy has, or one the frontend casts away first). Adding an operation means adding a
+row here and its tests; nothing else in the compiler names operations.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from xdsl.dialects import arith, math
+from xdsl.ir import Operation, SSAValue
+
+from . import expand as x
+from .expand import Emitter
+
+Expansion = Callable[..., SSAValue]
+
+
+@dataclass(frozen=True)
+class Elementwise:
+    """One row: see the module's docstring. `result` is `same` (as the operands) or `bool`."""
+
+    name: str
+    arity: int
+    ufunc: str
+    expansions: Mapping[str, Expansion]
+    result: str = "same"
+    commutative: bool = False
+    ulp: float = 0.0
+    """Bound on the error against a correctly rounded result, in units in the last place; 0 means bit-identical."""
+    condition_first: bool = False
+    """The first operand is a bool tensor, whatever the others are (`select`)."""
+
+
+def _op(op_type: type[Operation]) -> Expansion:
+    return lambda e, *operands: e.op(op_type, operands)
+
+
+def _int(op_type: type[Operation]) -> Expansion:
+    return lambda e, *operands: e.op(op_type, operands, None, x.OVERFLOW_PROPERTIES)
+
+
+def _math(op_type: type[Operation]) -> Expansion:
+    def expansion(e: Emitter, *operands: SSAValue) -> SSAValue:
+        return e.op(op_type, operands, None, {"fastmath": arith.FastMathFlagsAttr("none")})
+
+    return expansion
+
+
+def _cmp(predicate: str) -> Expansion:
+    return lambda e, a, b: e.cmp(predicate, a, b)
+
+
+def _compare(f: str, i: str, u: str) -> dict[str, Expansion]:
+    return {"f": _cmp(f), "i": _cmp(i), "u": _cmp(u), "b": _cmp(u)}
+
+
+def _square(op: Expansion) -> Expansion:
+    return lambda e, a: op(e, a, a)
+
+
+def _reciprocal(e: Emitter, a: SSAValue) -> SSAValue:
+    return e.op(arith.DivfOp, (e.const(1.0, a.type), a))
+
+
+def _identity(e: Emitter, a: SSAValue) -> SSAValue:
+    return a
+
+
+def _isnan(e: Emitter, a: SSAValue) -> SSAValue:
+    return e.cmp("uno", a, a)
+
+
+
+def _select(e: Emitter, condition: SSAValue, a: SSAValue, b: SSAValue) -> SSAValue:
+    return e.select(condition, a, b)
+
+
+_ADD_F, _MUL_F = _op(arith.AddfOp), _op(arith.MulfOp)
+_AND, _OR, _XOR = _op(arith.AndIOp), _op(arith.OrIOp), _op(arith.XOrIOp)
+
+
+def _clamp_int(maximum: type[Operation], minimum: type[Operation]) -> Expansion:
+    return lambda e, a, lo, hi: e.op(minimum, (e.op(maximum, (a, lo)), hi))
+
+
+def _numbers(f: Expansion | None, i: Expansion, u: Expansion | None = None) -> dict[str, Expansion]:
+    table = {"i": i, "u": u or i}
+    return table if f is None else {"f": f, **table}
+
+
+_ROWS = (
+    # arithmetic
+    Elementwise("add", 2, "add", {**_numbers(_ADD_F, _int(arith.AddiOp)), "b": _OR}, commutative=True),
+    Elementwise("subtract", 2, "subtract", _numbers(_op(arith.SubfOp), _int(arith.SubiOp))),
+    Elementwise("multiply", 2, "multiply", {**_numbers(_MUL_F, _int(arith.MuliOp)), "b": _AND}, commutative=True),
+    Elementwise("divide", 2, "divide", {"f": _op(arith.DivfOp)}),
+    Elementwise("floor_divide", 2, "floor_divide", {"i": x.floor_divide_int, "u": x.floor_divide_uint}),
+    Elementwise("remainder", 2, "remainder", {"i": x.remainder_int, "u": x.remainder_uint}),
+    Elementwise("negative", 1, "negative", _numbers(_op(arith.NegfOp), x.negative_int)),
+    Elementwise("absolute", 1, "absolute", {"f": _math(math.AbsFOp), "i": x.absolute_int, "u": _identity, "b": _identity}),
+    Elementwise("square", 1, "square", {**_numbers(_square(_MUL_F), _square(_int(arith.MuliOp)))}),
+    Elementwise("reciprocal", 1, "reciprocal", {"f": _reciprocal}),
+    Elementwise("sign", 1, "sign", {"f": x.sign_float}),
+    # comparison
+    Elementwise("equal", 2, "equal", _compare("oeq", "eq", "eq"), "bool", commutative=True),
+    Elementwise("not_equal", 2, "not_equal", _compare("une", "ne", "ne"), "bool", commutative=True),
+    Elementwise("less", 2, "less", _compare("olt", "slt", "ult"), "bool"),
+    Elementwise("less_equal", 2, "less_equal", _compare("ole", "sle", "ule"), "bool"),
+    Elementwise("greater", 2, "greater", _compare("ogt", "sgt", "ugt"), "bool"),
+    Elementwise("greater_equal", 2, "greater_equal", _compare("oge", "sge", "uge"), "bool"),
+    Elementwise("isnan", 1, "isnan", {"f": _isnan}, "bool"),
+    # logic (the frontend casts to bool first) and bits
+    Elementwise("logical_and", 2, "logical_and", {"b": _AND}, "bool", commutative=True),
+    Elementwise("logical_or", 2, "logical_or", {"b": _OR}, "bool", commutative=True),
+    Elementwise("logical_xor", 2, "logical_xor", {"b": _XOR}, "bool", commutative=True),
+    Elementwise("logical_not", 1, "logical_not", {"b": lambda e, a: e.invert(a)}, "bool"),
+    Elementwise("bitwise_and", 2, "bitwise_and", {"i": _AND, "u": _AND, "b": _AND}, commutative=True),
+    Elementwise("bitwise_or", 2, "bitwise_or", {"i": _OR, "u": _OR, "b": _OR}, commutative=True),
+    Elementwise("bitwise_xor", 2, "bitwise_xor", {"i": _XOR, "u": _XOR, "b": _XOR}, commutative=True),
+    # min, max, clamp, select: `maximum` and `minimum` propagate NaN, `fmax` and `fmin` ignore it
+    Elementwise(
+        "maximum", 2, "maximum",
+        {"f": _op(arith.MaximumfOp), "i": _op(arith.MaxSIOp), "u": _op(arith.MaxUIOp), "b": _OR}, commutative=True,
+    ),
+    Elementwise(
+        "minimum", 2, "minimum",
+        {"f": _op(arith.MinimumfOp), "i": _op(arith.MinSIOp), "u": _op(arith.MinUIOp), "b": _AND}, commutative=True,
+    ),
+    Elementwise("fmax", 2, "fmax", {"f": x.fmax_float}),
+    Elementwise("fmin", 2, "fmin", {"f": x.fmin_float}),
+    Elementwise(
+        "clamp", 3, "clip",
+        {
+            "f": x.clamp_float,
+            "i": _clamp_int(arith.MaxSIOp, arith.MinSIOp),
+            "u": _clamp_int(arith.MaxUIOp, arith.MinUIOp),
+        },
+    ),
+    Elementwise("select", 3, "where", {k: _select for k in "fiub"}, condition_first=True),
+    # functions
+    Elementwise("sqrt", 1, "sqrt", {"f": _math(math.SqrtOp)}),
+    Elementwise("exp", 1, "exp", {"f": _math(math.ExpOp)}, ulp=1.0),
+    Elementwise("log", 1, "log", {"f": _math(math.LogOp)}, ulp=2.0),
+    Elementwise("tanh", 1, "tanh", {"f": _math(math.TanhOp)}, ulp=2.0),
+    Elementwise("floor", 1, "floor", {"f": _math(math.FloorOp)}),
+    Elementwise("ceil", 1, "ceil", {"f": _math(math.CeilOp)}),
+    Elementwise("rint", 1, "rint", {"f": _math(math.RoundEvenOp)}),
+    Elementwise("trunc", 1, "trunc", {"f": _math(math.TruncOp)}),
+)
+
+ELEMENTWISE: dict[str, Elementwise] = {row.name: row for row in _ROWS}
+"""The table, by name."""

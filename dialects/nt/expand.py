@@ -1,0 +1,165 @@
+"""Scalar expansions: what one element of an elementwise op computes, in arith and math operations.
+
+Every expansion follows NumPy to the bit (DESIGN: numerics); where C or LLVM would differ (integer division
+by zero, the sign of a remainder), the difference is spelled out here and nowhere else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from xdsl.dialects import arith
+from xdsl.dialects.builtin import UNKNOWN_LOC, AnyFloat, FloatAttr, IntegerAttr, IntegerType, i1, i64
+from xdsl.ir import Attribute, Operation, SSAValue
+
+_PREDICATES_F = {"oeq": 1, "ogt": 2, "oge": 3, "olt": 4, "ole": 5, "one": 6, "une": 13, "uno": 14}
+_PREDICATES_I = {"eq": 0, "ne": 1, "slt": 2, "sle": 3, "sgt": 4, "sge": 5, "ult": 6, "ule": 7, "ugt": 8, "uge": 9}
+
+
+class Emitter:
+    """Creates scalar operations and hands each to `insert`; all carry the same location."""
+
+    def __init__(self, insert: Callable[[Operation], object], location=UNKNOWN_LOC):
+        self._insert = insert
+        self.location = location
+
+    def op(
+        self,
+        op_type: type[Operation],
+        operands: Sequence[SSAValue],
+        result: Attribute | None = None,
+        properties: dict[str, Attribute] | None = None,
+    ) -> SSAValue:
+        """Create `op_type`; its result has type `result`, by default that of the first operand."""
+        properties = dict(properties or {})
+        if op_type in _WITH_FASTMATH:
+            properties.setdefault("fastmath", _NO_FASTMATH)
+        op = op_type.create(
+            operands=operands, result_types=[result or operands[0].type], properties=properties
+        )
+        op.location = self.location
+        self._insert(op)
+        return op.results[0]
+
+    def const(self, value: float | int, type_: Attribute) -> SSAValue:
+        """A scalar constant."""
+        if isinstance(type_, IntegerType):
+            attr = IntegerAttr(_wrap(int(value), type_.width.data), type_)
+        else:
+            attr = FloatAttr(value, type_)  # pyright: ignore
+        return self.op(arith.ConstantOp, (), type_, {"value": attr})
+
+    def cmp(self, predicate: str, a: SSAValue, b: SSAValue) -> SSAValue:
+        """`arith.cmpf` or `arith.cmpi` by the type of `a`."""
+        if isinstance(a.type, AnyFloat):
+            code = IntegerAttr(_PREDICATES_F[predicate], i64)
+            return self.op(arith.CmpfOp, (a, b), i1, {"predicate": code})
+        return self.op(arith.CmpiOp, (a, b), i1, {"predicate": IntegerAttr(_PREDICATES_I[predicate], i64)})
+
+    def select(self, condition: SSAValue, a: SSAValue, b: SSAValue) -> SSAValue:
+        return self.op(arith.SelectOp, (condition, a, b), a.type)
+
+    def invert(self, a: SSAValue) -> SSAValue:
+        """Logical not of an i1."""
+        return self.op(arith.XOrIOp, (a, self.const(1, i1)))
+
+
+_NO_FASTMATH = arith.FastMathFlagsAttr("none")
+_WITH_FASTMATH = {
+    arith.AddfOp,
+    arith.SubfOp,
+    arith.MulfOp,
+    arith.DivfOp,
+    arith.NegfOp,
+    arith.MaximumfOp,
+    arith.MinimumfOp,
+    arith.CmpfOp,
+}
+
+
+def _wrap(value: int, width: int) -> int:
+    """The signed value with the same low `width` bits, as IntegerAttr wants it."""
+    if width == 1:
+        return value & 1
+    value &= (1 << width) - 1
+    return value - (1 << width) if value >> (width - 1) else value
+
+
+def floor_divide_int(e: Emitter, a: SSAValue, b: SSAValue) -> SSAValue:
+    """Floor division; x // 0 is 0, and the most negative // -1 wraps to itself."""
+    zero, one = e.const(0, a.type), e.const(1, a.type)
+    minus_one = e.const(-1, a.type)
+    by_zero, by_minus_one = e.cmp("eq", b, zero), e.cmp("eq", b, minus_one)
+    unsafe = e.op(arith.OrIOp, (by_zero, by_minus_one))
+    divisor = e.select(unsafe, one, b)
+    quotient = e.op(arith.DivSIOp, (a, divisor))
+    remainder = e.op(arith.SubiOp, (a, e.op(arith.MuliOp, (quotient, divisor), None, _NO_OVERFLOW)), None, _NO_OVERFLOW)
+    inexact = e.cmp("ne", remainder, zero)
+    signs_differ = e.cmp("slt", e.op(arith.XOrIOp, (remainder, divisor)), zero)
+    down = e.op(arith.AndIOp, (inexact, signs_differ))
+    floored = e.select(down, e.op(arith.SubiOp, (quotient, one), None, _NO_OVERFLOW), quotient)
+    negated = e.op(arith.SubiOp, (zero, a), None, _NO_OVERFLOW)
+    return e.select(by_zero, zero, e.select(by_minus_one, negated, floored))
+
+
+def remainder_int(e: Emitter, a: SSAValue, b: SSAValue) -> SSAValue:
+    """Remainder with the sign of the divisor; x % 0 is 0."""
+    zero, one = e.const(0, a.type), e.const(1, a.type)
+    minus_one = e.const(-1, a.type)
+    unsafe = e.op(arith.OrIOp, (e.cmp("eq", b, zero), e.cmp("eq", b, minus_one)))
+    divisor = e.select(unsafe, one, b)
+    rest = e.op(arith.RemSIOp, (a, divisor))
+    inexact = e.cmp("ne", rest, zero)
+    signs_differ = e.cmp("slt", e.op(arith.XOrIOp, (rest, divisor)), zero)
+    adjust = e.op(arith.AndIOp, (inexact, signs_differ))
+    return e.select(adjust, e.op(arith.AddiOp, (rest, divisor), None, _NO_OVERFLOW), rest)
+
+
+def _unsigned(op_type: type[Operation]) -> Callable[[Emitter, SSAValue, SSAValue], SSAValue]:
+    def expand(e: Emitter, a: SSAValue, b: SSAValue) -> SSAValue:
+        zero = e.const(0, a.type)
+        by_zero = e.cmp("eq", b, zero)
+        return e.select(by_zero, zero, e.op(op_type, (a, e.select(by_zero, e.const(1, a.type), b))))
+
+    return expand
+
+
+floor_divide_uint = _unsigned(arith.DivUIOp)
+remainder_uint = _unsigned(arith.RemUIOp)
+
+_NO_OVERFLOW: dict[str, Attribute] = {"overflowFlags": arith.IntegerOverflowAttr("none")}
+OVERFLOW_PROPERTIES = _NO_OVERFLOW
+
+
+def absolute_int(e: Emitter, a: SSAValue) -> SSAValue:
+    negated = e.op(arith.SubiOp, (e.const(0, a.type), a), None, _NO_OVERFLOW)
+    return e.select(e.cmp("slt", a, e.const(0, a.type)), negated, a)
+
+
+def negative_int(e: Emitter, a: SSAValue) -> SSAValue:
+    return e.op(arith.SubiOp, (e.const(0, a.type), a), None, _NO_OVERFLOW)
+
+
+def sign_float(e: Emitter, a: SSAValue) -> SSAValue:
+    """-1, 0 or 1; NaN stays NaN."""
+    zero = e.const(0.0, a.type)
+    positive = e.select(e.cmp("ogt", a, zero), e.const(1.0, a.type), zero)
+    signed = e.select(e.cmp("olt", a, zero), e.const(-1.0, a.type), positive)
+    return e.select(e.cmp("uno", a, a), a, signed)
+
+
+def clamp_float(e: Emitter, a: SSAValue, lo: SSAValue, hi: SSAValue) -> SSAValue:
+    """minimum(maximum(a, lo), hi), NaN anywhere gives NaN, as np.clip."""
+    return e.op(arith.MinimumfOp, (e.op(arith.MaximumfOp, (a, lo)), hi))
+
+
+def fmax_float(e: Emitter, a: SSAValue, b: SSAValue) -> SSAValue:
+    """The larger; a NaN is ignored when the other is a number."""
+    larger = e.select(e.cmp("oge", a, b), a, b)
+    return e.select(e.cmp("uno", b, b), a, larger)
+
+
+def fmin_float(e: Emitter, a: SSAValue, b: SSAValue) -> SSAValue:
+    """The smaller; a NaN is ignored when the other is a number."""
+    smaller = e.select(e.cmp("ole", a, b), a, b)
+    return e.select(e.cmp("uno", b, b), a, smaller)
