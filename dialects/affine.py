@@ -193,7 +193,9 @@ def combine(kind: AffineBinaryOpKind, lhs: AffineExpr, rhs: AffineExpr) -> Affin
 # ---- text -------------------------------------------------------------------------------------------
 
 
-def parse_affine_exprs(parser: Parser, one: Callable[[Callable[[], AffineExpr]], list[AffineExpr]]) -> AffineList:
+def parse_affine_exprs(
+    parser: Parser, one: Callable[[Callable[[], AffineExpr]], list[AffineExpr]]
+) -> AffineList:
     """Parse expressions over SSA names; `one` is given a function that parses a single expression."""
     affine = AffineParser(parser._parser_state)  # pyright: ignore[reportPrivateUsage]
     parse_name, _, spans = affine._get_parse_optional_ssa_value()  # pyright: ignore[reportPrivateUsage]

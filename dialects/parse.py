@@ -1,12 +1,12 @@
 """Parsing textual IR so that every operation knows its place in the text, as `mlir-opt` does.
 
 xDSL's parser leaves `loc(unknown)` on operations without a written location; here they get
-`loc("file":line:column)` of the operation's name. All errors come out as one kind of exception, with a place.
+`loc("file":line:column)` of the operation's name. Whatever is wrong with the text comes out as one kind
+of exception, `SyntaxFailure`, with a place in that text.
 
-    >>> from nestor.dialects.parse import parse_module
-    >>> module = parse_module("func.func private @f()", "a.mlir")
-    >>> print(next(iter(module.ops)).location)
-    loc("a.mlir":1:1)
+>>> module = parse_module("func.func private @f()", "a.mlir")
+>>> print(next(iter(module.ops)).location)
+loc("a.mlir":1:1)
 """
 
 from __future__ import annotations
@@ -14,7 +14,216 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
-from typing import TYPE_CHECKING, NoReturn
 
-from xdsl.dialects.builtin import FileLineColLoc, IntAttr, LocationAttr, ModuleOp, StringAttr
-from xdsl.ir import UNKNOWN_LOC_SENTINEL as _  # type: ignore[attr-defined]  # noqa: F401
+from xdsl.context import Context
+from xdsl.dialects.builtin import UNKNOWN_LOC, FileLineColLoc, IntAttr, LocationAttr, ModuleOp, StringAttr
+from xdsl.ir import Attribute, BlockArgument, Operation, SSAValue
+from xdsl.parser import Parser, UnresolvedOperand
+from xdsl.utils.exceptions import DiagnosticException, MultipleSpansParseError, ParseError
+from xdsl.utils.lexer import Span
+from xdsl.utils.mlir_lexer import MLIRTokenKind
+
+from .diagnostic import Diagnostic, NestorError, SourceLocation
+from .registry import make_context
+
+
+class SyntaxFailure(NestorError):
+    """The text is not IR: bad syntax, an unknown operation or type, an undefined or redefined name."""
+
+
+def parse_module(text: str, name: str = "<string>", context: Context | None = None) -> ModuleOp:
+    """Parse `text` into a module; `name` is the file name that locations and errors carry.
+
+    An empty text is an empty module; a text of several top-level operations gets a module around them.
+    Raises `SyntaxFailure` for whatever is wrong with the text.
+    """
+    return parse_located(text, name, context or make_context())[0]
+
+
+def parse_located(
+    text: str, name: str, context: Context, first_line: int = 1
+) -> tuple[ModuleOp, dict[str, dict[str, str]]]:
+    """Parse a piece of a file that starts at `first_line`: the module, and its `external_resources`."""
+    places = _Places(text, name, first_line)
+    parser: LocatedParser | None = None
+    try:
+        parser = LocatedParser(context, text, name, places)
+        return parser.parse_module(), parser.external_resources
+    except ParseError as error:
+        notes = _span_notes(error, places) if isinstance(error, MultipleSpansParseError) else []
+        raise SyntaxFailure(_tidy(error.msg), places.at(error.span.start), notes=notes) from error
+    except RecursionError as error:
+        raise SyntaxFailure("the IR is nested too deeply to parse", places.at(_position(parser))) from error
+    except (DiagnosticException, ValueError, OverflowError) as error:
+        # Raised by verifiers of attributes and types, and by conversions of literals, during parsing.
+        raise SyntaxFailure(_tidy(_conversion_message(error)), places.at(_position(parser))) from error
+
+
+class _Places:
+    """Positions of a text as line and column, without counting newlines from the start each time."""
+
+    def __init__(self, text: str, name: str, first_line: int):
+        self._starts = [0]
+        while (end := text.find("\n", self._starts[-1])) >= 0:
+            self._starts.append(end + 1)
+        self._name = name
+        self._filename = StringAttr(name)
+        self._first_line = first_line
+
+    def at(self, position: int) -> SourceLocation:
+        row = bisect_right(self._starts, position) - 1
+        return SourceLocation(self._name, row + self._first_line, position - self._starts[row] + 1)
+
+    def attribute(self, position: int) -> LocationAttr:
+        place = self.at(position)
+        return FileLineColLoc(self._filename, IntAttr(place.line), IntAttr(place.column))
+
+    def whole_file(self) -> LocationAttr:
+        return FileLineColLoc(self._filename, IntAttr(0), IntAttr(0))
+
+
+class LocatedParser(Parser):
+    """xDSL's parser, with locations for operations and block arguments, and errors at the right place."""
+
+    def __init__(self, context: Context, text: str, name: str, places: _Places):
+        self._places = places
+        self._name_positions: list[int] = []
+        self._first_uses: dict[str, Span] = {}
+        self.external_resources: dict[str, dict[str, str]] = {}
+        super().__init__(context, text, name)
+
+    def parse_module(self, allow_implicit_module: bool = True) -> ModuleOp:
+        operations: list[Operation] = []
+        while self._current_token.kind != MLIRTokenKind.EOF:
+            self._parse_top_level(operations)
+        if self.forward_ssa_references:
+            name = next(iter(self.forward_ssa_references))
+            self.raise_error(f"use of undefined value '%{name}'", self._first_uses[name])
+        if len(operations) == 1 and isinstance(operations[0], ModuleOp):
+            return operations[0]
+        module = ModuleOp(operations)
+        module.location = self._places.whole_file()
+        return module
+
+    def _parse_top_level(self, operations: list[Operation]) -> None:
+        kind = self._current_token.kind
+        if kind in (MLIRTokenKind.HASH_IDENT, MLIRTokenKind.EXCLAMATION_IDENT):
+            self._parse_alias_def()
+        elif kind == MLIRTokenKind.FILE_METADATA_BEGIN:
+            self._parse_file_metadata_dictionary()
+        elif (operation := self.parse_optional_operation()) is not None:
+            operations.append(operation)
+        else:
+            self.raise_error("expected an operation")
+
+    def parse_operation(self) -> Operation:
+        depth = len(self._name_positions)
+        op = super().parse_operation()
+        position = self._name_positions[depth]
+        del self._name_positions[depth:]
+        if op.location is UNKNOWN_LOC:
+            op.location = self._places.attribute(position)
+        for region in op.regions:
+            self._locate_implicit_terminators(op, region.blocks)
+        return op
+
+    @staticmethod
+    def _locate_implicit_terminators(op: Operation, blocks: Iterable) -> None:
+        for block in blocks:
+            if block.last_op is not None and block.last_op.location is UNKNOWN_LOC:
+                block.last_op.location = op.location
+
+    def _parse_op_result_list(self) -> list[tuple[Span, int]]:
+        results = super()._parse_op_result_list()
+        self._name_positions.append(self._current_token.span.start)
+        return results
+
+    def _get_op_by_name(self, name: str) -> type[Operation]:
+        stack = self._parser_state.dialect_stack
+        if (op_type := self.ctx.get_optional_op(name, dialect_stack=stack)) is not None:
+            return op_type
+        message, hint = _unknown_operation(self.ctx, name)
+        raise SyntaxFailure(message, self._places.at(self._name_positions[-1]), hint=hint)
+
+    def resolve_operand(self, operand: UnresolvedOperand, type: Attribute) -> SSAValue:  # type: ignore[override]
+        if operand.operand_name not in self.ssa_values:
+            self._first_uses.setdefault(operand.operand_name, operand.span)
+        return super().resolve_operand(operand, type)
+
+    def _register_ssa_definition(self, name: str, values: Sequence[SSAValue], span: Span) -> None:
+        if name in self.ssa_values:
+            previous = Diagnostic("note", "previously defined here", self._definition_place(name))
+            place = self._places.at(span.start)
+            raise SyntaxFailure(f"redefinition of value '%{name}'", place, notes=[previous])
+        super()._register_ssa_definition(name, values, span)
+        for value in values:
+            if isinstance(value, BlockArgument) and value.location is UNKNOWN_LOC:
+                value.location = self._places.attribute(span.start)
+
+    def _definition_place(self, name: str) -> SourceLocation | None:
+        value = self.ssa_values[name][0]
+        location = value.location if isinstance(value, BlockArgument) else value.owner.location  # type: ignore
+        if not isinstance(location, FileLineColLoc):
+            return None
+        return SourceLocation(location.filename.data, location.line.data, location.column.data)
+
+    def _parse_external_resources(self) -> None:
+        """`external_resources: { owner: { key: value, ... }, ... }`, as mlir-opt's reproducers have it."""
+        self.parse_comma_separated_list(self.Delimiter.BRACES, self._parse_resource_group)
+
+    def _parse_resource_group(self) -> None:
+        owner = self.parse_identifier()
+        self.parse_punctuation(":")
+        entries = self.parse_comma_separated_list(self.Delimiter.BRACES, self._parse_resource_entry)
+        self.external_resources[owner] = dict(entries)
+
+    def _parse_resource_entry(self) -> tuple[str, str]:
+        key = self.parse_identifier()
+        self.parse_punctuation(":")
+        text = self.parse_optional_str_literal()
+        if text is None:
+            text = "true" if self.parse_boolean() else "false"
+        return key, text
+
+
+def _position(parser: LocatedParser | None) -> int:
+    return parser.pos if parser is not None else 0
+
+
+def _tidy(message: str) -> str:
+    """xDSL's message as one sentence in MLIR's style: one line, no capital, no full stop."""
+    text = " ".join(message.split()) or "invalid syntax"
+    if text[1:2].islower():
+        text = text[0].lower() + text[1:]
+    return text.rstrip(".!")
+
+
+def _conversion_message(error: Exception) -> str:
+    text = str(error)
+    return "integer literal is too large" if "integer string conversion" in text else text
+
+
+def _span_notes(error: MultipleSpansParseError, places: _Places) -> list[Diagnostic]:
+    text = error.ref_text or "see here"
+    return [
+        Diagnostic("note", _tidy(message or text).rstrip(":"), places.at(span.start))
+        for span, message in error.refs
+    ]
+
+
+def _unknown_operation(context: Context, name: str) -> tuple[str, str | None]:
+    """Message and hint for an operation name that no dialect defines."""
+    dialects = list(context.registered_dialect_names)
+    dialect_name, _, _ = name.partition(".")
+    if dialect_name not in dialects:
+        close = get_close_matches(dialect_name, dialects, 1)
+        guess = f"did you mean '{close[0]}'? " if close else ""
+        return (
+            f"unknown dialect '{dialect_name}' in operation '{name}'",
+            f"{guess}--show-dialects lists what there is; --allow-unregistered-dialect accepts any",
+        )
+    dialect = context.get_optional_dialect(dialect_name)
+    names = [op.name for op in dialect.operations] if dialect is not None else []
+    close = get_close_matches(name, names, 3)
+    hint = "did you mean " + " or ".join(f"'{c}'" for c in close) + "?" if close else None
+    return f"unknown operation '{name}' in dialect '{dialect_name}'", hint

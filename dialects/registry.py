@@ -11,12 +11,13 @@ OWN: dict[str, str] = {
 """Dialects that Nestor defines."""
 
 EXTENDED: dict[str, str] = {
+    "arith": "ext.arith:ARITH",
     "vector": "ext.vector:VECTOR",
     "llvm": "ext.llvm:LLVM",
 }
 """Upstream dialects that Nestor extends by operations that xDSL lacks: these replace xDSL's dialect object."""
 
-UPSTREAM = ("builtin", "func", "scf", "arith", "math", "memref", "gpu", "cf", "tensor")
+UPSTREAM = ("builtin", "func", "scf", "math", "memref", "gpu", "cf", "tensor")
 """Upstream dialects used as xDSL defines them."""
 
 

@@ -1,16 +1,16 @@
 """The `nest` dialect: loop nests over buffers, in the spirit of PyTorch's TensorExpr.
 
-    func.func @rows(%x: memref<?x?xf32>, %out: memref<?xf32>) {
-      %n = memref.dim %x, %c0 : memref<?x?xf32>
-      nest.for "i" %i = 0 to %n {
-        nest.store "s" %zero, %out[%i] : memref<?xf32>
-        nest.for "j" %j = 0 to %m {
-          %v = nest.load %x[%i, %j] : memref<?x?xf32>
-          nest.accumulate "s" add %v, %out[%i] : memref<?xf32>
-        }
-      }
-      func.return
+func.func @rows(%x: memref<?x?xf32>, %out: memref<?xf32>) {
+  %n = memref.dim %x, %c0 : memref<?x?xf32>
+  nest.for "i" %i = 0 to %n {
+    nest.store "s" %zero, %out[%i] : memref<?xf32>
+    nest.for "j" %j = 0 to %m {
+      %v = nest.load %x[%i, %j] : memref<?x?xf32>
+      nest.accumulate "s" add %v, %out[%i] : memref<?xf32>
     }
+  }
+  func.return
+}
 """
 
 from xdsl.ir import Dialect

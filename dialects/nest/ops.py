@@ -86,7 +86,9 @@ ORDERS = ("any", "fixed-tree", "sequential")
 """How far a reduction may be re-associated: freely, in one fixed tree, not at all."""
 
 
-def _verify_affine(op: Operation, what: str, expressions: AffineMapAttr, operands: Sequence[SSAValue]) -> None:
+def _verify_affine(
+    op: Operation, what: str, expressions: AffineMapAttr, operands: Sequence[SSAValue]
+) -> None:
     affine_map = expressions.data
     if affine_map.num_symbols or affine_map.num_dims != len(operands):
         raise VerifyException(
@@ -225,13 +227,21 @@ class ForOp(IRDLOperation):
         if not self.label:
             raise VerifyException(f"{self.name}: a loop needs a name")
         if self.step_value < 1:
-            raise VerifyException(f'{self.name} "{self.label}": the step is {self.step_value}, it must be positive')
+            raise VerifyException(
+                f'{self.name} "{self.label}": the step is {self.step_value}, it must be positive'
+            )
         if [arg.type for arg in self.body.block.args] != [INDEX]:
-            raise VerifyException(f'{self.name} "{self.label}": the body takes exactly one argument of type index')
+            raise VerifyException(
+                f'{self.name} "{self.label}": the body takes exactly one argument of type index'
+            )
         if self.kind not in MARKS:
-            raise VerifyException(f"{self.name} \"{self.label}\": unknown mark '{self.kind}'; one of {', '.join(MARKS)}")
+            raise VerifyException(
+                f"{self.name} \"{self.label}\": unknown mark '{self.kind}'; one of {', '.join(MARKS)}"
+            )
         if (self.width is not None) != (self.kind == "vectorized"):
-            raise VerifyException(f'{self.name} "{self.label}": a width goes with the mark vectorized, and only with it')
+            raise VerifyException(
+                f'{self.name} "{self.label}": a width goes with the mark vectorized, and only with it'
+            )
         if self.width is not None and self.width.value.data < 1:
             raise VerifyException(f'{self.name} "{self.label}": the width must be positive')
 
@@ -276,7 +286,7 @@ class ForOp(IRDLOperation):
     @staticmethod
     def _parse_mark(parser: Parser) -> tuple[str, int | None]:
         if parser.parse_optional_keyword("bind"):
-            return parser.parse_str_literal("a GPU axis such as \"thread.x\""), None
+            return parser.parse_str_literal('a GPU axis such as "thread.x"'), None
         if parser.parse_optional_keyword("vectorized"):
             with parser.in_parens():
                 return "vectorized", parser.parse_integer()
@@ -332,7 +342,9 @@ class LoadOp(AccessOp):
     def verify_(self) -> None:
         self._verify_access(self.memref)
         if self.result.type != self.memref.type.element_type:  # pyright: ignore
-            raise VerifyException(f"{self.name}: the result is {self.result.type}, the buffer holds another type")
+            raise VerifyException(
+                f"{self.name}: the result is {self.result.type}, the buffer holds another type"
+            )
 
     def print(self, printer: Printer) -> None:
         printer.print_string(" ")
@@ -569,7 +581,9 @@ class AccumulateOp(StatementOp):
             if value.type != memref.type.element_type:  # pyright: ignore
                 raise VerifyException(f"{self.name}: accumulates {value.type} into {memref.type}")
         if self.order_name not in ORDERS:
-            raise VerifyException(f"{self.name}: unknown order '{self.order_name}'; one of {', '.join(ORDERS)}")
+            raise VerifyException(
+                f"{self.name}: unknown order '{self.order_name}'; one of {', '.join(ORDERS)}"
+            )
         self._verify_combiner()
 
     def _verify_combiner(self) -> None:
@@ -584,7 +598,9 @@ class AccumulateOp(StatementOp):
             raise VerifyException(f"{self.name}: the named combiner '{name}' takes one value and no region")
         kind = "i" if str(self.values[0].type).startswith("i") else "f"
         if kind not in COMBINERS[name]:
-            raise VerifyException(f"{self.name}: the combiner '{name}' does not apply to {self.values[0].type}")
+            raise VerifyException(
+                f"{self.name}: the combiner '{name}' does not apply to {self.values[0].type}"
+            )
 
     def _verify_custom(self) -> None:
         if self.combine is None:
@@ -643,7 +659,9 @@ class AccumulateOp(StatementOp):
         parser.parse_punctuation(":")
         types = parser.parse_comma_separated_list(parser.Delimiter.NONE, lambda: _parse_memref(parser))
         if not len(types) == len(values) == len(memrefs):
-            parser.raise_error(f"{len(values)} values, {len(memrefs)} buffers and {len(types)} types: they must pair up")
+            parser.raise_error(
+                f"{len(values)} values, {len(memrefs)} buffers and {len(types)} types: they must pair up"
+            )
         op = cls(
             combiner,
             [parser.resolve_operand(v, t.element_type) for v, t in zip(values, types, strict=True)],
@@ -661,7 +679,9 @@ class AccumulateOp(StatementOp):
 
     @staticmethod
     def _parse_group(parser: Parser) -> list[UnresolvedOperand]:
-        many = parser.parse_optional_comma_separated_list(parser.Delimiter.PAREN, parser.parse_unresolved_operand)
+        many = parser.parse_optional_comma_separated_list(
+            parser.Delimiter.PAREN, parser.parse_unresolved_operand
+        )
         return [parser.parse_unresolved_operand()] if many is None else many
 
 
@@ -696,7 +716,9 @@ class AllocOp(IRDLOperation):
     traits = traits_def(MemoryAllocEffect())
 
     def __init__(self, label: str, memref_type: MemRefType, sizes: Sequence[SSAValue] = ()):
-        super().__init__(operands=[sizes], properties={"label": StringAttr(label)}, result_types=[memref_type])
+        super().__init__(
+            operands=[sizes], properties={"label": StringAttr(label)}, result_types=[memref_type]
+        )
         self.memref.name_hint = _hint(label)
 
     def verify_(self) -> None:
@@ -747,7 +769,9 @@ class IndexOp(IRDLOperation):
 
     traits = traits_def(MemoryWriteEffect())
 
-    def __init__(self, index: AffineList | SSAValue, extent: AffineList | SSAValue | int, array: str, axis: int):
+    def __init__(
+        self, index: AffineList | SSAValue, extent: AffineList | SSAValue | int, array: str, axis: int
+    ):
         both = AffineList.of(index, extent)
         super().__init__(
             operands=[both.operands],

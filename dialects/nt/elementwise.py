@@ -75,7 +75,6 @@ def _isnan(e: Emitter, a: SSAValue) -> SSAValue:
     return e.cmp("uno", a, a)
 
 
-
 def _select(e: Emitter, condition: SSAValue, a: SSAValue, b: SSAValue) -> SSAValue:
     return e.select(condition, a, b)
 
@@ -97,12 +96,19 @@ _ROWS = (
     # arithmetic
     Elementwise("add", 2, "add", {**_numbers(_ADD_F, _int(arith.AddiOp)), "b": _OR}, commutative=True),
     Elementwise("subtract", 2, "subtract", _numbers(_op(arith.SubfOp), _int(arith.SubiOp))),
-    Elementwise("multiply", 2, "multiply", {**_numbers(_MUL_F, _int(arith.MuliOp)), "b": _AND}, commutative=True),
+    Elementwise(
+        "multiply", 2, "multiply", {**_numbers(_MUL_F, _int(arith.MuliOp)), "b": _AND}, commutative=True
+    ),
     Elementwise("divide", 2, "divide", {"f": _op(arith.DivfOp)}),
     Elementwise("floor_divide", 2, "floor_divide", {"i": x.floor_divide_int, "u": x.floor_divide_uint}),
     Elementwise("remainder", 2, "remainder", {"i": x.remainder_int, "u": x.remainder_uint}),
     Elementwise("negative", 1, "negative", _numbers(_op(arith.NegfOp), x.negative_int)),
-    Elementwise("absolute", 1, "absolute", {"f": _math(math.AbsFOp), "i": x.absolute_int, "u": _identity, "b": _identity}),
+    Elementwise(
+        "absolute",
+        1,
+        "absolute",
+        {"f": _math(math.AbsFOp), "i": x.absolute_int, "u": _identity, "b": _identity},
+    ),
     Elementwise("square", 1, "square", {**_numbers(_square(_MUL_F), _square(_int(arith.MuliOp)))}),
     Elementwise("reciprocal", 1, "reciprocal", {"f": _reciprocal}),
     Elementwise("sign", 1, "sign", {"f": x.sign_float}),
@@ -124,17 +130,25 @@ _ROWS = (
     Elementwise("bitwise_xor", 2, "bitwise_xor", {"i": _XOR, "u": _XOR, "b": _XOR}, commutative=True),
     # min, max, clamp, select: `maximum` and `minimum` propagate NaN, `fmax` and `fmin` ignore it
     Elementwise(
-        "maximum", 2, "maximum",
-        {"f": _op(arith.MaximumfOp), "i": _op(arith.MaxSIOp), "u": _op(arith.MaxUIOp), "b": _OR}, commutative=True,
+        "maximum",
+        2,
+        "maximum",
+        {"f": _op(arith.MaximumfOp), "i": _op(arith.MaxSIOp), "u": _op(arith.MaxUIOp), "b": _OR},
+        commutative=True,
     ),
     Elementwise(
-        "minimum", 2, "minimum",
-        {"f": _op(arith.MinimumfOp), "i": _op(arith.MinSIOp), "u": _op(arith.MinUIOp), "b": _AND}, commutative=True,
+        "minimum",
+        2,
+        "minimum",
+        {"f": _op(arith.MinimumfOp), "i": _op(arith.MinSIOp), "u": _op(arith.MinUIOp), "b": _AND},
+        commutative=True,
     ),
     Elementwise("fmax", 2, "fmax", {"f": x.fmax_float}),
     Elementwise("fmin", 2, "fmin", {"f": x.fmin_float}),
     Elementwise(
-        "clamp", 3, "clip",
+        "clamp",
+        3,
+        "clip",
         {
             "f": x.clamp_float,
             "i": _clamp_int(arith.MaxSIOp, arith.MinSIOp),

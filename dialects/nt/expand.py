@@ -13,7 +13,18 @@ from xdsl.dialects.builtin import UNKNOWN_LOC, AnyFloat, FloatAttr, IntegerAttr,
 from xdsl.ir import Attribute, Operation, SSAValue
 
 _PREDICATES_F = {"oeq": 1, "ogt": 2, "oge": 3, "olt": 4, "ole": 5, "one": 6, "une": 13, "uno": 14}
-_PREDICATES_I = {"eq": 0, "ne": 1, "slt": 2, "sle": 3, "sgt": 4, "sge": 5, "ult": 6, "ule": 7, "ugt": 8, "uge": 9}
+_PREDICATES_I = {
+    "eq": 0,
+    "ne": 1,
+    "slt": 2,
+    "sle": 3,
+    "sgt": 4,
+    "sge": 5,
+    "ult": 6,
+    "ule": 7,
+    "ugt": 8,
+    "uge": 9,
+}
 
 
 class Emitter:
@@ -93,7 +104,9 @@ def floor_divide_int(e: Emitter, a: SSAValue, b: SSAValue) -> SSAValue:
     unsafe = e.op(arith.OrIOp, (by_zero, by_minus_one))
     divisor = e.select(unsafe, one, b)
     quotient = e.op(arith.DivSIOp, (a, divisor))
-    remainder = e.op(arith.SubiOp, (a, e.op(arith.MuliOp, (quotient, divisor), None, _NO_OVERFLOW)), None, _NO_OVERFLOW)
+    remainder = e.op(
+        arith.SubiOp, (a, e.op(arith.MuliOp, (quotient, divisor), None, _NO_OVERFLOW)), None, _NO_OVERFLOW
+    )
     inexact = e.cmp("ne", remainder, zero)
     signs_differ = e.cmp("slt", e.op(arith.XOrIOp, (remainder, divisor)), zero)
     down = e.op(arith.AndIOp, (inexact, signs_differ))

@@ -1,0 +1,221 @@
+"""The `arith` dialect: xDSL's, with the operations that xDSL restricts to scalars widened to vectors.
+
+xDSL types the results of comparisons as `i1`, the condition of `select` as `i1`, and the integer and
+index casts as scalar only. Each class here is a subclass of xDSL's, so that `isinstance` tests and
+canonicalization patterns hold, with the constraints MLIR has:
+
+    %m = arith.cmpf olt, %a, %b : vector<8xf32>                    // vector<8xi1>
+    %r = arith.select %m, %a, %b : vector<8xi1>, vector<8xf32>
+    %i = arith.fptosi %r : vector<8xf32> to vector<8xi32>
+
+`VECTOR_FORMS` maps xDSL's class to ours; a pass that makes vectors creates `VECTOR_FORMS[type(op)]`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any, ClassVar
+
+from xdsl.dialects import arith
+from xdsl.dialects.builtin import AnyFloatConstr, IndexType, IntegerType, VectorType, i1
+from xdsl.ir import Attribute, Dialect, SSAValue
+from xdsl.irdl import AttrConstraint, OpDef, OperandDef, ResultDef, base
+from xdsl.parser import Parser
+from xdsl.printer import Printer
+from xdsl.utils.exceptions import VerifyException
+
+_Slots = Sequence[tuple[str, AttrConstraint]]
+
+
+def _or_vector(constraint: AttrConstraint) -> AttrConstraint:
+    return constraint | VectorType.constr(constraint)
+
+
+_BOOL = _or_vector(base(IntegerType))
+_INT = _or_vector(base(IntegerType))
+_INT_OR_INDEX = _or_vector(base(IntegerType) | base(IndexType))
+_FLOAT = _or_vector(AnyFloatConstr)
+
+
+def _widen(parent: type, operands: _Slots = (), results: _Slots = ()) -> OpDef:
+    """The definition of `parent` with other constraints for the named operands and results."""
+    definition: OpDef = parent.get_irdl_definition()
+    new_operands, new_results = dict(operands), dict(results)
+    return replace(
+        definition,
+        operands=[(n, OperandDef(new_operands[n]) if n in new_operands else d) for n, d in definition.operands],
+        results=[(n, ResultDef(new_results[n]) if n in new_results else d) for n, d in definition.results],
+    )
+
+
+def _shape(type: Attribute) -> tuple[int, ...]:
+    return type.get_shape() if isinstance(type, VectorType) else ()
+
+
+def _element(type: Attribute) -> Any:
+    return type.element_type if isinstance(type, VectorType) else type
+
+
+def bool_like(type: Attribute) -> Attribute:
+    """The type of a comparison of two values of `type`: `i1`, or a vector of it."""
+    return VectorType(i1, type.shape) if isinstance(type, VectorType) else i1
+
+
+class _Widened:
+    """Mixed into a subclass of an xDSL operation whose definition `widened` replaces."""
+
+    widened: ClassVar[OpDef]
+
+    @classmethod
+    def get_irdl_definition(cls) -> OpDef:
+        return cls.widened
+
+
+class CmpiOp(_Widened, arith.CmpiOp):
+    widened = _widen(arith.CmpiOp, results=[("result", _BOOL)])
+
+    def __init__(self, lhs: SSAValue, rhs: SSAValue, predicate: int | str):
+        super().__init__(lhs, rhs, predicate)
+        self.results[0]._type = bool_like(self.lhs.type)  # type: ignore[misc]
+
+    def verify_(self) -> None:
+        _verify_comparison(self)
+
+
+class CmpfOp(_Widened, arith.CmpfOp):
+    widened = _widen(arith.CmpfOp, results=[("result", _BOOL)])
+
+    def __init__(
+        self,
+        lhs: SSAValue,
+        rhs: SSAValue,
+        predicate: int | str,
+        fastmath: arith.FastMathFlagsAttr = arith.FastMathFlagsAttr("none"),  # noqa: B008
+    ):
+        super().__init__(lhs, rhs, predicate, fastmath)
+        self.results[0]._type = bool_like(self.lhs.type)  # type: ignore[misc]
+
+    def verify_(self) -> None:
+        _verify_comparison(self)
+
+
+def _verify_comparison(op: arith.CmpiOp | arith.CmpfOp) -> None:
+    if op.lhs.type != op.rhs.type:
+        raise VerifyException(f"compares two types: {op.lhs.type} and {op.rhs.type}")
+    if op.result.type != bool_like(op.lhs.type):
+        raise VerifyException(f"result must be {bool_like(op.lhs.type)}, got {op.result.type}")
+
+
+class SelectOp(_Widened, arith.SelectOp):
+    widened = _widen(arith.SelectOp, operands=[("cond", _BOOL)])
+
+    def verify_(self) -> None:
+        if self.cond.type not in (i1, bool_like(self.lhs.type)):
+            raise VerifyException(f"condition must be i1 or {bool_like(self.lhs.type)}, got {self.cond.type}")
+
+    @classmethod
+    def parse(cls, parser: Parser) -> SelectOp:
+        operands = parser.parse_comma_separated_list(parser.Delimiter.NONE, parser.parse_unresolved_operand)
+        attributes = parser.parse_optional_attr_dict()
+        parser.parse_punctuation(":")
+        types = parser.parse_comma_separated_list(parser.Delimiter.NONE, parser.parse_type)
+        condition = types[0] if len(types) == 2 else i1
+        if len(operands) != 3:
+            parser.raise_error("arith.select takes three operands")
+        values = parser.resolve_operands(operands, [condition, types[-1], types[-1]], parser.pos)
+        return cls.create(operands=values, result_types=[types[-1]], attributes=attributes)
+
+    def print(self, printer: Printer) -> None:
+        printer.print_string(" ")
+        printer.print_list(self.operands, printer.print_ssa_value)
+        printer.print_op_attributes(self.attributes)
+        printer.print_string(" : ")
+        if self.cond.type != i1:
+            printer.print_attribute(self.cond.type)
+            printer.print_string(", ")
+        printer.print_attribute(self.lhs.type)
+
+
+class _Cast(_Widened):
+    """Element-wise casts: same shape on both sides; `growth` is the sign of the change of width, 0 for any."""
+
+    growth: ClassVar[int] = 0
+
+    def verify_(self) -> None:
+        source, result = self.operands[0].type, self.results[0].type  # type: ignore[attr-defined]
+        if _shape(source) != _shape(result) or isinstance(source, VectorType) != isinstance(result, VectorType):
+            raise VerifyException(f"operand and result must have one shape: {source} and {result}")
+        if not self.growth:
+            return
+        difference = _element(result).width.data - _element(source).width.data
+        if difference * self.growth <= 0:
+            wanted = "larger" if self.growth > 0 else "smaller"
+            raise VerifyException(f"destination bit-width must be {wanted} than the input bit-width")
+
+
+def _cast_definition(parent: type, source: AttrConstraint, result: AttrConstraint) -> OpDef:
+    return _widen(parent, operands=[("input", source)], results=[("result", result)])
+
+
+class ExtSIOp(_Cast, arith.ExtSIOp):
+    widened = _cast_definition(arith.ExtSIOp, _INT, _INT)
+    growth = 1
+
+
+class ExtUIOp(_Cast, arith.ExtUIOp):
+    widened = _cast_definition(arith.ExtUIOp, _INT, _INT)
+    growth = 1
+
+
+class TruncIOp(_Cast, arith.TruncIOp):
+    widened = _cast_definition(arith.TruncIOp, _INT, _INT)
+    growth = -1
+
+
+class SIToFPOp(_Cast, arith.SIToFPOp):
+    widened = _cast_definition(arith.SIToFPOp, _INT, _FLOAT)
+
+
+class UIToFPOp(_Cast, arith.UIToFPOp):
+    widened = _cast_definition(arith.UIToFPOp, _INT, _FLOAT)
+
+
+class FPToSIOp(_Cast, arith.FPToSIOp):
+    widened = _cast_definition(arith.FPToSIOp, _FLOAT, _INT)
+
+
+class FPToUIOp(_Cast, arith.FPToUIOp):
+    widened = _cast_definition(arith.FPToUIOp, _FLOAT, _INT)
+
+
+class IndexCastOp(_Cast, arith.IndexCastOp):
+    widened = _cast_definition(arith.IndexCastOp, _INT_OR_INDEX, _INT_OR_INDEX)
+
+    def verify_(self) -> None:
+        super().verify_()
+        index = [isinstance(_element(v.type), IndexType) for v in (self.input, self.result)]
+        if index[0] == index[1]:
+            raise VerifyException("exactly one of operand and result must be of index type")
+
+
+_WIDENED = (
+    CmpiOp,
+    CmpfOp,
+    SelectOp,
+    ExtSIOp,
+    ExtUIOp,
+    TruncIOp,
+    SIToFPOp,
+    UIToFPOp,
+    FPToSIOp,
+    FPToUIOp,
+    IndexCastOp,
+)
+
+VECTOR_FORMS: dict[type, type] = {getattr(arith, op.__name__): op for op in _WIDENED}
+ARITH = Dialect(
+    "arith",
+    [*(op for op in arith.Arith.operations if op not in VECTOR_FORMS), *_WIDENED],
+    [*arith.Arith.attributes],
+)

@@ -1,0 +1,72 @@
+"""The `nt` dialect: immutable tensors, NumPy semantics made explicit.
+
+    func.func @scaled(%x: tensor<100x1000xf32>, %w: tensor<1000xf32>) -> tensor<100x1000xf32> {
+      %0 = nt.broadcast %w along [1] : tensor<1000xf32> -> tensor<100x1000xf32>
+      %1 = nt.multiply %x, %0 : tensor<100x1000xf32>
+      func.return %1 : tensor<100x1000xf32>
+    }
+
+`elementwise.py` is the one table of elementwise operations, `reductions.py` that of the reductions, `ops.py` has the rest.
+"""
+
+from xdsl.ir import Dialect
+
+from .elementwise import ELEMENTWISE, Elementwise
+from .elementwise_ops import ELEMENTWISE_OPS, ElementwiseOp
+from .ops import (
+    BroadcastOp,
+    CastOp,
+    ConstantOp,
+    DimOp,
+    FromScalarOp,
+    FusionOp,
+    LoopsOp,
+    ReduceOp,
+    ReshapeOp,
+    SliceOp,
+    ToScalarOp,
+    TransposeOp,
+    YieldOp,
+)
+from .reductions import REDUCTIONS, Reduction
+
+STRUCTURE_OPS = [
+    ConstantOp,
+    FromScalarOp,
+    ToScalarOp,
+    DimOp,
+    CastOp,
+    BroadcastOp,
+    ReshapeOp,
+    TransposeOp,
+    SliceOp,
+    ReduceOp,
+    FusionOp,
+    LoopsOp,
+    YieldOp,
+]
+
+NT = Dialect("nt", [*ELEMENTWISE_OPS.values(), *STRUCTURE_OPS], [])
+
+__all__ = [
+    "ELEMENTWISE",
+    "ELEMENTWISE_OPS",
+    "NT",
+    "REDUCTIONS",
+    "BroadcastOp",
+    "CastOp",
+    "ConstantOp",
+    "DimOp",
+    "Elementwise",
+    "ElementwiseOp",
+    "FromScalarOp",
+    "FusionOp",
+    "LoopsOp",
+    "ReduceOp",
+    "Reduction",
+    "ReshapeOp",
+    "SliceOp",
+    "ToScalarOp",
+    "TransposeOp",
+    "YieldOp",
+]

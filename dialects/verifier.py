@@ -1,0 +1,75 @@
+"""The verifier: xDSL's checks operation by operation, then dominance; errors as diagnostics with a place.
+
+xDSL's own `module.verify()` raises at the first fault, mostly without saying at which operation.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from xdsl.ir import Operation
+from xdsl.traits import IsolatedFromAbove, NoTerminator
+from xdsl.utils.exceptions import VerifyException
+
+from .diagnostic import Diagnostic, NestorError, op_location
+from .dominance import dominance_errors, walk
+
+
+class VerificationFailure(NestorError):
+    """The IR breaks a rule of an operation or of SSA form. `errors` has every fault found."""
+
+    def __init__(self, errors: list[Diagnostic]):
+        super().__init__(errors[0].message, errors[0].location, notes=errors[0].notes)
+        self.errors = errors
+
+
+def verify(root: Operation) -> None:
+    """Raise `VerificationFailure` unless `root` and everything inside it is valid IR."""
+    if errors := verification_errors(root):
+        raise VerificationFailure(errors)
+
+
+def verification_errors(root: Operation) -> list[Diagnostic]:
+    """What is wrong inside `root`: one error an isolated operation (function), as in MLIR; then dominance."""
+    failed: set[Operation | None] = set()
+    errors: list[Diagnostic] = []
+    for op in walk(root):
+        scope = _isolated_parent(op)
+        if scope in failed:
+            continue
+        message = next(_faults(op), None)
+        if message is None:
+            continue
+        failed.add(scope)
+        errors.append(Diagnostic("error", f"'{op.name}' op {message}", op_location(op)))
+    return errors or list(dominance_errors(root))
+
+
+def _isolated_parent(op: Operation) -> Operation | None:
+    parent = op.parent_op()
+    while parent is not None and not parent.has_trait(IsolatedFromAbove, value_if_unregistered=False):
+        parent = parent.parent_op()
+    return parent
+
+
+def _faults(op: Operation) -> Iterator[str]:
+    for region in op.regions:
+        for block in region.blocks:
+            if block.parent is not region or any(child.parent is not block for child in block.ops):
+                yield "has a block or operation whose parent link is wrong"
+            if not block.ops and len(region.blocks) == 1 and not op.has_trait(NoTerminator):
+                yield "expects a terminator in its region, but the block is empty"
+    try:
+        op.verify(verify_nested_ops=False)
+    except VerifyException as error:
+        yield _tidy(str(error), op)
+    except ValueError as error:
+        yield str(error)
+
+
+def _tidy(message: str, op: Operation) -> str:
+    """xDSL's message on one line, without the operation's name repeated."""
+    text = " ".join(message.split())
+    for prefix in (f"Operation {op.name} ", f"'{op.name}' ", f"{op.name}: ", f"{op.name} op ", f"{op.name} "):
+        text = text.removeprefix(prefix)
+    return text[:1].lower() + text[1:] if text[1:2].islower() else text
