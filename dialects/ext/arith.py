@@ -63,7 +63,11 @@ def bool_like(type: Attribute) -> Attribute:
 
 
 class _Widened:
-    """Mixed into a subclass of an xDSL operation whose definition `widened` replaces."""
+    """Mixed into a subclass of an xDSL operation whose definition `widened` replaces.
+
+    Scalars keep xDSL's own class, also when they are parsed, so that dispatch by `type(op)` needs no
+    second entry for them.
+    """
 
     widened: ClassVar[OpDef]
 
@@ -71,40 +75,34 @@ class _Widened:
     def get_irdl_definition(cls) -> OpDef:
         return cls.widened
 
+    @classmethod
+    def create(cls, *, operands: Sequence[SSAValue] = (), **kwargs: Any) -> Any:
+        if any(isinstance(value.type, VectorType) for value in operands):
+            return super().create(operands=operands, **kwargs)  # type: ignore[misc]
+        return getattr(arith, cls.__name__).create(operands=operands, **kwargs)
 
-class CmpiOp(_Widened, arith.CmpiOp):
+
+class _Comparison(_Widened):
+    @classmethod
+    def parse(cls, parser: Parser) -> Any:
+        op = super().parse(parser)  # type: ignore[misc]
+        return cls.create(
+            operands=op.operands, result_types=[bool_like(op.lhs.type)], properties=op.properties, attributes=op.attributes
+        )
+
+    def verify_(self: Any) -> None:
+        if self.lhs.type != self.rhs.type:
+            raise VerifyException(f"compares two types: {self.lhs.type} and {self.rhs.type}")
+        if self.result.type != bool_like(self.lhs.type):
+            raise VerifyException(f"result must be {bool_like(self.lhs.type)}, got {self.result.type}")
+
+
+class CmpiOp(_Comparison, arith.CmpiOp):
     widened = _widen(arith.CmpiOp, results=[("result", _BOOL)])
 
-    def __init__(self, lhs: SSAValue, rhs: SSAValue, predicate: int | str):
-        super().__init__(lhs, rhs, predicate)
-        self.results[0]._type = bool_like(self.lhs.type)  # type: ignore[misc]
 
-    def verify_(self) -> None:
-        _verify_comparison(self)
-
-
-class CmpfOp(_Widened, arith.CmpfOp):
+class CmpfOp(_Comparison, arith.CmpfOp):
     widened = _widen(arith.CmpfOp, results=[("result", _BOOL)])
-
-    def __init__(
-        self,
-        lhs: SSAValue,
-        rhs: SSAValue,
-        predicate: int | str,
-        fastmath: arith.FastMathFlagsAttr = arith.FastMathFlagsAttr("none"),  # noqa: B008
-    ):
-        super().__init__(lhs, rhs, predicate, fastmath)
-        self.results[0]._type = bool_like(self.lhs.type)  # type: ignore[misc]
-
-    def verify_(self) -> None:
-        _verify_comparison(self)
-
-
-def _verify_comparison(op: arith.CmpiOp | arith.CmpfOp) -> None:
-    if op.lhs.type != op.rhs.type:
-        raise VerifyException(f"compares two types: {op.lhs.type} and {op.rhs.type}")
-    if op.result.type != bool_like(op.lhs.type):
-        raise VerifyException(f"result must be {bool_like(op.lhs.type)}, got {op.result.type}")
 
 
 class SelectOp(_Widened, arith.SelectOp):
@@ -115,7 +113,7 @@ class SelectOp(_Widened, arith.SelectOp):
             raise VerifyException(f"condition must be i1 or {bool_like(self.lhs.type)}, got {self.cond.type}")
 
     @classmethod
-    def parse(cls, parser: Parser) -> SelectOp:
+    def parse(cls, parser: Parser) -> Any:
         operands = parser.parse_comma_separated_list(parser.Delimiter.NONE, parser.parse_unresolved_operand)
         attributes = parser.parse_optional_attr_dict()
         parser.parse_punctuation(":")
