@@ -1,0 +1,223 @@
+"""The driver: read, split, parse, run the pipeline, print; every failure becomes a diagnostic and an exit code."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import traceback
+from difflib import get_close_matches
+
+from xdsl.dialects.builtin import ModuleOp
+
+from ..dialects.diagnostic import NestorError
+from ..dialects.parse import parse_located
+from ..dialects.verifier import verify
+from .context import make_tool_context
+from .instrumentation import IRDumper, Timer
+from .pass_manager import (
+    InternalFailure,
+    Node,
+    PassManager,
+    internal_failure,
+    named_pipelines,
+    resolve,
+    unknown_pass,
+)
+from .pipeline_syntax import SOURCE_NAME, Element, PipelineError, parse_pipeline, print_pipeline
+from .reporter import CollectingReporter, Reporter
+from .reproducer import CrashReproducer, reproducer_pipeline
+from .source import Chunk, read_input, split_chunks, write_output
+from .targets import TARGETS, PrintOptions
+from .verify_diagnostics import check_expectations
+
+_RECURSION_LIMIT = 20_000
+"""Parser, printer and xDSL's passes recurse with the nesting of the IR; Python's default of 1000 is too low."""
+
+
+class UsageError(NestorError):
+    """The command line asks for something that does not exist."""
+
+
+class Driver:
+    """One run of opt-tool."""
+
+    def __init__(self, options: argparse.Namespace):
+        self._options = options
+        self._reporter = Reporter()
+        self._timer = Timer()
+        self._printing = PrintOptions(options.print_op_generic, options.print_debuginfo)
+        self._exit_code = 0
+
+    def run(self) -> int:
+        """The whole run; returns the exit code."""
+        sys.setrecursionlimit(max(sys.getrecursionlimit(), _RECURSION_LIMIT))
+        try:
+            if self._print_information():
+                return 0
+            self._run_input()
+        except NestorError as error:
+            self._fail(error)
+        except BrokenPipeError:
+            raise
+        except Exception as error:
+            self._fail(_chained(internal_failure("opt-tool", error), error))
+        if self._options.timing:
+            self._timer.report()
+        return self._exit_code
+
+    def _print_information(self) -> bool:
+        from . import information
+
+        if self._options.version:
+            print(information.version())
+        elif self._options.list_passes:
+            information.list_passes()
+        elif self._options.show_dialects:
+            information.show_dialects()
+        else:
+            return False
+        return True
+
+    def _run_input(self) -> None:
+        target = _find_target(self._options.target)
+        elements = self._pipeline_elements()
+        nodes = resolve(elements)
+        if self._options.dump_pass_pipeline:
+            print(f"Pass pipeline: builtin.module({print_pipeline(elements)})", file=sys.stderr)
+        self._check_pass_lists()
+        with self._timer.phase("Read"):
+            text, name = read_input(self._options.input)
+        self._reporter.sources[name] = text
+        chunks = split_chunks(text) if self._options.split_input_file else [Chunk(text, 1)]
+        outputs: list[str] = []
+        for chunk in chunks:
+            output = self._run_chunk(chunk, name, nodes, target)
+            if output is not None:
+                outputs.append(output)
+        if self._options.output == "-" or not self._exit_code:
+            write_output(self._options.output, "// -----\n".join(outputs))
+
+    def _pipeline_elements(self) -> tuple[Element, ...]:
+        options = self._options
+        if options.passes is not None and options.pass_pipeline is not None:
+            raise UsageError("-p and --pass-pipeline exclude each other")
+        if options.pass_pipeline is not None:
+            self._reporter.sources[SOURCE_NAME] = options.pass_pipeline
+            return _unwrap_anchor(parse_pipeline(options.pass_pipeline))
+        self._reporter.sources[SOURCE_NAME] = options.passes or ""
+        return parse_pipeline(options.passes or "")
+
+    def _check_pass_lists(self) -> None:
+        for option in ("print_ir_before", "print_ir_after"):
+            text = getattr(self._options, option)
+            for element in parse_pipeline(text, f"--{option.replace('_', '-')}"):
+                _check_pass_name(element)
+
+    def _run_chunk(self, chunk: Chunk, name: str, nodes: tuple[Node, ...], target) -> str | None:
+        """The output for one piece of the input, or None when it failed."""
+        if not self._options.verify_diagnostics:
+            return self._try_chunk(chunk, name, nodes, target, self._reporter)
+        collector = CollectingReporter()
+        output = self._try_chunk(chunk, name, nodes, target, collector)
+        for diagnostic in check_expectations(chunk, name, collector.diagnostics):
+            self._reporter.emit(diagnostic)
+            self._exit_code = 1
+        return output
+
+    def _try_chunk(self, chunk, name, nodes, target, reporter: Reporter) -> str | None:
+        try:
+            return self._process(chunk, name, nodes, target)
+        except NestorError as error:
+            self._fail(error, reporter)
+        except RecursionError as error:
+            self._fail(_chained(NestorError("the IR is nested too deeply to print"), error), reporter)
+        except Exception as error:
+            self._fail(_chained(internal_failure("opt-tool", error), error), reporter)
+        return None
+
+    def _process(self, chunk: Chunk, name: str, nodes: tuple[Node, ...], target) -> str:
+        options = self._options
+        context = make_tool_context(allow_unregistered=options.allow_unregistered_dialect)
+        with self._timer.phase("Parse"):
+            module, resources = _parse(chunk, name, context)
+        if not options.no_verify:
+            with self._timer.phase("Verify input"):
+                verify(module)
+        if options.run_reproducer:
+            nodes = resolve(_unwrap_anchor(reproducer_pipeline(resources, name)))
+        self._check_roundtrip(module, context)
+        self._run_passes(nodes, module, context)
+        if nodes:
+            self._check_roundtrip(module, context)
+        with self._timer.phase("Output"):
+            return target.emit(module, self._printing)
+
+    def _run_passes(self, nodes: tuple[Node, ...], module: ModuleOp, context) -> None:
+        options = self._options
+        instruments = []
+        if options.crash_reproducer:
+            instruments.append(CrashReproducer(options.crash_reproducer, verify=not options.no_verify))
+        if (dumper := IRDumper.from_options(options, self._printing)) is not None:
+            instruments.append(dumper)
+        instruments.append(self._timer)
+        PassManager(context, instruments, verify=not options.no_verify).run(nodes, module)
+
+    def _check_roundtrip(self, module: ModuleOp, context) -> None:
+        if not self._options.verify_roundtrip:
+            return
+        from .roundtrip import check_roundtrip
+
+        check_roundtrip(module, context)
+
+    def _fail(self, error: NestorError, reporter: Reporter | None = None) -> None:
+        (reporter or self._reporter).fail(error)
+        if self._options.debug:
+            traceback.print_exception(error)
+        if isinstance(error, InternalFailure):
+            self._exit_code = 3
+        elif isinstance(error, (UsageError, PipelineError)):
+            self._exit_code = 2
+        elif not isinstance(reporter, CollectingReporter):
+            self._exit_code = self._exit_code or 1
+
+
+def _chained(failure: NestorError, cause: Exception) -> NestorError:
+    failure.__cause__ = cause
+    return failure
+
+
+def _parse(chunk: Chunk, name: str, context) -> tuple[ModuleOp, dict[str, dict[str, str]]]:
+    try:
+        return parse_located(chunk.text, name, context, chunk.first_line)
+    except NestorError:
+        raise
+    except Exception as error:
+        raise internal_failure(f"the parser, reading {name}", error) from error
+
+
+def _find_target(name: str):
+    if name in TARGETS:
+        return TARGETS[name]
+    close = get_close_matches(name, TARGETS, 1)
+    guess = f"did you mean '{close[0]}'? " if close else ""
+    raise UsageError(f"unknown target '{name}'", hint=f"{guess}targets: {', '.join(TARGETS)}")
+
+
+def _unwrap_anchor(elements: tuple[Element, ...]) -> tuple[Element, ...]:
+    """The pipeline inside `builtin.module(...)`, which --pass-pipeline must start with, as in mlir-opt."""
+    if (
+        len(elements) == 1
+        and elements[0].children is not None
+        and elements[0].name in ("builtin.module", "any")
+    ):
+        return elements[0].children
+    place = elements[0].place if elements else None
+    hint = f"write builtin.module({print_pipeline(elements)}), or use -p"
+    raise PipelineError("a pass pipeline starts with its anchor, 'builtin.module(...)'", place, hint=hint)
+
+
+def _check_pass_name(element: Element) -> None:
+    from .pass_manager import known_names
+
+    if element.name not in known_names() or element.name in named_pipelines():
+        raise unknown_pass(element)
