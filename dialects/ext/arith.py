@@ -44,7 +44,9 @@ def _widen(parent: type, operands: _Slots = (), results: _Slots = ()) -> OpDef:
     new_operands, new_results = dict(operands), dict(results)
     return replace(
         definition,
-        operands=[(n, OperandDef(new_operands[n]) if n in new_operands else d) for n, d in definition.operands],
+        operands=[
+            (n, OperandDef(new_operands[n]) if n in new_operands else d) for n, d in definition.operands
+        ],
         results=[(n, ResultDef(new_results[n]) if n in new_results else d) for n, d in definition.results],
     )
 
@@ -81,15 +83,21 @@ class _Widened:
             return super().create(operands=operands, **kwargs)  # type: ignore[misc]
         return getattr(arith, cls.__name__).create(operands=operands, **kwargs)
 
-
-class _Comparison(_Widened):
     @classmethod
     def parse(cls, parser: Parser) -> Any:
-        op = super().parse(parser)  # type: ignore[misc]
+        parsed = super().parse(parser)  # type: ignore[misc]
+        operands = tuple(parsed.operands)
+        result = parsed.results[0].type
+        parsed.drop_all_references()
         return cls.create(
-            operands=op.operands, result_types=[bool_like(op.lhs.type)], properties=op.properties, attributes=op.attributes
+            operands=operands,
+            result_types=[bool_like(operands[0].type) if issubclass(cls, _Comparison) else result],
+            properties=parsed.properties,
+            attributes=parsed.attributes,
         )
 
+
+class _Comparison(_Widened):
     def verify_(self: Any) -> None:
         if self.lhs.type != self.rhs.type:
             raise VerifyException(f"compares two types: {self.lhs.type} and {self.rhs.type}")
@@ -136,13 +144,15 @@ class SelectOp(_Widened, arith.SelectOp):
 
 
 class _Cast(_Widened):
-    """Element-wise casts: same shape on both sides; `growth` is the sign of the change of width, 0 for any."""
+    """Element-wise casts: same shape on both sides. `growth`: the sign of the change of width; 0: any."""
 
     growth: ClassVar[int] = 0
 
     def verify_(self) -> None:
         source, result = self.operands[0].type, self.results[0].type  # type: ignore[attr-defined]
-        if _shape(source) != _shape(result) or isinstance(source, VectorType) != isinstance(result, VectorType):
+        if _shape(source) != _shape(result) or isinstance(source, VectorType) != isinstance(
+            result, VectorType
+        ):
             raise VerifyException(f"operand and result must have one shape: {source} and {result}")
         if not self.growth:
             return
