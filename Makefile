@@ -1,0 +1,69 @@
+# Nestor: every job of the repository. `make help` lists them. Only python3 (>= 3.11), make, git and gcc/g++ are needed.
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+JOBS ?= 2
+# The compiled-CUDA checks want NVRTC; it is a plain wheel, so it is installed wherever there is one.
+EXTRAS := test,nvrtc
+export PATH := $(CURDIR)/$(BIN):$(PATH)
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test test-all test-lit test-unit lint format bench golden clean
+
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+# Installed once; again when pyproject.toml changes or the folder has moved.
+$(VENV)/installed: pyproject.toml
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --upgrade pip
+	$(BIN)/python -m pip install --quiet -e '.[$(EXTRAS)]' || \
+	  { echo 'note: no NVRTC wheel for this machine; its tests will be skipped'; $(BIN)/python -m pip install --quiet -e '.[test]'; }
+	@touch $@
+
+demo: $(VENV)/installed ## compile the IoU function from NumPy source, run it on 10 million boxes, write every level
+	$(BIN)/python -m nestor.tools.demo
+
+test: $(VENV)/installed ## the tests that every change must pass
+	@$(BIN)/python -m nestor.tools.test_environment
+	$(BIN)/python -m lit -j $(JOBS) tests/filecheck
+	$(BIN)/python -m pytest -m 'not slow' tests
+
+test-all: $(VENV)/installed ## all of them, the large and slow cases too
+	@$(BIN)/python -m nestor.tools.test_environment
+	$(BIN)/python -m lit -j $(JOBS) tests/filecheck
+	$(BIN)/python -m pytest tests
+
+test-lit: $(VENV)/installed ## only the FileCheck tests
+	$(BIN)/python -m lit -j $(JOBS) tests/filecheck
+
+test-unit: $(VENV)/installed ## only the pytest suites
+	$(BIN)/python -m pytest -m 'not slow' tests
+
+$(VENV)/installed-dev: $(VENV)/installed
+	$(BIN)/python -m pip install --quiet -e '.[dev]'
+	@touch $@
+
+lint: $(VENV)/installed-dev ## ruff (style and format) and pyright (types)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/pyright
+
+format: $(VENV)/installed-dev ## let ruff format the code
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+$(VENV)/installed-bench: $(VENV)/installed
+	$(BIN)/python -m pip install --quiet -e '.[bench]'
+	@touch $@
+
+bench: $(VENV)/installed-bench ## paired timings against NumPy and numba; writes benchmarks/results/
+	$(BIN)/python -m benchmarks.run
+
+golden: $(VENV)/installed ## regenerate the golden files; review the diff before committing it
+	$(BIN)/python -m tests.golden.regenerate
+
+clean: ## remove the virtual environment and everything generated
+	rm -rf $(VENV) demo-output build *.egg-info .pytest_cache .ruff_cache .hypothesis
+	find . -name __pycache__ -o -name Output -path './tests/*' | xargs rm -rf
