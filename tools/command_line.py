@@ -49,15 +49,16 @@ class _Parser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         print(f"opt-tool: error: {message}", file=sys.stderr)
-        for word in message.split():
-            if word.startswith("--") and (hint := self._suggestion(word)):
-                print(f"  help: {hint}", file=sys.stderr)
-                break
-        else:
-            print("  help: opt-tool --help lists the options", file=sys.stderr)
+        hints = (self._suggestion(word) for word in message.split())
+        hint = next((h for h in hints if h), "opt-tool --help lists the options")
+        print(f"  help: {hint}", file=sys.stderr)
         sys.exit(2)
 
     def _suggestion(self, word: str) -> str | None:
+        if word.endswith("}"):
+            return "quote the pipeline for the shell when it has spaces: -p 'pass{a=1 b=2}'"
+        if not word.startswith("--"):
+            return None
         name = word.partition("=")[0]
         close = get_close_matches(name, list(self._option_string_actions), 2)
         if name in self._option_string_actions:
@@ -114,14 +115,12 @@ def _add_main_options(parser: argparse.ArgumentParser) -> None:
 
 def _add_input_options(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument_group("input").add_argument
-    add(
-        "--split-input-file", action="store_true", help="treat the pieces between '// -----' lines one by one"
-    )
+    add("--split-input-file", action="store_true", help="treat pieces between '// -----' lines one by one")
     add("--allow-unregistered-dialect", action="store_true", help="accept operations of unknown dialects")
     add(
         "--run-reproducer",
         action="store_true",
-        help="run the pipeline that the input's reproducer block holds",
+        help="run the pipeline in the input's reproducer block",
     )
 
 
@@ -154,12 +153,12 @@ def _add_debugging_options(parser: argparse.ArgumentParser) -> None:
     add(
         "--crash-reproducer",
         metavar="FILE",
-        help="when a pass fails, write the IR before it and the pass here",
+        help="when a pass fails, write the IR before it here",
     )
     add(
         "--dump-pass-pipeline",
         action="store_true",
-        help="show the pipeline that runs, with names spelled out",
+        help="show the pipeline that runs",
     )
     add("--debug", action="store_true", help="show Python tracebacks")
 

@@ -1,4 +1,4 @@
-"""The driver: read, split, parse, run the pipeline, print; every failure becomes a diagnostic and an exit code."""
+"""The driver: read, split, parse, run, print; every failure becomes a diagnostic and an exit code."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from .targets import TARGETS, PrintOptions
 from .verify_diagnostics import check_expectations
 
 _RECURSION_LIMIT = 20_000
-"""Parser, printer and xDSL's passes recurse with the nesting of the IR; Python's default of 1000 is too low."""
+"""Parser, printer and xDSL's passes recurse with the nesting of the IR: Python's 1000 is too low."""
 
 
 class UsageError(NestorError):

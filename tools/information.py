@@ -14,7 +14,11 @@ from ..transforms.registry import PASSES, load_pass
 from .pass_manager import named_pipelines
 from .pass_options import describe_option, option_types
 
-_UPSTREAM_PASSES = ("canonicalize", "cse", "dce")
+_UPSTREAM_PASSES = {
+    "canonicalize": "Fold and simplify with the patterns that operations define.",
+    "cse": "Merge operations that compute the same value.",
+    "dce": "Remove operations whose results nobody uses.",
+}
 """xDSL's passes that the pipelines use: listed with their options; the others by name only."""
 
 
@@ -43,7 +47,7 @@ def list_passes() -> None:
     for name, specs in named_pipelines().items():
         print(fill(",".join(specs), 100, initial_indent=f"  {name}: ", subsequent_indent="      "))
     print("\nAlso, from xDSL:")
-    others = sorted(set(get_all_passes()) - set(PASSES) - set(_UPSTREAM_PASSES))
+    others = sorted(set(get_all_passes()) - set(PASSES) - _UPSTREAM_PASSES.keys())
     print(fill(", ".join(others), 100, initial_indent="  ", subsequent_indent="  ", break_on_hyphens=False))
 
 
@@ -53,7 +57,7 @@ def _list_pass(name: str) -> None:
     except (ImportError, AttributeError) as error:
         print(f"warning: pass '{name}' left out, it cannot be loaded: {error}", file=sys.stderr)
         return
-    print(f"  {name:26s} {_summary(pass_class)}")
+    print(f"  {name:26s} {_UPSTREAM_PASSES.get(name) or _summary(pass_class)}")
     for option, hint in option_types(pass_class).items():
         print(f"  {'':26s}   {describe_option(pass_class, option, hint)}")
 

@@ -193,5 +193,6 @@ class _Reader:
     def _unclosed(self, opening: str, closing: str, place: SourceLocation) -> PipelineError:
         if self._peek():
             return self._error(f"expected '{closing}' or ',', found '{self._peek()}'")
-        hint = "quote the pipeline for the shell when it has spaces: -p 'pass{a=1 b=2}'"
+        shell = "quote the pipeline for the shell when it has spaces: -p 'pass{a=1 b=2}'"
+        hint = shell if opening == "{" else None
         return PipelineError(f"'{opening}' without a matching '{closing}'", place, hint=hint)

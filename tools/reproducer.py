@@ -1,6 +1,6 @@
 """Reproducers: the IR before a failing pass and the pass, in one file that replays.
 
-The file has mlir-opt's form: a module, then `{-# external_resources: { mlir_reproducer: { pipeline: ... } } #-}`.
+It has mlir-opt's form: a module, then `{-# external_resources: { mlir_reproducer: { pipeline: ... } } #-}`.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _RESOURCE = "mlir_reproducer"
 
 
 class CrashReproducer:
-    """`--crash-reproducer=FILE`: when a pass fails, writes the module before that pass, and only that pass."""
+    """`--crash-reproducer=FILE`: when a pass fails, write the module before it, and that pass alone."""
 
     def __init__(self, path: str, *, verify: bool):
         self._path = path

@@ -1,4 +1,4 @@
-"""Reading the input and writing the output: bytes in, pieces of text out, files written whole or not at all."""
+"""Reading input and writing output: bytes in, pieces of text out, files written whole or not at all."""
 
 from __future__ import annotations
 

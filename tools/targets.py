@@ -31,7 +31,7 @@ class Target:
     emit: Callable[[ModuleOp, PrintOptions], str]
 
 
-def print_ir(op: Operation, options: PrintOptions = PrintOptions()) -> str:  # noqa: B008
+def print_ir(op: Operation, options: PrintOptions = PrintOptions()) -> str:
     """The text of `op` with a final newline."""
     stream = StringIO()
     printer = Printer(stream, print_generic_format=options.generic, print_debuginfo=options.debuginfo)

@@ -30,9 +30,13 @@ def report() -> list[str]:
     """One line for each thing that is missing, saying what is skipped and how to get it."""
     lines = []
     if not has_mlir():
-        lines.append(f"no mlir-opt in {MLIR_BIN}: tests against real MLIR are skipped (apt-get install mlir-22-tools)")
+        lines.append(
+            f"no mlir-opt in {MLIR_BIN}: tests against real MLIR are skipped (apt-get install mlir-22-tools)"
+        )
     if not has_nvrtc():
-        lines.append("neither NVRTC nor nvcc: CUDA C is run by the simulator only (pip install nvidia-cuda-nvrtc)")
+        lines.append(
+            "neither NVRTC nor nvcc: CUDA C is run by the simulator only (pip install nvidia-cuda-nvrtc)"
+        )
     if not has_gpu():
         lines.append("no GPU: the cuda target is tested up to its clear error; cuda-sim runs the kernels")
     if shutil.which("g++") is None:

@@ -1,4 +1,4 @@
-"""Named pipelines: `opt-tool -p cpu` stands for the passes listed here. An entry may name another pipeline."""
+"""Named pipelines: `opt-tool -p cpu` stands for the passes listed here. An entry may name a pipeline."""
 
 from __future__ import annotations
 

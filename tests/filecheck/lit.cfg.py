@@ -1,6 +1,6 @@
 """lit configuration: `lit tests/filecheck` from the repository root runs every textual test.
 
-Tools are taken from the environment of the Python that runs lit; MLIR's own from $MLIR_BIN or its Debian home.
+Tools come from the environment of the Python that runs lit; MLIR's own from $MLIR_BIN or its Debian home.
 """
 
 import importlib.util
