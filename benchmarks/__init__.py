@@ -1,0 +1,1 @@
+"""Paired timings of Nestor against its peers: `make bench`."""
