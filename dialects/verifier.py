@@ -32,9 +32,12 @@ def verify(root: Operation) -> None:
 def verification_errors(root: Operation) -> list[Diagnostic]:
     """What is wrong inside `root`: one error an isolated operation (function), as in MLIR; then dominance."""
     failed: set[Operation | None] = set()
+    scopes: dict[Operation | None, Operation | None] = {None: None}
     errors: list[Diagnostic] = []
     for op in walk(root):
-        scope = _isolated_parent(op)
+        scope = scopes.get(op.parent_op())
+        isolated = op.has_trait(IsolatedFromAbove, value_if_unregistered=False)
+        scopes[op] = op if isolated else scope
         if scope in failed:
             continue
         message = next(_faults(op), None)
@@ -43,13 +46,6 @@ def verification_errors(root: Operation) -> list[Diagnostic]:
         failed.add(scope)
         errors.append(Diagnostic("error", f"'{op.name}' op {message}", op_location(op)))
     return errors or list(dominance_errors(root))
-
-
-def _isolated_parent(op: Operation) -> Operation | None:
-    parent = op.parent_op()
-    while parent is not None and not parent.has_trait(IsolatedFromAbove, value_if_unregistered=False):
-        parent = parent.parent_op()
-    return parent
 
 
 def _faults(op: Operation) -> Iterator[str]:
@@ -61,10 +57,13 @@ def _faults(op: Operation) -> Iterator[str]:
                 yield "expects a terminator in its region, but the block is empty"
     try:
         op.verify(verify_nested_ops=False)
-    except VerifyException as error:
+    except (VerifyException, ValueError) as error:
         yield _tidy(str(error), op)
-    except ValueError as error:
-        yield str(error)
+    except Exception as error:
+        # Some of xDSL's verifiers raise a bare Exception; anything more particular is a bug of theirs or ours.
+        if type(error) is not Exception:
+            raise
+        yield _tidy(str(error), op)
 
 
 def _tidy(message: str, op: Operation) -> str:

@@ -11,6 +11,7 @@ from xdsl.dialects.builtin import ModuleOp
 
 from ..dialects.diagnostic import NestorError
 from ..dialects.parse import parse_located
+from ..dialects.remarks import listening
 from ..dialects.verifier import verify
 from .context import make_tool_context
 from .instrumentation import IRDumper, Timer
@@ -126,7 +127,8 @@ class Driver:
 
     def _try_chunk(self, chunk, name, nodes, target, reporter: Reporter) -> str | None:
         try:
-            return self._process(chunk, name, nodes, target)
+            with listening(reporter.emit):
+                return self._process(chunk, name, nodes, target)
         except NestorError as error:
             self._fail(error, reporter)
         except RecursionError as error:
