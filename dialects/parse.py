@@ -17,7 +17,7 @@ from difflib import get_close_matches
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import UNKNOWN_LOC, FileLineColLoc, IntAttr, LocationAttr, ModuleOp, StringAttr
-from xdsl.ir import Attribute, BlockArgument, Operation, SSAValue
+from xdsl.ir import Attribute, Block, BlockArgument, Operation, Region, SSAValue
 from xdsl.parser import Parser, UnresolvedOperand
 from xdsl.utils.exceptions import DiagnosticException, MultipleSpansParseError, ParseError
 from xdsl.utils.lexer import Span
@@ -56,7 +56,8 @@ def parse_located(
         raise SyntaxFailure("the IR is nested too deeply to parse", places.at(_position(parser))) from error
     except (DiagnosticException, ValueError, OverflowError) as error:
         # Raised by verifiers of attributes and types, and by conversions of literals, during parsing.
-        raise SyntaxFailure(_tidy(_conversion_message(error)), places.at(_position(parser))) from error
+        place = places.at(places.end_of_previous_token(_position(parser)))
+        raise SyntaxFailure(_tidy(_conversion_message(error)), place) from error
 
 
 class _Places:
@@ -66,6 +67,7 @@ class _Places:
         self._starts = [0]
         while (end := text.find("\n", self._starts[-1])) >= 0:
             self._starts.append(end + 1)
+        self._text = text
         self._name = name
         self._filename = StringAttr(name)
         self._first_line = first_line
@@ -73,6 +75,9 @@ class _Places:
     def at(self, position: int) -> SourceLocation:
         row = bisect_right(self._starts, position) - 1
         return SourceLocation(self._name, row + self._first_line, position - self._starts[row] + 1)
+
+    def end_of_previous_token(self, position: int) -> int:
+        return max(0, len(self._text[:position].rstrip()) - 1)
 
     def attribute(self, position: int) -> LocationAttr:
         place = self.at(position)
@@ -89,6 +94,7 @@ class LocatedParser(Parser):
         self._places = places
         self._name_positions: list[int] = []
         self._first_uses: dict[str, Span] = {}
+        self._open_regions: list[int] = []
         self.external_resources: dict[str, dict[str, str]] = {}
         super().__init__(context, text, name)
 
@@ -128,10 +134,23 @@ class LocatedParser(Parser):
         return op
 
     @staticmethod
-    def _locate_implicit_terminators(op: Operation, blocks: Iterable) -> None:
+    def _locate_implicit_terminators(op: Operation, blocks: Iterable[Block]) -> None:
         for block in blocks:
             if block.last_op is not None and block.last_op.location is UNKNOWN_LOC:
                 block.last_op.location = op.location
+
+    def parse_optional_region(self, arguments: Iterable[Parser.Argument] | None = None) -> Region | None:
+        self._open_regions.append(self.pos)
+        region = super().parse_optional_region(arguments)
+        self._open_regions.pop()
+        return region
+
+    def _parse_block(self) -> Block:
+        if self._current_token.kind == MLIRTokenKind.CARET_IDENT:
+            return super()._parse_block()
+        opened = Diagnostic("note", "the region opened here", self._places.at(self._open_regions[-1]))
+        message = "expected an operation, a block label or '}'"
+        raise SyntaxFailure(message, self._places.at(self.pos), notes=[opened])
 
     def _parse_op_result_list(self) -> list[tuple[Span, int]]:
         results = super()._parse_op_result_list()
@@ -193,6 +212,8 @@ def _position(parser: LocatedParser | None) -> int:
 def _tidy(message: str) -> str:
     """xDSL's message as one sentence in MLIR's style: one line, no capital, no full stop."""
     text = " ".join(message.split()) or "invalid syntax"
+    if text.endswith("' is not registered"):
+        text = "unknown type or attribute " + text.removesuffix(" is not registered")
     if text[1:2].islower():
         text = text[0].lower() + text[1:]
     return text.rstrip(".!")
@@ -215,6 +236,8 @@ def _unknown_operation(context: Context, name: str) -> tuple[str, str | None]:
     """Message and hint for an operation name that no dialect defines."""
     dialects = list(context.registered_dialect_names)
     dialect_name, _, _ = name.partition(".")
+    if "." not in name:
+        return f"unknown operation '{name}'", "operations are called dialect.name: --show-dialects lists them"
     if dialect_name not in dialects:
         close = get_close_matches(dialect_name, dialects, 1)
         guess = f"did you mean '{close[0]}'? " if close else ""

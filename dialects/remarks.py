@@ -1,6 +1,6 @@
-"""Warnings and remarks: what a pass wants to say without failing ("this copy remains", "not vectorized: ...").
+"""Warnings and remarks: what a pass wants to say without failing ("a copy remains", "not vectorized: ...").
 
-A pass calls `remark(op, "...")` or `warn(op, "...")`; whoever runs it listens with `with listening(handler):`.
+A pass calls `remark(op, "...")` or `warn(op, "...")`; who runs it listens: `with listening(handler):`.
 `opt-tool` prints them and `--verify-diagnostics` matches them (`expected-remark`, `expected-warning`).
 With nobody listening they go nowhere: a library does not write to its user's terminal.
 

@@ -15,6 +15,9 @@ from .diagnostic import Diagnostic, NestorError, op_location
 from .dominance import dominance_errors, walk
 
 
+_ISOLATION = "IsolatedFromAbove"
+
+
 class VerificationFailure(NestorError):
     """The IR breaks a rule of an operation or of SSA form. `errors` has every fault found."""
 
@@ -45,7 +48,10 @@ def verification_errors(root: Operation) -> list[Diagnostic]:
             continue
         failed.add(scope)
         errors.append(Diagnostic("error", f"'{op.name}' op {message}", op_location(op)))
-    return errors or list(dominance_errors(root))
+    if not errors or any(_ISOLATION in error.message for error in errors):
+        # Dominance tells which use is at fault; the isolation trait only names the function.
+        return list(dominance_errors(root)) or errors
+    return errors
 
 
 def _faults(op: Operation) -> Iterator[str]:
@@ -60,7 +66,7 @@ def _faults(op: Operation) -> Iterator[str]:
     except (VerifyException, ValueError) as error:
         yield _tidy(str(error), op)
     except Exception as error:
-        # Some of xDSL's verifiers raise a bare Exception; anything more particular is a bug of theirs or ours.
+        # Some of xDSL's verifiers raise a bare Exception; anything more particular is a bug.
         if type(error) is not Exception:
             raise
         yield _tidy(str(error), op)

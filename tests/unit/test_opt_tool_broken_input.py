@@ -1,4 +1,4 @@
-"""opt-tool against broken input of every kind: a non-zero code and one screen of diagnostics, never a traceback."""
+"""opt-tool against broken input: a non-zero code and one screen of diagnostics, never a traceback."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ SYNTAX = {
     "too many results": body("%a, %b = arith.addi %x, %x : i32"),
     "result index out of bounds": body("%a = arith.addi %x, %x : i32\n  %b = arith.addi %a#3, %x : i32"),
     "wrong generic signature": '"arith.addi"(%x) : i32\n',
-    "more operands than types": 'func.func @f(%x: i32) {\n  "test.op"(%x, %x) : (i32) -> ()\n  func.return\n}\n',
+    "more operands than types": body('"test.op"(%x, %x) : (i32) -> ()'),
     "bad shape": "func.func @f(%m: memref<4xx4xf32>) {\n  func.return\n}\n",
     "negative shape": "func.func @f(%m: memref<-4xf32>) {\n  func.return\n}\n",
     "bad vector shape": "func.func @f(%v: vector<?xf32>) {\n  func.return\n}\n",
@@ -96,7 +96,7 @@ INVALID = {
     "operation using its own result": body("%a = arith.addi %a, %x : i32"),
     "return of the wrong type": "func.func @f(%x: i32) -> f32 {\n  func.return %x : i32\n}\n",
     "no terminator": "func.func @f(%x: i32) {\n  %a = arith.addi %x, %x : i32\n}\n",
-    "terminator in the middle": "func.func @f() {\n^bb0:\n  cf.br ^bb1\n  func.return\n^bb1:\n  func.return\n}\n",
+    "terminator in the middle": body("cf.br ^bb1\n  func.return\n^bb1:"),
     "return outside of a function": "func.return\n",
     "wrong number of indices": body(
         "%i = arith.constant 0 : index\n  %a = memref.load %m[%i, %i] : memref<4xf32>"
