@@ -1,0 +1,179 @@
+"""Which `?` extents of a function are the same: a name for the extent of every axis of every tensor value.
+
+    func.func @f(%x: tensor<?x?xf32> {nt.dims = ["n", "m"]}, %y: tensor<?xf32> {nt.dims = ["n"]}) {
+      %s = nt.reduce add %x over [1] : tensor<?x?xf32> -> tensor<?xf32>   // extent 0 is "n"
+      %z = nt.add %s, %y : tensor<?xf32>                                  // so is this
+
+A name is an integer for a static extent and an opaque key for an unknown one; equal names are equal extents. Different
+names may still be equal at run time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterable
+
+from xdsl.dialects.builtin import DYNAMIC_INDEX, ArrayAttr, StringAttr
+from xdsl.dialects.func import FuncOp
+from xdsl.ir import BlockArgument, Operation, SSAValue
+
+from ..affine import AffineList
+from .elementwise_ops import ELEMENTWISE_OPS
+from .ops import (
+    BroadcastOp,
+    CastOp,
+    DimOp,
+    FusionOp,
+    LoopsOp,
+    ReduceOp,
+    ReshapeOp,
+    SliceOp,
+    TransposeOp,
+    YieldOp,
+    shape_of,
+)
+
+Extent = Hashable
+
+
+class Extents:
+    """The extents of tensor values, computed on demand and kept."""
+
+    def __init__(self) -> None:
+        self._known: dict[SSAValue, tuple[Extent, ...]] = {}
+        self._parent: dict[Extent, Extent] = {}
+
+    def of(self, value: SSAValue) -> tuple[Extent, ...]:
+        """The name of each extent of the tensor `value`."""
+        return tuple([self._root(e) for e in self._of(value)])
+
+    def axis(self, value: SSAValue, axis: int) -> Extent:
+        """The name of one extent."""
+        return self._root(self._of(value)[axis])
+
+    def _of(self, value: SSAValue) -> tuple[Extent, ...]:
+        known = self._known.get(value)
+        if known is None:
+            known = self._known[value] = self._compute(value)
+        return known
+
+    def _compute(self, value: SSAValue) -> tuple[Extent, ...]:
+        shape = shape_of(value)
+        if DYNAMIC_INDEX not in shape:
+            return shape
+        if isinstance(value, BlockArgument):
+            names = _argument_names(value, len(shape))
+        else:
+            handler = _HANDLERS.get(type(value.owner))
+            names = handler(self, value) if handler else [None] * len(shape)
+        return tuple(
+            [
+                extent if extent != DYNAMIC_INDEX else (value, axis) if name is None else name
+                for axis, (extent, name) in enumerate(zip(shape, names, strict=True))
+            ]
+        )
+
+    def _unify(self, values: Iterable[SSAValue]) -> tuple[Extent, ...]:
+        """The common extents of values that have one shape by the rules of their user."""
+        first, *others = [self._of(v) for v in values]
+        for other in others:
+            for a, b in zip(first, other, strict=True):
+                self._merge(a, b)
+        return first
+
+    def _merge(self, a: Extent, b: Extent) -> None:
+        a, b = self._root(a), self._root(b)
+        if isinstance(b, int):
+            a, b = b, a
+        if a != b and not isinstance(b, int):
+            self._parent[b] = a
+
+    def _root(self, extent: Extent) -> Extent:
+        while extent in self._parent:
+            extent = self._parent[extent]
+        return extent
+
+    def _sizes(self, sizes: AffineList) -> list[Extent]:
+        return [self._size(sizes[k]) for k in range(len(sizes))]
+
+    def _size(self, size: AffineList) -> Extent:
+        """An `nt.dim` names the extent it reads; any other expression names itself."""
+        value = size.single_value()
+        if value is None:
+            constants = size.constants()
+            return constants[0] if constants else (size.exprs, size.operands)
+        if isinstance(value.owner, DimOp):
+            return self._of(value.owner.tensor)[value.owner.axis.value.data]
+        return value
+
+
+def _argument_names(argument: BlockArgument, rank: int) -> list[Extent]:
+    function = argument.owner.parent_op()
+    if not isinstance(function, FuncOp) or function.arg_attrs is None:
+        return [None] * rank
+    dims = function.arg_attrs.data[argument.index].data.get("nt.dims")
+    if not isinstance(dims, ArrayAttr) or len(dims.data) != rank:
+        return [None] * rank
+    return [name.data if isinstance(name, StringAttr) else None for name in dims.data]
+
+
+def _elementwise(extents: Extents, value: SSAValue) -> Iterable[Extent]:
+    return extents._unify(value.owner.operands)  # pyright: ignore
+
+
+def _source(extents: Extents, value: SSAValue) -> Iterable[Extent]:
+    return extents._of(value.owner.operands[0])  # pyright: ignore
+
+
+def _transpose(extents: Extents, value: SSAValue) -> Iterable[Extent]:
+    op = value.owner
+    assert isinstance(op, TransposeOp)
+    source = extents._of(op.source)
+    return [source[p] for p in op.permutation]
+
+
+def _sized(extents: Extents, value: SSAValue) -> Iterable[Extent]:
+    op = value.owner
+    assert isinstance(op, BroadcastOp | ReshapeOp | SliceOp)
+    sizes = iter(extents._sizes(op.sizes))
+    names = [next(sizes) if extent == DYNAMIC_INDEX else extent for extent in shape_of(value)]
+    if isinstance(op, BroadcastOp):
+        source = extents._of(op.source)
+        for k, d in enumerate(op.along_dims):
+            if source[k] != 1:
+                extents._merge(names[d], source[k])
+    return names
+
+
+def _reduce(extents: Extents, value: SSAValue) -> Iterable[Extent]:
+    op = value.owner
+    assert isinstance(op, ReduceOp)
+    source = extents._unify(op.inputs)
+    return [e for axis, e in enumerate(source) if axis not in op.reduced]
+
+
+def _fusion(extents: Extents, value: SSAValue) -> Iterable[Extent]:
+    op = value.owner
+    assert isinstance(op, FusionOp)
+    last = op.body.block.last_op
+    assert isinstance(last, YieldOp)
+    return extents._of(last.values[value.index])  # pyright: ignore
+
+
+def _loops(extents: Extents, value: SSAValue) -> Iterable[Extent]:
+    op = value.owner
+    assert isinstance(op, LoopsOp)
+    return extents._of(op.outputs[value.index])  # pyright: ignore
+
+
+_HANDLERS: dict[type[Operation], Callable[[Extents, SSAValue], Iterable[Extent]]] = {
+    CastOp: _source,
+    TransposeOp: _transpose,
+    BroadcastOp: _sized,
+    ReshapeOp: _sized,
+    SliceOp: _sized,
+    ReduceOp: _reduce,
+    FusionOp: _fusion,
+    LoopsOp: _loops,
+    **{op_type: _elementwise for op_type in ELEMENTWISE_OPS.values()},
+}
+
