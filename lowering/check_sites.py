@@ -1,0 +1,41 @@
+"""The checks of a nest function that can fail at run time, numbered: the `site` of an error record.
+
+    func.func @f(...) attributes {nestor.sites = [
+      {kind = "IndexError", array = "x", axis = 0 : i64, file = "prog.py", line = 7 : i64, column = 5 : i64}]}
+
+Site k is the k-th `nest.index` in the order of the text. The interpreter, the CPU and the GPU number alike.
+"""
+
+from __future__ import annotations
+
+from xdsl.dialects import func
+from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, IntegerAttr, StringAttr, i64
+from xdsl.ir import Attribute, Operation
+
+from ..dialects.diagnostic import op_location
+from ..dialects.nest import IndexOp
+
+SITES = "nestor.sites"
+"""The function attribute that holds the table."""
+
+
+def check_sites(function: func.FuncOp) -> dict[Operation, int]:
+    """The number of each check of `function`."""
+    checks = (op for op in function.body.walk() if isinstance(op, IndexOp))
+    return {op: k for k, op in enumerate(checks)}
+
+
+def site_table(sites: dict[Operation, int]) -> ArrayAttr:
+    """The table of `sites` as an attribute: what the frontend needs to raise the exception."""
+    return ArrayAttr([_entry(op) for op in sites])
+
+
+def _entry(op: Operation) -> DictionaryAttr:
+    assert isinstance(op, IndexOp)
+    entry: dict[str, Attribute] = {"kind": StringAttr("IndexError"), "array": op.array, "axis": op.axis}
+    where = op_location(op)
+    if where is not None:
+        entry["file"] = StringAttr(where.file)
+        entry["line"] = IntegerAttr(where.line, i64)
+        entry["column"] = IntegerAttr(where.column, i64)
+    return DictionaryAttr(entry)

@@ -1,0 +1,104 @@
+"""Domains of nest statements, and the domains under which a load is needed at all.
+
+A statement runs where its constraints and its mask hold. A load that feeds only such statements must not
+run elsewhere: its address may be outside the buffer. `LoadGuards` answers, for a load, under which
+domains it is needed; the lowerings guard the load with them and the interpreter traps on the others.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from xdsl.ir import Block, Operation, SSAValue
+from xdsl.traits import Pure
+
+from ..dialects.affine import AffineList
+from ..dialects.nest import AccumulateOp, LoadOp, StoreOp
+
+
+@dataclass(frozen=True)
+class Domain:
+    """Where a statement runs: every expression of `constraints` is >= 0, and `mask` (an i1) is true."""
+
+    constraints: tuple[AffineList, ...] = ()
+    mask: SSAValue | None = None
+
+    @property
+    def is_everywhere(self) -> bool:
+        return not self.constraints and self.mask is None
+
+
+EVERYWHERE = Domain()
+
+
+def domain_of(statement: StoreOp | AccumulateOp) -> Domain:
+    """The domain of a store or an accumulate, constraints that hold by themselves left out."""
+    where = statement.where
+    if where is None:
+        return EVERYWHERE if statement.mask is None else Domain((), statement.mask)
+    constraints = []
+    for k in range(len(where)):
+        constraint = where[k]
+        constant = constraint.constants()
+        if constant is None or constant[0] < 0:
+            constraints.append(constraint)
+    return Domain(tuple(constraints), statement.mask)
+
+
+class LoadGuards:
+    """The domains under which each load of a function is needed; computed on first use, and kept.
+
+    `guards[load]` is a tuple of domains, any of which needs the load, or None when it is needed wherever
+    it stands. Conditions that are not yet known where the load stands are left out.
+    """
+
+    def __init__(self) -> None:
+        self._domains: dict[Operation, frozenset[Domain]] = {}
+
+    def __getitem__(self, load: LoadOp) -> tuple[Domain, ...] | None:
+        needed: list[Domain] = []
+        for domain in self._needed_by(load):
+            visible = _visible_at(load, domain)
+            if visible.is_everywhere:
+                return None
+            if visible not in needed:
+                needed.append(visible)
+        return tuple(needed) or None
+
+    def _needed_by(self, op: Operation) -> frozenset[Domain]:
+        found = self._domains.get(op)
+        if found is None:
+            found = frozenset().union(*(self._of_user(use.operation) for r in op.results for use in r.uses))
+            self._domains[op] = found
+        return found
+
+    def _of_user(self, user: Operation) -> frozenset[Domain]:
+        if isinstance(user, StoreOp | AccumulateOp):
+            return frozenset((domain_of(user),))
+        owner = user.parent_op()
+        if isinstance(owner, AccumulateOp):
+            return frozenset((domain_of(owner),))
+        if isinstance(user, LoadOp) or (user.has_trait(Pure) and not user.regions):
+            return self._needed_by(user)
+        return frozenset((EVERYWHERE,))
+
+
+def _visible_at(load: LoadOp, domain: Domain) -> Domain:
+    constraints = tuple(c for c in domain.constraints if all(_is_defined_before(v, load) for v in c.operands))
+    mask = domain.mask if domain.mask is not None and _is_defined_before(domain.mask, load) else None
+    return Domain(constraints, mask)
+
+
+def _is_defined_before(value: SSAValue, op: Operation) -> bool:
+    """Whether `value` dominates `op`; both are in structured control flow."""
+    owner = value.owner
+    home = owner if isinstance(owner, Block) else owner.parent
+    block, inner = op.parent, op
+    while block is not None and block is not home:
+        parent = block.parent_op()
+        if parent is None:
+            return False
+        block, inner = parent.parent, parent
+    if block is None:
+        return False
+    return isinstance(owner, Block) or owner.is_before_in_block(inner)

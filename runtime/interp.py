@@ -1,0 +1,485 @@
+"""The reference interpreter of the nest level: the oracle of every loop transform and lowering.
+
+A function is compiled to Python source once (NumPy scalars, exact wrap-around and rounding) and runs in
+place on the arrays it is given:
+
+    run_nest(function, [x, out])                            # program order
+    run_nest(function, [x, out], mode="shuffled", seed=1)   # adversarial
+
+Buffers start poisoned, and every access is checked against its buffer: an access out of bounds is a
+`TrapError`, not a negative index. The shuffled mode also runs parallel and bound loops in random order and
+simple vectorized loops in lockstep, statement by statement, and traps on reads of what was never written,
+so that a wrong mark shows. `run_nt` (see `interp_nt.py`) is its counterpart for tensors.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from xdsl.dialects import arith, cf, func, memref
+from xdsl.dialects.builtin import IndexType, MemRefType
+from xdsl.ir import Block, Operation, SSAValue
+from xdsl.ir.affine import (
+    AffineBinaryOpExpr,
+    AffineBinaryOpKind,
+    AffineConstantExpr,
+    AffineDimExpr,
+    AffineExpr,
+)
+
+from ..dialects.affine import AffineList
+from ..dialects.diagnostic import LoweringError, NestorError, fail, op_location
+from ..dialects.nest import AccumulateOp, AllocOp, ForOp, IfOp, IndexOp, LoadOp, StoreOp, YieldOp
+from ..lowering.check_sites import check_sites
+from ..lowering.domains import Domain, LoadGuards, domain_of
+from . import scalar_eval
+from .errors import CODES, INDEX_ERROR, KernelError
+
+MODES = ("program", "shuffled")
+
+_KERNEL_OPERATORS = {
+    AffineBinaryOpKind.Add: "({} + {})",
+    AffineBinaryOpKind.Mul: "({} * {})",
+    AffineBinaryOpKind.Mod: "({} % {})",
+    AffineBinaryOpKind.FloorDiv: "({} // {})",
+    AffineBinaryOpKind.CeilDiv: "(-(-{} // {}))",
+}
+
+_COMBINE = {
+    "add": "({0} + {1})",
+    "mul": "({0} * {1})",
+    "maximum": "larger({0}, {1})",
+    "minimum": "smaller({0}, {1})",
+    "maxsi": "({0} if {0} > {1} else {1})",
+    "minsi": "({0} if {0} < {1} else {1})",
+    "maxui": "({0} if {0}.view({u}) > {1}.view({u}) else {1})",
+    "minui": "({0} if {0}.view({u}) < {1}.view({u}) else {1})",
+    "and": "({0} & {1})",
+    "or": "({0} | {1})",
+    "xor": "({0} ^ {1})",
+}
+
+
+class TrapError(NestorError):
+    """The program did what no legal program does: out of bounds, a read of what was never written."""
+
+
+def run_nest(func: func.FuncOp, args: Sequence[Any], *, mode: str = "program", seed: int = 0) -> None:
+    """Run the nest-level function on NumPy arrays, in place.
+
+    Arrays have the dtype of their memref (bool and unsigned ones are reinterpreted, bfloat16 is int16
+    bits); scalars are Python or NumPy scalars. Raises `KernelError` where a check of the program fails and
+    `TrapError` where the program is wrong. `seed` orders the loops of mode "shuffled".
+    """
+    compile_nest(func, mode=mode)(*args, seed=seed)
+
+
+def compile_nest(function: func.FuncOp, *, mode: str = "program") -> Callable[..., None]:
+    """The function as a Python callable: `kernel(*args, seed=0)`."""
+    if mode not in MODES:
+        raise ValueError(f"mode is '{mode}', one of {', '.join(MODES)}")
+    if len(function.body.blocks) != 1:
+        raise fail(function, "the interpreter runs functions of one block")
+    roles = [
+        attrs.data.get("nest.role") if (attrs := _arg_attrs(function, k)) is not None else None
+        for k in range(len(function.args))
+    ]
+    outputs = [k for k, role in enumerate(roles) if role is not None and role.data == "out"]  # pyright: ignore
+    return compile_block(function.body.block, check_sites(function), mode=mode, unwritten=outputs)
+
+
+def _arg_attrs(function: func.FuncOp, k: int):
+    return function.arg_attrs.data[k] if function.arg_attrs is not None else None
+
+
+def compile_block(
+    block: Block,
+    sites: dict[Operation, int],
+    *,
+    mode: str = "program",
+    captured: Sequence[SSAValue] = (),
+    unwritten: Sequence[int] = (),
+) -> Callable[..., None]:
+    """A block of nest operations as a callable of its arguments, then the values it captures from outside.
+
+    `unwritten` are the positions of arguments that must not be read before they are written.
+    """
+    compiler = _Compiler(sites, mode == "shuffled")
+    parameters = [*block.args, *captured]
+    source = compiler.function(block, parameters, set(unwritten))
+    exec(compile(source, "<nest>", "exec"), compiler.namespace)
+    kernel = compiler.namespace["kernel"]
+
+    def run(*args: Any, seed: int = 0) -> None:
+        if len(args) != len(parameters):
+            raise ValueError(f"{len(args)} arguments for {len(parameters)} parameters")
+        values = [_argument(value, p) for value, p in zip(args, parameters, strict=True)]
+        with np.errstate(all="ignore"):
+            kernel(random.Random(seed), *values)
+
+    run.source = source  # type: ignore[attr-defined]
+    return run
+
+
+def _argument(value: Any, parameter: SSAValue) -> Any:
+    if not isinstance(parameter.type, MemRefType):
+        return scalar_eval.scalar(value, parameter.type)
+    dtype = scalar_eval.dtype_of(parameter.type.element_type)
+    array = np.asarray(value)
+    if array.dtype.itemsize != dtype.itemsize or array.ndim != parameter.type.get_num_dims():
+        raise ValueError(f"an array of {array.dtype} and shape {array.shape} given for {parameter.type}")
+    return array if array.dtype == dtype else array.view(dtype)
+
+
+class _Compiler:
+    """Writes the Python source of a block. `names` maps each value to the expression that reads it."""
+
+    def __init__(self, sites: dict[Operation, int], adversarial: bool):
+        self.sites = sites
+        self.adversarial = adversarial
+        self.guards = LoadGuards()
+        self.names: dict[SSAValue, str] = {}
+        self.namespace: dict[str, Any] = dict(scalar_eval.NAMESPACE)
+        self.namespace.update(
+            trap=_trap, shuffled=_shuffled, KernelError=KernelError, operations=[], alias=_alias
+        )
+        self.shadowed: set[SSAValue] = set()
+        self.lines: list[str] = []
+        self.indent = ""
+        self.counter = 0
+        self.lane = ""
+
+    # ---- text ----
+
+    def line(self, text: str) -> None:
+        self.lines.append(self.indent + text)
+
+    def nested(self, head: str, body: Callable[[], None]) -> None:
+        self.line(head)
+        outer, self.indent = self.indent, self.indent + " "
+        start = len(self.lines)
+        body()
+        if len(self.lines) == start:
+            self.line("pass")
+        self.indent = outer
+
+    def fresh(self, prefix: str = "v") -> str:
+        self.counter += 1
+        return f"{prefix}{self.counter}"
+
+    def define(self, value: SSAValue, expression: str) -> None:
+        """Assign `expression` to a new variable (a list with one entry a lane, in lockstep) for `value`."""
+        name = self.fresh()
+        self.names[value] = name + self.lane
+        self.line(f"{name}{self.lane} = {expression}")
+
+    def known(self, op: Operation) -> int:
+        """The number of `op` in the table that traps refer to."""
+        self.namespace["operations"].append(op)
+        return len(self.namespace["operations"]) - 1
+
+    # ---- functions and blocks ----
+
+    def function(self, block: Block, parameters: Sequence[SSAValue], unwritten: set[int]) -> str:
+        names = [self.fresh("a") for _ in parameters]
+
+        def body() -> None:
+            for k, (value, name) in enumerate(zip(parameters, names, strict=True)):
+                self.names[value] = name
+                if isinstance(value.type, MemRefType):
+                    self.bind_buffer(value, name)
+                    self.shadow(value, fresh=k in unwritten and self.adversarial)
+            self.block(block)
+
+        self.nested(f"def kernel(rng, {', '.join(names)}):" if names else "def kernel(rng):", body)
+        return "\n".join(self.lines) + "\n"
+
+    def block(self, block: Block) -> None:
+        for op in block.ops:
+            self.operation(op)
+
+    def operation(self, op: Operation) -> None:
+        handler = _HANDLERS.get(type(op))
+        if handler is not None:
+            return handler(self, op)
+        if len(op.results) != 1 or not op.operands or op.regions:
+            raise fail(op, f"the interpreter does not know the operation '{op.name}'", error=LoweringError)
+        operands = [self.names[v] for v in op.operands]
+        self.define(op.results[0], scalar_eval.expression(op, operands))
+
+    # ---- affine expressions and domains ----
+
+    def affine(self, expr: AffineExpr, operands: Sequence[SSAValue]) -> str:
+        if isinstance(expr, AffineConstantExpr):
+            return str(expr.value)
+        if isinstance(expr, AffineDimExpr):
+            return self.names[operands[expr.position]]
+        assert isinstance(expr, AffineBinaryOpExpr)
+        lhs, rhs = self.affine(expr.lhs, operands), self.affine(expr.rhs, operands)
+        return _KERNEL_OPERATORS[expr.kind].format(lhs, rhs)
+
+    def affines(self, exprs: AffineList) -> list[str]:
+        return [self.affine(e, exprs.operands) for e in exprs.exprs]
+
+    def condition(self, domain: Domain) -> str:
+        parts = [f"{self.affines(c)[0]} >= 0" for c in domain.constraints]
+        if domain.mask is not None:
+            parts.append(self.names[domain.mask])
+        return " and ".join(parts) if parts else "True"
+
+    # ---- buffers ----
+
+    def bind_buffer(self, value: SSAValue, name: str) -> None:
+        assert isinstance(value.type, MemRefType)
+        rank = value.type.get_num_dims()
+        if rank:
+            self.line(", ".join(f"{name}_n{d}" for d in range(rank)) + f", = {name}.shape")
+
+    def shadow(self, value: SSAValue, *, fresh: bool) -> None:
+        if fresh:
+            self.shadowed.add(value)
+            self.line(f"{self.names[value]}_w = np.zeros({self.names[value]}.shape, bool)")
+
+    def checked_indices(self, op: Operation, buffer: str, indices: AffineList) -> str:
+        """The subscript of an access, after a line that traps where it is out of bounds."""
+        texts = self.affines(indices)
+        if not texts:
+            return "()"
+        tests = [f"0 <= {t} < {buffer}_n{d}" for d, t in enumerate(texts)]
+        subscript = ", ".join(texts)
+        self.line(f"if not ({' and '.join(tests)}): trap(operations, {self.known(op)}, ({subscript},))")
+        return subscript
+
+    def read(self, op: Operation, buffer: SSAValue, indices: AffineList, target: str) -> str:
+        """Emit a checked read of an element into the variable `target`; gives the subscript."""
+        name = self.names[buffer]
+        subscript = self.checked_indices(op, name, indices)
+        if buffer in self.shadowed:
+            self.line(
+                f"if not {name}_w[{subscript}]: trap(operations, {self.known(op)}, ({subscript},), True)"
+            )
+        text = f"{name}[{subscript}]"
+        self.line(f"{target} = {'bf16_from_bits(' + text + ')' if _is_bf16(buffer) else text}")
+        return subscript
+
+    def write(self, buffer: SSAValue, subscript: str, value: str) -> None:
+        name = self.names[buffer]
+        self.line(f"{name}[{subscript}] = {'bf16_to_bits(' + value + ')' if _is_bf16(buffer) else value}")
+        if buffer in self.shadowed:
+            self.line(f"{name}_w[{subscript}] = True")
+
+    # ---- operations ----
+
+    def constant(self, op: arith.ConstantOp) -> None:
+        value = scalar_eval.constant(op)
+        if isinstance(op.result.type, IndexType):
+            self.names[op.result] = f"({value})"
+            return
+        name = self.fresh("c")
+        self.namespace[name] = value
+        self.names[op.result] = name
+
+    def dim(self, op: memref.DimOp) -> None:
+        self.define(op.result, f"{self.names[op.source]}.shape[{self.names[op.index]}]")
+
+    def load(self, op: LoadOp) -> None:
+        name = self.fresh()
+        self.names[op.result] = name + self.lane
+        guards = self.guards[op]
+
+        def read() -> None:
+            self.read(op, op.memref, op.indices, name + self.lane)
+
+        if guards is None:
+            return read()
+        needed = " or ".join(f"({self.condition(domain)})" for domain in guards)
+        self.nested(f"if {needed}:", read)
+        filler = self.fresh("c")
+        self.namespace[filler] = scalar_eval.scalar(1, op.result.type)
+        self.nested("else:", lambda: self.line(f"{name}{self.lane} = {filler}"))
+
+    def statement(self, op: StoreOp | AccumulateOp, body: Callable[[], None]) -> None:
+        domain = domain_of(op)
+        if domain.is_everywhere:
+            return body()
+        self.nested(f"if {self.condition(domain)}:", body)
+
+    def store(self, op: StoreOp) -> None:
+        def body() -> None:
+            subscript = self.checked_indices(op, self.names[op.memref], op.indices)
+            self.write(op.memref, subscript, self.names[op.value])
+
+        self.statement(op, body)
+
+    def accumulate(self, op: AccumulateOp) -> None:
+        def body() -> None:
+            old = [self.fresh("o") for _ in op.memrefs]
+            new = [self.names[v] for v in op.values]
+            subscript = ""
+            for buffer, target in zip(op.memrefs, old, strict=True):
+                subscript = self.read(op, buffer, op.indices, target)
+            for buffer, value in zip(op.memrefs, self.combined(op, old, new), strict=True):
+                self.write(buffer, subscript, value)
+
+        self.statement(op, body)
+
+    def combined(self, op: AccumulateOp, old: list[str], new: list[str]) -> list[str]:
+        if op.combine is None:
+            name = scalar_eval.type_name(op.values[0].type)
+            text = _COMBINE[op.combiner.data].format(old[0], new[0], u="u" + name[1:])
+            return [f"bf16({text})" if name == "bf16" else text]
+        lane, self.lane = self.lane, ""
+        for arg, name in zip(op.combine.block.args, old + new, strict=True):
+            self.names[arg] = name
+        self.block(op.combine.block)
+        self.lane = lane
+        last = op.combine.block.last_op
+        assert last is not None
+        return [self.names[v] for v in last.operands]
+
+    def alloc(self, op: AllocOp) -> None:
+        buffer = op.memref.type
+        assert isinstance(buffer, MemRefType)
+        sizes = iter([self.names[v] for v in op.sizes])
+        shape = [next(sizes) if extent < 0 else str(extent) for extent in buffer.get_shape()]
+        fill, dtype = self.fresh("c"), self.fresh("c")
+        self.namespace[fill] = scalar_eval.poison(buffer.element_type)
+        self.namespace[dtype] = scalar_eval.dtype_of(buffer.element_type)
+        name = self.fresh("b")
+        self.names[op.memref] = name
+        self.line(f"{name} = np.full(({''.join(s + ', ' for s in shape)}), {fill}, {dtype})")
+        self.bind_buffer(op.memref, name)
+        self.shadow(op.memref, fresh=self.adversarial)
+
+    def collapse_shape(self, op: memref.CollapseShapeOp) -> None:
+        source, name = self.names[op.src], self.fresh("b")
+        groups = [[d.value.data for d in group] for group in op.reassociation]  # pyright: ignore
+        extents = [" * ".join(f"{source}_n{d}" for d in group) or "1" for group in groups]
+        shape = f"({''.join(e + ', ' for e in extents)})"
+        self.names[op.result] = name
+        self.line(f"{name} = alias({source}, {shape}, operations, {self.known(op)})")
+        self.bind_buffer(op.result, name)
+        if op.src in self.shadowed:
+            self.shadowed.add(op.result)
+            self.line(f"{name}_w = {source}_w.reshape({shape})")
+
+    def index(self, op: IndexOp) -> None:
+        value, extent = (self.fresh("k"), self.fresh("k"))
+        texts = self.affines(AffineList.from_op(op.map, op.map_operands))
+        self.line(f"{value} = {texts[0]}")
+        self.line(f"{extent} = {texts[1]}")
+        self.nested(
+            f"if not -{extent} <= {value} < {extent}:",
+            lambda: self.line(
+                f"raise KernelError({INDEX_ERROR}, {self.sites.get(op, -1)}, {value}, {extent})"
+            ),
+        )
+        self.define(op.result, f"{value} if {value} >= 0 else {value} + {extent}")
+
+    def assertion(self, op: cf.AssertOp) -> None:
+        kind, site = op.attributes.get("nestor.kind"), op.attributes.get("nestor.site")
+        code = CODES[kind.data if kind is not None else "AssertionError"]  # pyright: ignore
+        number = site.value.data if site is not None else -1  # pyright: ignore
+        self.nested(
+            f"if not {self.names[op.arg]}:", lambda: self.line(f"raise KernelError({code}, {number})")
+        )
+
+    def branch(self, op: IfOp) -> None:
+        self.nested(f"if {self.names[op.condition]}:", lambda: self.block(op.then_region.block))
+        orelse = op.else_region
+        if orelse is not None:
+            self.nested("else:", lambda: self.block(orelse.block))
+
+    # ---- loops ----
+
+    def loop(self, op: ForOp) -> None:
+        span = self.span(op)
+        if self.adversarial and op.kind == "vectorized" and _is_simple(op):
+            return self.lockstep(op, span)
+        if self.adversarial and op.kind not in ("serial", "unrolled", "vectorized"):
+            span = f"shuffled(rng, {span})"
+        name = self.fresh("i")
+        self.names[op.iv] = name
+        self.nested(f"for {name} in {span}:", lambda: self.block(op.body.block))
+
+    def span(self, op: ForOp) -> str:
+        lower, upper = self.affines(op.lower), self.affines(op.upper)
+        start = f"max({', '.join(lower)})" if len(lower) > 1 else lower[0]
+        stop = f"min({', '.join(upper)})" if len(upper) > 1 else upper[0]
+        return f"range({start}, {stop}, {op.step_value})"
+
+    def lockstep(self, op: ForOp, span: str) -> None:
+        """Every operation for all lanes before the next one, the lanes in random order."""
+        lanes, lane = self.fresh("L"), self.fresh("l")
+        self.line(f"{lanes} = {span}")
+        self.names[op.iv] = f"{lanes}[{lane}]"
+        self.lane = f"[{lane}]"
+        for member in op.body.block.ops:
+            if isinstance(member, arith.ConstantOp):
+                self.constant(member)
+                continue
+            for _ in member.results:
+                self.line(f"v{self.counter + 1} = [None] * len({lanes})")
+            self.nested(
+                f"for {lane} in shuffled(rng, range(len({lanes}))):", lambda op=member: self.operation(op)
+            )
+        self.lane = ""
+
+
+def _is_simple(loop: ForOp) -> bool:
+    """Whether the loop can run in lockstep: nothing but loads, statements and scalar operations."""
+    return all(
+        isinstance(op, LoadOp | StoreOp | AccumulateOp)
+        or (not op.regions and type(op) not in _HANDLERS)
+        or isinstance(op, arith.ConstantOp)
+        for op in loop.body.block.ops
+    )
+
+
+def _is_bf16(buffer: SSAValue) -> bool:
+    return scalar_eval.type_name(buffer.type.element_type) == "bf16"  # pyright: ignore
+
+
+def _shuffled(rng: random.Random, span: range) -> list[int]:
+    order = list(span)
+    rng.shuffle(order)
+    return order
+
+
+def _trap(operations: list[Operation], k: int, index: tuple[int, ...], unwritten: bool = False) -> None:
+    op = operations[k]
+    place = f"[{', '.join(map(str, index))}]"
+    problem = "reads what was never written" if unwritten else "is out of bounds"
+    raise TrapError(f"'{op.name}' at {place} {problem}", op_location(op))
+
+
+def _alias(array: np.ndarray, shape: tuple[int, ...], operations: list[Operation], k: int) -> np.ndarray:
+    view = array.reshape(shape)
+    if array.size and not np.shares_memory(view, array):
+        op = operations[k]
+        raise TrapError(f"'{op.name}' collapses dimensions that are not contiguous", op_location(op))
+    return view
+
+
+def _nothing(compiler: _Compiler, op: Operation) -> None:
+    """Terminators: the region they end is emitted where it is used."""
+
+
+_HANDLERS: dict[type, Callable[[_Compiler, Any], None]] = {
+    arith.ConstantOp: _Compiler.constant,
+    memref.DimOp: _Compiler.dim,
+    memref.CollapseShapeOp: _Compiler.collapse_shape,
+    ForOp: _Compiler.loop,
+    LoadOp: _Compiler.load,
+    StoreOp: _Compiler.store,
+    AccumulateOp: _Compiler.accumulate,
+    AllocOp: _Compiler.alloc,
+    IndexOp: _Compiler.index,
+    IfOp: _Compiler.branch,
+    cf.AssertOp: _Compiler.assertion,
+    YieldOp: _nothing,
+    func.ReturnOp: _nothing,
+}
