@@ -1,0 +1,280 @@
+"""The `gpu` dialect: xDSL's operations with upstream MLIR's readable syntax.
+
+xDSL knows only the generic form. What is defined here prints and parses the custom form of `mlir-opt`:
+
+    gpu.module @f_kernels attributes {nestor.index_bits = 32 : i64} {
+      gpu.func @f(%x: memref<?xf32> {nestor.noalias}) kernel attributes {...} {
+        %t = gpu.thread_id x
+        gpu.barrier
+        gpu.return
+      }
+    }
+    gpu.launch_func @f_kernels::@f blocks in (%g, %c1, %c1) threads in (%b, %c1, %c1) args(%x : memref<?xf32>)
+
+The classes add nothing but syntax and derive from xDSL's: `isinstance(op, xdsl.dialects.gpu.FuncOp)` holds
+for both. xDSL's `gpu.func` declares no `arg_attrs`, so they stand among its discardable attributes.
+"""
+
+from __future__ import annotations
+
+from xdsl.dialects import gpu
+from xdsl.dialects.builtin import (
+    ArrayAttr,
+    DictionaryAttr,
+    FunctionType,
+    IntegerType,
+    SymbolRefAttr,
+    UnitAttr,
+    i32,
+)
+from xdsl.ir import Attribute, Dialect, Operation, SSAValue
+from xdsl.parser import Parser
+from xdsl.printer import Printer
+
+
+class _DimensionSyntax:
+    """`%i = gpu.thread_id x`."""
+
+    def print(self, printer: Printer) -> None:
+        printer.print_string(f" {self.dimension.data.value}")  # pyright: ignore[reportAttributeAccessIssue]
+        printer.print_op_attributes(self.attributes)  # pyright: ignore[reportAttributeAccessIssue]
+
+    @classmethod
+    def parse(cls, parser: Parser):
+        dimension = gpu.DimensionAttr(parser.parse_str_enum(gpu.DimensionEnum))
+        attributes = parser.parse_optional_attr_dict()
+        op = cls(dimension)  # pyright: ignore[reportCallIssue]
+        op.attributes.update(attributes)  # pyright: ignore[reportAttributeAccessIssue]
+        return op
+
+
+class _BareSyntax:
+    """An operation that is its name."""
+
+    def print(self, printer: Printer) -> None:
+        printer.print_op_attributes(self.attributes)  # pyright: ignore[reportAttributeAccessIssue]
+
+    @classmethod
+    def parse(cls, parser: Parser):
+        return cls.create(attributes=parser.parse_optional_attr_dict())  # pyright: ignore
+
+
+class ThreadIdOp(_DimensionSyntax, gpu.ThreadIdOp):
+    """The index of this thread in its block."""
+
+
+class BlockIdOp(_DimensionSyntax, gpu.BlockIdOp):
+    """The index of this block in the grid."""
+
+
+class BlockDimOp(_DimensionSyntax, gpu.BlockDimOp):
+    """The number of threads in a block."""
+
+
+class GridDimOp(_DimensionSyntax, gpu.GridDimOp):
+    """The number of blocks in the grid."""
+
+
+class GlobalIdOp(_DimensionSyntax, gpu.GlobalIdOp):
+    """`block_id * block_dim + thread_id`."""
+
+
+class BarrierOp(_BareSyntax, gpu.BarrierOp):
+    """All threads of the block wait for each other, and see what each other wrote."""
+
+
+class ReturnOp(gpu.ReturnOp):
+    """The end of a kernel."""
+
+    def print(self, printer: Printer) -> None:
+        printer.print_op_attributes(self.attributes)
+        if self.args:
+            printer.print_string(" ")
+            printer.print_list(self.args, printer.print_ssa_value)
+            printer.print_string(" : ")
+            printer.print_list(self.args.types, printer.print_attribute)
+
+    @classmethod
+    def parse(cls, parser: Parser) -> ReturnOp:
+        attributes = parser.parse_optional_attr_dict()
+        operands: list[SSAValue] = []
+        unresolved = parser.parse_optional_undelimited_comma_separated_list(
+            parser.parse_optional_unresolved_operand, parser.parse_unresolved_operand
+        )
+        if unresolved:
+            position = parser.pos
+            parser.parse_punctuation(":")
+            types = parser.parse_comma_separated_list(parser.Delimiter.NONE, parser.parse_type)
+            operands = list(parser.resolve_operands(unresolved, types, position))
+        return cls.create(operands=operands, attributes=attributes)
+
+
+class ModuleOp(gpu.ModuleOp):
+    """A module of kernels."""
+
+    def print(self, printer: Printer) -> None:
+        printer.print_string(" ")
+        printer.print_symbol_name(self.sym_name.data)
+        if self.attributes:
+            printer.print_string(" attributes")
+            printer.print_op_attributes(self.attributes)
+        printer.print_string(" ")
+        printer.print_region(self.body, print_block_terminators=True)
+
+    @classmethod
+    def parse(cls, parser: Parser) -> ModuleOp:
+        name = parser.parse_symbol_name()
+        attributes = parser.parse_optional_attr_dict_with_keyword()
+        region = parser.parse_region()
+        return cls.create(
+            properties={"sym_name": name},
+            attributes=dict(attributes.data) if attributes else {},
+            regions=[region],
+        )
+
+
+class FuncOp(gpu.FuncOp):
+    """A kernel; `arg_attrs` holds a dictionary for each argument, as upstream does."""
+
+    @property
+    def arg_attrs(self) -> ArrayAttr | None:
+        """The dictionaries of the arguments, if any has one."""
+        found = self.attributes.get("arg_attrs")
+        return found if isinstance(found, ArrayAttr) else None
+
+    def print(self, printer: Printer) -> None:
+        printer.print_string(" ")
+        printer.print_symbol_name(self.sym_name.data)
+        arguments = self.body.block.args
+        attributes = self.arg_attrs.data if self.arg_attrs else [DictionaryAttr({})] * len(arguments)
+        with printer.in_parens():
+            printer.print_list(
+                zip(arguments, attributes, strict=True), lambda a: _print_argument(printer, *a)
+            )
+        if self.kernel is not None:
+            printer.print_string(" kernel")
+        rest = {k: v for k, v in self.attributes.items() if k not in ("sym_name", "arg_attrs")}
+        if rest:
+            printer.print_string(" attributes")
+            printer.print_op_attributes(rest)
+        printer.print_string(" ")
+        printer.print_region(self.body, print_entry_block_args=False)
+
+    @classmethod
+    def parse(cls, parser: Parser) -> FuncOp:
+        name = parser.parse_symbol_name()
+        parsed = parser.parse_comma_separated_list(
+            parser.Delimiter.PAREN, lambda: (parser.parse_argument(), _parse_attributes(parser))
+        )
+        kernel = parser.parse_optional_keyword("kernel") is not None
+        attributes = parser.parse_optional_attr_dict_with_keyword()
+        arguments = [argument for argument, _ in parsed]
+        region = parser.parse_region(arguments)
+        properties: dict[str, Attribute] = {
+            "function_type": FunctionType.from_lists([a.type for a in arguments], []),
+        }
+        if kernel:
+            properties["kernel"] = UnitAttr()
+        rest: dict[str, Attribute] = {"sym_name": name, **(attributes.data if attributes else {})}
+        if any(dictionary.data for _, dictionary in parsed):
+            rest["arg_attrs"] = ArrayAttr([dictionary for _, dictionary in parsed])
+        return cls.create(properties=properties, attributes=rest, regions=[region])
+
+
+def _print_argument(printer: Printer, argument: SSAValue, attributes: DictionaryAttr) -> None:
+    printer.print_ssa_value(argument)
+    printer.print_string(": ")
+    printer.print_attribute(argument.type)
+    printer.print_op_attributes(dict(attributes.data))
+
+
+def _parse_attributes(parser: Parser) -> DictionaryAttr:
+    return DictionaryAttr(parser.parse_optional_attr_dict())
+
+
+class LaunchFuncOp(gpu.LaunchFuncOp):
+    """Run a kernel on a grid of blocks."""
+
+    def print(self, printer: Printer) -> None:
+        if self.asyncDependencies or self.clusterSizeX or self.asyncObject or self.asyncToken:
+            raise NotImplementedError("asynchronous and clustered launches have no custom syntax in Nestor")
+        printer.print_string(" ")
+        printer.print_attribute(self.kernel)
+        for text, sizes in (
+            (" blocks in ", (self.gridSizeX, self.gridSizeY, self.gridSizeZ)),
+            (" threads in ", (self.blockSizeX, self.blockSizeY, self.blockSizeZ)),
+        ):
+            printer.print_string(text)
+            with printer.in_parens():
+                printer.print_list(sizes, printer.print_ssa_value)
+        size_type = self.gridSizeX.type
+        if isinstance(size_type, IntegerType):
+            printer.print_string(" : ")
+            printer.print_attribute(size_type)
+        if self.dynamicSharedMemorySize is not None:
+            printer.print_string(" dynamic_shared_memory_size ")
+            printer.print_ssa_value(self.dynamicSharedMemorySize)
+        if self.kernelOperands:
+            printer.print_string(" args")
+            with printer.in_parens():
+                printer.print_list(self.kernelOperands, lambda v: _print_typed(printer, v))
+        printer.print_op_attributes(self.attributes)
+
+    @classmethod
+    def parse(cls, parser: Parser) -> LaunchFuncOp:
+        kernel = parser.parse_attribute()
+        assert isinstance(kernel, SymbolRefAttr)
+        sizes = []
+        position = parser.pos
+        for word in ("blocks", "threads"):
+            parser.parse_keyword(word)
+            parser.parse_keyword("in")
+            sizes += parser.parse_comma_separated_list(
+                parser.Delimiter.PAREN, parser.parse_unresolved_operand
+            )
+        size_type = parser.parse_type() if parser.parse_optional_punctuation(":") else gpu.IndexType()
+        resolved = parser.resolve_operands(sizes, [size_type] * len(sizes), position)
+        shared = None
+        if parser.parse_optional_keyword("dynamic_shared_memory_size"):
+            shared = parser.resolve_operand(parser.parse_unresolved_operand(), i32)
+        arguments = []
+        if parser.parse_optional_keyword("args"):
+            arguments = parser.parse_comma_separated_list(
+                parser.Delimiter.PAREN, lambda: _parse_typed(parser)
+            )
+        op = cls(kernel, resolved[:3], resolved[3:], kernelOperands=arguments, dynamicSharedMemorySize=shared)
+        op.attributes.update(parser.parse_optional_attr_dict())
+        return op
+
+
+def _print_typed(printer: Printer, value: SSAValue) -> None:
+    printer.print_ssa_value(value)
+    printer.print_string(" : ")
+    printer.print_attribute(value.type)
+
+
+def _parse_typed(parser: Parser) -> SSAValue:
+    operand = parser.parse_unresolved_operand()
+    parser.parse_punctuation(":")
+    return parser.resolve_operand(operand, parser.parse_type())
+
+
+_READABLE: list[type[Operation]] = [
+    ThreadIdOp,
+    BlockIdOp,
+    BlockDimOp,
+    GridDimOp,
+    GlobalIdOp,
+    BarrierOp,
+    ReturnOp,
+    ModuleOp,
+    FuncOp,
+    LaunchFuncOp,
+]
+_NAMES = {op.name for op in _READABLE}
+
+GPU = Dialect(
+    "gpu",
+    [*_READABLE, *(op for op in gpu.GPU.operations if op.name not in _NAMES)],
+    [*gpu.GPU.attributes],
+)

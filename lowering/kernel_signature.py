@@ -1,0 +1,45 @@
+"""What the parameters of an emitted CUDA kernel are, in terms of the operands of its `gpu.launch_func`.
+
+Plain data without xDSL: a cached kernel is launched from it without loading the compiler.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+ERROR_CODES = {
+    "IndexError": 1,
+    "AssertionError": 2,
+    "ZeroDivisionError": 3,
+    "MemoryError": 4,
+    "ValueError": 5,
+}
+"""The first word of an error record, by the exception that the caller raises."""
+
+
+@dataclass(frozen=True)
+class KernelParameter:
+    """One parameter of a kernel, and the launch operand it comes from."""
+
+    name: str
+    c_type: str
+    """`float`, `int`, ...: of the elements for a pointer, of the value for all others."""
+    kind: Literal["pointer", "extent", "stride", "scalar", "error"]
+    operand: int = -1
+    """Position among the operands of the launch; -1 for the error record."""
+    axis: int = -1
+    """Which axis an extent (elements) or a stride (elements) belongs to."""
+
+
+@dataclass(frozen=True)
+class KernelSignature:
+    """The parameters of a kernel in order."""
+
+    name: str
+    parameters: tuple[KernelParameter, ...]
+
+    @property
+    def can_fail(self) -> bool:
+        """Whether the kernel takes an error record."""
+        return any(p.kind == "error" for p in self.parameters)
