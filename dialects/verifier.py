@@ -14,7 +14,6 @@ from xdsl.utils.exceptions import VerifyException
 from .diagnostic import Diagnostic, NestorError, op_location
 from .dominance import dominance_errors, walk
 
-
 _ISOLATION = "IsolatedFromAbove"
 
 

@@ -118,6 +118,13 @@ def _add_input_options(parser: argparse.ArgumentParser) -> None:
     add("--split-input-file", action="store_true", help="treat pieces between '// -----' lines one by one")
     add("--allow-unregistered-dialect", action="store_true", help="accept operations of unknown dialects")
     add(
+        "--load-pass-plugin",
+        metavar="FILE",
+        action="append",
+        default=[],
+        help="a Python file whose passes can be used",
+    )
+    add(
         "--run-reproducer",
         action="store_true",
         help="run the pipeline in the input's reproducer block",

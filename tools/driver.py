@@ -21,10 +21,12 @@ from .pass_manager import (
     PassManager,
     internal_failure,
     named_pipelines,
+    print_nodes,
     resolve,
     unknown_pass,
 )
 from .pipeline_syntax import SOURCE_NAME, Element, PipelineError, parse_pipeline, print_pipeline
+from .plugins import load_plugins
 from .reporter import CollectingReporter, Reporter
 from .reproducer import CrashReproducer, reproducer_pipeline
 from .source import Chunk, read_input, split_chunks, write_output
@@ -53,6 +55,7 @@ class Driver:
         """The whole run; returns the exit code."""
         sys.setrecursionlimit(max(sys.getrecursionlimit(), _RECURSION_LIMIT))
         try:
+            load_plugins(self._options.load_pass_plugin)
             if self._print_information():
                 return 0
             self._run_input()
@@ -81,10 +84,9 @@ class Driver:
 
     def _run_input(self) -> None:
         target = _find_target(self._options.target)
-        elements = self._pipeline_elements()
-        nodes = resolve(elements)
+        nodes = resolve(self._pipeline_elements())
         if self._options.dump_pass_pipeline:
-            print(f"Pass pipeline: builtin.module({print_pipeline(elements)})", file=sys.stderr)
+            print(f"Pass pipeline: builtin.module({print_nodes(nodes)})", file=sys.stderr)
         self._check_pass_lists()
         with self._timer.phase("Read"):
             text, name = read_input(self._options.input)

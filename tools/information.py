@@ -13,6 +13,7 @@ from ..dialects.registry import EXTENDED, OWN, UPSTREAM, load_dialect
 from ..transforms.registry import PASSES, load_pass
 from .pass_manager import named_pipelines
 from .pass_options import describe_option, option_types
+from .plugins import PLUGIN_PASSES
 
 _UPSTREAM_PASSES = {
     "canonicalize": "Fold and simplify with the patterns that operations define.",
@@ -41,7 +42,7 @@ def list_passes() -> None:
     from xdsl.transforms import get_all_passes
 
     print("Passes:")
-    for name in (*PASSES, *_UPSTREAM_PASSES):
+    for name in (*PLUGIN_PASSES, *PASSES, *_UPSTREAM_PASSES):
         _list_pass(name)
     print("\nNamed pipelines:")
     for name, specs in named_pipelines().items():
@@ -53,7 +54,7 @@ def list_passes() -> None:
 
 def _list_pass(name: str) -> None:
     try:
-        pass_class = load_pass(name)
+        pass_class = PLUGIN_PASSES.get(name) or load_pass(name)
     except (ImportError, AttributeError) as error:
         print(f"warning: pass '{name}' left out, it cannot be loaded: {error}", file=sys.stderr)
         return

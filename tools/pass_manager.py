@@ -24,7 +24,8 @@ from ..dialects.diagnostic import Diagnostic, NestorError, PassFailure, op_locat
 from ..dialects.verifier import verification_errors
 from ..transforms.registry import PASSES, load_pass
 from .pass_options import instantiate
-from .pipeline_syntax import Element, PipelineError
+from .pipeline_syntax import Element, PipelineError, parse_pipeline
+from .plugins import PLUGIN_PASSES
 
 
 class InternalFailure(NestorError):
@@ -68,10 +69,10 @@ Node = PassNode | AnchorNode
 
 
 def known_names() -> list[str]:
-    """Everything a pipeline may name: Nestor's passes, the named pipelines, xDSL's passes."""
+    """Everything a pipeline may name: passes of plugins, Nestor's, the named pipelines, xDSL's passes."""
     from xdsl.transforms import get_all_passes
 
-    return list(dict.fromkeys([*PASSES, *named_pipelines(), *get_all_passes()]))
+    return list(dict.fromkeys([*PLUGIN_PASSES, *PASSES, *named_pipelines(), *get_all_passes()]))
 
 
 def named_pipelines() -> dict[str, tuple[str, ...]]:
@@ -96,8 +97,6 @@ def _resolve_element(element: Element, inside: tuple[str, ...]) -> tuple[Node, .
 
 
 def _resolve_named(element: Element, inside: tuple[str, ...]) -> tuple[Node, ...]:
-    from .pipeline_syntax import parse_pipeline
-
     if element.name in inside:
         raise PipelineError(f"pipeline '{element.name}' contains itself", element.place)
     if element.options:
@@ -108,6 +107,8 @@ def _resolve_named(element: Element, inside: tuple[str, ...]) -> tuple[Node, ...
 
 
 def _load(element: Element) -> type[ModulePass]:
+    if element.name in PLUGIN_PASSES:
+        return PLUGIN_PASSES[element.name]
     try:
         return load_pass(element.name)
     except KeyError:
@@ -122,6 +123,14 @@ def unknown_pass(element: Element) -> PipelineError:
     guess = "did you mean " + " or ".join(f"'{c}'" for c in close) + "? " if close else ""
     hint = f"{guess}--list-passes shows them all"
     return PipelineError(f"unknown pass '{element.name}'", element.place, hint=hint)
+
+
+def print_nodes(nodes: Iterable[Node]) -> str:
+    """The text of a resolved pipeline, in which named pipelines are spelled out."""
+    return ",".join(
+        str(node.element) if isinstance(node, PassNode) else f"{node.anchor}({print_nodes(node.children)})"
+        for node in nodes
+    )
 
 
 class PassManager:
@@ -188,7 +197,7 @@ class PassManager:
                 f"the IR is nested too deeply for pass '{name}'", op_location(module)
             ) from error
         except Exception as error:
-            raise internal_failure(f"pass {name}", error, module) from error
+            raise internal_failure(f"pass {name}", error, module, _author(node.module_pass)) from error
 
     def _check(self, node: PassNode, ops: Iterable[Operation]) -> None:
         if not self._verify:
@@ -198,11 +207,18 @@ class PassManager:
                 raise InvalidResult(node.element.name, errors)
 
 
-def internal_failure(where: str, error: Exception, op: Operation | None = None) -> InternalFailure:
+def _author(module_pass: ModulePass) -> str:
+    origin = type(module_pass).__module__.partition(".")[0]
+    return {"xdsl": "xDSL", "nestor": "Nestor"}.get(origin, "the plugin")
+
+
+def internal_failure(
+    where: str, error: Exception, op: Operation | None = None, author: str = "Nestor"
+) -> InternalFailure:
     """What the user reads when the fault is ours."""
     text = " ".join(str(error).split()) or "no message"
     message = f"internal error in {where}: {type(error).__name__}: {text}"
-    hint = "this is a bug in Nestor, rerun with --debug for the traceback"
+    hint = f"this is a bug in {author}, rerun with --debug for the traceback"
     return InternalFailure(message, op_location(op) if op is not None else None, hint=hint)
 
 

@@ -1,0 +1,53 @@
+"""`--load-pass-plugin=FILE.py`: passes from outside the repository, and the test passes of opt-tool itself.
+
+Every `ModulePass` with a name that the file defines can be used in pipelines of the same run.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+from types import ModuleType
+
+from xdsl.passes import ModulePass
+
+from ..dialects.diagnostic import NestorError
+
+PLUGIN_PASSES: dict[str, type[ModulePass]] = {}
+"""Passes of the plugins loaded in this run."""
+
+
+def load_plugins(paths: list[str]) -> None:
+    """Replace `PLUGIN_PASSES` by the passes that these files define."""
+    PLUGIN_PASSES.clear()
+    for path in paths:
+        found = [value for value in vars(_execute(path)).values() if _is_pass_of(value, path)]
+        if not found:
+            raise NestorError(f"plugin '{path}' defines no pass")
+        PLUGIN_PASSES.update({pass_class.name: pass_class for pass_class in found})
+
+
+def _module_name(path: str) -> str:
+    return f"nestor_plugin_{abs(hash(path))}"
+
+
+def _execute(path: str) -> ModuleType:
+    spec = importlib.util.spec_from_file_location(_module_name(path), path)
+    if spec is None or spec.loader is None:
+        raise NestorError(f"cannot load plugin '{path}': not a Python file")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module
+    try:
+        spec.loader.exec_module(module)
+    except Exception as error:
+        raise NestorError(f"cannot load plugin '{path}': {type(error).__name__}: {error}") from error
+    return module
+
+
+def _is_pass_of(value: object, path: str) -> bool:
+    return (
+        isinstance(value, type)
+        and issubclass(value, ModulePass)
+        and value.__module__ == _module_name(path)
+        and isinstance(getattr(value, "name", None), str)
+    )
