@@ -4,8 +4,8 @@
       %s = nt.reduce add %x over [1] : tensor<?x?xf32> -> tensor<?xf32>   // extent 0 is "n"
       %z = nt.add %s, %y : tensor<?xf32>                                  // so is this
 
-A name is an integer for a static extent and an opaque key for an unknown one; equal names are equal extents. Different
-names may still be equal at run time.
+A name is an integer for a static extent and an opaque key for an unknown one; equal names are equal
+extents. Different names may still be equal at run time.
 """
 
 from __future__ import annotations
@@ -176,4 +176,3 @@ _HANDLERS: dict[type[Operation], Callable[[Extents, SSAValue], Iterable[Extent]]
     LoopsOp: _loops,
     **{op_type: _elementwise for op_type in ELEMENTWISE_OPS.values()},
 }
-
