@@ -29,7 +29,7 @@ nothing. Each class of tied axes is a dimension of the fusion.
   may be over the rows ("e / sum": the second pass over a row) or over the full space. With no reduction all
   dimensions are rows.
 * ORDER. The order of the dimensions is that of the axes of the (first) reduction's operand, rows first,
-  then the reduced; with no reduction that of the last full value. A value over a leading part of it can be
+  then the reduced; with no reduction that of the first full value. A value over a leading part of it can be
   computed once, outside the inner loops. Any other value over fewer dimensions is recomputed along the
   missing ones: it is only inside when all its uses are, and cheap (no divide, sqrt, exp ... and no
   reduction); otherwise it is a fusion of its own before this one. So `(3)+(3)+(3x1000)` and
@@ -168,8 +168,9 @@ def _separate_sources(block: Block) -> None:
     for op in list(block.ops):
         if type(op) not in SOURCES:
             continue
-        others = [use for use in op.results[0].uses if not _is_fusable(use.operation)]
-        if not others or len(others) == op.results[0].get_user_count():
+        uses = list(op.results[0].uses)
+        others = [use for use in uses if not _is_fusable(use.operation)]
+        if not others or len(others) == len(uses):
             continue
         copy = op.clone()
         block.insert_op_after(copy, op)
