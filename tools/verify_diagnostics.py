@@ -22,7 +22,7 @@ _EXPECTATION = re.compile(
     r"(?P<place>@(?:above|below|unknown|[+-]\d+))?\s*(?P<count>\d+)?\s*\{\{(?P<text>.*?)\}\}(?!\})"
 )
 _ONLY_EXPECTATION = re.compile(r"\s*//.*expected-(?:error|note|remark|warning)")
-_ATTEMPT = re.compile(r"//.*\bexpected-\w+")
+_ATTEMPT = re.compile(r"//\s*expected-\w+")
 
 
 @dataclass
