@@ -32,6 +32,7 @@ func.func @f(%x: i32) -> i32 {
     %a = arith.addi %x, %x : i32
     %b = arith.addi %x, %x : i32
     %c = arith.muli %a, %b : i32
+    "test.op"(%c) : (i32) -> ()
     "gpu.return"() : () -> ()
   }) {sym_name = "k", function_type = (i32) -> ()} : () -> ()
 }) {sym_name = "kernels"} : () -> ()
