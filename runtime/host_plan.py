@@ -1,0 +1,346 @@
+"""The host side of a GPU program: its `func.func` as a Python function over any device.
+
+The function of section 6 of docs/architecture.md computes extents, allocates temporaries and launches
+kernels. It is translated once to Python text; running it on NumPy arrays with the CUDA simulator and on
+CuPy arrays with a GPU differ only in the `Device`.
+
+    func.func @scale(%x: memref<?xf32>, %out: memref<?xf32>) {
+      %n = memref.dim %x, %c0 : memref<?xf32>
+      %blocks = arith.ceildivsi %n, %c256 : index
+      gpu.launch_func @scale_kernels::@scale blocks in (%blocks, %c1, %c1) threads in (%c256, %c1, %c1)
+          args(%x : memref<?xf32>, %out : memref<?xf32>)
+      func.return
+    }
+
+becomes
+
+    def scale(run, x, out):
+        n = x.shape[0]
+        blocks = ceil_divide(n, 256)
+        run.launch('scale', (blocks, 1, 1), (256, 1, 1), (x, out))
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+from xdsl.dialects import arith, cf, func, gpu, memref, scf
+from xdsl.dialects.builtin import DYNAMIC_INDEX, IntegerAttr, MemRefType, ModuleOp, StringAttr
+from xdsl.ir import Block, Operation, SSAValue
+
+from ..dialects.diagnostic import LoweringError, NestorError, fail
+from ..lowering.cuda_c import CudaModule, checked_index, kernel_name, print_cuda
+from ..lowering.kernel_signature import ERROR_CODES, KernelParameter, KernelSignature
+from . import scalar_eval
+
+
+class ErrorRecord(NamedTuple):
+    """How a program ended: `code` 0 is success, the rest as in section 5 of docs/architecture.md."""
+
+    code: int = 0
+    site: int = 0
+    value: int = 0
+    extent: int = 0
+
+
+class Device(Protocol):
+    """Where a plan runs. Arrays have `shape`, `strides` (bytes) and `itemsize`, as in NumPy and CuPy."""
+
+    def allocate(self, shape: tuple[int, ...], dtype: np.dtype) -> Any:
+        """A fresh row-major array."""
+        ...
+
+    def copy(self, source: Any, target: Any) -> None:
+        """Copy the elements of an array."""
+        ...
+
+    def launch(self, kernel: str, grid: Sequence[int], block: Sequence[int], arguments: list[Any]) -> None:
+        """Run a kernel; an argument is an array of this device or a NumPy scalar."""
+        ...
+
+    def new_error_record(self) -> Any:
+        """An array of four int64 zeros."""
+        ...
+
+    def read_error_record(self, record: Any) -> Sequence[int]:
+        """Its content, once all kernels so far have finished."""
+        ...
+
+
+class _Stopped(Exception):
+    """A check failed: nothing more of the program runs."""
+
+    def __init__(self, record: ErrorRecord):
+        self.record = record
+
+
+class HostPlan:
+    """A GPU program: the text of its kernels, and its host function ready to run."""
+
+    def __init__(self, module: ModuleOp, function: str | None = None, cuda: CudaModule | None = None):
+        self.cuda = cuda or print_cuda(module)
+        host = _host_function(module, function)
+        self.parameters = [argument.type for argument in host.body.block.args]
+        self.name = host.sym_name.data
+        self.source = _Translator(host).translate()
+        namespace = dict(scalar_eval.NAMESPACE)
+        exec(compile(self.source, f"<host function {self.name}>", "exec"), namespace)
+        self._function: Callable[..., None] = namespace["host"]
+
+    def run(self, device: Device, arguments: Sequence[Any]) -> ErrorRecord:
+        """Run the program on `device` with the arguments of the host function, outputs last."""
+        if len(arguments) != len(self.parameters):
+            raise NestorError(f"{self.name} takes {len(self.parameters)} arguments, not {len(arguments)}")
+        values = [
+            value if isinstance(type, MemRefType) else scalar_eval.scalar(value, type)
+            for value, type in zip(arguments, self.parameters, strict=True)
+        ]
+        try:
+            with np.errstate(all="ignore"):
+                self._function(_Run(device, self.cuda.signatures), *values)
+        except _Stopped as stop:
+            return stop.record
+        return ErrorRecord()
+
+
+@dataclass
+class _Run:
+    """One execution: what the translated function calls."""
+
+    device: Device
+    signatures: Mapping[str, KernelSignature]
+    record: Any = None
+
+    def allocate(self, shape: tuple[int, ...], dtype: str) -> Any:
+        return self.device.allocate(shape, np.dtype(dtype))
+
+    def copy(self, source: Any, target: Any) -> None:
+        self.device.copy(source, target)
+
+    def check(self, condition: Any, code: int, site: int, value: Any, extent: Any) -> None:
+        if not condition:
+            raise _Stopped(ErrorRecord(code, site, int(value), int(extent)))
+
+    def launch(self, kernel: str, grid: tuple, block: tuple, operands: tuple) -> None:
+        if any(extent <= 0 for extent in grid):
+            return
+        signature = self.signatures[kernel]
+        if signature.can_fail and self.record is None:
+            self.record = self.device.new_error_record()
+        arguments = [argument_value(p, operands, self.record) for p in signature.parameters]
+        self.device.launch(signature.name, grid, block, arguments)
+        if not signature.can_fail:
+            return
+        record = ErrorRecord(*(int(word) for word in self.device.read_error_record(self.record)))
+        if record.code:
+            raise _Stopped(record)
+
+
+_SCALARS = {
+    "bool": np.bool_,
+    "signed char": np.int8,
+    "short": np.int16,
+    "int": np.int32,
+    "long long": np.int64,
+    "float": np.float32,
+    "double": np.float64,
+}
+
+
+def argument_value(parameter: KernelParameter, operands: Sequence[Any], record: Any) -> Any:
+    """What to pass for a parameter of a kernel, given the operands of its launch."""
+    if parameter.kind == "error":
+        return record
+    operand = operands[parameter.operand]
+    if parameter.kind == "pointer":
+        return operand
+    scalar = _SCALARS[parameter.c_type]
+    if parameter.kind == "scalar":
+        return scalar(operand)
+    if parameter.kind == "extent":
+        return scalar(operand.shape[parameter.axis])
+    return scalar(operand.strides[parameter.axis] // operand.itemsize)
+
+
+def _host_function(module: ModuleOp, name: str | None) -> func.FuncOp:
+    functions = [op for op in module.body.block.ops if isinstance(op, func.FuncOp) and op.body.blocks]
+    for function in functions:
+        if function.sym_name.data == name or (name is None and len(functions) == 1):
+            return function
+    names = ", ".join(f.sym_name.data for f in functions) or "none"
+    wanted = f"@{name}" if name else "a single one"
+    raise fail(module, f"no host function: wanted {wanted}", hint=f"functions here: {names}")
+
+
+class _Translator:
+    """Writes the host function as Python."""
+
+    def __init__(self, function: func.FuncOp):
+        self._function = function
+        self._lines: list[str] = []
+        self._depth = 1
+        self._names: dict[SSAValue, str] = {}
+        self._taken = {"run", "host", *scalar_eval.NAMESPACE}
+
+    def translate(self) -> str:
+        """The text of a Python function `host(run, *arguments)`."""
+        if len(self._function.body.blocks) != 1:
+            raise fail(self._function, "a host function has one block", error=LoweringError)
+        arguments = ", ".join(["run", *(self._name(a) for a in self._function.body.block.args)])
+        self._block(self._function.body.block)
+        return "\n".join([f"def host({arguments}):", *self._lines, ""])
+
+    def _name(self, value: SSAValue) -> str:
+        base = re.sub(r"\W", "_", value.name_hint or "v", flags=re.ASCII)
+        name, number = base, 0
+        while name in self._taken or not name.isidentifier():
+            number += 1
+            name = f"{base}_{number}" if base.isidentifier() else f"v_{number}"
+        self._taken.add(name)
+        self._names[value] = name
+        return name
+
+    def _line(self, text: str) -> None:
+        self._lines.append("    " * self._depth + text)
+
+    def _values(self, values: Sequence[SSAValue]) -> list[str]:
+        return [self._names[v] for v in values]
+
+    def _block(self, block: Block) -> None:
+        before = len(self._lines)
+        for op in block.ops:
+            self._operation(op)
+        if len(self._lines) == before:
+            self._line("pass")
+
+    def _nested(self, block: Block, yields: list[str]) -> None:
+        self._depth += 1
+        self._block(block)
+        if yields and block.last_op is not None:
+            self._line(f"{', '.join(yields)}, = {', '.join(self._values(block.last_op.operands))},")
+        self._depth -= 1
+
+    def _operation(self, op: Operation) -> None:
+        handler = _HANDLERS.get(op.name)
+        if handler is not None:
+            handler(self, op)
+            return
+        if op.name.startswith(("arith.", "math.")) and len(op.results) == 1:
+            expression = scalar_eval.expression(op, self._values(op.operands))
+            self._line(f"{self._name(op.results[0])} = {expression}")
+            return
+        raise fail(op, f"{op.name} cannot run on the host side of a GPU program", error=LoweringError)
+
+    def _constant(self, op: arith.ConstantOp) -> None:
+        value = scalar_eval.constant(op)
+        name = scalar_eval.type_name(op.result.type)
+        if name == "int":
+            self._names[op.result] = str(value) if value >= 0 else f"({value})"
+            return
+        literal = f"float.fromhex({float(value).hex()!r})" if name[0] in "fb" else repr(value.item())
+        self._line(f"{self._name(op.result)} = {name}({literal})")
+
+    def _dim(self, op: memref.DimOp) -> None:
+        self._line(f"{self._name(op.result)} = {self._names[op.source]}.shape[{self._names[op.index]}]")
+
+    def _alloc(self, op: memref.AllocOp) -> None:
+        type = op.memref.type
+        assert isinstance(type, MemRefType)
+        sizes = iter(self._values(op.dynamic_sizes))
+        shape = [next(sizes) if n == DYNAMIC_INDEX else str(n) for n in type.get_shape()]
+        extents = "".join(f"{s}, " for s in shape)
+        dtype = scalar_eval.dtype_of(type.element_type).str
+        self._line(f"{self._name(op.memref)} = run.allocate(({extents.rstrip()}), {dtype!r})")
+
+    def _dealloc(self, op: memref.DeallocOp) -> None:
+        self._line(f"del {self._names[op.memref]}")
+
+    def _copy(self, op: memref.CopyOp) -> None:
+        self._line(f"run.copy({self._names[op.source]}, {self._names[op.destination]})")
+
+    def _alias(self, op: memref.CastOp) -> None:
+        self._names[op.results[0]] = self._names[op.operands[0]]
+
+    def _launch(self, op: gpu.LaunchFuncOp) -> None:
+        grid = ", ".join(self._values([op.gridSizeX, op.gridSizeY, op.gridSizeZ]))
+        block = ", ".join(self._values([op.blockSizeX, op.blockSizeY, op.blockSizeZ]))
+        operands = "".join(f"{name}, " for name in self._values(op.kernelOperands)).rstrip()
+        self._line(f"run.launch({kernel_name(op.kernel)!r}, ({grid}), ({block}), ({operands}))")
+
+    def _assert(self, op: cf.AssertOp) -> None:
+        kind, site = op.attributes.get("nestor.kind"), op.attributes.get("nestor.site")
+        if not (isinstance(kind, StringAttr) and kind.data in ERROR_CODES and isinstance(site, IntegerAttr)):
+            raise fail(op, "a check needs nestor.kind and nestor.site", error=LoweringError)
+        details = [self._names[v] if v is not None else "0" for v in checked_index(op.arg)]
+        code = ERROR_CODES[kind.data]
+        arguments = [self._names[op.arg], str(code), str(site.value.data), *details]
+        self._line(f"run.check({', '.join(arguments)})")
+
+    def _if(self, op: scf.IfOp) -> None:
+        names = [self._name(r) for r in op.results]
+        self._line(f"if {self._names[op.cond]}:")
+        self._nested(op.true_region.block, names)
+        if op.false_region.blocks:
+            self._line("else:")
+            self._nested(op.false_region.block, names)
+
+    def _carried(self, results: Sequence[SSAValue], arguments: Sequence[SSAValue], inits: Sequence[SSAValue]):
+        names = [self._name(r) for r in results]
+        if names:
+            self._line(f"{', '.join(names)}, = {', '.join(self._values(inits))},")
+        self._names.update(zip(arguments, names, strict=True))
+        return names
+
+    def _for(self, op: scf.ForOp) -> None:
+        index, *arguments = op.body.block.args
+        names = self._carried(op.results, arguments, op.iter_args)
+        bounds = ", ".join(self._values([op.lb, op.ub, op.step]))
+        self._line(f"for {self._name(index)} in range({bounds}):")
+        self._nested(op.body.block, names)
+
+    def _while(self, op: scf.WhileOp) -> None:
+        before, after = op.before_region.block, op.after_region.block
+        carried = [self._name(a) for a in before.args]
+        passed = [self._name(r) for r in op.results]
+        self._names.update(zip(after.args, passed, strict=True))
+        if carried:
+            self._line(f"{', '.join(carried)}, = {', '.join(self._values(op.arguments))},")
+        self._line("while True:")
+        self._depth += 1
+        self._block(before)
+        condition = before.last_op
+        assert isinstance(condition, scf.ConditionOp)
+        if passed:
+            self._line(f"{', '.join(passed)}, = {', '.join(self._values(condition.arguments))},")
+        self._line(f"if not {self._names[condition.cond]}: break")
+        self._depth -= 1
+        self._nested(after, carried)
+
+    def _return(self, op: func.ReturnOp) -> None:
+        if op.operands:
+            raise fail(op, "a host function returns nothing: results are arguments", error=LoweringError)
+
+    def _nothing(self, op: Operation) -> None:
+        """Terminators: what encloses them has read their operands."""
+
+
+_HANDLERS: dict[str, Callable[[_Translator, Any], None]] = {
+    "arith.constant": _Translator._constant,
+    "memref.dim": _Translator._dim,
+    "memref.alloc": _Translator._alloc,
+    "memref.dealloc": _Translator._dealloc,
+    "memref.copy": _Translator._copy,
+    "memref.cast": _Translator._alias,
+    "gpu.launch_func": _Translator._launch,
+    "cf.assert": _Translator._assert,
+    "scf.if": _Translator._if,
+    "scf.for": _Translator._for,
+    "scf.while": _Translator._while,
+    "scf.yield": _Translator._nothing,
+    "scf.condition": _Translator._nothing,
+    "func.return": _Translator._return,
+}
