@@ -1,0 +1,371 @@
+"""LLVM IR text of each operation of the `llvm` dialect: one speller a kind of instruction, one table."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from xdsl.dialects import llvm
+from xdsl.ir import Operation, SSAValue
+
+from ..dialects.diagnostic import LoweringError, fail
+from ..dialects.ext import llvm as ext
+from .llvm_ir_values import intrinsic_suffix, type_text
+
+if TYPE_CHECKING:
+    from .llvm_ir import FunctionEmitter
+
+Speller = Callable[["FunctionEmitter", Any, list[str]], str]
+
+_FASTMATH_ORDER = ("reassoc", "nnan", "ninf", "nsz", "arcp", "contract", "afn")
+_fastmath_cache: dict[Any, str] = {}
+
+
+def fastmath_text(op: Any) -> str:
+    """`nnan nsz ` (with the trailing blank), empty for IEEE."""
+    flags = op.properties.get("fastmathFlags")
+    if flags is None:
+        return ""
+    text = _fastmath_cache.get(flags)
+    if text is None:
+        words = {str(flag) for flag in flags.data}
+        every = len(words) == len(_FASTMATH_ORDER)
+        text = "fast " if every else "".join(f"{word} " for word in _FASTMATH_ORDER if word in words)
+        _fastmath_cache[flags] = text
+    return text
+
+
+def _binary(mnemonic: str) -> Speller:
+    def spell(f: FunctionEmitter, op: Any, lines: list[str]) -> str:
+        return f"{mnemonic} {type_text(op.lhs.type)} {f.names[op.lhs]}, {f.names[op.rhs]}"
+
+    return spell
+
+
+def _wrapping(mnemonic: str) -> Speller:
+    suffixes = {0: "", 1: " nsw", 2: " nuw", 3: " nuw nsw"}
+
+    def spell(f: FunctionEmitter, op: Any, lines: list[str]) -> str:
+        flags = suffixes[op.overflowFlags.value.data] if op.overflowFlags else ""
+        return f"{mnemonic}{flags} {type_text(op.lhs.type)} {f.names[op.lhs]}, {f.names[op.rhs]}"
+
+    return spell
+
+
+def _exact(mnemonic: str) -> Speller:
+    def spell(f: FunctionEmitter, op: Any, lines: list[str]) -> str:
+        flag = " exact" if op.is_exact else ""
+        return f"{mnemonic}{flag} {type_text(op.lhs.type)} {f.names[op.lhs]}, {f.names[op.rhs]}"
+
+    return spell
+
+
+def _disjoint(f: FunctionEmitter, op: Any, lines: list[str]) -> str:
+    flag = " disjoint" if op.is_disjoint else ""
+    return f"or{flag} {type_text(op.lhs.type)} {f.names[op.lhs]}, {f.names[op.rhs]}"
+
+
+def _float_binary(mnemonic: str) -> Speller:
+    def spell(f: FunctionEmitter, op: Any, lines: list[str]) -> str:
+        return f"{mnemonic} {fastmath_text(op)}{type_text(op.lhs.type)} {f.names[op.lhs]}, {f.names[op.rhs]}"
+
+    return spell
+
+
+def _cast(mnemonic: str) -> Speller:
+    def spell(f: FunctionEmitter, op: Operation, lines: list[str]) -> str:
+        return f"{mnemonic} {f.typed(op.operands[0])} to {type_text(op.results[0].type)}"
+
+    return spell
+
+
+def _trunc(f: FunctionEmitter, op: llvm.TruncOp, lines: list[str]) -> str:
+    flags = op.overflowFlags.data if op.overflowFlags else ()
+    words = "".join(f" {flag.value}" for flag in flags)
+    return f"trunc{words} {f.typed(op.arg)} to {type_text(op.res.type)}"
+
+
+def _zext(f: FunctionEmitter, op: llvm.ZExtOp, lines: list[str]) -> str:
+    return f"zext{' nneg' if op.non_neg else ''} {f.typed(op.arg)} to {type_text(op.res.type)}"
+
+
+def _fneg(f: FunctionEmitter, op: llvm.FNegOp, lines: list[str]) -> str:
+    return f"fneg {fastmath_text(op)}{f.typed(op.arg)}"
+
+
+def _icmp(f: FunctionEmitter, op: llvm.ICmpOp, lines: list[str]) -> str:
+    predicate = llvm.ICmpPredicateFlag.from_int(op.predicate.value.data).value
+    return f"icmp {predicate} {f.typed(op.lhs)}, {f.names[op.rhs]}"
+
+
+def _fcmp(f: FunctionEmitter, op: ext.FCmpOp, lines: list[str]) -> str:
+    predicate = llvm.FCmpPredicateFlag.from_int(op.predicate.value.data).value.lstrip("_")
+    return f"fcmp {fastmath_text(op)}{predicate} {f.typed(op.lhs)}, {f.names[op.rhs]}"
+
+
+def _select(f: FunctionEmitter, op: ext.SelectOp, lines: list[str]) -> str:
+    return f"select {fastmath_text(op)}{f.typed(op.cond)}, {f.typed(op.lhs)}, {f.typed(op.rhs)}"
+
+
+# --- memory ----------------------------------------------------------------------------------------------
+
+
+def _gep(f: FunctionEmitter, op: llvm.GEPOp, lines: list[str]) -> str:
+    flags = op.noWrapFlags.value.data | (3 if op.inbounds else 0)
+    words = " inbounds" if flags & 1 else " nusw" if flags & 2 else ""
+    words += " nuw" if flags & 4 else ""
+    dynamic = iter(op.ssa_indices)
+    indices = [
+        f.typed(next(dynamic)) if index == llvm.GEP_USE_SSA_VAL else f"i32 {index}"
+        for index in op.rawConstantIndices.iter_values()
+    ]
+    return f"getelementptr{words} {type_text(op.elem_type)}, {f.typed(op.ptr)}, {', '.join(indices)}"
+
+
+def _alignment(op: Any) -> str:
+    return f", align {op.alignment.value.data}" if op.alignment else ""
+
+
+def _refuse_atomic(op: Any) -> None:
+    if op.ordering is not None and op.ordering.value.data:
+        raise fail(op, "atomic loads and stores have no LLVM IR spelling here", error=LoweringError)
+
+
+def _load(f: FunctionEmitter, op: llvm.LoadOp, lines: list[str]) -> str:
+    _refuse_atomic(op)
+    return f"load {type_text(op.dereferenced_value.type)}, {f.typed(op.ptr)}{_alignment(op)}"
+
+
+def _store(f: FunctionEmitter, op: llvm.StoreOp, lines: list[str]) -> str:
+    _refuse_atomic(op)
+    volatile = " volatile" if op.volatile_ else ""
+    streaming = f", !nontemporal {f.module.metadata_node('!{i32 1}')}" if op.nontemporal else ""
+    return f"store{volatile} {f.typed(op.value)}, {f.typed(op.ptr)}{_alignment(op)}{streaming}"
+
+
+def _alloca(f: FunctionEmitter, op: llvm.AllocaOp, lines: list[str]) -> str:
+    return f"alloca {type_text(op.elem_type)}, {f.typed(op.size)}{_alignment(op)}"
+
+
+def _masked_load(f: FunctionEmitter, op: ext.MaskedLoadOp, lines: list[str]) -> str:
+    if op.pass_thru is None:
+        raise fail(op, "a masked load needs a pass-through value", error=LoweringError)
+    vector = type_text(op.res.type)
+    mask = type_text(op.mask.type)
+    name = f"llvm.masked.load.{intrinsic_suffix(op.res.type)}.p0"
+    f.module.declare(name, f"declare {vector} @{name}(ptr, {mask}, {vector})")
+    pointer = f"ptr align {op.alignment.value.data} {f.names[op.data]}"
+    return f"call {vector} @{name}({pointer}, {f.typed(op.mask)}, {f.typed(op.pass_thru)})"
+
+
+def _masked_store(f: FunctionEmitter, op: ext.MaskedStoreOp, lines: list[str]) -> str:
+    name = f"llvm.masked.store.{intrinsic_suffix(op.value.type)}.p0"
+    f.module.declare(
+        name, f"declare void @{name}({type_text(op.value.type)}, ptr, {type_text(op.mask.type)})"
+    )
+    pointer = f"ptr align {op.alignment.value.data} {f.names[op.data]}"
+    return f"call void @{name}({f.typed(op.value)}, {pointer}, {f.typed(op.mask)})"
+
+
+def _masked_gather(f: FunctionEmitter, op: ext.MaskedGatherOp, lines: list[str]) -> str:
+    vector, pointers, mask = (type_text(v.type) for v in (op.res, op.ptrs, op.mask))
+    name = f"llvm.masked.gather.{intrinsic_suffix(op.res.type)}.{intrinsic_suffix(op.ptrs.type)}"
+    f.module.declare(name, f"declare {vector} @{name}({pointers}, {mask}, {vector})")
+    addresses = f"{pointers} align {op.alignment.value.data} {f.names[op.ptrs]}"
+    return f"call {vector} @{name}({addresses}, {f.typed(op.mask)}, {f.typed(op.pass_thru)})"
+
+
+def _masked_scatter(f: FunctionEmitter, op: ext.MaskedScatterOp, lines: list[str]) -> str:
+    vector, pointers, mask = (type_text(v.type) for v in (op.value, op.ptrs, op.mask))
+    name = f"llvm.masked.scatter.{intrinsic_suffix(op.value.type)}.{intrinsic_suffix(op.ptrs.type)}"
+    f.module.declare(name, f"declare void @{name}({vector}, {pointers}, {mask})")
+    addresses = f"{pointers} align {op.alignment.value.data} {f.names[op.ptrs]}"
+    return f"call void @{name}({f.typed(op.value)}, {addresses}, {f.typed(op.mask)})"
+
+
+# --- vectors ---------------------------------------------------------------------------------------------
+
+
+def _extract_element(f: FunctionEmitter, op: ext.ExtractElementOp, lines: list[str]) -> str:
+    return f"extractelement {f.typed(op.vector)}, {f.typed(op.position)}"
+
+
+def _insert_element(f: FunctionEmitter, op: llvm.InsertElementOp, lines: list[str]) -> str:
+    return f"insertelement {f.typed(op.vector)}, {f.typed(op.value)}, {f.typed(op.index)}"
+
+
+def _shuffle(f: FunctionEmitter, op: llvm.ShuffleVectorOp, lines: list[str]) -> str:
+    indices = tuple(op.mask.iter_values())
+    if any(indices):
+        mask = "<" + ", ".join("i32 poison" if k < 0 else f"i32 {k}" for k in indices) + ">"
+    else:
+        mask = "zeroinitializer"
+    return f"shufflevector {f.typed(op.v1)}, {f.typed(op.v2)}, <{len(indices)} x i32> {mask}"
+
+
+# --- calls and intrinsics --------------------------------------------------------------------------------
+
+
+def _call(f: FunctionEmitter, op: llvm.CallOp, lines: list[str]) -> str:
+    if op.callee is None:
+        raise fail(op, "an indirect call has no LLVM IR spelling here", error=LoweringError)
+    result = type_text(op.results[0].type) if op.results else "void"
+    arguments = ", ".join(map(f.typed, op.args))
+    return f"call {fastmath_text(op)}{result} @{op.callee.string_value()}({arguments})"
+
+
+def _intrinsic(name: str, overload: int | None = None, flag: str | None = None) -> Speller:
+    """An intrinsic overloaded on its result type, or on the operand numbered `overload`."""
+
+    def spell(f: FunctionEmitter, op: Operation, lines: list[str]) -> str:
+        result = op.results[0].type
+        key = result if overload is None else op.operands[overload].type
+        full = f"llvm.{name}.{intrinsic_suffix(key)}"
+        types = [type_text(v.type) for v in op.operands]
+        arguments = [f.typed(v) for v in op.operands]
+        if flag is not None:
+            types.append("i1")
+            arguments.append("i1 true" if op.properties[flag].value.data else "i1 false")  # type: ignore[attr-defined]
+        f.module.declare(full, f"declare {type_text(result)} @{full}({', '.join(types)})")
+        return f"call {fastmath_text(op)}{type_text(result)} @{full}({', '.join(arguments)})"
+
+    return spell
+
+
+# --- control flow ----------------------------------------------------------------------------------------
+
+
+def _br(f: FunctionEmitter, op: llvm.BrOp, lines: list[str]) -> str:
+    source = _block_of(op)
+    return f"br {f.branch(source, op.successor, _edge(f, op.arguments))}{f.loop_metadata(op)}"
+
+
+def _cond_br(f: FunctionEmitter, op: llvm.CondBrOp, lines: list[str]) -> str:
+    source = _block_of(op)
+    if op.then_block is op.else_block:
+        merged = [
+            _merge(f, op, pair, lines) for pair in zip(op.then_arguments, op.else_arguments, strict=True)
+        ]
+        return f"br {f.branch(source, op.then_block, merged)}{f.loop_metadata(op)}"
+    taken = f.branch(source, op.then_block, _edge(f, op.then_arguments))
+    other = f.branch(source, op.else_block, _edge(f, op.else_arguments))
+    return f"br i1 {f.names[op.cond]}, {taken}, {other}{f.loop_metadata(op)}"
+
+
+def _merge(f: FunctionEmitter, op: llvm.CondBrOp, pair: tuple[SSAValue, SSAValue], lines: list[str]) -> str:
+    """A phi may not list one predecessor with two values: with both edges to one block, select first."""
+    taken, other = pair
+    if taken is other:
+        return f.names[taken]
+    name = f.fresh("sel")
+    lines.append(f"{name} = select i1 {f.names[op.cond]}, {f.typed(taken)}, {f.typed(other)}")
+    return name
+
+
+def _edge(f: FunctionEmitter, values: Any) -> list[str]:
+    return [f.names[value] for value in values]
+
+
+def _block_of(op: Operation) -> Any:
+    return op.parent_block()
+
+
+def _return(f: FunctionEmitter, op: llvm.ReturnOp, lines: list[str]) -> str:
+    return f"ret {f.typed(op.arg)}" if op.arg is not None else "ret void"
+
+
+def _extract_value(f: FunctionEmitter, op: llvm.ExtractValueOp, lines: list[str]) -> str:
+    return f"extractvalue {f.typed(op.container)}, " + ", ".join(map(str, op.position.iter_values()))
+
+
+INSTRUCTIONS: dict[type[Operation], Speller] = {
+    llvm.AddOp: _wrapping("add"),
+    llvm.SubOp: _wrapping("sub"),
+    llvm.MulOp: _wrapping("mul"),
+    llvm.ShlOp: _wrapping("shl"),
+    llvm.UDivOp: _exact("udiv"),
+    llvm.SDivOp: _exact("sdiv"),
+    llvm.LShrOp: _exact("lshr"),
+    llvm.AShrOp: _exact("ashr"),
+    llvm.URemOp: _binary("urem"),
+    llvm.SRemOp: _binary("srem"),
+    llvm.AndOp: _binary("and"),
+    llvm.OrOp: _disjoint,
+    llvm.XOrOp: _binary("xor"),
+    llvm.ICmpOp: _icmp,
+    llvm.TruncOp: _trunc,
+    llvm.ZExtOp: _zext,
+    llvm.SExtOp: _cast("sext"),
+    llvm.FAddOp: _float_binary("fadd"),
+    llvm.FSubOp: _float_binary("fsub"),
+    llvm.FMulOp: _float_binary("fmul"),
+    llvm.FDivOp: _float_binary("fdiv"),
+    llvm.FRemOp: _float_binary("frem"),
+    llvm.FNegOp: _fneg,
+    llvm.BitcastOp: _cast("bitcast"),
+    llvm.SIToFPOp: _cast("sitofp"),
+    llvm.FPExtOp: _cast("fpext"),
+    llvm.FPTruncOp: _cast("fptrunc"),
+    llvm.PtrToIntOp: _cast("ptrtoint"),
+    llvm.IntToPtrOp: _cast("inttoptr"),
+    llvm.GEPOp: _gep,
+    llvm.LoadOp: _load,
+    llvm.StoreOp: _store,
+    llvm.AllocaOp: _alloca,
+    llvm.InsertElementOp: _insert_element,
+    llvm.ShuffleVectorOp: _shuffle,
+    llvm.ExtractValueOp: _extract_value,
+    llvm.CallOp: _call,
+    llvm.BrOp: _br,
+    llvm.CondBrOp: _cond_br,
+    llvm.ReturnOp: _return,
+    llvm.UnreachableOp: lambda f, op, lines: "unreachable",
+    llvm.FAbsOp: _intrinsic("fabs"),
+    llvm.FSqrtOp: _intrinsic("sqrt"),
+    llvm.FCeilOp: _intrinsic("ceil"),
+    llvm.FFloorOp: _intrinsic("floor"),
+    llvm.FCopySignOp: _intrinsic("copysign"),
+    llvm.FMAOp: _intrinsic("fma"),
+    llvm.VectorFMaxOp: _intrinsic("maxnum"),
+    llvm.VectorFMinOp: _intrinsic("minnum"),
+    llvm.VectorReduceFAddOp: _intrinsic("vector.reduce.fadd", overload=1),
+    llvm.VectorReduceFMulOp: _intrinsic("vector.reduce.fmul", overload=1),
+    ext.FPToSIOp: _cast("fptosi"),
+    ext.FPToUIOp: _cast("fptoui"),
+    ext.UIToFPOp: _cast("uitofp"),
+    ext.FCmpOp: _fcmp,
+    ext.SelectOp: _select,
+    ext.GEPOp: _gep,
+    ext.ExtractElementOp: _extract_element,
+    ext.MaskedLoadOp: _masked_load,
+    ext.MaskedStoreOp: _masked_store,
+    ext.MaskedGatherOp: _masked_gather,
+    ext.MaskedScatterOp: _masked_scatter,
+    ext.MaximumOp: _intrinsic("maximum"),
+    ext.MinimumOp: _intrinsic("minimum"),
+    ext.RoundOp: _intrinsic("round"),
+    ext.RoundEvenOp: _intrinsic("roundeven"),
+    ext.FTruncOp: _intrinsic("trunc"),
+    ext.SMaxOp: _intrinsic("smax"),
+    ext.SMinOp: _intrinsic("smin"),
+    ext.UMaxOp: _intrinsic("umax"),
+    ext.UMinOp: _intrinsic("umin"),
+    ext.AbsOp: _intrinsic("abs", flag="is_int_min_poison"),
+    ext.CtlzOp: _intrinsic("ctlz", flag="is_zero_poison"),
+    ext.CttzOp: _intrinsic("cttz", flag="is_zero_poison"),
+    ext.CtpopOp: _intrinsic("ctpop"),
+    ext.ReduceFMaximumOp: _intrinsic("vector.reduce.fmaximum", overload=0),
+    ext.ReduceFMinimumOp: _intrinsic("vector.reduce.fminimum", overload=0),
+    ext.ReduceFMaxOp: _intrinsic("vector.reduce.fmax", overload=0),
+    ext.ReduceFMinOp: _intrinsic("vector.reduce.fmin", overload=0),
+    ext.ReduceAddOp: _intrinsic("vector.reduce.add", overload=0),
+    ext.ReduceMulOp: _intrinsic("vector.reduce.mul", overload=0),
+    ext.ReduceAndOp: _intrinsic("vector.reduce.and", overload=0),
+    ext.ReduceOrOp: _intrinsic("vector.reduce.or", overload=0),
+    ext.ReduceXorOp: _intrinsic("vector.reduce.xor", overload=0),
+    ext.ReduceSMaxOp: _intrinsic("vector.reduce.smax", overload=0),
+    ext.ReduceSMinOp: _intrinsic("vector.reduce.smin", overload=0),
+    ext.ReduceUMaxOp: _intrinsic("vector.reduce.umax", overload=0),
+    ext.ReduceUMinOp: _intrinsic("vector.reduce.umin", overload=0),
+}
+"""How every operation of the llvm dialect that Nestor makes is spelled."""

@@ -1,0 +1,227 @@
+"""`scf.parallel` to llvm: the body becomes a function, run by libgomp's `GOMP_parallel`.
+
+    scf.parallel (%i) = (%c0) to (%n) step (%c1) { ... } {nestor.grain = 4096 : i64}
+    ->
+      %threads = min(omp_get_max_threads(), %n / 4096)      // 1 inside a parallel region
+      llvm.cond_br (%threads > 1), ^parallel, ^serial
+    ^parallel:
+      store the captured values to a stack record %ctx
+      llvm.call @GOMP_parallel(@f.parallel0, %ctx, %threads, 0)
+    ^serial:
+      llvm.call @f.parallel0.body(0, %n, captured values ...)
+
+`@f.parallel0(ptr ctx)` reads the record, takes the thread's share of the iterations (one contiguous range
+a thread, so that results do not depend on timing) and calls `@f.parallel0.body(i64 lo, i64 hi, ...)`,
+whose pointer parameters are `noalias` again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from xdsl.dialects import llvm, scf
+from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, SymbolRefAttr, VectorType, i32, i64
+from xdsl.ir import Attribute, Operation, SSAValue
+
+from ..dialects.diagnostic import LoweringError, fail
+from ..dialects.ext import llvm as ext
+from .to_llvm_builder import (
+    INBOUNDS,
+    NSW,
+    PTR,
+    UNIT,
+    VOID,
+    FunctionBuilder,
+    Handler,
+    byte_size,
+    make_function,
+)
+from .to_llvm_scf import counted_loop
+
+THREAD_LIBRARY = {
+    "omp_get_max_threads": ([], i32),
+    "omp_in_parallel": ([], i32),
+    "omp_get_thread_num": ([], i32),
+    "omp_get_num_threads": ([], i32),
+    "GOMP_parallel": ([PTR, PTR, i32, i32], VOID),
+}
+
+
+def _parallel(b: FunctionBuilder, op: scf.ParallelOp) -> None:
+    if len(op.lowerBound) != 1 or op.initVals:
+        raise fail(op, "scf.parallel has one dimension and no reduction at this level", error=LoweringError)
+    lower, upper, step = (b.value(vs[0]) for vs in (op.lowerBound, op.upperBound, op.step))
+    if b.parent is not None:
+        # Already on a thread of a parallel region: nested ones run serially.
+        counted_loop(b, op, lower, upper, step, (), ())
+        return
+    name = f"{b.name}.parallel{b.parallel_regions}"
+    b.parallel_regions += 1
+    body = _outline_body(b, op, name)
+    captured = [lower, upper, step, *body.captured]
+    record = llvm.LLVMStructType.from_type_list([value.type for value in captured])
+    _outline_share(b, op, name, record)
+    if body.may_fail:
+        b.store(b.integer(0), b.error())
+    _run(b, op, name, record, captured)
+    if body.may_fail:
+        code = b.load(b.error(), i64)
+        site = b.load(b.gep(b.error(), 1, i64), i64)
+        b.fail_unless(b.compare("eq", code, b.integer(0)), code, site)
+
+
+def _outline_body(b: FunctionBuilder, op: scf.ParallelOp, name: str) -> FunctionBuilder:
+    """`@name.body(lo, hi, step, captured ...)`: the iterations from lo to hi, as an ordinary loop."""
+    body = FunctionBuilder(b.module, b.name, b.handlers, parent=b)
+    bounds = [body.entry.insert_arg(i64, k) for k in range(3)]
+    for arg, hint in zip(bounds, ("lo", "hi", "step"), strict=True):
+        arg.name_hint = hint
+    step = b.value(op.step[0])
+    constant_step = body.capture(step) if isinstance(step.owner, llvm.ConstantOp) else bounds[2]
+    counted_loop(body, op, bounds[0], bounds[1], constant_step, (), ())
+    body.emit(llvm.ReturnOp, ())
+    body.finish()
+    for outer, inner in body.captured.items():
+        if inner in body.read:
+            b.read.add(outer)
+        if inner in body.written:
+            b.written.add(outer)
+    b.module.functions.append(
+        make_function(
+            f"{name}.body",
+            [arg.type for arg in body.entry.args],
+            VOID,
+            body.region,
+            linkage="internal",
+            arg_attrs=pointer_attributes(body),
+            passthrough=body.function_attributes(),
+            location=op.location,
+        )
+    )
+    return body
+
+
+def pointer_attributes(b: FunctionBuilder) -> list[dict[str, Attribute]]:
+    """What is true of each parameter: not aliased, only read, only written."""
+    attributes: list[dict[str, Attribute]] = []
+    for arg in b.entry.args:
+        own: dict[str, Attribute] = {}
+        if arg in b.noalias_arguments:
+            own["llvm.noalias"] = UNIT
+        if arg in b.read and arg not in b.written:
+            own["llvm.readonly"] = UNIT
+        if arg in b.written and arg not in b.read:
+            own["llvm.writeonly"] = UNIT
+        attributes.append(own)
+    return attributes
+
+
+def _field(b: FunctionBuilder, pointer: SSAValue, record: llvm.LLVMStructType, k: int) -> SSAValue:
+    properties: dict[str, Attribute] = {
+        "elem_type": record,
+        "noWrapFlags": INBOUNDS,
+        "inbounds": UNIT,
+        "rawConstantIndices": DenseArrayBase.from_list(i32, [0, k]),
+    }
+    return b.emit(ext.GEPOp, (pointer,), PTR, properties)
+
+
+def _field_alignment(type_: Attribute) -> int:
+    if isinstance(type_, llvm.LLVMPointerType):
+        return 8
+    return byte_size(type_.element_type if isinstance(type_, VectorType) else type_)
+
+
+def _outline_share(b: FunctionBuilder, op: Operation, name: str, record: llvm.LLVMStructType) -> None:
+    """`@name(ctx)`: one thread's contiguous share of the iterations."""
+    share = FunctionBuilder(b.module, b.name, b.handlers)
+    context = share.entry.insert_arg(PTR, 0)
+    context.name_hint = "ctx"
+    share.location = op.location
+    fields = [
+        share.load(_field(share, context, record, k), type_, _field_alignment(type_))
+        for k, type_ in enumerate(record.types)
+    ]
+    lower, upper, step = fields[:3]
+    thread = share.emit(llvm.SExtOp, (_ask(share, "omp_get_thread_num"),), i64, hint="thread")
+    threads = share.emit(llvm.SExtOp, (_ask(share, "omp_get_num_threads"),), i64, hint="threads")
+    chunk = _ceiling_divide(share, _trip_count(share, lower, upper, step), threads)
+    chunk.name_hint = "chunk"
+    first = share.size(share.multiply(thread, chunk))
+    low = share.size(share.add(lower, share.multiply(first, step)))
+    high = share.size(share.add(low, share.multiply(chunk, step)))
+    low.name_hint = "lo"
+    bounded = share.binary(ext.SMinOp, high, upper)
+    bounded.name_hint = "hi"
+    share.call(f"{name}.body", [low, bounded, step, *fields[3:]], None)
+    share.emit(llvm.ReturnOp, ())
+    share.finish()
+    b.module.functions.append(
+        make_function(name, [PTR], VOID, share.region, linkage="internal", location=op.location)
+    )
+
+
+def _ask(b: FunctionBuilder, name: str) -> SSAValue:
+    inputs, output = THREAD_LIBRARY[name]
+    return b.call(b.module.declare(name, inputs, output), (), output)
+
+
+def _trip_count(b: FunctionBuilder, lower: SSAValue, upper: SSAValue, step: SSAValue) -> SSAValue:
+    distance = b.emit(llvm.SubOp, (upper, lower), i64, {"overflowFlags": NSW})
+    if isinstance(step.owner, llvm.ConstantOp) and step.owner.value.value.data == 1:  # type: ignore[union-attr]
+        return distance
+    return _ceiling_divide(b, distance, step)
+
+
+def _ceiling_divide(b: FunctionBuilder, value: SSAValue, divisor: SSAValue) -> SSAValue:
+    less_one = b.size(
+        b.add(divisor, -1) if not isinstance(divisor.owner, llvm.ConstantOp) else _less_one(b, divisor)
+    )
+    return b.binary(llvm.SDivOp, b.size(b.add(value, less_one)), divisor)
+
+
+def _less_one(b: FunctionBuilder, constant: SSAValue) -> SSAValue:
+    return b.integer(constant.owner.value.value.data - 1)  # type: ignore[union-attr]
+
+
+def _run(
+    b: FunctionBuilder,
+    op: scf.ParallelOp,
+    name: str,
+    record: llvm.LLVMStructType,
+    captured: Sequence[SSAValue],
+) -> None:
+    """Decide how many threads the iterations are worth, and run the body on them or here."""
+    grain = op.attributes.get("nestor.grain")
+    lower, upper, step = captured[:3]
+    wanted = _trip_count(b, lower, upper, step)
+    if isinstance(grain, IntegerAttr) and grain.value.data > 1:
+        wanted = b.binary(llvm.SDivOp, wanted, b.integer(grain.value.data))
+    ask, fork, serial, done = (b.new_block() for _ in range(4))
+    b.branch_if(b.compare("sgt", wanted, b.integer(1)), ask, (), serial, ())
+
+    b.start(ask)
+    most = b.emit(llvm.SExtOp, (_ask(b, "omp_get_max_threads"),), i64)
+    inside = b.compare("ne", _ask(b, "omp_in_parallel"), b.integer(0, i32))
+    threads = b.binary(ext.SMinOp, wanted, b.select(inside, b.integer(1), most))
+    threads.name_hint = "threads"
+    b.branch_if(b.compare("sgt", threads, b.integer(1)), fork, (), serial, ())
+
+    b.start(fork)
+    context = b.alloca(record, 64, "ctx")
+    for k, value in enumerate(captured):
+        b.store(value, _field(b, context, record, k), _field_alignment(value.type))
+    function = b.emit(llvm.AddressOfOp, (), PTR, {"global_name": SymbolRefAttr(name)})
+    inputs, output = THREAD_LIBRARY["GOMP_parallel"]
+    b.module.declare("GOMP_parallel", inputs, output)
+    count = b.emit(llvm.TruncOp, (threads,), i32)
+    b.call("GOMP_parallel", [function, context, count, b.integer(0, i32)], None)
+    b.branch(done)
+
+    b.start(serial)
+    b.call(f"{name}.body", captured, None)
+    b.branch(done)
+    b.start(done)
+
+
+PARALLEL: dict[type[Operation], Handler] = {scf.ParallelOp: _parallel}

@@ -1,0 +1,266 @@
+"""`vector` to llvm, for vectors of one dimension (of any length: LLVM splits them into machine vectors).
+
+%v = vector.load %x[%i] : memref<?xf32>, vector<64xf32>
+%m = vector.create_mask %n : vector<64xi1>
+->
+%v = llvm.load %0 {alignment = 4 : i64} : !llvm.ptr -> vector<64xf32>
+%m = llvm.icmp "slt" dense<[0, 1, ...]>, splat(clamp(%n)) : vector<64xi32>
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from xdsl.dialects import llvm, vector
+from xdsl.dialects.builtin import (
+    BoolAttr,
+    DenseArrayBase,
+    IntegerAttr,
+    IntegerType,
+    VectorType,
+    i32,
+    i64,
+)
+from xdsl.ir import Attribute, Operation, SSAValue
+
+from ..dialects.diagnostic import LoweringError, fail
+from ..dialects.ext import llvm as ext
+from ..dialects.ext import vector as ext_vector
+from .to_llvm_arith import fastmath
+from .to_llvm_builder import NO_WRAP, PTR, FunctionBuilder, Handler, MemRef, byte_size, lower_type
+from .to_llvm_memref import address
+
+
+def _vector_address(b: FunctionBuilder, op: Any, source: SSAValue, indices: Any) -> tuple[MemRef, SSAValue]:
+    ref = b.memref(source)
+    if isinstance(ref.element, IntegerType) and ref.element.width.data < 8:
+        raise fail(op, "vectors of i1 have no memory form", hint="bool is i8 in memory", error=LoweringError)
+    if ref.strides and ref.strides[-1] != 1:
+        raise fail(
+            op,
+            f"{op.name} needs a last axis of stride 1",
+            hint="use vector.gather or vector.scatter, or vectorize a contiguous axis",
+            error=LoweringError,
+        )
+    return ref, address(b, ref, [b.index(i) for i in indices])
+
+
+def _alignment(ref: MemRef, width: int) -> dict[str, Attribute]:
+    return {"alignment": IntegerAttr(byte_size(ref.element), width)}
+
+
+def _load(b: FunctionBuilder, op: vector.LoadOp) -> None:
+    ref, pointer = _vector_address(b, op, op.base, op.indices)
+    b.read.add(ref.base)
+    b.bind(op.result, b.load(pointer, lower_type(op, op.result.type), byte_size(ref.element)))
+
+
+def _store(b: FunctionBuilder, op: vector.StoreOp) -> None:
+    ref, pointer = _vector_address(b, op, op.base, op.indices)
+    b.written.add(ref.base)
+    streaming = "nestor.nontemporal" in op.attributes or _is_true(op.nontemporal)
+    b.store(b.value(op.vector), pointer, byte_size(ref.element), streaming)
+
+
+def _is_true(flag: BoolAttr | None) -> bool:
+    return flag is not None and bool(flag.value.data)
+
+
+def _masked_load(b: FunctionBuilder, op: vector.MaskedLoadOp) -> None:
+    ref, pointer = _vector_address(b, op, op.base, op.indices)
+    b.read.add(ref.base)
+    operands = (pointer, b.value(op.mask), b.value(op.pass_thru))
+    result = lower_type(op, op.result.type)
+    b.bind(op.result, b.emit(ext.MaskedLoadOp, operands, result, _alignment(ref, 32)))
+
+
+def _masked_store(b: FunctionBuilder, op: vector.MaskedStoreOp) -> None:
+    ref, pointer = _vector_address(b, op, op.base, op.indices)
+    b.written.add(ref.base)
+    operands = (b.value(op.value_to_store), pointer, b.value(op.mask))
+    b.emit(ext.MaskedStoreOp, operands, None, _alignment(ref, 32))
+
+
+def _element_pointers(b: FunctionBuilder, op: Any) -> tuple[MemRef, SSAValue]:
+    ref = b.memref(op.base)
+    indices = b.value(op.indices)
+    if indices.type.element_type != i64:  # type: ignore[union-attr]
+        wide = VectorType(i64, indices.type.shape)  # type: ignore[union-attr]
+        indices = b.emit(llvm.SExtOp, (indices,), wide)
+    if ref.strides[-1] != 1:
+        stride = _broadcast_value(b, b.size(ref.strides[-1]), indices.type)
+        indices = b.emit(llvm.MulOp, (indices, stride), indices.type, {"overflowFlags": NO_WRAP})
+    origin = address(b, ref, [b.index(i) for i in op.offsets])
+    pointers = VectorType(PTR, indices.type.shape)  # type: ignore[union-attr,type-var]
+    return ref, b.gep(origin, indices, ref.element, pointers)
+
+
+def _gather(b: FunctionBuilder, op: ext_vector.GatherOp) -> None:
+    ref, pointers = _element_pointers(b, op)
+    b.read.add(ref.base)
+    operands = (pointers, b.value(op.mask), b.value(op.pass_thru))
+    result = lower_type(op, op.result.type)
+    b.bind(op.result, b.emit(ext.MaskedGatherOp, operands, result, _alignment(ref, 32)))
+
+
+def _scatter(b: FunctionBuilder, op: ext_vector.ScatterOp) -> None:
+    ref, pointers = _element_pointers(b, op)
+    b.written.add(ref.base)
+    operands = (b.value(op.value_to_store), pointers, b.value(op.mask))
+    b.emit(ext.MaskedScatterOp, operands, None, _alignment(ref, 32))
+
+
+# --- making vectors --------------------------------------------------------------------------------------
+
+
+def _create_mask(b: FunctionBuilder, op: vector.CreateMaskOp) -> None:
+    """Lane k is on when k < n: compared as 32-bit lanes, which is what the mask of an f32 vector wants."""
+    mask: Any = lower_type(op, op.mask_vector.type)
+    width = mask.get_shape()[0]
+    count = b.value(op.mask_dim_sizes[0])
+    at_most = b.binary(ext.SMinOp, count, b.integer(width))
+    clamped = b.binary(ext.SMaxOp, at_most, b.integer(0))
+    lanes = VectorType(i32, mask.shape)
+    limit = _broadcast_value(b, b.emit(llvm.TruncOp, (clamped,), i32), lanes)
+    b.bind(op.mask_vector, b.compare("slt", b.dense(range(width), lanes), limit))
+
+
+def _step(b: FunctionBuilder, op: ext_vector.StepOp) -> None:
+    result: Any = lower_type(op, op.result.type)
+    b.bind(op.result, b.dense(range(result.get_shape()[0]), result))
+
+
+def _broadcast(b: FunctionBuilder, op: vector.BroadcastOp) -> None:
+    source = b.value(op.source)
+    target = lower_type(op, op.vector.type)
+    if source.type == target:
+        b.bind(op.vector, source)
+        return
+    if isinstance(source.type, VectorType) and source.type.get_shape() != (1,):
+        raise fail(op, "broadcasts a vector to a longer one", error=LoweringError)
+    if isinstance(source.type, VectorType):
+        source = b.emit(ext.ExtractElementOp, (source, b.integer(0)), source.type.element_type)
+    b.bind(op.vector, _broadcast_value(b, source, target))
+
+
+def _broadcast_value(b: FunctionBuilder, scalar: SSAValue, target: Any) -> SSAValue:
+    """insertelement and shufflevector, which LLVM knows as a splat; a constant becomes a constant."""
+    if isinstance(scalar.owner, llvm.ConstantOp):
+        return b.dense([scalar.owner.value.value.data], target)  # type: ignore[union-attr]
+    poison = b.emit(ext.PoisonOp, (), target)
+    first = b.emit(llvm.InsertElementOp, (poison, scalar, b.integer(0)), target)
+    mask = DenseArrayBase.from_list(i32, [0] * target.get_shape()[0])
+    return b.emit(llvm.ShuffleVectorOp, (first, poison), target, {"mask": mask})
+
+
+def _extract(b: FunctionBuilder, op: vector.ExtractOp) -> None:
+    source = b.value(op.vector)
+    positions = [b.size(p if isinstance(p, int) else b.index(p)) for p in op.get_mixed_position()]
+    if len(positions) != 1:
+        raise fail(op, "extracts from a vector that is not of one dimension", error=LoweringError)
+    element = lower_type(op, op.result.type)
+    b.bind(op.result, b.emit(ext.ExtractElementOp, (source, positions[0]), element))
+
+
+def _insert(b: FunctionBuilder, op: vector.InsertOp) -> None:
+    positions = [b.size(p if isinstance(p, int) else b.index(p)) for p in op.get_mixed_position()]
+    if len(positions) != 1:
+        raise fail(op, "inserts into a vector that is not of one dimension", error=LoweringError)
+    target = b.value(op.dest)
+    operands = (target, b.value(op.source), positions[0])
+    b.bind(op.result, b.emit(llvm.InsertElementOp, operands, target.type))
+
+
+def _shuffle(b: FunctionBuilder, op: vector.ShuffleOp) -> None:
+    lhs, rhs = b.value(op.v1), b.value(op.v2)
+    if lhs.type != rhs.type:
+        raise fail(op, "shuffles vectors of different lengths", error=LoweringError)
+    mask = DenseArrayBase.from_list(i32, list(op.mask.iter_values()))
+    b.bind(
+        op.result, b.emit(llvm.ShuffleVectorOp, (lhs, rhs), lower_type(op, op.result.type), {"mask": mask})
+    )
+
+
+def _bitcast(b: FunctionBuilder, op: vector.BitcastOp) -> None:
+    b.bind(op.result, b.emit(llvm.BitcastOp, (b.value(op.source),), lower_type(op, op.result.type)))
+
+
+def _fma(b: FunctionBuilder, op: vector.FMAOp) -> None:
+    operands = [b.value(v) for v in op.operands]
+    b.bind(op.res, b.emit(llvm.FMAOp, operands, operands[0].type, {"fastmathFlags": ext.NO_FASTMATH}))
+
+
+# --- reductions ------------------------------------------------------------------------------------------
+
+_ORDERED: dict[str, tuple[type[Operation], float]] = {
+    "add": (llvm.VectorReduceFAddOp, -0.0),
+    "mul": (llvm.VectorReduceFMulOp, 1.0),
+}
+_FLOAT_REDUCTIONS: dict[str, tuple[type[Operation], type[Operation]]] = {
+    "maximumf": (ext.ReduceFMaximumOp, ext.MaximumOp),
+    "minimumf": (ext.ReduceFMinimumOp, ext.MinimumOp),
+    "maxnumf": (ext.ReduceFMaxOp, llvm.VectorFMaxOp),
+    "minnumf": (ext.ReduceFMinOp, llvm.VectorFMinOp),
+}
+_INTEGER_REDUCTIONS: dict[str, tuple[type[Operation], type[Operation]]] = {
+    "add": (ext.ReduceAddOp, llvm.AddOp),
+    "mul": (ext.ReduceMulOp, llvm.MulOp),
+    "and": (ext.ReduceAndOp, llvm.AndOp),
+    "or": (ext.ReduceOrOp, llvm.OrOp),
+    "xor": (ext.ReduceXorOp, llvm.XOrOp),
+    "maxsi": (ext.ReduceSMaxOp, ext.SMaxOp),
+    "minsi": (ext.ReduceSMinOp, ext.SMinOp),
+    "maxui": (ext.ReduceUMaxOp, ext.UMaxOp),
+    "minui": (ext.ReduceUMinOp, ext.UMinOp),
+}
+_NSZ = llvm.FastMathFlag.NO_SIGNED_ZEROS
+
+
+def _reduction(b: FunctionBuilder, op: vector.ReductionOp) -> None:
+    kind = str(op.kind.data)
+    source = b.value(op.vector)
+    element = source.type.element_type  # type: ignore[union-attr]
+    accumulator = None if op.acc is None else b.value(op.acc)
+    if isinstance(element, IntegerType):
+        value = _reduce_integers(b, kind, source, accumulator)
+    elif kind in _ORDERED:
+        reduce, identity = _ORDERED[kind]
+        start = accumulator if accumulator is not None else b.splat(identity, element)
+        value = b.emit(reduce, (start, source), element, {"fastmathFlags": fastmath(op)})
+    else:
+        reduce, combine = _FLOAT_REDUCTIONS[kind]
+        flags = {"fastmathFlags": fastmath(op, _NSZ)}
+        value = b.emit(reduce, (source,), element, flags)
+        if accumulator is not None:
+            value = b.emit(combine, (value, accumulator), element, flags)
+    b.bind(op.dest, value)
+
+
+def _reduce_integers(
+    b: FunctionBuilder, kind: str, source: SSAValue, accumulator: SSAValue | None
+) -> SSAValue:
+    reduce, combine = _INTEGER_REDUCTIONS[kind]
+    value = b.emit(reduce, (source,), source.type.element_type)  # type: ignore[union-attr]
+    if accumulator is None:
+        return value
+    properties = {"overflowFlags": NO_WRAP} if kind in ("add", "mul") else None
+    return b.emit(combine, (value, accumulator), value.type, properties)
+
+
+VECTOR: dict[type[Operation], Handler] = {
+    vector.LoadOp: _load,
+    vector.StoreOp: _store,
+    vector.MaskedLoadOp: _masked_load,
+    vector.MaskedStoreOp: _masked_store,
+    ext_vector.GatherOp: _gather,
+    ext_vector.ScatterOp: _scatter,
+    ext_vector.StepOp: _step,
+    vector.CreateMaskOp: _create_mask,
+    vector.BroadcastOp: _broadcast,
+    vector.ExtractOp: _extract,
+    vector.InsertOp: _insert,
+    vector.ShuffleOp: _shuffle,
+    vector.BitcastOp: _bitcast,
+    vector.FMAOp: _fma,
+    vector.ReductionOp: _reduction,
+}
