@@ -13,7 +13,7 @@ from xdsl.ir import Block, Operation, SSAValue
 from xdsl.traits import Pure
 
 from ..dialects.affine import AffineList
-from ..dialects.nest import AccumulateOp, LoadOp, StoreOp
+from ..dialects.nest import AccumulateOp, AllocOp, ForOp, LoadOp, StoreOp, YieldOp
 
 
 @dataclass(frozen=True)
@@ -46,24 +46,35 @@ def domain_of(statement: StoreOp | AccumulateOp) -> Domain:
 
 
 class LoadGuards:
-    """The domains under which each load of a function is needed; computed on first use, and kept.
-
-    `guards[load]` is a tuple of domains, any of which needs the load, or None when it is needed wherever
-    it stands. Conditions that are not yet known where the load stands are left out.
-    """
+    """The domains under which loads and scalar operations of a function are needed; found on first use."""
 
     def __init__(self) -> None:
         self._domains: dict[Operation, frozenset[Domain]] = {}
 
-    def __getitem__(self, load: LoadOp) -> tuple[Domain, ...] | None:
+    def of(self, op: Operation) -> tuple[Domain, ...] | None:
+        """The domains, any of which needs the load or pure operation `op`; None: it is needed everywhere.
+
+        Conditions that are not yet known where `op` stands are left out.
+        """
         needed: list[Domain] = []
-        for domain in self._needed_by(load):
-            visible = _visible_at(load, domain)
+        for domain in self._needed_by(op):
+            visible = _visible_at(op, domain)
             if visible.is_everywhere:
                 return None
             if visible not in needed:
                 needed.append(visible)
         return tuple(needed) or None
+
+    def common(self, loop: ForOp) -> tuple[AffineList, ...]:
+        """The constraints known before `loop` that all its statements share; none if it has other effects."""
+        shared: tuple[AffineList, ...] | None = None
+        for op in loop.body.walk():
+            if isinstance(op, StoreOp | AccumulateOp):
+                domain = _visible_at(loop, domain_of(op)).constraints
+                shared = domain if shared is None else tuple(c for c in shared if c in domain)
+            elif not isinstance(op, ForOp | LoadOp | YieldOp | AllocOp) and not op.has_trait(Pure):
+                return ()
+        return shared or ()
 
     def _needed_by(self, op: Operation) -> frozenset[Domain]:
         found = self._domains.get(op)
@@ -83,9 +94,9 @@ class LoadGuards:
         return frozenset((EVERYWHERE,))
 
 
-def _visible_at(load: LoadOp, domain: Domain) -> Domain:
-    constraints = tuple(c for c in domain.constraints if all(_is_defined_before(v, load) for v in c.operands))
-    mask = domain.mask if domain.mask is not None and _is_defined_before(domain.mask, load) else None
+def _visible_at(op: Operation, domain: Domain) -> Domain:
+    constraints = tuple(c for c in domain.constraints if all(_is_defined_before(v, op) for v in c.operands))
+    mask = domain.mask if domain.mask is not None and _is_defined_before(domain.mask, op) else None
     return Domain(constraints, mask)
 
 

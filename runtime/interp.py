@@ -288,7 +288,7 @@ class _Compiler:
     def load(self, op: LoadOp) -> None:
         name = self.fresh()
         self.names[op.result] = name + self.lane
-        guards = self.guards[op]
+        guards = self.guards.of(op)
 
         def read() -> None:
             self.read(op, op.memref, op.indices, name + self.lane)

@@ -1,0 +1,68 @@
+"""The named combiners of `nest.accumulate` as scalar or vector operations."""
+
+from __future__ import annotations
+
+from xdsl.dialects import arith
+from xdsl.dialects.builtin import (
+    AnyFloat,
+    DenseIntOrFPElementsAttr,
+    FloatAttr,
+    IntegerAttr,
+    IntegerType,
+    VectorType,
+)
+from xdsl.ir import Attribute, Operation
+
+from .index_arithmetic import NO_OVERFLOW
+
+NO_FASTMATH: dict[str, Attribute] = {"fastmath": arith.FastMathFlagsAttr("none")}
+
+_FLOAT_OPS: dict[str, type[Operation]] = {
+    "add": arith.AddfOp,
+    "mul": arith.MulfOp,
+    "maximum": arith.MaximumfOp,
+    "minimum": arith.MinimumfOp,
+}
+_INT_OPS: dict[str, type[Operation]] = {
+    "add": arith.AddiOp,
+    "mul": arith.MuliOp,
+    "maxsi": arith.MaxSIOp,
+    "minsi": arith.MinSIOp,
+    "maxui": arith.MaxUIOp,
+    "minui": arith.MinUIOp,
+    "and": arith.AndIOp,
+    "or": arith.OrIOp,
+    "xor": arith.XOrIOp,
+}
+VECTOR_KINDS = {"maximum": "maximumf", "minimum": "minimumf"}
+"""The combining kind of `vector.reduction` where it has another name."""
+
+
+def combiner_op(name: str, element: Attribute) -> tuple[type[Operation], dict[str, Attribute]]:
+    """The operation class of a named combiner on this element type, and its properties."""
+    if isinstance(element, IntegerType):
+        return _INT_OPS[name], NO_OVERFLOW if name in ("add", "mul") else {}
+    return _FLOAT_OPS[name], NO_FASTMATH
+
+
+def identity(name: str, element: Attribute) -> Attribute:
+    """The neutral element of a named combiner, as the attribute of a constant."""
+    if isinstance(element, AnyFloat):
+        # -0.0 is the neutral element of addition: 0.0 would turn a sum of -0.0 into 0.0
+        value = {"add": -0.0, "mul": 1.0, "maximum": float("-inf"), "minimum": float("inf")}[name]
+        return FloatAttr(value, element)
+    assert isinstance(element, IntegerType)
+    width = element.width.data
+    smallest, largest = -(1 << (width - 1)), (1 << (width - 1)) - 1
+    value = {"mul": 1, "maxsi": smallest, "minsi": largest, "and": -1, "minui": -1}.get(name, 0)
+    return IntegerAttr(value, element)
+
+
+def zero(type_: Attribute) -> Attribute:
+    """The constant 0 of a scalar type."""
+    return FloatAttr(0.0, type_) if isinstance(type_, AnyFloat) else IntegerAttr(0, type_)  # pyright: ignore
+
+
+def splat(attribute: Attribute, vector: VectorType) -> Attribute:
+    """The constant of vector type that repeats `attribute`."""
+    return DenseIntOrFPElementsAttr.from_list(vector, [attribute.value.data])  # pyright: ignore

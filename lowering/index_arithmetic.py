@@ -1,0 +1,288 @@
+"""Affine expressions as `arith` operations on index values: small, shared, in a readable order.
+
+    %x[16 * %o + %i + 1]   ->   %0 = arith.muli %o, %c16
+                                %1 = arith.addi %0, %i
+                                %2 = arith.addi %1, %c1
+
+An expression is brought to the form sum(coefficient * atom) + constant; an atom is a value, or a mod or
+division of such a form. Equal sums are computed once a block, constants once a function.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from xdsl.dialects import arith
+from xdsl.dialects.builtin import UNKNOWN_LOC, IndexType, IntegerAttr, i1, i64
+from xdsl.ir import Attribute, Block, Operation, SSAValue
+from xdsl.ir.affine import (
+    AffineBinaryOpExpr,
+    AffineBinaryOpKind,
+    AffineConstantExpr,
+    AffineDimExpr,
+    AffineExpr,
+)
+
+from ..dialects.affine import AffineList
+
+INDEX = IndexType()
+NO_OVERFLOW: dict[str, Attribute] = {"overflowFlags": arith.IntegerOverflowAttr("none")}
+_PREDICATE_NAMES = ("eq", "ne", "slt", "sle", "sgt", "sge", "ult", "ule", "ugt", "uge")
+PREDICATES = {name: IntegerAttr(code, i64) for code, name in enumerate(_PREDICATE_NAMES)}
+
+
+@dataclass(frozen=True)
+class Division:
+    """`numerator kind divisor`, an atom of a `Linear`; kind is Mod, FloorDiv or CeilDiv."""
+
+    kind: AffineBinaryOpKind
+    numerator: Linear
+    divisor: int
+
+
+Atom = SSAValue | Division
+
+
+@dataclass(frozen=True)
+class Linear:
+    """sum(coefficient * atom) + constant; equal sums compare equal whatever the order of the text."""
+
+    terms: frozenset[tuple[Atom, int]]
+    constant: int
+    order: tuple[Atom, ...]
+    """The atoms in the order of the text; not part of the value."""
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Linear) and (self.terms, self.constant) == (other.terms, other.constant)
+
+    def __hash__(self) -> int:
+        return hash((self.terms, self.constant))
+
+    def coefficient(self, atom: Atom) -> int:
+        return dict(self.terms).get(atom, 0)
+
+    def without(self, atom: Atom) -> Linear:
+        """The same with coefficient 0 for `atom`."""
+        return Linear(
+            frozenset(t for t in self.terms if t[0] != atom),
+            self.constant,
+            tuple(a for a in self.order if a != atom),
+        )
+
+    def plus(self, constant: int) -> Linear:
+        return Linear(self.terms, self.constant + constant, self.order)
+
+    def uses(self, value: SSAValue) -> bool:
+        """Whether `value` occurs, also inside a division."""
+        return any(a is value or (isinstance(a, Division) and a.numerator.uses(value)) for a in self.order)
+
+
+def linear(coefficients: Iterable[tuple[Atom, int]], constant: int) -> Linear:
+    """The sum of the terms, equal atoms merged."""
+    merged: dict[Atom, int] = {}
+    for atom, coefficient in coefficients:
+        merged[atom] = merged.get(atom, 0) + coefficient
+    kept = {atom: c for atom, c in merged.items() if c}
+    return Linear(frozenset(kept.items()), constant, tuple(kept))
+
+
+def linear_form(expr: AffineExpr, operands: Sequence[SSAValue | int]) -> Linear:
+    """`expr` in terms of `operands`; an operand may be a known integer."""
+    if isinstance(expr, AffineConstantExpr):
+        return linear((), expr.value)
+    if isinstance(expr, AffineDimExpr):
+        operand = operands[expr.position]
+        return linear((), operand) if isinstance(operand, int) else linear(((operand, 1),), 0)
+    assert isinstance(expr, AffineBinaryOpExpr)
+    lhs, rhs = linear_form(expr.lhs, operands), linear_form(expr.rhs, operands)
+    if expr.kind is AffineBinaryOpKind.Add:
+        return linear((*_terms(lhs), *_terms(rhs)), lhs.constant + rhs.constant)
+    if expr.kind is AffineBinaryOpKind.Mul:
+        scale, other = (lhs, rhs) if not lhs.terms else (rhs, lhs)
+        factor = scale.constant
+        return linear(((a, c * factor) for a, c in _terms(other)), other.constant * factor)
+    return _divided(expr.kind, lhs, rhs.constant)
+
+
+def _divided(kind: AffineBinaryOpKind, numerator: Linear, divisor: int) -> Linear:
+    if numerator.terms:
+        return linear(((Division(kind, numerator, divisor), 1),), 0)
+    value = numerator.constant
+    if kind is AffineBinaryOpKind.Mod:
+        return linear((), value % divisor)
+    return linear((), value // divisor if kind is AffineBinaryOpKind.FloorDiv else -(-value // divisor))
+
+
+def _terms(form: Linear) -> Iterator[tuple[Atom, int]]:
+    coefficients = dict(form.terms)
+    return ((atom, coefficients[atom]) for atom in form.order)
+
+
+class IndexBuilder:
+    """Appends operations to a block and computes affine expressions there.
+
+    Constants go to `prologue`, which the owner puts at the start of the function. What was computed in a
+    block is reused in it and in the blocks inside it.
+    """
+
+    def __init__(self, block: Block):
+        self.block = block
+        self.location: Attribute = UNKNOWN_LOC
+        self.prologue: list[Operation] = []
+        self.nonnegative: set[SSAValue] = set()
+        self._constants: dict[Attribute, SSAValue] = {}
+        self._scopes: list[dict[Linear, SSAValue]] = [{}]
+
+    @contextmanager
+    def inside(self, block: Block) -> Iterator[None]:
+        """Append to `block` for a while."""
+        outer, self.block = self.block, block
+        self._scopes.append({})
+        yield
+        self._scopes.pop()
+        self.block = outer
+
+    def emit(self, op: Operation) -> Operation:
+        """Append `op`, with the location of what is being lowered."""
+        op.location = self.location  # pyright: ignore[reportAttributeAccessIssue]
+        self.block.add_op(op)
+        return op
+
+    def value(
+        self,
+        op_type: type[Operation],
+        operands: Sequence[SSAValue],
+        result: Attribute | None = None,
+        properties: dict[str, Attribute] | None = None,
+    ) -> SSAValue:
+        """Append an operation of one result, by default of the type of the first operand."""
+        op = op_type.create(
+            operands=operands,
+            result_types=(operands[0].type if result is None else result,),
+            properties=dict(properties) if properties else {},
+        )
+        return self.emit(op).results[0]
+
+    # ---- constants ----
+
+    def attribute_constant(self, attribute: Attribute, type_: Attribute, hint: str | None = None) -> SSAValue:
+        """An `arith.constant` at the start of the function, one for each attribute."""
+        found = self._constants.get(attribute)
+        if found is None:
+            op = arith.ConstantOp.create(result_types=(type_,), properties={"value": attribute})
+            op.location = self.location  # pyright: ignore[reportAttributeAccessIssue]
+            self.prologue.append(op)
+            found = self._constants[attribute] = op.result
+            found.name_hint = hint
+        return found
+
+    def constant(self, value: int) -> SSAValue:
+        """An index constant."""
+        name = f"c{value}" if value >= 0 else f"cm{-value}"
+        return self.attribute_constant(IntegerAttr(value, INDEX), INDEX, name)
+
+    # ---- affine expressions ----
+
+    def affine(self, form: Linear) -> SSAValue:
+        """The value of `form`."""
+        if not form.terms:
+            return self.constant(form.constant)
+        for scope in reversed(self._scopes):
+            if (found := scope.get(form)) is not None:
+                return found
+        if form.constant:
+            value = self._offset(self.affine(form.plus(-form.constant)), form.constant)
+        else:
+            value = self._sum(form)
+        self._scopes[-1][form] = value
+        return value
+
+    def _offset(self, base: SSAValue, constant: int) -> SSAValue:
+        op_type = arith.AddiOp if constant > 0 else arith.SubiOp
+        return self.value(op_type, (base, self.constant(abs(constant))), INDEX, NO_OVERFLOW)
+
+    def _sum(self, form: Linear) -> SSAValue:
+        terms = sorted(_terms(form), key=lambda term: term[1] < 0)
+        if terms[0][1] > 0:
+            total = self._product(*terms.pop(0))
+        else:
+            total = self.constant(0)
+        for atom, coefficient in terms:
+            op_type = arith.AddiOp if coefficient > 0 else arith.SubiOp
+            term = self._product(atom, abs(coefficient))
+            total = self.value(op_type, (total, term), INDEX, NO_OVERFLOW)
+        return total
+
+    def _product(self, atom: Atom, coefficient: int) -> SSAValue:
+        base = self._division(atom) if isinstance(atom, Division) else atom
+        if coefficient == 1:
+            return base
+        return self.affine_product(base, coefficient)
+
+    def affine_product(self, base: SSAValue, coefficient: int) -> SSAValue:
+        """`coefficient * base`, computed once a block."""
+        key = linear((((base, coefficient)),), 0)
+        for scope in reversed(self._scopes):
+            if (found := scope.get(key)) is not None:
+                return found
+        value = self.value(arith.MuliOp, (base, self.constant(coefficient)), INDEX, NO_OVERFLOW)
+        self._scopes[-1][key] = value
+        return value
+
+    def _division(self, atom: Division) -> SSAValue:
+        key = linear(((atom, 1),), 0)
+        for scope in reversed(self._scopes):
+            if (found := scope.get(key)) is not None:
+                return found
+        numerator, divisor = self.affine(atom.numerator), self.constant(atom.divisor)
+        value = self._divide(atom, numerator, divisor)
+        self._scopes[-1][key] = value
+        return value
+
+    def _divide(self, atom: Division, numerator: SSAValue, divisor: SSAValue) -> SSAValue:
+        unsigned = self.is_nonnegative(atom.numerator)
+        if atom.kind is AffineBinaryOpKind.CeilDiv:
+            return self.value(arith.CeilDivSIOp, (numerator, divisor))
+        if unsigned:
+            remainder = atom.kind is AffineBinaryOpKind.Mod
+            return self.value(arith.RemUIOp if remainder else arith.DivUIOp, (numerator, divisor))
+        quotient = self.value(arith.FloorDivSIOp, (numerator, divisor))
+        if atom.kind is AffineBinaryOpKind.FloorDiv:
+            return quotient
+        product = self.value(arith.MuliOp, (quotient, divisor), INDEX, NO_OVERFLOW)
+        return self.value(arith.SubiOp, (numerator, product), INDEX, NO_OVERFLOW)
+
+    def is_nonnegative(self, form: Linear) -> bool:
+        """Whether `form` is provably >= 0 from the signs of its terms."""
+        return form.constant >= 0 and all(c >= 0 and self._atom_is_nonnegative(a) for a, c in form.terms)
+
+    def _atom_is_nonnegative(self, atom: Atom) -> bool:
+        if not isinstance(atom, Division):
+            return atom in self.nonnegative
+        return atom.kind is AffineBinaryOpKind.Mod or self.is_nonnegative(atom.numerator)
+
+    # ---- comparisons ----
+
+    def compare(self, predicate: str, lhs: SSAValue, rhs: SSAValue) -> SSAValue:
+        return self.value(arith.CmpiOp, (lhs, rhs), i1, {"predicate": PREDICATES[predicate]})
+
+    def at_least_zero(self, form: Linear) -> SSAValue:
+        """`form >= 0` as a comparison of its parts: `%i < %n`, not `%n - %i - 1 >= 0`."""
+        positive = linear(((a, c) for a, c in _terms(form) if c > 0), 0)
+        negative = linear(((a, -c) for a, c in _terms(form) if c < 0), 0)
+        constant = form.constant
+        if constant < 0 and negative.terms:
+            smaller = self.affine(negative.plus(-constant - 1))
+            return self.compare("slt", smaller, self.affine(positive))
+        if constant < 0:
+            return self.compare("sge", self.affine(positive), self.constant(-constant))
+        if not positive.terms:
+            return self.compare("sle", self.affine(negative), self.constant(constant))
+        return self.compare("sle", self.affine(negative), self.affine(positive.plus(constant)))
+
+
+def forms_of(exprs: AffineList, values: Sequence[SSAValue | int]) -> list[Linear]:
+    """Each expression of `exprs`, whose operands have become `values`."""
+    return [linear_form(e, values) for e in exprs.exprs]

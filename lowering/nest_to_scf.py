@@ -1,0 +1,158 @@
+"""convert-nest-to-scf: loop nests become `scf`, `vector`, `memref` and `arith` for the CPU.
+
+    func.func @f(%x: memref<?xf32>, %y: memref<?xf32> {nest.role = "out"}) {
+      %n = memref.dim %x, %c0
+      nest.for "i" %i = 0 to %n parallel {
+        %a = nest.load %x[%i] : memref<?xf32>
+        nest.store "y" %a, %y[%i] : memref<?xf32>
+      }
+    }
+->
+    func.func @f(%x: memref<?xf32> {nestor.noalias}, %y: memref<?xf32> {nestor.noalias}) {
+      %n = memref.dim %x, %c0
+      scf.parallel (%i) = (%c0) to (%n) step (%c1) {
+        %a = memref.load %x[%i]
+        memref.store %a, %y[%i]
+      } {nestor.grain = 1 : i64}
+    }
+
+The forms it makes are those of docs/architecture.md, section 4. Statements, branches and buffers are
+lowered in `nest_body.py`, vectorized loops in `nest_to_vector.py`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects import arith, func, scf
+from xdsl.dialects.builtin import (
+    ArrayAttr,
+    DenseArrayBase,
+    DictionaryAttr,
+    IntegerAttr,
+    MemRefType,
+    ModuleOp,
+    UnitAttr,
+    i32,
+    i64,
+)
+from xdsl.ir import Attribute, Block, Operation, Region
+from xdsl.passes import ModulePass
+
+from ..dialects.diagnostic import LoweringError, fail
+from ..dialects.nest import ForOp
+from .check_sites import SITES, check_sites, site_table
+from .index_arithmetic import IndexBuilder
+from .nest_body import NestBody
+from .nest_to_vector import VectorLoop
+
+GRAIN = "nestor.grain"
+NOALIAS = "nestor.noalias"
+
+
+@dataclass(frozen=True)
+class ConvertNestToScfPass(ModulePass):
+    """Lower every function of loop nests to scf, vector, memref and arith; see the module's docstring."""
+
+    name = "convert-nest-to-scf"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        for function in op.walk():
+            if isinstance(function, func.FuncOp) and function.body.blocks:
+                lower_function(function)
+
+
+def lower_function(function: func.FuncOp) -> None:
+    """Lower one function in place."""
+    if len(function.body.blocks) != 1:
+        raise fail(function, "a function of loop nests has one block", error=LoweringError)
+    old = function.body.block
+    new = Block(arg_types=[a.type for a in old.args])
+    sites = check_sites(function)
+    builder = IndexBuilder(new)
+    body = CpuBody(builder, sites)
+    for before, after in zip(old.args, new.args, strict=True):
+        body.define(before, after)
+    body.block(old)
+    prepend(new, builder.prologue)
+    set_arguments(function)
+    if sites:
+        function.attributes[SITES] = site_table(sites)
+    function.body.detach_block(old)
+    function.body.add_block(new)
+    old.erase()
+
+
+def prepend(block: Block, ops: list[Operation]) -> None:
+    """Put `ops` at the start of `block`."""
+    if not ops:
+        return
+    if block.first_op is None:
+        block.add_ops(ops)
+    else:
+        block.insert_ops_before(ops, block.first_op)
+
+
+def set_arguments(function: func.FuncOp) -> None:
+    """`nestor.noalias` on the buffers that overlap no other argument; the other attributes end here."""
+    before = (
+        function.arg_attrs.data
+        if function.arg_attrs is not None
+        else [DictionaryAttr({})] * len(function.body.block.args)
+    )
+    noalias = DictionaryAttr({NOALIAS: UnitAttr()})
+    after = [
+        noalias
+        if isinstance(arg.type, MemRefType) and "nest.alias_set" not in attributes.data
+        else DictionaryAttr({})
+        for arg, attributes in zip(function.body.block.args, before, strict=True)
+    ]
+    function.properties["arg_attrs"] = ArrayAttr(after)
+    function.attributes = {n: a for n, a in function.attributes.items() if not n.startswith(("nest.", "nt."))}
+
+
+class CpuBody(NestBody):
+    """Loop nests on the CPU: parallel loops become `scf.parallel`, vectorized ones vectors."""
+
+    in_parallel = False
+
+    def loop_handlers(self) -> dict[str, Callable[[ForOp], None]]:
+        return {**super().loop_handlers(), "parallel": self.parallel, "vectorized": self.vectorized}
+
+    def parallel(self, op: ForOp) -> None:
+        """One `scf.parallel` of one dimension; small buffers of the body stand at its start."""
+        if self.in_parallel:
+            raise fail(
+                op,
+                f'the loop "{op.label}" is parallel inside another parallel loop',
+                hint="fuse the two loops, or mark only the outer one",
+                error=LoweringError,
+            )
+        builder = self.builder
+        lower = self.one_of(op.lower, arith.MaxSIOp)
+        upper = self.one_of(op.upper, arith.MinSIOp)
+        step = builder.constant(op.step_value)
+        outer, self.allocas = self.allocas, []
+        self.in_parallel = True
+        body = self.loop_body(op)
+        prepend(body, self.allocas)
+        self.allocas, self.in_parallel = outer, False
+        builder.location = op.location
+        with builder.inside(body):
+            builder.emit(scf.ReduceOp.create())
+        builder.emit(
+            scf.ParallelOp.create(
+                operands=(lower, upper, step),
+                properties={"operandSegmentSizes": _PARALLEL_SEGMENTS},
+                attributes={GRAIN: op.attributes.get(GRAIN, IntegerAttr(1, i64))},
+                regions=[Region(body)],
+            )
+        )
+
+    def vectorized(self, op: ForOp) -> None:
+        VectorLoop(self, op).lower()
+
+
+_PARALLEL_SEGMENTS: Attribute = DenseArrayBase.from_list(i32, [1, 1, 1, 0])
