@@ -6,7 +6,7 @@ It is what an operation stores as an `AffineMapAttr` plus operands, made conveni
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from xdsl.dialects.builtin import AffineMapAttr, IndexType
@@ -99,22 +99,39 @@ class AffineList:
         return AffineList(self.exprs, operands).canonical()
 
     def canonical(self) -> AffineList:
-        """Constants of `arith.constant` folded in, equal operands merged, unused operands dropped."""
-        kept: list[SSAValue] = []
+        """The readable normal form, in which equal lists print alike.
+
+        Each expression is a sum `16 * %o + %v - %w + 3`: equal terms collected, positive ones first, the
+        constant last; constants of `arith.constant` folded in; operands in the order in which they appear.
+        """
+        if self._is_canonical():
+            return self
+        position: dict[SSAValue, int] = {}
         remap: list[AffineExpr] = []
-        used = {k for e in self.exprs for k in dims_of(e)}
-        for k, value in enumerate(self.operands):
-            if k not in used:
-                remap.append(AffineConstantExpr(0))
-                continue
+        for value in self.operands:
             constant = constant_of(value)
             if constant is not None:
                 remap.append(AffineConstantExpr(constant))
-                continue
-            if value not in kept:
-                kept.append(value)
-            remap.append(AffineDimExpr(kept.index(value)))
-        return AffineList(tuple(replace_dims(e, remap) for e in self.exprs), tuple(kept))
+            else:
+                remap.append(AffineDimExpr(position.setdefault(value, len(position))))
+        exprs = [normal_form(replace_dims(e, remap)) for e in self.exprs]
+        order = list(dict.fromkeys(k for e in exprs for k in _dims_in_order(e)))
+        values = list(position)
+        renumber: list[AffineExpr] = [AffineConstantExpr(0)] * len(values)
+        for new, old in enumerate(order):
+            renumber[old] = AffineDimExpr(new)
+        return AffineList(tuple(replace_dims(e, renumber) for e in exprs), tuple(values[k] for k in order))
+
+    def _is_canonical(self) -> bool:
+        """A cheap test that recognises the commonest list: distinct values and constants, `[%i, %j, 0]`."""
+        seen = 0
+        for expr in self.exprs:
+            if isinstance(expr, AffineDimExpr) and expr.position == seen:
+                seen += 1
+            elif not isinstance(expr, AffineConstantExpr):
+                return False
+        values = self.operands
+        return seen == len(values) == len(set(values)) and all(constant_of(v) is None for v in values)
 
     def constants(self) -> tuple[int, ...] | None:
         """The values when every expression is a constant, else None."""
@@ -132,7 +149,22 @@ class AffineList:
         return self.operands[self.exprs[0].position]
 
     def add(self, constant: int) -> AffineList:
-        return self.map_exprs(lambda e: e + constant)
+        return self.map_exprs(lambda e: normal_form(e + constant))
+
+    def plus(self, other: AffineList) -> AffineList:
+        """The sums, expression by expression."""
+        merged = self.concat(other)
+        pairs = zip(merged.exprs[: len(self.exprs)], merged.exprs[len(self.exprs) :], strict=True)
+        return AffineList(tuple(a + b for a, b in pairs), merged.operands).canonical()
+
+    def times(self, factor: int) -> AffineList:
+        """Every expression multiplied by `factor`."""
+        by = AffineConstantExpr(factor)
+        return self.map_exprs(lambda e: combine(AffineBinaryOpKind.Mul, e, by)).canonical()
+
+    def minus(self, other: AffineList) -> AffineList:
+        """The differences, expression by expression."""
+        return self.plus(other.times(-1))
 
 
 def constant_of(value: SSAValue) -> int | None:
@@ -190,6 +222,84 @@ def combine(kind: AffineBinaryOpKind, lhs: AffineExpr, rhs: AffineExpr) -> Affin
     return AffineBinaryOpExpr(kind, lhs, rhs)
 
 
+# ---- normal form ------------------------------------------------------------------------------------
+
+
+def linear_terms(expr: AffineExpr) -> tuple[dict[AffineExpr, int], int]:
+    """`expr` as a sum: the factor of each atom (a dimension, or a mod/floordiv/ceildiv), and the constant."""
+    terms: dict[AffineExpr, int] = {}
+    constant = _collect(expr, 1, terms)
+    return {atom: factor for atom, factor in terms.items() if factor}, constant
+
+
+def _collect(expr: AffineExpr, factor: int, terms: dict[AffineExpr, int]) -> int:
+    """Add `factor * expr` to `terms`; the constant part is returned."""
+    if isinstance(expr, AffineConstantExpr):
+        return factor * expr.value
+    if isinstance(expr, AffineBinaryOpExpr):
+        if expr.kind is AffineBinaryOpKind.Add:
+            return _collect(expr.lhs, factor, terms) + _collect(expr.rhs, factor, terms)
+        if expr.kind is AffineBinaryOpKind.Mul and isinstance(expr.rhs, AffineConstantExpr):
+            return _collect(expr.lhs, factor * expr.rhs.value, terms)
+        if expr.kind is AffineBinaryOpKind.Mul and isinstance(expr.lhs, AffineConstantExpr):
+            return _collect(expr.rhs, factor * expr.lhs.value, terms)
+        if expr.kind is not AffineBinaryOpKind.Mul:
+            return _collect_division(expr, factor, terms)
+    terms[expr] = terms.get(expr, 0) + factor
+    return 0
+
+
+def _collect_division(expr: AffineBinaryOpExpr, factor: int, terms: dict[AffineExpr, int]) -> int:
+    """A mod or a division. Multiples of the divisor leave it:
+    `(16 * o + v) floordiv 16` is `o + v floordiv 16`.
+    """
+    inner, constant = linear_terms(expr.lhs)
+    divisor = expr.rhs.value if isinstance(expr.rhs, AffineConstantExpr) else 0
+    outside = {a: c // divisor for a, c in inner.items() if divisor > 0 and c % divisor == 0}
+    rest = _sum({a: c for a, c in inner.items() if a not in outside}, constant)
+    left = combine(expr.kind, rest, expr.rhs)
+    if expr.kind is not AffineBinaryOpKind.Mod:
+        for atom, coefficient in outside.items():
+            terms[atom] = terms.get(atom, 0) + factor * coefficient
+    if isinstance(left, AffineConstantExpr):
+        return factor * left.value
+    if left == rest:
+        return _collect(left, factor, terms)
+    terms[left] = terms.get(left, 0) + factor
+    return 0
+
+
+def normal_form(expr: AffineExpr) -> AffineExpr:
+    """`expr` with equal terms collected: positive ones first, the constant last."""
+    if not isinstance(expr, AffineBinaryOpExpr):
+        return expr
+    return _sum(*linear_terms(expr))
+
+
+def _sum(terms: dict[AffineExpr, int], constant: int) -> AffineExpr:
+    ordered = sorted(terms.items(), key=lambda term: term[1] < 0)
+    parts = [
+        a if c == 1 else AffineBinaryOpExpr(AffineBinaryOpKind.Mul, a, AffineConstantExpr(c))
+        for a, c in ordered
+    ]
+    if constant > 0 and ordered and ordered[0][1] < 0:
+        parts.insert(0, AffineConstantExpr(constant))  # `31 - %i` rather than `-1 * %i + 31`
+    elif constant or not parts:
+        parts.append(AffineConstantExpr(constant))
+    total = parts[0]
+    for part in parts[1:]:
+        total = AffineBinaryOpExpr(AffineBinaryOpKind.Add, total, part)
+    return total
+
+
+def _dims_in_order(expr: AffineExpr) -> Iterator[int]:
+    if isinstance(expr, AffineDimExpr):
+        yield expr.position
+    elif isinstance(expr, AffineBinaryOpExpr):
+        yield from _dims_in_order(expr.lhs)
+        yield from _dims_in_order(expr.rhs)
+
+
 # ---- text -------------------------------------------------------------------------------------------
 
 
@@ -202,7 +312,7 @@ def parse_affine_exprs(
     exprs = one(lambda: affine._parse_affine_expr(parse_name))  # pyright: ignore[reportPrivateUsage]
     operands = [parser.resolve_operand(UnresolvedOperand(span, 0), IndexType()) for span in spans]
     dims: list[AffineExpr] = [AffineDimExpr(k) for k in range(len(operands))]
-    return AffineList(tuple(_symbols_to(e, dims) for e in exprs), tuple(operands))
+    return AffineList(tuple(_symbols_to(e, dims) for e in exprs), tuple(operands)).canonical()
 
 
 def _symbols_to(expr: AffineExpr, by: Sequence[AffineExpr]) -> AffineExpr:
@@ -262,9 +372,19 @@ def print_bound(printer: Printer, bound: AffineList, combiner: str) -> None:
 
 
 def print_where(printer: Printer, where: AffineList) -> None:
+    """`where (%i < %n, %i >= 2)`: negative terms stand on the left of a `<`."""
+
     def constraint(expr: AffineExpr) -> None:
-        print_expr(printer, expr, where.operands)
-        printer.print_string(" >= 0")
+        terms, constant = linear_terms(expr)
+        positive = {atom: factor for atom, factor in terms.items() if factor > 0}
+        negative = {atom: -factor for atom, factor in terms.items() if factor < 0}
+        if negative:
+            left, relation, right = _sum(negative, 0), "<", _sum(positive, constant + 1)
+        else:
+            left, relation, right = _sum(positive, 0), ">=", _sum({}, -constant)
+        print_expr(printer, left, where.operands)
+        printer.print_string(f" {relation} ")
+        print_expr(printer, right, where.operands)
 
     printer.print_string(" where ")
     with printer.in_parens():
@@ -292,15 +412,18 @@ def print_expr(printer: Printer, expr: AffineExpr, operands: Sequence[SSAValue],
     if level < parent:
         with printer.in_parens():
             return print_expr(printer, expr, operands)
-    print_expr(printer, expr.lhs, operands, level)
-    if expr.kind is AffineBinaryOpKind.Add and _print_subtraction(printer, expr.rhs, operands):
+    lhs, rhs = expr.lhs, expr.rhs
+    if expr.kind is AffineBinaryOpKind.Mul and isinstance(rhs, AffineConstantExpr):
+        lhs, rhs = rhs, lhs
+    print_expr(printer, lhs, operands, level)
+    if expr.kind is AffineBinaryOpKind.Add and _print_subtraction(printer, rhs, operands):
         return
     printer.print_string(f" {_WORD[expr.kind]} ")
-    print_expr(printer, expr.rhs, operands, level + 1)
+    print_expr(printer, rhs, operands, level + 1)
 
 
 def _print_subtraction(printer: Printer, rhs: AffineExpr, operands: Sequence[SSAValue]) -> bool:
-    """Print `+ -3` as `- 3` and `+ x * -1` as `- x`."""
+    """Print `+ -3` as `- 3` and `+ x * -16` as `- 16 * x`."""
     if isinstance(rhs, AffineConstantExpr) and rhs.value < 0:
         printer.print_string(f" - {-rhs.value}")
         return True
@@ -308,9 +431,7 @@ def _print_subtraction(printer: Printer, rhs: AffineExpr, operands: Sequence[SSA
         return False
     if not isinstance(rhs.rhs, AffineConstantExpr) or rhs.rhs.value >= 0:
         return False
-    printer.print_string(" - ")
     factor = -rhs.rhs.value
-    print_expr(printer, rhs.lhs, operands, 2)
-    if factor != 1:
-        printer.print_string(f" * {factor}")
+    printer.print_string(" - " if factor == 1 else f" - {factor} * ")
+    print_expr(printer, rhs.lhs, operands, 3 if factor != 1 else 2)
     return True

@@ -15,8 +15,27 @@ func.func @rows(%x: memref<?x?xf32>, %out: memref<?xf32>) {
 
 from xdsl.ir import Dialect
 
-from .ops import AccumulateOp, AllocOp, ForOp, IfOp, IndexOp, LoadOp, StoreOp, YieldOp
+from .access import AccessOp, LoadOp, StatementOp, StoreOp
+from .accumulate import COMBINERS, ORDERS, AccumulateOp, YieldOp
+from .buffer import AllocOp, IndexOp
+from .loop import BIND_AXES, MARKS, ForOp, IfOp
 
 NEST = Dialect("nest", [ForOp, LoadOp, StoreOp, AccumulateOp, AllocOp, IndexOp, IfOp, YieldOp], [])
 
-__all__ = ["NEST", "AccumulateOp", "AllocOp", "ForOp", "IfOp", "IndexOp", "LoadOp", "StoreOp", "YieldOp"]
+__all__ = [
+    "BIND_AXES",
+    "COMBINERS",
+    "MARKS",
+    "NEST",
+    "ORDERS",
+    "AccessOp",
+    "AccumulateOp",
+    "AllocOp",
+    "ForOp",
+    "IfOp",
+    "IndexOp",
+    "LoadOp",
+    "StatementOp",
+    "StoreOp",
+    "YieldOp",
+]
