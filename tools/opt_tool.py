@@ -18,7 +18,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     from .driver import Driver
 
     try:
-        return Driver(options).run()
+        code = Driver(options).run()
+        sys.stdout.flush()
+        return code
     except BrokenPipeError:
         # The reader has gone (`| head`): nothing to say, and nobody to say it to.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
