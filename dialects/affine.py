@@ -117,10 +117,8 @@ class AffineList:
         exprs = [normal_form(replace_dims(e, remap)) for e in self.exprs]
         order = list(dict.fromkeys(k for e in exprs for k in _dims_in_order(e)))
         values = list(position)
-        renumber: list[AffineExpr] = [AffineConstantExpr(0)] * len(values)
-        for new, old in enumerate(order):
-            renumber[old] = AffineDimExpr(new)
-        return AffineList(tuple(replace_dims(e, renumber) for e in exprs), tuple(values[k] for k in order))
+        renumber = {old: new for new, old in enumerate(order)}
+        return AffineList(tuple(_rename_dims(e, renumber) for e in exprs), tuple(values[k] for k in order))
 
     def _is_canonical(self) -> bool:
         """A cheap test that recognises the commonest list: distinct values and constants, `[%i, %j, 0]`."""
@@ -290,6 +288,15 @@ def _sum(terms: dict[AffineExpr, int], constant: int) -> AffineExpr:
     for part in parts[1:]:
         total = AffineBinaryOpExpr(AffineBinaryOpKind.Add, total, part)
     return total
+
+
+def _rename_dims(expr: AffineExpr, to: dict[int, int]) -> AffineExpr:
+    """Renumber the dimensions and keep everything else as it stands."""
+    if isinstance(expr, AffineDimExpr):
+        return AffineDimExpr(to[expr.position])
+    if isinstance(expr, AffineBinaryOpExpr):
+        return AffineBinaryOpExpr(expr.kind, _rename_dims(expr.lhs, to), _rename_dims(expr.rhs, to))
+    return expr
 
 
 def _dims_in_order(expr: AffineExpr) -> Iterator[int]:
