@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any
 
 from xdsl.dialects import llvm
@@ -49,6 +50,19 @@ NO_BUNDLES = DenseArrayBase.from_list(i32, [])
 C_CONVENTION = llvm.CallingConventionAttr("ccc")
 NO_TAIL_CALL = llvm.TailCallKindAttr(llvm.TailCallKind.NONE)
 ZERO_VISIBILITY = IntegerAttr(0, 64)
+
+
+@cache
+def int_attr(value: int, type: IntegerType = i64) -> IntegerAttr:
+    """Attributes cost 30 us to make, and a function needs the same few again and again."""
+    return IntegerAttr(value, type)
+
+
+@cache
+def index_list(*values: int) -> Attribute:
+    """`array<i32: ...>`."""
+    return DenseArrayBase.from_list(i32, values)
+
 
 Size = int | SSAValue
 """An extent, stride or offset: known now, or an i64 value."""
@@ -264,13 +278,13 @@ class FunctionBuilder:
         return found
 
     def integer(self, value: int, type: IntegerType = i64) -> SSAValue:
-        return self.constant_attribute(IntegerAttr(value, type), type)
+        return self.constant_attribute(int_attr(value, type), type)
 
     def splat(self, value: float, type: Any) -> SSAValue:
         """A constant of a scalar or vector type, all elements alike."""
         if isinstance(type, VectorType):
             return self.dense([value], type)
-        attribute = IntegerAttr(int(value), type) if isinstance(type, IntegerType) else FloatAttr(value, type)
+        attribute = int_attr(int(value), type) if isinstance(type, IntegerType) else FloatAttr(value, type)
         return self.constant_attribute(attribute, type)
 
     def dense(self, values: Sequence[Any], vector: Any) -> SSAValue:
@@ -310,7 +324,7 @@ class FunctionBuilder:
     def compare(self, predicate: str, lhs: SSAValue, rhs: SSAValue) -> SSAValue:
         code = llvm.ICmpPredicateFlag(predicate).to_int()
         result = VectorType(i1, lhs.type.shape) if isinstance(lhs.type, VectorType) else i1
-        return self.emit(llvm.ICmpOp, (lhs, rhs), result, {"predicate": IntegerAttr(code, 64)})
+        return self.emit(llvm.ICmpOp, (lhs, rhs), result, {"predicate": int_attr(code)})
 
     def select(self, condition: SSAValue, lhs: SSAValue, rhs: SSAValue) -> SSAValue:
         return self.emit(ext.SelectOp, (condition, lhs, rhs), lhs.type, {"fastmathFlags": ext.NO_FASTMATH})
@@ -354,7 +368,7 @@ class FunctionBuilder:
             "CConv": C_CONVENTION,
             "op_bundle_sizes": NO_BUNDLES,
             "TailCallKind": NO_TAIL_CALL,
-            "operandSegmentSizes": DenseArrayBase.from_list(i32, [len(operands), 0]),
+            "operandSegmentSizes": index_list(len(operands), 0),
         }
         return self.emit(llvm.CallOp, operands, result, properties)
 
@@ -383,7 +397,7 @@ class FunctionBuilder:
         else_arguments: Sequence[SSAValue],
         annotation: Attribute | None = None,
     ) -> None:
-        counts = DenseArrayBase.from_list(i32, [1, len(then_arguments), len(else_arguments)])
+        counts = index_list(1, len(then_arguments), len(else_arguments))
         operands = [condition, *then_arguments, *else_arguments]
         self._terminate(llvm.CondBrOp, operands, [then, otherwise], counts, annotation)
 
@@ -492,13 +506,13 @@ class FunctionBuilder:
     def load(
         self, pointer: SSAValue, type: Attribute, alignment: int = 8, hint: str | None = None
     ) -> SSAValue:
-        properties = {"alignment": IntegerAttr(alignment, 64), "ordering": IntegerAttr(0, 64)}
+        properties = {"alignment": int_attr(alignment), "ordering": int_attr(0)}
         return self.emit(llvm.LoadOp, (pointer,), type, properties, hint)
 
     def store(self, value: SSAValue, pointer: SSAValue, alignment: int = 8, streaming: bool = False) -> None:
         properties: dict[str, Attribute] = {
-            "alignment": IntegerAttr(alignment, 64),
-            "ordering": IntegerAttr(0, 64),
+            "alignment": int_attr(alignment),
+            "ordering": int_attr(0),
         }
         if streaming:
             properties["nontemporal"] = UNIT
@@ -510,7 +524,7 @@ class FunctionBuilder:
         op = llvm.AllocaOp.create(
             operands=[size],
             result_types=[PTR],
-            properties={"alignment": IntegerAttr(alignment, 64), "elem_type": type},
+            properties={"alignment": int_attr(alignment), "elem_type": type},
             location=self.location,
         )
         if hint is not None:

@@ -20,7 +20,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from xdsl.dialects import llvm, scf
-from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, SymbolRefAttr, VectorType, i32, i64
+from xdsl.dialects.builtin import IntegerAttr, SymbolRefAttr, VectorType, i32, i64
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from ..dialects.diagnostic import LoweringError, fail
@@ -34,6 +34,7 @@ from .to_llvm_builder import (
     FunctionBuilder,
     Handler,
     byte_size,
+    index_list,
     make_function,
 )
 from .to_llvm_scf import counted_loop
@@ -121,7 +122,7 @@ def _field(b: FunctionBuilder, pointer: SSAValue, record: llvm.LLVMStructType, k
         "elem_type": record,
         "noWrapFlags": INBOUNDS,
         "inbounds": UNIT,
-        "rawConstantIndices": DenseArrayBase.from_list(i32, [0, k]),
+        "rawConstantIndices": index_list(0, k),
     }
     return b.emit(ext.GEPOp, (pointer,), PTR, properties)
 

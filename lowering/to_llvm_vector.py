@@ -14,8 +14,6 @@ from typing import Any
 from xdsl.dialects import llvm, vector
 from xdsl.dialects.builtin import (
     BoolAttr,
-    DenseArrayBase,
-    IntegerAttr,
     IntegerType,
     VectorType,
     i32,
@@ -27,7 +25,17 @@ from ..dialects.diagnostic import LoweringError, fail
 from ..dialects.ext import llvm as ext
 from ..dialects.ext import vector as ext_vector
 from .to_llvm_arith import fastmath
-from .to_llvm_builder import NO_WRAP, PTR, FunctionBuilder, Handler, MemRef, byte_size, lower_type
+from .to_llvm_builder import (
+    NO_WRAP,
+    PTR,
+    FunctionBuilder,
+    Handler,
+    MemRef,
+    byte_size,
+    index_list,
+    int_attr,
+    lower_type,
+)
 from .to_llvm_memref import address
 
 
@@ -45,8 +53,8 @@ def _vector_address(b: FunctionBuilder, op: Any, source: SSAValue, indices: Any)
     return ref, address(b, ref, [b.index(i) for i in indices])
 
 
-def _alignment(ref: MemRef, width: int) -> dict[str, Attribute]:
-    return {"alignment": IntegerAttr(byte_size(ref.element), width)}
+def _alignment(ref: MemRef) -> dict[str, Attribute]:
+    return {"alignment": int_attr(byte_size(ref.element), i32)}
 
 
 def _load(b: FunctionBuilder, op: vector.LoadOp) -> None:
@@ -71,14 +79,14 @@ def _masked_load(b: FunctionBuilder, op: vector.MaskedLoadOp) -> None:
     b.read.add(ref.base)
     operands = (pointer, b.value(op.mask), b.value(op.pass_thru))
     result = lower_type(op, op.result.type)
-    b.bind(op.result, b.emit(ext.MaskedLoadOp, operands, result, _alignment(ref, 32)))
+    b.bind(op.result, b.emit(ext.MaskedLoadOp, operands, result, _alignment(ref)))
 
 
 def _masked_store(b: FunctionBuilder, op: vector.MaskedStoreOp) -> None:
     ref, pointer = _vector_address(b, op, op.base, op.indices)
     b.written.add(ref.base)
     operands = (b.value(op.value_to_store), pointer, b.value(op.mask))
-    b.emit(ext.MaskedStoreOp, operands, None, _alignment(ref, 32))
+    b.emit(ext.MaskedStoreOp, operands, None, _alignment(ref))
 
 
 def _element_pointers(b: FunctionBuilder, op: Any) -> tuple[MemRef, SSAValue]:
@@ -100,14 +108,14 @@ def _gather(b: FunctionBuilder, op: ext_vector.GatherOp) -> None:
     b.read.add(ref.base)
     operands = (pointers, b.value(op.mask), b.value(op.pass_thru))
     result = lower_type(op, op.result.type)
-    b.bind(op.result, b.emit(ext.MaskedGatherOp, operands, result, _alignment(ref, 32)))
+    b.bind(op.result, b.emit(ext.MaskedGatherOp, operands, result, _alignment(ref)))
 
 
 def _scatter(b: FunctionBuilder, op: ext_vector.ScatterOp) -> None:
     ref, pointers = _element_pointers(b, op)
     b.written.add(ref.base)
     operands = (b.value(op.value_to_store), pointers, b.value(op.mask))
-    b.emit(ext.MaskedScatterOp, operands, None, _alignment(ref, 32))
+    b.emit(ext.MaskedScatterOp, operands, None, _alignment(ref))
 
 
 # --- making vectors --------------------------------------------------------------------------------------
@@ -149,7 +157,7 @@ def _broadcast_value(b: FunctionBuilder, scalar: SSAValue, target: Any) -> SSAVa
         return b.dense([scalar.owner.value.value.data], target)  # type: ignore[union-attr]
     poison = b.emit(ext.PoisonOp, (), target)
     first = b.emit(llvm.InsertElementOp, (poison, scalar, b.integer(0)), target)
-    mask = DenseArrayBase.from_list(i32, [0] * target.get_shape()[0])
+    mask = index_list(*([0] * target.get_shape()[0]))
     return b.emit(llvm.ShuffleVectorOp, (first, poison), target, {"mask": mask})
 
 
@@ -175,7 +183,7 @@ def _shuffle(b: FunctionBuilder, op: vector.ShuffleOp) -> None:
     lhs, rhs = b.value(op.v1), b.value(op.v2)
     if lhs.type != rhs.type:
         raise fail(op, "shuffles vectors of different lengths", error=LoweringError)
-    mask = DenseArrayBase.from_list(i32, list(op.mask.iter_values()))
+    mask = index_list(*op.mask.iter_values())
     b.bind(
         op.result, b.emit(llvm.ShuffleVectorOp, (lhs, rhs), lower_type(op, op.result.type), {"mask": mask})
     )
