@@ -67,6 +67,7 @@ from .cuda_c_expr import (
     float_to_memory,
     multiply_extended,
     opposite,
+    plain,
     signed_operand,
 )
 from .cuda_c_prelude import prelude
@@ -75,6 +76,8 @@ from .kernel_signature import ERROR_CODES, KernelParameter, KernelSignature
 
 _FOLD_LIMIT = 80
 """Characters beyond which an unnamed expression gets a line of its own."""
+_SHORT = 16
+"""Characters of an index expression that may stand inside a loop although it is computed before it."""
 _LINE_LIMIT = 100
 _SHARED = 3
 
@@ -294,7 +297,9 @@ class KernelPrinter:
     def place(self, buffer: SSAValue, indices: Sequence[SSAValue]) -> CExpr:
         """`x[i * m + j]`, `tile[i][j]` or `acc`: an element as something that can be assigned to."""
         b = self._buffer(buffer)
-        parts = [signed_operand(self, i) for i in indices]
+        # An offset is below 2^31 where indices have 32 bits: in unsigned arithmetic it comes out the same.
+        operand = self.value if self.types.index_bits == 32 else lambda i: signed_operand(self, i)
+        parts = [operand(i) for i in indices]
         if b.operand is None:
             text = b.name + "".join(f"[{part.text}]" for part in parts)
         else:
@@ -385,9 +390,11 @@ class KernelPrinter:
         if result.first_use is None:
             return
         self._values[result] = expr
-        if expr.is_literal or (expr.precedence == ATOM and not expr.reads and not expr.is_builtin):
+        if expr.is_literal or (expr.text.isidentifier() and not expr.reads):
             return
         if expr.is_builtin and expr.precedence == ATOM and result.name_hint is None:
+            return
+        if _is_short_index(result, expr):
             return
         if _is_folded(result) and len(expr.text) <= _FOLD_LIMIT:
             if expr.reads or expr.variables:
@@ -541,7 +548,7 @@ class KernelPrinter:
         self._comment(op)
         condition = opposite(self, op.arg)
         code = ERROR_CODES[kind.data]
-        details = [signed_operand(self, v).text if v else "0" for v in checked_index(op.arg)]
+        details = [plain(signed_operand(self, v)).text if v else "0" for v in checked_index(op.arg)]
         self.helper("nt_raise")
         self._open(f"if ({condition.text}) {{  // {kind.data}")
         self._line(f"nt_raise(err, {code}, {site.value.data}, {', '.join(details)});")
@@ -643,7 +650,7 @@ class KernelPrinter:
         condition = before.last_op
         assert isinstance(condition, scf.ConditionOp)
         passed: dict[str, SSAValue] = {}
-        for value, result, argument in zip(condition.arguments, op.results, after.args, strict=True):
+        for value, result, argument in zip(condition.args, op.results, after.args, strict=True):
             if value in before.args:
                 self._values[result] = CExpr(self._values[value].text)
                 self._values[argument] = self._values[value]
@@ -655,10 +662,11 @@ class KernelPrinter:
         self._open("while (true) {")
         self._block(before)
         self._assign(list(passed), list(passed.values()))
+        test = condition.condition
         if len(self._lines) == head + 1:
-            self._lines[head] = "  " * (self._depth - 1) + f"while ({self.value(condition.cond).text}) {{"
+            self._lines[head] = "  " * (self._depth - 1) + f"while ({self.value(test).text}) {{"
         else:
-            self._line(f"if ({opposite(self, condition.cond).text}) break;")
+            self._line(f"if ({opposite(self, test).text}) break;")
         self._branch(after, names)
         self._close()
 
@@ -724,6 +732,13 @@ def _is_folded(value: SSAValue) -> bool:
     use = value.first_use
     assert use is not None
     return isinstance(value.owner, Operation) and use.operation.parent is value.owner.parent
+
+
+def _is_short_index(value: SSAValue, expr: CExpr) -> bool:
+    """Whether a bound such as `n - 1` may be repeated by a loop inside the block that computes it."""
+    if not isinstance(value.type, IndexType) or value.name_hint is not None or not value.has_one_use():
+        return False
+    return len(expr.text) <= _SHORT and not expr.reads and not expr.variables
 
 
 def _is_guard(op: scf.IfOp) -> bool:

@@ -8,6 +8,7 @@ undefined; `index` arithmetic cannot overflow (the conversion chose `nestor.inde
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any, Protocol
 
 from xdsl.dialects import arith, gpu, math, memref
@@ -103,6 +104,11 @@ def _from_unsigned(p: Printer, type: Attribute, expr: CExpr) -> CExpr:
     return _join(signed.text, signed.precedence, expr, wrapped=(expr.text, expr.precedence))
 
 
+def plain(expr: CExpr) -> CExpr:
+    """A literal without the suffix that its type asks for, where the other operand has that type anyway."""
+    return replace(expr, text=expr.text.removesuffix("LL")) if expr.is_literal else expr
+
+
 def _is_bool(type: Attribute) -> bool:
     return isinstance(type, IntegerType) and type.width.data == 1
 
@@ -146,7 +152,7 @@ def _bitwise(symbol: str, precedence: int, logical: str, logical_precedence: int
                 return _join(f"~{left.at(UNARY)}", UNARY, left)
             return _mixed(symbol, precedence, left, right)
         if logical == "!=" and right.text == "true":
-            return negation(left)
+            return opposite(p, op.lhs)
         return _mixed(logical, logical_precedence, left, right)
 
     return rule
@@ -168,7 +174,7 @@ def negation(condition: CExpr) -> CExpr:
 
 def _shift_left(p: Printer, op: Any) -> CExpr:
     type = op.result.type
-    amount = signed_operand(p, op.rhs)
+    amount = plain(signed_operand(p, op.rhs))
     shifted = _mixed("<<", SHIFT, _unsigned_operand(p, op.lhs), amount)
     return (
         _from_unsigned(p, type, shifted) if p.types.bits(type) >= 32 else cast(p.types.scalar(type), shifted)
@@ -176,17 +182,17 @@ def _shift_left(p: Printer, op: Any) -> CExpr:
 
 
 def _shift_right_signed(p: Printer, op: Any) -> CExpr:
-    return _mixed(">>", SHIFT, signed_operand(p, op.lhs), signed_operand(p, op.rhs))
+    return _mixed(">>", SHIFT, signed_operand(p, op.lhs), plain(signed_operand(p, op.rhs)))
 
 
 def _shift_right_unsigned(p: Printer, op: Any) -> CExpr:
-    shifted = _mixed(">>", SHIFT, _unsigned_operand(p, op.lhs), signed_operand(p, op.rhs))
+    shifted = _mixed(">>", SHIFT, _unsigned_operand(p, op.lhs), plain(signed_operand(p, op.rhs)))
     return _from_unsigned(p, op.result.type, shifted)
 
 
 def _signed_binary(symbol: str) -> Rule:
     def rule(p: Printer, op: Any) -> CExpr:
-        quotient = _binary(symbol, MUL, signed_operand(p, op.lhs), signed_operand(p, op.rhs))
+        quotient = _binary(symbol, MUL, signed_operand(p, op.lhs), plain(signed_operand(p, op.rhs)))
         return cast(p.types.scalar(op.result.type), quotient) if _narrow(p, op) else quotient
 
     return rule
@@ -260,7 +266,7 @@ def _compare(p: Printer, op: arith.CmpiOp, opposite: bool = False) -> CExpr:
         symbol = _MIRRORED[symbol]
     operand = _unsigned_operand if predicate >= 6 and not _is_bool(op.lhs.type) else signed_operand
     precedence = EQUALITY if symbol in ("==", "!=") else RELATION
-    return _binary(symbol, precedence, operand(p, op.lhs), operand(p, op.rhs))
+    return _binary(symbol, precedence, operand(p, op.lhs), plain(operand(p, op.rhs)))
 
 
 def opposite(p: Printer, condition: SSAValue) -> CExpr:
@@ -444,7 +450,11 @@ def _truncate(p: Printer, op: Any) -> CExpr:
     operand = signed_operand(p, op.input)
     if _is_bool(op.result.type):
         return _binary("!=", EQUALITY, _mixed("&", BIT_AND, operand, CExpr("1")), CExpr("0"))
-    return cast(p.types.scalar(op.result.type), operand)
+    truncated = cast(p.types.scalar(op.result.type), operand)
+    if _narrow(p, op):
+        return truncated
+    bits = cast(p.types.unsigned(op.result.type), operand)
+    return replace(truncated, wrapped=(bits.text, bits.precedence))
 
 
 def _index_cast(p: Printer, op: Any) -> CExpr:

@@ -139,8 +139,8 @@ RESERVED = frozenset(_WORDS.split())
 _FUNCTIONS = """
 gamma lgamma tgamma hypot norm norm3d norm4d rnorm rhypot rsqrt rcbrt erfc erfinv erfcinv normcdf sinpi cospi
 sincos sincospi isinf isfinite signbit remainder remquo ldexp frexp modf scalbn logb ilogb fdim nearbyint
-lrint llrint lround llround nan nextafter j0 j1 jn y0 y1 yn exp10 atof malloc free memcpy memset printf assert clock
-main exit abort time index labs llabs div ldiv mul24
+lrint llrint lround llround nan nextafter j0 j1 jn y0 y1 yn exp10 atof malloc free memcpy memset printf assert
+clock main exit abort time index labs llabs div ldiv mul24
 """
 LIBRARY_NAMES = frozenset(_FUNCTIONS.split())
 """Functions that CUDA or the C library declares: a kernel (not a variable) of that name would clash."""

@@ -315,8 +315,8 @@ class _Translator:
         condition = before.last_op
         assert isinstance(condition, scf.ConditionOp)
         if passed:
-            self._line(f"{', '.join(passed)}, = {', '.join(self._values(condition.arguments))},")
-        self._line(f"if not {self._names[condition.cond]}: break")
+            self._line(f"{', '.join(passed)}, = {', '.join(self._values(condition.args))},")
+        self._line(f"if not {self._names[condition.condition]}: break")
         self._depth -= 1
         self._nested(after, carried)
 

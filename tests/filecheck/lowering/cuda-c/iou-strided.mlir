@@ -1,7 +1,8 @@
 // IoU on strided arrays of any extent: shared extents are one parameter each, strides one an array.
 // RUN: opt-tool %s -t cuda | filecheck %s
 
-// CHECK: int n, int m
+// CHECK: float *__restrict__ out, int n,
+// CHECK-NEXT: int m, int x1_s0, int x1_s1, int y1_s0,
 // CHECK: const int i = blockIdx.y * 8 + threadIdx.y;
 // CHECK-NEXT: const int j = blockIdx.x * 32 + threadIdx.x;
 // CHECK-NEXT: if (i >= n || j >= m) return;
