@@ -14,6 +14,7 @@ from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
 from .elementwise import ELEMENTWISE, Elementwise
+from .traits import Canonicalized
 from .types import kind_of, with_element
 
 
@@ -24,10 +25,12 @@ class ElementwiseOp(IRDLOperation):
     broadcast or promoted here. The type printed is the operands' type (`nt.less` of f32 prints f32, gives i1).
     """
 
+    ROW: ClassVar[Elementwise]
+
     inputs = var_operand_def(TensorType)
     result = result_def(TensorType)
 
-    traits = traits_def(Pure())
+    traits = traits_def(Pure(), Canonicalized())
 
     def __init__(self, *inputs: SSAValue):
         assert isinstance(inputs[-1].type, TensorType)
@@ -36,7 +39,7 @@ class ElementwiseOp(IRDLOperation):
     @property
     def row(self) -> Elementwise:
         """The table row of this operation."""
-        return ELEMENTWISE[self.name[len("nt.") :]]
+        return self.ROW
 
     def verify_(self) -> None:
         row = self.row
@@ -77,7 +80,7 @@ class ElementwiseOp(IRDLOperation):
         parser.parse_punctuation(":")
         position = parser.pos
         common = parser.parse_type()
-        row = ELEMENTWISE[cls.name[len("nt.") :]]
+        row = cls.ROW
         if not isinstance(common, TensorType):
             parser.raise_error(f"expected a tensor type, not {common}", position)
         if len(names) != row.arity:
@@ -108,7 +111,9 @@ def _define(row: Elementwise) -> type[ElementwiseOp]:
         "__annotations__": {"name": ClassVar[str]},
     }
     class_name = "".join(part.capitalize() for part in row.name.split("_")) + "Op"
-    return irdl_op_definition(type(class_name, (ElementwiseOp,), members))
+    op_type = irdl_op_definition(type(class_name, (ElementwiseOp,), members))
+    op_type.ROW = row
+    return op_type
 
 
 ELEMENTWISE_OPS: dict[str, type[ElementwiseOp]] = {name: _define(row) for name, row in ELEMENTWISE.items()}

@@ -41,6 +41,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from ..affine import AffineList, parse_affine_exprs, parse_indices, print_expr, print_indices
 from .reductions import REDUCTIONS
+from .traits import Canonicalized
 from .types import kind_of, scalar_type
 
 INDEX = IndexType()
@@ -139,7 +140,7 @@ class ConstantOp(IRDLOperation):
     value = prop_def(DenseIntOrFPElementsAttr)
     result = result_def(TensorType)
 
-    traits = traits_def(Pure(), ConstantLike())
+    traits = traits_def(Pure(), ConstantLike(), Canonicalized())
 
     def __init__(self, value: DenseIntOrFPElementsAttr):
         super().__init__(properties={"value": value}, result_types=[value.type])
@@ -186,7 +187,7 @@ class FromScalarOp(IRDLOperation):
     scalar = operand_def(AnyAttr())
     result = result_def(TensorType)
 
-    traits = traits_def(Pure())
+    traits = traits_def(Pure(), Canonicalized())
     assembly_format = "$scalar attr-dict `:` type($scalar) `->` type($result)"
 
     def __init__(self, scalar: SSAValue, result: TensorType):
@@ -207,7 +208,7 @@ class ToScalarOp(IRDLOperation):
     tensor = operand_def(TensorType)
     result = result_def(AnyAttr())
 
-    traits = traits_def(Pure())
+    traits = traits_def(Pure(), Canonicalized())
     assembly_format = "$tensor attr-dict `:` type($tensor) `->` type($result)"
 
     def __init__(self, tensor: SSAValue):
@@ -228,7 +229,7 @@ class DimOp(IRDLOperation):
     axis = prop_def(IntegerAttr)
     result = result_def(INDEX)
 
-    traits = traits_def(Pure())
+    traits = traits_def(Pure(), Canonicalized())
 
     def __init__(self, tensor: SSAValue, axis: int):
         super().__init__(operands=[tensor], properties={"axis": IntegerAttr(axis, i64)}, result_types=[INDEX])
@@ -267,7 +268,7 @@ class CastOp(IRDLOperation):
     source = operand_def(TensorType)
     result = result_def(TensorType)
 
-    traits = traits_def(Pure())
+    traits = traits_def(Pure(), Canonicalized())
     assembly_format = "$source attr-dict `:` type($source) `->` type($result)"
 
     def __init__(self, source: SSAValue, result: TensorType):
@@ -298,7 +299,7 @@ class BroadcastOp(_SizedOp):
     size_map = prop_def(AffineMapAttr)
     result = result_def(TensorType)
 
-    traits = traits_def(Pure())
+    traits = traits_def(Pure(), Canonicalized())
 
     def __init__(
         self, source: SSAValue, along: Sequence[int], result: TensorType, sizes: AffineList = AffineList(())
@@ -365,7 +366,7 @@ class ReshapeOp(_SizedOp):
     size_map = prop_def(AffineMapAttr)
     result = result_def(TensorType)
 
-    traits = traits_def(Pure())
+    traits = traits_def(Pure(), Canonicalized())
 
     def __init__(self, source: SSAValue, result: TensorType, sizes: AffineList = AffineList(())):
         super().__init__(
@@ -418,7 +419,7 @@ class TransposeOp(IRDLOperation):
     perm = prop_def(DenseArrayBase)
     result = result_def(TensorType)
 
-    traits = traits_def(Pure())
+    traits = traits_def(Pure(), Canonicalized())
 
     def __init__(self, source: SSAValue, perm: Sequence[int]):
         shape = shape_of(source)
@@ -486,7 +487,7 @@ class SliceOp(_SizedOp):
     result = result_def(TensorType)
 
     irdl_options = (AttrSizedOperandSegments(as_property=True),)
-    traits = traits_def(Pure())
+    traits = traits_def(Pure(), Canonicalized())
 
     def __init__(
         self,
@@ -582,7 +583,7 @@ class ReduceOp(IRDLOperation):
     combine = opt_region_def("single_block")
     results_ = var_result_def(TensorType)
 
-    traits = traits_def(Pure())
+    traits = traits_def(Pure(), Canonicalized())
 
     def __init__(
         self,
