@@ -10,9 +10,10 @@ division of such a form. Equal sums are computed once a block, constants once a 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from typing import TypeVar
 
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import UNKNOWN_LOC, IndexType, IntegerAttr, i1, i64
@@ -28,6 +29,7 @@ from xdsl.ir.affine import (
 from ..dialects.affine import AffineList
 
 INDEX = IndexType()
+T = TypeVar("T")
 NO_OVERFLOW: dict[str, Attribute] = {"overflowFlags": arith.IntegerOverflowAttr("none")}
 _PREDICATE_NAMES = ("eq", "ne", "slt", "sle", "sgt", "sge", "ult", "ule", "ugt", "uge")
 PREDICATES = {name: IntegerAttr(code, i64) for code, name in enumerate(_PREDICATE_NAMES)}
@@ -74,6 +76,12 @@ class Linear:
     def plus(self, constant: int) -> Linear:
         return Linear(self.terms, self.constant + constant, self.order)
 
+    def scaled(self, factor: int) -> Linear:
+        return linear(((a, c * factor) for a, c in terms_of(self)), self.constant * factor)
+
+    def added(self, other: Linear) -> Linear:
+        return linear((*terms_of(self), *terms_of(other)), self.constant + other.constant)
+
     def uses(self, value: SSAValue) -> bool:
         """Whether `value` occurs, also inside a division."""
         return any(a is value or (isinstance(a, Division) and a.numerator.uses(value)) for a in self.order)
@@ -98,11 +106,10 @@ def linear_form(expr: AffineExpr, operands: Sequence[SSAValue | int]) -> Linear:
     assert isinstance(expr, AffineBinaryOpExpr)
     lhs, rhs = linear_form(expr.lhs, operands), linear_form(expr.rhs, operands)
     if expr.kind is AffineBinaryOpKind.Add:
-        return linear((*_terms(lhs), *_terms(rhs)), lhs.constant + rhs.constant)
+        return lhs.added(rhs)
     if expr.kind is AffineBinaryOpKind.Mul:
         scale, other = (lhs, rhs) if not lhs.terms else (rhs, lhs)
-        factor = scale.constant
-        return linear(((a, c * factor) for a, c in _terms(other)), other.constant * factor)
+        return other.scaled(scale.constant)
     return _divided(expr.kind, lhs, rhs.constant)
 
 
@@ -115,7 +122,8 @@ def _divided(kind: AffineBinaryOpKind, numerator: Linear, divisor: int) -> Linea
     return linear((), value // divisor if kind is AffineBinaryOpKind.FloorDiv else -(-value // divisor))
 
 
-def _terms(form: Linear) -> Iterator[tuple[Atom, int]]:
+def terms_of(form: Linear) -> Iterator[tuple[Atom, int]]:
+    """The terms in the order of the text."""
     coefficients = dict(form.terms)
     return ((atom, coefficients[atom]) for atom in form.order)
 
@@ -133,7 +141,7 @@ class IndexBuilder:
         self.prologue: list[Operation] = []
         self.nonnegative: set[SSAValue] = set()
         self._constants: dict[Attribute, SSAValue] = {}
-        self._scopes: list[dict[Linear, SSAValue]] = [{}]
+        self._scopes: list[dict[Hashable, object]] = [{}]
 
     @contextmanager
     def inside(self, block: Block) -> Iterator[None]:
@@ -185,26 +193,30 @@ class IndexBuilder:
 
     # ---- affine expressions ----
 
+    def once(self, key: Hashable, make: Callable[[], T]) -> T:
+        """What `make` computes, kept under `key` for the rest of this block and the blocks inside it."""
+        for scope in reversed(self._scopes):
+            if key in scope:
+                return scope[key]  # pyright: ignore[reportReturnType]
+        made = make()
+        self._scopes[-1][key] = made
+        return made
+
     def affine(self, form: Linear) -> SSAValue:
         """The value of `form`."""
         if not form.terms:
             return self.constant(form.constant)
-        for scope in reversed(self._scopes):
-            if (found := scope.get(form)) is not None:
-                return found
         if form.constant:
-            value = self._offset(self.affine(form.plus(-form.constant)), form.constant)
-        else:
-            value = self._sum(form)
-        self._scopes[-1][form] = value
-        return value
+            base = form.plus(-form.constant)
+            return self.once(form, lambda: self._offset(self.affine(base), form.constant))
+        return self.once(form, lambda: self._sum(form))
 
     def _offset(self, base: SSAValue, constant: int) -> SSAValue:
         op_type = arith.AddiOp if constant > 0 else arith.SubiOp
         return self.value(op_type, (base, self.constant(abs(constant))), INDEX, NO_OVERFLOW)
 
     def _sum(self, form: Linear) -> SSAValue:
-        terms = sorted(_terms(form), key=lambda term: term[1] < 0)
+        terms = sorted(terms_of(form), key=lambda term: term[1] < 0)
         if terms[0][1] > 0:
             total = self._product(*terms.pop(0))
         else:
@@ -216,32 +228,20 @@ class IndexBuilder:
         return total
 
     def _product(self, atom: Atom, coefficient: int) -> SSAValue:
-        base = self._division(atom) if isinstance(atom, Division) else atom
         if coefficient == 1:
-            return base
-        return self.affine_product(base, coefficient)
+            return self._atom(atom)
+        return self.once(linear(((atom, coefficient),), 0), lambda: self._scaled(atom, coefficient))
 
-    def affine_product(self, base: SSAValue, coefficient: int) -> SSAValue:
-        """`coefficient * base`, computed once a block."""
-        key = linear((((base, coefficient)),), 0)
-        for scope in reversed(self._scopes):
-            if (found := scope.get(key)) is not None:
-                return found
-        value = self.value(arith.MuliOp, (base, self.constant(coefficient)), INDEX, NO_OVERFLOW)
-        self._scopes[-1][key] = value
-        return value
+    def _scaled(self, atom: Atom, coefficient: int) -> SSAValue:
+        return self.value(arith.MuliOp, (self._atom(atom), self.constant(coefficient)), INDEX, NO_OVERFLOW)
 
-    def _division(self, atom: Division) -> SSAValue:
-        key = linear(((atom, 1),), 0)
-        for scope in reversed(self._scopes):
-            if (found := scope.get(key)) is not None:
-                return found
+    def _atom(self, atom: Atom) -> SSAValue:
+        if not isinstance(atom, Division):
+            return atom
+        return self.once(atom, lambda: self._divide(atom))
+
+    def _divide(self, atom: Division) -> SSAValue:
         numerator, divisor = self.affine(atom.numerator), self.constant(atom.divisor)
-        value = self._divide(atom, numerator, divisor)
-        self._scopes[-1][key] = value
-        return value
-
-    def _divide(self, atom: Division, numerator: SSAValue, divisor: SSAValue) -> SSAValue:
         unsigned = self.is_nonnegative(atom.numerator)
         if atom.kind is AffineBinaryOpKind.CeilDiv:
             return self.value(arith.CeilDivSIOp, (numerator, divisor))
@@ -270,8 +270,8 @@ class IndexBuilder:
 
     def at_least_zero(self, form: Linear) -> SSAValue:
         """`form >= 0` as a comparison of its parts: `%i < %n`, not `%n - %i - 1 >= 0`."""
-        positive = linear(((a, c) for a, c in _terms(form) if c > 0), 0)
-        negative = linear(((a, -c) for a, c in _terms(form) if c < 0), 0)
+        positive = linear(((a, c) for a, c in terms_of(form) if c > 0), 0)
+        negative = linear(((a, -c) for a, c in terms_of(form) if c < 0), 0)
         constant = form.constant
         if constant < 0 and negative.terms:
             smaller = self.affine(negative.plus(-constant - 1))

@@ -384,28 +384,36 @@ class NestBody:
         return {"serial": self.serial, "unrolled": self.unrolled}
 
     def serial(self, op: ForOp) -> None:
+        self.counted(op, lambda: self.block(op.body.block))
+
+    def counted(self, op: ForOp, members: Callable[[], object]) -> None:
+        """`scf.for` with the bounds of `op`; `members` lowers its body."""
         builder = self.builder
         lower = self.one_of(op.lower, arith.MaxSIOp)
         upper = self.one_of(op.upper, arith.MinSIOp)
         step = builder.constant(op.step_value)
-        body = self.loop_body(op)
+        body = self.loop_body(op, members)
         with builder.inside(body):
             builder.location = op.location
             builder.emit(scf.YieldOp.create())
         builder.location = op.location
         builder.emit(scf.ForOp.create(operands=(lower, upper, step), regions=[Region(body)]))
 
-    def loop_body(self, op: ForOp) -> Block:
+    def loop_body(self, op: ForOp, members: Callable[[], object]) -> Block:
         """The lowered body of a loop, its variable the block's argument."""
         body = Block(arg_types=(INDEX,))
         self.define(op.iv, body.args[0])
         if any(self.builder.is_nonnegative(form) for form in self.forms(op.lower)):
             self.builder.nonnegative.add(body.args[0])
-        self.nested(body, op.body.block)
+        with self.builder.inside(body):
+            members()
         return body
 
     def unrolled(self, op: ForOp) -> None:
-        """A copy of the body for each iteration."""
+        self.repeated(op, lambda: self.block(op.body.block))
+
+    def repeated(self, op: ForOp, members: Callable[[], object]) -> None:
+        """A copy of the body for each iteration; `members` lowers it."""
         lower, upper = (
             [f.constant if not f.terms else None for f in self.forms(b)] for b in (op.lower, op.upper)
         )
@@ -418,7 +426,7 @@ class NestBody:
             )
         for iv in range(max(lower), min(upper), op.step_value):  # pyright: ignore
             self.values[op.iv] = iv
-            self.block(op.body.block)
+            members()
 
     def alloc(self, op: AllocOp) -> None:
         """On the stack when it is small, else from the heap until the end of the block."""

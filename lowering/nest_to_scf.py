@@ -136,7 +136,7 @@ class CpuBody(NestBody):
         step = builder.constant(op.step_value)
         outer, self.allocas = self.allocas, []
         self.in_parallel = True
-        body = self.loop_body(op)
+        body = self.loop_body(op, lambda: self.block(op.body.block))
         prepend(body, self.allocas)
         self.allocas, self.in_parallel = outer, False
         builder.location = op.location

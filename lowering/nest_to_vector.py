@@ -1,2 +1,322 @@
+"""Vectorized loops of the nest level as explicit vectors (part of convert-nest-to-scf).
+
+    nest.for "i.i" %v = 0 to 16 vectorized(16) {
+      %a = nest.load %x[%o + %v] : memref<?xf32>
+      %b = arith.mulf %a, %s : f32
+      nest.store "y" %b, %y[%o + %v] where (%o + %v < %n) : memref<?xf32>
+    }
+->
+    %0 = arith.subi %n, %o
+    %m = vector.create_mask %0 : vector<16xi1>
+    %a = vector.maskedload %x[%o], %m, %zeros : ... into vector<16xf32>
+    %1 = vector.broadcast %s : f32 to vector<16xf32>
+    %b = arith.mulf %a, %1 : vector<16xf32>
+    vector.maskedstore %y[%o], %m, %b : ...
+
+What does not depend on the loop's variable stays scalar. Accesses are contiguous (`vector_access.py` says how
+the others are made), reductions into one element become `vector.reduction`. What has no vector form is
+refused with a diagnostic, never made scalar.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from xdsl.dialects import arith, memref, vector
+from xdsl.dialects.builtin import AnyFloat, DenseArrayBase, VectorType, i64
+from xdsl.ir import Attribute, Block, Operation, SSAValue
+from xdsl.traits import Pure
+
+from ..dialects.affine import AffineList
+from ..dialects.diagnostic import LoweringError, fail
+from ..dialects.ext.arith import VECTOR_FORMS
+from ..dialects.nest import AccumulateOp, ForOp, IndexOp, LoadOp, StoreOp
+from .combiners import VECTOR_KINDS, combiner_op, identity
+from .domains import Domain, domain_of
+from .lanes import Lanes
+from .vector_access import VectorAccess
+
+if TYPE_CHECKING:
+    from .nest_body import NestBody
+
+_REASSOC: Attribute = arith.FastMathFlagsAttr([arith.FastMathFlag.REASSOC])
+_NO_FASTMATH: Attribute = arith.FastMathFlagsAttr("none")
+
+
 class VectorLoop:
-    pass
+    """Lowers one vectorized loop into the current block of `body.builder`."""
+
+    def __init__(self, body: NestBody, loop: ForOp):
+        assert loop.width is not None
+        self.body = body
+        self.loop = loop
+        self.builder = body.builder
+        self.varying = _varying_values(loop)
+        self.lanes = Lanes(body, loop, loop.width.value.data)
+        self.access = VectorAccess(body, self.lanes)
+
+    def lower(self) -> None:
+        """Lower the loop; where it may have no iteration, what its lanes share is guarded."""
+        lanes = self.lanes
+        lanes.enter()
+        if lanes.is_empty:
+            return
+        if lanes.may_be_empty and any(self._is_shared_access(op) for op in self.loop.body.walk()):
+            lanes.is_known_nonempty = True
+            self.body.branch(lanes.nonempty(), (), self._members)
+            return
+        self._members()
+
+    def _members(self) -> Sequence[SSAValue]:
+        for op in self.loop.body.block.ops:
+            self.operation(op)
+        return ()
+
+    def _is_shared_access(self, op: Operation) -> bool:
+        """Whether all lanes touch one element: no iteration must not touch it."""
+        if isinstance(op, IndexOp):
+            return True
+        return isinstance(op, LoadOp | AccumulateOp) and not self.varies(op.indices)
+
+    def varies(self, exprs: AffineList) -> bool:
+        """Whether an expression differs between the lanes."""
+        used = exprs.canonical().operands
+        return any(v in self.varying for v in used)
+
+    # ---- operations ----
+
+    def operation(self, op: Operation) -> None:
+        self.builder.location = op.location  # pyright: ignore[reportAttributeAccessIssue]
+        handler = _HANDLERS.get(type(op))
+        if handler is not None:
+            return handler(self, op)
+        if op.regions or not op.has_trait(Pure):
+            raise self.refusal(op, f"'{op.name}' has no vector form", _HINTS.get(op.name))
+        if any(v in self.varying for v in op.operands):
+            return self.elementwise(op)
+        self.body.operation(op)
+
+    def refusal(self, op: Operation, why: str, hint: str | None = None):
+        """The diagnostic that the loop cannot be vectorized because of `op`."""
+        label = self.loop.label
+        notes = [] if op is self.loop else [(self.loop, f'the loop "{label}" is marked vectorized here')]
+        return fail(
+            op, f'cannot vectorize the loop "{label}": {why}', hint=hint, notes=notes, error=LoweringError
+        )
+
+    def elementwise(self, op: Operation) -> None:
+        """A scalar operation on lanes: the same operation on vectors."""
+        op_type = VECTOR_FORMS.get(type(op), type(op))
+        operands = [self.lanes.vector(v) for v in op.operands]
+        copy = op_type.create(
+            operands=operands,
+            result_types=[self.lanes.type(r.type) for r in op.results],
+            properties=dict(op.properties),
+            attributes=dict(op.attributes),
+        )
+        self.builder.emit(copy)
+        for old, new in zip(op.results, copy.results, strict=True):
+            self.body.define(old, new)
+
+    def load(self, op: LoadOp) -> None:
+        lanes = self.lanes
+        guards = self.body.guards.of(op)
+        mask = lanes.mask(Domain()) if guards is None else lanes.any_of(guards)
+        if self.varies(op.indices):
+            buffer = self.body.value(op.memref)
+            return self.body.define(op.result, self.access.load(op, buffer, op.indices, mask.vector()))
+        condition = mask.any_lane()
+
+        def read() -> SSAValue:
+            return self.body.read(self.body.value(op.memref), self.body.index_values(op.indices))
+
+        if condition is None:
+            return self.body.define(op.result, read())
+        (result,) = self.body.branch(condition, [op.result.type], lambda: [read()])
+        self.body.define(op.result, result)
+
+    def store(self, op: StoreOp) -> None:
+        mask = self.lanes.mask(domain_of(op))
+        if self.varies(op.indices):
+            buffer, value = self.body.value(op.memref), self.lanes.vector(op.value)
+            return self.access.store(op, value, buffer, op.indices, mask.vector())
+        if op.value in self.varying or mask.differs:
+            raise self.refusal(
+                op,
+                "all its iterations store to one element, and which is last differs",
+                "use nest.accumulate for a reduction, or vectorize another loop",
+            )
+        condition = mask.any_lane()
+
+        def write() -> Sequence[SSAValue]:
+            self.body.write(
+                op, self.body.value(op.value), self.body.value(op.memref), self.body.index_values(op.indices)
+            )
+            return ()
+
+        if condition is None:
+            write()
+            return
+        self.body.branch(condition, (), write)
+
+    # ---- reductions ----
+
+    def accumulate(self, op: AccumulateOp) -> None:
+        if self.varies(op.indices):
+            return self._accumulate_lanes(op)
+        if op.order_name == "sequential":
+            raise self.refusal(
+                op,
+                "it reduces in sequential order, which fixes the order of the additions",
+                "vectorize another loop, or allow order any",
+            )
+        if op.combine is None:
+            return self._reduce(op)
+        self._reduce_custom(op)
+
+    def _accumulate_lanes(self, op: AccumulateOp) -> None:
+        """Each lane has its own element: load, combine, store."""
+        mask = self.lanes.mask(domain_of(op)).vector()
+        buffers = [self.body.value(m) for m in op.memrefs]
+        if not self.access.is_injective(op.indices):
+            raise self.refusal(
+                op,
+                "its iterations may update one element of the buffer twice",
+                "an update through computed indices stays serial",
+            )
+        old = [self.access.load(op, b, op.indices, mask) for b in buffers]
+        combined = self._combine_vectors(op, old, [self.lanes.vector(v) for v in op.values])
+        for value, buffer in zip(combined, buffers, strict=True):
+            self.access.store(op, value, buffer, op.indices, mask)
+
+    def _combine_vectors(
+        self, op: AccumulateOp, old: Sequence[SSAValue], new: Sequence[SSAValue]
+    ) -> Sequence[SSAValue]:
+        if op.combine is None:
+            op_type, properties = combiner_op(op.combiner.data, op.values[0].type)
+            return [self.builder.value(op_type, (old[0], new[0]), None, properties)]
+        region = op.combine.block
+        self.body.values.update(zip(region.args, (*old, *new), strict=True))
+        self.varying |= _varying_in(region, set(region.args) | self.varying)
+        last = region.last_op
+        assert last is not None
+        for member in region.ops:
+            if member is not last:
+                self.operation(member)
+        return [self.lanes.vector(v) for v in last.operands]
+
+    def _reduce(self, op: AccumulateOp) -> None:
+        """All lanes into one element: `vector.reduction`, lanes outside the domain hold the identity."""
+        element = op.values[0].type
+        mask = self.lanes.mask(domain_of(op))
+        values = self.lanes.vector(op.values[0])
+        lanes_on = mask.vector()
+        if lanes_on is not None:
+            neutral = self.lanes.constant(identity(op.combiner.data, element), element)
+            values = self.builder.value(
+                VECTOR_FORMS[arith.SelectOp], (lanes_on, values, neutral), values.type
+            )
+        total = self._total(op.combiner.data, values, element)
+
+        def update() -> Sequence[SSAValue]:
+            indices, buffer = self.body.index_values(op.indices), self.body.value(op.memrefs[0])
+            old = self.body.read(buffer, indices)
+            op_type, properties = combiner_op(op.combiner.data, element)
+            new = self.builder.value(op_type, (old, total), None, properties)
+            self.body.write(op, new, buffer, indices)
+            return ()
+
+        condition = mask.any_lane()
+        if condition is None:
+            update()
+            return
+        self.body.branch(condition, (), update)
+
+    def _total(self, combiner: str, values: SSAValue, element: Attribute) -> SSAValue:
+        kind = vector.CombiningKindAttr(vector.CombiningKindFlag(VECTOR_KINDS.get(combiner, combiner)))
+        free = isinstance(element, AnyFloat) and combiner in ("add", "mul")
+        properties: dict[str, Attribute] = {"kind": kind, "fastmath": _REASSOC if free else _NO_FASTMATH}
+        return self.builder.value(vector.ReductionOp, (values,), element, properties)
+
+    def _reduce_custom(self, op: AccumulateOp) -> None:
+        """All lanes into one element by a region: lane after lane."""
+        mask = self.lanes.mask(domain_of(op))
+        if mask.vector() is not None:
+            raise self.refusal(
+                op,
+                "a custom reduction of some of the lanes has no vector form",
+                "make the extent a multiple of the width, or rfactor the reduction first",
+            )
+        indices = self.body.index_values(op.indices)
+        buffers = [self.body.value(m) for m in op.memrefs]
+        results: Sequence[SSAValue] = [self.body.read(b, indices) for b in buffers]
+        vectors = [self.lanes.vector(v) for v in op.values]
+        for lane in range(self.lanes.width):
+            results = self.body.combine(op, results, [self._extract(v, lane) for v in vectors])
+        for value, buffer in zip(results, buffers, strict=True):
+            self.body.write(op, value, buffer, indices)
+
+    def _extract(self, values: SSAValue, lane: int) -> SSAValue:
+        assert isinstance(values.type, VectorType)
+        position = DenseArrayBase.from_list(i64, [lane])
+        return self.builder.value(
+            vector.ExtractOp, (values,), values.type.element_type, {"static_position": position}
+        )
+
+    # ---- what may stand inside ----
+
+    def inner_loop(self, op: ForOp) -> None:
+        """A loop whose iterations are the same for all lanes: it stays, and its body becomes vectors."""
+        if op.kind not in ("serial", "unrolled"):
+            raise self.refusal(op, f'the loop "{op.label}" inside it is marked {op.kind}')
+        if self.varies(op.lower) or self.varies(op.upper):
+            raise self.refusal(
+                op,
+                f'the bounds of the loop "{op.label}" inside it depend on "{self.loop.label}"',
+                "pad the bounds and put the condition into the domains of the statements",
+            )
+        around = self.body.counted if op.kind == "serial" else self.body.repeated
+        around(op, lambda: [self.operation(member) for member in op.body.block.ops])
+
+    def index(self, op: IndexOp) -> None:
+        if any(v in self.varying for v in op.operands):
+            raise self.refusal(
+                op,
+                "a checked index that differs between the lanes has no vector form",
+                "nest-prove-bounds removes the checks that cannot fail",
+            )
+        self.body.index(op)
+
+    def uniform(self, op: Operation) -> None:
+        self.body.operation(op)
+
+
+def _varying_values(loop: ForOp) -> set[SSAValue]:
+    return _varying_in(loop.body.block, {loop.iv})
+
+
+def _varying_in(block: Block, varying: set[SSAValue]) -> set[SSAValue]:
+    """`varying` and what the operations of `block` compute from it."""
+    for op in block.ops:
+        if any(v in varying for v in op.operands):
+            varying.update(op.results)
+        if isinstance(op, ForOp):
+            _varying_in(op.body.block, varying)
+    return varying
+
+
+_HINTS = {
+    "nest.if": "turn the branch into the mask of its statements",
+    "nest.alloc": "allocate the buffer outside the loop, with one element a lane",
+}
+
+_HANDLERS: dict[type, Callable[[VectorLoop, Any], None]] = {
+    LoadOp: VectorLoop.load,
+    StoreOp: VectorLoop.store,
+    AccumulateOp: VectorLoop.accumulate,
+    ForOp: VectorLoop.inner_loop,
+    IndexOp: VectorLoop.index,
+    arith.ConstantOp: VectorLoop.uniform,
+    memref.DimOp: VectorLoop.uniform,
+}

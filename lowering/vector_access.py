@@ -1,0 +1,221 @@
+"""How the lanes of a vectorized loop reach memory.
+
+* consecutive elements: `vector.load/store`, `maskedload/maskedstore` with a mask;
+* consecutive elements of another axis than the last (a transposed array): the same on a `memref.subview` of
+  that axis;
+* any other index along one axis: `vector.gather/scatter` along that axis;
+* indices that move along several axes: one lane after the other, without a mask; refused with one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from xdsl.dialects import memref, vector
+from xdsl.dialects.builtin import (
+    DYNAMIC_INDEX,
+    DenseArrayBase,
+    MemRefType,
+    NoneAttr,
+    StridedLayoutAttr,
+    VectorType,
+    i32,
+    i64,
+)
+from xdsl.ir import Operation, SSAValue
+
+from ..dialects.affine import AffineList
+from ..dialects.diagnostic import LoweringError, fail
+from ..dialects.ext.vector import GatherOp, ScatterOp
+from .index_arithmetic import Linear
+from .lanes import Lanes
+
+if TYPE_CHECKING:
+    from .nest_body import NestBody
+
+
+class _Place:
+    """Where the lanes are: `buffer[indices]` is lane 0, and the lanes move along its last axis.
+
+    They move by `growth` elements, or (None) by the elements that `offsets` gives.
+    """
+
+    def __init__(
+        self, buffer: SSAValue, indices: list[SSAValue], growth: int | None, offsets: SSAValue | None
+    ):
+        self.buffer = buffer
+        self.indices = indices
+        self.growth = growth
+        self.offsets = offsets
+
+
+class VectorAccess:
+    """Loads and stores of the lanes of one loop."""
+
+    def __init__(self, body: NestBody, lanes: Lanes):
+        self.body = body
+        self.builder = body.builder
+        self.lanes = lanes
+
+    def is_injective(self, indices: AffineList) -> bool:
+        """Whether no two lanes use the same element: one index, at least, moves steadily."""
+        splits = [self.lanes.split(form) for form in self.body.forms(indices)]
+        return any(split is not None and split[1] != 0 for split in splits)
+
+    def load(self, op: Operation, buffer: SSAValue, indices: AffineList, mask: SSAValue | None) -> SSAValue:
+        """The elements of the lanes that are on, zero in the others."""
+        place = self._place(op, buffer, indices, mask)
+        if place is None:
+            return self._load_each(buffer, indices)
+        assert isinstance(buffer.type, MemRefType)
+        element = buffer.type.element_type
+        result = self.lanes.type(element)
+        where = (place.buffer, *place.indices)
+        if place.growth == 1 and mask is None:
+            return self.builder.value(vector.LoadOp, where, result)
+        if place.growth == 1:
+            assert mask is not None
+            return self.builder.value(vector.MaskedLoadOp, (*where, mask, self.lanes.zeros(element)), result)
+        mask = self.lanes.all_on() if mask is None else mask
+        return self.builder.value(
+            GatherOp, (*where, self._offsets(place), mask, self.lanes.zeros(element)), result
+        )
+
+    def store(
+        self, op: Operation, value: SSAValue, buffer: SSAValue, indices: AffineList, mask: SSAValue | None
+    ) -> None:
+        """Store the lanes that are on."""
+        place = self._place(op, buffer, indices, mask)
+        if place is None:
+            return self._store_each(op, value, buffer, indices)
+        where = (place.buffer, *place.indices)
+        attributes = {name: a for name, a in op.attributes.items() if name.startswith("nestor.")}
+        if place.growth == 1 and mask is None:
+            self.builder.emit(vector.StoreOp.create(operands=(value, *where), attributes=attributes))
+        elif place.growth == 1:
+            assert mask is not None
+            self.builder.emit(
+                vector.MaskedStoreOp.create(operands=(*where, mask, value), attributes=attributes)
+            )
+        else:
+            mask = self.lanes.all_on() if mask is None else mask
+            self.builder.emit(
+                ScatterOp.create(operands=(*where, self._offsets(place), mask, value), attributes=attributes)
+            )
+
+    def _offsets(self, place: _Place) -> SSAValue:
+        if place.offsets is not None:
+            return place.offsets
+        assert place.growth is not None
+        return self.lanes.iota(place.growth)
+
+    def _place(
+        self, op: Operation, buffer: SSAValue, indices: AffineList, mask: SSAValue | None
+    ) -> _Place | None:
+        forms = self.body.forms(indices)
+        splits = [self.lanes.split(form) for form in forms]
+        moving = [d for d, split in enumerate(splits) if split is None or split[1] != 0]
+        if len(moving) != 1:
+            if mask is None:
+                return None
+            raise fail(
+                op,
+                f'cannot vectorize the loop "{self.lanes.loop.label}": this access moves along several axes '
+                "of the buffer under a mask",
+                hint="make the extent a multiple of the width, or vectorize another loop",
+                notes=[(self.lanes.loop, "the loop is marked vectorized here")],
+                error=LoweringError,
+            )
+        axis = moving[0]
+        split = splits[axis]
+        starts = [self._start(form, split_) for form, split_ in zip(forms, splits, strict=True)]
+        offsets = self.lanes.index_vector(forms[axis]) if split is None else None
+        growth = None if split is None else split[1]
+        if axis != len(forms) - 1:
+            buffer = self._axis_view(buffer, starts, axis)
+            starts = [self.builder.constant(0)]
+            axis = 0
+        if growth == 1 and not _is_contiguous(buffer):
+            offsets = self.lanes.iota(1)
+            growth = None
+        return _Place(buffer, starts, growth, offsets)
+
+    def _start(self, form: Linear, split: tuple[Linear, int] | None) -> SSAValue:
+        return self.builder.constant(0) if split is None else self.builder.affine(split[0])
+
+    def _axis_view(self, buffer: SSAValue, starts: Sequence[SSAValue], axis: int) -> SSAValue:
+        """`buffer[starts]` along `axis` as a buffer of one dimension."""
+        key = ("view", buffer, tuple(starts), axis, self.lanes.width)
+        return self.builder.once(key, lambda: self._make_view(buffer, starts, axis))
+
+    def _make_view(self, buffer: SSAValue, starts: Sequence[SSAValue], axis: int) -> SSAValue:
+        assert isinstance(buffer.type, MemRefType)
+        rank = buffer.type.get_num_dims()
+        sizes = [self.lanes.width if d == axis else 1 for d in range(rank)]
+        stride = _strides(buffer.type)[axis]
+        layout = StridedLayoutAttr([stride], None)
+        result = MemRefType(buffer.type.element_type, [self.lanes.width], layout, buffer.type.memory_space)
+        properties = {
+            "static_offsets": _array([DYNAMIC_INDEX] * rank),
+            "static_sizes": _array(sizes),
+            "static_strides": _array([1] * rank),
+            "operandSegmentSizes": DenseArrayBase.from_list(i32, [1, rank, 0, 0]),
+        }
+        return self.builder.value(memref.SubviewOp, (buffer, *starts), result, properties)
+
+    # ---- lane by lane ----
+
+    def _load_each(self, buffer: SSAValue, indices: AffineList) -> SSAValue:
+        assert isinstance(buffer.type, MemRefType)
+        result = self.lanes.zeros(buffer.type.element_type)
+        for lane, position in enumerate(self._positions(indices)):
+            element = self.body.read(buffer, position)
+            at = {"static_position": _array([lane])}
+            result = self.builder.value(vector.InsertOp, (element, result), result.type, at)
+        return result
+
+    def _store_each(self, op: Operation, value: SSAValue, buffer: SSAValue, indices: AffineList) -> None:
+        for lane, position in enumerate(self._positions(indices)):
+            self.body.write(op, self._extract(value, lane), buffer, position)
+
+    def _positions(self, indices: AffineList) -> list[list[SSAValue]]:
+        """The indices of every lane."""
+        forms = self.body.forms(indices)
+        positions = []
+        for lane in range(self.lanes.width):
+            position = []
+            for form in forms:
+                split = self.lanes.split(form)
+                if split is None:
+                    position.append(self._extract(self.lanes.index_vector(form), lane))
+                else:
+                    position.append(self.builder.affine(split[0].plus(lane * split[1])))
+            positions.append(position)
+        return positions
+
+    def _extract(self, values: SSAValue, lane: int) -> SSAValue:
+        assert isinstance(values.type, VectorType)
+        at = {"static_position": _array([lane])}
+        return self.builder.value(vector.ExtractOp, (values,), values.type.element_type, at)
+
+
+def _is_contiguous(buffer: SSAValue) -> bool:
+    assert isinstance(buffer.type, MemRefType)
+    return _strides(buffer.type)[-1] == 1
+
+
+def _strides(buffer: MemRefType) -> list[int | None]:
+    """Strides in elements that the type states; None where only the run time knows."""
+    layout = buffer.layout
+    if isinstance(layout, StridedLayoutAttr):
+        return [None if isinstance(s, NoneAttr) else s.data for s in layout.strides]
+    strides: list[int | None] = [1]
+    for extent in reversed(buffer.get_shape()[1:]):
+        last = strides[0]
+        strides.insert(0, None if last is None or extent == DYNAMIC_INDEX else last * extent)
+    return strides
+
+
+def _array(values: Sequence[int]) -> DenseArrayBase:
+    return DenseArrayBase.from_list(i64, list(values))
