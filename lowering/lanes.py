@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 @dataclass
 class LaneMask:
-    """Which lanes are on: the first `count` of them, those of every vector, and none unless every scalar holds."""
+    """Which lanes are on: below every count, on in every vector, and none unless every scalar holds."""
 
     lanes: Lanes
     counts: list[SSAValue] = field(default_factory=list)
@@ -114,9 +114,9 @@ class Lanes:
         """Work out the first value of the variable and the number of lanes that are on."""
         body, loop = self.body, self.loop
         lowers, uppers = body.forms(loop.lower), body.forms(loop.upper)
-        self.first = (
-            lowers[0] if len(lowers) == 1 else linear(((body.one_of(loop.lower, arith.MaxSIOp), 1),), 0)
-        )
+        self.first = lowers[0]
+        if len(lowers) > 1:
+            self.first = linear(((body.one_of(loop.lower, arith.MaxSIOp), 1),), 0)
         body.values[loop.iv] = self.iv
         if any(self.builder.is_nonnegative(form) for form in lowers):
             self.builder.nonnegative.add(self.iv)
@@ -140,19 +140,11 @@ class Lanes:
         self.is_known_nonempty = isinstance(self.extent, int)
 
     def _dynamic_extent(self, spans: Sequence[Linear]) -> SSAValue:
-        builder, step = self.builder, self.loop.step_value
-        count: SSAValue | None = None
-        for span in spans:
-            if step != 1:
-                span = (
-                    linear(((Division(AffineBinaryOpKind.CeilDiv, span, step), 1),), 0)
-                    if span.terms
-                    else linear((), -(-span.constant // step))
-                )
-            value = builder.affine(span)
-            count = value if count is None else builder.value(arith.MinSIOp, (count, value))
-        assert count is not None
-        return count
+        counts = [self.builder.affine(_iterations(span, self.loop.step_value)) for span in spans]
+        total = counts[0]
+        for count in counts[1:]:
+            total = self.builder.value(arith.MinSIOp, (total, count))
+        return total
 
     @property
     def is_empty(self) -> bool:
@@ -334,6 +326,13 @@ class Lanes:
             assert other is not None
             total = self.builder.value(arith.OrIOp, (total, other))
         return LaneMask(self, vectors=[total])
+
+
+def _iterations(span: Linear, step: int) -> Linear:
+    """`ceil(span / step)`."""
+    if not span.terms:
+        return linear((), -(-span.constant // step))
+    return span if step == 1 else linear(((Division(AffineBinaryOpKind.CeilDiv, span, step), 1),), 0)
 
 
 _TYPES: dict[tuple[Attribute, int], VectorType] = {}

@@ -198,13 +198,16 @@ def _subview(b: FunctionBuilder, op: memref.SubviewOp) -> None:
     offsets = _mixed(b, op.static_offsets, op.offsets)
     sizes = _mixed(b, op.static_sizes, op.sizes)
     steps = _mixed(b, op.static_strides, op.strides)
+    kept = list(range(len(sizes)))
     if len(op.result.type.get_shape()) != len(sizes):  # type: ignore[union-attr]
-        raise fail(op, "a subview that drops axes has no translation", error=LoweringError)
+        kept = [axis for axis, size in enumerate(sizes) if size != 1]
+    if len(op.result.type.get_shape()) != len(kept):  # type: ignore[union-attr]
+        raise fail(op, "which axes of size 1 the subview drops is ambiguous", error=LoweringError)
     offset = ref.offset
     for start, stride in zip(offsets, ref.strides, strict=True):
         offset = b.add(offset, b.multiply(start, stride))
     strides = [b.multiply(step, stride) for step, stride in zip(steps, ref.strides, strict=True)]
-    b.bind_memref(op.result, _view(ref, offset, sizes, strides))
+    b.bind_memref(op.result, _view(ref, offset, [sizes[k] for k in kept], [strides[k] for k in kept]))
 
 
 def _view(ref: MemRef, offset: Size, sizes: Sequence[Size], strides: Sequence[Size]) -> MemRef:

@@ -10,6 +10,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from xdsl.dialects import memref, vector
@@ -35,19 +36,17 @@ if TYPE_CHECKING:
     from .nest_body import NestBody
 
 
+@dataclass(frozen=True)
 class _Place:
     """Where the lanes are: `buffer[indices]` is lane 0, and the lanes move along its last axis.
 
     They move by `growth` elements, or (None) by the elements that `offsets` gives.
     """
 
-    def __init__(
-        self, buffer: SSAValue, indices: list[SSAValue], growth: int | None, offsets: SSAValue | None
-    ):
-        self.buffer = buffer
-        self.indices = indices
-        self.growth = growth
-        self.offsets = offsets
+    buffer: SSAValue
+    indices: Sequence[SSAValue]
+    growth: int | None
+    offsets: SSAValue | None
 
 
 class VectorAccess:
