@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import argparse
 import sys
-import traceback
 from difflib import get_close_matches
 
+from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 
 from ..dialects.diagnostic import NestorError
@@ -30,11 +30,14 @@ from .plugins import load_plugins
 from .reporter import CollectingReporter, Reporter
 from .reproducer import CrashReproducer, reproducer_pipeline
 from .source import Chunk, read_input, split_chunks, write_output
-from .targets import TARGETS, PrintOptions
+from .targets import TARGETS, PrintOptions, Target
 from .verify_diagnostics import check_expectations
 
 _RECURSION_LIMIT = 20_000
 """Parser, printer and xDSL's passes recurse with the nesting of the IR: Python's 1000 is too low."""
+
+
+_TOP_ANCHORS = ("builtin.module", "any")
 
 
 class UsageError(NestorError):
@@ -70,16 +73,17 @@ class Driver:
         return self._exit_code
 
     def _print_information(self) -> bool:
+        options = self._options
+        if not (options.version or options.list_passes or options.show_dialects):
+            return False
         from . import information
 
-        if self._options.version:
+        if options.version:
             print(information.version())
-        elif self._options.list_passes:
+        elif options.list_passes:
             information.list_passes()
-        elif self._options.show_dialects:
-            information.show_dialects()
         else:
-            return False
+            information.show_dialects()
         return True
 
     def _run_input(self) -> None:
@@ -108,7 +112,8 @@ class Driver:
             self._reporter.sources[SOURCE_NAME] = options.pass_pipeline
             return _unwrap_anchor(parse_pipeline(options.pass_pipeline))
         self._reporter.sources[SOURCE_NAME] = options.passes or ""
-        return parse_pipeline(options.passes or "")
+        elements = parse_pipeline(options.passes or "")
+        return _unwrap_anchor(elements) if _is_anchored(elements) else elements
 
     def _check_pass_lists(self) -> None:
         for option in ("print_ir_before", "print_ir_after"):
@@ -116,7 +121,7 @@ class Driver:
             for element in parse_pipeline(text, f"--{option.replace('_', '-')}"):
                 _check_pass_name(element)
 
-    def _run_chunk(self, chunk: Chunk, name: str, nodes: tuple[Node, ...], target) -> str | None:
+    def _run_chunk(self, chunk: Chunk, name: str, nodes: tuple[Node, ...], target: Target) -> str | None:
         """The output for one piece of the input, or None when it failed."""
         if not self._options.verify_diagnostics:
             return self._try_chunk(chunk, name, nodes, target, self._reporter)
@@ -127,7 +132,9 @@ class Driver:
             self._exit_code = 1
         return output
 
-    def _try_chunk(self, chunk, name, nodes, target, reporter: Reporter) -> str | None:
+    def _try_chunk(
+        self, chunk: Chunk, name: str, nodes: tuple[Node, ...], target: Target, reporter: Reporter
+    ) -> str | None:
         try:
             with listening(reporter.emit):
                 return self._process(chunk, name, nodes, target)
@@ -139,11 +146,11 @@ class Driver:
             self._fail(_chained(internal_failure("opt-tool", error), error), reporter)
         return None
 
-    def _process(self, chunk: Chunk, name: str, nodes: tuple[Node, ...], target) -> str:
+    def _process(self, chunk: Chunk, name: str, nodes: tuple[Node, ...], target: Target) -> str:
         options = self._options
         context = make_tool_context(allow_unregistered=options.allow_unregistered_dialect)
         with self._timer.phase("Parse"):
-            module, resources = _parse(chunk, name, context)
+            module, resources = self._load(chunk, name, context)
         if not options.no_verify:
             with self._timer.phase("Verify input"):
                 verify(module)
@@ -154,9 +161,27 @@ class Driver:
         if nodes:
             self._check_roundtrip(module, context)
         with self._timer.phase("Output"):
-            return target.emit(module, self._printing)
+            return self._emit(target, module)
 
-    def _run_passes(self, nodes: tuple[Node, ...], module: ModuleOp, context) -> None:
+    def _emit(self, target: Target, module: ModuleOp) -> str:
+        try:
+            return target.emit(module, self._printing)
+        except (NestorError, RecursionError):
+            raise
+        except Exception as error:
+            where = f"printing the module (target '{self._options.target}')"
+            raise internal_failure(where, error) from error
+
+    def _load(self, chunk: Chunk, name: str, context: Context) -> tuple[ModuleOp, dict[str, dict[str, str]]]:
+        """The module of one piece of the input, and its resource block. Other sources of IR go here."""
+        try:
+            return parse_located(chunk.text, name, context, chunk.first_line)
+        except NestorError:
+            raise
+        except Exception as error:
+            raise internal_failure(f"the parser, reading {name}", error) from error
+
+    def _run_passes(self, nodes: tuple[Node, ...], module: ModuleOp, context: Context) -> None:
         options = self._options
         instruments = []
         if options.crash_reproducer:
@@ -166,7 +191,7 @@ class Driver:
         instruments.append(self._timer)
         PassManager(context, instruments, verify=not options.no_verify).run(nodes, module)
 
-    def _check_roundtrip(self, module: ModuleOp, context) -> None:
+    def _check_roundtrip(self, module: ModuleOp, context: Context) -> None:
         if not self._options.verify_roundtrip:
             return
         from .roundtrip import check_roundtrip
@@ -176,6 +201,8 @@ class Driver:
     def _fail(self, error: NestorError, reporter: Reporter | None = None) -> None:
         (reporter or self._reporter).fail(error)
         if self._options.debug:
+            import traceback
+
             traceback.print_exception(error)
         if isinstance(error, InternalFailure):
             self._exit_code = 3
@@ -190,16 +217,7 @@ def _chained(failure: NestorError, cause: Exception) -> NestorError:
     return failure
 
 
-def _parse(chunk: Chunk, name: str, context) -> tuple[ModuleOp, dict[str, dict[str, str]]]:
-    try:
-        return parse_located(chunk.text, name, context, chunk.first_line)
-    except NestorError:
-        raise
-    except Exception as error:
-        raise internal_failure(f"the parser, reading {name}", error) from error
-
-
-def _find_target(name: str):
+def _find_target(name: str) -> Target:
     if name in TARGETS:
         return TARGETS[name]
     close = get_close_matches(name, TARGETS, 1)
@@ -207,14 +225,14 @@ def _find_target(name: str):
     raise UsageError(f"unknown target '{name}'", hint=f"{guess}targets: {', '.join(TARGETS)}")
 
 
+def _is_anchored(elements: tuple[Element, ...]) -> bool:
+    return len(elements) == 1 and elements[0].children is not None and elements[0].name in _TOP_ANCHORS
+
+
 def _unwrap_anchor(elements: tuple[Element, ...]) -> tuple[Element, ...]:
     """The pipeline inside `builtin.module(...)`, which --pass-pipeline must start with, as in mlir-opt."""
-    if (
-        len(elements) == 1
-        and elements[0].children is not None
-        and elements[0].name in ("builtin.module", "any")
-    ):
-        return elements[0].children
+    if _is_anchored(elements):
+        return elements[0].children or ()
     place = elements[0].place if elements else None
     hint = f"write builtin.module({print_pipeline(elements)}), or use -p"
     raise PipelineError("a pass pipeline starts with its anchor, 'builtin.module(...)'", place, hint=hint)

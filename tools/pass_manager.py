@@ -150,8 +150,6 @@ class PassManager:
         """Run one node on `op`; the operations that stand at its place afterwards."""
         if isinstance(node, PassNode):
             return self._run_pass(node, op)
-        if node.anchor == op.name and isinstance(op, ModuleOp) and op.parent is None:
-            return self._run_nodes(node.children, op)
         for target in _anchors(node.anchor, op):
             self._run_nodes(node.children, target)
         return [op]

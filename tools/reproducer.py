@@ -50,7 +50,12 @@ class CrashReproducer:
             "    }\n  }\n#-}\n"
         )
         header = f"// Replay: opt-tool --run-reproducer {self._path}\n"
-        write_output(self._path, header + self._text + footer)
+        try:
+            write_output(self._path, header + self._text + footer)
+        except NestorError as error:
+            # The failure of the pass is the news, not this.
+            print(f"warning: no reproducer: {error.diagnostic.message}", file=sys.stderr)
+            return
         print(f"reproducer written to '{self._path}': pass '{element.name}' fails on it", file=sys.stderr)
 
 

@@ -6,7 +6,6 @@ import os
 import re
 import stat
 import sys
-import tempfile
 from dataclasses import dataclass
 
 from ..dialects.diagnostic import NestorError, SourceLocation
@@ -80,6 +79,8 @@ def _write_file(path: str, data: bytes) -> None:
         with open(path, "wb") as file:
             file.write(data)
         return
+    import tempfile
+
     mode = _final_mode(path)
     handle, temporary = tempfile.mkstemp(prefix=".opt-tool-", dir=os.path.dirname(path))
     try:
