@@ -55,7 +55,11 @@ def measure(program: Program) -> dict:
     samples = {w.peer: np.asarray(w.ask("check")) for w in workers}
     for peer in PEERS[1:]:
         np.testing.assert_allclose(
-            samples["nestor"], samples[peer], rtol=program.tolerance, atol=1e-7, err_msg=f"{program.name}: {peer}"
+            samples["nestor"],
+            samples[peer],
+            rtol=program.tolerance,
+            atol=1e-7,
+            err_msg=f"{program.name}: {peer}",
         )
     rounds = [{w.peer: w.ask("time") for w in workers} for _ in range(program.rounds)]
     for worker in workers:
