@@ -67,7 +67,7 @@ def _faults(op: Operation) -> Iterator[str]:
     except Exception as error:
         # Some of xDSL's verifiers raise a bare Exception; anything more particular is a bug.
         if type(error) is not Exception:
-            raise
+            raise RuntimeError(f"verifier of '{op.name}': {type(error).__name__}: {error}") from error
         yield _tidy(str(error), op)
 
 

@@ -50,10 +50,14 @@ class IRDumper:
 
     def pass_failed(self, element: Element, op: Operation) -> None:
         if self._on_failure or self._after_all or element.name in self._after:
-            # The IR may be broken: only the generic form asks nothing of the operations.
-            self._dump(
-                "After", element, op, print_ir(op, PrintOptions(True, self._printing.debuginfo)), " Failed"
-            )
+            self._dump("After", element, op, self._print_broken(op), " Failed")
+
+    def _print_broken(self, op: Operation) -> str:
+        """What a failed pass left: in the generic form, which asks nothing of the operations."""
+        try:
+            return print_ir(op, PrintOptions(True, self._printing.debuginfo))
+        except Exception as error:
+            return f"(this IR cannot even be printed: {type(error).__name__}: {error})"
 
     def _dump(self, when: str, element: Element, op: Operation, text: str, suffix: str = "") -> None:
         header = f"// -----// IR Dump {when} {element.name}{_anchor(op)}{suffix} //----- //"

@@ -25,6 +25,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         # The reader has gone (`| head`): nothing to say, and nobody to say it to.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
+    except KeyboardInterrupt:
+        return 130
 
 
 if __name__ == "__main__":
