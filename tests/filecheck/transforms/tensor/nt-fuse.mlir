@@ -1,0 +1,98 @@
+// A chain of elementwise operations is one fusion; softmax with its two reductions is one as well.
+// RUN: opt-tool %s -p nt-fuse | filecheck %s
+
+// CHECK-LABEL: func.func @ratio
+// CHECK-NEXT:    %[[R:.*]] = nt.fusion "ratio" {
+// CHECK-NEXT:      nt.maximum %x, %y
+// CHECK-NEXT:      %[[U:.*]] = nt.add %x, %y
+// CHECK-NEXT:      nt.constant
+// CHECK-NEXT:      %[[E:.*]] = nt.broadcast
+// CHECK-NEXT:      %[[D:.*]] = nt.add %[[U]], %[[E]]
+// CHECK-NEXT:      %[[Q:.*]] = nt.divide %{{.*}}, %[[D]]
+// CHECK-NEXT:      nt.yield %[[Q]] : tensor<4x5xf32>
+// CHECK-NEXT:    } : tensor<4x5xf32>
+// CHECK-NEXT:    func.return %[[R]]
+func.func @ratio(%x: tensor<4x5xf32>, %y: tensor<4x5xf32>) -> tensor<4x5xf32> {
+  %c = nt.constant dense<1.0e-05> : tensor<f32>
+  %eps = nt.broadcast %c along [] : tensor<f32> -> tensor<4x5xf32>
+  %inter = nt.maximum %x, %y : tensor<4x5xf32>
+  %union = nt.add %x, %y : tensor<4x5xf32>
+  %0 = nt.add %union, %eps : tensor<4x5xf32>
+  %ratio = nt.divide %inter, %0 : tensor<4x5xf32>
+  func.return %ratio : tensor<4x5xf32>
+}
+
+// CHECK-LABEL: func.func @softmax
+// CHECK:         nt.fusion "r" {
+// CHECK-NEXT:      nt.reduce maximum %x over [1]
+// CHECK-NEXT:      nt.broadcast
+// CHECK-NEXT:      nt.subtract
+// CHECK-NEXT:      nt.exp
+// CHECK-NEXT:      nt.reduce add
+// CHECK-NEXT:      nt.broadcast
+// CHECK-NEXT:      nt.divide
+// CHECK-NEXT:      nt.yield
+// CHECK-NOT:     nt.fusion
+func.func @softmax(%x: tensor<?x?xf32> {nt.dims = ["n", "m"]}) -> tensor<?x?xf32> {
+  %n = nt.dim %x[0] : tensor<?x?xf32>
+  %k = nt.dim %x[1] : tensor<?x?xf32>
+  %m = nt.reduce maximum %x over [1] : tensor<?x?xf32> -> tensor<?xf32>
+  %0 = nt.broadcast %m along [0] sizes(%n, %k) : tensor<?xf32> -> tensor<?x?xf32>
+  %1 = nt.subtract %x, %0 : tensor<?x?xf32>
+  %e = nt.exp %1 : tensor<?x?xf32>
+  %s = nt.reduce add %e over [1] : tensor<?x?xf32> -> tensor<?xf32>
+  %2 = nt.broadcast %s along [0] sizes(%n, %k) : tensor<?xf32> -> tensor<?x?xf32>
+  %r = nt.divide %e, %2 : tensor<?x?xf32>
+  func.return %r : tensor<?x?xf32>
+}
+
+// A value used outside is a result as well; what only shares an operand joins in.
+// CHECK-LABEL: func.func @results
+// CHECK:         %a, %b, %c = nt.fusion "a" {
+// CHECK:           nt.yield %{{.*}}, %{{.*}}, %{{.*}} : tensor<4xf32>, tensor<4xf32>, tensor<4xf32>
+func.func @results(%x: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>, tensor<4xf32>) {
+  %a = nt.exp %x : tensor<4xf32>
+  %b = nt.negative %a : tensor<4xf32>
+  %c = nt.sqrt %x : tensor<4xf32>
+  func.return %a, %b, %c : tensor<4xf32>, tensor<4xf32>, tensor<4xf32>
+}
+
+// The mean of rows: a scalar from outside, a division over the rows, an axis of extent 1.
+// CHECK-LABEL: func.func @centered
+// CHECK:         nt.fusion "d" {
+// CHECK-NEXT:      nt.reduce add
+// CHECK-NEXT:      nt.from_scalar
+// CHECK-NEXT:      nt.broadcast
+// CHECK-NEXT:      %mean = nt.divide
+// CHECK:           nt.subtract
+// CHECK-NEXT:      nt.yield
+// CHECK-NOT:     nt.fusion
+func.func @centered(%x: tensor<?x?xf32> {nt.dims = ["n", "m"]}) -> tensor<?x?xf32> {
+  %n = nt.dim %x[0] : tensor<?x?xf32>
+  %m = nt.dim %x[1] : tensor<?x?xf32>
+  %s = nt.reduce add %x over [1] : tensor<?x?xf32> -> tensor<?xf32>
+  %i = arith.index_cast %m : index to i64
+  %f = arith.sitofp %i : i64 to f32
+  %t = nt.from_scalar %f : f32 -> tensor<f32>
+  %0 = nt.broadcast %t along [] sizes(%n) : tensor<f32> -> tensor<?xf32>
+  %mean = nt.divide %s, %0 : tensor<?xf32>
+  %k = nt.broadcast %mean along [0] sizes(%n) : tensor<?xf32> -> tensor<?x1xf32>
+  %1 = nt.broadcast %k along [0, 1] sizes(%n, %m) : tensor<?x1xf32> -> tensor<?x?xf32>
+  %d = nt.subtract %x, %1 : tensor<?x?xf32>
+  func.return %d : tensor<?x?xf32>
+}
+
+// A constant that several fusions use is copied into each.
+// CHECK-LABEL: func.func @copies
+// CHECK:         nt.fusion "a" {
+// CHECK-NEXT:      nt.constant
+// CHECK:         nt.fusion "b" {
+// CHECK-NEXT:      nt.constant
+func.func @copies(%x: tensor<4xf32>, %y: tensor<5xf32>) -> (tensor<4xf32>, tensor<5xf32>) {
+  %c = nt.constant dense<2.0> : tensor<f32>
+  %0 = nt.broadcast %c along [] : tensor<f32> -> tensor<4xf32>
+  %a = nt.multiply %x, %0 : tensor<4xf32>
+  %1 = nt.broadcast %c along [] : tensor<f32> -> tensor<5xf32>
+  %b = nt.multiply %y, %1 : tensor<5xf32>
+  func.return %a, %b : tensor<4xf32>, tensor<5xf32>
+}
