@@ -623,8 +623,9 @@ class KernelPrinter:
         names = self._loop_variables(op, arguments[1:], op.iter_args)
         for result, name in zip(op.results, names, strict=True):
             self._values[result] = CExpr(name)
-        if self._values[op.ub].reads:
-            self._materialize(op.ub)
+        for evaluated_often in (op.ub, op.step):
+            if self._values[evaluated_often].reads:
+                self._materialize(evaluated_often)
         lower, upper = signed_operand(self, op.lb), signed_operand(self, op.ub)
         step = signed_operand(self, op.step).text
         self._names.open()

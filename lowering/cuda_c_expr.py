@@ -122,7 +122,11 @@ def _index_sum(p: Printer, op: Any, symbol: str, precedence: int) -> CExpr:
     if symbol == "-" or not any(e.is_builtin for e in (left, right)):
         return _binary(symbol, precedence, signed_operand(p, op.lhs), signed_operand(p, op.rhs))
     if p.types.index_bits == 64:  # one 64-bit operand makes the other one 64 bits wide
-        return _binary(symbol, precedence, signed_operand(p, op.lhs) if all(narrow) else left, right)
+        if all(narrow) and left.is_builtin:
+            left = signed_operand(p, op.lhs)
+        elif all(narrow):
+            right = signed_operand(p, op.rhs)
+        return _binary(symbol, precedence, left, right)
     return _binary(symbol, precedence, left, right, is_builtin=True)
 
 
@@ -461,7 +465,7 @@ def _index_cast(p: Printer, op: Any) -> CExpr:
     operand = signed_operand(p, op.input)
     source, target = p.types.bits(op.input.type), p.types.bits(op.result.type)
     if _is_bool(op.input.type):
-        return _join(f"-(int){operand.at(UNARY)}", UNARY, operand)
+        return _join(f"-({p.types.scalar(op.result.type)}){operand.at(UNARY)}", UNARY, operand)
     return operand if source == target else cast(p.types.scalar(op.result.type), operand)
 
 
@@ -560,6 +564,7 @@ def _constant(p: Printer, op: arith.ConstantOp) -> CExpr:
 
 def _select(p: Printer, op: arith.SelectOp) -> CExpr:
     condition, then, other = p.value(op.cond), signed_operand(p, op.lhs), signed_operand(p, op.rhs)
+    then, other = _typed_literal(p, op.result.type, then), _typed_literal(p, op.result.type, other)
     # ?: groups to the right: a chain of selects reads as a table without parentheses.
     text = f"{condition.at(TERNARY + 1)} ? {then.at(TERNARY + 1)} : {other.text}"
     return _join(text, TERNARY, condition, then, other)

@@ -101,6 +101,7 @@ class CTypes:
     def floating(self, value: float, type: Attribute) -> CExpr:
         """The shortest literal that reads back as exactly this value; infinities and NaN by their bits."""
         double = isinstance(type, Float64Type)
+        value = _rounded_to(type, value)
         if not math.isfinite(value):
             return CExpr(_float_from_bits(value, double), is_literal=True)
         text = repr(float(value)) if double else str(np.float32(value))
@@ -109,6 +110,18 @@ class CTypes:
             text += ".0"
         text += "" if double else "f"
         return CExpr(text, UNARY if text.startswith("-") else ATOM, is_literal=True)
+
+
+def _rounded_to(type: Attribute, value: float) -> float:
+    """The nearest value of a 16-bit float type (ties to even); the value itself for the others."""
+    if isinstance(type, Float16Type):
+        with np.errstate(over="ignore"):
+            return float(np.float16(value))
+    if not isinstance(type, BFloat16Type) or not math.isfinite(value):
+        return value
+    bits = int(np.float32(value).view(np.uint32))
+    bits = (bits + 0x7FFF + (bits >> 16 & 1)) & 0xFFFF0000
+    return float(np.uint32(bits).view(np.float32))
 
 
 def _float_from_bits(value: float, double: bool) -> str:

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from cuda_kernels import KERNELS, load, parse
 from nestor.dialects.diagnostic import NestorError
+from nestor.lowering.cuda_c import emit_cuda
 from nestor.runtime.cuda_sim.engine import SimEngine
 from nestor.runtime.cuda_sim.module import SimModule
 from nestor.runtime.host_plan import ErrorRecord
@@ -171,4 +172,4 @@ def test_host_control_flow_and_temporaries():
 
 def test_every_kernel_of_the_textual_tests_builds():
     for name in KERNELS:
-        SimEngine(load(name))
+        SimModule(emit_cuda(load(name)))

@@ -1,0 +1,25 @@
+// float16 and bfloat16 are 16 bits in memory and a float that is rounded after every operation elsewhere.
+// RUN: opt-tool %s -t cuda | filecheck %s
+
+// CHECK: static __device__ float nt_half_to_float(unsigned short bits) {
+// CHECK: static __device__ float nt_round_half(float value)
+// CHECK-NOT: nt_double_to_half
+// CHECK: short_floats(unsigned short *x, unsigned short *y) {
+// CHECK: const float s = nt_round_half(x_i * x_i);
+// CHECK: x[i] = nt_float_to_half(nt_round_half(s + 0.099975586f));
+// CHECK: y[i] = nt_float_to_bf16(nt_round_bf16(expf(nt_bf16_to_float(y[i]))));
+
+gpu.module @k attributes {nestor.index_bits = 32 : i64} {
+  gpu.func @short_floats(%x: memref<32xf16>, %y: memref<32xbf16>) kernel {
+    %tenth = arith.constant 1.0e-1 : f16
+    %i = gpu.thread_id x
+    %0 = memref.load %x[%i] : memref<32xf16>
+    %s = arith.mulf %0, %0 : f16
+    %1 = arith.addf %s, %tenth : f16
+    memref.store %1, %x[%i] : memref<32xf16>
+    %2 = memref.load %y[%i] : memref<32xbf16>
+    %3 = math.exp %2 : bf16
+    memref.store %3, %y[%i] : memref<32xbf16>
+    gpu.return
+  }
+}
