@@ -1,11 +1,12 @@
 // Plain `xdsl-opt` knows Nestor's dialects and passes through the `xdsl.universe` entry point.
-// RUN: xdsl-opt --help | filecheck %s --check-prefix=HELP
-// RUN: xdsl-opt %s --print-op-generic | filecheck %s
+// RUN: xdsl-opt %s -p nt-fuse | filecheck %s
 
-// HELP:  nest-split
-// CHECK: "nest.for"
-func.func @f(%x: memref<8xf32>) {
-  nest.for "i" %i = 0 to 8 {
-  }
-  func.return
+// CHECK-LABEL: func.func @f
+// CHECK:         nt.fusion
+// CHECK:           nt.add
+// CHECK:           nt.exp
+func.func @f(%x: tensor<4x8xf32>, %y: tensor<4x8xf32>) -> tensor<4x8xf32> {
+  %a = nt.add %x, %y : tensor<4x8xf32>
+  %b = nt.exp %a : tensor<4x8xf32>
+  func.return %b : tensor<4x8xf32>
 }
