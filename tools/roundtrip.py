@@ -6,8 +6,10 @@ from itertools import zip_longest
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Operation
 
-from ..dialects.diagnostic import Diagnostic, NestorError
+from ..dialects.diagnostic import Diagnostic, NestorError, SourceLocation, op_location
+from ..dialects.dominance import walk
 from ..dialects.parse import parse_located
 from .targets import PrintOptions, print_ir
 
@@ -33,7 +35,19 @@ def _check_form(module: ModuleOp, context: Context, options: PrintOptions, form:
         return
     before, after = _first_difference(print_ir(module, _GENERIC), print_ir(again, _GENERIC))
     notes = [Diagnostic("note", f"before: {before}"), Diagnostic("note", f"after:  {after}")]
-    raise NestorError(f"roundtrip failed: the {form} form parses to different IR", notes=notes)
+    place = _place_of_difference(module, again)
+    raise NestorError(f"roundtrip failed: the {form} form parses to different IR", place, notes=notes)
+
+
+def _place_of_difference(module: ModuleOp, again: ModuleOp) -> SourceLocation | None:
+    for before, after in zip(walk(module), walk(again), strict=False):
+        if _signature(before) != _signature(after):
+            return op_location(before)
+    return None
+
+
+def _signature(op: Operation) -> tuple:
+    return op.name, len(op.operands), op.attributes, op.properties, op.result_types, len(op.regions)
 
 
 def _line(text: str, error: NestorError) -> str:
