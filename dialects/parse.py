@@ -14,11 +14,20 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
+from typing import Any
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import UNKNOWN_LOC, FileLineColLoc, IntAttr, LocationAttr, ModuleOp, StringAttr
+from xdsl.dialects.builtin import (
+    UNKNOWN_LOC,
+    AnyFloat,
+    FileLineColLoc,
+    IntAttr,
+    LocationAttr,
+    ModuleOp,
+    StringAttr,
+)
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, Region, SSAValue
-from xdsl.parser import Parser, UnresolvedOperand
+from xdsl.parser import AttrParser, Parser, UnresolvedOperand
 from xdsl.utils.exceptions import DiagnosticException, MultipleSpansParseError, ParseError
 from xdsl.utils.lexer import Span
 from xdsl.utils.mlir_lexer import MLIRTokenKind
@@ -85,6 +94,18 @@ class _Places:
 
     def whole_file(self) -> LocationAttr:
         return FileLineColLoc(self._filename, IntAttr(0), IntAttr(0))
+
+
+class _HexadecimalElement(AttrParser._TensorLiteralElement):  # pyright: ignore[reportPrivateUsage]
+    """`0x7F800000` in `dense<...>`: of a float the bits (xDSL takes it for the number, and prints it as bits)."""
+
+    def to_type(self, parser: AttrParser, type: Any) -> Any:
+        if not isinstance(type, AnyFloat):
+            return super().to_type(parser, type)
+        size = type.compile_time_size
+        if self.value >= 1 << 8 * size:  # type: ignore[operator]
+            parser.raise_error(f"{self.span.text} has more bits than {type}", self.span)
+        return type.unpack(self.value.to_bytes(size, "little"), 1)[0]  # type: ignore[union-attr]
 
 
 class LocatedParser(Parser):
@@ -185,6 +206,12 @@ class LocatedParser(Parser):
         if not isinstance(location, FileLineColLoc):
             return None
         return SourceLocation(location.filename.data, location.line.data, location.column.data)
+
+    def _parse_tensor_literal_element(self) -> AttrParser._TensorLiteralElement:
+        element = super()._parse_tensor_literal_element()
+        if not element.span.text.startswith("0x"):
+            return element
+        return _HexadecimalElement(element.is_negative, element.value, element.span)
 
     def _parse_external_resources(self) -> None:
         """`external_resources: { owner: { key: value, ... }, ... }`, as mlir-opt's reproducers have it."""

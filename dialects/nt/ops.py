@@ -709,12 +709,13 @@ class ReduceOp(IRDLOperation):
         identity = parser.parse_attribute() if parser.parse_optional_keyword("identity") else None
         combine = parser.parse_optional_region()
         attributes = parser.parse_optional_attr_dict()
+        position = parser.pos
         parser.parse_punctuation(":")
         sources = parser.parse_comma_separated_list(parser.Delimiter.NONE, parser.parse_type)
         parser.parse_punctuation("->")
         results = parser.parse_comma_separated_list(parser.Delimiter.NONE, parser.parse_type)
         if len(sources) != len(inputs):
-            parser.raise_error(f"{len(inputs)} operands but {len(sources)} types")
+            parser.raise_error(f"{len(inputs)} operands but {len(sources)} types", position)
         op = cls.build(
             operands=[[parser.resolve_operand(v, t) for v, t in zip(inputs, sources, strict=True)]],
             properties={
