@@ -27,16 +27,16 @@ demo: $(VENV)/installed ## compile the IoU function from NumPy source, run it on
 
 test: $(VENV)/installed ## the tests that every change must pass
 	@$(BIN)/python -m nestor.tools.test_environment
-	$(BIN)/python -m lit -j $(JOBS) tests/filecheck
+	$(BIN)/lit -j $(JOBS) tests/filecheck
 	$(BIN)/python -m pytest -m 'not slow' tests
 
 test-all: $(VENV)/installed ## all of them, the large and slow cases too
 	@$(BIN)/python -m nestor.tools.test_environment
-	$(BIN)/python -m lit -j $(JOBS) tests/filecheck
+	$(BIN)/lit -j $(JOBS) tests/filecheck
 	$(BIN)/python -m pytest tests
 
 test-lit: $(VENV)/installed ## only the FileCheck tests
-	$(BIN)/python -m lit -j $(JOBS) tests/filecheck
+	$(BIN)/lit -j $(JOBS) tests/filecheck
 
 test-unit: $(VENV)/installed ## only the pytest suites
 	$(BIN)/python -m pytest -m 'not slow' tests
