@@ -1,0 +1,129 @@
+"""The reference interpreter of the nest level: against NumPy, and what it must refuse."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from nest_programs import PROGRAMS, arguments_of, check
+from nestor.dialects.parse import parse_module
+from nestor.runtime.errors import KernelError
+from nestor.runtime.interp import TrapError, run_nest
+
+
+def function(text: str):
+    return next(iter(parse_module(text).ops))
+
+
+@pytest.mark.parametrize("mode", ["program", "shuffled"])
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_program(name: str, mode: str):
+    arguments = arguments_of(PROGRAMS[name])
+    run_nest(function(PROGRAMS[name].text), arguments, mode=mode, seed=3)
+    check(PROGRAMS[name], arguments)
+
+
+def test_failed_check_raises_with_its_record():
+    text = """
+    func.func @f(%x: memref<?xf32>, %k: index) {
+      %c0 = arith.constant 0 : index
+      %n = memref.dim %x, %c0 : memref<?xf32>
+      %one = arith.constant 1.0 : f32
+      %a = nest.index 0 of %n axis 0 of "x"
+      %i = nest.index %k of %n axis 0 of "x"
+      nest.store %one, %x[%i] : memref<?xf32>
+      func.return
+    }"""
+    x = np.zeros(4, np.float32)
+    run_nest(function(text), [x, -1])
+    assert x[3] == 1
+    for bad in (4, -5):
+        with pytest.raises(KernelError) as failure:
+            run_nest(function(text), [x, bad])
+        error = failure.value
+        assert (error.code, error.site, error.value, error.extent) == (1, 1, bad, 4)
+
+
+def test_access_out_of_bounds_traps_instead_of_wrapping():
+    text = """
+    func.func @f(%x: memref<4xf32>) {
+      nest.for "i" %i = 0 to 4 {
+        %a = nest.load %x[%i - 1] : memref<4xf32>
+        nest.store %a, %x[%i] : memref<4xf32>
+      }
+      func.return
+    }"""
+    with pytest.raises(TrapError, match="out of bounds"):
+        run_nest(function(text), [np.zeros(4, np.float32)])
+
+
+SHIFT = """
+func.func @f(%x: memref<8xf32>) {{
+  nest.for "i" %i = 0 to 7 {mark} {{
+    %a = nest.load %x[%i] : memref<8xf32>
+    nest.store %a, %x[%i + 1] : memref<8xf32>
+  }}
+  func.return
+}}"""
+
+
+@pytest.mark.parametrize("mark", ["parallel", "vectorized(7)", 'bind "thread.x"'])
+def test_shuffled_mode_sees_a_wrong_mark(mark: str):
+    serial, shuffled = np.arange(8, dtype=np.float32), np.arange(8, dtype=np.float32)
+    run_nest(function(SHIFT.format(mark="")), [serial])
+    run_nest(function(SHIFT.format(mark=mark)), [shuffled], mode="shuffled")
+    assert (serial == 0).all()
+    assert (shuffled != serial).any()
+
+
+def test_shuffled_mode_traps_on_a_read_before_the_write():
+    text = """
+    func.func @f(%out: memref<f32> {nest.role = "out"}) {
+      %t = nest.alloc "t" : memref<2xf32>
+      %one = arith.constant 1.0 : f32
+      nest.store %one, %t[0] : memref<2xf32>
+      %a = nest.load %t[1] : memref<2xf32>
+      nest.store %a, %out[] : memref<f32>
+      func.return
+    }"""
+    out = np.zeros((), np.float32)
+    run_nest(function(text), [out])
+    assert np.isnan(out)
+    with pytest.raises(TrapError, match="never written"):
+        run_nest(function(text), [out], mode="shuffled")
+
+
+def test_scalars_wrap_and_round_to_their_own_type():
+    text = """
+    func.func @f(%i: memref<3xi8>, %h: memref<2xf16>, %b: memref<1xi16>) {
+      %a = arith.constant 127 : i8
+      %one = arith.constant 1 : i8
+      %s = arith.addi %a, %one : i8
+      nest.store %s, %i[0] : memref<3xi8>
+      %m = arith.constant -1 : i8
+      %q = arith.divui %m, %a : i8
+      nest.store %q, %i[1] : memref<3xi8>
+      %d = arith.divsi %s, %m : i8
+      nest.store %d, %i[2] : memref<3xi8>
+      %x = nest.load %h[0] : memref<2xf16>
+      %y = arith.mulf %x, %x : f16
+      nest.store %y, %h[1] : memref<2xf16>
+      func.return
+    }"""
+    integers, halves = np.zeros(3, np.int8), np.array([0.1, 0], np.float16)
+    run_nest(function(text), [integers, halves, np.zeros(1, np.int16)])
+    assert integers.tolist() == [-128, 2, -128]
+    assert halves[1] == halves[0] * halves[0]
+
+
+def test_bfloat16_rounds_after_every_operation():
+    text = """
+    func.func @f(%x: memref<3xbf16>) {
+      %a = nest.load %x[0] : memref<3xbf16>
+      %b = nest.load %x[1] : memref<3xbf16>
+      %c = arith.addf %a, %b : bf16
+      nest.store %c, %x[2] : memref<3xbf16>
+      func.return
+    }"""
+    bits = (np.array([256, 1.0078125, 0], np.float32).view(np.uint32) >> 16).astype(np.uint16)
+    run_nest(function(text), [bits])
+    assert (bits.astype(np.uint32) << 16).view(np.float32)[2] == 258.0
