@@ -293,6 +293,7 @@ INSTRUCTIONS: dict[type[Operation], Speller] = {
     llvm.OrOp: _disjoint,
     llvm.XOrOp: _binary("xor"),
     llvm.ICmpOp: _icmp,
+    ext.ICmpOp: _icmp,
     llvm.TruncOp: _trunc,
     llvm.ZExtOp: _zext,
     llvm.SExtOp: _cast("sext"),

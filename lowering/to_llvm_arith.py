@@ -137,7 +137,7 @@ def _cmpi(b: FunctionBuilder, op: arith.CmpiOp) -> None:
     lhs = b.value(op.lhs)
     b.bind(
         op.result,
-        b.emit(llvm.ICmpOp, (lhs, b.value(op.rhs)), like(lhs.type, i1), {"predicate": op.predicate}),
+        b.emit(ext.ICmpOp, (lhs, b.value(op.rhs)), like(lhs.type, i1), {"predicate": op.predicate}),
     )
 
 

@@ -324,7 +324,7 @@ class FunctionBuilder:
     def compare(self, predicate: str, lhs: SSAValue, rhs: SSAValue) -> SSAValue:
         code = llvm.ICmpPredicateFlag(predicate).to_int()
         result = VectorType(i1, lhs.type.shape) if isinstance(lhs.type, VectorType) else i1
-        return self.emit(llvm.ICmpOp, (lhs, rhs), result, {"predicate": int_attr(code)})
+        return self.emit(ext.ICmpOp, (lhs, rhs), result, {"predicate": int_attr(code)})
 
     def select(self, condition: SSAValue, lhs: SSAValue, rhs: SSAValue) -> SSAValue:
         return self.emit(ext.SelectOp, (condition, lhs, rhs), lhs.type, {"fastmathFlags": ext.NO_FASTMATH})

@@ -14,18 +14,17 @@ canonicalization patterns hold, with the constraints MLIR has:
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any, ClassVar
 
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import AnyFloatConstr, IndexType, IntegerType, VectorType, i1
 from xdsl.ir import Attribute, Dialect, SSAValue
-from xdsl.irdl import AttrConstraint, OpDef, OperandDef, ResultDef, base
+from xdsl.irdl import AttrConstraint, OpDef, base
 from xdsl.parser import Parser
 from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 
-_Slots = Sequence[tuple[str, AttrConstraint]]
+from .widen import Widened, widen
 
 
 def _or_vector(constraint: AttrConstraint) -> AttrConstraint:
@@ -36,19 +35,6 @@ _BOOL = _or_vector(base(IntegerType))
 _INT = _or_vector(base(IntegerType))
 _INT_OR_INDEX = _or_vector(base(IntegerType) | base(IndexType))
 _FLOAT = _or_vector(AnyFloatConstr)
-
-
-def _widen(parent: type, operands: _Slots = (), results: _Slots = ()) -> OpDef:
-    """The definition of `parent` with other constraints for the named operands and results."""
-    definition: OpDef = parent.get_irdl_definition()
-    new_operands, new_results = dict(operands), dict(results)
-    return replace(
-        definition,
-        operands=[
-            (n, OperandDef(new_operands[n]) if n in new_operands else d) for n, d in definition.operands
-        ],
-        results=[(n, ResultDef(new_results[n]) if n in new_results else d) for n, d in definition.results],
-    )
 
 
 def _shape(type: Attribute) -> tuple[int, ...]:
@@ -64,18 +50,10 @@ def bool_like(type: Attribute) -> Attribute:
     return VectorType(i1, type.shape) if isinstance(type, VectorType) else i1
 
 
-class _Widened:
-    """Mixed into a subclass of an xDSL operation whose definition `widened` replaces.
-
-    Scalars keep xDSL's own class, also when they are parsed, so that dispatch by `type(op)` needs no
+class _Vectorized(Widened):
+    """Scalars keep xDSL's own class, also when they are parsed, so that dispatch by `type(op)` needs no
     second entry for them.
     """
-
-    widened: ClassVar[OpDef]
-
-    @classmethod
-    def get_irdl_definition(cls) -> OpDef:
-        return cls.widened
 
     @classmethod
     def create(cls, *, operands: Sequence[SSAValue] = (), **kwargs: Any) -> Any:
@@ -97,8 +75,8 @@ class _Widened:
         )
 
 
-class _Comparison(_Widened):
-    def verify_(self: Any) -> None:
+class _Comparison(_Vectorized):
+    def verify_types(self: Any) -> None:
         if self.lhs.type != self.rhs.type:
             raise VerifyException(f"compares two types: {self.lhs.type} and {self.rhs.type}")
         if self.result.type != bool_like(self.lhs.type):
@@ -106,17 +84,17 @@ class _Comparison(_Widened):
 
 
 class CmpiOp(_Comparison, arith.CmpiOp):
-    widened = _widen(arith.CmpiOp, results=[("result", _BOOL)])
+    widened = widen(arith.CmpiOp, results={"result": _BOOL})
 
 
 class CmpfOp(_Comparison, arith.CmpfOp):
-    widened = _widen(arith.CmpfOp, results=[("result", _BOOL)])
+    widened = widen(arith.CmpfOp, results={"result": _BOOL})
 
 
-class SelectOp(_Widened, arith.SelectOp):
-    widened = _widen(arith.SelectOp, operands=[("cond", _BOOL)])
+class SelectOp(_Vectorized, arith.SelectOp):
+    widened = widen(arith.SelectOp, operands={"cond": _BOOL})
 
-    def verify_(self) -> None:
+    def verify_types(self) -> None:
         if self.cond.type not in (i1, bool_like(self.lhs.type)):
             raise VerifyException(f"condition must be i1 or {bool_like(self.lhs.type)}, got {self.cond.type}")
 
@@ -143,12 +121,12 @@ class SelectOp(_Widened, arith.SelectOp):
         printer.print_attribute(self.lhs.type)
 
 
-class _Cast(_Widened):
+class _Cast(_Vectorized):
     """Element-wise casts: same shape on both sides. `growth`: the sign of the change of width; 0: any."""
 
     growth: ClassVar[int] = 0
 
-    def verify_(self) -> None:
+    def verify_types(self) -> None:
         source, result = self.operands[0].type, self.results[0].type  # type: ignore[attr-defined]
         if _shape(source) != _shape(result) or isinstance(source, VectorType) != isinstance(
             result, VectorType
@@ -163,7 +141,7 @@ class _Cast(_Widened):
 
 
 def _cast_definition(parent: type, source: AttrConstraint, result: AttrConstraint) -> OpDef:
-    return _widen(parent, operands=[("input", source)], results=[("result", result)])
+    return widen(parent, operands={"input": source}, results={"result": result})
 
 
 class ExtSIOp(_Cast, arith.ExtSIOp):
@@ -200,8 +178,8 @@ class FPToUIOp(_Cast, arith.FPToUIOp):
 class IndexCastOp(_Cast, arith.IndexCastOp):
     widened = _cast_definition(arith.IndexCastOp, _INT_OR_INDEX, _INT_OR_INDEX)
 
-    def verify_(self) -> None:
-        super().verify_()
+    def verify_types(self) -> None:
+        super().verify_types()
         index = [isinstance(_element(v.type), IndexType) for v in (self.input, self.result)]
         if index[0] == index[1]:
             raise VerifyException("exactly one of operand and result must be of index type")

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from abc import ABC
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import ClassVar
 
 from xdsl.dialects import llvm
@@ -27,9 +26,7 @@ from xdsl.ir import Attribute, Dialect, Operation, ParametrizedAttribute
 from xdsl.irdl import (
     AnyAttr,
     IRDLOperation,
-    OpDef,
     ParsePropInAttrDict,
-    ResultDef,
     VarConstraint,
     VarOperandDef,
     base,
@@ -45,6 +42,8 @@ from xdsl.irdl import (
 from xdsl.parser import AttrParser, Parser
 from xdsl.printer import Printer
 from xdsl.traits import Pure
+
+from .widen import Widened, widen
 
 FLOAT = AnyFloatConstr | VectorType.constr(AnyFloatConstr)
 INTEGER = SignlessIntegerConstraint | VectorType.constr(SignlessIntegerConstraint)
@@ -426,29 +425,23 @@ class MaskedScatterOp(IRDLOperation):
     )
 
 
-class GEPOp(llvm.GEPOp):
+class GEPOp(Widened, llvm.GEPOp):
     """xDSL's, with a vector of indices allowed: the addresses of a gather or scatter."""
 
-    @classmethod
-    def get_irdl_definition(cls) -> OpDef:
-        return _WIDE_GEP
-
-
-def _widen_gep() -> OpDef:
-    definition = llvm.GEPOp.get_irdl_definition()
-    pointer = base(LLVMPointerType) | VectorType.constr(base(LLVMPointerType))
-    index = base(IntegerType) | VectorType.constr(base(IntegerType))
-    return replace(
-        definition,
-        operands=[
-            ("ptr", dict(definition.operands)["ptr"]),
-            ("ssa_indices", VarOperandDef(index)),
-        ],
-        results=[("result", ResultDef(pointer))],
+    widened = widen(
+        llvm.GEPOp,
+        operands={"ssa_indices": VarOperandDef(base(IntegerType) | VectorType.constr(base(IntegerType)))},
+        results={"result": base(LLVMPointerType) | VectorType.constr(base(LLVMPointerType))},
     )
 
 
-_WIDE_GEP = _widen_gep()
+class ICmpOp(Widened, llvm.ICmpOp):
+    """xDSL's, with pointers allowed."""
+
+    widened = widen(
+        llvm.ICmpOp,
+        operands={"lhs": INTEGER | base(LLVMPointerType), "rhs": INTEGER | base(LLVMPointerType)},
+    )
 
 
 # --- loop annotations ------------------------------------------------------------------------------------
@@ -495,6 +488,7 @@ _OWN: tuple[type[Operation], ...] = (
     FCmpOp,
     SelectOp,
     GEPOp,
+    ICmpOp,
     MaximumOp,
     MinimumOp,
     RoundOp,
