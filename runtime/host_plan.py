@@ -33,7 +33,8 @@ from xdsl.dialects.builtin import DYNAMIC_INDEX, IntegerAttr, MemRefType, Module
 from xdsl.ir import Block, Operation, SSAValue
 
 from ..dialects.diagnostic import LoweringError, NestorError, fail
-from ..lowering.cuda_c import CudaModule, checked_index, kernel_name, print_cuda
+from ..lowering.cuda_c import CudaModule, kernel_name, print_cuda
+from ..lowering.cuda_c_kernel import checked_index
 from ..lowering.kernel_signature import ERROR_CODES, KernelParameter, KernelSignature
 from . import scalar_eval
 

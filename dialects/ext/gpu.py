@@ -22,6 +22,7 @@ from xdsl.dialects.builtin import (
     ArrayAttr,
     DictionaryAttr,
     FunctionType,
+    IndexType,
     IntegerType,
     SymbolRefAttr,
     UnitAttr,
@@ -30,6 +31,8 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, Dialect, Operation, SSAValue
 from xdsl.parser import Parser
 from xdsl.printer import Printer
+
+from ..diagnostic import fail
 
 
 class _DimensionSyntax:
@@ -181,7 +184,8 @@ class FuncOp(gpu.FuncOp):
         return cls.create(properties=properties, attributes=rest, regions=[region])
 
 
-def _print_argument(printer: Printer, argument: SSAValue, attributes: DictionaryAttr) -> None:
+def _print_argument(printer: Printer, argument: SSAValue, attributes: Attribute) -> None:
+    assert isinstance(attributes, DictionaryAttr)
     printer.print_ssa_value(argument)
     printer.print_string(": ")
     printer.print_attribute(argument.type)
@@ -197,7 +201,7 @@ class LaunchFuncOp(gpu.LaunchFuncOp):
 
     def print(self, printer: Printer) -> None:
         if self.asyncDependencies or self.clusterSizeX or self.asyncObject or self.asyncToken:
-            raise NotImplementedError("asynchronous and clustered launches have no custom syntax in Nestor")
+            raise fail(self, "asynchronous and clustered launches are not part of Nestor's gpu level")
         printer.print_string(" ")
         printer.print_attribute(self.kernel)
         for text, sizes in (
@@ -232,7 +236,7 @@ class LaunchFuncOp(gpu.LaunchFuncOp):
             sizes += parser.parse_comma_separated_list(
                 parser.Delimiter.PAREN, parser.parse_unresolved_operand
             )
-        size_type = parser.parse_type() if parser.parse_optional_punctuation(":") else gpu.IndexType()
+        size_type = parser.parse_type() if parser.parse_optional_punctuation(":") else IndexType()
         resolved = parser.resolve_operands(sizes, [size_type] * len(sizes), position)
         shared = None
         if parser.parse_optional_keyword("dynamic_shared_memory_size"):

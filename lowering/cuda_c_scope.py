@@ -1,0 +1,289 @@
+"""What the printer of a kernel knows while it prints: values, buffers, names, and the lines so far."""
+
+from __future__ import annotations
+
+import linecache
+import os.path
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from xdsl.dialects import cf, gpu, memref
+from xdsl.dialects.builtin import (
+    DYNAMIC_INDEX,
+    ArrayAttr,
+    DictionaryAttr,
+    IndexType,
+    IntAttr,
+    MemRefType,
+    NoneAttr,
+    StridedLayoutAttr,
+    StringAttr,
+)
+from xdsl.ir import Block, Operation, SSAValue
+
+from ..dialects.diagnostic import LoweringError, fail, op_location
+from .cuda_c_build import float_from_memory, signed_operand
+from .cuda_c_types import ADD, ATOM, MUL, CExpr, CTypes, Names, is_short_float
+from .kernel_signature import KernelParameter
+
+_FOLD_LIMIT = 80
+"""Characters beyond which an unnamed expression gets a line of its own."""
+_SHORT = 16
+"""Characters of an index expression that may stand inside a loop although it is computed before it."""
+
+
+@dataclass(frozen=True)
+class Buffer:
+    name: str
+    type: MemRefType
+    operand: int | None
+    """Position among the kernel's arguments; None for memory of the thread or block."""
+    private: bool
+    """Memory of one thread, whose 16-bit floats are kept as `float`."""
+    no_alias: bool
+
+
+class KernelScope:
+    """The state of one kernel's text. Public methods are what the expression rules need (`Printer`)."""
+
+    def __init__(self, func: gpu.FuncOp, types: CTypes, helpers: set[str], block_size: int | None):
+        if func.kernel is None or len(func.body.blocks) != 1:
+            raise fail(func, "only kernels of one block can be printed as CUDA C", error=LoweringError)
+        self.func = func
+        self.types = types
+        self._helpers = helpers
+        self._block_size = block_size
+        self._dims = [a.get("nest.dims") for a in argument_attributes(func)]
+        self._names = Names()
+        self._lines: list[str] = []
+        self._depth = 1
+        self._values: dict[SSAValue, CExpr] = {}
+        self._buffers: dict[SSAValue, Buffer] = {}
+        self._pending: dict[SSAValue, None] = {}
+        """Folded values that read memory or loop-carried variables and are not used yet, oldest first."""
+        self._undeclared: set[SSAValue] = set()
+        """Local scalars whose first store declares them."""
+        self._implied: dict[tuple[object, ...], KernelParameter] = {}
+        self._commented: set[tuple[str, int]] = set()
+        self._can_fail = any(isinstance(op, cf.AssertOp) for op in func.walk())
+        self._written = {b for op in func.walk() for b in written_buffers(op)}
+
+    def value(self, value: SSAValue) -> CExpr:
+        """The expression of an SSA value that has been visited."""
+        self._pending.pop(value, None)
+        return self._values[value]
+
+    def helper(self, name: str, type: str | None = None) -> str:
+        """Ask for a function of the prelude (in its overload for `type`); returns its C name."""
+        self._helpers.add(f"{name} {type}" if type else name)
+        return name
+
+    def element(self, buffer: SSAValue, indices: Sequence[SSAValue]) -> CExpr:
+        """The value of an element."""
+        place = self.place(buffer, indices)
+        b = self._buffers[buffer]
+        if is_short_float(b.type.element_type) and not b.private:
+            return float_from_memory(self, b.type.element_type, place)
+        return place
+
+    def place(self, buffer: SSAValue, indices: Sequence[SSAValue]) -> CExpr:
+        """`x[i * m + j]`, `tile[i][j]` or `acc`: an element as something that can be assigned to."""
+        b = self._buffer(buffer)
+        # An offset is below 2^31 where indices have 32 bits: in unsigned arithmetic it comes out the same.
+        operand = self.value if self.types.index_bits == 32 else lambda i: signed_operand(self, i)
+        parts = [operand(i) for i in indices]
+        if b.operand is None:
+            text = b.name + "".join(f"[{part.text}]" for part in parts)
+        else:
+            parts = [self._offset(buffer, parts)]
+            text = f"{b.name}[{parts[0].text}]"
+        reads = frozenset({buffer}).union(*(part.reads for part in parts))
+        variables = frozenset[str]().union(*(part.variables for part in parts))
+        return CExpr(text, ATOM, reads, variables)
+
+    def extent(self, buffer: SSAValue, axis: int) -> CExpr:
+        """The extent of an axis: a literal, or a parameter."""
+        b = self._buffer(buffer)
+        size = b.type.get_shape()[axis]
+        if size != DYNAMIC_INDEX:
+            return self.types.integer(size, IndexType())
+        assert b.operand is not None, "memory inside a kernel has a static shape"
+        dims = self._dims[b.operand]
+        symbol = dims.data[axis] if isinstance(dims, ArrayAttr) else None
+        if isinstance(symbol, StringAttr):  # the same name is the same extent: one parameter serves all
+            return self._implied_parameter(("dim", symbol.data), symbol.data, "extent", b.operand, axis)
+        key = ("extent", b.operand, axis)
+        return self._implied_parameter(key, f"{b.name}_n{axis}", "extent", b.operand, axis)
+
+    def _buffer(self, value: SSAValue) -> Buffer:
+        if value not in self._buffers:
+            raise fail(value.owner, "a buffer that is no argument and no allocation", error=LoweringError)
+        return self._buffers[value]
+
+    def _implied_parameter(self, key: tuple[object, ...], hint: str, kind, operand: int, axis: int) -> CExpr:
+        if key not in self._implied:
+            name = self._names.fresh(hint, outermost=True)
+            c_type = self.types.scalar(IndexType())
+            self._implied[key] = KernelParameter(name, c_type, kind, operand, axis)
+        return CExpr(self._implied[key].name)
+
+    def _offset(self, buffer: SSAValue, indices: list[CExpr]) -> CExpr:
+        """The position of an element, counted from the buffer's address."""
+        b = self._buffers[buffer]
+        if isinstance(b.type.layout, NoneAttr):
+            return self._row_major(buffer, indices)
+        if not isinstance(b.type.layout, StridedLayoutAttr):
+            raise fail(self.func, f"layout {b.type.layout} has no CUDA C", error=LoweringError)
+        if not (isinstance(b.type.layout.offset, IntAttr) and b.type.layout.offset.data == 0):
+            raise fail(self.func, f"the offset of {b.type} must be 0", error=LoweringError)
+        position = self.types.integer(0, IndexType())
+        for axis, (index, stride) in enumerate(zip(indices, b.type.layout.strides.data, strict=True)):
+            if isinstance(stride, IntAttr):
+                factor = self.types.integer(stride.data, IndexType())
+            else:
+                hint, operand = f"{b.name}_s{axis}", b.operand
+                assert operand is not None
+                factor = self._implied_parameter(("stride", operand, axis), hint, "stride", operand, axis)
+            position = _plus(position, _times(index, factor))
+        return position
+
+    def _row_major(self, buffer: SSAValue, indices: list[CExpr]) -> CExpr:
+        if not indices:
+            return CExpr("0", is_literal=True)
+        position = indices[0]
+        for axis, index in enumerate(indices[1:], 1):
+            if not _is_zero(position):
+                position = _times(position, self.extent(buffer, axis))
+            position = _plus(position, index)
+        return position
+
+    def _define(self, result: SSAValue, expr: CExpr) -> None:
+        """Bind a value: folded into its only use, or as a `const` of its own."""
+        if result.first_use is None:
+            return
+        self._values[result] = expr
+        if expr.is_literal or (expr.text.isidentifier() and not expr.reads):
+            return
+        if expr.is_builtin and expr.precedence == ATOM and result.name_hint is None:
+            return
+        if _is_short_index(result, expr):
+            return
+        if _is_folded(result) and len(expr.text) <= _FOLD_LIMIT:
+            if expr.reads or expr.variables:
+                self._pending[result] = None
+            return
+        self._materialize(result)
+
+    def _materialize(self, value: SSAValue) -> None:
+        """Give a folded value a `const` variable of its own, here."""
+        self._pending.pop(value, None)
+        expr = self._values[value]
+        op = value.owner
+        if isinstance(op, Operation):
+            self._comment(op)
+        name = self._names.fresh(value.name_hint or self._default_name(op, value))
+        self._line(f"const {self.types.scalar(value.type, op)} {name} = {expr.text};")
+        self._values[value] = CExpr(name)
+
+    def _default_name(self, op: Operation | Block, value: SSAValue) -> str:
+        if isinstance(op, memref.LoadOp):
+            parts = [self._buffers[op.memref].name, *(self._values[i].text for i in op.indices)]
+            if len(parts) > 1 and all(re.fullmatch(r"\w+", part, re.ASCII) for part in parts):
+                return "_".join(parts)
+            return f"{parts[0]}_value"
+        return "k" if isinstance(value.type, IndexType) else "t"
+
+    def _flush(self, written: Iterable[SSAValue] | None) -> None:
+        """Evaluate now what reads a buffer that is about to be written (None: any buffer)."""
+        written = None if written is None else list(written)
+        for value in list(self._pending):
+            reads = self._values[value].reads
+            if (written is None and reads) or any(
+                self._may_alias(r, w) for r in reads for w in written or ()
+            ):
+                self._materialize(value)
+
+    def _may_alias(self, a: SSAValue, b: SSAValue) -> bool:
+        if a is b:
+            return True
+        first, second = self._buffers.get(a), self._buffers.get(b)
+        if first is None or second is None:  # allocated inside the region that writes it
+            return False
+        if first.operand is None or second.operand is None:
+            return False
+        return not (first.no_alias or second.no_alias)
+
+    def _line(self, text: str) -> None:
+        self._lines.append("  " * self._depth + text)
+
+    def _comment(self, op: Operation) -> None:
+        """The Python line an operation comes from, where the text first reaches that line."""
+        place = op_location(op)
+        if place is None or not place.line or place.file.endswith(".mlir"):
+            return
+        if (place.file, place.line) in self._commented:
+            return
+        self._commented.add((place.file, place.line))
+        source = linecache.getline(place.file, place.line).strip()
+        where = f"// {os.path.basename(place.file)}:{place.line}"
+        self._line(f"{where}: {source}".rstrip("\\") if source else where)
+
+    def _open(self, text: str) -> None:
+        self._line(text)
+        self._depth += 1
+        self._names.open()
+
+    def _close(self, text: str = "}") -> None:
+        self._names.close()
+        self._depth -= 1
+        self._line(text)
+
+
+def argument_attributes(func: gpu.FuncOp) -> list[dict[str, Attribute]]:
+    """The attributes of each argument of a gpu.func."""
+    attributes = func.properties.get("arg_attrs") or func.attributes.get("arg_attrs")
+    if not isinstance(attributes, ArrayAttr):
+        return [{} for _ in func.body.block.args]
+    return [dict(a.data) if isinstance(a, DictionaryAttr) else {} for a in attributes.data]
+
+
+def written_buffers(op: Operation) -> list[SSAValue]:
+    return [op.memref] if isinstance(op, (memref.StoreOp, memref.AtomicRMWOp)) else []
+
+
+def _is_folded(value: SSAValue) -> bool:
+    """Whether a value is an unnamed intermediate whose only use is in the same block."""
+    if value.name_hint is not None or not value.has_one_use():
+        return False
+    use = value.first_use
+    assert use is not None
+    return isinstance(value.owner, Operation) and use.operation.parent is value.owner.parent
+
+
+def _is_short_index(value: SSAValue, expr: CExpr) -> bool:
+    """Whether a bound such as `n - 1` may be repeated by a loop inside the block that computes it."""
+    if not isinstance(value.type, IndexType) or value.name_hint is not None or not value.has_one_use():
+        return False
+    return len(expr.text) <= _SHORT and not expr.reads and not expr.variables
+
+
+def _is_zero(expr: CExpr) -> bool:
+    return expr.is_literal and expr.text == "0"
+
+
+def _plus(a: CExpr, b: CExpr) -> CExpr:
+    if _is_zero(a) or _is_zero(b):
+        return b if _is_zero(a) else a
+    text = f"{a.at(ADD)} + {b.at(ADD + 1)}"
+    return CExpr(text, ADD, a.reads | b.reads, a.variables | b.variables)
+
+
+def _times(a: CExpr, b: CExpr) -> CExpr:
+    if _is_zero(a) or _is_zero(b):
+        return CExpr("0", is_literal=True)
+    for one, other in ((a, b), (b, a)):
+        if one.is_literal and one.text == "1":
+            return other
+    text = f"{a.at(MUL)} * {b.at(MUL + 1)}"
+    return CExpr(text, MUL, a.reads | b.reads, a.variables | b.variables)
