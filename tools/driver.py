@@ -88,7 +88,8 @@ class Driver:
 
     def _run_input(self) -> None:
         target = _find_target(self._options.target)
-        nodes = resolve(self._pipeline_elements())
+        with self._timer.phase("Load passes"):
+            nodes = resolve(self._pipeline_elements())
         if self._options.dump_pass_pipeline:
             print(f"Pass pipeline: builtin.module({print_nodes(nodes)})", file=sys.stderr)
         self._check_pass_lists()
@@ -196,7 +197,8 @@ class Driver:
             return
         from .roundtrip import check_roundtrip
 
-        check_roundtrip(module, context)
+        with self._timer.phase("Verify roundtrip"):
+            check_roundtrip(module, context)
 
     def _fail(self, error: NestorError, reporter: Reporter | None = None) -> None:
         (reporter or self._reporter).fail(error)

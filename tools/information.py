@@ -55,7 +55,7 @@ def list_passes() -> None:
 def _list_pass(name: str) -> None:
     try:
         pass_class = PLUGIN_PASSES.get(name) or load_pass(name)
-    except (ImportError, AttributeError) as error:
+    except Exception as error:
         print(f"warning: pass '{name}' left out, it cannot be loaded: {error}", file=sys.stderr)
         return
     print(f"  {name:26s} {_UPSTREAM_PASSES.get(name) or _summary(pass_class)}")
@@ -88,7 +88,7 @@ def show_dialects() -> None:
 def _show_dialect(name: str) -> None:
     try:
         dialect = load_dialect(name)
-    except (ImportError, AttributeError) as error:
+    except Exception as error:
         print(f"warning: dialect '{name}' left out, it cannot be loaded: {error}", file=sys.stderr)
         return
     origin = "Nestor's" if name in OWN else "upstream, extended" if name in EXTENDED else "upstream"

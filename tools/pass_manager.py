@@ -113,7 +113,7 @@ def _load(element: Element) -> type[ModulePass]:
         return load_pass(element.name)
     except KeyError:
         raise unknown_pass(element) from None
-    except ImportError as error:
+    except (ImportError, AttributeError) as error:
         message = f"pass '{element.name}' cannot be loaded: {error}"
         raise PipelineError(message, element.place) from error
 
