@@ -66,7 +66,7 @@ _SAME_TWICE = {
 }
 """f(x, x) is x."""
 
-_INVOLUTIONS = {"negative", "logical_not"}
+_INVOLUTIONS = {"negative", "logical_not", "invert"}
 """f(f(x)) is x."""
 
 _IDEMPOTENT = {"absolute", "floor", "ceil", "rint", "trunc", "sign"}

@@ -111,7 +111,8 @@ _ROWS = (
     ),
     Elementwise("square", 1, "square", {**_numbers(_square(_MUL_F), _square(_int(arith.MuliOp)))}),
     Elementwise("reciprocal", 1, "reciprocal", {"f": _reciprocal}),
-    Elementwise("sign", 1, "sign", {"f": x.sign_float}),
+    Elementwise("sign", 1, "sign", {"f": x.sign_float, "i": x.sign_int, "u": x.sign_uint}),
+    Elementwise("copysign", 2, "copysign", {"f": _math(math.CopySignOp)}),
     # comparison
     Elementwise("equal", 2, "equal", _compare("oeq", "eq", "eq"), "bool", commutative=True),
     Elementwise("not_equal", 2, "not_equal", _compare("une", "ne", "ne"), "bool", commutative=True),
@@ -120,6 +121,8 @@ _ROWS = (
     Elementwise("greater", 2, "greater", _compare("ogt", "sgt", "ugt"), "bool"),
     Elementwise("greater_equal", 2, "greater_equal", _compare("oge", "sge", "uge"), "bool"),
     Elementwise("isnan", 1, "isnan", {"f": _isnan}, "bool"),
+    Elementwise("isinf", 1, "isinf", {"f": x.isinf_float}, "bool"),
+    Elementwise("isfinite", 1, "isfinite", {"f": x.isfinite_float}, "bool"),
     # logic (the frontend casts to bool first) and bits
     Elementwise("logical_and", 2, "logical_and", {"b": _AND}, "bool", commutative=True),
     Elementwise("logical_or", 2, "logical_or", {"b": _OR}, "bool", commutative=True),
@@ -128,6 +131,7 @@ _ROWS = (
     Elementwise("bitwise_and", 2, "bitwise_and", {"i": _AND, "u": _AND, "b": _AND}, commutative=True),
     Elementwise("bitwise_or", 2, "bitwise_or", {"i": _OR, "u": _OR, "b": _OR}, commutative=True),
     Elementwise("bitwise_xor", 2, "bitwise_xor", {"i": _XOR, "u": _XOR, "b": _XOR}, commutative=True),
+    Elementwise("invert", 1, "invert", {"i": x.invert_int, "u": x.invert_int, "b": lambda e, a: e.invert(a)}),
     # min, max, clamp, select: `maximum` and `minimum` propagate NaN, `fmax` and `fmin` ignore it
     Elementwise(
         "maximum",
@@ -158,8 +162,32 @@ _ROWS = (
     Elementwise("select", 3, "where", {k: _select for k in "fiub"}, condition_first=True),
     # functions
     Elementwise("sqrt", 1, "sqrt", {"f": _math(math.SqrtOp)}),
+    Elementwise("cbrt", 1, "cbrt", {"f": _math(math.CbrtOp)}, ulp=2.0),
     Elementwise("exp", 1, "exp", {"f": _math(math.ExpOp)}, ulp=1.0),
+    Elementwise("exp2", 1, "exp2", {"f": _math(math.Exp2Op)}, ulp=2.0),
+    Elementwise("expm1", 1, "expm1", {"f": _math(math.ExpM1Op)}, ulp=2.0),
     Elementwise("log", 1, "log", {"f": _math(math.LogOp)}, ulp=2.0),
+    Elementwise("log2", 1, "log2", {"f": _math(math.Log2Op)}, ulp=2.0),
+    Elementwise("log10", 1, "log10", {"f": _math(math.Log10Op)}, ulp=2.0),
+    Elementwise("log1p", 1, "log1p", {"f": _math(math.Log1pOp)}, ulp=2.0),
+    Elementwise("power", 2, "power", {"f": _math(math.PowFOp)}, ulp=2.0),
+    Elementwise("sin", 1, "sin", {"f": _math(math.SinOp)}, ulp=2.0),
+    Elementwise("cos", 1, "cos", {"f": _math(math.CosOp)}, ulp=2.0),
+    Elementwise("tan", 1, "tan", {"f": _math(math.TanOp)}, ulp=4.0),
+    Elementwise("arctan2", 2, "arctan2", {"f": _math(math.Atan2Op)}, ulp=2.0),
+    *(
+        Elementwise(name, 1, name, {"f": _math(op)}, ulp=4.0)
+        for name, op in (
+            ("arcsin", math.AsinOp),
+            ("arccos", math.AcosOp),
+            ("arctan", math.AtanOp),
+            ("sinh", math.SinhOp),
+            ("cosh", math.CoshOp),
+            ("arcsinh", math.AsinhOp),
+            ("arccosh", math.AcoshOp),
+            ("arctanh", math.AtanhOp),
+        )
+    ),
     Elementwise("tanh", 1, "tanh", {"f": _math(math.TanhOp)}, ulp=2.0),
     Elementwise("floor", 1, "floor", {"f": _math(math.FloorOp)}),
     Elementwise("ceil", 1, "ceil", {"f": _math(math.CeilOp)}),

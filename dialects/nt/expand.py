@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from xdsl.dialects import arith
+from xdsl.dialects import arith, math
 from xdsl.dialects.builtin import UNKNOWN_LOC, AnyFloat, FloatAttr, IntegerAttr, IntegerType, i1, i64
 from xdsl.ir import Attribute, Operation, SSAValue
 
@@ -159,6 +159,35 @@ def sign_float(e: Emitter, a: SSAValue) -> SSAValue:
     positive = e.select(e.cmp("ogt", a, zero), e.const(1.0, a.type), zero)
     signed = e.select(e.cmp("olt", a, zero), e.const(-1.0, a.type), positive)
     return e.select(e.cmp("uno", a, a), a, signed)
+
+
+def sign_int(e: Emitter, a: SSAValue) -> SSAValue:
+    """-1, 0 or 1."""
+    zero = e.const(0, a.type)
+    positive = e.select(e.cmp("sgt", a, zero), e.const(1, a.type), zero)
+    return e.select(e.cmp("slt", a, zero), e.const(-1, a.type), positive)
+
+
+def sign_uint(e: Emitter, a: SSAValue) -> SSAValue:
+    """0 or 1."""
+    return e.op(arith.MinUIOp, (a, e.const(1, a.type)))
+
+
+def invert_int(e: Emitter, a: SSAValue) -> SSAValue:
+    return e.op(arith.XOrIOp, (a, e.const(-1, a.type)))
+
+
+def isinf_float(e: Emitter, a: SSAValue) -> SSAValue:
+    return e.cmp("oeq", _magnitude(e, a), e.const(float("inf"), a.type))
+
+
+def isfinite_float(e: Emitter, a: SSAValue) -> SSAValue:
+    """A comparison with NaN is false, as it should be."""
+    return e.cmp("olt", _magnitude(e, a), e.const(float("inf"), a.type))
+
+
+def _magnitude(e: Emitter, a: SSAValue) -> SSAValue:
+    return e.op(math.AbsFOp, (a,), None, {"fastmath": _NO_FASTMATH})
 
 
 def clamp_float(e: Emitter, a: SSAValue, lo: SSAValue, hi: SSAValue) -> SSAValue:

@@ -48,7 +48,12 @@ def operands_of(row, name):
     if row.condition_first:
         columns[0] = np.array([False, True])
     grids = np.meshgrid(*columns, indexing="ij")
-    return [grid.ravel() for grid in grids]
+    columns = [grid.ravel() for grid in grids]
+    if row.name != "power":
+        return columns
+    # NumPy itself has two answers for (-inf) ** 0.5: pow's in arrays of exponents, sqrt's for one exponent.
+    settled = (columns[0] != -np.inf) | (columns[1] != 0.5)
+    return [column[settled] for column in columns]
 
 
 def expand(row, element):
