@@ -141,8 +141,9 @@ def _while(b: FunctionBuilder, op: scf.WhileOp) -> None:
     b.start(before)
     condition = b.lower_block(before_source)
     assert isinstance(condition, scf.ConditionOp)
-    passed = [b.value(v) for v in condition.arguments]
-    b.branch_if(b.value(condition.condition), after, passed, exit_block, passed)
+    flag, *values = condition.operands
+    passed = [b.value(v) for v in values]
+    b.branch_if(b.value(flag), after, passed, exit_block, passed)
     b.start(after)
     terminator = b.lower_block(after_source)
     assert terminator is not None
