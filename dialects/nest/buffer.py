@@ -106,6 +106,12 @@ class IndexOp(IRDLOperation):
         """The extent of the axis it indexes."""
         return AffineList.from_op(self.map, self.map_operands)[1]
 
+    def set_index(self, index: AffineList, extent: AffineList) -> None:
+        """Replace the index and the extent."""
+        both = index.concat(extent)
+        self.operands = list(both.operands)
+        self.properties["map"] = both.map_attr
+
     def verify_(self) -> None:
         verify_affine(self, "the index", self.map, self.map_operands)
         if len(self.map.data.results) != 2:

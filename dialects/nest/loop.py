@@ -112,6 +112,10 @@ class ForOp(IRDLOperation):
         """The loop's name as a plain string."""
         return self.loop_name.data
 
+    def set_label(self, name: str) -> None:
+        """Rename the loop."""
+        self.properties["loop_name"] = StringAttr(name)
+
     @property
     def kind(self) -> str:
         """The mark as a plain string, `serial` by default."""

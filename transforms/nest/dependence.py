@@ -1,0 +1,314 @@
+"""Dependences between statement instances, exactly where indices are affine.
+
+A dependence is a pair of accesses to one buffer, one of them a write, and a loop that carries it: in two
+different iterations of the loop (the surrounding loops being in the same iteration) both touch one element.
+
+    nest.for "i" %i = 1 to %n {                       analyse(func).carried_by(i) ==
+      %v = nest.load %a[%i - 1] : memref<?xf64>         [flow dependence: the store of "a" in an earlier
+      nest.store "a" %v, %a[%i] : memref<?xf64>          iteration of "i", the load in a later one]
+    }
+
+Instances, loop bounds, domains and indices become integer sets (`integer_sets.py`) and isl decides whether
+they are empty; most queries of pointwise nests are answered without it. Conservative where something is not
+affine: a value computed inside the loop may be any number, a masked statement may run, buffers seen through
+different views may overlap anywhere, and an operation that is not known may touch every buffer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from xdsl.dialects import memref
+from xdsl.dialects.builtin import IntegerAttr
+from xdsl.dialects.func import FuncOp
+from xdsl.ir import Block, Operation, SSAValue
+from xdsl.ir.affine import AffineDimExpr
+from xdsl.traits import is_side_effect_free
+
+from ...dialects.affine import AffineList, dims_of, linear_terms
+from ...dialects.nest import AccumulateOp, AllocOp, ForOp, IfOp, IndexOp, LoadOp, StoreOp, YieldOp
+from .integer_sets import InstanceSets
+from .loops import enclosing_function, is_inside
+
+VIEWS = (
+    memref.CollapseShapeOp,
+    memref.ExpandShapeOp,
+    memref.CastOp,
+    memref.SubviewOp,
+    memref.ReinterpretCastOp,
+)
+"""Operations whose result is another view of their first operand's buffer."""
+
+FRESH = (AllocOp, memref.AllocOp, memref.AllocaOp)
+"""Operations whose result is a buffer that nothing else can touch."""
+
+READ, WRITE, UPDATE = "read", "write", "update"
+
+
+@dataclass(frozen=True)
+class Access:
+    """One operation's access to one buffer. `buffer` is None when the operation may touch any."""
+
+    op: Operation
+    kind: str
+    buffer: SSAValue | None
+    indices: AffineList | None
+    where: AffineList | None = None
+
+    @cached_property
+    def root(self) -> SSAValue | None:
+        """The buffer itself, behind views of it."""
+        return None if self.buffer is None else root_of(self.buffer)
+
+    @property
+    def writes(self) -> bool:
+        return self.kind != READ
+
+
+@dataclass(frozen=True)
+class Dependence:
+    """`source` runs in an earlier iteration of `loop` than `sink` and both touch an element of `buffer`.
+
+    `kind`: `flow` (write, then read), `anti` (read, then write), `output` (write, then write), or
+    `reduction` (two updates by one combiner in any order: they commute).
+    """
+
+    source: Operation
+    sink: Operation
+    kind: str
+    buffer: SSAValue | None
+    loop: ForOp
+
+    @property
+    def notes(self) -> list[tuple[Operation, str]]:
+        """The two accesses, for the notes of a diagnostic."""
+        first, second = _WORDS[self.kind]
+        name = _buffer_name(self.buffer)
+        if self.source is self.sink:
+            return [
+                (self.source, f"{first} {name} in an earlier iteration and {second} it again in a later one")
+            ]
+        return [
+            (self.source, f'{first} {name} in an earlier iteration of "{self.loop.label}"'),
+            (self.sink, f"{second} the same element in a later one"),
+        ]
+
+    def describe(self) -> str:
+        return f'a {self.kind} dependence on {_buffer_name(self.buffer)} is carried by the loop "{self.loop.label}"'
+
+
+_WORDS = {
+    "flow": ("writes", "reads"),
+    "anti": ("reads", "writes"),
+    "output": ("writes", "writes"),
+    "reduction": ("updates", "updates"),
+}
+
+
+class Dependences:
+    """The accesses of a function or loop, and the dependences between them, computed as they are asked for.
+
+    Valid until the IR changes: analyse again after a transformation.
+    """
+
+    def __init__(self, op: Operation):
+        self._scope = op
+        self._carried: dict[ForOp, list[Dependence]] = {}
+
+    @cached_property
+    def accesses(self) -> list[Access]:
+        """Every access at or below the analysed operation, in program order."""
+        return [access for op in self._scope.walk() for access in accesses_of(op)]
+
+    def accesses_in(self, op: Operation) -> list[Access]:
+        """The accesses at or below `op`."""
+        return [access for access in self.accesses if is_inside(access.op, op)]
+
+    def carried_by(self, loop: ForOp) -> list[Dependence]:
+        """The dependences between different iterations of `loop`, reductions among them."""
+        if loop not in self._carried:
+            self._carried[loop] = list(self._find_carried(loop))
+        return self._carried[loop]
+
+    def ordered_by(self, loop: ForOp) -> list[Dependence]:
+        """The dependences that forbid running iterations of `loop` in another order: all but reductions."""
+        return [d for d in self.carried_by(loop) if d.kind != "reduction"]
+
+    def broken_by_order(self, band: Sequence[ForOp], order: Sequence[ForOp]) -> list[Dependence]:
+        """The dependences that running the perfect `band` in `order` (outermost first) would turn around."""
+        sets = InstanceSets(band[0], band)
+        broken = []
+        for source, sink in self._conflicts(band[0], both_ways=True):
+            kind = _kind(source, sink)
+            if kind == "reduction" or _same_element_same_iteration(source, sink, band):
+                continue
+            if sets.reversed_by(source, sink, order):
+                broken.append(Dependence(source.op, sink.op, kind, source.buffer, band[0]))
+        return broken
+
+    def _find_carried(self, loop: ForOp) -> Iterator[Dependence]:
+        sets = InstanceSets(loop, [loop])
+        for source, sink in self._conflicts(loop, both_ways=True):
+            if _same_element_same_iteration(source, sink, [loop]):
+                continue
+            if sets.carried(source, sink):
+                yield Dependence(source.op, sink.op, _kind(source, sink), source.buffer, loop)
+
+    def _conflicts(self, loop: ForOp, both_ways: bool) -> Iterator[tuple[Access, Access]]:
+        """Pairs of accesses inside `loop`, one of them a write, to buffers that may overlap."""
+        accesses = [a for a in self.accesses_in(loop) if not _is_private(a, loop)]
+        for k, first in enumerate(accesses):
+            for second in accesses[k:]:
+                if not (first.writes or second.writes) or not may_overlap(first, second):
+                    continue
+                yield first, second
+                if both_ways and first is not second:
+                    yield second, first
+
+
+def analyse(op: Operation) -> Dependences:
+    """The dependences of a function (or of a loop's function, so that aliasing is known)."""
+    return Dependences(op if isinstance(op, FuncOp) else enclosing_function(op))
+
+
+def accesses_of(op: Operation) -> list[Access]:
+    """What `op` itself reads and writes; the operations in its regions speak for themselves."""
+    if isinstance(op, LoadOp):
+        return [Access(op, READ, op.memref, op.indices)]
+    if isinstance(op, StoreOp):
+        return [Access(op, WRITE, op.memref, op.indices, op.where)]
+    if isinstance(op, AccumulateOp):
+        return [Access(op, UPDATE, buffer, op.indices, op.where) for buffer in op.memrefs]
+    if isinstance(op, (ForOp, IfOp, IndexOp, YieldOp, AllocOp, FuncOp)) or op.name in _HARMLESS:
+        return []
+    if is_side_effect_free(op):
+        return []
+    return [Access(op, WRITE, None, None)]
+
+
+_HARMLESS = frozenset(
+    {"builtin.module", "func.return", "memref.alloc", "memref.alloca", "memref.dim", "cf.assert", "scf.yield"}
+    | {view.name for view in VIEWS}
+)
+
+
+def root_of(buffer: SSAValue) -> SSAValue:
+    """The buffer that `buffer` is a view of (itself when it is none)."""
+    while isinstance(buffer.owner, VIEWS):
+        buffer = buffer.owner.operands[0]
+    return buffer
+
+
+def may_overlap(first: Access, second: Access) -> bool:
+    """Whether two accesses may touch one buffer."""
+    if first.root is None or second.root is None:
+        return True
+    return first.root is second.root or may_alias(first.root, second.root)
+
+
+def may_alias(first: SSAValue, second: SSAValue) -> bool:
+    """Whether two different root buffers may share memory."""
+    if first is second:
+        return True
+    if isinstance(first.owner, FRESH) or isinstance(second.owner, FRESH):
+        return False
+    if isinstance(first.owner, Block) and isinstance(second.owner, Block):
+        group = alias_set(first)
+        return group is not None and group == alias_set(second)
+    return True
+
+
+def alias_set(argument: SSAValue) -> int | None:
+    """The `nest.alias_set` of a function argument, None when it overlaps nothing."""
+    attribute = argument_attribute(argument, "nest.alias_set")
+    return attribute.value.data if isinstance(attribute, IntegerAttr) else None
+
+
+def argument_attribute(argument: SSAValue, name: str):
+    """The attribute `name` of a function argument, None when it has none or is no such argument."""
+    block = argument.owner
+    if not isinstance(block, Block):
+        return None
+    function = block.parent_op()
+    if not isinstance(function, FuncOp) or function.arg_attrs is None:
+        return None
+    return function.arg_attrs.data[block.args.index(argument)].data.get(name)  # pyright: ignore
+
+
+def _kind(source: Access, sink: Access) -> str:
+    if _commute(source, sink):
+        return "reduction"
+    if source.writes and sink.writes and UPDATE not in (source.kind, sink.kind):
+        return "output"
+    return "flow" if source.writes else "anti"
+
+
+def _commute(first: Access, second: Access) -> bool:
+    """Two updates of one buffer by one combiner whose order does not matter."""
+    a, b = first.op, second.op
+    if not isinstance(a, AccumulateOp) or not isinstance(b, AccumulateOp):
+        return False
+    if first.buffer is not second.buffer or a.order_name != "any" or b.order_name != "any":
+        return False
+    return a is b or (a.combiner == b.combiner and a.combiner.data != "custom")
+
+
+def _is_private(access: Access, loop: ForOp) -> bool:
+    """A buffer made inside the loop is a new one in each iteration."""
+    root = access.root
+    return root is not None and isinstance(root.owner, FRESH) and is_inside(root.owner, loop)
+
+
+def _same_element_same_iteration(source: Access, sink: Access, band: Sequence[ForOp]) -> bool:
+    """A cheap proof that one element is touched in one iteration of the band only.
+
+    Holds when some dimensions of the buffer have, in both accesses, equal indices made of one variable of the
+    band each (and of values that are fixed in it), and all variables of the band occur.
+    """
+    if source.buffer is not sink.buffer or source.indices is None or sink.indices is None:
+        return False
+    outer = band[0]
+    wanted = {loop.iv for loop in band}
+    for k in range(len(source.indices.exprs)):
+        first, second = source.indices[k], sink.indices[k]
+        if first != second:
+            continue
+        variable = _sole_variable(first, wanted, outer)
+        if variable is not None:
+            wanted.discard(variable)
+    return not wanted
+
+
+def _sole_variable(index: AffineList, candidates: set[SSAValue], outer: ForOp) -> SSAValue | None:
+    """The one of `candidates` that `index` depends on linearly, when all else in it is fixed in `outer`."""
+    terms, _ = linear_terms(index.exprs[0])
+    found = None
+    for atom in terms:
+        values = [index.operands[k] for k in dims_of(atom)]
+        if isinstance(atom, AffineDimExpr) and values[0] in candidates and found is None:
+            found = values[0]
+        elif any(not is_defined_outside(value, outer) for value in values):
+            return None
+    return found
+
+
+def is_defined_outside(value: SSAValue, op: Operation) -> bool:
+    """Whether `value` is defined outside of `op`, and so has one value during each run of it."""
+    owner = value.owner
+    if isinstance(owner, Block):
+        parent = owner.parent_op()
+        return parent is None or not is_inside(parent, op)
+    return not is_inside(owner, op)
+
+
+def _buffer_name(buffer: SSAValue | None) -> str:
+    if buffer is None:
+        return "memory that is not known"
+    return f'"{buffer.name_hint}"' if buffer.name_hint else "a buffer"
+
+
+def access_notes(accesses: Sequence[Access], text: str) -> list[tuple[Operation, str]]:
+    """One note an access."""
+    return [(access.op, f"{text} {_buffer_name(access.buffer)}") for access in accesses]

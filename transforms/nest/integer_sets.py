@@ -1,0 +1,289 @@
+"""Statement instances as integer sets: the questions of `dependence.py`, put to isl.
+
+A question is a conjunction of constraints over integer variables, and the answer is whether it has a
+solution. Loop variables of the two instances are separate variables; values that are fixed during the loop
+in question (extents, scalars, outer loop variables) are shared. What is known about a value is added when
+it is first named: the bounds of its loop, that an extent is not negative, what a checked index returns.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from xdsl.dialects import arith, memref
+from xdsl.dialects.builtin import DYNAMIC_INDEX, ArrayAttr, MemRefType, StringAttr
+from xdsl.dialects.func import FuncOp
+from xdsl.ir import Block, Operation, SSAValue
+from xdsl.ir.affine import (
+    AffineBinaryOpExpr,
+    AffineBinaryOpKind,
+    AffineConstantExpr,
+    AffineDimExpr,
+    AffineExpr,
+)
+
+from ...dialects.affine import AffineList, constant_of
+from ...dialects.nest import AllocOp, ForOp, IndexOp
+from .loops import enclosing_loops, is_inside
+
+if TYPE_CHECKING:
+    from .dependence import Access
+
+
+# ---- extents ----------------------------------------------------------------------------------------
+
+
+def extent_key(buffer: SSAValue, axis: int) -> Hashable:
+    """What the extent of a buffer's axis is: a number, a name of `nest.dims`, or an opaque key.
+
+    Equal keys are equal extents.
+    """
+    assert isinstance(buffer.type, MemRefType)
+    static = buffer.type.get_shape()[axis]
+    if static != DYNAMIC_INDEX:
+        return static
+    named = _declared_dims(buffer)
+    if named is not None and isinstance(named.data[axis], StringAttr):
+        return named.data[axis].data  # pyright: ignore[reportAttributeAccessIssue]
+    owner = buffer.owner
+    if isinstance(owner, AllocOp):
+        position = sum(extent == DYNAMIC_INDEX for extent in buffer.type.get_shape()[:axis])
+        return value_key(owner.sizes[position])
+    return (buffer, axis)
+
+
+def value_key(value: SSAValue) -> Hashable:
+    """A key for an index value: equal keys are equal values."""
+    constant = constant_of(value)
+    if constant is not None:
+        return constant
+    owner = value.owner
+    if isinstance(owner, memref.DimOp):
+        axis = constant_of(owner.index)
+        if axis is not None and isinstance(owner.source.type, MemRefType):
+            return extent_key(owner.source, axis)
+    return value
+
+
+def bound_key(bound: AffineList) -> Hashable:
+    """The key of a bound that is one value or one constant; None for any other."""
+    constants = bound.constants()
+    if constants is not None:
+        return constants[0] if len(constants) == 1 else None
+    value = bound.single_value()
+    return None if value is None else value_key(value)
+
+
+def _declared_dims(buffer: SSAValue) -> ArrayAttr | None:
+    block = buffer.owner
+    function = block.parent_op() if isinstance(block, Block) else None
+    if not isinstance(function, FuncOp) or function.arg_attrs is None:
+        return None
+    found = function.arg_attrs.data[function.body.block.args.index(buffer)].data.get("nest.dims")  # pyright: ignore
+    return found if isinstance(found, ArrayAttr) else None
+
+
+def is_argument_extent(key: Hashable) -> bool:
+    """Whether a key names an extent of an argument: these are at least 2 when they are not static."""
+    return isinstance(key, str)
+
+
+# ---- systems of constraints -------------------------------------------------------------------------
+
+
+class System:
+    """A conjunction of integer constraints, written as isl reads it.
+
+    `fixed_in`: values defined outside of this operation are shared by all instances.
+    """
+
+    def __init__(self, fixed_in: Operation):
+        self._fixed_in = fixed_in
+        self._names: dict[Hashable, str] = {}
+        self._constraints: list[str] = []
+
+    def require(self, constraint: str) -> None:
+        self._constraints.append(constraint)
+
+    def has_solution(self) -> bool:
+        """Whether some integers satisfy every constraint."""
+        isl = _isl()
+        text = f"{{ [{', '.join(self._names.values())}] : {' and '.join(self._constraints) or 'true'} }}"
+        return not isl.Set(text).is_empty()
+
+    def name(self, value: SSAValue, instance: str) -> str:
+        """The variable for `value` in an instance; what is known about the value is required as well."""
+        key = value_key(value)
+        if isinstance(key, int):
+            return str(key)
+        if key is value and self._is_instance_value(value):
+            key = (value, instance)
+        if key in self._names:
+            return self._names[key]
+        name = self._names[key] = f"v{len(self._names)}"
+        self._describe(value, key, name, instance)
+        return name
+
+    def expression(self, expr: AffineExpr, operands: Sequence[SSAValue], instance: str) -> str:
+        """An affine expression as isl reads it."""
+        if isinstance(expr, AffineDimExpr):
+            return self.name(operands[expr.position], instance)
+        if isinstance(expr, AffineConstantExpr):
+            return str(expr.value)
+        assert isinstance(expr, AffineBinaryOpExpr)
+        lhs = self.expression(expr.lhs, operands, instance)
+        rhs = self.expression(expr.rhs, operands, instance)
+        return _ISL_FORM[expr.kind].format(lhs, rhs)
+
+    def expressions(self, expressions: AffineList, instance: str) -> list[str]:
+        return [self.expression(e, expressions.operands, instance) for e in expressions.exprs]
+
+    def _is_instance_value(self, value: SSAValue) -> bool:
+        owner = value.owner
+        parent = owner.parent_op() if isinstance(owner, Block) else owner
+        return parent is not None and is_inside(parent, self._fixed_in)
+
+    def _describe(self, value: SSAValue, key: Hashable, name: str, instance: str) -> None:
+        owner = value.owner
+        if isinstance(owner, memref.DimOp):
+            self.require(f"{name} >= {2 if is_argument_extent(key) else 0}")
+        elif isinstance(owner, Block):
+            loop = owner.parent_op()
+            if isinstance(loop, ForOp):
+                self._describe_loop(loop, name, instance)
+        elif isinstance(owner, IndexOp):
+            self._describe_index(owner, name, instance)
+        elif type(owner) in _LINEAR:
+            operands = [self.name(operand, instance) for operand in owner.operands]
+            numbers_first = sorted(operands, key=_is_variable)
+            if type(owner) is not arith.MuliOp:
+                self.require(f"{name} = {_LINEAR[type(owner)].format(*operands)}")
+            elif not _is_variable(numbers_first[0]):
+                self.require(f"{name} = {_LINEAR[type(owner)].format(*numbers_first)}")
+
+    def _describe_loop(self, loop: ForOp, name: str, instance: str) -> None:
+        lowers = self.expressions(loop.lower, instance)
+        for lower in lowers:
+            self.require(f"{name} >= {lower}")
+        for upper in self.expressions(loop.upper, instance):
+            self.require(f"{name} < {upper}")
+        if loop.step_value != 1 and len(lowers) == 1:
+            self.require(f"({name} - {lowers[0]}) mod {loop.step_value} = 0")
+
+    def _describe_index(self, op: IndexOp, name: str, instance: str) -> None:
+        index = self.expressions(op.index, instance)[0]
+        extent = self.expressions(op.extent, instance)[0]
+        wrapped = f"({index} < 0 and {name} = {index} + {extent})"
+        self.require(f"0 <= {name} < {extent} and (({index} >= 0 and {name} = {index}) or {wrapped})")
+
+
+_ISL_FORM = {
+    AffineBinaryOpKind.Add: "({} + {})",
+    AffineBinaryOpKind.Mul: "({1} * {0})",
+    AffineBinaryOpKind.Mod: "(({}) mod {})",
+    AffineBinaryOpKind.FloorDiv: "floor(({})/{})",
+    AffineBinaryOpKind.CeilDiv: "ceil(({})/{})",
+}
+
+
+def _is_variable(term: str) -> bool:
+    return term.startswith("v")
+
+
+_LINEAR: dict[Any, str] = {arith.AddiOp: "{} + {}", arith.SubiOp: "{} - {}", arith.MuliOp: "{} * {}"}
+
+
+def _isl():
+    import islpy  # 40-70 ms: most functions never ask
+
+    return islpy
+
+
+def is_never_negative(expressions: AffineList, scope: Operation) -> bool:
+    """Whether every expression is >= 0 wherever `scope` runs."""
+    if (numbers := expressions.constants()) is not None:
+        return min(numbers) >= 0
+    value = expressions.single_value()
+    if value is not None and _is_extent_like(value):
+        return True
+    return all(_is_never_negative(expressions[k], scope) for k in range(len(expressions)))
+
+
+def _is_extent_like(value: SSAValue) -> bool:
+    """An extent, or a product or sum of extents: the total of a flattened loop."""
+    if isinstance(value.owner, memref.DimOp):
+        return True
+    if (number := constant_of(value)) is not None:
+        return number >= 0
+    return isinstance(value.owner, (arith.MuliOp, arith.AddiOp)) and all(
+        map(_is_extent_like, value.owner.operands)
+    )
+
+
+def _is_never_negative(expression: AffineList, scope: Operation) -> bool:
+    system = System(scope)
+    for loop in enclosing_loops(scope):
+        system.name(loop.iv, "s")
+    system.require(f"{system.expressions(expression, 's')[0]} < 0")
+    return not system.has_solution()
+
+
+# ---- questions about pairs of instances -------------------------------------------------------------
+
+
+class InstanceSets:
+    """Questions about two instances of accesses inside `scope`, in one iteration of the loops around it."""
+
+    def __init__(self, scope: ForOp, band: Sequence[ForOp]):
+        self._scope = scope
+        self._band = list(band)
+
+    def carried(self, source: Access, sink: Access) -> bool:
+        """Whether `sink` can touch, in a later iteration of the band, an element that `source` touched."""
+        return self._has_solution(source, sink, [_before(self._band, "s", "t")])
+
+    def reversed_by(self, source: Access, sink: Access, order: Sequence[ForOp]) -> bool:
+        """Whether such a pair exists that runs the other way round when the band runs in `order`."""
+        return self._has_solution(source, sink, [_before(self._band, "s", "t"), _before(order, "t", "s")])
+
+    def _has_solution(self, source: Access, sink: Access, relations: list[_Relation]) -> bool:
+        system = System(self._scope)
+        for access, instance in ((source, "s"), (sink, "t")):
+            self._require_instance(system, access, instance)
+        if source.buffer is sink.buffer and source.indices is not None and sink.indices is not None:
+            firsts = system.expressions(source.indices, "s")
+            seconds = system.expressions(sink.indices, "t")
+            for first, second in zip(firsts, seconds, strict=True):
+                system.require(f"{first} = {second}")
+        for cases in relations:
+            system.require(_disjunction(system, cases))
+        return system.has_solution()
+
+    def _require_instance(self, system: System, access: Access, instance: str) -> None:
+        for loop in enclosing_loops(access.op):
+            system.name(loop.iv, instance)
+        if access.where is not None:
+            for constraint in system.expressions(access.where, instance):
+                system.require(f"{constraint} >= 0")
+
+
+_Relation = list[list[tuple[SSAValue, str, str, str]]]
+"""A disjunction of conjunctions of `(loop variable, instance, relation, instance)`."""
+
+
+def _before(order: Sequence[ForOp], first: str, second: str) -> _Relation:
+    """Instance `first` comes strictly before `second` when the loops run in `order`."""
+    cases: _Relation = []
+    for k, loop in enumerate(order):
+        equal = [(outer.iv, first, "=", second) for outer in order[:k]]
+        cases.append([*equal, (loop.iv, first, "<", second)])
+    return cases
+
+
+def _disjunction(system: System, cases: _Relation) -> str:
+    written = []
+    for case in cases:
+        terms = [f"{system.name(v, a)} {relation} {system.name(v, b)}" for v, a, relation, b in case]
+        written.append(f"({' and '.join(terms)})")
+    return f"({' or '.join(written)})"

@@ -1,0 +1,81 @@
+"""nest-parallel: mark a loop whose iterations threads may run in any order.
+
+    nest.for "i" %i = 0 to %n {                nest.for "i" %i = 0 to %n parallel {
+      nest.store "y" %v, %out[%i]        ->      nest.store "y" %v, %out[%i]
+    }                                          }
+
+Refused when the loop carries a dependence, reductions into a shared buffer included (use nest-rfactor to
+give each iteration its own), and when something in it can fail: errors are those of the first iteration in
+program order. Buffers made inside the loop are private to an iteration. `parallel` in Halide, TVM and NNC,
+`parallelize_loop` in Exo.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import IntegerAttr, ModuleOp, i64
+from xdsl.passes import ModulePass
+
+from ...dialects.diagnostic import NestorError, fail
+from ...dialects.nest import ForOp
+from .dependence import Dependences, analyse
+from .loops import find_loop, may_fail, refuse_marked
+
+
+def why_not_parallel(loop: ForOp, dependences: Dependences | None = None) -> NestorError | None:
+    """The diagnostic that refuses to run iterations in any order, None when it is legal."""
+    if (refusal := refuse_marked(loop, "parallelize")) is not None:
+        return refusal
+    return why_not_independent(loop, "parallelize", dependences)
+
+
+def why_not_independent(
+    loop: ForOp, action: str, dependences: Dependences | None = None
+) -> NestorError | None:
+    """The refusal of `action` when iterations of `loop` depend on each other or can fail."""
+    if (op := may_fail(loop)) is not None:
+        return fail(
+            loop,
+            f'cannot {action} the loop "{loop.label}": an operation in it can stop the kernel',
+            hint="nest-prove-bounds removes the checks that cannot fail",
+            notes=[(op, "this check can fail")],
+        )
+    carried = (dependences or analyse(loop)).carried_by(loop)
+    if not carried:
+        return None
+    first = carried[0]
+    hint = (
+        "nest-rfactor gives each iteration an accumulator of its own" if first.kind == "reduction" else None
+    )
+    return fail(
+        loop,
+        f'cannot {action} the loop "{loop.label}": {first.describe()}',
+        hint=hint,
+        notes=first.notes,
+    )
+
+
+def parallelize(loop: ForOp, grain: int | None = None, dependences: Dependences | None = None) -> ForOp:
+    """Mark `loop` parallel; below `grain` iterations a thread does not pay."""
+    if (refusal := why_not_parallel(loop, dependences)) is not None:
+        raise refusal
+    loop.set_kind("parallel")
+    if grain is not None:
+        loop.attributes["nestor.grain"] = IntegerAttr(grain, i64)
+    return loop
+
+
+@dataclass(frozen=True)
+class NestParallelPass(ModulePass):
+    """Mark a loop parallel, when no dependence forbids it."""
+
+    name = "nest-parallel"
+
+    loop: str
+    grain: int | None = None
+    func: str | None = None
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        parallelize(find_loop(op, self.loop, self.func), self.grain)

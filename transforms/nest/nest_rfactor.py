@@ -1,0 +1,208 @@
+"""nest-rfactor: give each iteration of a reduction loop an accumulator of its own.
+
+    nest.for "j.o" %o = 0 to %n floordiv 16 {
+      nest.for "j.i" %v = 0 to 16 {
+        nest.accumulate "s" add %x, %s[] : memref<f32>
+      }
+    }
+  with loop=j.i becomes
+    %s_lanes = nest.alloc "s_lanes" : memref<16xf32>
+    nest.for "j.i.init" %l = 0 to 16 {
+      nest.store "s" %zero, %s_lanes[%l] : memref<16xf32>
+    }
+    nest.for "j.o" %o = 0 to %n floordiv 16 {
+      nest.for "j.i" %v = 0 to 16 {
+        nest.accumulate "s" add %x, %s_lanes[%v] : memref<16xf32>
+      }
+    }
+    nest.for "j.i.combine" %l = 0 to 16 {
+      %p = nest.load %s_lanes[%l] : memref<16xf32>
+      nest.accumulate "s" add %p, %s[] : memref<f32>
+    }
+
+The loop carries no dependence afterwards, so it can be vectorized. Refused unless the reduction may run in
+any order (a custom combiner says so by stating its identity), its element is the same in all iterations of
+both loops, and nothing else in the outer loop looks at it. `rfactor` in Halide, TVM and NNC.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects import arith
+from xdsl.dialects.builtin import (
+    AnyFloat,
+    ArrayAttr,
+    FloatAttr,
+    IntegerAttr,
+    IntegerType,
+    MemRefType,
+    ModuleOp,
+)
+from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.passes import ModulePass
+
+from ...dialects.affine import AffineList
+from ...dialects.diagnostic import NestorError, fail
+from ...dialects.nest import AccumulateOp, AllocOp, ForOp, LoadOp, StoreOp
+from .dependence import Dependences, analyse, is_defined_outside, may_overlap
+from .loops import find_loop, fresh_names, parent_loop, refuse_marked
+
+
+def why_not_rfactor(lanes: ForOp, dependences: Dependences | None = None) -> NestorError | None:
+    """The diagnostic that refuses to factor the reductions of `lanes`, None when it is legal."""
+    if (refusal := refuse_marked(lanes, "factor")) is not None:
+        return refusal
+    outer = parent_loop(lanes)
+    if outer is None or lanes.parent_op() is not outer:
+        return _refuse(lanes, "no loop is directly around it", hint="split the reduction loop first")
+    extent = lanes.constant_trip_count()
+    if extent is None or lanes.lower.constants() != (0,) or lanes.step_value != 1:
+        return _refuse(lanes, "it does not run from 0 to a constant in steps of 1", hint="split it first")
+    reductions = reductions_of(lanes)
+    if not reductions:
+        return _refuse(lanes, "no reduction in its body goes to one element in all iterations")
+    for op in reductions:
+        if (reason := _why_not_reduction(op)) is not None:
+            return _refuse(lanes, reason, notes=[(op, "the reduction is here")])
+    return _why_not_private(lanes, outer, reductions, dependences or analyse(lanes))
+
+
+def _refuse(lanes: ForOp, reason: str, hint: str | None = None, notes=()) -> NestorError:
+    return fail(
+        lanes, f'cannot factor the reductions of the loop "{lanes.label}": {reason}', hint=hint, notes=notes
+    )
+
+
+def _why_not_reduction(op: AccumulateOp) -> str | None:
+    if op.order_name != "any":
+        return f"the reduction's order is {op.order_name}"
+    if op.combiner.data == "custom" and op.identity is None:
+        return "the custom combiner is not declared associative (it states no identity)"
+    return None
+
+
+def _why_not_private(
+    lanes: ForOp, outer: ForOp, reductions: Sequence[AccumulateOp], dependences: Dependences
+) -> NestorError | None:
+    accesses = dependences.accesses_in(outer)
+    for target in (a for a in accesses if a.op in reductions):
+        for other in accesses:
+            if other.op is not target.op and may_overlap(target, other):
+                return _refuse(
+                    lanes,
+                    f'the reduction\'s element is used elsewhere in the loop "{outer.label}"',
+                    notes=[(target.op, "the reduction is here"), (other.op, "the other access is here")],
+                )
+    return None
+
+
+def reductions_of(lanes: ForOp) -> list[AccumulateOp]:
+    """The accumulates in the body of `lanes` whose element is the same in all iterations of it and its parent."""
+    outer = parent_loop(lanes)
+    scope = outer if outer is not None else lanes
+    return [
+        op
+        for op in lanes.body.block.ops
+        if isinstance(op, AccumulateOp)
+        and all(is_defined_outside(value, scope) for value in (*op.indices.operands, *op.memrefs))
+    ]
+
+
+def rfactor(lanes: ForOp, dependences: Dependences | None = None) -> tuple[ForOp, ForOp]:
+    """Factor every reduction of `lanes`; returns the loops that set the accumulators up and combine them."""
+    if (refusal := why_not_rfactor(lanes, dependences)) is not None:
+        raise refusal
+    outer = parent_loop(lanes)
+    extent = lanes.constant_trip_count()
+    assert outer is not None and extent is not None and outer.parent is not None
+    init_name, combine_name = fresh_names(lanes, f"{lanes.label}.init", f"{lanes.label}.combine")
+    init, combine = ForOp(init_name, 0, extent), ForOp(combine_name, 0, extent)
+    init.location = combine.location = lanes.location
+    outer.parent.insert_op_before(init, outer)
+    outer.parent.insert_op_after(combine, outer)
+    for op in reductions_of(lanes):
+        _factor(op, lanes, extent, init, combine)
+    return init, combine
+
+
+def _factor(op: AccumulateOp, lanes: ForOp, extent: int, init: ForOp, combine: ForOp) -> None:
+    buffers = [_lane_buffer(op, memref, extent, init) for memref in op.memrefs]
+    for buffer, identity in zip(buffers, identities(op), strict=True):
+        zero = arith.ConstantOp(identity)
+        store = StoreOp(zero.result, buffer, AffineList.of(init.iv), label=op.statement)
+        zero.location = store.location = op.location
+        init.parent.insert_op_before(zero, init)  # pyright: ignore[reportOptionalMemberAccess]
+        init.body.block.add_op(store)
+    partials = [LoadOp(buffer, AffineList.of(combine.iv)) for buffer in buffers]
+    total = AccumulateOp(
+        op.combiner.data,
+        [partial.result for partial in partials],
+        op.memrefs,
+        op.indices,
+        label=op.statement,
+        identity=op.identity,
+        combine=None if op.combine is None else op.combine.clone(),
+    )
+    for new in (*partials, total):
+        new.location = op.location
+        combine.body.block.add_op(new)
+    for k in range(len(buffers)):
+        op.operands[len(op.values) + k] = buffers[k]
+    op.set_access(AffineList.of(lanes.iv), op.where)
+
+
+def _lane_buffer(op: AccumulateOp, memref: SSAValue, extent: int, before: Operation) -> SSAValue:
+    assert isinstance(memref.type, MemRefType) and before.parent is not None
+    name = f"{memref.name_hint or op.statement or 'acc'}_lanes"
+    alloc = AllocOp(name, MemRefType(memref.type.element_type, [extent]))
+    alloc.location = op.location
+    before.parent.insert_op_before(alloc, before)
+    return alloc.memref
+
+
+def identities(op: AccumulateOp) -> list[FloatAttr | IntegerAttr]:
+    """The values that leave a reduction as it is, one a buffer."""
+    if op.combiner.data == "custom":
+        assert isinstance(op.identity, ArrayAttr)
+        return list(op.identity.data)  # pyright: ignore[reportReturnType]
+    return [identity_of(op.combiner.data, op.values[0].type)]
+
+
+def identity_of(combiner: str, element: Attribute) -> FloatAttr | IntegerAttr:
+    """The identity of a named combiner; for float sums -0.0, which keeps the sign of a sum of -0.0."""
+    if isinstance(element, AnyFloat):
+        return FloatAttr(_FLOAT_IDENTITY[combiner], element)
+    assert isinstance(element, IntegerType)
+    bits = element.width.data
+    return IntegerAttr(_INTEGER_IDENTITY[combiner](bits), element)
+
+
+_FLOAT_IDENTITY = {"add": -0.0, "mul": 1.0, "maximum": float("-inf"), "minimum": float("inf")}
+
+_INTEGER_IDENTITY = {
+    "add": lambda bits: 0,
+    "mul": lambda bits: 1,
+    "maxsi": lambda bits: -(1 << (bits - 1)),
+    "minsi": lambda bits: (1 << (bits - 1)) - 1,
+    "maxui": lambda bits: 0,
+    "minui": lambda bits: -1,
+    "and": lambda bits: -1,
+    "or": lambda bits: 0,
+    "xor": lambda bits: 0,
+}
+
+
+@dataclass(frozen=True)
+class NestRfactorPass(ModulePass):
+    """Give each iteration of a reduction loop its own accumulator, combined after the loop around it."""
+
+    name = "nest-rfactor"
+
+    loop: str
+    func: str | None = None
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        rfactor(find_loop(op, self.loop, self.func))

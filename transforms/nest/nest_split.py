@@ -1,0 +1,185 @@
+"""nest-split: one loop into two, the inner of a constant number of iterations.
+
+    nest.for "i" %i = 0 to %n {
+      ... %x[%i] ...
+    }
+  with factor=16, tail=remainder
+    nest.for "i.o" %o = 0 to %n floordiv 16 {
+      nest.for "i.i" %v = 0 to 16 {
+        ... %x[16 * %o + %v] ...
+      }
+    }
+    nest.for "i.t" %t = 0 to %n mod 16 {
+      ... %x[%t + 16 * (%n floordiv 16)] ...
+    }
+  with tail=mask
+    nest.for "i.o" %o = 0 to %n ceildiv 16 {
+      nest.for "i.i" %v = 0 to 16 {
+        ... statements where (16 * %o + %v < %n)
+      }
+    }
+  with tail=perfect: as remainder, but without the tail; refused unless the factor divides the extent.
+
+Splitting keeps the order of iterations, so no dependence forbids it. Called `split` in Halide and TVM,
+`divide_loop` in Exo, `splitWithTail` and `splitWithMask` in NNC.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import IntegerAttr, ModuleOp
+from xdsl.ir.affine import AffineBinaryOpKind
+from xdsl.passes import ModulePass
+
+from ...dialects.affine import AffineList
+from ...dialects.diagnostic import NestorError, fail
+from ...dialects.nest import ForOp
+from ...dialects.nest.common import INDEX, name_hint_of
+from .integer_sets import is_never_negative
+from .loops import (
+    add_domain,
+    divide,
+    find_loop,
+    fresh_names,
+    may_fail,
+    refuse_marked,
+    rename_copies,
+    replace_index,
+    statements,
+    trip_count,
+)
+
+Tail = Literal["remainder", "mask", "perfect"]
+
+
+def why_not_split(loop: ForOp, factor: int, tail: Tail = "remainder") -> NestorError | None:
+    """The diagnostic that refuses the split, None when it is legal."""
+    if factor < 1:
+        return fail(loop, f'cannot split the loop "{loop.label}" by {factor}: the factor must be positive')
+    if (refusal := refuse_marked(loop, "split")) is not None:
+        return refusal
+    if len(loop.lower) != 1:
+        return fail(
+            loop, f'cannot split the loop "{loop.label}": its lower bound is a max of several expressions'
+        )
+    trips = trip_count(loop)
+    assert trips is not None
+    if tail == "perfect":
+        return _why_not_perfect(loop, factor, trips)
+    if tail == "remainder" and len(trips) != 1:
+        return fail(
+            loop,
+            f'cannot split the loop "{loop.label}" with a remainder: its upper bound is a min of several '
+            "expressions",
+            hint="use tail=mask",
+        )
+    if tail == "mask" and (op := may_fail(loop)) is not None:
+        return fail(
+            loop,
+            f'cannot split the loop "{loop.label}" with a mask: its last iterations would check indices that '
+            "the program does not use",
+            hint="use tail=remainder",
+            notes=[(op, "this check can fail")],
+        )
+    return None
+
+
+def _why_not_perfect(loop: ForOp, factor: int, trips: AffineList) -> NestorError | None:
+    if divide(trips, AffineBinaryOpKind.Mod, factor).constants() == (0,) * len(trips):
+        return None
+    extent = loop.constant_trip_count()
+    count = "an unknown number of" if extent is None else str(extent)
+    return fail(
+        loop,
+        f'cannot split the loop "{loop.label}" perfectly by {factor}: it has {count} iterations',
+        hint="use tail=remainder or tail=mask",
+    )
+
+
+def split(loop: ForOp, factor: int, tail: Tail = "remainder") -> tuple[ForOp, ...]:
+    """Split `loop`: `(outer, inner)`, and the remainder loop as a third when there is one.
+
+    `loop` is consumed. Raises the diagnostic of `why_not_split` when the split is refused.
+    """
+    if (refusal := why_not_split(loop, factor, tail)) is not None:
+        raise refusal
+    trips = trip_count(loop)
+    assert trips is not None
+    leftover = divide(trips, AffineBinaryOpKind.Mod, factor)
+    is_even = leftover.constants() == (0,) * len(leftover)
+    remainder = None
+    if tail == "remainder" and not is_even:
+        remainder = _make_remainder(loop, trips, leftover, factor)
+
+    outer_name, inner_name = fresh_names(loop, f"{loop.label}.o", f"{loop.label}.i")
+    rounding = AffineBinaryOpKind.CeilDiv if tail == "mask" else AffineBinaryOpKind.FloorDiv
+    outer = ForOp(outer_name, 0, divide(trips, rounding, factor))
+    lower, step = loop.lower, loop.step_value
+    inner = ForOp(inner_name, 0, factor, body=loop.detach_region(loop.body))
+    inner.attributes.update(loop.attributes)
+    outer.location = inner.location = loop.location
+    inner.iv.name_hint = name_hint_of(inner_name)
+    outer.body.block.add_op(inner)
+    _replace_by(loop, [outer] if remainder is None else [outer, remainder])
+
+    position = AffineList.of(outer.iv).times(factor).plus(AffineList.of(inner.iv))
+    replace_index(inner.iv, lower.plus(position.times(step)))
+    if tail == "mask" and not is_even:
+        _restrict(inner, trips, position)
+    return (outer, inner) if remainder is None else (outer, inner, remainder)
+
+
+def _make_remainder(loop: ForOp, trips: AffineList, leftover: AffineList, factor: int) -> ForOp:
+    """The iterations that are left after whole blocks."""
+    remainder = loop.clone()
+    remainder.set_label(fresh_names(loop, f"{loop.label}.t")[0])
+    remainder.step = IntegerAttr(1, INDEX)
+    remainder.iv.name_hint = name_hint_of(remainder.label)
+    done = divide(trips, AffineBinaryOpKind.FloorDiv, factor).times(factor)
+    position = AffineList.of(remainder.iv)
+    if is_never_negative(trips, loop):
+        remainder.set_bounds(AffineList.of(0), leftover)
+        position = done.plus(position)
+    else:
+        # -1 mod 16 is 15: where the loop may be empty by more than one, the tail counts from its start.
+        remainder.set_bounds(AffineList.of(0).concat(done), trips)
+    replace_index(remainder.iv, loop.lower.plus(position.times(loop.step_value)))
+    return remainder
+
+
+def _replace_by(loop: ForOp, new: list[ForOp]) -> None:
+    block = loop.parent
+    assert block is not None
+    for op in new:
+        block.insert_op_before(op, loop)
+    loop.detach()
+    loop.erase()
+    for op in new[1:]:
+        rename_copies(op)
+
+
+def _restrict(inner: ForOp, trips: AffineList, position: AffineList) -> None:
+    """Statements run where `position` is one of the iterations."""
+    constraints = AffineList((), ())
+    for k in range(len(trips)):
+        constraints = constraints.concat(trips[k].minus(position).add(-1))
+    for statement in statements(inner):
+        add_domain(statement, constraints)
+
+
+@dataclass(frozen=True)
+class NestSplitPass(ModulePass):
+    """Split a loop into an outer and an inner one of `factor` iterations."""
+
+    name = "nest-split"
+
+    loop: str
+    factor: int
+    tail: Tail = "remainder"
+    func: str | None = None
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        split(find_loop(op, self.loop, self.func), self.factor, self.tail)

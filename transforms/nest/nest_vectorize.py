@@ -1,0 +1,145 @@
+"""nest-vectorize: mark a loop whose iterations become the lanes of a vector.
+
+    nest.for "i" %i = 0 to 16 {                nest.for "i" %i = 0 to 16 vectorized(16) {
+      nest.store "y" %v, %out[%i]        ->      nest.store "y" %v, %out[%i]
+    }                                          }
+
+The extent is the width, or known to be at most the width (then the lanes are masked). A longer loop is split
+first, and its remainder is vectorized as well:
+
+    nest.for "i" %i = 0 to %n { ... }     ->   nest.for "i.o" %o = 0 to %n floordiv 16 {
+                                                 nest.for "i.i" %v = 0 to 16 vectorized(16) { ... }
+                                               }
+                                               nest.for "i.t" %t = 0 to %n mod 16 vectorized(16) { ... }
+
+Lanes run in lockstep by statement, so the loop must carry no dependence, except reductions in any order into
+an element that all lanes share; its body is straight-line code. `vectorize` in Halide, TVM and NNC.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Operation
+from xdsl.ir.affine import AffineBinaryOpExpr, AffineBinaryOpKind, AffineConstantExpr
+from xdsl.passes import ModulePass
+from xdsl.traits import is_side_effect_free
+
+from ...dialects.affine import AffineList
+from ...dialects.diagnostic import NestorError, fail
+from ...dialects.nest import AccumulateOp, ForOp, LoadOp, StoreOp
+from .dependence import Dependence, Dependences, analyse, is_defined_outside
+from .integer_sets import is_never_negative
+from .loops import find_loop, refuse_marked
+from .nest_split import split
+
+
+def why_not_lanes(loop: ForOp, dependences: Dependences | None = None) -> NestorError | None:
+    """The diagnostic that refuses to run iterations of `loop` in lockstep, whatever its extent."""
+    if (refusal := refuse_marked(loop, "vectorize")) is not None:
+        return refusal
+    for op in loop.body.block.ops:
+        if not isinstance(op, (LoadOp, StoreOp, AccumulateOp)) and not is_side_effect_free(op):
+            return fail(
+                loop,
+                f'cannot vectorize the loop "{loop.label}": its body is not straight-line code',
+                notes=[(op, f"{op.name} has no vector form")],
+            )
+    for dependence in (dependences or analyse(loop)).carried_by(loop):
+        if dependence.kind != "reduction":
+            return _refuse(loop, dependence, dependence.describe())
+        if not _shares_one_element(dependence.sink, loop):
+            return _refuse(loop, dependence, "two lanes may update one element")
+    return None
+
+
+def _refuse(loop: ForOp, dependence: Dependence, reason: str) -> NestorError:
+    return fail(loop, f'cannot vectorize the loop "{loop.label}": {reason}', notes=dependence.notes)
+
+
+def _shares_one_element(op: Operation, loop: ForOp) -> bool:
+    """Whether an update goes to the same element in every iteration of the loop."""
+    assert isinstance(op, AccumulateOp)
+    return all(is_defined_outside(value, loop) for value in op.indices.operands)
+
+
+def why_not_vectorize(loop: ForOp, width: int, dependences: Dependences | None = None) -> NestorError | None:
+    """The diagnostic that refuses to vectorize `loop` as it stands, None when it is legal."""
+    if width < 1:
+        return fail(loop, f'cannot vectorize the loop "{loop.label}" by {width}: the width must be positive')
+    if loop.step_value != 1:
+        return fail(
+            loop,
+            f'cannot vectorize the loop "{loop.label}": its step is {loop.step_value}',
+            hint="split it first: the inner loop has step 1",
+        )
+    if not extent_is_at_most(loop, width):
+        return fail(
+            loop,
+            f'cannot vectorize the loop "{loop.label}": it may have more than {width} iterations',
+            hint="split it first",
+        )
+    return why_not_lanes(loop, dependences)
+
+
+def extent_is_at_most(loop: ForOp, width: int) -> bool:
+    """Whether the loop provably has at most `width` iterations."""
+    extent = loop.constant_trip_count()
+    if extent is not None:
+        return extent <= width
+    return any(
+        _spread_is_at_most(loop.upper[k].minus(loop.lower[j]), width, loop)
+        for k in range(len(loop.upper))
+        for j in range(len(loop.lower))
+    )
+
+
+def _spread_is_at_most(spread: AffineList, width: int, loop: ForOp) -> bool:
+    expr = spread.exprs[0]
+    if isinstance(expr, AffineBinaryOpExpr) and expr.kind is AffineBinaryOpKind.Mod:
+        return isinstance(expr.rhs, AffineConstantExpr) and expr.rhs.value <= width + 1
+    room = AffineList.of(width).minus(spread)
+    return is_never_negative(room, loop)
+
+
+def vectorize(loop: ForOp, width: int | None = None, dependences: Dependences | None = None) -> list[ForOp]:
+    """Mark `loop` vectorized by `width` (its extent by default), splitting it first when it is longer.
+
+    Returns the vectorized loops: `loop` itself, or the inner loop and the remainder of the split.
+    """
+    extent = loop.constant_trip_count()
+    if width is None:
+        if extent is None:
+            raise fail(
+                loop,
+                f'cannot vectorize the loop "{loop.label}": its extent is unknown',
+                hint="give a width: the loop is split by it",
+            )
+        width = max(extent, 1)
+    if width < 1 or extent_is_at_most(loop, width):
+        if (refusal := why_not_vectorize(loop, width, dependences)) is not None:
+            raise refusal
+        loop.set_kind("vectorized", width)
+        return [loop]
+    if (refusal := why_not_lanes(loop, dependences)) is not None:
+        raise refusal
+    _, *pieces = split(loop, width)
+    for piece in pieces:
+        piece.set_kind("vectorized", width)
+    return pieces
+
+
+@dataclass(frozen=True)
+class NestVectorizePass(ModulePass):
+    """Mark a loop vectorized, splitting it by the width when it is longer."""
+
+    name = "nest-vectorize"
+
+    loop: str
+    width: int | None = None
+    func: str | None = None
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        vectorize(find_loop(op, self.loop, self.func), self.width)
