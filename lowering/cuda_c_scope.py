@@ -20,7 +20,7 @@ from xdsl.dialects.builtin import (
     StridedLayoutAttr,
     StringAttr,
 )
-from xdsl.ir import Block, Operation, SSAValue
+from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from ..dialects.diagnostic import LoweringError, fail, op_location
 from .cuda_c_build import float_from_memory, signed_operand
@@ -35,6 +35,8 @@ _SHORT = 16
 
 @dataclass(frozen=True)
 class Buffer:
+    """Memory that a kernel reads or writes, and what is known of it."""
+
     name: str
     type: MemRefType
     operand: int | None

@@ -159,12 +159,17 @@ def argument_value(parameter: KernelParameter, operands: Sequence[Any], record: 
     operand = operands[parameter.operand]
     if parameter.kind == "pointer":
         return operand
-    scalar = _SCALARS[parameter.c_type]
-    if parameter.kind == "scalar":
-        return scalar(operand)
     if parameter.kind == "extent":
-        return scalar(operand.shape[parameter.axis])
-    return scalar(operand.strides[parameter.axis] // operand.itemsize)
+        operand = operand.shape[parameter.axis]
+    elif parameter.kind == "stride":
+        operand = operand.strides[parameter.axis] // operand.itemsize
+    try:
+        return _SCALARS[parameter.c_type](operand)
+    except OverflowError as error:
+        raise NestorError(
+            f"{parameter.name} = {operand} does not fit the {parameter.c_type} that the kernel takes",
+            hint="compile with nestor.index_bits = 64",
+        ) from error
 
 
 def _host_function(module: ModuleOp, name: str | None) -> func.FuncOp:
@@ -267,6 +272,8 @@ class _Translator:
         self._names[op.results[0]] = self._names[op.operands[0]]
 
     def _launch(self, op: gpu.LaunchFuncOp) -> None:
+        if op.dynamicSharedMemorySize or op.asyncDependencies or op.asyncToken or op.clusterSizeX:
+            raise fail(op, "launches have no dynamic shared memory, tokens or clusters", error=LoweringError)
         grid = ", ".join(self._values([op.gridSizeX, op.gridSizeY, op.gridSizeZ]))
         block = ", ".join(self._values([op.blockSizeX, op.blockSizeY, op.blockSizeZ]))
         operands = "".join(f"{name}, " for name in self._values(op.kernelOperands)).rstrip()
