@@ -72,7 +72,7 @@ def arguments(dtype: type) -> np.ndarray:
         709.79,
     ]
     tiny = [-745.13, -745.2, -708.5, 1e-40, 5e-324, 1e-310, 2e-16, -2e-16, 1e-8, -1e-8]
-    with np.errstate(over="ignore"):
+    with np.errstate(over="ignore", invalid="ignore"):
         values = np.concatenate([bits, *spread, corners, tiny]).astype(dtype)
     return np.concatenate([values, np.zeros(-len(values) % 16, dtype)])
 

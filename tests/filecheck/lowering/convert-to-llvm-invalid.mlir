@@ -1,0 +1,57 @@
+// What convert-to-llvm cannot translate it names, at its place.
+// RUN: opt-tool %s -p convert-to-llvm --split-input-file --verify-diagnostics
+
+func.func @transcendental(%x: f32) {
+  // expected-error @below {{convert-to-llvm has no translation for math.exp}}
+  %y = math.exp %x : f32
+  func.return
+}
+
+// -----
+
+// expected-error @below {{@results has results}}
+func.func @results(%x: f32) -> f32 {
+  func.return %x : f32
+}
+
+// -----
+
+func.func @column(%x: memref<8x8xf32, strided<[1, 8]>>) {
+  %c0 = arith.constant 0 : index
+  // expected-error @below {{vector.load needs a last axis of stride 1}}
+  %v = vector.load %x[%c0, %c0] : memref<8x8xf32, strided<[1, 8]>>, vector<8xf32>
+  func.return
+}
+
+// -----
+
+func.func @check_in_parallel(%n: index, %ok: i1) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  "scf.parallel"(%c0, %n, %c1) <{operandSegmentSizes = array<i32: 1, 1, 1, 0>}> ({
+  ^bb0(%i: index):
+    // expected-error @below {{a run-time check inside scf.parallel has no translation}}
+    cf.assert %ok, "no"
+    scf.reduce
+  }) : (index, index, index) -> ()
+  func.return
+}
+
+// -----
+
+func.func @conditional_free(%ok: i1) {
+  %t = memref.alloc() : memref<4xf32>
+  scf.if %ok {
+    // expected-error @below {{deallocates a buffer that is not allocated in the same block}}
+    memref.dealloc %t : memref<4xf32>
+  }
+  func.return
+}
+
+// -----
+
+func.func @kind(%ok: i1) {
+  // expected-error @below {{unknown kind of error 'KeyError'}}
+  cf.assert %ok, "no" {nestor.kind = "KeyError"}
+  func.return
+}

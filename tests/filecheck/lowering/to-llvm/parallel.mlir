@@ -1,0 +1,27 @@
+// A parallel loop becomes a function of a range, a share for each thread, and a choice by grain at the call.
+// RUN: opt-tool %s -p convert-to-llvm | filecheck %s
+
+// CHECK-LABEL: llvm.func internal @fill.parallel0.body(
+// CHECK-SAME: %lo: i64, %hi: i64, %step: i64, %x: !llvm.ptr {llvm.noalias, llvm.writeonly}
+// CHECK: llvm.store
+// CHECK-LABEL: llvm.func internal @fill.parallel0(%ctx: !llvm.ptr)
+// CHECK: llvm.call @omp_get_thread_num
+// CHECK: llvm.call @fill.parallel0.body
+// CHECK-LABEL: llvm.func internal @fill.kernel
+// CHECK: llvm.sdiv
+// CHECK: llvm.call @omp_get_max_threads
+// CHECK: llvm.call @omp_in_parallel
+// CHECK: [[FN:%.+]] = llvm.mlir.addressof @fill.parallel0 : !llvm.ptr
+// CHECK: llvm.call @GOMP_parallel([[FN]], %ctx
+// CHECK: llvm.call @fill.parallel0.body
+func.func @fill(%x: memref<?xf32> {nestor.noalias}, %v: f32) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %n = memref.dim %x, %c0 : memref<?xf32>
+  "scf.parallel"(%c0, %n, %c1) <{operandSegmentSizes = array<i32: 1, 1, 1, 0>}> ({
+  ^bb0(%i: index):
+    memref.store %v, %x[%i] : memref<?xf32>
+    scf.reduce
+  }) {nestor.grain = 4096 : i64} : (index, index, index) -> ()
+  func.return
+}
