@@ -19,9 +19,16 @@ from typing import Any, ClassVar
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import AnyFloatConstr, IndexType, IntegerType, VectorType, i1
 from xdsl.ir import Attribute, Dialect, SSAValue
-from xdsl.irdl import AttrConstraint, OpDef, base
+from xdsl.irdl import (
+    AttrConstraint,
+    OpDef,
+    base,
+    irdl_op_definition,
+    traits_def,
+)
 from xdsl.parser import Parser
 from xdsl.printer import Printer
+from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
 from .widen import Widened, widen
@@ -199,9 +206,19 @@ _WIDENED = (
     IndexCastOp,
 )
 
+
+@irdl_op_definition
+class RemfOp(arith.FloatingPointLikeBinaryOperation):
+    """The remainder of truncating division, exact (C's fmod), which xDSL lacks: `arith.remf %a, %b : f32`."""
+
+    name = "arith.remf"
+
+    traits = traits_def(Pure())
+
+
 VECTOR_FORMS: dict[type, type] = {getattr(arith, op.__name__): op for op in _WIDENED}
 ARITH = Dialect(
     "arith",
-    [*(op for op in arith.Arith.operations if op not in VECTOR_FORMS), *_WIDENED],
+    [*(op for op in arith.Arith.operations if op not in VECTOR_FORMS), *_WIDENED, RemfOp],
     [*arith.Arith.attributes],
 )

@@ -100,8 +100,18 @@ _ROWS = (
         "multiply", 2, "multiply", {**_numbers(_MUL_F, _int(arith.MuliOp)), "b": _AND}, commutative=True
     ),
     Elementwise("divide", 2, "divide", {"f": _op(arith.DivfOp)}),
-    Elementwise("floor_divide", 2, "floor_divide", {"i": x.floor_divide_int, "u": x.floor_divide_uint}),
-    Elementwise("remainder", 2, "remainder", {"i": x.remainder_int, "u": x.remainder_uint}),
+    Elementwise(
+        "floor_divide",
+        2,
+        "floor_divide",
+        {"f": x.floor_divide_float, "i": x.floor_divide_int, "u": x.floor_divide_uint},
+    ),
+    Elementwise(
+        "remainder",
+        2,
+        "remainder",
+        {"f": x.remainder_float, "i": x.remainder_int, "u": x.remainder_uint},
+    ),
     Elementwise("negative", 1, "negative", _numbers(_op(arith.NegfOp), x.negative_int)),
     Elementwise(
         "absolute",

@@ -9,8 +9,21 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from xdsl.dialects import arith, math
-from xdsl.dialects.builtin import UNKNOWN_LOC, AnyFloat, FloatAttr, IntegerAttr, IntegerType, i1, i64
+from xdsl.dialects.builtin import (
+    UNKNOWN_LOC,
+    AnyFloat,
+    FloatAttr,
+    IntegerAttr,
+    IntegerType,
+    bf16,
+    f16,
+    f32,
+    i1,
+    i64,
+)
 from xdsl.ir import Attribute, Operation, SSAValue
+
+from ..ext.arith import RemfOp
 
 _PREDICATES_F = {"oeq": 1, "ogt": 2, "oge": 3, "olt": 4, "ole": 5, "one": 6, "une": 13, "uno": 14}
 _PREDICATES_I = {
@@ -188,6 +201,56 @@ def isfinite_float(e: Emitter, a: SSAValue) -> SSAValue:
 
 def _magnitude(e: Emitter, a: SSAValue) -> SSAValue:
     return e.op(math.AbsFOp, (a,), None, {"fastmath": _NO_FASTMATH})
+
+
+def _in_single(expansion: Callable[[Emitter, SSAValue, SSAValue], SSAValue]):
+    """Half precisions compute in float32 and round once, as NumPy's loops do."""
+
+    def expand(e: Emitter, a: SSAValue, b: SSAValue) -> SSAValue:
+        if a.type not in (f16, bf16):
+            return expansion(e, a, b)
+        wide = [e.op(arith.ExtFOp, (v,), f32, {"fastmath": _NO_FASTMATH}) for v in (a, b)]
+        return e.op(arith.TruncFOp, (expansion(e, *wide),), a.type, {"fastmath": _NO_FASTMATH})
+
+    return expand
+
+
+@_in_single
+def remainder_float(e: Emitter, a: SSAValue, b: SSAValue) -> SSAValue:
+    """fmod, moved to the sign of the divisor; a zero has it as well."""
+    zero = e.const(0.0, a.type)
+    rest = _fmod(e, a, b)
+    adjusted = e.select(_signs_differ(e, rest, b), e.op(arith.AddfOp, (rest, b)), rest)
+    signed_zero = e.op(math.CopySignOp, (zero, b), None, {"fastmath": _NO_FASTMATH})
+    return e.select(e.cmp("oeq", rest, zero), signed_zero, adjusted)
+
+
+@_in_single
+def floor_divide_float(e: Emitter, a: SSAValue, b: SSAValue) -> SSAValue:
+    """NumPy's steps: the exact quotient of `a - fmod(a, b)`, less one where the signs differ, rounded to an integer."""
+    zero, one = e.const(0.0, a.type), e.const(1.0, a.type)
+    quotient = e.op(arith.DivfOp, (a, b))
+    rest = _fmod(e, a, b)
+    whole = e.op(arith.DivfOp, (e.op(arith.SubfOp, (a, rest)), b))
+    moved = e.op(arith.SubfOp, (whole, one))
+    whole = e.select(_signs_differ(e, rest, b), moved, whole)
+    floor = e.op(math.FloorOp, (whole,), None, {"fastmath": _NO_FASTMATH})
+    short = e.cmp("ogt", e.op(arith.SubfOp, (whole, floor)), e.const(0.5, a.type))
+    rounded = e.select(short, e.op(arith.AddfOp, (floor, one)), floor)
+    signed_zero = e.op(math.CopySignOp, (zero, quotient), None, {"fastmath": _NO_FASTMATH})
+    nonzero = e.select(e.cmp("oeq", whole, zero), signed_zero, rounded)
+    return e.select(e.cmp("oeq", b, zero), quotient, nonzero)
+
+
+def _fmod(e: Emitter, a: SSAValue, b: SSAValue) -> SSAValue:
+    return e.op(RemfOp, (a, b), None, {"fastmath": _NO_FASTMATH})
+
+
+def _signs_differ(e: Emitter, rest: SSAValue, b: SSAValue) -> SSAValue:
+    """Whether a remainder that is not zero has another sign than the divisor."""
+    zero = e.const(0.0, b.type)
+    differ = e.op(arith.XOrIOp, (e.cmp("olt", b, zero), e.cmp("olt", rest, zero)))
+    return e.op(arith.AndIOp, (differ, e.cmp("une", rest, zero)))
 
 
 def clamp_float(e: Emitter, a: SSAValue, lo: SSAValue, hi: SSAValue) -> SSAValue:
