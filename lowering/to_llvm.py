@@ -40,21 +40,11 @@ from xdsl.passes import ModulePass
 
 from ..dialects.diagnostic import LoweringError, fail
 from .to_llvm_arith import ARITH, MATH
-from .to_llvm_builder import (
-    PTR,
-    UNIT,
-    FunctionBuilder,
-    Handler,
-    MemRef,
-    ModuleState,
-    Size,
-    byte_size,
-    lower_type,
-    make_function,
-)
+from .to_llvm_builder import FunctionBuilder, Handler
 from .to_llvm_memref import MEMREF, layout_strides, row_major
 from .to_llvm_parallel import PARALLEL, pointer_attributes
 from .to_llvm_scf import SCF, declare_external
+from .to_llvm_types import PTR, UNIT, MemRef, ModuleState, Size, byte_size, lower_type, make_function
 from .to_llvm_vector import VECTOR
 
 HANDLERS: dict[type[Operation], Handler] = {**ARITH, **MATH, **MEMREF, **SCF, **VECTOR, **PARALLEL}

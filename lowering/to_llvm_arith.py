@@ -30,18 +30,20 @@ from xdsl.dialects.builtin import (
     i32,
     i64,
 )
+from xdsl.dialects.utils import FastMathFlag
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from ..dialects.diagnostic import LoweringError, fail
 from ..dialects.ext import arith as ext_arith
 from ..dialects.ext import llvm as ext
-from .to_llvm_builder import NO_WRAP, FunctionBuilder, Handler, lower_type
+from .to_llvm_builder import FunctionBuilder, Handler
+from .to_llvm_types import NO_WRAP, lower_type
 
 _fastmath_cache: dict[Any, llvm.FastMathAttr] = {}
 _EXACT = {"fastmathFlags": ext.NO_FASTMATH}
 
 
-def fastmath(op: Operation, *extra: llvm.FastMathFlag) -> llvm.FastMathAttr:
+def fastmath(op: Operation, *extra: FastMathFlag) -> llvm.FastMathAttr:
     """The llvm flags for the `fastmath` attribute of an arith, math or vector operation."""
     source = op.properties.get("fastmath")
     key = (source, extra)
@@ -85,7 +87,7 @@ def _wrapping(kind: type[Operation]) -> Handler:
     return lower
 
 
-def _float(kind: type[Operation], *extra: llvm.FastMathFlag) -> Handler:
+def _float(kind: type[Operation], *extra: FastMathFlag) -> Handler:
     def lower(b: FunctionBuilder, op: Operation) -> None:
         operands = [b.value(v) for v in op.operands]
         b.bind(
@@ -356,7 +358,7 @@ def _cmpf_any(b: FunctionBuilder, op: arith.CmpfOp) -> None:
     b.bind(op.result, b.emit(ext.FCmpOp, (lhs, rhs), like(lhs.type, i1), properties))
 
 
-_NSZ = llvm.FastMathFlag.NO_SIGNED_ZEROS
+_NSZ = FastMathFlag.NO_SIGNED_ZEROS
 
 _SCALAR_ARITH: dict[type[Operation], Handler] = {
     arith.ConstantOp: _constant,
@@ -390,6 +392,7 @@ _SCALAR_ARITH: dict[type[Operation], Handler] = {
     arith.SubfOp: _in_single(_float(llvm.FSubOp)),
     arith.MulfOp: _in_single(_float(llvm.FMulOp)),
     arith.DivfOp: _in_single(_float(llvm.FDivOp)),
+    ext_arith.RemfOp: _in_single(_float(llvm.FRemOp)),
     arith.NegfOp: _float(llvm.FNegOp),
     arith.MaximumfOp: _in_single(_float(ext.MaximumOp, _NSZ)),
     arith.MinimumfOp: _in_single(_float(ext.MinimumOp, _NSZ)),

@@ -7,28 +7,15 @@ but does not define becomes a parameter (or, for a constant, is made again) the 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
-from functools import cache
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from xdsl.dialects import llvm
 from xdsl.dialects.builtin import (
-    ArrayAttr,
-    BFloat16Type,
-    DenseArrayBase,
     DenseIntOrFPElementsAttr,
-    DictionaryAttr,
-    Float16Type,
-    Float32Type,
-    Float64Type,
     FloatAttr,
-    IndexType,
-    IntegerAttr,
     IntegerType,
-    StringAttr,
     SymbolRefAttr,
-    UnitAttr,
     VectorType,
     i1,
     i32,
@@ -38,126 +25,26 @@ from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
 from ..dialects.diagnostic import LoweringError, fail
 from ..dialects.ext import llvm as ext
-
-PTR = llvm.LLVMPointerType()
-VOID = llvm.LLVMVoidType()
-UNIT = UnitAttr()
-NSW = IntegerAttr(1, 32)
-NO_WRAP = IntegerAttr(0, 32)
-INBOUNDS = IntegerAttr(3, 32)
-SSA_INDEX = DenseArrayBase.from_list(i32, [llvm.GEP_USE_SSA_VAL])
-NO_BUNDLES = DenseArrayBase.from_list(i32, [])
-C_CONVENTION = llvm.CallingConventionAttr("ccc")
-NO_TAIL_CALL = llvm.TailCallKindAttr(llvm.TailCallKind.NONE)
-ZERO_VISIBILITY = IntegerAttr(0, 64)
-
-
-@cache
-def int_attr(value: int, type: IntegerType = i64) -> IntegerAttr:
-    """Attributes cost 30 us to make, and a function needs the same few again and again."""
-    return IntegerAttr(value, type)
-
-
-@cache
-def index_list(*values: int) -> Attribute:
-    """`array<i32: ...>`."""
-    return DenseArrayBase.from_list(i32, values)
-
-
-Size = int | SSAValue
-"""An extent, stride or offset: known now, or an i64 value."""
+from .to_llvm_types import (
+    C_CONVENTION,
+    INBOUNDS,
+    NO_BUNDLES,
+    NO_TAIL_CALL,
+    NSW,
+    PREFER_WIDE_VECTORS,
+    PTR,
+    SCALAR_LOOPS,
+    SSA_INDEX,
+    UNIT,
+    VOID,
+    MemRef,
+    ModuleState,
+    Size,
+    index_list,
+    int_attr,
+)
 
 Handler = Callable[["FunctionBuilder", Any], None]
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class MemRef:
-    """A memory reference taken apart: element (i, j) is at `base + offset + i*strides[0] + j*strides[1]`.
-
-    `base` is never derived from another pointer, so that `noalias` can be said of it in any function
-    that receives it.
-    """
-
-    base: SSAValue
-    offset: Size
-    sizes: tuple[Size, ...]
-    strides: tuple[Size, ...]
-    element: Attribute
-    noalias: bool
-
-
-@dataclass
-class ModuleState:
-    """The functions made so far and the external ones they need."""
-
-    functions: list[Operation] = field(default_factory=list)
-    externals: dict[str, llvm.FuncOp] = field(default_factory=dict)
-
-    def declare(self, name: str, inputs: Sequence[Attribute], output: Attribute, **attributes: Any) -> str:
-        if name not in self.externals:
-            self.externals[name] = make_function(
-                name, inputs, output, Region(), linkage="external", **attributes
-            )
-        return name
-
-
-_type_cache: dict[Attribute, Attribute] = {}
-_SIZES: dict[type, int] = {BFloat16Type: 2, Float16Type: 2, Float32Type: 4, Float64Type: 8}
-
-
-def lower_type(op: Operation, type_: Any) -> Attribute:
-    """The llvm type of a scalar or 1-D vector: index is i64."""
-    lowered = _type_cache.get(type_)
-    if lowered is None:
-        lowered = _type_cache[type_] = _lower_type(op, type_)
-    return lowered
-
-
-def _lower_type(op: Operation, type_: Any) -> Attribute:
-    if isinstance(type_, IndexType):
-        return i64
-    if isinstance(type_, IntegerType) or type(type_) in _SIZES or isinstance(type_, llvm.LLVMPointerType):
-        return type_
-    if isinstance(type_, VectorType) and len(type_.get_shape()) == 1:
-        return VectorType(lower_type(op, type_.element_type), type_.get_shape())  # type: ignore[type-var]
-    hint = "vectors have one dimension at this level" if isinstance(type_, VectorType) else None
-    raise fail(op, f"{op.name}: no llvm type for {type_}", hint=hint, error=LoweringError)
-
-
-def byte_size(element: Attribute) -> int:
-    """Bytes of one element in memory."""
-    if isinstance(element, IntegerType):
-        return max(1, element.width.data // 8)
-    return _SIZES[type(element)]
-
-
-def make_function(
-    name: str,
-    inputs: Sequence[Attribute],
-    output: Attribute,
-    body: Region,
-    *,
-    linkage: str,
-    arg_attrs: Sequence[dict[str, Attribute]] = (),
-    res_attrs: dict[str, Attribute] | None = None,
-    passthrough: Sequence[Attribute] = (),
-    location: Any = None,
-) -> llvm.FuncOp:
-    properties: dict[str, Attribute] = {
-        "sym_name": StringAttr(name),
-        "function_type": llvm.LLVMFunctionType(list(inputs), output),
-        "CConv": C_CONVENTION,
-        "linkage": llvm.LinkageAttr(linkage),
-        "visibility_": ZERO_VISIBILITY,
-        "no_unwind": UNIT,
-    }
-    if any(arg_attrs):
-        properties["arg_attrs"] = ArrayAttr([DictionaryAttr(attributes) for attributes in arg_attrs])
-    if res_attrs:
-        properties["res_attrs"] = ArrayAttr([DictionaryAttr(res_attrs)])
-    if passthrough:
-        properties["passthrough"] = ArrayAttr(passthrough)
-    return llvm.FuncOp.create(properties=properties, regions=[body], location=location)
 
 
 class FunctionBuilder:
@@ -300,7 +187,7 @@ class FunctionBuilder:
         kind: type[Operation],
         operands: Sequence[SSAValue],
         result: Attribute | None = None,
-        properties: dict[str, Attribute] | None = None,
+        properties: Mapping[str, Attribute] | None = None,
         hint: str | None = None,
     ) -> Any:
         """Append one operation; its result, or None when it has none."""
@@ -534,9 +421,9 @@ class FunctionBuilder:
 
     def function_attributes(self) -> list[Attribute]:
         """String attributes of the function: vector width, and whether LLVM may vectorize loops here."""
-        attributes = [_PREFER_WIDE_VECTORS]
+        attributes = [PREFER_WIDE_VECTORS]
         if self.has_scalar_loop:
-            attributes.append(_SCALAR_LOOPS)
+            attributes.append(SCALAR_LOOPS)
         return attributes
 
     def finish(self) -> None:
@@ -547,16 +434,6 @@ class FunctionBuilder:
         assert first is not None
         self.entry.insert_ops_before(self._prologue, first)
 
-
-def _pair(key: str, value: str) -> Attribute:
-    return ArrayAttr([StringAttr(key), StringAttr(value)])
-
-
-_PREFER_WIDE_VECTORS = _pair("prefer-vector-width", "512")
-"""Hosts without 512-bit registers ignore it; those with them would otherwise use half of each."""
-
-_SCALAR_LOOPS = _pair("nestor-loops", "scalar")
-"""Read by the runtime: the function has innermost loops without explicit vectors."""
 
 _HINTS = {
     "nt": "run the pipeline up to convert-nest-to-scf first (-p cpu runs all of it)",

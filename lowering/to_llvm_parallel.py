@@ -25,19 +25,9 @@ from xdsl.ir import Attribute, Operation, SSAValue
 
 from ..dialects.diagnostic import LoweringError, fail
 from ..dialects.ext import llvm as ext
-from .to_llvm_builder import (
-    INBOUNDS,
-    NSW,
-    PTR,
-    UNIT,
-    VOID,
-    FunctionBuilder,
-    Handler,
-    byte_size,
-    index_list,
-    make_function,
-)
+from .to_llvm_builder import FunctionBuilder, Handler
 from .to_llvm_scf import counted_loop
+from .to_llvm_types import INBOUNDS, NSW, PTR, UNIT, VOID, byte_size, index_list, make_function
 
 THREAD_LIBRARY = {
     "omp_get_max_threads": ([], i32),

@@ -22,7 +22,8 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from ..dialects.diagnostic import LoweringError, fail
 from ..dialects.ext.llvm import LoopAnnotationAttr
-from .to_llvm_builder import NSW, VOID, FunctionBuilder, Handler, lower_type, make_function
+from .to_llvm_builder import FunctionBuilder, Handler
+from .to_llvm_types import NSW, VOID, lower_type, make_function
 
 NO_LOOP_TRANSFORMS = LoopAnnotationAttr(BoolAttr.from_bool(True), BoolAttr.from_bool(True))
 """A loop over explicit vectors is what the schedule asked for: LLVM must not vectorize or unroll it again."""

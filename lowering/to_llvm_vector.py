@@ -19,24 +19,16 @@ from xdsl.dialects.builtin import (
     i32,
     i64,
 )
+from xdsl.dialects.utils import FastMathFlag
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from ..dialects.diagnostic import LoweringError, fail
 from ..dialects.ext import llvm as ext
 from ..dialects.ext import vector as ext_vector
 from .to_llvm_arith import fastmath
-from .to_llvm_builder import (
-    NO_WRAP,
-    PTR,
-    FunctionBuilder,
-    Handler,
-    MemRef,
-    byte_size,
-    index_list,
-    int_attr,
-    lower_type,
-)
+from .to_llvm_builder import FunctionBuilder, Handler
 from .to_llvm_memref import address
+from .to_llvm_types import NO_WRAP, PTR, MemRef, byte_size, index_list, int_attr, lower_type
 
 
 def _vector_address(b: FunctionBuilder, op: Any, source: SSAValue, indices: Any) -> tuple[MemRef, SSAValue]:
@@ -221,7 +213,7 @@ _INTEGER_REDUCTIONS: dict[str, tuple[type[Operation], type[Operation]]] = {
     "maxui": (ext.ReduceUMaxOp, ext.UMaxOp),
     "minui": (ext.ReduceUMinOp, ext.UMinOp),
 }
-_NSZ = llvm.FastMathFlag.NO_SIGNED_ZEROS
+_NSZ = FastMathFlag.NO_SIGNED_ZEROS
 
 
 def _reduction(b: FunctionBuilder, op: vector.ReductionOp) -> None:
