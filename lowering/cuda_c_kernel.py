@@ -116,7 +116,8 @@ class KernelPrinter(KernelScope):
 
     def _operation(self, op: Operation) -> None:
         if (rule := EXPRESSIONS.get(type(op))) is not None:
-            self._define(op.results[0], rule(self, op))
+            if op.results[0].first_use is not None:  # an unused extent must not become a parameter
+                self._define(op.results[0], rule(self, op))
             return
         statement = _STATEMENTS.get(type(op))
         if statement is None:
@@ -332,7 +333,8 @@ class KernelPrinter(KernelScope):
 
     def _extended_product(self, op: arith.MulUIExtendedOp | arith.MulSIExtendedOp) -> None:
         for result, expr in zip(op.results, multiply_extended(self, op), strict=True):
-            self._define(result, expr)
+            if result.first_use is not None:
+                self._define(result, expr)
 
     def _nothing(self, op: Operation) -> None:
         """Terminators: what encloses them has read their operands."""

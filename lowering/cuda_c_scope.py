@@ -162,8 +162,6 @@ class KernelScope:
 
     def _define(self, result: SSAValue, expr: CExpr) -> None:
         """Bind a value: folded into its only use, or as a `const` of its own."""
-        if result.first_use is None:
-            return
         self._values[result] = expr
         if expr.is_literal or (expr.text.isidentifier() and not expr.reads):
             return
