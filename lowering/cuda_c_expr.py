@@ -17,6 +17,7 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Operation
 
 from ..dialects.diagnostic import LoweringError, fail
+from ..dialects.ext import arith as ext_arith
 from ..dialects.ext import gpu as gpu_ext
 from .cuda_c_build import (
     Printer,
@@ -147,6 +148,7 @@ EXPRESSIONS: dict[type[Operation], Rule] = {
     arith.SubfOp: float_binary("-", ADD),
     arith.MulfOp: float_binary("*", MUL),
     arith.DivfOp: float_binary("/", MUL),
+    ext_arith.RemfOp: c_math_call("fmod"),
     arith.NegfOp: negate,
     arith.MaximumfOp: nan_minmax("nt_maximum"),
     arith.MinimumfOp: nan_minmax("nt_minimum"),
