@@ -209,8 +209,8 @@ def _in_single(expansion: Callable[[Emitter, SSAValue, SSAValue], SSAValue]):
     def expand(e: Emitter, a: SSAValue, b: SSAValue) -> SSAValue:
         if a.type not in (f16, bf16):
             return expansion(e, a, b)
-        wide = [e.op(arith.ExtFOp, (v,), f32, {"fastmath": _NO_FASTMATH}) for v in (a, b)]
-        return e.op(arith.TruncFOp, (expansion(e, *wide),), a.type, {"fastmath": _NO_FASTMATH})
+        wide = [e.op(arith.ExtFOp, (v,), f32) for v in (a, b)]
+        return e.op(arith.TruncFOp, (expansion(e, *wide),), a.type)
 
     return expand
 
