@@ -57,7 +57,7 @@ def cases():
     for predicate in ("eq", "ne", "ult", "uge"):
         yield f"arith.cmpi {predicate}, {{0}}, {{1}} : i1", ("i1", "i1"), "i1"
     for t in FLOATS:
-        for op in ("addf", "subf", "mulf", "divf", "maximumf", "minimumf"):
+        for op in ("addf", "subf", "mulf", "divf", "remf", "maximumf", "minimumf"):
             yield f"arith.{op} {{0}}, {{1}} : {t}", (t, t), t
         yield f"arith.negf {{0}} : {t}", (t,), t
         for predicate in _FLOAT_PREDICATES:
