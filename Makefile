@@ -62,7 +62,7 @@ bench: $(VENV)/installed-bench ## paired timings against NumPy and numba; writes
 	$(BIN)/python -m benchmarks.run
 
 golden: $(VENV)/installed ## regenerate the golden files; review the diff before committing it
-	$(BIN)/python -m tests.golden.regenerate
+	NESTOR_UPDATE_GOLDEN=1 $(BIN)/python -m pytest tests/unit/test_cuda_c.py
 
 clean: ## remove the virtual environment and everything generated
 	rm -rf $(VENV) demo-output build *.egg-info .pytest_cache .ruff_cache .hypothesis
