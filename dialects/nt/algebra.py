@@ -89,8 +89,8 @@ def fold(op: ElementwiseOp, new: New) -> SSAValue | None:
         return None
     if any(extent < 0 for extent in shape) or np.prod(shape) > FOLD_LIMIT:
         return None
-    full = [np.broadcast_to(v, shape) if a is None else a for a, v in zip(arrays, values, strict=True)]
-    array = _computed(op, full)  # pyright: ignore
+    full = [np.broadcast_to(v, shape) if a is None else a for a, v in zip(arrays, values, strict=True)]  # pyright: ignore
+    array = _computed(op, full)
     return None if array is None else new.constant(from_numpy(array, result))
 
 

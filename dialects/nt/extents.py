@@ -63,7 +63,7 @@ class Extents:
         if isinstance(value, BlockArgument):
             names = _argument_names(value, len(shape))
         else:
-            handler = _HANDLERS.get(type(value.owner))
+            handler = _HANDLERS.get(type(value.owner))  # pyright: ignore
             names = handler(self, value) if handler else [None] * len(shape)
         return tuple(
             [

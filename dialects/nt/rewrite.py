@@ -116,9 +116,10 @@ def uniform_of(value: SSAValue) -> np.ndarray | None:
     if not isinstance(owner, ConstantOp):
         return None
     array = to_numpy(owner.value)
-    if not array.size or array.size > 1 and array.tobytes() != array.ravel()[:1].tobytes() * array.size:
+    one = array.ravel()[:1]
+    if not array.size or array.tobytes() != one.tobytes() * array.size:
         return None
-    return array.ravel()[0:1].reshape(())
+    return one.reshape(())
 
 
 def sizes_of(value: SSAValue) -> AffineList | None:

@@ -50,6 +50,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import (
@@ -208,7 +209,7 @@ class _Span:
     def _classify(self) -> None:
         """Find the operations that only say where elements come from and that belong to their users."""
         inlined = self._accesses.inlined
-        inlined.update(v.owner for op in self._ops for v in op.operands if type(v.owner) in SOURCES)
+        inlined.update(v.owner for op in self._ops for v in op.operands if type(v.owner) in SOURCES)  # pyright: ignore
         inlined -= {op for op in inlined if not self._is_private(op)}
         for op in self._ops:
             if not self._is_private(op):
@@ -310,7 +311,7 @@ class _Span:
             for root, _ in group.loads:
                 readers.setdefault(root, []).append(group.nodes[0])
         for nodes in readers.values():
-            for first, second in zip(nodes, nodes[1:], strict=False):
+            for first, second in pairwise(nodes):
                 self._graph.merge(first.group, second.group, same_space=True)
 
     # ---- rewriting ----------------------------------------------------------------------------------
@@ -412,4 +413,4 @@ def _fused_location(ops: Sequence[Operation]) -> LocationAttr:
     locations = list(dict.fromkeys(op.location for op in ops if op.location is not UNKNOWN_LOC))
     if len(locations) < 2:
         return locations[0] if locations else UNKNOWN_LOC
-    return FusedLoc(locations, NoneAttr())
+    return FusedLoc(tuple(locations), NoneAttr())
