@@ -5,8 +5,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from cpu_kernels import KERNELS, Kernel, sample_arguments
+from cpu_kernels import KERNELS, Kernel, lower, sample_arguments
 from nestor.dialects.diagnostic import NestorError
+from nestor.dialects.parse import parse_module
+from nestor.lowering.llvm_ir import emit_llvm_ir
 
 HOME = Path(__file__).parent / "kernels"
 
@@ -114,6 +116,25 @@ def test_strided_views():
     assert kernel("views")(x, np.zeros(1, np.int64), out, column)[0] == 0
     np.testing.assert_array_equal(out, -x)
     np.testing.assert_array_equal(column, x.ravel()[1:9])
+
+
+def test_threads_have_scratch_memory_of_their_own():
+    x = np.random.default_rng(0).random((101, 37))
+    out = np.zeros_like(x)
+    assert kernel("parallel_scratch")(x, 2.0, out) == (0, (0, 0, 0, 0))
+    np.testing.assert_array_equal(out, np.cumsum(x * 2.0, axis=1))
+
+
+def test_out_of_memory_in_a_parallel_loop_is_reported():
+    text = (HOME / "parallel_scratch.mlir").read_text().replace("memref.alloc(%m)", "memref.alloc(%huge)")
+    text = text.replace("%zero = ", "%huge = arith.constant 72057594037927936 : index\n  %zero = ")
+    x = np.ones((8, 4))
+    assert Kernel(text)(x, 2.0, np.zeros_like(x)) == (4, (4, 0, 0, 0))
+
+
+def test_locations_become_comments():
+    module = lower(parse_module((HOME / "gauss_seidel.mlir").read_text(), "sweep.mlir"))
+    assert "; sweep.mlir:" in emit_llvm_ir(module, locations=True)
 
 
 def test_reductions():
