@@ -58,8 +58,28 @@ def _load(b: FunctionBuilder, op: vector.LoadOp) -> None:
 def _store(b: FunctionBuilder, op: vector.StoreOp) -> None:
     ref, pointer = _vector_address(b, op, op.base, op.indices)
     b.written.add(ref.base)
-    streaming = "nestor.nontemporal" in op.attributes or _is_true(op.nontemporal)
-    b.store(b.value(op.vector), pointer, byte_size(ref.element), streaming)
+    value = b.value(op.vector)
+    if "nestor.nontemporal" in op.attributes or _is_true(op.nontemporal):
+        _store_streaming(b, value, pointer, byte_size(ref.element))
+    else:
+        b.store(value, pointer, byte_size(ref.element))
+
+
+def _store_streaming(b: FunctionBuilder, value: SSAValue, pointer: SSAValue, element_size: int) -> None:
+    """Past the caches where the address allows it: machines stream whole aligned registers only, and
+    NumPy memory may start anywhere, so the alignment is asked at run time (a branch that never changes)."""
+    size = element_size * value.type.get_shape()[0]  # type: ignore[union-attr]
+    register = min(64, size & -size)
+    streamed, plain, done = (b.new_block() for _ in range(3))
+    low = b.binary(llvm.AndOp, b.emit(llvm.PtrToIntOp, (pointer,), i64), b.integer(register - 1))
+    b.branch_if(b.compare("eq", low, b.integer(0)), streamed, (), plain, ())
+    b.start(streamed)
+    b.store(value, pointer, register, streaming=True)
+    b.branch(done)
+    b.start(plain)
+    b.store(value, pointer, element_size)
+    b.branch(done)
+    b.start(done)
 
 
 def _is_true(flag: BoolAttr | None) -> bool:

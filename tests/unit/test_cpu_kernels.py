@@ -132,6 +132,14 @@ def test_out_of_memory_in_a_parallel_loop_is_reported():
     assert Kernel(text)(x, 2.0, np.zeros_like(x)) == (4, (4, 0, 0, 0))
 
 
+@pytest.mark.parametrize("start", [0, 1, 16])
+def test_streaming_stores_take_any_alignment(start):
+    x = np.random.default_rng(0).random(64, dtype=np.float32)
+    out = np.zeros(128, np.float32)[start : start + 64]
+    assert kernel("streaming")(x, out)[0] == 0
+    np.testing.assert_array_equal(out, x + x)
+
+
 def test_locations_become_comments():
     module = lower(parse_module((HOME / "gauss_seidel.mlir").read_text(), "sweep.mlir"))
     assert "; sweep.mlir:" in emit_llvm_ir(module, locations=True)

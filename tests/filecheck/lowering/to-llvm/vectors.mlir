@@ -7,7 +7,11 @@
 // CHECK: %m = llvm.intr.maximum(%v, %v) {fastmathFlags = #llvm.fastmath<nsz>}
 // CHECK: %p = llvm.fmul %m, %v : vector<64xf32>
 // CHECK: %q = llvm.fadd %p, %v {fastmathFlags = #llvm.fastmath<contract>} : vector<64xf32>
-// CHECK: llvm.store %q, {{%.+}} {alignment = 4 : i64, nontemporal}
+// CHECK: [[LOW:%.+]] = llvm.and {{%.+}}, {{%.+}} : i64
+// CHECK: [[ALIGNED:%.+]] = llvm.icmp "eq" [[LOW]], {{%.+}} : i64
+// CHECK: llvm.cond_br [[ALIGNED]], ^bb1, ^bb2
+// CHECK: llvm.store %q, {{%.+}} {alignment = 64 : i64, nontemporal}
+// CHECK: llvm.store %q, {{%.+}} {alignment = 4 : i64} :
 // CHECK: %s = "llvm.intr.vector.reduce.fadd"({{.*}}) <{fastmathFlags = #llvm.fastmath<reassoc>}>
 func.func @vectors(%x: memref<?xf32>, %o: memref<?xf32>, %r: memref<f32>, %n: index) {
   %c0 = arith.constant 0 : index
