@@ -15,7 +15,9 @@
 
 What a conversion may rely on. Axes of values are tied together through operands and results (elementwise:
 axis k to axis k; broadcast: along; transpose: perm; reduce: the kept axes); extents of 1 are tied to
-nothing. Each class of tied axes is a dimension of the fusion.
+nothing. Each class of tied axes is a dimension of the fusion. Where operands leave it open (the reduced axis of
+a maximum and that of what subtracts it), axes that read the same axis of the same outside value are one
+dimension, and else axes of equal extents, in order.
 
 * After the pass every elementwise op, cast and reduction is in a fusion, alone if need be. Broadcasts,
   transposes, slices, constants and `nt.from_scalar` are in the fusions that use them (copied where several
