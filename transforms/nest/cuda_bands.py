@@ -1,0 +1,212 @@
+"""Which loops of a nest blocks and threads of a GPU can share (part of nest-schedule-cuda).
+
+nest.for "i" %i = 0 to %n {              independent_band(i) == [i, j]: the iterations of both may run in
+  %a = nest.load %s[%i]                  any order, their extents are known before the launch, and what
+  nest.for "j" %j = 0 to %m {            stands between them can be done again by every thread
+    nest.for "k" %k = 0 to %p {          (k is a reduction: it stays a loop of the thread)
+      nest.accumulate "y" add %b, %y[%i, %j]
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from xdsl.dialects import memref, scf
+from xdsl.ir import Block, Operation, SSAValue
+from xdsl.traits import is_side_effect_free
+
+from ...dialects.affine import AffineList
+from ...dialects.diagnostic import NestorError
+from ...dialects.nest import BIND_AXES, AllocOp, ForOp, IfOp, LoadOp
+from .dependence import Dependences, accesses_of, is_defined_outside, may_overlap
+from .loops import is_inside, loops_in, may_fail
+from .nest_parallel import why_not_independent
+
+GRID_LIMIT = 65535
+"""Blocks at most along y and z of a grid; along x there may be 2^31 - 1."""
+
+Note = tuple[Operation, str]
+
+
+@dataclass(frozen=True)
+class Refusal:
+    """Why something was not done, for a remark: the reason, the way out, the operations at fault."""
+
+    reason: str
+    hint: str | None = None
+    notes: tuple[Note, ...] = ()
+
+    @staticmethod
+    def of(error: NestorError, notes: Sequence[Note] = ()) -> Refusal:
+        """A primitive's refusal."""
+        return Refusal(error.diagnostic.message, error.diagnostic.hint, tuple(notes))
+
+
+# ---- where nests stand ------------------------------------------------------------------------------
+
+
+def outermost_loops(block: Block) -> Iterator[ForOp]:
+    """The loops of a function that the host reaches: at its top level, or in branches that the host takes."""
+    for op in list(block.ops):
+        if isinstance(op, ForOp):
+            yield op
+        elif isinstance(op, (IfOp, scf.IfOp, scf.ForOp, scf.WhileOp)) and is_known_to_host(op.operands):
+            for region in op.regions:
+                for inner in region.blocks:
+                    yield from outermost_loops(inner)
+
+
+def is_scheduled(nest: ForOp) -> bool:
+    """Whether a loop of the nest is bound already."""
+    return any(loop.kind in BIND_AXES for loop in loops_in(nest))
+
+
+def is_known_to_host(values: Sequence[SSAValue]) -> bool:
+    """Whether the host can compute the values: elements of buffers are on the device."""
+    pending, seen = list(values), set()
+    while pending:
+        owner = pending.pop().owner
+        if isinstance(owner, Block) or owner in seen:
+            continue
+        if isinstance(owner, LoadOp) or owner.regions:
+            return False
+        seen.add(owner)
+        pending += [] if isinstance(owner, memref.DimOp) else owner.operands
+    return True
+
+
+# ---- independent loops ------------------------------------------------------------------------------
+
+
+def why_not_bind(loop: ForOp, nest: ForOp, dependences: Dependences) -> Refusal | None:
+    """Why the iterations of `loop` in `nest` cannot be distributed over blocks and threads; None when they can."""
+    if loop.kind != "serial":
+        return Refusal(f'the loop "{loop.label}" is {loop.kind} already')
+    if len(loop.lower) != 1:
+        return Refusal(f'the lower bound of the loop "{loop.label}" is a max of several expressions')
+    bounds = [*loop.lower_operands, *loop.upper_operands]
+    if not all(is_defined_outside(v, nest) for v in bounds) or not is_known_to_host(bounds):
+        return Refusal(f'the extent of the loop "{loop.label}" is not known before the launch')
+    if (refusal := why_not_independent(loop, "bind", dependences)) is None:
+        return None
+    if (failing := may_fail(loop)) is not None:
+        return Refusal.of(refusal, [(failing, "this check can fail")])
+    return Refusal.of(refusal, dependences.carried_by(loop)[0].notes)
+
+
+def independent_band(nest: ForOp, dependences: Dependences) -> list[ForOp]:
+    """`nest`, known to be independent, and the loops in it that are independent and nested directly."""
+    band = [nest]
+    while True:
+        inner = _next_in_band(band[-1])
+        if inner is None or why_not_bind(inner, nest, dependences) is not None:
+            return band
+        band.append(inner)
+
+
+def _next_in_band(loop: ForOp) -> ForOp | None:
+    """The last operation of the body, a loop, when all before it can be repeated by each of its iterations."""
+    *before, last = loop.body.block.ops
+    if not isinstance(last, ForOp):
+        return None
+    if not all(isinstance(op, LoadOp) or is_repeatable(op) for op in before):
+        return None
+    reads = [access for op in before for access in accesses_of(op)]
+    writes = [access for op in last.walk() for access in accesses_of(op) if access.writes]
+    if any(may_overlap(read, write) for read in reads for write in writes):
+        return None
+    return last
+
+
+def is_repeatable(op: Operation) -> bool:
+    """Whether `op` computes scalars only, from scalars."""
+    return is_side_effect_free(op) and not op.regions and not isinstance(op, (AllocOp, LoadOp))
+
+
+# ---- extents ----------------------------------------------------------------------------------------
+
+
+def why_not_guarded(loop: ForOp) -> Refusal | None:
+    """Why iterations past the end of `loop` cannot be masked: they would read elements to decide what to do.
+
+    Statements have domains, and loads that feed only them are guarded; branches, bounds and sizes have none.
+    """
+    for op in loop.walk():
+        if op is loop or not isinstance(op, (IfOp, ForOp, AllocOp)):
+            continue
+        if (load := _load_behind(op.operands, loop)) is not None:
+            notes: list[Note] = [(op, "this depends on an element"), (load, "which is read here")]
+            reason = f'iterations past the end of the loop "{loop.label}" would read outside a buffer'
+            return Refusal(reason, notes=tuple(notes))
+    return None
+
+
+def _load_behind(values: Sequence[SSAValue], scope: Operation) -> Operation | None:
+    pending = [v.owner for v in values]
+    while pending:
+        owner = pending.pop()
+        if isinstance(owner, Block) or not is_inside(owner, scope):
+            continue
+        if isinstance(owner, LoadOp):
+            return owner
+        pending += [v.owner for v in owner.operands]
+    return None
+
+
+def tile_width(extent: int | None, block: int) -> int:
+    """Threads along the innermost loop of a tile: the widest that idles at most a quarter of them, or 32.
+
+    >>> [tile_width(n, 256) for n in (1000, 300, 100, 3, None)]
+    [256, 32, 128, 4, 32]
+    """
+    width = row_width(extent, block)
+    while width > 32 and width % 2 == 0 and (extent is None or 4 * extent < 3 * -(-extent // width) * width):
+        width //= 2
+    return width
+
+
+def row_width(extent: int | None, block: int) -> int:
+    """Threads along a loop when they are all of a block: no more than twice as many as it has iterations.
+
+    >>> [row_width(n, 256) for n in (1000, 100, 3, None)]
+    [256, 128, 4, 256]
+    """
+    width = block
+    while width % 2 == 0 and extent is not None and extent <= width // 2:
+        width //= 2
+    return width
+
+
+def blocks_of(loop: ForOp, factor: int = 1) -> int | None:
+    """How many blocks of `factor` iterations the loop has, None when that is not a constant."""
+    extent = loop.constant_trip_count()
+    return None if extent is None else -(-extent // factor)
+
+
+def grid_axes(counts: Sequence[int | None]) -> list[str] | None:
+    """The block axis for each of at most three loops (outermost first) with that many iterations.
+
+    Only x takes more than 65535 blocks: it goes to the innermost loop, so that neighbouring blocks touch
+    neighbouring memory, unless an outer loop may have more iterations than that. None: more than one is too long.
+
+    >>> grid_axes([40, 4]), grid_axes([None, 4]), grid_axes([100_000, None, 100_000])
+    (['block.y', 'block.x'], ['block.x', 'block.y'], None)
+    """
+    long = [k for k, count in enumerate(counts) if count is not None and count > GRID_LIMIT]
+    unknown = [k for k, count in enumerate(counts) if count is None]
+    if len(long) > 1:
+        return None
+    first = (long or unknown or [len(counts) - 1])[0]
+    others = iter(("block.y", "block.z"))
+    axes = {first: "block.x"}
+    for k in reversed(range(len(counts))):
+        if k != first:
+            axes[k] = next(others)
+    return [axes[k] for k in range(len(counts))]
+
+
+def extent_text(loop: ForOp) -> str:
+    """The number of iterations for a message."""
+    extent: int | AffineList | None = loop.constant_trip_count()
+    return f"{extent}" if extent is not None else "all"

@@ -1,0 +1,242 @@
+"""nest-schedule-cuda: bind the loops of every nest to blocks and threads.
+
+    nest.for "i" %i = 0 to 100 {
+      nest.for "j" %j = 0 to 1000 {
+        %v = nest.load %x[%i, %j] : memref<100x1000xf32>
+        nest.store "y" %v, %y[%i, %j] : memref<100x1000xf32>
+      }
+    }
+  with block=256 becomes
+    %x_flat = memref.collapse_shape %x [[0, 1]] : memref<100x1000xf32> into memref<100000xf32>
+    %y_flat = memref.collapse_shape %y [[0, 1]] : memref<100x1000xf32> into memref<100000xf32>
+    nest.for "i_j.o" %o = 0 to 391 bind "block.x" {
+      nest.for "i_j.i" %t = 0 to 256 bind "thread.x" {
+        %v = nest.load %x_flat[256 * %o + %t] : memref<100000xf32>
+        nest.store "y" %v, %y_flat[256 * %o + %t] where (256 * %o + %t < 100000) : memref<100000xf32>
+      }
+    }
+
+For each nest, the first of these that the primitives find legal:
+
+* The outermost independent loops become one where memory allows (nest-flatten). One loop is split into blocks
+  of `block` threads; two or three into tiles of `block` threads, say 32 x 8; more stay inside the thread.
+  Loops that are not independent (reductions) stay inside: one thread an output element, or a row.
+* An outermost loop with dependences changes places with an inner one that has none (nest-reorder): a sum over
+  columns, a recurrence down the rows.
+* An outermost loop with dependences stays on the host and launches the nests inside it in every iteration:
+  time steps.
+* The nest is left as it is, one thread, and a remark says why.
+
+What was decided against is said in remarks. The automatic schedulers of TVM (Ansor) and PyTorch's NNC decide the same.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.passes import ModulePass
+
+from ...dialects.diagnostic import fail
+from ...dialects.nest import ForOp
+from ...dialects.remarks import remark
+from .cuda_bands import (
+    Refusal,
+    blocks_of,
+    extent_text,
+    grid_axes,
+    independent_band,
+    is_known_to_host,
+    is_repeatable,
+    is_scheduled,
+    outermost_loops,
+    row_width,
+    tile_width,
+    why_not_bind,
+    why_not_guarded,
+)
+from .dependence import Dependences
+from .loops import functions, perfect_band, sole_inner_loop
+from .nest_flatten import flatten, why_not_flatten
+from .nest_reorder import reorder, why_not_reorder
+from .nest_split import split, why_not_split
+
+MAX_THREADS = 1024
+"""Threads of a block at most."""
+
+
+def schedule(nest: ForOp, block: int = 256) -> None:
+    """Bind the loops of one nest, or say in a remark why it runs as one thread. Scheduled nests stay as they are."""
+    if is_scheduled(nest):
+        return
+    refusal = _bind_nest(nest, block)
+    if refusal is not None:
+        _remark_one_thread(nest, refusal)
+
+
+def _bind_nest(nest: ForOp, block: int) -> Refusal | None:
+    dependences = Dependences(nest)
+    refusal = why_not_bind(nest, nest, dependences)
+    if refusal is None:
+        return _bind_band(independent_band(nest, dependences), block)
+    outward = _independent_loop_outward(nest, dependences)
+    if outward is not None:
+        return _bind_band(independent_band(outward, Dependences(outward)), block)
+    if _bind_inside_host_loop(nest, block, refusal):
+        return None
+    return refusal
+
+
+def _remark_one_thread(nest: ForOp, refusal: Refusal) -> None:
+    text = f'the nest "{nest.label}" runs as one GPU thread, {extent_text(nest)} iterations in sequence: '
+    remark(nest, text + refusal.reason, hint=refusal.hint, notes=refusal.notes)
+
+
+# ---- nests whose outermost loop is not independent --------------------------------------------------
+
+
+def _independent_loop_outward(nest: ForOp, dependences: Dependences) -> ForOp | None:
+    """Make a loop outermost that is independent there; None (and nothing changed) when there is none."""
+    band = perfect_band(nest)
+    for loop in band[1:]:
+        order = [loop, *(other for other in band[: band.index(loop)])]
+        if (
+            why_not_bind(loop, nest, dependences) is not None
+            or why_not_reorder(order, dependences) is not None
+        ):
+            continue
+        inside = band[: len(order)]
+        reorder(order, dependences)
+        if why_not_bind(loop, loop, Dependences(loop)) is None:
+            return loop
+        reorder(inside)
+    return None
+
+
+def _bind_inside_host_loop(loop: ForOp, block: int, refusal: Refusal) -> bool:
+    """Bind the nests in the body of `loop`, which the host then runs; False when it cannot or none can be bound."""
+    body = list(loop.body.block.ops)
+    bounds = [*loop.lower_operands, *loop.upper_operands]
+    if loop.kind != "serial" or not is_known_to_host(bounds):
+        return False
+    if not all(isinstance(op, ForOp) or is_repeatable(op) for op in body):
+        return False
+    inner = [op for op in body if isinstance(op, ForOp)]
+    refused = [(nest, reason) for nest in inner if (reason := _bind_nest(nest, block)) is not None]
+    if len(refused) == len(inner):
+        return False
+    text = (
+        f'the loop "{loop.label}" stays on the host, which launches {len(inner)} kernels in each iteration: '
+    )
+    remark(loop, text + refusal.reason, hint=refusal.hint, notes=refusal.notes)
+    for nest, reason in refused:
+        _remark_one_thread(nest, reason)
+    return True
+
+
+# ---- bands of independent loops ---------------------------------------------------------------------
+
+
+def _bind_band(band: list[ForOp], block: int) -> Refusal | None:
+    """Bind the loops of a band by the first way that is legal."""
+    band = _flattened(band)
+    refusal = why_not_guarded(band[0])
+    if refusal is not None:
+        return _bind_with_remainder(band[0], block, refusal)
+    if len(band) > 1 and (refusal := _bind_tiles(band, block)) is None:
+        return None
+    outermost = _bind_rows(band[0], block)
+    if outermost is None and refusal is not None:
+        text = f'one thread an iteration of "{band[0].label}", the loops in it in sequence: '
+        remark(band[0], text + refusal.reason, hint=refusal.hint, notes=refusal.notes)
+    return outermost
+
+
+def _flattened(band: list[ForOp]) -> list[ForOp]:
+    """Neighbours of the band made one wherever memory allows."""
+    done = [band[0]]
+    for loop in band[1:]:
+        if why_not_flatten(done[-1], loop) is None:
+            done[-1] = flatten(done[-1], loop)
+        else:
+            done.append(loop)
+    return done
+
+
+def _bind_rows(loop: ForOp, block: int) -> Refusal | None:
+    """One thread an iteration, `block` of them a block."""
+    if (error := why_not_split(loop, block, "mask")) is not None:
+        return Refusal.of(error)
+    outer, inner = split(loop, block, "mask")
+    _bind([outer, inner], ["block.x", "thread.x"])
+    return None
+
+
+def _bind_with_remainder(loop: ForOp, block: int, refusal: Refusal) -> Refusal | None:
+    """As `_bind_rows` where iterations cannot be masked: those left over are blocks of one thread."""
+    if why_not_split(loop, block, "remainder") is not None:
+        return refusal
+    outer, inner, *remainder = split(loop, block, "remainder")
+    _bind([outer, inner, *remainder], ["block.x", "thread.x", "block.x"])
+    if remainder:
+        text = f'the last iterations of "{loop.label}" are blocks of one thread: '
+        remark(outer, text + refusal.reason, notes=refusal.notes)
+    return None
+
+
+def _bind_tiles(band: list[ForOp], block: int) -> Refusal | None:
+    """Tiles of `block` threads over the two innermost of at most three loops; further loops go inside."""
+    outside, inside = band[-3:], band[:-3]
+    row, column = outside[-2:]
+    width = tile_width(column.constant_trip_count(), block)
+    height = block // width
+    if sole_inner_loop(row) is not column or why_not_split(row, height, "mask") is not None:
+        width, height = row_width(column.constant_trip_count(), block), 1
+    if (error := why_not_split(column, width, "mask")) is not None:
+        return Refusal.of(error)
+    if inside and why_not_reorder([*outside, *inside]) is not None:
+        return Refusal(f"a grid has three axes, and the loops of {len(band)} are not perfectly nested")
+    counts = [*map(blocks_of, outside[:-2]), blocks_of(row, height), blocks_of(column, width)]
+    axes = grid_axes(counts)
+    if axes is None:
+        return Refusal("the grid would have more than 65535 blocks along two axes")
+    if inside:
+        reorder([*outside, *inside])
+    blocks, threads = outside[:-2], []
+    if height == 1:
+        blocks.append(row)
+    else:
+        row_blocks, row_threads = split(row, height, "mask")
+        blocks.append(row_blocks)
+        threads.append(row_threads)
+    column_blocks, column_threads = split(column, width, "mask")
+    if threads:
+        reorder([blocks[-1], column_blocks, threads[0], column_threads])
+    blocks.append(column_blocks)
+    threads.append(column_threads)
+    _bind(blocks, axes)
+    _bind(threads, ["thread.y", "thread.x"][-len(threads) :])
+    return None
+
+
+def _bind(loops: list[ForOp], axes: list[str]) -> None:
+    """Bind loops that are parts of loops found independent, or these themselves."""
+    for loop, axis in zip(loops, axes, strict=False):
+        loop.set_kind(axis)
+
+
+@dataclass(frozen=True)
+class NestScheduleCudaPass(ModulePass):
+    """Bind the loops of every nest to blocks and threads; `block` is the number of threads of a block."""
+
+    name = "nest-schedule-cuda"
+
+    block: int = 256
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        if not 1 <= self.block <= MAX_THREADS:
+            raise fail(op, f"block is {self.block}; a block has from 1 to {MAX_THREADS} threads")
+        for function in functions(op):
+            for nest in list(outermost_loops(function.body.block)):
+                schedule(nest, self.block)
