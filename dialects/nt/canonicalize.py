@@ -283,16 +283,18 @@ def fold_reduce(op: ReduceOp, new: New) -> SSAValue | None:
 
 
 def reduce_nothing(op: ReduceOp, new: New) -> SSAValue | None:
-    """Over extents of 1 only: a reshape (not a sum of floats: that turns -0.0 into 0.0)."""
+    """Over nothing or extents of 1: a reshape (not a sum of floats: that turns -0.0 into 0.0)."""
     if op.combiner.data not in REDUCTIONS:
         return None
     source = op.inputs[0]
     shape = shape_of(source)
     if any(shape[d] != 1 for d in op.reduced):
         return None
+    if op.combiner.data == "add" and kind_of(element_of(source)) == "f":
+        return None
     if not op.reduced:
         return source
-    if (op.combiner.data == "add" and kind_of(element_of(source)) == "f") or DYNAMIC_INDEX in shape:
+    if DYNAMIC_INDEX in shape:
         return None
     return new.add(ReshapeOp(source, op.results[0].type))  # pyright: ignore
 

@@ -27,16 +27,18 @@ from xdsl.ir import Block, Region
 ARGUMENTS = ((3, 4), (4, 3), (3,), (4,), (), (3, 1), (3, 4))
 CONSTANTS = (-0.0, 0.0, 1.0, 2.0, -1.0, 0.5, np.inf, np.nan)
 UNARY = ("negative", "absolute", "exp", "sqrt", "floor", "square")
-BINARY = ("add", "subtract", "multiply", "divide", "maximum", "minimum")
+ARITHMETIC = ("add", "subtract", "multiply", "divide")
 
 
-def random_module(seed, size=14):
+def random_module(seed, size=20):
     """A function of `size` random operations that returns a few of its values."""
     choose = random.Random(seed)
+    # Every third program has no minimum and maximum, the only operations that leave signs of zeros open.
+    makers = _MAKERS if seed % 3 else _WITHOUT_EXTREMA
     block = Block(arg_types=[TensorType(f32, shape) for shape in ARGUMENTS])
     values = list(block.args)
     while len(values) < len(ARGUMENTS) + size:
-        op = choose.choice(_MAKERS)(choose, values)
+        op = choose.choice(makers)(choose, values)
         if op is not None:
             block.add_op(op)
             values.append(op.results[0])
@@ -47,19 +49,30 @@ def random_module(seed, size=14):
 
 
 def random_arguments(seed):
-    """Small numbers, halves among them, and a few special values."""
+    """Small numbers, halves and zeros of both signs among them."""
     generator = np.random.default_rng(seed)
-    return [np.asarray(generator.integers(-4, 5, shape) / 2, np.float32) for shape in ARGUMENTS]
+    return [_random_array(generator, shape) for shape in ARGUMENTS]
+
+
+def _random_array(generator, shape):
+    magnitudes = generator.integers(0, 5, shape) / 2
+    return np.asarray(np.copysign(magnitudes, generator.random(shape) - 0.5), np.float32)
 
 
 def _unary(choose, values):
     return ELEMENTWISE_OPS[choose.choice(UNARY)](_float(choose, values))
 
 
-def _binary(choose, values):
+def _binary(choose, values, names=ARITHMETIC):
     a = _float(choose, values)
     b = choose.choice([v for v in values if v.type == a.type])
-    return ELEMENTWISE_OPS[choose.choice(BINARY)](a, b)
+    return ELEMENTWISE_OPS[choose.choice(names)](a, b)
+
+
+def _extremum(choose, values):
+    if choose.random() < 0.5:
+        return _reduce(choose, values, ("maximum", "minimum"))
+    return _binary(choose, values, ("maximum", "minimum"))
 
 
 def _float(choose, values):
@@ -102,7 +115,8 @@ def _transpose(choose, values):
 
 
 def _slice(choose, values):
-    source = choose.choice(values)
+    slices = [v for v in values if isinstance(v.owner, SliceOp)]
+    source = choose.choice(slices if slices and choose.random() < 0.5 else values)
     shape = shape_of(source)
     starts = [choose.randrange(e) for e in shape]
     strides = [choose.choice((1, -1)) for _ in shape]
@@ -118,11 +132,11 @@ def _reshape(choose, values):
     )
 
 
-def _reduce(choose, values):
+def _reduce(choose, values, combiners=("add", "multiply")):
     source = _float(choose, values)
     rank = len(shape_of(source))
     dims = sorted(choose.sample(range(rank), choose.randint(0, rank)))
-    return ReduceOp(choose.choice(("add", "maximum", "multiply")), [source], dims)
+    return ReduceOp(choose.choice(combiners), [source], dims)
 
 
 def _constant(choose, values):
@@ -131,10 +145,11 @@ def _constant(choose, values):
     )
 
 
-_MAKERS = (
-    *(_unary, _unary, _binary, _binary, _binary, _select, _broadcast, _broadcast, _transpose, _slice),
-    *(_reshape, _reduce, _reduce, _constant),
+_WITHOUT_EXTREMA = (
+    *(_unary, _unary, _binary, _binary, _binary, _select, _broadcast, _broadcast, _transpose, _slice, _slice),
+    *(_reshape, _reshape, _reduce, _reduce, _constant, _constant),
 )
+_MAKERS = (*_WITHOUT_EXTREMA, _extremum, _extremum)
 
 
 def run(function, arguments):

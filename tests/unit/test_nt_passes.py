@@ -6,7 +6,16 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from nestor.dialects.nt import BroadcastOp, ElementwiseOp, FusionOp, ReduceOp, ReshapeOp, SliceOp, TransposeOp
+from nestor.dialects.nt import (
+    BroadcastOp,
+    ConstantOp,
+    ElementwiseOp,
+    FusionOp,
+    ReduceOp,
+    ReshapeOp,
+    SliceOp,
+    TransposeOp,
+)
 from nestor.dialects.nt.ops import shape_of
 from nestor.dialects.parse import parse_module
 from nestor.dialects.registry import make_context
@@ -18,7 +27,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 from nt_programs import random_arguments, random_module, run
 
 CONTEXT = make_context()
-SEEDS = range(120)
+SEEDS = range(150)
 
 
 def apply(module, *names):
@@ -31,11 +40,20 @@ def function_of(module):
     return next(iter(module.ops))
 
 
-def assert_same(before, after):
+def settles_zeros(module):
+    """Whether the signs of zeros are settled: NumPy's minimum and maximum give either."""
+    extrema = [op for op in module.walk() if op.name in ("nt.maximum", "nt.minimum")]
+    reductions = [
+        op for op in module.walk() if isinstance(op, ReduceOp) and op.combiner.data in ("maximum", "minimum")
+    ]
+    return not extrema and not reductions
+
+
+def assert_same(before, after, signs):
     for wanted, got in zip(before, after, strict=True):
         assert wanted.dtype == got.dtype and wanted.shape == got.shape
         np.testing.assert_array_equal(got, wanted)
-        numbers = ~np.isnan(wanted)
+        numbers = ~np.isnan(wanted) & signs
         assert np.array_equal(np.signbit(got)[numbers], np.signbit(wanted)[numbers])
 
 
@@ -46,9 +64,10 @@ def test_results_are_kept(passes):
     for seed in SEEDS:
         module = random_module(seed)
         arguments = random_arguments(seed)
+        signs = settles_zeros(module)
         expected = run(function_of(module), arguments)
         apply(module, *passes)
-        assert_same(expected, run(function_of(module), arguments))
+        assert_same(expected, run(function_of(module), arguments), signs)
 
 
 def test_fusions_are_as_promised():
@@ -127,7 +146,7 @@ class Axes:
 
     def _is_load(self, value):
         owner = value.owner
-        if owner not in self.inside:
+        if owner not in self.inside or isinstance(owner, ConstantOp):
             return True
         views = BroadcastOp | TransposeOp | ReshapeOp | SliceOp
         return isinstance(owner, views) and self._is_load(owner.operands[0])

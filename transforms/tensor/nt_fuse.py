@@ -366,23 +366,31 @@ def _insert(block: Block, op: Operation, before: Operation | None) -> None:
 
 def _make_fusion(contents: Sequence[Operation], inlined: set[Operation], labels: _Labels) -> FusionOp:
     """Move `contents` into a new fusion; an inlined operation that others need as well is copied."""
-    members = set(contents)
+    moved = set(contents)
+    for op in reversed(contents):
+        # What an inlined operation that stays behind reads stays behind as well, or is a result.
+        if op in inlined and _outside_results(op, moved):
+            moved.remove(op)
     body = Block()
     copies: dict[SSAValue, SSAValue] = {}
     results: list[SSAValue] = []
     for op in contents:
-        shared = [r for r in op.results if any(not _is_in(use.operation, members) for use in r.uses)]
-        if shared and op in inlined:
+        if op not in moved:
             copy = op.clone(copies)
             copies[op.results[0]] = copy.results[0]
             body.add_op(copy)
             continue
+        results += _outside_results(op, moved)
         op.detach()
         body.add_op(op)
         if copies:
             op.operands = [copies.get(v, v) for v in op.operands]
-        results += shared
     return _yield_results(body, results, contents, labels)
+
+
+def _outside_results(op: Operation, inside: set[Operation]) -> list[SSAValue]:
+    """The results of `op` that operations other than those `inside` use."""
+    return [r for r in op.results if any(not _is_in(use.operation, inside) for use in r.uses)]
 
 
 def _is_in(op: Operation | None, members: set[Operation]) -> bool:
