@@ -18,13 +18,13 @@ from __future__ import annotations
 
 import numpy as np
 from xdsl.dialects import arith
-from xdsl.dialects.builtin import DYNAMIC_INDEX, IntegerAttr, TensorType, i64
+from xdsl.dialects.builtin import DYNAMIC_INDEX, FloatAttr, IntegerAttr, IntegerType, TensorType, i64
 from xdsl.ir import Operation, SSAValue
 from xdsl.ir.affine import AffineConstantExpr
 
 from ..affine import AffineList
 from .algebra import BY_ARITY
-from .constants import convert, from_numpy
+from .constants import convert, dtype_of, from_numpy
 from .elementwise import ELEMENTWISE
 from .elementwise_ops import ELEMENTWISE_OPS
 from .extents import Extents
@@ -66,6 +66,31 @@ def scalar_round_trip(op: FromScalarOp | ToScalarOp, new: New) -> SSAValue | Non
         return None
     source = inner.operands[0]
     return source if source.type == op.result.type else None
+
+
+def fold_from_scalar(op: FromScalarOp, new: New) -> SSAValue | None:
+    """An arith.constant as a tensor is a constant."""
+    owner = op.scalar.owner
+    if not isinstance(owner, arith.ConstantOp) or not isinstance(owner.value, IntegerAttr | FloatAttr):
+        return None
+    element = element_of(op.result)
+    # Scalars are signless: an unsigned element is the number modulo two to its width.
+    number = owner.value.value.data
+    if kind_of(element) == "u":
+        number = int(number) % (1 << width_of(element))
+    return new.constant(from_numpy(np.array(number, dtype_of(element)), element))
+
+
+def fold_to_scalar(op: ToScalarOp, new: New) -> SSAValue | None:
+    """A constant as a scalar is an arith.constant."""
+    array, type_ = constant_of(op.tensor), op.result.type
+    if array is None:
+        return None
+    if isinstance(type_, IntegerType):
+        value = IntegerAttr(int(array), type_, truncate_bits=True)
+    else:
+        value = FloatAttr(float(array), type_)  # pyright: ignore
+    return new.op(arith.ConstantOp, (), type_, {"value": value})
 
 
 # ---- casts --------------------------------------------------------------------------------------------
@@ -349,8 +374,8 @@ _DIM_SOURCES = {
 
 _STRUCTURE: dict[type[Operation], tuple[Rule, ...]] = {
     ConstantOp: (splat_to_broadcast,),
-    FromScalarOp: (scalar_round_trip,),
-    ToScalarOp: (scalar_round_trip,),
+    FromScalarOp: (scalar_round_trip, fold_from_scalar),
+    ToScalarOp: (scalar_round_trip, fold_to_scalar),
     CastOp: (fold_cast, cast_chain, cast_before_broadcast),
     BroadcastOp: (broadcast_chain, fold_broadcast),
     ReshapeOp: (reshape_chain, reshape_of_uniform),

@@ -55,6 +55,21 @@ func.func @scalars(%s: f64) -> f64 {
   func.return %1 : f64
 }
 
+// CHECK-LABEL: func.func @constant_scalars
+// CHECK-NEXT:    %[[C:.*]] = nt.constant dense<255> : tensor<ui8>
+// CHECK-NEXT:    %[[T:.*]] = arith.constant true
+// CHECK-NEXT:    %[[B:.*]] = arith.constant -1 : i8
+// CHECK-NEXT:    func.return %[[C]], %[[T]], %[[B]]
+func.func @constant_scalars() -> (tensor<ui8>, i1, i8) {
+  %c = arith.constant -1 : i8
+  %0 = nt.from_scalar %c : i8 -> tensor<ui8>
+  %1 = nt.constant dense<true> : tensor<i1>
+  %2 = nt.to_scalar %1 : tensor<i1> -> i1
+  %3 = nt.constant dense<255> : tensor<ui8>
+  %4 = nt.to_scalar %3 : tensor<ui8> -> i8
+  func.return %0, %2, %4 : tensor<ui8>, i1, i8
+}
+
 // A maximum over extents of 1 is a reshape; a sum of floats is not, for it turns -0.0 into 0.0.
 // CHECK-LABEL: func.func @unit_reductions
 // CHECK-NEXT:    nt.reshape %x
