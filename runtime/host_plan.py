@@ -22,6 +22,7 @@ becomes
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -121,6 +122,14 @@ class _Run:
 
     def copy(self, source: Any, target: Any) -> None:
         self.device.copy(source, target)
+
+    def collapse(self, source: Any, groups: tuple[tuple[int, ...], ...]) -> Any:
+        """A view whose axes are groups of those of a row-major array."""
+        if not source.flags.c_contiguous:
+            raise NestorError(
+                f"an array of shape {source.shape} is not contiguous, and its axes are collapsed"
+            )
+        return source.reshape([math.prod(source.shape[k] for k in group) for group in groups])
 
     def check(self, condition: Any, code: int, site: int, value: Any, extent: Any) -> None:
         if not condition:
@@ -271,6 +280,10 @@ class _Translator:
     def _alias(self, op: memref.CastOp) -> None:
         self._names[op.results[0]] = self._names[op.operands[0]]
 
+    def _collapse_shape(self, op: memref.CollapseShapeOp) -> None:
+        groups = tuple(tuple(axis.value.data for axis in group) for group in op.reassociation)
+        self._line(f"{self._name(op.result)} = run.collapse({self._names[op.src]}, {groups})")
+
     def _launch(self, op: gpu.LaunchFuncOp) -> None:
         if op.dynamicSharedMemorySize or op.asyncDependencies or op.asyncToken or op.clusterSizeX:
             raise fail(op, "launches have no dynamic shared memory, tokens or clusters", error=LoweringError)
@@ -343,6 +356,7 @@ _HANDLERS: dict[str, Callable[[_Translator, Any], None]] = {
     "memref.dealloc": _Translator._dealloc,
     "memref.copy": _Translator._copy,
     "memref.cast": _Translator._alias,
+    "memref.collapse_shape": _Translator._collapse_shape,
     "gpu.launch_func": _Translator._launch,
     "cf.assert": _Translator._assert,
     "scf.if": _Translator._if,
