@@ -158,7 +158,7 @@ def tile_width(extent: int | None, block: int) -> int:
     """Threads along the innermost loop of a tile: the widest that idles at most a quarter of them, or 32.
 
     >>> [tile_width(n, 256) for n in (1000, 300, 100, 3, None)]
-    [256, 32, 128, 4, 32]
+    [256, 128, 128, 4, 32]
     """
     width = row_width(extent, block)
     while width > 32 and width % 2 == 0 and (extent is None or 4 * extent < 3 * -(-extent // width) * width):
