@@ -1,0 +1,434 @@
+"""Ufuncs and Python operators on values: promotion, the table of elementwise operations, affine integers."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from xdsl.ir.affine import AffineBinaryOpKind
+
+from ..dialects.nt import ELEMENTWISE, Elementwise
+from .errors import DivisionError, DTypeError, RangeError, Respecialise, ShapeError, UnsupportedError
+from .extents import Affine
+from .graph import Graph
+from .promotion import WEAK_DTYPES, Operand, fits, ufunc_dtypes, weak_result
+from .tensors import as_tensor, cast, constant, elementwise
+from .values import (
+    Extents,
+    Index,
+    Scalar,
+    Static,
+    Tensor,
+    Value,
+    describe,
+    extents_of,
+    is_number,
+    operand_of,
+    shape_text,
+)
+
+BOOL = np.dtype(np.bool_)
+UFUNC_CLIP: np.ufunc = np._core.umath.clip  # pyright: ignore
+_ROWS: dict[str, Elementwise] = {row.ufunc: row for row in ELEMENTWISE.values() if not row.condition_first}
+_IDENTITY_ON_INTEGERS = frozenset({"floor", "ceil", "trunc", "rint"})
+_COMPARISONS = frozenset({"equal", "not_equal", "less", "less_equal", "greater", "greater_equal"})
+
+PYTHON_OPERATORS: dict[str, Callable[..., Any]] = {
+    "add": operator.add,
+    "subtract": operator.sub,
+    "multiply": operator.mul,
+    "divide": operator.truediv,
+    "floor_divide": operator.floordiv,
+    "remainder": operator.mod,
+    "power": operator.pow,
+    "matmul": operator.matmul,
+    "bitwise_and": operator.and_,
+    "bitwise_or": operator.or_,
+    "bitwise_xor": operator.xor,
+    "left_shift": operator.lshift,
+    "right_shift": operator.rshift,
+    "equal": operator.eq,
+    "not_equal": operator.ne,
+    "less": operator.lt,
+    "less_equal": operator.le,
+    "greater": operator.gt,
+    "greater_equal": operator.ge,
+    "negative": operator.neg,
+    "positive": operator.pos,
+    "invert": operator.invert,
+    "absolute": abs,
+}
+"""Python's operator by the name of the ufunc it becomes on arrays."""
+
+
+def operate(graph: Graph, name: str, *operands: Value) -> Value:
+    """A Python operator: Python's own arithmetic on Python numbers, the ufunc called `name` otherwise."""
+    if all(isinstance(o, Static) for o in operands):
+        return _fold(graph, PYTHON_OPERATORS[name], [o.value for o in operands])  # pyright: ignore
+    for operand in operands:
+        if not is_number(operand):
+            raise graph.error(DTypeError, f"unsupported operand for {name}: {describe(operand)}")
+    if all(isinstance(operand_of(o), type) for o in operands):
+        return _python_arithmetic(graph, name, operands)
+    return apply(graph, getattr(np, name), *operands)
+
+
+def _fold(graph: Graph, function: Callable[..., Any], values: Sequence[Any]) -> Static:
+    try:
+        return Static(function(*values))
+    except ZeroDivisionError as error:
+        raise graph.error(DivisionError, str(error)) from None
+    except TypeError as error:
+        raise graph.error(DTypeError, str(error)) from None
+    except OverflowError as error:
+        raise graph.error(RangeError, str(error)) from None
+    except ValueError as error:
+        raise graph.error(ShapeError, str(error)) from None
+
+
+# ---- Python numbers ---------------------------------------------------------------------------------
+
+
+def affine_of(value: Value) -> Affine | None:
+    """The value as an affine integer, when it is one."""
+    if isinstance(value, Index):
+        return value.affine
+    if isinstance(value, Static) and isinstance(value.value, int | np.integer):
+        return Affine(int(value.value))
+    return None
+
+
+def index_value(affine: Affine) -> Value:
+    """An affine integer as a value: a compile-time object where it is constant."""
+    return Index(affine) if affine.terms else Static(affine.constant)
+
+
+def _python_arithmetic(graph: Graph, name: str, operands: Sequence[Value]) -> Value:
+    affine = _affine_arithmetic(graph, name, [affine_of(o) for o in operands])
+    if affine is not None:
+        return index_value(affine)
+    if name in _COMPARISONS and len(operands) == 2:
+        known = _affine_comparison(graph, name, affine_of(operands[0]), affine_of(operands[1]))
+        if known is not None:
+            return Static(known)
+    if name == "power":
+        return _power(graph, operands[0], operands[1])
+    if name in ("divide", "floor_divide", "remainder"):
+        _require_nonzero(graph, operands[1])
+    kinds = tuple([operand_of(o) for o in operands])
+    result = apply(graph, getattr(np, name), *operands)
+    weak = bool if name in _COMPARISONS else float if name == "divide" else weak_result(kinds)  # pyright: ignore
+    if name.startswith("bitwise") and set(kinds) == {bool}:
+        weak = bool
+    return as_weak(result, weak, scalar_arguments(operands))
+
+
+def as_weak(value: Value, weak: type, arguments: frozenset[int] | None) -> Value:
+    """A scalar result as a Python number."""
+    if isinstance(value, Tensor):
+        return Tensor(value.ssa, value.dtype, (), True, weak, None, arguments)
+    if isinstance(value, Scalar):
+        return Scalar(value.ssa, value.dtype, weak)
+    return value
+
+
+def scalar_arguments(operands: Sequence[Value]) -> frozenset[int] | None:
+    """The scalar arguments that Python numbers are computed from; None when they depend on anything else."""
+    result: frozenset[int] = frozenset()
+    for operand in operands:
+        if isinstance(operand, Static):
+            continue
+        if isinstance(operand, Index):
+            if any(atom.argument is None for atom in operand.affine.atoms()):
+                return None
+            result |= operand.affine.arguments()
+        elif isinstance(operand, Tensor) and operand.arguments is not None:
+            result |= operand.arguments
+        else:
+            return None
+    return result
+
+
+def require_static(graph: Graph, value: Value, what: str, hint: str | None = None) -> Any:
+    """The compile-time value; compiles again with the scalar arguments it comes from baked in where that helps."""
+    if isinstance(value, Static):
+        return value.value
+    if isinstance(value, Index | Tensor):
+        arguments = scalar_arguments([value])
+        if arguments:
+            raise Respecialise(arguments, why=f"{what} must be known at compile time")
+        if isinstance(value, Index) and value.affine.over_dims() is not None:
+            raise Respecialise(shapes=True, why=f"{what} must be known at compile time")
+    raise graph.error(
+        UnsupportedError, f"{what} must be known at compile time; this is {describe(value)}", hint
+    )
+
+
+def _affine_arithmetic(graph: Graph, name: str, operands: Sequence[Affine | None]) -> Affine | None:
+    if any(o is None for o in operands):
+        return None
+    a = operands[0]
+    assert a is not None
+    if len(operands) == 1:
+        return {"negative": -a, "positive": a}.get(name)
+    b = operands[1]
+    assert b is not None
+    if name == "add":
+        return a + b
+    if name == "subtract":
+        return a - b
+    if name == "multiply" and (a.known is not None or b.known is not None):
+        return a * b.constant if b.known is not None else b * a.constant
+    divisor = b.known
+    if name in ("floor_divide", "remainder") and divisor is not None and divisor > 0:
+        kind = AffineBinaryOpKind.FloorDiv if name == "floor_divide" else AffineBinaryOpKind.Mod
+        return graph.assumptions.divided(kind, a, divisor)
+    return None
+
+
+def _affine_comparison(graph: Graph, name: str, a: Affine | None, b: Affine | None) -> bool | None:
+    """A comparison of extents, when it can be decided."""
+    if a is None or b is None:
+        return None
+    difference = (a - b).known
+    if difference is not None:
+        return PYTHON_OPERATORS[name](difference, 0)
+    if a.over_dims() is not None and b.over_dims() is not None:
+        raise Respecialise(shapes=True, why="a comparison of extents decides what is compiled")
+    return None
+
+
+def _require_nonzero(graph: Graph, divisor: Value) -> None:
+    if isinstance(divisor, Static):
+        if divisor.value == 0:
+            raise graph.error(DivisionError, "division by zero")
+        return
+    affine = affine_of(divisor)
+    if affine is not None and (affine.lower_bound() or 0) > 0:
+        return
+    arguments = scalar_arguments([divisor])
+    if arguments:
+        raise Respecialise(arguments, why="a Python number divides, and may be zero")
+    raise graph.error(
+        UnsupportedError,
+        "division of Python numbers by one known only at run time, which may be zero",
+        "make it a NumPy scalar: np.float64(...), whose division by zero gives inf or nan",
+    )
+
+
+# ---- ufuncs -----------------------------------------------------------------------------------------
+
+
+def apply(graph: Graph, ufunc: np.ufunc, *operands: Value, dtype: np.dtype | None = None) -> Value:
+    """`ufunc(*operands)` with NumPy's promotion and broadcasting."""
+    if all(isinstance(o, Static) for o in operands):
+        return _fold(graph, ufunc, [o.value for o in operands])  # pyright: ignore
+    if len(operands) != ufunc.nin:
+        raise graph.error(DTypeError, f"np.{ufunc.__name__} takes {ufunc.nin} arguments, got {len(operands)}")
+    composite = _COMPOSITES.get(ufunc.__name__)
+    if composite is not None:
+        return composite(graph, *operands)
+    row = _ROWS.get(ufunc.__name__)
+    if row is None:
+        raise graph.error(
+            UnsupportedError,
+            f"np.{ufunc.__name__} is not supported",
+            f"elementwise functions: {', '.join(sorted(_ROWS))}",
+        )
+    dtypes = _compute_dtypes(graph, ufunc, operands, dtype)
+    if row.name in _IDENTITY_ON_INTEGERS and dtypes[0].kind in "iub":
+        return emit(graph, _ROWS["add"], [operands[0], Static(0)], (dtypes[0], dtypes[0]))
+    if nt_kind(dtypes[-1]) not in row.expansions:
+        raise graph.error(UnsupportedError, f"np.{ufunc.__name__} on {dtypes[-1]} is not supported")
+    return emit(graph, row, operands, dtypes)
+
+
+def nt_kind(dtype: np.dtype) -> str:
+    """The element kind of the tables: f, i, u or b. (ml_dtypes' bfloat16 has NumPy kind V.)"""
+    return "f" if dtype.name == "bfloat16" else dtype.kind
+
+
+def _compute_dtypes(
+    graph: Graph, ufunc: np.ufunc, operands: Sequence[Value], dtype: np.dtype | None
+) -> tuple[np.dtype, ...]:
+    kinds = tuple([number_kind(graph, o) for o in operands])
+    if ufunc.__name__.startswith("logical_"):
+        return (BOOL,) * len(kinds)
+    try:
+        dtypes, _ = ufunc_dtypes(ufunc, kinds)
+    except TypeError as error:
+        raise graph.error(DTypeError, str(error)) from None
+    if dtype is not None:
+        return (dtype,) * len(kinds)
+    if ufunc.__name__ in _COMPARISONS and any(
+        isinstance(o, Static) and not fits(o.value, d) for o, d in zip(operands, dtypes, strict=True)
+    ):
+        return (np.dtype(np.int64),) * 2
+    return dtypes
+
+
+def number_kind(graph: Graph, value: Value) -> Operand:
+    """`operand_of`, with a diagnostic."""
+    try:
+        return operand_of(value)
+    except TypeError as error:
+        raise graph.error(
+            DTypeError, str(error), "arguments and locals must be numbers or arrays here"
+        ) from None
+
+
+def emit(graph: Graph, row: Elementwise, operands: Sequence[Value], dtypes: Sequence[np.dtype]) -> Value:
+    """One operation of the table on operands converted to `dtypes`."""
+    extents = broadcast_extents(graph, [extents_of(o) for o in operands])
+    if graph.island is not None:
+        return graph.island.elementwise(row, operands, dtypes, extents)
+    tensors = [convert(graph, o, d) for o, d in zip(operands, dtypes, strict=True)]
+    return finished(elementwise(graph, row, tensors, extents))
+
+
+def finished(tensor: Tensor) -> Value:
+    """The result of a NumPy function: a scalar when it has rank 0, a fresh array otherwise."""
+    from .tensors import as_array
+
+    return as_array(tensor) if tensor.extents else tensor
+
+
+def convert(graph: Graph, value: Value, dtype: np.dtype) -> Tensor:
+    """A value as a tensor of `dtype`; a Python integer must fit."""
+    if isinstance(value, Static):
+        check_fits(graph, value.value, dtype)
+        ssa = constant(graph, np.asarray(value.value).astype(dtype)[()], dtype)
+        return Tensor(ssa, dtype, (), True)
+    if isinstance(value, Index):
+        check_range(graph, value.affine, dtype)
+    return cast(graph, as_tensor(graph, value), dtype)
+
+
+def check_fits(graph: Graph, value: Any, dtype: np.dtype) -> None:
+    """Raise the OverflowError of NumPy for a Python integer that `dtype` cannot hold."""
+    if not fits(value, dtype):
+        raise graph.error(RangeError, f"Python integer {value} out of bounds for {dtype}")
+
+
+def check_range(graph: Graph, affine: Affine, dtype: np.dtype) -> None:
+    """The same for an integer known at run time: by a guard, or by compiling for its value."""
+    if dtype.kind not in "iu" or dtype == WEAK_DTYPES[int]:
+        return
+    info = np.iinfo(dtype)
+    within = graph.assumptions.nonnegative
+    if within(-affine + int(info.max), "an integer fits") and within(
+        affine - int(info.min), "an integer fits"
+    ):
+        return
+    arguments = affine.arguments()
+    if arguments:
+        raise Respecialise(arguments, why=f"a Python integer must fit in {dtype}")
+    if affine.over_dims() is not None:
+        raise Respecialise(shapes=True, why=f"an extent must fit in {dtype}")
+    if (info.min == 0 and affine.lower_bound() is None) or np.dtype(dtype).itemsize < 4:
+        raise graph.error(
+            UnsupportedError,
+            f"a Python integer known at run time may not fit in {dtype}",
+            "use np.int64 arrays",
+        )
+
+
+def broadcast_extents(graph: Graph, shapes: Sequence[Extents]) -> Extents:
+    """NumPy's broadcasting. Raises ShapeError; equalities of unknown extents become guards."""
+    rank = max(len(shape) for shape in shapes)
+    result: list[Affine] = []
+    for axis in range(-rank, 0):
+        extent = Affine(1)
+        for shape in shapes:
+            if len(shape) < -axis or shape[axis].known == 1:
+                continue
+            if extent.known == 1:
+                extent = shape[axis]
+            elif not graph.assumptions.equal(extent, shape[axis], "broadcasting"):
+                raise _mismatch(graph, shapes)
+            elif extent.known is None and shape[axis].known is not None:
+                extent = shape[axis]
+        result.append(extent)
+    return tuple(result)
+
+
+def _mismatch(graph: Graph, shapes: Sequence[Extents]) -> ShapeError:
+    text = " ".join(shape_text(shape).replace(" ", "") for shape in shapes if shape)
+    error = graph.error(ShapeError, f"operands could not be broadcast together with shapes {text}")
+    assert isinstance(error, ShapeError)
+    return error
+
+
+# ---- operations made of others ----------------------------------------------------------------------
+
+
+def _power(graph: Graph, base: Value, exponent: Value) -> Value:
+    """`base ** exponent` where NumPy itself uses something simpler than pow()."""
+    value = require_static(
+        graph, exponent, "the exponent of **", "write the product out, or use np.exp and np.log"
+    )
+    kind = number_kind(graph, base)
+    integer = kind in (int, bool) or (isinstance(kind, np.dtype) and kind.kind in "iub")
+    if value == 2 and type(value) in (int, float) and not (integer and type(value) is float):
+        return operate(graph, "multiply", base, base)
+    if value == 1 and type(value) is int:
+        return operate(graph, "positive", base)
+    if not integer and value == 0.5:
+        return apply(graph, np.sqrt, base)
+    if not integer and value == -1:
+        return apply(graph, np.reciprocal, base)
+    if not integer and value == 1:
+        return operate(graph, "positive", base)
+    raise graph.error(
+        UnsupportedError,
+        f"** {value!r} is not supported",
+        "write the product out: x * x * x, or use np.exp and np.log",
+    )
+
+
+def _positive(graph: Graph, operand: Value) -> Value:
+    affine = affine_of(operand)
+    if affine is not None:
+        return operand
+    kind = number_kind(graph, operand)
+    dtype = WEAK_DTYPES[kind] if isinstance(kind, type) else kind
+    return copy(graph, operand, dtype)
+
+
+def copy(graph: Graph, value: Value, dtype: np.dtype) -> Value:
+    """A fresh array (or scalar) of `dtype` with the elements of `value`."""
+    if graph.island is not None:
+        return graph.island.converted(value, dtype)
+    return finished(convert(graph, value, dtype))
+
+
+def _invert(graph: Graph, operand: Value) -> Value:
+    kind = number_kind(graph, operand)
+    dtype = WEAK_DTYPES[kind] if isinstance(kind, type) else kind
+    if dtype == BOOL and kind is not bool:
+        return emit(graph, ELEMENTWISE["logical_not"], [operand], (BOOL,))
+    if dtype.kind not in "iu":
+        raise graph.error(
+            DTypeError, f"ufunc 'invert' is not defined for {dtype}", "~ applies to bool and integers"
+        )
+    ones = Static(dtype.type(-1 if dtype.kind == "i" else np.iinfo(dtype).max))
+    return emit(graph, ELEMENTWISE["bitwise_xor"], [operand, ones], (dtype, dtype))
+
+
+def _is_infinite(graph: Graph, operand: Value) -> Value:
+    return apply(graph, np.equal, apply(graph, np.absolute, operand), Static(float("inf")))
+
+
+def _is_finite(graph: Graph, operand: Value) -> Value:
+    return apply(graph, np.less, apply(graph, np.absolute, operand), Static(float("inf")))
+
+
+_COMPOSITES: dict[str, Callable[..., Value]] = {
+    "power": _power,
+    "positive": _positive,
+    "invert": _invert,
+    "isinf": _is_infinite,
+    "isfinite": _is_finite,
+}

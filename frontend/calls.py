@@ -1,0 +1,138 @@
+"""Calls: NumPy functions through their tables, array methods, and Python functions inlined."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+from types import FunctionType
+from typing import Any
+
+import numpy as np
+
+from .arithmetic import apply
+from .errors import DTypeError, UnsupportedError
+from .frame import Frame, ReturnSignal
+from .numpy_api import creation, python, reductions, selection, shapes  # noqa: F401  (they fill the tables)
+from .numpy_api.registry import FUNCTIONS, METHODS, dtype_of, invoke, refuse_out
+from .source import source_of
+from .values import Group, Method, Static, Value, describe
+
+MAX_DEPTH = 32
+
+
+def call(frame: Frame, node: ast.Call, function: Value, args: list[Value], kwargs: dict[str, Value]) -> Value:
+    """`function(*args, **kwargs)`."""
+    if isinstance(function, Method):
+        return invoke(
+            frame.graph, f".{function.name}()", METHODS[function.name], [function.receiver, *args], kwargs
+        )
+    if not isinstance(function, Static):
+        frame.fail(node, f"{describe(function)} cannot be called", None, DTypeError)
+    target = function.value
+    if isinstance(target, np.ufunc):
+        return _ufunc(frame, target, args, kwargs)
+    handler = _handler(target)
+    if handler is not None and not _all_static(args, kwargs, target):
+        return invoke(frame.graph, _name(target), handler, args, kwargs)
+    target = getattr(target, "__wrapped__", target) if hasattr(target, "lower") else target
+    if isinstance(target, FunctionType) and not _is_numpy(target):
+        return _inline(frame, node, target, args, kwargs)
+    if isinstance(target, type) and issubclass(target, np.generic) and len(args) == 1 and not kwargs:
+        return python.numpy_scalar(frame.graph, np.dtype(target), args[0])
+    if _foldable(target) and _all_static(args, kwargs, target):
+        return _fold(frame, node, target, args, kwargs)
+    frame.fail(
+        node,
+        f"{_name(target)} is not supported in compiled code",
+        "NumPy functions supported beside the elementwise ones: "
+        + ", ".join(sorted({f.__name__ for f in FUNCTIONS if _is_numpy(f)})),
+    )
+
+
+def _handler(target: Any) -> Any:
+    try:
+        return FUNCTIONS.get(target)
+    except TypeError:
+        return None
+
+
+def _name(target: Any) -> str:
+    name = getattr(target, "__name__", repr(target))
+    return f"np.{name}" if _is_numpy(target) else f"{name}"
+
+
+def _is_numpy(target: Any) -> bool:
+    return (getattr(target, "__module__", None) or "").split(".")[0] == "numpy"
+
+
+def _ufunc(frame: Frame, ufunc: np.ufunc, args: list[Value], kwargs: dict[str, Value]) -> Value:
+    dtype = dtype_of(frame.graph, kwargs.pop("dtype", None))
+    refuse_out(frame.graph, kwargs.pop("out", None))
+    if kwargs:
+        raise frame.graph.error(
+            UnsupportedError,
+            f"np.{ufunc.__name__} with {', '.join(kwargs)}= is not supported",
+            "np.where(mask, f(x), y) replaces where=",
+        )
+    return apply(frame.graph, ufunc, *args, dtype=dtype)
+
+
+def _all_static(args: list[Value], kwargs: dict[str, Value], target: Any) -> bool:
+    """Whether a call can be evaluated now: not one that makes an array."""
+    if _is_numpy(target) or target is range:
+        return False
+    return all(
+        isinstance(v, Static) or (isinstance(v, Group) and _all_static(list(v.items), {}, None))
+        for v in (*args, *kwargs.values())
+    )
+
+
+def _foldable(target: Any) -> bool:
+    """Pure functions of Python itself: builtins, math, types, methods of constants."""
+    return inspect.isbuiltin(target) or isinstance(target, type) or inspect.ismethoddescriptor(target)
+
+
+def _plain(value: Value) -> Any:
+    if isinstance(value, Group):
+        return value.kind([_plain(v) for v in value.items])
+    assert isinstance(value, Static)
+    return value.value
+
+
+def _fold(frame: Frame, node: ast.Call, target: Any, args: list[Value], kwargs: dict[str, Value]) -> Value:
+    if target is print:
+        frame.fail(node, "print is not supported in compiled code", "return the value and print it outside")
+    try:
+        return Static(target(*map(_plain, args), **{k: _plain(v) for k, v in kwargs.items()}))
+    except Exception as error:
+        frame.fail(node, f"{type(error).__name__}: {error}", None, DTypeError)
+
+
+def _inline(
+    frame: Frame, node: ast.Call, function: FunctionType, args: list[Value], kwargs: dict[str, Value]
+) -> Value:
+    """The body of a Python function, in place of its call."""
+    from .script_stmt import run_body
+
+    if frame.depth >= MAX_DEPTH:
+        frame.fail(node, f"'{function.__name__}' calls itself too deeply; recursion is not compiled")
+    try:
+        bound = inspect.signature(function).bind(*args, **kwargs)
+    except TypeError as error:
+        frame.fail(node, f"{function.__name__}(): {error}", None, DTypeError)
+    inner = Frame(frame.graph, source_of(function), frame.captured, frame.depth + 1)
+    inner.unrolling = frame.unrolling
+    for name, parameter in bound.signature.parameters.items():
+        if name in bound.arguments:
+            value = bound.arguments[name]
+            inner.variables[name] = Group(value) if parameter.kind is parameter.VAR_POSITIONAL else value
+        elif parameter.kind is parameter.VAR_POSITIONAL:
+            inner.variables[name] = Group(())
+        elif parameter.default is not parameter.empty:
+            inner.variables[name] = Static(parameter.default)
+    try:
+        run_body(inner)
+    except ReturnSignal as signal:
+        frame.at(node)
+        return signal.value
+    return Static(None)

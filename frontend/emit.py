@@ -1,0 +1,54 @@
+"""Python in, nt out: what `opt-tool --emit-nt prog.py:function --spec "8x f32[100,1000]"` does."""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ..dialects.diagnostic import NestorError, SourceLocation
+from .errors import UndefinedNameError, UnsupportedError
+from .spec import parse_specs
+
+if TYPE_CHECKING:
+    from xdsl.dialects.builtin import ModuleOp
+
+
+def emit_nt(reference: str, specs: str = "", *, strict: bool = False) -> ModuleOp:
+    """The nt module of `file.py:function` for arguments of the given specs; missing ones take their defaults.
+
+    Raises a diagnostic when the file, the function or the specs do not fit.
+    """
+    from .jit import JitFunction
+
+    function = load_function(reference)
+    jitted = function if isinstance(function, JitFunction) else JitFunction(function, strict=strict)
+    return jitted.lower(*parse_specs(specs)).program.module
+
+
+def load_function(reference: str) -> Callable[..., Any]:
+    """The function that `path/to/prog.py:name` names; its file is executed."""
+    path, colon, name = reference.rpartition(":")
+    if not colon or not name.isidentifier():
+        raise UnsupportedError(f"'{reference}' is not of the form file.py:function")
+    if not Path(path).is_file():
+        raise UnsupportedError(
+            f"no file '{path}'", hint="give the path of a Python file, then a colon and the function"
+        )
+    module_spec = importlib.util.spec_from_file_location(Path(path).stem, path)
+    assert module_spec is not None and module_spec.loader is not None
+    module = importlib.util.module_from_spec(module_spec)
+    sys.modules.setdefault(module_spec.name, module)
+    try:
+        module_spec.loader.exec_module(module)
+    except NestorError:
+        raise
+    except Exception as error:
+        raise UnsupportedError(
+            f"{type(error).__name__} while running '{path}': {error}", SourceLocation(path)
+        ) from error
+    if not hasattr(module, name):
+        raise UndefinedNameError(f"'{path}' defines no '{name}'")
+    return getattr(module, name)

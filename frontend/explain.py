@@ -1,0 +1,45 @@
+"""The text of `f.explain(...)`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from .program import Program
+
+
+def explain(program: Program, target: str, log: Sequence[str], compiled: bool) -> str:
+    """Which specialisation serves a call, what it assumes, and what its nests do."""
+    lines = [f"{program.name} on {target}, {'compiled' if compiled else 'not compiled yet'}", "arguments:"]
+    lines += [f"  {one}" for one in program.arguments]
+    if program.guards:
+        lines += [
+            "assumes:",
+            *[f"  {guard}" + (f"   ({guard.why})" if guard.why else "") for guard in program.guards],
+        ]
+    lines += ["nests:", *_nests(program)]
+    lines += ["history:", *[f"  {entry}" for entry in log]]
+    return "\n".join(lines)
+
+
+def _nests(program: Program) -> list[str]:
+    """A line for each outermost loop: its name and its memory accesses an iteration of the innermost."""
+    from ..dialects.nest import AccumulateOp, ForOp, LoadOp, StoreOp
+    from .stages import lowered_copy
+
+    module = lowered_copy(program.module, ("cpu-to-nest",))
+    lines: list[str] = []
+    for loop in module.walk():
+        if not isinstance(loop, ForOp) or isinstance(loop.parent_op(), ForOp):
+            continue
+        inner = list(loop.walk())
+        names = ", ".join(op.label for op in inner if isinstance(op, ForOp))
+        loads = sum(isinstance(op, LoadOp) for op in inner)
+        stores = sum(isinstance(op, StoreOp | AccumulateOp) for op in inner)
+        lines.append(f"  {names}: {_count(loads, 'load')}, {_count(stores, 'store')}")
+    return lines or ["  none: nothing is computed element by element"]
+
+
+def _count(number: int, what: str) -> str:
+    return f"{number} {what}{'' if number == 1 else 's'}"

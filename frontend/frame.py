@@ -1,0 +1,82 @@
+"""A Python function during compilation: its source, its variables, and how its errors are placed."""
+
+from __future__ import annotations
+
+import ast
+from typing import Any, NoReturn
+
+from ..dialects.diagnostic import NestorError
+from .errors import MissingAttributeError, UndefinedNameError, UnsupportedError
+from .graph import Graph
+from .source import FunctionSource
+from .values import Scope, Static, Value
+
+
+class ReturnSignal(Exception):
+    """Internal: `return` was executed."""
+
+    def __init__(self, value: Value):
+        self.value = value
+
+
+class Frame:
+    """One activation of a Python function. `captured` collects the globals it depends on."""
+
+    def __init__(
+        self,
+        graph: Graph,
+        source: FunctionSource,
+        captured: dict[tuple[Any, str], Any],
+        depth: int = 0,
+    ):
+        self.graph = graph
+        self.source = source
+        self.scope = Scope()
+        self.captured = captured
+        self.depth = depth
+        self.unrolling = 0
+
+    @property
+    def variables(self) -> dict[str, Value]:
+        return self.scope.variables
+
+    def at(self, node: ast.AST) -> None:
+        """Operations and errors from here on belong to `node`."""
+        self.graph.locate(self.source.place(node))
+
+    def fail(
+        self,
+        node: ast.AST,
+        message: str,
+        hint: str | None = None,
+        error: type[NestorError] = UnsupportedError,
+    ) -> NoReturn:
+        raise error(message, self.source.place(node), hint=hint)
+
+    def lookup(self, node: ast.Name) -> Value:
+        """The value of a name: a variable, else a global, frozen at its present value."""
+        name = node.id
+        if name in self.variables:
+            return self.variables[name]
+        if name in self.scope.lost:
+            self.fail(node, f"'{name}' is used here, but {self.scope.lost[name]}", "give it a value before")
+        if name in self.source.function.__code__.co_varnames:
+            self.fail(
+                node,
+                f"cannot access local variable '{name}' where it is not associated with a value",
+                None,
+                UndefinedNameError,
+            )
+        try:
+            value = self.source.lookup(name)
+        except KeyError:
+            self.fail(node, f"name '{name}' is not defined", None, UndefinedNameError)
+        self.captured[(self.source, name)] = value
+        return Static(value)
+
+    def attribute(self, node: ast.AST, owner: Any, name: str) -> Value:
+        """An attribute of a compile-time object (a module, a dtype)."""
+        try:
+            return Static(getattr(owner, name))
+        except AttributeError as error:
+            self.fail(node, str(error), None, MissingAttributeError)

@@ -1,0 +1,191 @@
+"""Where operations go while a function is compiled: the entry block or an island, with locations and assumptions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from xdsl.dialects import arith
+from xdsl.dialects.builtin import (
+    DYNAMIC_INDEX,
+    UNKNOWN_LOC,
+    FileLineColLoc,
+    IndexType,
+    IntAttr,
+    IntegerAttr,
+    StringAttr,
+    TensorType,
+    i64,
+)
+from xdsl.ir import Attribute, Block, Operation, SSAValue
+from xdsl.ir.affine import AffineBinaryOpKind
+
+from ..dialects.diagnostic import NestorError, SourceLocation
+from ..dialects.nt.expand import OVERFLOW_PROPERTIES, Emitter
+from ..dialects.nt.types import BY_NAME
+from .errors import UnsupportedError
+from .extents import Affine, Assumptions, Atom
+from .values import Extents
+
+if TYPE_CHECKING:
+    from .islands import Island
+
+INDEX = IndexType()
+
+
+class Graph:
+    """The function being built. `insert` adds an operation at the present place with the present location."""
+
+    def __init__(self) -> None:
+        self.entry = Block()
+        self.block = self.entry
+        self.place = SourceLocation("")
+        self.location: Any = UNKNOWN_LOC
+        self.assumptions = Assumptions()
+        self.island: Island | None = None
+        self._head: Operation | None = None
+
+    def insert(self, op: Operation) -> SSAValue | None:
+        """Add `op`; returns its result when it has exactly one."""
+        op.location = self.location
+        self.block.add_op(op)
+        return op.results[0] if len(op.results) == 1 else None
+
+    def insert_at_entry(self, op: Operation) -> SSAValue:
+        """Add `op` among the first operations of the function (extents, which every level may need)."""
+        op.location = UNKNOWN_LOC
+        if self._head is not None:
+            self.entry.insert_ops_after([op], self._head)
+        elif self.entry.first_op is not None:
+            self.entry.insert_ops_before([op], self.entry.first_op)
+        else:
+            self.entry.add_op(op)
+        self._head = op
+        return op.results[0]
+
+    @contextmanager
+    def inside(self, block: Block) -> Iterator[None]:
+        """Insert into `block` for a while."""
+        outer, self.block = self.block, block
+        try:
+            yield
+        finally:
+            self.block = outer
+
+    @contextmanager
+    def at_function_level(self) -> Iterator[None]:
+        """Insert before the island being built."""
+        island, self.island = self.island, None
+        try:
+            with self.inside(self.entry):
+                yield
+        finally:
+            self.island = island
+
+    def locate(self, place: SourceLocation) -> None:
+        """Operations inserted from here on come from `place`."""
+        if place == self.place:
+            return
+        self.place = place
+        self.location = FileLineColLoc(StringAttr(place.file), IntAttr(place.line), IntAttr(place.column))
+
+    def error(self, kind: type[NestorError], message: str, hint: str | None = None) -> NestorError:
+        """Build (do not raise) an error at the present place."""
+        return kind(message, self.place if self.place.file else None, hint=hint)
+
+    def emitter(self) -> Emitter:
+        """Creates scalar operations here."""
+        return Emitter(self.insert, self.location)
+
+    # ---- integers -----------------------------------------------------------------------------------
+
+    def index(self, affine: Affine) -> SSAValue:
+        """The SSA value (of type index) of `affine`."""
+        total: SSAValue | None = None
+        for atom, coefficient in affine.terms:
+            term = self._atom(atom.root())
+            if coefficient != 1:
+                term = self._index_op(arith.MuliOp, term, self.constant_index(coefficient))
+            total = term if total is None else self._index_op(arith.AddiOp, total, term)
+        if total is None:
+            return self.constant_index(affine.constant)
+        if affine.constant:
+            return self._index_op(arith.AddiOp, total, self.constant_index(affine.constant))
+        return total
+
+    def _atom(self, atom: Atom) -> SSAValue:
+        if atom.key is None:
+            return atom.value
+        kind, numerator, divisor = atom.key
+        inner, by = self.index(numerator), self.constant_index(divisor)
+        floor_op = arith.FloorDivSIOp.create(operands=[inner, by], result_types=[INDEX])
+        quotient = self.insert(floor_op)
+        assert quotient is not None
+        if kind is AffineBinaryOpKind.FloorDiv:
+            return quotient
+        return self._index_op(arith.SubiOp, inner, self._index_op(arith.MuliOp, quotient, by))
+
+    def _index_op(self, op_type: type[Operation], a: SSAValue, b: SSAValue) -> SSAValue:
+        op = op_type.create(operands=[a, b], result_types=[INDEX], properties=dict(OVERFLOW_PROPERTIES))
+        value = self.insert(op)
+        assert value is not None
+        return value
+
+    def integer(self, affine: Affine) -> SSAValue:
+        """The SSA value of `affine` as an i64."""
+        if affine.known is not None:
+            return self.emitter().const(affine.known, i64)
+        op = arith.IndexCastOp.create(operands=[self.index(affine)], result_types=[i64])
+        value = self.insert(op)
+        assert value is not None
+        return value
+
+    def smaller(self, a: Affine, b: Affine) -> Affine:
+        """min(a, b) as an SSA value."""
+        return self._extreme(arith.MinSIOp, a, b, min)
+
+    def larger(self, a: Affine, b: Affine) -> Affine:
+        """max(a, b) as an SSA value."""
+        return self._extreme(arith.MaxSIOp, a, b, max)
+
+    def _extreme(self, op_type: type[Operation], a: Affine, b: Affine, choose: Any) -> Affine:
+        op = op_type.create(operands=[self.index(a), self.index(b)], result_types=[INDEX])
+        value = self.insert(op)
+        assert value is not None
+        lows = [bound for bound in (a.lower_bound(), b.lower_bound()) if bound is not None]
+        low = choose(lows) if len(lows) == 2 or (lows and choose is max) else None
+        seen = [w for w in (a.witness(), b.witness()) if w is not None]
+        return Affine.of(Atom(value, low=low, witness=choose(seen) if len(seen) == 2 else None))
+
+    def constant_index(self, value: int) -> SSAValue:
+        result = self.insert(arith.ConstantOp(IntegerAttr(value, INDEX)))
+        assert result is not None
+        return result
+
+
+def element_type(dtype: np.dtype, place: SourceLocation | None = None) -> Attribute:
+    """The element type of `dtype`. Raises UnsupportedError for one that nt does not have (complex, object, ...)."""
+    element = BY_NAME.get(dtype.name)
+    if element is None or not dtype.isnative:
+        raise UnsupportedError(
+            f"arrays of {dtype.newbyteorder('=').name if dtype.isnative else dtype.str} are not supported",
+            place,
+            hint=f"element types: {', '.join(BY_NAME)}, in native byte order",
+        )
+    return element
+
+
+def static_shape(extents: Extents) -> list[int]:
+    """Extents as a type has them: `DYNAMIC_INDEX` where unknown."""
+    return [DYNAMIC_INDEX if e.known is None else e.known for e in extents]
+
+
+def tensor_type(dtype: np.dtype, extents: Extents) -> TensorType:
+    return TensorType(element_type(dtype), static_shape(extents))
+
+
+def dynamic(extents: Sequence[Affine]) -> list[Affine]:
+    """The extents that a type leaves open."""
+    return [e for e in extents if e.known is None]

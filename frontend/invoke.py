@@ -1,0 +1,199 @@
+"""Calling a compiled program: outputs are allocated, the kernel runs, results are put together as NumPy would."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..runtime.pool import allocate
+from .errors import DTypeError, ShapeError
+from .specialise import ArgumentType, binding
+
+if TYPE_CHECKING:
+    from .program import Leaf, Linear, OutputType, Program
+    from .stages import Kernel
+
+
+class Invocation:
+    """A compiled program bound to the extents of one call signature: everything that need not be worked out again."""
+
+    def __init__(self, program: Program, kernel: Kernel, types: Sequence[ArgumentType]):
+        names: dict[Any, int] = dict(binding(program.arguments, types) or {})
+        self.program = program
+        self.kernel = kernel
+        self.names = names
+        self.passed = [k for k, t in enumerate(program.arguments) if t.kind not in ("static", "same")]
+        self.integers = [k for k, t in enumerate(program.arguments) if t.kind == "int"]
+        self.orders = {k: t.order for k, t in enumerate(program.arguments) if t.order is not None}
+        self.outputs = program.outputs
+        self.shapes = (
+            [tuple([e.value(names) for e in o.extents]) for o in program.outputs]
+            if not self.integers
+            else None
+        )
+
+    def __call__(self, values: Sequence[Any], out: Any = None) -> Any:
+        """Run on the leaves of the arguments."""
+        names = self.names
+        if self.integers:
+            names = {**names, **{k: values[k] for k in self.integers}}
+        shapes = self.shapes or [tuple([e.value(names) for e in o.extents]) for o in self.outputs]
+        arguments, copies = self._arguments(values)
+        stored, given = self._buffers(shapes, out, values)
+        self.kernel([*arguments, *stored])
+        for original, temporary in copies:
+            if original.flags.writeable:
+                np.copyto(original, temporary)
+        arrays = [_in_order(a, o.order) for a, o in zip(stored, self.outputs, strict=True)]
+        for k, target in given.items():
+            if target is not arrays[k]:
+                np.copyto(target, arrays[k])
+        return self._assemble(self.program.results, arrays, given, values, names)
+
+    def _arguments(self, values: Sequence[Any]) -> tuple[list[Any], list[tuple[np.ndarray, np.ndarray]]]:
+        arguments: list[Any] = []
+        copies: list[tuple[np.ndarray, np.ndarray]] = []
+        for k in self.passed:
+            value = values[k]
+            if k in self.orders:
+                value = value.transpose(self.orders[k])
+            if isinstance(value, np.ndarray) and not _addressable(value):
+                fresh = value.copy(order="K")
+                if k in self.program.written:
+                    copies.append((value, fresh))
+                value = fresh
+            arguments.append(value)
+        return arguments, copies
+
+    def _buffers(
+        self, shapes: Sequence[tuple[int, ...]], out: Any, values: Sequence[Any]
+    ) -> tuple[list[np.ndarray], dict[int, np.ndarray]]:
+        """The arrays that the kernel fills, and the caller's `out` by output."""
+        stored = []
+        given = _given(out, self.outputs, shapes)
+        for k, (one, shape) in enumerate(zip(self.outputs, shapes, strict=True)):
+            target = given.get(k)
+            direct = (
+                target is not None
+                and one.order is None
+                and target.flags.c_contiguous
+                and target.flags.aligned
+                and not any(isinstance(v, np.ndarray) and np.may_share_memory(v, target) for v in values)
+            )
+            if direct:
+                assert target is not None
+                stored.append(target)
+                continue
+            memory = shape if one.order is None else tuple([shape[a] for a in one.order])
+            stored.append(allocate(memory, one.dtype))
+        return stored, given
+
+    def _assemble(
+        self,
+        result: Any,
+        arrays: Sequence[np.ndarray],
+        given: dict[int, np.ndarray],
+        values: Sequence[Any],
+        names: dict,
+    ) -> Any:
+        if isinstance(result, tuple):
+            kind, items = result
+            return kind([self._assemble(item, arrays, given, values, names) for item in items])
+        return _RESULTS[result.how](self, result, arrays, given, values, names)
+
+
+def _addressable(array: np.ndarray) -> bool:
+    """Whether elements are aligned, and a whole number of elements apart."""
+    size = array.itemsize
+    return array.flags.aligned and (array.flags.c_contiguous or all(s % size == 0 for s in array.strides))
+
+
+def _in_order(array: np.ndarray, order: tuple[int, ...] | None) -> np.ndarray:
+    """The filled array with its axes in the order of the program."""
+    if order is None:
+        return array
+    return array.transpose([order.index(axis) for axis in range(len(order))])
+
+
+def _given(
+    out: Any, outputs: Sequence[OutputType], shapes: Sequence[tuple[int, ...]]
+) -> dict[int, np.ndarray]:
+    if out is None:
+        return {}
+    targets = out if isinstance(out, tuple | list) else (out,)
+    if len(targets) != len(outputs):
+        raise ShapeError(f"out= has {len(targets)} arrays for {len(outputs)} results that are computed")
+    for target, one, shape in zip(targets, outputs, shapes, strict=True):
+        if not isinstance(target, np.ndarray):
+            raise DTypeError(f"out= must be an array, not {type(target).__name__}")
+        if target.shape != shape or target.dtype != one.dtype:
+            raise ShapeError(
+                f"out= is {target.dtype}{list(target.shape)}, the result is {one.dtype}{list(shape)}",
+                hint="give an array of the same shape and dtype",
+            )
+        if not target.flags.writeable:
+            raise ShapeError("output array is read-only")
+    return dict(enumerate(targets))
+
+
+# ---- results ----------------------------------------------------------------------------------------
+
+
+def _constant(call: Invocation, leaf: Leaf, arrays: Any, given: Any, values: Any, names: Any) -> Any:
+    return leaf.value
+
+
+def _argument(call: Invocation, leaf: Leaf, arrays: Any, given: Any, values: Any, names: Any) -> Any:
+    return values[leaf.argument]
+
+
+def _integer(call: Invocation, leaf: Leaf, arrays: Any, given: Any, values: Any, names: Any) -> int:
+    return leaf.value.value(names)
+
+
+def _view(call: Invocation, leaf: Leaf, arrays: Any, given: Any, values: Any, names: Any) -> np.ndarray:
+    """A basic-indexing view of an argument, by its own strides."""
+    fixed, axes = leaf.view
+    array = values[leaf.argument]
+    items: list[Any] = [slice(None)] * array.ndim
+    for axis, offset in fixed:
+        items[axis] = offset.value(names)
+    for root, offset, stride, extent in axes:
+        if root is not None:
+            items[root] = _python_slice(offset.value(names), stride, extent.value(names))
+    window = array[(*items, Ellipsis)]
+    roots = [root for root, *_ in axes if root is not None]
+    window = window.transpose([sorted(roots).index(root) for root in roots])
+    return window[tuple([None if root is None else slice(None) for root, *_ in axes])]
+
+
+def _python_slice(start: int, stride: int, extent: int) -> slice:
+    stop = start + stride * extent
+    return slice(start, None if stop < 0 else stop, stride) if extent else slice(0, 0)
+
+
+def _reshape(call: Invocation, leaf: Leaf, arrays: Any, given: Any, values: Any, names: Any) -> np.ndarray:
+    return values[leaf.argument].reshape([e.value(names) for e in leaf.view])
+
+
+def _output(call: Invocation, leaf: Leaf, arrays: Any, given: Any, values: Any, names: Any) -> Any:
+    if leaf.output in given:
+        return given[leaf.output]
+    array, kind = arrays[leaf.output], call.outputs[leaf.output].kind
+    if kind == "array":
+        return array
+    return array[()] if kind == "scalar" else array.item()
+
+
+_RESULTS: dict[str, Any] = {
+    "constant": _constant,
+    "argument": _argument,
+    "integer": _integer,
+    "view": _view,
+    "reshape": _reshape,
+    "output": _output,
+}
+
+__all__ = ["Invocation", "Linear"]

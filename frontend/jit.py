@@ -1,0 +1,436 @@
+"""`nt.jit`: a Python function compiled for the types it is called with.
+
+Nothing here imports xDSL or LLVM: a call whose specialisation exists touches dictionaries and the kernel only.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable, Iterable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .errors import DTypeError, Respecialise, UnsupportedError
+from .invoke import Invocation
+from .source import source_of
+from .spec import ScalarSpec, Spec
+from .specialise import (
+    ArgumentType,
+    argument_type,
+    binding,
+    generalised,
+    overlap_partition,
+    static_type,
+    without_extents,
+)
+
+if TYPE_CHECKING:
+    from .program import Program
+    from .stages import Kernel
+
+FASTMATH_FLAGS = ("contract", "reassoc", "nnan", "ninf", "nsz", "afn", "arcp")
+MAX_SIGNATURES = 4096
+"""Call signatures remembered a function; beyond, all are forgotten (compiled programs are kept)."""
+
+MAX_ATTEMPTS = 16
+"""Rounds of lowering with more and more known at compile time."""
+
+
+class JitFunction:
+    """A function and its specialisations. Made by `nt.jit`."""
+
+    def __init__(
+        self,
+        function: Callable[..., Any],
+        *,
+        target: str = "cpu",
+        dynamic: bool | str | None = None,
+        static_argnums: Iterable[int] = (),
+        static_argnames: Iterable[str] = (),
+        fastmath: bool | Iterable[str] = False,
+        strict: bool = False,
+    ):
+        functools.update_wrapper(self, function)
+        self.function = function
+        self.target = target
+        self.dynamic = _dynamic_mode(dynamic)
+        self.strict = strict
+        _check_fastmath(fastmath)
+        self.signature = inspect.signature(function)
+        self._names = list(self.signature.parameters)
+        self._static = {self._names[k] for k in static_argnums} | set(static_argnames)
+        self._has_out = "out" in self._names
+        self._baked: set[str] = set()
+        self._mutates: bool | None = None
+        self._invocations: dict[Any, Invocation] = {}
+        self._compiled: dict[Any, list[tuple[Program, Kernel]]] = {}
+        self._rigid: set[Any] = set()
+        self._log: list[str] = []
+        self._hits = 0
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        out = None if self._has_out else kwargs.pop("out", None)
+        names, values, groups = self._leaves(args, kwargs)
+        key = self._signature_key(names, values)
+        invocation = self._invocations.get(key)
+        if invocation is None or not self._still_valid(invocation.program):
+            invocation = self._specialise(key, names, values, groups)
+        else:
+            self._hits += 1
+        return invocation(values, out)
+
+    def __get__(self, instance: Any, owner: type | None = None) -> Any:
+        return self if instance is None else functools.partial(self, instance)
+
+    def __repr__(self) -> str:
+        return f"<nt.jit of {getattr(self.function, '__qualname__', self.function)}>"
+
+    # ---- arguments ----------------------------------------------------------------------------------
+
+    def _leaves(self, args: tuple, kwargs: dict[str, Any]) -> tuple[list[str], list[Any], list[str | None]]:
+        """Arguments in the order of the parameters, tuples of arrays spread out; defaults that are not passed are left out."""
+        if kwargs or len(args) != len(self._names) or any(isinstance(a, tuple | list) for a in args):
+            return self._bound_leaves(args, kwargs)
+        return self._names, list(args), []
+
+    def _bound_leaves(
+        self, args: tuple, kwargs: dict[str, Any]
+    ) -> tuple[list[str], list[Any], list[str | None]]:
+        bound = self.signature.bind(*args, **kwargs)
+        names: list[str] = []
+        values: list[Any] = []
+        groups: list[str | None] = []
+        for name, parameter in self.signature.parameters.items():
+            value = bound.arguments.get(name, _Default(parameter.default))
+            spread = isinstance(value, tuple | list) and any(isinstance(v, np.ndarray | Spec) for v in value)
+            if parameter.kind is parameter.VAR_POSITIONAL and isinstance(value, _Default):
+                value = _Default(())
+            for item in value if spread else [value]:  # pyright: ignore
+                names.append(name)
+                values.append(item)
+                groups.append(name if spread else None)
+        return names, values, groups
+
+    def _signature_key(self, names: Sequence[str], values: Sequence[Any]) -> Any:
+        """What decides which specialisation runs, cheaply."""
+        mutates = self._writes()
+        parts: list[Any] = []
+        arrays = 0
+        for name, value in zip(names, values, strict=True):
+            if type(value) is np.ndarray:
+                flags = value.flags
+                arrays += 1
+                parts.append(
+                    (
+                        value.dtype,
+                        value.shape,
+                        flags.c_contiguous or value.strides,
+                        not mutates or flags.writeable,
+                    )
+                )
+            elif isinstance(value, _Default):
+                parts.append(_Default)
+            elif name in self._baked or name in self._static:
+                parts.append((type(value), value))
+            elif type(value) in (int, float, bool):
+                parts.append(type(value))
+            elif isinstance(value, np.generic):
+                parts.append(value.dtype)
+            else:
+                parts.append(_hashable(value))
+        if mutates and arrays > 1:
+            parts.append(_overlaps(values))
+        return tuple(parts)
+
+    def _types(
+        self, names: Sequence[str], values: Sequence[Any], groups: Sequence[str | None]
+    ) -> tuple[ArgumentType, ...]:
+        mutates = self._writes()
+        types: list[ArgumentType] = []
+        for k, (name, value) in enumerate(zip(names, values, strict=True)):
+            group = groups[k] if groups else None
+            if isinstance(value, _Default):
+                types.append(ArgumentType(name, "static", value=value.value))
+            elif isinstance(value, Spec | ScalarSpec):
+                types.append(value.argument_type(name))
+            elif name in self._static or name in self._baked:
+                types.append(static_type(name, value, group))
+            else:
+                types.append(argument_type(name, value, mutates=mutates, group=group))
+        if mutates and not any(isinstance(v, Spec) for v in values):
+            return overlap_partition(types, values)
+        return tuple(types)
+
+    def _writes(self) -> bool:
+        """Whether the source may write to an array it is given."""
+        if self._mutates is None:
+            import ast
+
+            node = source_of(self.function).node
+            self._mutates = any(
+                isinstance(n, ast.AugAssign)
+                or (isinstance(n, ast.Subscript) and isinstance(n.ctx, ast.Store))
+                for n in ast.walk(node)
+            ) or _calls_functions(source_of(self.function))
+        return self._mutates
+
+    def _still_valid(self, program: Program) -> bool:
+        """Whether the globals that were compiled in have the values they had."""
+        from .frame_values import unchanged
+
+        return all(unchanged(source, name, value) for (source, name), value in program.captured.items())
+
+    # ---- specialisation -----------------------------------------------------------------------------
+
+    def _specialise(
+        self, key: Any, names: Sequence[str], values: Sequence[Any], groups: Sequence[str | None]
+    ) -> Invocation:
+        types = self._types(names, values, groups)
+        program, kernel = self._find(types) or self._compile_for(types, values)
+        if self._baked:
+            key = self._signature_key(names, values)
+        if len(self._invocations) >= MAX_SIGNATURES:
+            self._invocations.clear()
+        # Lowering may have baked arguments in: the types of the program say which.
+        invocation = self._invocations[key] = Invocation(program, kernel, self._types(names, values, groups))
+        return invocation
+
+    def _find(self, types: tuple[ArgumentType, ...]) -> tuple[Program, Kernel] | None:
+        """A compiled program that serves these extents."""
+        for program, kernel in self._compiled.get(without_extents(types), ()):
+            extents = binding(program.arguments, types)
+            if extents is None or not self._still_valid(program):
+                continue
+            if all(guard.holds(extents) for guard in program.guards):
+                return program, kernel
+        return None
+
+    def _compile_for(self, types: tuple[ArgumentType, ...], values: Sequence[Any]) -> tuple[Program, Kernel]:
+        from .stages import build
+
+        program = self._lower(self._pattern(types), types, values)
+        kernel, _ = build(program.module, program.name, self.target)
+        self._compiled.setdefault(without_extents(program.arguments), []).append((program, kernel))
+        return program, kernel
+
+    def _pattern(self, types: tuple[ArgumentType, ...]) -> tuple[ArgumentType, ...]:
+        """The types to compile for: which extents are left open."""
+        family = without_extents(types)
+        if self.dynamic is False or family in self._rigid:
+            return types
+        every = [(k, axis) for k, t in enumerate(types) for axis in range(len(t.extents))]
+        if self.dynamic is True:
+            return generalised(types, every)
+        earlier = [p.arguments for p, _ in self._compiled.get(family, ())]
+        differ = {
+            (k, axis)
+            for k, axis in every
+            for seen in earlier
+            if seen[k].extents[axis] != types[k].extents[axis]
+        }
+        if not differ:
+            return types
+        pattern = generalised(types, differ)
+        # The same open extents have been tried, and a guard failed: compile for these extents.
+        return (
+            types
+            if any([a.extents for a in seen] == [p.extents for p in pattern] for seen in earlier)
+            else pattern
+        )
+
+    def _lower(
+        self, pattern: tuple[ArgumentType, ...], types: tuple[ArgumentType, ...], values: Sequence[Any] | None
+    ) -> Program:
+        from .program import lower
+
+        source = source_of(self.function)
+        for _ in range(MAX_ATTEMPTS):
+            try:
+                program = lower(source, pattern)
+                self._log.append(f"compiled for {', '.join(map(str, pattern)) or 'no arguments'}")
+                return program
+            except Respecialise as request:
+                self._log.append(f"compiled again with more known: {request}")
+                pattern, types = self._more_known(request, pattern, types, values)
+        raise AssertionError("lowering keeps asking for more compile-time values")
+
+    def _more_known(
+        self,
+        request: Respecialise,
+        pattern: tuple[ArgumentType, ...],
+        types: tuple[ArgumentType, ...],
+        values: Sequence[Any] | None,
+    ) -> tuple[tuple[ArgumentType, ...], tuple[ArgumentType, ...]]:
+        if request.shapes:
+            if any(e is not None and not isinstance(e, int) for t in types for e in t.extents):
+                raise UnsupportedError(
+                    f"{request.why}, and the specs leave extents unknown",
+                    hint="give these extents in nt.spec",
+                )
+            self._rigid.add(without_extents(types))
+            return types, types
+        changed = list(pattern)
+        for position in request.arguments:
+            name = pattern[position].name
+            if values is None or isinstance(values[position], ScalarSpec):
+                raise UnsupportedError(
+                    f"argument '{name}': {request.why}", hint=f"pass a value for '{name}' instead of a spec"
+                )
+            self._baked.add(name)
+            changed[position] = static_type(name, values[position], pattern[position].group)
+        static = [changed[k] if changed[k].kind == "static" else t for k, t in enumerate(types)]
+        return tuple(changed), tuple(static)
+
+    # ---- stages -------------------------------------------------------------------------------------
+
+    def lower(self, *args: Any, **kwargs: Any) -> Lowered:
+        """The function lowered to nt for these arguments (arrays, numbers, or `nt.spec`s), without running it."""
+        names, values, groups = self._leaves(args, kwargs)
+        types = self._types(names, values, groups)
+        pattern = types
+        if self.dynamic is True:
+            pattern = generalised(types, [(k, a) for k, t in enumerate(types) for a in range(len(t.extents))])
+        return Lowered(self, self._lower(pattern, types, values))
+
+    def cache_info(self) -> dict[str, int]:
+        """Counts: programs compiled, call signatures seen, calls served from a known signature."""
+        compiled = sum(len(programs) for programs in self._compiled.values())
+        return {"compiled": compiled, "signatures": len(self._invocations), "hits": self._hits}
+
+    def explain(self, *args: Any, **kwargs: Any) -> str:
+        """Text: which specialisation serves these arguments, what it assumes, what was compiled and why."""
+        from .explain import explain
+
+        names, values, groups = self._leaves(args, kwargs)
+        types = self._types(names, values, groups)
+        found = self._find(types)
+        program = found[0] if found else self._lower(self._pattern(types), types, values)
+        return explain(program, self.target, self._log, found is not None)
+
+
+class Lowered:
+    """A function at the nt level, for one specialisation."""
+
+    def __init__(self, owner: JitFunction, program: Program):
+        self.owner = owner
+        self.program = program
+
+    def as_text(self, level: str = "nt") -> str:
+        """Its text at a level: nt, nest, scf, llvm, llvm-ir, asm, gpu, cuda, ptx."""
+        from .stages import text_of
+
+        return text_of(self.program.module, level)
+
+    def compile(self, target: str | None = None) -> Compiled:
+        """Machine code for a target."""
+        from .stages import build
+
+        kernel, engine = build(self.program.module, self.program.name, target or self.owner.target)
+        return Compiled(self.owner, self.program, kernel, engine)
+
+
+class Compiled:
+    """A compiled specialisation. Call it with arguments of the types it was lowered for."""
+
+    def __init__(self, owner: JitFunction, program: Program, kernel: Kernel, engine: Any):
+        self._owner = owner
+        self.program = program
+        self._kernel = kernel
+        self.engine = engine
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        out = None if self._owner._has_out else kwargs.pop("out", None)
+        names, values, groups = self._owner._leaves(args, kwargs)
+        types = self._owner._types(names, values, groups)
+        extents = binding(self.program.arguments, types) if _agree(self.program.arguments, types) else None
+        if extents is None or not all(guard.holds(extents) for guard in self.program.guards):
+            raise DTypeError(
+                "these arguments are not of the types it was compiled for: "
+                + ", ".join(map(str, self.program.arguments)),
+                hint="call the jitted function, which compiles again",
+            )
+        return Invocation(self.program, self._kernel, types)(values, out)
+
+
+def jit(function: Callable[..., Any] | None = None, **options: Any) -> Any:
+    """Compile a NumPy function: `@nt.jit`, `@nt.jit(dynamic=True)`, or `nt.jit(f, target="cuda-sim")`.
+
+    Options: `target` ("cpu", "cuda", "cuda-sim", "interp"); `dynamic` (None or "auto": static extents first, those that
+    differ become unknown when a second shape arrives; True: all unknown; False: none); `static_argnums` and
+    `static_argnames` (baked in by value); `strict`; `fastmath`.
+    """
+    if function is None:
+        return lambda f: JitFunction(f, **options)
+    return JitFunction(function, **options)
+
+
+class _Default:
+    """The default of a parameter that was not passed: baked in."""
+
+    def __init__(self, value: Any):
+        self.value = value
+
+
+def _agree(pattern: Sequence[ArgumentType], types: Sequence[ArgumentType]) -> bool:
+    return len(pattern) == len(types) and all(
+        (p.kind, p.dtype, len(p.extents), p.layout, p.order, p.read_only, p.overlap)
+        == (t.kind, t.dtype, len(t.extents), t.layout, t.order, t.read_only, t.overlap)
+        for p, t in zip(pattern, types, strict=True)
+        if p.kind != "static"
+    )
+
+
+def _hashable(value: Any) -> Any:
+    try:
+        hash(value)
+    except TypeError:
+        return type(value)
+    return (type(value), value)
+
+
+def _overlaps(values: Sequence[Any]) -> tuple:
+    """Which pairs of array arguments may share memory, and which are the same."""
+    arrays = [(k, v) for k, v in enumerate(values) if isinstance(v, np.ndarray)]
+    pairs = []
+    for position, (k, a) in enumerate(arrays):
+        for j, b in arrays[:position]:
+            if np.may_share_memory(a, b):
+                exact = a.__array_interface__["data"][0] - b.__array_interface__["data"][0]
+                pairs.append((j, k, exact))
+    return tuple(pairs)
+
+
+def _calls_functions(source: Any) -> bool:
+    """Whether it calls Python functions, which may write to what they are given."""
+    import ast
+    from types import FunctionType
+
+    for node in ast.walk(source.node):
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
+            try:
+                target = source.lookup(node.func.id)
+            except (KeyError, ValueError):
+                continue
+            if isinstance(target, FunctionType | JitFunction):
+                return True
+    return False
+
+
+def _dynamic_mode(dynamic: bool | str | None) -> bool | None:
+    if dynamic in (None, "auto"):
+        return None
+    if isinstance(dynamic, bool):
+        return dynamic
+    raise DTypeError(f"dynamic={dynamic!r}", hint="dynamic is True, False, or 'auto'")
+
+
+def _check_fastmath(fastmath: bool | Iterable[str]) -> None:
+    if fastmath is False or fastmath is None:
+        return
+    names = [fastmath] if isinstance(fastmath, str) else [] if fastmath is True else list(fastmath)
+    unknown = [n for n in names if n not in FASTMATH_FLAGS]
+    if unknown:
+        raise DTypeError(f"unknown fastmath flag {unknown[0]!r}", hint=f"flags: {', '.join(FASTMATH_FLAGS)}")
+    raise UnsupportedError("fastmath is not supported yet: results are IEEE", hint="leave fastmath out")

@@ -1,0 +1,58 @@
+"""Attributes of arrays: .shape, .ndim, .size, .dtype, .T, .itemsize, .nbytes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from ..arithmetic import index_value, operate
+from ..errors import MissingAttributeError
+from ..graph import Graph
+from ..promotion import WEAK_DTYPES
+from ..values import Group, Method, Static, Value, describe, extents_of, operand_of
+from ..views import as_view, transposed
+
+
+def shape(graph: Graph, value: Value) -> Group:
+    _require_numpy(graph, value, "shape")
+    return Group(tuple([index_value(extent) for extent in extents_of(value)]))
+
+
+def size(graph: Graph, value: Value) -> Value:
+    _require_numpy(graph, value, "size")
+    total: Value = Static(1)
+    for extent in extents_of(value):
+        total = operate(graph, "multiply", total, index_value(extent))
+    return total
+
+
+def dtype(graph: Graph, value: Value) -> Static:
+    _require_numpy(graph, value, "dtype")
+    kind = operand_of(value)
+    return Static(WEAK_DTYPES[kind] if isinstance(kind, type) else kind)
+
+
+def transpose(graph: Graph, value: Value) -> Value:
+    _require_numpy(graph, value, "T")
+    array = as_view(graph, value)
+    return transposed(array, range(len(array.axes))[::-1])
+
+
+def _require_numpy(graph: Graph, value: Value, name: str) -> None:
+    """Python numbers have none of these."""
+    if isinstance(value, Method) or isinstance(operand_of(value), type):
+        what = operand_of(value) if not isinstance(value, Method) else None
+        shown = f"'{what.__name__}' object" if isinstance(what, type) else describe(value)
+        raise graph.error(MissingAttributeError, f"{shown} has no attribute '{name}'")
+
+
+ATTRIBUTES: dict[str, Callable[[Graph, Value], Value]] = {
+    "shape": shape,
+    "ndim": lambda graph, value: Static(len(extents_of(value))),
+    "size": size,
+    "dtype": dtype,
+    "itemsize": lambda graph, value: Static(np.dtype(dtype(graph, value).value).itemsize),
+    "T": transpose,
+}
+"""`ATTRIBUTES[name](graph, array)`."""

@@ -1,0 +1,126 @@
+"""Python builtins on values: len, abs, int, float, bool, range, tuple, list, sum, and NumPy's scalar types."""
+
+from __future__ import annotations
+
+import builtins
+
+import numpy as np
+
+from ..arithmetic import affine_of, as_weak, copy, index_value, number_kind, operate, scalar_arguments
+from ..errors import DTypeError, UnsupportedError
+from ..extents import Affine
+from ..graph import Graph
+from ..promotion import WEAK_DTYPES
+from ..tensors import as_tensor, cast
+from ..values import Array, Group, Index, Lazy, Range, Scalar, Static, Tensor, Value, describe, extents_of
+from .registry import handles, static
+
+
+@handles(builtins.len)
+def len_(graph: Graph, x: Value) -> Value:
+    if isinstance(x, Group):
+        return Static(len(x.items))
+    extents = extents_of(x)
+    if not extents:
+        raise graph.error(DTypeError, f"{describe(x)} has no len()")
+    return index_value(extents[0])
+
+
+@handles(builtins.abs)
+def abs_(graph: Graph, x: Value) -> Value:
+    return operate(graph, "absolute", x)
+
+
+@handles(builtins.range)
+def range_(graph: Graph, *bounds: Value) -> Value:
+    if not 1 <= len(bounds) <= 3:
+        raise graph.error(DTypeError, f"range expected 1 to 3 arguments, got {len(bounds)}")
+    step = static(graph, bounds[2], "the step of a range") if len(bounds) == 3 else 1
+    if step == 0:
+        raise graph.error(DTypeError, "range() arg 3 must not be zero")
+    ends = [_bound(graph, b) for b in bounds[:2]]
+    start, stop = (Affine(0), ends[0]) if len(ends) == 1 else ends
+    return Range(start, stop, step)
+
+
+def _bound(graph: Graph, value: Value) -> Affine:
+    affine = affine_of(value)
+    if affine is not None:
+        return affine
+    if graph.island is not None and isinstance(value, Scalar | Tensor) and value.dtype.kind in "iu":
+        from ..extents import Atom
+        from ..views import _as_index
+
+        return Affine.of(Atom(_as_index(graph, value)))
+    raise graph.error(DTypeError, f"a bound of range must be an integer, not {describe(value)}")
+
+
+def to_python(graph: Graph, value: Value) -> Value:
+    """A number of NumPy as a Python number of its kind."""
+    kind = number_kind(graph, value)
+    if isinstance(kind, type):
+        return value
+    target = bool if kind.kind == "b" else int if kind.kind in "iu" else float
+    return _converted(graph, value, target)
+
+
+def _converted(graph: Graph, value: Value, target: type) -> Value:
+    """`target(value)` for a number; array elements of one element only."""
+    if isinstance(value, Static):
+        return Static(target(value.value))
+    if isinstance(value, Index) and target is int:
+        return value
+    if any(e.known != 1 for e in extents_of(value)):
+        raise graph.error(DTypeError, "only length-1 arrays can be converted to Python scalars")
+    arguments = scalar_arguments([value])
+    dtype = WEAK_DTYPES[target]
+    if graph.island is not None:
+        if isinstance(value, Array | Lazy) and value.extents:
+            raise graph.error(UnsupportedError, "index the array to get a number")
+        return Scalar(graph.island.scalar(value, dtype), dtype, target)
+    tensor = as_tensor(graph, value)
+    if tensor.extents:
+        from ..tensors import reshape
+
+        tensor = reshape(graph, tensor, ())
+    return as_weak(Tensor(cast(graph, tensor, dtype).ssa, dtype, (), True), target, arguments)
+
+
+@handles(builtins.int)
+def int_(graph: Graph, x: Value) -> Value:
+    return _converted(graph, x, int)
+
+
+@handles(builtins.float)
+def float_(graph: Graph, x: Value) -> Value:
+    return _converted(graph, x, float)
+
+
+@handles(builtins.bool)
+def bool_(graph: Graph, x: Value) -> Value:
+    return _converted(graph, x, bool)
+
+
+@handles(builtins.tuple)
+def tuple_(graph: Graph, x: Value) -> Value:
+    return _group(graph, x, tuple)
+
+
+@handles(builtins.list)
+def list_(graph: Graph, x: Value) -> Value:
+    return _group(graph, x, list)
+
+
+def _group(graph: Graph, x: Value, kind: type) -> Value:
+    if isinstance(x, Group):
+        return Group(x.items, kind)
+    if isinstance(x, Static) and isinstance(x.value, tuple | list):
+        return Static(kind(x.value))
+    raise graph.error(UnsupportedError, f"{kind.__name__}() of {describe(x)} is not supported")
+
+
+def numpy_scalar(graph: Graph, dtype: np.dtype, x: Value) -> Value:
+    """`np.float32(x)` of a number: a NumPy scalar. Of an array: the array converted."""
+    if isinstance(x, Static):
+        return Static(dtype.type(x.value))
+    return copy(graph, x, dtype)

@@ -1,0 +1,86 @@
+"""The tables: a handler by NumPy function (or Python builtin), and by the name of an array method."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+from ..arithmetic import require_static
+from ..errors import DTypeError, UnsupportedError
+from ..graph import Graph
+from ..values import Value
+
+Handler = Callable[..., Value]
+
+FUNCTIONS: dict[Any, Handler] = {}
+"""`FUNCTIONS[np.sum](graph, x, axis=...)`: called with values, as Python calls the function."""
+
+METHODS: dict[str, Handler] = {}
+"""`METHODS["sum"](graph, x, axis=...)`: the receiver comes first."""
+
+
+def handles(*functions: Any, method: str | None = None) -> Callable[[Handler], Handler]:
+    """Enter the decorated handler for `functions`, and for the array method `method`."""
+
+    def enter(handler: Handler) -> Handler:
+        for function in functions:
+            FUNCTIONS[function] = handler
+        if method is not None:
+            METHODS[method] = handler
+        return handler
+
+    return enter
+
+
+def invoke(graph: Graph, name: str, handler: Handler, args: list[Value], kwargs: dict[str, Value]) -> Value:
+    """Call a handler; a call it cannot bind is a diagnostic that names the parameters it knows."""
+    signature = inspect.signature(handler)
+    try:
+        signature.bind(graph, *args, **kwargs)
+    except TypeError as error:
+        known = [p for p in list(signature.parameters)[1:]]
+        raise graph.error(
+            DTypeError, f"{name}: {error}", f"parameters supported: {', '.join(known)}"
+        ) from None
+    return handler(graph, *args, **kwargs)
+
+
+def static(graph: Graph, value: Value | None, what: str) -> Any:
+    """The compile-time value of an optional parameter; None when it is not given."""
+    from ..values import Group
+
+    if value is None:
+        return None
+    if isinstance(value, Group):
+        return value.kind([static(graph, item, what) for item in value.items])
+    return require_static(graph, value, what)
+
+
+def dtype_of(graph: Graph, value: Value | None):
+    """The dtype that a `dtype=` parameter names, None when it is not given."""
+    import numpy as np
+
+    request = static(graph, value, "a dtype")
+    if request is None:
+        return None
+    try:
+        return np.dtype(request)
+    except TypeError as error:
+        raise graph.error(DTypeError, str(error)) from None
+
+
+def normal_axis(graph: Graph, axis: Any, rank: int) -> int:
+    """A non-negative axis. Raises as NumPy's AxisError."""
+    from ..errors import IndexRangeError
+
+    if not -rank <= axis < rank:
+        raise graph.error(IndexRangeError, f"axis {axis} is out of bounds for array of dimension {rank}")
+    return axis % rank
+
+
+def refuse_out(graph: Graph, out: Value | None) -> None:
+    if static(graph, out, "out") is not None:
+        raise graph.error(
+            UnsupportedError, "out= is not supported in compiled code", "assign to a slice: x[...] = ..."
+        )

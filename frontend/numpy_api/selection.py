@@ -1,0 +1,112 @@
+"""np.where and np.clip, and the minimum and maximum of Python."""
+
+from __future__ import annotations
+
+import builtins
+
+import numpy as np
+
+from ...dialects.nt import ELEMENTWISE
+from ..arithmetic import (
+    BOOL,
+    UFUNC_CLIP,
+    apply,
+    as_weak,
+    emit,
+    index_value,
+    number_kind,
+    operate,
+    require_static,
+    scalar_arguments,
+)
+from ..errors import DTypeError, Respecialise, UnsupportedError
+from ..graph import Graph
+from ..promotion import result_dtype, weak_result
+from ..values import Group, Index, Static, Tensor, Value
+from .registry import handles, refuse_out
+
+
+@handles(np.where)
+def where(graph: Graph, condition: Value, x: Value | None = None, y: Value | None = None) -> Value:
+    if x is None or y is None:
+        raise graph.error(
+            UnsupportedError,
+            "np.where with one argument is not supported",
+            "give all three: np.where(c, x, y)",
+        )
+    operands = [x, y]
+    kinds = tuple([number_kind(graph, o) for o in operands])
+    dtype = result_dtype(kinds)
+    # The condition is true where it is not zero.
+    truth = (
+        apply(graph, np.not_equal, condition, Static(0))
+        if number_kind(graph, condition) not in (BOOL, bool)
+        else condition
+    )
+    result = emit(graph, ELEMENTWISE["select"], [truth, *operands], (BOOL, dtype, dtype))
+    return result
+
+
+@handles(np.clip, method="clip")
+def clip(
+    graph: Graph, a: Value, a_min: Value = Static(None), a_max: Value = Static(None), out: Value | None = None
+) -> Value:
+    refuse_out(graph, out)
+    low, high = [None if isinstance(v, Static) and v.value is None else v for v in (a_min, a_max)]
+    if low is None and high is None:
+        return operate(graph, "positive", a)
+    if high is None:
+        assert low is not None
+        return apply(graph, np.maximum, a, low)
+    if low is None:
+        return apply(graph, np.minimum, a, high)
+    return apply(graph, UFUNC_CLIP, a, low, high)
+
+
+@handles(builtins.max)
+def python_max(graph: Graph, *values: Value) -> Value:
+    return _extreme(graph, "greater", values)
+
+
+@handles(builtins.min)
+def python_min(graph: Graph, *values: Value) -> Value:
+    return _extreme(graph, "less", values)
+
+
+def _extreme(graph: Graph, name: str, values: tuple[Value, ...]) -> Value:
+    """Python's max and min: the first of the largest."""
+    if len(values) == 1 and isinstance(values[0], Group):
+        values = values[0].items
+    if len(values) < 2:
+        raise graph.error(
+            UnsupportedError, "max and min of one value are not supported", "x.max() reduces an array"
+        )
+    best = values[0]
+    for value in values[1:]:
+        best = _better(graph, name, value, best)
+    return best
+
+
+def _better(graph: Graph, name: str, value: Value, best: Value) -> Value:
+    decided = operate(graph, name, value, best)
+    if isinstance(decided, Static):
+        return value if decided.value else best
+    kinds = [number_kind(graph, v) for v in (value, best)]
+    if kinds == [int, int] and isinstance(value, Index | Static) and isinstance(best, Index | Static):
+        from ..arithmetic import affine_of
+
+        a, b = affine_of(value), affine_of(best)
+        assert a is not None and b is not None
+        return index_value(graph.larger(a, b) if name == "greater" else graph.smaller(a, b))
+    if isinstance(decided, Tensor) and not decided.scalar:
+        raise graph.error(DTypeError, "max and min of arrays are ambiguous", "use np.maximum or np.minimum")
+    arguments = scalar_arguments([value, best])
+    chosen = where(graph, decided, value, best)
+    if all(isinstance(k, type) for k in kinds):
+        if kinds[0] is not kinds[1] and arguments:
+            raise Respecialise(arguments, why="max and min of Python numbers of two types")
+        return as_weak(chosen, weak_result(tuple(kinds)), arguments)  # pyright: ignore
+    return chosen
+
+
+__all__ = ["clip", "require_static", "where"]

@@ -1,0 +1,408 @@
+"""One specialisation of a Python function: its arguments' types, the nt module, and what the results mean."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from xdsl.dialects import func
+from xdsl.dialects.builtin import (
+    UNKNOWN_LOC,
+    ArrayAttr,
+    DictionaryAttr,
+    IntegerAttr,
+    ModuleOp,
+    StringAttr,
+    UnitAttr,
+    f64,
+    i1,
+    i64,
+)
+from xdsl.ir import Attribute, Region, SSAValue
+
+from ..dialects.nt.types import scalar_type
+from .arithmetic import scalar_arguments
+from .errors import UnsupportedError
+from .extents import Affine, Atom, Guard
+from .frame import Frame, ReturnSignal
+from .graph import INDEX, Graph, element_type, tensor_type
+from .promotion import WEAK_DTYPES
+from .script_stmt import run_body
+from .source import FunctionSource
+from .specialise import ArgumentType
+from .tensors import as_tensor, dim_value, from_scalar, normal_order, transpose
+from .values import Array, Buffer, Extents, Group, Index, Static, Tensor, Value, describe, whole
+
+
+@dataclass(frozen=True)
+class Leaf:
+    """How one result is made after the kernel has run.
+
+    `how` is `constant` (value), `argument` (the argument itself), `view` (items, perm of an argument), `reshape` (an argument),
+    `integer` (constant + coefficients of extents and integer arguments) or `output` (position among the kernel's outputs).
+    """
+
+    how: str
+    value: Any = None
+    argument: int = -1
+    output: int = -1
+    view: Any = None
+
+
+@dataclass(frozen=True)
+class OutputType:
+    """An array that the kernel fills: `extents` are integers or linear forms, in memory order `order` when not row-major."""
+
+    dtype: np.dtype
+    extents: tuple[Linear, ...]
+    order: tuple[int, ...] | None
+    kind: str
+    """`array`, `scalar` (a NumPy scalar) or the name of a Python type."""
+
+
+@dataclass(frozen=True)
+class Linear:
+    """An integer computed from the call: constant + sum(coefficient * extent or integer argument), or a quotient of one."""
+
+    constant: int
+    terms: tuple[tuple[str | int | Quotient, int], ...] = ()
+
+    def value(self, names: dict[str | int, int]) -> int:
+        total = self.constant
+        for key, coefficient in self.terms:
+            number = key.value(names) if isinstance(key, Quotient) else names[key]
+            total += coefficient * number
+        return total
+
+    def __str__(self) -> str:
+        parts = [f"{c} * {key}" if c != 1 else f"{key}" for key, c in sorted(self.terms, key=str)]
+        text = " + ".join(parts + ([str(self.constant)] if self.constant or not parts else []))
+        return text.replace("+ -", "- ")
+
+
+@dataclass(frozen=True)
+class Quotient:
+    """`numerator // divisor`, or the remainder."""
+
+    numerator: Linear
+    divisor: int
+    remainder: bool
+
+    def value(self, names: dict[str | int, int]) -> int:
+        number = self.numerator.value(names)
+        return number % self.divisor if self.remainder else number // self.divisor
+
+    def __str__(self) -> str:
+        return f"({self.numerator}) {'%' if self.remainder else '//'} {self.divisor}"
+
+
+@dataclass
+class Program:
+    """A function lowered to nt for one specialisation."""
+
+    name: str
+    module: ModuleOp
+    arguments: tuple[ArgumentType, ...]
+    results: Any
+    outputs: list[OutputType]
+    written: list[int]
+    guards: list[Guard]
+    captured: dict[Any, Any]
+    notes: list[str] = field(default_factory=list)
+
+
+def lower(source: FunctionSource, arguments: Sequence[ArgumentType]) -> Program:
+    """Compile the function for arguments of the given types, to the nt level.
+
+    Raises a diagnostic for what cannot be compiled, Respecialise when more must be known at compile time.
+    """
+    return _Lowering(source, arguments).run()
+
+
+class _Lowering:
+    def __init__(self, source: FunctionSource, arguments: Sequence[ArgumentType]):
+        self.source = source
+        self.arguments = tuple(arguments)
+        self.graph = Graph()
+        self.captured: dict[Any, Any] = {}
+        self.frame = Frame(self.graph, source, self.captured)
+        self.atoms: dict[str, Atom] = {}
+        self.attributes: list[dict[str, Attribute]] = []
+        self.buffers: dict[int, Buffer] = {}
+        self.returned: list[SSAValue] = []
+        self.outputs: list[OutputType] = []
+        self.output_attributes: list[dict[str, Attribute]] = []
+
+    def run(self) -> Program:
+        self.frame.at(self.source.node)
+        for position, argument in enumerate(self.arguments):
+            self._bind(position, argument)
+        try:
+            run_body(self.frame)
+            value: Value = Static(None)
+        except ReturnSignal as signal:
+            value = signal.value
+        results = self._result(value)
+        written = self._return_written()
+        self.graph.insert(func.ReturnOp(*self.returned))
+        return Program(
+            self.source.node.name,
+            self._module(),
+            self.arguments,
+            results,
+            self.outputs,
+            written,
+            self.graph.assumptions.guards,
+            self.captured,
+        )
+
+    # ---- arguments ----------------------------------------------------------------------------------
+
+    def _bind(self, position: int, argument: ArgumentType) -> None:
+        name = argument.name
+        if argument.kind == "static":
+            self._set(
+                argument, argument.value if isinstance(argument.value, Group) else Static(argument.value)
+            )
+        elif argument.kind == "same":
+            self._set(argument, whole(self.buffers[argument.value]))
+        elif argument.kind == "array":
+            self._bind_array(position, argument)
+        else:
+            self._set(argument, self._scalar(position, argument))
+        del name
+
+    def _set(self, argument: ArgumentType, value: Value) -> None:
+        if argument.group is None:
+            self.frame.variables[argument.name] = value
+            return
+        # An item of *args or of a tuple argument.
+        group = self.frame.variables.get(argument.group)
+        items = group.items if isinstance(group, Group) else ()
+        self.frame.variables[argument.group] = Group((*items, value))
+
+    def _scalar(self, position: int, argument: ArgumentType) -> Value:
+        dtype = argument.dtype
+        assert dtype is not None
+        kind: Attribute = {"int": i64, "float": f64, "bool": i1}.get(argument.kind) or scalar_type(
+            element_type(dtype)
+        )
+        ssa = self._argument(argument, kind, {})
+        if argument.kind == "int":
+            atom = Atom(lambda: self._index_argument(ssa), argument=position)
+            return Index(Affine.of(atom))
+        tensor = from_scalar(self.graph, ssa, dtype)
+        if argument.kind == "scalar":
+            return Tensor(tensor, dtype, (), True)
+        weak = float if argument.kind == "float" else bool
+        return Tensor(tensor, dtype, (), True, weak, None, frozenset([position]))
+
+    def _index_argument(self, ssa: SSAValue) -> SSAValue:
+        from xdsl.dialects.arith import IndexCastOp
+
+        return self.graph.insert_at_entry(IndexCastOp.create(operands=[ssa], result_types=[INDEX]))
+
+    def _bind_array(self, position: int, argument: ArgumentType) -> None:
+        dtype, order = argument.dtype, argument.order
+        assert dtype is not None
+        place = self.source.place(self.source.node)
+        element_type(dtype, place)
+        extents = self._extents(argument)
+        stored = tuple([extents[a] for a in order]) if order else extents
+        attributes: dict[str, Attribute] = {
+            "nt.layout": StringAttr("c" if argument.layout == "c" else "strided")
+        }
+        if argument.overlap is not None:
+            attributes["nt.alias_set"] = IntegerAttr(argument.overlap, i64)
+        ssa = self._argument(argument, tensor_type(dtype, stored), attributes)
+        for axis, extent in enumerate(stored):
+            if extent.known is None:
+                self._source_of_dim(extent, ssa, axis)
+        tensor = Tensor(ssa, dtype, stored)
+        if order:
+            tensor = transpose(self.graph, tensor, [order.index(a) for a in range(len(order))])
+            tensor.ssa.name_hint = argument.name
+        buffer = Buffer(
+            tensor.ssa,
+            dtype,
+            extents,
+            argument.name,
+            normal_order(order) if order else argument.memory_order,
+            argument=position,
+            read_only=argument.read_only,
+            shared=argument.overlap,
+        )
+        self.buffers[position] = buffer
+        self._set(argument, whole(buffer))
+
+    def _extents(self, argument: ArgumentType) -> Extents:
+        return tuple(
+            [Affine(e) if isinstance(e, int) else Affine.of(self._dim(e, w)) for e, w in argument.dims()]
+        )
+
+    def _dim(self, name: str, witness: int | None) -> Atom:
+        atom = self.atoms.get(name)
+        if atom is None:
+            atom = self.atoms[name] = Atom(_unbound, low=2, dim=name, witness=witness)
+        return atom
+
+    def _source_of_dim(self, extent: Affine, ssa: SSAValue, axis: int) -> None:
+        atom = extent.terms[0][0]
+        if atom._make is _unbound:
+            atom._make = lambda: self._named_dim(ssa, axis, atom)
+
+    def _named_dim(self, ssa: SSAValue, axis: int, atom: Atom) -> SSAValue:
+        value = dim_value(self.graph, ssa, axis)
+        value.name_hint = atom.dim if atom.dim and atom.dim.isidentifier() else None
+        return value
+
+    def _argument(
+        self, argument: ArgumentType, kind: Attribute, attributes: dict[str, Attribute]
+    ) -> SSAValue:
+        ssa = self.graph.entry.insert_arg(kind, len(self.graph.entry.args))
+        ssa.name_hint = argument.name
+        self.attributes.append(attributes)
+        return ssa
+
+    # ---- results ------------------------------------------------------------------------------------
+
+    def _result(self, value: Value) -> Any:
+        """The structure of the result: Leaf, or a Group of them."""
+        if isinstance(value, Group):
+            return (value.kind, [self._result(item) for item in value.items])
+        if isinstance(value, Static):
+            return Leaf("constant", value.value)
+        if isinstance(value, Index):
+            return Leaf("integer", _linear(value.affine))
+        if isinstance(value, Array):
+            shared = self._shared(value)
+            if shared is not None:
+                return shared
+            if not value.buffer.name and value.buffer.value is not None:
+                value.buffer.value.name_hint = value.buffer.value.name_hint or "result"
+        if not isinstance(value, Array | Tensor):
+            raise self.graph.error(UnsupportedError, f"{describe(value)} cannot be returned")
+        return self._output(value)
+
+    def _shared(self, array: Array) -> Leaf | None:
+        """A result that shares memory with an argument is made from it, as NumPy does."""
+        buffer = array.buffer
+        if buffer.argument is not None:
+            if array.whole:
+                return Leaf("argument", argument=buffer.argument)
+            return Leaf("view", argument=buffer.argument, view=_recipe(array))
+        if buffer.derived is not None and buffer.derived[1] == "reshape" and array.whole:
+            source = buffer.derived[0]
+            if source.buffer.argument is not None and source.whole:
+                shape = tuple([_linear(e) for e in buffer.extents])
+                return Leaf("reshape", argument=source.buffer.argument, view=shape)
+        return None
+
+    def _output(self, value: Array | Tensor) -> Leaf:
+        tensor = as_tensor(self.graph, value)
+        order = tensor.order
+        stored = transpose(self.graph, tensor, order) if order else tensor
+        kind = "array"
+        if isinstance(value, Tensor):
+            kind = value.weak.__name__ if value.weak else "scalar" if not value.extents else "array"
+        extents = tuple([_linear(e) for e in tensor.extents])
+        self.outputs.append(OutputType(tensor.dtype, extents, order, kind))
+        self.returned.append(stored.ssa)
+        self.output_attributes.append(_dims_attribute(stored.extents))
+        return Leaf("output", output=len(self.outputs) - 1)
+
+    def _return_written(self) -> list[int]:
+        """Arguments that were written are results that go back where they came from."""
+        written = []
+        for position, buffer in self.buffers.items():
+            if not buffer.version:
+                continue
+            assert buffer.value is not None
+            place = self._place_of(position)
+            self.attributes[place]["nt.mutated"] = UnitAttr()
+            self.returned.append(buffer.value)
+            self.output_attributes.append(
+                {"nt.writes_arg": IntegerAttr(place, i64), **_dims_attribute(buffer.extents)}
+            )
+            written.append(position)
+        return written
+
+    def _place_of(self, position: int) -> int:
+        """The position among the arguments of the compiled function."""
+        return sum(1 for a in self.arguments[:position] if a.kind not in ("static", "same"))
+
+    def _module(self) -> ModuleOp:
+        entry = self.graph.entry
+        places = [a for a in self.arguments if a.kind not in ("static", "same")]
+        for attributes, argument in zip(self.attributes, places, strict=True):
+            if argument.kind == "array" and not all(isinstance(e, int) for e, _ in argument.dims()):
+                extents = self._extents(argument)
+                stored = tuple([extents[a] for a in argument.order]) if argument.order else extents
+                attributes.update(_dims_attribute(stored))
+        function = func.FuncOp(
+            self.source.node.name,
+            ([a.type for a in entry.args], [v.type for v in self.returned]),
+            Region(entry),
+            arg_attrs=ArrayAttr([DictionaryAttr(a) for a in self.attributes]),
+            res_attrs=ArrayAttr([DictionaryAttr(a) for a in self.output_attributes]),
+        )
+        self.frame.at(self.source.node)
+        function.location = self.graph.location
+        module = ModuleOp([function])
+        module.location = UNKNOWN_LOC
+        return module
+
+
+def _unbound() -> SSAValue:
+    raise AssertionError("an extent without an array")
+
+
+def _dims_attribute(extents: Extents) -> dict[str, Attribute]:
+    """`nt.dims`, when some extent is unknown."""
+    if all(e.known is not None for e in extents):
+        return {}
+    entries: list[Attribute] = []
+    for extent in extents:
+        known = extent.known
+        atom = extent.terms[0][0].root() if extent.terms else None
+        plain = (
+            atom is not None and len(extent.terms) == 1 and extent.terms[0][1] == 1 and not extent.constant
+        )
+        if known is not None:
+            entries.append(IntegerAttr(known, i64))
+        elif plain and atom is not None and atom.dim is not None:
+            entries.append(StringAttr(atom.dim))
+        else:
+            entries.append(StringAttr(str(_linear(extent))))
+    return {"nt.dims": ArrayAttr(entries)}
+
+
+def _linear(affine: Affine) -> Linear:
+    terms: list[tuple[Any, int]] = []
+    for atom, coefficient in affine.terms:
+        atom = atom.root()
+        if atom.key is not None:
+            kind, numerator, divisor = atom.key
+            terms.append((Quotient(_linear(numerator), divisor, kind.name == "Mod"), coefficient))
+        elif atom.dim is not None:
+            terms.append((atom.dim, coefficient))
+        elif atom.argument is not None:
+            terms.append((atom.argument, coefficient))
+        else:
+            raise UnsupportedError(
+                "a result whose extent is known only while the kernel runs is not supported",
+                hint="slice with bounds that are extents or constants",
+            )
+    return Linear(affine.constant, tuple(terms))
+
+
+def _recipe(array: Array) -> Any:
+    """A view of an argument as (fixed axes, axes): what the dispatcher indexes the argument with."""
+    fixed = tuple([(axis, _linear(offset)) for axis, offset in array.fixed])
+    axes = tuple([(a.root, _linear(a.offset), a.stride, _linear(a.extent)) for a in array.axes])
+    return fixed, axes
+
+
+__all__ = ["WEAK_DTYPES", "Leaf", "Linear", "OutputType", "Program", "lower", "scalar_arguments"]

@@ -1,0 +1,398 @@
+"""Python expressions to values."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from . import arithmetic as arith
+from .calls import call
+from .errors import DTypeError, UnsupportedError
+from .frame import Frame
+from .numpy_api.attributes import ATTRIBUTES
+from .numpy_api.registry import METHODS
+from .values import (
+    Array,
+    Group,
+    Index,
+    Lazy,
+    Method,
+    Scalar,
+    Static,
+    Tensor,
+    Value,
+    describe,
+    extents_of,
+    is_array,
+)
+from .views import Item, Slice, subscript
+
+BINARY: dict[type[ast.operator], str] = {
+    ast.Add: "add",
+    ast.Sub: "subtract",
+    ast.Mult: "multiply",
+    ast.Div: "divide",
+    ast.FloorDiv: "floor_divide",
+    ast.Mod: "remainder",
+    ast.Pow: "power",
+    ast.BitAnd: "bitwise_and",
+    ast.BitOr: "bitwise_or",
+    ast.BitXor: "bitwise_xor",
+    ast.LShift: "left_shift",
+    ast.RShift: "right_shift",
+    ast.MatMult: "matmul",
+}
+_UNARY: dict[type[ast.unaryop], str] = {ast.USub: "negative", ast.UAdd: "positive", ast.Invert: "invert"}
+_COMPARE: dict[type[ast.cmpop], str] = {
+    ast.Eq: "equal",
+    ast.NotEq: "not_equal",
+    ast.Lt: "less",
+    ast.LtE: "less_equal",
+    ast.Gt: "greater",
+    ast.GtE: "greater_equal",
+}
+
+
+def evaluate(frame: Frame, node: ast.expr) -> Value:
+    """The value of an expression."""
+    handler = _HANDLERS.get(type(node))
+    if handler is None:
+        frame.fail(node, f"{_WORDS.get(type(node), type(node).__name__)} is not supported in compiled code")
+    return handler(frame, node)
+
+
+def _constant(frame: Frame, node: ast.Constant) -> Value:
+    return Static(node.value)
+
+
+def _name(frame: Frame, node: ast.Name) -> Value:
+    return frame.lookup(node)
+
+
+def _binary(frame: Frame, node: ast.BinOp) -> Value:
+    left, right = evaluate(frame, node.left), evaluate(frame, node.right)
+    frame.at(node)
+    if isinstance(left, Group) or isinstance(right, Group):
+        return _group_arithmetic(frame, node, left, right)
+    return arith.operate(frame.graph, BINARY[type(node.op)], left, right)
+
+
+def _group_arithmetic(frame: Frame, node: ast.BinOp, left: Value, right: Value) -> Value:
+    """`shape + (1,)` and `(1,) * n`."""
+    if isinstance(node.op, ast.Add) and isinstance(left, Group) and isinstance(right, Group):
+        return Group(left.items + right.items, left.kind)
+    if isinstance(node.op, ast.Mult) and isinstance(left, Group) and isinstance(right, Static):
+        return Group(left.items * right.value, left.kind)
+    frame.fail(node, f"{describe(left)} and {describe(right)} do not combine here", None, DTypeError)
+
+
+def _unary(frame: Frame, node: ast.UnaryOp) -> Value:
+    operand = evaluate(frame, node.operand)
+    frame.at(node)
+    if isinstance(node.op, ast.Not):
+        return negation(frame, node, operand)
+    return arith.operate(frame.graph, _UNARY[type(node.op)], operand)
+
+
+def negation(frame: Frame, node: ast.expr, operand: Value) -> Value:
+    """`not operand`."""
+    if isinstance(operand, Static | Group):
+        return Static(not truth(frame, node, operand))
+    condition = as_condition(frame, node, operand)
+    result = arith.apply(frame.graph, np.logical_not, condition)
+    return arith.as_weak(result, bool, arith.scalar_arguments([operand]))
+
+
+def _compare(frame: Frame, node: ast.Compare) -> Value:
+    left = evaluate(frame, node.left)
+    result: Value | None = None
+    for op, comparator in zip(node.ops, node.comparators, strict=True):
+        right = evaluate(frame, comparator)
+        frame.at(node)
+        one = _compare_pair(frame, node, op, left, right)
+        result = one if result is None else _both(frame, node, result, one)
+        left = right
+    assert result is not None
+    return result
+
+
+def _compare_pair(frame: Frame, node: ast.Compare, op: ast.cmpop, left: Value, right: Value) -> Value:
+    if isinstance(op, ast.Is | ast.IsNot):
+        same = isinstance(left, Static) and isinstance(right, Static) and left.value is right.value
+        return Static(same == isinstance(op, ast.Is))
+    if isinstance(op, ast.In | ast.NotIn):
+        inside = constant_object(frame, node, left) in constant_object(frame, node, right)
+        return Static(inside == isinstance(op, ast.In))
+    if isinstance(left, Group) or isinstance(right, Group):
+        return Static(_compare_groups(frame, node, op, left, right))
+    return arith.operate(frame.graph, _COMPARE[type(op)], left, right)
+
+
+def _compare_groups(frame: Frame, node: ast.Compare, op: ast.cmpop, left: Value, right: Value) -> bool:
+    function = arith.PYTHON_OPERATORS[_COMPARE[type(op)]]
+    return function(constant_object(frame, node, left), constant_object(frame, node, right))
+
+
+def constant_object(frame: Frame, node: ast.expr, value: Value) -> Any:
+    """The Python object that a value is; it must be known at compile time."""
+    if isinstance(value, Group):
+        return value.kind([constant_object(frame, node, item) for item in value.items])
+    frame.at(node)
+    return arith.require_static(frame.graph, value, "this value")
+
+
+def _both(frame: Frame, node: ast.expr, a: Value, b: Value) -> Value:
+    if isinstance(a, Static):
+        return b if a.value else a
+    if isinstance(b, Static) and b.value is True:
+        return a
+    conditions = [as_condition(frame, node, a), as_condition(frame, node, b)]
+    result = arith.apply(frame.graph, np.logical_and, *conditions)
+    return arith.as_weak(result, bool, arith.scalar_arguments([a, b]))
+
+
+def _bool_op(frame: Frame, node: ast.BoolOp) -> Value:
+    """`and`, `or`: on constants as Python; on run-time conditions without effects, all are evaluated."""
+    is_and = isinstance(node.op, ast.And)
+    result: Value | None = None
+    for k, operand in enumerate(node.values):
+        value = evaluate(frame, operand)
+        frame.at(node)
+        if isinstance(value, Static | Group):
+            if bool(truth(frame, operand, value)) != is_and and result is None:
+                return value
+            if k < len(node.values) - 1 or result is not None:
+                if bool(truth(frame, operand, value)) == is_and:
+                    continue
+                frame.fail(operand, "a constant after a run-time condition in `and`/`or` is not supported")
+            return value
+        if (
+            frame.graph.island is not None
+            and k
+            and any(isinstance(n, ast.Subscript) for n in ast.walk(operand))
+        ):
+            frame.fail(
+                operand,
+                "the right side of `and`/`or` reads an element, which Python may skip",
+                "write nested ifs",
+            )
+        condition = as_condition(frame, operand, value)
+        if result is None:
+            result = condition
+            continue
+        combined = arith.apply(frame.graph, np.logical_and if is_and else np.logical_or, result, condition)
+        result = arith.as_weak(combined, bool, arith.scalar_arguments([result, condition]))
+    assert result is not None
+    return result
+
+
+def as_condition(frame: Frame, node: ast.expr, value: Value) -> Value:
+    """A number used as a truth value. Arrays of more than one element have none, as in NumPy."""
+    if isinstance(value, Array | Lazy) or (isinstance(value, Tensor) and is_array(value)):
+        if all(e.known == 1 for e in extents_of(value)):
+            return value
+        from .errors import ShapeError
+
+        frame.fail(
+            node,
+            "the truth value of an array with more than one element is ambiguous",
+            "use & | ~ for elementwise logic, np.where to choose, .any() or .all() to reduce",
+            ShapeError,
+        )
+    return value
+
+
+def truth(frame: Frame, node: ast.expr, value: Value) -> bool:
+    """The truth value of a compile-time object."""
+    if isinstance(value, Group):
+        return bool(value.items)
+    as_condition(frame, node, value)
+    frame.at(node)
+    return bool(
+        arith.require_static(
+            frame.graph,
+            value,
+            "the condition",
+            "choose with np.where(condition, a, b), or put the `if` inside a loop over elements",
+        )
+    )
+
+
+def _if_expression(frame: Frame, node: ast.IfExp) -> Value:
+    condition = evaluate(frame, node.test)
+    if frame.graph.island is None or isinstance(condition, Static | Group):
+        return evaluate(frame, node.body if truth(frame, node.test, condition) else node.orelse)
+    if any(isinstance(n, ast.Subscript) for branch in (node.body, node.orelse) for n in ast.walk(branch)):
+        frame.fail(
+            node,
+            "a conditional expression that reads elements is not supported in loops",
+            "use an if statement",
+        )
+    chosen, other = evaluate(frame, node.body), evaluate(frame, node.orelse)
+    frame.at(node)
+    from .numpy_api.selection import where
+
+    return where(frame.graph, as_condition(frame, node, condition), chosen, other)
+
+
+def _tuple(frame: Frame, node: ast.Tuple | ast.List) -> Value:
+    items: list[Value] = []
+    for item in node.elts:
+        if isinstance(item, ast.Starred):
+            group = as_group(frame, item, evaluate(frame, item.value))
+            items.extend(group.items)
+        else:
+            items.append(evaluate(frame, item))
+    return Group(tuple(items), tuple if isinstance(node, ast.Tuple) else list)
+
+
+def as_group(frame: Frame, node: ast.AST, value: Value) -> Group:
+    """A tuple or list of values."""
+    if isinstance(value, Group):
+        return value
+    if isinstance(value, Static) and isinstance(value.value, tuple | list):
+        return Group(tuple([Static(v) for v in value.value]), type(value.value))
+    frame.fail(node, f"{describe(value)} cannot be unpacked in compiled code")
+
+
+def _attribute(frame: Frame, node: ast.Attribute) -> Value:
+    owner = evaluate(frame, node.value)
+    frame.at(node)
+    if isinstance(owner, Static) and not isinstance(owner.value, np.generic):
+        return frame.attribute(node, owner.value, node.attr)
+    attribute = ATTRIBUTES.get(node.attr)
+    if attribute is not None and not isinstance(owner, Group):
+        return attribute(frame.graph, owner)
+    if node.attr in METHODS:
+        return Method(owner, node.attr)
+    frame.fail(
+        node,
+        f"the attribute '{node.attr}' of {describe(owner)} is not supported",
+        f"attributes: {', '.join(sorted(ATTRIBUTES))}; methods: {', '.join(sorted(METHODS))}",
+    )
+
+
+def _subscript(frame: Frame, node: ast.Subscript) -> Value:
+    owner = evaluate(frame, node.value)
+    items = subscript_items(frame, node.slice)
+    frame.at(node)
+    if isinstance(owner, Static) and isinstance(owner.value, tuple | list):
+        owner = as_group(frame, node, owner)
+    if isinstance(owner, Group):
+        return _group_item(frame, node, owner, items)
+    if isinstance(owner, Static):
+        index = arith.require_static(frame.graph, items[0], "the index") if len(items) == 1 else None  # pyright: ignore
+        try:
+            return Static(owner.value[index])
+        except Exception as error:
+            frame.fail(node, f"{type(error).__name__}: {error}", None, DTypeError)
+    return subscript(frame.graph, owner, items)
+
+
+def _group_item(frame: Frame, node: ast.Subscript, group: Group, items: list[Item]) -> Value:
+    item = items[0]
+    if isinstance(item, Slice):
+        bounds = [
+            None if b is None else arith.require_static(frame.graph, b, "a slice bound")
+            for b in (item.start, item.stop, item.step)
+        ]
+        return Group(group.items[slice(*bounds)], group.kind)
+    position = arith.require_static(frame.graph, item, "the index")
+    try:
+        return group.items[position]
+    except IndexError:
+        from .errors import IndexRangeError
+
+        frame.fail(node, f"{group.kind.__name__} index out of range", None, IndexRangeError)
+
+
+def subscript_items(frame: Frame, node: ast.expr) -> list[Item]:
+    """What stands between the brackets."""
+    parts = node.elts if isinstance(node, ast.Tuple) else [node]
+    return [_item(frame, part) for part in parts]
+
+
+def _item(frame: Frame, node: ast.expr) -> Item:
+    if not isinstance(node, ast.Slice):
+        value = evaluate(frame, node)
+        if isinstance(value, Static) and isinstance(value.value, slice):
+            s = value.value
+            return Slice(Static(s.start), Static(s.stop), Static(s.step))
+        return value
+    bounds = [None if b is None else evaluate(frame, b) for b in (node.lower, node.upper, node.step)]
+    return Slice(*bounds)
+
+
+def _call(frame: Frame, node: ast.Call) -> Value:
+    function = evaluate(frame, node.func)
+    arguments: list[Value] = []
+    for argument in node.args:
+        if isinstance(argument, ast.Starred):
+            arguments.extend(as_group(frame, argument, evaluate(frame, argument.value)).items)
+        else:
+            arguments.append(evaluate(frame, argument))
+    keywords: dict[str, Value] = {}
+    for keyword in node.keywords:
+        if keyword.arg is None:
+            frame.fail(keyword.value, "**keywords are not supported in compiled code")
+        keywords[keyword.arg] = evaluate(frame, keyword.value)
+    frame.at(node)
+    return call(frame, node, function, arguments, keywords)
+
+
+def _joined_string(frame: Frame, node: ast.JoinedStr) -> Value:
+    expression = ast.Expression(ast.fix_missing_locations(_with_constants(frame, node)))
+    return Static(eval(compile(expression, frame.source.file, "eval"), {}))
+
+
+def _with_constants(frame: Frame, node: ast.JoinedStr) -> ast.JoinedStr:
+    parts: list[ast.expr] = []
+    for part in node.values:
+        if isinstance(part, ast.FormattedValue):
+            value = constant_object(frame, part.value, evaluate(frame, part.value))
+            text = format(value) if part.conversion == -1 else repr(value)
+            part = ast.Constant(text)
+        parts.append(part)
+    return ast.copy_location(ast.JoinedStr(parts), node)
+
+
+_WORDS: dict[type[ast.expr], str] = {
+    ast.Lambda: "a lambda",
+    ast.ListComp: "a list comprehension",
+    ast.GeneratorExp: "a generator expression",
+    ast.Dict: "a dict",
+    ast.Set: "a set",
+    ast.Await: "await",
+    ast.Yield: "yield",
+    ast.NamedExpr: "an assignment expression",
+}
+
+_HANDLERS: dict[type[ast.expr], Callable[[Frame, Any], Value]] = {
+    ast.Constant: _constant,
+    ast.Name: _name,
+    ast.BinOp: _binary,
+    ast.UnaryOp: _unary,
+    ast.Compare: _compare,
+    ast.BoolOp: _bool_op,
+    ast.IfExp: _if_expression,
+    ast.Tuple: _tuple,
+    ast.List: _tuple,
+    ast.Attribute: _attribute,
+    ast.Subscript: _subscript,
+    ast.Call: _call,
+    ast.JoinedStr: _joined_string,
+}
+
+__all__ = [
+    "BINARY",
+    "Index",
+    "Scalar",
+    "UnsupportedError",
+    "as_group",
+    "evaluate",
+    "subscript_items",
+    "truth",
+]

@@ -1,0 +1,399 @@
+"""Python statements: assignments, branches decided at compile time, returns. Loops are in `loops.py`."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from .arithmetic import apply, broadcast_extents, convert, is_number, number_kind, operate
+from .errors import DTypeError, ShapeError, UnsupportedError
+from .frame import Frame, ReturnSignal
+from .islands import check_assignable, check_writable, open_island, strip_leading
+from .loops import branch, for_loop
+from .script_expr import BINARY, as_group, evaluate, subscript_items, truth
+from .tensors import as_tensor, broadcast, reshape
+from .values import (
+    Array,
+    Group,
+    Lazy,
+    Scalar,
+    Static,
+    Tensor,
+    Value,
+    describe,
+    extents_of,
+    is_array,
+    shape_text,
+    whole,
+)
+from .views import as_view, view
+
+
+def run_body(frame: Frame) -> None:
+    """Execute the body of the frame's function. Raises ReturnSignal at `return`."""
+    execute(frame, frame.source.node.body)
+
+
+def execute(frame: Frame, statements: Sequence[ast.stmt]) -> None:
+    for statement in statements:
+        handler = _HANDLERS.get(type(statement))
+        if handler is None:
+            word = _WORDS.get(type(statement), type(statement).__name__.lower())
+            frame.fail(statement, f"{word} is not supported in compiled code", _HINTS.get(type(statement)))
+        handler(frame, statement)
+
+
+# ---- assignments ------------------------------------------------------------------------------------
+
+
+def _assign(frame: Frame, node: ast.Assign) -> None:
+    if len(node.targets) == 1 and isinstance(node.targets[0], ast.Subscript):
+        return _assign_subscript(frame, node.targets[0], node.value)
+    value = evaluate(frame, node.value)
+    for target in node.targets:
+        bind(frame, target, value)
+
+
+def _annotated(frame: Frame, node: ast.AnnAssign) -> None:
+    if node.value is not None:
+        bind(frame, node.target, evaluate(frame, node.value))
+
+
+def bind(frame: Frame, target: ast.expr, value: Value) -> None:
+    """`target = value`, for any target."""
+    if isinstance(target, ast.Name):
+        return bind_name(frame, target.id, value)
+    if isinstance(target, ast.Tuple | ast.List):
+        return _unpack(frame, target, value)
+    if isinstance(target, ast.Subscript):
+        return _store(frame, target, lambda: value)
+    frame.fail(target, "assigning to an attribute is not supported", "return the value instead")
+
+
+def bind_name(frame: Frame, name: str, value: Value) -> None:
+    """Give a variable its value; what was computed for it takes its name."""
+    if isinstance(value, Lazy):
+        assert frame.graph.island is not None
+        value = frame.graph.island.materialise(value, name)
+    frame.variables[name] = value
+    if isinstance(value, Tensor | Scalar) and value.ssa.name_hint is None:
+        value.ssa.name_hint = name
+    if isinstance(value, Array) and not value.buffer.name:
+        value.buffer.name = name
+        if value.buffer.value is not None and value.buffer.value.name_hint is None:
+            value.buffer.value.name_hint = name
+
+
+def _unpack(frame: Frame, target: ast.Tuple | ast.List, value: Value) -> None:
+    if any(isinstance(t, ast.Starred) for t in target.elts):
+        frame.fail(target, "a starred target is not supported")
+    if isinstance(value, Array):
+        extent = value.extents[0].known if value.axes else None
+        if extent is None:
+            frame.fail(
+                target, f"{describe(value)} cannot be unpacked: its length is not known at compile time"
+            )
+        frame.at(target)
+        from .views import subscript
+
+        value = Group(tuple([subscript(frame.graph, value, [Static(k)]) for k in range(extent)]))
+    items = as_group(frame, target, value).items
+    if len(items) != len(target.elts):
+        few = len(items) < len(target.elts)
+        text = f"not enough values to unpack (expected {len(target.elts)}, got {len(items)})"
+        frame.fail(
+            target,
+            text if few else f"too many values to unpack (expected {len(target.elts)})",
+            None,
+            ShapeError,
+        )
+    for one, item in zip(target.elts, items, strict=True):
+        bind(frame, one, item)
+
+
+def _assign_subscript(frame: Frame, target: ast.Subscript, value_node: ast.expr) -> None:
+    """`a[...] = expression`: outside loops the expression is computed where it is stored, when it can be."""
+    if frame.graph.island is not None or _overwrites(frame, target):
+        value = evaluate(frame, value_node)
+        return _store(frame, target, lambda: value)
+    if not any(isinstance(n, ast.Call) for n in ast.walk(value_node)):
+        try:
+            return _store(frame, target, lambda: evaluate(frame, value_node))
+        except _ELEMENTWISE_ONLY:
+            pass  # what follows says the same again, or does it on whole tensors
+    value = evaluate(frame, value_node)
+    _store(frame, target, lambda: value)
+
+
+_ELEMENTWISE_ONLY = UnsupportedError
+
+
+def _overwrites(frame: Frame, target: ast.Subscript) -> bool:
+    """Whether the target is all of an array: `a[:]`, `a[...]`."""
+    parts = target.slice.elts if isinstance(target.slice, ast.Tuple) else [target.slice]
+    return all(
+        (isinstance(p, ast.Slice) and p.lower is p.upper is p.step is None)
+        or (isinstance(p, ast.Constant) and p.value is Ellipsis)
+        for p in parts
+    )
+
+
+def _store(frame: Frame, target: ast.Subscript, compute: Callable[[], Value]) -> None:
+    """Write to `target` what `compute` gives."""
+    graph = frame.graph
+    owner = evaluate(frame, target.value)
+    if not isinstance(owner, Array):
+        frame.fail(target, f"{describe(owner)} does not support item assignment", None, DTypeError)
+    items = subscript_items(frame, target.slice)
+    frame.at(target)
+    if graph.island is not None:
+        return graph.island.assign(view(graph, owner, items), _number(frame, target, compute()))
+    if _overwrites(frame, target) and owner.whole:
+        return overwrite(frame, owner, _number(frame, target, compute()))
+    check_writable(graph, owner.buffer)
+    with open_island(graph) as island:
+        value = _number(frame, target, compute())
+        frame.at(target)
+        window = view(graph, owner, items)
+        island.assign(window, _buffered(frame, value))
+
+
+def _number(frame: Frame, node: ast.AST, value: Value) -> Value:
+    if not is_number(value):
+        frame.fail(node, f"{describe(value)} cannot be stored in an array", None, DTypeError)
+    return value
+
+
+def _buffered(frame: Frame, value: Value) -> Value:
+    """A tensor computed outside, as an array that the island can read."""
+    if isinstance(value, Tensor) and value.extents:
+        from .tensors import as_array
+
+        return as_array(value)
+    return value
+
+
+def overwrite(frame: Frame, array: Array, value: Value) -> None:
+    """`array[...] = value` for all of an array: its contents become a new tensor."""
+    graph = frame.graph
+    check_writable(graph, array.buffer)
+    check_assignable(graph, array.extents, extents_of(value))
+    value = strip_leading(value, len(array.extents)) if isinstance(value, Array) else value
+    tensor = broadcast(graph, convert(graph, value, array.dtype), array.extents)
+    buffer = array.buffer
+    if tensor.ssa is buffer.value:
+        return
+    buffer.value = tensor.ssa
+    buffer.version += 1
+    if tensor.ssa.name_hint is None:
+        tensor.ssa.name_hint = buffer.name or None
+
+
+def _augmented(frame: Frame, node: ast.AugAssign) -> None:
+    name = BINARY[type(node.op)]
+    if isinstance(node.target, ast.Subscript):
+        return _augmented_subscript(frame, node, name)
+    if not isinstance(node.target, ast.Name):
+        frame.fail(node.target, "assigning to an attribute is not supported")
+    current = frame.lookup(node.target)
+    operand = evaluate(frame, node.value)
+    frame.at(node)
+    if isinstance(current, Array):
+        return _update(frame, node, current, operate(frame.graph, name, current, operand))
+    bind_name(frame, node.target.id, operate(frame.graph, name, current, operand))
+
+
+def _augmented_subscript(frame: Frame, node: ast.AugAssign, name: str) -> None:
+    assert isinstance(node.target, ast.Subscript)
+    graph = frame.graph
+    owner = evaluate(frame, node.target.value)
+    if not isinstance(owner, Array):
+        frame.fail(node.target, f"{describe(owner)} does not support item assignment", None, DTypeError)
+    items = subscript_items(frame, node.target.slice)
+    if graph.island is None:
+        operand = evaluate(frame, node.value)
+        frame.at(node)
+        check_writable(graph, owner.buffer)
+        with open_island(graph) as island:
+            frame.at(node)
+            window = view(graph, owner, items)
+            result = operate(graph, name, _element_or_view(frame, window), _buffered(frame, operand))
+            _check_update(frame, node, window, result)
+            island.assign(window, result)
+        return
+    frame.at(node)
+    window = view(graph, owner, items)
+    current = _element_or_view(frame, window)
+    operand = evaluate(frame, node.value)
+    frame.at(node)
+    result = operate(graph, name, current, operand)
+    _check_update(frame, node, window, result)
+    graph.island.assign(window, result)
+
+
+def _element_or_view(frame: Frame, window: Array) -> Value:
+    from .views import element
+
+    return window if window.axes else element(frame.graph, window)
+
+
+def _update(frame: Frame, node: ast.AugAssign, array: Array, result: Value) -> None:
+    """`x op= v` of an array writes in place."""
+    graph = frame.graph
+    _check_update(frame, node, array, result)
+    if graph.island is not None:
+        return graph.island.assign(array, result)
+    if array.whole:
+        return overwrite(frame, array, result)
+    with open_island(graph) as island:
+        frame.at(node)
+        island.assign(array, _buffered(frame, result))
+
+
+def _check_update(frame: Frame, node: ast.AugAssign, target: Array, result: Value) -> None:
+    """NumPy's rules for an in-place ufunc: same-kind casting, and a result of the target's shape."""
+    if not target.axes:
+        return
+    graph = frame.graph
+    kind = number_kind(graph, result)
+    if isinstance(kind, np.dtype) and not np.can_cast(kind, target.dtype, "same_kind"):
+        frame.fail(
+            node,
+            f"Cannot cast ufunc '{BINARY[type(node.op)]}' output from {kind!r} to {target.dtype!r} with casting rule 'same_kind'",
+            f"write x = x {_SYMBOLS.get(type(node.op), '+')} ... for a new array",
+            DTypeError,
+        )
+    shape = broadcast_extents(graph, [target.extents, extents_of(result)])
+    if len(shape) != len(target.extents) or not all(
+        a.equals(b) for a, b in zip(shape, target.extents, strict=True)
+    ):
+        frame.fail(
+            node,
+            f"non-broadcastable output operand with shape {shape_text(target.extents)} doesn't match the broadcast shape "
+            f"{shape_text(shape)}",
+            None,
+            ShapeError,
+        )
+
+
+_SYMBOLS: dict[type[ast.operator], str] = {
+    ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/", ast.FloorDiv: "//", ast.Mod: "%", ast.Pow: "**",
+}  # fmt: skip
+
+
+# ---- control flow -----------------------------------------------------------------------------------
+
+
+def _return(frame: Frame, node: ast.Return) -> None:
+    if frame.graph.island is not None:
+        frame.fail(
+            node, "return inside a loop is not supported", "assign a result, and return it after the loop"
+        )
+    value = Static(None) if node.value is None else evaluate(frame, node.value)
+    frame.at(node)
+    raise ReturnSignal(value)
+
+
+def _if(frame: Frame, node: ast.If) -> None:
+    condition = evaluate(frame, node.test)
+    frame.at(node)
+    if frame.graph.island is not None and not isinstance(condition, Static | Group):
+        return branch(frame, node, condition, execute)
+    execute(frame, node.body if truth(frame, node.test, condition) else node.orelse)
+
+
+def _for(frame: Frame, node: ast.For) -> None:
+    for_loop(frame, node, execute)
+
+
+def _expression(frame: Frame, node: ast.Expr) -> None:
+    if not isinstance(node.value, ast.Constant):  # a docstring has no effect
+        evaluate(frame, node.value)
+
+
+def _pass(frame: Frame, node: ast.stmt) -> None:
+    pass
+
+
+def _assert(frame: Frame, node: ast.Assert) -> None:
+    if truth(frame, node.test, evaluate(frame, node.test)):
+        return
+    message = ""
+    if node.msg is not None:
+        value = evaluate(frame, node.msg)
+        message = str(value.value) if isinstance(value, Static) else ""
+    from .errors import KernelAssertionError
+
+    frame.fail(node, message or "assertion failed", None, KernelAssertionError)
+
+
+def _raise(frame: Frame, node: ast.Raise) -> None:
+    """An error that the program itself raises, on a path chosen at compile time, is raised as it stands."""
+    if frame.graph.island is not None or node.exc is None:
+        frame.fail(node, "raise inside a loop is not supported", "check before the loop")
+    value = evaluate(frame, node.exc)
+    if isinstance(value, Static) and isinstance(value.value, type) and issubclass(value.value, BaseException):
+        raise value.value()
+    if isinstance(value, Static) and isinstance(value.value, BaseException):
+        raise value.value
+    frame.fail(node, "exceptions must derive from BaseException", None, DTypeError)
+
+
+def _delete(frame: Frame, node: ast.Delete) -> None:
+    for target in node.targets:
+        if not isinstance(target, ast.Name):
+            frame.fail(target, "del of anything but a name is not supported")
+        frame.lookup(target)
+        del frame.variables[target.id]
+        frame.scope.lost[target.id] = "it was deleted"
+
+
+_WORDS: dict[type[ast.stmt], str] = {
+    ast.While: "while",
+    ast.Break: "break",
+    ast.Continue: "continue",
+    ast.FunctionDef: "a nested function",
+    ast.With: "with",
+    ast.Try: "try",
+    ast.Import: "import",
+    ast.ImportFrom: "import",
+    ast.Global: "global",
+}
+_HINTS: dict[type[ast.stmt], str] = {
+    ast.While: "write it as a for loop over range",
+    ast.Break: "make the rest of the body conditional: if not done: ...",
+    ast.Continue: "put the rest of the body in an if",
+    ast.FunctionDef: "define it outside the compiled function; calls are inlined",
+    ast.Import: "import at the top of the module",
+    ast.ImportFrom: "import at the top of the module",
+}
+_HANDLERS: dict[type[ast.stmt], Callable[[Frame, Any], None]] = {
+    ast.Assign: _assign,
+    ast.AnnAssign: _annotated,
+    ast.AugAssign: _augmented,
+    ast.Return: _return,
+    ast.If: _if,
+    ast.For: _for,
+    ast.Expr: _expression,
+    ast.Pass: _pass,
+    ast.Assert: _assert,
+    ast.Raise: _raise,
+    ast.Delete: _delete,
+}
+
+__all__ = [
+    "apply",
+    "as_tensor",
+    "as_view",
+    "bind_name",
+    "execute",
+    "is_array",
+    "replace",
+    "reshape",
+    "run_body",
+    "whole",
+]

@@ -1,0 +1,83 @@
+"""The source of a Python function: its AST with the exact lines and columns of its file."""
+
+from __future__ import annotations
+
+import ast
+import functools
+import inspect
+import linecache
+from collections.abc import Callable
+from dataclasses import dataclass
+from types import FunctionType
+from typing import Any
+
+from ..dialects.diagnostic import SourceLocation
+from .errors import UnsupportedError
+
+
+@dataclass(frozen=True)
+class FunctionSource:
+    """A function, its AST, and the file its locations refer to."""
+
+    function: FunctionType
+    node: ast.FunctionDef
+    file: str
+
+    def place(self, node: ast.AST) -> SourceLocation:
+        """The place of `node`: lines and columns count from 1."""
+        return SourceLocation(self.file, getattr(node, "lineno", 0), getattr(node, "col_offset", -1) + 1)
+
+    def lookup(self, name: str) -> Any:
+        """The value that `name` has outside the function. Raises KeyError."""
+        code = self.function.__code__
+        if name in code.co_freevars and self.function.__closure__ is not None:
+            return self.function.__closure__[code.co_freevars.index(name)].cell_contents
+        if name in self.function.__globals__:
+            return self.function.__globals__[name]
+        import builtins
+
+        return vars(builtins)[name]
+
+
+@functools.lru_cache(maxsize=512)
+def source_of(function: Callable) -> FunctionSource:
+    """The source of a plain Python function.
+
+    Raises UnsupportedError for a lambda, a generator, or a function without a source file.
+    """
+    if not isinstance(function, FunctionType):
+        raise UnsupportedError(f"cannot compile {function!r}: only plain Python functions have a source")
+    code = function.__code__
+    file, first = code.co_filename, code.co_firstlineno
+    lines = linecache.getlines(file, function.__globals__) or _inspect_lines(function)
+    node = _find(_parse(file, "".join(lines)), function.__name__, first) if lines else None
+    if node is None:
+        raise UnsupportedError(
+            f"the source of '{function.__name__}' is not a function definition that can be read",
+            SourceLocation(file, first),
+            hint="define it with `def` in a file (a lambda or code typed into `python -c` cannot be compiled)",
+        )
+    return FunctionSource(function, node, file)
+
+
+def _inspect_lines(function: FunctionType) -> list[str]:
+    try:
+        return inspect.findsource(function)[0]
+    except OSError:
+        return []
+
+
+@functools.lru_cache(maxsize=64)
+def _parse(file: str, text: str) -> ast.Module:
+    return ast.parse(text, file)
+
+
+def _find(module: ast.Module, name: str, first_line: int) -> ast.FunctionDef | None:
+    """The definition whose first line, decorators included, is `first_line`."""
+    for node in ast.walk(module):
+        if not isinstance(node, ast.FunctionDef) or node.name != name:
+            continue
+        top = min([node.lineno, *(d.lineno for d in node.decorator_list)])
+        if top == first_line:
+            return node
+    return None

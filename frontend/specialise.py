@@ -1,0 +1,215 @@
+"""What a specialisation depends on: the type of each argument, and how array arguments overlap in memory."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from .errors import UnsupportedError
+
+Dim = int | str
+"""A static extent, or the name of an unknown one."""
+
+
+@dataclass(frozen=True)
+class ArgumentType:
+    """One argument of a specialisation.
+
+    `kind` is `array`, `int`, `float`, `bool` (Python numbers passed at run time), `scalar` (a NumPy scalar), `static` (baked
+    in: `value`) or `same` (the very array of argument number `value`). `order` is set for arrays that are contiguous in
+    another than row-major order: axes from the outermost; `memory_order` for the other strided ones, which only
+    says in which order results are laid out. `witness` are the extents of the call being compiled.
+    """
+
+    name: str
+    kind: str
+    dtype: np.dtype | None = None
+    extents: tuple[Dim, ...] = ()
+    witness: tuple[int | None, ...] = ()
+    layout: str = "c"
+    order: tuple[int, ...] | None = None
+    memory_order: tuple[int, ...] | None = None
+    read_only: bool = False
+    overlap: int | None = None
+    value: Any = None
+    group: str | None = None
+
+    def dims(self) -> list[tuple[Dim, int | None]]:
+        """Each extent with its value in the call being compiled, where there is one."""
+        witness = self.witness or (None,) * len(self.extents)
+        return list(zip(self.extents, witness, strict=True))
+
+    def __str__(self) -> str:
+        if self.kind == "static":
+            return f"{self.name} = {self.value!r}"
+        if self.kind == "array":
+            shape = ", ".join(map(str, self.extents))
+            layout = (
+                ""
+                if self.layout == "c" and not self.order
+                else ", strided"
+                if not self.order
+                else ", transposed"
+            )
+            return f"{self.name}: {self.dtype}[{shape}]{layout}"
+        if self.kind == "same":
+            return f"{self.name}: the same array as argument {self.value}"
+        return f"{self.name}: {self.dtype if self.kind == 'scalar' else self.kind}"
+
+
+def argument_type(name: str, value: Any, *, mutates: bool, group: str | None = None) -> ArgumentType:
+    """The type of a run-time value, all extents static. Raises UnsupportedError for what cannot be passed."""
+    if isinstance(value, np.ndarray):
+        return _array_type(name, value, mutates, group)
+    if isinstance(value, np.generic):
+        _check_dtype(name, value.dtype)
+        return ArgumentType(name, "scalar", value.dtype, group=group)
+    if isinstance(value, bool):
+        return ArgumentType(name, "bool", np.dtype(np.bool_), group=group)
+    if type(value) is int:
+        if not -(1 << 63) <= value < 1 << 63:
+            raise UnsupportedError(f"argument '{name}': the integer {value} does not fit in 64 bits")
+        return ArgumentType(name, "int", np.dtype(np.int64), group=group)
+    if type(value) is float:
+        return ArgumentType(name, "float", np.dtype(np.float64), group=group)
+    return static_type(name, value, group)
+
+
+def static_type(name: str, value: Any, group: str | None = None) -> ArgumentType:
+    """An argument baked in by its value, which must be hashable."""
+    try:
+        hash(value)
+    except TypeError:
+        raise UnsupportedError(
+            f"argument '{name}': a {type(value).__name__} cannot be passed to compiled code",
+            hint="pass arrays, numbers, None, strings, or tuples of them",
+        ) from None
+    return ArgumentType(name, "static", value=value, group=group)
+
+
+def _check_dtype(name: str, dtype: np.dtype) -> None:
+    if dtype.isnative and ((dtype.kind in "biuf" and dtype.itemsize <= 8) or dtype.name == "bfloat16"):
+        return
+    what = (
+        "objects"
+        if dtype.kind == "O"
+        else f"dtype {dtype.str} (not in native byte order)"
+        if not dtype.isnative
+        else f"dtype {dtype}"
+    )
+    raise UnsupportedError(
+        f"argument '{name}': arrays of {what} cannot be compiled",
+        hint=f"convert it: {name}.astype({dtype.newbyteorder('=').name!r})"
+        if not dtype.isnative
+        else "use bool, integers or floats",
+    )
+
+
+def _array_type(name: str, array: np.ndarray, mutates: bool, group: str | None) -> ArgumentType:
+    if type(array) is not np.ndarray and type(array) is not np.memmap:
+        raise UnsupportedError(
+            f"argument '{name}': {type(array).__name__} is a subclass of ndarray with rules of its own",
+            hint="pass np.asarray(x)",
+        )
+    dtype = array.dtype
+    _check_dtype(name, dtype)
+    layout, order, memory_order = "c", None, None
+    if not array.flags.c_contiguous:
+        by_stride = memory_axes(array)
+        dense = not mutates and array.transpose(by_stride).flags.c_contiguous
+        layout = "c" if dense else "strided"
+        order = by_stride if dense else None
+        memory_order = by_stride if by_stride != tuple(range(array.ndim)) else None
+    read_only = mutates and not array.flags.writeable
+    shape = array.shape
+    return ArgumentType(
+        name, "array", dtype, shape, shape, layout, order, memory_order, read_only, group=group
+    )
+
+
+def memory_axes(array: np.ndarray) -> tuple[int, ...]:
+    """Axes from the one with the largest stride to the smallest; ties keep their order."""
+    strides = array.strides
+    return tuple(sorted(range(array.ndim), key=lambda axis: -abs(strides[axis])))
+
+
+# ---- overlap ----------------------------------------------------------------------------------------
+
+
+def overlap_partition(types: Sequence[ArgumentType], values: Sequence[Any]) -> tuple[ArgumentType, ...]:
+    """Mark arrays that are the very same memory (`same`) and those that overlap otherwise (`overlap`)."""
+    arrays = [
+        (k, v) for k, (t, v) in enumerate(zip(types, values, strict=True)) if t.kind == "array" and v.size
+    ]
+    result = list(types)
+    for position, (k, array) in enumerate(arrays):
+        for j, other in arrays[:position]:
+            if result[j].kind != "array" or not np.may_share_memory(array, other):
+                continue
+            if _same(array, other):
+                result[k] = ArgumentType(types[k].name, "same", value=j, group=types[k].group)
+                break
+            if not _shares(array, other):
+                continue
+            number = result[j].overlap if result[j].overlap is not None else j
+            result[j] = replace(result[j], overlap=number)
+            result[k] = replace(result[k], overlap=number)
+    return tuple(result)
+
+
+def _same(a: np.ndarray, b: np.ndarray) -> bool:
+    return (
+        a.__array_interface__["data"][0] == b.__array_interface__["data"][0]
+        and a.shape == b.shape
+        and a.strides == b.strides
+        and a.dtype == b.dtype
+    )
+
+
+def _shares(a: np.ndarray, b: np.ndarray) -> bool:
+    """Exact where that is cheap; arrays that are hard to tell apart count as overlapping."""
+    try:
+        return bool(np.shares_memory(a, b, max_work=1000))
+    except np.exceptions.TooHardError:
+        return True
+
+
+# ---- unknown extents --------------------------------------------------------------------------------
+
+
+def generalised(
+    types: Sequence[ArgumentType], open_extents: Iterable[tuple[int, int]]
+) -> tuple[ArgumentType, ...]:
+    """The types with the given (argument, axis) extents unknown; 0 and 1 stay static."""
+    opened = set(open_extents)
+    result = []
+    for k, one in enumerate(types):
+        extents = tuple(
+            [
+                f"{one.name}_{axis}" if (k, axis) in opened and extent not in (0, 1) else extent
+                for axis, extent in enumerate(one.extents)
+            ]
+        )
+        result.append(replace(one, extents=extents))
+    return tuple(result)
+
+
+def without_extents(types: Sequence[ArgumentType]) -> tuple:
+    """What specialisations that differ in extents only have in common."""
+    return tuple([replace(t, extents=(len(t.extents),), witness=()) for t in types])
+
+
+def binding(pattern: Sequence[ArgumentType], types: Sequence[ArgumentType]) -> dict[str, int] | None:
+    """The extents that the names of `pattern` have in `types`; None when it does not fit."""
+    names: dict[str, int] = {}
+    for one, actual in zip(pattern, types, strict=True):
+        for extent, size in zip(one.extents, actual.extents, strict=True):
+            if isinstance(extent, int):
+                if extent != size:
+                    return None
+            elif size in (0, 1) or names.setdefault(extent, size) != size:  # pyright: ignore
+                return None
+    return names

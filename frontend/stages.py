@@ -1,0 +1,237 @@
+"""From the nt module of a program to every other level, and to something that runs."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Sequence
+from io import StringIO
+from typing import TYPE_CHECKING, Any
+
+from ..dialects.diagnostic import SourceLocation
+from .errors import (
+    DivisionError,
+    DTypeError,
+    IndexRangeError,
+    KernelAssertionError,
+    KernelMemoryError,
+    ShapeError,
+    UnsupportedError,
+)
+
+if TYPE_CHECKING:
+    from xdsl.dialects.builtin import ModuleOp
+
+TARGETS = ("cpu", "cuda", "cuda-sim", "interp")
+
+LEVELS: dict[str, tuple[str, ...]] = {
+    "nt": (),
+    "nest": ("cpu-to-nest", "nest-schedule-cpu"),
+    "scf": ("cpu-to-scf",),
+    "llvm": ("cpu",),
+    "llvm-ir": ("cpu",),
+    "asm": ("cpu",),
+    "gpu": ("cuda",),
+    "cuda": ("cuda",),
+    "ptx": ("cuda",),
+}
+"""Pipelines that lead from nt to each level that `as_text` prints."""
+
+
+def expand_pipeline(names: Sequence[str]) -> list[str]:
+    """Pipelines and passes by name, as the passes they stand for."""
+    from ..transforms.pipelines import PIPELINES
+
+    result: list[str] = []
+    for name in names:
+        result += expand_pipeline(PIPELINES[name]) if name in PIPELINES else [name]
+    return result
+
+
+def run_pipeline(module: ModuleOp, names: Sequence[str]) -> ModuleOp:
+    """Run the passes on `module`, in place."""
+    from xdsl.utils.parse_pipeline import parse_pipeline
+
+    from ..dialects.registry import make_context
+    from ..transforms.registry import load_pass
+
+    context = make_context()
+    for text in expand_pipeline(names):
+        (pass_spec,) = parse_pipeline(text)
+        load_pass(pass_spec.name).from_pass_spec(pass_spec).apply(context, module)
+    return module
+
+
+def lowered_copy(module: ModuleOp, names: Sequence[str]) -> ModuleOp:
+    """`module` lowered, the original left as it is."""
+    return run_pipeline(module.clone(), names)
+
+
+def text_of(module: ModuleOp, level: str) -> str:
+    """The text of a program, given at the nt level, at another level."""
+    if level not in LEVELS:
+        raise UnsupportedError(f"no level '{level}'", hint=f"levels: {', '.join(LEVELS)}")
+    lowered = lowered_copy(module, LEVELS[level])
+    if level == "llvm-ir" or level == "asm":
+        from ..lowering.llvm_ir import emit_llvm_ir
+
+        text = emit_llvm_ir(lowered)
+        if level == "llvm-ir":
+            return text
+        from ..runtime.cpu import emit_assembly
+
+        return emit_assembly(text)
+    if level == "cuda" or level == "ptx":
+        from ..lowering.cuda_c import emit_cuda
+
+        source = emit_cuda(lowered)
+        return source if level == "cuda" else _ptx(source)
+    return print_module(lowered)
+
+
+def _ptx(source: str) -> str:
+    from ..runtime.nvrtc import compile_ptx
+
+    return compile_ptx(source)
+
+
+def print_module(module: ModuleOp) -> str:
+    """The module as text, without locations."""
+    from xdsl.printer import Printer
+
+    stream = StringIO()
+    Printer(stream).print_op(module)
+    return stream.getvalue() + "\n"
+
+
+# ---- running ----------------------------------------------------------------------------------------
+
+Kernel = Callable[[Sequence[Any]], None]
+"""Runs the compiled function on its arguments (outputs last); raises the Python exception of a failed check."""
+
+
+def build(module: ModuleOp, name: str, target: str) -> tuple[Kernel, Any]:
+    """Compile a module given at the nt level (left as it is); the kernel, and the engine that owns its code."""
+    if target not in TARGETS:
+        raise UnsupportedError(f"no target '{target}'", hint=f"targets: {', '.join(TARGETS)}")
+    return _BUILDERS[target](module, name)
+
+
+def _build_cpu(module: ModuleOp, name: str) -> tuple[Kernel, Any]:
+    from ..lowering.llvm_ir import emit_llvm_ir
+    from ..runtime.abi import ErrorRecord, Packer
+    from ..runtime.cpu import compile_llvm_ir
+
+    upstream = lowered_copy(module, ("cpu-to-scf",))
+    function = _function(upstream, name)
+    packer, sites = Packer.for_function(function), _sites(function)
+    engine = compile_llvm_ir(emit_llvm_ir(run_pipeline(upstream, ("cpu-to-llvm",))))
+    entry = engine.entry(name)
+
+    def kernel(arguments: Sequence[Any]) -> None:
+        record = ErrorRecord()
+        if entry(packer(*arguments), record):
+            raise kernel_error(sites, *record)
+
+    return kernel, engine
+
+
+def _build_interp(module: ModuleOp, name: str) -> tuple[Kernel, Any]:
+    from ..lowering.check_sites import check_sites, site_table
+    from ..runtime.errors import KernelError
+    from ..runtime.interp import compile_nest
+
+    function = _function(lowered_copy(module, ("cpu-to-nest",)), name)
+    run = compile_nest(function)
+    sites = _site_entries(site_table(check_sites(function)))
+
+    def kernel(arguments: Sequence[Any]) -> None:
+        try:
+            run(*arguments)
+        except KernelError as error:
+            raise kernel_error(sites, error.code, error.site, error.value, error.extent) from None
+
+    return kernel, function
+
+
+def _build_gpu(make_engine: Callable[[ModuleOp, str], Any]) -> Callable[[ModuleOp, str], tuple[Kernel, Any]]:
+    def build_one(module: ModuleOp, name: str) -> tuple[Kernel, Any]:
+        lowered = lowered_copy(module, ("cuda",))
+        sites = _sites(_function(lowered, name))
+        engine = make_engine(lowered, name)
+
+        def kernel(arguments: Sequence[Any]) -> None:
+            record = engine(*arguments)
+            if record[0]:
+                raise kernel_error(sites, *record)
+
+        return kernel, engine
+
+    return build_one
+
+
+def _simulator(module: ModuleOp, name: str) -> Any:
+    from ..runtime.cuda_sim.engine import SimEngine
+
+    return SimEngine(module, name)
+
+
+def _cuda(module: ModuleOp, name: str) -> Any:
+    from ..runtime.cuda import CudaEngine
+
+    return CudaEngine(module, name)
+
+
+_BUILDERS: dict[str, Callable[[ModuleOp, str], tuple[Kernel, Any]]] = {
+    "cpu": _build_cpu,
+    "interp": _build_interp,
+    "cuda-sim": _build_gpu(_simulator),
+    "cuda": _build_gpu(_cuda),
+}
+
+
+def _function(module: ModuleOp, name: str) -> Any:
+    for op in module.body.block.ops:
+        symbol = getattr(op, "sym_name", None)
+        if op.name == "func.func" and symbol is not None and symbol.data == name:
+            return op
+    raise AssertionError(f"no function '{name}' in the lowered module")
+
+
+def _sites(function: Any) -> list[dict[str, Any]]:
+    return _site_entries(function.attributes.get("nestor.sites"))
+
+
+def _site_entries(table: Any) -> list[dict[str, Any]]:
+    """The table of checks as plain Python: kind, array, axis, file, line, column."""
+    if table is None:
+        return []
+    entries = []
+    for one in table.data:
+        plain = {key: getattr(value, "data", None) or value.value.data for key, value in one.data.items()}
+        entries.append({**plain, "axis": one.data["axis"].value.data if "axis" in one.data else 0})
+    return entries
+
+
+def kernel_error(sites: Sequence[dict[str, Any]], code: int, site: int, value: int, extent: int) -> Exception:
+    """The exception of a check that failed in a kernel, at its Python line."""
+    entry = sites[site] if 0 <= site < len(sites) else {}
+    place = (
+        SourceLocation(entry["file"], entry.get("line", 0), entry.get("column", 0))
+        if "file" in entry
+        else None
+    )
+    if code == 1:
+        message = f"index {value} is out of bounds for axis {entry.get('axis', 0)} with size {extent}"
+        hint = f"the array is '{entry['array']}'" if "array" in entry else None
+        return IndexRangeError(message, place, hint=hint)
+    kinds = {2: KernelAssertionError, 3: DivisionError, 4: KernelMemoryError, 5: ShapeError}
+    texts = {
+        2: "assertion failed",
+        3: "division by zero",
+        4: "out of memory in a kernel",
+        5: "invalid value in a kernel",
+    }
+    return kinds.get(code, UnsupportedError)(texts.get(code, f"a kernel stopped with code {code}"), place)
+
+
+__all__ = ["LEVELS", "TARGETS", "DTypeError", "build", "copy", "print_module", "text_of"]

@@ -1,0 +1,242 @@
+"""What a Python expression is worth during compilation: compile-time objects, run-time numbers, arrays and views."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+from xdsl.ir import SSAValue
+
+from .extents import Affine
+from .promotion import WEAK_DTYPES, Operand
+
+Extents = tuple[Affine, ...]
+
+
+@dataclass(frozen=True)
+class Static:
+    """A Python object known at compile time."""
+
+    value: Any
+
+
+@dataclass(frozen=True)
+class Index:
+    """A Python integer known at run time, affine in extents, loop variables and integer arguments."""
+
+    affine: Affine
+
+
+@dataclass(frozen=True)
+class Group:
+    """A tuple or list (`kind`) of values."""
+
+    items: tuple[Value, ...]
+    kind: type = tuple
+
+
+@dataclass(frozen=True)
+class Tensor:
+    """An immutable tensor. `weak` is the Python type of a scalar that promotes weakly; `scalar` says that NumPy would
+    return a scalar and not an array. `order` is the memory order NumPy would choose, outermost axis first.
+    `arguments` are the scalar arguments it is computed from, when it is a Python scalar of nothing else.
+    """
+
+    ssa: SSAValue
+    dtype: np.dtype
+    extents: Extents = ()
+    scalar: bool = False
+    weak: type | None = None
+    order: tuple[int, ...] | None = None
+    arguments: frozenset[int] | None = None
+
+
+@dataclass(frozen=True)
+class Scalar:
+    """A number inside an island: an SSA scalar."""
+
+    ssa: SSAValue
+    dtype: np.dtype
+    weak: type | None = None
+
+
+@dataclass(eq=False)
+class Buffer:
+    """The memory of an array variable: at the level of tensors its present value, in an island a memref.
+
+    `argument` is its position when it is an argument; `local` the memref of a buffer that lives in an island.
+    `version` counts writes. `frozen` says why it cannot be written through (a copy that NumPy would share).
+    """
+
+    value: SSAValue | None
+    dtype: np.dtype
+    extents: Extents
+    name: str = ""
+    order: tuple[int, ...] | None = None
+    argument: int | None = None
+    local: SSAValue | None = None
+    version: int = 0
+    frozen: str | None = None
+    origin: tuple[Buffer, int] | None = None
+    read_only: bool = False
+    shared: int | None = None
+    derived: tuple[Any, ...] | None = None
+
+
+@dataclass(frozen=True)
+class Axis:
+    """An axis of a view: `offset + stride * index` along `root` of the buffer; `root` None is a new axis of extent 1."""
+
+    root: int | None
+    offset: Affine
+    stride: int
+    extent: Affine
+
+
+@dataclass(frozen=True)
+class Array:
+    """An array variable: a buffer seen through a window of basic indexing. `fixed` gives the axes indexed away."""
+
+    buffer: Buffer
+    axes: tuple[Axis, ...]
+    fixed: tuple[tuple[int, Affine], ...] = ()
+
+    @property
+    def dtype(self) -> np.dtype:
+        return self.buffer.dtype
+
+    @property
+    def extents(self) -> Extents:
+        return tuple([axis.extent for axis in self.axes])
+
+    @property
+    def whole(self) -> bool:
+        """Whether it is the buffer itself."""
+        return not self.fixed and all(
+            axis.root == k
+            and axis.stride == 1
+            and axis.offset.known == 0
+            and axis.extent.equals(self.buffer.extents[k])
+            for k, axis in enumerate(self.axes)
+        )
+
+
+def whole(buffer: Buffer) -> Array:
+    """The array that is all of `buffer`."""
+    axes = [Axis(k, Affine(0), 1, extent) for k, extent in enumerate(buffer.extents)]
+    return Array(buffer, tuple(axes))
+
+
+@dataclass(frozen=True)
+class Lazy:
+    """An array expression inside an island: `at(indices)` emits one element as an SSA scalar.
+
+    `reads` lists the arrays it depends on, for the overlap check of assignments.
+    """
+
+    dtype: np.dtype
+    extents: Extents
+    at: Callable[[Sequence[Affine]], SSAValue]
+    reads: tuple[Array, ...] = ()
+
+
+@dataclass(frozen=True)
+class Range:
+    """`range(start, stop, step)`; the step is a constant."""
+
+    start: Affine
+    stop: Affine
+    step: int
+
+
+@dataclass(frozen=True)
+class Method:
+    """A bound method of an array: `x.sum`."""
+
+    receiver: Value
+    name: str
+
+
+Value = Static | Index | Group | Tensor | Scalar | Array | Lazy | Range | Method
+
+
+@dataclass
+class Scope:
+    """The variables of one Python function during compilation."""
+
+    variables: dict[str, Value] = field(default_factory=dict)
+    lost: dict[str, str] = field(default_factory=dict)
+    """Names that had a value only on some paths, and why."""
+
+
+def is_array(value: Value) -> bool:
+    """Whether NumPy would call it an array (rank 0 counts)."""
+    return isinstance(value, Array | Lazy) or (
+        isinstance(value, Tensor) and not value.scalar and value.weak is None
+    )
+
+
+def is_number(value: Value) -> bool:
+    """Whether it takes part in arithmetic."""
+    if isinstance(value, Static):
+        return isinstance(value.value, bool | int | float | np.generic)
+    return isinstance(value, Index | Tensor | Scalar | Array | Lazy)
+
+
+def operand_of(value: Value) -> Operand:
+    """How `value` takes part in promotion: its dtype, or its Python type. TypeError when it is not a number."""
+    if isinstance(value, Index):
+        return int
+    if isinstance(value, Static):
+        if type(value.value) in WEAK_DTYPES:
+            return type(value.value)
+        if isinstance(value.value, np.generic):
+            return value.value.dtype
+        raise TypeError(f"{value.value!r} is not a number")
+    if isinstance(value, Tensor | Scalar):
+        return value.weak or value.dtype
+    if isinstance(value, Array | Lazy):
+        return value.dtype
+    raise TypeError(f"{describe(value)} is not a number")
+
+
+def extents_of(value: Value) -> Extents:
+    """The shape of a number or an array; () for scalars."""
+    return value.extents if isinstance(value, Tensor | Array | Lazy) else ()
+
+
+def describe(value: Value) -> str:
+    """A few words for messages."""
+    if isinstance(value, Static):
+        return f"{value.value!r}"
+    if isinstance(value, Index):
+        return "an integer known at run time"
+    if isinstance(value, Group):
+        return f"a {value.kind.__name__}"
+    if isinstance(value, Array | Lazy):
+        return f"{value.dtype} array of shape {shape_text(value.extents)}"
+    if isinstance(value, Tensor):
+        if value.extents or not (value.scalar or value.weak):
+            return f"{value.dtype} array of shape {shape_text(value.extents)}"
+        return f"a {value.weak.__name__ if value.weak else value.dtype} computed at run time"
+    if isinstance(value, Scalar):
+        return f"a {value.weak.__name__ if value.weak else value.dtype} computed at run time"
+    if isinstance(value, Range):
+        return "a range"
+    return f"the method {value.name}"
+
+
+def shape_text(extents: Extents) -> str:
+    """`(3, ?)` as Python writes shapes; the extents of the call being compiled where they are known."""
+    parts = []
+    for extent in extents:
+        value = extent.witness()
+        parts.append("?" if value is None else str(value))
+    return f"({parts[0]},)" if len(parts) == 1 else f"({', '.join(parts)})"
+
+
+def renamed(tensor: Tensor, **changes: Any) -> Tensor:
+    """`tensor` with some fields changed."""
+    return replace(tensor, **changes)

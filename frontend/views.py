@@ -1,0 +1,235 @@
+"""Basic indexing: integers, slices, None and Ellipsis make views (a buffer seen through a window)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from xdsl.ir.affine import AffineBinaryOpKind
+
+from .arithmetic import affine_of, require_static
+from .errors import DTypeError, IndexRangeError, Respecialise, UnsupportedError
+from .extents import Affine
+from .graph import Graph
+from .tensors import as_array, read
+from .values import Array, Axis, Lazy, Scalar, Static, Tensor, Value, describe, is_array
+
+
+@dataclass(frozen=True)
+class Slice:
+    """`start:stop:step` of a subscript; None where it is left out."""
+
+    start: Value | None = None
+    stop: Value | None = None
+    step: Value | None = None
+
+
+Item = Value | Slice
+
+
+def view(graph: Graph, array: Array, items: Sequence[Item]) -> Array:
+    """The view `array[items]`."""
+    axes: list[Axis] = []
+    fixed = list(array.fixed)
+    source = iter(enumerate(array.axes))
+    for item in _expanded(graph, items, len(array.axes)):
+        if isinstance(item, Static) and item.value is None:
+            axes.append(Axis(None, Affine(0), 1, Affine(1)))
+            continue
+        k, axis = next(source)
+        if isinstance(item, Slice):
+            axes.append(_sliced(graph, axis, item))
+            continue
+        index = _checked(graph, item, axis, array.buffer.name, k)
+        if axis.root is not None:
+            fixed.append((axis.root, axis.offset + index * axis.stride))
+    return Array(array.buffer, tuple(axes), tuple(fixed))
+
+
+def element(graph: Graph, array: Array) -> Value:
+    """The scalar that a view of rank 0 made by integers stands for."""
+    if graph.island is not None:
+        return Scalar(graph.island.load(array, ()), array.dtype)
+    tensor = read(graph, array)
+    return Tensor(tensor.ssa, tensor.dtype, (), True)
+
+
+def subscript(graph: Graph, value: Value, items: Sequence[Item]) -> Value:
+    """`value[items]` read: a scalar where integers index every axis, else a view."""
+    array = view(graph, as_view(graph, value), items)
+    ellipsis = any(isinstance(i, Static) and i.value is Ellipsis for i in items)
+    return array if array.axes or ellipsis else element(graph, array)
+
+
+def as_view(graph: Graph, value: Value) -> Array:
+    """An array value as a buffer seen through a window."""
+    if isinstance(value, Array):
+        return value
+    if isinstance(value, Lazy) and graph.island is not None:
+        return graph.island.materialise(value, "t")
+    if isinstance(value, Tensor) and is_array(value):
+        return as_array(value)
+    raise graph.error(DTypeError, f"{describe(value)} cannot be indexed")
+
+
+def transposed(array: Array, perm: Sequence[int]) -> Array:
+    """The view with its axes permuted."""
+    return Array(array.buffer, tuple([array.axes[p] for p in perm]), array.fixed)
+
+
+def _expanded(graph: Graph, items: Sequence[Item], rank: int) -> list[Item]:
+    """Items with Ellipsis and missing trailing axes spelled out as full slices."""
+    used = 0
+    dots: int | None = None
+    for k, item in enumerate(items):
+        if isinstance(item, Static) and item.value is Ellipsis:
+            if dots is not None:
+                raise graph.error(IndexRangeError, "an index can only have a single ellipsis ('...')")
+            dots = k
+        elif not (isinstance(item, Static) and item.value is None):
+            used += 1
+    if used > rank:
+        raise graph.error(
+            IndexRangeError,
+            f"too many indices for array: array is {rank}-dimensional, but {used} were indexed",
+        )
+    rest: list[Item] = [Slice()] * (rank - used)
+    if dots is None:
+        return [*items, *rest]
+    return [*items[:dots], *rest, *items[dots + 1 :]]
+
+
+def _checked(graph: Graph, item: Item, axis: Axis, name: str, position: int) -> Affine:
+    """An integer index, in bounds."""
+    assert not isinstance(item, Slice)
+    index = affine_of(item)
+    if isinstance(item, Static) and isinstance(item.value, bool | np.bool_):
+        index = None
+    if index is None and graph.island is not None and _is_integer(item):
+        from .extents import Atom
+
+        index = Affine.of(Atom(_as_index(graph, item)))
+    if index is None:
+        raise graph.error(
+            UnsupportedError,
+            f"indexing by {describe(item)} is not supported",
+            "index with integers, slices, None and ...; write a[mask] = v as np.where(mask, v, a)",
+        )
+    if graph.island is not None:
+        return graph.island.checked_index(index, axis.extent, name, position)
+    if index.known is not None and (axis.extent.known is not None or index.known >= 0):
+        return _in_bounds(graph, index, axis.extent, position)
+    if index.known is not None:
+        return _in_bounds(graph, axis.extent + index.constant, axis.extent, position, index.constant)
+    if index.arguments():
+        raise Respecialise(index.arguments(), why="an index outside loops must be known at compile time")
+    return _in_bounds(graph, index, axis.extent, position)
+
+
+def _in_bounds(graph: Graph, index: Affine, extent: Affine, axis: int, written: int | None = None) -> Affine:
+    if index.known is not None and extent.known is not None:
+        from .islands import wrap_index
+
+        return wrap_index(graph, index.known, extent.known, axis)
+    nonnegative = graph.assumptions.nonnegative
+    if nonnegative(index, "an index") and nonnegative(extent - index - 1, "an index"):
+        return index
+    size = extent.witness()
+    if size is None:
+        raise graph.error(
+            UnsupportedError,
+            "this index is not known to be in bounds",
+            "read the element in a loop, or slice",
+        )
+    shown = written if written is not None else index.witness()
+    raise graph.error(IndexRangeError, f"index {shown} is out of bounds for axis {axis} with size {size}")
+
+
+def _is_integer(value: Value) -> bool:
+    if isinstance(value, Tensor):
+        return not value.extents and value.dtype.kind in "iu"
+    return isinstance(value, Scalar) and value.dtype.kind in "iu"
+
+
+def _as_index(graph: Graph, value: Value):
+    from xdsl.dialects import arith
+
+    from .graph import INDEX
+    from .promotion import WEAK_DTYPES
+
+    assert graph.island is not None
+    scalar = graph.island.scalar(value, WEAK_DTYPES[int])
+    return graph.insert(arith.IndexCastOp.create(operands=[scalar], result_types=[INDEX]))
+
+
+# ---- slices -----------------------------------------------------------------------------------------
+
+
+def _sliced(graph: Graph, axis: Axis, item: Slice) -> Axis:
+    """The part of `axis` that a slice selects, clipped as Python does."""
+    step = 1
+    if item.step is not None:
+        value = require_static(graph, item.step, "the step of a slice")
+        step = 1 if value is None else int(value)
+    if step == 0:
+        raise graph.error(DTypeError, "slice step cannot be zero")
+    n = axis.extent
+    forward = step > 0
+    start = _bound(graph, item.start, n, Affine(0) if forward else n - 1, forward)
+    stop = _bound(graph, item.stop, n, n if forward else Affine(-1), forward)
+    span = stop - start if forward else start - stop
+    size = _clamp_low(graph, span)
+    if abs(step) != 1:
+        size = graph.assumptions.divided(AffineBinaryOpKind.FloorDiv, size + (abs(step) - 1), abs(step))
+    if size.known == 0:
+        start = Affine(0)
+    return Axis(axis.root, axis.offset + start * axis.stride, axis.stride * step, _extent(graph, size))
+
+
+def _extent(graph: Graph, size: Affine) -> Affine:
+    """Extents 0 and 1 are always static: an unknown extent that may be one compiles for its value."""
+    witness = size.witness()
+    if size.known is None and witness is not None and witness < 2 and size.over_dims() is not None:
+        raise Respecialise(shapes=True, why="a slice of extent 0 or 1")
+    if size.known is None:
+        graph.assumptions.nonnegative(size - 2, "extents 0 and 1 are compiled for")
+    return size
+
+
+def _bound(graph: Graph, value: Value | None, n: Affine, default: Affine, forward: bool) -> Affine:
+    if value is None or (isinstance(value, Static) and value.value is None):
+        return default
+    bound = affine_of(value)
+    if bound is None:
+        raise graph.error(
+            UnsupportedError,
+            f"a slice bound must be an integer, not {describe(value)}",
+            "use loop variables and extents",
+        )
+    if bound.known is not None:
+        bound = bound if bound.known >= 0 else n + bound.known
+    elif not graph.assumptions.nonnegative(bound, "a slice bound"):
+        if bound.arguments():
+            raise Respecialise(bound.arguments(), why="the sign of a slice bound must be known")
+        raise graph.error(UnsupportedError, "the sign of this slice bound is not known at compile time")
+    low, high = (Affine(0), n) if forward else (Affine(-1), n - 1)
+    return _clamp(graph, bound, low, high)
+
+
+def _clamp(graph: Graph, value: Affine, low: Affine, high: Affine) -> Affine:
+    if value.known is not None and high.known is not None and low.known is not None:
+        return Affine(min(max(value.known, low.known), high.known))
+    if not graph.assumptions.nonnegative(value - low, "a slice bound"):
+        value = graph.larger(value, low)
+    if not graph.assumptions.nonnegative(high - value, "a slice bound"):
+        value = graph.smaller(value, high)
+    return value
+
+
+def _clamp_low(graph: Graph, span: Affine) -> Affine:
+    if span.known is not None:
+        return Affine(max(0, span.known))
+    if graph.assumptions.nonnegative(span, "a slice"):
+        return span
+    return graph.larger(span, Affine(0))
