@@ -65,7 +65,9 @@ def _unary(choose, values):
 
 def _binary(choose, values, names=ARITHMETIC):
     a = _float(choose, values)
-    b = choose.choice([v for v in values if v.type == a.type])
+    alike = [v for v in values if v.type == a.type]
+    constants = [v for v in alike if isinstance(v.owner, ConstantOp)]
+    b = choose.choice(constants if constants and choose.random() < 0.5 else alike)
     return ELEMENTWISE_OPS[choose.choice(names)](a, b)
 
 
@@ -140,9 +142,8 @@ def _reduce(choose, values, combiners=("add", "multiply")):
 
 
 def _constant(choose, values):
-    return ConstantOp(
-        from_numpy(np.full(choose.choice(ARGUMENTS), choose.choice(CONSTANTS), np.float32), f32)
-    )
+    shape = shape_of(choose.choice(values[-4:]))
+    return ConstantOp(from_numpy(np.full(shape, choose.choice(CONSTANTS), np.float32), f32))
 
 
 _WITHOUT_EXTREMA = (
