@@ -31,7 +31,7 @@ from .errors import IndexRangeError, ReadOnlyError, ShapeError, UnsupportedError
 from .extents import Affine, Atom, affine_list
 from .graph import INDEX, Graph, dynamic, element_type, static_shape
 from .promotion import WEAK_DTYPES
-from .tensors import to_scalar
+from .tensors import check_fresh, to_scalar
 from .values import (
     Array,
     Axis,
@@ -58,6 +58,7 @@ class Island:
     def __init__(self, graph: Graph):
         self.graph = graph
         self.body = Block()
+        self.depth = 0
         self._stand_ins = Block()
         self._memrefs: dict[Buffer, SSAValue] = {}
         self._written: dict[Buffer, None] = {}
@@ -199,9 +200,12 @@ class Island:
         body.args[0].name_hint = hint
         op = ForOp(name, lower.to_list(), upper.to_list(), body, step=step)
         self.graph.insert(op)
-        low = lower.lower_bound()
-        with self.graph.inside(body):
-            yield Affine.of(Atom(body.args[0], low=low))
+        self.depth += 1
+        try:
+            with self.graph.inside(body):
+                yield Affine.of(Atom(body.args[0], low=lower.lower_bound()))
+        finally:
+            self.depth -= 1
 
     def for_each(
         self, extents: Extents, body: Callable[[list[Affine]], None], at: tuple[Affine, ...] = ()
@@ -399,19 +403,6 @@ def check_writable(graph: Graph, buffer: Buffer) -> None:
             "write to the array itself, or make a copy first: x.copy()",
         )
     check_fresh(graph, buffer)
-
-
-def check_fresh(graph: Graph, buffer: Buffer) -> None:
-    """Raise for a copy that NumPy would share, once its source has been written."""
-    if buffer.origin is None:
-        return
-    source, version = buffer.origin
-    if source.version != version:
-        raise graph.error(
-            UnsupportedError,
-            f"{buffer.frozen} is read after '{source.name or 'its array'}' was written; the update would be missed",
-            "take it again after the write, or copy it before: x.copy()",
-        )
 
 
 def wrap_index(graph: Graph, index: int, extent: int, axis: int) -> Affine:

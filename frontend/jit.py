@@ -5,6 +5,7 @@ Nothing here imports xDSL or LLVM: a call whose specialisation exists touches di
 
 from __future__ import annotations
 
+import ast
 import functools
 import inspect
 from collections.abc import Callable, Iterable, Sequence
@@ -158,16 +159,23 @@ class JitFunction:
             elif name in self._static or name in self._baked:
                 types.append(static_type(name, value, group))
             else:
-                types.append(argument_type(name, value, mutates=mutates, group=group))
+                types.append(self._argument_type(name, value, mutates, group))
         if mutates and not any(isinstance(v, Spec) for v in values):
             return overlap_partition(types, values)
         return tuple(types)
 
+    def _argument_type(self, name: str, value: Any, mutates: bool, group: str | None) -> ArgumentType:
+        try:
+            return argument_type(name, value, mutates=mutates, group=group)
+        except UnsupportedError as error:
+            source = source_of(self.function)
+            parameters = (n for n in ast.walk(source.node.args) if isinstance(n, ast.arg) and n.arg == name)
+            error.diagnostic.location = source.place(next(parameters, source.node))
+            raise
+
     def _writes(self) -> bool:
         """Whether the source may write to an array it is given."""
         if self._mutates is None:
-            import ast
-
             node = source_of(self.function).node
             self._mutates = any(
                 isinstance(n, ast.AugAssign)
@@ -404,7 +412,6 @@ def _overlaps(values: Sequence[Any]) -> tuple:
 
 def _calls_functions(source: Any) -> bool:
     """Whether it calls Python functions, which may write to what they are given."""
-    import ast
     from types import FunctionType
 
     for node in ast.walk(source.node):

@@ -161,7 +161,7 @@ def _attempt(
     frame: Frame, node: ast.For, iterable: Range, kinds: dict[str, Operand], execute: Execute
 ) -> tuple[list[Carried], dict[str, Operand]]:
     """The loop, its carried variables having the types `kinds`; and the types they have after its body."""
-    graph, island = frame.graph, frame.graph.island
+    island = frame.graph.island
     assert island is not None and isinstance(node.target, ast.Name)
     frame.at(node)
     carried = [_cell(frame, island, name, kind, node) for name, kind in kinds.items()]
@@ -212,7 +212,7 @@ def _cell(frame: Frame, island: Island, name: str, kind: Operand, node: ast.For)
     """A buffer of rank 0 with the present value of a variable: the island's own, or an operand when it is read later."""
     value = frame.variables[name]
     dtype = WEAK_DTYPES[kind] if isinstance(kind, type) else kind
-    outer = not isinstance(value, Scalar) and not _inside_loop(frame) and _read_later(frame, node, name)
+    outer = not isinstance(value, Scalar) and not island.depth and _read_later(frame, node, name)
     if outer:
         with frame.graph.at_function_level():
             tensor = convert(frame.graph, value, dtype)
@@ -221,14 +221,6 @@ def _cell(frame: Frame, island: Island, name: str, kind: Operand, node: ast.For)
     cell = whole(island.allocate(name, dtype, ()))
     island.store(cell, (), island.scalar(value, dtype))
     return Carried(name, kind, cell, False)
-
-
-def _inside_loop(frame: Frame) -> bool:
-    """Whether the loop being built is inside another."""
-    island = frame.graph.island
-    assert island is not None
-    block = frame.graph.block
-    return block is not island.body and block.parent_op() is not None
 
 
 def _read_later(frame: Frame, node: ast.For, name: str) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -150,13 +150,24 @@ class _Lowering:
         return Program(
             self.source.node.name,
             self._module(),
-            self.arguments,
+            tuple([self._with_final_names(a) for a in self.arguments]),
             results,
             self.outputs,
             written,
-            self.graph.assumptions.guards,
+            [self._final_guard(g) for g in self.graph.assumptions.guards],
             self.captured,
         )
+
+    def _final_name(self, name: str) -> str:
+        """The name of an extent since others were found to be equal to it."""
+        return self.atoms[name].root().dim or name
+
+    def _with_final_names(self, argument: ArgumentType) -> ArgumentType:
+        extents = [e if isinstance(e, int) else self._final_name(e) for e in argument.extents]
+        return replace(argument, extents=tuple(extents))
+
+    def _final_guard(self, guard: Guard) -> Guard:
+        return replace(guard, coefficients=tuple([(self._final_name(n), c) for n, c in guard.coefficients]))
 
     # ---- arguments ----------------------------------------------------------------------------------
 

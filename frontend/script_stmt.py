@@ -15,7 +15,7 @@ from .frame import Frame, ReturnSignal
 from .islands import check_assignable, check_writable, open_island, strip_leading
 from .loops import branch, for_loop
 from .script_expr import BINARY, as_group, evaluate, subscript_items, truth
-from .tensors import as_tensor, broadcast, reshape
+from .tensors import as_tensor, broadcast, check_alone, reshape
 from .values import (
     Array,
     Group,
@@ -181,6 +181,7 @@ def overwrite(frame: Frame, array: Array, value: Value) -> None:
     """`array[...] = value` for all of an array: its contents become a new tensor."""
     graph = frame.graph
     check_writable(graph, array.buffer)
+    check_alone(graph, array.buffer)
     check_assignable(graph, array.extents, extents_of(value))
     value = strip_leading(value, len(array.extents)) if isinstance(value, Array) else value
     tensor = broadcast(graph, convert(graph, value, array.dtype), array.extents)

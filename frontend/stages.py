@@ -49,15 +49,15 @@ def expand_pipeline(names: Sequence[str]) -> list[str]:
 
 def run_pipeline(module: ModuleOp, names: Sequence[str]) -> ModuleOp:
     """Run the passes on `module`, in place."""
-    from xdsl.utils.parse_pipeline import parse_pipeline
+    from xdsl.utils.arg_spec import parse_spec
 
     from ..dialects.registry import make_context
     from ..transforms.registry import load_pass
 
     context = make_context()
     for text in expand_pipeline(names):
-        (pass_spec,) = parse_pipeline(text)
-        load_pass(pass_spec.name).from_pass_spec(pass_spec).apply(context, module)
+        spec = parse_spec(text)
+        load_pass(spec.name).from_spec(spec).apply(context, module)
     return module
 
 

@@ -37,6 +37,7 @@ from ..dialects.nt import (
     ToScalarOp,
     TransposeOp,
 )
+from .errors import UnsupportedError
 from .extents import Affine, affine_list
 from .graph import INDEX, Graph, dynamic, element_type, tensor_type
 from .promotion import WEAK_DTYPES
@@ -246,9 +247,34 @@ def as_tensor(graph: Graph, value: Value) -> Tensor:
     )
 
 
+def check_fresh(graph: Graph, buffer: Buffer) -> None:
+    """Raise for a copy that NumPy would share, once its source has been written."""
+    if buffer.origin is None:
+        return
+    source, version = buffer.origin
+    if source.version != version:
+        raise graph.error(
+            UnsupportedError,
+            f"{buffer.frozen} is read after '{source.name or 'its array'}' was written; the update would be missed",
+            "take it again after the write, or copy it before: x.copy()",
+        )
+
+
+def check_alone(graph: Graph, buffer: Buffer) -> None:
+    """Raise for a whole-array operation on memory that another argument overlaps: only loops keep to program order."""
+    if buffer.shared is not None:
+        raise graph.error(
+            UnsupportedError,
+            f"'{buffer.name}' overlaps another argument in memory, and one of them is written",
+            f"pass a copy: {buffer.name}.copy(), or use loops over elements throughout",
+        )
+
+
 def read(graph: Graph, array: Array) -> Tensor:
     """The present contents of a view."""
     buffer = array.buffer
+    check_fresh(graph, buffer)
+    check_alone(graph, buffer)
     assert buffer.value is not None
     tensor = Tensor(buffer.value, buffer.dtype, buffer.extents, order=buffer.order)
     if array.whole:
