@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..runtime.pool import allocate
+from ..runtime.pool import POOL
 from .errors import DTypeError, ShapeError
 from .specialise import ArgumentType, binding
 
@@ -87,7 +87,7 @@ class Invocation:
                 stored.append(target)
                 continue
             memory = shape if one.order is None else tuple([shape[a] for a in one.order])
-            stored.append(allocate(memory, one.dtype))
+            stored.append(POOL.empty(memory, one.dtype))
         return stored, given
 
     def _assemble(

@@ -1,73 +1,100 @@
-"""Memory for outputs: large buffers are used again, because fresh pages cost 0.2 ms a megabyte.
+"""A bounded pool of result buffers.
 
-A buffer goes back to the pool when the array made on it, and every view of that array, is gone: each of them keeps the
-buffer's handle alive as the end of its `base` chain. `NESTOR_POOL=0` turns the pool off.
+Touching fresh pages costs about 0.2 ms/MB, more than the kernel that fills them: a large result is therefore placed in a
+buffer that an earlier result no longer uses. A buffer is free when nothing but the pool refers to it:
+NumPy makes every view refer to the array that owns the memory, so the owner's reference count says whether
+any result, view or exported buffer is alive.
+
+`NESTOR_POOL=0` turns it off; `NESTOR_POOL_BYTES` bounds what is kept (default 512 MiB).
 """
 
 from __future__ import annotations
 
 import os
+import sys
 import threading
-from math import prod
 
 import numpy as np
 
 SMALLEST = 1 << 20
-"""Smaller arrays come from NumPy, which keeps small blocks itself."""
+"""Results of fewer bytes are allocated by NumPy, whose own cache is fast enough."""
 
-CAPACITY = 1 << 29
-"""Bytes that the pool holds at most while nobody uses them."""
+ALIGNMENT = 64
+"""Results start at a multiple of this many bytes."""
 
 
-class _Pool:
-    """Idle blocks by size."""
+def _free_position(buffers: list[np.ndarray], size: int, references: int) -> int | None:
+    """Where a buffer of about `size` bytes stands that has no more than `references` references."""
+    for position in range(len(buffers)):
+        buffer = buffers[position]
+        if size <= buffer.nbytes <= size + size // 8 and sys.getrefcount(buffer) <= references:
+            return position
+    return None
 
-    def __init__(self) -> None:
-        self._idle: dict[int, list[np.ndarray]] = {}
-        self._bytes = 0
+
+def _references_of_an_idle_buffer() -> int:
+    """What `_free_position` counts for a buffer that only the list holds: measured, as it depends on the interpreter."""
+    probe = [np.empty(1, np.uint8)]
+    return next(n for n in range(1, 8) if _free_position(probe, 1, n) == 0)
+
+
+_IDLE = _references_of_an_idle_buffer()
+
+
+class ResultPool:
+    """Buffers of dead results, most recently used last."""
+
+    def __init__(self, limit: int):
+        self.limit = limit
+        self._buffers: list[np.ndarray] = []
         self._lock = threading.Lock()
 
-    def take(self, size: int) -> np.ndarray:
+    def empty(
+        self, shape: tuple[int, ...], dtype: np.dtype, strides: tuple[int, ...] | None = None
+    ) -> np.ndarray:
+        """An uninitialised array, as `np.empty`; `strides` in bytes, for other memory orders than row-major."""
+        size = dtype.itemsize
+        for extent in shape:
+            size *= extent
+        if size < SMALLEST or size > self.limit:
+            return np.ndarray(shape, dtype, strides=strides) if strides else np.empty(shape, dtype)
+        buffer = self._take(size + ALIGNMENT)
+        offset = -buffer.ctypes.data % ALIGNMENT
+        return np.ndarray(shape, dtype, buffer, offset, strides)
+
+    def clear(self) -> None:
+        """Forget every buffer; those still in use live on with their results."""
         with self._lock:
-            blocks = self._idle.get(size)
-            if blocks:
-                self._bytes -= size
-                return blocks.pop()
-        return np.empty(size, np.uint8)
+            self._buffers.clear()
 
-    def give(self, block: np.ndarray) -> None:
-        # Called from a finalizer, perhaps while this thread is inside `take`: never wait.
-        if not self._lock.acquire(blocking=False):
-            return
-        try:
-            if self._bytes + block.nbytes <= CAPACITY:
-                self._idle.setdefault(block.nbytes, []).append(block)
-                self._bytes += block.nbytes
-        finally:
-            self._lock.release()
+    @property
+    def held_bytes(self) -> int:
+        """Bytes that the pool keeps alive, in use or not."""
+        return sum(b.nbytes for b in self._buffers)
 
+    def _take(self, size: int) -> np.ndarray:
+        with self._lock:
+            position = _free_position(self._buffers, size, _IDLE)
+            if position is not None:
+                self._buffers.append(self._buffers.pop(position))
+                return self._buffers[-1]
+            buffer = np.empty(size, np.uint8)
+            self._buffers.append(buffer)
+            self._evict()
+            return buffer
 
-_pool = _Pool()
-_enabled = os.environ.get("NESTOR_POOL", "1") != "0"
-
-
-class _Handle:
-    """Owns a block through the array interface; NumPy keeps it as the base of the array and of its views."""
-
-    __slots__ = ("__array_interface__", "_block")
-
-    def __init__(self, block: np.ndarray):
-        self._block = block
-        self.__array_interface__ = block.__array_interface__
-
-    def __del__(self) -> None:
-        if _pool is not None:  # the module may be half gone at exit
-            _pool.give(self._block)
+    def _evict(self) -> None:
+        """Drop the least recently used buffers until the pool is within its bound."""
+        held = self.held_bytes
+        while held > self.limit and len(self._buffers) > 1:
+            held -= self._buffers.pop(0).nbytes
 
 
-def allocate(shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
-    """A row-major array whose elements are not set."""
-    size = prod(shape) * dtype.itemsize
-    if size < SMALLEST or not _enabled:
-        return np.empty(shape, dtype)
-    return np.asarray(_Handle(_pool.take(size))).view(dtype).reshape(shape)
+def _limit_from_environment() -> int:
+    if os.environ.get("NESTOR_POOL", "1") == "0":
+        return 0
+    return int(os.environ.get("NESTOR_POOL_BYTES", 512 << 20))
+
+
+POOL = ResultPool(_limit_from_environment())
+"""The pool that compiled functions allocate their results from."""

@@ -18,6 +18,8 @@ examples:
   opt-tool in.mlir -p cpu -t llvm-ir                 a named pipeline, then LLVM IR
   opt-tool --pass-pipeline='builtin.module(func.func(cse))' in.mlir
                                                      cse on each function alone
+  opt-tool --emit-nt prog.py:f --spec "2x f32[?,100], int"
+                                                     a Python function as IR
   cat in.mlir | opt-tool -p cse --print-ir-after-all -o out.mlir
 
 exit codes: 0 fine, 1 the input or a pass is at fault, 2 the command line is, 3 opt-tool itself is
@@ -97,6 +99,7 @@ def make_parser() -> argparse.ArgumentParser:
     parser.add_argument("input", nargs="?", default="-", help="textual IR; '-' or nothing is standard input")
     _add_main_options(parser)
     _add_input_options(parser)
+    _add_python_options(parser)
     _add_printing_options(parser)
     _add_checking_options(parser)
     _add_debugging_options(parser)
@@ -129,6 +132,12 @@ def _add_input_options(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="run the pipeline in the input's reproducer block",
     )
+
+
+def _add_python_options(parser: argparse.ArgumentParser) -> None:
+    add = parser.add_argument_group("Python in, instead of IR").add_argument
+    add("--emit-nt", metavar="FILE:FUNCTION", help="the nt module of a Python function: prog.py:f")
+    add("--spec", metavar="TYPES", default="", help='its arguments: "8x f32[100,1000], f64[?,n] strided, int"')
 
 
 def _add_printing_options(parser: argparse.ArgumentParser) -> None:

@@ -94,7 +94,7 @@ class Driver:
             print(f"Pass pipeline: builtin.module({print_nodes(nodes)})", file=sys.stderr)
         self._check_pass_lists()
         with self._timer.phase("Read"):
-            text, name = read_input(self._options.input)
+            text, name = self._read()
         self._reporter.sources[name] = text
         chunks = split_chunks(text) if self._options.split_input_file else [Chunk(text, 1)]
         outputs: list[str] = []
@@ -104,6 +104,11 @@ class Driver:
                 outputs.append(output)
         if self._options.output == "-" or not self._exit_code:
             write_output(self._options.output, "// -----\n".join(outputs))
+
+    def _read(self) -> tuple[str, str]:
+        if self._options.emit_nt is None:
+            return read_input(self._options.input)
+        return "", "<python>"
 
     def _pipeline_elements(self) -> tuple[Element, ...]:
         options = self._options
@@ -175,6 +180,10 @@ class Driver:
 
     def _load(self, chunk: Chunk, name: str, context: Context) -> tuple[ModuleOp, dict[str, dict[str, str]]]:
         """The module of one piece of the input, and its resource block. Other sources of IR go here."""
+        if self._options.emit_nt is not None:
+            from ..frontend.emit import emit_nt
+
+            return emit_nt(self._options.emit_nt, self._options.spec), {}
         try:
             return parse_located(chunk.text, name, context, chunk.first_line)
         except NestorError:
