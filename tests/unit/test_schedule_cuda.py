@@ -17,7 +17,7 @@ from nestor.lowering.nest_to_gpu import ConvertNestToGpuPass
 from nestor.runtime.cuda_sim.engine import SimEngine
 from nestor.runtime.host_plan import ErrorRecord
 from nestor.runtime.interp import run_nest
-from nestor.transforms.nest.cuda_bands import grid_axes, row_width, tile_width
+from nestor.transforms.nest.cuda_bands import grid_axes, partials_for, row_width, tile_width
 from nestor.transforms.nest.nest_schedule_cuda import NestScheduleCudaPass
 
 
@@ -51,7 +51,7 @@ class Nest:
 
     def fresh(self) -> list[np.ndarray]:
         rng = np.random.default_rng(3)
-        return [rng.standard_normal(shape).astype(np.float32) for shape in self.arguments.values()]
+        return [np.array(rng.standard_normal(shape), np.float32) for shape in self.arguments.values()]
 
 
 POINTWISE = """
@@ -190,6 +190,21 @@ LOWER_HALF = """
   }
 """
 
+LARGEST = """
+  nest.for "i" %i = 0 to %n37 {
+    nest.for "j" %j = 0 to %n45 {
+      %a = nest.load %x[%j, %i] : x
+      nest.store "z" %a, %z[%i, %j] : z
+    }
+  }
+  nest.for "k" %k = 0 to %n37 {
+    nest.for "l" %l = 0 to %n45 {
+      %a = nest.load %z[%k, %l] : z
+      nest.accumulate "y" maximum %a, %y[] : y
+    }
+  }
+"""
+
 GAUSS_SEIDEL = """
   nest.for "i" %i = 1 to %n7 {
     nest.for "j" %j = 1 to %n13 {
@@ -236,6 +251,12 @@ NESTS = {
     "jacobi": Nest({"x": (37,), "y": (37,)}, JACOBI, "block.x thread.x block.x thread.x"),
     "triangular": Nest({"y": (19, 19)}, TRIANGULAR, "block.x block.y thread.y thread.x"),
     "lower-half": Nest({"x": (37, 37), "y": (37, 37)}, LOWER_HALF, "block.x thread.x"),
+    "largest": Nest(
+        {"x": (45, 37), "z": (37, 45), "y": ()},
+        LARGEST,
+        "block.y block.x thread.y thread.x block.x thread.x block.x thread.x",
+        dynamic=False,
+    ),
     "gauss-seidel": Nest({"y": (7, 13)}, GAUSS_SEIDEL, ""),
     "branch": Nest({"x": (37,), "y": (37,)}, BRANCH, "block.x thread.x block.x"),
 }
@@ -296,3 +317,12 @@ def test_only_x_of_a_grid_takes_more_than_65535_blocks():
     assert grid_axes([None, 70_000]) == ["block.y", "block.x"]
     assert grid_axes([5, None, 4]) == ["block.z", "block.x", "block.y"]
     assert grid_axes([70_000, 70_000]) is None
+
+
+@pytest.mark.parametrize("extent", [65, 66, 1000, 65535, 65536, 65537, None])
+def test_partial_results_become_few(extent: int | None):
+    levels = 0
+    while (partials := partials_for(extent)) is not None:
+        assert extent is None or partials < extent
+        extent, levels = partials, levels + 1
+    assert levels <= 3

@@ -16,15 +16,21 @@ from xdsl.dialects import memref, scf
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.traits import is_side_effect_free
 
-from ...dialects.affine import AffineList
 from ...dialects.diagnostic import NestorError
-from ...dialects.nest import BIND_AXES, AllocOp, ForOp, IfOp, LoadOp
+from ...dialects.nest import BIND_AXES, AccumulateOp, AllocOp, ForOp, IfOp, LoadOp
 from .dependence import Dependences, accesses_of, is_defined_outside, may_overlap
+from .integer_sets import bound_key
 from .loops import is_inside, loops_in, may_fail
 from .nest_parallel import why_not_independent
 
 GRID_LIMIT = 65535
 """Blocks at most along y and z of a grid; along x there may be 2^31 - 1."""
+
+MOST_PARTIALS = 1 << 16
+"""Partial results of a reduction at most: enough threads to fill a GPU."""
+
+FEW = 64
+"""Iterations that one thread finishes in about the time of a launch."""
 
 Note = tuple[Operation, str]
 
@@ -46,18 +52,23 @@ class Refusal:
 # ---- where nests stand ------------------------------------------------------------------------------
 
 
-def outermost_loops(block: Block) -> Iterator[ForOp]:
-    """The loops of a function that the host reaches: at its top level, or in branches that the host takes."""
+def units(block: Block) -> Iterator[ForOp | IfOp]:
+    """The loops of a function that the host reaches, and the branches that only the device can take.
+
+    Loops stand at the top level of the function, or in branches and loops of the host.
+    """
     for op in list(block.ops):
         if isinstance(op, ForOp):
             yield op
         elif isinstance(op, (IfOp, scf.IfOp, scf.ForOp, scf.WhileOp)) and is_known_to_host(op.operands):
             for region in op.regions:
                 for inner in region.blocks:
-                    yield from outermost_loops(inner)
+                    yield from units(inner)
+        elif isinstance(op, IfOp):
+            yield op
 
 
-def is_scheduled(nest: ForOp) -> bool:
+def is_scheduled(nest: Operation) -> bool:
     """Whether a loop of the nest is bound already."""
     return any(loop.kind in BIND_AXES for loop in loops_in(nest))
 
@@ -79,8 +90,8 @@ def is_known_to_host(values: Sequence[SSAValue]) -> bool:
 # ---- independent loops ------------------------------------------------------------------------------
 
 
-def why_not_bind(loop: ForOp, nest: ForOp, dependences: Dependences) -> Refusal | None:
-    """Why the iterations of `loop` in `nest` cannot be distributed over blocks and threads; None when they can."""
+def why_not_launched(loop: ForOp, nest: ForOp) -> Refusal | None:
+    """Why the launch cannot be told how many iterations `loop` in `nest` has; None when it can."""
     if loop.kind != "serial":
         return Refusal(f'the loop "{loop.label}" is {loop.kind} already')
     if len(loop.lower) != 1:
@@ -88,11 +99,18 @@ def why_not_bind(loop: ForOp, nest: ForOp, dependences: Dependences) -> Refusal 
     bounds = [*loop.lower_operands, *loop.upper_operands]
     if not all(is_defined_outside(v, nest) for v in bounds) or not is_known_to_host(bounds):
         return Refusal(f'the extent of the loop "{loop.label}" is not known before the launch')
-    if (refusal := why_not_independent(loop, "bind", dependences)) is None:
+    return None
+
+
+def why_not_bind(loop: ForOp, nest: ForOp, dependences: Dependences) -> Refusal | None:
+    """Why the iterations of `loop` in `nest` cannot be distributed over blocks and threads; None when they can."""
+    if (refusal := why_not_launched(loop, nest)) is not None:
+        return refusal
+    if (error := why_not_independent(loop, "bind", dependences)) is None:
         return None
     if (failing := may_fail(loop)) is not None:
-        return Refusal.of(refusal, [(failing, "this check can fail")])
-    return Refusal.of(refusal, dependences.carried_by(loop)[0].notes)
+        return Refusal.of(error, [(failing, "this check can fail")])
+    return Refusal.of(error, dependences.carried_by(loop)[0].notes)
 
 
 def independent_band(nest: ForOp, dependences: Dependences) -> list[ForOp]:
@@ -178,9 +196,18 @@ def row_width(extent: int | None, block: int) -> int:
     return width
 
 
+def extent_of(loop: ForOp) -> int | None:
+    """The number of iterations where it is a constant, the extent of a static axis included."""
+    count = loop.constant_trip_count()
+    if count is not None or loop.lower.constants() != (0,) or loop.step_value != 1:
+        return count
+    key = bound_key(loop.upper)
+    return max(0, key) if isinstance(key, int) else None
+
+
 def blocks_of(loop: ForOp, factor: int = 1) -> int | None:
     """How many blocks of `factor` iterations the loop has, None when that is not a constant."""
-    extent = loop.constant_trip_count()
+    extent = extent_of(loop)
     return None if extent is None else -(-extent // factor)
 
 
@@ -206,7 +233,39 @@ def grid_axes(counts: Sequence[int | None]) -> list[str] | None:
     return [axes[k] for k in range(len(counts))]
 
 
-def extent_text(loop: ForOp) -> str:
-    """The number of iterations for a message."""
-    extent: int | AffineList | None = loop.constant_trip_count()
-    return f"{extent}" if extent is not None else "all"
+# ---- reductions to one element ----------------------------------------------------------------------
+
+
+def is_whole_reduction(nest: ForOp, dependences: Dependences) -> bool:
+    """Whether all that orders the iterations of `nest` are reductions in its body to one element each."""
+    return may_fail(nest) is None and all(
+        d.kind == "reduction" and d.source is d.sink and _is_reduction_to_one(d.source, nest)
+        for d in dependences.carried_by(nest)
+    )
+
+
+def _is_reduction_to_one(op: Operation, nest: ForOp) -> bool:
+    assert isinstance(op, AccumulateOp)
+    if op.parent_op() is not nest or (op.combiner.data == "custom" and op.identity is None):
+        return False
+    return all(is_defined_outside(value, nest) for value in (*op.indices.operands, *op.memrefs))
+
+
+def partials_for(extent: int | None) -> int | None:
+    """How many partial results to reduce `extent` elements to first; None where one thread does as well.
+
+    >>> [partials_for(n) for n in (None, 10_000_000, 65536, 1000, 256, 64)]
+    [65536, 65536, 256, 32, 16, None]
+    """
+    if extent is None or extent > MOST_PARTIALS:
+        return MOST_PARTIALS
+    return None if extent <= FEW else 1 << ((extent - 1).bit_length() + 1) // 2
+
+
+def iterations(nest: ForOp) -> int | None:
+    """How often the innermost statements of `nest` run together, None when that is not a constant."""
+    inner = [iterations(op) for op in nest.body.block.ops if isinstance(op, ForOp)]
+    extent = extent_of(nest)
+    if extent is None or None in inner:
+        return None
+    return extent * max(1, sum(n for n in inner if n is not None))

@@ -21,6 +21,7 @@ For each nest, the first of these that the primitives find legal:
 * The outermost independent loops become one where memory allows (nest-flatten). One loop is split into blocks
   of `block` threads; two or three into tiles of `block` threads, say 32 x 8; more stay inside the thread.
   Loops that are not independent (reductions) stay inside: one thread an output element, or a row.
+* A reduction to one element is factored into partial results, and these again (nest-rfactor).
 * An outermost loop with dependences changes places with an inner one that has none (nest-reorder): a sum over
   columns, a recurrence down the rows.
 * An outermost loop with dependences stays on the host and launches the nests inside it in every iteration:
@@ -36,42 +37,55 @@ from dataclasses import dataclass
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Operation
 from xdsl.passes import ModulePass
 
 from ...dialects.diagnostic import fail
-from ...dialects.nest import ForOp
+from ...dialects.nest import ForOp, IfOp
 from ...dialects.remarks import remark
 from .cuda_bands import (
+    FEW,
     Refusal,
     blocks_of,
-    extent_text,
+    extent_of,
     grid_axes,
     independent_band,
     is_known_to_host,
     is_repeatable,
     is_scheduled,
-    outermost_loops,
+    is_whole_reduction,
+    iterations,
+    partials_for,
     row_width,
     tile_width,
+    units,
     why_not_bind,
     why_not_guarded,
+    why_not_launched,
 )
 from .dependence import Dependences
 from .loops import functions, perfect_band, sole_inner_loop
 from .nest_flatten import flatten, why_not_flatten
 from .nest_reorder import reorder, why_not_reorder
+from .nest_rfactor import rfactor
 from .nest_split import split, why_not_split
 
 MAX_THREADS = 1024
 """Threads of a block at most."""
 
 
-def schedule(nest: ForOp, block: int = 256) -> None:
+def schedule(nest: ForOp | IfOp, block: int = 256) -> None:
     """Bind the loops of one nest, or say in a remark why it runs as one thread. Scheduled nests stay as they are."""
     if is_scheduled(nest):
         return
-    refusal = _bind_nest(nest, block)
-    if refusal is not None:
+    if isinstance(nest, IfOp):
+        if any(isinstance(op, ForOp) for op in nest.walk()):
+            remark(
+                nest, "the loops in this branch run as one GPU thread: it depends on an element of a buffer"
+            )
+        return
+    nest = _flattened(perfect_band(nest))[0]
+    if (refusal := _bind_nest(nest, block)) is not None:
         _remark_one_thread(nest, refusal)
 
 
@@ -80,8 +94,9 @@ def _bind_nest(nest: ForOp, block: int) -> Refusal | None:
     refusal = why_not_bind(nest, nest, dependences)
     if refusal is None:
         return _bind_band(independent_band(nest, dependences), block)
-    outward = _independent_loop_outward(nest, dependences)
-    if outward is not None:
+    if _bind_whole_reduction(nest, block, dependences):
+        return None
+    if (outward := _independent_loop_outward(nest, dependences)) is not None:
         return _bind_band(independent_band(outward, Dependences(outward)), block)
     if _bind_inside_host_loop(nest, block, refusal):
         return None
@@ -89,11 +104,36 @@ def _bind_nest(nest: ForOp, block: int) -> Refusal | None:
 
 
 def _remark_one_thread(nest: ForOp, refusal: Refusal) -> None:
-    text = f'the nest "{nest.label}" runs as one GPU thread, {extent_text(nest)} iterations in sequence: '
+    extent = extent_of(nest)
+    count = "all" if extent is None else extent
+    text = f'the nest "{nest.label}" runs as one GPU thread, {count} iterations in sequence: '
     remark(nest, text + refusal.reason, hint=refusal.hint, notes=refusal.notes)
 
 
 # ---- nests whose outermost loop is not independent --------------------------------------------------
+
+
+def _bind_whole_reduction(nest: ForOp, block: int, dependences: Dependences) -> bool:
+    """Reduce to partial results, one a thread, and these by the same rule; False when `nest` is no such reduction.
+
+    With 256 partial results the iterations 256 * step + lane, of all steps, are those of thread `lane`.
+    """
+    if not is_whole_reduction(nest, dependences):
+        return False
+    partials = partials_for(extent_of(nest))
+    if partials is None:
+        return True
+    if why_not_launched(nest, nest) is not None or why_not_guarded(nest) is not None:
+        return False
+    if why_not_split(nest, partials, "mask") is not None:
+        return False
+    steps, lanes = split(nest, partials, "mask")
+    start, combine = rfactor(lanes)
+    reorder([lanes, steps])
+    for loop in (start, lanes):
+        _bind_rows(loop, block)
+    _bind_whole_reduction(combine, block, Dependences(combine))
+    return True
 
 
 def _independent_loop_outward(nest: ForOp, dependences: Dependences) -> ForOp | None:
@@ -122,7 +162,9 @@ def _bind_inside_host_loop(loop: ForOp, block: int, refusal: Refusal) -> bool:
         return False
     if not all(isinstance(op, ForOp) or is_repeatable(op) for op in body):
         return False
-    inner = [op for op in body if isinstance(op, ForOp)]
+    if not _is_worth_launching(body):
+        return False
+    inner = [_flattened(perfect_band(op))[0] for op in body if isinstance(op, ForOp)]
     refused = [(nest, reason) for nest in inner if (reason := _bind_nest(nest, block)) is not None]
     if len(refused) == len(inner):
         return False
@@ -133,6 +175,12 @@ def _bind_inside_host_loop(loop: ForOp, block: int, refusal: Refusal) -> bool:
     for nest, reason in refused:
         _remark_one_thread(nest, reason)
     return True
+
+
+def _is_worth_launching(body: list[Operation]) -> bool:
+    """Whether a nest in the body of a host loop may be longer than a launch takes."""
+    counts = [iterations(op) for op in body if isinstance(op, ForOp)]
+    return any(count is None or count > FEW for count in counts)
 
 
 # ---- bands of independent loops ---------------------------------------------------------------------
@@ -165,10 +213,11 @@ def _flattened(band: list[ForOp]) -> list[ForOp]:
 
 
 def _bind_rows(loop: ForOp, block: int) -> Refusal | None:
-    """One thread an iteration, `block` of them a block."""
-    if (error := why_not_split(loop, block, "mask")) is not None:
+    """One thread an iteration, at most `block` of them a block."""
+    width = row_width(extent_of(loop), block)
+    if (error := why_not_split(loop, width, "mask")) is not None:
         return Refusal.of(error)
-    outer, inner = split(loop, block, "mask")
+    outer, inner = split(loop, width, "mask")
     _bind([outer, inner], ["block.x", "thread.x"])
     return None
 
@@ -189,10 +238,10 @@ def _bind_tiles(band: list[ForOp], block: int) -> Refusal | None:
     """Tiles of `block` threads over the two innermost of at most three loops; further loops go inside."""
     outside, inside = band[-3:], band[:-3]
     row, column = outside[-2:]
-    width = tile_width(column.constant_trip_count(), block)
+    width = tile_width(extent_of(column), block)
     height = block // width
     if sole_inner_loop(row) is not column or why_not_split(row, height, "mask") is not None:
-        width, height = row_width(column.constant_trip_count(), block), 1
+        width, height = row_width(extent_of(column), block), 1
     if (error := why_not_split(column, width, "mask")) is not None:
         return Refusal.of(error)
     if inside and why_not_reorder([*outside, *inside]) is not None:
@@ -238,5 +287,5 @@ class NestScheduleCudaPass(ModulePass):
         if not 1 <= self.block <= MAX_THREADS:
             raise fail(op, f"block is {self.block}; a block has from 1 to {MAX_THREADS} threads")
         for function in functions(op):
-            for nest in list(outermost_loops(function.body.block)):
+            for nest in list(units(function.body.block)):
                 schedule(nest, self.block)

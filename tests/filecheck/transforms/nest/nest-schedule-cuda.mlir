@@ -91,7 +91,7 @@ func.func @rows(%x: memref<1000x77xf32>, %s: memref<1000xf32>, %y: memref<1000x7
 // A sum over columns: the loop over columns comes first, one thread a column.
 // CHECK-LABEL: @columns
 // CHECK: nest.for "j.o" {{%\S+}} = 0 to 1 bind "block.x" {
-// CHECK-NEXT: nest.for "j.i" {{%\S+}} = 0 to 256 bind "thread.x" {
+// CHECK-NEXT: nest.for "j.i" {{%\S+}} = 0 to 128 bind "thread.x" {
 // CHECK-NEXT: nest.for "i" {{%\S+}} = 0 to 1000 {
 func.func @columns(%x: memref<1000x77xf32>, %s: memref<77xf32>) {
   nest.for "i" %i = 0 to 1000 {
@@ -152,15 +152,40 @@ func.func @gauss_seidel(%a: memref<10x10xf64>) {
 
 // -----
 
-// A sum of all elements has one accumulator; a check stops at the first iteration that fails.
+// A sum of all elements: 256 partial sums by as many threads, then 16 of them, then one.
+// CHECK-LABEL: @sum
+// CHECK: [[P:%\S+]] = nest.alloc "s_lanes" : memref<256xf32>
+// CHECK: nest.for "i_j.i.o" [[B:%\S+]] = 0 to 1 bind "block.x" {
+// CHECK-NEXT: nest.for "i_j.i.i" [[T:%\S+]] = 0 to 256 bind "thread.x" {
+// CHECK-NEXT: nest.for "i_j.o" [[S:%\S+]] = 0 to 235 {
+// CHECK: nest.accumulate "s" add {{.*}}, [[P]][256 * [[B]] + [[T]]] where (256 * [[S]] + 256 * [[B]] + [[T]] < 60000)
+// CHECK: [[Q:%\S+]] = nest.alloc "s_lanes" : memref<16xf32>
+// CHECK: nest.accumulate "s" add {{.*}}, [[Q]][
+// CHECK: nest.for {{.*}} [[C:%\S+]] = 0 to 16 {
+// CHECK-NEXT: [[R:%\S+]] = nest.load [[Q]]{{\[}}[[C]]]
+// CHECK-NEXT: nest.accumulate "s" add [[R]], %s[]
+func.func @sum(%x: memref<60x1000xf32>, %s: memref<f32>) {
+  nest.for "i" %i = 0 to 60 {
+    nest.for "j" %j = 0 to 1000 {
+      %v = nest.load %x[%i, %j] : memref<60x1000xf32>
+      nest.accumulate "s" add %v, %s[] : memref<f32>
+    }
+  }
+  func.return
+}
+
+// -----
+
+// A sum in a fixed order has one accumulator; a check stops at the first iteration that fails; a branch on an
+// element is taken by the device.
 // CHECK-LABEL: @one_thread
 // CHECK-NOT: bind
 func.func @one_thread(%x: memref<1000xf32>, %s: memref<f32>, %k: memref<1000xi64>) {
-  // expected-remark @below {{a reduction dependence on "s" is carried by the loop "i"}}
+  // expected-remark @below {{dependence on "s" is carried by the loop "i"}}
   nest.for "i" %i = 0 to 1000 {
     %v = nest.load %x[%i] : memref<1000xf32>
-    // expected-note @below {{updates "s" in an earlier iteration and updates it again}}
-    nest.accumulate "s" add %v, %s[] : memref<f32>
+    // expected-note @below {{writes "s" in an earlier iteration and reads it again}}
+    nest.accumulate "s" add %v, %s[] order(sequential) : memref<f32>
   }
   // expected-remark @below {{an operation in it can stop the kernel}}
   nest.for "j" %j = 0 to 1000 {
@@ -170,6 +195,15 @@ func.func @one_thread(%x: memref<1000xf32>, %s: memref<f32>, %k: memref<1000xi64
     %c = nest.index %b of 1000 axis 0 of "x"
     %v = nest.load %x[%c] : memref<1000xf32>
     nest.store "x" %v, %x[%j] : memref<1000xf32>
+  }
+  %t = nest.load %s[] : memref<f32>
+  %zero = arith.constant 0.0 : f32
+  %p = arith.cmpf olt, %t, %zero : f32
+  // expected-remark @below {{the loops in this branch run as one GPU thread: it depends on an element of a buffer}}
+  nest.if %p {
+    nest.for "l" %l = 0 to 1000 {
+      nest.store "x" %t, %x[%l] : memref<1000xf32>
+    }
   }
   func.return
 }
