@@ -1,0 +1,291 @@
+"""The plan of a fusion: which loop nests it becomes, and what each pass over the inner loops computes.
+
+A fusion is a list of *nests*. A nest runs over a space, the axes of which are rows and reduced axes, and has *passes*: one
+after the other inside the rows, each a loop nest over the reduced axes. The softmax of rows is one nest of three passes:
+
+    for i:                                 rows [0], reduced [1]
+      for j: m max= x[i, j]                pass 0: reductions of level 0
+      for j: s += exp(x[i, j] - m)         pass 1: what needs the results of pass 0
+      for j: out[i, j] = exp(...) / s      pass 2: an output over the full space
+
+A reduction whose innermost axis is kept (`sum(axis=0)` of a row-major array) would read with a stride that way, so it
+accumulates into a buffer over the rows instead ("by columns"); what needs its result is another nest.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+
+from xdsl.dialects.builtin import NoneAttr, StridedLayoutAttr
+from xdsl.ir import Block, Operation, SSAValue
+from xdsl.ir.affine import AffineExpr
+
+from ..dialects.affine import AffineList, dims_of
+from ..dialects.nt import ElementwiseOp, ReduceOp
+from .nt_to_nest_access import Index
+from .nt_to_nest_shapes import INDEX
+
+Key = tuple[SSAValue, Index]
+"""An element of a tensor."""
+
+_SLOW = frozenset({"floor_divide", "remainder"})
+
+
+@dataclass
+class Output:
+    """An element of `value` goes to the buffer `memref` at each point."""
+
+    value: SSAValue
+    memref: SSAValue
+    label: str
+
+
+@dataclass
+class Pass:
+    """One run over the reduced axes: accumulations, and stores of outputs over the full space."""
+
+    reductions: list[ReduceOp] = field(default_factory=list)
+    outputs: list[Output] = field(default_factory=list)
+
+
+@dataclass
+class Nest:
+    """Loops over `space`; `point` is the index in it (stand-ins for loop variables), `order` the axes from the outermost."""
+
+    space: Index
+    reduced: tuple[int, ...]
+    by_columns: bool
+    order: tuple[int, ...]
+    point: Index
+    passes: list[Pass] = field(default_factory=list)
+    row_outputs: list[Output] = field(default_factory=list)
+    exports: list[SSAValue] = field(default_factory=list)
+
+    @property
+    def rows(self) -> tuple[int, ...]:
+        """The axes that are not reduced."""
+        return tuple([axis for axis in range(len(self.space)) if axis not in self.reduced])
+
+    @property
+    def row_point(self) -> Index:
+        return tuple([self.point[axis] for axis in self.rows])
+
+    def reductions(self) -> Iterable[ReduceOp]:
+        for one in self.passes:
+            yield from one.reductions
+
+
+def stand_ins(rank: int) -> Index:
+    """An index of as many fresh variables."""
+    return tuple([AffineList.of(arg) for arg in Block(arg_types=[INDEX] * rank).args])
+
+
+def is_expensive(value: SSAValue) -> bool:
+    """Whether storing an element and loading it again beats computing it again."""
+    op = value.owner
+    return isinstance(op, ElementwiseOp) and (op.row.ulp > 0 or op.row.name in _SLOW)
+
+
+class Planner:
+    """Makes the nests of one fusion. `trace(roots, stop)` gives the elements that computing `roots` needs."""
+
+    def __init__(
+        self,
+        extents: Callable[[SSAValue], Index],
+        trace: Callable[..., list[Key]],
+        memory_order: Callable[[SSAValue], tuple[int, ...]],
+        buffer_of: Callable[[SSAValue], SSAValue | None],
+    ):
+        self._extents = extents
+        self._trace = trace
+        self._memory_order = memory_order
+        self._buffer_of = buffer_of
+        self._home: dict[SSAValue, tuple[Nest, int]] = {}
+        self.nests: list[Nest] = []
+
+    def plan(self, reductions: Sequence[ReduceOp], outputs: Sequence[Output]) -> list[Nest]:
+        """The nests in the order they run."""
+        for op in reductions:
+            self._place_reduction(op)
+        for output in outputs:
+            self._place_output(output)
+        self._find_exports()
+        return self.nests
+
+    # ---- reductions ---------------------------------------------------------------------------------
+
+    def _place_reduction(self, op: ReduceOp) -> None:
+        space = self._extents(op.inputs[0])
+        reduced = tuple(sorted(op.reduced))
+        for nest in reversed(self.nests):
+            needed = self._needed([(v, nest.point) for v in op.inputs]) if nest.space == space else None
+            if needed is not None and nest.reduced == reduced and self._fits(nest, needed):
+                return self._join_reduction(nest, op, needed)
+            if self._depends(op.inputs, space, nest):
+                break
+        nest = self._new_reduction_nest(op, space, reduced)
+        self._join_reduction(nest, op, self._needed([(v, nest.point) for v in op.inputs]))
+
+    def _join_reduction(self, nest: Nest, op: ReduceOp, needed: Sequence[Key]) -> None:
+        level = self._level(nest, needed)
+        self._pass(nest, level).reductions.append(op)
+        for result in op.results:
+            self._home[result] = (nest, level)
+
+    def _new_reduction_nest(self, op: ReduceOp, space: Index, reduced: tuple[int, ...]) -> Nest:
+        point = stand_ins(len(space))
+        innermost = self._fastest_axis([(v, point) for v in op.inputs], point)
+        axes = list(range(len(space)))
+        by_columns = len(reduced) < len(axes) and bool(reduced) and innermost not in reduced
+        fixed = op.order_name != "any" and innermost in reduced
+        if innermost is not None and not fixed:
+            axes.remove(innermost)
+            axes.append(innermost)
+        nest = Nest(space, reduced, by_columns, tuple(axes), point)
+        self.nests.append(nest)
+        return nest
+
+    def _fastest_axis(self, roots: Sequence[Key], point: Index) -> int | None:
+        """The axis along which most loads move by one element; of equals the last; None for rank 0."""
+        votes = [0] * len(point)
+        axis_of = {at.operands[0]: axis for axis, at in enumerate(point)}
+        for value, index in self._trace(roots):
+            memref = self._buffer_of(value)
+            if memref is None or not index:
+                continue
+            last = index[fastest_dimension(memref)]
+            for operand in last.operands:
+                if operand in axis_of and _is_unit(last, operand):
+                    votes[axis_of[operand]] += 1
+        return max(range(len(point)), key=lambda axis: (votes[axis], axis), default=None)
+
+    def _needed(self, roots: Sequence[Key]) -> list[Key]:
+        """The results of this fusion's reductions that `roots` need."""
+        return [key for key in self._trace(roots) if isinstance(key[0].owner, ReduceOp)]
+
+    def _fits(self, nest: Nest, needed: Sequence[Key]) -> bool:
+        """Whether every result of `nest` that is needed is needed at the current row, when it is at hand."""
+        inside = [index for value, index in needed if self._home_nest(value) is nest]
+        if nest.by_columns:
+            return not inside
+        return all(index == nest.row_point for index in inside)
+
+    def _depends(self, values: Iterable[SSAValue], space: Index, nest: Nest) -> bool:
+        point = stand_ins(len(space))
+        return any(self._home_nest(v) is nest for v, _ in self._needed([(v, point) for v in values]))
+
+    def _home_nest(self, value: SSAValue) -> Nest | None:
+        home = self._home.get(value)
+        return home[0] if home else None
+
+    def _level(self, nest: Nest, needed: Sequence[Key]) -> int:
+        """The pass in which something can be computed: after those of the reductions it needs."""
+        levels = [self._home[v][1] + 1 for v, _ in needed if self._home_nest(v) is nest]
+        return max(levels, default=0)
+
+    @staticmethod
+    def _pass(nest: Nest, level: int) -> Pass:
+        while len(nest.passes) <= level:
+            nest.passes.append(Pass())
+        return nest.passes[level]
+
+    # ---- outputs ------------------------------------------------------------------------------------
+
+    def _place_output(self, output: Output) -> None:
+        space = self._extents(output.value)
+        for nest in reversed(self.nests):
+            if not nest.by_columns and self._join_output(nest, output, space):
+                return
+            if self._depends([output.value], space, nest):
+                break
+        order = self._memory_order(output.memref)
+        nest = Nest(space, (), False, order, stand_ins(len(space)), [Pass([], [output])])
+        self.nests.append(nest)
+
+    def _join_output(self, nest: Nest, output: Output, space: Index) -> bool:
+        if space == nest.space:
+            needed = self._needed([(output.value, nest.point)])
+            if not self._fits(nest, needed):
+                return False
+            self._pass(nest, self._level(nest, needed)).outputs.append(output)
+            return True
+        if space != tuple([nest.space[axis] for axis in nest.rows]):
+            return False
+        needed = self._needed([(output.value, nest.row_point)])
+        if not needed or not self._fits(nest, needed):
+            return False
+        nest.row_outputs.append(output)
+        return True
+
+    def _find_exports(self) -> None:
+        """Results of reductions that a later nest needs as well: they must be in a buffer."""
+        for nest in self.nests:
+            roots = [(v, nest.point) for op in nest.reductions() for v in op.inputs]
+            roots += [(o.value, nest.point) for one in nest.passes for o in one.outputs]
+            roots += [(o.value, nest.row_point) for o in nest.row_outputs]
+            for value, _ in self._needed(roots):
+                home = self._home[value][0]
+                if home is not nest and value not in home.exports:
+                    home.exports.append(value)
+
+    # ---- what is stored rather than computed twice --------------------------------------------------
+
+    def shared_values(self) -> list[SSAValue]:
+        """Expensive values over the full space that two passes need: each is stored by the first of them."""
+        shared: list[SSAValue] = []
+        while True:
+            counts: dict[SSAValue, int] = {}
+            for nest in self.nests:
+                for one in nest.passes:
+                    for value in self._expensive_in(nest, one, shared):
+                        counts[value] = counts.get(value, 0) + 1
+            twice = [v for v, count in counts.items() if count > 1 and v not in shared]
+            if not twice:
+                return shared
+            # The last one in program order may hide the others from the second pass.
+            shared.append(max(twice, key=_position))
+
+    def _expensive_in(self, nest: Nest, one: Pass, stop: Sequence[SSAValue]) -> set[SSAValue]:
+        roots = [(v, nest.point) for op in one.reductions for v in op.inputs]
+        roots += [(o.value, nest.point) for o in one.outputs]
+        found = self._trace(roots, stop=stop)
+        return {
+            v for v, at in found if is_expensive(v) and at == nest.point and self._extents(v) == nest.space
+        }
+
+
+def _position(value: SSAValue) -> int:
+    op = value.owner
+    assert isinstance(op, Operation) and op.parent is not None
+    return op.parent.get_operation_index(op)
+
+
+def fastest_dimension(memref: SSAValue) -> int:
+    """The dimension of a buffer with stride 1 (the last one when no stride is known to be 1)."""
+    layout = memref.type.layout  # pyright: ignore
+    if isinstance(layout, StridedLayoutAttr):
+        strides = [None if isinstance(s, NoneAttr) else s.data for s in layout.strides.data]
+        if 1 in strides:
+            return len(strides) - 1 - strides[::-1].index(1)
+    return len(shape_of_buffer(memref)) - 1
+
+
+def shape_of_buffer(memref: SSAValue) -> tuple[int, ...]:
+    """Extents of a memref."""
+    return tuple(memref.type.get_shape())  # pyright: ignore
+
+
+def _is_unit(expression: AffineList, operand: SSAValue) -> bool:
+    """Whether the expression moves by one when `operand` does."""
+    position = expression.operands.index(operand)
+    return _coefficient(expression.exprs[0], position) in (1, -1)
+
+
+def _coefficient(expr: AffineExpr, position: int) -> int | None:
+    zeros = [0] * 64
+    if max(dims_of(expr), default=0) >= len(zeros):
+        return None
+    ones = list(zeros)
+    ones[position] = 1
+    return expr.eval(ones, []) - expr.eval(zeros, [])
