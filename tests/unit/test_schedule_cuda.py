@@ -205,6 +205,15 @@ LARGEST = """
   }
 """
 
+LARGEST_TRANSPOSED = """
+  nest.for "i" %i = 0 to %n37 {
+    nest.for "j" %j = 0 to %n45 {
+      %a = nest.load %x[%j, %i] : x
+      nest.accumulate "y" maximum %a, %y[] : y
+    }
+  }
+"""
+
 GAUSS_SEIDEL = """
   nest.for "i" %i = 1 to %n7 {
     nest.for "j" %j = 1 to %n13 {
@@ -256,6 +265,9 @@ NESTS = {
         LARGEST,
         "block.y block.x thread.y thread.x block.x thread.x block.x thread.x",
         dynamic=False,
+    ),
+    "largest-transposed": Nest(
+        {"x": (45, 37), "y": ()}, LARGEST_TRANSPOSED, "block.x thread.x block.x thread.x", dynamic=False
     ),
     "gauss-seidel": Nest({"y": (7, 13)}, GAUSS_SEIDEL, ""),
     "branch": Nest({"x": (37,), "y": (37,)}, BRANCH, "block.x thread.x block.x"),

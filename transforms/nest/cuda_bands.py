@@ -20,7 +20,7 @@ from ...dialects.diagnostic import NestorError
 from ...dialects.nest import BIND_AXES, AccumulateOp, AllocOp, ForOp, IfOp, LoadOp
 from .dependence import Dependences, accesses_of, is_defined_outside, may_overlap
 from .integer_sets import bound_key
-from .loops import is_inside, loops_in, may_fail
+from .loops import is_inside, loops_in, may_fail, perfect_band
 from .nest_parallel import why_not_independent
 
 GRID_LIMIT = 65535
@@ -237,7 +237,7 @@ def grid_axes(counts: Sequence[int | None]) -> list[str] | None:
 
 
 def is_whole_reduction(nest: ForOp, dependences: Dependences) -> bool:
-    """Whether all that orders the iterations of `nest` are reductions in its body to one element each."""
+    """Whether all that orders the iterations of `nest` are reductions, in its innermost body, to one element each."""
     return may_fail(nest) is None and all(
         d.kind == "reduction" and d.source is d.sink and _is_reduction_to_one(d.source, nest)
         for d in dependences.carried_by(nest)
@@ -246,7 +246,7 @@ def is_whole_reduction(nest: ForOp, dependences: Dependences) -> bool:
 
 def _is_reduction_to_one(op: Operation, nest: ForOp) -> bool:
     assert isinstance(op, AccumulateOp)
-    if op.parent_op() is not nest or (op.combiner.data == "custom" and op.identity is None):
+    if op.parent_op() is not perfect_band(nest)[-1] or (op.combiner.data == "custom" and op.identity is None):
         return False
     return all(is_defined_outside(value, nest) for value in (*op.indices.operands, *op.memrefs))
 

@@ -42,9 +42,11 @@ from xdsl.passes import ModulePass
 
 from ...dialects.diagnostic import fail
 from ...dialects.nest import ForOp, IfOp
+from ...dialects.nest.common import name_hint_of
 from ...dialects.remarks import remark
 from .cuda_bands import (
     FEW,
+    MOST_PARTIALS,
     Refusal,
     blocks_of,
     extent_of,
@@ -64,7 +66,7 @@ from .cuda_bands import (
     why_not_launched,
 )
 from .dependence import Dependences
-from .loops import functions, perfect_band, sole_inner_loop
+from .loops import fresh_names, functions, perfect_band, sole_inner_loop
 from .nest_flatten import flatten, why_not_flatten
 from .nest_reorder import reorder, why_not_reorder
 from .nest_rfactor import rfactor
@@ -113,44 +115,63 @@ def _remark_one_thread(nest: ForOp, refusal: Refusal) -> None:
 # ---- nests whose outermost loop is not independent --------------------------------------------------
 
 
-def _bind_whole_reduction(nest: ForOp, block: int, dependences: Dependences) -> bool:
+def _bind_whole_reduction(nest: ForOp, block: int, dependences: Dependences, name: str = "") -> bool:
     """Reduce to partial results, one a thread, and these by the same rule; False when `nest` is no such reduction.
 
-    With 256 partial results the iterations 256 * step + lane, of all steps, are those of thread `lane`.
+    With 256 partial results the iterations 256 * step + lane, of all steps, are those of thread `lane`. Two loops
+    that memory does not flatten are one partial result an outer iteration, in steps of at most 65536. The loops
+    that start and combine the partial results are called `name.init` and `name.combine`.
     """
     if not is_whole_reduction(nest, dependences):
         return False
-    partials = partials_for(extent_of(nest))
-    if partials is None:
+    total = iterations(nest)
+    if total is not None and total <= FEW:
         return True
-    if why_not_launched(nest, nest) is not None or why_not_guarded(nest) is not None:
+    partials = _legal_partials(nest, dependences)
+    if partials is None:
         return False
-    if why_not_split(nest, partials, "mask") is not None:
-        return False
+    name, inside = name or nest.label, perfect_band(nest)[1:]
     steps, lanes = split(nest, partials, "mask")
+    reorder([steps, *inside, lanes])
     start, combine = rfactor(lanes)
-    reorder([lanes, steps])
-    for loop in (start, lanes):
-        _bind_rows(loop, block)
-    _bind_whole_reduction(combine, block, Dependences(combine))
+    reorder([lanes, *(inside or [steps])])
+    _rename(start, f"{name}.init")
+    _rename(combine, f"{name}.combine")
+    _bind_rows(start, block)
+    _bind_rows(lanes, block)
+    _bind_whole_reduction(combine, block, Dependences(combine), name)
     return True
+
+
+def _legal_partials(nest: ForOp, dependences: Dependences) -> int | None:
+    """How many partial results to factor the reduction into; None where a step of that is not legal."""
+    inside, extent = perfect_band(nest)[1:], extent_of(nest)
+    if len(inside) > 1 or why_not_launched(nest, nest) is not None or why_not_guarded(nest) is not None:
+        return None
+    if inside and why_not_reorder([*inside, nest], dependences) is not None:
+        return None
+    partials = extent if inside and extent is not None and extent <= MOST_PARTIALS else partials_for(extent)
+    if partials is None or why_not_split(nest, partials, "mask") is not None:
+        return None
+    return partials
+
+
+def _rename(loop: ForOp, wanted: str) -> None:
+    loop.set_label(fresh_names(loop, wanted)[0])
+    loop.iv.name_hint = name_hint_of(loop.label)
 
 
 def _independent_loop_outward(nest: ForOp, dependences: Dependences) -> ForOp | None:
     """Make a loop outermost that is independent there; None (and nothing changed) when there is none."""
     band = perfect_band(nest)
-    for loop in band[1:]:
-        order = [loop, *(other for other in band[: band.index(loop)])]
-        if (
-            why_not_bind(loop, nest, dependences) is not None
-            or why_not_reorder(order, dependences) is not None
-        ):
+    for k, loop in enumerate(band[1:], 1):
+        order = [loop, *band[:k]]
+        if why_not_bind(loop, nest, dependences) or why_not_reorder(order, dependences):
             continue
-        inside = band[: len(order)]
         reorder(order, dependences)
         if why_not_bind(loop, loop, Dependences(loop)) is None:
             return loop
-        reorder(inside)
+        reorder(band[: k + 1])
     return None
 
 
@@ -166,7 +187,7 @@ def _bind_inside_host_loop(loop: ForOp, block: int, refusal: Refusal) -> bool:
         return False
     inner = [_flattened(perfect_band(op))[0] for op in body if isinstance(op, ForOp)]
     refused = [(nest, reason) for nest in inner if (reason := _bind_nest(nest, block)) is not None]
-    if len(refused) == len(inner):
+    if not is_scheduled(loop):
         return False
     text = (
         f'the loop "{loop.label}" stays on the host, which launches {len(inner)} kernels in each iteration: '
@@ -224,9 +245,10 @@ def _bind_rows(loop: ForOp, block: int) -> Refusal | None:
 
 def _bind_with_remainder(loop: ForOp, block: int, refusal: Refusal) -> Refusal | None:
     """As `_bind_rows` where iterations cannot be masked: those left over are blocks of one thread."""
-    if why_not_split(loop, block, "remainder") is not None:
+    width = row_width(extent_of(loop), block)
+    if why_not_split(loop, width, "remainder") is not None:
         return refusal
-    outer, inner, *remainder = split(loop, block, "remainder")
+    outer, inner, *remainder = split(loop, width, "remainder")
     _bind([outer, inner, *remainder], ["block.x", "thread.x", "block.x"])
     if remainder:
         text = f'the last iterations of "{loop.label}" are blocks of one thread: '
