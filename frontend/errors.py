@@ -50,10 +50,19 @@ class KernelMemoryError(NestorError, MemoryError):
 
 
 class Respecialise(Exception):
-    """Internal: lowering needs the values of scalar `arguments`, or all extents (`shapes`), at compile time."""
+    """Internal: lowering needs the values of scalar `arguments`, or all extents (`shapes`), at compile time; or
+    arguments are written (`writes`), so that read-only and overlapping ones must be told apart."""
 
-    def __init__(self, arguments: frozenset[int] = frozenset(), shapes: bool = False, why: str = ""):
+    def __init__(
+        self,
+        arguments: frozenset[int] = frozenset(),
+        *,
+        shapes: bool = False,
+        writes: bool = False,
+        why: str = "",
+    ):
         super().__init__(why)
         self.arguments = arguments
         self.shapes = shapes
+        self.writes = writes
         self.why = why

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from types import ModuleType
 from typing import Any, NoReturn
 
 from ..dialects.diagnostic import NestorError
@@ -77,6 +78,9 @@ class Frame:
     def attribute(self, node: ast.AST, owner: Any, name: str) -> Value:
         """An attribute of a compile-time object (a module, a dtype)."""
         try:
-            return Static(getattr(owner, name))
+            value = getattr(owner, name)
+            if isinstance(owner, ModuleType) and isinstance(value, int | float):
+                self.captured[(owner, name)] = value
+            return Static(value)
         except AttributeError as error:
             self.fail(node, str(error), None, MissingAttributeError)

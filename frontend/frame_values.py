@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -11,11 +12,11 @@ from .source import FunctionSource
 _BY_VALUE = (bool, int, float, complex, str, type(None), np.generic)
 
 
-def unchanged(source: FunctionSource, name: str, value: Any) -> bool:
-    """Whether `name`, looked up from the function, still gives what it gave: the same object, or an equal scalar."""
+def unchanged(source: FunctionSource | ModuleType, name: str, value: Any) -> bool:
+    """Whether `name`, looked up from a function or in a module, still gives the same object or an equal scalar."""
     try:
-        present = source.lookup(name)
-    except (KeyError, ValueError):
+        present = source.lookup(name) if isinstance(source, FunctionSource) else getattr(source, name)
+    except (KeyError, ValueError, AttributeError):
         return False
     if present is value:
         return True

@@ -38,7 +38,8 @@ INDEX = IndexType()
 class Graph:
     """The function being built. `insert` adds an operation at the present place with the present location."""
 
-    def __init__(self) -> None:
+    def __init__(self, may_write: bool = True) -> None:
+        self.may_write = may_write
         self.entry = Block()
         self.block = self.entry
         self.place = SourceLocation("")

@@ -27,7 +27,7 @@ from ..dialects.nt.types import scalar_type, storage_type
 from ..lowering.nt_to_nest_scalars import convert as convert_scalar
 from ..lowering.nt_to_nest_scalars import from_storage, to_storage
 from .arithmetic import BOOL, check_fits, number_kind
-from .errors import IndexRangeError, ReadOnlyError, ShapeError, UnsupportedError
+from .errors import IndexRangeError, ReadOnlyError, Respecialise, ShapeError, UnsupportedError
 from .extents import Affine, Atom, affine_list
 from .graph import INDEX, Graph, dynamic, element_type, static_shape
 from .promotion import WEAK_DTYPES
@@ -394,6 +394,8 @@ def check_assignable(graph: Graph, target: Extents, value: Extents) -> None:
 
 def check_writable(graph: Graph, buffer: Buffer) -> None:
     """Raise for a write to what must not or cannot be written."""
+    if buffer.argument is not None and not graph.may_write:
+        raise Respecialise(writes=True, why=f"it writes to '{buffer.name}'")
     if buffer.read_only:
         raise graph.error(ReadOnlyError, "assignment destination is read-only")
     if buffer.frozen is not None:

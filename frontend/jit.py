@@ -91,7 +91,7 @@ class JitFunction:
     # ---- arguments ----------------------------------------------------------------------------------
 
     def _leaves(self, args: tuple, kwargs: dict[str, Any]) -> tuple[list[str], list[Any], list[str | None]]:
-        """Arguments in the order of the parameters, tuples of arrays spread out; defaults that are not passed are left out."""
+        """Arguments in the order of the parameters; tuples of arrays are spread out, defaults marked."""
         if kwargs or len(args) != len(self._names) or any(isinstance(a, tuple | list) for a in args):
             return self._bound_leaves(args, kwargs)
         return self._names, list(args), []
@@ -174,14 +174,14 @@ class JitFunction:
             raise
 
     def _writes(self) -> bool:
-        """Whether the source may write to an array it is given."""
+        """Whether an array argument may be written: a guess from the source, corrected when lowering finds a write."""
         if self._mutates is None:
             node = source_of(self.function).node
             self._mutates = any(
                 isinstance(n, ast.AugAssign)
                 or (isinstance(n, ast.Subscript) and isinstance(n.ctx, ast.Store))
                 for n in ast.walk(node)
-            ) or _calls_functions(source_of(self.function))
+            )
         return self._mutates
 
     def _still_valid(self, program: Program) -> bool:
@@ -196,7 +196,11 @@ class JitFunction:
         self, key: Any, names: Sequence[str], values: Sequence[Any], groups: Sequence[str | None]
     ) -> Invocation:
         types = self._types(names, values, groups)
-        program, kernel = self._find(types) or self._compile_for(types, values)
+        try:
+            program, kernel = self._find(types) or self._compile_for(types, values)
+        except Respecialise:
+            self._mutates = True
+            return self._specialise(self._signature_key(names, values), names, values, groups)
         if self._baked:
             key = self._signature_key(names, values)
         if len(self._invocations) >= MAX_SIGNATURES:
@@ -256,11 +260,13 @@ class JitFunction:
         source = source_of(self.function)
         for _ in range(MAX_ATTEMPTS):
             try:
-                program = lower(source, pattern)
+                program = lower(source, pattern, may_write=self._writes())
                 self._log.append(f"compiled for {', '.join(map(str, pattern)) or 'no arguments'}")
                 return program
             except Respecialise as request:
                 self._log.append(f"compiled again with more known: {request}")
+                if request.writes:
+                    raise
                 pattern, types = self._more_known(request, pattern, types, values)
         raise AssertionError("lowering keeps asking for more compile-time values")
 
@@ -300,7 +306,11 @@ class JitFunction:
         pattern = types
         if self.dynamic is True:
             pattern = generalised(types, [(k, a) for k, t in enumerate(types) for a in range(len(t.extents))])
-        return Lowered(self, self._lower(pattern, types, values))
+        try:
+            return Lowered(self, self._lower(pattern, types, values))
+        except Respecialise:
+            self._mutates = True
+            return self.lower(*args, **kwargs)
 
     def cache_info(self) -> dict[str, int]:
         """Counts: programs compiled, call signatures seen, calls served from a known signature."""
@@ -314,7 +324,7 @@ class JitFunction:
         names, values, groups = self._leaves(args, kwargs)
         types = self._types(names, values, groups)
         found = self._find(types)
-        program = found[0] if found else self._lower(self._pattern(types), types, values)
+        program = found[0] if found else self.lower(*args, **kwargs).program
         return explain(program, self.target, self._log, found is not None)
 
 
@@ -408,21 +418,6 @@ def _overlaps(values: Sequence[Any]) -> tuple:
                 exact = a.__array_interface__["data"][0] - b.__array_interface__["data"][0]
                 pairs.append((j, k, exact))
     return tuple(pairs)
-
-
-def _calls_functions(source: Any) -> bool:
-    """Whether it calls Python functions, which may write to what they are given."""
-    from types import FunctionType
-
-    for node in ast.walk(source.node):
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
-            try:
-                target = source.lookup(node.func.id)
-            except (KeyError, ValueError):
-                continue
-            if isinstance(target, FunctionType | JitFunction):
-                return True
-    return False
 
 
 def _dynamic_mode(dynamic: bool | str | None) -> bool | None:

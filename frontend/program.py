@@ -40,8 +40,8 @@ from .values import Array, Buffer, Extents, Group, Index, Static, Tensor, Value,
 class Leaf:
     """How one result is made after the kernel has run.
 
-    `how` is `constant` (value), `argument` (the argument itself), `view` (items, perm of an argument), `reshape` (an argument),
-    `integer` (constant + coefficients of extents and integer arguments) or `output` (position among the kernel's outputs).
+    `how` is `constant` (value), `argument` (the argument itself), `view` and `reshape` (of an argument), `integer`
+    (linear in extents and integer arguments) or `output` (position among the kernel's outputs).
     """
 
     how: str
@@ -113,19 +113,19 @@ class Program:
     notes: list[str] = field(default_factory=list)
 
 
-def lower(source: FunctionSource, arguments: Sequence[ArgumentType]) -> Program:
+def lower(source: FunctionSource, arguments: Sequence[ArgumentType], *, may_write: bool = True) -> Program:
     """Compile the function for arguments of the given types, to the nt level.
 
     Raises a diagnostic for what cannot be compiled, Respecialise when more must be known at compile time.
     """
-    return _Lowering(source, arguments).run()
+    return _Lowering(source, arguments, may_write).run()
 
 
 class _Lowering:
-    def __init__(self, source: FunctionSource, arguments: Sequence[ArgumentType]):
+    def __init__(self, source: FunctionSource, arguments: Sequence[ArgumentType], may_write: bool):
         self.source = source
         self.arguments = tuple(arguments)
-        self.graph = Graph()
+        self.graph = Graph(may_write)
         self.captured: dict[Any, Any] = {}
         self.frame = Frame(self.graph, source, self.captured)
         self.atoms: dict[str, Atom] = {}
@@ -172,7 +172,6 @@ class _Lowering:
     # ---- arguments ----------------------------------------------------------------------------------
 
     def _bind(self, position: int, argument: ArgumentType) -> None:
-        name = argument.name
         if argument.kind == "static":
             self._set(
                 argument, argument.value if isinstance(argument.value, Group) else Static(argument.value)
@@ -183,7 +182,6 @@ class _Lowering:
             self._bind_array(position, argument)
         else:
             self._set(argument, self._scalar(position, argument))
-        del name
 
     def _set(self, argument: ArgumentType, value: Value) -> None:
         if argument.group is None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from dataclasses import replace
 from typing import Any
 
@@ -204,7 +205,7 @@ def _augmented(frame: Frame, node: ast.AugAssign) -> None:
     operand = evaluate(frame, node.value)
     frame.at(node)
     if isinstance(current, Array):
-        return _update(frame, node, current, operate(frame.graph, name, current, operand))
+        return _update(frame, node, current, operand)
     bind_name(frame, node.target.id, operate(frame.graph, name, current, operand))
 
 
@@ -242,17 +243,19 @@ def _element_or_view(frame: Frame, window: Array) -> Value:
     return window if window.axes else element(frame.graph, window)
 
 
-def _update(frame: Frame, node: ast.AugAssign, array: Array, result: Value) -> None:
+def _update(frame: Frame, node: ast.AugAssign, array: Array, operand: Value) -> None:
     """`x op= v` of an array writes in place."""
     graph = frame.graph
-    _check_update(frame, node, array, result)
-    if graph.island is not None:
-        return graph.island.assign(array, result)
-    if array.whole:
+    name = BINARY[type(node.op)]
+    if graph.island is None and array.whole and array.buffer.shared is None:
+        result = operate(graph, name, array, operand)
+        _check_update(frame, node, array, result)
         return overwrite(frame, array, result)
-    with open_island(graph) as island:
+    with nullcontext(graph.island) if graph.island is not None else open_island(graph) as island:
         frame.at(node)
-        island.assign(array, _buffered(frame, result))
+        result = operate(graph, name, array, _buffered(frame, operand))
+        _check_update(frame, node, array, result)
+        island.assign(array, result)
 
 
 def _check_update(frame: Frame, node: ast.AugAssign, target: Array, result: Value) -> None:
@@ -264,7 +267,8 @@ def _check_update(frame: Frame, node: ast.AugAssign, target: Array, result: Valu
     if isinstance(kind, np.dtype) and not np.can_cast(kind, target.dtype, "same_kind"):
         frame.fail(
             node,
-            f"Cannot cast ufunc '{BINARY[type(node.op)]}' output from {kind!r} to {target.dtype!r} with casting rule 'same_kind'",
+            f"Cannot cast ufunc '{BINARY[type(node.op)]}' output from {kind!r} to {target.dtype!r} "
+            "with casting rule 'same_kind'",
             f"write x = x {_SYMBOLS.get(type(node.op), '+')} ... for a new array",
             DTypeError,
         )

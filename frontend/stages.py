@@ -154,6 +154,8 @@ def _build_interp(module: ModuleOp, name: str) -> tuple[Kernel, Any]:
 
 
 def _build_gpu(make_engine: Callable[[ModuleOp, str], Any]) -> Callable[[ModuleOp, str], tuple[Kernel, Any]]:
+    """A builder for an engine that runs modules of the gpu level."""
+
     def build_one(module: ModuleOp, name: str) -> tuple[Kernel, Any]:
         lowered = lowered_copy(module, ("cuda",))
         sites = _sites(_function(lowered, name))
@@ -176,9 +178,20 @@ def _simulator(module: ModuleOp, name: str) -> Any:
 
 
 def _cuda(module: ModuleOp, name: str) -> Any:
-    from ..runtime.cuda import CudaEngine
+    from ..runtime.cuda import CudaEngine, load_cupy
 
-    return CudaEngine(module, name)
+    cupy, engine = load_cupy(), CudaEngine(module, name)
+
+    def run(*arguments: Any) -> Any:
+        """Copies NumPy arrays to the device, and what the kernel may have written back."""
+        on_device = [cupy.asarray(a) if hasattr(a, "shape") and a.shape is not None else a for a in arguments]
+        record = engine(*on_device)
+        for host, device in zip(arguments, on_device, strict=True):
+            if device is not host and getattr(host, "flags", None) is not None and host.flags.writeable:
+                device.get(out=host) if host.flags.c_contiguous else host.__setitem__(..., device.get())
+        return record
+
+    return run
 
 
 _BUILDERS: dict[str, Callable[[ModuleOp, str], tuple[Kernel, Any]]] = {

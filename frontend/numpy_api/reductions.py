@@ -16,6 +16,7 @@ from ..values import Array, Lazy, Scalar, Static, Tensor, Value, extents_of
 from .attributes import size
 from .registry import dtype_of, handles, normal_axis, refuse_out, static
 
+ZERO = Static(0)
 HALVES = ("float16", "bfloat16")
 
 
@@ -217,7 +218,7 @@ def var(
     axis: Value | None = None,
     dtype: Value | None = None,
     out: Value | None = None,
-    ddof: Value = Static(0),
+    ddof: Value = ZERO,
     keepdims: Value | None = None,
 ) -> Value:
     refuse_out(graph, out)
@@ -243,7 +244,7 @@ def std(
     axis: Value | None = None,
     dtype: Value | None = None,
     out: Value | None = None,
-    ddof: Value = Static(0),
+    ddof: Value = ZERO,
     keepdims: Value | None = None,
 ) -> Value:
     return apply(graph, np.sqrt, var(graph, a, axis, dtype, out, ddof, keepdims))

@@ -25,6 +25,8 @@ from ..promotion import result_dtype, weak_result
 from ..values import Group, Index, Static, Tensor, Value
 from .registry import handles, refuse_out
 
+NONE = Static(None)
+
 
 @handles(np.where)
 def where(graph: Graph, condition: Value, x: Value | None = None, y: Value | None = None) -> Value:
@@ -48,9 +50,7 @@ def where(graph: Graph, condition: Value, x: Value | None = None, y: Value | Non
 
 
 @handles(np.clip, method="clip")
-def clip(
-    graph: Graph, a: Value, a_min: Value = Static(None), a_max: Value = Static(None), out: Value | None = None
-) -> Value:
+def clip(graph: Graph, a: Value, a_min: Value = NONE, a_max: Value = NONE, out: Value | None = None) -> Value:
     refuse_out(graph, out)
     low, high = [None if isinstance(v, Static) and v.value is None else v for v in (a_min, a_max)]
     if low is None and high is None:
