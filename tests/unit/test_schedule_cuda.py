@@ -168,6 +168,24 @@ JACOBI = """
   }
 """
 
+NORMALISED = """
+  %zero = arith.constant 0.0 : f32
+  nest.for "t" %t = 0 to 3 {
+    %top = nest.alloc "top"(%n5) : memref<?xf32>
+    nest.store "top" %zero, %top[0] : memref<?xf32>
+    nest.for "i" %i = 0 to 37 {
+      %a = nest.load %y[%i] : y
+      nest.accumulate "top" maximum %a, %top[0] : memref<?xf32>
+    }
+    nest.for "k" %k = 0 to 37 {
+      %a = nest.load %y[%k] : y
+      %m = nest.load %top[0] : memref<?xf32>
+      %v = arith.subf %m, %a : f32
+      nest.store "y" %v, %y[%k] : y
+    }
+  }
+"""
+
 TRIANGULAR = """
   nest.for "k" %k = 0 to %n19 {
     nest.for "i" %i = %k + 1 to %n19 {
@@ -258,6 +276,12 @@ NESTS = {
     "columns": Nest({"x": (19, 37), "y": (37,)}, COLUMNS, "block.x thread.x"),
     "matmul": Nest({"x": (7, 5), "w": (5, 37), "y": (7, 37)}, MATMUL, "block.x block.y thread.y thread.x"),
     "jacobi": Nest({"x": (37,), "y": (37,)}, JACOBI, "block.x thread.x block.x thread.x"),
+    "normalised": Nest({"x": (5,), "y": (37,)}, NORMALISED, "block.x thread.x"),
+    "normalised-long": Nest(
+        {"x": (5,), "y": (370,)},
+        NORMALISED.replace("to 37", "to 370"),
+        "block.x thread.x block.x thread.x block.x thread.x",
+    ),
     "triangular": Nest({"y": (19, 19)}, TRIANGULAR, "block.x block.y thread.y thread.x"),
     "lower-half": Nest({"x": (37, 37), "y": (37, 37)}, LOWER_HALF, "block.x thread.x"),
     "largest": Nest(

@@ -17,7 +17,7 @@ from xdsl.ir import Block, Operation, SSAValue
 from xdsl.traits import is_side_effect_free
 
 from ...dialects.diagnostic import NestorError
-from ...dialects.nest import BIND_AXES, AccumulateOp, AllocOp, ForOp, IfOp, LoadOp
+from ...dialects.nest import BIND_AXES, AccumulateOp, AllocOp, ForOp, IfOp, LoadOp, StoreOp
 from .dependence import Dependences, accesses_of, is_defined_outside, may_overlap
 from .integer_sets import bound_key
 from .loops import is_inside, loops_in, may_fail, perfect_band
@@ -140,6 +140,13 @@ def _next_in_band(loop: ForOp) -> ForOp | None:
 def is_repeatable(op: Operation) -> bool:
     """Whether `op` computes scalars only, from scalars."""
     return is_side_effect_free(op) and not op.regions and not isinstance(op, (AllocOp, LoadOp))
+
+
+def stays_on_host(op: Operation) -> bool:
+    """Whether `op` beside the nests of a host loop is the host's: scalars, temporaries, statements on scalars."""
+    if isinstance(op, (AllocOp, StoreOp, AccumulateOp)):
+        return is_known_to_host(op.operands)
+    return is_repeatable(op)
 
 
 # ---- extents ----------------------------------------------------------------------------------------

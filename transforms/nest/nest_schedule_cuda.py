@@ -41,7 +41,7 @@ from xdsl.ir import Operation
 from xdsl.passes import ModulePass
 
 from ...dialects.diagnostic import fail
-from ...dialects.nest import ForOp, IfOp
+from ...dialects.nest import AllocOp, ForOp, IfOp
 from ...dialects.nest.common import name_hint_of
 from ...dialects.remarks import remark
 from .cuda_bands import (
@@ -53,12 +53,12 @@ from .cuda_bands import (
     grid_axes,
     independent_band,
     is_known_to_host,
-    is_repeatable,
     is_scheduled,
     is_whole_reduction,
     iterations,
     partials_for,
     row_width,
+    stays_on_host,
     tile_width,
     units,
     why_not_bind,
@@ -181,17 +181,13 @@ def _bind_inside_host_loop(loop: ForOp, block: int, refusal: Refusal) -> bool:
     bounds = [*loop.lower_operands, *loop.upper_operands]
     if loop.kind != "serial" or not is_known_to_host(bounds):
         return False
-    if not all(isinstance(op, ForOp) or is_repeatable(op) for op in body):
-        return False
-    if not _is_worth_launching(body):
+    if not all(isinstance(op, ForOp) or stays_on_host(op) for op in body) or not _is_worth_launching(body):
         return False
     inner = [_flattened(perfect_band(op))[0] for op in body if isinstance(op, ForOp)]
     refused = [(nest, reason) for nest in inner if (reason := _bind_nest(nest, block)) is not None]
     if not is_scheduled(loop):
         return False
-    text = (
-        f'the loop "{loop.label}" stays on the host, which launches {len(inner)} kernels in each iteration: '
-    )
+    text = f'the loop "{loop.label}" stays on the host, which launches {len(inner)} nests in each iteration: '
     remark(loop, text + refusal.reason, hint=refusal.hint, notes=refusal.notes)
     for nest, reason in refused:
         _remark_one_thread(nest, reason)
@@ -199,9 +195,9 @@ def _bind_inside_host_loop(loop: ForOp, block: int, refusal: Refusal) -> bool:
 
 
 def _is_worth_launching(body: list[Operation]) -> bool:
-    """Whether a nest in the body of a host loop may be longer than a launch takes."""
+    """Whether a nest in the body of a host loop may be longer than a launch takes; temporaries are the host's."""
     counts = [iterations(op) for op in body if isinstance(op, ForOp)]
-    return any(count is None or count > FEW for count in counts)
+    return any(n is None or n > FEW for n in counts) or any(isinstance(op, AllocOp) for op in body)
 
 
 # ---- bands of independent loops ---------------------------------------------------------------------
@@ -215,11 +211,10 @@ def _bind_band(band: list[ForOp], block: int) -> Refusal | None:
         return _bind_with_remainder(band[0], block, refusal)
     if len(band) > 1 and (refusal := _bind_tiles(band, block)) is None:
         return None
-    outermost = _bind_rows(band[0], block)
-    if outermost is None and refusal is not None:
+    if refusal is not None:
         text = f'one thread an iteration of "{band[0].label}", the loops in it in sequence: '
         remark(band[0], text + refusal.reason, hint=refusal.hint, notes=refusal.notes)
-    return outermost
+    return _bind_rows(band[0], block)
 
 
 def _flattened(band: list[ForOp]) -> list[ForOp]:

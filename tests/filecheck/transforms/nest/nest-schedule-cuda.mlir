@@ -111,7 +111,7 @@ func.func @columns(%x: memref<1000x77xf32>, %s: memref<77xf32>) {
 // CHECK-NEXT: nest.for "i.o" {{%\S+}} = 0 to 4 bind "block.x" {
 // CHECK: nest.for "k.o" {{%\S+}} = 0 to 4 bind "block.x" {
 func.func @jacobi(%a: memref<1000xf32>, %b: memref<1000xf32>) {
-  // expected-remark @below {{the loop "t" stays on the host, which launches 2 kernels in each iteration: cannot bind the loop "t"}}
+  // expected-remark @below {{the loop "t" stays on the host, which launches 2 nests in each iteration: cannot bind the loop "t"}}
   nest.for "t" %t = 0 to 10 {
     nest.for "i" %i = 1 to 999 {
       // expected-note @below {{reads "a" in an earlier iteration of "t"}}
