@@ -240,9 +240,23 @@ def apply(graph: Graph, ufunc: np.ufunc, *operands: Value, dtype: np.dtype | Non
     dtypes = _compute_dtypes(graph, ufunc, operands, dtype)
     if row.name in _IDENTITY_ON_INTEGERS and dtypes[0].kind in "iub":
         return emit(graph, _ROWS["add"], [operands[0], Static(0)], (dtypes[0], dtypes[0]))
+    if ufunc.__name__ in _COMPARISONS and {d.kind for d in dtypes} == {"i", "u"}:
+        return _compare_mixed(graph, row, operands, dtypes)
     if nt_kind(dtypes[-1]) not in row.expansions:
         raise graph.error(UnsupportedError, f"np.{ufunc.__name__} on {dtypes[-1]} is not supported")
     return emit(graph, row, operands, dtypes)
+
+
+def _compare_mixed(
+    graph: Graph, row: Elementwise, operands: Sequence[Value], dtypes: Sequence[np.dtype]
+) -> Value:
+    """uint64 against int64, exactly: a negative number is below every unsigned one, the rest compare unsigned."""
+    signed = 0 if dtypes[0].kind == "i" else 1
+    when_negative = row.name in (("less", "less_equal") if signed == 0 else ("greater", "greater_equal"))
+    answer = Static(np.bool_(when_negative or row.name == "not_equal"))
+    negative = emit(graph, _ROWS["less"], [operands[signed], Static(0)], (dtypes[signed],) * 2)
+    unsigned = emit(graph, row, operands, (np.dtype(np.uint64),) * 2)
+    return emit(graph, ELEMENTWISE["select"], [negative, answer, unsigned], (BOOL,) * 3)
 
 
 def nt_kind(dtype: np.dtype) -> str:

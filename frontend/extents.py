@@ -201,13 +201,16 @@ class Assumptions:
     _divided: dict[tuple, Atom] = field(default_factory=dict)
 
     def nonnegative(self, affine: Affine, why: str = "") -> bool:
-        """Whether `affine >= 0`, by proof, or by a guard that the call being compiled passes."""
+        """Whether `affine >= 0`, by proof, or by a guard that the call being compiled passes.
+
+        Without a call (compiling for specs), extents are taken to be large enough.
+        """
         bound = affine.lower_bound()
         if bound is not None and bound >= 0:
             return True
         coefficients = affine.over_dims()
         witness = affine.witness()
-        if not coefficients or witness is None or witness < 0:
+        if not coefficients or (witness is not None and witness < 0):
             return False
         self._add(Guard(affine.constant, tuple(sorted(coefficients.items())), False, why))
         return True

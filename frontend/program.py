@@ -284,6 +284,8 @@ class _Lowering:
         if isinstance(value, Static):
             return Leaf("constant", value.value)
         if isinstance(value, Index):
+            if not _is_linear(value.affine):
+                return self._output(as_tensor(self.graph, value))
             return Leaf("integer", _linear(value.affine))
         if isinstance(value, Array):
             shared = self._shared(value)
@@ -386,6 +388,11 @@ def _dims_attribute(extents: Extents) -> dict[str, Attribute]:
         else:
             entries.append(StringAttr(str(_linear(extent))))
     return {"nt.dims": ArrayAttr(entries)}
+
+
+def _is_linear(affine: Affine) -> bool:
+    """Whether the dispatcher can compute it from the call."""
+    return all(a.key is not None or a.dim is not None or a.argument is not None for a in affine.atoms())
 
 
 def _linear(affine: Affine) -> Linear:

@@ -220,16 +220,25 @@ def _bound(graph: Graph, value: Value | None, n: Affine, default: Affine, forwar
 def _clamp(graph: Graph, value: Affine, low: Affine, high: Affine) -> Affine:
     if value.known is not None and high.known is not None and low.known is not None:
         return Affine(min(max(value.known, low.known), high.known))
-    if not graph.assumptions.nonnegative(value - low, "a slice bound"):
+    if not _nonnegative(graph, value - low):
         value = graph.larger(value, low)
-    if not graph.assumptions.nonnegative(high - value, "a slice bound"):
+    if not _nonnegative(graph, high - value):
         value = graph.smaller(value, high)
     return value
+
+
+def _nonnegative(graph: Graph, affine: Affine) -> bool:
+    """Whether a difference of slice bounds is not negative; where that hangs on extents alone, they must be known."""
+    if graph.assumptions.nonnegative(affine, "a slice bound"):
+        return True
+    if affine.terms and affine.over_dims() is not None:
+        raise Respecialise(shapes=True, why="a slice that is clipped")
+    return False
 
 
 def _clamp_low(graph: Graph, span: Affine) -> Affine:
     if span.known is not None:
         return Affine(max(0, span.known))
-    if graph.assumptions.nonnegative(span, "a slice"):
+    if _nonnegative(graph, span):
         return span
     return graph.larger(span, Affine(0))
