@@ -15,7 +15,7 @@ from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from ..dialects.affine import AffineList
 from ..dialects.diagnostic import LoweringError, fail
 from ..dialects.nest import ForOp, LoadOp, StoreOp
-from ..dialects.nest.ops import _hint, _segments
+from ..dialects.nest.common import name_hint_of, segments
 from ..dialects.nt import ELEMENTWISE_OPS, CastOp, ConstantOp, ElementwiseOp, FromScalarOp, ReduceOp
 from ..dialects.nt.expand import Emitter
 from ..dialects.nt.ops import element_of
@@ -113,7 +113,7 @@ class Elements:
         name = self._names.of_axis(axis)
         body = Block(arg_types=[INDEX])
         iv = body.args[0]
-        iv.name_hint = _hint(name)
+        iv.name_hint = name_hint_of(name)
         loop = ForOp.create(
             operands=extent.operands,
             properties={
@@ -121,7 +121,7 @@ class Elements:
                 "lower_map": constant(0).map_attr,
                 "upper_map": extent.map_attr,
                 "step": _ONE_STEP,
-                "operandSegmentSizes": _segments(0, len(extent.operands)),
+                "operandSegmentSizes": segments(0, len(extent.operands)),
             },
             regions=[Region(body)],
             location=self.location,
@@ -269,7 +269,7 @@ class Elements:
         stored = to_storage(self.emitter(location), value, memref.type.element_type)  # pyright: ignore
         properties: dict[str, Attribute] = {
             "map": at.map_attr,
-            "operandSegmentSizes": _segments(1, 1, len(at.operands), 0, 0),
+            "operandSegmentSizes": segments(1, 1, len(at.operands), 0, 0),
         }
         if label:
             properties["label"] = StringAttr(label)

@@ -10,7 +10,7 @@ from xdsl.ir import Attribute, Block, Region, SSAValue
 from ..dialects.affine import AffineList
 from ..dialects.nest import AccumulateOp, AllocOp
 from ..dialects.nest import YieldOp as NestYieldOp
-from ..dialects.nest.ops import _segments
+from ..dialects.nest.common import segments
 from ..dialects.nt import REDUCTIONS, ReduceOp, YieldOp
 from ..dialects.nt.expand import Emitter
 from ..dialects.nt.ops import element_of
@@ -221,7 +221,7 @@ class FusionEmitter:
                 name if custom else REDUCTIONS[name].combiner(element_of(op.inputs[0]))
             ),
             "map": place.map_attr,
-            "operandSegmentSizes": _segments(len(values), len(buffers), len(place.operands), 0, 0),
+            "operandSegmentSizes": segments(len(values), len(buffers), len(place.operands), 0, 0),
         }
         if op.order is not None:
             properties["order"] = op.order
