@@ -28,7 +28,10 @@ For each nest, the first of these that the primitives find legal:
   time steps.
 * The nest is left as it is, one thread, and a remark says why.
 
-What was decided against is said in remarks. The automatic schedulers of TVM (Ansor) and PyTorch's NNC decide the same.
+What was decided against is said in remarks. Only x of a grid takes more than 65535 blocks; where the extents of
+two loops of a tile are known at run time only, x is the outer loop's and y the inner one's: rows of more than
+65535 * 32 elements that cannot be flattened need static extents. TVM calls such schedules default GPU
+schedules (`dlight`), Halide the GPU part of its autoscheduler.
 """
 
 from __future__ import annotations
