@@ -109,8 +109,9 @@ class _Conversion:
         self._block = function.body.block
         self._refuse_control_flow()
         self._prologue = Prologue(self._block)
+        # Extents are named by the tensor signature, so before the buffers join it.
+        self._shapes = Shapes(function, lambda argument: self._signature.buffer_of(argument), self._prologue)
         self._signature = Signature(function)
-        self._shapes = Shapes(function, self._signature.buffer_of, self._prologue)
         self._current: Operation = self._block.last_op  # pyright: ignore
         self._names = LoopNames()
         self._places = {arg: Place(self._signature.buffer_of(arg)) for arg in self._signature.tensors}

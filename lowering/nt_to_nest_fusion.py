@@ -231,7 +231,7 @@ class FusionEmitter:
             AccumulateOp.create(
                 operands=[*values, *buffers, *place.operands],
                 properties=properties,
-                regions=[_combiner_region(op, types)] if custom else [Region()],
+                regions=[_combiner_region(op, types)] if custom else [],
                 location=op.location,
             )
         )
