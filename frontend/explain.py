@@ -19,6 +19,8 @@ def explain(program: Program, target: str, log: Sequence[str], compiled: bool) -
             *[f"  {guard}" + (f"   ({guard.why})" if guard.why else "") for guard in program.guards],
         ]
     lines += ["nests:", *_nests(program)]
+    if program.remarks:
+        lines += ["remarks:", *[f"  {line}" for r in program.remarks for line in r.render().splitlines()]]
     lines += ["history:", *[f"  {entry}" for entry in log]]
     return "\n".join(lines)
 

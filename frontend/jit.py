@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..dialects.diagnostic import Diagnostic
+from ..dialects.remarks import listening
 from .errors import DTypeError, Respecialise, UnsupportedError
 from .invoke import Invocation
 from .source import source_of
@@ -61,6 +63,11 @@ class JitFunction:
         _check_fastmath(fastmath)
         self.signature = inspect.signature(function)
         self._names = list(self.signature.parameters)
+        self._defaults = [_Default(p.default) for p in self.signature.parameters.values()]
+        self._plain = all(
+            p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD) for p in self.signature.parameters.values()
+        )
+        self._required = sum(p.default is p.empty for p in self.signature.parameters.values())
         self._static = {self._names[k] for k in static_argnums} | set(static_argnames)
         self._has_out = "out" in self._names
         self._baked: set[str] = set()
@@ -92,9 +99,11 @@ class JitFunction:
 
     def _leaves(self, args: tuple, kwargs: dict[str, Any]) -> tuple[list[str], list[Any], list[str | None]]:
         """Arguments in the order of the parameters; tuples of arrays are spread out, defaults marked."""
-        if kwargs or len(args) != len(self._names) or any(isinstance(a, tuple | list) for a in args):
+        count = len(args)
+        simple = self._plain and not kwargs and self._required <= count <= len(self._names)
+        if not simple or any(isinstance(a, tuple | list) for a in args):
             return self._bound_leaves(args, kwargs)
-        return self._names, list(args), []
+        return self._names, [*args, *self._defaults[count:]], []
 
     def _bound_leaves(
         self, args: tuple, kwargs: dict[str, Any]
@@ -223,7 +232,10 @@ class JitFunction:
         from .stages import build
 
         program = self._lower(self._pattern(types), types, values)
-        kernel, _ = build(program.module, program.name, self.target)
+        with listening(program.remarks.append):
+            kernel, _ = build(program.module, program.name, self.target)
+        if self.strict and program.remarks:
+            raise _strictness(program.remarks)
         self._compiled.setdefault(without_extents(program.arguments), []).append((program, kernel))
         return program, kernel
 
@@ -382,6 +394,14 @@ def jit(function: Callable[..., Any] | None = None, **options: Any) -> Any:
     if function is None:
         return lambda f: JitFunction(f, **options)
     return JitFunction(function, **options)
+
+
+def _strictness(remarks: Sequence[Diagnostic]) -> UnsupportedError:
+    """What strict=True says: the first remark as an error, the others as notes."""
+    first, *others = remarks
+    return UnsupportedError(
+        f"strict: {first.message}", first.location, hint=first.hint, notes=[*first.notes, *others]
+    )
 
 
 class _Default:

@@ -63,7 +63,8 @@ def for_loop(frame: Frame, node: ast.For, execute: Execute) -> None:
     if not isinstance(node.target, ast.Name):
         frame.fail(node.target, "the target of a loop over range must be a name")
     if frame.graph.island is not None:
-        return _nest_loop(frame, node, iterable, execute)
+        _nest_loop(frame, node, iterable, execute)
+        return
     variables, lost = dict(frame.variables), dict(frame.scope.lost)
     try:
         with open_island(frame.graph):

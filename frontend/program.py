@@ -22,6 +22,7 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute, Region, SSAValue
 
+from ..dialects.diagnostic import Diagnostic
 from ..dialects.nt.types import scalar_type
 from .arithmetic import scalar_arguments
 from .errors import UnsupportedError
@@ -110,7 +111,8 @@ class Program:
     written: list[int]
     guards: list[Guard]
     captured: dict[Any, Any]
-    notes: list[str] = field(default_factory=list)
+    remarks: list[Diagnostic] = field(default_factory=list)
+    """What the passes had to say while it was compiled: copies that remain, loops that could not be vectorized."""
 
 
 def lower(source: FunctionSource, arguments: Sequence[ArgumentType], *, may_write: bool = True) -> Program:

@@ -45,7 +45,7 @@ def source_of(function: Callable) -> FunctionSource:
 
     Raises UnsupportedError for a lambda, a generator, or a function without a source file.
     """
-    if not isinstance(function, FunctionType):
+    if not isinstance(function, FunctionType):  # a builtin, a class, an instance
         raise UnsupportedError(f"cannot compile {function!r}: only plain Python functions have a source")
     code = function.__code__
     file, first = code.co_filename, code.co_firstlineno

@@ -172,7 +172,7 @@ def _same(a: np.ndarray, b: np.ndarray) -> bool:
 def _shares(a: np.ndarray, b: np.ndarray) -> bool:
     """Exact where that is cheap; arrays that are hard to tell apart count as overlapping."""
     try:
-        return bool(np.shares_memory(a, b, max_work=1000))
+        return bool(np.shares_memory(a, b, max_work=1000))  # pyright: ignore
     except np.exceptions.TooHardError:
         return True
 

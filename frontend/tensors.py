@@ -67,7 +67,7 @@ def constant(graph: Graph, value: Any, dtype: np.dtype) -> SSAValue:
             number -= 1 << element.width.data
     else:
         number = float(value)
-    attribute = DenseIntOrFPElementsAttr.from_list(tensor, [number])
+    attribute = DenseIntOrFPElementsAttr.from_list(tensor, [number])  # pyright: ignore
     return _value(graph, ConstantOp.create(properties={"value": attribute}, result_types=[tensor]))
 
 

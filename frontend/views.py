@@ -6,12 +6,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from xdsl.dialects import arith
+from xdsl.ir import SSAValue
 from xdsl.ir.affine import AffineBinaryOpKind
 
 from .arithmetic import affine_of, require_static
 from .errors import DTypeError, IndexRangeError, Respecialise, UnsupportedError
-from .extents import Affine
-from .graph import Graph
+from .extents import Affine, Atom
+from .graph import INDEX, Graph
+from .promotion import WEAK_DTYPES
 from .tensors import as_array, read
 from .values import Array, Axis, Lazy, Scalar, Static, Tensor, Value, describe, is_array
 
@@ -107,9 +110,7 @@ def _checked(graph: Graph, item: Item, axis: Axis, name: str, position: int) -> 
     if isinstance(item, Static) and isinstance(item.value, bool | np.bool_):
         index = None
     if index is None and graph.island is not None and _is_integer(item):
-        from .extents import Atom
-
-        index = Affine.of(Atom(_as_index(graph, item)))
+        index = Affine.of(Atom(as_index(graph, item)))
     if index is None:
         raise graph.error(
             UnsupportedError,
@@ -152,15 +153,13 @@ def _is_integer(value: Value) -> bool:
     return isinstance(value, Scalar) and value.dtype.kind in "iu"
 
 
-def _as_index(graph: Graph, value: Value):
-    from xdsl.dialects import arith
-
-    from .graph import INDEX
-    from .promotion import WEAK_DTYPES
-
+def as_index(graph: Graph, value: Value) -> SSAValue:
+    """An integer computed at run time as an SSA value of type index."""
     assert graph.island is not None
     scalar = graph.island.scalar(value, WEAK_DTYPES[int])
-    return graph.insert(arith.IndexCastOp.create(operands=[scalar], result_types=[INDEX]))
+    op = arith.IndexCastOp.create(operands=[scalar], result_types=[INDEX])
+    graph.insert(op)
+    return op.results[0]
 
 
 # ---- slices -----------------------------------------------------------------------------------------

@@ -151,7 +151,7 @@ def constant_array(graph: Graph, table: np.ndarray) -> Array:
     extents = tuple([Affine(n) for n in table.shape])
     kind = tensor_type(table.dtype, extents)
     signed = table.view(f"i{table.dtype.itemsize}") if table.dtype.kind == "u" else table
-    attribute = DenseIntOrFPElementsAttr.from_list(kind, signed.ravel().tolist())
+    attribute = DenseIntOrFPElementsAttr.from_list(kind, signed.ravel().tolist())  # pyright: ignore
     ssa = graph.insert(ConstantOp.create(properties={"value": attribute}, result_types=[kind]))
     assert ssa is not None
     return whole(Buffer(ssa, table.dtype, extents))

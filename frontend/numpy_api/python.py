@@ -8,11 +8,12 @@ import numpy as np
 
 from ..arithmetic import affine_of, as_weak, copy, index_value, number_kind, operate, scalar_arguments
 from ..errors import DTypeError, UnsupportedError
-from ..extents import Affine
+from ..extents import Affine, Atom
 from ..graph import Graph
 from ..promotion import WEAK_DTYPES
 from ..tensors import as_tensor, cast
 from ..values import Array, Group, Index, Lazy, Range, Scalar, Static, Tensor, Value, describe, extents_of
+from ..views import as_index
 from .registry import handles, static
 
 
@@ -48,10 +49,7 @@ def _bound(graph: Graph, value: Value) -> Affine:
     if affine is not None:
         return affine
     if graph.island is not None and isinstance(value, Scalar | Tensor) and value.dtype.kind in "iu":
-        from ..extents import Atom
-        from ..views import _as_index
-
-        return Affine.of(Atom(_as_index(graph, value)))
+        return Affine.of(Atom(as_index(graph, value)))
     raise graph.error(DTypeError, f"a bound of range must be an integer, not {describe(value)}")
 
 
