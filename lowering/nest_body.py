@@ -86,11 +86,15 @@ class NestBody:
             for op in ops:
                 if op is not terminator:
                     self.operation(op)
+        self.end_of_block()
         for buffer in reversed(self.heap_buffers):
             self.builder.emit(memref.DeallocOp.create(operands=(buffer,)))
         self.heap_buffers = outer
         if terminator is not None:
             self.operation(terminator)
+
+    def end_of_block(self) -> None:
+        """Called after the last operation of a block, before its buffers are freed."""
 
     def nested(self, target: Block, source: Block) -> None:
         with self.builder.inside(target):

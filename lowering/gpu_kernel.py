@@ -1,0 +1,299 @@
+"""The inside of one kernel (part of convert-nest-to-gpu): loops bound to blocks and threads, barriers, buffers.
+
+    nest.for "i.o" %o = 0 to 40 bind "block.x" {
+      nest.for "i.i" %v = 0 to 256 bind "thread.x" {
+        nest.store "y" %a, %y[256 * %o + %v] where (256 * %o + %v < %n) : memref<?xf32>
+      }
+    }
+->
+    %o = gpu.block_id x
+    %v = gpu.thread_id x
+    %0 = arith.muli %o, %c256
+    %1 = arith.addi %0, %v
+    %2 = arith.cmpi slt, %1, %n
+    scf.if %2 { memref.store %a, %y[%1] }
+
+What stands outside the loops over threads is done once a block: by the first thread, in buffers that the block
+shares. Where one phase uses what another wrote, a barrier stands between them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+
+from xdsl.dialects import arith, gpu, memref
+from xdsl.dialects.builtin import DYNAMIC_INDEX, IntegerAttr, MemRefType, i64
+from xdsl.ir import Operation, SSAValue
+from xdsl.ir.affine import AffineBinaryOpKind
+
+from ..dialects.diagnostic import LoweringError, fail
+from ..dialects.ext import gpu as gpu_ext
+from ..dialects.nest import BIND_AXES, AccumulateOp, AllocOp, ForOp, IfOp, IndexOp, LoadOp, StoreOp
+from .index_arithmetic import INDEX, Division, IndexBuilder, Linear, linear, terms_of
+from .nest_body import NestBody
+
+BLOCK_AXES, THREAD_AXES = BIND_AXES[:3], BIND_AXES[3:]
+MAX_THREADS = 1024
+"""Threads of a block at most."""
+
+_SHARED = IntegerAttr(3, i64)
+_DIMENSIONS = {axis: gpu.DimensionAttr(gpu.DimensionEnum(axis.partition(".")[2])) for axis in BIND_AXES}
+
+
+@dataclass
+class Phases:
+    """What the threads of a block have touched since the last barrier."""
+
+    read: set[SSAValue] = field(default_factory=set)
+    written: set[SSAValue] = field(default_factory=set)
+
+    def conflict(self, reads: set[SSAValue], writes: set[SSAValue]) -> bool:
+        return bool(reads & self.written or writes & (self.read | self.written))
+
+    def add(self, reads: set[SSAValue], writes: set[SSAValue]) -> None:
+        self.read |= reads
+        self.written |= writes
+
+    def clear(self) -> None:
+        self.read.clear()
+        self.written.clear()
+
+
+class KernelBody(NestBody):
+    """Lowers one top-level nest into the body of a kernel."""
+
+    def __init__(self, builder: IndexBuilder, sites: dict[Operation, int], unit: Sequence[Operation]):
+        super().__init__(builder, sites)
+        self.loops_on: dict[str, list[ForOp]] = {}
+        for loop in _loops(unit):
+            self.loops_on.setdefault(loop.kind, []).append(loop)
+        self.spans: dict[str, list[Linear]] = {}
+        """How many iterations each axis has to offer, for each loop bound to it, over values of the kernel."""
+        self.identities: dict[str, SSAValue] = {}
+        self.enclosing: set[str] = set()
+        self.phases = Phases()
+        self.host_of: dict[SSAValue, SSAValue] = {}
+        """The value on the host side of what the kernel was given."""
+
+    @property
+    def thread_axes(self) -> list[str]:
+        """The thread axes that the kernel uses."""
+        return [axis for axis in THREAD_AXES if axis in self.loops_on]
+
+    @property
+    def is_team_level(self) -> bool:
+        """Whether threads of one block run the same iteration here."""
+        return any(axis not in self.enclosing for axis in self.thread_axes)
+
+    # ---- loops ----
+
+    def loop_handlers(self) -> dict[str, Callable[[ForOp], None]]:
+        return {**super().loop_handlers(), **dict.fromkeys(BIND_AXES, self.bound)}
+
+    def bound(self, op: ForOp) -> None:
+        """A loop bound to an axis: its variable comes from the id; a guard where the axis is longer than the loop."""
+        axis = op.kind
+        if axis in self.enclosing:
+            raise fail(
+                op,
+                f'the loop "{op.label}" is bound to {axis}, and so is a loop around it',
+                error=LoweringError,
+            )
+        if axis in BLOCK_AXES and self.enclosing.intersection(THREAD_AXES):
+            raise fail(
+                op,
+                f'the loop "{op.label}" is bound to {axis} inside a loop over threads',
+                hint="reorder: loops over blocks stand outside",
+                error=LoweringError,
+            )
+        lower = self.forms(op.lower)
+        first = lower[0] if len(lower) == 1 else linear(((self.one_of(op.lower, arith.MaxSIOp), 1),), 0)
+        identity = self._identity(axis, op)
+        variable = first.added(linear(((identity, op.step_value),), 0))
+        self.define(op.iv, self.builder.affine(variable))
+        if self.builder.is_nonnegative(variable):
+            self.builder.nonnegative.add(self.value(op.iv))
+        guards = self._guards(op, axis, first)
+        self.enclosing.add(axis)
+        self._guarded(guards, lambda: self.block(op.body.block))
+        self.enclosing.remove(axis)
+
+    def _identity(self, axis: str, op: Operation) -> SSAValue:
+        """The id along an axis, read once at the start of the kernel."""
+        found = self.identities.get(axis)
+        if found is None:
+            op_type = gpu_ext.BlockIdOp if axis in BLOCK_AXES else gpu_ext.ThreadIdOp
+            new = op_type.create(result_types=(INDEX,), properties={"dimension": _DIMENSIONS[axis]})
+            new.location = op.location
+            self.builder.prologue.append(new)
+            found = self.identities[axis] = new.results[0]
+            self.builder.nonnegative.add(found)
+        return found
+
+    def _guards(self, op: ForOp, axis: str, first: Linear) -> list[SSAValue]:
+        """Record the length of the loop for the launch; the conditions under which the id is an iteration."""
+        uppers = self.forms(op.upper)
+        spans = [upper.added(first.scaled(-1)) for upper in uppers]
+        usable = [s for s in spans if not s.terms or (axis in BLOCK_AXES and self._is_on_host(s))]
+        if not usable:
+            what = "a constant" if axis in THREAD_AXES else "known before the launch"
+            raise fail(
+                op,
+                f'the loop "{op.label}" is bound to {axis}, but its extent is not {what}',
+                hint="split it by a constant factor and bind the two loops",
+                error=LoweringError,
+            )
+        lengths = [_iterations(s, op.step_value) for s in usable]
+        self.spans.setdefault(axis, []).append(min(lengths, key=lambda s: (bool(s.terms), s.constant)))
+        exact = len(spans) == 1 and len(self.loops_on[axis]) == 1
+        if exact or (len(spans) == 1 and self._same_length(axis)):
+            return []
+        iv = linear(((self.value(op.iv), 1),), 0)
+        return [self.builder.at_least_zero(upper.added(iv.scaled(-1)).plus(-1)) for upper in uppers]
+
+    def _same_length(self, axis: str) -> bool:
+        counts = {loop.constant_trip_count() for loop in self.loops_on[axis]}
+        return len(counts) == 1 and None not in counts
+
+    def _is_on_host(self, form: Linear) -> bool:
+        return all(
+            self._is_on_host(atom.numerator) if isinstance(atom, Division) else atom in self.host_of
+            for atom in form.order
+        )
+
+    def _guarded(self, conditions: Sequence[SSAValue], body: Callable[[], None]) -> None:
+        if not conditions:
+            return body()
+
+        def then() -> Sequence[SSAValue]:
+            body()
+            return ()
+
+        self.branch(self._all(conditions), (), then)
+
+    # ---- what is done once a block ----
+
+    def operation(self, op: Operation) -> None:
+        if isinstance(op, StoreOp | AccumulateOp | IndexOp):
+            self._check_blocks(op)
+        if not self.is_team_level or not _touches_memory(op):
+            return super().operation(op)
+        reads, writes = _accesses(op)
+        if self.phases.conflict(reads, writes):
+            self.barrier(op)
+        self.phases.add(reads, writes)
+        if isinstance(op, LoadOp) or any(loop.kind in THREAD_AXES for loop in _loops([op])):
+            return super().operation(op)
+        self.builder.location = op.location
+        once = [
+            self.builder.compare("eq", self._identity(axis, op), self.builder.constant(0))
+            for axis in self.thread_axes
+            if axis not in self.enclosing
+        ]
+        self._guarded(once, lambda: super(KernelBody, self).operation(op))
+
+    def barrier(self, op: Operation) -> None:
+        self.builder.location = op.location
+        self.builder.emit(gpu_ext.BarrierOp.create())
+        self.phases.clear()
+
+    def counted(self, op: ForOp, members: Callable[[], object]) -> None:
+        """A serial loop; where it holds loops over threads, its iterations are separated by a barrier."""
+        reads, writes = _accesses(op)
+        together = self.is_team_level and any(loop.kind in THREAD_AXES for loop in _loops([op]))
+        if not together:
+            return super().counted(op, members)
+        self.phases.clear()
+
+        def iteration() -> None:
+            members()
+            if reads & writes:
+                self.barrier(op)
+
+        super().counted(op, iteration)
+        self.phases.add(reads, writes)
+
+    def _check_blocks(self, op: Operation) -> None:
+        missing = [axis for axis in BLOCK_AXES if axis in self.loops_on and axis not in self.enclosing]
+        if missing:
+            loop = self.loops_on[missing[0]][0]
+            raise fail(
+                op,
+                f"this stands outside the loop bound to {missing[0]}: every block would do it",
+                hint="distribute the loops, so that it becomes a kernel of its own",
+                notes=[(loop, f'the loop "{loop.label}"')],
+                error=LoweringError,
+            )
+
+    # ---- buffers ----
+
+    def alloc(self, op: AllocOp) -> None:
+        """Registers of a thread inside the loops over threads, else memory that the block shares."""
+        buffer = op.memref.type
+        assert isinstance(buffer, MemRefType)
+        if DYNAMIC_INDEX in buffer.get_shape():
+            raise fail(
+                op,
+                f'the buffer "{op.label.data}" inside a kernel needs constant extents',
+                hint="allocate it outside the loops that are bound",
+                error=LoweringError,
+            )
+        if self.is_team_level:
+            buffer = MemRefType(buffer.element_type, buffer.shape, buffer.layout, _SHARED)
+        self.define(op.memref, self.stack_buffer(op, buffer))
+
+
+def _loops(ops: Iterable[Operation]) -> list[ForOp]:
+    """The bound loops in `ops`, themselves included."""
+    return [loop for op in ops for loop in op.walk() if isinstance(loop, ForOp) and loop.kind in BIND_AXES]
+
+
+def is_bound(op: Operation) -> bool:
+    """Whether `op` is, or holds, a loop bound to blocks or threads."""
+    return bool(_loops([op]))
+
+
+def _iterations(span: Linear, step: int) -> Linear:
+    """`ceil(span / step)`, at least 0."""
+    if not span.terms:
+        return linear((), max(0, -(-span.constant // step)))
+    return span if step == 1 else linear(((Division(AffineBinaryOpKind.CeilDiv, span, step), 1),), 0)
+
+
+def _touches_memory(op: Operation) -> bool:
+    return isinstance(op, ForOp | IfOp | LoadOp | StoreOp | AccumulateOp)
+
+
+def _accesses(op: Operation) -> tuple[set[SSAValue], set[SSAValue]]:
+    """The buffers that `op` reads and writes."""
+    reads: set[SSAValue] = set()
+    writes: set[SSAValue] = set()
+    for inner in op.walk():
+        if isinstance(inner, LoadOp):
+            reads.add(root(inner.memref))
+        elif isinstance(inner, StoreOp):
+            writes.add(root(inner.memref))
+        elif isinstance(inner, AccumulateOp):
+            buffers = {root(m) for m in inner.memrefs}
+            reads |= buffers
+            writes |= buffers
+    return reads, writes
+
+
+def root(buffer: SSAValue) -> SSAValue:
+    """The buffer that a collapsed view shows."""
+    while isinstance(buffer.owner, memref.CollapseShapeOp):
+        buffer = buffer.owner.src
+    return buffer
+
+
+def host_form(form: Linear, host_of: dict[SSAValue, SSAValue]) -> Linear:
+    """A form over values of the kernel as one over values of the host."""
+
+    def atom(a: SSAValue | Division) -> SSAValue | Division:
+        if isinstance(a, Division):
+            return Division(a.kind, host_form(a.numerator, host_of), a.divisor)
+        return host_of[a]
+
+    return linear(((atom(a), c) for a, c in terms_of(form)), form.constant)

@@ -1,0 +1,397 @@
+"""convert-nest-to-gpu: every top-level nest becomes a kernel, the function becomes the host side that launches them.
+
+    func.func @f(%x: memref<1000xf32>, %y: memref<1000xf32> {nest.role = "out"}) {
+      nest.for "i.o" %o = 0 to 4 bind "block.x" {
+        nest.for "i.i" %v = 0 to 256 bind "thread.x" {
+          %a = nest.load %x[256 * %o + %v] : memref<1000xf32>
+          nest.store "y" %a, %y[256 * %o + %v] where (256 * %o + %v < 1000) : memref<1000xf32>
+        }
+      }
+    }
+->
+    func.func @f(%x: memref<1000xf32>, %y: memref<1000xf32>) {
+      gpu.launch_func @f_kernels::@f_y blocks in (%c4, %c1, %c1) threads in (%c256, %c1, %c1)
+          args(%x : memref<1000xf32>, %y : memref<1000xf32>)
+    }
+    gpu.module @f_kernels attributes {nestor.index_bits = 32 : i64} {
+      gpu.func @f_y(%x: memref<1000xf32> {nestor.noalias}, %y: ... {nestor.noalias}) kernel { ... }
+    }
+
+The forms are those of docs/architecture.md, section 6. A serial loop around bound loops stays on the host, and
+launches in every iteration; a nest without bound loops is one thread. Elements of buffers are read in
+kernels only: a value loaded at the top level is loaded again by each kernel that uses it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects import arith, func, memref
+from xdsl.dialects.builtin import (
+    DYNAMIC_INDEX,
+    ArrayAttr,
+    DenseArrayBase,
+    DictionaryAttr,
+    FunctionType,
+    IntegerAttr,
+    MemRefType,
+    ModuleOp,
+    StringAttr,
+    SymbolRefAttr,
+    UnitAttr,
+    i32,
+    i64,
+)
+from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
+from xdsl.passes import ModulePass
+
+from ..dialects.diagnostic import LoweringError, fail
+from ..dialects.ext import gpu as gpu_ext
+from ..dialects.nest import (
+    BIND_AXES,
+    AccumulateOp,
+    AllocOp,
+    ForOp,
+    IfOp,
+    LoadOp,
+    StatementOp,
+    StoreOp,
+)
+from .check_sites import SITES, check_sites, site_table
+from .gpu_kernel import MAX_THREADS, THREAD_AXES, KernelBody, host_form, is_bound, root
+from .index_arithmetic import IndexBuilder
+from .nest_body import NestBody
+from .nest_to_scf import NOALIAS, prepend, set_arguments
+
+INDEX_BITS = "nestor.index_bits"
+
+
+@dataclass(frozen=True)
+class ConvertNestToGpuPass(ModulePass):
+    """Lower every function of loop nests to a host function and kernels; see the module's docstring.
+
+    `index-bits` is the width of index arithmetic in kernels: 32, 64, or 0 for 32 where all buffers are known to be small.
+    """
+
+    name = "convert-nest-to-gpu"
+
+    index_bits: int = 0
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        if self.index_bits not in (0, 32, 64):
+            raise fail(op, f"index-bits is {self.index_bits}; it is 32, 64, or 0 to choose")
+        for function in list(op.body.block.ops):
+            if isinstance(function, func.FuncOp) and function.body.blocks:
+                lower_function(op, function, self.index_bits)
+
+
+def lower_function(module: ModuleOp, function: func.FuncOp, index_bits: int = 0) -> None:
+    """Lower one function in place; its kernels go to a `gpu.module` after it."""
+    if len(function.body.blocks) != 1:
+        raise fail(function, "a function of loop nests has one block", error=LoweringError)
+    old = function.body.block
+    new = Block(arg_types=[a.type for a in old.args])
+    sites = check_sites(function)
+    host = HostBody(IndexBuilder(new), sites, function)
+    for before, after in zip(old.args, new.args, strict=True):
+        host.define(before, after)
+    bits = index_bits or (32 if _is_small(function) else 64)
+    host.block(old)
+    prepend(new, host.builder.prologue)
+    set_arguments(function)
+    if sites:
+        function.attributes[SITES] = site_table(sites)
+    function.body.detach_block(old)
+    function.body.add_block(new)
+    old.erase()
+    kernels = gpu_ext.ModuleOp.create(
+        properties={"sym_name": StringAttr(host.module_name)},
+        attributes={INDEX_BITS: IntegerAttr(bits, i64)},
+        regions=[Region(Block(host.kernels))],
+    )
+    kernels.location = function.location
+    module.body.block.insert_op_after(kernels, function)
+    module.attributes["gpu.container_module"] = UnitAttr()
+
+
+def _is_small(function: func.FuncOp) -> bool:
+    """Whether every buffer has static extents and fewer than 2^31 elements."""
+    types = [a.type for a in function.body.block.args]
+    types += [op.memref.type for op in function.body.walk() if isinstance(op, AllocOp)]
+    for type_ in types:
+        if not isinstance(type_, MemRefType):
+            continue
+        total = 1
+        for extent in type_.get_shape():
+            total *= extent
+        if DYNAMIC_INDEX in type_.get_shape() or total >= 1 << 31:
+            return False
+    return True
+
+
+class HostBody(NestBody):
+    """The host side: arithmetic on extents, temporaries, and a launch for each nest."""
+
+    def __init__(self, builder: IndexBuilder, sites: dict[Operation, int], function: func.FuncOp):
+        super().__init__(builder, sites)
+        self.function = function
+        self.module_name = f"{function.sym_name.data}_kernels"
+        self.kernels: list[Operation] = []
+        self.deferred: dict[SSAValue, Operation] = {}
+        """Values that only kernels can compute, and the operations that do."""
+        self.pending: list[Operation] = []
+        """Statements that await the launch they share."""
+
+    def operation(self, op: Operation) -> None:
+        if isinstance(op, StoreOp | AccumulateOp):
+            self.pending.append(op)
+            return
+        if isinstance(op, LoadOp) or any(v in self.deferred for v in op.operands):
+            return self._defer(op)
+        if isinstance(op, ForOp | IfOp):
+            self.end_of_block()
+            return self._nest(op)
+        if op.regions:
+            self.end_of_block()
+        super().operation(op)
+
+    def end_of_block(self) -> None:
+        """Launch the statements that wait."""
+        pending, self.pending = self.pending, []
+        if pending:
+            self.launch(pending)
+
+    def _runs(self, block: Block) -> list[tuple[tuple[()], list[Operation]]]:
+        return [((), list(block.ops))]
+
+    def _defer(self, op: Operation) -> None:
+        if op.regions and not isinstance(op, ForOp | IfOp):
+            raise fail(
+                op,
+                f"'{op.name}' on the host depends on an element of a buffer of the device",
+                hint="pass the value as a scalar argument",
+                error=LoweringError,
+            )
+        if isinstance(op, ForOp | IfOp):
+            self.end_of_block()
+            return self.launch([op])
+        self.deferred.update((result, op) for result in op.results)
+
+    def _nest(self, op: ForOp | IfOp) -> None:
+        if isinstance(op, ForOp) and op.kind not in BIND_AXES and is_bound(op):
+            return super().operation(op)
+        if isinstance(op, IfOp) and is_bound(op):
+            return super().operation(op)
+        self.launch([op])
+
+    def alloc(self, op: AllocOp) -> None:
+        """A temporary on the device, whatever its size."""
+        buffer = op.memref.type
+        sizes = [self.value(v) for v in op.sizes]
+        new = memref.AllocOp.create(
+            operands=sizes,
+            result_types=(buffer,),
+            properties={"operandSegmentSizes": DenseArrayBase.from_list(i32, [len(sizes), 0])},
+        )
+        self.builder.emit(new)
+        self.define(op.memref, new.memref)
+        self.heap_buffers.append(new.memref)
+
+    # ---- kernels ----
+
+    def launch(self, unit: Sequence[Operation]) -> None:
+        """Make a kernel of `unit` and launch it here."""
+        block = Block()
+        builder = IndexBuilder(block)
+        body = KernelBody(builder, self.sites, unit)
+        inputs = _Inputs(self, body, unit)
+        body.values = inputs
+        for op in self._needed(unit):
+            body.operation(op)
+        for op in unit:
+            body.operation(op)
+        builder.location = unit[-1].location
+        builder.emit(gpu_ext.ReturnOp.create())
+        prepend(block, builder.prologue)
+        self.builder.location = unit[0].location
+        name = self._name(unit)
+        grid, threads = self._sizes(body, "block"), self._sizes(body, "thread")
+        self.kernels.append(self._kernel(name, block, inputs, threads, unit[0]))
+        target = SymbolRefAttr(self.module_name, [name])
+        constants = [self.builder.constant(t) for t in threads]
+        segments = [0, 1, 1, 1, 1, 1, 1, 0, 0, 0, 0, len(inputs.operands), 0]
+        launch = gpu_ext.LaunchFuncOp.create(
+            operands=(*grid, *constants, *inputs.operands),
+            properties={"kernel": target, "operandSegmentSizes": DenseArrayBase.from_list(i32, segments)},
+        )
+        self.builder.emit(launch)
+
+    def _needed(self, unit: Sequence[Operation]) -> list[Operation]:
+        """The deferred operations that `unit` depends on, in order."""
+        found: dict[Operation, None] = {}
+
+        def visit(value: SSAValue) -> None:
+            op = self.deferred.get(value)
+            if op is None or op in found:
+                return
+            for operand in op.operands:
+                visit(operand)
+            found[op] = None
+            if isinstance(op, LoadOp):
+                self._check_unchanged(op, unit[0])
+
+        for op in unit:
+            for inner in op.walk():
+                for operand in inner.operands:
+                    visit(operand)
+        return list(found)
+
+    def _check_unchanged(self, load: LoadOp, user: Operation) -> None:
+        """A load that moves into a later kernel must still find what it found where it stood."""
+        op = load.next_op
+        while op is not None and op is not user:
+            for inner in op.walk():
+                buffers = inner.memrefs if isinstance(inner, AccumulateOp) else ()
+                buffers = (inner.memref,) if isinstance(inner, StoreOp) else buffers
+                if any(root(b) is root(load.memref) for b in buffers):
+                    raise fail(
+                        load,
+                        "this element is used after its buffer is overwritten, and the host cannot keep it",
+                        hint="keep it in a buffer of rank 0",
+                        notes=[(inner, "overwritten here")],
+                        error=LoweringError,
+                    )
+            op = op.next_op
+
+    def _name(self, unit: Sequence[Operation]) -> str:
+        label = ""
+        for op in unit:
+            for inner in op.walk():
+                if isinstance(inner, StatementOp) and inner.statement:
+                    label = inner.statement
+        base = f"{self.function.sym_name.data}_{label or 'kernel'}"
+        base = "".join(c if c.isalnum() or c == "_" else "_" for c in base)
+        taken = {k.attributes["sym_name"].data for k in self.kernels}  # pyright: ignore
+        name, number = base, 0
+        while name in taken:
+            number += 1
+            name = f"{base}_{number}"
+        return name
+
+    def _sizes(self, body: KernelBody, kind: str) -> list:
+        """The size of the grid (values) or of the block (integers) along x, y and z."""
+        sizes = []
+        for letter in "xyz":
+            spans = body.spans.get(f"{kind}.{letter}", [])
+            if kind == "thread":
+                sizes.append(max((s.constant for s in spans), default=1))
+                continue
+            values = [self.builder.affine(host_form(s, body.host_of)) for s in spans]
+            size = values[0] if values else self.builder.constant(1)
+            for other in values[1:]:
+                size = self.builder.value(arith.MaxSIOp, (size, other))
+            sizes.append(size)
+        if kind == "thread" and sizes[0] * sizes[1] * sizes[2] > MAX_THREADS:
+            loop = next(loop for axis in THREAD_AXES for loop in body.loops_on.get(axis, ()))
+            raise fail(
+                loop,
+                f"a block of {' x '.join(map(str, sizes))} threads; a block has at most {MAX_THREADS}",
+                hint="split the loop by a smaller factor",
+                error=LoweringError,
+            )
+        return sizes
+
+    def _kernel(
+        self, name: str, block: Block, inputs: _Inputs, threads: list[int], at: Operation
+    ) -> Operation:
+        kernel = gpu_ext.FuncOp.create(
+            properties={
+                "function_type": FunctionType.from_lists([a.type for a in block.args], []),
+                "kernel": UnitAttr(),
+            },
+            attributes={
+                "sym_name": StringAttr(name),
+                "arg_attrs": ArrayAttr(inputs.attributes()),
+                "gpu.known_block_size": DenseArrayBase.from_list(i32, threads),
+            },
+            regions=[Region(block)],
+        )
+        kernel.location = at.location
+        return kernel
+
+
+class _Inputs(dict[SSAValue, "SSAValue | int"]):
+    """The values of a kernel; what it uses from the host becomes a parameter when it is first asked for."""
+
+    def __init__(self, host: HostBody, body: KernelBody, unit: Sequence[Operation]):
+        super().__init__()
+        self.host = host
+        self.body = body
+        self.operands: list[SSAValue] = []
+        self.sources: list[SSAValue] = []
+        self.block = body.builder.block
+        self.buffers = {
+            v for op in unit for inner in op.walk() for v in inner.operands if isinstance(v.type, MemRefType)
+        }
+
+    def __missing__(self, old: SSAValue) -> SSAValue | int:
+        value = self.host.values[old]
+        new = value if isinstance(value, int) else self._import(old, value)
+        self[old] = new
+        return new
+
+    def _import(self, old: SSAValue, value: SSAValue) -> SSAValue:
+        builder = self.body.builder
+        if isinstance(value.owner, arith.ConstantOp):
+            return builder.attribute_constant(value.owner.value, value.type, value.name_hint)
+        if isinstance(old.owner, memref.DimOp) and old.owner.source in self.buffers:
+            new = self._extent(old.owner)
+        else:
+            new = self.block.insert_arg(value.type, len(self.block.args))
+            self.operands.append(value)
+            self.sources.append(old)
+        new.name_hint = value.name_hint
+        self.body.host_of[new] = value
+        if value in self.host.builder.nonnegative:
+            builder.nonnegative.add(new)
+        return new
+
+    def _extent(self, op: memref.DimOp) -> SSAValue:
+        builder = self.body.builder
+        axis = self.host.values[op.index]
+        assert isinstance(axis, int)
+        buffer = self[op.source]
+        assert isinstance(buffer, SSAValue)
+        new = memref.DimOp.create(operands=(buffer, builder.constant(axis)), result_types=(op.result.type,))
+        new.location = op.location
+        builder.prologue.append(new)
+        return new.result
+
+    def attributes(self) -> list[DictionaryAttr]:
+        """What the kernel may assume of each parameter."""
+        return [self._attributes_of(source) for source in self.sources]
+
+    def _attributes_of(self, source: SSAValue) -> DictionaryAttr:
+        if not isinstance(source.type, MemRefType):
+            return DictionaryAttr({})
+        given = self._given(source)
+        kept: dict[str, Attribute] = {}
+        if "nest.dims" in given:
+            kept["nest.dims"] = given["nest.dims"]
+        shared = [s for s in self.sources if isinstance(s.type, MemRefType) and root(s) is root(source)]
+        if len(shared) == 1 and "nest.alias_set" not in self._given(root(source)):
+            kept[NOALIAS] = UnitAttr()
+        return DictionaryAttr(kept)
+
+    def _given(self, source: SSAValue) -> dict[str, Attribute]:
+        """The attributes of the function argument `source`; none if it is not an argument."""
+        arguments = self.host.function.body.block.args
+        attributes = self.host.function.arg_attrs
+        if attributes is None or source not in arguments:
+            return {}
+        return dict(attributes.data[list(arguments).index(source)].data)
+
+
+__all__ = ["ConvertNestToGpuPass", "lower_function"]
