@@ -162,7 +162,7 @@ class Planner:
 
     def _needed(self, roots: Sequence[Key]) -> list[Key]:
         """The results of this fusion's reductions that `roots` need."""
-        return [key for key in self._trace(roots) if isinstance(key[0].owner, ReduceOp)]
+        return [key for key in self._trace(roots) if key[0] in self._home]
 
     def _fits(self, nest: Nest, needed: Sequence[Key]) -> bool:
         """Whether every result of `nest` that is needed is needed at the current row, when it is at hand."""
