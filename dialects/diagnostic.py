@@ -110,6 +110,8 @@ def op_location(op: Any) -> SourceLocation | None:
 
 
 def _location(loc: Any) -> SourceLocation | None:
+    if isinstance(loc, SourceLocation):
+        return loc
     if hasattr(loc, "filename") and hasattr(loc, "column"):
         return SourceLocation(loc.filename.data, loc.line.data, loc.column.data)
     for name in ("locations", "callee", "location"):

@@ -153,7 +153,7 @@ class Dependences:
         for source, sink in self._conflicts(loop, both_ways=True):
             if _same_element_same_iteration(source, sink, [loop]):
                 continue
-            if sets.carried(source, sink):
+            if _same_element_always(source, sink, loop) or sets.carried(source, sink):
                 yield Dependence(source.op, sink.op, _kind(source, sink), source.buffer, loop)
 
     def _conflicts(self, loop: ForOp, both_ways: bool) -> Iterator[tuple[Access, Access]]:
@@ -279,6 +279,15 @@ def _same_element_same_iteration(source: Access, sink: Access, band: Sequence[Fo
         if variable is not None:
             wanted.discard(variable)
     return not wanted
+
+
+def _same_element_always(source: Access, sink: Access, loop: ForOp) -> bool:
+    """A cheap proof that all iterations of `loop` touch one element, as a reduction does."""
+    if source.buffer is not sink.buffer or source.indices is None or source.indices != sink.indices:
+        return False
+    if source.where is not None or sink.where is not None:
+        return False
+    return all(is_defined_outside(value, loop) for value in source.indices.operands)
 
 
 def _sole_variable(index: AffineList, candidates: set[SSAValue], outer: ForOp) -> SSAValue | None:

@@ -23,6 +23,7 @@ order of iterations stays, so no dependence forbids it. `fuse` in Halide and TVM
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from xdsl.context import Context
@@ -133,6 +134,17 @@ def flatten(outer: ForOp, inner: ForOp) -> ForOp:
     outer.detach()
     outer.erase()
     return flat
+
+
+def flatten_neighbours(band: Sequence[ForOp]) -> list[ForOp]:
+    """Make neighbours of a perfect band one loop wherever that is legal; the band as it is then."""
+    done = [band[0]]
+    for loop in band[1:]:
+        if why_not_flatten(done[-1], loop) is None:
+            done[-1] = flatten(done[-1], loop)
+        else:
+            done.append(loop)
+    return done
 
 
 def _total(outer: ForOp, inner: ForOp) -> AffineList:

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
@@ -92,7 +93,7 @@ def _permute(band: list[ForOp], order: Sequence[ForOp]) -> None:
         block.add_op(order[0])
     else:
         block.insert_op_before(order[0], following)
-    for outer, inner in zip(order, order[1:], strict=False):
+    for outer, inner in pairwise(order):
         outer.body.block.add_op(inner)
     order[-1].body.block.add_ops(innermost)
 

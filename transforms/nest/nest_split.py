@@ -18,6 +18,12 @@
         ... statements where (16 * %o + %v < %n)
       }
     }
+  with tail=clamp (the inner loop ends early: it is no longer of a constant number of iterations)
+    nest.for "i.o" %o = 0 to %n ceildiv 16 {
+      nest.for "i.i" %v = 0 to min(16, %n - 16 * %o) {
+        ... %x[16 * %o + %v] ...
+      }
+    }
   with tail=perfect: as remainder, but without the tail; refused unless the factor divides the extent.
 
 Splitting keeps the order of iterations, so no dependence forbids it. Called `split` in Halide and TVM,
@@ -52,7 +58,7 @@ from .loops import (
     trip_count,
 )
 
-Tail = Literal["remainder", "mask", "perfect"]
+Tail = Literal["remainder", "mask", "clamp", "perfect"]
 
 
 def why_not_split(loop: ForOp, factor: int, tail: Tail = "remainder") -> NestorError | None:
@@ -74,7 +80,7 @@ def why_not_split(loop: ForOp, factor: int, tail: Tail = "remainder") -> NestorE
             loop,
             f'cannot split the loop "{loop.label}" with a remainder: its upper bound is a min of several '
             "expressions",
-            hint="use tail=mask",
+            hint="use tail=mask or tail=clamp",
         )
     if tail == "mask" and (op := may_fail(loop)) is not None:
         return fail(
@@ -95,7 +101,7 @@ def _why_not_perfect(loop: ForOp, factor: int, trips: AffineList) -> NestorError
     return fail(
         loop,
         f'cannot split the loop "{loop.label}" perfectly by {factor}: it has {count} iterations',
-        hint="use tail=remainder or tail=mask",
+        hint="use tail=remainder, tail=mask or tail=clamp",
     )
 
 
@@ -115,7 +121,7 @@ def split(loop: ForOp, factor: int, tail: Tail = "remainder") -> tuple[ForOp, ..
         remainder = _make_remainder(loop, trips, leftover, factor)
 
     outer_name, inner_name = fresh_names(loop, f"{loop.label}.o", f"{loop.label}.i")
-    rounding = AffineBinaryOpKind.CeilDiv if tail == "mask" else AffineBinaryOpKind.FloorDiv
+    rounding = AffineBinaryOpKind.CeilDiv if tail in ("mask", "clamp") else AffineBinaryOpKind.FloorDiv
     outer = ForOp(outer_name, 0, divide(trips, rounding, factor))
     lower, step = loop.lower, loop.step_value
     inner = ForOp(inner_name, 0, factor, body=loop.detach_region(loop.body))
@@ -129,6 +135,10 @@ def split(loop: ForOp, factor: int, tail: Tail = "remainder") -> tuple[ForOp, ..
     replace_index(inner.iv, lower.plus(position.times(step)))
     if tail == "mask" and not is_even:
         _restrict(inner, trips, position)
+    if tail == "clamp" and not is_even:
+        done = AffineList.of(outer.iv).times(factor)
+        left = [trips[k].minus(done) for k in range(len(trips))]
+        inner.set_bounds(inner.lower, AffineList.of(factor, *left))
     return (outer, inner) if remainder is None else (outer, inner, remainder)
 
 

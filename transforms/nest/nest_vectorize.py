@@ -13,7 +13,8 @@ first, and its remainder is vectorized as well:
                                                nest.for "i.t" %t = 0 to %n mod 16 vectorized(16) { ... }
 
 Lanes run in lockstep by statement, so the loop must carry no dependence, except reductions in any order into
-an element that all lanes share; its body is straight-line code. `vectorize` in Halide, TVM and NNC.
+an element that all lanes share; its body is straight-line code, or loops that all lanes run equally often.
+`vectorize` in Halide, TVM and NNC.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ from xdsl.traits import is_side_effect_free
 
 from ...dialects.affine import AffineList
 from ...dialects.diagnostic import NestorError, fail
-from ...dialects.nest import AccumulateOp, ForOp, LoadOp, StoreOp
+from ...dialects.nest import AccumulateOp, ForOp, LoadOp, StoreOp, YieldOp
 from .dependence import Dependence, Dependences, analyse, is_defined_outside
 from .integer_sets import is_never_negative
 from .loops import find_loop, refuse_marked
@@ -40,18 +41,31 @@ def why_not_lanes(loop: ForOp, dependences: Dependences | None = None) -> Nestor
     """The diagnostic that refuses to run iterations of `loop` in lockstep, whatever its extent."""
     if (refusal := refuse_marked(loop, "vectorize")) is not None:
         return refusal
-    for op in loop.body.block.ops:
-        if not isinstance(op, (LoadOp, StoreOp, AccumulateOp)) and not is_side_effect_free(op):
+    for op in loop.body.walk():
+        if (reason := _why_no_vector_form(op, loop)) is not None:
             return fail(
                 loop,
                 f'cannot vectorize the loop "{loop.label}": its body is not straight-line code',
-                notes=[(op, f"{op.name} has no vector form")],
+                notes=[(op, reason)],
             )
     for dependence in (dependences or analyse(loop)).carried_by(loop):
         if dependence.kind != "reduction":
             return _refuse(loop, dependence, dependence.describe())
         if not _shares_one_element(dependence.sink, loop):
             return _refuse(loop, dependence, "two lanes may update one element")
+    return None
+
+
+def _why_no_vector_form(op: Operation, loop: ForOp) -> str | None:
+    """Why lanes cannot run `op` together. Loops stay loops, when all lanes run them equally often."""
+    if isinstance(op, (LoadOp, StoreOp, AccumulateOp, YieldOp)):
+        return None
+    if not isinstance(op, ForOp):
+        return None if is_side_effect_free(op) and not op.regions else f"{op.name} has no vector form"
+    if op.kind not in ("serial", "unrolled"):
+        return f'the loop "{op.label}" inside it is {op.kind} already'
+    if not all(is_defined_outside(value, loop) for value in op.operands):
+        return f'how often the loop "{op.label}" runs may differ from lane to lane'
     return None
 
 

@@ -1,0 +1,296 @@
+"""nest-schedule-cpu: vectorize the inner loops of every nest and give the outer ones to threads.
+
+    nest.for "i" %i = 0 to 100 {
+      nest.for "j" %j = 0 to 1000 {
+        %v = nest.load %x[%i, %j] : memref<100x1000xf32>
+        nest.store "y" %v, %y[%i, %j] : memref<100x1000xf32>
+      }
+    }
+  becomes
+    %x_flat = memref.collapse_shape %x [[0, 1]] : memref<100x1000xf32> into memref<100000xf32>
+    %y_flat = memref.collapse_shape %y [[0, 1]] : memref<100x1000xf32> into memref<100000xf32>
+    nest.for "i_j.o" %o = 0 to 1562 parallel attributes {nestor.grain = 1024 : i64} {
+      nest.for "i_j.i" %v = 0 to 64 vectorized(64) {
+        ... %x_flat[64 * %o + %v] ...
+      }
+    }
+    nest.for "i_j.t" %t = 0 to 32 vectorized(32) { ... }
+
+What is done to a nest, from the outside in, wherever the primitives find it legal:
+
+* Loops that memory allows to are made one (nest-flatten); a loop whose accesses are contiguous goes inside, an
+  independent one outside (nest-reorder).
+* The outermost independent loop is parallel; its grain is the iterations below which a thread does not pay.
+* An innermost loop becomes vectors of several registers, the remainder one masked vector. A reduction gets one
+  accumulator a lane (nest-rfactor), in blocks when it is a long sum of floats, so that errors do not grow
+  with its length.
+* Where only an outer loop is contiguous (sums over columns, products of matrices) that one becomes
+  vectors, around the inner loops.
+* Stores to a result larger than the caches pass them (`nestor.nontemporal`).
+
+What stays serial or scalar is said in a remark, with the dependence or the access that is the reason.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import AnyFloat, IntegerAttr, ModuleOp, UnitAttr, i64
+from xdsl.ir import Operation
+from xdsl.passes import ModulePass
+
+from ...dialects.diagnostic import NestorError, fail
+from ...dialects.nest import AccumulateOp, ForOp, StoreOp
+from ...dialects.remarks import remark
+from .cpu_lanes import (
+    INVARIANT,
+    SCATTERED,
+    SEVERAL,
+    access_patterns,
+    arithmetic_in,
+    extent_of,
+    has_transcendental,
+    is_streamed,
+    machine_lanes,
+    padded_width,
+    work_inside,
+)
+from .dependence import Dependences
+from .loops import functions, loops_in, parent_loop, perfect_band, sole_inner_loop
+from .nest_flatten import flatten_neighbours
+from .nest_parallel import why_not_parallel
+from .nest_reorder import reorder, why_not_reorder
+from .nest_rfactor import reductions_of, rfactor, why_not_rfactor
+from .nest_split import split, why_not_split
+from .nest_vectorize import vectorize, why_not_lanes
+
+WORK_PER_THREAD = 1 << 17
+"""Element operations below which waking a thread costs more than it saves."""
+
+FEW = 4
+"""Iterations that are too few to share among threads when an inner loop can be shared instead."""
+
+BLOCK_STEPS = 32
+"""Vectors that are added up before the sum goes to the next accumulator."""
+
+
+@dataclass(frozen=True)
+class Machine:
+    """What is scheduled for: the bits of a vector register, and the threads (None: as many as there are)."""
+
+    vector_bits: int = 512
+    threads: int | None = None
+
+
+def schedule(nest: ForOp, machine: Machine = Machine()) -> None:
+    """Schedule one nest. Loops that are marked already stay as they are."""
+    if all(loop.kind == "serial" for loop in loops_in(nest)):
+        _schedule(nest, machine, for_threads=machine.threads != 1)
+
+
+def _schedule(nest: ForOp, machine: Machine, for_threads: bool) -> None:
+    """Schedule a nest; `for_threads`: no loop around it is parallel yet."""
+    loop = _best_order(flatten_neighbours(perfect_band(nest)))
+    refusal = why_not_parallel(loop, Dependences(loop)) if for_threads else None
+    is_parallel = for_threads and refusal is None
+    if _is_better_outside(loop):
+        _vectorize(loop, machine, is_parallel)
+        return
+    inner = list(_inner_nests(loop))
+    if not inner:
+        _schedule_innermost(loop, machine, is_parallel)
+        return
+    if is_parallel and not _is_better_shared_inside(loop):
+        _share(loop)
+        for_threads = False
+    for child in inner:
+        _schedule(child, machine, for_threads)
+    if refusal is not None and not any(loop.kind == "parallel" for loop in loops_in(loop)):
+        _remark(loop, "runs on one thread", refusal)
+
+
+def _inner_nests(op: Operation) -> Iterator[ForOp]:
+    """The outermost loops below `op`."""
+    for region in op.regions:
+        for block in region.blocks:
+            for child in list(block.ops):
+                if isinstance(child, ForOp):
+                    yield child
+                else:
+                    yield from _inner_nests(child)
+
+
+def _remark(loop: ForOp, what: str, refusal: NestorError) -> None:
+    reason = refusal.diagnostic
+    notes = [(note.location, note.message) for note in reason.notes]
+    remark(loop, f'the loop "{loop.label}" {what}: {reason.message}', hint=reason.hint, notes=notes)
+
+
+# ---- order ------------------------------------------------------------------------------------------
+
+
+def _best_order(band: list[ForOp]) -> ForOp:
+    """Reorder a perfect band: contiguous accesses innermost, an independent loop outermost. The outermost loop."""
+    if len(band) < 2:
+        return band[0]
+    innermost = min(reversed(band), key=_scattered)
+    order = [*(loop for loop in band if loop is not innermost), innermost]
+    if why_not_parallel(order[0], Dependences(band[0])) is not None:
+        free = [loop for loop in order if why_not_parallel(loop, Dependences(band[0])) is None]
+        order = [*free[:1], *(loop for loop in order if loop not in free[:1])]
+    if order == band or why_not_reorder(order) is not None:
+        return band[0]
+    return reorder(order)[0]
+
+
+def _scattered(loop: ForOp) -> int:
+    """How many accesses are not contiguous as the loop's variable grows; stores count twice."""
+    patterns = access_patterns(loop)
+    return sum(
+        count * (2 if writes else 1) for (pattern, writes), count in patterns.items() if pattern in _APART
+    )
+
+
+_APART = (SCATTERED, SEVERAL)
+
+
+# ---- threads ----------------------------------------------------------------------------------------
+
+
+def _is_better_shared_inside(loop: ForOp) -> bool:
+    """Whether `loop` has too few iterations for threads and the loop in it is independent, too."""
+    extent, inner = extent_of(loop), sole_inner_loop(loop)
+    if extent is None or extent >= FEW or inner is None:
+        return False
+    inner_extent = extent_of(inner)
+    return (inner_extent is None or inner_extent > extent) and why_not_parallel(inner) is None
+
+
+def _share(loop: ForOp) -> None:
+    """Give a loop, or the outer part of a loop, that was found independent to the threads."""
+    grain = max(1, WORK_PER_THREAD // work_inside(loop))
+    loop.set_kind("parallel")
+    loop.attributes["nestor.grain"] = IntegerAttr(grain, i64)
+
+
+# ---- vectors ----------------------------------------------------------------------------------------
+
+
+def _is_better_outside(loop: ForOp) -> bool:
+    """Whether `loop` makes better vectors than the loops in it: it is contiguous and they are not."""
+    inner = [other for other in loops_in(loop) if not list(_inner_nests(other))]
+    if inner == [loop] or _scattered(loop) or not any(map(_scattered, inner)):
+        return False
+    return why_not_lanes(loop, Dependences(loop)) is None and why_not_split(loop, 2) is None
+
+
+def _schedule_innermost(loop: ForOp, machine: Machine, is_parallel: bool) -> None:
+    refusal = why_not_lanes(loop, Dependences(loop)) or _why_not_worthwhile(loop)
+    if refusal is None:
+        _vectorize(loop, machine, is_parallel)
+        return
+    _remark(loop, "stays scalar", refusal)
+    if is_parallel:
+        _share(loop)
+
+
+def _why_not_worthwhile(loop: ForOp) -> NestorError | None:
+    """Why vectors would not be faster (or cannot be made) although the order of iterations allows them."""
+    patterns = access_patterns(loop)
+    for (pattern, _), count in patterns.items():
+        if pattern == SEVERAL and count:
+            return fail(loop, "an access moves along several axes of its buffer")
+    gathers, scatters = patterns[SCATTERED, False], patterns[SCATTERED, True]
+    if arithmetic_in(loop) < 2 * gathers + 4 * scatters:
+        return fail(loop, f"{gathers + scatters} accesses are not contiguous, and there is little to compute")
+    for op in _reductions(loop):
+        if op.combiner.data == "custom":
+            return fail(loop, "a custom reduction combines one element after the other", notes=[(op, "here")])
+    if (refusal := why_not_split(loop, 2)) is not None:
+        return refusal
+    return None
+
+
+def _reductions(loop: ForOp) -> list[AccumulateOp]:
+    """The accumulates whose element is the same in all iterations."""
+    reduced = {d.source for d in Dependences(loop).carried_by(loop) if d.kind == "reduction"}
+    return [op for op in loop.body.walk() if isinstance(op, AccumulateOp) and op in reduced]
+
+
+def _vectorize(loop: ForOp, machine: Machine, is_parallel: bool) -> None:
+    """Make vectors of a loop for which that is legal, and share what is around them."""
+    lanes = machine_lanes(loop, machine.vector_bits)
+    width = lanes * (2 if has_transcendental(loop) else 4)
+    extent = loop.constant_trip_count()
+    if extent is not None and extent <= width:
+        vectorize(loop, padded_width(extent, lanes))
+        return
+    if reductions := _reductions(loop):
+        _vectorize_reduction(loop, width, lanes, reductions)
+        return
+    _stream_big_results(loop)
+    whole, *tail = vectorize(loop, width)
+    _narrow(tail, lanes)
+    outer = parent_loop(whole)
+    if is_parallel and outer is not None:
+        _share(outer)
+
+
+def _narrow(tail: list[ForOp], lanes: int) -> None:
+    """A remainder of known length takes no more registers than it needs."""
+    for loop in tail:
+        if (left := loop.constant_trip_count()) is not None:
+            loop.set_kind("vectorized", padded_width(left, lanes))
+
+
+def _vectorize_reduction(loop: ForOp, width: int, lanes: int, reductions: list[AccumulateOp]) -> None:
+    """One accumulator a lane; the lanes are combined after the loop, or after each block of it."""
+    vectors, whole, *tail = split(loop, width)
+    extent = extent_of(vectors)
+    is_long = any(_rounds(op) for op in reductions) and (extent is None or extent > BLOCK_STEPS)
+    is_factored = why_not_rfactor(whole) is None and len(reductions_of(whole)) == len(reductions)
+    blocks = None
+    if is_long and is_factored:
+        blocks, vectors = split(vectors, BLOCK_STEPS, "clamp")
+    marked = [whole, *tail]
+    if is_factored:
+        start, combine = rfactor(whole)
+        marked += [start, combine]
+        if blocks is not None and why_not_rfactor(combine) is None:
+            marked += rfactor(combine)
+    for piece in marked:
+        vectorize(piece, width)
+    _narrow(tail, lanes)
+
+
+def _rounds(op: AccumulateOp) -> bool:
+    """Whether the result depends on the order: errors add up."""
+    return op.combiner.data in ("add", "mul") and isinstance(op.values[0].type, AnyFloat)
+
+
+def _stream_big_results(loop: ForOp) -> None:
+    if access_patterns(loop)[SCATTERED, True] or access_patterns(loop)[INVARIANT, True]:
+        return
+    for op in loop.body.block.ops:
+        if isinstance(op, StoreOp) and op.where is None and op.mask is None and is_streamed(op):
+            op.attributes["nestor.nontemporal"] = UnitAttr()
+
+
+@dataclass(frozen=True)
+class NestScheduleCpuPass(ModulePass):
+    """Vectorize and parallelize every nest; `vector_bits` is a register's width, `threads=1` makes no parallel loops."""
+
+    name = "nest-schedule-cpu"
+
+    vector_bits: int = 512
+    threads: int | None = None
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        if self.vector_bits < 64 or self.vector_bits & (self.vector_bits - 1):
+            raise fail(op, f"vector-bits is {self.vector_bits}; a power of two of at least 64 is expected")
+        machine = Machine(self.vector_bits, self.threads)
+        for function in functions(op):
+            for nest in list(_inner_nests(function)):
+                schedule(nest, machine)
