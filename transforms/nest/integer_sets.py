@@ -9,10 +9,16 @@ it is first named: the bounds of its loop, that an extent is not negative, what 
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from xdsl.dialects import arith, memref
-from xdsl.dialects.builtin import DYNAMIC_INDEX, ArrayAttr, MemRefType, StringAttr
+from xdsl.dialects.builtin import (
+    DYNAMIC_INDEX,
+    ArrayAttr,
+    DictionaryAttr,
+    MemRefType,
+    StringAttr,
+)
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.ir.affine import (
@@ -24,8 +30,9 @@ from xdsl.ir.affine import (
 )
 
 from ...dialects.affine import AffineList, constant_of
-from ...dialects.nest import AllocOp, ForOp, IndexOp
-from .loops import enclosing_loops, is_inside
+from ...dialects.nest import AllocOp, ForOp, IfOp, IndexOp
+from .loops import enclosing_function, enclosing_loops, is_inside
+from .scalar_facts import fact_of, formula, is_wide
 
 if TYPE_CHECKING:
     from .dependence import Access
@@ -55,6 +62,7 @@ def extent_key(buffer: SSAValue, axis: int) -> Hashable:
 
 def value_key(value: SSAValue) -> Hashable:
     """A key for an index value: equal keys are equal values."""
+    value = strip_casts(value)
     constant = constant_of(value)
     if constant is not None:
         return constant
@@ -63,6 +71,14 @@ def value_key(value: SSAValue) -> Hashable:
         axis = constant_of(owner.index)
         if axis is not None and isinstance(owner.source.type, MemRefType):
             return extent_key(owner.source, axis)
+    return value
+
+
+def strip_casts(value: SSAValue) -> SSAValue:
+    """The value that `value` is a copy of: conversions between `index` and `i64` change nothing."""
+    owner = value.owner
+    while isinstance(owner, arith.IndexCastOp) and is_wide(value) and is_wide(owner.input):
+        value, owner = owner.input, owner.input.owner
     return value
 
 
@@ -84,9 +100,35 @@ def _declared_dims(buffer: SSAValue) -> ArrayAttr | None:
     return found if isinstance(found, ArrayAttr) else None
 
 
-def is_argument_extent(key: Hashable) -> bool:
-    """Whether a key names an extent of an argument: these are at least 2 when they are not static."""
-    return isinstance(key, str)
+def input_dims(function: Operation) -> frozenset[str]:
+    """The names of extents that arguments bring along; a name that only results have may be any extent."""
+    if not isinstance(function, FuncOp) or function.arg_attrs is None:
+        return frozenset()
+    lists = [a.data.get("nest.dims") for a in function.arg_attrs.data if _is_input(a)]
+    return frozenset(
+        name.data
+        for dims in lists
+        if isinstance(dims, ArrayAttr)
+        for name in dims
+        if isinstance(name, StringAttr)
+    )
+
+
+def _is_input(attributes: DictionaryAttr) -> bool:
+    return attributes.data.get("nest.role") != _OUT
+
+
+_OUT = StringAttr("out")
+
+
+def least_extent(key: Hashable, inputs: frozenset[str]) -> int | None:
+    """The least that the extent called `key` can be, None when the key is that of another value.
+
+    Extents 0 and 1 of inputs are always static, so that their unknown ones are at least 2.
+    """
+    if isinstance(key, str):
+        return 2 if key in inputs else 0
+    return 0 if isinstance(key, tuple) else None
 
 
 # ---- systems of constraints -------------------------------------------------------------------------
@@ -100,6 +142,7 @@ class System:
 
     def __init__(self, fixed_in: Operation):
         self._fixed_in = fixed_in
+        self._input_dims = input_dims(enclosing_function(fixed_in))
         self._names: dict[Hashable, str] = {}
         self._constraints: list[str] = []
 
@@ -117,13 +160,25 @@ class System:
         key = value_key(value)
         if isinstance(key, int):
             return str(key)
-        if key is value and self._is_instance_value(value):
-            key = (value, instance)
+        if isinstance(key, SSAValue):
+            value = key
+            key = (value, instance) if self._is_instance_value(value) else value
         if key in self._names:
             return self._names[key]
         name = self._names[key] = f"v{len(self._names)}"
         self._describe(value, key, name, instance)
         return name
+
+    def require_reached(self, op: Operation, instance: str) -> None:
+        """What holds where `op` runs: the bounds of the loops and the conditions of the branches around it."""
+        inner, outer = op, op.parent_op()
+        while outer is not None and inner is not self._fixed_in:
+            if isinstance(outer, ForOp):
+                self.name(outer.iv, instance)
+            elif isinstance(outer, IfOp):
+                taken = inner.parent_region() is outer.then_region
+                self.require(formula(outer.condition, taken, lambda v: self.name(v, instance)))
+            inner, outer = outer, outer.parent_op()
 
     def expression(self, expr: AffineExpr, operands: Sequence[SSAValue], instance: str) -> str:
         """An affine expression as isl reads it."""
@@ -147,20 +202,15 @@ class System:
     def _describe(self, value: SSAValue, key: Hashable, name: str, instance: str) -> None:
         owner = value.owner
         if isinstance(owner, memref.DimOp):
-            self.require(f"{name} >= {2 if is_argument_extent(key) else 0}")
+            self.require(f"{name} >= {least_extent(key, self._input_dims)}")
         elif isinstance(owner, Block):
             loop = owner.parent_op()
             if isinstance(loop, ForOp):
                 self._describe_loop(loop, name, instance)
         elif isinstance(owner, IndexOp):
             self._describe_index(owner, name, instance)
-        elif type(owner) in _LINEAR:
-            operands = [self.name(operand, instance) for operand in owner.operands]
-            numbers_first = sorted(operands, key=_is_variable)
-            if type(owner) is not arith.MuliOp:
-                self.require(f"{name} = {_LINEAR[type(owner)].format(*operands)}")
-            elif not _is_variable(numbers_first[0]):
-                self.require(f"{name} = {_LINEAR[type(owner)].format(*numbers_first)}")
+        elif is_wide(value) and (fact := fact_of(owner, name, lambda v: self.name(v, instance))) is not None:
+            self.require(fact)
 
     def _describe_loop(self, loop: ForOp, name: str, instance: str) -> None:
         lowers = self.expressions(loop.lower, instance)
@@ -185,13 +235,6 @@ _ISL_FORM = {
     AffineBinaryOpKind.FloorDiv: "floor(({})/{})",
     AffineBinaryOpKind.CeilDiv: "ceil(({})/{})",
 }
-
-
-def _is_variable(term: str) -> bool:
-    return term.startswith("v")
-
-
-_LINEAR: dict[Any, str] = {arith.AddiOp: "{} + {}", arith.SubiOp: "{} - {}", arith.MuliOp: "{} * {}"}
 
 
 def _isl():

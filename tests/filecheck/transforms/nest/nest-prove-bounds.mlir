@@ -1,0 +1,221 @@
+// RUN: opt-tool %s -p nest-prove-bounds --split-input-file | filecheck %s
+// Checked indices that cannot fail become affine expressions in whatever used them; the others stay.
+
+// A stencil in place: the bounds of the loops suffice.
+// CHECK-LABEL: @stencil
+// CHECK-NOT: nest.index
+// CHECK: nest.load %a[%i - 1, %j]
+// CHECK: nest.load %a[%i + 1, %j + 1]
+// CHECK: nest.store "a" {{%\S+}}, %a[%i, %j - 1]
+func.func @stencil(%a: memref<?x?xf64> {nest.role = "inout", nest.dims = ["n", "m"]}) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %n = memref.dim %a, %c0 : memref<?x?xf64>
+  %m = memref.dim %a, %c1 : memref<?x?xf64>
+  nest.for "i" %i = 1 to %n - 1 {
+    nest.for "j" %j = 1 to %m - 1 {
+      %0 = nest.index %i - 1 of %n axis 0 of "a"
+      %1 = nest.index %j of %m axis 1 of "a"
+      %x = nest.load %a[%0, %1] : memref<?x?xf64>
+      %2 = nest.index %i + 1 of %n axis 0 of "a"
+      %3 = nest.index %j + 1 of %m axis 1 of "a"
+      %y = nest.load %a[%2, %3] : memref<?x?xf64>
+      %4 = nest.index %i of %n axis 0 of "a"
+      %5 = nest.index %j - 1 of %m axis 1 of "a"
+      %z = arith.addf %x, %y : f64
+      nest.store "a" %z, %a[%4, %5] : memref<?x?xf64>
+    }
+  }
+  func.return
+}
+
+// -----
+
+// Unknown extents of inputs are at least 2, and equal names are equal extents; -3 may be too far back.
+// CHECK-LABEL: @from_the_end
+// CHECK: [[BACK:%\S+]] = nest.index -3 of %n axis 0 of "x"
+// CHECK: nest.for "i" %i = 0 to %m
+// CHECK: nest.load %x[%n - 1]
+// CHECK: nest.load %x[1]
+// CHECK: nest.load %x[[[BACK]]]
+// CHECK: nest.load %x[%n - %i - 1]
+// CHECK: nest.load %y[%i]
+func.func @from_the_end(%x: memref<?xf64> {nest.dims = ["n"]}, %y: memref<?xf64> {nest.dims = ["n"]},
+                        %out: memref<f64> {nest.role = "out"}) {
+  %c0 = arith.constant 0 : index
+  %n = memref.dim %x, %c0 : memref<?xf64>
+  %m = memref.dim %y, %c0 : memref<?xf64>
+  %0 = nest.index -1 of %n axis 0 of "x"
+  %1 = nest.index 1 of %n axis 0 of "x"
+  %2 = nest.index -3 of %n axis 0 of "x"
+  nest.for "i" %i = 0 to %m {
+    %a = nest.load %x[%0] : memref<?xf64>
+    %b = nest.load %x[%1] : memref<?xf64>
+    %c = nest.load %x[%2] : memref<?xf64>
+    %3 = nest.index - %i - 1 of %n axis 0 of "x"
+    %d = nest.load %x[%3] : memref<?xf64>
+    %4 = nest.index %i of %n axis 0 of "y"
+    %e = nest.load %y[%4] : memref<?xf64>
+    %ab = arith.addf %a, %b : f64
+    %abc = arith.addf %ab, %c : f64
+    %abcd = arith.addf %abc, %d : f64
+    %r = arith.addf %abcd, %e : f64
+    nest.store "r" %r, %out[] : memref<f64>
+  }
+  func.return
+}
+
+// -----
+
+// The name of a result's extent promises nothing: a difference of two extents may be 1.
+// CHECK-LABEL: @result_extent
+// CHECK: nest.index 1 of %n axis 0 of "r"
+func.func @result_extent(%v: f64, %r: memref<?xf64> {nest.role = "out", nest.dims = ["n"]}) {
+  %c0 = arith.constant 0 : index
+  %n = memref.dim %r, %c0 : memref<?xf64>
+  %0 = nest.index 1 of %n axis 0 of "r"
+  nest.store "r" %v, %r[%0] : memref<?xf64>
+  func.return
+}
+
+// -----
+
+// How far a scalar argument goes is not known, nor what a loaded number is.
+// CHECK-LABEL: @unknown
+// CHECK: nest.for "i" %i = 0 to %k
+// CHECK: [[I:%\S+]] = nest.index %i of %n axis 0 of "x"
+// CHECK: [[P:%\S+]] = nest.index {{%\S+}} of %n axis 0 of "x"
+// CHECK: nest.load %x[[[P]]]
+func.func @unknown(%x: memref<?xf64> {nest.role = "inout", nest.dims = ["n"]}, %p: memref<?xi64> {nest.dims = ["n"]},
+                   %count: i64) {
+  %c0 = arith.constant 0 : index
+  %n = memref.dim %x, %c0 : memref<?xf64>
+  %k = arith.index_cast %count : i64 to index
+  nest.for "i" %i = 0 to %k {
+    %0 = nest.index %i of %n axis 0 of "x"
+    %q = nest.load %p[%0] : memref<?xi64>
+    %q_1 = arith.index_cast %q : i64 to index
+    %1 = nest.index %q_1 of %n axis 0 of "x"
+    %v = nest.load %x[%1] : memref<?xf64>
+    nest.store "x" %v, %x[%0] : memref<?xf64>
+  }
+  func.return
+}
+
+// -----
+
+// A triangle, and steps: 3 * floor((n - 1) / 3) + 2 may be n, with an even extent and step 2 it may not.
+// CHECK-LABEL: @triangle
+// CHECK: nest.load %x[%i, %j]
+// CHECK: nest.store "x" {{%\S+}}, %x[%j, %i - %j]
+// CHECK: nest.load %y[%k + 1]
+// CHECK: nest.index %l + 1 of 10 axis 0 of "y"
+func.func @triangle(%x: memref<?x?xf64> {nest.role = "inout", nest.dims = ["n", "n"]}, %y: memref<10xf64>) {
+  %c0 = arith.constant 0 : index
+  %n = memref.dim %x, %c0 : memref<?x?xf64>
+  nest.for "i" %i = 0 to %n {
+    nest.for "j" %j = 0 to %i + 1 {
+      %0 = nest.index %i of %n axis 0 of "x"
+      %1 = nest.index %j of %n axis 1 of "x"
+      %v = nest.load %x[%0, %1] : memref<?x?xf64>
+      %2 = nest.index %i - %j of %n axis 1 of "x"
+      nest.store "x" %v, %x[%1, %2] : memref<?x?xf64>
+    }
+  }
+  nest.for "k" %k = 0 to 10 step 2 {
+    %0 = nest.index %k + 1 of 10 axis 0 of "y"
+    %v = nest.load %y[%0] : memref<10xf64>
+    nest.store "x" %v, %x[0, 0] : memref<?x?xf64>
+  }
+  nest.for "l" %l = 0 to 10 step 3 {
+    %0 = nest.index %l + 1 of 10 axis 0 of "y"
+    %v = nest.load %y[%0] : memref<10xf64>
+    nest.store "x" %v, %x[0, 0] : memref<?x?xf64>
+  }
+  func.return
+}
+
+// -----
+
+// Expressions go where the index was used: domains, bounds, other checks, and arithmetic.
+// CHECK-LABEL: @users
+// CHECK: %k = arith.addi %i, {{%\S+}} : index
+// CHECK: nest.for "j" %j = 0 to %i + 1
+// CHECK: arith.index_cast %k : index to i64
+// CHECK: nest.store "x" {{%\S+}}, %x[%i + 2] where (%j < %i + 1)
+func.func @users(%x: memref<?xi64> {nest.role = "inout", nest.dims = ["n"]}) {
+  %c0 = arith.constant 0 : index
+  %n = memref.dim %x, %c0 : memref<?xi64>
+  nest.for "i" %i = 0 to %n - 2 {
+    %k = nest.index %i + 1 of %n axis 0 of "x"
+    nest.for "j" %j = 0 to %k {
+      %0 = nest.index %k + 1 of %n axis 0 of "x"
+      %v = arith.index_cast %k : index to i64
+      nest.store "x" %v, %x[%0] where (%j < %k) : memref<?xi64>
+    }
+  }
+  func.return
+}
+
+// -----
+
+// The domain of a statement does not guard the check before it; a branch does.
+// CHECK-LABEL: @guards
+// CHECK: nest.store "x" %v, %x[%i - 1]
+// CHECK: nest.index %j - 1 of %n axis 0 of "x"
+// CHECK: nest.if
+// CHECK: nest.load %x[%j - 1]
+// CHECK: } else {
+// CHECK: nest.load %x[%j + %n - 1]
+func.func @guards(%x: memref<?xf64> {nest.role = "inout", nest.dims = ["n"]}, %v: f64) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %n = memref.dim %x, %c0 : memref<?xf64>
+  nest.for "i" %i = 1 to %n + 1 {
+    %0 = nest.index %i - 1 of %n axis 0 of "x"
+    nest.store "x" %v, %x[%0] : memref<?xf64>
+  }
+  nest.for "j" %j = 0 to %n + 1 {
+    %0 = nest.index %j - 1 of %n axis 0 of "x"
+    nest.store "x" %v, %x[%0] where (%j >= 2) : memref<?xf64>
+    %after = arith.cmpi sgt, %j, %c0 : index
+    nest.if %after {
+      %1 = nest.index %j - 1 of %n axis 0 of "x"
+      %w = nest.load %x[%1] : memref<?xf64>
+      nest.store "x" %w, %x[0] : memref<?xf64>
+    } else {
+      %1 = nest.index %j - 1 of %n axis 0 of "x"
+      %w = nest.load %x[%1] : memref<?xf64>
+      nest.store "x" %w, %x[0] : memref<?xf64>
+    }
+  }
+  func.return
+}
+
+// -----
+
+// Clamped and periodic neighbours: `min(i + 1, n - 1)`, and `(i + 1) % n` as Python has it.
+// CHECK-LABEL: @neighbours
+// CHECK-NOT: nest.index
+func.func @neighbours(%x: memref<?xf64> {nest.role = "inout", nest.dims = ["n"]}) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %n = memref.dim %x, %c0 : memref<?xf64>
+  %last = arith.subi %n, %c1 : index
+  nest.for "i" %i = 0 to %n {
+    %next = arith.addi %i, %c1 : index
+    %clamped = arith.minsi %next, %last : index
+    %0 = nest.index %clamped of %n axis 0 of "x"
+    %v = nest.load %x[%0] : memref<?xf64>
+    %rest = arith.remsi %next, %n : index
+    %some = arith.cmpi ne, %rest, %c0 : index
+    %signs = arith.xori %rest, %n : index
+    %differ = arith.cmpi slt, %signs, %c0 : index
+    %wraps = arith.andi %some, %differ : i1
+    %wrapped = arith.addi %rest, %n : index
+    %periodic = arith.select %wraps, %wrapped, %rest : index
+    %1 = nest.index %periodic of %n axis 0 of "x"
+    nest.store "x" %v, %x[%1] : memref<?xf64>
+  }
+  func.return
+}
