@@ -60,7 +60,7 @@ class JitFunction:
         self.target = target
         self.dynamic = _dynamic_mode(dynamic)
         self.strict = strict
-        _check_fastmath(fastmath)
+        self.fastmath = _fastmath_flags(fastmath)
         self.signature = inspect.signature(function)
         self._names = list(self.signature.parameters)
         self._defaults = [_Default(p.default) for p in self.signature.parameters.values()]
@@ -273,6 +273,7 @@ class JitFunction:
         for _ in range(MAX_ATTEMPTS):
             try:
                 program = lower(source, pattern, may_write=self._writes())
+                _grant_fastmath(program.module, self.fastmath)
                 self._log.append(f"compiled for {', '.join(map(str, pattern)) or 'no arguments'}")
                 return program
             except Respecialise as request:
@@ -389,7 +390,8 @@ def jit(function: Callable[..., Any] | None = None, **options: Any) -> Any:
 
     Options: `target` ("cpu", "cuda", "cuda-sim", "interp"); `dynamic` (None or "auto": static extents first, those that
     differ become unknown when a second shape arrives; True: all unknown; False: none); `static_argnums` and
-    `static_argnames` (baked in by value); `strict`; `fastmath`.
+    `static_argnames` (baked in by value); `strict`; `fastmath` (True, or names among FASTMATH_FLAGS: results are
+    then no longer those of IEEE arithmetic).
     """
     if function is None:
         return lambda f: JitFunction(f, **options)
@@ -448,11 +450,22 @@ def _dynamic_mode(dynamic: bool | str | None) -> bool | None:
     raise DTypeError(f"dynamic={dynamic!r}", hint="dynamic is True, False, or 'auto'")
 
 
-def _check_fastmath(fastmath: bool | Iterable[str]) -> None:
-    if fastmath is False or fastmath is None:
+def _grant_fastmath(module: Any, flags: tuple[str, ...]) -> None:
+    """Note on the function which IEEE guarantees its user gives up."""
+    if not flags:
         return
-    names = [fastmath] if isinstance(fastmath, str) else [] if fastmath is True else list(fastmath)
+    from xdsl.dialects.builtin import ArrayAttr, StringAttr
+
+    for function in module.body.block.ops:
+        function.attributes["nt.fastmath"] = ArrayAttr([StringAttr(flag) for flag in flags])
+
+
+def _fastmath_flags(fastmath: bool | str | Iterable[str] | None) -> tuple[str, ...]:
+    """The flags asked for, in the order of `FASTMATH_FLAGS`; True asks for all."""
+    if fastmath is False or fastmath is None:
+        return ()
+    names = FASTMATH_FLAGS if fastmath is True else [fastmath] if isinstance(fastmath, str) else list(fastmath)
     unknown = [n for n in names if n not in FASTMATH_FLAGS]
     if unknown:
         raise DTypeError(f"unknown fastmath flag {unknown[0]!r}", hint=f"flags: {', '.join(FASTMATH_FLAGS)}")
-    raise UnsupportedError("fastmath is not supported yet: results are IEEE", hint="leave fastmath out")
+    return tuple(flag for flag in FASTMATH_FLAGS if flag in names)

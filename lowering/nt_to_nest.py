@@ -34,8 +34,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from xdsl.context import Context
+from xdsl.dialects.arith import FastMathFlagsAttr
 from xdsl.dialects.builtin import DYNAMIC_INDEX, MemRefType, ModuleOp, StringAttr, TensorType
 from xdsl.dialects.func import FuncOp, ReturnOp
+from xdsl.dialects.utils import FastMathFlag
 from xdsl.ir import Attribute, BlockArgument, Operation, SSAValue
 from xdsl.passes import ModulePass
 
@@ -134,6 +136,7 @@ class _Conversion:
                 _refuse_tensors(op)
         self._erase_tensors()
         self._signature.install()
+        _set_fastmath(self._function)
 
     def _refuse_control_flow(self) -> None:
         if len(self._function.body.blocks) != 1:
@@ -374,6 +377,17 @@ class _Conversion:
             mine = isinstance(op, ReturnOp | ToScalarOp) or any(isinstance(r.type, TensorType) for r in op.results)
             if mine or isinstance(op, LoopsOp):
                 self._block.erase_op(op)
+
+
+def _set_fastmath(function: FuncOp) -> None:
+    """Grant the flags of `nt.fastmath` (asked for by the user, by name) to every floating-point operation."""
+    flags = function.attributes.pop("nt.fastmath", None)
+    if flags is None:
+        return
+    granted = FastMathFlagsAttr([FastMathFlag(flag.data) for flag in flags.data])  # pyright: ignore
+    for op in function.walk():
+        if "fastmath" in op.properties:
+            op.properties["fastmath"] = granted
 
 
 def _refuse_tensors(op: Operation) -> None:

@@ -73,8 +73,11 @@ def test_optional_arguments_specialise():
 def test_fastmath_is_validated():
     with pytest.raises(TypeError, match="unknown fastmath flag 'fast'"):
         nt.jit(add, fastmath=["fast"])
-    with pytest.raises(nt.UnsupportedError):
-        nt.jit(add, fastmath=True)
+
+
+def test_fastmath_is_granted_by_name():
+    text = nt.jit(add, fastmath=["nnan"]).lower(nt.spec((4,), "f4"), nt.spec((4,), "f4")).as_text("nt")
+    assert 'nt.fastmath = ["nnan"]' in text
 
 
 def test_spec_text():

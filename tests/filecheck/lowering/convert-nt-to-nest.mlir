@@ -104,3 +104,12 @@ func.func @in_place(%a: tensor<8xf64> {nt.mutated}) -> (tensor<8xf64> {nt.writes
 // CHECK-NEXT:      nest.store "a" %{{.*}}, %a
 // CHECK-NOT:     nest.alloc
 // CHECK-NOT:     "copy"
+
+// Fastmath flags are granted by name and reach every floating-point operation.
+func.func @fast(%x: tensor<4xf32>) -> tensor<4xf32> attributes {nt.fastmath = ["contract", "nnan"]} {
+  %y = nt.square %x : tensor<4xf32>
+  func.return %y : tensor<4xf32>
+}
+// CHECK-LABEL: func.func @fast(
+// CHECK-NOT:     nt.fastmath
+// CHECK:         arith.mulf %{{.*}}, %{{.*}} fastmath<{{(nnan,contract|contract,nnan)}}> : f32
