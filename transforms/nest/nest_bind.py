@@ -1,0 +1,124 @@
+"""nest-bind: run the iterations of a loop as the blocks of a grid or the threads of a block.
+
+    nest.for "i.o" %o = 0 to 40 {                  nest.for "i.o" %o = 0 to 40 bind "block.x" {
+      nest.for "i.i" %v = 0 to 256 {         ->      nest.for "i.i" %v = 0 to 256 {
+        nest.store "y" %a, %y[256 * %o + %v]           nest.store "y" %a, %y[256 * %o + %v]
+      }                                              }
+    }                                              }
+
+Blocks and threads run in any order, so the loop is refused what nest-parallel refuses it: dependences that it
+carries, and checks in it that can fail. Loops around each other take different axes, those over blocks outside
+of those over threads. The number of threads is a constant, at most 1024; the number of blocks may be an
+expression of what is known before the launch. `gpu_blocks`, `gpu_threads` in Halide, `bind` in TVM,
+`set_gpu_block_index`, `set_gpu_thread_index` in NNC.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.passes import ModulePass
+
+from ...dialects.affine import AffineList
+from ...dialects.diagnostic import NestorError, fail
+from ...dialects.nest import BIND_AXES, ForOp
+from .dependence import Dependences, is_defined_outside
+from .loops import enclosing_loops, find_loop, loops_in, refuse_marked
+from .nest_parallel import why_not_independent
+
+MAX_THREADS = 1024
+"""Threads that a block may have."""
+
+
+def bind(loop: ForOp, axis: str, dependences: Dependences | None = None) -> ForOp:
+    """Bind `loop` to `axis` (one of `BIND_AXES`)."""
+    if (refusal := why_not_bind(loop, axis, dependences)) is not None:
+        raise refusal
+    loop.set_kind(axis)
+    return loop
+
+
+def why_not_bind(loop: ForOp, axis: str, dependences: Dependences | None = None) -> NestorError | None:
+    """The diagnostic that refuses to bind `loop` to `axis`, None when it is legal."""
+    if axis not in BIND_AXES:
+        message = f'cannot bind the loop "{loop.label}" to "{axis}": there is no such axis'
+        return fail(loop, message, hint=f"axes: {', '.join(BIND_AXES)}")
+    return (
+        refuse_marked(loop, "bind")
+        or _why_not_placed(loop, axis)
+        or _why_not_counted(loop, axis)
+        or why_not_independent(loop, "bind", dependences)
+    )
+
+
+def _why_not_placed(loop: ForOp, axis: str) -> NestorError | None:
+    """Refuses an axis that a loop around or inside has, and loops over blocks inside of loops over threads."""
+    around, inside = enclosing_loops(loop), loops_in(loop)[1:]
+    for other in (*around, *inside):
+        if other.kind == axis:
+            return fail(
+                loop,
+                f'cannot bind the loop "{loop.label}" to {axis}: the loop "{other.label}" is, and one is in the other',
+                notes=[(other, f'"{other.label}" is bound to {axis} here')],
+            )
+    upside_down = [o for o in around if _is_threads(o.kind) and not _is_threads(axis)]
+    upside_down += [
+        o for o in inside if o.kind in BIND_AXES and not _is_threads(o.kind) and _is_threads(axis)
+    ]
+    if not upside_down:
+        return None
+    return fail(
+        loop,
+        f'cannot bind the loop "{loop.label}" to {axis}: loops over blocks stand outside of those over threads',
+        hint="reorder the loops first",
+        notes=[(other, f'"{other.label}" is bound to {other.kind} here') for other in upside_down],
+    )
+
+
+def _why_not_counted(loop: ForOp, axis: str) -> NestorError | None:
+    """Refuses a loop whose number of iterations the launch cannot be told."""
+    if _is_threads(axis):
+        trips = loop.constant_trip_count()
+        fixed = [trips] if trips is not None else [s.constants() for s in _spans(loop)]
+        if not any(fixed_span is not None for fixed_span in fixed):
+            reason, hint = "a block has a constant number of threads", "split the loop first"
+        elif trips is not None and trips > MAX_THREADS:
+            reason, hint = (
+                f"it has {trips} iterations, a block at most {MAX_THREADS} threads",
+                "split the loop first",
+            )
+        else:
+            return None
+    else:
+        kernel = next((other for other in enclosing_loops(loop) if other.kind in BIND_AXES), loop)
+        if any(all(is_defined_outside(v, kernel) for v in span.operands) for span in _spans(loop)):
+            return None
+        reason, hint = "how many blocks there are must be known before the launch", None
+    return fail(loop, f'cannot bind the loop "{loop.label}" to {axis}: {reason}', hint=hint)
+
+
+def _spans(loop: ForOp) -> Iterator[AffineList]:
+    """What each upper bound is above the lower one; none when the lower bound is the largest of several."""
+    if len(loop.lower) == 1:
+        yield from (loop.upper[k].minus(loop.lower) for k in range(len(loop.upper)))
+
+
+def _is_threads(axis: str) -> bool:
+    return axis.startswith("thread.")
+
+
+@dataclass(frozen=True)
+class NestBindPass(ModulePass):
+    """Bind a loop to an axis of the grid or of the block, when no dependence forbids it."""
+
+    name = "nest-bind"
+
+    loop: str
+    axis: str
+    func: str | None = None
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        bind(find_loop(op, self.loop, self.func), self.axis)
