@@ -80,24 +80,30 @@ def _why_not_placed(loop: ForOp, axis: str) -> NestorError | None:
 
 def _why_not_counted(loop: ForOp, axis: str) -> NestorError | None:
     """Refuses a loop whose number of iterations the launch cannot be told."""
-    if _is_threads(axis):
-        trips = loop.constant_trip_count()
-        fixed = [trips] if trips is not None else [s.constants() for s in _spans(loop)]
-        if not any(fixed_span is not None for fixed_span in fixed):
-            reason, hint = "a block has a constant number of threads", "split the loop first"
-        elif trips is not None and trips > MAX_THREADS:
-            reason, hint = (
-                f"it has {trips} iterations, a block at most {MAX_THREADS} threads",
-                "split the loop first",
-            )
-        else:
-            return None
-    else:
-        kernel = next((other for other in enclosing_loops(loop) if other.kind in BIND_AXES), loop)
-        if any(all(is_defined_outside(v, kernel) for v in span.operands) for span in _spans(loop)):
-            return None
-        reason, hint = "how many blocks there are must be known before the launch", None
+    reason = _why_not_threads(loop) if _is_threads(axis) else _why_not_blocks(loop)
+    if reason is None:
+        return None
+    hint = "split the loop first" if _is_threads(axis) else None
     return fail(loop, f'cannot bind the loop "{loop.label}" to {axis}: {reason}', hint=hint)
+
+
+def _why_not_threads(loop: ForOp) -> str | None:
+    counts = [count[0] for span in _spans(loop) if (count := span.constants()) is not None]
+    if not counts:
+        return "a block has a constant number of threads"
+    threads = -(-min(counts) // loop.step_value)
+    return (
+        f"it has {threads} iterations, a block at most {MAX_THREADS} threads"
+        if threads > MAX_THREADS
+        else None
+    )
+
+
+def _why_not_blocks(loop: ForOp) -> str | None:
+    kernel = next((other for other in enclosing_loops(loop) if other.kind in BIND_AXES), loop)
+    if any(all(is_defined_outside(v, kernel) for v in span.operands) for span in _spans(loop)):
+        return None
+    return "how many blocks there are must be known before the launch"
 
 
 def _spans(loop: ForOp) -> Iterator[AffineList]:

@@ -1,0 +1,88 @@
+// RUN: opt-tool %s -p 'nest-bind{loop=i axis=thread.x}' --verify-diagnostics --split-input-file
+// RUN: not opt-tool %s -p 'nest-bind{loop=i axis=warp.x}' --split-input-file 2>&1 | filecheck %s
+// Loops that cannot be bound, and an axis that does not exist.
+
+// CHECK: cannot bind the loop "i" to "warp.x": there is no such axis
+// CHECK: axes: block.x, block.y, block.z, thread.x, thread.y, thread.z
+
+func.func @carried(%x: memref<64xf32> {nest.role = "inout"}) {
+  // expected-error @below {{cannot bind the loop "i": a flow dependence on "x" is carried by the loop "i"}}
+  nest.for "i" %i = 1 to 64 {
+    // expected-note @below {{reads the same element in a later one}}
+    %v = nest.load %x[%i - 1] : memref<64xf32>
+    // expected-note @below {{writes "x" in an earlier iteration of "i"}}
+    nest.store "x" %v, %x[%i] : memref<64xf32>
+  }
+  func.return
+}
+
+// -----
+
+func.func @fails(%x: memref<64xf32>, %p: memref<64xi64>, %y: memref<64xf32> {nest.role = "out"}) {
+  // expected-error @below {{cannot bind the loop "i": an operation in it can stop the kernel}}
+  nest.for "i" %i = 0 to 64 {
+    %q = nest.load %p[%i] : memref<64xi64>
+    %q_1 = arith.index_cast %q : i64 to index
+    // expected-note @below {{this check can fail}}
+    %k = nest.index %q_1 of 64 axis 0 of "x"
+    %v = nest.load %x[%k] : memref<64xf32>
+    nest.store "y" %v, %y[%i] : memref<64xf32>
+  }
+  func.return
+}
+
+// -----
+
+func.func @twice(%v: f32, %y: memref<8x8xf32> {nest.role = "out"}) {
+  // expected-note @below {{"o" is bound to thread.x here}}
+  nest.for "o" %o = 0 to 8 bind "thread.x" {
+    // expected-error @below {{cannot bind the loop "i" to thread.x: the loop "o" is, and one is in the other}}
+    nest.for "i" %i = 0 to 8 {
+      nest.store "y" %v, %y[%o, %i] : memref<8x8xf32>
+    }
+  }
+  func.return
+}
+
+// -----
+
+func.func @upside_down(%v: f32, %y: memref<8x8xf32> {nest.role = "out"}) {
+  // expected-error @below {{cannot bind the loop "i" to thread.x: loops over blocks stand outside of those over threads}}
+  nest.for "i" %i = 0 to 8 {
+    // expected-note @below {{"o" is bound to block.x here}}
+    nest.for "o" %o = 0 to 8 bind "block.x" {
+      nest.store "y" %v, %y[%o, %i] : memref<8x8xf32>
+    }
+  }
+  func.return
+}
+
+// -----
+
+func.func @many(%v: f32, %y: memref<2000xf32> {nest.role = "out"}) {
+  // expected-error @below {{it has 2000 iterations, a block at most 1024 threads}}
+  nest.for "i" %i = 0 to 2000 {
+    nest.store "y" %v, %y[%i] : memref<2000xf32>
+  }
+  func.return
+}
+
+// -----
+
+func.func @unknown(%v: f32, %n: index, %y: memref<?xf32> {nest.role = "out"}) {
+  // expected-error @below {{cannot bind the loop "i" to thread.x: a block has a constant number of threads}}
+  nest.for "i" %i = 0 to %n {
+    nest.store "y" %v, %y[%i] : memref<?xf32>
+  }
+  func.return
+}
+
+// -----
+
+func.func @marked(%v: f32, %y: memref<8xf32> {nest.role = "out"}) {
+  // expected-error @below {{cannot bind the loop "i": it is parallel already}}
+  nest.for "i" %i = 0 to 8 parallel {
+    nest.store "y" %v, %y[%i] : memref<8xf32>
+  }
+  func.return
+}
