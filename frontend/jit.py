@@ -464,7 +464,9 @@ def _fastmath_flags(fastmath: bool | str | Iterable[str] | None) -> tuple[str, .
     """The flags asked for, in the order of `FASTMATH_FLAGS`; True asks for all."""
     if fastmath is False or fastmath is None:
         return ()
-    names = FASTMATH_FLAGS if fastmath is True else [fastmath] if isinstance(fastmath, str) else list(fastmath)
+    names = (
+        FASTMATH_FLAGS if fastmath is True else [fastmath] if isinstance(fastmath, str) else list(fastmath)
+    )
     unknown = [n for n in names if n not in FASTMATH_FLAGS]
     if unknown:
         raise DTypeError(f"unknown fastmath flag {unknown[0]!r}", hint=f"flags: {', '.join(FASTMATH_FLAGS)}")

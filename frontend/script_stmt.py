@@ -13,7 +13,7 @@ import numpy as np
 from .arithmetic import apply, broadcast_extents, convert, is_number, number_kind, operate
 from .errors import DTypeError, ShapeError, UnsupportedError
 from .frame import Frame, ReturnSignal
-from .islands import check_assignable, check_writable, open_island, strip_leading
+from .islands import check_assignable, check_writable, open_island
 from .loops import branch, for_loop
 from .script_expr import BINARY, as_group, evaluate, subscript_items, truth
 from .tensors import as_tensor, broadcast, check_alone, reshape
@@ -184,7 +184,10 @@ def overwrite(frame: Frame, array: Array, value: Value) -> None:
     check_writable(graph, array.buffer)
     check_alone(graph, array.buffer)
     check_assignable(graph, array.extents, extents_of(value))
-    value = strip_leading(value, len(array.extents)) if isinstance(value, Array) else value
+    if isinstance(value, Array) and value.axes:
+        # An array's contents are copied at once: later writes to either must not show in the other.
+        with open_island(graph) as island:
+            return island.assign(array, value)
     tensor = broadcast(graph, convert(graph, value, array.dtype), array.extents)
     buffer = array.buffer
     if tensor.ssa is buffer.value:

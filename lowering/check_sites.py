@@ -8,9 +8,9 @@ Site k is the k-th `nest.index` in the order of the text. The interpreter, the C
 
 from __future__ import annotations
 
-from xdsl.dialects import func
+from xdsl.dialects import arith, func
 from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, IntegerAttr, StringAttr, i64
-from xdsl.ir import Attribute, Operation
+from xdsl.ir import Attribute, Operation, SSAValue
 
 from ..dialects.diagnostic import op_location
 from ..dialects.nest import IndexOp
@@ -39,3 +39,16 @@ def _entry(op: Operation) -> DictionaryAttr:
         entry["line"] = IntegerAttr(where.line, i64)
         entry["column"] = IntegerAttr(where.column, i64)
     return DictionaryAttr(entry)
+
+
+def checked_index(condition: SSAValue) -> tuple[SSAValue | None, SSAValue | None]:
+    """What an index check compares: the index and the extent, of `i < n` or `0 <= i and i < n`."""
+    op = condition.owner
+    if isinstance(op, arith.AndIOp):
+        for side in (op.rhs, op.lhs):
+            value, extent = checked_index(side)
+            if value is not None:
+                return value, extent
+    if isinstance(op, arith.CmpiOp) and op.predicate.value.data in (2, 6):  # slt, ult
+        return op.lhs, op.rhs
+    return None, None

@@ -19,6 +19,7 @@ from xdsl.ir import Block, Operation, SSAValue
 
 from ..dialects.diagnostic import LoweringError, fail
 from ..dialects.ext import gpu as gpu_ext
+from .check_sites import checked_index
 from .cuda_c_build import cast, float_to_memory, plain, signed_operand
 from .cuda_c_expr import EXPRESSIONS
 from .cuda_c_integer import multiply_extended, opposite
@@ -362,19 +363,6 @@ _STATEMENTS = {
 
 _ATOMICS = {0: "atomicAdd", 1: "atomicAdd", 4: "atomicMax", 7: "atomicMin", 11: "atomicOr", 12: "atomicAnd"}
 """memref.atomic_rmw's `kind` (arith::AtomicRMWKind) to CUDA's function."""
-
-
-def checked_index(condition: SSAValue) -> tuple[SSAValue | None, SSAValue | None]:
-    """What an index check compares: the index and the extent, of `i < n` or `0 <= i and i < n`."""
-    op = condition.owner
-    if isinstance(op, arith.AndIOp):
-        for side in (op.rhs, op.lhs):
-            value, extent = checked_index(side)
-            if value is not None:
-                return value, extent
-    if isinstance(op, arith.CmpiOp) and op.predicate.value.data in (2, 6):  # slt, ult
-        return op.lhs, op.rhs
-    return None, None
 
 
 def _is_guard(op: scf.IfOp) -> bool:

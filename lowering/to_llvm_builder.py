@@ -354,26 +354,29 @@ class FunctionBuilder:
     def free(self, ref: MemRef) -> None:
         self.call(self.module.declare("free", [PTR], VOID), [ref.base], None)
 
-    def fail_unless(self, condition: SSAValue, code: Size, site: Size) -> None:
+    def fail_unless(
+        self, condition: SSAValue, code: Size, site: Size, value: Size = 0, extent: Size = 0
+    ) -> None:
         """Go on when `condition` holds; else fill the error record, free the live buffers, and return."""
         self.may_fail = True
         go_on = self.new_block()
-        record = [self.size(code), self.size(site)]
+        record = [self.size(word) for word in (code, site, value, extent)]
         self.branch_if(condition, go_on, (), self._exit_block(), record)
         self.start(go_on)
 
     def _exit_block(self) -> Block:
         live = tuple(ref.base for scope in self._buffers for ref in scope)
         if live not in self._exits:
-            self._exits[live] = self.new_block([i64, i64])
+            self._exits[live] = self.new_block([i64] * 4)
         return self._exits[live]
 
     def _emit_exit(self, live: tuple[SSAValue, ...], block: Block) -> None:
         self.start(block)
-        code, site = block.args
-        code.name_hint, site.name_hint = "code", "site"
+        code = block.args[0]
+        for argument, name in zip(block.args, ("code", "site", "value", "extent"), strict=True):
+            argument.name_hint = name
         record = self.error()
-        for k, word in enumerate((code, site, self.integer(0), self.integer(0))):
+        for k, word in enumerate(block.args):
             self.store(word, self.gep(record, k, i64))
         for base in reversed(live):
             self.call(self.module.declare("free", [PTR], VOID), [base], None)

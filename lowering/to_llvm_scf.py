@@ -22,6 +22,7 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from ..dialects.diagnostic import LoweringError, fail
 from ..dialects.ext.llvm import LoopAnnotationAttr
+from .check_sites import checked_index
 from .to_llvm_builder import FunctionBuilder, Handler
 from .to_llvm_types import NSW, VOID, lower_type, make_function
 
@@ -179,7 +180,9 @@ def _assert(b: FunctionBuilder, op: cf.AssertOp) -> None:
             error=LoweringError,
         )
     number = site.value.data if isinstance(site, IntegerAttr) else 0
-    b.fail_unless(b.value(op.arg), ERROR_CODES[name], number)
+    index, extent = checked_index(op.arg) if name == "IndexError" else (None, None)
+    words = [0 if v is None else b.value(v) for v in (index, extent)]
+    b.fail_unless(b.value(op.arg), ERROR_CODES[name], number, *words)
 
 
 def _call(b: FunctionBuilder, op: func.CallOp) -> None:

@@ -58,7 +58,7 @@ def test_a_failed_check_stops_and_reports_its_site():
     index = np.array([0, 2, 5, 1])
     x = np.arange(3.0)
     out = np.full(4, -1.0)
-    assert gather(index, x, out) == (1, (1, 7, 0, 0))
+    assert gather(index, x, out) == (1, (1, 7, 5, 3))
     assert (out == -1).all()
     index[2] = 2
     assert gather(index, x, out) == (0, (0, 0, 0, 0))

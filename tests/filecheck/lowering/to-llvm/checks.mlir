@@ -3,8 +3,8 @@
 
 // CHECK-LABEL: llvm.func internal @checked.kernel
 // CHECK: %t = llvm.call @aligned_alloc
-// CHECK: llvm.cond_br {{%.+}}, ^bb1, ^[[NOMEM:bb[0-9]+]]({{.*}} : i64, i64)
-// CHECK: llvm.cond_br %ok, ^bb2, ^[[BAD:bb[0-9]+]]({{.*}} : i64, i64)
+// CHECK: llvm.cond_br {{%.+}}, ^bb1, ^[[NOMEM:bb[0-9]+]]({{.*}} : i64, i64, i64, i64)
+// CHECK: llvm.cond_br %ok, ^bb2, ^[[BAD:bb[0-9]+]]({{.*}} : i64, i64, i64, i64)
 // CHECK: ^bb2:
 // CHECK: llvm.call @free(%t)
 // CHECK-NEXT: llvm.return
