@@ -16,7 +16,7 @@ different views may overlap anywhere, and an operation that is not known may tou
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -132,6 +132,17 @@ class Dependences:
             self._carried[loop] = list(self._find_carried(loop))
         return self._carried[loop]
 
+    def first_carried(self, loop: ForOp) -> Dependence | None:
+        """One dependence between different iterations of `loop`, None when there is none; cheaper than all."""
+        if loop in self._carried:
+            return next(iter(self._carried[loop]), None)
+        return next(self._find_carried(loop), None)
+
+    def first_ordered(self, loop: ForOp, commutes: Callable[[Dependence], bool]) -> Dependence | None:
+        """One dependence that fixes the order of iterations of `loop`: no reduction for which `commutes` holds."""
+        found = self._carried.get(loop) or self._find_carried(loop)
+        return next((d for d in found if d.kind != "reduction" or not commutes(d)), None)
+
     def ordered_by(self, loop: ForOp) -> list[Dependence]:
         """The dependences that forbid running iterations of `loop` in another order: all but reductions."""
         return [d for d in self.carried_by(loop) if d.kind != "reduction"]
@@ -175,18 +186,20 @@ def analyse(op: Operation) -> Dependences:
 
 def accesses_of(op: Operation) -> list[Access]:
     """What `op` itself reads and writes; the operations in its regions speak for themselves."""
-    if isinstance(op, LoadOp):
-        return [Access(op, READ, op.memref, op.indices)]
-    if isinstance(op, StoreOp):
-        return [Access(op, WRITE, op.memref, op.indices, op.where)]
-    if isinstance(op, AccumulateOp):
-        return [Access(op, UPDATE, buffer, op.indices, op.where) for buffer in op.memrefs]
-    if isinstance(op, (ForOp, IfOp, IndexOp, YieldOp, AllocOp, FuncOp)) or op.name in _HARMLESS:
-        return []
-    if is_side_effect_free(op):
+    handler = _ACCESSES.get(type(op))
+    if handler is not None:
+        return handler(op)
+    if op.name in _HARMLESS or is_side_effect_free(op):
         return []
     return [Access(op, WRITE, None, None)]
 
+
+_ACCESSES: dict[type[Operation], Callable[..., list[Access]]] = {
+    LoadOp: lambda op: [Access(op, READ, op.memref, op.indices)],
+    StoreOp: lambda op: [Access(op, WRITE, op.memref, op.indices, op.where)],
+    AccumulateOp: lambda op: [Access(op, UPDATE, b, op.indices, op.where) for b in op.memrefs],
+    **dict.fromkeys((ForOp, IfOp, IndexOp, YieldOp, AllocOp, FuncOp), lambda op: []),
+}
 
 _HARMLESS = frozenset(
     {"builtin.module", "func.return", "memref.alloc", "memref.alloca", "memref.dim", "cf.assert", "scf.yield"}
@@ -262,32 +275,27 @@ def _is_private(access: Access, loop: ForOp) -> bool:
 
 
 def _same_element_same_iteration(source: Access, sink: Access, band: Sequence[ForOp]) -> bool:
-    """A cheap proof that one element is touched in one iteration of the band only.
-
-    Holds when some dimensions of the buffer have, in both accesses, equal indices made of one variable of the
-    band each (and of values that are fixed in it), and all variables of the band occur.
-    """
+    """A cheap proof that one element is touched in one iteration of the band only."""
     if source.buffer is not sink.buffer or source.indices is None or sink.indices is None:
         return False
-    outer = band[0]
+    return equal_in_one_iteration(source.indices, sink.indices, band)
+
+
+def equal_in_one_iteration(first: AffineList, second: AffineList, band: Sequence[ForOp]) -> bool:
+    """Whether the indices can be equal in one and the same iteration of the band only: a cheap proof.
+
+    Holds when some dimensions have, in both, equal indices made of one variable of the band each (and of values
+    that are fixed in it), and all variables of the band occur.
+    """
     wanted = {loop.iv for loop in band}
-    for k in range(len(source.indices.exprs)):
-        first, second = source.indices[k], sink.indices[k]
-        if first != second:
+    for k in range(len(first.exprs)):
+        index = first[k]
+        if index != second[k]:
             continue
-        variable = _sole_variable(first, wanted, outer)
+        variable = _sole_variable(index, wanted, band[0])
         if variable is not None:
             wanted.discard(variable)
     return not wanted
-
-
-def _same_element_always(source: Access, sink: Access, loop: ForOp) -> bool:
-    """A cheap proof that all iterations of `loop` touch one element, as a reduction does."""
-    if source.buffer is not sink.buffer or source.indices is None or source.indices != sink.indices:
-        return False
-    if source.where is not None or sink.where is not None:
-        return False
-    return all(is_defined_outside(value, loop) for value in source.indices.operands)
 
 
 def _sole_variable(index: AffineList, candidates: set[SSAValue], outer: ForOp) -> SSAValue | None:

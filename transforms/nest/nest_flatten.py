@@ -120,6 +120,10 @@ def flatten(outer: ForOp, inner: ForOp) -> ForOp:
     """Make one loop of the two; both are consumed. Raises the diagnostic of `why_not_flatten`."""
     if (refusal := why_not_flatten(outer, inner)) is not None:
         raise refusal
+    return _merge(outer, inner)
+
+
+def _merge(outer: ForOp, inner: ForOp) -> ForOp:
     name = fresh_names(outer, f"{outer.label}_{inner.label}")[0]
     block = outer.parent
     assert block is not None
@@ -141,7 +145,7 @@ def flatten_neighbours(band: Sequence[ForOp]) -> list[ForOp]:
     done = [band[0]]
     for loop in band[1:]:
         if why_not_flatten(done[-1], loop) is None:
-            done[-1] = flatten(done[-1], loop)
+            done[-1] = _merge(done[-1], loop)
         else:
             done.append(loop)
     return done

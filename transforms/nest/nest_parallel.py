@@ -42,10 +42,9 @@ def why_not_independent(
             hint="nest-prove-bounds removes the checks that cannot fail",
             notes=[(op, "this check can fail")],
         )
-    carried = (dependences or analyse(loop)).carried_by(loop)
-    if not carried:
+    first = (dependences or analyse(loop)).first_carried(loop)
+    if first is None:
         return None
-    first = carried[0]
     hint = (
         "nest-rfactor gives each iteration an accumulator of its own" if first.kind == "reduction" else None
     )

@@ -48,12 +48,12 @@ def why_not_lanes(loop: ForOp, dependences: Dependences | None = None) -> Nestor
                 f'cannot vectorize the loop "{loop.label}": its body is not straight-line code',
                 notes=[(op, reason)],
             )
-    for dependence in (dependences or analyse(loop)).carried_by(loop):
-        if dependence.kind != "reduction":
-            return _refuse(loop, dependence, dependence.describe())
-        if not _shares_one_element(dependence.sink, loop):
-            return _refuse(loop, dependence, "two lanes may update one element")
-    return None
+    dependences = dependences or analyse(loop)
+    first = dependences.first_ordered(loop, lambda d: _shares_one_element(d.sink, loop))
+    if first is None:
+        return None
+    is_reduction = first.kind == "reduction"
+    return _refuse(loop, first, "two lanes may update one element" if is_reduction else first.describe())
 
 
 def _why_no_vector_form(op: Operation, loop: ForOp) -> str | None:
