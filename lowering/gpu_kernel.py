@@ -19,12 +19,13 @@ shares. Where one phase uses what another wrote, a barrier stands between them.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from xdsl.dialects import arith, gpu, memref
 from xdsl.dialects.builtin import DYNAMIC_INDEX, IntegerAttr, MemRefType, i64
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.ir.affine import AffineBinaryOpKind
 
 from ..dialects.diagnostic import LoweringError, fail
@@ -73,8 +74,16 @@ class KernelBody(NestBody):
         self.identities: dict[str, SSAValue] = {}
         self.enclosing: set[str] = set()
         self.phases = Phases()
+        self.is_one_thread = False
+        """Whether what is lowered now is done by the first thread of the block alone."""
+        self.branches_of_threads = 0
+        """How many branches and loops stand here inside a loop over threads: a barrier there may not be reached by all."""
+        allocs = [inner for op in unit for inner in op.walk() if isinstance(inner, AllocOp)]
+        self.private = {alloc.memref for alloc in allocs if self._is_private(alloc)}
+        """The buffers that each thread has for itself."""
         self.host_of: dict[SSAValue, SSAValue] = {}
         """The value on the host side of what the kernel was given."""
+        self._check_blocks_are_independent(unit)
 
     @property
     def thread_axes(self) -> list[str]:
@@ -177,42 +186,114 @@ class KernelBody(NestBody):
     def operation(self, op: Operation) -> None:
         if isinstance(op, StoreOp | AccumulateOp | IndexOp):
             self._check_blocks(op)
-        if not self.is_team_level or not _touches_memory(op):
+        if self.is_one_thread or not self.is_team_level or not _touches_memory(op):
             return super().operation(op)
-        reads, writes = _accesses(op)
+        threads = {loop.kind for loop in _loops([op])}.intersection(THREAD_AXES)
+        if not threads:
+            return self._once(op)
+        if isinstance(op, ForOp) and op.kind in BIND_AXES:
+            left = [a for a in self.thread_axes if a not in self.enclosing and a != op.kind]
+            if not left:
+                self._enter_phase(op)
+            return super().operation(op)
+        self._enter_phase(op)
+        before, self.phases = self.phases, Phases()
+        super().operation(op)
+        self.phases = before
+
+    def _enter_phase(self, op: Operation) -> None:
+        """A barrier where `op` meets what other threads did since the last one."""
+        reads, writes = self._accesses(op)
         if self.phases.conflict(reads, writes):
             self.barrier(op)
         self.phases.add(reads, writes)
-        if isinstance(op, LoadOp) or any(loop.kind in THREAD_AXES for loop in _loops([op])):
+
+    def _once(self, op: Operation) -> None:
+        """What the first thread does for the block; an element is read by all."""
+        self._enter_phase(op)
+        if isinstance(op, LoadOp):
             return super().operation(op)
         self.builder.location = op.location
-        once = [
+        first = [
             self.builder.compare("eq", self._identity(axis, op), self.builder.constant(0))
             for axis in self.thread_axes
             if axis not in self.enclosing
         ]
-        self._guarded(once, lambda: super(KernelBody, self).operation(op))
+        self.is_one_thread = True
+        self._guarded(first, lambda: super(KernelBody, self).operation(op))
+        self.is_one_thread = False
 
     def barrier(self, op: Operation) -> None:
+        if self.branches_of_threads:
+            raise fail(
+                op,
+                "this needs a barrier of the block where not all of its threads arrive",
+                hint="split by a factor that divides the extent, or distribute the loops over threads",
+                error=LoweringError,
+            )
         self.builder.location = op.location
         self.builder.emit(gpu_ext.BarrierOp.create())
         self.phases.clear()
 
     def counted(self, op: ForOp, members: Callable[[], object]) -> None:
-        """A serial loop; where it holds loops over threads, its iterations are separated by a barrier."""
-        reads, writes = _accesses(op)
-        together = self.is_team_level and any(loop.kind in THREAD_AXES for loop in _loops([op]))
-        if not together:
-            return super().counted(op, members)
-        self.phases.clear()
+        """A serial loop; a barrier separates its iterations where one uses what another thread wrote in the last."""
+        if self.is_one_thread or not self.is_team_level or not is_bound(op):
+            with self._branch_of_threads():
+                return super().counted(op, members)
+        reads, writes = self._accesses(op)
 
         def iteration() -> None:
             members()
-            if reads & writes:
+            if self.phases.conflict(reads, writes):
                 self.barrier(op)
 
-        super().counted(op, iteration)
-        self.phases.add(reads, writes)
+        with self._branch_of_threads():
+            super().counted(op, iteration)
+
+    def branch(
+        self, condition: SSAValue, types: Sequence[Attribute], then: Callable[[], Sequence[SSAValue]]
+    ) -> Sequence[SSAValue]:
+        before = self.phases
+        self.phases = Phases(set(before.read), set(before.written))
+        with self._branch_of_threads():
+            results = super().branch(condition, types, then)
+        self.phases.add(before.read, before.written)
+        return results
+
+    def conditional(self, op: IfOp) -> None:
+        with self._branch_of_threads():
+            super().conditional(op)
+
+    @contextmanager
+    def _branch_of_threads(self) -> Iterator[None]:
+        inside = not self.enclosing.isdisjoint(THREAD_AXES)
+        self.branches_of_threads += inside
+        yield
+        self.branches_of_threads -= inside
+
+    def _accesses(self, op: Operation) -> tuple[set[SSAValue], set[SSAValue]]:
+        """The buffers that `op` reads and writes and that other threads see."""
+        reads, writes = accesses(op)
+        return reads - self.private, writes - self.private
+
+    def _is_private(self, op: AllocOp) -> bool:
+        around = {loop.kind for loop in _loops_around(op)}
+        return around.issuperset(self.thread_axes)
+
+    def _check_blocks_are_independent(self, unit: Sequence[Operation]) -> None:
+        """Blocks of a kernel never wait for each other: loops over blocks that follow each other share nothing written."""
+        for axis in BLOCK_AXES:
+            before = Phases()
+            for loop in self.loops_on.get(axis, ()):
+                reads, writes = accesses(loop)
+                if before.conflict(reads, writes) or (_is_repeated(loop, unit) and reads & writes):
+                    raise fail(
+                        loop,
+                        f'the loop "{loop.label}" is bound to {axis} and uses what other blocks of its kernel write',
+                        hint="blocks cannot wait for each other: distribute the loops, so that each becomes a kernel",
+                        error=LoweringError,
+                    )
+                before.add(reads, writes)
 
     def _check_blocks(self, op: Operation) -> None:
         missing = [axis for axis in BLOCK_AXES if axis in self.loops_on and axis not in self.enclosing]
@@ -265,7 +346,7 @@ def _touches_memory(op: Operation) -> bool:
     return isinstance(op, ForOp | IfOp | LoadOp | StoreOp | AccumulateOp)
 
 
-def _accesses(op: Operation) -> tuple[set[SSAValue], set[SSAValue]]:
+def accesses(op: Operation) -> tuple[set[SSAValue], set[SSAValue]]:
     """The buffers that `op` reads and writes."""
     reads: set[SSAValue] = set()
     writes: set[SSAValue] = set()
@@ -279,6 +360,22 @@ def _accesses(op: Operation) -> tuple[set[SSAValue], set[SSAValue]]:
             reads |= buffers
             writes |= buffers
     return reads, writes
+
+
+def _loops_around(op: Operation) -> Iterator[ForOp]:
+    parent = op.parent_op()
+    while parent is not None:
+        if isinstance(parent, ForOp):
+            yield parent
+        parent = parent.parent_op()
+
+
+def _is_repeated(loop: ForOp, unit: Sequence[Operation]) -> bool:
+    """Whether a loop over blocks stands in a loop of the kernel whose iterations follow each other."""
+    return any(
+        around.kind not in BIND_AXES and any(around in op.walk() for op in unit)
+        for around in _loops_around(loop)
+    )
 
 
 def root(buffer: SSAValue) -> SSAValue:

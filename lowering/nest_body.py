@@ -512,7 +512,7 @@ _HANDLERS: dict[type, Callable[[Any, Any], None]] = {
     StoreOp: NestBody.store,
     AccumulateOp: NestBody.accumulate,
     IndexOp: lambda body, op: body.index(op),
-    IfOp: NestBody.conditional,
+    IfOp: lambda body, op: body.conditional(op),
     ForOp: lambda body, op: body.loop(op),
     AllocOp: lambda body, op: body.alloc(op),
     cf.AssertOp: lambda body, op: body.assertion(op),
