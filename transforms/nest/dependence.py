@@ -298,6 +298,15 @@ def equal_in_one_iteration(first: AffineList, second: AffineList, band: Sequence
     return not wanted
 
 
+def _same_element_always(source: Access, sink: Access, loop: ForOp) -> bool:
+    """A cheap proof that all iterations of `loop` touch one element, as a reduction does."""
+    if source.buffer is not sink.buffer or source.indices is None or source.indices != sink.indices:
+        return False
+    if source.where is not None or sink.where is not None:
+        return False
+    return all(is_defined_outside(value, loop) for value in source.indices.operands)
+
+
 def _sole_variable(index: AffineList, candidates: set[SSAValue], outer: ForOp) -> SSAValue | None:
     """The one of `candidates` that `index` depends on linearly, when all else in it is fixed in `outer`."""
     terms, _ = linear_terms(index.exprs[0])

@@ -6,7 +6,7 @@
 
 Refused when a dependence would be turned around: some pair of iterations that touch one element (one of them
 writing it) would run the other way round; reductions in any order do not count. Refused too when the bounds of
-one loop use another's variable. `reorder` in Halide, TVM and NNC, `reorder_loops` in Exo.
+one loop use the variable of another that would be inside it. `reorder` in Halide, TVM and NNC, `reorder_loops` in Exo.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ def why_not_reorder(order: Sequence[ForOp], dependences: Dependences | None = No
     if isinstance(band, NestorError):
         return band
     names = ", ".join(loop.label for loop in order)
-    for loop in band:
-        for other in band:
+    for k, other in enumerate(order):
+        for loop in order[k + 1 :]:
             if loop.iv in (*other.lower_operands, *other.upper_operands):
                 return fail(
                     other,

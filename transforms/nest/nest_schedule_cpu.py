@@ -72,6 +72,9 @@ WORK_PER_THREAD = 1 << 17
 FEW = 4
 """Iterations that are too few to share among threads when an inner loop can be shared instead."""
 
+TILE = 32
+"""Iterations of both loops of a tile: so many cache lines of each buffer stay in the first-level cache."""
+
 BLOCK_STEPS = 32
 """Vectors that are added up before the sum goes to the next accumulator."""
 
@@ -92,17 +95,22 @@ def schedule(nest: ForOp, machine: Machine = Machine()) -> None:
 
 def _schedule(nest: ForOp, machine: Machine, for_threads: bool) -> None:
     """Schedule a nest; `for_threads`: no loop around it is parallel yet."""
-    loop = _best_order(flatten_neighbours(perfect_band(nest)))
-    refusal = why_not_parallel(loop, Dependences(loop)) if for_threads else None
+    band = _best_order(flatten_neighbours(perfect_band(nest)))
+    loop, dependences = band[0], Dependences(band[0])
+    refusal = why_not_parallel(loop, dependences) if for_threads else None
     is_parallel = for_threads and refusal is None
-    if _is_better_outside(loop):
-        _vectorize(loop, machine, is_parallel)
+    if _is_better_outside(loop, dependences):
+        _vectorize(loop, machine, is_parallel, dependences)
+        return
+    if (tiles := _tiled(band)) is not None:
+        if is_parallel:
+            _share(tiles)
         return
     inner = list(_inner_nests(loop))
     if not inner:
-        _schedule_innermost(loop, machine, is_parallel)
+        _schedule_innermost(loop, machine, is_parallel, dependences)
         return
-    if is_parallel and not _is_better_shared_inside(loop):
+    if is_parallel and not _is_better_shared_inside(loop, dependences):
         _share(loop)
         for_threads = False
     for child in inner:
@@ -131,18 +139,40 @@ def _remark(loop: ForOp, what: str, refusal: NestorError) -> None:
 # ---- order ------------------------------------------------------------------------------------------
 
 
-def _best_order(band: list[ForOp]) -> ForOp:
-    """Reorder a perfect band: contiguous accesses innermost, an independent loop outermost. The outermost loop."""
+def _best_order(band: list[ForOp]) -> list[ForOp]:
+    """Reorder a perfect band: contiguous accesses innermost, an independent loop outermost."""
     if len(band) < 2:
-        return band[0]
+        return band
+    dependences = Dependences(band[0])
     innermost = min(reversed(band), key=_scattered)
     order = [*(loop for loop in band if loop is not innermost), innermost]
-    if why_not_parallel(order[0], Dependences(band[0])) is not None:
-        free = [loop for loop in order if why_not_parallel(loop, Dependences(band[0])) is None]
+    if why_not_parallel(order[0], dependences) is not None:
+        free = [loop for loop in order if why_not_parallel(loop, dependences) is None]
         order = [*free[:1], *(loop for loop in order if loop not in free[:1])]
-    if order == band or why_not_reorder(order) is not None:
-        return band[0]
-    return reorder(order)[0]
+    if order == band or why_not_reorder(order, dependences) is not None:
+        return band
+    return reorder(order, dependences)
+
+
+def _tiled(band: list[ForOp]) -> ForOp | None:
+    """Tiles of the two innermost loops where some accesses are contiguous along one, some along the other.
+
+    Returns the loop over the rows of tiles, None (and nothing changed) when tiles would not help.
+    """
+    if len(band) != 2 or list(_inner_nests(band[1])):
+        return None
+    if not all(_scattered(loop) and access_patterns(loop).total() > _scattered(loop) for loop in band):
+        return None
+    row, column = band
+    if _why_not_worthwhile(column, Dependences(row)) is None or why_not_reorder([column, row]) is not None:
+        return None
+    if any(why_not_split(loop, TILE, "clamp") is not None for loop in band):
+        return None
+    rows, row = split(row, TILE, "clamp")
+    columns, column = split(column, TILE, "clamp")
+    if why_not_reorder([rows, columns, row, column]) is None:
+        reorder([rows, columns, row, column])
+    return rows
 
 
 def _scattered(loop: ForOp) -> int:
@@ -159,13 +189,13 @@ _APART = (SCATTERED, SEVERAL)
 # ---- threads ----------------------------------------------------------------------------------------
 
 
-def _is_better_shared_inside(loop: ForOp) -> bool:
+def _is_better_shared_inside(loop: ForOp, dependences: Dependences) -> bool:
     """Whether `loop` has too few iterations for threads and the loop in it is independent, too."""
     extent, inner = extent_of(loop), sole_inner_loop(loop)
     if extent is None or extent >= FEW or inner is None:
         return False
     inner_extent = extent_of(inner)
-    return (inner_extent is None or inner_extent > extent) and why_not_parallel(inner) is None
+    return (inner_extent is None or inner_extent > extent) and why_not_parallel(inner, dependences) is None
 
 
 def _share(loop: ForOp) -> None:
@@ -178,60 +208,57 @@ def _share(loop: ForOp) -> None:
 # ---- vectors ----------------------------------------------------------------------------------------
 
 
-def _is_better_outside(loop: ForOp) -> bool:
+def _is_better_outside(loop: ForOp, dependences: Dependences) -> bool:
     """Whether `loop` makes better vectors than the loops in it: it is contiguous and they are not."""
     inner = [other for other in loops_in(loop) if not list(_inner_nests(other))]
     if inner == [loop] or _scattered(loop) or not any(map(_scattered, inner)):
         return False
-    return why_not_lanes(loop, Dependences(loop)) is None and why_not_split(loop, 2) is None
+    return why_not_lanes(loop, dependences) is None and why_not_split(loop, 2) is None
 
 
-def _schedule_innermost(loop: ForOp, machine: Machine, is_parallel: bool) -> None:
-    refusal = why_not_lanes(loop, Dependences(loop)) or _why_not_worthwhile(loop)
+def _schedule_innermost(loop: ForOp, machine: Machine, is_parallel: bool, dependences: Dependences) -> None:
+    refusal = why_not_lanes(loop, dependences) or _why_not_worthwhile(loop, dependences)
     if refusal is None:
-        _vectorize(loop, machine, is_parallel)
+        _vectorize(loop, machine, is_parallel, dependences)
         return
     _remark(loop, "stays scalar", refusal)
     if is_parallel:
         _share(loop)
 
 
-def _why_not_worthwhile(loop: ForOp) -> NestorError | None:
+def _why_not_worthwhile(loop: ForOp, dependences: Dependences) -> NestorError | None:
     """Why vectors would not be faster (or cannot be made) although the order of iterations allows them."""
     patterns = access_patterns(loop)
-    for (pattern, _), count in patterns.items():
-        if pattern == SEVERAL and count:
-            return fail(loop, "an access moves along several axes of its buffer")
+    if patterns[SEVERAL, False] or patterns[SEVERAL, True]:
+        return fail(loop, "an access moves along several axes of its buffer")
     gathers, scatters = patterns[SCATTERED, False], patterns[SCATTERED, True]
     if arithmetic_in(loop) < 2 * gathers + 4 * scatters:
         return fail(loop, f"{gathers + scatters} accesses are not contiguous, and there is little to compute")
-    for op in _reductions(loop):
+    for op in _reductions(loop, dependences):
         if op.combiner.data == "custom":
             return fail(loop, "a custom reduction combines one element after the other", notes=[(op, "here")])
-    if (refusal := why_not_split(loop, 2)) is not None:
-        return refusal
-    return None
+    return why_not_split(loop, 2)
 
 
-def _reductions(loop: ForOp) -> list[AccumulateOp]:
+def _reductions(loop: ForOp, dependences: Dependences) -> list[AccumulateOp]:
     """The accumulates whose element is the same in all iterations."""
-    reduced = {d.source for d in Dependences(loop).carried_by(loop) if d.kind == "reduction"}
+    reduced = {d.source for d in dependences.carried_by(loop) if d.kind == "reduction"}
     return [op for op in loop.body.walk() if isinstance(op, AccumulateOp) and op in reduced]
 
 
-def _vectorize(loop: ForOp, machine: Machine, is_parallel: bool) -> None:
+def _vectorize(loop: ForOp, machine: Machine, is_parallel: bool, dependences: Dependences) -> None:
     """Make vectors of a loop for which that is legal, and share what is around them."""
     lanes = machine_lanes(loop, machine.vector_bits)
     width = lanes * (2 if has_transcendental(loop) else 4)
     extent = loop.constant_trip_count()
     if extent is not None and extent <= width:
-        vectorize(loop, padded_width(extent, lanes))
+        vectorize(loop, padded_width(extent, lanes), dependences)
         return
-    if reductions := _reductions(loop):
+    if reductions := _reductions(loop, dependences):
         _vectorize_reduction(loop, width, lanes, reductions)
         return
     _stream_big_results(loop)
-    whole, *tail = vectorize(loop, width)
+    whole, *tail = vectorize(loop, width, dependences)
     _narrow(tail, lanes)
     outer = parent_loop(whole)
     if is_parallel and outer is not None:
@@ -250,19 +277,24 @@ def _vectorize_reduction(loop: ForOp, width: int, lanes: int, reductions: list[A
     vectors, whole, *tail = split(loop, width)
     extent = extent_of(vectors)
     is_long = any(_rounds(op) for op in reductions) and (extent is None or extent > BLOCK_STEPS)
-    is_factored = why_not_rfactor(whole) is None and len(reductions_of(whole)) == len(reductions)
-    blocks = None
-    if is_long and is_factored:
-        blocks, vectors = split(vectors, BLOCK_STEPS, "clamp")
+    is_factored = len(reductions_of(whole)) == len(reductions) and _can_factor(whole)
     marked = [whole, *tail]
-    if is_factored:
-        start, combine = rfactor(whole)
+    if is_factored and is_long:
+        blocks, _ = split(vectors, BLOCK_STEPS, "clamp")
+        start, combine = rfactor(whole, Dependences(blocks))
         marked += [start, combine]
-        if blocks is not None and why_not_rfactor(combine) is None:
-            marked += rfactor(combine)
+        if _can_factor(combine):
+            marked += rfactor(combine, Dependences(blocks))
+    elif is_factored:
+        marked += rfactor(whole, Dependences(vectors))
     for piece in marked:
-        vectorize(piece, width)
+        vectorize(piece, width, Dependences(piece))
     _narrow(tail, lanes)
+
+
+def _can_factor(loop: ForOp) -> bool:
+    around = parent_loop(loop)
+    return around is not None and why_not_rfactor(loop, Dependences(around)) is None
 
 
 def _rounds(op: AccumulateOp) -> bool:
