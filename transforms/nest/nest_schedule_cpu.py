@@ -48,6 +48,7 @@ from .cpu_lanes import (
     INVARIANT,
     SCATTERED,
     SEVERAL,
+    UNIT,
     access_patterns,
     arithmetic_in,
     extent_of,
@@ -161,7 +162,7 @@ def _tiled(band: list[ForOp]) -> ForOp | None:
     """
     if len(band) != 2 or list(_inner_nests(band[1])):
         return None
-    if not all(_scattered(loop) and access_patterns(loop).total() > _scattered(loop) for loop in band):
+    if not all(_scattered(loop) and _contiguous(loop) for loop in band):
         return None
     row, column = band
     if _why_not_worthwhile(column, Dependences(row)) is None or why_not_reorder([column, row]) is not None:
@@ -184,6 +185,11 @@ def _scattered(loop: ForOp) -> int:
 
 
 _APART = (SCATTERED, SEVERAL)
+
+
+def _contiguous(loop: ForOp) -> int:
+    patterns = access_patterns(loop)
+    return patterns[UNIT, False] + patterns[UNIT, True]
 
 
 # ---- threads ----------------------------------------------------------------------------------------
