@@ -30,7 +30,7 @@ def _nests(program: Program) -> list[str]:
     from ..dialects.nest import AccumulateOp, ForOp, LoadOp, StoreOp
     from .stages import lowered_copy
 
-    module = lowered_copy(program.module, ("cpu-to-nest",))
+    module = lowered_copy(program.module, ("to-nest",))
     lines: list[str] = []
     for loop in module.walk():
         if not isinstance(loop, ForOp) or isinstance(loop.parent_op(), ForOp):

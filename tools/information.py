@@ -58,12 +58,12 @@ def _list_pass(name: str) -> None:
     except Exception as error:
         print(f"warning: pass '{name}' left out, it cannot be loaded: {error}", file=sys.stderr)
         return
-    print(f"  {name:26s} {_UPSTREAM_PASSES.get(name) or _summary(pass_class)}")
+    print(f"  {name:26s} {_UPSTREAM_PASSES.get(name) or summary_of(pass_class)}")
     for option, hint in option_types(pass_class).items():
         print(f"  {'':26s}   {describe_option(pass_class, option, hint)}")
 
 
-def _summary(pass_class: type[ModulePass]) -> str:
+def summary_of(pass_class: type[ModulePass]) -> str:
     """The first sentence of the pass's docstring, on one line."""
     text = pass_class.__doc__ or ""
     if text.startswith(f"{pass_class.__name__}("):

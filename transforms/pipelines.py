@@ -1,9 +1,13 @@
-"""Named pipelines: `opt-tool -p cpu` stands for the passes listed here. An entry may name a pipeline."""
+"""The pipelines: which passes run, in which order. `opt-tool -p cpu` stands for the passes listed here.
+
+An entry is a pass, with options as on the command line, or the name of another pipeline. `registry.py` says where each pass is.
+"""
 
 from __future__ import annotations
 
 PIPELINES: dict[str, tuple[str, ...]] = {
-    "cpu-to-nest": (
+    # nt -> nest: one loop nest a fusion, in program order, nothing decided about how it runs
+    "to-nest": (
         "canonicalize",
         "cse",
         "nt-fuse",
@@ -11,9 +15,27 @@ PIPELINES: dict[str, tuple[str, ...]] = {
         "nest-prove-bounds",
         "nest-reuse-buffers",
     ),
-    "cpu-to-scf": ("cpu-to-nest", "nest-schedule-cpu", "convert-nest-to-scf", "canonicalize", "cse"),
-    "cpu-to-llvm": ("expand-math", "convert-to-llvm", "canonicalize", "cse"),
+    # nest -> upstream loops and vectors
+    "cpu-to-scf": (
+        "to-nest",
+        "nest-schedule-cpu",
+        "convert-nest-to-scf",
+        "canonicalize",
+        "cse",
+    ),
+    # upstream -> llvm; what is left to simplify, LLVM does
+    "cpu-to-llvm": (
+        "expand-math",
+        "convert-to-llvm",
+    ),
     "cpu": ("cpu-to-scf", "cpu-to-llvm"),
-    "cuda": ("cpu-to-nest", "nest-schedule-cuda", "convert-nest-to-gpu", "canonicalize", "cse"),
+    # nest -> gpu: kernels and the host function that launches them
+    "cuda": (
+        "to-nest",
+        "nest-schedule-cuda",
+        "convert-nest-to-gpu",
+        "canonicalize",
+        "cse",
+    ),
 }
 """Pipeline name -> pass specs, in order."""
