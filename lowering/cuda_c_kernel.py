@@ -375,13 +375,19 @@ def _is_guard(op: scf.IfOp) -> bool:
 
 
 def _first_use_stores(op: memref.AllocaOp | memref.AllocOp) -> bool:
-    """Whether the first operation that touches a local scalar is a store right beside its allocation."""
+    """Whether what first touches a local scalar is a store, beside its allocation or in the branch that holds all uses."""
     users = {use.operation for use in op.memref.uses}
     following = op.next_op
     while following is not None:
-        if any(inner in users for inner in following.walk()):
+        if following in users:
             return isinstance(following, memref.StoreOp) and following.value is not op.memref
-        following = following.next_op
+        inside = users.intersection(following.walk())
+        if not inside:
+            following = following.next_op
+            continue
+        if not isinstance(following, scf.IfOp) or not users.issubset(following.true_region.walk()):
+            return False
+        following = following.true_region.block.first_op
     return False
 
 

@@ -24,13 +24,14 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from xdsl.dialects import arith, gpu, memref
-from xdsl.dialects.builtin import DYNAMIC_INDEX, IntegerAttr, MemRefType, i64
+from xdsl.dialects.builtin import DYNAMIC_INDEX, UNKNOWN_LOC, IntegerAttr, MemRefType, i64
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.ir.affine import AffineBinaryOpKind
 
-from ..dialects.diagnostic import LoweringError, fail
+from ..dialects.diagnostic import LoweringError, fail, op_location
 from ..dialects.ext import gpu as gpu_ext
 from ..dialects.nest import BIND_AXES, AccumulateOp, AllocOp, ForOp, IfOp, IndexOp, LoadOp, StoreOp
+from ..dialects.nest.common import name_hint_of
 from .index_arithmetic import INDEX, Division, IndexBuilder, Linear, linear, terms_of
 from .nest_body import NestBody
 
@@ -118,15 +119,36 @@ class KernelBody(NestBody):
             )
         lower = self.forms(op.lower)
         first = lower[0] if len(lower) == 1 else linear(((self.one_of(op.lower, arith.MaxSIOp), 1),), 0)
+        self.builder.location = self._location_of(op)
         identity = self._identity(axis, op)
         variable = first.added(linear(((identity, op.step_value),), 0))
-        self.define(op.iv, self.builder.affine(variable))
+        value = self.values[op.iv] = self.builder.affine(variable)
         if self.builder.is_nonnegative(variable):
-            self.builder.nonnegative.add(self.value(op.iv))
+            self.builder.nonnegative.add(value)
+        if not self._name_position(op):
+            value.name_hint = value.name_hint or op.iv.name_hint
         guards = self._guards(op, axis, first)
         self.enclosing.add(axis)
         self._guarded(guards, lambda: self.block(op.body.block))
         self.enclosing.remove(axis)
+
+    def _name_position(self, op: ForOp) -> bool:
+        """Whether `op` is part of a loop `i` that was split into `i.o` and `i.i`; their sum takes its name."""
+        stem, _, part = op.label.rpartition(".")
+        if part == "o":
+            return any(loop.label == f"{stem}.i" for loop in _loops(op.body.block.ops))
+        outer = next((loop for loop in _loops_around(op) if loop.label == f"{stem}.o"), None)
+        factor = op.constant_trip_count()
+        if part != "i" or outer is None or factor is None:
+            return False
+        position = linear(((self.value(outer.iv), factor), (self.value(op.iv), 1)), 0)
+        self.builder.affine(position).name_hint = name_hint_of(stem)
+        return True
+
+    def _location_of(self, op: ForOp) -> Attribute:
+        """The Python line of a loop; none where it is that of a statement inside, at which it is said."""
+        lines = {_line(inner) for inner in op.walk() if not isinstance(inner, ForOp)}
+        return UNKNOWN_LOC if _line(op) in lines else op.location
 
     def _identity(self, axis: str, op: Operation) -> SSAValue:
         """The id along an axis, read once at the start of the kernel."""
@@ -134,7 +156,7 @@ class KernelBody(NestBody):
         if found is None:
             op_type = gpu_ext.BlockIdOp if axis in BLOCK_AXES else gpu_ext.ThreadIdOp
             new = op_type.create(result_types=(INDEX,), properties={"dimension": _DIMENSIONS[axis]})
-            new.location = op.location
+            new.location = self.builder.location  # pyright: ignore[reportAttributeAccessIssue]
             self.builder.prologue.append(new)
             found = self.identities[axis] = new.results[0]
             self.builder.nonnegative.add(found)
@@ -253,10 +275,17 @@ class KernelBody(NestBody):
     def branch(
         self, condition: SSAValue, types: Sequence[Attribute], then: Callable[[], Sequence[SSAValue]]
     ) -> Sequence[SSAValue]:
+        """A branch for a domain, which no line of the program asks for."""
         before = self.phases
         self.phases = Phases(set(before.read), set(before.written))
+
+        def body() -> Sequence[SSAValue]:
+            results = then()
+            self.builder.location = UNKNOWN_LOC
+            return results
+
         with self._branch_of_threads():
-            results = super().branch(condition, types, then)
+            results = super().branch(condition, types, body)
         self.phases.add(before.read, before.written)
         return results
 
@@ -306,6 +335,22 @@ class KernelBody(NestBody):
                 notes=[(loop, f'the loop "{loop.label}"')],
                 error=LoweringError,
             )
+
+    # ---- statements ----
+
+    def load(self, op: LoadOp) -> None:
+        """An element named like its buffer has no name of its own."""
+        super().load(op)
+        value = self.value(op.result)
+        if value.name_hint == self.value(op.memref).name_hint:
+            value.name_hint = None
+
+    def store(self, op: StoreOp) -> None:
+        """A value that is computed to be stored is named by the place."""
+        value = self.value(op.value)
+        if value.name_hint == op.statement and isinstance(value.owner, Operation) and op.value.has_one_use():
+            value.name_hint = None
+        super().store(op)
 
     # ---- buffers ----
 
@@ -360,6 +405,11 @@ def accesses(op: Operation) -> tuple[set[SSAValue], set[SSAValue]]:
             reads |= buffers
             writes |= buffers
     return reads, writes
+
+
+def _line(op: Operation) -> tuple[str, int] | None:
+    place = op_location(op)
+    return None if place is None else (place.file, place.line)
 
 
 def _loops_around(op: Operation) -> Iterator[ForOp]:

@@ -206,7 +206,7 @@ class IndexBuilder:
         """The value of `form`."""
         if not form.terms:
             return self.constant(form.constant)
-        if form.constant:
+        if form.constant and any(c > 0 for _, c in form.terms):
             base = form.plus(-form.constant)
             return self.once(form, lambda: self._offset(self.affine(base), form.constant))
         return self.once(form, lambda: self._sum(form))
@@ -220,7 +220,7 @@ class IndexBuilder:
         if terms[0][1] > 0:
             total = self._product(*terms.pop(0))
         else:
-            total = self.constant(0)
+            total = self.constant(form.constant)
         for atom, coefficient in terms:
             op_type = arith.AddiOp if coefficient > 0 else arith.SubiOp
             term = self._product(atom, abs(coefficient))
@@ -279,7 +279,7 @@ class IndexBuilder:
         if constant < 0:
             return self.compare("sge", self.affine(positive), self.constant(-constant))
         if not positive.terms:
-            return self.compare("sle", self.affine(negative), self.constant(constant))
+            return self.compare("slt", self.affine(negative), self.constant(constant + 1))
         return self.compare("sle", self.affine(negative), self.affine(positive.plus(constant)))
 
 

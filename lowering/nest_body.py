@@ -106,7 +106,8 @@ class NestBody:
         for op in block.ops:
             constraints = self._constraints(op)
             current = runs[-1][0]
-            if current and not constraints and _is_movable(op) and inside.isdisjoint(op.operands):
+            is_free = _is_movable(op) or isinstance(op, AllocOp)
+            if current and not constraints and is_free and inside.isdisjoint(op.operands):
                 runs[-2][1].append(op)
                 continue
             if frozenset(current) != frozenset(constraints):
@@ -508,8 +509,8 @@ def _is_used_outside(value: SSAValue, members: set[Operation], block: Block) -> 
 _HANDLERS: dict[type, Callable[[Any, Any], None]] = {
     arith.ConstantOp: NestBody.constant,
     memref.DimOp: NestBody.dim,
-    LoadOp: NestBody.load,
-    StoreOp: NestBody.store,
+    LoadOp: lambda body, op: body.load(op),
+    StoreOp: lambda body, op: body.store(op),
     AccumulateOp: NestBody.accumulate,
     IndexOp: lambda body, op: body.index(op),
     IfOp: lambda body, op: body.conditional(op),

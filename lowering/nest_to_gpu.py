@@ -28,7 +28,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from xdsl.context import Context
-from xdsl.dialects import arith, func, memref
+from xdsl.dialects import arith, func, gpu, memref
 from xdsl.dialects.builtin import (
     DYNAMIC_INDEX,
     ArrayAttr,
@@ -94,11 +94,13 @@ def lower_function(module: ModuleOp, function: func.FuncOp, index_bits: int = 0)
     old = function.body.block
     new = Block(arg_types=[a.type for a in old.args])
     sites = check_sites(function)
-    host = HostBody(IndexBuilder(new), sites, function)
+    taken = {k.sym_name.data for k in module.walk() if isinstance(k, gpu.FuncOp)}
+    host = HostBody(IndexBuilder(new), sites, function, taken)
     for before, after in zip(old.args, new.args, strict=True):
         host.define(before, after)
     bits = index_bits or (32 if _is_small(function) else 64)
     host.block(old)
+    host.name_the_only_kernel()
     prepend(new, host.builder.prologue)
     set_arguments(function)
     if sites:
@@ -134,11 +136,16 @@ def _is_small(function: func.FuncOp) -> bool:
 class HostBody(NestBody):
     """The host side: arithmetic on extents, temporaries, and a launch for each nest."""
 
-    def __init__(self, builder: IndexBuilder, sites: dict[Operation, int], function: func.FuncOp):
+    def __init__(
+        self, builder: IndexBuilder, sites: dict[Operation, int], function: func.FuncOp, taken: set[str]
+    ):
         super().__init__(builder, sites)
         self.function = function
         self.module_name = f"{function.sym_name.data}_kernels"
         self.kernels: list[Operation] = []
+        self.launches: list[Operation] = []
+        self.taken = taken
+        """The names of kernels so far, which CUDA C shares between all functions."""
         self.deferred: dict[SSAValue, Operation] = {}
         """Values that only kernels can compute, and the operations that do."""
         self.pending: list[Operation] = []
@@ -208,7 +215,9 @@ class HostBody(NestBody):
         body = KernelBody(builder, self.sites, unit)
         inputs = _Inputs(self, body, unit)
         body.values = inputs
-        for op in self._needed(unit):
+        needed = self._needed(unit)
+        inputs.import_buffers([*needed, *unit])
+        for op in needed:
             body.operation(op)
         for op in unit:
             body.operation(op)
@@ -226,7 +235,7 @@ class HostBody(NestBody):
             operands=(*grid, *constants, *inputs.operands),
             properties={"kernel": target, "operandSegmentSizes": DenseArrayBase.from_list(i32, segments)},
         )
-        self.builder.emit(launch)
+        self.launches.append(self.builder.emit(launch))
 
     def _needed(self, unit: Sequence[Operation]) -> list[Operation]:
         """The deferred operations that `unit` depends on, in order."""
@@ -271,14 +280,25 @@ class HostBody(NestBody):
             for inner in op.walk():
                 if isinstance(inner, StatementOp) and inner.statement:
                     label = inner.statement
-        base = f"{self.function.sym_name.data}_{label or 'kernel'}"
+        return self._fresh_name(label or "kernel")
+
+    def _fresh_name(self, label: str) -> str:
+        base = f"{self.function.sym_name.data}_{label}"
         base = "".join(c if c.isalnum() or c == "_" else "_" for c in base)
-        taken = {k.attributes["sym_name"].data for k in self.kernels}  # pyright: ignore
         name, number = base, 0
-        while name in taken:
+        while name in self.taken:
             number += 1
             name = f"{base}_{number}"
+        self.taken.add(name)
         return name
+
+    def name_the_only_kernel(self) -> None:
+        """A function that is one kernel gives it its own name: `iou_kernel`."""
+        if len(self.launches) != 1:
+            return
+        name = self._fresh_name("kernel")
+        self.kernels[0].attributes["sym_name"] = StringAttr(name)
+        self.launches[0].properties["kernel"] = SymbolRefAttr(self.module_name, [name])
 
     def _sizes(self, body: KernelBody, kind: str) -> list:
         """The size of the grid (values) or of the block (integers) along x, y and z."""
@@ -352,11 +372,26 @@ class _Inputs(dict[SSAValue, "SSAValue | int"]):
             new = self.block.insert_arg(value.type, len(self.block.args))
             self.operands.append(value)
             self.sources.append(old)
-        new.name_hint = value.name_hint
+        new.name_hint = value.name_hint or _described(value)
         self.body.host_of[new] = value
         if value in self.host.builder.nonnegative:
             builder.nonnegative.add(new)
         return new
+
+    def import_buffers(self, ops: Sequence[Operation]) -> None:
+        """Make the buffers of loads and stores parameters: arguments of the function in its order, then temporaries."""
+        used: dict[SSAValue, None] = {}
+        for op in ops:
+            for inner in op.walk():
+                if isinstance(inner, LoadOp | StoreOp):
+                    used[inner.memref] = None
+                elif isinstance(inner, AccumulateOp):
+                    used.update(dict.fromkeys(inner.memrefs))
+        arguments = list(self.host.function.body.block.args)
+        position = {argument: k for k, argument in enumerate(arguments)}
+        given = [b for b in used if b in self.host.values]
+        for buffer in sorted(given, key=lambda b: position.get(root(b), len(arguments))):
+            self[buffer]
 
     def _extent(self, op: memref.DimOp) -> SSAValue:
         builder = self.body.builder
@@ -386,12 +421,38 @@ class _Inputs(dict[SSAValue, "SSAValue | int"]):
         return DictionaryAttr(kept)
 
     def _given(self, source: SSAValue) -> dict[str, Attribute]:
-        """The attributes of the function argument `source`; none if it is not an argument."""
+        """The attributes of the function argument `source`; of another buffer the names of its extents, if known."""
         arguments = self.host.function.body.block.args
+        if isinstance(source.owner, AllocOp):
+            return self._names_of_extents(source.owner)
         attributes = self.host.function.arg_attrs
         if attributes is None or source not in arguments:
             return {}
         return dict(attributes.data[list(arguments).index(source)].data)
+
+    def _names_of_extents(self, op: AllocOp) -> dict[str, Attribute]:
+        buffer, sizes = op.memref.type, iter(op.sizes)
+        assert isinstance(buffer, MemRefType)
+        names = [
+            self._name_of_extent(next(sizes)) if n == DYNAMIC_INDEX else IntegerAttr(n, i64)
+            for n in buffer.get_shape()
+        ]
+        return {} if None in names else {"nest.dims": ArrayAttr([n for n in names if n is not None])}
+
+    def _name_of_extent(self, size: SSAValue) -> Attribute | None:
+        """The name in `nest.dims` of an extent that `memref.dim` reads off an argument."""
+        if not isinstance(size.owner, memref.DimOp):
+            return None
+        dims, axis = self._given(size.owner.source).get("nest.dims"), self.host.values[size.owner.index]
+        return dims.data[axis] if isinstance(dims, ArrayAttr) and isinstance(axis, int) else None
+
+
+def _described(value: SSAValue) -> str | None:
+    """A name for a scalar that has none: a product of extents is a size, a converted scalar keeps its name."""
+    op = value.owner
+    if isinstance(op, arith.IndexCastOp):
+        return op.input.name_hint
+    return "size" if isinstance(op, arith.MuliOp) else None
 
 
 __all__ = ["ConvertNestToGpuPass", "lower_function"]

@@ -83,6 +83,8 @@ class Elements:
         self._scopes = [_Scope(insert)]
         self._depth: dict[SSAValue, int] = {}
         self._memo: dict[Key, tuple[SSAValue, int]] = {}
+        self._readers: dict[Key, LocationAttr] = {}
+        """Where an element is first asked for: elements of arguments come from no line of their own."""
         self._constants: dict[tuple[float | int | str, Attribute], SSAValue] = {}
         self._emitter = Emitter(self.insert)
         self._level = 0
@@ -158,8 +160,12 @@ class Elements:
                 continue
             seen.add(key)
             pending.append((key, True))
-            if key[0] not in stop:
-                pending.extend([(k, False) for k in reversed(self._operand_keys(key))])
+            if key[0] in stop:
+                continue
+            operands = self._operand_keys(key)
+            for operand in operands:
+                self._readers.setdefault(operand, key[0].owner.location)  # pyright: ignore
+            pending.extend([(operand, False) for operand in reversed(operands)])
         return order
 
     def resolve(self, value: SSAValue, index: Index) -> Key:
@@ -231,11 +237,12 @@ class Elements:
         else:
             at = AffineList.of(*index)
             level = max([self._depth.get(v, 0) for v in at.operands], default=0)
+        reader = self._readers.get((value, index), self.location)
         op = LoadOp.create(
             operands=[place.memref, *at.operands],
             properties={"map": at.map_attr},
             result_types=[place.memref.type.element_type],  # pyright: ignore
-            location=value.owner.location if isinstance(value.owner, Operation) else self.location,
+            location=value.owner.location if isinstance(value.owner, Operation) else reader,
         )
         op.result.name_hint = value.name_hint
         self._scopes[level].insert(op)
