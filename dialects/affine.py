@@ -280,9 +280,7 @@ def _sum(terms: dict[AffineExpr, int], constant: int) -> AffineExpr:
         a if c == 1 else AffineBinaryOpExpr(AffineBinaryOpKind.Mul, a, AffineConstantExpr(c))
         for a, c in ordered
     ]
-    if constant > 0 and ordered and ordered[0][1] < 0:
-        parts.insert(0, AffineConstantExpr(constant))  # `31 - %i` rather than `-1 * %i + 31`
-    elif constant or not parts:
+    if constant or not parts:
         parts.append(AffineConstantExpr(constant))
     total = parts[0]
     for part in parts[1:]:
@@ -400,7 +398,6 @@ def print_where(printer: Printer, where: AffineList) -> None:
 
 _PRECEDENCE = {AffineBinaryOpKind.Add: 1}
 _WORD = {
-    AffineBinaryOpKind.Add: "+",
     AffineBinaryOpKind.Mul: "*",
     AffineBinaryOpKind.Mod: "mod",
     AffineBinaryOpKind.FloorDiv: "floordiv",
@@ -419,14 +416,37 @@ def print_expr(printer: Printer, expr: AffineExpr, operands: Sequence[SSAValue],
     if level < parent:
         with printer.in_parens():
             return print_expr(printer, expr, operands)
+    if expr.kind is AffineBinaryOpKind.Add:
+        return _print_sum(printer, _summands(expr), operands)
     lhs, rhs = expr.lhs, expr.rhs
     if expr.kind is AffineBinaryOpKind.Mul and isinstance(rhs, AffineConstantExpr):
         lhs, rhs = rhs, lhs
     print_expr(printer, lhs, operands, level)
-    if expr.kind is AffineBinaryOpKind.Add and _print_subtraction(printer, rhs, operands):
-        return
     printer.print_string(f" {_WORD[expr.kind]} ")
     print_expr(printer, rhs, operands, level + 1)
+
+
+def _summands(expr: AffineExpr) -> list[AffineExpr]:
+    if isinstance(expr, AffineBinaryOpExpr) and expr.kind is AffineBinaryOpKind.Add:
+        return [*_summands(expr.lhs), *_summands(expr.rhs)]
+    return [expr]
+
+
+def _print_sum(printer: Printer, summands: list[AffineExpr], operands: Sequence[SSAValue]) -> None:
+    last = summands[-1]
+    if _is_negative(summands[0]) and isinstance(last, AffineConstantExpr) and last.value > 0:
+        summands = [last, *summands[:-1]]  # `31 - %i` rather than `-1 * %i + 31`
+    print_expr(printer, summands[0], operands, 1)
+    for summand in summands[1:]:
+        if not _print_subtraction(printer, summand, operands):
+            printer.print_string(" + ")
+            print_expr(printer, summand, operands, 2)
+
+
+def _is_negative(expr: AffineExpr) -> bool:
+    if not isinstance(expr, AffineBinaryOpExpr) or expr.kind is not AffineBinaryOpKind.Mul:
+        return False
+    return isinstance(expr.rhs, AffineConstantExpr) and expr.rhs.value < 0
 
 
 def _print_subtraction(printer: Printer, rhs: AffineExpr, operands: Sequence[SSAValue]) -> bool:
@@ -434,10 +454,9 @@ def _print_subtraction(printer: Printer, rhs: AffineExpr, operands: Sequence[SSA
     if isinstance(rhs, AffineConstantExpr) and rhs.value < 0:
         printer.print_string(f" - {-rhs.value}")
         return True
-    if not isinstance(rhs, AffineBinaryOpExpr) or rhs.kind is not AffineBinaryOpKind.Mul:
+    if not _is_negative(rhs):
         return False
-    if not isinstance(rhs.rhs, AffineConstantExpr) or rhs.rhs.value >= 0:
-        return False
+    assert isinstance(rhs, AffineBinaryOpExpr) and isinstance(rhs.rhs, AffineConstantExpr)
     factor = -rhs.rhs.value
     printer.print_string(" - " if factor == 1 else f" - {factor} * ")
     print_expr(printer, rhs.lhs, operands, 3 if factor != 1 else 2)
