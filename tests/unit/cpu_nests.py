@@ -97,7 +97,7 @@ IOU_STRIDED = Nest(
     _iou_text(["?", "?"], ", strided<[?, ?]>"),
     _columns_of_tables,
     _iou,
-    ["i parallel", "j.i vectorized", "j.t vectorized"],
+    ["i parallel"],
 )
 
 _ROWS = """

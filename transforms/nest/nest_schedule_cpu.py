@@ -73,6 +73,10 @@ WORK_PER_THREAD = 1 << 17
 FEW = 4
 """Iterations that are too few to share among threads when an inner loop can be shared instead."""
 
+GATHER_COST = 12
+"""Element operations that must come with each access that is not contiguous for a vector to pay: LLVM is as good
+at loops of scattered accesses, and finds out at run time which of them are contiguous after all."""
+
 TILE = 32
 """Iterations of both loops of a tile: so many cache lines of each buffer stay in the first-level cache."""
 
@@ -238,7 +242,7 @@ def _why_not_worthwhile(loop: ForOp, dependences: Dependences) -> NestorError | 
     if patterns[SEVERAL, False] or patterns[SEVERAL, True]:
         return fail(loop, "an access moves along several axes of its buffer")
     gathers, scatters = patterns[SCATTERED, False], patterns[SCATTERED, True]
-    if arithmetic_in(loop) < 2 * gathers + 4 * scatters:
+    if arithmetic_in(loop) < GATHER_COST * (gathers + scatters):
         return fail(loop, f"{gathers + scatters} accesses are not contiguous, and there is little to compute")
     for op in _reductions(loop, dependences):
         if op.combiner.data == "custom":
