@@ -22,23 +22,182 @@ through views stay as they are.
 
 from __future__ import annotations
 
+from collections.abc import Hashable, Iterator
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects import memref, scf
+from xdsl.dialects.builtin import MemRefType, ModuleOp, StringAttr
 from xdsl.dialects.func import FuncOp
+from xdsl.ir import Operation, SSAValue
+from xdsl.passes import ModulePass
+
+from ...dialects.nest import AccumulateOp, AllocOp, ForOp, IfOp, LoadOp, StoreOp
+from .dependence import Access, accesses_of, alias_set, argument_attribute, equal_in_one_iteration
+from .integer_sets import extent_key
+from .loops import functions
 
 
 def reuse_buffers(function: FuncOp) -> int:
-    """Let the buffers of `function` share memory; the number of allocations that are gone."""
-    groups = _results(function)
-    removed = 0
+    """Let buffers of `function` share memory; the number of allocations that are gone."""
     positions = {op: k for k, op in enumerate(function.walk())}
-    for buffer in _allocated(function):
-        group = next((g for g in groups if g.admits(buffer)), None)
+    groups = [_Group([life]) for value in function.body.block.args if (life := _result(value, positions))]
+    allocated = [_life(op.memref, positions) for op in function.body.block.ops if isinstance(op, AllocOp)]
+    for life in filter(None, allocated):
+        group = next((g for g in groups if g.admits(life)), None)
         if group is None:
-            groups.append(_Group([buffer]))
-            continue
-        group.members.append(buffer)
-        removed += 1
-    for group in groups:
-        group.merge()
+            groups.append(_Group([life]))
+        else:
+            group.members.append(life)
+    removed = sum(group.merge() for group in groups)
     if removed:
         _drop_self_copies(function)
     return removed
+
+
+# ---- the life of a buffer ---------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class _Life:
+    """A buffer with its accesses, and their positions in the function."""
+
+    buffer: SSAValue
+    extents: tuple[Hashable, ...]
+    accesses: list[tuple[int, Access]]
+    is_result: bool = False
+
+    def ends_before(self, other: _Life) -> bool:
+        """Whether every access to an element comes before any write of that element of `other`."""
+        if self.is_result:
+            return False
+        writes = [(position, access) for position, access in other.accesses if access.writes]
+        return all(
+            first < second and _is_ordered(access, write)
+            for first, access in self.accesses
+            for second, write in writes
+        )
+
+
+def _result(argument: SSAValue, positions: dict[Operation, int]) -> _Life | None:
+    """The life of a result that overlaps nothing; None for any other argument."""
+    role = argument_attribute(argument, "nest.role")
+    if not isinstance(role, StringAttr) or role.data != "out" or alias_set(argument) is not None:
+        return None
+    return _life(argument, positions, is_result=True)
+
+
+def _life(buffer: SSAValue, positions: dict[Operation, int], is_result: bool = False) -> _Life | None:
+    """The life of a buffer of which every use is known; None for scalars, and where it is seen through a view."""
+    assert isinstance(buffer.type, MemRefType)
+    if not buffer.type.get_num_dims():
+        return None
+    users = {use.operation for use in buffer.uses}
+    if not all(isinstance(op, (LoadOp, StoreOp, AccumulateOp, memref.DimOp)) for op in users):
+        return None
+    accesses = [
+        (positions[op], access) for op in users for access in accesses_of(op) if access.buffer is buffer
+    ]
+    extents = tuple(extent_key(buffer, axis) for axis in range(buffer.type.get_num_dims()))
+    return _Life(buffer, extents, accesses, is_result)
+
+
+def _is_ordered(first: Access, second: Access) -> bool:
+    """Whether the order of the text is the order in which one element is touched.
+
+    It is when the two meet at an element in one iteration only of the loops that they share.
+    """
+    around_first = set(_ancestors(first.op))
+    shared = [op for op in _ancestors(second.op) if op in around_first][::-1]
+    band = [op for op in shared if isinstance(op, ForOp)]
+    if any(not isinstance(op, (ForOp, IfOp, scf.IfOp, FuncOp)) for op in shared):
+        return False
+    if not band:
+        return True
+    assert first.indices is not None and second.indices is not None
+    return equal_in_one_iteration(first.indices, second.indices, band)
+
+
+def _ancestors(op: Operation) -> Iterator[Operation]:
+    """The operations around `op` up to its function, innermost first."""
+    parent = op.parent_op()
+    while parent is not None and not isinstance(parent, ModuleOp):
+        yield parent
+        parent = parent.parent_op()
+
+
+# ---- buffers that share memory ----------------------------------------------------------------------
+
+
+@dataclass
+class _Group:
+    """Buffers that share memory, the one that remains first."""
+
+    members: list[_Life]
+
+    def admits(self, life: _Life) -> bool:
+        """Whether `life` overlaps the life of no member, element by element."""
+        first = self.members[0]
+        if life.buffer.type != first.buffer.type or life.extents != first.extents:
+            return False
+        return all(life.ends_before(m) or m.ends_before(life) for m in self.members)
+
+    def merge(self) -> int:
+        """Put the first buffer in the place of the others; how many these are."""
+        kept, *others = self.members
+        for life in others:
+            hint = kept.buffer.name_hint
+            life.buffer.replace_all_uses_with(kept.buffer)
+            kept.buffer.name_hint = hint
+            allocation = life.buffer.owner
+            assert isinstance(allocation, AllocOp)
+            _erase(allocation)
+        return len(others)
+
+
+# ---- copies that are none ---------------------------------------------------------------------------
+
+
+def _drop_self_copies(function: FuncOp) -> None:
+    """Remove stores of an element to where it was loaded from, and the loops that are empty then."""
+    for store in [op for op in function.walk() if isinstance(op, StoreOp)]:
+        load = store.value.owner
+        if not isinstance(load, LoadOp) or not _copies_to_itself(load, store):
+            continue
+        parent = store.parent_op()
+        _erase(store)
+        if not load.result.uses:
+            _erase(load)
+        while isinstance(parent, ForOp) and not parent.body.block.ops:
+            empty, parent = parent, parent.parent_op()
+            _erase(empty)
+
+
+def _copies_to_itself(load: LoadOp, store: StoreOp) -> bool:
+    if load.memref is not store.memref or load.indices != store.indices or load.parent is not store.parent:
+        return False
+    between = load.next_op
+    while between is not store:
+        assert between is not None
+        if between.regions or any(access.writes for access in accesses_of(between)):
+            return False
+        between = between.next_op
+    return True
+
+
+def _erase(op: Operation) -> None:
+    op.detach()
+    op.erase()
+
+
+@dataclass(frozen=True)
+class NestReuseBuffersPass(ModulePass):
+    """Let buffers whose elements are not needed at the same time share memory."""
+
+    name = "nest-reuse-buffers"
+
+    func: str | None = None
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        for function in functions(op, self.func):
+            reuse_buffers(function)
