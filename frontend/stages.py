@@ -6,6 +6,7 @@ import copy
 import gc
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import cache
 from io import StringIO
 from typing import TYPE_CHECKING, Any
 
@@ -32,9 +33,9 @@ LEVELS: dict[str, tuple[str, ...]] = {
     "llvm": ("cpu",),
     "llvm-ir": ("cpu",),
     "asm": ("cpu",),
-    "gpu": ("cuda",),
-    "cuda": ("cuda",),
-    "ptx": ("cuda",),
+    "gpu": ("cuda-small",),
+    "cuda": ("cuda-small",),
+    "ptx": ("cuda-small",),
 }
 """Pipelines that lead from nt to each level that `as_text` prints."""
 
@@ -169,19 +170,23 @@ def _build_interp(module: ModuleOp, name: str) -> tuple[Kernel, Any]:
 
 
 def _build_gpu(make_engine: Callable[[ModuleOp, str], Any]) -> Callable[[ModuleOp, str], tuple[Kernel, Any]]:
-    """A builder for an engine that runs modules of the gpu level."""
+    """A builder for an engine that runs modules of the gpu level; indices of 64 bits only where a call needs them."""
 
     def build_one(module: ModuleOp, name: str) -> tuple[Kernel, Any]:
-        lowered = lowered_copy(module, ("cuda",))
-        sites = _sites(_function(lowered, name))
-        engine = make_engine(lowered, name)
+        from ..runtime.host_plan import is_small
+
+        @cache
+        def version(pipeline: str) -> tuple[Any, list[dict[str, Any]]]:
+            lowered = lowered_copy(module, (pipeline,))
+            return make_engine(lowered, name), _sites(_function(lowered, name))
 
         def kernel(arguments: Sequence[Any]) -> None:
+            engine, sites = version("cuda-small" if all(map(is_small, arguments)) else "cuda")
             record = engine(*arguments)
             if record[0]:
                 raise kernel_error(sites, *record)
 
-        return kernel, engine
+        return kernel, version("cuda-small")[0]
 
     return build_one
 

@@ -18,6 +18,10 @@ ERROR_CODES = {
 """The first word of an error record, by the exception that the caller raises."""
 
 
+LARGEST_SMALL = (1 << 31) - (1 << 16)
+"""Elements of a buffer that 32-bit indices reach, those of idle threads in a last block included."""
+
+
 @dataclass(frozen=True)
 class KernelParameter:
     """One parameter of a kernel, and the launch operand it comes from."""

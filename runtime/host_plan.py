@@ -36,7 +36,7 @@ from xdsl.ir import Block, Operation, SSAValue
 from ..dialects.diagnostic import LoweringError, NestorError, fail
 from ..lowering.cuda_c import CudaModule, kernel_name, print_cuda
 from ..lowering.cuda_c_kernel import checked_index
-from ..lowering.kernel_signature import ERROR_CODES, KernelParameter, KernelSignature
+from ..lowering.kernel_signature import ERROR_CODES, LARGEST_SMALL, KernelParameter, KernelSignature
 from . import scalar_eval
 
 
@@ -92,6 +92,7 @@ class HostPlan:
         namespace = dict(scalar_eval.NAMESPACE)
         exec(compile(self.source, f"<host function {self.name}>", "exec"), namespace)
         self._function: Callable[..., None] = namespace["host"]
+        self._has_small_indices = _index_bits(module, host) == 32
 
     def run(self, device: Device, arguments: Sequence[Any]) -> ErrorRecord:
         """Run the program on `device` with the arguments of the host function, outputs last."""
@@ -103,7 +104,8 @@ class HostPlan:
         ]
         try:
             with np.errstate(all="ignore"):
-                self._function(_Run(device, self.cuda.signatures), *values)
+                run = _Run(device, self.cuda.signatures, self._has_small_indices)
+                self._function(run, *values)
         except _Stopped as stop:
             return stop.record
         return ErrorRecord()
@@ -115,9 +117,15 @@ class _Run:
 
     device: Device
     signatures: Mapping[str, KernelSignature]
+    has_small_indices: bool = False
     record: Any = None
 
     def allocate(self, shape: tuple[int, ...], dtype: str) -> Any:
+        if self.has_small_indices and math.prod(shape) > LARGEST_SMALL:
+            raise NestorError(
+                f"a temporary array of shape {shape} is too large for kernels with 32-bit indices",
+                hint="compile with 64-bit indices: convert-nest-to-gpu{index-bits=64}, or for static extents",
+            )
         return self.device.allocate(shape, np.dtype(dtype))
 
     def copy(self, source: Any, target: Any) -> None:
@@ -138,6 +146,7 @@ class _Run:
     def launch(self, kernel: str, grid: tuple, block: tuple, operands: tuple) -> None:
         if any(extent <= 0 for extent in grid):
             return
+        check_grid(kernel, grid)
         signature = self.signatures[kernel]
         if signature.can_fail and self.record is None:
             self.record = self.device.new_error_record()
@@ -161,6 +170,20 @@ _SCALARS = {
 }
 
 
+GRID_LIMITS = ((1 << 31) - 1, 65535, 65535)
+"""Blocks at most along x, y and z, on every CUDA device."""
+
+
+def check_grid(kernel: str, grid: Sequence[int]) -> None:
+    """Refuse a grid that no device launches; the simulator has no such limit, and would hide it."""
+    for axis, extent, limit in zip("xyz", grid, GRID_LIMITS, strict=True):
+        if extent > limit:
+            raise NestorError(
+                f"kernel '{kernel}' needs a grid of {extent} blocks along {axis}; CUDA launches at most {limit}",
+                hint="bind the loop with the most iterations to block.x, or compile for static extents",
+            )
+
+
 def argument_value(parameter: KernelParameter, operands: Sequence[Any], record: Any) -> Any:
     """What to pass for a parameter of a kernel, given the operands of its launch."""
     if parameter.kind == "error":
@@ -179,6 +202,26 @@ def argument_value(parameter: KernelParameter, operands: Sequence[Any], record: 
             f"{parameter.name} = {operand} does not fit the {parameter.c_type} that the kernel takes",
             hint="compile with nestor.index_bits = 64",
         ) from error
+
+
+def is_small(argument: Any) -> bool:
+    """Whether 32-bit indices reach every element and extent of an array, or hold an integer."""
+    if isinstance(argument, int | np.integer):
+        return abs(int(argument)) < LARGEST_SMALL
+    shape = getattr(argument, "shape", ())
+    if not shape:
+        return True
+    span = sum((n - 1) * abs(s) for n, s in zip(shape, argument.strides, strict=True))
+    return span // argument.itemsize < LARGEST_SMALL and max(shape) < LARGEST_SMALL
+
+
+def _index_bits(module: ModuleOp, host: func.FuncOp) -> int:
+    """The width of indices in the kernels of a host function."""
+    for op in module.body.block.ops:
+        if isinstance(op, gpu.ModuleOp) and op.sym_name.data == f"{host.sym_name.data}_kernels":
+            bits = op.attributes.get("nestor.index_bits")
+            return bits.value.data if isinstance(bits, IntegerAttr) else 64
+    return 64
 
 
 def _host_function(module: ModuleOp, name: str | None) -> func.FuncOp:

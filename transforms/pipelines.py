@@ -1,6 +1,7 @@
 """The pipelines: which passes run, in which order. `opt-tool -p cpu` stands for the passes listed here.
 
-An entry is a pass, with options as on the command line, or the name of another pipeline. `registry.py` says where each pass is.
+An entry is a pass, with options as on the command line, or the name of another pipeline; `registry.py` says where
+each pass is.
 """
 
 from __future__ import annotations
@@ -34,6 +35,14 @@ PIPELINES: dict[str, tuple[str, ...]] = {
         "to-nest",
         "nest-schedule-cuda",
         "convert-nest-to-gpu",
+        "canonicalize",
+        "cse",
+    ),
+    # the same with 32-bit indices: for buffers of fewer than 2^31 elements, which the caller checks
+    "cuda-small": (
+        "to-nest",
+        "nest-schedule-cuda",
+        "convert-nest-to-gpu{index-bits=32}",
         "canonicalize",
         "cse",
     ),
