@@ -15,6 +15,7 @@ import numpy as np
 
 from ..dialects.diagnostic import Diagnostic
 from ..dialects.remarks import listening
+from .collector import collector_paused
 from .errors import DTypeError, Respecialise, UnsupportedError
 from .invoke import Invocation
 from .source import source_of
@@ -206,7 +207,8 @@ class JitFunction:
     ) -> Invocation:
         types = self._types(names, values, groups)
         try:
-            program, kernel = self._find(types) or self._compile_for(types, values)
+            with collector_paused():
+                program, kernel = self._find(types) or self._compile_for(types, values)
         except Respecialise:
             self._mutates = True
             return self._specialise(self._signature_key(names, values), names, values, groups)

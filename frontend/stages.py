@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import copy
-import gc
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from functools import cache
 from io import StringIO
 from typing import TYPE_CHECKING, Any
 
 from ..dialects.diagnostic import SourceLocation
+from .collector import collector_paused
 from .errors import (
     DivisionError,
     DTypeError,
@@ -58,23 +57,11 @@ def run_pipeline(module: ModuleOp, names: Sequence[str]) -> ModuleOp:
     from ..transforms.registry import load_pass
 
     context = make_context()
-    with _without_collections():
+    with collector_paused():
         for text in expand_pipeline(names):
             spec = parse_spec(text)
             load_pass(spec.name).from_spec(spec).apply(context, module)
     return module
-
-
-@contextmanager
-def _without_collections() -> Iterator[None]:
-    """IR is full of cycles and mostly alive: collecting garbage while it is built costs a fifth of the time and frees little."""
-    was_enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_enabled:
-            gc.enable()
 
 
 def lowered_copy(module: ModuleOp, names: Sequence[str]) -> ModuleOp:
