@@ -8,7 +8,7 @@
 // CHECK-COUNT-8: = {{[xywh][12].*}}[{{.*}}];
 // CHECK:        const float area_i = wi * hi;
 // CHECK-NOT:    = {{[xywh][12].*}}[{{.*}}];
-// CHECK:        result{{.*}}[{{.*}}] = result
+// CHECK:        result{{.*}}[{{.*}}] = area_i / nt_maximum(area_u, 1e-5f);
 // CHECK-NOT:    ] =
 // CHECK:      }
 // CHECK-NOT:  __global__
