@@ -67,4 +67,27 @@ def test_loops_are_marked_as_expected(name: str):
     marks = {f"{op.label} {op.kind}" for op in module.walk() if isinstance(op, ForOp) and op.kind != "serial"}
     expected = set(NESTS[name].marks)
     assert expected <= marks
+    is_parallel = any(mark.endswith("parallel") for mark in marks)
+    assert is_parallel == any(mark.endswith("parallel") for mark in expected)
     assert expected or not marks
+
+
+def test_what_stays_serial_is_said():
+    _, heard = scheduled(NESTS["gauss-seidel"].text)
+    assert heard[0].startswith(
+        'the loop "j" stays scalar: cannot vectorize the loop "j": a flow dependence on "a"'
+    )
+    assert [text.split(":")[0] for text in heard[1:]] == [
+        'the loop "i" runs on one thread',
+        'the loop "t" runs on one thread',
+    ]
+
+
+def test_long_sums_are_as_exact_as_pairwise_ones():
+    """A million terms: a plain loop is off by some 1e-3."""
+    values = np.full((1, 1 << 20), 0.1, np.float32)
+    total = np.zeros(1, np.float32)
+    module, _ = scheduled(NESTS["row-sums-dynamic"].text)
+    run_machine_code(module, [values, total])
+    exact = values.sum(dtype=np.float64)
+    assert abs(total[0] - exact) <= 50 * np.finfo(np.float32).eps * exact

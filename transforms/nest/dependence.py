@@ -96,7 +96,11 @@ class Dependence:
         ]
 
     def describe(self) -> str:
-        return f'a {self.kind} dependence on {_buffer_name(self.buffer)} is carried by the loop "{self.loop.label}"'
+        article = "an" if self.kind[0] in "ao" else "a"
+        return (
+            f"{article} {self.kind} dependence on {_buffer_name(self.buffer)} is carried by the loop "
+            f'"{self.loop.label}"'
+        )
 
 
 _WORDS = {

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from xdsl.dialects import arith
-from xdsl.dialects.builtin import ArrayAttr, IndexType, IntegerAttr, ModuleOp, StringAttr
+from xdsl.dialects.builtin import IndexType, IntegerAttr, ModuleOp
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.ir.affine import (
@@ -18,7 +18,7 @@ from xdsl.ir.affine import (
 
 from ...dialects.affine import AffineList
 from ...dialects.diagnostic import NestorError, fail
-from ...dialects.nest import AccumulateOp, ForOp, IndexOp, LoadOp, StoreOp
+from ...dialects.nest import BIND_AXES, AccumulateOp, ForOp, IndexOp, LoadOp, StoreOp
 
 INDEX = IndexType()
 
@@ -130,9 +130,10 @@ def refuse_marked(loop: ForOp, action: str) -> NestorError | None:
     """The refusal to transform a loop for which something was decided already; None when it is serial."""
     if loop.kind == "serial":
         return None
+    kind = f"bound to {loop.kind}" if loop.kind in BIND_AXES else loop.kind
     return fail(
         loop,
-        f'cannot {action} the loop "{loop.label}": it is {loop.kind} already',
+        f'cannot {action} the loop "{loop.label}": it is {kind} already',
         hint=f"{action} the loop before marking it",
     )
 
@@ -297,10 +298,3 @@ def add_domain(op: StoreOp | AccumulateOp, constraints: AffineList) -> None:
     where = op.where
     combined = constraints if where is None else where.concat(constraints)
     op.set_access(op.indices, combined.canonical())
-
-
-def remark(function: Operation, text: str) -> None:
-    """Append to the function's `nestor.remarks`: what a scheduler decided and why."""
-    old = function.attributes.get("nestor.remarks")
-    earlier = list(old.data) if isinstance(old, ArrayAttr) else []
-    function.attributes["nestor.remarks"] = ArrayAttr([*earlier, StringAttr(text)])

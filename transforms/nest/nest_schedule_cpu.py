@@ -209,8 +209,11 @@ def _is_better_shared_inside(loop: ForOp, dependences: Dependences) -> bool:
 
 
 def _share(loop: ForOp) -> None:
-    """Give a loop, or the outer part of a loop, that was found independent to the threads."""
+    """Give a loop, or the outer part of a loop, that was found independent to the threads, if that can pay."""
     grain = max(1, WORK_PER_THREAD // work_inside(loop))
+    extent = extent_of(loop)
+    if extent is not None and extent < 2 * grain:
+        return
     loop.set_kind("parallel")
     loop.attributes["nestor.grain"] = IntegerAttr(grain, i64)
 

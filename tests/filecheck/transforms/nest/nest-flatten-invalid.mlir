@@ -1,0 +1,114 @@
+// Loops that memory does not allow to flatten; the note is at the access at fault.
+// RUN: opt-tool %s -p 'nest-flatten{loop=i}' --split-input-file --verify-diagnostics
+
+func.func @imperfect(%x: f32, %y: memref<5xf32>) {
+  // expected-error @below {{cannot flatten the loop "i": its body is not one loop}}
+  nest.for "i" %i = 0 to 5 {
+    nest.store "y" %x, %y[%i] : memref<5xf32>
+  }
+  func.return
+}
+
+// -----
+
+func.func @bounds(%x: f32, %y: memref<5x7xf32>) {
+  // expected-error @below {{cannot flatten the loops "i" and "j": the loops must run from 0 to one bound in steps of 1}}
+  nest.for "i" %i = 0 to 5 {
+    // expected-note @below {{here}}
+    nest.for "j" %j = 1 to 7 {
+      nest.store "y" %x, %y[%i, %j] : memref<5x7xf32>
+    }
+  }
+  func.return
+}
+
+// -----
+
+func.func @triangle(%x: f32, %y: memref<5x5xf32>) {
+  // expected-error @below {{its extent depends on the outer loop}}
+  nest.for "i" %i = 0 to 5 {
+    // expected-note @below {{here}}
+    nest.for "j" %j = 0 to %i {
+      nest.store "y" %x, %y[%i, %j] : memref<5x5xf32>
+    }
+  }
+  func.return
+}
+
+// -----
+
+func.func @part(%x: f32, %y: memref<5x9xf32>) {
+  // expected-error @below {{the loop "j" does not span the axis 1}}
+  nest.for "i" %i = 0 to 5 {
+    nest.for "j" %j = 0 to 7 {
+      // expected-note @below {{here}}
+      nest.store "y" %x, %y[%i, %j] : memref<5x9xf32>
+    }
+  }
+  func.return
+}
+
+// -----
+
+func.func @strided(%x: f32, %y: memref<5x7xf32, strided<[?, 1]>>) {
+  // expected-error @below {{the buffer is not known to be contiguous}}
+  nest.for "i" %i = 0 to 5 {
+    nest.for "j" %j = 0 to 7 {
+      // expected-note @below {{here}}
+      nest.store "y" %x, %y[%i, %j] : memref<5x7xf32, strided<[?, 1]>>
+    }
+  }
+  func.return
+}
+
+// -----
+
+func.func @transposed(%x: f32, %y: memref<7x5xf32>) {
+  // expected-error @below {{the access does not use [%i, %j] as adjacent indices}}
+  nest.for "i" %i = 0 to 5 {
+    nest.for "j" %j = 0 to 7 {
+      // expected-note @below {{here}}
+      nest.store "y" %x, %y[%j, %i] : memref<7x5xf32>
+    }
+  }
+  func.return
+}
+
+// -----
+
+func.func @number(%y: memref<5x7xi64>) {
+  // expected-error @below {{this operation uses a loop variable as a number}}
+  nest.for "i" %i = 0 to 5 {
+    nest.for "j" %j = 0 to 7 {
+      // expected-note @below {{here}}
+      %a = arith.index_cast %i : index to i64
+      nest.store "y" %a, %y[%i, %j] : memref<5x7xi64>
+    }
+  }
+  func.return
+}
+
+// -----
+
+func.func @domain(%x: f32, %y: memref<5x7xf32>) {
+  // expected-error @below {{the statement has a domain of its own}}
+  nest.for "i" %i = 0 to 5 {
+    nest.for "j" %j = 0 to 7 {
+      // expected-note @below {{here}}
+      nest.store "y" %x, %y[%i, %j] where (%j < 3) : memref<5x7xf32>
+    }
+  }
+  func.return
+}
+
+// -----
+
+func.func @marked(%x: f32, %y: memref<5x7xf32>) {
+  // expected-error @below {{cannot flatten the loop "i": it is parallel already}}
+  nest.for "i" %i = 0 to 5 parallel {
+    nest.for "j" %j = 0 to 7 {
+      nest.store "y" %x, %y[%i, %j] : memref<5x7xf32>
+    }
+  }
+  func.return
+}

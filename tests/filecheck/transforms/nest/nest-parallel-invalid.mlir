@@ -1,0 +1,84 @@
+// Loops that threads must not share, and why.
+// RUN: opt-tool %s -p 'nest-parallel{loop=i}' --split-input-file --verify-diagnostics
+
+func.func @anti(%n: index, %a: memref<?xf32>) {
+  // expected-error @below {{cannot parallelize the loop "i": an anti dependence on "a" is carried by the loop "i"}}
+  nest.for "i" %i = 0 to %n {
+    // expected-note @below {{reads "a" in an earlier iteration of "i"}}
+    %v = nest.load %a[%i + 1] : memref<?xf32>
+    // expected-note @below {{writes the same element in a later one}}
+    nest.store "a" %v, %a[%i] : memref<?xf32>
+  }
+  func.return
+}
+
+// -----
+
+func.func @output(%n: index, %x: memref<?xf32>, %a: memref<f32>) {
+  // expected-error @below {{an output dependence on "a" is carried by the loop "i"}}
+  nest.for "i" %i = 0 to %n {
+    %v = nest.load %x[%i] : memref<?xf32>
+    // expected-note @below {{writes "a" in an earlier iteration and writes it again in a later one}}
+    nest.store "a" %v, %a[] : memref<f32>
+  }
+  func.return
+}
+
+// -----
+
+func.func @reduction(%n: index, %x: memref<?xf32>, %s: memref<f32>) {
+  // expected-error @below {{a reduction dependence on "s" is carried by the loop "i"}}
+  nest.for "i" %i = 0 to %n {
+    %v = nest.load %x[%i] : memref<?xf32>
+    // expected-note @below {{updates "s" in an earlier iteration and updates it again in a later one}}
+    nest.accumulate "s" add %v, %s[] : memref<f32>
+  }
+  func.return
+}
+
+// -----
+
+func.func @aliases(%n: index, %x: memref<?xf32> {nest.alias_set = 1 : i64}, %y: memref<?xf32> {nest.alias_set = 1 : i64}) {
+  // expected-error @below {{cannot parallelize the loop "i"}}
+  nest.for "i" %i = 0 to %n {
+    // expected-note @below {{}}
+    %v = nest.load %x[%i] : memref<?xf32>
+    // expected-note @below {{}}
+    nest.store "y" %v, %y[%i] : memref<?xf32>
+  }
+  func.return
+}
+
+// -----
+
+func.func @computed(%n: index, %k: memref<?xindex>, %x: f32, %y: memref<?xf32>) {
+  // expected-error @below {{an output dependence on "y" is carried by the loop "i"}}
+  nest.for "i" %i = 0 to %n {
+    %j = nest.load %k[%i] : memref<?xindex>
+    // expected-note @below {{writes "y" in an earlier iteration and writes it again in a later one}}
+    nest.store "y" %x, %y[%j] : memref<?xf32>
+  }
+  func.return
+}
+
+// -----
+
+func.func @checked(%n: index, %m: index, %x: f32, %y: memref<?xf32>) {
+  // expected-error @below {{an operation in it can stop the kernel}}
+  nest.for "i" %i = 0 to %n {
+    // expected-note @below {{this check can fail}}
+    %k = nest.index %i of %m axis 0 of "y"
+    nest.store "y" %x, %y[%k] : memref<?xf32>
+  }
+  func.return
+}
+
+// -----
+
+func.func @marked(%n: index, %x: f32, %y: memref<?xf32>) {
+  // expected-error @below {{cannot parallelize the loop "i": it is bound to block.x already}}
+  nest.for "i" %i = 0 to %n bind "block.x" {
+    nest.store "y" %x, %y[%i] : memref<?xf32>
+  }
+  func.return
+}

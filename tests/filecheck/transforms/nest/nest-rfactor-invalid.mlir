@@ -1,0 +1,99 @@
+// Reductions that cannot be factored, and why.
+// RUN: opt-tool %s -p 'nest-rfactor{loop=v}' --split-input-file --verify-diagnostics
+
+func.func @outermost(%x: memref<16xf32>, %s: memref<f32>) {
+  // expected-error @below {{cannot factor the reductions of the loop "v": no loop is directly around it}}
+  nest.for "v" %v = 0 to 16 {
+    %a = nest.load %x[%v] : memref<16xf32>
+    nest.accumulate "s" add %a, %s[] : memref<f32>
+  }
+  func.return
+}
+
+// -----
+
+func.func @symbolic(%n: index, %x: memref<?x?xf32>, %s: memref<f32>) {
+  nest.for "o" %o = 0 to %n {
+    // expected-error @below {{it does not run from 0 to a constant in steps of 1}}
+    nest.for "v" %v = 0 to %n {
+      %a = nest.load %x[%o, %v] : memref<?x?xf32>
+      nest.accumulate "s" add %a, %s[] : memref<f32>
+    }
+  }
+  func.return
+}
+
+// -----
+
+func.func @none(%n: index, %x: memref<?x16xf32>, %s: memref<?xf32>) {
+  nest.for "o" %o = 0 to %n {
+    // expected-error @below {{no reduction in its body goes to one element in all iterations}}
+    nest.for "v" %v = 0 to 16 {
+      %a = nest.load %x[%o, %v] : memref<?x16xf32>
+      nest.accumulate "s" add %a, %s[%o] : memref<?xf32>
+    }
+  }
+  func.return
+}
+
+// -----
+
+func.func @order(%n: index, %x: memref<?x16xf32>, %s: memref<f32>) {
+  nest.for "o" %o = 0 to %n {
+    // expected-error @below {{the reduction's order is sequential}}
+    nest.for "v" %v = 0 to 16 {
+      %a = nest.load %x[%o, %v] : memref<?x16xf32>
+      // expected-note @below {{the reduction is here}}
+      nest.accumulate "s" add %a, %s[] order(sequential) : memref<f32>
+    }
+  }
+  func.return
+}
+
+// -----
+
+func.func @custom(%n: index, %x: memref<?x16xf32>, %s: memref<f32>) {
+  nest.for "o" %o = 0 to %n {
+    // expected-error @below {{the custom combiner is not declared associative (it states no identity)}}
+    nest.for "v" %v = 0 to 16 {
+      %a = nest.load %x[%o, %v] : memref<?x16xf32>
+      // expected-note @below {{the reduction is here}}
+      nest.accumulate "s" custom %a, %s[] {
+      ^bb0(%old: f32, %new: f32):
+        %c = arith.subf %old, %new : f32
+        nest.yield %c : f32
+      } : memref<f32>
+    }
+  }
+  func.return
+}
+
+// -----
+
+func.func @observed(%n: index, %x: memref<?x16xf32>, %s: memref<f32>, %y: memref<?x16xf32>) {
+  nest.for "o" %o = 0 to %n {
+    // expected-error @below {{the reduction's element is used elsewhere in the loop "o"}}
+    nest.for "v" %v = 0 to 16 {
+      %a = nest.load %x[%o, %v] : memref<?x16xf32>
+      // expected-note @below {{the reduction is here}}
+      nest.accumulate "s" add %a, %s[] : memref<f32>
+      // expected-note @below {{the other access is here}}
+      %b = nest.load %s[] : memref<f32>
+      nest.store "y" %b, %y[%o, %v] : memref<?x16xf32>
+    }
+  }
+  func.return
+}
+
+// -----
+
+func.func @marked(%n: index, %x: memref<?x16xf32>, %s: memref<f32>) {
+  nest.for "o" %o = 0 to %n {
+    // expected-error @below {{cannot factor the loop "v": it is vectorized already}}
+    nest.for "v" %v = 0 to 16 vectorized(16) {
+      %a = nest.load %x[%o, %v] : memref<?x16xf32>
+      nest.accumulate "s" add %a, %s[] : memref<f32>
+    }
+  }
+  func.return
+}

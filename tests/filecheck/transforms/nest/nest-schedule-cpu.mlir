@@ -1,0 +1,147 @@
+// Vectors inside, threads outside, as far as dependences and memory allow; what is not done is said in a remark.
+// RUN: opt-tool %s -p nest-schedule-cpu --split-input-file --verify-diagnostics | filecheck %s
+// RUN: opt-tool %s -p 'nest-schedule-cpu{threads=1 vector-bits=128}' --split-input-file | filecheck %s --check-prefix=NARROW
+
+// CHECK-LABEL: @pointwise
+// CHECK: nest.for "i_j.o" {{%\S+}} = 0 to 1562 parallel attributes {nestor.grain = {{[0-9]+}} : i64} {
+// CHECK-NEXT: nest.for "i_j.i" {{%\S+}} = 0 to 64 vectorized(64) {
+// CHECK: nest.for "i_j.t" {{%\S+}} = 0 to 32 vectorized(32) {
+// NARROW-LABEL: @pointwise
+// NARROW: nest.for "i_j.o" {{%\S+}} = 0 to 6250 {
+// NARROW-NEXT: nest.for "i_j.i" {{%\S+}} = 0 to 16 vectorized(16) {
+func.func @pointwise(%x: memref<100x1000xf32>, %y: memref<100x1000xf32> {nest.role = "out"}) {
+  nest.for "i" %i = 0 to 100 {
+    nest.for "j" %j = 0 to 1000 {
+      %v = nest.load %x[%i, %j] : memref<100x1000xf32>
+      nest.store "y" %v, %y[%i, %j] : memref<100x1000xf32>
+    }
+  }
+  func.return
+}
+
+// -----
+
+// A symbolic extent, from a lower bound that is not zero; 8 lanes of f64.
+// CHECK-LABEL: @symbolic
+// CHECK: nest.for "i.o" {{%\S+}} = 0 to (%n - 1) floordiv 32 parallel
+// CHECK-NEXT: nest.for "i.i" {{%\S+}} = 0 to 32 vectorized(32) {
+// CHECK: nest.for "i.t" {{.*}} vectorized(32) {
+func.func @symbolic(%n: index, %x: memref<?xf64>, %y: memref<?xf64> {nest.role = "out"}) {
+  nest.for "i" %i = 1 to %n {
+    %v = nest.load %x[%i] : memref<?xf64>
+    nest.store "y" %v, %y[%i - 1] : memref<?xf64>
+  }
+  func.return
+}
+
+// -----
+
+// A result larger than the caches is written past them.
+// CHECK-LABEL: @streaming
+// CHECK: nest.store "y" {{.*}} {nestor.nontemporal}
+func.func @streaming(%x: memref<10000000xf32>, %y: memref<10000000xf32> {nest.role = "out"}) {
+  nest.for "i" %i = 0 to 10000000 {
+    %v = nest.load %x[%i] : memref<10000000xf32>
+    nest.store "y" %v, %y[%i] : memref<10000000xf32>
+  }
+  func.return
+}
+
+// -----
+
+// Rows are shared; a long sum has two levels of 64 accumulators, so that its error does not grow with its length.
+// CHECK-LABEL: @row_sums
+// CHECK: nest.for "i" {{%\S+}} = 0 to %n parallel
+// CHECK: [[TOTAL:%\S+]] = nest.alloc "s_lanes" : memref<64xf32>
+// CHECK: nest.for "j.o.o"
+// CHECK: [[BLOCK:%\S+]] = nest.alloc "s_lanes" : memref<64xf32>
+// CHECK: nest.for "j.o.i" {{%\S+}} = 0 to min(32, {{.*}}) {
+// CHECK-NEXT: nest.for "j.i" {{%\S+}} = 0 to 64 vectorized(64) {
+// CHECK: nest.accumulate "s" add {{%\S+}}, [[BLOCK]]
+// CHECK: nest.for "j.i.combine" {{%\S+}} = 0 to 64 vectorized(64) {
+// CHECK: nest.accumulate "s" add {{%\S+}}, [[TOTAL]]
+// CHECK: nest.for "j.i.combine.combine" {{%\S+}} = 0 to 64 vectorized(64) {
+// CHECK: nest.accumulate "s" add {{%\S+}}, %s[%i]
+// CHECK: nest.for "j.t" {{%\S+}} = 0 to %m mod 64 vectorized(64) {
+func.func @row_sums(%x: memref<?x?xf32>, %s: memref<?xf32> {nest.role = "out"}) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %zero = arith.constant 0.0 : f32
+  %n = memref.dim %x, %c0 : memref<?x?xf32>
+  %m = memref.dim %x, %c1 : memref<?x?xf32>
+  nest.for "i" %i = 0 to %n {
+    nest.store "s" %zero, %s[%i] : memref<?xf32>
+    nest.for "j" %j = 0 to %m {
+      %a = nest.load %x[%i, %j] : memref<?x?xf32>
+      nest.accumulate "s" add %a, %s[%i] : memref<?xf32>
+    }
+  }
+  func.return
+}
+
+// -----
+
+// Sums over columns: the columns are the lanes, around the loop over the rows.
+// CHECK-LABEL: @column_sums
+// CHECK: nest.for "j.o" {{%\S+}} = 0 to %m floordiv 64 parallel
+// CHECK-NEXT: nest.for "j.i" {{%\S+}} = 0 to 64 vectorized(64) {
+// CHECK-NEXT: nest.for "i" {{%\S+}} = 0 to %n {
+func.func @column_sums(%n: index, %m: index, %x: memref<?x?xf32>, %s: memref<?xf32>) {
+  nest.for "i" %i = 0 to %n {
+    nest.for "j" %j = 0 to %m {
+      %a = nest.load %x[%i, %j] : memref<?x?xf32>
+      nest.accumulate "s" add %a, %s[%j] : memref<?xf32>
+    }
+  }
+  func.return
+}
+
+// -----
+
+// A transposed copy is contiguous along one loop here and along the other there: tiles.
+// CHECK-LABEL: @transpose
+// CHECK: nest.for "i.o" {{%\S+}} = 0 to %n ceildiv 32 parallel
+// CHECK-NEXT: nest.for "j.o"
+// CHECK-NEXT: nest.for "i.i"
+// CHECK-NEXT: nest.for "j.i"
+func.func @transpose(%n: index, %m: index, %x: memref<?x?xf32>, %y: memref<?x?xf32> {nest.role = "out"}) {
+  nest.for "i" %i = 0 to %n {
+    nest.for "j" %j = 0 to %m {
+      %v = nest.load %x[%j, %i] : memref<?x?xf32>
+      nest.store "y" %v, %y[%i, %j] : memref<?x?xf32>
+    }
+  }
+  func.return
+}
+
+// -----
+
+// CHECK-LABEL: @recurrence
+// CHECK: nest.for "i" {{%\S+}} = 1 to %n {
+func.func @recurrence(%n: index, %a: memref<?xf64>) {
+  // expected-remark @below {{the loop "i" stays scalar: cannot vectorize the loop "i": a flow dependence on "a" is carried by the loop "i"}}
+  nest.for "i" %i = 1 to %n {
+    // expected-note @below {{reads the same element in a later one}}
+    %p = nest.load %a[%i - 1] : memref<?xf64>
+    // expected-note @below {{writes "a" in an earlier iteration of "i"}}
+    nest.store "a" %p, %a[%i] : memref<?xf64>
+  }
+  func.return
+}
+
+// -----
+
+// Checks that can fail keep program order; the loop inside that has none is vectorized.
+// CHECK-LABEL: @checked
+// CHECK: nest.for "i" {{%\S+}} = 0 to %n {
+// CHECK: nest.for "j.i" {{%\S+}} = 0 to 64 vectorized(64) {
+func.func @checked(%n: index, %m: index, %x: memref<?x100xf32>, %y: memref<?x100xf32>) {
+  nest.for "i" %i = 0 to %n {
+    %k = nest.index %i of %m axis 0 of "y"
+    nest.for "j" %j = 0 to 100 {
+      %v = nest.load %x[%k, %j] : memref<?x100xf32>
+      nest.store "y" %v, %y[%k, %j] : memref<?x100xf32>
+    }
+  }
+  func.return
+}

@@ -1,0 +1,89 @@
+// Loops that cannot become lanes, and why.
+// RUN: opt-tool %s -p 'nest-vectorize{loop=i width=16}' --split-input-file --verify-diagnostics
+// RUN: not opt-tool %S/nest-vectorize.mlir -p 'nest-vectorize{loop=i}' --split-input-file 2>&1 | filecheck %s --check-prefix=WIDTH
+// RUN: not opt-tool %S/nest-vectorize.mlir -p 'nest-vectorize{loop=i width=0}' --split-input-file 2>&1 | filecheck %s --check-prefix=ZERO
+
+// WIDTH: error: cannot vectorize the loop "i": its extent is unknown
+// ZERO: error: cannot vectorize the loop "i" by 0: the width must be positive
+
+func.func @carried(%a: memref<64xf32>) {
+  // expected-error @below {{cannot vectorize the loop "i": a flow dependence on "a" is carried by the loop "i"}}
+  nest.for "i" %i = 1 to 64 {
+    // expected-note @below {{reads the same element in a later one}}
+    %v = nest.load %a[%i - 1] : memref<64xf32>
+    // expected-note @below {{writes "a" in an earlier iteration of "i"}}
+    nest.store "a" %v, %a[%i] : memref<64xf32>
+  }
+  func.return
+}
+
+// -----
+
+func.func @histogram(%k: memref<64xindex>, %one: i32, %h: memref<?xi32>) {
+  // expected-error @below {{cannot vectorize the loop "i": two lanes may update one element}}
+  nest.for "i" %i = 0 to 64 {
+    %b = nest.load %k[%i] : memref<64xindex>
+    // expected-note @below {{updates "h" in an earlier iteration and updates it again in a later one}}
+    nest.accumulate "h" add %one, %h[%b] : memref<?xi32>
+  }
+  func.return
+}
+
+// -----
+
+func.func @branch(%c: i1, %x: f32, %y: memref<64xf32>) {
+  // expected-error @below {{cannot vectorize the loop "i": its body is not straight-line code}}
+  nest.for "i" %i = 0 to 64 {
+    // expected-note @below {{nest.if has no vector form}}
+    nest.if %c {
+      nest.store "y" %x, %y[%i] : memref<64xf32>
+    }
+  }
+  func.return
+}
+
+// -----
+
+func.func @triangle(%x: f32, %y: memref<64x64xf32>) {
+  // expected-error @below {{cannot vectorize the loop "i": its body is not straight-line code}}
+  nest.for "i" %i = 0 to 64 {
+    // expected-note @below {{how often the loop "k" runs may differ from lane to lane}}
+    nest.for "k" %k = 0 to %i {
+      nest.store "y" %x, %y[%i, %k] : memref<64x64xf32>
+    }
+  }
+  func.return
+}
+
+// -----
+
+func.func @inner(%x: f32, %y: memref<64x64xf32>) {
+  // expected-error @below {{cannot vectorize the loop "i": its body is not straight-line code}}
+  nest.for "i" %i = 0 to 64 {
+    // expected-note @below {{the loop "k" inside it is vectorized already}}
+    nest.for "k" %k = 0 to 64 vectorized(64) {
+      nest.store "y" %x, %y[%i, %k] : memref<64x64xf32>
+    }
+  }
+  func.return
+}
+
+// -----
+
+func.func @step(%x: f32, %y: memref<64xf32>) {
+  // expected-error @below {{cannot vectorize the loop "i": its step is 4}}
+  nest.for "i" %i = 0 to 64 step 4 {
+    nest.store "y" %x, %y[%i] : memref<64xf32>
+  }
+  func.return
+}
+
+// -----
+
+func.func @marked(%x: f32, %y: memref<16xf32>) {
+  // expected-error @below {{cannot vectorize the loop "i": it is unrolled already}}
+  nest.for "i" %i = 0 to 16 unrolled {
+    nest.store "y" %x, %y[%i] : memref<16xf32>
+  }
+  func.return
+}
