@@ -24,7 +24,6 @@ kernels only: a value loaded at the top level is loaded again by each kernel tha
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -56,7 +55,6 @@ from ..dialects.nest import (
     AllocOp,
     ForOp,
     IfOp,
-    IndexOp,
     LoadOp,
     StatementOp,
     StoreOp,
@@ -64,7 +62,7 @@ from ..dialects.nest import (
 from .check_sites import SITES, check_sites, site_table
 from .gpu_kernel import MAX_THREADS, THREAD_AXES, KernelBody, host_form, is_bound, root
 from .index_arithmetic import IndexBuilder
-from .kernel_signature import LARGEST_SMALL
+from .index_width import width_of_indices
 from .nest_body import NestBody
 from .nest_to_scf import NOALIAS, prepend, set_arguments
 
@@ -103,7 +101,7 @@ def lower_function(module: ModuleOp, function: func.FuncOp, index_bits: int = 0)
     host = HostBody(IndexBuilder(new), sites, function, taken)
     for before, after in zip(old.args, new.args, strict=True):
         host.define(before, after)
-    bits = _index_bits(function, index_bits)
+    bits = width_of_indices(function, index_bits)
     host.block(old)
     host.name_the_only_kernel()
     prepend(new, host.builder.prologue)
@@ -121,59 +119,6 @@ def lower_function(module: ModuleOp, function: func.FuncOp, index_bits: int = 0)
     kernels.location = function.location
     module.body.block.insert_op_after(kernels, function)
     module.attributes["gpu.container_module"] = UnitAttr()
-
-
-def _index_bits(function: func.FuncOp, wanted: int) -> int:
-    """The width of index arithmetic: 32 where all buffers are small, or `wanted` says so, and nothing else is large."""
-    if wanted == 64 or _needs_wide_index(function):
-        return 64
-    return 32 if wanted == 32 or _is_small(function) else 64
-
-
-def _needs_wide_index(function: func.FuncOp) -> bool:
-    """Whether a kernel computes indices from 64-bit integers, which must be checked before they are cut to 32 bits.
-
-    The host checks the scalars that it passes: only what is loaded or computed in a loop matters.
-    """
-    for op in function.walk():
-        if isinstance(op, arith.IndexCastOp) and op.input.type == i64 and not is_known_to_host(op.input):
-            return True
-        if isinstance(op, ForOp) and any(
-            abs(bound) > LARGEST_SMALL for b in (op.lower, op.upper) for bound in b.constants() or ()
-        ):
-            return True
-    return False
-
-
-def is_known_to_host(value: SSAValue) -> bool:
-    """Whether `value` is computed at the top level of the function, and not from elements."""
-    pending = [value]
-    while pending:
-        owner = pending.pop().owner
-        if isinstance(owner, Block):
-            if isinstance(owner.parent_op(), ForOp):
-                return False
-            continue
-        if isinstance(owner, LoadOp | IndexOp):
-            return False
-        pending += owner.operands
-    return True
-
-
-def _is_small(function: func.FuncOp) -> bool:
-    """Whether every buffer has static extents and few enough elements."""
-    types = [a.type for a in function.body.block.args]
-    types += [op.memref.type for op in function.body.walk() if isinstance(op, AllocOp)]
-    return all(_elements(t) <= LARGEST_SMALL for t in types if isinstance(t, MemRefType))
-
-
-def _elements(buffer: MemRefType) -> float:
-    """How many elements lie between the first and the last; infinitely many where an extent or stride is unknown."""
-    shape = buffer.get_shape()
-    strides = buffer.get_strides()
-    if DYNAMIC_INDEX in shape or strides is None or None in strides:
-        return math.inf
-    return 1 + sum((n - 1) * abs(s) for n, s in zip(shape, strides, strict=True) if s is not None)
 
 
 class HostBody(NestBody):
@@ -301,21 +246,25 @@ class HostBody(NestBody):
         return list(found)
 
     def _check_unchanged(self, load: LoadOp, user: Operation) -> None:
-        """A load that moves into a later kernel must still find what it found where it stood."""
+        """A load that moves into a later kernel, where each thread does it, must still find what it found where it stood."""
+        between: list[Operation] = []
         op = load.next_op
         while op is not None and op is not user:
-            for inner in op.walk():
-                buffers = inner.memrefs if isinstance(inner, AccumulateOp) else ()
-                buffers = (inner.memref,) if isinstance(inner, StoreOp) else buffers
-                if any(root(b) is root(load.memref) for b in buffers):
-                    raise fail(
-                        load,
-                        "this element is used after its buffer is overwritten, and the host cannot keep it",
-                        hint="keep it in a buffer of rank 0",
-                        notes=[(inner, "overwritten here")],
-                        error=LoweringError,
-                    )
+            between.append(op)
             op = op.next_op
+        if is_bound(user):
+            between.append(user)
+        for inner in (inner for op in between for inner in op.walk()):
+            buffers = inner.memrefs if isinstance(inner, AccumulateOp) else ()
+            buffers = (inner.memref,) if isinstance(inner, StoreOp) else buffers
+            if any(root(b) is root(load.memref) for b in buffers):
+                raise fail(
+                    load,
+                    "this element is used after its buffer is overwritten, and the host cannot keep it",
+                    hint="keep it in a buffer of rank 0",
+                    notes=[(inner, "overwritten here")],
+                    error=LoweringError,
+                )
 
     def _name(self, unit: Sequence[Operation]) -> str:
         label = ""
