@@ -24,7 +24,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from xdsl.dialects import arith, memref, vector
-from xdsl.dialects.builtin import AnyFloat, DenseArrayBase, VectorType, i64
+from xdsl.dialects.builtin import AnyFloat, DenseArrayBase, IntegerAttr, VectorType, i64
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.traits import Pure
 
@@ -118,6 +118,23 @@ class VectorLoop:
         self.builder.emit(copy)
         for old, new in zip(op.results, copy.results, strict=True):
             self.body.define(old, new)
+
+    def division(self, op: Operation) -> None:
+        """An integer division on lanes: those that are off divide by one, for what they hold may be zero."""
+        if not any(v in self.varying for v in op.operands):
+            return self.body.operation(op)
+        dividend, divisor = [self.lanes.vector(v) for v in op.operands]
+        element = op.results[0].type
+        lanes_on = self.lanes.mask(Domain()).vector()
+        if lanes_on is not None:
+            ones = self.lanes.constant(IntegerAttr(1, element), element)  # pyright: ignore[reportArgumentType]
+            select = VECTOR_FORMS[arith.SelectOp]
+            divisor = self.builder.emit(
+                select.create(operands=[lanes_on, divisor, ones], result_types=[divisor.type])
+            ).results[0]
+        copy = type(op).create(operands=[dividend, divisor], result_types=[dividend.type])
+        self.builder.emit(copy)
+        self.body.define(op.results[0], copy.results[0])
 
     def load(self, op: LoadOp) -> None:
         lanes = self.lanes
@@ -319,4 +336,8 @@ _HANDLERS: dict[type, Callable[[VectorLoop, Any], None]] = {
     IndexOp: VectorLoop.index,
     arith.ConstantOp: VectorLoop.uniform,
     memref.DimOp: VectorLoop.uniform,
+    arith.DivSIOp: VectorLoop.division,
+    arith.DivUIOp: VectorLoop.division,
+    arith.RemSIOp: VectorLoop.division,
+    arith.RemUIOp: VectorLoop.division,
 }
