@@ -21,7 +21,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from xdsl.dialects import arith, gpu, memref
 from xdsl.dialects.builtin import DYNAMIC_INDEX, UNKNOWN_LOC, IntegerAttr, MemRefType, i64
@@ -43,30 +43,35 @@ _SHARED = IntegerAttr(3, i64)
 _DIMENSIONS = {axis: gpu.DimensionAttr(gpu.DimensionEnum(axis.partition(".")[2])) for axis in BIND_AXES}
 
 
-@dataclass
-class Phases:
-    """What the threads of a block have touched since the last barrier."""
+class Phase(NamedTuple):
+    """What threads of a block do between two barriers: the buffers they read and write that other threads see."""
 
-    read: set[SSAValue] = field(default_factory=set)
-    written: set[SSAValue] = field(default_factory=set)
+    reads: set[SSAValue]
+    writes: set[SSAValue]
+    by_first_thread: bool = False
 
-    def conflict(self, reads: set[SSAValue], writes: set[SSAValue]) -> bool:
-        return bool(reads & self.written or writes & (self.read | self.written))
-
-    def add(self, reads: set[SSAValue], writes: set[SSAValue]) -> None:
-        self.read |= reads
-        self.written |= writes
-
-    def clear(self) -> None:
-        self.read.clear()
-        self.written.clear()
+    def conflicts(self, other: Phase) -> bool:
+        """Whether one writes what the other touches, in different threads."""
+        if self.by_first_thread and other.by_first_thread:
+            return False
+        return bool(self.writes & (other.reads | other.writes) or self.reads & other.writes)
 
 
 class KernelBody(NestBody):
-    """Lowers one top-level nest into the body of a kernel."""
+    """Lowers one top-level nest into the body of a kernel.
 
-    def __init__(self, builder: IndexBuilder, sites: dict[Operation, int], unit: Sequence[Operation]):
+    `overlaps` maps arguments that may overlap to one of them.
+    """
+
+    def __init__(
+        self,
+        builder: IndexBuilder,
+        sites: dict[Operation, int],
+        unit: Sequence[Operation],
+        overlaps: dict[SSAValue, SSAValue],
+    ):
         super().__init__(builder, sites)
+        self.overlaps = overlaps
         self.loops_on: dict[str, list[ForOp]] = {}
         for loop in _loops(unit):
             self.loops_on.setdefault(loop.kind, []).append(loop)
@@ -74,7 +79,8 @@ class KernelBody(NestBody):
         """How many iterations each axis has to offer, for each loop bound to it, over values of the kernel."""
         self.identities: dict[str, SSAValue] = {}
         self.enclosing: set[str] = set()
-        self.phases = Phases()
+        self.phases: list[Phase] = []
+        """What the threads of a block have done since the last barrier."""
         self.is_one_thread = False
         """Whether what is lowered now is done by the first thread of the block alone."""
         self.branches_of_threads = 0
@@ -216,25 +222,26 @@ class KernelBody(NestBody):
         if isinstance(op, ForOp) and op.kind in BIND_AXES:
             left = [a for a in self.thread_axes if a not in self.enclosing and a != op.kind]
             if not left:
-                self._enter_phase(op)
+                self._enter(op)
             return super().operation(op)
-        self._enter_phase(op)
-        before, self.phases = self.phases, Phases()
+        self._enter(op)
+        before, self.phases = self.phases, []
         super().operation(op)
         self.phases = before
 
-    def _enter_phase(self, op: Operation) -> None:
+    def _enter(self, op: Operation, by_first_thread: bool = False) -> None:
         """A barrier where `op` meets what other threads did since the last one."""
-        reads, writes = self._accesses(op)
-        if self.phases.conflict(reads, writes):
+        phase = self._phase(op, by_first_thread)
+        if any(phase.conflicts(other) for other in self.phases):
             self.barrier(op)
-        self.phases.add(reads, writes)
+        self.phases.append(phase)
 
     def _once(self, op: Operation) -> None:
         """What the first thread does for the block; an element is read by all."""
-        self._enter_phase(op)
         if isinstance(op, LoadOp):
+            self._enter(op)
             return super().operation(op)
+        self._enter(op, by_first_thread=self.enclosing.isdisjoint(THREAD_AXES))
         self.builder.location = op.location
         first = [
             self.builder.compare("eq", self._identity(axis, op), self.builder.constant(0))
@@ -262,11 +269,11 @@ class KernelBody(NestBody):
         if self.is_one_thread or not self.is_team_level or not is_bound(op):
             with self._branch_of_threads():
                 return super().counted(op, members)
-        reads, writes = self._accesses(op)
+        whole = self._phase(op)
 
         def iteration() -> None:
             members()
-            if self.phases.conflict(reads, writes):
+            if any(whole.conflicts(phase) for phase in self.phases):
                 self.barrier(op)
 
         with self._branch_of_threads():
@@ -276,8 +283,7 @@ class KernelBody(NestBody):
         self, condition: SSAValue, types: Sequence[Attribute], then: Callable[[], Sequence[SSAValue]]
     ) -> Sequence[SSAValue]:
         """A branch for a domain, which no line of the program asks for."""
-        before = self.phases
-        self.phases = Phases(set(before.read), set(before.written))
+        before = list(self.phases)
 
         def body() -> Sequence[SSAValue]:
             results = then()
@@ -286,7 +292,7 @@ class KernelBody(NestBody):
 
         with self._branch_of_threads():
             results = super().branch(condition, types, body)
-        self.phases.add(before.read, before.written)
+        self.phases += [phase for phase in before if phase not in self.phases]
         return results
 
     def conditional(self, op: IfOp) -> None:
@@ -300,10 +306,12 @@ class KernelBody(NestBody):
         yield
         self.branches_of_threads -= inside
 
-    def _accesses(self, op: Operation) -> tuple[set[SSAValue], set[SSAValue]]:
-        """The buffers that `op` reads and writes and that other threads see."""
-        reads, writes = accesses(op)
-        return reads - self.private, writes - self.private
+    def _phase(self, op: Operation, by_first_thread: bool = False) -> Phase:
+        reads, writes = (
+            {self.overlaps.get(buffer, buffer) for buffer in buffers - self.private}
+            for buffers in accesses(op)
+        )
+        return Phase(reads, writes, by_first_thread)
 
     def _is_private(self, op: AllocOp) -> bool:
         around = {loop.kind for loop in _loops_around(op)}
@@ -312,17 +320,18 @@ class KernelBody(NestBody):
     def _check_blocks_are_independent(self, unit: Sequence[Operation]) -> None:
         """Blocks of a kernel never wait for each other: loops over blocks that follow each other share nothing written."""
         for axis in BLOCK_AXES:
-            before = Phases()
+            before: list[Phase] = []
             for loop in self.loops_on.get(axis, ()):
-                reads, writes = accesses(loop)
-                if before.conflict(reads, writes) or (_is_repeated(loop, unit) and reads & writes):
+                phase = self._phase(loop)
+                is_repeated = _is_repeated(loop, unit) and phase.conflicts(phase)
+                if is_repeated or any(phase.conflicts(other) for other in before):
                     raise fail(
                         loop,
                         f'the loop "{loop.label}" is bound to {axis} and uses what other blocks of its kernel write',
                         hint="blocks cannot wait for each other: distribute the loops, so that each becomes a kernel",
                         error=LoweringError,
                     )
-                before.add(reads, writes)
+                before.append(phase)
 
     def _check_blocks(self, op: Operation) -> None:
         missing = [axis for axis in BLOCK_AXES if axis in self.loops_on and axis not in self.enclosing]

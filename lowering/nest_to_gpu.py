@@ -132,6 +132,7 @@ class HostBody(NestBody):
         self.module_name = f"{function.sym_name.data}_kernels"
         self.kernels: list[Operation] = []
         self.launches: list[Operation] = []
+        self.overlaps = _overlaps(function)
         self.taken = taken
         """The names of kernels so far, which CUDA C shares between all functions."""
         self.deferred: dict[SSAValue, Operation] = {}
@@ -200,7 +201,7 @@ class HostBody(NestBody):
         """Make a kernel of `unit` and launch it here."""
         block = Block()
         builder = IndexBuilder(block)
-        body = KernelBody(builder, self.sites, unit)
+        body = KernelBody(builder, self.sites, unit, self.overlaps)
         inputs = _Inputs(self, body, unit)
         body.values = inputs
         needed = self._needed(unit)
@@ -257,7 +258,7 @@ class HostBody(NestBody):
         for inner in (inner for op in between for inner in op.walk()):
             buffers = inner.memrefs if isinstance(inner, AccumulateOp) else ()
             buffers = (inner.memref,) if isinstance(inner, StoreOp) else buffers
-            if any(root(b) is root(load.memref) for b in buffers):
+            if any(self._may_overlap(b, load.memref) for b in buffers):
                 raise fail(
                     load,
                     "this element is used after its buffer is overwritten, and the host cannot keep it",
@@ -265,6 +266,10 @@ class HostBody(NestBody):
                     notes=[(inner, "overwritten here")],
                     error=LoweringError,
                 )
+
+    def _may_overlap(self, one: SSAValue, other: SSAValue) -> bool:
+        one, other = root(one), root(other)
+        return self.overlaps.get(one, one) is self.overlaps.get(other, other)
 
     def _name(self, unit: Sequence[Operation]) -> str:
         label = ""
@@ -437,6 +442,17 @@ class _Inputs(dict[SSAValue, "SSAValue | int"]):
             return None
         dims, axis = self._given(size.owner.source).get("nest.dims"), self.host.values[size.owner.index]
         return dims.data[axis] if isinstance(dims, ArrayAttr) and isinstance(axis, int) else None
+
+
+def _overlaps(function: func.FuncOp) -> dict[SSAValue, SSAValue]:
+    """Arguments with the same `nest.alias_set`, each mapped to the first of them."""
+    first: dict[Attribute, SSAValue] = {}
+    found: dict[SSAValue, SSAValue] = {}
+    attributes = function.arg_attrs.data if function.arg_attrs is not None else ()
+    for argument, given in zip(function.body.block.args, attributes, strict=False):
+        if "nest.alias_set" in given.data:
+            found[argument] = first.setdefault(given.data["nest.alias_set"], argument)
+    return found
 
 
 def _described(value: SSAValue) -> str | None:
