@@ -181,7 +181,7 @@ class AccumulateOp(StatementOp):
         if self.combine is not None:
             printer.print_string(" ")
             printer.print_region(self.combine)
-        printer.print_op_attributes(self.attributes)
+        printer.print_op_attributes(self.attributes, print_keyword=True)
         printer.print_string(" : ")
         printer.print_list((m.type for m in self.memrefs), printer.print_attribute)
 
@@ -207,12 +207,14 @@ class AccumulateOp(StatementOp):
                 order = _parse_order(parser)
         identity = parser.parse_attribute() if parser.parse_optional_keyword("identity") else None
         combine = parser.parse_optional_region()
-        attributes = parser.parse_optional_attr_dict()
+        attributes = parser.parse_optional_attr_dict_with_keyword()
         parser.parse_punctuation(":")
+        pos = parser.pos
         types = parser.parse_comma_separated_list(parser.Delimiter.NONE, lambda: parse_memref(parser))
         if not len(types) == len(values) == len(memrefs):
             parser.raise_error(
-                f"{len(values)} values, {len(memrefs)} buffers and {len(types)} types: they must pair up"
+                f"{len(values)} values, {len(memrefs)} buffers and {len(types)} types: they must pair up",
+                pos,
             )
         op = cls(
             combiner,
@@ -226,7 +228,8 @@ class AccumulateOp(StatementOp):
             identity=identity,  # pyright: ignore
             combine=combine,
         )
-        op.attributes.update(attributes)
+        if attributes is not None:
+            op.attributes.update(attributes.data)
         return op
 
     @staticmethod

@@ -1,20 +1,20 @@
 """nest-schedule-cpu: vectorize the inner loops of every nest and give the outer ones to threads.
 
-    nest.for "i" %i = 0 to 100 {
+    nest.for "i" %i = 0 to 999 {
       nest.for "j" %j = 0 to 1000 {
-        %v = nest.load %x[%i, %j] : memref<100x1000xf32>
-        nest.store "y" %v, %y[%i, %j] : memref<100x1000xf32>
+        %v = nest.load %x[%i, %j] : memref<999x1000xf32>
+        nest.store "y" %v, %y[%i, %j] : memref<999x1000xf32>
       }
     }
   becomes
-    %x_flat = memref.collapse_shape %x [[0, 1]] : memref<100x1000xf32> into memref<100000xf32>
-    %y_flat = memref.collapse_shape %y [[0, 1]] : memref<100x1000xf32> into memref<100000xf32>
-    nest.for "i_j.o" %o = 0 to 1562 parallel attributes {nestor.grain = 1024 : i64} {
+    %x_flat = memref.collapse_shape %x [[0, 1]] : memref<999x1000xf32> into memref<999000xf32>
+    %y_flat = memref.collapse_shape %y [[0, 1]] : memref<999x1000xf32> into memref<999000xf32>
+    nest.for "i_j.o" %o = 0 to 15609 parallel attributes {nestor.grain = 1024 : i64} {
       nest.for "i_j.i" %v = 0 to 64 vectorized(64) {
         ... %x_flat[64 * %o + %v] ...
       }
     }
-    nest.for "i_j.t" %t = 0 to 32 vectorized(32) { ... }
+    nest.for "i_j.t" %t = 0 to 24 vectorized(32) { ... }
 
 What is done to a nest, from the outside in, wherever the primitives find it legal:
 
