@@ -1,11 +1,16 @@
 """MLIR accepts the gpu level as Nestor prints it and lowers it to NVVM; Nestor reads what MLIR prints."""
 
 from io import StringIO
+from pathlib import Path
 
 import pytest
 from cuda_kernels import KERNELS, load, parse
 from mlir_judge import mlir_opt, needs_mlir_opt
+from nestor.dialects.registry import make_context
 from nestor.lowering.cuda_c import emit_cuda
+from nestor.lowering.nest_to_gpu import ConvertNestToGpuPass
+from nestor.tools.opt_tool import main
+from test_schedule_cuda import NESTS, scheduled
 from xdsl.printer import Printer
 
 _TO_NVVM = "builtin.module(gpu.module(convert-scf-to-cf,convert-gpu-to-nvvm))"
@@ -38,3 +43,28 @@ def test_text_round_trips(name):
     stream = StringIO()
     Printer(stream).print_op(parse(text))
     assert stream.getvalue() == text
+
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
+PROGRAMS = {
+    "iou.py:ratio_iou": "8x f32[100,1000]",
+    "softmax.py:softmax": "f32[?,?]",
+    "gauss_seidel.py:gauss_seidel": "f64[?,?], int",
+}
+
+
+@needs_mlir_opt
+@pytest.mark.parametrize("program", PROGRAMS)
+def test_mlir_lowers_the_examples_to_nvvm(program, capsys):
+    assert main(["--emit-nt", f"{EXAMPLES / program}", "--spec", PROGRAMS[program], "-p", "cuda-small"]) == 0
+    assert "nvvm.kernel" in mlir_opt(capsys.readouterr().out, _TO_NVVM)
+
+
+@needs_mlir_opt
+def test_mlir_lowers_scheduled_nests_to_nvvm():
+    for name, nest in NESTS.items():
+        module, _ = scheduled(nest)
+        ConvertNestToGpuPass().apply(make_context(), module)
+        stream = StringIO()
+        Printer(stream).print_op(module)
+        assert "nvvm.kernel" in mlir_opt(stream.getvalue(), _TO_NVVM), name
