@@ -24,6 +24,8 @@ from xdsl.parser import Parser, UnresolvedOperand
 from xdsl.parser.affine_parser import AffineParser
 from xdsl.printer import Printer
 
+_FIRST = AffineDimExpr(0)
+
 
 @dataclass(frozen=True)
 class AffineList:
@@ -62,7 +64,12 @@ class AffineList:
 
     def __getitem__(self, index: int) -> AffineList:
         """Expression `index` alone, with the operands it uses."""
-        return AffineList((self.exprs[index],), self.operands).canonical()
+        expr = self.exprs[index]
+        if isinstance(expr, AffineConstantExpr):
+            return AffineList((expr,))
+        if isinstance(expr, AffineDimExpr) and constant_of(value := self.operands[expr.position]) is None:
+            return AffineList((_FIRST,), (value,))
+        return AffineList((expr,), self.operands).canonical()
 
     def concat(self, other: AffineList) -> AffineList:
         """The expressions of both, over the union of their operands."""

@@ -66,10 +66,9 @@ def why_not_flatten(outer: ForOp, inner: ForOp) -> NestorError | None:
         return _refusal(outer, inner, inner, "it is not all of the body of the outer loop")
     if outer.iv in inner.upper.operands:
         return _refusal(outer, inner, inner, "its extent depends on the outer loop")
-    for loop in (outer, inner):
-        for use in loop.iv.uses:
-            if (refusal := _why_not_use(outer, inner, use.operation)) is not None:
-                return refusal
+    for op in dict.fromkeys(use.operation for loop in (outer, inner) for use in loop.iv.uses):
+        if (refusal := _why_not_use(outer, inner, op)) is not None:
+            return refusal
     return None
 
 

@@ -45,7 +45,6 @@ from ...dialects.diagnostic import NestorError, fail
 from ...dialects.nest import AccumulateOp, ForOp, StoreOp
 from ...dialects.remarks import remark
 from .cpu_lanes import (
-    INVARIANT,
     SCATTERED,
     SEVERAL,
     UNIT,
@@ -56,6 +55,8 @@ from .cpu_lanes import (
     is_streamed,
     machine_lanes,
     padded_width,
+    pattern_of,
+    varying_values,
     work_inside,
 )
 from .dependence import Dependences
@@ -316,10 +317,11 @@ def _rounds(op: AccumulateOp) -> bool:
 
 
 def _stream_big_results(loop: ForOp) -> None:
-    if access_patterns(loop)[SCATTERED, True] or access_patterns(loop)[INVARIANT, True]:
-        return
+    varying = varying_values(loop)
     for op in loop.body.block.ops:
-        if isinstance(op, StoreOp) and op.where is None and op.mask is None and is_streamed(op):
+        if not isinstance(op, StoreOp) or op.where is not None or op.mask is not None or not is_streamed(op):
+            continue
+        if pattern_of(op.indices, op.memref, loop.iv, varying) == UNIT:
             op.attributes["nestor.nontemporal"] = UnitAttr()
 
 
