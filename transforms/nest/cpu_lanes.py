@@ -21,6 +21,7 @@ from xdsl.dialects.builtin import (
     MemRefType,
     NoneAttr,
     StridedLayoutAttr,
+    StringAttr,
 )
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Operation, SSAValue
@@ -114,7 +115,7 @@ def is_streamed(store: StoreOp) -> bool:
     """Whether a store had better pass the caches: to a big result that is written once and not read here."""
     root = root_of(store.memref)
     role = argument_attribute(root, "nest.role")
-    if role is None or role.data != "out" or not isinstance(root.type, MemRefType):
+    if role != StringAttr("out") or not isinstance(root.type, MemRefType):
         return False
     shape = root.type.get_shape()
     if DYNAMIC_INDEX in shape:
