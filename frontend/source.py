@@ -6,7 +6,6 @@ import ast
 import functools
 import inspect
 import linecache
-from collections.abc import Callable
 from dataclasses import dataclass
 from types import FunctionType
 from typing import Any
@@ -32,15 +31,15 @@ class FunctionSource:
         code = self.function.__code__
         if name in code.co_freevars and self.function.__closure__ is not None:
             return self.function.__closure__[code.co_freevars.index(name)].cell_contents
-        if name in self.function.__globals__:
-            return self.function.__globals__[name]
+        if name in self.function.__globals__:  # pyright: ignore
+            return self.function.__globals__[name]  # pyright: ignore
         import builtins
 
         return vars(builtins)[name]
 
 
 @functools.lru_cache(maxsize=512)
-def source_of(function: Callable) -> FunctionSource:
+def source_of(function: Any) -> FunctionSource:
     """The source of a plain Python function.
 
     Raises UnsupportedError for a lambda, a generator, or a function without a source file.
