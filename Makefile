@@ -28,18 +28,18 @@ demo: $(VENV)/installed ## compile the IoU function from NumPy source, run it on
 test: $(VENV)/installed ## the tests that every change must pass
 	@$(BIN)/python -m nestor.tools.test_environment
 	$(BIN)/lit -j $(JOBS) tests/filecheck
-	$(BIN)/python -m pytest -m 'not slow' tests
+	$(BIN)/python -m pytest -m 'not slow'
 
 test-all: $(VENV)/installed ## all of them, the large and slow cases too
 	@$(BIN)/python -m nestor.tools.test_environment
 	$(BIN)/lit -j $(JOBS) tests/filecheck
-	$(BIN)/python -m pytest tests
+	$(BIN)/python -m pytest
 
 test-lit: $(VENV)/installed ## only the FileCheck tests
 	$(BIN)/lit -j $(JOBS) tests/filecheck
 
 test-unit: $(VENV)/installed ## only the pytest suites
-	$(BIN)/python -m pytest -m 'not slow' tests
+	$(BIN)/python -m pytest -m 'not slow'
 
 $(VENV)/installed-dev: $(VENV)/installed
 	$(BIN)/python -m pip install --quiet -e '.[dev]'
