@@ -44,7 +44,7 @@ from xdsl.dialects.builtin import (
     i32,
     i64,
 )
-from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
+from xdsl.ir import Attribute, Block, BlockArgument, Operation, Region, SSAValue
 from xdsl.passes import ModulePass
 
 from ..dialects.diagnostic import LoweringError, fail
@@ -384,8 +384,8 @@ class _Inputs(dict[SSAValue, "SSAValue | int"]):
                     used[inner.memref] = None
                 elif isinstance(inner, AccumulateOp):
                     used.update(dict.fromkeys(inner.memrefs))
-        arguments = list(self.host.function.body.block.args)
-        position = {argument: k for k, argument in enumerate(arguments)}
+        arguments = self.host.function.body.block.args
+        position: dict[SSAValue, int] = {argument: k for k, argument in enumerate(arguments)}
         given = [b for b in used if b in self.host.values]
         for buffer in sorted(given, key=lambda b: position.get(root(b), len(arguments))):
             self[buffer]
@@ -419,13 +419,12 @@ class _Inputs(dict[SSAValue, "SSAValue | int"]):
 
     def _given(self, source: SSAValue) -> dict[str, Attribute]:
         """The attributes of the function argument `source`; of another buffer the names of its extents, if known."""
-        arguments = self.host.function.body.block.args
         if isinstance(source.owner, AllocOp):
             return self._names_of_extents(source.owner)
         attributes = self.host.function.arg_attrs
-        if attributes is None or source not in arguments:
+        if attributes is None or not isinstance(source, BlockArgument):
             return {}
-        return dict(attributes.data[list(arguments).index(source)].data)
+        return dict(attributes.data[source.index].data)
 
     def _names_of_extents(self, op: AllocOp) -> dict[str, Attribute]:
         buffer, sizes = op.memref.type, iter(op.sizes)
