@@ -275,7 +275,7 @@ def _is_zero(expr: CExpr) -> bool:
 def _plus(a: CExpr, b: CExpr) -> CExpr:
     if _is_zero(a) or _is_zero(b):
         return b if _is_zero(a) else a
-    text = f"{a.at(ADD)} + {b.at(ADD + 1)}"
+    text = f"{a.at(ADD)} + {b.at(ADD)}"  # positions do not overflow: `i * n + (j - 1)` needs no parentheses
     return CExpr(text, ADD, a.reads | b.reads, a.variables | b.variables)
 
 
