@@ -9,11 +9,36 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from xdsl.dialects import arith
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.traits import Pure
 
 from ..dialects.affine import AffineList
 from ..dialects.nest import AccumulateOp, AllocOp, ForOp, LoadOp, StoreOp, YieldOp
+
+DIVISIONS: frozenset[type[Operation]] = frozenset(
+    (
+        arith.DivSIOp,
+        arith.DivUIOp,
+        arith.RemSIOp,
+        arith.RemUIOp,
+        arith.FloorDivSIOp,
+        arith.CeilDivSIOp,
+        arith.CeilDivUIOp,
+    )
+)
+"""Integer divisions: undefined for some operands, so that they must not run where their operands are unknown."""
+
+
+def is_computation(op: Operation) -> bool:
+    """Whether `op` only computes values, and need not run where no one needs them."""
+    return not op.regions and (op.has_trait(Pure) or type(op) in DIVISIONS)
+
+
+def may_be_undefined(division: Operation) -> bool:
+    """Whether the divisor may be 0 or, for the smallest dividend, -1."""
+    owner = division.operands[1].owner
+    return not isinstance(owner, arith.ConstantOp) or owner.value.value.data in (0, -1)  # pyright: ignore
 
 
 @dataclass(frozen=True)
@@ -72,7 +97,7 @@ class LoadGuards:
             if isinstance(op, StoreOp | AccumulateOp):
                 domain = _visible_at(loop, domain_of(op)).constraints
                 shared = domain if shared is None else tuple(c for c in shared if c in domain)
-            elif not isinstance(op, ForOp | LoadOp | YieldOp | AllocOp) and not op.has_trait(Pure):
+            elif not isinstance(op, ForOp | LoadOp | YieldOp | AllocOp) and not is_computation(op):
                 return ()
         return shared or ()
 
@@ -89,7 +114,7 @@ class LoadGuards:
         owner = user.parent_op()
         if isinstance(owner, AccumulateOp):
             return frozenset((domain_of(owner),))
-        if isinstance(user, LoadOp) or (user.has_trait(Pure) and not user.regions):
+        if isinstance(user, LoadOp) or is_computation(user):
             return self._needed_by(user)
         return frozenset((EVERYWHERE,))
 

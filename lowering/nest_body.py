@@ -17,13 +17,13 @@ from typing import Any
 from xdsl.dialects import arith, cf, func, memref, scf
 from xdsl.dialects.builtin import DenseArrayBase, IndexType, IntegerAttr, MemRefType, StringAttr, i1, i32, i64
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
-from xdsl.traits import IsTerminator, Pure
+from xdsl.traits import IsTerminator
 
 from ..dialects.affine import AffineList
 from ..dialects.diagnostic import LoweringError, fail
 from ..dialects.nest import AccumulateOp, AllocOp, ForOp, IfOp, IndexOp, LoadOp, StoreOp
 from .combiners import combiner_op, zero
-from .domains import Domain, LoadGuards, domain_of
+from .domains import DIVISIONS, Domain, LoadGuards, domain_of, is_computation, may_be_undefined
 from .index_arithmetic import INDEX, NO_OVERFLOW, IndexBuilder, Linear, forms_of, linear
 
 STACK_BYTES = 16 << 10
@@ -106,7 +106,7 @@ class NestBody:
         for op in block.ops:
             constraints = self._constraints(op)
             current = runs[-1][0]
-            is_free = _is_movable(op) or isinstance(op, AllocOp)
+            is_free = is_computation(op) or isinstance(op, AllocOp)
             if current and not constraints and is_free and inside.isdisjoint(op.operands):
                 runs[-2][1].append(op)
                 continue
@@ -124,7 +124,7 @@ class NestBody:
         """The constraints under which `op` is needed at all, those that hold already left out."""
         if isinstance(op, StoreOp | AccumulateOp):
             found = domain_of(op).constraints
-        elif isinstance(op, LoadOp) or (_is_movable(op) and not _gives_buffer(op)):
+        elif isinstance(op, LoadOp) or (is_computation(op) and not _gives_buffer(op)):
             domains = self.guards.of(op)
             found = domains[0].constraints if domains is not None and _agree(domains) else ()
         elif isinstance(op, ForOp):
@@ -207,6 +207,17 @@ class NestBody:
         for old, new in zip(op.results, copy.results, strict=True):
             self.define(old, new)
 
+    def division(self, op: Operation) -> None:
+        """An integer division; where it is not needed it divides by one, for its operands may be anything."""
+        needed = self._needed(op) if may_be_undefined(op) else None
+        if needed is None:
+            return self.clone(op)
+        dividend, divisor = (self.value(v) for v in op.operands)
+        one = self.builder.attribute_constant(IntegerAttr(1, divisor.type), divisor.type)  # pyright: ignore
+        divisor = self.builder.value(arith.SelectOp, (needed, divisor, one), divisor.type)
+        result = self.builder.value(type(op), (dividend, divisor), dividend.type)
+        self.define(op.results[0], result)
+
     def constant(self, op: arith.ConstantOp) -> None:
         if isinstance(op.result.type, IndexType):
             self.values[op.result] = op.value.value.data  # pyright: ignore
@@ -237,13 +248,13 @@ class NestBody:
         def read() -> SSAValue:
             return self.read(self.value(op.memref), self.index_values(op.indices))
 
-        needed = self._load_condition(op)
+        needed = self._needed(op)
         if needed is None:
             return self.define(op.result, read())
         (result,) = self.branch(needed, [op.result.type], lambda: [read()])
         self.define(op.result, result)
 
-    def _load_condition(self, op: LoadOp) -> SSAValue | None:
+    def _needed(self, op: Operation) -> SSAValue | None:
         """Whether `op` is needed, as an i1; None when it is wherever this is reached."""
         parts = []
         for domain in self.guards.of(op) or ():
@@ -488,10 +499,6 @@ def _agree(domains: Sequence[Domain]) -> bool:
     return all(frozenset(d.constraints) == frozenset(domains[0].constraints) for d in domains)
 
 
-def _is_movable(op: Operation) -> bool:
-    return not op.regions and op.has_trait(Pure)
-
-
 def _gives_buffer(op: Operation) -> bool:
     return any(isinstance(r.type, MemRefType) for r in op.results)
 
@@ -508,6 +515,7 @@ def _is_used_outside(value: SSAValue, members: set[Operation], block: Block) -> 
 
 _HANDLERS: dict[type, Callable[[Any, Any], None]] = {
     arith.ConstantOp: NestBody.constant,
+    **dict.fromkeys(DIVISIONS, NestBody.division),
     memref.DimOp: NestBody.dim,
     LoadOp: lambda body, op: body.load(op),
     StoreOp: lambda body, op: body.store(op),

@@ -26,15 +26,14 @@ from typing import TYPE_CHECKING, Any
 from xdsl.dialects import arith, memref, vector
 from xdsl.dialects.builtin import AnyFloat, DenseArrayBase, IntegerAttr, VectorType, i64
 from xdsl.ir import Attribute, Block, Operation, SSAValue
-from xdsl.traits import Pure
 
 from ..dialects.affine import AffineList
 from ..dialects.diagnostic import LoweringError, fail
 from ..dialects.ext.arith import VECTOR_FORMS
 from ..dialects.nest import AccumulateOp, ForOp, IndexOp, LoadOp, StoreOp
 from .combiners import VECTOR_KINDS, combiner_op, identity
-from .domains import Domain, domain_of
-from .lanes import Lanes
+from .domains import DIVISIONS, Domain, domain_of, is_computation, may_be_undefined
+from .lanes import LaneMask, Lanes
 from .vector_access import VectorAccess
 
 if TYPE_CHECKING:
@@ -91,7 +90,7 @@ class VectorLoop:
         handler = _HANDLERS.get(type(op))
         if handler is not None:
             return handler(self, op)
-        if op.regions or not op.has_trait(Pure):
+        if not is_computation(op):
             raise self.refusal(op, f"'{op.name}' has no vector form", _HINTS.get(op.name))
         if any(v in self.varying for v in op.operands):
             return self.elementwise(op)
@@ -120,12 +119,14 @@ class VectorLoop:
             self.body.define(old, new)
 
     def division(self, op: Operation) -> None:
-        """An integer division on lanes: those that are off divide by one, for what they hold may be zero."""
+        """An integer division on lanes: those where it is not needed divide by one, for they may hold zero."""
         if not any(v in self.varying for v in op.operands):
             return self.body.operation(op)
+        if not may_be_undefined(op):
+            return self.elementwise(op)
         dividend, divisor = [self.lanes.vector(v) for v in op.operands]
         element = op.results[0].type
-        lanes_on = self.lanes.mask(Domain()).vector()
+        lanes_on = self._needed(op).vector()
         if lanes_on is not None:
             ones = self.lanes.constant(IntegerAttr(1, element), element)  # pyright: ignore[reportArgumentType]
             select = VECTOR_FORMS[arith.SelectOp]
@@ -136,10 +137,13 @@ class VectorLoop:
         self.builder.emit(copy)
         self.body.define(op.results[0], copy.results[0])
 
-    def load(self, op: LoadOp) -> None:
-        lanes = self.lanes
+    def _needed(self, op: Operation) -> LaneMask:
+        """The lanes in which a load or a computation is needed."""
         guards = self.body.guards.of(op)
-        mask = lanes.mask(Domain()) if guards is None else lanes.any_of(guards)
+        return self.lanes.mask(Domain()) if guards is None else self.lanes.any_of(guards)
+
+    def load(self, op: LoadOp) -> None:
+        mask = self._needed(op)
         if self.varies(op.indices):
             buffer = self.body.value(op.memref)
             return self.body.define(op.result, self.access.load(op, buffer, op.indices, mask.vector()))
@@ -336,8 +340,5 @@ _HANDLERS: dict[type, Callable[[VectorLoop, Any], None]] = {
     IndexOp: VectorLoop.index,
     arith.ConstantOp: VectorLoop.uniform,
     memref.DimOp: VectorLoop.uniform,
-    arith.DivSIOp: VectorLoop.division,
-    arith.DivUIOp: VectorLoop.division,
-    arith.RemSIOp: VectorLoop.division,
-    arith.RemUIOp: VectorLoop.division,
+    **dict.fromkeys(DIVISIONS, VectorLoop.division),
 }
