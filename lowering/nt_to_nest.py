@@ -118,7 +118,9 @@ class _Conversion:
         self._names = LoopNames()
         self._places = {arg: Place(self._signature.buffer_of(arg)) for arg in self._signature.tensors}
         self._elements = Elements(self._insert, self._places, self._shapes.of, self._names, function.location)
-        self._fusions = FusionEmitter(self._elements, self._shapes.of, self._signature.memory_order, self._alloc)
+        self._fusions = FusionEmitter(
+            self._elements, self._shapes.of, self._signature.memory_order, self._alloc
+        )
         self._position = {op: k for k, op in enumerate(self._block.ops)}
         self._destination = self._destinations()
 
@@ -196,7 +198,9 @@ class _Conversion:
         """The buffer that `value` is about to be computed into."""
         memref = self._destination.get(value)
         if memref is None:
-            memref = self._alloc(value.name_hint or "t", storage_type(element_of(value)), self._shapes.of(value))
+            memref = self._alloc(
+                value.name_hint or "t", storage_type(element_of(value)), self._shapes.of(value)
+            )
         return memref
 
     def _copy(self, value: SSAValue, memref: SSAValue, label: str = COPY) -> None:
@@ -237,7 +241,9 @@ class _Conversion:
 
     def _single(self, op: Operation) -> None:
         """An operation outside any fusion is a fusion of one."""
-        outputs = [Output(r, self._buffer_for(r), r.name_hint or op.name.partition(".")[2]) for r in op.results]
+        outputs = [
+            Output(r, self._buffer_for(r), r.name_hint or op.name.partition(".")[2]) for r in op.results
+        ]
         self._compute([op] if isinstance(op, ReduceOp) else [], outputs)
         for output in outputs:
             self._places[output.value] = Place(output.memref)
@@ -317,8 +323,10 @@ class _Conversion:
         self._save_old_contents(op, value, memref)
         if self._may_overwrite(value, memref) and goal in (None, memref):
             return memref
-        fresh = goal if goal is not None else self._alloc(
-            after.name_hint or "t", storage_type(element_of(after)), self._shapes.of(after)
+        fresh = (
+            goal
+            if goal is not None
+            else self._alloc(after.name_hint or "t", storage_type(element_of(after)), self._shapes.of(after))
         )
         self._note_copy(op, value, "it is not the function's own to write")
         self._copy(value, fresh)
@@ -330,7 +338,9 @@ class _Conversion:
 
     def _save_old_contents(self, op: LoopsOp, value: SSAValue, memref: SSAValue) -> None:
         """What was in the buffer and is still needed after the island moves to a copy."""
-        needed = [v for v, place in self._places.items() if place.memref is memref and self._used_after(v, op)]
+        needed = [
+            v for v, place in self._places.items() if place.memref is memref and self._used_after(v, op)
+        ]
         for old in needed:
             fresh = self._alloc(old.name_hint or "t", storage_type(element_of(old)), self._shapes.of(old))
             self._note_copy(op, old, "its old contents are used after these loops")
@@ -364,17 +374,40 @@ class _Conversion:
     # ---- results ------------------------------------------------------------------------------------
 
     def _results(self, op: ReturnOp) -> None:
-        for value, memref in self._signature.results(op):
-            place = self._places.get(value)
-            if place is None or place.memref is not memref:
-                self._copy(value, memref, self._label_of_fill(value) if place is None else COPY)
+        moves = [(v, m) for v, m in self._signature.results(op) if not self._is_at(v, m)]
+        written = {memref for _, memref in moves}
+        for value, _ in moves:
+            if self._root_buffer(value) in written:
+                self._stage(op, value)
+        for value, memref in moves:
+            self._copy(value, memref, COPY if value in self._places else self._label_of_fill(value))
         new = ReturnOp()
         new.location = op.location
         self._insert(new)
 
+    def _is_at(self, value: SSAValue, memref: SSAValue) -> bool:
+        place = self._places.get(value)
+        return place is not None and place.memref is memref
+
+    def _root_buffer(self, value: SSAValue) -> SSAValue | None:
+        """The buffer that reading `value` reads, through views."""
+        while value not in self._places and isinstance(value.owner, _VIEWS):
+            value = value.owner.operands[0]
+        place = self._places.get(value)
+        return None if place is None else place.memref
+
+    def _stage(self, op: ReturnOp, value: SSAValue) -> None:
+        """Copy what a result reads from a buffer that another result is about to overwrite, or itself in another order."""
+        fresh = self._alloc(value.name_hint or "t", storage_type(element_of(value)), self._shapes.of(value))
+        self._note_copy(op, value, "a result overwrites what it is read from")
+        self._copy(value, fresh)
+        self._places[value] = Place(fresh)
+
     def _erase_tensors(self) -> None:
         for op in reversed([op for op in self._block.ops if op in self._position]):
-            mine = isinstance(op, ReturnOp | ToScalarOp) or any(isinstance(r.type, TensorType) for r in op.results)
+            mine = isinstance(op, ReturnOp | ToScalarOp) or any(
+                isinstance(r.type, TensorType) for r in op.results
+            )
             if mine or isinstance(op, LoopsOp):
                 self._block.erase_op(op)
 

@@ -134,3 +134,16 @@ def test_arguments_constants_and_duplicates_as_results():
         np.testing.assert_array_equal(got, wanted)
 
 
+def test_results_that_overwrite_each_others_sources_are_staged():
+    """Swapped arguments, and a view of an argument written back to it: as if all were read before any is written."""
+    function = nest("""
+    func.func @f(%a: tensor<2x2xf32> {nt.mutated}, %b: tensor<2x2xf32> {nt.mutated})
+        -> (tensor<2x2xf32> {nt.writes_arg = 0 : i64}, tensor<2x2xf32> {nt.writes_arg = 1 : i64}) {
+      %t = nt.transpose %b perm [1, 0] : tensor<2x2xf32> -> tensor<2x2xf32>
+      func.return %t, %a : tensor<2x2xf32>, tensor<2x2xf32>
+    }""")
+    a, b = np.arange(4, dtype=np.float32).reshape(2, 2), 10 + np.arange(4, dtype=np.float32).reshape(2, 2)
+    old_a, old_b = a.copy(), b.copy()
+    run_nest(function, [a, b])
+    np.testing.assert_array_equal(a, old_b.T)
+    np.testing.assert_array_equal(b, old_a)
