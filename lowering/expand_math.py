@@ -1,7 +1,9 @@
 """Pass `expand-math`: transcendental functions become arithmetic, for any vector width, or libm calls.
 
     %y = math.exp %x : vector<16xf32>
-    ->
+
+becomes
+
     %t = math.fma %x, log2(e), 1.5 * 2^23        // the low bits of %t are n = round(x / ln 2)
     %r = x - n ln 2                              // two fused steps
     %p = polynomial in %r                        // |r| <= ln(2) / 2

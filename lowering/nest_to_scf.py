@@ -7,7 +7,9 @@
         nest.store "y" %a, %y[%i] : memref<?xf32>
       }
     }
-->
+
+becomes
+
     func.func @f(%x: memref<?xf32> {nestor.noalias}, %y: memref<?xf32> {nestor.noalias}) {
       %n = memref.dim %x, %c0
       scf.parallel (%i) = (%c0) to (%n) step (%c1) {

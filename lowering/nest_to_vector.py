@@ -5,7 +5,9 @@
       %b = arith.mulf %a, %s : f32
       nest.store "y" %b, %y[%o + %v] where (%o + %v < %n) : memref<?xf32>
     }
-->
+
+becomes
+
     %0 = arith.subi %n, %o
     %m = vector.create_mask %0 : vector<16xi1>
     %a = vector.maskedload %x[%o], %m, %zeros : ... into vector<16xf32>

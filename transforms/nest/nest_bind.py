@@ -1,10 +1,18 @@
 """nest-bind: run the iterations of a loop as the blocks of a grid or the threads of a block.
 
-    nest.for "i.o" %o = 0 to 40 {                  nest.for "i.o" %o = 0 to 40 bind "block.x" {
-      nest.for "i.i" %v = 0 to 256 {         ->      nest.for "i.i" %v = 0 to 256 {
-        nest.store "y" %a, %y[256 * %o + %v]           nest.store "y" %a, %y[256 * %o + %v]
-      }                                              }
-    }                                              }
+    nest.for "i.o" %o = 0 to 40 {
+      nest.for "i.i" %v = 0 to 256 {
+        nest.store "y" %a, %y[256 * %o + %v]
+      }
+    }
+
+becomes
+
+    nest.for "i.o" %o = 0 to 40 bind "block.x" {
+      nest.for "i.i" %v = 0 to 256 {
+        nest.store "y" %a, %y[256 * %o + %v]
+      }
+    }
 
 Blocks and threads run in any order, so the loop is refused what nest-parallel refuses it: dependences that it
 carries, and checks in it that can fail. Loops around each other take different axes, those over blocks outside

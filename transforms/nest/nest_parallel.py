@@ -1,8 +1,14 @@
 """nest-parallel: mark a loop whose iterations threads may run in any order.
 
-    nest.for "i" %i = 0 to %n {                nest.for "i" %i = 0 to %n parallel {
-      nest.store "y" %v, %out[%i]        ->      nest.store "y" %v, %out[%i]
-    }                                          }
+    nest.for "i" %i = 0 to %n {
+      nest.store "y" %v, %out[%i]
+    }
+
+becomes
+
+    nest.for "i" %i = 0 to %n parallel {
+      nest.store "y" %v, %out[%i]
+    }
 
 Refused when the loop carries a dependence, reductions into a shared buffer included (use nest-rfactor to
 give each iteration its own), and when something in it can fail: errors are those of the first iteration in

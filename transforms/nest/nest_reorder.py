@@ -1,8 +1,18 @@
 """nest-reorder: run perfectly nested loops in another order.
 
-    nest.for "i" %i = 0 to %n {                nest.for "j" %j = 0 to %m {
-      nest.for "j" %j = 0 to %m {        ->      nest.for "i" %i = 0 to %n {
-        ... %x[%i, %j] ...                         ... %x[%i, %j] ...
+    nest.for "i" %i = 0 to %n {
+      nest.for "j" %j = 0 to %m {
+        ... %x[%i, %j] ...
+      }
+    }
+
+becomes
+
+    nest.for "j" %j = 0 to %m {
+      nest.for "i" %i = 0 to %n {
+        ... %x[%i, %j] ...
+      }
+    }
 
 Refused when a dependence would be turned around: some pair of iterations that touch one element (one of them
 writing it) would run the other way round; reductions in any order do not count. Refused too when the bounds of

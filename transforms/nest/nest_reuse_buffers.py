@@ -1,16 +1,29 @@
 """nest-reuse-buffers: intermediates live in a result, or in each other's buffer, where no element is needed twice.
 
     %e = nest.alloc "e"(%n, %m) : memref<?x?xf32>
-    nest.for "i" %i = 0 to %n {                           nest.for "i" %i = 0 to %n {
-      nest.for "j" %j = 0 to %m {                           nest.for "j" %j = 0 to %m {
-        nest.store "e" %a, %e[%i, %j]                         nest.store "e" %a, %out[%i, %j]
-      }                                              ->     }
-      nest.for "j.1" %k = 0 to %m {                         nest.for "j.1" %k = 0 to %m {
-        %b = nest.load %e[%i, %k]                             %b = nest.load %out[%i, %k]
-        %c = arith.divf %b, %s                                %c = arith.divf %b, %s
-        nest.store "y" %c, %out[%i, %k]                       nest.store "y" %c, %out[%i, %k]
-      }                                                     }
-    }                                                     }
+    nest.for "i" %i = 0 to %n {
+      nest.for "j" %j = 0 to %m {
+        nest.store "e" %a, %e[%i, %j]
+      }
+      nest.for "j.1" %k = 0 to %m {
+        %b = nest.load %e[%i, %k]
+        %c = arith.divf %b, %s
+        nest.store "y" %c, %out[%i, %k]
+      }
+    }
+
+becomes
+
+    nest.for "i" %i = 0 to %n {
+      nest.for "j" %j = 0 to %m {
+        nest.store "e" %a, %out[%i, %j]
+      }
+      nest.for "j.1" %k = 0 to %m {
+        %b = nest.load %out[%i, %k]
+        %c = arith.divf %b, %s
+        nest.store "y" %c, %out[%i, %k]
+      }
+    }
 
 Two buffers of one type and equal extents share memory when each element of the first has been read for the
 last time before that element of the second is first written. Proved by the order of the statements, and by

@@ -3,7 +3,9 @@
     nest.for "i" %i = 0 to %n {
       ... %x[%i] ...
     }
-  with factor=16, tail=remainder
+
+becomes with factor=16, tail=remainder
+
     nest.for "i.o" %o = 0 to %n floordiv 16 {
       nest.for "i.i" %v = 0 to 16 {
         ... %x[16 * %o + %v] ...
@@ -12,19 +14,24 @@
     nest.for "i.t" %t = 0 to %n mod 16 {
       ... %x[%t + 16 * (%n floordiv 16)] ...
     }
-  with tail=mask
+
+with tail=mask
+
     nest.for "i.o" %o = 0 to %n ceildiv 16 {
       nest.for "i.i" %v = 0 to 16 {
         ... statements where (16 * %o + %v < %n)
       }
     }
-  with tail=clamp (the inner loop ends early: it is no longer of a constant number of iterations)
+
+with tail=clamp (the inner loop ends early: it is no longer of a constant number of iterations)
+
     nest.for "i.o" %o = 0 to %n ceildiv 16 {
       nest.for "i.i" %v = 0 to min(16, %n - 16 * %o) {
         ... %x[16 * %o + %v] ...
       }
     }
-  with tail=perfect: as remainder, but without the tail; refused unless the factor divides the extent.
+
+and with tail=perfect as with remainder, but without the tail; refused unless the factor divides the extent.
 
 Splitting keeps the order of iterations, so no dependence forbids it. Called `split` in Halide and TVM,
 `divide_loop` in Exo, `splitWithTail` and `splitWithMask` in NNC.

@@ -1,16 +1,26 @@
 """nest-vectorize: mark a loop whose iterations become the lanes of a vector.
 
-    nest.for "i" %i = 0 to 16 {                nest.for "i" %i = 0 to 16 vectorized(16) {
-      nest.store "y" %v, %out[%i]        ->      nest.store "y" %v, %out[%i]
-    }                                          }
+    nest.for "i" %i = 0 to 16 {
+      nest.store "y" %v, %out[%i]
+    }
+
+becomes
+
+    nest.for "i" %i = 0 to 16 vectorized(16) {
+      nest.store "y" %v, %out[%i]
+    }
 
 The extent is the width, or known to be at most the width (then the lanes are masked). A longer loop is split
 first, and its remainder is vectorized as well:
 
-    nest.for "i" %i = 0 to %n { ... }     ->   nest.for "i.o" %o = 0 to %n floordiv 16 {
-                                                 nest.for "i.i" %v = 0 to 16 vectorized(16) { ... }
-                                               }
-                                               nest.for "i.t" %t = 0 to %n mod 16 vectorized(16) { ... }
+    nest.for "i" %i = 0 to %n { ... }
+
+becomes
+
+    nest.for "i.o" %o = 0 to %n floordiv 16 {
+      nest.for "i.i" %v = 0 to 16 vectorized(16) { ... }
+    }
+    nest.for "i.t" %t = 0 to %n mod 16 vectorized(16) { ... }
 
 Lanes run in lockstep by statement, so the loop must carry no dependence, except reductions in any order into
 an element that all lanes share; its body is straight-line code, or loops that all lanes run equally often.
