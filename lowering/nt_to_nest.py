@@ -43,7 +43,6 @@ from xdsl.passes import ModulePass
 
 from ..dialects.diagnostic import LoweringError, fail
 from ..dialects.nest import AllocOp, ForOp, StoreOp
-from ..dialects.nest.common import name_hint_of
 from ..dialects.nt import (
     ELEMENTWISE_OPS,
     BroadcastOp,

@@ -17,8 +17,8 @@ from ..dialects.nt.ops import element_of
 from ..dialects.nt.types import storage_type
 from .nt_to_nest_access import Index
 from .nt_to_nest_elements import Elements, Place
-from .nt_to_nest_plan import Nest, Output, Pass, Planner
-from .nt_to_nest_scalars import accumulator_type, from_storage, to_storage
+from .nt_to_nest_plan import Nest, Output, Pass, Planner, accumulator_of
+from .nt_to_nest_scalars import from_storage, to_storage
 
 Alloc = Callable[[str, Attribute, Index], SSAValue]
 """Makes a buffer in the function: label, element type in memory, extents."""
@@ -76,7 +76,7 @@ class FusionEmitter:
         self._leave_rows(nest, outputs)
 
     def _local_accumulator(self, op: ReduceOp, k: int) -> SSAValue:
-        buffer_type = MemRefType(self._accumulator_type(op, k), [])
+        buffer_type = MemRefType(accumulator_of(op, k), [])
         alloc = _alloc_op(_label(op.results[k], op.combiner.data), buffer_type, op)
         self._elements.append(alloc)
         self._places[op.results[k]] = Place(alloc.memref, self._elements.depth)
@@ -153,7 +153,8 @@ class FusionEmitter:
         for op in nest.reductions():
             for k, result in enumerate(op.results):
                 label = _label(result, op.combiner.data)
-                buffers[result] = self._alloc(label, self._accumulator_type(op, k), extents)
+                buffer = self._output_buffer(nest.row_outputs, result)
+                buffers[result] = buffer or self._alloc(label, accumulator_of(op, k), extents)
         point: list[AffineList] = list(nest.point)
         self._open(nest, rows, point)
         row_point = tuple([point[axis] for axis in nest.rows])
@@ -187,13 +188,6 @@ class FusionEmitter:
         value = self._elements.get(output.value, index)
         self._elements.store(output.label, value, output.memref, index)
 
-    @staticmethod
-    def _accumulator_type(op: ReduceOp, k: int) -> Attribute:
-        element = element_of(op.inputs[k])
-        name = op.combiner.data
-        combiner = name if name == "custom" else REDUCTIONS[name].combiner(element)
-        return accumulator_type(element, storage_type(element), combiner)
-
     def _initialise(self, op: ReduceOp, buffers: Sequence[SSAValue], index: Index) -> None:
         for k, memref in enumerate(buffers):
             label = _label(op.results[k], op.combiner.data)
@@ -217,9 +211,7 @@ class FusionEmitter:
         place = AffineList.of(*at)
         properties: dict[str, Attribute] = {
             "label": StringAttr(_label(op.results[0], name)),
-            "combiner": StringAttr(
-                name if custom else REDUCTIONS[name].combiner(element_of(op.inputs[0]))
-            ),
+            "combiner": StringAttr(name if custom else REDUCTIONS[name].combiner(element_of(op.inputs[0]))),
             "map": place.map_attr,
             "operandSegmentSizes": segments(len(values), len(buffers), len(place.operands), 0, 0),
         }

@@ -18,12 +18,15 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 
 from xdsl.dialects.builtin import NoneAttr, StridedLayoutAttr
-from xdsl.ir import Block, Operation, SSAValue
+from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.ir.affine import AffineExpr
 
 from ..dialects.affine import AffineList, dims_of
-from ..dialects.nt import ElementwiseOp, ReduceOp
+from ..dialects.nt import REDUCTIONS, ElementwiseOp, ReduceOp
+from ..dialects.nt.ops import element_of
+from ..dialects.nt.types import storage_type
 from .nt_to_nest_access import Index
+from .nt_to_nest_scalars import accumulator_type
 from .nt_to_nest_shapes import INDEX
 
 Key = tuple[SSAValue, Index]
@@ -74,6 +77,14 @@ class Nest:
     def reductions(self) -> Iterable[ReduceOp]:
         for one in self.passes:
             yield from one.reductions
+
+
+def accumulator_of(op: ReduceOp, k: int) -> Attribute:
+    """The type in memory of the accumulator of operand `k`."""
+    element = element_of(op.inputs[k])
+    name = op.combiner.data
+    combiner = name if name == "custom" else REDUCTIONS[name].combiner(element)
+    return accumulator_type(element, storage_type(element), combiner)
 
 
 def stand_ins(rank: int) -> Index:
@@ -194,6 +205,11 @@ class Planner:
 
     def _place_output(self, output: Output) -> None:
         space = self._extents(output.value)
+        home = self._home_nest(output.value)
+        if home is not None and home.by_columns and self._accumulates_in(output):
+            # The output is the accumulator.
+            home.row_outputs.append(output)
+            return
         for nest in reversed(self.nests):
             if not nest.by_columns and self._join_output(nest, output, space):
                 return
@@ -202,6 +218,12 @@ class Planner:
         order = self._memory_order(output.memref)
         nest = Nest(space, (), False, order, stand_ins(len(space)), [Pass([], [output])])
         self.nests.append(nest)
+
+    @staticmethod
+    def _accumulates_in(output: Output) -> bool:
+        op = output.value.owner
+        assert isinstance(op, ReduceOp)
+        return output.memref.type.element_type == accumulator_of(op, output.value.index)  # pyright: ignore
 
     def _join_output(self, nest: Nest, output: Output, space: Index) -> bool:
         if space == nest.space:

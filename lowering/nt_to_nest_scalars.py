@@ -101,5 +101,3 @@ def _integer_to_integer(
     if after < before:
         return e.op(arith.TruncIOp, (value,), target)
     return e.op(arith.ExtSIOp if signed else arith.ExtUIOp, (value,), target)
-
-

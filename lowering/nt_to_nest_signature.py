@@ -1,157 +1,161 @@
-"""The signature of a function on tensors as one on memrefs: storage types, layouts, roles, result arguments."""
+"""The signature of a converted function: tensors become memrefs, results become trailing arguments."""
 
 from __future__ import annotations
-
-from collections.abc import Sequence
-from dataclasses import dataclass
 
 from xdsl.dialects.builtin import (
     DYNAMIC_INDEX,
     ArrayAttr,
     DictionaryAttr,
     FunctionType,
-    IntegerAttr,
     MemRefType,
     NoneAttr,
     StridedLayoutAttr,
     StringAttr,
     TensorType,
 )
-from xdsl.dialects.func import FuncOp
+from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Attribute, BlockArgument, SSAValue
 
 from ..dialects.diagnostic import LoweringError, fail
+from ..dialects.nt.ops import shape_of
 from ..dialects.nt.types import storage_type
-
-_RENAMED = {"nt.dims": "nest.dims", "nt.alias_set": "nest.alias_set"}
-_CONSUMED = frozenset({"nt.mutated", "nt.layout", "nt.order", "nt.writes_arg", *_RENAMED})
-
-
-@dataclass(frozen=True)
-class ResultSpec:
-    """One result: its memref type, attributes of its argument, memory order, and the argument it is written to."""
-
-    memref_type: MemRefType
-    attributes: DictionaryAttr
-    writes_arg: int | None
-
-
-def dictionaries(attributes: ArrayAttr | None, count: int) -> list[dict[str, Attribute]]:
-    """The attributes of each of `count` arguments or results."""
-    if attributes is None:
-        return [{} for _ in range(count)]
-    return [dict(entry.data) for entry in attributes.data]
-
-
-def memory_order(memref: SSAValue) -> tuple[int, ...]:
-    """The dimensions of a buffer from the outermost to the innermost, where its strides are known."""
-    memref_type = memref.type
-    assert isinstance(memref_type, MemRefType)
-    rank = memref_type.get_num_dims()
-    layout = memref_type.layout
-    order = list(range(rank))
-    if isinstance(layout, StridedLayoutAttr):
-        strides = [None if isinstance(s, NoneAttr) else s.data for s in layout.strides.data]
-        if 1 in strides:
-            innermost = rank - 1 - strides[::-1].index(1)
-            order.remove(innermost)
-            order.append(innermost)
-    return tuple(order)
 
 
 class Signature:
-    """What becomes of each argument and result of `function`."""
+    """Adds a memref argument for every tensor argument and result; `install` drops the tensors when all is converted."""
 
     def __init__(self, function: FuncOp):
         self._function = function
-        inputs, outputs = function.function_type.inputs.data, function.function_type.outputs.data
-        self.arguments = dictionaries(function.arg_attrs, len(inputs))
-        self.results = [
-            self._result(t, attributes, k)
-            for k, (t, attributes) in enumerate(
-                zip(outputs, dictionaries(function.res_attrs, len(outputs)), strict=True)
-            )
-        ]
+        self._block = function.body.block
+        self._argument_attributes = _dictionaries(function.arg_attrs, len(function.function_type.inputs))
+        self._result_attributes = _dictionaries(function.res_attrs, len(function.function_type.outputs))
+        self._old = list(self._block.args)
+        self.tensors = [arg for arg in self._old if isinstance(arg.type, TensorType)]
+        self._order: dict[SSAValue, tuple[int, ...]] = {}
+        self._buffers: dict[SSAValue, BlockArgument] = {}
+        self._attributes: dict[SSAValue, DictionaryAttr] = {}
+        self._out: list[BlockArgument] = []
+        self._writable: set[SSAValue] = set()
+        self._add_arguments()
+        self._add_results()
 
-    def is_mutated(self, argument: SSAValue) -> bool:
-        """Whether the caller sees writes to `argument`."""
-        return isinstance(argument, BlockArgument) and "nt.mutated" in self.arguments[argument.index]
+    def buffer_of(self, value: SSAValue) -> BlockArgument:
+        """The memref of a tensor argument."""
+        return self._buffers[value]
 
-    def may_overlap(self, argument: SSAValue) -> bool:
-        """Whether `argument` may share memory with another one."""
-        return isinstance(argument, BlockArgument) and "nt.alias_set" in self.arguments[argument.index]
+    def is_writable(self, memref: SSAValue) -> bool:
+        """Whether the function may write this argument: a result, or an array whose changes the caller sees."""
+        return memref in self._writable
 
-    def argument_type(self, index: int, tensor: TensorType) -> MemRefType:
-        """The memref type of argument `index`; its layout follows `nt.layout`."""
-        layout = self.arguments[index].get("nt.layout", StringAttr("c"))
-        shape = tensor.get_shape()
-        match layout:
-            case StringAttr(data="c"):
-                return MemRefType(storage_type(tensor.element_type), shape)
-            case StringAttr(data="strided"):
-                strided = StridedLayoutAttr([None] * len(shape)) if shape else NoneAttr()
-                return MemRefType(storage_type(tensor.element_type), shape, strided)
-        raise fail(
-            self._function,
-            f"argument {index} has the unknown layout {layout}",
-            hint='nt.layout is "c" or "strided"',
-            error=LoweringError,
+    def memory_order(self, memref: SSAValue) -> tuple[int, ...]:
+        """The axes of a buffer in memory, outermost first."""
+        known = self._order.get(memref)
+        return tuple(range(len(memref.type.get_shape()))) if known is None else known  # pyright: ignore
+
+    def results(self, op: ReturnOp) -> list[tuple[SSAValue, SSAValue]]:
+        """What is returned, with the buffer it goes to."""
+        return list(zip(op.operands, self._out, strict=True))
+
+    def install(self) -> None:
+        """Drop the tensor arguments, and state the types and attributes of the new ones."""
+        for arg in self.tensors:
+            self._block.erase_arg(arg)
+        args = self._block.args
+        self._function.properties["function_type"] = FunctionType.from_lists([a.type for a in args], [])
+        self._function.properties.pop("res_attrs", None)
+        self._function.properties["arg_attrs"] = ArrayAttr(
+            [self._attributes.get(a, DictionaryAttr({})) for a in args]
         )
 
-    def argument_attributes(self, index: int) -> dict[str, Attribute]:
-        """The attributes of the memref argument, by their nest names."""
-        old = self.arguments[index]
-        new = {_RENAMED.get(k, k): v for k, v in old.items() if k not in _CONSUMED or k in _RENAMED}
-        if "nt.mutated" in old:
-            new["nest.role"] = StringAttr("inout")
+    # ---- arguments ----------------------------------------------------------------------------------
+
+    def _add_arguments(self) -> None:
+        for old, attributes in zip(self._old, self._argument_attributes, strict=True):
+            if not isinstance(old.type, TensorType):
+                continue
+            strided = attributes.get("nt.layout") == StringAttr("strided")
+            layout = _strided([DYNAMIC_INDEX] * len(old.type.get_shape())) if strided else None
+            new = self._add(old, old.index, layout)
+            self._buffers[old] = new
+            kept: dict[str, Attribute] = {}
+            if "nt.dims" in attributes:
+                kept["nest.dims"] = attributes["nt.dims"]
+            if "nt.alias_set" in attributes:
+                kept["nest.alias_set"] = attributes["nt.alias_set"]
+            if "nt.mutated" in attributes:
+                kept["nest.role"] = StringAttr("inout")
+                self._writable.add(new)
+            self._attributes[new] = DictionaryAttr(kept)
+
+    def _add(self, like: SSAValue, position: int, layout: StridedLayoutAttr | None) -> BlockArgument:
+        tensor = like.type
+        assert isinstance(tensor, TensorType)
+        element = storage_type(tensor.element_type)
+        memref = MemRefType(element, tensor.get_shape(), layout or NoneAttr())
+        new = self._block.insert_arg(memref, position)
+        if isinstance(like, BlockArgument):
+            new.location = like.location
+        new.name_hint = like.name_hint
         return new
 
-    def _result(self, tensor: Attribute, attributes: dict[str, Attribute], k: int) -> ResultSpec:
-        if not isinstance(tensor, TensorType):
-            raise fail(
-                self._function,
-                f"result {k} has type {tensor}: only tensors can be returned",
-                hint="return a rank-0 tensor",
-                error=LoweringError,
-            )
-        shape = tensor.get_shape()
-        memref_type = MemRefType(
-            storage_type(tensor.element_type), shape, self._layout(shape, attributes.get("nt.order"), k)
-        )
-        writes = attributes.get("nt.writes_arg")
-        kept = {_RENAMED.get(a, a): v for a, v in attributes.items() if a not in _CONSUMED or a in _RENAMED}
-        return ResultSpec(
-            memref_type,
-            DictionaryAttr({"nest.role": StringAttr("out"), **kept}),
-            writes.value.data if isinstance(writes, IntegerAttr) else None,
-        )
+    # ---- results ------------------------------------------------------------------------------------
 
-    def _layout(self, shape: Sequence[int], order: Attribute | None, k: int) -> StridedLayoutAttr | NoneAttr:
-        if order is None:
-            return NoneAttr()
-        axes = tuple(order.get_values())  # pyright: ignore
-        if sorted(axes) != list(range(len(shape))):
-            raise fail(
-                self._function,
-                f"nt.order {list(axes)} of result {k} is not a permutation of its {len(shape)} dimensions",
-                error=LoweringError,
-            )
-        if axes == tuple(range(len(shape))):
-            return NoneAttr()
-        strides: list[int | None] = [None] * len(shape)
-        stride: int | None = 1
-        for axis in reversed(axes):
-            strides[axis] = stride
-            unknown = stride is None or shape[axis] == DYNAMIC_INDEX
-            stride = None if unknown else stride * max(shape[axis], 1)  # pyright: ignore
-        return StridedLayoutAttr(strides)
+    def _add_results(self) -> None:
+        last = self._block.last_op
+        if not isinstance(last, ReturnOp):
+            raise fail(self._function, "a function ends with func.return", error=LoweringError)
+        for value, attributes in zip(last.operands, self._result_attributes, strict=True):
+            written = attributes.get("nt.writes_arg")
+            if written is not None:
+                self._out.append(self._buffers[self._old[written.value.data]])  # pyright: ignore
+                continue
+            if not isinstance(value.type, TensorType):
+                raise fail(
+                    last,
+                    f"a result of type {value.type} has no place in memory",
+                    hint="return a rank-0 tensor: nt.from_scalar",
+                    error=LoweringError,
+                )
+            self._out.append(self._add_result(value, attributes))
+
+    def _add_result(self, value: SSAValue, attributes: dict[str, Attribute]) -> BlockArgument:
+        rank = len(shape_of(value))
+        order = tuple(range(rank))
+        if "nt.order" in attributes:
+            order = tuple(attributes["nt.order"].get_values())  # pyright: ignore
+        new = self._add(value, len(self._block.args), _layout_in_order(shape_of(value), order))
+        new.name_hint = _fresh_hint(value.name_hint, [a.name_hint for a in self._block.args if a is not new])
+        self._order[new] = order
+        self._writable.add(new)
+        kept: dict[str, Attribute] = {"nest.role": StringAttr("out")}
+        if "nt.dims" in attributes:
+            kept["nest.dims"] = attributes["nt.dims"]
+        self._attributes[new] = DictionaryAttr(kept)
+        return new
 
 
-def set_signature(function: FuncOp, attributes: Sequence[dict[str, Attribute]]) -> None:
-    """Make the function's type that of its entry block, without results; `attributes` are those of the arguments."""
-    block = function.body.block
-    function.properties["function_type"] = FunctionType.from_lists([a.type for a in block.args], [])
-    function.properties.pop("res_attrs", None)
-    function.properties.pop("arg_attrs", None)
-    if any(attributes):
-        function.properties["arg_attrs"] = ArrayAttr([DictionaryAttr(a) for a in attributes])
+def _fresh_hint(hint: str | None, taken: list[str | None]) -> str:
+    return "out" if hint is None or hint in taken else hint
+
+
+def _layout_in_order(shape: tuple[int, ...], order: tuple[int, ...]) -> StridedLayoutAttr | None:
+    """Contiguous strides for axes in `order`; None when that is row-major."""
+    if order == tuple(range(len(shape))):
+        return None
+    strides = [DYNAMIC_INDEX] * len(shape)
+    stride = 1
+    for axis in reversed(order):
+        strides[axis] = stride
+        extent = shape[axis]
+        stride = DYNAMIC_INDEX if DYNAMIC_INDEX in (stride, extent) else stride * extent
+    return _strided(strides)
+
+
+def _strided(strides: list[int]) -> StridedLayoutAttr:
+    return StridedLayoutAttr([None if s == DYNAMIC_INDEX else s for s in strides], 0)
+
+
+def _dictionaries(attributes: ArrayAttr | None, count: int) -> list[dict[str, Attribute]]:
+    if attributes is None:
+        return [{} for _ in range(count)]
+    return [dict(d.data) for d in attributes.data]  # pyright: ignore
