@@ -178,7 +178,9 @@ class _Conversion:
         """Values that are computed straight into a result's buffer, or into the one an island goes on with."""
         found: dict[SSAValue, SSAValue] = {}
         for value, memref in self._signature.results(self._return()):
-            found.setdefault(value, memref)
+            # An argument's old contents may be read until the end: it is written by islands on it, and last of all.
+            if not self._signature.is_argument(memref):
+                found.setdefault(value, memref)
         for op in reversed(list(self._block.ops)):
             if not isinstance(op, LoopsOp):
                 continue

@@ -47,6 +47,10 @@ class Signature:
         """Whether the function may write this argument: a result, or an array whose changes the caller sees."""
         return memref in self._writable
 
+    def is_argument(self, memref: SSAValue) -> bool:
+        """Whether this is the buffer of an argument, not of a result."""
+        return memref in self._buffers.values()
+
     def memory_order(self, memref: SSAValue) -> tuple[int, ...]:
         """The axes of a buffer in memory, outermost first."""
         known = self._order.get(memref)
