@@ -1,0 +1,173 @@
+// RUN: opt-tool %s -p nest-reuse-buffers --split-input-file | filecheck %s
+// Buffers share memory where no element of one is needed after the other's is written; the rest stay.
+
+// The intermediate of a softmax goes to the result, row by row.
+// CHECK-LABEL: @rows
+// CHECK-NOT: nest.alloc "e"
+// CHECK: nest.store "e" {{%\S+}}, %out[%i, %j]
+// CHECK: nest.load %out[%i, %k]
+// CHECK: nest.store "y" {{%\S+}}, %out[%i, %k]
+func.func @rows(%x: memref<?x8xf32> {nest.dims = ["n", 8]}, %out: memref<?x8xf32> {nest.role = "out", nest.dims = ["n", 8]}) {
+  %c0 = arith.constant 0 : index
+  %n = memref.dim %x, %c0 : memref<?x8xf32>
+  %e = nest.alloc "e"(%n) : memref<?x8xf32>
+  nest.for "i" %i = 0 to %n {
+    nest.for "j" %j = 0 to 8 {
+      %a = nest.load %x[%i, %j] : memref<?x8xf32>
+      nest.store "e" %a, %e[%i, %j] : memref<?x8xf32>
+    }
+    nest.for "k" %k = 0 to 8 {
+      %b = nest.load %e[%i, %k] : memref<?x8xf32>
+      %c = math.exp %b : f32
+      nest.store "y" %c, %out[%i, %k] : memref<?x8xf32>
+    }
+  }
+  func.return
+}
+
+// -----
+
+// A chain in place, and a buffer that is dead by then; what is copied to a result was there already.
+// CHECK-LABEL: @chain
+// CHECK-NOT: nest.alloc
+// CHECK: nest.for "i"
+// CHECK: nest.store "a" {{%\S+}}, %out[%i]
+// CHECK: nest.for "j"
+// CHECK: nest.load %out[%j]
+// CHECK: nest.store "b" {{%\S+}}, %out[%j]
+// CHECK-NOT: nest.for
+func.func @chain(%x: memref<8xf32>, %out: memref<8xf32> {nest.role = "out"}) {
+  %a = nest.alloc "a" : memref<8xf32>
+  %b = nest.alloc "b" : memref<8xf32>
+  nest.for "i" %i = 0 to 8 {
+    %v = nest.load %x[%i] : memref<8xf32>
+    nest.store "a" %v, %a[%i] : memref<8xf32>
+  }
+  nest.for "j" %j = 0 to 8 {
+    %v = nest.load %a[%j] : memref<8xf32>
+    %w = math.exp %v : f32
+    nest.store "b" %w, %b[%j] : memref<8xf32>
+  }
+  nest.for "k" %k = 0 to 8 {
+    %v = nest.load %b[%k] : memref<8xf32>
+    nest.store "copy" %v, %out[%k] : memref<8xf32>
+  }
+  func.return
+}
+
+// -----
+
+// Two buffers one after the other: the second lives in the first. The third has another type.
+// CHECK-LABEL: @one_after_the_other
+// CHECK: %a = nest.alloc "a" : memref<8xf32>
+// CHECK-NOT: nest.alloc "b"
+// CHECK: nest.alloc "c" : memref<8xf64>
+// CHECK: nest.store "b" {{%\S+}}, %a[%k]
+// CHECK: nest.load %a[7 - %l]
+func.func @one_after_the_other(%x: memref<8xf32>, %s: memref<8xf64> {nest.role = "inout"}) {
+  %a = nest.alloc "a" : memref<8xf32>
+  %b = nest.alloc "b" : memref<8xf32>
+  %c = nest.alloc "c" : memref<8xf64>
+  nest.for "i" %i = 0 to 8 {
+    %v = nest.load %x[%i] : memref<8xf32>
+    nest.store "a" %v, %a[%i] : memref<8xf32>
+  }
+  nest.for "j" %j = 0 to 8 {
+    %v = nest.load %a[7 - %j] : memref<8xf32>
+    %w = arith.extf %v : f32 to f64
+    nest.store "c" %w, %c[%j] : memref<8xf64>
+  }
+  nest.for "k" %k = 0 to 8 {
+    %v = nest.load %x[%k] : memref<8xf32>
+    nest.store "b" %v, %b[%k] : memref<8xf32>
+  }
+  nest.for "l" %l = 0 to 8 {
+    %v = nest.load %b[7 - %l] : memref<8xf32>
+    %w = arith.extf %v : f32 to f64
+    %u = nest.load %c[%l] : memref<8xf64>
+    %r = arith.addf %u, %w : f64
+    nest.store "s" %r, %s[%l] : memref<8xf64>
+  }
+  func.return
+}
+
+// -----
+
+// Refused: a neighbour is read after its place in the result is written.
+// CHECK-LABEL: @stencil
+// CHECK: nest.alloc "a"
+func.func @stencil(%x: memref<8xf32>, %out: memref<8xf32> {nest.role = "out"}) {
+  %a = nest.alloc "a" : memref<8xf32>
+  nest.for "i" %i = 0 to 8 {
+    %v = nest.load %x[%i] : memref<8xf32>
+    nest.store "a" %v, %a[%i] : memref<8xf32>
+  }
+  nest.for "j" %j = 1 to 8 {
+    %v = nest.load %a[%j - 1] : memref<8xf32>
+    nest.store "y" %v, %out[%j] : memref<8xf32>
+  }
+  func.return
+}
+
+// -----
+
+// Refused: the element is read once more after the result is written; an outer loop comes back to it.
+// CHECK-LABEL: @read_again
+// CHECK: nest.alloc "a"
+// CHECK: nest.alloc "b"
+func.func @read_again(%x: memref<8xf32>, %y: memref<8xf32> {nest.role = "out"}, %z: memref<8xf32> {nest.role = "out", nest.alias_set = 1 : i64}) {
+  %a = nest.alloc "a" : memref<8xf32>
+  %b = nest.alloc "b" : memref<8xf32>
+  nest.for "i" %i = 0 to 8 {
+    %v = nest.load %x[%i] : memref<8xf32>
+    nest.store "a" %v, %a[%i] : memref<8xf32>
+    nest.store "b" %v, %b[%i] : memref<8xf32>
+  }
+  nest.for "j" %j = 0 to 8 {
+    %v = nest.load %a[%j] : memref<8xf32>
+    %w = math.exp %v : f32
+    nest.store "y" %w, %y[%j] : memref<8xf32>
+    %u = nest.load %a[%j] : memref<8xf32>
+    nest.store "z" %u, %z[%j] : memref<8xf32>
+  }
+  nest.for "t" %t = 0 to 2 {
+    nest.for "k" %k = 0 to 8 {
+      %v = nest.load %b[%k] : memref<8xf32>
+      %w = math.exp %v : f32
+      nest.store "y" %w, %y[%k] : memref<8xf32>
+    }
+  }
+  func.return
+}
+
+// -----
+
+// Refused: equal types with extents that may differ, a result that may overlap an argument, and a view.
+// CHECK-LABEL: @other_reasons
+// CHECK: nest.alloc "a"
+// CHECK: nest.alloc "b"
+// CHECK: nest.alloc "c"
+func.func @other_reasons(%n: index, %x: memref<?xf32> {nest.dims = ["m"], nest.alias_set = 0 : i64},
+                         %y: memref<?xf32> {nest.role = "out", nest.dims = ["m"]},
+                         %z: memref<?xf32> {nest.role = "out", nest.dims = ["m"], nest.alias_set = 0 : i64}) {
+  %c0 = arith.constant 0 : index
+  %m = memref.dim %x, %c0 : memref<?xf32>
+  %a = nest.alloc "a"(%n) : memref<?xf32>
+  %b = nest.alloc "b"(%m) : memref<?xf32>
+  %c = nest.alloc "c"(%m) : memref<?xf32>
+  %view = "memref.cast"(%c) : (memref<?xf32>) -> memref<?xf32>
+  nest.for "i" %i = 0 to 4 {
+    %v = nest.load %x[%i] : memref<?xf32>
+    nest.store "b" %v, %b[%i] : memref<?xf32>
+    nest.store "c" %v, %view[%i] : memref<?xf32>
+    nest.store "y" %v, %y[%i] : memref<?xf32>
+  }
+  nest.for "j" %i = 0 to 4 {
+    %v = nest.load %b[%i] : memref<?xf32>
+    %w = nest.load %c[%i] : memref<?xf32>
+    %u = arith.addf %v, %w : f32
+    nest.store "z" %u, %z[%i] : memref<?xf32>
+    nest.store "a" %u, %a[%i] : memref<?xf32>
+  }
+  func.return
+}
