@@ -1,19 +1,44 @@
-"""mlir-opt as an independent judge of the upstream levels, for the tests that need it."""
+"""mlir-opt and mlir-translate as independent judges of the upstream levels, for the tests that need them."""
 
 from __future__ import annotations
 
 import os
 import shutil
 import subprocess
+from io import StringIO
 
 import pytest
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.printer import Printer
 
 _HOME = os.environ.get("MLIR_BIN", "/usr/lib/llvm-22/bin")
-MLIR_OPT = shutil.which("mlir-opt", path=os.pathsep.join([_HOME, os.environ.get("PATH", "")]))
+_PATH = os.pathsep.join([_HOME, os.environ.get("PATH", "")])
+MLIR_OPT = shutil.which("mlir-opt", path=_PATH)
+MLIR_TRANSLATE = shutil.which("mlir-translate", path=_PATH)
 
 needs_mlir_opt = pytest.mark.skipif(
     MLIR_OPT is None, reason="mlir-opt is not installed (Debian: mlir-22-tools; or set MLIR_BIN)"
 )
+needs_mlir_translate = pytest.mark.skipif(
+    MLIR_TRANSLATE is None, reason="mlir-translate is not installed (Debian: mlir-22-tools; or set MLIR_BIN)"
+)
+
+TO_NVVM = "builtin.module(gpu.module(convert-scf-to-cf,convert-gpu-to-nvvm))"
+"""The pipeline that lowers kernels of the gpu level to MLIR's NVVM dialect."""
+
+
+def generic(module: ModuleOp) -> str:
+    """The module in MLIR's generic form."""
+    text = StringIO()
+    Printer(text, print_generic_format=True).print_op(module)
+    return text.getvalue()
+
+
+def custom(module: ModuleOp) -> str:
+    """The module as Nestor prints it."""
+    text = StringIO()
+    Printer(text).print_op(module)
+    return text.getvalue()
 
 
 def mlir_opt(text: str, pipeline: str = "builtin.module()") -> str:
@@ -22,4 +47,13 @@ def mlir_opt(text: str, pipeline: str = "builtin.module()") -> str:
     command = [MLIR_OPT, f"--pass-pipeline={pipeline}"]
     done = subprocess.run(command, input=text, capture_output=True, text=True, check=False)
     assert done.returncode == 0, f"mlir-opt refuses:\n{done.stderr}\n{text}"
+    return done.stdout
+
+
+def mlir_translate(module: ModuleOp) -> str:
+    """The LLVM IR text that MLIR makes of a module of the llvm dialect."""
+    assert MLIR_TRANSLATE is not None
+    command = [MLIR_TRANSLATE, "--mlir-to-llvmir"]
+    done = subprocess.run(command, input=custom(module), capture_output=True, text=True, check=False)
+    assert done.returncode == 0, f"mlir-translate refuses:\n{done.stderr}"
     return done.stdout

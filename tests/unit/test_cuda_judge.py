@@ -5,15 +5,13 @@ from pathlib import Path
 
 import pytest
 from cuda_kernels import KERNELS, load, parse
-from mlir_judge import mlir_opt, needs_mlir_opt
+from mlir_judge import TO_NVVM, mlir_opt, needs_mlir_opt
 from nestor.dialects.registry import make_context
 from nestor.lowering.cuda_c import emit_cuda
 from nestor.lowering.nest_to_gpu import ConvertNestToGpuPass
 from nestor.tools.opt_tool import main
 from test_schedule_cuda import NESTS, scheduled
 from xdsl.printer import Printer
-
-_TO_NVVM = "builtin.module(gpu.module(convert-scf-to-cf,convert-gpu-to-nvvm))"
 
 
 def _text(name: str) -> str:
@@ -25,7 +23,7 @@ def _text(name: str) -> str:
 @needs_mlir_opt
 @pytest.mark.parametrize("name", KERNELS)
 def test_mlir_lowers_kernels_to_nvvm(name):
-    lowered = mlir_opt(_text(name), _TO_NVVM)
+    lowered = mlir_opt(_text(name), TO_NVVM)
     assert "nvvm.kernel" in lowered
     assert "memref.load" not in lowered.partition("gpu.module")[2]
 
@@ -57,7 +55,7 @@ PROGRAMS = {
 @pytest.mark.parametrize("program", PROGRAMS)
 def test_mlir_lowers_the_examples_to_nvvm(program, capsys):
     assert main(["--emit-nt", f"{EXAMPLES / program}", "--spec", PROGRAMS[program], "-p", "cuda-small"]) == 0
-    assert "nvvm.kernel" in mlir_opt(capsys.readouterr().out, _TO_NVVM)
+    assert "nvvm.kernel" in mlir_opt(capsys.readouterr().out, TO_NVVM)
 
 
 @needs_mlir_opt
@@ -67,4 +65,4 @@ def test_mlir_lowers_scheduled_nests_to_nvvm():
         ConvertNestToGpuPass().apply(make_context(), module)
         stream = StringIO()
         Printer(stream).print_op(module)
-        assert "nvvm.kernel" in mlir_opt(stream.getvalue(), _TO_NVVM), name
+        assert "nvvm.kernel" in mlir_opt(stream.getvalue(), TO_NVVM), name

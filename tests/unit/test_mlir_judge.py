@@ -4,46 +4,12 @@ Every kernel at the scf/vector level must be accepted by mlir-opt, its lowered f
 mlir-translate makes of that must compute the same bits as our own LLVM IR.
 """
 
-import os
-import shutil
-import subprocess
-from io import StringIO
-
 import numpy as np
 import pytest
 from cpu_kernels import KERNELS, Kernel, lower, parse, sample_arguments
-from mlir_judge import mlir_opt, needs_mlir_opt
-from xdsl.dialects.builtin import ModuleOp
-from xdsl.printer import Printer
-
-_HOME = os.environ.get("MLIR_BIN", "/usr/lib/llvm-22/bin")
-MLIR_TRANSLATE = shutil.which("mlir-translate", path=os.pathsep.join([_HOME, os.environ.get("PATH", "")]))
-needs_mlir_translate = pytest.mark.skipif(
-    MLIR_TRANSLATE is None, reason="mlir-translate is not installed (Debian: mlir-22-tools; or set MLIR_BIN)"
-)
+from mlir_judge import custom, generic, mlir_opt, mlir_translate, needs_mlir_opt, needs_mlir_translate
 
 each_kernel = pytest.mark.parametrize("path", KERNELS, ids=lambda path: path.stem)
-
-
-def generic(module: ModuleOp) -> str:
-    text = StringIO()
-    Printer(text, print_generic_format=True).print_op(module)
-    return text.getvalue()
-
-
-def custom(module: ModuleOp) -> str:
-    text = StringIO()
-    Printer(text).print_op(module)
-    return text.getvalue()
-
-
-def mlir_translate(module: ModuleOp) -> str:
-    """The LLVM IR text that MLIR makes of a module of the llvm dialect."""
-    assert MLIR_TRANSLATE is not None
-    command = [MLIR_TRANSLATE, "--mlir-to-llvmir"]
-    done = subprocess.run(command, input=custom(module), capture_output=True, text=True, check=False)
-    assert done.returncode == 0, f"mlir-translate refuses:\n{done.stderr}"
-    return done.stdout
 
 
 @needs_mlir_opt
