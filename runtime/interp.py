@@ -34,7 +34,7 @@ from ..dialects.affine import AffineList
 from ..dialects.diagnostic import LoweringError, NestorError, fail, op_location
 from ..dialects.nest import AccumulateOp, AllocOp, ForOp, IfOp, IndexOp, LoadOp, StoreOp, YieldOp
 from ..lowering.check_sites import check_sites
-from ..lowering.domains import Domain, LoadGuards, domain_of
+from ..lowering.domains import DIVISIONS, Domain, LoadGuards, domain_of
 from . import scalar_eval
 from .errors import CODES, INDEX_ERROR, KernelError
 
@@ -285,17 +285,28 @@ class _Compiler:
     def dim(self, op: memref.DimOp) -> None:
         self.define(op.result, f"{self.names[op.source]}.shape[{self.names[op.index]}]")
 
+    def needed(self, op: Operation) -> str | None:
+        """Whether a load or a division is needed, as an expression; None when it always is."""
+        guards = self.guards.of(op)
+        return None if guards is None else " or ".join(f"({self.condition(domain)})" for domain in guards)
+
+    def division(self, op: Operation) -> None:
+        operands = [self.names[v] for v in op.operands]
+        quotient, needed = scalar_eval.expression(op, operands), self.needed(op)
+        self.define(
+            op.results[0], quotient if needed is None else f"{quotient} if {needed} else {operands[0]}"
+        )
+
     def load(self, op: LoadOp) -> None:
         name = self.fresh()
         self.names[op.result] = name + self.lane
-        guards = self.guards.of(op)
+        needed = self.needed(op)
 
         def read() -> None:
             self.read(op, op.memref, op.indices, name + self.lane)
 
-        if guards is None:
+        if needed is None:
             return read()
-        needed = " or ".join(f"({self.condition(domain)})" for domain in guards)
         self.nested(f"if {needed}:", read)
         filler = self.fresh("c")
         self.namespace[filler] = scalar_eval.scalar(1, op.result.type)
@@ -473,6 +484,7 @@ _HANDLERS: dict[type, Callable[[_Compiler, Any], None]] = {
     memref.DimOp: _Compiler.dim,
     memref.CollapseShapeOp: _Compiler.collapse_shape,
     ForOp: _Compiler.loop,
+    **dict.fromkeys(DIVISIONS, _Compiler.division),
     LoadOp: _Compiler.load,
     StoreOp: _Compiler.store,
     AccumulateOp: _Compiler.accumulate,

@@ -256,6 +256,39 @@ func.func @f(%x: memref<?xf32>, %y: memref<?xf32> {nest.role = "out"}) {
     lambda x, y: (2 * x)[np.arange(21) % 8] * (2 * x)[(np.arange(21) + 2) % 8],
 )
 
+DIVISIONS = Program(
+    """
+func.func @f(%x: memref<?xi32>, %d: memref<?xi32>, %y: memref<?xi32>) {
+  %c0 = arith.constant 0 : index
+  %zero = arith.constant 0 : i32
+  %n = memref.dim %x, %c0 : memref<?xi32>
+  nest.for "i" %i = 0 to %n {
+    %b = nest.load %d[%i] : memref<?xi32>
+    %on = arith.cmpi ne, %b, %zero : i32
+    %a = nest.load %x[%i] : memref<?xi32>
+    %q = arith.floordivsi %a, %b : i32
+    nest.store "y" %q, %y[%i] mask %on : memref<?xi32>
+  }
+  nest.for "j.o" %o = 0 to %n ceildiv 8 {
+    nest.for "j.i" %v = 0 to 8 vectorized(8) {
+      %b = nest.load %d[8 * %o + %v] : memref<?xi32>
+      %on = arith.cmpi sgt, %b, %zero : i32
+      %a = nest.load %x[8 * %o + %v] : memref<?xi32>
+      %r = arith.remsi %a, %b : i32
+      %s = arith.floordivsi %r, %b : i32
+      nest.accumulate "y" add %s, %y[8 * %o + %v] where (8 * %o + %v < %n) mask %on : memref<?xi32>
+    }
+  }
+  func.return
+}""",
+    lambda rng: [
+        rng.integers(-50, 50, 77).astype("i4"),
+        rng.integers(-2, 3, 77).astype("i4"),
+        np.zeros(77, "i4"),
+    ],
+    lambda x, d, y: np.where(d == 0, 0, x // d) + np.where(d > 0, np.fmod(x, d) // d, 0),
+)
+
 PROGRAMS = {
     "pointwise": POINTWISE,
     "static-2d": STATIC_2D,
@@ -265,6 +298,7 @@ PROGRAMS = {
     "gauss-seidel": GAUSS_SEIDEL,
     "argmax": ARGMAX,
     "scratch": SCRATCH,
+    "divisions": DIVISIONS,
 }
 
 
