@@ -69,10 +69,18 @@ def operate(graph: Graph, name: str, *operands: Value) -> Value:
         return _fold(graph, PYTHON_OPERATORS[name], [o.value for o in operands])  # pyright: ignore
     for operand in operands:
         if not is_number(operand):
-            raise graph.error(DTypeError, f"unsupported operand for {name}: {describe(operand)}")
+            raise graph.error(
+                DTypeError, f"unsupported operand for {name}: {describe(operand)}", _hint(operand)
+            )
     if all(isinstance(operand_of(o), type) for o in operands):
         return _python_arithmetic(graph, name, operands)
     return apply(graph, getattr(np, name), *operands)
+
+
+def _hint(operand: Value) -> str | None:
+    if isinstance(operand, Static) and isinstance(operand.value, np.ndarray):
+        return "arrays from outside the function are not compiled in: pass it as an argument"
+    return None
 
 
 def _fold(graph: Graph, function: Callable[..., Any], values: Sequence[Any]) -> Static:
@@ -118,11 +126,22 @@ def _python_arithmetic(graph: Graph, name: str, operands: Sequence[Value]) -> Va
     if name in ("divide", "floor_divide", "remainder"):
         _require_nonzero(graph, operands[1])
     kinds = tuple([operand_of(o) for o in operands])
+    if name not in _COMPARISONS and not (name.startswith("bitwise") and set(kinds) == {bool}):
+        operands = [_without_bool(graph, o) for o in operands]
     result = apply(graph, getattr(np, name), *operands)
     weak = bool if name in _COMPARISONS else float if name == "divide" else weak_result(kinds)  # pyright: ignore
     if name.startswith("bitwise") and set(kinds) == {bool}:
         weak = bool
     return as_weak(result, weak, scalar_arguments(operands))
+
+
+def _without_bool(graph: Graph, value: Value) -> Value:
+    """A Python bool as the int it is in arithmetic: -True is -1."""
+    if operand_of(value) is not bool:
+        return value
+    if isinstance(value, Static):
+        return Static(int(value.value))
+    return as_weak(copy(graph, value, WEAK_DTYPES[int]), int, scalar_arguments([value]))
 
 
 def as_weak(value: Value, weak: type, arguments: frozenset[int] | None) -> Value:

@@ -39,14 +39,19 @@ def call(frame: Frame, node: ast.Call, function: Value, args: list[Value], kwarg
         return _inline(frame, node, target, args, kwargs)
     if isinstance(target, type) and issubclass(target, np.generic) and len(args) == 1 and not kwargs:
         return python.numpy_scalar(frame.graph, np.dtype(target), args[0])
-    if _foldable(target) and _all_static(args, kwargs, target):
+    if target is not print and _foldable(target) and _all_static(args, kwargs, target):
         return _fold(frame, node, target, args, kwargs)
-    frame.fail(
-        node,
-        f"{_name(target)} is not supported in compiled code",
-        "NumPy functions supported beside the elementwise ones: "
-        + ", ".join(sorted({f.__name__ for f in FUNCTIONS if _is_numpy(f)})),
-    )
+    frame.fail(node, f"{_name(target)} is not supported in compiled code", _instead(target))
+
+
+def _instead(target: Any) -> str:
+    """What to do about a call that is not compiled."""
+    if target in (enumerate, zip, map, filter, reversed):
+        return "loop over range(len(x)), and index"
+    if _is_numpy(target):
+        known = sorted({f.__name__ for f in FUNCTIONS if _is_numpy(f)})
+        return f"NumPy functions supported beside the elementwise ones: {', '.join(known)}"
+    return "return the values it needs, and call it outside the compiled function"
 
 
 def _handler(target: Any) -> Any:
@@ -58,7 +63,11 @@ def _handler(target: Any) -> Any:
 
 def _name(target: Any) -> str:
     name = getattr(target, "__name__", repr(target))
-    return f"np.{name}" if _is_numpy(target) else f"{name}"
+    if not _is_numpy(target):
+        return name
+    module = target.__module__.split(".")
+    public = f"{module[1]}." if len(module) == 2 and module[1] in ("linalg", "fft", "random") else ""
+    return f"np.{public}{name}"
 
 
 def _is_numpy(target: Any) -> bool:
@@ -100,8 +109,6 @@ def _plain(value: Value) -> Any:
 
 
 def _fold(frame: Frame, node: ast.Call, target: Any, args: list[Value], kwargs: dict[str, Value]) -> Value:
-    if target is print:
-        frame.fail(node, "print is not supported in compiled code", "return the value and print it outside")
     try:
         return Static(target(*map(_plain, args), **{k: _plain(v) for k, v in kwargs.items()}))
     except Exception as error:

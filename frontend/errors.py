@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from ..dialects.diagnostic import NestorError
 
 
@@ -11,6 +13,10 @@ class UnsupportedError(NestorError):
 
 class ShapeError(NestorError, ValueError):
     """Shapes, axes or values that do not go together."""
+
+
+class AxisError(NestorError, np.exceptions.AxisError):
+    """An axis that the array does not have."""
 
 
 class DTypeError(NestorError, TypeError):

@@ -31,6 +31,7 @@ from .errors import IndexRangeError, ReadOnlyError, Respecialise, ShapeError, Un
 from .extents import Affine, Atom, affine_list
 from .graph import INDEX, Graph, dynamic, element_type, static_shape
 from .promotion import WEAK_DTYPES
+from .source import ir_name
 from .tensors import check_fresh, to_scalar
 from .values import (
     Array,
@@ -79,14 +80,14 @@ class Island:
         if memref is None:
             kind = _memref_type(buffer.dtype, buffer.extents)
             memref = self._stand_ins.insert_arg(kind, len(self._stand_ins.args))
-            memref.name_hint = buffer.name or None
+            memref.name_hint = ir_name(buffer.name) or None
             self._memrefs[buffer] = memref
         return memref
 
     def allocate(self, name: str, dtype: np.dtype, extents: Extents) -> Buffer:
         """A buffer that lives until the end of the block."""
         sizes = [self.graph.index(extent) for extent in dynamic(extents)]
-        op = AllocOp(name, _memref_type(dtype, extents), sizes)
+        op = AllocOp(ir_name(name), _memref_type(dtype, extents), sizes)
         self.graph.insert(op)
         return Buffer(None, dtype, extents, name, local=op.memref)
 
@@ -95,7 +96,7 @@ class Island:
         buffer = array.buffer
         op = LoadOp(self.memref(buffer), affine_list(_root_indices(array, indices)))
         self.graph.insert(op)
-        op.result.name_hint = buffer.name or None
+        op.result.name_hint = ir_name(buffer.name) or None
         return from_storage(self.graph.emitter(), op.result, element_type(buffer.dtype))
 
     def store(self, array: Array, indices: Sequence[Affine], value: SSAValue) -> None:
@@ -105,7 +106,7 @@ class Island:
         assert isinstance(memref.type, MemRefType)
         stored = to_storage(self.graph.emitter(), value, memref.type.element_type)
         self.graph.insert(
-            StoreOp(stored, memref, affine_list(_root_indices(array, indices)), label=buffer.name)
+            StoreOp(stored, memref, affine_list(_root_indices(array, indices)), label=ir_name(buffer.name))
         )
 
     def checked_index(self, index: Affine, extent: Affine, name: str, axis: int) -> Affine:
@@ -196,6 +197,7 @@ class Island:
     def loop(self, name: str, lower: Affine, upper: Affine, step: int = 1) -> Iterator[Affine]:
         """A nest.for around what is inserted; gives its variable."""
         body = Block(arg_types=[INDEX])
+        name = ir_name(name)
         hint = name if name.isidentifier() and name != "_" else None
         body.args[0].name_hint = hint
         op = ForOp(name, lower.to_list(), upper.to_list(), body, step=step)
@@ -283,7 +285,7 @@ class Island:
         op = LoopsOp([b.value for b in ins], [b.value for b in outs], Region(self.body))  # pyright: ignore
         self.graph.insert(op)
         for buffer, result in zip(outs, op.results_, strict=True):
-            result.name_hint = buffer.name or None
+            result.name_hint = ir_name(buffer.name) or None
             buffer.value = result
             buffer.version += 1
 

@@ -8,6 +8,8 @@ from __future__ import annotations
 import ast
 import functools
 import inspect
+import os
+import threading
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +20,7 @@ from ..dialects.remarks import listening
 from .collector import collector_paused
 from .errors import DTypeError, Respecialise, UnsupportedError
 from .invoke import Invocation
+from .options import dynamic_mode, fastmath_flags, static_names
 from .source import source_of
 from .spec import ScalarSpec, Spec
 from .specialise import (
@@ -26,6 +29,7 @@ from .specialise import (
     binding,
     generalised,
     overlap_partition,
+    signs,
     static_type,
     without_extents,
 )
@@ -34,9 +38,19 @@ if TYPE_CHECKING:
     from .program import Program
     from .stages import Kernel
 
-FASTMATH_FLAGS = ("contract", "reassoc", "nnan", "ninf", "nsz", "afn", "arcp")
 MAX_SIGNATURES = 4096
 """Call signatures remembered a function; beyond, all are forgotten (compiled programs are kept)."""
+
+_COMPILING = threading.RLock()
+"""Held while anything is compiled: threads that call a function at the same time get one program, compiled once."""
+
+
+def _renew_lock() -> None:
+    global _COMPILING
+    _COMPILING = threading.RLock()
+
+
+os.register_at_fork(after_in_child=_renew_lock)  # the thread that held it does not exist in the child
 
 MAX_ATTEMPTS = 16
 """Rounds of lowering with more and more known at compile time."""
@@ -51,25 +65,26 @@ class JitFunction:
         *,
         target: str = "cpu",
         dynamic: bool | str | None = None,
-        static_argnums: Iterable[int] = (),
-        static_argnames: Iterable[str] = (),
+        static_argnums: int | Iterable[int] = (),
+        static_argnames: str | Iterable[str] = (),
         fastmath: bool | Iterable[str] = False,
         strict: bool = False,
     ):
+        function = _plain_function(function)
         functools.update_wrapper(self, function)
         self.function = function
         self.target = target
-        self.dynamic = _dynamic_mode(dynamic)
+        self.dynamic = dynamic_mode(dynamic)
         self.strict = strict
-        self.fastmath = _fastmath_flags(fastmath)
-        self.signature = inspect.signature(function)
+        self.fastmath = fastmath_flags(fastmath)
+        self.signature = inspect.signature(function, follow_wrapped=False)
         self._names = list(self.signature.parameters)
         self._defaults = [_Default(p.default) for p in self.signature.parameters.values()]
         self._plain = all(
             p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD) for p in self.signature.parameters.values()
         )
         self._required = sum(p.default is p.empty for p in self.signature.parameters.values())
-        self._static = {self._names[k] for k in static_argnums} | set(static_argnames)
+        self._static = static_names(self._names, static_argnums, static_argnames)
         self._has_out = "out" in self._names
         self._baked: set[str] = set()
         self._mutates: bool | None = None
@@ -85,7 +100,8 @@ class JitFunction:
         key = self._signature_key(names, values)
         invocation = self._invocations.get(key)
         if invocation is None or not self._still_valid(invocation.program):
-            invocation = self._specialise(key, names, values, groups)
+            with _COMPILING:
+                invocation = self._specialise(key, names, values, groups)
         else:
             self._hits += 1
         return invocation(values, out)
@@ -109,7 +125,10 @@ class JitFunction:
     def _bound_leaves(
         self, args: tuple, kwargs: dict[str, Any]
     ) -> tuple[list[str], list[Any], list[str | None]]:
-        bound = self.signature.bind(*args, **kwargs)
+        try:
+            bound = self.signature.bind(*args, **kwargs)
+        except TypeError as error:
+            raise TypeError(f"{self.function.__name__}() {error}") from None
         names: list[str] = []
         values: list[Any] = []
         groups: list[str | None] = []
@@ -118,6 +137,9 @@ class JitFunction:
             spread = isinstance(value, tuple | list) and any(isinstance(v, np.ndarray | Spec) for v in value)
             if parameter.kind is parameter.VAR_POSITIONAL and isinstance(value, _Default):
                 value = _Default(())
+            if parameter.kind is parameter.VAR_KEYWORD:
+                place = source_of(self.function).place(source_of(self.function).node)
+                raise UnsupportedError(f"**{name} is not supported", place, hint="name the parameters")
             for item in value if spread else [value]:  # pyright: ignore
                 names.append(name)
                 values.append(item)
@@ -144,7 +166,7 @@ class JitFunction:
             elif isinstance(value, _Default):
                 parts.append(_Default)
             elif name in self._baked or name in self._static:
-                parts.append((type(value), value))
+                parts.append(_hashable(value))
             elif type(value) in (int, float, bool):
                 parts.append(type(value))
             elif isinstance(value, np.generic):
@@ -322,7 +344,8 @@ class JitFunction:
         if self.dynamic is True:
             pattern = generalised(types, [(k, a) for k, t in enumerate(types) for a in range(len(t.extents))])
         try:
-            return Lowered(self, self._lower(pattern, types, values))
+            with _COMPILING:
+                return Lowered(self, self._lower(pattern, types, values))
         except Respecialise:
             self._mutates = True
             return self.lower(*args, **kwargs)
@@ -360,7 +383,8 @@ class Lowered:
         """Machine code for a target."""
         from .stages import build
 
-        kernel, engine = build(self.program.module, self.program.name, target or self.owner.target)
+        with _COMPILING:
+            kernel, engine = build(self.program.module, self.program.name, target or self.owner.target)
         return Compiled(self.owner, self.program, kernel, engine)
 
 
@@ -429,7 +453,7 @@ def _hashable(value: Any) -> Any:
         hash(value)
     except TypeError:
         return type(value)
-    return (type(value), value)
+    return (type(value), value, signs(value))
 
 
 def _overlaps(values: Sequence[Any]) -> tuple:
@@ -444,12 +468,18 @@ def _overlaps(values: Sequence[Any]) -> tuple:
     return tuple(pairs)
 
 
-def _dynamic_mode(dynamic: bool | str | None) -> bool | None:
-    if dynamic in (None, "auto"):
-        return None
-    if isinstance(dynamic, bool):
-        return dynamic
-    raise DTypeError(f"dynamic={dynamic!r}", hint="dynamic is True, False, or 'auto'")
+def _plain_function(function: Any) -> Callable[..., Any]:
+    """The function to compile. Raises DTypeError for what is none, or is bound to an object."""
+    if isinstance(function, JitFunction):
+        return function.function
+    if inspect.ismethod(function):
+        raise DTypeError(
+            f"'{function.__qualname__}' is bound to an object",
+            hint="decorate the method in its class with @nt.jit",
+        )
+    if not callable(function) or inspect.isclass(function):
+        raise DTypeError(f"{function!r} is not a function", hint="nt.jit compiles functions defined with def")
+    return function
 
 
 def _grant_fastmath(module: Any, flags: tuple[str, ...]) -> None:
@@ -460,16 +490,3 @@ def _grant_fastmath(module: Any, flags: tuple[str, ...]) -> None:
 
     for function in module.body.block.ops:
         function.attributes["nt.fastmath"] = ArrayAttr([StringAttr(flag) for flag in flags])
-
-
-def _fastmath_flags(fastmath: bool | str | Iterable[str] | None) -> tuple[str, ...]:
-    """The flags asked for, in the order of `FASTMATH_FLAGS`; True asks for all."""
-    if fastmath is False or fastmath is None:
-        return ()
-    names = (
-        FASTMATH_FLAGS if fastmath is True else [fastmath] if isinstance(fastmath, str) else list(fastmath)
-    )
-    unknown = [n for n in names if n not in FASTMATH_FLAGS]
-    if unknown:
-        raise DTypeError(f"unknown fastmath flag {unknown[0]!r}", hint=f"flags: {', '.join(FASTMATH_FLAGS)}")
-    return tuple(flag for flag in FASTMATH_FLAGS if flag in names)

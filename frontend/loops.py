@@ -27,6 +27,7 @@ from .frame import Frame, ReturnSignal
 from .islands import Island, open_island
 from .promotion import WEAK_DTYPES, Operand, result_dtype, weak_result
 from .script_expr import as_condition, as_group, evaluate
+from .source import ir_name
 from .tensors import from_scalar
 from .values import (
     Array,
@@ -77,7 +78,12 @@ def for_loop(frame: Frame, node: ast.For, execute: Execute) -> None:
         values: list[Value] = [Static(iterable.start.constant + k * iterable.step) for k in range(count)]
         if iterable.start.known is None:
             raise reason
-        return _unroll(frame, node, values, execute)
+        try:
+            return _unroll(frame, node, values, execute)
+        except UnsupportedError:
+            if isinstance(reason, NotElementwise):
+                raise
+            raise reason from None
     _leave_island(frame, carried)
 
 
@@ -171,7 +177,7 @@ def _attempt(
         loaded: dict[str, Value] = {}
         for one in carried:
             ssa = island.load(one.cell, ())
-            ssa.name_hint = one.name
+            ssa.name_hint = ir_name(one.name)
             loaded[one.name] = frame.variables[one.name] = Scalar(ssa, one.dtype, one.weak)
         execute(frame, node.body)
         after: dict[str, Operand] = {}
@@ -345,7 +351,7 @@ def branch(frame: Frame, node: ast.If, condition: Value, execute: Execute) -> No
     for name, (cell, kind) in joined.items():
         dtype = WEAK_DTYPES[kind] if isinstance(kind, type) else kind
         ssa = island.load(cell, ())
-        ssa.name_hint = name
+        ssa.name_hint = ir_name(name)
         frame.variables[name] = Scalar(ssa, dtype, kind if isinstance(kind, type) else None)
 
 

@@ -24,6 +24,7 @@ from xdsl.ir import Attribute, Region, SSAValue
 
 from ..dialects.diagnostic import Diagnostic
 from ..dialects.nt.types import scalar_type
+from ..lowering.expand_math import LIBM
 from .arithmetic import scalar_arguments
 from .errors import UnsupportedError
 from .extents import Affine, Atom, Guard
@@ -31,7 +32,7 @@ from .frame import Frame, ReturnSignal
 from .graph import INDEX, Graph, element_type, tensor_type
 from .promotion import WEAK_DTYPES
 from .script_stmt import run_body
-from .source import FunctionSource
+from .source import FunctionSource, ir_name
 from .specialise import ArgumentType
 from .tensors import as_tensor, dim_value, from_scalar, normal_order, transpose
 from .values import Array, Buffer, Extents, Group, Index, Static, Tensor, Value, describe, whole
@@ -126,6 +127,7 @@ def lower(source: FunctionSource, arguments: Sequence[ArgumentType], *, may_writ
 class _Lowering:
     def __init__(self, source: FunctionSource, arguments: Sequence[ArgumentType], may_write: bool):
         self.source = source
+        self.symbol = _symbol(source.node.name)
         self.arguments = tuple(arguments)
         self.graph = Graph(may_write)
         self.captured: dict[Any, Any] = {}
@@ -150,7 +152,7 @@ class _Lowering:
         written = self._return_written()
         self.graph.insert(func.ReturnOp(*self.returned))
         return Program(
-            self.source.node.name,
+            self.symbol,
             self._module(),
             tuple([self._with_final_names(a) for a in self.arguments]),
             results,
@@ -206,7 +208,7 @@ class _Lowering:
             return Index(Affine.of(atom))
         tensor = from_scalar(self.graph, ssa, dtype)
         if argument.kind == "scalar":
-            return Tensor(tensor, dtype, (), True)
+            return Tensor(tensor, dtype, (), True, arguments=frozenset([position]))
         weak = float if argument.kind == "float" else bool
         return Tensor(tensor, dtype, (), True, weak, None, frozenset([position]))
 
@@ -234,7 +236,7 @@ class _Lowering:
         tensor = Tensor(ssa, dtype, stored)
         if order:
             tensor = transpose(self.graph, tensor, [order.index(a) for a in range(len(order))])
-            tensor.ssa.name_hint = argument.name
+            tensor.ssa.name_hint = ir_name(argument.name)
         buffer = Buffer(
             tensor.ssa,
             dtype,
@@ -266,14 +268,14 @@ class _Lowering:
 
     def _named_dim(self, ssa: SSAValue, axis: int, atom: Atom) -> SSAValue:
         value = dim_value(self.graph, ssa, axis)
-        value.name_hint = atom.dim if atom.dim and atom.dim.isidentifier() else None
+        value.name_hint = ir_name(atom.dim) if atom.dim and atom.dim.isidentifier() else None
         return value
 
     def _argument(
         self, argument: ArgumentType, kind: Attribute, attributes: dict[str, Attribute]
     ) -> SSAValue:
         ssa = self.graph.entry.insert_arg(kind, len(self.graph.entry.args))
-        ssa.name_hint = argument.name
+        ssa.name_hint = ir_name(argument.name)
         self.attributes.append(attributes)
         return ssa
 
@@ -355,7 +357,7 @@ class _Lowering:
                 stored = tuple([extents[a] for a in argument.order]) if argument.order else extents
                 attributes.update(_dims_attribute(stored))
         function = func.FuncOp(
-            self.source.node.name,
+            self.symbol,
             ([a.type for a in entry.args], [v.type for v in self.returned]),
             Region(entry),
             arg_attrs=ArrayAttr([DictionaryAttr(a) for a in self.attributes]),
@@ -366,6 +368,16 @@ class _Lowering:
         module = ModuleOp([function])
         module.location = UNKNOWN_LOC
         return module
+
+
+_RUNTIME_NAMES = frozenset({"aligned_alloc", "free", "memmove", "GOMP_parallel"})
+
+
+def _symbol(name: str) -> str:
+    """The symbol of the function: a name of the C library would be that function to everything below."""
+    name = ir_name(name)
+    taken = name in _RUNTIME_NAMES or name.removesuffix("f") in LIBM.values()
+    return f"{name}_" if taken else name
 
 
 def _unbound() -> SSAValue:

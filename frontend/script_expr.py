@@ -60,7 +60,8 @@ def evaluate(frame: Frame, node: ast.expr) -> Value:
     """The value of an expression."""
     handler = _HANDLERS.get(type(node))
     if handler is None:
-        frame.fail(node, f"{_WORDS.get(type(node), type(node).__name__)} is not supported in compiled code")
+        word = _WORDS.get(type(node), type(node).__name__)
+        frame.fail(node, f"{word} is not supported in compiled code", _HINTS.get(type(node)))
     return handler(frame, node)
 
 
@@ -90,9 +91,10 @@ def _group_arithmetic(frame: Frame, node: ast.BinOp, left: Value, right: Value) 
 
 
 def _unary(frame: Frame, node: ast.UnaryOp) -> Value:
-    operand = evaluate(frame, node.operand)
+    is_not = isinstance(node.op, ast.Not)
+    operand = (test if is_not else evaluate)(frame, node.operand)
     frame.at(node)
-    if isinstance(node.op, ast.Not):
+    if is_not:
         return negation(frame, node, operand)
     return arith.operate(frame.graph, _UNARY[type(node.op)], operand)
 
@@ -149,19 +151,33 @@ def _both(frame: Frame, node: ast.expr, a: Value, b: Value) -> Value:
         return b if a.value else a
     if isinstance(b, Static) and b.value is True:
         return a
-    conditions = [as_condition(frame, node, a), as_condition(frame, node, b)]
-    result = arith.apply(frame.graph, np.logical_and, *conditions)
+    return _joined(frame, np.logical_and, as_condition(frame, node, a), as_condition(frame, node, b))
+
+
+def _joined(frame: Frame, ufunc: np.ufunc, a: Value, b: Value) -> Value:
+    """`a and b` as a truth value: NumPy's bool when both are, else Python's."""
+    result = arith.apply(frame.graph, ufunc, a, b)
+    if arith.number_kind(frame.graph, a) == arith.number_kind(frame.graph, b) == arith.BOOL:
+        return result
     return arith.as_weak(result, bool, arith.scalar_arguments([a, b]))
 
 
-def _bool_op(frame: Frame, node: ast.BoolOp) -> Value:
-    """`and`, `or`: on constants as Python; on run-time conditions without effects, all are evaluated."""
+def test(frame: Frame, node: ast.expr) -> Value:
+    """An expression of which only the truth matters: the condition of an `if`, the operand of `not`."""
+    return _bool_op(frame, node, only_truth=True) if isinstance(node, ast.BoolOp) else evaluate(frame, node)
+
+
+def _bool_op(frame: Frame, node: ast.BoolOp, only_truth: bool = False) -> Value:
+    """`and`, `or`: on constants as Python; on run-time values without effects, all are evaluated.
+
+    Where more than the truth is wanted, the result is one of the operands: `n or 4`.
+    """
     is_and = isinstance(node.op, ast.And)
     result: Value | None = None
     for k, operand in enumerate(node.values):
-        value = evaluate(frame, operand)
+        value = test(frame, operand) if only_truth else evaluate(frame, operand)
         frame.at(node)
-        if isinstance(value, Static | Group):
+        if isinstance(value, Static | Group) and (only_truth or result is None):
             if bool(truth(frame, operand, value)) != is_and and result is None:
                 return value
             if k < len(node.values) - 1 or result is not None:
@@ -183,10 +199,28 @@ def _bool_op(frame: Frame, node: ast.BoolOp) -> Value:
         if result is None:
             result = condition
             continue
-        combined = arith.apply(frame.graph, np.logical_and if is_and else np.logical_or, result, condition)
-        result = arith.as_weak(combined, bool, arith.scalar_arguments([result, condition]))
+        if only_truth or _are_bool(frame, result, condition):
+            result = _joined(frame, np.logical_and if is_and else np.logical_or, result, condition)
+        else:
+            result = _one_of(frame, result, condition, is_and)
     assert result is not None
     return result
+
+
+def _are_bool(frame: Frame, *values: Value) -> bool:
+    return all(arith.number_kind(frame.graph, v) in (bool, arith.BOOL) for v in values)
+
+
+def _one_of(frame: Frame, a: Value, b: Value, is_and: bool) -> Value:
+    """`a and b` (`a or b`) of numbers: the one that Python gives. Both must be of one type, unless they are baked in."""
+    from .numpy_api.selection import where
+
+    kinds = [arith.number_kind(frame.graph, v) for v in (a, b)]
+    if kinds[0] != kinds[1]:
+        arith.require_static(frame.graph, a, "the left side of `and`/`or` between numbers of two types")
+    chosen = where(frame.graph, a, b, a) if is_and else where(frame.graph, a, a, b)
+    weak = kinds[0]
+    return arith.as_weak(chosen, weak, arith.scalar_arguments([a, b])) if isinstance(weak, type) else chosen
 
 
 def as_condition(frame: Frame, node: ast.expr, value: Value) -> Value:
@@ -222,7 +256,7 @@ def truth(frame: Frame, node: ast.expr, value: Value) -> bool:
 
 
 def _if_expression(frame: Frame, node: ast.IfExp) -> Value:
-    condition = evaluate(frame, node.test)
+    condition = test(frame, node.test)
     if frame.graph.island is None or isinstance(condition, Static | Group):
         return evaluate(frame, node.body if truth(frame, node.test, condition) else node.orelse)
     if any(isinstance(n, ast.Subscript) for branch in (node.body, node.orelse) for n in ast.walk(branch)):
@@ -362,12 +396,29 @@ def _with_constants(frame: Frame, node: ast.JoinedStr) -> ast.JoinedStr:
 _WORDS: dict[type[ast.expr], str] = {
     ast.Lambda: "a lambda",
     ast.ListComp: "a list comprehension",
+    ast.SetComp: "a set comprehension",
+    ast.DictComp: "a dict comprehension",
     ast.GeneratorExp: "a generator expression",
     ast.Dict: "a dict",
     ast.Set: "a set",
     ast.Await: "await",
     ast.Yield: "yield",
+    ast.YieldFrom: "yield",
     ast.NamedExpr: "an assignment expression",
+}
+_LOOP_HINT = "write a for loop that fills an array: out = np.empty(n); for i in range(n): out[i] = ..."
+_HINTS: dict[type[ast.expr], str] = {
+    ast.Lambda: "define a function with def outside the compiled function; calls are inlined",
+    ast.ListComp: _LOOP_HINT,
+    ast.SetComp: _LOOP_HINT,
+    ast.DictComp: _LOOP_HINT,
+    ast.GeneratorExp: "write a for loop, or a NumPy reduction: x.sum()",
+    ast.Dict: "use a tuple",
+    ast.Set: "use a tuple",
+    ast.Await: "compile the part that computes, and await outside",
+    ast.Yield: "fill an array and return it",
+    ast.YieldFrom: "fill an array and return it",
+    ast.NamedExpr: "assign in a statement of its own",
 }
 
 _HANDLERS: dict[type[ast.expr], Callable[[Frame, Any], Value]] = {
@@ -394,5 +445,6 @@ __all__ = [
     "as_group",
     "evaluate",
     "subscript_items",
+    "test",
     "truth",
 ]

@@ -15,7 +15,8 @@ from .errors import DTypeError, ShapeError, UnsupportedError
 from .frame import Frame, ReturnSignal
 from .islands import check_assignable, check_writable, open_island
 from .loops import branch, for_loop
-from .script_expr import BINARY, as_group, evaluate, subscript_items, truth
+from .script_expr import BINARY, as_group, evaluate, subscript_items, test, truth
+from .source import ir_name
 from .tensors import as_tensor, broadcast, check_alone, reshape
 from .values import (
     Array,
@@ -82,11 +83,11 @@ def bind_name(frame: Frame, name: str, value: Value) -> None:
         value = frame.graph.island.materialise(value, name)
     frame.variables[name] = value
     if isinstance(value, Tensor | Scalar) and value.ssa.name_hint is None:
-        value.ssa.name_hint = name
+        value.ssa.name_hint = ir_name(name)
     if isinstance(value, Array) and not value.buffer.name:
         value.buffer.name = name
         if value.buffer.value is not None and value.buffer.value.name_hint is None:
-            value.buffer.value.name_hint = name
+            value.buffer.value.name_hint = ir_name(name)
 
 
 def _unpack(frame: Frame, target: ast.Tuple | ast.List, value: Value) -> None:
@@ -195,7 +196,7 @@ def overwrite(frame: Frame, array: Array, value: Value) -> None:
     buffer.value = tensor.ssa
     buffer.version += 1
     if tensor.ssa.name_hint is None:
-        tensor.ssa.name_hint = buffer.name or None
+        tensor.ssa.name_hint = ir_name(buffer.name) or None
 
 
 def _augmented(frame: Frame, node: ast.AugAssign) -> None:
@@ -307,7 +308,7 @@ def _return(frame: Frame, node: ast.Return) -> None:
 
 
 def _if(frame: Frame, node: ast.If) -> None:
-    condition = evaluate(frame, node.test)
+    condition = test(frame, node.test)
     frame.at(node)
     if frame.graph.island is not None and not isinstance(condition, Static | Group):
         return branch(frame, node, condition, execute)
@@ -328,7 +329,7 @@ def _pass(frame: Frame, node: ast.stmt) -> None:
 
 
 def _assert(frame: Frame, node: ast.Assert) -> None:
-    if truth(frame, node.test, evaluate(frame, node.test)):
+    if truth(frame, node.test, test(frame, node.test)):
         return
     message = ""
     if node.msg is not None:
@@ -370,12 +371,25 @@ _WORDS: dict[type[ast.stmt], str] = {
     ast.Import: "import",
     ast.ImportFrom: "import",
     ast.Global: "global",
+    ast.Nonlocal: "nonlocal",
+    ast.ClassDef: "a class",
+    ast.AsyncFor: "async for",
+    ast.AsyncWith: "async with",
+    ast.AsyncFunctionDef: "a nested function",
 }
+_CHECK_OUTSIDE = "compile the part that computes, and do this around the call"
 _HINTS: dict[type[ast.stmt], str] = {
     ast.While: "write it as a for loop over range",
     ast.Break: "make the rest of the body conditional: if not done: ...",
     ast.Continue: "put the rest of the body in an if",
     ast.FunctionDef: "define it outside the compiled function; calls are inlined",
+    ast.AsyncFunctionDef: "define it outside the compiled function; calls are inlined",
+    ast.ClassDef: "define it outside the compiled function, and return arrays and tuples",
+    ast.Try: _CHECK_OUTSIDE,
+    ast.With: _CHECK_OUTSIDE,
+    ast.Global: "return the value, and assign it where the function is called",
+    ast.Nonlocal: "return the value, and assign it where the function is called",
+    ast.Match: "write if and elif",
     ast.Import: "import at the top of the module",
     ast.ImportFrom: "import at the top of the module",
 }

@@ -6,6 +6,8 @@ import ast
 import functools
 import inspect
 import linecache
+import re
+import unicodedata
 from dataclasses import dataclass
 from types import FunctionType
 from typing import Any
@@ -38,6 +40,22 @@ class FunctionSource:
         return vars(builtins)[name]
 
 
+@functools.lru_cache(maxsize=4096)
+def ir_name(name: str) -> str:
+    """A Python name in ASCII, as the IR and C need it: `α` is `alpha`, `naïve` is `naive`."""
+    if name.isascii():
+        return name
+    plain = [c if c.isascii() else _letter(c) for c in unicodedata.normalize("NFKD", name)]
+    return "".join(plain) or "v"
+
+
+def _letter(character: str) -> str:
+    if unicodedata.combining(character):
+        return ""
+    words = re.findall(r"[A-Za-z0-9]+", unicodedata.name(character, "v"))
+    return words[-1].lower()
+
+
 @functools.lru_cache(maxsize=512)
 def source_of(function: Any) -> FunctionSource:
     """The source of a plain Python function.
@@ -49,7 +67,7 @@ def source_of(function: Any) -> FunctionSource:
     code = function.__code__
     file, first = code.co_filename, code.co_firstlineno
     lines = linecache.getlines(file, function.__globals__) or _inspect_lines(function)
-    node = _find(_parse(file, "".join(lines)), function.__name__, first) if lines else None
+    node = _find(_parse(file, "".join(lines)), code.co_name, first) if lines else None
     if node is None:
         raise UnsupportedError(
             f"the source of '{function.__name__}' is not a function definition that can be read",

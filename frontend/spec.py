@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from .errors import DTypeError
+from .errors import DTypeError, ShapeError
 from .specialise import ArgumentType
 
 SHORT_DTYPES = {
@@ -51,11 +51,13 @@ def spec(shape: int | Sequence[int | str | None] = (), dtype: Any = "f8", *, lay
     """The type of an array: `nt.spec((100, None), "f4")`.
 
     An extent is an integer, None (unknown) or a name (unknown; the same name is the same extent). `layout` is "c"
-    (contiguous, row-major) or "strided". Raises DTypeError for an unknown layout or dtype.
+    (contiguous, row-major) or "strided". Raises DTypeError for an unknown layout or dtype, ShapeError for a negative extent.
     """
     if layout not in ("c", "strided"):
         raise DTypeError(f"unknown layout {layout!r}", hint="layouts: 'c' (contiguous, row-major), 'strided'")
     extents = (shape,) if isinstance(shape, int | str) or shape is None else tuple(shape)
+    if any(isinstance(e, int) and e < 0 for e in extents):
+        raise ShapeError(f"negative extent in {extents}", hint="None stands for an unknown extent")
     # One-letter-and-bits names mean bits here as in the IR; NumPy's f4, i8 mean bytes and are read first.
     try:
         return Spec(extents, np.dtype(dtype), layout)

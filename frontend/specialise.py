@@ -21,7 +21,8 @@ class ArgumentType:
     `kind` is `array`, `int`, `float`, `bool` (Python numbers passed at run time), `scalar` (a NumPy scalar), `static` (baked
     in: `value`) or `same` (the very array of argument number `value`). `order` is set for arrays that are contiguous in
     another than row-major order: axes from the outermost; `memory_order` for the other strided ones, which only
-    says in which order results are laid out. `witness` are the extents of the call being compiled.
+    says in which order results are laid out. `witness` are the extents of the call being compiled; `text` tells static
+    values apart that compare equal.
     """
 
     name: str
@@ -35,6 +36,7 @@ class ArgumentType:
     read_only: bool = False
     overlap: int | None = None
     value: Any = None
+    text: str = ""
     group: str | None = None
 
     def dims(self) -> list[tuple[Dim, int | None]]:
@@ -87,7 +89,12 @@ def static_type(name: str, value: Any, group: str | None = None) -> ArgumentType
             f"argument '{name}': a {type(value).__name__} cannot be passed to compiled code",
             hint="pass arrays, numbers, None, strings, or tuples of them",
         ) from None
-    return ArgumentType(name, "static", value=value, group=group)
+    return ArgumentType(name, "static", value=value, text=signs(value), group=group)
+
+
+def signs(value: Any) -> str:
+    """Tells 0.0 from -0.0, which compare equal and are different constants."""
+    return repr(value) if isinstance(value, float | np.floating | tuple) else ""
 
 
 def _check_dtype(name: str, dtype: np.dtype) -> None:

@@ -16,7 +16,6 @@ from xdsl.dialects.builtin import (
     DenseArrayBase,
     DenseIntOrFPElementsAttr,
     IntegerAttr,
-    IntegerType,
     StringAttr,
     TensorType,
     i64,
@@ -61,10 +60,6 @@ def constant(graph: Graph, value: Any, dtype: np.dtype) -> SSAValue:
     tensor = TensorType(element_type(dtype), [])
     if dtype.kind in "biu":
         number: int | float = int(value)
-        element = tensor.element_type
-        assert isinstance(element, IntegerType)
-        if dtype.kind == "u" and number >= 1 << (element.width.data - 1):
-            number -= 1 << element.width.data
     else:
         number = float(value)
     attribute = DenseIntOrFPElementsAttr.from_list(tensor, [number])  # pyright: ignore

@@ -41,7 +41,7 @@ class Group:
 class Tensor:
     """An immutable tensor. `weak` is the Python type of a scalar that promotes weakly; `scalar` says that NumPy would
     return a scalar and not an array. `order` is the memory order NumPy would choose, outermost axis first.
-    `arguments` are the scalar arguments it is computed from, when it is a Python scalar of nothing else.
+    `arguments` are the scalar arguments it is computed from, when it is computed from nothing else.
     """
 
     ssa: SSAValue
@@ -210,7 +210,8 @@ def extents_of(value: Value) -> Extents:
 def describe(value: Value) -> str:
     """A few words for messages."""
     if isinstance(value, Static):
-        return f"{value.value!r}"
+        array = isinstance(value.value, np.ndarray)
+        return f"an array of shape {value.value.shape} from outside" if array else f"{value.value!r}"
     if isinstance(value, Index):
         return "an integer known at run time"
     if isinstance(value, Group):

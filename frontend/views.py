@@ -10,7 +10,7 @@ from xdsl.dialects import arith
 from xdsl.ir import SSAValue
 from xdsl.ir.affine import AffineBinaryOpKind
 
-from .arithmetic import affine_of, require_static
+from .arithmetic import affine_of, require_static, scalar_arguments
 from .errors import DTypeError, IndexRangeError, Respecialise, UnsupportedError
 from .extents import Affine, Atom
 from .graph import INDEX, Graph
@@ -111,6 +111,8 @@ def _checked(graph: Graph, item: Item, axis: Axis, name: str, position: int) -> 
         index = None
     if index is None and graph.island is not None and _is_integer(item):
         index = Affine.of(Atom(as_index(graph, item)))
+    if index is None and _is_integer(item) and (arguments := scalar_arguments([item])):
+        raise Respecialise(arguments, why="an index outside loops must be known at compile time")
     if index is None:
         raise graph.error(
             UnsupportedError,

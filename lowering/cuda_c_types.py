@@ -142,7 +142,7 @@ float for friend goto if inline int long mutable namespace new noexcept not not_
 private protected public register reinterpret_cast return short signed sizeof static static_assert
 static_cast struct switch template this thread_local throw true try typedef typeid typename typeof union
 unsigned using virtual void volatile wchar_t while xor xor_eq
-threadIdx blockIdx blockDim gridDim warpSize dim3 uint3 err linux unix
+threadIdx blockIdx blockDim gridDim warpSize dim3 uint3 err linux unix NULL NAN INFINITY M_PI M_E
 abs acos acosh asin asinh atan atan2 atanh cbrt ceil copysign cos cosh erf exp exp2 expm1 fabs floor fma fmax
 fmin fmod isnan log log10 log1p log2 max min pow rint round sin sinh sqrt tan tanh trunc
 """

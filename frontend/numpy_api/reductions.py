@@ -25,7 +25,9 @@ def _axes(graph: Graph, value: Value, axis: Value | None) -> tuple[int, ...]:
     request: Any = static(graph, axis, "axis")
     if request is None:
         return tuple(range(rank))
-    given = request if isinstance(request, tuple | list) else (request,)
+    given = request if isinstance(request, tuple) else (request,)
+    if not rank and len(given) == 1 and given[0] in (0, -1):
+        return ()  # NumPy lets a scalar be reduced over its first or last axis
     axes = [normal_axis(graph, a, rank) for a in given]
     if len(set(axes)) != len(axes):
         raise graph.error(ShapeError, "duplicate value in 'axis'")

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import inspect
+import operator
 from collections.abc import Callable
 from typing import Any
 
 from ..arithmetic import require_static
-from ..errors import DTypeError, UnsupportedError
-from ..graph import Graph
+from ..errors import AxisError, DTypeError, UnsupportedError
+from ..graph import Graph, element_type
 from ..values import Value
 
 Handler = Callable[..., Value]
@@ -65,18 +66,22 @@ def dtype_of(graph: Graph, value: Value | None):
     if request is None:
         return None
     try:
-        return np.dtype(request)
+        dtype = np.dtype(request)
     except TypeError as error:
         raise graph.error(DTypeError, str(error)) from None
+    element_type(dtype, graph.place)
+    return dtype
 
 
 def normal_axis(graph: Graph, axis: Any, rank: int) -> int:
     """A non-negative axis. Raises as NumPy's AxisError."""
-    from ..errors import IndexRangeError
-
-    if not -rank <= axis < rank:
-        raise graph.error(IndexRangeError, f"axis {axis} is out of bounds for array of dimension {rank}")
-    return axis % rank
+    try:
+        position = operator.index(axis)
+    except TypeError as error:
+        raise graph.error(DTypeError, str(error)) from None
+    if not -rank <= position < rank:
+        raise graph.error(AxisError, f"axis {axis} is out of bounds for array of dimension {rank}")
+    return position % rank
 
 
 def refuse_out(graph: Graph, out: Value | None) -> None:

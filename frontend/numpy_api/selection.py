@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins
+from typing import TypeGuard
 
 import numpy as np
 
@@ -53,6 +54,12 @@ def where(graph: Graph, condition: Value, x: Value | None = None, y: Value | Non
 def clip(graph: Graph, a: Value, a_min: Value = NONE, a_max: Value = NONE, out: Value | None = None) -> Value:
     refuse_out(graph, out)
     low, high = [None if isinstance(v, Static) and v.value is None else v for v in (a_min, a_max)]
+    kind = number_kind(graph, a)
+    if isinstance(kind, np.dtype) and kind.kind in "iu":
+        # A Python integer that the dtype cannot pass does not bound, as in NumPy.
+        info = np.iinfo(kind)
+        low = None if _is_int(low) and low.value <= info.min else low
+        high = None if _is_int(high) and high.value >= info.max else high
     if low is None and high is None:
         return operate(graph, "positive", a)
     if high is None:
@@ -61,6 +68,10 @@ def clip(graph: Graph, a: Value, a_min: Value = NONE, a_max: Value = NONE, out: 
     if low is None:
         return apply(graph, np.minimum, a, high)
     return apply(graph, UFUNC_CLIP, a, low, high)
+
+
+def _is_int(bound: Value | None) -> TypeGuard[Static]:
+    return isinstance(bound, Static) and type(bound.value) is int
 
 
 @handles(builtins.max)

@@ -1,0 +1,45 @@
+"""The options of `nt.jit`, checked."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from .errors import DTypeError
+
+FASTMATH_FLAGS = ("contract", "reassoc", "nnan", "ninf", "nsz", "afn", "arcp")
+
+
+def static_names(
+    names: Sequence[str], argnums: int | Iterable[int], argnames: str | Iterable[str]
+) -> set[str]:
+    """The parameters that `static_argnums` and `static_argnames` say. Raises DTypeError for those that are not there."""
+    positions = [argnums] if isinstance(argnums, int) else list(argnums)
+    chosen = [argnames] if isinstance(argnames, str) else list(argnames)
+    wrong = [k for k in positions if not -len(names) <= k < len(names)] + [
+        n for n in chosen if n not in names
+    ]
+    if wrong:
+        raise DTypeError(f"no parameter {wrong[0]!r} to be static", hint=f"parameters: {', '.join(names)}")
+    return {names[k] for k in positions} | set(chosen)
+
+
+def dynamic_mode(dynamic: bool | str | None) -> bool | None:
+    """What `dynamic` asks for; None leaves it to the shapes that arrive. Raises DTypeError."""
+    if dynamic in (None, "auto"):
+        return None
+    if isinstance(dynamic, bool):
+        return dynamic
+    raise DTypeError(f"dynamic={dynamic!r}", hint="dynamic is True, False, or 'auto'")
+
+
+def fastmath_flags(fastmath: bool | str | Iterable[str] | None) -> tuple[str, ...]:
+    """The flags asked for, in the order of `FASTMATH_FLAGS`; True asks for all."""
+    if fastmath is False or fastmath is None:
+        return ()
+    names = (
+        FASTMATH_FLAGS if fastmath is True else [fastmath] if isinstance(fastmath, str) else list(fastmath)
+    )
+    unknown = [n for n in names if n not in FASTMATH_FLAGS]
+    if unknown:
+        raise DTypeError(f"unknown fastmath flag {unknown[0]!r}", hint=f"flags: {', '.join(FASTMATH_FLAGS)}")
+    return tuple(flag for flag in FASTMATH_FLAGS if flag in names)
