@@ -206,8 +206,7 @@ class Planner:
     def _place_output(self, output: Output) -> None:
         space = self._extents(output.value)
         home = self._home_nest(output.value)
-        if home is not None and home.by_columns and self._accumulates_in(output):
-            # The output is the accumulator.
+        if home is not None and home.by_columns and self._accumulates_in(output, home):
             home.row_outputs.append(output)
             return
         for nest in reversed(self.nests):
@@ -220,9 +219,12 @@ class Planner:
         self.nests.append(nest)
 
     @staticmethod
-    def _accumulates_in(output: Output) -> bool:
+    def _accumulates_in(output: Output, home: Nest) -> bool:
+        """Whether the output can be the accumulator; of several outputs of one value, the first."""
         op = output.value.owner
         assert isinstance(op, ReduceOp)
+        if any(other.value is output.value for other in home.row_outputs):
+            return False
         return output.memref.type.element_type == accumulator_of(op, output.value.index)  # pyright: ignore
 
     def _join_output(self, nest: Nest, output: Output, space: Index) -> bool:

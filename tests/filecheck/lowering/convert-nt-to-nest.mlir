@@ -113,3 +113,17 @@ func.func @fast(%x: tensor<4xf32>) -> tensor<4xf32> attributes {nt.fastmath = ["
 // CHECK-LABEL: func.func @fast(
 // CHECK-NOT:     nt.fastmath
 // CHECK:         arith.mulf %{{.*}}, %{{.*}} fastmath<{{(nnan,contract|contract,nnan)}}> : f32
+
+// A sum down columns accumulates in the result; a second result of the same value is written from the first.
+func.func @twice(%x: tensor<8x4xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
+  %a, %b = nt.fusion "s" {
+    %s = nt.reduce add %x over [0] : tensor<8x4xf32> -> tensor<4xf32>
+    nt.yield %s, %s : tensor<4xf32>, tensor<4xf32>
+  } : tensor<4xf32>, tensor<4xf32>
+  func.return %a, %b : tensor<4xf32>, tensor<4xf32>
+}
+// CHECK-LABEL: func.func @twice(
+// CHECK-NOT:     nest.alloc
+// CHECK:         nest.accumulate "s" add %{{.*}}, %a[%{{.*}}]
+// CHECK:         %[[S:.*]] = nest.load %a[%[[I:.*]]]
+// CHECK-NEXT:    nest.store "b" %[[S]], %b[%[[I]]]
