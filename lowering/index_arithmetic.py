@@ -10,7 +10,7 @@ division of such a form. Equal sums are computed once a block, constants once a 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TypeVar
@@ -163,7 +163,7 @@ class IndexBuilder:
         op_type: type[Operation],
         operands: Sequence[SSAValue],
         result: Attribute | None = None,
-        properties: dict[str, Attribute] | None = None,
+        properties: Mapping[str, Attribute] | None = None,
     ) -> SSAValue:
         """Append an operation of one result, by default of the type of the first operand."""
         op = op_type.create(

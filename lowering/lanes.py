@@ -235,7 +235,7 @@ class Lanes:
 
     def iota(self, growth: int, first: int = 0) -> SSAValue:
         """`first + growth * lane` as a constant."""
-        vector_type = self.type(INDEX)
+        vector_type = VectorType(INDEX, [self.width])
         values = [first + growth * lane for lane in range(self.width)]
         return self.builder.attribute_constant(
             DenseIntOrFPElementsAttr.from_list(vector_type, values), vector_type

@@ -26,7 +26,16 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from xdsl.dialects import arith, memref, vector
-from xdsl.dialects.builtin import AnyFloat, DenseArrayBase, IntegerAttr, VectorType, i64
+from xdsl.dialects.builtin import (
+    AnyFloat,
+    DenseArrayBase,
+    IndexType,
+    IntegerAttr,
+    IntegerType,
+    VectorType,
+    i64,
+)
+from xdsl.dialects.utils import FastMathFlag
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from ..dialects.affine import AffineList
@@ -41,7 +50,7 @@ from .vector_access import VectorAccess
 if TYPE_CHECKING:
     from .nest_body import NestBody
 
-_REASSOC: Attribute = arith.FastMathFlagsAttr([arith.FastMathFlag.REASSOC])
+_REASSOC: Attribute = arith.FastMathFlagsAttr([FastMathFlag.REASSOC])
 _NO_FASTMATH: Attribute = arith.FastMathFlagsAttr("none")
 
 
@@ -128,9 +137,10 @@ class VectorLoop:
             return self.elementwise(op)
         dividend, divisor = [self.lanes.vector(v) for v in op.operands]
         element = op.results[0].type
+        assert isinstance(element, IntegerType | IndexType)
         lanes_on = self._needed(op).vector()
         if lanes_on is not None:
-            ones = self.lanes.constant(IntegerAttr(1, element), element)  # pyright: ignore[reportArgumentType]
+            ones = self.lanes.constant(IntegerAttr(1, element), element)
             select = VECTOR_FORMS[arith.SelectOp]
             divisor = self.builder.emit(
                 select.create(operands=[lanes_on, divisor, ones], result_types=[divisor.type])

@@ -115,7 +115,9 @@ class _Conversion:
         self._signature = Signature(function)
         self._current: Operation = self._block.last_op  # pyright: ignore
         self._names = LoopNames()
-        self._places = {arg: Place(self._signature.buffer_of(arg)) for arg in self._signature.tensors}
+        self._places: dict[SSAValue, Place] = {
+            arg: Place(self._signature.buffer_of(arg)) for arg in self._signature.tensors
+        }
         self._elements = Elements(self._insert, self._places, self._shapes.of, self._names, function.location)
         self._fusions = FusionEmitter(
             self._elements, self._shapes.of, self._signature.memory_order, self._alloc
@@ -285,7 +287,7 @@ class _Conversion:
 
     def _loops(self, op: LoopsOp) -> None:
         inputs = [self._input_buffer(op, value) for value in op.inputs]
-        outputs = [self._output_buffer(op, value) for value in op.outputs]
+        outputs = self._output_buffers(op)
         body = op.body.block
         for arg, memref in zip(body.args, [*inputs, *outputs], strict=True):
             arg.replace_all_uses_with(memref)
@@ -316,20 +318,29 @@ class _Conversion:
         first, second = self._places.get(value), self._places.get(out)
         return first is not None and second is not None and first.memref is second.memref
 
-    def _output_buffer(self, op: LoopsOp, value: SSAValue) -> SSAValue:
+    def _output_buffers(self, op: LoopsOp) -> list[SSAValue]:
+        """A buffer for each out, no two the same; those that must end in a certain buffer choose first."""
+        chosen: dict[int, SSAValue] = {}
+        for k in sorted(range(len(op.outputs)), key=lambda k: op.results[k] not in self._destination):
+            chosen[k] = self._output_buffer(op, op.outputs[k], op.results[k], list(chosen.values()))
+        return [chosen[k] for k in range(len(op.outputs))]
+
+    def _output_buffer(
+        self, op: LoopsOp, value: SSAValue, after: SSAValue, taken: list[SSAValue]
+    ) -> SSAValue:
         """Where the island works: the value's own buffer if it may be overwritten, else a copy of it."""
-        after = op.results[list(op.outputs).index(value)]
         memref = self._materialise(value)
         goal = self._destination.get(after)
         self._save_old_contents(op, value, memref)
-        if self._may_overwrite(value, memref) and goal in (None, memref):
+        if memref not in taken and self._may_overwrite(value, memref) and goal in (None, memref):
             return memref
         fresh = (
             goal
             if goal is not None
             else self._alloc(after.name_hint or "t", storage_type(element_of(after)), self._shapes.of(after))
         )
-        self._note_copy(op, value, "it is not the function's own to write")
+        why = "the loops start from it twice" if memref in taken else "it is not the function's own to write"
+        self._note_copy(op, value, why)
         self._copy(value, fresh)
         return fresh
 

@@ -137,7 +137,9 @@ def _add_input_options(parser: argparse.ArgumentParser) -> None:
 def _add_python_options(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument_group("Python in, instead of IR").add_argument
     add("--emit-nt", metavar="FILE:FUNCTION", help="the nt module of a Python function: prog.py:f")
-    add("--spec", metavar="TYPES", default="", help='its arguments: "8x f32[100,1000], f64[?,n] strided, int"')
+    add(
+        "--spec", metavar="TYPES", default="", help='its arguments: "8x f32[100,1000], f64[?,n] strided, int"'
+    )
 
 
 def _add_printing_options(parser: argparse.ArgumentParser) -> None:

@@ -11,6 +11,8 @@ from pathlib import Path
 
 import numpy as np
 
+from ..frontend.jit import jit
+
 BOXES = 10_000_000
 ROUNDS = 5
 FOLDER = Path("demo-output")
@@ -46,7 +48,7 @@ def random_boxes(count: int) -> list[np.ndarray]:
     return [rng.random(count, dtype=np.float32) * np.float32(s) for s in (1, 1, 0.5, 0.5) * 2]
 
 
-def timed(function: Callable, arguments: list) -> tuple[float, object]:
+def timed(function: Callable, arguments: list) -> tuple[float, np.ndarray]:
     """Seconds of one call, and its result."""
     start = time.perf_counter()
     result = function(*arguments)
@@ -72,20 +74,17 @@ def memory_traffic(cuda: str) -> tuple[int, int]:
 
 
 def main() -> int:
-    import nestor as nt
-
     plain = load_program()
-    fast = nt.jit(plain)
+    fast = jit(plain)
     boxes = random_boxes(BOXES)
 
     print(f"ratio_iou(x1, y1, w1, h1, x2, y2, w2, h2): plain NumPy source, {BOXES:,} pairs of boxes, float32")
     first, result = timed(fast, boxes)
+    _, expected = timed(plain, boxes)
     numpy_times, nestor_times = [], []
     for _ in range(ROUNDS):
-        seconds, expected = timed(plain, boxes)
-        numpy_times.append(seconds)
-        seconds, result = timed(fast, boxes)
-        nestor_times.append(seconds)
+        numpy_times.append(timed(plain, boxes)[0])
+        nestor_times.append(timed(fast, boxes)[0])
     numpy_ms, nestor_ms = (statistics.median(t) * 1e3 for t in (numpy_times, nestor_times))
     error = float(np.max(np.abs(result - expected)))
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 from xdsl.dialects.builtin import AffineMapAttr, MemRefType, StringAttr, i1
 from xdsl.ir import SSAValue
@@ -11,6 +11,8 @@ from xdsl.irdl import (
     AnyAttr,
     AttrSizedOperandSegments,
     IRDLOperation,
+    OptOperand,
+    VarOperand,
     irdl_op_definition,
     operand_def,
     opt_operand_def,
@@ -31,6 +33,10 @@ from .common import INDEX, parse_memref, segments, verify_affine
 
 class AccessOp(IRDLOperation, ABC):
     """Shared by loads and stores, whose fields `map` and `index_operands` hold the indices."""
+
+    if TYPE_CHECKING:  # xDSL takes any other annotation for a field definition
+        map: AffineMapAttr
+        index_operands: VarOperand
 
     @property
     def indices(self) -> AffineList:
@@ -100,6 +106,12 @@ class LoadOp(AccessOp):
 
 class StatementOp(AccessOp):
     """Shared by store and accumulate: a label, and a domain (affine `where` set, optional SSA mask)."""
+
+    if TYPE_CHECKING:
+        label: StringAttr | None
+        where_map: AffineMapAttr | None
+        where_operands: VarOperand
+        mask: OptOperand
 
     @property
     def statement(self) -> str:
