@@ -23,7 +23,8 @@ from ..dialects.affine import AffineList
 from ..dialects.diagnostic import LoweringError, fail
 from ..dialects.nest import AccumulateOp, AllocOp, ForOp, IfOp, IndexOp, LoadOp, StoreOp
 from .combiners import combiner_op, zero
-from .domains import DIVISIONS, Domain, LoadGuards, domain_of, is_computation, may_be_undefined
+from .domain_runs import Run, domain_runs, escaping_values
+from .domains import DIVISIONS, Domain, LoadGuards, domain_of, may_be_undefined
 from .index_arithmetic import INDEX, NO_OVERFLOW, IndexBuilder, Linear, forms_of, linear
 
 STACK_BYTES = 16 << 10
@@ -100,42 +101,11 @@ class NestBody:
         with self.builder.inside(target):
             self.block(source)
 
-    def _runs(self, block: Block) -> list[tuple[tuple[AffineList, ...], list[Operation]]]:
-        runs: list[tuple[tuple[AffineList, ...], list[Operation]]] = [((), [])]
-        inside: set[SSAValue] = set()
-        for op in block.ops:
-            constraints = self._constraints(op)
-            current = runs[-1][0]
-            is_free = is_computation(op) or isinstance(op, AllocOp)
-            if current and not constraints and is_free and inside.isdisjoint(op.operands):
-                runs[-2][1].append(op)
-                continue
-            if frozenset(current) != frozenset(constraints):
-                if current:
-                    runs.append(((), []))
-                if constraints:
-                    runs.append((constraints, []))
-                inside = set()
-            runs[-1][1].append(op)
-            inside.update(op.results)
-        return runs
-
-    def _constraints(self, op: Operation) -> tuple[AffineList, ...]:
-        """The constraints under which `op` is needed at all, those that hold already left out."""
-        if isinstance(op, StoreOp | AccumulateOp):
-            found = domain_of(op).constraints
-        elif isinstance(op, LoadOp) or (is_computation(op) and not _gives_buffer(op)):
-            domains = self.guards.of(op)
-            found = domains[0].constraints if domains is not None and _agree(domains) else ()
-        elif isinstance(op, ForOp):
-            found = self.guards.common(op)
-        else:
-            found = ()
-        return tuple(c for c in found if c not in self.assumed)
+    def _runs(self, block: Block) -> list[Run]:
+        return domain_runs(block, self.guards, self.assumed)
 
     def _guarded_run(self, block: Block, constraints: tuple[AffineList, ...], ops: list[Operation]) -> None:
-        members = set(ops)
-        escaping = [r for op in ops for r in op.results if _is_used_outside(r, members, block)]
+        escaping = escaping_values(ops, block)
         self.builder.location = ops[0].location
         condition = self.condition(Domain(constraints))
 
@@ -493,24 +463,6 @@ def kept_attributes(op: Operation) -> dict[str, Attribute]:
 
 def _segments(*sizes: int) -> Attribute:
     return DenseArrayBase.from_list(i32, list(sizes))
-
-
-def _agree(domains: Sequence[Domain]) -> bool:
-    return all(frozenset(d.constraints) == frozenset(domains[0].constraints) for d in domains)
-
-
-def _gives_buffer(op: Operation) -> bool:
-    return any(isinstance(r.type, MemRefType) for r in op.results)
-
-
-def _is_used_outside(value: SSAValue, members: set[Operation], block: Block) -> bool:
-    for use in value.uses:
-        op: Operation | None = use.operation
-        while op is not None and op.parent is not block:
-            op = op.parent_op()
-        if op not in members:
-            return True
-    return False
 
 
 _HANDLERS: dict[type, Callable[[Any, Any], None]] = {

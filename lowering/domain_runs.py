@@ -1,0 +1,82 @@
+"""Runs: consecutive operations of a block that are needed in one domain, to be lowered into one branch.
+
+%a = nest.load %x[%i] : memref<?xf32>                                 run 1, where %i < %m
+nest.store %a, %y[%i] where (%i < %m) : memref<?xf32>                 run 1
+nest.store %c, %z[%i] : memref<?xf32>                                 run 2, needed everywhere
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from typing import TypeAlias
+
+from xdsl.dialects.builtin import MemRefType
+from xdsl.ir import Block, Operation, SSAValue
+
+from ..dialects.affine import AffineList
+from ..dialects.nest import AccumulateOp, AllocOp, ForOp, LoadOp, StoreOp
+from .domains import Domain, LoadGuards, domain_of, is_computation
+
+Run: TypeAlias = tuple[tuple[AffineList, ...], list[Operation]]
+"""Constraints (none: needed everywhere), and the operations that are needed only where they hold."""
+
+
+def domain_runs(block: Block, guards: LoadGuards, assumed: Collection[AffineList]) -> list[Run]:
+    """The operations of `block` in runs; constraints in `assumed` hold already.
+
+    A computation needed everywhere that uses nothing of the run it interrupts moves before that run.
+    """
+    runs: list[Run] = [((), [])]
+    inside: set[SSAValue] = set()
+    for op in block.ops:
+        constraints = tuple(c for c in _constraints(op, guards) if c not in assumed)
+        current = runs[-1][0]
+        is_free = is_computation(op) or isinstance(op, AllocOp)
+        if current and not constraints and is_free and inside.isdisjoint(op.operands):
+            runs[-2][1].append(op)
+            continue
+        if frozenset(current) != frozenset(constraints):
+            if current:
+                runs.append(((), []))
+            if constraints:
+                runs.append((constraints, []))
+            inside = set()
+        runs[-1][1].append(op)
+        inside.update(op.results)
+    return runs
+
+
+def escaping_values(ops: Sequence[Operation], block: Block) -> list[SSAValue]:
+    """The results of `ops` (of `block`) that other operations use."""
+    members = set(ops)
+    return [r for op in ops for r in op.results if _is_used_outside(r, members, block)]
+
+
+def _constraints(op: Operation, guards: LoadGuards) -> tuple[AffineList, ...]:
+    """The constraints under which `op` is needed at all."""
+    if isinstance(op, StoreOp | AccumulateOp):
+        return domain_of(op).constraints
+    if isinstance(op, ForOp):
+        return guards.common(op)
+    if isinstance(op, LoadOp) or (is_computation(op) and not _gives_buffer(op)):
+        domains = guards.of(op)
+        return domains[0].constraints if domains is not None and _agree(domains) else ()
+    return ()
+
+
+def _agree(domains: Sequence[Domain]) -> bool:
+    return all(frozenset(d.constraints) == frozenset(domains[0].constraints) for d in domains)
+
+
+def _gives_buffer(op: Operation) -> bool:
+    return any(isinstance(r.type, MemRefType) for r in op.results)
+
+
+def _is_used_outside(value: SSAValue, members: set[Operation], block: Block) -> bool:
+    for use in value.uses:
+        op: Operation | None = use.operation
+        while op is not None and op.parent is not block:
+            op = op.parent_op()
+        if op not in members:
+            return True
+    return False
