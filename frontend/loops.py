@@ -25,7 +25,7 @@ from .errors import Respecialise, UnsupportedError
 from .extents import Affine
 from .frame import Frame, ReturnSignal
 from .islands import Island, open_island
-from .promotion import WEAK_DTYPES, Operand, result_dtype, weak_result
+from .promotion import WEAK_DTYPES, Operand, result_dtype, same_operand, weak_result
 from .script_expr import as_condition, as_group, evaluate
 from .source import ir_name
 from .tensors import from_scalar
@@ -153,7 +153,7 @@ def _nest_loop(frame: Frame, node: ast.For, iterable: Range, execute: Execute) -
         widened = {
             name: _join(frame, node, name, kinds[name], after[name]) for name in kinds if name in after
         }
-        if widened == kinds:
+        if all(same_operand(kind, kinds[name]) for name, kind in widened.items()):
             break
         attempt.drop_all_references()
         kinds = widened
@@ -189,7 +189,7 @@ def _attempt(
                 after[one.name] = one.kind
                 continue
             after[one.name] = _kind(frame, node, one.name)
-            if _join(frame, node, one.name, one.kind, after[one.name]) == one.kind:
+            if same_operand(_join(frame, node, one.name, one.kind, after[one.name]), one.kind):
                 frame.at(node)
                 island.store(one.cell, (), island.scalar(value, one.dtype))
     for one in carried:
@@ -276,7 +276,7 @@ def _kind(frame: Frame, node: ast.AST, name: str) -> Operand:
 
 def _join(frame: Frame, node: ast.AST, name: str, a: Operand, b: Operand) -> Operand:
     """The type of a variable that is `a` on one path and `b` on another."""
-    if a == b:
+    if same_operand(a, b):
         return a
     if isinstance(a, type) and isinstance(b, type):
         return weak_result((a, b))

@@ -10,6 +10,12 @@ import numpy as np
 Operand = np.dtype | type
 """A dtype, or `bool`, `int`, `float` for a weakly typed Python scalar."""
 
+
+def same_operand(a: Operand, b: Operand) -> bool:
+    """Whether two operands promote alike. NumPy calls `int` and `dtype("int64")` equal; they are not to promotion."""
+    return isinstance(a, type) == isinstance(b, type) and a == b
+
+
 WEAK_DTYPES: dict[type, np.dtype] = {
     bool: np.dtype(np.bool_),
     int: np.dtype(np.int64),

@@ -14,6 +14,7 @@ from .errors import DTypeError, UnsupportedError
 from .frame import Frame
 from .numpy_api.attributes import ATTRIBUTES
 from .numpy_api.registry import METHODS
+from .promotion import same_operand
 from .values import (
     Array,
     Group,
@@ -157,7 +158,7 @@ def _both(frame: Frame, node: ast.expr, a: Value, b: Value) -> Value:
 def _joined(frame: Frame, ufunc: np.ufunc, a: Value, b: Value) -> Value:
     """`a and b` as a truth value: NumPy's bool when both are, else Python's."""
     result = arith.apply(frame.graph, ufunc, a, b)
-    if arith.number_kind(frame.graph, a) == arith.number_kind(frame.graph, b) == arith.BOOL:
+    if not any(isinstance(arith.number_kind(frame.graph, v), type) for v in (a, b)):
         return result
     return arith.as_weak(result, bool, arith.scalar_arguments([a, b]))
 
@@ -188,7 +189,7 @@ def _bool_op(frame: Frame, node: ast.BoolOp, only_truth: bool = False) -> Value:
         if (
             frame.graph.island is not None
             and k
-            and any(isinstance(n, ast.Subscript) for n in ast.walk(operand))
+            and not _elements(operand) <= set().union(*map(_elements, node.values[:k]))
         ):
             frame.fail(
                 operand,
@@ -207,6 +208,11 @@ def _bool_op(frame: Frame, node: ast.BoolOp, only_truth: bool = False) -> Value:
     return result
 
 
+def _elements(node: ast.expr) -> set[str]:
+    """The subscripts in an expression, as text. What stands on the left of `and` has been read."""
+    return {ast.dump(n) for n in ast.walk(node) if isinstance(n, ast.Subscript)}
+
+
 def _are_bool(frame: Frame, *values: Value) -> bool:
     return all(arith.number_kind(frame.graph, v) in (bool, arith.BOOL) for v in values)
 
@@ -216,7 +222,7 @@ def _one_of(frame: Frame, a: Value, b: Value, is_and: bool) -> Value:
     from .numpy_api.selection import where
 
     kinds = [arith.number_kind(frame.graph, v) for v in (a, b)]
-    if kinds[0] != kinds[1]:
+    if not same_operand(kinds[0], kinds[1]):
         arith.require_static(frame.graph, a, "the left side of `and`/`or` between numbers of two types")
     chosen = where(frame.graph, a, b, a) if is_and else where(frame.graph, a, a, b)
     weak = kinds[0]

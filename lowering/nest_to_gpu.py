@@ -60,7 +60,7 @@ from ..dialects.nest import (
     StoreOp,
 )
 from .check_sites import SITES, check_sites, site_table
-from .gpu_kernel import MAX_THREADS, THREAD_AXES, KernelBody, host_form, is_bound, root
+from .gpu_kernel import MAX_THREADS, THREAD_AXES, KernelBody, accesses, host_form, is_bound, root
 from .index_arithmetic import IndexBuilder
 from .index_width import width_of_indices
 from .nest_body import NestBody
@@ -144,6 +144,8 @@ class HostBody(NestBody):
         if isinstance(op, StoreOp | AccumulateOp):
             self.pending.append(op)
             return
+        if isinstance(op, LoadOp) and self._is_pending(op.memref):
+            self.end_of_block()
         if isinstance(op, LoadOp) or any(v in self.deferred for v in op.operands):
             return self._defer(op)
         if isinstance(op, ForOp | IfOp):
@@ -152,6 +154,11 @@ class HostBody(NestBody):
         if op.regions:
             self.end_of_block()
         super().operation(op)
+
+    def _is_pending(self, buffer: SSAValue) -> bool:
+        """Whether a statement that waits writes `buffer`: what reads it belongs to a later kernel."""
+        written = (accesses(op)[1] for op in self.pending)
+        return any(self._may_overlap(buffer, other) for one in written for other in one)
 
     def end_of_block(self) -> None:
         """Launch the statements that wait."""
