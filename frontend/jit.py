@@ -128,7 +128,7 @@ class JitFunction:
         try:
             bound = self.signature.bind(*args, **kwargs)
         except TypeError as error:
-            raise TypeError(f"{self.function.__name__}() {error}") from None
+            raise DTypeError(f"{self.function.__name__}() {error}") from None
         names: list[str] = []
         values: list[Any] = []
         groups: list[str | None] = []

@@ -56,8 +56,7 @@ def spec(shape: int | Sequence[int | str | None] = (), dtype: Any = "f8", *, lay
     if layout not in ("c", "strided"):
         raise DTypeError(f"unknown layout {layout!r}", hint="layouts: 'c' (contiguous, row-major), 'strided'")
     extents = (shape,) if isinstance(shape, int | str) or shape is None else tuple(shape)
-    if any(isinstance(e, int) and e < 0 for e in extents):
-        raise ShapeError(f"negative extent in {extents}", hint="None stands for an unknown extent")
+    _check_extents(extents)
     # One-letter-and-bits names mean bits here as in the IR; NumPy's f4, i8 mean bytes and are read first.
     try:
         return Spec(extents, np.dtype(dtype), layout)
@@ -65,6 +64,16 @@ def spec(shape: int | Sequence[int | str | None] = (), dtype: Any = "f8", *, lay
         if isinstance(dtype, str) and dtype in SHORT_DTYPES:
             return Spec(extents, np.dtype(SHORT_DTYPES[dtype]), layout)
         raise DTypeError(str(error)) from None
+
+
+def _check_extents(extents: Sequence[int | str | None]) -> None:
+    for extent in extents:
+        if isinstance(extent, str) and not extent.isidentifier():
+            raise DTypeError(
+                f"{extent!r} is no extent", hint="an extent is an integer, a name, or unknown (None, ?)"
+            )
+        if isinstance(extent, int) and extent < 0:
+            raise ShapeError(f"negative extent {extent}", hint="None stands for an unknown extent")
 
 
 _ENTRY = re.compile(
@@ -103,4 +112,5 @@ def _one(match: re.Match) -> Spec | ScalarSpec:
         return ScalarSpec("bool" if name == "bool" else "scalar", dtype)
     parts = [p.strip() for p in shape.split(",") if p.strip()]
     extents = [int(p) if p.isdigit() else None if p == "?" else p for p in parts]
+    _check_extents(extents)
     return Spec(tuple(extents), dtype, "strided" if match["layout"] else "c")
