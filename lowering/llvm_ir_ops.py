@@ -10,6 +10,7 @@ from xdsl.ir import Operation, SSAValue
 
 from ..dialects.diagnostic import LoweringError, fail
 from ..dialects.ext import llvm as ext
+from ..dialects.ext import llvm_intrinsics as intr
 from .llvm_ir_values import intrinsic_suffix, type_text
 
 if TYPE_CHECKING:
@@ -147,7 +148,7 @@ def _alloca(f: FunctionEmitter, op: llvm.AllocaOp, lines: list[str]) -> str:
     return f"alloca {type_text(op.elem_type)}, {f.typed(op.size)}{_alignment(op)}"
 
 
-def _masked_load(f: FunctionEmitter, op: ext.MaskedLoadOp, lines: list[str]) -> str:
+def _masked_load(f: FunctionEmitter, op: intr.MaskedLoadOp, lines: list[str]) -> str:
     if op.pass_thru is None:
         raise fail(op, "a masked load needs a pass-through value", error=LoweringError)
     vector = type_text(op.res.type)
@@ -158,7 +159,7 @@ def _masked_load(f: FunctionEmitter, op: ext.MaskedLoadOp, lines: list[str]) -> 
     return f"call {vector} @{name}({pointer}, {f.typed(op.mask)}, {f.typed(op.pass_thru)})"
 
 
-def _masked_store(f: FunctionEmitter, op: ext.MaskedStoreOp, lines: list[str]) -> str:
+def _masked_store(f: FunctionEmitter, op: intr.MaskedStoreOp, lines: list[str]) -> str:
     name = f"llvm.masked.store.{intrinsic_suffix(op.value.type)}.p0"
     f.module.declare(
         name, f"declare void @{name}({type_text(op.value.type)}, ptr, {type_text(op.mask.type)})"
@@ -167,7 +168,7 @@ def _masked_store(f: FunctionEmitter, op: ext.MaskedStoreOp, lines: list[str]) -
     return f"call void @{name}({f.typed(op.value)}, {pointer}, {f.typed(op.mask)})"
 
 
-def _masked_gather(f: FunctionEmitter, op: ext.MaskedGatherOp, lines: list[str]) -> str:
+def _masked_gather(f: FunctionEmitter, op: intr.MaskedGatherOp, lines: list[str]) -> str:
     vector, pointers, mask = (type_text(v.type) for v in (op.res, op.ptrs, op.mask))
     name = f"llvm.masked.gather.{intrinsic_suffix(op.res.type)}.{intrinsic_suffix(op.ptrs.type)}"
     f.module.declare(name, f"declare {vector} @{name}({pointers}, {mask}, {vector})")
@@ -175,7 +176,7 @@ def _masked_gather(f: FunctionEmitter, op: ext.MaskedGatherOp, lines: list[str])
     return f"call {vector} @{name}({addresses}, {f.typed(op.mask)}, {f.typed(op.pass_thru)})"
 
 
-def _masked_scatter(f: FunctionEmitter, op: ext.MaskedScatterOp, lines: list[str]) -> str:
+def _masked_scatter(f: FunctionEmitter, op: intr.MaskedScatterOp, lines: list[str]) -> str:
     vector, pointers, mask = (type_text(v.type) for v in (op.value, op.ptrs, op.mask))
     name = f"llvm.masked.scatter.{intrinsic_suffix(op.value.type)}.{intrinsic_suffix(op.ptrs.type)}"
     f.module.declare(name, f"declare void @{name}({vector}, {pointers}, {mask})")
@@ -338,35 +339,35 @@ INSTRUCTIONS: dict[type[Operation], Speller] = {
     ext.SelectOp: _select,
     ext.GEPOp: _gep,
     ext.ExtractElementOp: _extract_element,
-    ext.MaskedLoadOp: _masked_load,
-    ext.MaskedStoreOp: _masked_store,
-    ext.MaskedGatherOp: _masked_gather,
-    ext.MaskedScatterOp: _masked_scatter,
-    ext.MaximumOp: _intrinsic("maximum"),
-    ext.MinimumOp: _intrinsic("minimum"),
-    ext.RoundOp: _intrinsic("round"),
-    ext.RoundEvenOp: _intrinsic("roundeven"),
-    ext.FTruncOp: _intrinsic("trunc"),
-    ext.SMaxOp: _intrinsic("smax"),
-    ext.SMinOp: _intrinsic("smin"),
-    ext.UMaxOp: _intrinsic("umax"),
-    ext.UMinOp: _intrinsic("umin"),
-    ext.AbsOp: _intrinsic("abs", flag="is_int_min_poison"),
-    ext.CtlzOp: _intrinsic("ctlz", flag="is_zero_poison"),
-    ext.CttzOp: _intrinsic("cttz", flag="is_zero_poison"),
-    ext.CtpopOp: _intrinsic("ctpop"),
-    ext.ReduceFMaximumOp: _intrinsic("vector.reduce.fmaximum", overload=0),
-    ext.ReduceFMinimumOp: _intrinsic("vector.reduce.fminimum", overload=0),
-    ext.ReduceFMaxOp: _intrinsic("vector.reduce.fmax", overload=0),
-    ext.ReduceFMinOp: _intrinsic("vector.reduce.fmin", overload=0),
-    ext.ReduceAddOp: _intrinsic("vector.reduce.add", overload=0),
-    ext.ReduceMulOp: _intrinsic("vector.reduce.mul", overload=0),
-    ext.ReduceAndOp: _intrinsic("vector.reduce.and", overload=0),
-    ext.ReduceOrOp: _intrinsic("vector.reduce.or", overload=0),
-    ext.ReduceXorOp: _intrinsic("vector.reduce.xor", overload=0),
-    ext.ReduceSMaxOp: _intrinsic("vector.reduce.smax", overload=0),
-    ext.ReduceSMinOp: _intrinsic("vector.reduce.smin", overload=0),
-    ext.ReduceUMaxOp: _intrinsic("vector.reduce.umax", overload=0),
-    ext.ReduceUMinOp: _intrinsic("vector.reduce.umin", overload=0),
+    intr.MaskedLoadOp: _masked_load,
+    intr.MaskedStoreOp: _masked_store,
+    intr.MaskedGatherOp: _masked_gather,
+    intr.MaskedScatterOp: _masked_scatter,
+    intr.MaximumOp: _intrinsic("maximum"),
+    intr.MinimumOp: _intrinsic("minimum"),
+    intr.RoundOp: _intrinsic("round"),
+    intr.RoundEvenOp: _intrinsic("roundeven"),
+    intr.FTruncOp: _intrinsic("trunc"),
+    intr.SMaxOp: _intrinsic("smax"),
+    intr.SMinOp: _intrinsic("smin"),
+    intr.UMaxOp: _intrinsic("umax"),
+    intr.UMinOp: _intrinsic("umin"),
+    intr.AbsOp: _intrinsic("abs", flag="is_int_min_poison"),
+    intr.CtlzOp: _intrinsic("ctlz", flag="is_zero_poison"),
+    intr.CttzOp: _intrinsic("cttz", flag="is_zero_poison"),
+    intr.CtpopOp: _intrinsic("ctpop"),
+    intr.ReduceFMaximumOp: _intrinsic("vector.reduce.fmaximum", overload=0),
+    intr.ReduceFMinimumOp: _intrinsic("vector.reduce.fminimum", overload=0),
+    intr.ReduceFMaxOp: _intrinsic("vector.reduce.fmax", overload=0),
+    intr.ReduceFMinOp: _intrinsic("vector.reduce.fmin", overload=0),
+    intr.ReduceAddOp: _intrinsic("vector.reduce.add", overload=0),
+    intr.ReduceMulOp: _intrinsic("vector.reduce.mul", overload=0),
+    intr.ReduceAndOp: _intrinsic("vector.reduce.and", overload=0),
+    intr.ReduceOrOp: _intrinsic("vector.reduce.or", overload=0),
+    intr.ReduceXorOp: _intrinsic("vector.reduce.xor", overload=0),
+    intr.ReduceSMaxOp: _intrinsic("vector.reduce.smax", overload=0),
+    intr.ReduceSMinOp: _intrinsic("vector.reduce.smin", overload=0),
+    intr.ReduceUMaxOp: _intrinsic("vector.reduce.umax", overload=0),
+    intr.ReduceUMinOp: _intrinsic("vector.reduce.umin", overload=0),
 }
 """How every operation of the llvm dialect that Nestor makes is spelled."""

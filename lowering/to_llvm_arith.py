@@ -36,11 +36,12 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from ..dialects.diagnostic import LoweringError, fail
 from ..dialects.ext import arith as ext_arith
 from ..dialects.ext import llvm as ext
+from ..dialects.ext import llvm_intrinsics as intr
 from .to_llvm_builder import FunctionBuilder, Handler
 from .to_llvm_types import NO_WRAP, lower_type
 
 _fastmath_cache: dict[Any, llvm.FastMathAttr] = {}
-_EXACT = {"fastmathFlags": ext.NO_FASTMATH}
+_EXACT = {"fastmathFlags": intr.NO_FASTMATH}
 
 
 def fastmath(op: Operation, *extra: FastMathFlag) -> llvm.FastMathAttr:
@@ -305,7 +306,7 @@ def _round_to_odd_single(b: FunctionBuilder, value: SSAValue) -> SSAValue:
 
 def _fcmp(b: FunctionBuilder, predicate: str, lhs: SSAValue, rhs: SSAValue) -> SSAValue:
     code = IntegerAttr(llvm.FCmpPredicateFlag(predicate).to_int(), 64)
-    properties = {"predicate": code, "fastmathFlags": ext.NO_FASTMATH}
+    properties = {"predicate": code, "fastmathFlags": intr.NO_FASTMATH}
     return b.emit(ext.FCmpOp, (lhs, rhs), like(lhs.type, i1), properties)
 
 
@@ -376,10 +377,10 @@ _SCALAR_ARITH: dict[type[Operation], Handler] = {
     arith.AddUIExtendedOp: _add_extended,
     arith.MulUIExtendedOp: _multiply_extended(llvm.ZExtOp),
     arith.MulSIExtendedOp: _multiply_extended(llvm.SExtOp),
-    arith.MinSIOp: _binary(ext.SMinOp),
-    arith.MaxSIOp: _binary(ext.SMaxOp),
-    arith.MinUIOp: _binary(ext.UMinOp),
-    arith.MaxUIOp: _binary(ext.UMaxOp),
+    arith.MinSIOp: _binary(intr.SMinOp),
+    arith.MaxSIOp: _binary(intr.SMaxOp),
+    arith.MinUIOp: _binary(intr.UMinOp),
+    arith.MaxUIOp: _binary(intr.UMaxOp),
     arith.AndIOp: _binary(llvm.AndOp),
     arith.OrIOp: _binary(llvm.OrOp),
     arith.XOrIOp: _binary(llvm.XOrOp),
@@ -394,8 +395,8 @@ _SCALAR_ARITH: dict[type[Operation], Handler] = {
     arith.DivfOp: _in_single(_float(llvm.FDivOp)),
     ext_arith.RemfOp: _in_single(_float(llvm.FRemOp)),
     arith.NegfOp: _float(llvm.FNegOp),
-    arith.MaximumfOp: _in_single(_float(ext.MaximumOp, _NSZ)),
-    arith.MinimumfOp: _in_single(_float(ext.MinimumOp, _NSZ)),
+    arith.MaximumfOp: _in_single(_float(intr.MaximumOp, _NSZ)),
+    arith.MinimumfOp: _in_single(_float(intr.MinimumOp, _NSZ)),
     arith.MaxnumfOp: _in_single(_float(llvm.VectorFMaxOp)),
     arith.MinnumfOp: _in_single(_float(llvm.VectorFMinOp)),
     arith.BitcastOp: _bitcast,
@@ -422,16 +423,16 @@ ARITH: dict[type[Operation], Handler] = {
 
 MATH: dict[type[Operation], Handler] = {
     math.AbsFOp: _float(llvm.FAbsOp),
-    math.AbsIOp: _flagged(ext.AbsOp, "is_int_min_poison"),
+    math.AbsIOp: _flagged(intr.AbsOp, "is_int_min_poison"),
     math.CeilOp: _in_single(_float(llvm.FCeilOp)),
     math.FloorOp: _in_single(_float(llvm.FFloorOp)),
-    math.RoundOp: _in_single(_float(ext.RoundOp)),
-    math.RoundEvenOp: _in_single(_float(ext.RoundEvenOp)),
-    math.TruncOp: _in_single(_float(ext.FTruncOp)),
+    math.RoundOp: _in_single(_float(intr.RoundOp)),
+    math.RoundEvenOp: _in_single(_float(intr.RoundEvenOp)),
+    math.TruncOp: _in_single(_float(intr.FTruncOp)),
     math.SqrtOp: _in_single(_float(llvm.FSqrtOp)),
     math.FmaOp: _in_single(_float(llvm.FMAOp)),
     math.CopySignOp: _float(llvm.FCopySignOp),
-    math.CountLeadingZerosOp: _flagged(ext.CtlzOp, "is_zero_poison"),
-    math.CountTrailingZerosOp: _flagged(ext.CttzOp, "is_zero_poison"),
-    math.CtPopOp: _unary(ext.CtpopOp),
+    math.CountLeadingZerosOp: _flagged(intr.CtlzOp, "is_zero_poison"),
+    math.CountTrailingZerosOp: _flagged(intr.CttzOp, "is_zero_poison"),
+    math.CtPopOp: _unary(intr.CtpopOp),
 }

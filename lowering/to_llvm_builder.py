@@ -25,6 +25,7 @@ from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
 from ..dialects.diagnostic import LoweringError, fail
 from ..dialects.ext import llvm as ext
+from ..dialects.ext.llvm_intrinsics import NO_FASTMATH
 from .to_llvm_types import (
     C_CONVENTION,
     INBOUNDS,
@@ -214,7 +215,7 @@ class FunctionBuilder:
         return self.emit(ext.ICmpOp, (lhs, rhs), result, {"predicate": int_attr(code)})
 
     def select(self, condition: SSAValue, lhs: SSAValue, rhs: SSAValue) -> SSAValue:
-        return self.emit(ext.SelectOp, (condition, lhs, rhs), lhs.type, {"fastmathFlags": ext.NO_FASTMATH})
+        return self.emit(ext.SelectOp, (condition, lhs, rhs), lhs.type, {"fastmathFlags": NO_FASTMATH})
 
     def add(self, lhs: Size, rhs: Size) -> Size:
         """Sum of two index quantities, folded where known; index arithmetic does not wrap."""
@@ -251,7 +252,7 @@ class FunctionBuilder:
     ) -> Any:
         properties: dict[str, Attribute] = {
             "callee": SymbolRefAttr(name),
-            "fastmathFlags": fastmath or ext.NO_FASTMATH,
+            "fastmathFlags": fastmath or NO_FASTMATH,
             "CConv": C_CONVENTION,
             "op_bundle_sizes": NO_BUNDLES,
             "TailCallKind": NO_TAIL_CALL,

@@ -25,6 +25,7 @@ from xdsl.ir import Attribute, Operation, SSAValue
 
 from ..dialects.diagnostic import LoweringError, fail
 from ..dialects.ext import llvm as ext
+from ..dialects.ext import llvm_intrinsics as intr
 from .to_llvm_builder import FunctionBuilder, Handler
 from .to_llvm_scf import counted_loop
 from .to_llvm_types import INBOUNDS, NSW, PTR, UNIT, VOID, byte_size, index_list, make_function
@@ -142,7 +143,7 @@ def _outline_share(b: FunctionBuilder, op: Operation, name: str, record: llvm.LL
     low = share.size(share.add(lower, share.multiply(first, step)))
     high = share.size(share.add(low, share.multiply(chunk, step)))
     low.name_hint = "lo"
-    bounded = share.binary(ext.SMinOp, high, upper)
+    bounded = share.binary(intr.SMinOp, high, upper)
     bounded.name_hint = "hi"
     share.call(f"{name}.body", [low, bounded, step, *fields[3:]], None)
     share.emit(llvm.ReturnOp, ())
@@ -194,7 +195,7 @@ def _run(
     b.start(ask)
     most = b.emit(llvm.SExtOp, (_ask(b, "omp_get_max_threads"),), i64)
     inside = b.compare("ne", _ask(b, "omp_in_parallel"), b.integer(0, i32))
-    threads = b.binary(ext.SMinOp, wanted, b.select(inside, b.integer(1), most))
+    threads = b.binary(intr.SMinOp, wanted, b.select(inside, b.integer(1), most))
     threads.name_hint = "threads"
     b.branch_if(b.compare("sgt", threads, b.integer(1)), fork, (), serial, ())
 

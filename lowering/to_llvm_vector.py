@@ -24,6 +24,7 @@ from xdsl.ir import Attribute, Operation, SSAValue
 
 from ..dialects.diagnostic import LoweringError, fail
 from ..dialects.ext import llvm as ext
+from ..dialects.ext import llvm_intrinsics as intr
 from ..dialects.ext import vector as ext_vector
 from .to_llvm_arith import fastmath
 from .to_llvm_builder import FunctionBuilder, Handler
@@ -91,14 +92,14 @@ def _masked_load(b: FunctionBuilder, op: vector.MaskedLoadOp) -> None:
     b.read.add(ref.base)
     operands = (pointer, b.value(op.mask), b.value(op.pass_thru))
     result = lower_type(op, op.result.type)
-    b.bind(op.result, b.emit(ext.MaskedLoadOp, operands, result, _alignment(ref)))
+    b.bind(op.result, b.emit(intr.MaskedLoadOp, operands, result, _alignment(ref)))
 
 
 def _masked_store(b: FunctionBuilder, op: vector.MaskedStoreOp) -> None:
     ref, pointer = _vector_address(b, op, op.base, op.indices)
     b.written.add(ref.base)
     operands = (b.value(op.value_to_store), pointer, b.value(op.mask))
-    b.emit(ext.MaskedStoreOp, operands, None, _alignment(ref))
+    b.emit(intr.MaskedStoreOp, operands, None, _alignment(ref))
 
 
 def _element_pointers(b: FunctionBuilder, op: Any) -> tuple[MemRef, SSAValue]:
@@ -120,14 +121,14 @@ def _gather(b: FunctionBuilder, op: ext_vector.GatherOp) -> None:
     b.read.add(ref.base)
     operands = (pointers, b.value(op.mask), b.value(op.pass_thru))
     result = lower_type(op, op.result.type)
-    b.bind(op.result, b.emit(ext.MaskedGatherOp, operands, result, _alignment(ref)))
+    b.bind(op.result, b.emit(intr.MaskedGatherOp, operands, result, _alignment(ref)))
 
 
 def _scatter(b: FunctionBuilder, op: ext_vector.ScatterOp) -> None:
     ref, pointers = _element_pointers(b, op)
     b.written.add(ref.base)
     operands = (b.value(op.value_to_store), pointers, b.value(op.mask))
-    b.emit(ext.MaskedScatterOp, operands, None, _alignment(ref))
+    b.emit(intr.MaskedScatterOp, operands, None, _alignment(ref))
 
 
 # --- making vectors --------------------------------------------------------------------------------------
@@ -138,8 +139,8 @@ def _create_mask(b: FunctionBuilder, op: vector.CreateMaskOp) -> None:
     mask: Any = lower_type(op, op.mask_vector.type)
     width = mask.get_shape()[0]
     count = b.value(op.mask_dim_sizes[0])
-    at_most = b.binary(ext.SMinOp, count, b.integer(width))
-    clamped = b.binary(ext.SMaxOp, at_most, b.integer(0))
+    at_most = b.binary(intr.SMinOp, count, b.integer(width))
+    clamped = b.binary(intr.SMaxOp, at_most, b.integer(0))
     lanes = VectorType(i32, mask.shape)
     limit = _broadcast_value(b, b.emit(llvm.TruncOp, (clamped,), i32), lanes)
     b.bind(op.mask_vector, b.compare("slt", b.dense(range(width), lanes), limit))
@@ -207,7 +208,7 @@ def _bitcast(b: FunctionBuilder, op: vector.BitcastOp) -> None:
 
 def _fma(b: FunctionBuilder, op: vector.FMAOp) -> None:
     operands = [b.value(v) for v in op.operands]
-    b.bind(op.res, b.emit(llvm.FMAOp, operands, operands[0].type, {"fastmathFlags": ext.NO_FASTMATH}))
+    b.bind(op.res, b.emit(llvm.FMAOp, operands, operands[0].type, {"fastmathFlags": intr.NO_FASTMATH}))
 
 
 # --- reductions ------------------------------------------------------------------------------------------
@@ -217,21 +218,21 @@ _ORDERED: dict[str, tuple[type[Operation], float]] = {
     "mul": (llvm.VectorReduceFMulOp, 1.0),
 }
 _FLOAT_REDUCTIONS: dict[str, tuple[type[Operation], type[Operation]]] = {
-    "maximumf": (ext.ReduceFMaximumOp, ext.MaximumOp),
-    "minimumf": (ext.ReduceFMinimumOp, ext.MinimumOp),
-    "maxnumf": (ext.ReduceFMaxOp, llvm.VectorFMaxOp),
-    "minnumf": (ext.ReduceFMinOp, llvm.VectorFMinOp),
+    "maximumf": (intr.ReduceFMaximumOp, intr.MaximumOp),
+    "minimumf": (intr.ReduceFMinimumOp, intr.MinimumOp),
+    "maxnumf": (intr.ReduceFMaxOp, llvm.VectorFMaxOp),
+    "minnumf": (intr.ReduceFMinOp, llvm.VectorFMinOp),
 }
 _INTEGER_REDUCTIONS: dict[str, tuple[type[Operation], type[Operation]]] = {
-    "add": (ext.ReduceAddOp, llvm.AddOp),
-    "mul": (ext.ReduceMulOp, llvm.MulOp),
-    "and": (ext.ReduceAndOp, llvm.AndOp),
-    "or": (ext.ReduceOrOp, llvm.OrOp),
-    "xor": (ext.ReduceXorOp, llvm.XOrOp),
-    "maxsi": (ext.ReduceSMaxOp, ext.SMaxOp),
-    "minsi": (ext.ReduceSMinOp, ext.SMinOp),
-    "maxui": (ext.ReduceUMaxOp, ext.UMaxOp),
-    "minui": (ext.ReduceUMinOp, ext.UMinOp),
+    "add": (intr.ReduceAddOp, llvm.AddOp),
+    "mul": (intr.ReduceMulOp, llvm.MulOp),
+    "and": (intr.ReduceAndOp, llvm.AndOp),
+    "or": (intr.ReduceOrOp, llvm.OrOp),
+    "xor": (intr.ReduceXorOp, llvm.XOrOp),
+    "maxsi": (intr.ReduceSMaxOp, intr.SMaxOp),
+    "minsi": (intr.ReduceSMinOp, intr.SMinOp),
+    "maxui": (intr.ReduceUMaxOp, intr.UMaxOp),
+    "minui": (intr.ReduceUMinOp, intr.UMinOp),
 }
 _NSZ = FastMathFlag.NO_SIGNED_ZEROS
 

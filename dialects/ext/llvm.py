@@ -1,19 +1,17 @@
 """The `llvm` dialect: xDSL's, plus the operations Nestor needs that xDSL lacks.
 
-Names, operands and custom syntax are MLIR's. `FCmpOp`, `SelectOp` and `MaskedStoreOp` replace xDSL's,
-which take scalars (or floats) only.
+Names, operands and custom syntax are MLIR's. `FCmpOp`, `SelectOp` and the intrinsic `MaskedStoreOp` replace
+xDSL's, which take scalars (or floats) only. Intrinsics are in `llvm_intrinsics.py`.
 """
 
 from __future__ import annotations
 
-from abc import ABC
 from collections.abc import Sequence
 from typing import ClassVar
 
 from xdsl.dialects import llvm
 from xdsl.dialects.builtin import (
     I1,
-    AnyFloatConstr,
     BoolAttr,
     IntegerAttr,
     IntegerType,
@@ -33,8 +31,6 @@ from xdsl.irdl import (
     irdl_attr_definition,
     irdl_op_definition,
     operand_def,
-    opt_operand_def,
-    opt_prop_def,
     prop_def,
     result_def,
     traits_def,
@@ -43,12 +39,10 @@ from xdsl.parser import AttrParser, Parser
 from xdsl.printer import Printer
 from xdsl.traits import Pure
 
+from .llvm_intrinsics import FLOAT, INTEGER, INTRINSICS, NO_FASTMATH
 from .widen import Widened, widen
 
-FLOAT = AnyFloatConstr | VectorType.constr(AnyFloatConstr)
-INTEGER = SignlessIntegerConstraint | VectorType.constr(SignlessIntegerConstraint)
 BOOL = base(I1) | VectorType.constr(base(I1))
-NO_FASTMATH = FastMathAttr(None)
 
 
 # --- casts -----------------------------------------------------------------------------------------------
@@ -176,255 +170,6 @@ class SelectOp(IRDLOperation):
     assembly_format = "$cond `,` $lhs `,` $rhs attr-dict `:` type($cond) `,` type($res)"
 
 
-# --- intrinsics ------------------------------------------------------------------------------------------
-
-
-class FloatUnaryIntrinsic(IRDLOperation, ABC):
-    """`llvm.intr.X(%a) : (T) -> T`."""
-
-    T: ClassVar = VarConstraint("T", FLOAT)
-    arg = operand_def(T)
-    res = result_def(T)
-    fastmathFlags = prop_def(FastMathAttr, default_value=NO_FASTMATH)
-    traits = traits_def(Pure())
-    irdl_options = (ParsePropInAttrDict(),)
-    assembly_format = "`(` operands `)` attr-dict `:` functional-type(operands, results)"
-
-
-class FloatBinaryIntrinsic(IRDLOperation, ABC):
-    """`llvm.intr.X(%a, %b) : (T, T) -> T`."""
-
-    T: ClassVar = VarConstraint("T", FLOAT)
-    lhs = operand_def(T)
-    rhs = operand_def(T)
-    res = result_def(T)
-    fastmathFlags = prop_def(FastMathAttr, default_value=NO_FASTMATH)
-    traits = traits_def(Pure())
-    irdl_options = (ParsePropInAttrDict(),)
-    assembly_format = "`(` operands `)` attr-dict `:` functional-type(operands, results)"
-
-
-class IntegerBinaryIntrinsic(IRDLOperation, ABC):
-    T: ClassVar = VarConstraint("T", INTEGER)
-    lhs = operand_def(T)
-    rhs = operand_def(T)
-    res = result_def(T)
-    traits = traits_def(Pure())
-    assembly_format = "`(` operands `)` attr-dict `:` functional-type(operands, results)"
-
-
-class IntegerUnaryIntrinsic(IRDLOperation, ABC):
-    """MLIR has no custom syntax for these when they carry a poison flag: printed in generic form."""
-
-    T: ClassVar = VarConstraint("T", INTEGER)
-    arg = operand_def(T)
-    res = result_def(T)
-    traits = traits_def(Pure())
-
-
-@irdl_op_definition
-class MaximumOp(FloatBinaryIntrinsic):
-    name = "llvm.intr.maximum"
-
-
-@irdl_op_definition
-class MinimumOp(FloatBinaryIntrinsic):
-    name = "llvm.intr.minimum"
-
-
-@irdl_op_definition
-class RoundOp(FloatUnaryIntrinsic):
-    name = "llvm.intr.round"
-
-
-@irdl_op_definition
-class RoundEvenOp(FloatUnaryIntrinsic):
-    name = "llvm.intr.roundeven"
-
-
-@irdl_op_definition
-class FTruncOp(FloatUnaryIntrinsic):
-    name = "llvm.intr.trunc"
-
-
-@irdl_op_definition
-class SMaxOp(IntegerBinaryIntrinsic):
-    name = "llvm.intr.smax"
-
-
-@irdl_op_definition
-class SMinOp(IntegerBinaryIntrinsic):
-    name = "llvm.intr.smin"
-
-
-@irdl_op_definition
-class UMaxOp(IntegerBinaryIntrinsic):
-    name = "llvm.intr.umax"
-
-
-@irdl_op_definition
-class UMinOp(IntegerBinaryIntrinsic):
-    name = "llvm.intr.umin"
-
-
-@irdl_op_definition
-class AbsOp(IntegerUnaryIntrinsic):
-    name = "llvm.intr.abs"
-    is_int_min_poison = prop_def(BoolAttr, default_value=BoolAttr.from_bool(False))
-
-
-@irdl_op_definition
-class CtlzOp(IntegerUnaryIntrinsic):
-    name = "llvm.intr.ctlz"
-    is_zero_poison = prop_def(BoolAttr, default_value=BoolAttr.from_bool(False))
-
-
-@irdl_op_definition
-class CttzOp(IntegerUnaryIntrinsic):
-    name = "llvm.intr.cttz"
-    is_zero_poison = prop_def(BoolAttr, default_value=BoolAttr.from_bool(False))
-
-
-@irdl_op_definition
-class CtpopOp(IntegerUnaryIntrinsic):
-    name = "llvm.intr.ctpop"
-    assembly_format = "`(` operands `)` attr-dict `:` functional-type(operands, results)"
-
-
-class FloatReduction(IRDLOperation, ABC):
-    T: ClassVar = VarConstraint("T", AnyFloatConstr)
-    vector = operand_def(VectorType.constr(T))
-    res = result_def(T)
-    fastmathFlags = prop_def(FastMathAttr, default_value=NO_FASTMATH)
-    traits = traits_def(Pure())
-    irdl_options = (ParsePropInAttrDict(),)
-    assembly_format = "`(` operands `)` attr-dict `:` functional-type(operands, results)"
-
-
-class IntegerReduction(IRDLOperation, ABC):
-    T: ClassVar = VarConstraint("T", SignlessIntegerConstraint)
-    vector = operand_def(VectorType.constr(T))
-    res = result_def(T)
-    traits = traits_def(Pure())
-    assembly_format = "`(` operands `)` attr-dict `:` functional-type(operands, results)"
-
-
-@irdl_op_definition
-class ReduceFMaximumOp(FloatReduction):
-    name = "llvm.intr.vector.reduce.fmaximum"
-
-
-@irdl_op_definition
-class ReduceFMinimumOp(FloatReduction):
-    name = "llvm.intr.vector.reduce.fminimum"
-
-
-@irdl_op_definition
-class ReduceFMaxOp(FloatReduction):
-    name = "llvm.intr.vector.reduce.fmax"
-
-
-@irdl_op_definition
-class ReduceFMinOp(FloatReduction):
-    name = "llvm.intr.vector.reduce.fmin"
-
-
-@irdl_op_definition
-class ReduceAddOp(IntegerReduction):
-    name = "llvm.intr.vector.reduce.add"
-
-
-@irdl_op_definition
-class ReduceMulOp(IntegerReduction):
-    name = "llvm.intr.vector.reduce.mul"
-
-
-@irdl_op_definition
-class ReduceAndOp(IntegerReduction):
-    name = "llvm.intr.vector.reduce.and"
-
-
-@irdl_op_definition
-class ReduceOrOp(IntegerReduction):
-    name = "llvm.intr.vector.reduce.or"
-
-
-@irdl_op_definition
-class ReduceXorOp(IntegerReduction):
-    name = "llvm.intr.vector.reduce.xor"
-
-
-@irdl_op_definition
-class ReduceSMaxOp(IntegerReduction):
-    name = "llvm.intr.vector.reduce.smax"
-
-
-@irdl_op_definition
-class ReduceSMinOp(IntegerReduction):
-    name = "llvm.intr.vector.reduce.smin"
-
-
-@irdl_op_definition
-class ReduceUMaxOp(IntegerReduction):
-    name = "llvm.intr.vector.reduce.umax"
-
-
-@irdl_op_definition
-class ReduceUMinOp(IntegerReduction):
-    name = "llvm.intr.vector.reduce.umin"
-
-
-@irdl_op_definition
-class MaskedLoadOp(IRDLOperation):
-    name = "llvm.intr.masked.load"
-    data = operand_def(LLVMPointerType)
-    mask = operand_def(VectorType[I1])
-    pass_thru = opt_operand_def(VectorType)
-    res = result_def(VectorType)
-    alignment = prop_def(IntegerAttr)
-    nontemporal = opt_prop_def()
-    irdl_options = (ParsePropInAttrDict(),)
-    assembly_format = "operands attr-dict `:` functional-type(operands, results)"
-
-
-@irdl_op_definition
-class MaskedStoreOp(IRDLOperation):
-    name = "llvm.intr.masked.store"
-    value = operand_def(VectorType)
-    data = operand_def(LLVMPointerType)
-    mask = operand_def(VectorType[I1])
-    alignment = prop_def(IntegerAttr)
-    irdl_options = (ParsePropInAttrDict(),)
-    assembly_format = (
-        "$value `,` $data `,` $mask attr-dict `:` type($value) `,` type($mask) `into` type($data)"
-    )
-
-
-@irdl_op_definition
-class MaskedGatherOp(IRDLOperation):
-    name = "llvm.intr.masked.gather"
-    ptrs = operand_def(VectorType[LLVMPointerType])
-    mask = operand_def(VectorType[I1])
-    pass_thru = operand_def(VectorType)
-    res = result_def(VectorType)
-    alignment = prop_def(IntegerAttr)
-    irdl_options = (ParsePropInAttrDict(),)
-    assembly_format = "operands attr-dict `:` functional-type(operands, results)"
-
-
-@irdl_op_definition
-class MaskedScatterOp(IRDLOperation):
-    name = "llvm.intr.masked.scatter"
-    value = operand_def(VectorType)
-    ptrs = operand_def(VectorType[LLVMPointerType])
-    mask = operand_def(VectorType[I1])
-    alignment = prop_def(IntegerAttr)
-    irdl_options = (ParsePropInAttrDict(),)
-    assembly_format = (
-        "$value `,` $ptrs `,` $mask attr-dict `:` type($value) `,` type($mask) `into` type($ptrs)"
-    )
-
-
 class GEPOp(Widened, llvm.GEPOp):
     """xDSL's, with a vector of indices allowed: the addresses of a gather or scatter."""
 
@@ -489,41 +234,11 @@ _OWN: tuple[type[Operation], ...] = (
     SelectOp,
     GEPOp,
     ICmpOp,
-    MaximumOp,
-    MinimumOp,
-    RoundOp,
-    RoundEvenOp,
-    FTruncOp,
-    SMaxOp,
-    SMinOp,
-    UMaxOp,
-    UMinOp,
-    AbsOp,
-    CtlzOp,
-    CttzOp,
-    CtpopOp,
-    ReduceFMaximumOp,
-    ReduceFMinimumOp,
-    ReduceFMaxOp,
-    ReduceFMinOp,
-    ReduceAddOp,
-    ReduceMulOp,
-    ReduceAndOp,
-    ReduceOrOp,
-    ReduceXorOp,
-    ReduceSMaxOp,
-    ReduceSMinOp,
-    ReduceUMaxOp,
-    ReduceUMinOp,
-    MaskedLoadOp,
-    MaskedStoreOp,
-    MaskedGatherOp,
-    MaskedScatterOp,
 )
-_OWN_NAMES = {op.name for op in _OWN}
+_OWN_NAMES = {op.name for op in (*_OWN, *INTRINSICS)}
 
 LLVM = Dialect(
     "llvm",
-    [*(op for op in llvm.LLVM.operations if op.name not in _OWN_NAMES), *_OWN],
+    [*(op for op in llvm.LLVM.operations if op.name not in _OWN_NAMES), *_OWN, *INTRINSICS],
     [*llvm.LLVM.attributes, LoopAnnotationAttr],
 )
