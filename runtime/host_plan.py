@@ -22,6 +22,7 @@ becomes
 
 from __future__ import annotations
 
+import keyword
 import math
 import re
 from collections.abc import Callable, Mapping, Sequence
@@ -254,6 +255,7 @@ class _Translator:
 
     def _name(self, value: SSAValue) -> str:
         base = re.sub(r"\W", "_", value.name_hint or "v", flags=re.ASCII)
+        base = f"{base}_" if keyword.iskeyword(base) else base
         name, number = base, 0
         while name in self._taken or not name.isidentifier():
             number += 1

@@ -7,7 +7,9 @@ from dataclasses import replace
 from math import prod
 
 import numpy as np
+from xdsl.ir import Operation, SSAValue
 
+from ...dialects.nt import DimOp
 from ..arithmetic import affine_of, broadcast_extents, copy, number_kind
 from ..errors import DTypeError, Respecialise, ShapeError, UnsupportedError
 from ..extents import Affine
@@ -33,6 +35,14 @@ from ..views import Slice, as_view, transposed, view
 from .registry import dtype_of, handles, normal_axis, static
 
 
+def _reads_extents(value: SSAValue) -> bool:
+    """Whether a number is computed from unknown extents."""
+    owner = value.owner
+    return isinstance(owner, DimOp) or (
+        isinstance(owner, Operation) and any(map(_reads_extents, owner.operands))
+    )
+
+
 def shape_argument(graph: Graph, values: Sequence[Value]) -> Extents:
     """Extents given as one tuple, one integer, or several integers."""
     items = values[0].items if len(values) == 1 and isinstance(values[0], Group) else values
@@ -41,6 +51,8 @@ def shape_argument(graph: Graph, values: Sequence[Value]) -> Extents:
     extents: list[Affine] = []
     for item in items:
         affine = affine_of(item)
+        if affine is None and isinstance(item, Tensor) and _reads_extents(item.ssa):
+            raise Respecialise(shapes=True, why="a shape that is computed from extents")
         if affine is None:
             raise graph.error(DTypeError, f"a shape is made of integers, not {describe(item)}")
         if affine.known is None and affine.over_dims() is None:

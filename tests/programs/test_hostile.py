@@ -127,6 +127,24 @@ def test_axes_and_indices():
             nt.jit(along)(x, k)
 
 
+def both(x):
+    return np.any(x > 0, axis=1), np.all(x > -9)
+
+
+@pytest.mark.parametrize("target", ["cpu", "interp", "cuda-sim"])
+def test_any_and_all(target):
+    agrees(both, np.arange(6.0).reshape(2, 3) - 2, target=target)
+
+
+def folded(x):
+    n, m, k = x.shape
+    return x.reshape(n * m, k) * 2, max(n, m), n / m
+
+
+def test_products_of_extents_are_compiled_for():
+    agrees(folded, np.arange(24.0).reshape(2, 3, 4), dynamic=True)
+
+
 def quotient(x, s):
     return x / s
 
