@@ -114,3 +114,19 @@ func.func @pick(%x: memref<9xf32> {nest.alias_set = 0 : i64}, %y: memref<9xf32> 
   }
   func.return
 }
+
+// A statement that waits is launched before what it writes is loaded: the load belongs to the next kernel.
+// CHECK-LABEL: func.func @chain(
+// CHECK:         gpu.launch_func @chain_kernels::@[[FIRST:.*]] blocks
+// CHECK:         gpu.launch_func @chain_kernels::@[[SECOND:.*]] blocks
+// CHECK:         gpu.func @[[FIRST]](
+// CHECK:           memref.store
+// CHECK:         gpu.func @[[SECOND]](
+// CHECK:           memref.load
+// CHECK-NEXT:      memref.store
+func.func @chain(%x: f32, %s: memref<f32>, %t: memref<f32>) {
+  nest.store "s" %x, %s[] : memref<f32>
+  %y = nest.load %s[] : memref<f32>
+  nest.store "t" %y, %t[] : memref<f32>
+  func.return
+}

@@ -127,3 +127,20 @@ func.func @twice(%x: tensor<8x4xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
 // CHECK:         nest.accumulate "s" add %{{.*}}, %a[%{{.*}}]
 // CHECK:         %[[S:.*]] = nest.load %a[%[[I:.*]]]
 // CHECK-NEXT:    nest.store "b" %[[S]], %b[%[[I]]]
+
+// An island that starts twice from one value works on two buffers: the argument, which it writes, and a copy.
+func.func @two(%u: tensor<4xf64> {nt.mutated}) -> (tensor<4xf64> {nt.writes_arg = 0 : i64}) {
+  %a, %v = nt.loops ins() outs(%u, %u : tensor<4xf64>, tensor<4xf64>) {
+  ^bb0(%um: memref<4xf64>, %vm: memref<4xf64>):
+    nest.for "i" %i = 1 to 4 {
+      %x = nest.load %um[%i - 1] : memref<4xf64>
+      nest.store "v" %x, %vm[%i] : memref<4xf64>
+    }
+  }
+  func.return %a : tensor<4xf64>
+}
+// CHECK-LABEL: func.func @two(
+// CHECK:         %[[V:.*]] = nest.alloc "v" : memref<4xf64>
+// CHECK:         nest.store {{.*}}, %[[V]][
+// CHECK:         nest.load %u[%{{.*}} - 1]
+// CHECK-NEXT:    nest.store "v" %{{.*}}, %[[V]][
