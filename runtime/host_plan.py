@@ -81,11 +81,17 @@ class _Stopped(Exception):
         self.record = record
 
 
+def _kernels(module: ModuleOp) -> CudaModule:
+    """The text of the kernels; a program that only returns views and constants has none."""
+    has_kernels = any(isinstance(op, gpu.FuncOp) for op in module.walk())
+    return print_cuda(module) if has_kernels else CudaModule("", {})
+
+
 class HostPlan:
     """A GPU program: the text of its kernels, and its host function ready to run."""
 
     def __init__(self, module: ModuleOp, function: str | None = None, cuda: CudaModule | None = None):
-        self.cuda = cuda or print_cuda(module)
+        self.cuda = cuda or _kernels(module)
         host = _host_function(module, function)
         self.parameters = [argument.type for argument in host.body.block.args]
         self.name = host.sym_name.data

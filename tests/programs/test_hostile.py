@@ -136,6 +136,14 @@ def test_any_and_all(target):
     agrees(both, np.arange(6.0).reshape(2, 3) - 2, target=target)
 
 
+def only_views(x):
+    return x.T, x[1:], 3, x.shape
+
+
+def test_a_program_without_kernels():
+    agrees(only_views, np.ones((3, 4)), target="cuda-sim")
+
+
 def folded(x):
     n, m, k = x.shape
     return x.reshape(n * m, k) * 2, max(n, m), n / m
