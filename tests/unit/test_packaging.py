@@ -21,7 +21,9 @@ def test_every_package_is_listed():
 def test_every_folder_with_python_is_a_package():
     for top in TOP:
         for path in (ROOT / top).rglob("*.py"):
-            assert (path.parent / "__init__.py").exists(), f"{path.parent.relative_to(ROOT)} has no __init__.py"
+            assert (path.parent / "__init__.py").exists(), (
+                f"{path.parent.relative_to(ROOT)} has no __init__.py"
+            )
 
 
 def test_every_data_file_is_listed():
