@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Callable, Sequence
 from functools import cache
 from io import StringIO
 from typing import TYPE_CHECKING, Any
 
 from ..dialects.diagnostic import SourceLocation
+from ..lowering.error_codes import (
+    ASSERTION_ERROR,
+    INDEX_ERROR,
+    MEMORY_ERROR,
+    VALUE_ERROR,
+    ZERO_DIVISION_ERROR,
+)
 from .collector import collector_paused
 from .errors import (
     DivisionError,
-    DTypeError,
     IndexRangeError,
     KernelAssertionError,
     KernelMemoryError,
@@ -240,18 +245,20 @@ def kernel_error(sites: Sequence[dict[str, Any]], code: int, site: int, value: i
         if "file" in entry
         else None
     )
-    if code == 1:
+    if code == INDEX_ERROR:
         message = f"index {value} is out of bounds for axis {entry.get('axis', 0)} with size {extent}"
         hint = f"the array is '{entry['array']}'" if "array" in entry else None
         return IndexRangeError(message, place, hint=hint)
-    kinds = {2: KernelAssertionError, 3: DivisionError, 4: KernelMemoryError, 5: ShapeError}
+    kinds = {
+        ASSERTION_ERROR: KernelAssertionError,
+        ZERO_DIVISION_ERROR: DivisionError,
+        MEMORY_ERROR: KernelMemoryError,
+        VALUE_ERROR: ShapeError,
+    }
     texts = {
-        2: "assertion failed",
-        3: "division by zero",
-        4: "out of memory in a kernel",
-        5: "invalid value in a kernel",
+        ASSERTION_ERROR: "assertion failed",
+        ZERO_DIVISION_ERROR: "division by zero",
+        MEMORY_ERROR: "out of memory in a kernel",
+        VALUE_ERROR: "invalid value in a kernel",
     }
     return kinds.get(code, UnsupportedError)(texts.get(code, f"a kernel stopped with code {code}"), place)
-
-
-__all__ = ["LEVELS", "TARGETS", "DTypeError", "build", "copy", "print_module", "text_of"]

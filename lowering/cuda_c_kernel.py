@@ -25,7 +25,8 @@ from .cuda_c_expr import EXPRESSIONS
 from .cuda_c_integer import multiply_extended, opposite
 from .cuda_c_scope import Buffer, KernelScope, argument_attributes, written_buffers
 from .cuda_c_types import ADD, LIBRARY_NAMES, RESERVED, CExpr, is_short_float
-from .kernel_signature import ERROR_CODES, KernelParameter, KernelSignature
+from .error_codes import ERROR_CODES
+from .kernel_signature import KernelParameter, KernelSignature
 
 _LINE_LIMIT = 100
 _SHARED = 3

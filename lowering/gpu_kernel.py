@@ -30,14 +30,21 @@ from xdsl.ir.affine import AffineBinaryOpKind
 
 from ..dialects.diagnostic import LoweringError, fail, op_location
 from ..dialects.ext import gpu as gpu_ext
-from ..dialects.nest import BIND_AXES, AccumulateOp, AllocOp, ForOp, IfOp, IndexOp, LoadOp, StoreOp
+from ..dialects.nest import (
+    BIND_AXES,
+    AccumulateOp,
+    AllocOp,
+    ForOp,
+    IfOp,
+    IndexOp,
+    LoadOp,
+    StoreOp,
+)
 from ..dialects.nest.common import name_hint_of
 from .index_arithmetic import INDEX, Division, IndexBuilder, Linear, linear, terms_of
 from .nest_body import NestBody
 
 BLOCK_AXES, THREAD_AXES = BIND_AXES[:3], BIND_AXES[3:]
-MAX_THREADS = 1024
-"""Threads of a block at most."""
 
 _SHARED = IntegerAttr(3, i64)
 _DIMENSIONS = {axis: gpu.DimensionAttr(gpu.DimensionEnum(axis.partition(".")[2])) for axis in BIND_AXES}

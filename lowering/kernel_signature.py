@@ -8,16 +8,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-ERROR_CODES = {
-    "IndexError": 1,
-    "AssertionError": 2,
-    "ZeroDivisionError": 3,
-    "MemoryError": 4,
-    "ValueError": 5,
-}
-"""The first word of an error record, by the exception that the caller raises."""
-
-
 LARGEST_SMALL = (1 << 31) - (1 << 16)
 """Elements of a buffer that 32-bit indices reach, those of idle threads in a last block included."""
 

@@ -51,6 +51,7 @@ from ..dialects.diagnostic import LoweringError, fail
 from ..dialects.ext import gpu as gpu_ext
 from ..dialects.nest import (
     BIND_AXES,
+    MAX_THREADS,
     AccumulateOp,
     AllocOp,
     ForOp,
@@ -60,7 +61,7 @@ from ..dialects.nest import (
     StoreOp,
 )
 from .check_sites import SITES, check_sites, site_table
-from .gpu_kernel import MAX_THREADS, THREAD_AXES, KernelBody, accesses, host_form, is_bound, root
+from .gpu_kernel import THREAD_AXES, KernelBody, accesses, host_form, is_bound, root
 from .index_arithmetic import IndexBuilder
 from .index_width import width_of_indices
 from .nest_body import NestBody

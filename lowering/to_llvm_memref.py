@@ -23,13 +23,12 @@ from xdsl.dialects.builtin import DYNAMIC_INDEX, MemRefType, NoneAttr, StridedLa
 from xdsl.ir import Operation, SSAValue
 
 from ..dialects.diagnostic import LoweringError, fail
+from .error_codes import MEMORY_ERROR
 from .to_llvm_builder import FunctionBuilder, Handler
 from .to_llvm_types import PTR, UNIT, MemRef, Size, byte_size, lower_type
 
 STACK_LIMIT = 1 << 16
 """Bytes: a larger `memref.alloca` is taken from the heap, for threads have small stacks."""
-
-MEMORY_ERROR = 4
 
 
 def layout_strides(op: Operation, type_: MemRefType) -> tuple[int | None, ...] | None:

@@ -23,19 +23,12 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 from ..dialects.diagnostic import LoweringError, fail
 from ..dialects.ext.llvm import LoopAnnotationAttr
 from .check_sites import checked_index
+from .error_codes import ERROR_CODES
 from .to_llvm_builder import FunctionBuilder, Handler
 from .to_llvm_types import NSW, VOID, lower_type, make_function
 
 NO_LOOP_TRANSFORMS = LoopAnnotationAttr(BoolAttr.from_bool(True), BoolAttr.from_bool(True))
 """A loop over explicit vectors is what the schedule asked for: LLVM must not vectorize or unroll it again."""
-
-ERROR_CODES = {
-    "IndexError": 1,
-    "AssertionError": 2,
-    "ZeroDivisionError": 3,
-    "MemoryError": 4,
-    "ValueError": 5,
-}
 
 
 def _carried_types(op: Operation, values: Sequence[SSAValue]) -> list[Attribute]:

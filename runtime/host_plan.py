@@ -37,7 +37,8 @@ from xdsl.ir import Block, Operation, SSAValue
 from ..dialects.diagnostic import LoweringError, NestorError, fail
 from ..lowering.cuda_c import CudaModule, kernel_name, print_cuda
 from ..lowering.cuda_c_kernel import checked_index
-from ..lowering.kernel_signature import ERROR_CODES, LARGEST_SMALL, KernelParameter, KernelSignature
+from ..lowering.error_codes import ERROR_CODES
+from ..lowering.kernel_signature import LARGEST_SMALL, KernelParameter, KernelSignature
 from . import scalar_eval
 
 

@@ -35,8 +35,9 @@ from ..dialects.diagnostic import LoweringError, NestorError, fail, op_location
 from ..dialects.nest import AccumulateOp, AllocOp, ForOp, IfOp, IndexOp, LoadOp, StoreOp, YieldOp
 from ..lowering.check_sites import check_sites
 from ..lowering.domains import DIVISIONS, Domain, LoadGuards, domain_of
+from ..lowering.error_codes import ERROR_CODES, INDEX_ERROR
 from . import scalar_eval
-from .errors import CODES, INDEX_ERROR, KernelError
+from .errors import KernelError
 
 MODES = ("program", "shuffled")
 
@@ -392,7 +393,7 @@ class _Compiler:
 
     def assertion(self, op: cf.AssertOp) -> None:
         kind, site = op.attributes.get("nestor.kind"), op.attributes.get("nestor.site")
-        code = CODES[kind.data if kind is not None else "AssertionError"]  # pyright: ignore
+        code = ERROR_CODES[kind.data if kind is not None else "AssertionError"]  # pyright: ignore
         number = site.value.data if site is not None else -1  # pyright: ignore
         self.nested(
             f"if not {self.names[op.arg]}:", lambda: self.line(f"raise KernelError({code}, {number})")

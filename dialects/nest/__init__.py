@@ -18,7 +18,7 @@ from xdsl.ir import Dialect
 from .access import AccessOp, LoadOp, StatementOp, StoreOp
 from .accumulate import COMBINERS, ORDERS, AccumulateOp, YieldOp
 from .buffer import AllocOp, IndexOp
-from .loop import BIND_AXES, MARKS, ForOp, IfOp
+from .loop import BIND_AXES, MARKS, MAX_THREADS, ForOp, IfOp
 
 NEST = Dialect("nest", [ForOp, LoadOp, StoreOp, AccumulateOp, AllocOp, IndexOp, IfOp, YieldOp], [])
 
@@ -26,6 +26,7 @@ __all__ = [
     "BIND_AXES",
     "COMBINERS",
     "MARKS",
+    "MAX_THREADS",
     "NEST",
     "ORDERS",
     "AccessOp",

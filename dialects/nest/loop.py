@@ -29,6 +29,9 @@ from .common import INDEX, as_list, name_hint_of, segments, verify_affine
 BIND_AXES = ("block.x", "block.y", "block.z", "thread.x", "thread.y", "thread.z")
 """What a loop can be bound to on a GPU."""
 
+MAX_THREADS = 1024
+"""Threads that a block may have on a GPU."""
+
 MARKS = ("serial", "parallel", "vectorized", "unrolled", *BIND_AXES)
 """What can be decided for a loop; `serial` is the default and is not printed."""
 

@@ -32,13 +32,10 @@ from xdsl.passes import ModulePass
 
 from ...dialects.affine import AffineList
 from ...dialects.diagnostic import NestorError, fail
-from ...dialects.nest import BIND_AXES, ForOp
+from ...dialects.nest import BIND_AXES, MAX_THREADS, ForOp
 from .dependence import Dependences, is_defined_outside
 from .loops import enclosing_loops, find_loop, loops_in, refuse_marked
 from .nest_parallel import why_not_independent
-
-MAX_THREADS = 1024
-"""Threads that a block may have."""
 
 
 def bind(loop: ForOp, axis: str, dependences: Dependences | None = None) -> ForOp:

@@ -44,7 +44,7 @@ from xdsl.ir import Operation
 from xdsl.passes import ModulePass
 
 from ...dialects.diagnostic import fail
-from ...dialects.nest import AllocOp, ForOp, IfOp
+from ...dialects.nest import MAX_THREADS, AllocOp, ForOp, IfOp
 from ...dialects.nest.common import name_hint_of
 from ...dialects.remarks import remark
 from .cuda_bands import (
@@ -74,9 +74,6 @@ from .nest_flatten import flatten, why_not_flatten
 from .nest_reorder import reorder, why_not_reorder
 from .nest_rfactor import rfactor
 from .nest_split import split, why_not_split
-
-MAX_THREADS = 1024
-"""Threads of a block at most."""
 
 
 def schedule(nest: ForOp | IfOp, block: int = 256) -> None:

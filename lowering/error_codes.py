@@ -1,0 +1,14 @@
+"""The codes of the error record: the one table of the ABI (docs/architecture.md, section 5). Plain data, without xDSL."""
+
+from __future__ import annotations
+
+INDEX_ERROR, ASSERTION_ERROR, ZERO_DIVISION_ERROR, MEMORY_ERROR, VALUE_ERROR = 1, 2, 3, 4, 5
+
+ERROR_CODES: dict[str, int] = {
+    "IndexError": INDEX_ERROR,
+    "AssertionError": ASSERTION_ERROR,
+    "ZeroDivisionError": ZERO_DIVISION_ERROR,
+    "MemoryError": MEMORY_ERROR,
+    "ValueError": VALUE_ERROR,
+}
+"""The first word of an error record, by the exception that the caller raises (`nestor.kind` of a check)."""
