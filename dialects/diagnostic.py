@@ -37,7 +37,7 @@ class SourceLocation:
         return ":".join(parts)
 
 
-@dataclass
+@dataclass(eq=False)
 class Diagnostic:
     """One message: severity (`error`, `warning`, `note`, `remark`), text, place, notes, and a way out."""
 

@@ -35,6 +35,11 @@ from xdsl.utils.mlir_lexer import MLIRTokenKind
 from .diagnostic import Diagnostic, NestorError, SourceLocation
 from .registry import make_context
 
+_NOT_AFFINE = (
+    "not an affine expression: one side of '*', and the right side of 'floordiv', 'ceildiv' and 'mod', "
+    "must be a constant"
+)
+
 
 class SyntaxFailure(NestorError):
     """The text is not IR: bad syntax, an unknown operation or type, an undefined or redefined name."""
@@ -67,6 +72,11 @@ def parse_located(
         # Raised by verifiers of attributes and types, and by conversions of literals, during parsing.
         place = places.at(places.end_of_previous_token(_position(parser)))
         raise SyntaxFailure(_tidy(_conversion_message(error)), place) from error
+    except NotImplementedError as error:
+        if "semi-affine" not in str(error):
+            raise
+        place = places.at(places.end_of_previous_token(_position(parser)))
+        raise SyntaxFailure(_NOT_AFFINE, place) from error
 
 
 class _Places:

@@ -193,7 +193,7 @@ class Guard:
         return f"{text.replace('+ -', '- ')} {'==' if self.exact else '>='} 0"
 
 
-@dataclass
+@dataclass(eq=False)
 class Assumptions:
     """What the code being compiled assumes of the extents of its arguments."""
 

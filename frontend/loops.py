@@ -121,7 +121,7 @@ def _unroll(frame: Frame, node: ast.For, items: Sequence[Value], execute: Execut
 # ---- loops of the nest ------------------------------------------------------------------------------
 
 
-@dataclass
+@dataclass(eq=False)
 class Carried:
     """A variable that a loop changes: its type while the loop runs, and its cell."""
 

@@ -38,7 +38,7 @@ from .tensors import as_tensor, dim_value, from_scalar, normal_order, transpose
 from .values import Array, Buffer, Extents, Group, Index, Static, Tensor, Value, describe, whole
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Leaf:
     """How one result is made after the kernel has run.
 
@@ -53,7 +53,7 @@ class Leaf:
     view: Any = None
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class OutputType:
     """An array that the kernel fills: `extents` are integers or linear forms, in memory order `order` when not row-major."""
 
@@ -64,7 +64,7 @@ class OutputType:
     """`array`, `scalar` (a NumPy scalar) or the name of a Python type."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Linear:
     """An integer computed from the call: constant + sum(coefficient * extent or integer argument), or a quotient of one."""
 
@@ -84,7 +84,7 @@ class Linear:
         return text.replace("+ -", "- ")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Quotient:
     """`numerator // divisor`, or the remainder."""
 
@@ -100,7 +100,7 @@ class Quotient:
         return f"({self.numerator}) {'%' if self.remainder else '//'} {self.divisor}"
 
 
-@dataclass
+@dataclass(eq=False)
 class Program:
     """A function lowered to nt for one specialisation."""
 

@@ -15,21 +15,21 @@ from .promotion import WEAK_DTYPES, Operand
 Extents = tuple[Affine, ...]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Static:
     """A Python object known at compile time."""
 
     value: Any
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Index:
     """A Python integer known at run time, affine in extents, loop variables and integer arguments."""
 
     affine: Affine
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Group:
     """A tuple or list (`kind`) of values."""
 
@@ -37,7 +37,7 @@ class Group:
     kind: type = tuple
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Tensor:
     """An immutable tensor. `weak` is the Python type of a scalar that promotes weakly; `scalar` says that NumPy would
     return a scalar and not an array. `order` is the memory order NumPy would choose, outermost axis first.
@@ -85,7 +85,7 @@ class Buffer:
     derived: tuple[Any, ...] | None = None
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Axis:
     """An axis of a view: `offset + stride * index` along `root` of the buffer; `root` None is a new axis of extent 1."""
 
@@ -95,7 +95,7 @@ class Axis:
     extent: Affine
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Array:
     """An array variable: a buffer seen through a window of basic indexing. `fixed` gives the axes indexed away."""
 
@@ -129,7 +129,7 @@ def whole(buffer: Buffer) -> Array:
     return Array(buffer, tuple(axes))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Lazy:
     """An array expression inside an island: `at(indices)` emits one element as an SSA scalar.
 
@@ -142,7 +142,7 @@ class Lazy:
     reads: tuple[Array, ...] = ()
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Range:
     """`range(start, stop, step)`; the step is a constant."""
 
@@ -151,7 +151,7 @@ class Range:
     step: int
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Method:
     """A bound method of an array: `x.sum`."""
 
@@ -162,7 +162,7 @@ class Method:
 Value = Static | Index | Group | Tensor | Scalar | Array | Lazy | Range | Method
 
 
-@dataclass
+@dataclass(eq=False)
 class Scope:
     """The variables of one Python function during compilation."""
 

@@ -19,7 +19,7 @@ from .tensors import as_array, read
 from .values import Array, Axis, Lazy, Scalar, Static, Tensor, Value, describe, is_array
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Slice:
     """`start:stop:step` of a subscript; None where it is left out."""
 

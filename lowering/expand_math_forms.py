@@ -26,7 +26,7 @@ _NO_OVERFLOW = {"overflowFlags": arith.IntegerOverflowAttr("none")}
 _CMPF = {"olt": 4, "oeq": 1, "ogt": 2}
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Format:
     """The binary format of an element type, and the range in which exp neither overflows nor vanishes."""
 

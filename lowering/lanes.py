@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from .nest_body import NestBody
 
 
-@dataclass
+@dataclass(eq=False)
 class LaneMask:
     """Which lanes are on: below every count, on in every vector, and none unless every scalar holds."""
 

@@ -54,7 +54,7 @@ GRAIN = "nestor.grain"
 NOALIAS = "nestor.noalias"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class ConvertNestToScfPass(ModulePass):
     """Lower every function of loop nests to scf, vector, memref and arith; see the module's docstring."""
 

@@ -79,7 +79,7 @@ _LAZY = (*_VIEWS, FromScalarOp)
 """Computed where they are used; nothing is emitted for the operation itself."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class ConvertNtToNestPass(ModulePass):
     """Turn functions on tensors into loop nests over buffers."""
 

@@ -50,7 +50,7 @@ class LoopNames:
         return self.take(self.LETTERS[axis] if axis < len(self.LETTERS) else f"d{axis}")
 
 
-@dataclass
+@dataclass(eq=False)
 class Place:
     """Where elements of a value are in memory. `level`: the depth of the scope of a rank-0 accumulator, else None."""
 
@@ -58,7 +58,7 @@ class Place:
     level: int | None = None
 
 
-@dataclass
+@dataclass(eq=False)
 class _Scope:
     insert: Callable[[Operation], object]
     loop: ForOp | None = None

@@ -35,7 +35,7 @@ Key = tuple[SSAValue, Index]
 _SLOW = frozenset({"floor_divide", "remainder"})
 
 
-@dataclass
+@dataclass(eq=False)
 class Output:
     """An element of `value` goes to the buffer `memref` at each point."""
 
@@ -44,7 +44,7 @@ class Output:
     label: str
 
 
-@dataclass
+@dataclass(eq=False)
 class Pass:
     """One run over the reduced axes: accumulations, and stores of outputs over the full space."""
 
@@ -52,7 +52,7 @@ class Pass:
     outputs: list[Output] = field(default_factory=list)
 
 
-@dataclass
+@dataclass(eq=False)
 class Nest:
     """Loops over `space`; `point` is the index in it (stand-ins for loop variables), `order` the axes from the outermost."""
 

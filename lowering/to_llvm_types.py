@@ -74,7 +74,7 @@ class MemRef:
     noalias: bool
 
 
-@dataclass
+@dataclass(eq=False)
 class ModuleState:
     """The functions made so far and the external ones they need."""
 

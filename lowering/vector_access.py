@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from .nest_body import NestBody
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class _Place:
     """Where the lanes are: `buffer[indices]` is lane 0, and the lanes move along its last axis.
 

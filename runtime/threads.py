@@ -9,9 +9,9 @@ region on the calling thread; results are the same.
 from __future__ import annotations
 
 import ctypes
-import ctypes.util
 import functools
 import os
+from collections.abc import Iterator
 
 import llvmlite.binding as llvm
 
@@ -22,8 +22,6 @@ NAMES = (
     "omp_get_thread_num",
     "omp_get_num_threads",
 )
-
-_CANDIDATES = ("libgomp.so.1", "libgomp.1.dylib")
 
 _SERIAL_IR = """
 define void @GOMP_parallel(ptr %body, ptr %context, i32 %threads, i32 %flags) {
@@ -42,13 +40,22 @@ def _gomp() -> ctypes.CDLL | None:
     """libgomp, or None where it is missing or `NESTOR_SERIAL` asks for none."""
     if os.environ.get("NESTOR_SERIAL"):
         return None
-    found = ctypes.util.find_library("gomp")
-    for name in (*_CANDIDATES, *((found,) if found else ())):
+    for name in _candidates():
         try:
             return ctypes.CDLL(name)
         except OSError:
             continue
     return None
+
+
+def _candidates() -> Iterator[str]:
+    """Names to try, the dear search (it runs programs) only after the usual ones."""
+    yield from ("libgomp.so.1", "libgomp.1.dylib")
+    import ctypes.util
+
+    found = ctypes.util.find_library("gomp")
+    if found:
+        yield found
 
 
 @functools.cache

@@ -38,9 +38,12 @@ def _verify_pure_affine(op: Operation, what: str, expr: AffineExpr) -> None:
         return
     if isinstance(expr.rhs, AffineConstantExpr) and expr.rhs.value > 0:
         return
-    raise VerifyException(
-        f"{op.name}: {what} is not affine: '{expr.kind.name.lower()}' needs a positive constant on its right"
+    needed = (
+        "a constant on one side"
+        if expr.kind is AffineBinaryOpKind.Mul
+        else "a positive constant on its right"
     )
+    raise VerifyException(f"{op.name}: {what} is not affine: '{expr.kind.name.lower()}' needs {needed}")
 
 
 def parse_memref(parser: Parser) -> MemRefType:

@@ -20,7 +20,7 @@ from .expand import Emitter
 Expansion = Callable[..., SSAValue]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Elementwise:
     """One row: see the module's docstring. `result` is `same` (as the operands) or `bool`."""
 

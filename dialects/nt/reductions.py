@@ -10,7 +10,7 @@ from xdsl.ir import Attribute
 from .types import kind_of, width_of
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Reduction:
     """`combiners` gives the combiner of `nest.accumulate` by element kind; `identity` maps (kind, width) to it."""
 

@@ -47,7 +47,7 @@ FRESH = (AllocOp, memref.AllocOp, memref.AllocaOp)
 READ, WRITE, UPDATE = "read", "write", "update"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Access:
     """One operation's access to one buffer. `buffer` is None when the operation may touch any."""
 
@@ -67,7 +67,7 @@ class Access:
         return self.kind != READ
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Dependence:
     """`source` runs in an earlier iteration of `loop` than `sink` and both touch an element of `buffer`.
 

@@ -223,7 +223,7 @@ def _merge_axes(buffer_type, axis: int) -> MemRefType:
     return MemRefType(buffer_type.element_type, shape, buffer_type.layout, buffer_type.memory_space)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class NestFlattenPass(ModulePass):
     """Flatten a loop and the one that is all of its body into one loop over contiguous buffers."""
 

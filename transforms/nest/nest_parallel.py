@@ -72,7 +72,7 @@ def parallelize(loop: ForOp, grain: int | None = None, dependences: Dependences 
     return loop
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class NestParallelPass(ModulePass):
     """Mark a loop parallel, when no dependence forbids it."""
 

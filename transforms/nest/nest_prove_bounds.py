@@ -65,7 +65,7 @@ def plain_index(op: IndexOp) -> AffineList | None:
     return from_end.lowest if from_end.holds() else None
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class _Range:
     """The claim that `lowest` and `highest` are never negative where `op` runs."""
 
@@ -174,7 +174,7 @@ def _is_index_use(op: Operation) -> bool:
     return isinstance(op, (IndexOp, LoadOp, StoreOp))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class NestProveBoundsPass(ModulePass):
     """Replace checked indices that cannot fail by plain ones."""
 

@@ -108,7 +108,7 @@ def _permute(band: list[ForOp], order: Sequence[ForOp]) -> None:
     order[-1].body.block.add_ops(innermost)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class NestReorderPass(ModulePass):
     """Run perfectly nested loops in the given order, outermost first."""
 

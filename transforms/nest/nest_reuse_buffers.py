@@ -71,7 +71,7 @@ def reuse_buffers(function: FuncOp) -> int:
 # ---- the life of a buffer ---------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class _Life:
     """A buffer with its accesses, and their positions in the function."""
 
@@ -142,7 +142,7 @@ def _ancestors(op: Operation) -> Iterator[Operation]:
 # ---- buffers that share memory ----------------------------------------------------------------------
 
 
-@dataclass
+@dataclass(eq=False)
 class _Group:
     """Buffers that share memory, the one that remains first."""
 
@@ -203,7 +203,7 @@ def _erase(op: Operation) -> None:
     op.erase()
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class NestReuseBuffersPass(ModulePass):
     """Let buffers whose elements are not needed at the same time share memory."""
 

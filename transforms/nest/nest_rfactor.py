@@ -195,7 +195,7 @@ _INTEGER_IDENTITY = {
 }
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class NestRfactorPass(ModulePass):
     """Give each iteration of a reduction loop its own accumulator, combined after the loop around it."""
 

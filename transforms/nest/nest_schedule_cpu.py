@@ -85,7 +85,7 @@ BLOCK_STEPS = 32
 """Vectors that are added up before the sum goes to the next accumulator."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Machine:
     """What is scheduled for: the bits of a vector register, and the threads (None: as many as there are)."""
 
@@ -325,7 +325,7 @@ def _stream_big_results(loop: ForOp) -> None:
             op.attributes["nestor.nontemporal"] = UnitAttr()
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class NestScheduleCpuPass(ModulePass):
     """Vectorize and parallelize every nest; `vector_bits` is a register's width, `threads=1` makes no parallel loops."""
 

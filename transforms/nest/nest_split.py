@@ -187,7 +187,7 @@ def _restrict(inner: ForOp, trips: AffineList, position: AffineList) -> None:
         add_domain(statement, constraints)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class NestSplitPass(ModulePass):
     """Split a loop into an outer and an inner one of `factor` iterations."""
 

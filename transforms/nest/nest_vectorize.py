@@ -155,7 +155,7 @@ def vectorize(loop: ForOp, width: int | None = None, dependences: Dependences | 
     return pieces
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class NestVectorizePass(ModulePass):
     """Mark a loop vectorized, splitting it by the width when it is longer."""
 

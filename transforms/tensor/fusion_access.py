@@ -36,7 +36,7 @@ VIEWS = frozenset({BroadcastOp, TransposeOp, SliceOp, ReshapeOp})
 """Operations that only say where an element comes from."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Access:
     """Axis k of the value read is axis `axes[k]` of `root`, or repeats it where that is None.
 

@@ -76,7 +76,7 @@ from .fusion_access import COMPUTING, SOURCES, VIEWS, Accesses
 from .fusion_groups import Edge, Graph, Group, Node
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class NtFusePass(ModulePass):
     """Group pure tensor operations into nt.fusion regions, each of which becomes one loop nest."""
 

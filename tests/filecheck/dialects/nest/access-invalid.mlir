@@ -65,6 +65,22 @@ func.func @domain_map(%x: memref<4xf32>, %v: f32, %i: index) {
 
 // -----
 
+func.func @product(%x: memref<4xf32>, %i: index, %j: index) {
+  // expected-error @below {{not an affine expression: one side of '*', and the right side of 'floordiv', 'ceildiv' and 'mod', must be a constant}}
+  %a = nest.load %x[%i * %j] : memref<4xf32>
+  func.return
+}
+
+// -----
+
+func.func @quotient(%x: memref<4xf32>, %i: index, %j: index) {
+  // expected-error @below {{not an affine expression}}
+  %a = nest.load %x[%i mod %j] : memref<4xf32>
+  func.return
+}
+
+// -----
+
 func.func @sizes(%n: index) {
   // expected-error @below {{1 sizes given for 2 unknown extents}}
   %t = nest.alloc "t"(%n) : memref<?x?xf32>
