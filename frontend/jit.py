@@ -17,7 +17,7 @@ import numpy as np
 
 from ..dialects.diagnostic import Diagnostic
 from ..dialects.remarks import listening
-from .collector import collector_paused
+from .cold_start import collector_paused, formats_on_demand
 from .errors import DTypeError, Respecialise, UnsupportedError
 from .invoke import Invocation
 from .options import dynamic_mode, fastmath_flags, static_names
@@ -229,7 +229,7 @@ class JitFunction:
     ) -> Invocation:
         types = self._types(names, values, groups)
         try:
-            with collector_paused():
+            with collector_paused(), formats_on_demand():
                 program, kernel = self._find(types) or self._compile_for(types, values)
         except Respecialise:
             self._mutates = True

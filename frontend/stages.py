@@ -15,7 +15,7 @@ from ..lowering.error_codes import (
     VALUE_ERROR,
     ZERO_DIVISION_ERROR,
 )
-from .collector import collector_paused
+from .cold_start import collector_paused
 from .errors import (
     DivisionError,
     IndexRangeError,
