@@ -63,7 +63,7 @@ def formats_on_demand() -> Iterator[None]:
         with _lock:
             _depth -= 1
             if _depth == 0:
-                FormatProgram.from_str = staticmethod(_eager)
+                FormatProgram.from_str = staticmethod(_eager)  # pyright: ignore[reportAttributeAccessIssue]
 
 
 class _FormatOnDemand:
