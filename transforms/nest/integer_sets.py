@@ -9,6 +9,9 @@ it is first named: the bounds of its loop, that an extent is not negative, what 
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+from functools import cache
+from itertools import product
 from typing import TYPE_CHECKING
 
 from xdsl.dialects import arith, memref
@@ -35,6 +38,8 @@ from .loops import enclosing_function, enclosing_loops, is_inside
 from .scalar_facts import fact_of, formula, is_wide
 
 if TYPE_CHECKING:
+    import islpy as isl
+
     from .dependence import Access
 
 
@@ -134,26 +139,78 @@ def least_extent(key: Hashable, inputs: frozenset[str]) -> int | None:
 # ---- systems of constraints -------------------------------------------------------------------------
 
 
-class System:
-    """A conjunction of integer constraints, written as isl reads it.
+Terms = dict[str, int]
+"""A linear expression: the factor of each variable; the constant under the empty name."""
 
-    `fixed_in`: values defined outside of this operation are shared by all instances.
+
+@dataclass(frozen=True, eq=False)
+class Row:
+    """A linear constraint: `terms` is zero (`equal`), or it is not negative."""
+
+    terms: Terms
+    equal: bool = False
+
+
+def difference(first: Terms, second: Terms, constant: int = 0) -> Terms:
+    """`first - second + constant`."""
+    result = dict(first)
+    for name, factor in second.items():
+        result[name] = result.get(name, 0) - factor
+    result[""] = result.get("", 0) + constant
+    return result
+
+
+class System:
+    """A conjunction of integer constraints over named variables.
+
+    Linear ones are rows, which isl takes as matrices (a text costs it twenty times as much); any other is
+    text as isl reads it. Values defined outside of the operations `fixed_in` are shared by all instances.
     """
 
-    def __init__(self, fixed_in: Operation):
+    def __init__(self, *fixed_in: Operation):
         self._fixed_in = fixed_in
-        self._input_dims = input_dims(enclosing_function(fixed_in))
+        self._input_dims = input_dims(enclosing_function(fixed_in[0]))
         self._names: dict[Hashable, str] = {}
+        self._rows: list[Row] = []
         self._constraints: list[str] = []
 
     def require(self, constraint: str) -> None:
+        """A constraint of any form, as isl reads it."""
         self._constraints.append(constraint)
 
-    def has_solution(self) -> bool:
-        """Whether some integers satisfy every constraint."""
-        isl = _isl()
-        text = f"{{ [{', '.join(self._names.values())}] : {' and '.join(self._constraints) or 'true'} }}"
-        return not isl.Set(text).is_empty()
+    def require_zero(self, terms: Terms) -> None:
+        self._rows.append(Row(terms, equal=True))
+
+    def require_not_negative(self, terms: Terms) -> None:
+        self._rows.append(Row(terms))
+
+    def has_solution(self, *choices: Sequence[Sequence[Row]]) -> bool:
+        """Whether some integers satisfy every constraint, and one case (rows) of each of `choices`."""
+        combined = [[row for case in cases for row in case] for cases in product(*choices)]
+        if len(combined) == 1:
+            return not self.solutions(combined[0]).is_empty()
+        solutions = self.solutions()
+        return any(not solutions.intersect(self._polyhedron(rows)).is_empty() for rows in combined)
+
+    def solutions(self, more: Sequence[Row] = ()) -> isl.BasicSet | isl.Set:
+        """The solutions for which `more` holds as well; a dimension a variable, in the order of their naming."""
+        found = self._polyhedron([*self._rows, *more])
+        if not self._constraints:
+            return found
+        islpy = _isl()
+        text = f"{{ [{', '.join(self._names.values())}] : {' and '.join(self._constraints)} }}"
+        return islpy.Set.from_basic_set(found).intersect(islpy.Set(text))
+
+    def _polyhedron(self, rows: Sequence[Row]) -> isl.BasicSet:
+        columns = {"": -1} | {name: k for k, name in enumerate(self._names.values())}
+        placed = [({columns[n]: c for n, c in row.terms.items() if c}, row.equal) for row in rows]
+        return polyhedron(placed, len(self._names))
+
+    def fresh(self) -> str:
+        """A variable that stands for no value."""
+        name = f"v{len(self._names)}"
+        self._names[name] = name
+        return name
 
     def name(self, value: SSAValue, instance: str) -> str:
         """The variable for `value` in an instance; what is known about the value is required as well."""
@@ -172,7 +229,7 @@ class System:
     def require_reached(self, op: Operation, instance: str) -> None:
         """What holds where `op` runs: the bounds of the loops and the conditions of the branches around it."""
         inner, outer = op, op.parent_op()
-        while outer is not None and inner is not self._fixed_in:
+        while outer is not None and inner not in self._fixed_in:
             if isinstance(outer, ForOp):
                 self.name(outer.iv, instance)
             elif isinstance(outer, IfOp):
@@ -194,15 +251,56 @@ class System:
     def expressions(self, expressions: AffineList, instance: str) -> list[str]:
         return [self.expression(e, expressions.operands, instance) for e in expressions.exprs]
 
+    def linear(self, expressions: AffineList, instance: str) -> list[Terms]:
+        """The expressions as linear ones; a quotient becomes a variable of its own."""
+        return [self._linear(e, expressions.operands, instance) for e in expressions.exprs]
+
+    def _linear(self, expr: AffineExpr, operands: Sequence[SSAValue], instance: str) -> Terms:
+        if isinstance(expr, AffineDimExpr):
+            return self.variable(operands[expr.position], instance)
+        if isinstance(expr, AffineConstantExpr):
+            return {"": expr.value}
+        assert isinstance(expr, AffineBinaryOpExpr)
+        lhs = self._linear(expr.lhs, operands, instance)
+        rhs = self._linear(expr.rhs, operands, instance)
+        if expr.kind is AffineBinaryOpKind.Add:
+            return difference(lhs, _scaled(rhs, -1))
+        if expr.kind is AffineBinaryOpKind.Mul:
+            factor, other = (lhs, rhs) if lhs.keys() <= {""} else (rhs, lhs)
+            assert factor.keys() <= {""}, "affine: one factor is a constant"
+            return _scaled(other, factor.get("", 0))
+        divisor = rhs.get("", 0)
+        if expr.kind is AffineBinaryOpKind.CeilDiv:
+            return self._quotient(difference(lhs, {}, divisor - 1), divisor)
+        quotient = self._quotient(lhs, divisor)
+        if expr.kind is AffineBinaryOpKind.FloorDiv:
+            return quotient
+        return difference(lhs, _scaled(quotient, divisor))
+
+    def _quotient(self, terms: Terms, divisor: int) -> Terms:
+        """`terms` divided by `divisor`, rounded down: q with `0 <= terms - divisor * q < divisor`."""
+        quotient = {self.fresh(): 1}
+        rest = difference(terms, _scaled(quotient, divisor))
+        self.require_not_negative(rest)
+        self.require_not_negative(difference({"": divisor - 1}, rest))
+        return quotient
+
+    def variable(self, value: SSAValue, instance: str) -> Terms:
+        """`name` as a linear expression: a variable, or a number."""
+        name = self.name(value, instance)
+        return {name: 1} if name.startswith("v") else {"": int(name)}
+
     def _is_instance_value(self, value: SSAValue) -> bool:
         owner = value.owner
         parent = owner.parent_op() if isinstance(owner, Block) else owner
-        return parent is not None and is_inside(parent, self._fixed_in)
+        return parent is not None and any(is_inside(parent, op) for op in self._fixed_in)
 
     def _describe(self, value: SSAValue, key: Hashable, name: str, instance: str) -> None:
         owner = value.owner
         if isinstance(owner, memref.DimOp):
-            self.require(f"{name} >= {least_extent(key, self._input_dims)}")
+            least = least_extent(key, self._input_dims)
+            assert least is not None
+            self.require_not_negative({name: 1, "": -least})
         elif isinstance(owner, Block):
             loop = owner.parent_op()
             if isinstance(loop, ForOp):
@@ -213,13 +311,15 @@ class System:
             self.require(fact)
 
     def _describe_loop(self, loop: ForOp, name: str, instance: str) -> None:
-        lowers = self.expressions(loop.lower, instance)
+        variable = {name: 1}
+        lowers = self.linear(loop.lower, instance)
         for lower in lowers:
-            self.require(f"{name} >= {lower}")
-        for upper in self.expressions(loop.upper, instance):
-            self.require(f"{name} < {upper}")
+            self.require_not_negative(difference(variable, lower))
+        for upper in self.linear(loop.upper, instance):
+            self.require_not_negative(difference(upper, variable, -1))
         if loop.step_value != 1 and len(lowers) == 1:
-            self.require(f"({name} - {lowers[0]}) mod {loop.step_value} = 0")
+            steps = {self.fresh(): loop.step_value}
+            self.require_zero(difference(difference(variable, lowers[0]), steps))
 
     def _describe_index(self, op: IndexOp, name: str, instance: str) -> None:
         index = self.expressions(op.index, instance)[0]
@@ -235,6 +335,40 @@ _ISL_FORM = {
     AffineBinaryOpKind.FloorDiv: "floor(({})/{})",
     AffineBinaryOpKind.CeilDiv: "ceil(({})/{})",
 }
+
+
+def _scaled(terms: Terms, factor: int) -> Terms:
+    return {name: factor * c for name, c in terms.items()}
+
+
+def polyhedron(rows: Sequence[tuple[dict[int, int], bool]], size: int) -> isl.BasicSet:
+    """The integer points of `size` dimensions for which every row is zero (True) or not negative (False).
+
+    A row is the factor of each dimension; that of -1 is the constant.
+    """
+    islpy = _isl()
+    kinds = islpy.dim_type
+    equal, other = (
+        _matrix([terms for terms, is_equal in rows if is_equal is wanted], size) for wanted in (True, False)
+    )
+    space = islpy.Space.set_alloc(islpy.DEFAULT_CONTEXT, 0, size)
+    return islpy.BasicSet.from_constraint_matrices(
+        space, equal, other, kinds.set, kinds.param, kinds.div, kinds.cst
+    )
+
+
+def _matrix(rows: Sequence[dict[int, int]], size: int) -> isl.Mat:
+    islpy = _isl()
+    matrix = islpy.Mat.alloc(islpy.DEFAULT_CONTEXT, 0, size + 1).add_zero_rows(len(rows))
+    for k, terms in enumerate(rows):
+        for position, factor in terms.items():
+            matrix = matrix.set_element_val(k, position if position >= 0 else size, _isl_integer(factor))
+    return matrix
+
+
+@cache
+def _isl_integer(value: int):
+    return _isl().Val(value)
 
 
 def _isl():
@@ -268,7 +402,7 @@ def _is_never_negative(expression: AffineList, scope: Operation) -> bool:
     system = System(scope)
     for loop in enclosing_loops(scope):
         system.name(loop.iv, "s")
-    system.require(f"{system.expressions(expression, 's')[0]} < 0")
+    system.require_not_negative(difference({}, system.linear(expression, "s")[0], -1))
     return not system.has_solution()
 
 
@@ -284,49 +418,40 @@ class InstanceSets:
 
     def carried(self, source: Access, sink: Access) -> bool:
         """Whether `sink` can touch, in a later iteration of the band, an element that `source` touched."""
-        return self._has_solution(source, sink, [_before(self._band, "s", "t")])
+        system = pair_system(source, sink, self._scope)
+        return system.has_solution(_before(system, self._band, "s", "t"))
 
     def reversed_by(self, source: Access, sink: Access, order: Sequence[ForOp]) -> bool:
         """Whether such a pair exists that runs the other way round when the band runs in `order`."""
-        return self._has_solution(source, sink, [_before(self._band, "s", "t"), _before(order, "t", "s")])
+        system = pair_system(source, sink, self._scope)
+        return system.has_solution(_before(system, self._band, "s", "t"), _before(system, order, "t", "s"))
 
-    def _has_solution(self, source: Access, sink: Access, relations: list[_Relation]) -> bool:
-        system = System(self._scope)
-        for access, instance in ((source, "s"), (sink, "t")):
-            self._require_instance(system, access, instance)
-        if source.buffer is sink.buffer and source.indices is not None and sink.indices is not None:
-            firsts = system.expressions(source.indices, "s")
-            seconds = system.expressions(sink.indices, "t")
-            for first, second in zip(firsts, seconds, strict=True):
-                system.require(f"{first} = {second}")
-        for cases in relations:
-            system.require(_disjunction(system, cases))
-        return system.has_solution()
 
-    def _require_instance(self, system: System, access: Access, instance: str) -> None:
+def pair_system(source: Access, sink: Access, *fixed_in: Operation) -> System:
+    """Instance `s` of `source` and `t` of `sink` that touch one element, as far as that is known."""
+    system = System(*fixed_in)
+    require_pair(system, source, sink)
+    return system
+
+
+def require_pair(system: System, source: Access, sink: Access) -> None:
+    """Restrict a system to instances `s` of `source` and `t` of `sink` that touch one element."""
+    for access, instance in ((source, "s"), (sink, "t")):
         for loop in enclosing_loops(access.op):
             system.name(loop.iv, instance)
         if access.where is not None:
-            for constraint in system.expressions(access.where, instance):
-                system.require(f"{constraint} >= 0")
+            for constraint in system.linear(access.where, instance):
+                system.require_not_negative(constraint)
+    if source.buffer is sink.buffer and source.indices is not None and sink.indices is not None:
+        firsts, seconds = system.linear(source.indices, "s"), system.linear(sink.indices, "t")
+        for index, other in zip(firsts, seconds, strict=True):
+            system.require_zero(difference(index, other))
 
 
-_Relation = list[list[tuple[SSAValue, str, str, str]]]
-"""A disjunction of conjunctions of `(loop variable, instance, relation, instance)`."""
-
-
-def _before(order: Sequence[ForOp], first: str, second: str) -> _Relation:
-    """Instance `first` comes strictly before `second` when the loops run in `order`."""
-    cases: _Relation = []
-    for k, loop in enumerate(order):
-        equal = [(outer.iv, first, "=", second) for outer in order[:k]]
-        cases.append([*equal, (loop.iv, first, "<", second)])
-    return cases
-
-
-def _disjunction(system: System, cases: _Relation) -> str:
-    written = []
-    for case in cases:
-        terms = [f"{system.name(v, a)} {relation} {system.name(v, b)}" for v, a, relation, b in case]
-        written.append(f"({' and '.join(terms)})")
-    return f"({' or '.join(written)})"
+def _before(system: System, order: Sequence[ForOp], first: str, second: str) -> list[list[Row]]:
+    """Instance `first` comes strictly before `second` when the loops run in `order`: one of these cases."""
+    spans = [difference(system.variable(loop.iv, second), system.variable(loop.iv, first)) for loop in order]
+    return [
+        [*(Row(outer, equal=True) for outer in spans[:k]), Row(difference(span, {}, -1))]
+        for k, span in enumerate(spans)
+    ]
