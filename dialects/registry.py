@@ -7,6 +7,7 @@ from importlib import import_module
 OWN: dict[str, str] = {
     "nt": "nt:NT",
     "nest": "nest:NEST",
+    "schedule": "schedule:SCHEDULE",
 }
 """Dialects that Nestor defines."""
 

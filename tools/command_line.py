@@ -112,6 +112,13 @@ def _add_main_options(parser: argparse.ArgumentParser) -> None:
     add = group.add_argument
     add("-p", "--passes", metavar="PASSES", help="passes and named pipelines, separated by commas")
     add("--pass-pipeline", metavar="TEXT", help="the same, anchored: builtin.module(func.func(cse),...)")
+    add(
+        "--apply-schedule",
+        metavar="FILE",
+        action="append",
+        default=[],
+        help="apply the schedules of this file, before the passes",
+    )
     add("-t", "--target", metavar="NAME", default="mlir", help="what to print: mlir, llvm-ir, asm, cuda, ptx")
     add("-o", "--output", metavar="FILE", default="-", help="write here, whole or not at all")
 

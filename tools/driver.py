@@ -9,7 +9,7 @@ from difflib import get_close_matches
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 
-from ..dialects.diagnostic import NestorError
+from ..dialects.diagnostic import NestorError, SourceLocation
 from ..dialects.parse import parse_located
 from ..dialects.remarks import listening
 from ..dialects.verifier import verify
@@ -25,7 +25,7 @@ from .pass_manager import (
     resolve,
     unknown_pass,
 )
-from .pipeline_syntax import SOURCE_NAME, Element, PipelineError, parse_pipeline, print_pipeline
+from .pipeline_syntax import SOURCE_NAME, Element, Option, PipelineError, parse_pipeline, print_pipeline
 from .plugins import load_plugins
 from .reporter import CollectingReporter, Reporter
 from .reproducer import CrashReproducer, reproducer_pipeline
@@ -89,7 +89,7 @@ class Driver:
     def _run_input(self) -> None:
         target = _find_target(self._options.target)
         with self._timer.phase("Load passes"):
-            nodes = resolve(self._pipeline_elements())
+            nodes = resolve((*self._schedules(), *self._pipeline_elements()))
         if self._options.dump_pass_pipeline:
             print(f"Pass pipeline: builtin.module({print_nodes(nodes)})", file=sys.stderr)
         self._check_pass_lists()
@@ -120,6 +120,12 @@ class Driver:
         self._reporter.sources[SOURCE_NAME] = options.passes or ""
         elements = parse_pipeline(options.passes or "")
         return _unwrap_anchor(elements) if _is_anchored(elements) else elements
+
+    def _schedules(self) -> tuple[Element, ...]:
+        """`--apply-schedule=FILE` is the pass of that name, before the others."""
+        place = SourceLocation("--apply-schedule")
+        files = self._options.apply_schedule
+        return tuple(Element("apply-schedule", place, (Option("file", (file,), place),)) for file in files)
 
     def _check_pass_lists(self) -> None:
         for option in ("print_ir_before", "print_ir_after"):

@@ -20,11 +20,13 @@ PASSES: dict[str, str] = {
     "nest-split": "transforms.nest.nest_split:NestSplitPass",
     "nest-reorder": "transforms.nest.nest_reorder:NestReorderPass",
     "nest-rfactor": "transforms.nest.nest_rfactor:NestRfactorPass",
+    "nest-compute-inline": "transforms.nest.nest_compute_inline:NestComputeInlinePass",
     "nest-vectorize": "transforms.nest.nest_vectorize:NestVectorizePass",
     "nest-parallel": "transforms.nest.nest_parallel:NestParallelPass",
     "nest-bind": "transforms.nest.nest_bind:NestBindPass",
     "nest-schedule-cpu": "transforms.nest.nest_schedule_cpu:NestScheduleCpuPass",
     "nest-schedule-cuda": "transforms.nest.nest_schedule_cuda:NestScheduleCudaPass",
+    "apply-schedule": "transforms.schedule.apply_schedule:ApplySchedulePass",
     # nest -> upstream dialects
     "convert-nest-to-scf": "lowering.nest_to_scf:ConvertNestToScfPass",
     "convert-nest-to-gpu": "lowering.nest_to_gpu:ConvertNestToGpuPass",

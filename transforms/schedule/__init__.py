@@ -1,0 +1,1 @@
+"""Applying and recording schedules: what the `schedule` dialect says, done to loop nests."""
