@@ -85,7 +85,7 @@ class Dependence:
     def notes(self) -> list[tuple[Operation, str]]:
         """The two accesses, for the notes of a diagnostic."""
         first, second = _WORDS[self.kind]
-        name = _buffer_name(self.buffer)
+        name = buffer_name(self.buffer)
         if self.source is self.sink:
             return [
                 (self.source, f"{first} {name} in an earlier iteration and {second} it again in a later one")
@@ -98,7 +98,7 @@ class Dependence:
     def describe(self) -> str:
         article = "an" if self.kind[0] in "ao" else "a"
         return (
-            f"{article} {self.kind} dependence on {_buffer_name(self.buffer)} is carried by the loop "
+            f"{article} {self.kind} dependence on {buffer_name(self.buffer)} is carried by the loop "
             f'"{self.loop.label}"'
         )
 
@@ -156,7 +156,7 @@ class Dependences:
         sets = InstanceSets(band[0], band)
         broken = []
         for source, sink in self._conflicts(band[0], both_ways=True):
-            kind = _kind(source, sink)
+            kind = kind_of(source, sink)
             if kind == "reduction" or _same_element_same_iteration(source, sink, band):
                 continue
             if sets.reversed_by(source, sink, order):
@@ -169,11 +169,11 @@ class Dependences:
             if _same_element_same_iteration(source, sink, [loop]):
                 continue
             if _same_element_always(source, sink, loop) or sets.carried(source, sink):
-                yield Dependence(source.op, sink.op, _kind(source, sink), source.buffer, loop)
+                yield Dependence(source.op, sink.op, kind_of(source, sink), source.buffer, loop)
 
     def _conflicts(self, loop: ForOp, both_ways: bool) -> Iterator[tuple[Access, Access]]:
         """Pairs of accesses inside `loop`, one of them a write, to buffers that may overlap."""
-        accesses = [a for a in self.accesses_in(loop) if not _is_private(a, loop)]
+        accesses = [a for a in self.accesses_in(loop) if not is_private(a, loop)]
         for k, first in enumerate(accesses):
             for second in accesses[k:]:
                 if not (first.writes or second.writes) or not may_overlap(first, second):
@@ -254,7 +254,8 @@ def argument_attribute(argument: SSAValue, name: str):
     return function.arg_attrs.data[block.args.index(argument)].data.get(name)  # pyright: ignore
 
 
-def _kind(source: Access, sink: Access) -> str:
+def kind_of(source: Access, sink: Access) -> str:
+    """The kind of a dependence between two accesses, as in `Dependence`."""
     if _commute(source, sink):
         return "reduction"
     if source.writes and sink.writes and UPDATE not in (source.kind, sink.kind):
@@ -272,7 +273,7 @@ def _commute(first: Access, second: Access) -> bool:
     return a is b or (a.combiner == b.combiner and a.combiner.data != "custom")
 
 
-def _is_private(access: Access, loop: ForOp) -> bool:
+def is_private(access: Access, loop: ForOp) -> bool:
     """A buffer made inside the loop is a new one in each iteration."""
     root = access.root
     return root is not None and isinstance(root.owner, FRESH) and is_inside(root.owner, loop)
@@ -333,7 +334,8 @@ def is_defined_outside(value: SSAValue, op: Operation) -> bool:
     return not is_inside(owner, op)
 
 
-def _buffer_name(buffer: SSAValue | None) -> str:
+def buffer_name(buffer: SSAValue | None) -> str:
+    """How diagnostics call a buffer."""
     if buffer is None:
         return "memory that is not known"
     return f'"{buffer.name_hint}"' if buffer.name_hint else "a buffer"
@@ -341,4 +343,4 @@ def _buffer_name(buffer: SSAValue | None) -> str:
 
 def access_notes(accesses: Sequence[Access], text: str) -> list[tuple[Operation, str]]:
     """One note an access."""
-    return [(access.op, f"{text} {_buffer_name(access.buffer)}") for access in accesses]
+    return [(access.op, f"{text} {buffer_name(access.buffer)}") for access in accesses]
