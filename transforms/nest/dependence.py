@@ -19,6 +19,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import product
 
 from xdsl.dialects import memref
 from xdsl.dialects.builtin import IntegerAttr
@@ -29,8 +30,9 @@ from xdsl.traits import is_side_effect_free
 
 from ...dialects.affine import AffineList, dims_of, linear_terms
 from ...dialects.nest import AccumulateOp, AllocOp, ForOp, IfOp, IndexOp, LoadOp, StoreOp, YieldOp
+from .distances import DependenceVector, Distances, Entry
 from .integer_sets import InstanceSets
-from .loops import enclosing_function, is_inside
+from .loops import enclosing_function, enclosing_loops, is_inside
 
 VIEWS = (
     memref.CollapseShapeOp,
@@ -120,6 +122,7 @@ class Dependences:
     def __init__(self, op: Operation):
         self._scope = op
         self._carried: dict[ForOp, list[Dependence]] = {}
+        self._vectors: dict[tuple[Access, Access, int], list[DependenceVector]] = {}
 
     @cached_property
     def accesses(self) -> list[Access]:
@@ -162,6 +165,43 @@ class Dependences:
             if sets.reversed_by(source, sink, order):
                 broken.append(Dependence(source.op, sink.op, kind, source.buffer, band[0]))
         return broken
+
+    def all(self, inside: Operation | None = None) -> list[DependenceVector]:
+        """Every dependence between accesses at or below `inside` (by default: everything), with its distances.
+
+        One for each loop that carries it, and one where source and sink are in the same iteration of all
+        the loops around both; the loops around `inside` are in one iteration. In program order of the sources.
+        """
+        scope = self._scope if inside is None else inside
+        accesses = self.accesses_in(scope)
+        found = []
+        for k, first in enumerate(accesses):
+            for second in accesses[k:]:
+                found += self._vectors_between(first, second, scope)
+        order = {op: k for k, op in enumerate(dict.fromkeys(access.op for access in accesses))}
+        return sorted(found, key=lambda vector: order[vector.source])
+
+    def distance(self, source: Operation, sink: Operation) -> list[tuple[Entry, ...]]:
+        """The vectors of the dependences from `source` to `sink`: an entry for each loop around both.
+
+        An entry is a number where the distance is one, else the signs that occur (see `distances.py`). Empty where
+        `sink` does not depend on `source`.
+        """
+        accesses = self.accesses
+        ends = [[k for k, access in enumerate(accesses) if access.op is op] for op in (source, sink)]
+        pairs = dict.fromkeys((min(pair), max(pair)) for pair in product(*ends))
+        vectors = [v for i, j in pairs for v in self._vectors_between(accesses[i], accesses[j], self._scope)]
+        return [v.distance for v in vectors if v.source is source and v.sink is sink]
+
+    def _vectors_between(self, first: Access, second: Access, scope: Operation) -> list[DependenceVector]:
+        """The dependences between two accesses, `first` standing before `second`, both ways."""
+        if not (first.writes or second.writes) or not may_overlap(first, second):
+            return []
+        loops = [loop for loop in _common_loops(first.op, second.op) if is_inside(loop, scope)]
+        key = (first, second, len(loops))
+        if key not in self._vectors:
+            self._vectors[key] = list(_find_vectors(first, second, loops))
+        return self._vectors[key]
 
     def _find_carried(self, loop: ForOp) -> Iterator[Dependence]:
         sets = InstanceSets(loop, [loop])
@@ -252,6 +292,80 @@ def argument_attribute(argument: SSAValue, name: str):
     if not isinstance(function, FuncOp) or function.arg_attrs is None:
         return None
     return function.arg_attrs.data[block.args.index(argument)].data.get(name)  # pyright: ignore
+
+
+def _find_vectors(first: Access, second: Access, loops: list[ForOp]) -> Iterator[DependenceVector]:
+    def vector(source: Access, sink: Access, carrier: ForOp | None, distance: tuple[Entry, ...]):
+        kind = kind_of(source, sink)
+        return DependenceVector(source.op, sink.op, kind, source.buffer, tuple(loops), carrier, distance)
+
+    here = (0,) * len(loops)
+    forward, backward = _orders_in_one_iteration(first, second)
+    if loops and _same_element_same_iteration(first, second, loops):
+        if not (forward or backward):
+            return
+        together = _always_meet(first, second) or Distances(first, second, loops).same_iteration()
+        distances = None
+    else:
+        distances = Distances(first, second, loops, _loops_around_buffer(first))
+        together = (forward or backward) and distances.same_iteration()
+    if forward and together:
+        yield vector(first, second, None, here)
+    if distances is not None:
+        for k, distance in distances.carried():
+            yield vector(first, second, loops[k], distance)
+    if backward and together and first is not second:
+        yield vector(second, first, None, here)
+    if distances is not None and first is not second:
+        for k, distance in distances.carried(backward=True):
+            yield vector(second, first, loops[k], distance)
+
+
+def _always_meet(first: Access, second: Access) -> bool:
+    """A cheap proof that two accesses touch one element in each iteration of the loops around them."""
+    if first.op.parent is not second.op.parent or first.indices != second.indices:
+        return False
+    return first.where is None and second.where is None
+
+
+def _common_loops(first: Operation, second: Operation) -> list[ForOp]:
+    """The loops around both operations, outermost first."""
+    around = set(enclosing_loops(second))
+    return [loop for loop in enclosing_loops(first) if loop in around]
+
+
+def _loops_around_buffer(access: Access) -> list[ForOp]:
+    """The loops that make a buffer of their own in each iteration."""
+    root = access.root
+    if root is None or not isinstance(root.owner, FRESH):
+        return []
+    return enclosing_loops(root.owner)
+
+
+def _orders_in_one_iteration(first: Access, second: Access) -> tuple[bool, bool]:
+    """Whether `first` can run before `second` in one iteration of the loops around both, and the other way."""
+    above: dict[Operation, Operation] = {}
+    inner, outer = first.op, first.op.parent_op()
+    while outer is not None:
+        above[outer] = inner
+        inner, outer = outer, outer.parent_op()
+    repeats = False
+    exclusive = False
+    inner, outer = second.op, second.op.parent_op()
+    while outer is not None and not isinstance(outer, FuncOp):
+        if outer in above:
+            if isinstance(outer, ForOp):
+                break
+            exclusive |= isinstance(outer, IfOp) and above[outer].parent_region() is not inner.parent_region()
+            repeats |= not isinstance(outer, IfOp) and outer.name not in _RUN_ONCE
+        inner, outer = outer, outer.parent_op()
+    if repeats:
+        return True, True
+    return first.op is not second.op and not exclusive, False
+
+
+_RUN_ONCE = frozenset({"builtin.module", "nt.loops", "nest.accumulate"})
+"""Operations whose regions run once, from top to bottom."""
 
 
 def kind_of(source: Access, sink: Access) -> str:
