@@ -120,6 +120,11 @@ _ROWS = (
     ),
     Primitive("parallel", "transforms.nest.nest_parallel:parallelize", _loop(), (Option("grain", "int"),)),
     Primitive(
+        "stream",
+        "transforms.nest.nest_stream:stream",
+        (Target("buffer", BUFFER), Target("loop", keyword="in")),
+    ),
+    Primitive(
         "bind",
         "transforms.nest.nest_bind:bind",
         _loop(),

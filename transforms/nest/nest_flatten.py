@@ -53,6 +53,7 @@ from .loops import (
     rewrite_indices,
     sole_inner_loop,
 )
+from .steps import UNRECORDED, Steps
 
 
 def why_not_flatten(outer: ForOp, inner: ForOp) -> NestorError | None:
@@ -139,12 +140,12 @@ def _merge(outer: ForOp, inner: ForOp) -> ForOp:
     return flat
 
 
-def flatten_neighbours(band: Sequence[ForOp]) -> list[ForOp]:
+def flatten_neighbours(band: Sequence[ForOp], steps: Steps = UNRECORDED) -> list[ForOp]:
     """Make neighbours of a perfect band one loop wherever that is legal; the band as it is then."""
     done = [band[0]]
     for loop in band[1:]:
         if why_not_flatten(done[-1], loop) is None:
-            done[-1] = _merge(done[-1], loop)
+            done[-1] = steps.do(flatten, done[-1], loop)
         else:
             done.append(loop)
     return done

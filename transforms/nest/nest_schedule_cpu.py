@@ -37,7 +37,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import AnyFloat, IntegerAttr, ModuleOp, UnitAttr, i64
+from xdsl.dialects.builtin import AnyFloat, IntegerAttr, ModuleOp, i64
 from xdsl.ir import Operation
 from xdsl.passes import ModulePass
 
@@ -55,18 +55,18 @@ from .cpu_lanes import (
     is_streamed,
     machine_lanes,
     padded_width,
-    pattern_of,
-    varying_values,
     work_inside,
 )
-from .dependence import Dependences
+from .dependence import Dependences, root_of
 from .loops import functions, loops_in, parent_loop, perfect_band, sole_inner_loop
 from .nest_flatten import flatten_neighbours
-from .nest_parallel import why_not_parallel
+from .nest_parallel import parallelize, why_not_parallel
 from .nest_reorder import reorder, why_not_reorder
 from .nest_rfactor import reductions_of, rfactor, why_not_rfactor
 from .nest_split import split, why_not_split
+from .nest_stream import stream, why_not_stream
 from .nest_vectorize import vectorize, why_not_lanes
+from .steps import UNRECORDED, Steps
 
 WORK_PER_THREAD = 1 << 17
 """Element operations below which waking a thread costs more than it saves."""
@@ -91,6 +91,8 @@ class Machine:
 
     vector_bits: int = 512
     threads: int | None = None
+    steps: Steps = UNRECORDED
+    """Does the steps; a recorder writes them down as well."""
 
 
 def schedule(nest: ForOp, machine: Machine = Machine()) -> None:
@@ -101,23 +103,24 @@ def schedule(nest: ForOp, machine: Machine = Machine()) -> None:
 
 def _schedule(nest: ForOp, machine: Machine, for_threads: bool) -> None:
     """Schedule a nest; `for_threads`: no loop around it is parallel yet."""
-    band = _best_order(flatten_neighbours(perfect_band(nest)))
+    steps = machine.steps
+    band = _best_order(flatten_neighbours(perfect_band(nest), steps), steps)
     loop, dependences = band[0], Dependences(band[0])
     refusal = why_not_parallel(loop, dependences) if for_threads else None
     is_parallel = for_threads and refusal is None
     if _is_better_outside(loop, dependences):
         _vectorize(loop, machine, is_parallel, dependences)
         return
-    if (tiles := _tiled(band)) is not None:
+    if (tiles := _tiled(band, steps)) is not None:
         if is_parallel:
-            _share(tiles)
+            _share(tiles, steps)
         return
     inner = list(_inner_nests(loop))
     if not inner:
         _schedule_innermost(loop, machine, is_parallel, dependences)
         return
     if is_parallel and not _is_better_shared_inside(loop, dependences):
-        _share(loop)
+        _share(loop, steps)
         for_threads = False
     for child in inner:
         _schedule(child, machine, for_threads)
@@ -145,7 +148,7 @@ def _remark(loop: ForOp, what: str, refusal: NestorError) -> None:
 # ---- order ------------------------------------------------------------------------------------------
 
 
-def _best_order(band: list[ForOp]) -> list[ForOp]:
+def _best_order(band: list[ForOp], steps: Steps) -> list[ForOp]:
     """Reorder a perfect band: contiguous accesses innermost, an independent loop outermost."""
     if len(band) < 2:
         return band
@@ -155,12 +158,12 @@ def _best_order(band: list[ForOp]) -> list[ForOp]:
     if why_not_parallel(order[0], dependences) is not None:
         free = [loop for loop in order if why_not_parallel(loop, dependences) is None]
         order = [*free[:1], *(loop for loop in order if loop not in free[:1])]
-    if order == band or why_not_reorder(order, dependences) is not None:
+    if order == band or why_not_reorder(order, dependences, new_bounds=False) is not None:
         return band
-    return reorder(order, dependences)
+    return steps.do(reorder, order, dependences=dependences)
 
 
-def _tiled(band: list[ForOp]) -> ForOp | None:
+def _tiled(band: list[ForOp], steps: Steps) -> ForOp | None:
     """Tiles of the two innermost loops where some accesses are contiguous along one, some along the other.
 
     Returns the loop over the rows of tiles, None (and nothing changed) when tiles would not help.
@@ -170,14 +173,16 @@ def _tiled(band: list[ForOp]) -> ForOp | None:
     if not all(_scattered(loop) and _contiguous(loop) for loop in band):
         return None
     row, column = band
-    if _why_not_worthwhile(column, Dependences(row)) is None or why_not_reorder([column, row]) is not None:
+    if _why_not_worthwhile(column, Dependences(row)) is None:
+        return None
+    if why_not_reorder([column, row], new_bounds=False) is not None:
         return None
     if any(why_not_split(loop, TILE, "clamp") is not None for loop in band):
         return None
-    rows, row = split(row, TILE, "clamp")
-    columns, column = split(column, TILE, "clamp")
-    if why_not_reorder([rows, columns, row, column]) is None:
-        reorder([rows, columns, row, column])
+    rows, row = steps.do(split, row, factor=TILE, tail="clamp")
+    columns, column = steps.do(split, column, factor=TILE, tail="clamp")
+    if why_not_reorder([rows, columns, row, column], new_bounds=False) is None:
+        steps.do(reorder, [rows, columns, row, column])
     return rows
 
 
@@ -209,7 +214,7 @@ def _is_better_shared_inside(loop: ForOp, dependences: Dependences) -> bool:
     return (inner_extent is None or inner_extent > extent) and why_not_parallel(inner, dependences) is None
 
 
-def _share(loop: ForOp) -> None:
+def _share(loop: ForOp, steps: Steps) -> None:
     """Give a loop, or the outer part of a loop, that was found independent to the threads, if that can pay."""
     grain = max(1, WORK_PER_THREAD // work_inside(loop))
     extent = extent_of(loop)
@@ -217,6 +222,7 @@ def _share(loop: ForOp) -> None:
         return
     loop.set_kind("parallel")
     loop.attributes["nestor.grain"] = IntegerAttr(grain, i64)
+    steps.did(parallelize, loop, grain=grain)
 
 
 # ---- vectors ----------------------------------------------------------------------------------------
@@ -237,7 +243,7 @@ def _schedule_innermost(loop: ForOp, machine: Machine, is_parallel: bool, depend
         return
     _remark(loop, "stays scalar", refusal)
     if is_parallel:
-        _share(loop)
+        _share(loop, machine.steps)
 
 
 def _why_not_worthwhile(loop: ForOp, dependences: Dependences) -> NestorError | None:
@@ -262,48 +268,56 @@ def _reductions(loop: ForOp, dependences: Dependences) -> list[AccumulateOp]:
 
 def _vectorize(loop: ForOp, machine: Machine, is_parallel: bool, dependences: Dependences) -> None:
     """Make vectors of a loop for which that is legal, and share what is around them."""
-    lanes = machine_lanes(loop, machine.vector_bits)
+    steps, lanes = machine.steps, machine_lanes(loop, machine.vector_bits)
     width = lanes * (2 if has_transcendental(loop) else 4)
     extent = loop.constant_trip_count()
     if extent is not None and extent <= width:
-        vectorize(loop, padded_width(extent, lanes), dependences)
+        steps.do(vectorize, loop, width=padded_width(extent, lanes), dependences=dependences)
         return
     if reductions := _reductions(loop, dependences):
-        _vectorize_reduction(loop, width, lanes, reductions)
+        _vectorize_reduction(loop, width, lanes, reductions, steps)
         return
-    _stream_big_results(loop)
-    whole, *tail = vectorize(loop, width, dependences)
-    _narrow(tail, lanes)
-    outer = parent_loop(whole)
-    if is_parallel and outer is not None:
-        _share(outer)
+    _stream_big_results(loop, steps)
+    vectors, *pieces = steps.do(split, loop, factor=width)
+    for piece in pieces:
+        _mark_vectorized(piece, _width_of(piece, width, lanes), steps)
+    if is_parallel:
+        _share(vectors, steps)
 
 
-def _narrow(tail: list[ForOp], lanes: int) -> None:
+def _mark_vectorized(loop: ForOp, width: int, steps: Steps) -> None:
+    """Mark a piece of a loop that was found to have independent iterations."""
+    loop.set_kind("vectorized", width)
+    steps.did(vectorize, loop, width=width, results=[loop])
+
+
+def _width_of(piece: ForOp, width: int, lanes: int) -> int:
     """A remainder of known length takes no more registers than it needs."""
-    for loop in tail:
-        if (left := loop.constant_trip_count()) is not None:
-            loop.set_kind("vectorized", padded_width(left, lanes))
+    extent = piece.constant_trip_count()
+    return width if extent is None or extent == width else padded_width(extent, lanes)
 
 
-def _vectorize_reduction(loop: ForOp, width: int, lanes: int, reductions: list[AccumulateOp]) -> None:
+def _vectorize_reduction(
+    loop: ForOp, width: int, lanes: int, reductions: list[AccumulateOp], steps: Steps
+) -> None:
     """One accumulator a lane; the lanes are combined after the loop, or after each block of it."""
-    vectors, whole, *tail = split(loop, width)
+    vectors, whole, *tail = steps.do(split, loop, factor=width)
     extent = extent_of(vectors)
     is_long = any(_rounds(op) for op in reductions) and (extent is None or extent > BLOCK_STEPS)
     is_factored = len(reductions_of(whole)) == len(reductions) and _can_factor(whole)
     marked = [whole, *tail]
     if is_factored and is_long:
-        blocks, _ = split(vectors, BLOCK_STEPS, "clamp")
-        start, combine = rfactor(whole, Dependences(blocks))
+        blocks, _ = steps.do(split, vectors, factor=BLOCK_STEPS, tail="clamp")
+        start, combine = steps.do(rfactor, whole, dependences=Dependences(blocks))
         marked += [start, combine]
         if _can_factor(combine):
-            marked += rfactor(combine, Dependences(blocks))
+            marked += steps.do(rfactor, combine, dependences=Dependences(blocks))
     elif is_factored:
-        marked += rfactor(whole, Dependences(vectors))
+        marked += steps.do(rfactor, whole, dependences=Dependences(vectors))
     for piece in marked:
-        vectorize(piece, width, Dependences(piece))
-    _narrow(tail, lanes)
+        is_rest = piece in tail
+        piece_width = _width_of(piece, width, lanes) if is_rest else width
+        steps.do(vectorize, piece, width=piece_width, dependences=Dependences(piece))
 
 
 def _can_factor(loop: ForOp) -> bool:
@@ -316,13 +330,11 @@ def _rounds(op: AccumulateOp) -> bool:
     return op.combiner.data in ("add", "mul") and isinstance(op.values[0].type, AnyFloat)
 
 
-def _stream_big_results(loop: ForOp) -> None:
-    varying = varying_values(loop)
-    for op in loop.body.block.ops:
-        if not isinstance(op, StoreOp) or op.where is not None or op.mask is not None or not is_streamed(op):
-            continue
-        if pattern_of(op.indices, op.memref, loop.iv, varying) == UNIT:
-            op.attributes["nestor.nontemporal"] = UnitAttr()
+def _stream_big_results(loop: ForOp, steps: Steps) -> None:
+    stores = [op for op in loop.body.block.ops if isinstance(op, StoreOp) and is_streamed(op)]
+    for buffer in dict.fromkeys(root_of(op.memref) for op in stores):
+        if why_not_stream(buffer, loop) is None:
+            steps.do(stream, buffer, loop)
 
 
 @dataclass(frozen=True, eq=False)

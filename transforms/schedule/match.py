@@ -4,25 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from xdsl.dialects.builtin import MemRefType
 from xdsl.dialects.func import FuncOp
-from xdsl.ir import SSAValue
 
-from ...dialects.nest import AccumulateOp, AllocOp, ForOp, StoreOp
+from ...dialects.nest import AccumulateOp, ForOp, StoreOp
+from ..nest.buffers import buffer_name
 from ..nest.cpu_lanes import UNIT, pattern_of, varying_values
 from ..nest.dependence import accesses_of, is_defined_outside
-
-
-def buffers_in(function: FuncOp) -> Iterator[SSAValue]:
-    """The buffers of a function: memref arguments, then allocations in program order."""
-    yield from (value for value in function.body.block.args if isinstance(value.type, MemRefType))
-    yield from (op.results[0] for op in function.walk() if isinstance(op, AllocOp))
-
-
-def buffer_name(buffer: SSAValue) -> str:
-    """What a buffer is called: the name of its allocation, the argument's name in the text."""
-    owner = buffer.owner
-    return owner.label.data if isinstance(owner, AllocOp) else buffer.name_hint or ""
 
 
 def statements_in(function: FuncOp) -> Iterator[StoreOp | AccumulateOp]:

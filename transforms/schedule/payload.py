@@ -20,8 +20,9 @@ from ...dialects.nest import AllocOp, ForOp
 from ...dialects.schedule import MatchOp, PrimitiveOp
 from ...dialects.schedule.options import value_of
 from ...dialects.schedule.table import BUFFER, LOOP, STATEMENT, Primitive
+from ..nest.buffers import buffer_name, buffers_in
 from ..nest.loops import is_inside, loops_in
-from .match import buffer_name, buffers_in, match_pattern, statements_in
+from .match import match_pattern, statements_in
 
 Payload = Any
 """A `ForOp`, a statement (`StoreOp`, `AccumulateOp`), or a buffer (an SSA value)."""
@@ -71,7 +72,7 @@ class State:
         results: list[list[Payload]] = [[] for _ in op.results]
         for targets in _calls(groups):
             returned = _function(op.ROW)(*(targets if groups else self.functions), **options)
-            for found, more in zip(results, _aligned(returned, len(op.results)), strict=True):
+            for found, more in zip(results, aligned(returned, len(op.results)), strict=True):
                 found += more
         self.payloads.update(zip(op.results, results, strict=True))
         self._notice(op, before)
@@ -189,7 +190,7 @@ def _calls(groups: Sequence[tuple[Any, list[list[Payload]]]]) -> Iterator[list[A
         yield arguments
 
 
-def _aligned(returned: Any, count: int) -> list[list[Payload]]:
+def aligned(returned: Any, count: int) -> list[list[Payload]]:
     """What a primitive returned as one list for each result."""
     if count == 0:
         return []

@@ -1,0 +1,143 @@
+"""Writing schedules down: step by step as the user asks for them, or as an automatic scheduler takes them.
+
+    recorder = Recorder(function)
+    (i,) = recorder.match("loops", "i")              %i = schedule.match loops ["i"]
+    o, v = recorder.step("split", [i], factor=16, tail="mask")   %o, %v = schedule.split %i by 16 tail(mask)
+
+Every step is applied as it is recorded; one that is refused is neither applied nor recorded.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from xdsl.dialects.func import FuncOp
+from xdsl.ir import Operation, SSAValue
+
+from ...dialects.nest.common import name_hint_of
+from ...dialects.schedule import PRIMITIVE_OPS, PRIMITIVES, MatchOp, PrimitiveOp, SequenceOp
+from ...dialects.schedule.options import attribute_of
+from ...dialects.schedule.table import BUFFER, LOOP, Primitive
+from ..nest.buffers import buffer_name
+from ..nest.steps import Steps
+from .payload import Payload, State, aligned, kind_of
+
+ROW_OF: dict[str, Primitive] = {row.function.partition(":")[2]: row for row in PRIMITIVES.values()}
+"""The row of a primitive by the name of its Python function."""
+
+
+class Recorder(Steps):
+    """A schedule in the making, and the functions it is applied to meanwhile."""
+
+    def __init__(
+        self, functions: Sequence[FuncOp], name: str = "schedule", parameters: dict[str, int] | None = None
+    ):
+        target = functions[0].sym_name.data if len(functions) == 1 else None
+        self.sequence = SequenceOp(name, target, parameters)
+        self.state = State(functions, parameters or {})
+
+    # ---- by handle ----------------------------------------------------------------------------------
+
+    def match(
+        self, kind: str, *names: str, pattern: str | None = None, optional: bool = False
+    ) -> list[SSAValue]:
+        """Record a match; its handles."""
+        op = MatchOp(kind, names, pattern, optional)
+        for name, result in zip(names, op.results, strict=False):
+            result.name_hint = name_hint_of(name)
+        return self._run(op)
+
+    def step(self, name: str, targets: Sequence[SSAValue], **options: Any) -> list[SSAValue]:
+        """Record and do the primitive called `name`; its handles."""
+        attributes = {
+            key: attribute_of(value) for key, value in options.items() if value not in (None, False)
+        }
+        row = PRIMITIVES[name]
+        for option in row.options:
+            if options.get(option.name) == option.default:
+                attributes.pop(option.name, None)
+        return self._run(PRIMITIVE_OPS[name](targets, attributes))
+
+    def _run(self, op: MatchOp | PrimitiveOp) -> list[SSAValue]:
+        self.sequence.body.block.add_op(op)
+        try:
+            op.verify()
+            self.state.run(op)
+        except Exception:
+            op.detach()
+            op.erase()
+            self.state.steps -= 1
+            raise
+        self._name(op)
+        return list(op.results)
+
+    def _name(self, op: Operation) -> None:
+        """Handles are called like what they stand for."""
+        for result in op.results:
+            for payload in self.state.payloads[result]:
+                if result.name_hint is None:
+                    result.name_hint = name_hint_of(_name_of(payload))
+
+    # ---- by what they are done to -------------------------------------------------------------------
+
+    def do(self, primitive: Callable[..., Any], *targets: Any, **options: Any) -> Any:
+        """Do a primitive to loops themselves, and record it."""
+        row = ROW_OF[primitive.__name__]
+        handles = [self._handle(one) for target in targets for one in _listed(target)]
+        returned = primitive(*targets, **options)
+        self._record(row, handles, options, returned)
+        return returned
+
+    def did(
+        self, primitive: Callable[..., Any], *targets: Any, results: Sequence[Any] = (), **options: Any
+    ) -> None:
+        row = ROW_OF[primitive.__name__]
+        handles = [self._handle(one) for target in targets for one in _listed(target)]
+        self._record(row, handles, options, results)
+
+    def _record(
+        self, row: Primitive, handles: list[SSAValue], options: dict[str, Any], returned: Any
+    ) -> None:
+        known = {option.name: option.default for option in row.options}
+        given = {
+            name: attribute_of(value)
+            for name, value in options.items()
+            if name in known and value is not None and value != known[name]
+        }
+        op = PRIMITIVE_OPS[row.name](handles, given)
+        self.sequence.body.block.add_op(op)
+        found = aligned(returned, len(op.results))
+        self.state.payloads.update(zip(op.results, found, strict=True))
+        self._name(op)
+
+    def _handle(self, payload: Payload) -> SSAValue:
+        """The handle that stands for just this loop or buffer; matched by name when there is none."""
+        for handle, payloads in reversed(self.state.payloads.items()):
+            if len(payloads) == 1 and payloads[0] is payload and not _is_consumed(handle):
+                return handle
+        kind = {LOOP: "loops", BUFFER: "buffers"}[kind_of(payload)]
+        name = _name_of(payload)
+        op = MatchOp(kind, [name])
+        op.results[0].name_hint = name_hint_of(name)
+        self.sequence.body.block.add_op(op)
+        self.state.payloads[op.results[0]] = [payload]
+        return op.results[0]
+
+
+def _is_consumed(handle: SSAValue) -> bool:
+    return any(
+        isinstance(use.operation, PrimitiveOp) and handle in use.operation.consumed_handles()
+        for use in handle.uses
+    )
+
+
+def _listed(target: Any) -> Sequence[Any]:
+    return target if isinstance(target, list | tuple) else (target,)
+
+
+def _name_of(payload: Payload) -> str:
+    if isinstance(payload, SSAValue):
+        return buffer_name(payload)
+    label = payload.label
+    return label if isinstance(label, str) else label.data if label is not None else "statement"
