@@ -44,13 +44,15 @@ from typing import Literal
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import IntegerAttr, ModuleOp
+from xdsl.ir import Operation
 from xdsl.ir.affine import AffineBinaryOpKind
 from xdsl.passes import ModulePass
 
 from ...dialects.affine import AffineList
 from ...dialects.diagnostic import NestorError, fail
-from ...dialects.nest import ForOp
+from ...dialects.nest import AccumulateOp, ForOp, LoadOp, StoreOp
 from ...dialects.nest.common import INDEX, name_hint_of
+from ...lowering.domains import DIVISIONS, is_computation
 from .integer_sets import is_never_negative
 from .loops import (
     add_domain,
@@ -89,7 +91,14 @@ def why_not_split(loop: ForOp, factor: int, tail: Tail = "remainder") -> NestorE
             "expressions",
             hint="use tail=mask or tail=clamp",
         )
-    if tail == "mask" and (op := may_fail(loop)) is not None:
+    if tail == "mask" and not _divides(factor, trips):
+        return _why_not_masked(loop)
+    return None
+
+
+def _why_not_masked(loop: ForOp) -> NestorError | None:
+    """Refuses to run more iterations than there are, with the statements masked, where that is more than statements."""
+    if (op := may_fail(loop)) is not None:
         return fail(
             loop,
             f'cannot split the loop "{loop.label}" with a mask: its last iterations would check indices that '
@@ -97,11 +106,37 @@ def why_not_split(loop: ForOp, factor: int, tail: Tail = "remainder") -> NestorE
             hint="use tail=remainder",
             notes=[(op, "this check can fail")],
         )
+    if (op := _unmaskable(loop)) is not None:
+        return fail(
+            loop,
+            f'cannot split the loop "{loop.label}" with a mask: its last iterations would read what the program '
+            "does not use, and more than statements depends on it",
+            hint="use tail=remainder or tail=clamp",
+            notes=[(op, "a branch or a bound depends on this value")],
+        )
     return None
 
 
+def _unmaskable(loop: ForOp) -> Operation | None:
+    """A load or division below `loop` that something else than a statement makes use of: no domain reaches it."""
+    for op in loop.body.walk():
+        if (isinstance(op, LoadOp) or type(op) in DIVISIONS) and not _serves_statements(op):
+            return op
+    return None
+
+
+def _serves_statements(op: Operation) -> bool:
+    users = {use.operation for result in op.results for use in result.uses}
+    return all(
+        isinstance(user, (StoreOp, AccumulateOp))
+        or isinstance(user.parent_op(), AccumulateOp)
+        or ((isinstance(user, LoadOp) or is_computation(user)) and _serves_statements(user))
+        for user in users
+    )
+
+
 def _why_not_perfect(loop: ForOp, factor: int, trips: AffineList) -> NestorError | None:
-    if divide(trips, AffineBinaryOpKind.Mod, factor).constants() == (0,) * len(trips):
+    if _divides(factor, trips):
         return None
     extent = loop.constant_trip_count()
     count = "an unknown number of" if extent is None else str(extent)
@@ -110,6 +145,10 @@ def _why_not_perfect(loop: ForOp, factor: int, trips: AffineList) -> NestorError
         f'cannot split the loop "{loop.label}" perfectly by {factor}: it has {count} iterations',
         hint="use tail=remainder, tail=mask or tail=clamp",
     )
+
+
+def _divides(factor: int, trips: AffineList) -> bool:
+    return divide(trips, AffineBinaryOpKind.Mod, factor).constants() == (0,) * len(trips)
 
 
 def split(loop: ForOp, factor: int, tail: Tail = "remainder") -> tuple[ForOp, ...]:
@@ -122,7 +161,7 @@ def split(loop: ForOp, factor: int, tail: Tail = "remainder") -> tuple[ForOp, ..
     trips = trip_count(loop)
     assert trips is not None
     leftover = divide(trips, AffineBinaryOpKind.Mod, factor)
-    is_even = leftover.constants() == (0,) * len(leftover)
+    is_even = _divides(factor, trips)
     remainder = None
     if tail == "remainder" and not is_even:
         remainder = _make_remainder(loop, trips, leftover, factor)

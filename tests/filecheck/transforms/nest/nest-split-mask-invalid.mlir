@@ -1,0 +1,56 @@
+// Splits that a mask on the statements cannot make right: what is not a statement would run in the last iterations too.
+// RUN: opt-tool %s -p 'nest-split{loop=i factor=16 tail=mask}' --split-input-file --verify-diagnostics
+
+func.func @check(%x: memref<?xf32>, %m: index, %y: memref<40xf32>) {
+  // expected-error @below {{cannot split the loop "i" with a mask: its last iterations would check indices that the program does not use}}
+  nest.for "i" %i = 0 to 40 {
+    // expected-note @below {{this check can fail}}
+    %k = nest.index %i of %m axis 0 of "x"
+    %v = nest.load %x[%k] : memref<?xf32>
+    nest.store "y" %v, %y[%i] : memref<40xf32>
+  }
+  func.return
+}
+
+// -----
+
+func.func @branch(%x: memref<40xf32>, %zero: f32, %y: memref<40xf32>) {
+  // expected-error @below {{cannot split the loop "i" with a mask: its last iterations would read what the program does not use, and more than statements depends on it}}
+  nest.for "i" %i = 0 to 40 {
+    // expected-note @below {{a branch or a bound depends on this value}}
+    %v = nest.load %x[%i] : memref<40xf32>
+    %c = arith.cmpf ogt, %v, %zero : f32
+    nest.if %c {
+      nest.store "y" %v, %y[%i] : memref<40xf32>
+    }
+  }
+  func.return
+}
+
+// -----
+
+func.func @bound(%x: memref<40xindex>, %v: f32, %y: memref<?xf32>) {
+  // expected-error @below {{cannot split the loop "i" with a mask: its last iterations would read what the program does not use, and more than statements depends on it}}
+  nest.for "i" %i = 0 to 40 {
+    // expected-note @below {{a branch or a bound depends on this value}}
+    %n = nest.load %x[%i] : memref<40xindex>
+    nest.for "j" %j = 0 to %n {
+      nest.store "y" %v, %y[%j] : memref<?xf32>
+    }
+  }
+  func.return
+}
+
+// -----
+
+// Nothing is left over: no mask is needed.
+func.func @even(%x: memref<32xf32>, %zero: f32, %y: memref<32xf32>) {
+  nest.for "i" %i = 0 to 32 {
+    %v = nest.load %x[%i] : memref<32xf32>
+    %c = arith.cmpf ogt, %v, %zero : f32
+    nest.if %c {
+      nest.store "y" %v, %y[%i] : memref<32xf32>
+    }
+  }
+  func.return
+}
