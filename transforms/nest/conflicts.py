@@ -20,7 +20,7 @@ from xdsl.ir import Operation
 
 from ...dialects.affine import AffineList
 from ...dialects.nest import ForOp
-from .dependence import Access, kind_of, may_overlap
+from .dependence import READ, UPDATE, WRITE, Access, kind_of, may_overlap
 from .integer_sets import Row, System, difference, pair_system
 from .loops import enclosing_loops
 
@@ -58,6 +58,19 @@ def ordered_pairs(sources: Iterable[Access], sinks: Iterable[Access]) -> Iterato
                 continue
             if (kind := kind_of(source, sink)) != "reduction":
                 yield source, sink, kind
+
+
+_VERBS = {READ: "reads", WRITE: "writes", UPDATE: "updates"}
+
+
+def verb_of(access: Access) -> str:
+    """What an access does, for a note."""
+    return _VERBS[access.kind]
+
+
+def turned_around(kind: str) -> str:
+    """The reason of a refusal: a dependence of this kind would run the other way."""
+    return f"it turns {'an' if kind[0] in 'ao' else 'a'} {kind} dependence around"
 
 
 def can_meet(scopes: Sequence[Operation], source: Access, sink: Access, *relations: Relation) -> bool:

@@ -1,0 +1,113 @@
+"""nest-cache-read: the part of a buffer that an iteration reads is copied to a buffer of its own first.
+
+    nest.for "j.o" %o = 0 to %m ceildiv 16 {
+      nest.for "k" %k = 0 to %p {
+        nest.for "j.i" %v = 0 to min(16, %m - 16 * %o) {
+          %b = nest.load %w[%k, 16 * %o + %v] : memref<?x?xf32>
+          ...
+        }
+      }
+    }
+
+with buffer=w, loop=j.o becomes
+
+    nest.for "j.o" %o = 0 to %m ceildiv 16 {
+      %w_local = nest.alloc "w_local"(%p) : memref<?x16xf32>
+      nest.for "w_local.load.ax0" %a = 0 to %p {
+        nest.for "w_local.load.ax1" %b = 0 to min(16, %m - 16 * %o) {
+          %e = nest.load %w[%a, 16 * %o + %b] : memref<?x?xf32>
+          nest.store "w_local" %e, %w_local[%a, %b] : memref<?x16xf32>
+        }
+      }
+      nest.for "k" %k = 0 to %p {
+        nest.for "j.i" %v = 0 to min(16, %m - 16 * %o) {
+          %b = nest.load %w_local[%k, %v] : memref<?x16xf32>
+          ...
+        }
+      }
+    }
+
+The copy has the axes of the buffer along which the window is more than one element, in the order `axes` (all
+axes of the buffer: axes=1,0 packs columns). What sticks out of the buffer is not copied.
+
+Refused when the loop also writes the buffer, or memory that may be the same; when the window is not affine in
+what is known where the iteration starts; and when the window may hold elements that the loop does not read while
+these may be unwritten, or are being written by another thread. `cache_read` in TVM, `in().compute_at` in Halide,
+`stage_mem` in Exo, `cacheAccesses` in NNC.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import SSAValue
+from xdsl.passes import ModulePass
+
+from ...dialects.diagnostic import NestorError
+from ...dialects.nest import AllocOp, ForOp
+from .buffers import find_buffer
+from .dependence import Dependences
+from .loops import find_loop
+from .staging import Request, carry_out, plan_reads
+
+
+def why_not_cache_read(
+    buffer: AllocOp | SSAValue,
+    loop: ForOp,
+    space: str = "global",
+    axes: tuple[int, ...] = (),
+    dependences: Dependences | None = None,
+) -> NestorError | None:
+    """The diagnostic that refuses to copy what `loop` reads, None when it is legal."""
+    plan = plan_reads(_request(buffer, loop, space, axes, dependences))
+    return plan if isinstance(plan, NestorError) else None
+
+
+def cache_read(
+    buffer: AllocOp | SSAValue,
+    loop: ForOp,
+    space: str = "global",
+    name: str | None = None,
+    axes: tuple[int, ...] = (),
+    dependences: Dependences | None = None,
+) -> tuple[AllocOp, ForOp | None]:
+    """Copy what an iteration of `loop` reads of `buffer`: the new buffer, and the outermost loop that copies.
+
+    The loop is None where the copy is one element. Raises the diagnostic of `why_not_cache_read`.
+    """
+    plan = plan_reads(_request(buffer, loop, space, axes, dependences))
+    if isinstance(plan, NestorError):
+        raise plan
+    alloc, copy, _ = carry_out(plan, space, name)
+    return alloc, copy
+
+
+def _request(
+    buffer: AllocOp | SSAValue,
+    loop: ForOp,
+    space: str,
+    axes: tuple[int, ...],
+    dependences: Dependences | None,
+) -> Request:
+    value = buffer.memref if isinstance(buffer, AllocOp) else buffer
+    return Request("cache what is read of", value, loop, axes, space, dependences=dependences)
+
+
+@dataclass(frozen=True, eq=False)
+class NestCacheReadPass(ModulePass):
+    """Copy the part of a buffer that an iteration of a loop reads to a buffer of its own."""
+
+    name = "nest-cache-read"
+
+    buffer: str
+    loop: str
+    space: str = "global"
+    label: str | None = None
+    axes: tuple[int, ...] = ()
+    func: str | None = None
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        buffer = find_buffer(op, self.buffer, self.func)
+        cache_read(buffer, find_loop(op, self.loop, self.func), self.space, self.label, self.axes)
