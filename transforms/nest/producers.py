@@ -205,7 +205,8 @@ def runs_before(common: Sequence[ForOp], first: Moment, second: Moment, in_text:
 
 def common_loops(first: Operation, second: Operation, inside: Operation) -> list[ForOp]:
     """The loops around both operations that are `inside` or below it, outermost first."""
-    return [loop for loop in enclosing_loops(first) if is_inside(loop, inside) and is_inside(second, loop)]
+    others = enclosing_loops(second)
+    return [loop for loop in enclosing_loops(first) if loop in others and is_inside(loop, inside)]
 
 
 def require_same_element(

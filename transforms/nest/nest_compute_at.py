@@ -1,0 +1,554 @@
+"""nest-compute-at: compute, in each iteration of a loop, just the part of a buffer that the iteration reads.
+
+    nest.for "i" %i = 0 to %n {
+      ... nest.store "t" %b, %t[%i]
+    }
+    nest.for "o" %o = 0 to %n floordiv 16 {
+      nest.for "j" %j = 0 to 16 {
+        ... nest.load %t[16 * %o + %j] ... nest.load %t[16 * %o + %j + 1] ...
+      }
+    }
+
+becomes with loop=o
+
+    nest.for "o" %o = 0 to %n floordiv 16 {
+      nest.for "i.at" %i = 16 * %o to min(%n, 16 * %o + 17) {
+        ... nest.store "t" %b, %t[%i]
+      }
+      nest.for "j" %j = 0 to 16 { ... }
+    }
+
+and with storage=here the buffer is made in the loop, of the size of that part:
+
+    nest.for "o" %o = 0 to %n floordiv 16 {
+      %t = nest.alloc "t" : memref<17xf32>
+      nest.for "i.at" %i = 16 * %o to min(%n, 16 * %o + 17) {
+        ... nest.store "t" %b, %t[%i - 16 * %o]
+      }
+      nest.for "j" %j = 0 to 16 {
+        ... nest.load %t[%j] ... nest.load %t[%j + 1] ...
+      }
+    }
+
+The producer is the nest that writes the buffer, with the nest or store that initialises it when there is one
+(a reduction). Elements that several iterations read are computed by each of them. Refused unless all reads are
+inside of the loop, the producer writes nothing else and cannot fail, what it reads is not written in between,
+and the part is a box with affine bounds. Called `compute_at` in Halide (storage is its `store_at`) and TVM,
+`computeAt` in NNC; in Exo it takes `fuse` and `stage_mem`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Literal
+
+from xdsl.context import Context
+from xdsl.dialects import arith
+from xdsl.dialects.builtin import DYNAMIC_INDEX, IntegerAttr, MemRefType, ModuleOp, NoneAttr
+from xdsl.ir import Operation, SSAValue
+from xdsl.ir.affine import AffineBinaryOpKind, AffineDimExpr
+from xdsl.passes import ModulePass
+
+from ...dialects.affine import AffineList, linear_terms
+from ...dialects.diagnostic import NestorError, fail
+from ...dialects.nest import AccumulateOp, AllocOp, ForOp, LoadOp, StoreOp
+from .dependence import READ, Access, accesses_of, is_defined_outside, may_overlap
+from .integer_sets import System, difference, is_never_negative
+from .loops import (
+    INDEX,
+    divide,
+    enclosing_loops,
+    find_loop,
+    fresh_names,
+    is_inside,
+    loops_in,
+    materialise,
+    may_fail,
+    refuse_marked,
+)
+from .producers import (
+    Uses,
+    allocation_of,
+    common_loops,
+    describe_instance,
+    find_buffer,
+    odd_ancestor,
+    replace_extents,
+    require_domain,
+    require_same_element,
+    runs_before,
+    top_in,
+    uses_of,
+    writes_in,
+)
+from .regions import NoWindow, Window, bounds_of, window_of
+
+Storage = Literal["root", "here"]
+
+
+def why_not_compute_at(
+    buffer: AllocOp | SSAValue, loop: ForOp, storage: Storage = "root"
+) -> NestorError | None:
+    """The diagnostic that refuses to compute the buffer at the loop, None when it is legal."""
+    try:
+        _plan(buffer, loop, storage)
+    except NestorError as refusal:
+        return refusal
+    return None
+
+
+def compute_at(
+    buffer: AllocOp | SSAValue, loop: ForOp, storage: Storage = "root"
+) -> tuple[Operation, Operation | None]:
+    """Compute in each iteration of `loop` the part of `buffer` that it reads.
+
+    Returns the producer, which is moved there, and what initialises the buffer when that is a nest or store of
+    its own. With storage="here" the buffer is replaced by one in the loop. Raises the diagnostic of
+    `why_not_compute_at`.
+    """
+    plan = _plan(buffer, loop, storage)
+    bounds = {inner: _bounds(plan, inner) for inner in plan.ranges}
+    if storage == "here":
+        _move_storage(plan)
+    block = loop.body.block
+    for producer in plan.producers:
+        producer.detach()
+        block.insert_op_before(producer, plan.anchor)
+    for inner, (lower, upper) in bounds.items():
+        inner.set_bounds(lower, upper)
+    for producer in plan.producers:
+        for inner in loops_in(producer):
+            inner.set_label(fresh_names(inner, f"{inner.label}.at")[0])
+    *first, last = plan.producers
+    return last, first[0] if first else None
+
+
+# ---- what is moved ----------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class _Range:
+    """New bounds of a producer's loop, besides its own: the largest of `lowers`, the smallest of `uppers`."""
+
+    lowers: list[AffineList] = field(default_factory=list)
+    uppers: list[AffineList] = field(default_factory=list)
+
+
+@dataclass(frozen=True, eq=False)
+class _Plan:
+    """The producers of a buffer, the part of it that an iteration of `loop` reads, and what follows from it.
+
+    `anchor` is the operation of the loop's body that reads first; `ranges` are the producers' loops that become
+    shorter; an axis is in `tight` when no element outside of the part is written along it.
+    """
+
+    uses: Uses
+    loop: ForOp
+    consumer: Operation
+    producers: list[Operation]
+    anchor: Operation
+    part: Window
+    ranges: dict[ForOp, _Range] = field(default_factory=dict)
+    tight: set[int] = field(default_factory=set)
+
+    def refusal(self, reason: str, notes: Sequence[tuple[Operation, str]] = (), hint: str | None = None):
+        return _refusal(self.uses.alloc, self.loop, reason, notes, hint)
+
+
+def _refusal(
+    alloc: AllocOp,
+    loop: ForOp,
+    reason: str,
+    notes: Sequence[tuple[Operation, str]] = (),
+    hint: str | None = None,
+):
+    message = f'cannot compute the buffer "{alloc.label.data}" at the loop "{loop.label}": {reason}'
+    return fail(loop, message, hint=hint, notes=notes)
+
+
+def _plan(buffer: AllocOp | SSAValue, loop: ForOp, storage: Storage) -> _Plan:
+    """What is to be moved; raises the refusal when that is not legal."""
+    alloc = allocation_of(buffer, "move")
+    uses = uses_of(alloc, "move")
+    parent = uses.block.parent_op()
+    if parent is None or parent is loop or not is_inside(loop, parent):
+        raise _refusal(
+            alloc,
+            loop,
+            "the loop is not inside of the block that makes it",
+            [(alloc, "the buffer is made here")],
+        )
+    consumer = uses.top(loop)
+    producers = _producers(uses, loop, consumer)
+    readers = _readers(uses, loop, producers)
+    _check_loops(uses, loop, consumer, storage)
+    part = window_of(loop, [access for load in readers for access in accesses_of(load)])
+    if isinstance(part, NoWindow):
+        raise _refusal(alloc, loop, part.reason, [(part.access.op, "this load reads it")])
+    anchor = top_in(loop.body.block, readers[0])
+    plan = _Plan(uses, loop, consumer, producers, anchor, part)
+    for producer in producers:
+        _check_producer(plan, producer)
+    _restrict(plan)
+    for producer in producers:
+        _check_inputs(plan, producer)
+    if storage == "here" and not isinstance(alloc.memref.type.layout, NoneAttr):  # pyright: ignore
+        raise plan.refusal("its layout is fixed, and a smaller buffer has another")
+    return plan
+
+
+def _producers(uses: Uses, loop: ForOp, consumer: Operation) -> list[Operation]:
+    """The operations of the buffer's block that write it."""
+    alloc = uses.alloc
+    producers = list(dict.fromkeys(uses.top(op) for op in uses.writes))
+    if not producers:
+        raise _refusal(alloc, loop, "nothing writes it")
+    if len(producers) > 2:
+        notes = [(op, "it is written here") for op in producers]
+        raise _refusal(alloc, loop, f"it is written by {len(producers)} nests", notes)
+    for producer in producers:
+        place = [(producer, "it is written here")]
+        if producer is consumer:
+            raise _refusal(alloc, loop, "the loop is in the nest that writes it", place)
+        if not isinstance(producer, (ForOp, StoreOp, AccumulateOp)):
+            raise _refusal(alloc, loop, "what writes it is neither a nest nor a statement", place)
+        if not producer.is_before_in_block(consumer):
+            raise _refusal(alloc, loop, "it is written after the loop", place)
+    return producers
+
+
+def _readers(uses: Uses, loop: ForOp, producers: Sequence[Operation]) -> list[LoadOp]:
+    """The loads inside of the loop, which are all but those of the producers themselves."""
+    readers = []
+    for load in uses.loads:
+        if uses.top(load) in producers:
+            continue
+        if not is_inside(load, loop):
+            raise _refusal(
+                uses.alloc,
+                loop,
+                "it is read outside of the loop as well",
+                [(load, "this load is not in the loop")],
+            )
+        if (odd := odd_ancestor(load, loop)) is not None:
+            raise _refusal(
+                uses.alloc, loop, "a load is inside an operation that is not known", [(odd, "this operation")]
+            )
+        readers.append(load)
+    if not readers:
+        raise _refusal(uses.alloc, loop, "nothing in the loop reads it")
+    return readers
+
+
+def _check_loops(uses: Uses, loop: ForOp, consumer: Operation, storage: Storage) -> None:
+    if (odd := odd_ancestor(loop, consumer)) is not None:
+        raise _refusal(
+            uses.alloc, loop, "the loop is inside an operation that is not known", [(odd, "this operation")]
+        )
+    for outer in (o for o in (*enclosing_loops(loop), loop) if is_inside(o, consumer)):
+        if outer.kind == "parallel" and storage == "root":
+            raise _refusal(
+                uses.alloc,
+                loop,
+                f'iterations of "{outer.label}" run in parallel and would write the same elements',
+                [(outer, "the loop is marked here")],
+                hint="use storage=here, or mark the loop afterwards",
+            )
+        if outer.kind not in ("serial", "unrolled", "parallel"):
+            raise _refusal(
+                uses.alloc,
+                loop,
+                f'the loop "{outer.label}" is {outer.kind} already',
+                [(outer, "the loop is marked here")],
+                hint="compute the buffer there before marking the loop",
+            )
+
+
+def _check_producer(plan: _Plan, producer: Operation) -> None:
+    buffer = plan.uses.alloc.memref
+    for inner in loops_in(producer):
+        if (refusal := refuse_marked(inner, "move")) is not None:
+            raise refusal
+    for op in producer.walk():
+        if may_fail_here(op):
+            raise plan.refusal("its computation can fail", [(op, "this check can fail")])
+        for access in accesses_of(op):
+            if access.writes and access.root is not buffer and not _is_private(access, producer):
+                raise plan.refusal(
+                    "the nest that writes it has other effects", [(op, "this operation has another effect")]
+                )
+    writes = [op for op in plan.uses.writes if is_inside(op, producer)]
+    for load in (load for load in plan.uses.loads if is_inside(load, producer)):
+        for write in writes:
+            if load.indices != write.indices:
+                raise plan.refusal(
+                    "its elements are computed from others of them",
+                    [(load, "this load reads an element"), (write, "this statement writes another")],
+                )
+
+
+def may_fail_here(op: Operation) -> bool:
+    """Whether `op` itself can stop the kernel."""
+    return not op.regions and may_fail(op) is not None  # pyright: ignore[reportArgumentType]
+
+
+def _is_private(access: Access, producer: Operation) -> bool:
+    root = access.root
+    return root is not None and isinstance(root.owner, AllocOp) and is_inside(root.owner, producer)
+
+
+# ---- shorter loops ----------------------------------------------------------------------------------
+
+
+def _restrict(plan: _Plan) -> None:
+    """Find the iterations of the producers' loops that write a part of the buffer which is read."""
+    exact: set[tuple[Operation, int]] = set()
+    for producer in plan.producers:
+        for inner in loops_in(producer):
+            writes = [op for op in plan.uses.writes if is_inside(op, inner)]
+            for axis in range(len(plan.part.origin)):
+                if writes and (found := _range_of(plan, inner, writes, axis)) is not None:
+                    _add_range(plan, inner, found)
+                    exact |= {(op, axis) for op in writes if _is_exact(inner, writes, axis)}
+    for axis in range(len(plan.part.origin)):
+        if all((op, axis) in exact for op in plan.uses.writes):
+            plan.tight.add(axis)
+
+
+def _add_range(plan: _Plan, inner: ForOp, found: _Range) -> None:
+    if inner.step_value != 1:
+        raise plan.refusal(
+            f'the loop "{inner.label}" of the nest that writes it has a step',
+            [(inner, "the loop is here")],
+            hint="give the loop the step 1 before",
+        )
+    buffer = plan.uses.alloc.memref
+    for access in (a for op in inner.walk() for a in accesses_of(op) if a.writes):
+        root = access.root
+        if root is not None and root is not buffer and is_defined_outside(root, inner):
+            raise plan.refusal(
+                f'iterations of "{inner.label}" that are left out write what later ones may read',
+                [(access.op, "this statement writes it")],
+            )
+    known = plan.ranges.setdefault(inner, _Range())
+    known.lowers.extend(found.lowers)
+    known.uppers.extend(found.uppers)
+
+
+def _is_exact(inner: ForOp, writes: Sequence[StoreOp | AccumulateOp], axis: int) -> bool:
+    """Whether an iteration writes one element along the axis, so that just those in the part are kept."""
+    index = writes[0].indices[axis]
+    if any(op.indices[axis] != index for op in writes):
+        return False
+    return all(value is inner.iv or is_defined_outside(value, inner) for value in index.operands)
+
+
+def _range_of(
+    plan: _Plan, inner: ForOp, writes: Sequence[StoreOp | AccumulateOp], axis: int
+) -> _Range | None:
+    """The iterations of `inner` that may write an element in the part, as far as one axis tells."""
+    first = plan.part.origin[axis]
+    last = first.plus(plan.part.extents[axis]).add(-1)
+    lowers: list[list[AffineList]] = []
+    uppers: list[list[AffineList]] = []
+    for op in writes:
+        starts, ends = [], []
+        # an iteration writes from `low` to `high`: it is needed when high >= first and low <= last
+        for high in bounds_of(op.indices[axis], inner, False):
+            if (bound := _solve(high, inner, first, at_least=True)) is not None:
+                (starts if bound[1] else ends).append(bound[0])
+        for low in bounds_of(op.indices[axis], inner, True):
+            if (bound := _solve(low, inner, last, at_least=False)) is not None:
+                (starts if bound[1] else ends).append(bound[0])
+        lowers.append(starts)
+        uppers.append(ends)
+    chosen = _Range(_holding_for_all(lowers, 1), _holding_for_all(uppers, -1))
+    return chosen if chosen.lowers or chosen.uppers else None
+
+
+def _solve(
+    expression: AffineList, inner: ForOp, limit: AffineList, at_least: bool
+) -> tuple[AffineList, bool] | None:
+    """The bound on the variable of `inner` that `expression >= limit` (or `<=`) gives; whether it is a lower one.
+
+    Upper bounds are exclusive. None where the variable is not in a linear term, or something else is not known
+    before the loop.
+    """
+    if inner.iv not in expression.operands:
+        return None
+    terms, _ = linear_terms(expression.exprs[0])
+    factor = terms.get(AffineDimExpr(expression.operands.index(inner.iv)), 0)
+    rest = expression.minus(AffineList.of(inner.iv).times(factor))
+    if factor == 0 or not all(is_defined_outside(value, inner) for value in rest.operands):
+        return None
+    distance = limit.minus(rest)
+    if factor < 0:
+        factor, distance, at_least = -factor, distance.times(-1), not at_least
+    if at_least:
+        return divide(distance, AffineBinaryOpKind.CeilDiv, factor), True
+    return divide(distance, AffineBinaryOpKind.FloorDiv, factor).add(1), False
+
+
+def _holding_for_all(bounds: Sequence[Sequence[AffineList]], sign: int) -> list[AffineList]:
+    """The bounds that keep what some bound of each list keeps: at or below it (sign 1), or above it (-1)."""
+
+    def keeps(bound: AffineList, other: AffineList) -> bool:
+        gap = other.minus(bound).times(sign).constants()
+        return gap is not None and gap[0] >= 0
+
+    every = list(dict.fromkeys(bound for one in bounds for bound in one))
+    return [b for b in every if all(any(keeps(b, other) for other in one) for one in bounds)]
+
+
+def _bounds(plan: _Plan, inner: ForOp) -> tuple[AffineList, AffineList]:
+    """The bounds of a producer's loop: its own and the new ones, less those that others imply."""
+    new = plan.ranges[inner]
+    lowers = [inner.lower[k] for k in range(len(inner.lower))] + new.lowers
+    uppers = [inner.upper[k] for k in range(len(inner.upper))] + new.uppers
+    return AffineList.of(*_tightest(plan, lowers, 1)), AffineList.of(*_tightest(plan, uppers, -1))
+
+
+def _tightest(plan: _Plan, bounds: list[AffineList], sign: int) -> list[AffineList]:
+    kept = list(dict.fromkeys(bounds))
+    for bound in list(kept):
+        if any(
+            other is not bound and _never_negative(plan, other.minus(bound).times(sign)) for other in kept
+        ):
+            kept.remove(bound)
+    return kept
+
+
+def _never_negative(plan: _Plan, expression: AffineList) -> bool:
+    """Whether a one-expression list is >= 0 wherever the producer runs in its new place."""
+    if (numbers := expression.constants()) is not None:
+        return numbers[0] >= 0
+    system = System(plan.consumer)
+    describe_instance(system, plan.anchor, "s")
+    system.require_not_negative(difference({}, system.linear(expression, "s")[0], -1))
+    return not system.has_solution()
+
+
+# ---- what the producer reads ------------------------------------------------------------------------
+
+
+def _check_inputs(plan: _Plan, producer: Operation) -> None:
+    """Refuse when an element that the producer reads may be written before it is read in the new place."""
+    order = {op: k for k, op in enumerate(plan.uses.block.walk())}
+    writes = [a for a in writes_in(plan.uses.block) if plan.uses.top(a.op) not in plan.producers]
+    for read in _inputs(plan, producer):
+        for write in writes:
+            if may_overlap(read, write) and _may_change(plan, producer, read, write, order):
+                raise plan.refusal(
+                    "an element that it is computed from may be written before it is computed there",
+                    [(read.op, "this load reads the element"), (write.op, "this operation may write it")],
+                )
+
+
+def _inputs(plan: _Plan, producer: Operation) -> Iterator[Access]:
+    buffer = plan.uses.alloc.memref
+    for access in (a for op in producer.walk() for a in accesses_of(op) if a.kind == READ):
+        if access.root is not buffer and not _is_private(access, producer):
+            yield access
+
+
+def _may_change(
+    plan: _Plan, producer: Operation, read: Access, write: Access, order: dict[Operation, int]
+) -> bool:
+    """Whether `write` may touch an element of `read` after the old place of the producer and before the new one."""
+    writer = plan.uses.top(write.op)
+    if not order[producer] < order[writer] <= order[plan.consumer]:
+        return False
+    system = System(plan.consumer)
+    describe_instance(system, plan.anchor, "s")
+    describe_instance(system, read.op, "s")
+    describe_instance(system, write.op, "t")
+    require_domain(system, write, "t")
+    for inner in (loop for loop in plan.ranges if is_inside(read.op, loop)):
+        variable = system.variable(inner.iv, "s")
+        for lower in plan.ranges[inner].lowers:
+            system.require_not_negative(difference(variable, system.linear(lower, "s")[0]))
+        for upper in plan.ranges[inner].uppers:
+            system.require_not_negative(difference(system.linear(upper, "s")[0], variable, -1))
+    require_same_element(system, read, read.indices, write, ("s", "t"))
+    if writer is plan.consumer:
+        common = common_loops(write.op, plan.anchor, writer)
+        system.require(
+            runs_before(
+                common,
+                lambda loop: system.name(loop.iv, "t"),
+                lambda loop: system.name(loop.iv, "s"),
+                order[write.op] < order[plan.anchor],
+            )
+        )
+    return system.has_solution()
+
+
+# ---- storage ----------------------------------------------------------------------------------------
+
+
+def _move_storage(plan: _Plan) -> None:
+    """Make a buffer for the part in the loop, and use it instead."""
+    uses, block = plan.uses, plan.loop.body.block
+    replace_extents(uses)
+    old = uses.alloc
+    assert isinstance(old.memref.type, MemRefType)
+    shape, sizes = [], []
+    given = iter(old.sizes)
+    for axis, extent in enumerate(old.memref.type.get_shape()):
+        size = next(given) if extent == DYNAMIC_INDEX else extent
+        if axis in plan.tight:
+            size = _size(plan, plan.part.extents[axis])
+        shape.append(size if isinstance(size, int) else DYNAMIC_INDEX)
+        sizes += [] if isinstance(size, int) else [size]
+    element = old.memref.type.element_type
+    new = AllocOp(
+        old.label.data, MemRefType(element, shape, memory_space=old.memref.type.memory_space), sizes
+    )
+    new.attributes.update(old.attributes)
+    new.location, new.memref.name_hint = old.location, old.memref.name_hint
+    block.insert_op_before(new, plan.anchor)
+    start = AffineList.of(
+        *(plan.part.origin[axis] if axis in plan.tight else 0 for axis in range(len(shape)))
+    )
+    for op in (*uses.loads, *uses.writes):
+        shifted = op.indices.minus(start)
+        if isinstance(op, LoadOp):
+            op.set_indices(shifted)
+        else:
+            op.set_access(shifted, op.where)
+    old.memref.replace_all_uses_with(new.memref)
+    old.detach()
+    old.erase()
+
+
+def _size(plan: _Plan, extent: AffineList) -> int | SSAValue:
+    """The extent as a number, or as a value that is computed before the anchor and never negative."""
+    if (numbers := extent.constants()) is not None:
+        return max(0, numbers[0])
+    block = plan.loop.body.block
+    size = materialise(extent, block, plan.anchor)
+    if is_never_negative(extent, plan.anchor):
+        return size
+    zero = arith.ConstantOp(IntegerAttr(0, INDEX))
+    larger = arith.MaxSIOp(size, zero.result)
+    for op in (zero, larger):
+        op.location = plan.loop.location
+        block.insert_op_before(op, plan.anchor)
+    return larger.result
+
+
+@dataclass(frozen=True, eq=False)
+class NestComputeAtPass(ModulePass):
+    """Compute, in each iteration of a loop, just the part of a buffer that the iteration reads."""
+
+    name = "nest-compute-at"
+
+    buffer: str
+    loop: str
+    storage: Storage = "root"
+    func: str | None = None
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        loop = find_loop(op, self.loop, self.func)
+        compute_at(find_buffer(op, self.buffer, self.func), loop, self.storage)
