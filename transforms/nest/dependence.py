@@ -31,7 +31,6 @@ from xdsl.traits import is_side_effect_free
 from ...dialects.affine import AffineList, dims_of, linear_terms
 from ...dialects.nest import AccumulateOp, AllocOp, ForOp, IfOp, IndexOp, LoadOp, StoreOp, YieldOp
 from .distances import DependenceVector, Distances, Entry
-from .integer_sets import InstanceSets
 from .loops import enclosing_function, enclosing_loops, is_inside
 
 VIEWS = (
@@ -122,6 +121,7 @@ class Dependences:
     def __init__(self, op: Operation):
         self._scope = op
         self._carried: dict[ForOp, list[Dependence]] = {}
+        self._sets: dict[tuple[Access, Access], Distances] = {}
         self._vectors: dict[tuple[Access, Access, int], list[DependenceVector]] = {}
 
     @cached_property
@@ -156,14 +156,18 @@ class Dependences:
 
     def broken_by_order(self, band: Sequence[ForOp], order: Sequence[ForOp]) -> list[Dependence]:
         """The dependences that running the perfect `band` in `order` (outermost first) would turn around."""
-        sets = InstanceSets(band[0], band)
+        positions = [len(enclosing_loops(loop)) for loop in order]
         broken = []
-        for source, sink in self._conflicts(band[0], both_ways=True):
-            kind = kind_of(source, sink)
-            if kind == "reduction" or _same_element_same_iteration(source, sink, band):
+        for first, second in self._conflicts(band[0]):
+            kind = kind_of(first, second)
+            if kind == "reduction" or _same_element_same_iteration(first, second, band):
                 continue
-            if sets.reversed_by(source, sink, order):
-                broken.append(Dependence(source.op, sink.op, kind, source.buffer, band[0]))
+            distances = self._distances(first, second)
+            if distances.reversed_by(min(positions), positions):
+                broken.append(Dependence(first.op, second.op, kind, first.buffer, band[0]))
+            if first is not second and distances.reversed_by(min(positions), positions, backward=True):
+                kind = kind_of(second, first)
+                broken.append(Dependence(second.op, first.op, kind, second.buffer, band[0]))
         return broken
 
     def all(self, inside: Operation | None = None) -> list[DependenceVector]:
@@ -197,30 +201,61 @@ class Dependences:
         """The dependences between two accesses, `first` standing before `second`, both ways."""
         if not (first.writes or second.writes) or not may_overlap(first, second):
             return []
-        loops = [loop for loop in _common_loops(first.op, second.op) if is_inside(loop, scope)]
-        key = (first, second, len(loops))
+        common = _common_loops(first.op, second.op)
+        outermost = sum(not is_inside(loop, scope) for loop in common)
+        key = (first, second, outermost)
         if key not in self._vectors:
-            self._vectors[key] = list(_find_vectors(first, second, loops))
+            self._vectors[key] = list(self._find_vectors(first, second, common, outermost))
         return self._vectors[key]
 
-    def _find_carried(self, loop: ForOp) -> Iterator[Dependence]:
-        sets = InstanceSets(loop, [loop])
-        for source, sink in self._conflicts(loop, both_ways=True):
-            if _same_element_same_iteration(source, sink, [loop]):
-                continue
-            if _same_element_always(source, sink, loop) or sets.carried(source, sink):
-                yield Dependence(source.op, sink.op, kind_of(source, sink), source.buffer, loop)
+    def _find_vectors(
+        self, first: Access, second: Access, common: list[ForOp], outermost: int
+    ) -> Iterator[DependenceVector]:
+        """The dependences between two accesses that agree on the loops before number `outermost`."""
+        loops = common[outermost:]
+        ways = [(first, second, False), (second, first, True)][: 1 if first is second else 2]
+        apart = not (loops and _same_element_same_iteration(first, second, loops))
+        possible = _orders_in_one_iteration(first, second)
+        together = any(possible) and (
+            _always_meet(first, second) or self._distances(first, second).same_iteration()
+        )
+        for (source, sink, backward), runs_before in zip(ways, possible, strict=False):
+            ends = (source.op, sink.op, kind_of(source, sink), source.buffer, tuple(loops))
+            if together and runs_before:
+                yield DependenceVector(*ends, None, (0,) * len(loops))
+            for k in range(outermost, len(common) if apart else 0):
+                distances = self._distances(first, second)
+                if distances.carried(k, backward):
+                    yield DependenceVector(*ends, common[k], distances.vector(k, outermost, backward))
 
-    def _conflicts(self, loop: ForOp, both_ways: bool) -> Iterator[tuple[Access, Access]]:
-        """Pairs of accesses inside `loop`, one of them a write, to buffers that may overlap."""
+    def _find_carried(self, loop: ForOp) -> Iterator[Dependence]:
+        for first, second in self._conflicts(loop):
+            if _same_element_same_iteration(first, second, [loop]):
+                continue
+            always = _same_element_always(first, second, loop)
+            if always or self._carries(loop, first, second):
+                yield Dependence(first.op, second.op, kind_of(first, second), first.buffer, loop)
+            if first is not second and (always or self._carries(loop, first, second, backward=True)):
+                yield Dependence(second.op, first.op, kind_of(second, first), second.buffer, loop)
+
+    def _carries(self, loop: ForOp, first: Access, second: Access, backward: bool = False) -> bool:
+        k = len(enclosing_loops(loop))
+        return self._distances(first, second).carried(k, backward)
+
+    def _distances(self, first: Access, second: Access) -> Distances:
+        """The distances between two accesses, `first` standing before `second`; made once."""
+        if (first, second) not in self._sets:
+            loops = _common_loops(first.op, second.op)
+            self._sets[first, second] = Distances(first, second, loops, _loops_around_buffer(first))
+        return self._sets[first, second]
+
+    def _conflicts(self, loop: ForOp) -> Iterator[tuple[Access, Access]]:
+        """Pairs of accesses inside `loop` in program order, one of them a write, to buffers that may overlap."""
         accesses = [a for a in self.accesses_in(loop) if not is_private(a, loop)]
         for k, first in enumerate(accesses):
             for second in accesses[k:]:
-                if not (first.writes or second.writes) or not may_overlap(first, second):
-                    continue
-                yield first, second
-                if both_ways and first is not second:
-                    yield second, first
+                if (first.writes or second.writes) and may_overlap(first, second):
+                    yield first, second
 
 
 def analyse(op: Operation) -> Dependences:
@@ -292,33 +327,6 @@ def argument_attribute(argument: SSAValue, name: str):
     if not isinstance(function, FuncOp) or function.arg_attrs is None:
         return None
     return function.arg_attrs.data[block.args.index(argument)].data.get(name)  # pyright: ignore
-
-
-def _find_vectors(first: Access, second: Access, loops: list[ForOp]) -> Iterator[DependenceVector]:
-    def vector(source: Access, sink: Access, carrier: ForOp | None, distance: tuple[Entry, ...]):
-        kind = kind_of(source, sink)
-        return DependenceVector(source.op, sink.op, kind, source.buffer, tuple(loops), carrier, distance)
-
-    here = (0,) * len(loops)
-    forward, backward = _orders_in_one_iteration(first, second)
-    if loops and _same_element_same_iteration(first, second, loops):
-        if not (forward or backward):
-            return
-        together = _always_meet(first, second) or Distances(first, second, loops).same_iteration()
-        distances = None
-    else:
-        distances = Distances(first, second, loops, _loops_around_buffer(first))
-        together = (forward or backward) and distances.same_iteration()
-    if forward and together:
-        yield vector(first, second, None, here)
-    if distances is not None:
-        for k, distance in distances.carried():
-            yield vector(first, second, loops[k], distance)
-    if backward and together and first is not second:
-        yield vector(second, first, None, here)
-    if distances is not None and first is not second:
-        for k, distance in distances.carried(backward=True):
-            yield vector(second, first, loops[k], distance)
 
 
 def _always_meet(first: Access, second: Access) -> bool:

@@ -12,7 +12,7 @@ later one; `<=`, `>=` and `<>` where two of them occur, `*` where all do.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING
@@ -59,63 +59,102 @@ class DependenceVector:
 
 
 class Distances:
-    """The distances from instances of `first` to instances of `second`, by the loop that carries them."""
+    """The distances from instances of `first` to instances of `second`, for the loops around both accesses.
+
+    A question about a loop holds the loops around it in one iteration. Where an access uses values that a loop
+    computes, they are the same in one iteration of it; the set is then made anew for each loop asked about.
+    """
 
     def __init__(self, first: Access, second: Access, loops: Sequence[ForOp], equal: Sequence[ForOp] = ()):
-        """`loops` are around both accesses, outermost first; the two instances agree on `equal` ones of them."""
-        self._rank = len(loops)
-        roots = loops[:1] or [_outermost(first.op), _outermost(second.op)]
-        system = System(*roots)
-        spans = [system.fresh() for _ in loops]
-        require_pair(system, first, second)
-        for span, loop in zip(spans, loops, strict=True):
-            variables = system.variable(loop.iv, "t"), system.variable(loop.iv, "s")
-            system.require_zero(difference(difference(*variables), {span: 1}))
-            if loop in equal:
-                system.require_zero({span: 1})
-        self._set = _project(system, self._rank)
+        """`loops`: those around both, outermost first; two instances agree on `equal` ones of them."""
+        self._ends = first, second
+        self._loops = list(loops)
+        self._equal = equal
+        self._made: dict[int, isl.Set] = {}
+        self._computed = False
+        self._make(0)
 
-    def carried(self, backward: bool = False) -> Iterator[tuple[int, tuple[Entry, ...]]]:
-        """The number of each loop that carries a dependence from `first` to `second`, and its vector.
+    def carried(self, k: int, backward: bool = False) -> bool:
+        """Whether loop number `k` carries a dependence from `first` to `second` (`backward`: the other way)."""
+        return not self._carried(k, backward)[0].is_empty()
 
-        `backward`: from `second` to `first`.
-        """
-        for k in range(self._rank):
-            chosen = self._set.intersect(_carried_by(self._rank, k, backward))
-            if not chosen.is_empty():
-                yield k, tuple(_entry(chosen, d, backward) for d in range(self._rank))
+    def vector(self, k: int, outermost: int = 0, backward: bool = False) -> tuple[Entry, ...]:
+        """The entries of loops number `outermost` and on, of the dependence that loop `k` carries."""
+        chosen, fixed = self._carried(k, backward)
+        entries = (
+            _entry(chosen, d - fixed, backward) for d in range(max(outermost, fixed), len(self._loops))
+        )
+        return (*(0 for _ in range(outermost, fixed)), *entries)
 
     def same_iteration(self) -> bool:
         """Whether some instances touch one element in the same iteration of all the loops."""
-        return not self._set.intersect(_origin(self._rank)).is_empty()
+        rank = len(self._loops)
+        found, fixed = self._distances(rank)
+        return not found.intersect(_lexicographic(rank - fixed, rank - fixed, (), 0)).is_empty()
 
+    def reversed_by(self, k: int, order: Sequence[int], backward: bool = False) -> bool:
+        """Whether `second` depends on `first` in the loops `k`, `k` + 1 ..., and would run first in `order`."""
+        found, fixed = self._distances(k)
+        rank, depth, sign = len(self._loops) - fixed, k - fixed, -1 if backward else 1
+        now = _lexicographic(rank, depth, tuple(range(depth, depth + len(order))), sign)
+        then = _lexicographic(rank, depth, tuple(d - fixed for d in order), -sign)
+        return not found.intersect(now).intersect(then).is_empty()
 
-def _outermost(op: Operation) -> Operation:
-    loops = enclosing_loops(op)
-    return loops[0] if loops else op
+    def _carried(self, k: int, backward: bool) -> tuple[isl.Set, int]:
+        found, fixed = self._distances(k)
+        rank, depth = len(self._loops) - fixed, k - fixed
+        return found.intersect(_lexicographic(rank, depth, (depth,), -1 if backward else 1)), fixed
 
+    def _distances(self, k: int) -> tuple[isl.Set, int]:
+        """The set for questions about loop `k`, and how many outer loops it leaves out."""
+        fixed = k if self._computed else 0
+        return self._make(fixed), fixed
 
-def _project(system: System, rank: int) -> isl.Set:
-    import islpy
+    def _make(self, fixed: int) -> isl.Set:
+        if fixed not in self._made:
+            self._made[fixed] = self._project(fixed)
+        return self._made[fixed]
 
-    solutions = system.solutions()
-    dims = islpy.dim_type.set
-    projected = solutions.project_out(dims, rank, solutions.dim(dims) - rank)
-    if isinstance(projected, islpy.BasicSet):
-        return islpy.Set.from_basic_set(projected)
-    return projected
+    def _project(self, fixed: int) -> isl.Set:
+        import islpy
+
+        first, second = self._ends
+        loops = self._loops[fixed:]
+        system = System(*(loops[:1] or [self._below_loops(first.op), self._below_loops(second.op)]))
+        spans = [system.fresh() for _ in loops]
+        require_pair(system, first, second)
+        for span, loop in zip(spans, loops, strict=True):
+            distance = difference(system.variable(loop.iv, "t"), system.variable(loop.iv, "s"))
+            system.require_zero(difference(distance, {span: 1}))
+            if loop in self._equal:
+                system.require_zero({span: 1})
+        self._computed |= system.has_computed_values
+        solutions, dims = system.solutions(), islpy.dim_type.set
+        projected = solutions.project_out(dims, len(spans), solutions.dim(dims) - len(spans))
+        return projected if isinstance(projected, islpy.Set) else islpy.Set.from_basic_set(projected)
+
+    def _below_loops(self, op: Operation) -> Operation:
+        """The outermost loop around `op` that is not around both accesses, else `op` itself."""
+        return [*enclosing_loops(op), op][len(self._loops)]
 
 
 @cache
-def _carried_by(rank: int, k: int, backward: bool) -> isl.Set:
-    """The vectors whose first entry that is not zero is number `k`, and is positive (negative: `backward`)."""
-    rows = [({d: 1}, True) for d in range(k)]
-    return _as_set([*rows, ({k: -1 if backward else 1, -1: -1}, False)], rank)
+def _lexicographic(rank: int, k: int, order: tuple[int, ...], sign: int) -> isl.Set:
+    """The vectors whose first `k` entries are zero, and whose first one in `order` that is not zero has the sign.
 
-
-@cache
-def _origin(rank: int) -> isl.Set:
-    return _as_set([({d: 1}, True) for d in range(rank)], rank)
+    With an empty `order`: all those whose first `k` entries are zero.
+    """
+    zero = [({d: 1}, True) for d in range(k)]
+    if not order:
+        return _as_set(zero, rank)
+    cases = [
+        _as_set([*zero, *(({other: 1}, True) for other in order[:n]), ({d: sign, -1: -1}, False)], rank)
+        for n, d in enumerate(order)
+    ]
+    found = cases[0]
+    for case in cases[1:]:
+        found = found.union(case)
+    return found
 
 
 @cache

@@ -173,6 +173,8 @@ class System:
         self._names: dict[Hashable, str] = {}
         self._rows: list[Row] = []
         self._constraints: list[str] = []
+        self.has_computed_values = False
+        """Whether a value computed inside `fixed_in` (no loop variable) has been named."""
 
     def require(self, constraint: str) -> None:
         """A constraint of any form, as isl reads it."""
@@ -219,7 +221,11 @@ class System:
             return str(key)
         if isinstance(key, SSAValue):
             value = key
-            key = (value, instance) if self._is_instance_value(value) else value
+            if self._is_instance_value(value):
+                key = (value, instance)
+                self.has_computed_values |= not isinstance(value.owner, Block)
+            else:
+                key = value
         if key in self._names:
             return self._names[key]
         name = self._names[key] = f"v{len(self._names)}"
@@ -409,24 +415,6 @@ def _is_never_negative(expression: AffineList, scope: Operation) -> bool:
 # ---- questions about pairs of instances -------------------------------------------------------------
 
 
-class InstanceSets:
-    """Questions about two instances of accesses inside `scope`, in one iteration of the loops around it."""
-
-    def __init__(self, scope: ForOp, band: Sequence[ForOp]):
-        self._scope = scope
-        self._band = list(band)
-
-    def carried(self, source: Access, sink: Access) -> bool:
-        """Whether `sink` can touch, in a later iteration of the band, an element that `source` touched."""
-        system = pair_system(source, sink, self._scope)
-        return system.has_solution(_before(system, self._band, "s", "t"))
-
-    def reversed_by(self, source: Access, sink: Access, order: Sequence[ForOp]) -> bool:
-        """Whether such a pair exists that runs the other way round when the band runs in `order`."""
-        system = pair_system(source, sink, self._scope)
-        return system.has_solution(_before(system, self._band, "s", "t"), _before(system, order, "t", "s"))
-
-
 def pair_system(source: Access, sink: Access, *fixed_in: Operation) -> System:
     """Instance `s` of `source` and `t` of `sink` that touch one element, as far as that is known."""
     system = System(*fixed_in)
@@ -446,12 +434,3 @@ def require_pair(system: System, source: Access, sink: Access) -> None:
         firsts, seconds = system.linear(source.indices, "s"), system.linear(sink.indices, "t")
         for index, other in zip(firsts, seconds, strict=True):
             system.require_zero(difference(index, other))
-
-
-def _before(system: System, order: Sequence[ForOp], first: str, second: str) -> list[list[Row]]:
-    """Instance `first` comes strictly before `second` when the loops run in `order`: one of these cases."""
-    spans = [difference(system.variable(loop.iv, second), system.variable(loop.iv, first)) for loop in order]
-    return [
-        [*(Row(outer, equal=True) for outer in spans[:k]), Row(difference(span, {}, -1))]
-        for k, span in enumerate(spans)
-    ]
