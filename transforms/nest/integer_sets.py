@@ -171,6 +171,7 @@ class System:
         self._fixed_in = fixed_in
         self._input_dims = input_dims(enclosing_function(fixed_in[0]))
         self._names: dict[Hashable, str] = {}
+        self._resolved: dict[tuple[SSAValue, str], str] = {}
         self._rows: list[Row] = []
         self._constraints: list[str] = []
         self.has_computed_values = False
@@ -216,6 +217,11 @@ class System:
 
     def name(self, value: SSAValue, instance: str) -> str:
         """The variable for `value` in an instance; what is known about the value is required as well."""
+        if (value, instance) not in self._resolved:
+            self._resolved[value, instance] = self._name(value, instance)
+        return self._resolved[value, instance]
+
+    def _name(self, value: SSAValue, instance: str) -> str:
         key = value_key(value)
         if isinstance(key, int):
             return str(key)
@@ -229,6 +235,7 @@ class System:
         if key in self._names:
             return self._names[key]
         name = self._names[key] = f"v{len(self._names)}"
+        self._resolved[value, instance] = name
         self._describe(value, key, name, instance)
         return name
 
