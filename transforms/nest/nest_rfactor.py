@@ -22,7 +22,9 @@
 
 The loop carries no dependence afterwards, so it can be vectorized. Refused unless the reduction may run in
 any order (a custom combiner says so by stating its identity), its element is the same in all iterations of
-both loops, and nothing else in the outer loop looks at it. `rfactor` in Halide, TVM and NNC.
+both loops, and nothing else in the outer loop looks at it. The total is taken where the loops may have run: the
+part of the domain that is fixed during them goes to it as well, and a domain that says that the outer loop runs,
+where the element may not exist otherwise. `rfactor` in Halide, TVM and NNC.
 """
 
 from __future__ import annotations
@@ -41,14 +43,15 @@ from xdsl.dialects.builtin import (
     MemRefType,
     ModuleOp,
 )
-from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.passes import ModulePass
 
 from ...dialects.affine import AffineList
 from ...dialects.diagnostic import NestorError, fail
 from ...dialects.nest import AccumulateOp, AllocOp, ForOp, LoadOp, StoreOp
 from .dependence import Dependences, analyse, is_defined_outside, may_overlap
-from .loops import find_loop, fresh_names, parent_loop, refuse_marked
+from .integer_sets import System, bound_key, extent_key, is_never_negative
+from .loops import enclosing_loops, find_loop, fresh_names, parent_loop, refuse_marked
 
 
 def why_not_rfactor(lanes: ForOp, dependences: Dependences | None = None) -> NestorError | None:
@@ -67,6 +70,12 @@ def why_not_rfactor(lanes: ForOp, dependences: Dependences | None = None) -> Nes
     for op in reductions:
         if (reason := _why_not_reduction(op)) is not None:
             return _refuse(lanes, reason, notes=[(op, "the reduction is here")])
+        if _domain_of_total(op, lanes, outer) is None:
+            return _refuse(
+                lanes,
+                "its domain may leave out all iterations, and the total would touch an element that they do not",
+                notes=[(op, "the reduction is here")],
+            )
     return _why_not_private(lanes, outer, reductions, dependences or analyse(lanes))
 
 
@@ -99,6 +108,100 @@ def _why_not_private(
     return None
 
 
+# ---- where a total is taken -------------------------------------------------------------------------
+
+
+def _domain_of_total(op: AccumulateOp, lanes: ForOp, outer: ForOp) -> AffineList | None:
+    """Where the total of `op` may be taken; None when no domain says where some iteration of `op` runs.
+
+    Adding the identity to an element is harmless, unless nothing else touches the element: it may lie outside
+    of the buffer, or belong to another iteration of a parallel loop around.
+    """
+    fixed, varying = AffineList((), ()), AffineList((), ())
+    for k in range(0 if op.where is None else len(op.where)):
+        constraint = op.where[k]  # pyright: ignore[reportOptionalSubscript]
+        if all(is_defined_outside(value, outer) for value in constraint.operands):
+            fixed = fixed.concat(constraint)
+        else:
+            varying = varying.concat(constraint)
+    if _is_touched_anyway(op, outer) or _is_inside_buffer(op, outer):
+        return fixed.canonical()
+    runs = [
+        outer.upper[k].minus(outer.lower[j]).add(-1)
+        for k in range(len(outer.upper))
+        for j in range(len(outer.lower))
+    ]
+    needed = [entry for entry in runs if not is_never_negative(entry, outer)]
+    domain = AffineList((), ()).concat(fixed)
+    for entry in needed:
+        domain = domain.concat(entry)
+    if op.mask is not None and not is_defined_outside(op.mask, outer):
+        return None
+    if len(varying) and not _runs_first(varying, domain, lanes, outer):
+        return None
+    return domain.canonical()
+
+
+def _runs_first(varying: AffineList, domain: AffineList, lanes: ForOp, outer: ForOp) -> bool:
+    """Whether the first iteration of both loops satisfies `varying` wherever `domain` holds."""
+    if len(outer.lower) != 1:
+        return False
+    first = varying.substitute(lanes.iv, 0).substitute(outer.iv, outer.lower)
+    if not all(is_defined_outside(value, outer) for value in first.operands):
+        return False
+    for k in range(len(first)):
+        system = System(outer)
+        for loop in enclosing_loops(outer):
+            system.name(loop.iv, "s")
+        for given in system.expressions(domain, "s"):
+            system.require(f"{given} >= 0")
+        system.require(f"{system.expressions(first[k], 's')[0]} < 0")
+        if system.has_solution():
+            return False
+    return True
+
+
+def _is_touched_anyway(op: AccumulateOp, outer: ForOp) -> bool:
+    """Whether another statement beside `outer` touches the element whenever `outer` is reached."""
+    assert outer.parent is not None
+    return any(
+        isinstance(other, (StoreOp, AccumulateOp))
+        and other.where is None
+        and other.mask is None
+        and other.indices == op.indices
+        and all(buffer in other.operands for buffer in op.memrefs)
+        for other in outer.parent.ops
+    )
+
+
+def _is_inside_buffer(op: AccumulateOp, outer: ForOp) -> bool:
+    """Whether the element exists even if no iteration runs, and no loop around shares elements out to threads."""
+    if any(loop.kind not in ("serial", "unrolled") for loop in enclosing_loops(outer)):
+        return False
+    return all(
+        _is_inside_axis(op.indices[axis], b, axis) for b in op.memrefs for axis in range(len(op.indices))
+    )
+
+
+def _is_inside_axis(index: AffineList, buffer: SSAValue, axis: int) -> bool:
+    """A cheap proof that an index is in its range: a constant, or the variable of a loop over the axis."""
+    extent = extent_key(buffer, axis)
+    number = index.constants()
+    if number is not None:
+        return isinstance(extent, int) and 0 <= number[0] < extent
+    value = index.single_value()
+    loop = None if value is None or not isinstance(value.owner, Block) else value.owner.parent_op()
+    if not isinstance(loop, ForOp):
+        return False
+    starts = [loop.lower[k].constants() for k in range(len(loop.lower))]
+    return any(start is not None and start[0] >= 0 for start in starts) and any(
+        bound_key(loop.upper[k]) == extent for k in range(len(loop.upper))
+    )
+
+
+# ---- rewriting --------------------------------------------------------------------------------------
+
+
 def reductions_of(lanes: ForOp) -> list[AccumulateOp]:
     """The accumulates in the body of `lanes` whose element is the same in all iterations of it and its parent."""
     outer = parent_loop(lanes)
@@ -124,11 +227,17 @@ def rfactor(lanes: ForOp, dependences: Dependences | None = None) -> tuple[ForOp
     outer.parent.insert_op_before(init, outer)
     outer.parent.insert_op_after(combine, outer)
     for op in reductions_of(lanes):
-        _factor(op, lanes, extent, init, combine)
+        domain = _domain_of_total(op, lanes, outer)
+        assert domain is not None
+        _factor(op, lanes, extent, init, combine, domain)
     return init, combine
 
 
-def _factor(op: AccumulateOp, lanes: ForOp, extent: int, init: ForOp, combine: ForOp) -> None:
+def _factor(
+    op: AccumulateOp, lanes: ForOp, extent: int, init: ForOp, combine: ForOp, domain: AffineList
+) -> None:
+    outer = parent_loop(lanes)
+    assert outer is not None
     buffers = [_lane_buffer(op, memref, extent, init) for memref in op.memrefs]
     for buffer, identity in zip(buffers, identities(op), strict=True):
         zero = arith.ConstantOp(identity)
@@ -143,6 +252,8 @@ def _factor(op: AccumulateOp, lanes: ForOp, extent: int, init: ForOp, combine: F
         op.memrefs,
         op.indices,
         label=op.statement,
+        where=domain if domain else None,
+        mask=op.mask if op.mask is not None and is_defined_outside(op.mask, outer) else None,
         identity=op.identity,
         combine=None if op.combine is None else op.combine.clone(),
     )

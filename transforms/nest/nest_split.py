@@ -109,25 +109,39 @@ def _why_not_masked(loop: ForOp) -> NestorError | None:
     if (op := _unmaskable(loop)) is not None:
         return fail(
             loop,
-            f'cannot split the loop "{loop.label}" with a mask: its last iterations would read what the program '
-            "does not use, and more than statements depends on it",
+            f'cannot split the loop "{loop.label}" with a mask: its last iterations would read elements that the '
+            "program does not, and no domain keeps them from it",
             hint="use tail=remainder or tail=clamp",
-            notes=[(op, "a branch or a bound depends on this value")],
+            notes=[
+                (
+                    op,
+                    "a branch or a bound depends on this value"
+                    if _is_used(op)
+                    else "nothing uses this value",
+                )
+            ],
         )
     return None
 
 
 def _unmaskable(loop: ForOp) -> Operation | None:
-    """A load or division below `loop` that something else than a statement makes use of: no domain reaches it."""
+    """A load or division below `loop` that runs whatever the domains of statements are.
+
+    Something else than a statement makes use of it, or nothing does.
+    """
     for op in loop.body.walk():
         if (isinstance(op, LoadOp) or type(op) in DIVISIONS) and not _serves_statements(op):
             return op
     return None
 
 
+def _is_used(op: Operation) -> bool:
+    return any(result.uses for result in op.results)
+
+
 def _serves_statements(op: Operation) -> bool:
     users = {use.operation for result in op.results for use in result.uses}
-    return all(
+    return bool(users) and all(
         isinstance(user, (StoreOp, AccumulateOp))
         or isinstance(user.parent_op(), AccumulateOp)
         or ((isinstance(user, LoadOp) or is_computation(user)) and _serves_statements(user))

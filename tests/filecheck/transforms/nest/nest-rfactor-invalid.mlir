@@ -97,3 +97,36 @@ func.func @marked(%n: index, %x: memref<?x16xf32>, %s: memref<f32>) {
   }
   func.return
 }
+
+// -----
+
+func.func @left_out(%x: memref<?xf32>, %n: index, %m: index, %s: memref<?xf32>) {
+  nest.for "i" %i = 0 to %m {
+    nest.for "o" %o = 0 to 4 {
+      // expected-error @below {{cannot factor the reductions of the loop "v": its domain may leave out all iterations, and the total would touch an element that they do not}}
+      nest.for "v" %v = 0 to 4 {
+        %a = nest.load %x[4 * %o + %v] : memref<?xf32>
+        // expected-note @below {{the reduction is here}}
+        nest.accumulate "s" add %a, %s[%i] where (%i + %o + %v < %n) : memref<?xf32>
+      }
+    }
+  }
+  func.return
+}
+
+// -----
+
+func.func @masked_out(%x: memref<?xf32>, %zero: f32, %m: index, %s: memref<?xf32>) {
+  nest.for "i" %i = 0 to %m {
+    nest.for "o" %o = 0 to 4 {
+      // expected-error @below {{cannot factor the reductions of the loop "v": its domain may leave out all iterations, and the total would touch an element that they do not}}
+      nest.for "v" %v = 0 to 4 {
+        %a = nest.load %x[4 * %o + %v] : memref<?xf32>
+        %c = arith.cmpf ogt, %a, %zero : f32
+        // expected-note @below {{the reduction is here}}
+        nest.accumulate "s" add %a, %s[%i] mask %c : memref<?xf32>
+      }
+    }
+  }
+  func.return
+}

@@ -41,3 +41,60 @@ func.func @both(%n: index, %x: memref<?x4xf32>, %k: memref<?x4xi32>, %lo: memref
   }
   func.return
 }
+
+// -----
+
+// What of the domain is fixed during the loops restricts the total as well.
+// CHECK-LABEL: @masked_rows
+// CHECK: nest.accumulate "s" add {{%\S+}}, {{%\S+}}[%v] where (%i < %n)
+// CHECK: nest.for "v.combine"
+// CHECK: nest.accumulate "s" add {{%\S+}}, %s[%i] where (%i < %n) : memref<?xf32>
+func.func @masked_rows(%x: memref<?x16xf32>, %s: memref<?xf32>) {
+  %c0 = arith.constant 0 : index
+  %n = memref.dim %s, %c0 : memref<?xf32>
+  nest.for "i" %i = 0 to 40 {
+    nest.for "o" %o = 0 to 4 {
+      nest.for "v" %v = 0 to 4 {
+        %a = nest.load %x[%i, 4 * %o + %v] : memref<?x16xf32>
+        nest.accumulate "s" add %a, %s[%i] where (%i < %n) : memref<?xf32>
+      }
+    }
+  }
+  func.return
+}
+
+// -----
+
+// The loop may be empty, and the element then not exist: the total is taken where the loop runs.
+// CHECK-LABEL: @may_be_empty
+// CHECK: nest.for "v.combine"
+// CHECK: nest.accumulate "s" add {{%\S+}}, %s[%i] where (%i < 5) : memref<5xf32>
+func.func @may_be_empty(%x: memref<?xf32>, %s: memref<5xf32>) {
+  nest.for "i" %i = 0 to 9 {
+    nest.for "o" %o = %i to 5 {
+      nest.for "v" %v = 0 to 4 {
+        %a = nest.load %x[4 * %o + %v] : memref<?xf32>
+        nest.accumulate "s" add %a, %s[%i] : memref<5xf32>
+      }
+    }
+  }
+  func.return
+}
+
+// -----
+
+// A tail that is masked: the first iteration runs wherever the loop does, and says nothing more.
+// CHECK-LABEL: @masked_tail
+// CHECK: nest.for "v.combine"
+// CHECK: nest.accumulate "s" add {{%\S+}}, %s[%i + %k] where (%n ceildiv 4 >= 1) : memref<?xf32>
+func.func @masked_tail(%k: index, %n: index, %m: index, %x: memref<?xf32>, %s: memref<?xf32>) {
+  nest.for "i" %i = 0 to %m {
+    nest.for "o" %o = 0 to %n ceildiv 4 {
+      nest.for "v" %v = 0 to 4 {
+        %a = nest.load %x[4 * %o + %v] : memref<?xf32>
+        nest.accumulate "s" add %a, %s[%i + %k] where (4 * %o + %v < %n) : memref<?xf32>
+      }
+    }
+  }
+  func.return
+}

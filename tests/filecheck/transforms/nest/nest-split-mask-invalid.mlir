@@ -15,7 +15,7 @@ func.func @check(%x: memref<?xf32>, %m: index, %y: memref<40xf32>) {
 // -----
 
 func.func @branch(%x: memref<40xf32>, %zero: f32, %y: memref<40xf32>) {
-  // expected-error @below {{cannot split the loop "i" with a mask: its last iterations would read what the program does not use, and more than statements depends on it}}
+  // expected-error @below {{cannot split the loop "i" with a mask: its last iterations would read elements that the program does not, and no domain keeps them from it}}
   nest.for "i" %i = 0 to 40 {
     // expected-note @below {{a branch or a bound depends on this value}}
     %v = nest.load %x[%i] : memref<40xf32>
@@ -30,13 +30,25 @@ func.func @branch(%x: memref<40xf32>, %zero: f32, %y: memref<40xf32>) {
 // -----
 
 func.func @bound(%x: memref<40xindex>, %v: f32, %y: memref<?xf32>) {
-  // expected-error @below {{cannot split the loop "i" with a mask: its last iterations would read what the program does not use, and more than statements depends on it}}
+  // expected-error @below {{cannot split the loop "i" with a mask: its last iterations would read elements that the program does not, and no domain keeps them from it}}
   nest.for "i" %i = 0 to 40 {
     // expected-note @below {{a branch or a bound depends on this value}}
     %n = nest.load %x[%i] : memref<40xindex>
     nest.for "j" %j = 0 to %n {
       nest.store "y" %v, %y[%j] : memref<?xf32>
     }
+  }
+  func.return
+}
+
+// -----
+
+func.func @unused(%x: memref<40xf32>, %v: f32, %y: memref<40xf32>) {
+  // expected-error @below {{cannot split the loop "i" with a mask: its last iterations would read elements that the program does not, and no domain keeps them from it}}
+  nest.for "i" %i = 0 to 40 {
+    // expected-note @below {{nothing uses this value}}
+    %u = nest.load %x[%i] : memref<40xf32>
+    nest.store "y" %v, %y[%i] : memref<40xf32>
   }
   func.return
 }
