@@ -65,6 +65,16 @@ def find_alloc(module: ModuleOp, name: str, function: str | None = None) -> Allo
     return found.owner if isinstance(found.owner, AllocOp) else found
 
 
+def owner_of(buffer: SSAValue) -> Operation:
+    """The operation that makes a buffer: its allocation, or the function whose argument it is."""
+    owner = buffer.owner
+    if isinstance(owner, Block):
+        parent = owner.parent_op()
+        assert parent is not None
+        return parent
+    return owner
+
+
 def fresh_buffer_name(at: Operation, wanted: str) -> str:
     """A name that no buffer of the function has: `wanted`, or with `.1`, `.2` ... where it is taken."""
     function = enclosing_function(at)
@@ -183,7 +193,7 @@ def extent_before(buffer: SSAValue, axis: int, op: Operation) -> tuple[AffineLis
         assert parent is not None
         anchor = parent
     number = arith.ConstantOp(IntegerAttr(axis, INDEX))
-    dim = memref.DimOp.from_source_and_index(buffer, number.result)
+    dim = memref.DimOp(buffer, number.result)
     for new in (number, dim):
         new.location = anchor.location
         block.insert_op_before(new, anchor)  # pyright: ignore[reportOptionalMemberAccess]

@@ -85,7 +85,7 @@ def _why_no_bounds(loop: ForOp, access: Access) -> str | None:
 
 
 def _smallest(lows: Sequence[AffineList], highs: Sequence[AffineList]) -> tuple[AffineList, AffineList]:
-    """The pair of bounds with the least constant extent, else the first."""
+    """The pair of bounds with the least constant extent, else the one whose extent is simplest."""
     best: tuple[int, AffineList] | None = None
     for low, high in product(lows, highs):
         extent = high.minus(low).add(1).constants()
@@ -93,7 +93,14 @@ def _smallest(lows: Sequence[AffineList], highs: Sequence[AffineList]) -> tuple[
             best = (extent[0], low)
     if best is not None:
         return best[1], AffineList.of(max(0, best[0]))
-    return lows[0], highs[0].minus(lows[0]).add(1).canonical()
+    pairs = [(low, high.minus(low).add(1).canonical()) for low, high in product(lows, highs)]
+    return min(pairs, key=lambda pair: (complexity(pair[1]), complexity(pair[0])))
+
+
+def complexity(expression: AffineList) -> tuple[int, int]:
+    """The number of divisions in an expression, and of its terms."""
+    atoms, constant = linear_terms(expression.exprs[0])
+    return sum(isinstance(a, AffineBinaryOpExpr) for a in atoms), len(atoms) + (constant != 0)
 
 
 def _common(loop: ForOp, accesses: Sequence[Access], axis: int, low: bool) -> list[AffineList] | NoWindow:

@@ -1,0 +1,54 @@
+// An iteration writes to a buffer of its own; it is loaded first only where an element may be read before it is stored.
+// RUN: opt-tool %s -p 'nest-cache-write{buffer=y loop=o}' --split-input-file | filecheck %s
+
+// Every element of the tile is stored before it is accumulated into: nothing is loaded. The last tile is not whole.
+// CHECK-LABEL: @tile
+// CHECK: nest.for "o" [[O:%\S+]] = 0 to %m ceildiv 16 {
+// CHECK-NEXT: [[C:%\S+]] = nest.alloc "y_local" : memref<4x16xf32>
+// CHECK-NEXT: nest.for "i" [[I:%\S+]] = 3 to 7 {
+// CHECK-NEXT: nest.for "v" [[V:%\S+]] = 0 to min(16, %m - 16 * [[O]]) {
+// CHECK-NEXT: nest.store "y" %zero, [[C]]{{\[}}[[I]] - 3, [[V]]]
+// CHECK: nest.accumulate "y" add {{%\S+}}, [[C]]{{\[}}[[I]] - 3, [[V]]]
+// CHECK: nest.for "y_local.back.ax0" [[A:%\S+]] = 0 to 4 {
+// CHECK-NEXT: nest.for "y_local.back.ax1" [[B:%\S+]] = 0 to min(16, %m - 16 * [[O]]) {
+// CHECK-NEXT: [[E:%\S+]] = nest.load [[C]]{{\[}}[[A]], [[B]]]
+// CHECK-NEXT: nest.store "y" [[E]], %y{{\[}}[[A]] + 3, 16 * [[O]] + [[B]]]
+func.func @tile(%p: index, %x: memref<9x?xf32> {nest.dims = [9, "m"]}, %y: memref<9x?xf32> {nest.role = "out", nest.dims = [9, "m"]}) {
+  %c1 = arith.constant 1 : index
+  %zero = arith.constant 0.0 : f32
+  %m = memref.dim %x, %c1 : memref<9x?xf32>
+  nest.for "o" %o = 0 to %m ceildiv 16 {
+    nest.for "i" %i = 3 to 7 {
+      nest.for "v" %v = 0 to min(16, %m - 16 * %o) {
+        nest.store "y" %zero, %y[%i, 16 * %o + %v] : memref<9x?xf32>
+        nest.for "k" %k = 0 to %p {
+          %a = nest.load %x[%i, 16 * %o + %v] : memref<9x?xf32>
+          nest.accumulate "y" add %a, %y[%i, 16 * %o + %v] : memref<9x?xf32>
+        }
+      }
+    }
+  }
+  func.return
+}
+
+// -----
+
+// What is not stored goes back as it was loaded: elements 0, 2, 4 of a window of five, under a branch.
+// CHECK-LABEL: @some
+// CHECK: [[C:%\S+]] = nest.alloc "y_local" : memref<5xi32>
+// CHECK-NEXT: nest.for "y_local.load.ax0" [[A:%\S+]] = 0 to 5 {
+// CHECK-NEXT: [[E:%\S+]] = nest.load %y[5 * %o + [[A]]]
+// CHECK-NEXT: nest.store "y_local" [[E]], [[C]]{{\[}}[[A]]]
+// CHECK: nest.store "y" {{%\S+}}, [[C]]{{\[}}%j]
+// CHECK: nest.for "y_local.back.ax0" {{%\S+}} = 0 to 5 {
+func.func @some(%c: i1, %x: memref<40xi32>, %y: memref<40xi32>) {
+  nest.for "o" %o = 0 to 8 {
+    nest.for "j" %j = 0 to 6 step 2 {
+      nest.if %c {
+        %a = nest.load %x[5 * %o + %j] : memref<40xi32>
+        nest.store "y" %a, %y[5 * %o + %j] : memref<40xi32>
+      }
+    }
+  }
+  func.return
+}
