@@ -45,7 +45,6 @@ from xdsl.passes import ModulePass
 
 from ...dialects.diagnostic import fail
 from ...dialects.nest import MAX_THREADS, AllocOp, ForOp, IfOp
-from ...dialects.nest.common import name_hint_of
 from ...dialects.remarks import remark
 from .cuda_bands import (
     FEW,
@@ -70,13 +69,16 @@ from .cuda_bands import (
 )
 from .dependence import Dependences
 from .loops import fresh_names, functions, perfect_band, sole_inner_loop
-from .nest_flatten import flatten, why_not_flatten
+from .nest_bind import bind
+from .nest_flatten import flatten_neighbours
+from .nest_rename import rename
 from .nest_reorder import reorder, why_not_reorder
 from .nest_rfactor import rfactor
 from .nest_split import split, why_not_split
+from .steps import UNRECORDED, Steps
 
 
-def schedule(nest: ForOp | IfOp, block: int = 256) -> None:
+def schedule(nest: ForOp | IfOp, block: int = 256, steps: Steps = UNRECORDED) -> None:
     """Bind the loops of one nest, or say in a remark why it runs as one thread. Scheduled nests stay as they are."""
     if is_scheduled(nest):
         return
@@ -86,21 +88,21 @@ def schedule(nest: ForOp | IfOp, block: int = 256) -> None:
                 nest, "the loops in this branch run as one GPU thread: it depends on an element of a buffer"
             )
         return
-    nest = _flattened(perfect_band(nest))[0]
-    if (refusal := _bind_nest(nest, block)) is not None:
+    nest = _flattened(perfect_band(nest), steps)[0]
+    if (refusal := _bind_nest(nest, block, steps)) is not None:
         _remark_one_thread(nest, refusal)
 
 
-def _bind_nest(nest: ForOp, block: int) -> Refusal | None:
+def _bind_nest(nest: ForOp, block: int, steps: Steps) -> Refusal | None:
     dependences = Dependences(nest)
     refusal = why_not_bind(nest, nest, dependences)
     if refusal is None:
-        return _bind_band(independent_band(nest, dependences), block)
-    if _bind_whole_reduction(nest, block, dependences):
+        return _bind_band(independent_band(nest, dependences), block, steps)
+    if _bind_whole_reduction(nest, block, dependences, steps):
         return None
-    if (outward := _independent_loop_outward(nest, dependences)) is not None:
-        return _bind_band(independent_band(outward, Dependences(outward)), block)
-    if _bind_inside_host_loop(nest, block, refusal):
+    if (outward := _independent_loop_outward(nest, dependences, steps)) is not None:
+        return _bind_band(independent_band(outward, Dependences(outward)), block, steps)
+    if _bind_inside_host_loop(nest, block, refusal, steps):
         return None
     return refusal
 
@@ -115,7 +117,9 @@ def _remark_one_thread(nest: ForOp, refusal: Refusal) -> None:
 # ---- nests whose outermost loop is not independent --------------------------------------------------
 
 
-def _bind_whole_reduction(nest: ForOp, block: int, dependences: Dependences, name: str = "") -> bool:
+def _bind_whole_reduction(
+    nest: ForOp, block: int, dependences: Dependences, steps: Steps, name: str = ""
+) -> bool:
     """Reduce to partial results, one a thread, and these by the same rule; False when `nest` is no such reduction.
 
     With 256 partial results the iterations 256 * step + lane, of all steps, are those of thread `lane`. Two loops
@@ -131,15 +135,15 @@ def _bind_whole_reduction(nest: ForOp, block: int, dependences: Dependences, nam
     if partials is None:
         return False
     name, inside = name or nest.label, perfect_band(nest)[1:]
-    steps, lanes = split(nest, partials, "mask")
-    reorder([steps, *inside, lanes])
-    start, combine = rfactor(lanes)
-    reorder([lanes, *(inside or [steps])])
-    _rename(start, f"{name}.init")
-    _rename(combine, f"{name}.combine")
-    _bind_rows(start, block)
-    _bind_rows(lanes, block)
-    _bind_whole_reduction(combine, block, Dependences(combine), name)
+    strides, lanes = steps.do(split, nest, factor=partials, tail="mask")
+    steps.do(reorder, [strides, *inside, lanes])
+    start, combine = steps.do(rfactor, lanes)
+    steps.do(reorder, [lanes, *(inside or [strides])])
+    steps.do(rename, start, to=fresh_names(start, f"{name}.init")[0])
+    steps.do(rename, combine, to=fresh_names(combine, f"{name}.combine")[0])
+    _bind_rows(start, block, steps)
+    _bind_rows(lanes, block, steps)
+    _bind_whole_reduction(combine, block, Dependences(combine), steps, name)
     return True
 
 
@@ -148,7 +152,7 @@ def _legal_partials(nest: ForOp, dependences: Dependences) -> int | None:
     inside, extent = perfect_band(nest)[1:], extent_of(nest)
     if len(inside) > 1 or why_not_launched(nest, nest) is not None or why_not_guarded(nest) is not None:
         return None
-    if inside and why_not_reorder([*inside, nest], dependences) is not None:
+    if inside and why_not_reorder([*inside, nest], dependences, new_bounds=False) is not None:
         return None
     partials = extent if inside and extent is not None and extent <= MOST_PARTIALS else partials_for(extent)
     if partials is None or why_not_split(nest, partials, "mask") is not None:
@@ -156,26 +160,21 @@ def _legal_partials(nest: ForOp, dependences: Dependences) -> int | None:
     return partials
 
 
-def _rename(loop: ForOp, wanted: str) -> None:
-    loop.set_label(fresh_names(loop, wanted)[0])
-    loop.iv.name_hint = name_hint_of(loop.label)
-
-
-def _independent_loop_outward(nest: ForOp, dependences: Dependences) -> ForOp | None:
+def _independent_loop_outward(nest: ForOp, dependences: Dependences, steps: Steps) -> ForOp | None:
     """Make a loop outermost that is independent there; None (and nothing changed) when there is none."""
     band = perfect_band(nest)
     for k, loop in enumerate(band[1:], 1):
         order = [loop, *band[:k]]
-        if why_not_bind(loop, nest, dependences) or why_not_reorder(order, dependences):
+        if why_not_bind(loop, nest, dependences) or why_not_reorder(order, dependences, False):
             continue
-        reorder(order, dependences)
+        steps.do(reorder, order, dependences=dependences)
         if why_not_bind(loop, loop, Dependences(loop)) is None:
             return loop
-        reorder(band[: k + 1])
+        steps.do(reorder, band[: k + 1])
     return None
 
 
-def _bind_inside_host_loop(loop: ForOp, block: int, refusal: Refusal) -> bool:
+def _bind_inside_host_loop(loop: ForOp, block: int, refusal: Refusal, steps: Steps) -> bool:
     """Bind the nests in the body of `loop`, which the host then runs; False when it cannot or none can be bound."""
     body = list(loop.body.block.ops)
     bounds = [*loop.lower_operands, *loop.upper_operands]
@@ -183,8 +182,8 @@ def _bind_inside_host_loop(loop: ForOp, block: int, refusal: Refusal) -> bool:
         return False
     if not all(isinstance(op, ForOp) or stays_on_host(op) for op in body) or not _is_worth_launching(body):
         return False
-    inner = [_flattened(perfect_band(op))[0] for op in body if isinstance(op, ForOp)]
-    refused = [(nest, reason) for nest in inner if (reason := _bind_nest(nest, block)) is not None]
+    inner = [_flattened(perfect_band(op), steps)[0] for op in body if isinstance(op, ForOp)]
+    refused = [(nest, reason) for nest in inner if (reason := _bind_nest(nest, block, steps)) is not None]
     if not is_scheduled(loop):
         return False
     text = f'the loop "{loop.label}" stays on the host, which launches {len(inner)} nests in each iteration: '
@@ -203,55 +202,49 @@ def _is_worth_launching(body: list[Operation]) -> bool:
 # ---- bands of independent loops ---------------------------------------------------------------------
 
 
-def _bind_band(band: list[ForOp], block: int) -> Refusal | None:
+def _bind_band(band: list[ForOp], block: int, steps: Steps) -> Refusal | None:
     """Bind the loops of a band by the first way that is legal."""
-    band = _flattened(band)
+    band = _flattened(band, steps)
     refusal = why_not_guarded(band[0])
     if refusal is not None:
-        return _bind_with_remainder(band[0], block, refusal)
-    if len(band) > 1 and (refusal := _bind_tiles(band, block)) is None:
+        return _bind_with_remainder(band[0], block, refusal, steps)
+    if len(band) > 1 and (refusal := _bind_tiles(band, block, steps)) is None:
         return None
     if refusal is not None:
         text = f'one thread an iteration of "{band[0].label}", the loops in it in sequence: '
         remark(band[0], text + refusal.reason, hint=refusal.hint, notes=refusal.notes)
-    return _bind_rows(band[0], block)
+    return _bind_rows(band[0], block, steps)
 
 
-def _flattened(band: list[ForOp]) -> list[ForOp]:
+def _flattened(band: list[ForOp], steps: Steps) -> list[ForOp]:
     """Neighbours of the band made one wherever memory allows."""
-    done = [band[0]]
-    for loop in band[1:]:
-        if why_not_flatten(done[-1], loop) is None:
-            done[-1] = flatten(done[-1], loop)
-        else:
-            done.append(loop)
-    return done
+    return flatten_neighbours(band, steps)
 
 
-def _bind_rows(loop: ForOp, block: int) -> Refusal | None:
+def _bind_rows(loop: ForOp, block: int, steps: Steps) -> Refusal | None:
     """One thread an iteration, at most `block` of them a block."""
     width = row_width(extent_of(loop), block)
     if (error := why_not_split(loop, width, "mask")) is not None:
         return Refusal.of(error)
-    outer, inner = split(loop, width, "mask")
-    _bind([outer, inner], ["block.x", "thread.x"])
+    outer, inner = steps.do(split, loop, factor=width, tail="mask")
+    _bind([outer, inner], ["block.x", "thread.x"], steps)
     return None
 
 
-def _bind_with_remainder(loop: ForOp, block: int, refusal: Refusal) -> Refusal | None:
+def _bind_with_remainder(loop: ForOp, block: int, refusal: Refusal, steps: Steps) -> Refusal | None:
     """As `_bind_rows` where iterations cannot be masked: those left over are blocks of one thread."""
     width = row_width(extent_of(loop), block)
     if why_not_split(loop, width, "remainder") is not None:
         return refusal
-    outer, inner, *remainder = split(loop, width, "remainder")
-    _bind([outer, inner, *remainder], ["block.x", "thread.x", "block.x"])
+    outer, inner, *remainder = steps.do(split, loop, factor=width)
+    _bind([outer, inner, *remainder], ["block.x", "thread.x", "block.x"], steps)
     if remainder:
         text = f'the last iterations of "{loop.label}" are blocks of one thread: '
         remark(outer, text + refusal.reason, notes=refusal.notes)
     return None
 
 
-def _bind_tiles(band: list[ForOp], block: int) -> Refusal | None:
+def _bind_tiles(band: list[ForOp], block: int, steps: Steps) -> Refusal | None:
     """Tiles of `block` threads over the two innermost of at most three loops; further loops go inside."""
     outside, inside = band[-3:], band[:-3]
     row, column = outside[-2:]
@@ -261,35 +254,36 @@ def _bind_tiles(band: list[ForOp], block: int) -> Refusal | None:
         width, height = row_width(extent_of(column), block), 1
     if (error := why_not_split(column, width, "mask")) is not None:
         return Refusal.of(error)
-    if inside and why_not_reorder([*outside, *inside]) is not None:
+    if inside and why_not_reorder([*outside, *inside], new_bounds=False) is not None:
         return Refusal(f"a grid has three axes, and the loops of {len(band)} are not perfectly nested")
     counts = [*map(blocks_of, outside[:-2]), blocks_of(row, height), blocks_of(column, width)]
     axes = grid_axes(counts)
     if axes is None:
         return Refusal("the grid would have more than 65535 blocks along two axes")
     if inside:
-        reorder([*outside, *inside])
+        steps.do(reorder, [*outside, *inside])
     blocks, threads = outside[:-2], []
     if height == 1:
         blocks.append(row)
     else:
-        row_blocks, row_threads = split(row, height, "mask")
+        row_blocks, row_threads = steps.do(split, row, factor=height, tail="mask")
         blocks.append(row_blocks)
         threads.append(row_threads)
-    column_blocks, column_threads = split(column, width, "mask")
+    column_blocks, column_threads = steps.do(split, column, factor=width, tail="mask")
     if threads:
-        reorder([blocks[-1], column_blocks, threads[0], column_threads])
+        steps.do(reorder, [blocks[-1], column_blocks, threads[0], column_threads])
     blocks.append(column_blocks)
     threads.append(column_threads)
-    _bind(blocks, axes)
-    _bind(threads, ["thread.y", "thread.x"][-len(threads) :])
+    _bind(blocks, axes, steps)
+    _bind(threads, ["thread.y", "thread.x"][-len(threads) :], steps)
     return None
 
 
-def _bind(loops: list[ForOp], axes: list[str]) -> None:
+def _bind(loops: list[ForOp], axes: list[str], steps: Steps) -> None:
     """Bind loops that are parts of loops found independent, or these themselves."""
     for loop, axis in zip(loops, axes, strict=False):
         loop.set_kind(axis)
+        steps.did(bind, loop, axis=axis)
 
 
 @dataclass(frozen=True)

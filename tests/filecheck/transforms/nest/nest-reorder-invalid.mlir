@@ -20,7 +20,7 @@ func.func @triangle(%n: index, %x: f32, %y: memref<?x?xf32>) {
   // expected-note @below {{that loop is here}}
   nest.for "i" %i = 0 to %n {
     // expected-error @below {{the bounds of "j" use the variable of "i"}}
-    nest.for "j" %j = 0 to %i {
+    nest.for "j" %j = 0 to %i step 2 {
       nest.store "y" %x, %y[%i, %j] : memref<?x?xf32>
     }
   }
@@ -63,6 +63,46 @@ func.func @ordered(%n: index, %x: memref<?x?xf32>, %s: memref<f32>) {
       %a = nest.load %x[%i, %j] : memref<?x?xf32>
       // expected-note @below {{writes "s" in an earlier iteration and reads it again in a later one}}
       nest.accumulate "s" add %a, %s[] order(sequential) : memref<f32>
+    }
+  }
+  func.return
+}
+
+// -----
+
+// A divided bound of which only multiples count is not linear.
+func.func @curved(%n: index, %x: f32, %y: memref<?x?xf32>) {
+  // expected-note @below {{that loop is here}}
+  nest.for "i" %i = 0 to %n {
+    // expected-error @below {{the bounds of "j" use the variable of "i"}}
+    nest.for "j" %j = 0 to %i mod 4 {
+      nest.store "y" %x, %y[%i, %j] : memref<?x?xf32>
+    }
+  }
+  func.return
+}
+
+// -----
+
+// (1, 1) stays positive, but outside of "i" the loop "j" would carry it.
+func.func @marked(%n: index, %y: memref<?x?xf32>) {
+  nest.for "i" %i = 1 to %n {
+    // expected-error @below {{cannot reorder the loops to j, i: "j" is parallel already}}
+    nest.for "j" %j = 1 to %n parallel {
+      %a = nest.load %y[%i - 1, %j - 1] : memref<?x?xf32>
+      nest.store "y" %a, %y[%i, %j] : memref<?x?xf32>
+    }
+  }
+  func.return
+}
+
+// -----
+
+func.func @bound(%x: f32, %y: memref<8x8xf32>) {
+  // expected-error @below {{cannot reorder the loops to j, i: "i" is bound to block.x already}}
+  nest.for "i" %i = 0 to 8 bind "block.x" {
+    nest.for "j" %j = 0 to 8 {
+      nest.store "y" %x, %y[%i, %j] : memref<8x8xf32>
     }
   }
   func.return

@@ -47,3 +47,61 @@ func.func @tiles(%n: index, %x: f32, %y: memref<?x?xf32>) {
   }
   func.return
 }
+
+// -----
+
+// CHECK-LABEL: @triangle
+// CHECK: nest.for "j" [[J:%\S+]] = 0 to %n - 1 {
+// CHECK-NEXT: nest.for "i" {{%\S+}} = [[J]] + 1 to %n {
+func.func @triangle(%n: index, %x: f32, %y: memref<?x?xf32>) {
+  nest.for "i" %i = 0 to %n {
+    nest.for "j" %j = 0 to %i {
+      nest.store "y" %x, %y[%i, %j] : memref<?x?xf32>
+    }
+  }
+  func.return
+}
+
+// -----
+
+// A skewed loop: both bounds move along, so that the other loop has two of each.
+// CHECK-LABEL: @skewed
+// CHECK: nest.for "j" [[J:%\S+]] = 4 to %m + 2 * %n - 2 {
+// CHECK-NEXT: nest.for "i" {{%\S+}} = max(2, ([[J]] - %m + 1) ceildiv 2) to min(%n, [[J]] floordiv 2 + 1) {
+func.func @skewed(%n: index, %m: index, %x: f32, %y: memref<?x?xf32>) {
+  nest.for "i" %i = 2 to %n {
+    nest.for "j" %j = 2 * %i to %m + 2 * %i {
+      nest.store "y" %x, %y[%i, %j - 2 * %i] : memref<?x?xf32>
+    }
+  }
+  func.return
+}
+
+// -----
+
+// CHECK-LABEL: @blocks
+// CHECK: nest.for "j" [[J:%\S+]] = 0 to (%n - 2) floordiv 4 + 1 {
+// CHECK-NEXT: nest.for "i" {{%\S+}} = 4 * [[J]] + 1 to %n {
+func.func @blocks(%n: index, %x: f32, %y: memref<?x?xf32>) {
+  nest.for "i" %i = 0 to %n {
+    nest.for "j" %j = 0 to %i ceildiv 4 {
+      nest.store "y" %x, %y[%i, %j] : memref<?x?xf32>
+    }
+  }
+  func.return
+}
+
+// -----
+
+// A parallel loop that moves inside of another one is still parallel there.
+// CHECK-LABEL: @inward
+// CHECK: nest.for "j" {{%\S+}} = 0 to 8 {
+// CHECK-NEXT: nest.for "i" {{%\S+}} = 0 to 8 parallel {
+func.func @inward(%x: f32, %y: memref<8x8xf32>) {
+  nest.for "i" %i = 0 to 8 parallel {
+    nest.for "j" %j = 0 to 8 {
+      nest.store "y" %x, %y[%i, %j] : memref<8x8xf32>
+    }
+  }
+  func.return
+}
