@@ -10,6 +10,7 @@ __version__ = "0.1.0"
 _PUBLIC = {
     "jit": ".frontend.jit",
     "spec": ".frontend.spec",
+    "schedule": ".frontend.schedule",
     "NestorError": ".dialects.diagnostic",
     "UnsupportedError": ".frontend.errors",
 }

@@ -36,6 +36,7 @@ from .specialise import (
 
 if TYPE_CHECKING:
     from .program import Program
+    from .schedule import Schedule
     from .stages import Kernel
 
 MAX_SIGNATURES = 4096
@@ -373,18 +374,30 @@ class Lowered:
         self.owner = owner
         self.program = program
 
-    def as_text(self, level: str = "nt") -> str:
-        """Its text at a level: nt, nest, scf, llvm, llvm-ir, asm, gpu, cuda, ptx."""
+    def as_text(self, level: str = "nt", schedule: Any = None) -> str:
+        """Its text at a level: nt, nest, scf, llvm, llvm-ir, asm, gpu, cuda, ptx; `schedule` as for `compile`."""
         from .stages import text_of
 
-        return text_of(self.program.module, level)
+        return text_of(self.program.module, level, _sequences(schedule))
 
-    def compile(self, target: str | None = None) -> Compiled:
-        """Machine code for a target."""
+    def schedule(self, target: str | None = None) -> Schedule:
+        """The schedule in use for a target (`cpu` or `cuda`): to print, to go on with, to save and edit."""
+        from .schedule import automatic
+
+        wanted = target or self.owner.target
+        return automatic(self, "cuda" if wanted == "cuda-sim" else wanted)
+
+    def compile(self, target: str | None = None, schedule: Any = None) -> Compiled:
+        """Machine code for a target.
+
+        `schedule` takes the place of the automatic one: what `nt.schedule` or `low.schedule` gave, the path of a
+        file, or the text of a schedule. Raises NestorError, which names the step, where it is not legal here.
+        """
         from .stages import build
 
+        name, chosen = self.program.name, _sequences(schedule)
         with _COMPILING:
-            kernel, engine = build(self.program.module, self.program.name, target or self.owner.target)
+            kernel, engine = build(self.program.module, name, target or self.owner.target, chosen)
         return Compiled(self.owner, self.program, kernel, engine)
 
 
@@ -422,6 +435,14 @@ def jit(function: Callable[..., Any] | None = None, **options: Any) -> Any:
     if function is None:
         return lambda f: JitFunction(f, **options)
     return JitFunction(function, **options)
+
+
+def _sequences(schedule: Any) -> Any:
+    if schedule is None:
+        return None
+    from .schedule import sequences_of
+
+    return sequences_of(schedule)
 
 
 def _strictness(remarks: Sequence[Diagnostic]) -> UnsupportedError:

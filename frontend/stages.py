@@ -28,6 +28,10 @@ from .errors import (
 if TYPE_CHECKING:
     from xdsl.dialects.builtin import ModuleOp
 
+    from ..dialects.schedule import SequenceOp
+
+    Schedule = Sequence[SequenceOp] | None
+
 TARGETS = ("cpu", "cuda", "cuda-sim", "interp")
 
 LEVELS: dict[str, tuple[str, ...]] = {
@@ -54,8 +58,8 @@ def expand_pipeline(names: Sequence[str]) -> list[str]:
     return result
 
 
-def run_pipeline(module: ModuleOp, names: Sequence[str]) -> ModuleOp:
-    """Run the passes on `module`, in place."""
+def run_pipeline(module: ModuleOp, names: Sequence[str], schedule: Schedule = None) -> ModuleOp:
+    """Run the passes on `module`, in place; a `schedule` takes the place of the automatic one."""
     from xdsl.utils.arg_spec import parse_spec
 
     from ..dialects.registry import make_context
@@ -65,20 +69,34 @@ def run_pipeline(module: ModuleOp, names: Sequence[str]) -> ModuleOp:
     with collector_paused():
         for text in expand_pipeline(names):
             spec = parse_spec(text)
+            if schedule is not None and spec.name in AUTOMATIC:
+                _apply(schedule, module)
+                continue
             load_pass(spec.name).from_spec(spec).apply(context, module)
     return module
 
 
-def lowered_copy(module: ModuleOp, names: Sequence[str]) -> ModuleOp:
+AUTOMATIC = ("nest-schedule-cpu", "nest-schedule-cuda")
+"""The passes that decide how loops run; a schedule replaces them."""
+
+
+def _apply(schedule: Sequence[SequenceOp], module: ModuleOp) -> None:
+    from ..transforms.schedule.apply_schedule import apply_sequence
+
+    for sequence in schedule:
+        apply_sequence(sequence, module)
+
+
+def lowered_copy(module: ModuleOp, names: Sequence[str], schedule: Schedule = None) -> ModuleOp:
     """`module` lowered, the original left as it is."""
-    return run_pipeline(module.clone(), names)
+    return run_pipeline(module.clone(), names, schedule)
 
 
-def text_of(module: ModuleOp, level: str) -> str:
-    """The text of a program, given at the nt level, at another level."""
+def text_of(module: ModuleOp, level: str, schedule: Schedule = None) -> str:
+    """The text of a program, given at the nt level, at another level; nests as the `schedule` leaves them."""
     if level not in LEVELS:
         raise UnsupportedError(f"no level '{level}'", hint=f"levels: {', '.join(LEVELS)}")
-    lowered = lowered_copy(module, LEVELS[level])
+    lowered = lowered_copy(module, LEVELS[level], schedule)
     if level == "llvm-ir" or level == "asm":
         from ..lowering.llvm_ir import emit_llvm_ir
 
@@ -117,19 +135,22 @@ Kernel = Callable[[Sequence[Any]], None]
 """Runs the compiled function on its arguments (outputs last); raises the Python exception of a failed check."""
 
 
-def build(module: ModuleOp, name: str, target: str) -> tuple[Kernel, Any]:
-    """Compile a module given at the nt level (left as it is); the kernel, and the engine that owns its code."""
+def build(module: ModuleOp, name: str, target: str, schedule: Schedule = None) -> tuple[Kernel, Any]:
+    """Compile a module given at the nt level (left as it is); the kernel, and the engine that owns its code.
+
+    A `schedule` takes the place of the automatic one.
+    """
     if target not in TARGETS:
         raise UnsupportedError(f"no target '{target}'", hint=f"targets: {', '.join(TARGETS)}")
-    return _BUILDERS[target](module, name)
+    return _BUILDERS[target](module, name, schedule)
 
 
-def _build_cpu(module: ModuleOp, name: str) -> tuple[Kernel, Any]:
+def _build_cpu(module: ModuleOp, name: str, schedule: Schedule) -> tuple[Kernel, Any]:
     from ..lowering.llvm_ir import emit_llvm_ir
     from ..runtime.abi import ErrorRecord, Packer
     from ..runtime.cpu import compile_llvm_ir
 
-    upstream = lowered_copy(module, ("cpu-to-scf",))
+    upstream = lowered_copy(module, ("cpu-to-scf",), schedule)
     function = _function(upstream, name)
     packer, sites = Packer.for_function(function), _sites(function)
     engine = compile_llvm_ir(emit_llvm_ir(run_pipeline(upstream, ("cpu-to-llvm",))))
@@ -143,12 +164,15 @@ def _build_cpu(module: ModuleOp, name: str) -> tuple[Kernel, Any]:
     return kernel, engine
 
 
-def _build_interp(module: ModuleOp, name: str) -> tuple[Kernel, Any]:
+def _build_interp(module: ModuleOp, name: str, schedule: Schedule) -> tuple[Kernel, Any]:
     from ..lowering.check_sites import check_sites, site_table
     from ..runtime.errors import KernelError
     from ..runtime.interp import compile_nest
 
-    function = _function(lowered_copy(module, ("to-nest",)), name)
+    lowered = lowered_copy(module, ("to-nest",))
+    if schedule is not None:
+        _apply(schedule, lowered)
+    function = _function(lowered, name)
     run = compile_nest(function)
     sites = _site_entries(site_table(check_sites(function)))
 
@@ -161,15 +185,17 @@ def _build_interp(module: ModuleOp, name: str) -> tuple[Kernel, Any]:
     return kernel, function
 
 
-def _build_gpu(make_engine: Callable[[ModuleOp, str], Any]) -> Callable[[ModuleOp, str], tuple[Kernel, Any]]:
+def _build_gpu(
+    make_engine: Callable[[ModuleOp, str], Any],
+) -> Callable[[ModuleOp, str, Schedule], tuple[Kernel, Any]]:
     """A builder for an engine that runs modules of the gpu level; indices of 64 bits only where a call needs them."""
 
-    def build_one(module: ModuleOp, name: str) -> tuple[Kernel, Any]:
+    def build_one(module: ModuleOp, name: str, schedule: Schedule) -> tuple[Kernel, Any]:
         from ..runtime.host_plan import is_small
 
         @cache
         def version(pipeline: str) -> tuple[Any, list[dict[str, Any]]]:
-            lowered = lowered_copy(module, (pipeline,))
+            lowered = lowered_copy(module, (pipeline,), schedule)
             return make_engine(lowered, name), _sites(_function(lowered, name))
 
         def kernel(arguments: Sequence[Any]) -> None:
@@ -206,7 +232,7 @@ def _cuda(module: ModuleOp, name: str) -> Any:
     return run
 
 
-_BUILDERS: dict[str, Callable[[ModuleOp, str], tuple[Kernel, Any]]] = {
+_BUILDERS: dict[str, Callable[[ModuleOp, str, Schedule], tuple[Kernel, Any]]] = {
     "cpu": _build_cpu,
     "interp": _build_interp,
     "cuda-sim": _build_gpu(_simulator),

@@ -103,6 +103,11 @@ class SequenceOp(IRDLOperation):
             return {}
         return {name: value.value.data for name, value in self.params.data.items()}  # pyright: ignore[reportAttributeAccessIssue]
 
+    def set_parameter(self, name: str, value: int) -> None:
+        """Declare a parameter, or give it another default."""
+        values: dict[str, Attribute] = dict(self.params.data) if self.params is not None else {}
+        self.properties["params"] = DictionaryAttr({**values, name: IntegerAttr(value, i64)})
+
     def verify_(self) -> None:
         if self.params is not None:
             for name, value in self.params.data.items():

@@ -102,6 +102,12 @@ _ROWS = (
         (Result("loop"),),
     ),
     Primitive("reorder", "transforms.nest.nest_reorder:reorder", (Target("order", variadic=True),)),
+    Primitive(
+        "rename",
+        "transforms.nest.nest_rename:rename",
+        _loop(),
+        (Option("to", "string", required=True, keyword="to"),),
+    ),
     # reductions
     Primitive(
         "rfactor",

@@ -115,7 +115,7 @@ def _schedule(nest: ForOp, machine: Machine, for_threads: bool) -> None:
         if is_parallel:
             _share(tiles, steps)
         return
-    inner = list(_inner_nests(loop))
+    inner = list(outermost_loops(loop))
     if not inner:
         _schedule_innermost(loop, machine, is_parallel, dependences)
         return
@@ -128,7 +128,7 @@ def _schedule(nest: ForOp, machine: Machine, for_threads: bool) -> None:
         _remark(loop, "runs on one thread", refusal)
 
 
-def _inner_nests(op: Operation) -> Iterator[ForOp]:
+def outermost_loops(op: Operation) -> Iterator[ForOp]:
     """The outermost loops below `op`."""
     for region in op.regions:
         for block in region.blocks:
@@ -136,7 +136,7 @@ def _inner_nests(op: Operation) -> Iterator[ForOp]:
                 if isinstance(child, ForOp):
                     yield child
                 else:
-                    yield from _inner_nests(child)
+                    yield from outermost_loops(child)
 
 
 def _remark(loop: ForOp, what: str, refusal: NestorError) -> None:
@@ -168,7 +168,7 @@ def _tiled(band: list[ForOp], steps: Steps) -> ForOp | None:
 
     Returns the loop over the rows of tiles, None (and nothing changed) when tiles would not help.
     """
-    if len(band) != 2 or list(_inner_nests(band[1])):
+    if len(band) != 2 or list(outermost_loops(band[1])):
         return None
     if not all(_scattered(loop) and _contiguous(loop) for loop in band):
         return None
@@ -230,7 +230,7 @@ def _share(loop: ForOp, steps: Steps) -> None:
 
 def _is_better_outside(loop: ForOp, dependences: Dependences) -> bool:
     """Whether `loop` makes better vectors than the loops in it: it is contiguous and they are not."""
-    inner = [other for other in loops_in(loop) if not list(_inner_nests(other))]
+    inner = [other for other in loops_in(loop) if not list(outermost_loops(other))]
     if inner == [loop] or _scattered(loop) or not any(map(_scattered, inner)):
         return False
     return why_not_lanes(loop, dependences) is None and why_not_split(loop, 2) is None
@@ -351,5 +351,5 @@ class NestScheduleCpuPass(ModulePass):
             raise fail(op, f"vector-bits is {self.vector_bits}; a power of two of at least 64 is expected")
         machine = Machine(self.vector_bits, self.threads)
         for function in functions(op):
-            for nest in list(_inner_nests(function)):
+            for nest in list(outermost_loops(function)):
                 schedule(nest, machine)

@@ -45,7 +45,7 @@ def _reduces(loop: ForOp, name: str) -> bool:
         isinstance(op, AccumulateOp)
         and op.label is not None
         and op.label.data == name
-        and all(is_defined_outside(value, loop) for value in op.indices.operands)
+        and all(is_defined_outside(value, loop) for value in (*op.indices.operands, *op.memrefs))
         for op in loop.walk()
     )
 

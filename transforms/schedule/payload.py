@@ -17,6 +17,7 @@ from xdsl.printer import Printer
 
 from ...dialects.diagnostic import Diagnostic, NestorError, PassFailure, fail, op_location
 from ...dialects.nest import AllocOp, ForOp
+from ...dialects.nest.common import name_hint_of
 from ...dialects.schedule import MatchOp, PrimitiveOp
 from ...dialects.schedule.options import value_of
 from ...dialects.schedule.table import BUFFER, LOOP, STATEMENT, Primitive
@@ -75,7 +76,15 @@ class State:
             for found, more in zip(results, aligned(returned, len(op.results)), strict=True):
                 found += more
         self.payloads.update(zip(op.results, results, strict=True))
+        self.name_handles(op)
         self._notice(op, before)
+
+    def name_handles(self, op: Operation) -> None:
+        """Handles without a name are called like what they stand for."""
+        for result in op.results:
+            for payload in self.payloads[result]:
+                if result.name_hint is None:
+                    result.name_hint = name_hint_of(name_of(payload))
 
     def payload(self, handle: SSAValue) -> list[Payload]:
         """What a handle stands for. Raises the error that says which step consumed it."""
@@ -114,6 +123,7 @@ class State:
             if not found and op.optional is None:
                 raise fail(op, f'no loop is {op.pattern.data} "{op.wanted[0]}"', hint=self._listing("loops"))
             self.payloads[op.results[0]] = list(found)
+            self.name_handles(op)
             return
         for name, result in zip(op.wanted, op.results, strict=True):
             self.payloads[result] = self.find(op.kind.data, name, op, op.optional is not None)
@@ -218,3 +228,11 @@ def kind_of(payload: Payload) -> str:
     if isinstance(payload, ForOp):
         return LOOP
     return BUFFER if isinstance(payload, SSAValue) else STATEMENT
+
+
+def name_of(payload: Payload) -> str:
+    """What a loop, statement or buffer is called."""
+    if isinstance(payload, SSAValue):
+        return buffer_name(payload)
+    label = payload.label
+    return label if isinstance(label, str) else label.data if label is not None else "statement"

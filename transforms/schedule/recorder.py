@@ -9,19 +9,21 @@ Every step is applied as it is recorded; one that is refused is neither applied 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 from xdsl.dialects.func import FuncOp
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import SSAValue
+from xdsl.utils.exceptions import VerifyException
 
+from ...dialects.diagnostic import NestorError
 from ...dialects.nest.common import name_hint_of
 from ...dialects.schedule import PRIMITIVE_OPS, PRIMITIVES, MatchOp, PrimitiveOp, SequenceOp
 from ...dialects.schedule.options import attribute_of
 from ...dialects.schedule.table import BUFFER, LOOP, Primitive
-from ..nest.buffers import buffer_name
 from ..nest.steps import Steps
-from .payload import Payload, State, aligned, kind_of
+from .payload import Payload, State, aligned, kind_of, name_of
 
 ROW_OF: dict[str, Primitive] = {row.function.partition(":")[2]: row for row in PRIMITIVES.values()}
 """The row of a primitive by the name of its Python function."""
@@ -35,7 +37,7 @@ class Recorder(Steps):
     ):
         target = functions[0].sym_name.data if len(functions) == 1 else None
         self.sequence = SequenceOp(name, target, parameters)
-        self.state = State(functions, parameters or {})
+        self.state = State(functions, dict(parameters or {}))
 
     # ---- by handle ----------------------------------------------------------------------------------
 
@@ -60,24 +62,32 @@ class Recorder(Steps):
         return self._run(PRIMITIVE_OPS[name](targets, attributes))
 
     def _run(self, op: MatchOp | PrimitiveOp) -> list[SSAValue]:
-        self.sequence.body.block.add_op(op)
-        try:
-            op.verify()
+        with self.undone_when_refused():
+            for handle in op.operands:
+                self.state.payload(handle)  # says which step consumed it
+            self.sequence.body.block.add_op(op)
+            try:
+                op.verify()
+            except VerifyException as error:
+                raise NestorError(str(error).splitlines()[0]) from None
             self.state.run(op)
-        except Exception:
-            op.detach()
-            op.erase()
-            self.state.steps -= 1
-            raise
-        self._name(op)
         return list(op.results)
 
-    def _name(self, op: Operation) -> None:
-        """Handles are called like what they stand for."""
-        for result in op.results:
-            for payload in self.state.payloads[result]:
-                if result.name_hint is None:
-                    result.name_hint = name_hint_of(_name_of(payload))
+    @contextmanager
+    def undone_when_refused(self) -> Iterator[None]:
+        """What is recorded meanwhile is dropped when a step is refused: nothing was done then."""
+        last, steps = self.sequence.body.block.last_op, self.state.steps
+        try:
+            yield
+        except Exception:
+            while (op := self.sequence.body.block.last_op) is not last:
+                assert op is not None
+                for result in op.results:
+                    self.state.payloads.pop(result, None)
+                op.detach()
+                op.erase()
+            self.state.steps = steps
+            raise
 
     # ---- by what they are done to -------------------------------------------------------------------
 
@@ -109,7 +119,7 @@ class Recorder(Steps):
         self.sequence.body.block.add_op(op)
         found = aligned(returned, len(op.results))
         self.state.payloads.update(zip(op.results, found, strict=True))
-        self._name(op)
+        self.state.name_handles(op)
 
     def _handle(self, payload: Payload) -> SSAValue:
         """The handle that stands for just this loop or buffer; matched by name when there is none."""
@@ -117,7 +127,7 @@ class Recorder(Steps):
             if len(payloads) == 1 and payloads[0] is payload and not _is_consumed(handle):
                 return handle
         kind = {LOOP: "loops", BUFFER: "buffers"}[kind_of(payload)]
-        name = _name_of(payload)
+        name = name_of(payload)
         op = MatchOp(kind, [name])
         op.results[0].name_hint = name_hint_of(name)
         self.sequence.body.block.add_op(op)
@@ -134,10 +144,3 @@ def _is_consumed(handle: SSAValue) -> bool:
 
 def _listed(target: Any) -> Sequence[Any]:
     return target if isinstance(target, list | tuple) else (target,)
-
-
-def _name_of(payload: Payload) -> str:
-    if isinstance(payload, SSAValue):
-        return buffer_name(payload)
-    label = payload.label
-    return label if isinstance(label, str) else label.data if label is not None else "statement"

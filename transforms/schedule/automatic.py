@@ -1,0 +1,31 @@
+"""The automatic schedules as schedule IR: what `nest-schedule-cpu` and `nest-schedule-cuda` decide, written down."""
+
+from __future__ import annotations
+
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.func import FuncOp
+
+from ...dialects.schedule import SequenceOp
+from ..nest import nest_schedule_cpu, nest_schedule_cuda
+from ..nest.cuda_bands import units
+from ..nest.loops import functions
+from .recorder import Recorder
+
+
+def automatic_schedules(module: ModuleOp, target: str) -> list[SequenceOp]:
+    """Schedule the functions of `module` for `target` ("cpu" or "cuda"), one sequence a function with loops."""
+    recorders = [record(function, target) for function in functions(module)]
+    return [recorder.sequence for recorder in recorders if recorder.sequence.body.block.first_op is not None]
+
+
+def record(function: FuncOp, target: str) -> Recorder:
+    """Schedule one function and keep the record."""
+    recorder = Recorder([function], target)
+    if target == "cpu":
+        machine = nest_schedule_cpu.Machine(steps=recorder)
+        for nest in list(nest_schedule_cpu.outermost_loops(function)):
+            nest_schedule_cpu.schedule(nest, machine)
+    else:
+        for nest in list(units(function.body.block)):
+            nest_schedule_cuda.schedule(nest, steps=recorder)
+    return recorder
