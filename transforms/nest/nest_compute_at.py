@@ -47,17 +47,16 @@ from xdsl.context import Context
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import DYNAMIC_INDEX, IntegerAttr, MemRefType, ModuleOp, NoneAttr
 from xdsl.ir import Operation, SSAValue
-from xdsl.ir.affine import AffineBinaryOpKind, AffineDimExpr
 from xdsl.passes import ModulePass
 
-from ...dialects.affine import AffineList, linear_terms
+from ...dialects.affine import AffineList
 from ...dialects.diagnostic import NestorError, fail
 from ...dialects.nest import AccumulateOp, AllocOp, ForOp, LoadOp, StoreOp
 from .dependence import READ, Access, accesses_of, is_defined_outside, may_overlap
+from .footprint import Range, is_exact, range_of, shortened
 from .integer_sets import System, difference, is_never_negative
 from .loops import (
     INDEX,
-    divide,
     enclosing_loops,
     find_loop,
     fresh_names,
@@ -82,7 +81,7 @@ from .producers import (
     uses_of,
     writes_in,
 )
-from .regions import NoWindow, Window, bounds_of, window_of
+from .regions import NoWindow, Window, window_of
 
 Storage = Literal["root", "here"]
 
@@ -108,7 +107,9 @@ def compute_at(
     `why_not_compute_at`.
     """
     plan = _plan(buffer, loop, storage)
-    bounds = {inner: _bounds(plan, inner) for inner in plan.ranges}
+    bounds = {
+        inner: shortened(inner, by, lambda e: _never_negative(plan, e)) for inner, by in plan.ranges.items()
+    }
     if storage == "here":
         _move_storage(plan)
     block = loop.body.block
@@ -128,14 +129,6 @@ def compute_at(
 
 
 @dataclass(frozen=True, eq=False)
-class _Range:
-    """New bounds of a producer's loop, besides its own: the largest of `lowers`, the smallest of `uppers`."""
-
-    lowers: list[AffineList] = field(default_factory=list)
-    uppers: list[AffineList] = field(default_factory=list)
-
-
-@dataclass(frozen=True, eq=False)
 class _Plan:
     """The producers of a buffer, the part of it that an iteration of `loop` reads, and what follows from it.
 
@@ -149,7 +142,7 @@ class _Plan:
     producers: list[Operation]
     anchor: Operation
     part: Window
-    ranges: dict[ForOp, _Range] = field(default_factory=dict)
+    ranges: dict[ForOp, Range] = field(default_factory=dict)
     tight: set[int] = field(default_factory=set)
 
     def refusal(self, reason: str, notes: Sequence[tuple[Operation, str]] = (), hint: str | None = None):
@@ -308,15 +301,15 @@ def _restrict(plan: _Plan) -> None:
         for inner in loops_in(producer):
             writes = [op for op in plan.uses.writes if is_inside(op, inner)]
             for axis in range(len(plan.part.origin)):
-                if writes and (found := _range_of(plan, inner, writes, axis)) is not None:
+                if writes and (found := range_of(plan.part, inner, writes, axis)) is not None:
                     _add_range(plan, inner, found)
-                    exact |= {(op, axis) for op in writes if _is_exact(inner, writes, axis)}
+                    exact |= {(op, axis) for op in writes if is_exact(inner, writes, axis)}
     for axis in range(len(plan.part.origin)):
         if all((op, axis) in exact for op in plan.uses.writes):
             plan.tight.add(axis)
 
 
-def _add_range(plan: _Plan, inner: ForOp, found: _Range) -> None:
+def _add_range(plan: _Plan, inner: ForOp, found: Range) -> None:
     if inner.step_value != 1:
         raise plan.refusal(
             f'the loop "{inner.label}" of the nest that writes it has a step',
@@ -331,92 +324,7 @@ def _add_range(plan: _Plan, inner: ForOp, found: _Range) -> None:
                 f'iterations of "{inner.label}" that are left out write what later ones may read',
                 [(access.op, "this statement writes it")],
             )
-    known = plan.ranges.setdefault(inner, _Range())
-    known.lowers.extend(found.lowers)
-    known.uppers.extend(found.uppers)
-
-
-def _is_exact(inner: ForOp, writes: Sequence[StoreOp | AccumulateOp], axis: int) -> bool:
-    """Whether an iteration writes one element along the axis, so that just those in the part are kept."""
-    index = writes[0].indices[axis]
-    if any(op.indices[axis] != index for op in writes):
-        return False
-    return all(value is inner.iv or is_defined_outside(value, inner) for value in index.operands)
-
-
-def _range_of(
-    plan: _Plan, inner: ForOp, writes: Sequence[StoreOp | AccumulateOp], axis: int
-) -> _Range | None:
-    """The iterations of `inner` that may write an element in the part, as far as one axis tells."""
-    first = plan.part.origin[axis]
-    last = first.plus(plan.part.extents[axis]).add(-1)
-    lowers: list[list[AffineList]] = []
-    uppers: list[list[AffineList]] = []
-    for op in writes:
-        starts, ends = [], []
-        # an iteration writes from `low` to `high`: it is needed when high >= first and low <= last
-        for high in bounds_of(op.indices[axis], inner, False):
-            if (bound := _solve(high, inner, first, at_least=True)) is not None:
-                (starts if bound[1] else ends).append(bound[0])
-        for low in bounds_of(op.indices[axis], inner, True):
-            if (bound := _solve(low, inner, last, at_least=False)) is not None:
-                (starts if bound[1] else ends).append(bound[0])
-        lowers.append(starts)
-        uppers.append(ends)
-    chosen = _Range(_holding_for_all(lowers, 1), _holding_for_all(uppers, -1))
-    return chosen if chosen.lowers or chosen.uppers else None
-
-
-def _solve(
-    expression: AffineList, inner: ForOp, limit: AffineList, at_least: bool
-) -> tuple[AffineList, bool] | None:
-    """The bound on the variable of `inner` that `expression >= limit` (or `<=`) gives; whether it is a lower one.
-
-    Upper bounds are exclusive. None where the variable is not in a linear term, or something else is not known
-    before the loop.
-    """
-    if inner.iv not in expression.operands:
-        return None
-    terms, _ = linear_terms(expression.exprs[0])
-    factor = terms.get(AffineDimExpr(expression.operands.index(inner.iv)), 0)
-    rest = expression.minus(AffineList.of(inner.iv).times(factor))
-    if factor == 0 or not all(is_defined_outside(value, inner) for value in rest.operands):
-        return None
-    distance = limit.minus(rest)
-    if factor < 0:
-        factor, distance, at_least = -factor, distance.times(-1), not at_least
-    if at_least:
-        return divide(distance, AffineBinaryOpKind.CeilDiv, factor), True
-    return divide(distance, AffineBinaryOpKind.FloorDiv, factor).add(1), False
-
-
-def _holding_for_all(bounds: Sequence[Sequence[AffineList]], sign: int) -> list[AffineList]:
-    """The bounds that keep what some bound of each list keeps: at or below it (sign 1), or above it (-1)."""
-
-    def keeps(bound: AffineList, other: AffineList) -> bool:
-        gap = other.minus(bound).times(sign).constants()
-        return gap is not None and gap[0] >= 0
-
-    every = list(dict.fromkeys(bound for one in bounds for bound in one))
-    return [b for b in every if all(any(keeps(b, other) for other in one) for one in bounds)]
-
-
-def _bounds(plan: _Plan, inner: ForOp) -> tuple[AffineList, AffineList]:
-    """The bounds of a producer's loop: its own and the new ones, less those that others imply."""
-    new = plan.ranges[inner]
-    lowers = [inner.lower[k] for k in range(len(inner.lower))] + new.lowers
-    uppers = [inner.upper[k] for k in range(len(inner.upper))] + new.uppers
-    return AffineList.of(*_tightest(plan, lowers, 1)), AffineList.of(*_tightest(plan, uppers, -1))
-
-
-def _tightest(plan: _Plan, bounds: list[AffineList], sign: int) -> list[AffineList]:
-    kept = list(dict.fromkeys(bounds))
-    for bound in list(kept):
-        if any(
-            other is not bound and _never_negative(plan, other.minus(bound).times(sign)) for other in kept
-        ):
-            kept.remove(bound)
-    return kept
+    plan.ranges.setdefault(inner, Range()).extend(found)
 
 
 def _never_negative(plan: _Plan, expression: AffineList) -> bool:
@@ -465,11 +373,7 @@ def _may_change(
     describe_instance(system, write.op, "t")
     require_domain(system, write, "t")
     for inner in (loop for loop in plan.ranges if is_inside(read.op, loop)):
-        variable = system.variable(inner.iv, "s")
-        for lower in plan.ranges[inner].lowers:
-            system.require_not_negative(difference(variable, system.linear(lower, "s")[0]))
-        for upper in plan.ranges[inner].uppers:
-            system.require_not_negative(difference(system.linear(upper, "s")[0], variable, -1))
+        plan.ranges[inner].require(system, inner, "s")
     require_same_element(system, read, read.indices, write, ("s", "t"))
     if writer is plan.consumer:
         common = common_loops(write.op, plan.anchor, writer)
