@@ -1,0 +1,93 @@
+// Buffers that a loop cannot write through a copy, and why.
+// RUN: opt-tool %s -p 'nest-cache-write{buffer=y loop=i}' --split-input-file --verify-diagnostics
+
+func.func @view(%y: memref<2x4xf32>) {
+  %v = memref.collapse_shape %y [[0, 1]] : memref<2x4xf32> into memref<8xf32>
+  // expected-error @below {{cannot cache what is written of the buffer "y" in the loop "i": another access in the loop may touch the same memory}}
+  nest.for "i" %i = 0 to 4 {
+    // expected-note @below {{touches "v"}}
+    %a = nest.load %v[%i] : memref<8xf32>
+    nest.store "y" %a, %y[1, %i] : memref<2x4xf32>
+  }
+  func.return
+}
+
+// -----
+
+func.func @not_written(%x: memref<8xf32>, %y: memref<8xf32>) {
+  // expected-error @below {{nothing in the loop writes it}}
+  nest.for "i" %i = 0 to 8 {
+    %a = nest.load %y[%i] : memref<8xf32>
+    nest.store "x" %a, %x[%i] : memref<8xf32>
+  }
+  func.return
+}
+
+// -----
+
+func.func @error(%n: index, %x: memref<?xf32>, %y: memref<8xf32>) {
+  %c0 = arith.constant 0 : index
+  %m = memref.dim %x, %c0 : memref<?xf32>
+  // expected-error @below {{an error in the loop would lose what was written before it}}
+  nest.for "i" %i = 0 to 8 {
+    // expected-note @below {{this check can fail}}
+    %k = nest.index %i + %n of %m axis 0 of "x"
+    %a = nest.load %x[%k] : memref<?xf32>
+    nest.store "y" %a, %y[%i] : memref<8xf32>
+  }
+  func.return
+}
+
+// -----
+
+func.func @pair(%x: memref<8xf32>, %k: i64, %y: memref<f32>, %z: memref<i64>) {
+  // expected-error @below {{a reduction updates it together with another buffer, at the same indices}}
+  nest.for "i" %i = 0 to 8 {
+    %a = nest.load %x[%i] : memref<8xf32>
+    // expected-note @below {{the reduction is here}}
+    nest.accumulate "y" custom (%a, %k), (%y, %z)[] {
+    ^bb0(%b: f32, %l: i64, %c: f32, %m: i64):
+      nest.yield %c, %m : f32, i64
+    } : memref<f32>, memref<i64>
+  }
+  func.return
+}
+
+// -----
+
+func.func @computed(%n: memref<8xi64>, %y: memref<8xf32>) {
+  %zero = arith.constant 0.0 : f32
+  // expected-error @below {{an index is computed inside the loop}}
+  nest.for "i" %i = 0 to 8 {
+    %k = nest.load %n[%i] : memref<8xi64>
+    %m = arith.index_cast %k : i64 to index
+    // expected-note @below {{the access is here}}
+    nest.store "y" %zero, %y[%m] : memref<8xf32>
+  }
+  func.return
+}
+
+// -----
+
+func.func @result(%c: i1, %x: memref<8xf32>, %y: memref<8xf32> {nest.role = "out"}) {
+  // expected-error @below {{it is not proved that the loop writes all of the copy before it reads it, and they may never have been written: it is a result}}
+  nest.for "i" %i = 0 to 8 {
+    %a = nest.load %x[%i] : memref<8xf32>
+    nest.store "y" %a, %y[%i] mask %c : memref<8xf32>
+  }
+  func.return
+}
+
+// -----
+
+func.func @threads(%x: memref<17xf32>, %y: memref<17xf32>) {
+  // expected-error @below {{elements that the loop may not write would be written back, and other iterations may write them meanwhile}}
+  // expected-note @below {{in parallel here}}
+  nest.for "i" %i = 0 to 8 parallel {
+    nest.for "j" %j = 0 to 2 {
+      %a = nest.load %x[%i + 8 * %j] : memref<17xf32>
+      nest.store "y" %a, %y[%i + 8 * %j] : memref<17xf32>
+    }
+  }
+  func.return
+}
