@@ -9,7 +9,7 @@ EXTRAS := test,nvrtc
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-all test-lit test-unit lint format bench golden clean
+.PHONY: help demo test test-all test-lit test-unit lint format bench golden docs clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -63,6 +63,9 @@ bench: $(VENV)/installed-bench ## paired timings against NumPy and numba; writes
 
 golden: $(VENV)/installed ## regenerate the golden files; review the diff before committing it
 	NESTOR_UPDATE_GOLDEN=1 $(BIN)/python -m pytest tests/unit/test_cuda_c.py
+
+docs: $(VENV)/installed ## regenerate the pages that are made from docstrings
+	$(BIN)/python -m nestor.tools.schedule_docs > docs/schedules.md
 
 clean: ## remove the virtual environment and everything generated
 	rm -rf $(VENV) demo-output build *.egg-info .pytest_cache .ruff_cache .hypothesis

@@ -83,60 +83,141 @@ def _loop(consumed: bool = False) -> tuple[Target, ...]:
     return (Target("loop", consumed=consumed),)
 
 
-_SPLIT_TAILS = Option("tail", "word", "remainder", choices=("remainder", "mask", "clamp", "perfect"))
+def _primitive(
+    name: str,
+    targets: tuple[Target, ...],
+    options: tuple[Option, ...] = (),
+    results: tuple[Result, ...] = (),
+    file: str | None = None,
+    function: str | None = None,
+) -> Primitive:
+    """A row whose function is called like it, in the file that is, unless it says otherwise."""
+    return Primitive(
+        name, f"transforms.nest.nest_{file or name}:{function or name}", targets, options, results
+    )
 
-_ROWS = (
-    # loops
-    Primitive(
-        "split",
-        "transforms.nest.nest_split:split",
-        _loop(consumed=True),
-        (Option("factor", "int", required=True, keyword="by"), _SPLIT_TAILS),
-        (Result("outer"), Result("inner"), Result("rest", when=("tail", "remainder"))),
-    ),
-    Primitive(
-        "flatten",
-        "transforms.nest.nest_flatten:flatten",
-        (Target("outer", consumed=True), Target("inner", consumed=True)),
-        (),
-        (Result("loop"),),
-    ),
-    Primitive("reorder", "transforms.nest.nest_reorder:reorder", (Target("order", variadic=True),)),
-    Primitive(
-        "rename",
-        "transforms.nest.nest_rename:rename",
-        _loop(),
-        (Option("to", "string", required=True, keyword="to"),),
-    ),
-    # reductions
-    Primitive(
-        "rfactor",
-        "transforms.nest.nest_rfactor:rfactor",
-        (Target("lanes"),),
-        (),
-        (Result("init"), Result("combine")),
-    ),
-    # mapping
-    Primitive(
-        "vectorize",
-        "transforms.nest.nest_vectorize:vectorize",
-        _loop(consumed=True),
-        (Option("width", "int", keyword="by"),),
-        (Result("vectors"),),
-    ),
-    Primitive("parallel", "transforms.nest.nest_parallel:parallelize", _loop(), (Option("grain", "int"),)),
-    Primitive(
-        "stream",
-        "transforms.nest.nest_stream:stream",
-        (Target("buffer", BUFFER), Target("loop", keyword="in")),
-    ),
-    Primitive(
-        "bind",
-        "transforms.nest.nest_bind:bind",
-        _loop(),
-        (Option("axis", "string", required=True, keyword="to"),),
-    ),
-)
 
-PRIMITIVES: dict[str, Primitive] = {row.name: row for row in _ROWS}
+_INTO_LOOP = (Target("buffer", BUFFER), Target("loop", keyword="at"))
+_CONSUMED_BUFFER = (Target("buffer", BUFFER, consumed=True),)
+_BAND = (Target("loops", variadic=True, consumed=True),)
+
+_FACTOR = Option("factor", "int", required=True, keyword="by")
+_TAIL = Option("tail", "word", "remainder", choices=("remainder", "mask", "clamp", "perfect"))
+_SPACE = Option("space", "word", "global", choices=("global", "shared", "local"))
+_CACHE = (_SPACE, Option("name", "string"), Option("axes", "ints", default=()))
+
+GROUPS: dict[str, tuple[Primitive, ...]] = {
+    "Loops": (
+        _primitive(
+            "split",
+            _loop(consumed=True),
+            (_FACTOR, _TAIL),
+            (Result("outer"), Result("inner"), Result("rest", when=("tail", "remainder"))),
+        ),
+        _primitive(
+            "tile",
+            _BAND,
+            (Option("sizes", "ints", required=True, keyword="by"), _TAIL),
+            (Result("outer", variadic=True), Result("inner", variadic=True)),
+        ),
+        _primitive("reorder", (Target("order", variadic=True),)),
+        _primitive("fuse", (Target("first"), Target("second", consumed=True)), (), (Result("loop"),)),
+        _primitive(
+            "flatten",
+            (Target("outer", consumed=True), Target("inner", consumed=True)),
+            (),
+            (Result("loop"),),
+        ),
+        _primitive(
+            "peel",
+            _loop(consumed=True),
+            (
+                Option("count", "int", 1, keyword="by"),
+                Option("where", "word", "head", choices=("head", "tail")),
+            ),
+            (Result("first"), Result("second")),
+        ),
+        _primitive(
+            "cut",
+            _loop(consumed=True),
+            (Option("at", "int", required=True, keyword="at"),),
+            (Result("before"), Result("after")),
+        ),
+        _primitive("shift", _loop(), (Option("by", "int", required=True, keyword="by"),)),
+        _primitive("skew", (Target("outer"), Target("inner")), (Option("by", "int", 1, keyword="by"),)),
+        _primitive("normalise", _loop()),
+        _primitive("reverse", _loop()),
+        _primitive(
+            "unroll",
+            _loop(consumed=True),
+            (Option("factor", "int", keyword="by"), Option("force", "flag", False)),
+            (Result("blocks"),),
+        ),
+        _primitive("unroll_and_jam", _loop(consumed=True), (_FACTOR,), (Result("blocks"),)),
+        _primitive(
+            "distribute",
+            _loop(consumed=True),
+            (Option("after", "string", keyword="after"),),
+            (Result("loops"),),
+        ),
+        _primitive(
+            "add_unit_loop", _loop(), (Option("name", "string", "one"),), (Result("unit"),), "normalise"
+        ),
+        _primitive("remove_unit_loop", _loop(consumed=True), file="normalise"),
+        _primitive("rename", _loop(), (Option("to", "string", required=True, keyword="to"),)),
+    ),
+    "Producers and consumers": (
+        _primitive(
+            "compute_at",
+            _INTO_LOOP,
+            (Option("storage", "word", "root", choices=("root", "here")),),
+            (Result("producer"), Result("initialiser")),
+        ),
+        _primitive(
+            "compute_inline",
+            _CONSUMED_BUFFER,
+            (Option("duplicate", "word", "allow", choices=("allow", "refuse")),),
+        ),
+    ),
+    "Reductions": (_primitive("rfactor", (Target("lanes"),), (), (Result("init"), Result("combine"))),),
+    "Memory": (
+        _primitive("cache_read", _INTO_LOOP, _CACHE, (Result("cache", BUFFER), Result("copy"))),
+        _primitive(
+            "cache_write",
+            _INTO_LOOP,
+            (Option("init", "word", "load", choices=("load", "identity")), *_CACHE),
+            (Result("cache", BUFFER), Result("start"), Result("back")),
+        ),
+        _primitive(
+            "stage_mem",
+            _INTO_LOOP,
+            (Option("window", "string"), *_CACHE),
+            (Result("cache", BUFFER), Result("load"), Result("back")),
+        ),
+        _primitive(
+            "transform_layout",
+            _CONSUMED_BUFFER,
+            (Option("layout", "string", required=True, keyword="to"), Option("pad", "ints", default=())),
+            (Result("buffer", BUFFER),),
+        ),
+        _primitive(
+            "set_memory",
+            _CONSUMED_BUFFER,
+            (Option("space", "word", required=True, keyword="to", choices=("global", "shared", "local")),),
+            (Result("buffer", BUFFER),),
+        ),
+        _primitive("reuse_buffers", ()),
+        _primitive("stream", (Target("buffer", BUFFER), Target("loop", keyword="in"))),
+    ),
+    "Mapping to the machine": (
+        _primitive(
+            "vectorize", _loop(consumed=True), (Option("width", "int", keyword="by"),), (Result("vectors"),)
+        ),
+        _primitive("parallel", _loop(), (Option("grain", "int"),), function="parallelize"),
+        _primitive("bind", _loop(), (Option("axis", "string", required=True, keyword="to"),)),
+    ),
+}
+"""The rows by what they are about."""
+
+PRIMITIVES: dict[str, Primitive] = {row.name: row for rows in GROUPS.values() for row in rows}
 """The rows by name."""

@@ -20,7 +20,7 @@ from ...dialects.nest import AllocOp, ForOp
 from ...dialects.nest.common import name_hint_of
 from ...dialects.schedule import MatchOp, PrimitiveOp
 from ...dialects.schedule.options import value_of
-from ...dialects.schedule.table import BUFFER, LOOP, STATEMENT, Primitive
+from ...dialects.schedule.table import BUFFER, LOOP, STATEMENT, Primitive, Target
 from ..nest.buffers import buffer_name, buffers_in
 from ..nest.loops import is_inside, loops_in
 from .match import match_pattern, statements_in
@@ -67,12 +67,14 @@ class State:
     def _primitive(self, op: PrimitiveOp) -> None:
         options = {name: value_of(value, self.parameters) for name, value in op.options.data.items()}
         groups = [
-            (target, [self.payload(value) for value in values]) for target, values in op.grouped_targets()
+            (target, [_as_taken(target, self.payload(value)) for value in values])
+            for target, values in op.grouped_targets()
         ]
         before = {loop: loop.label for loop in self.loops()}
         results: list[list[Payload]] = [[] for _ in op.results]
-        for targets in _calls(groups):
-            returned = _function(op.ROW)(*(targets if groups else self.functions), **options)
+        calls = _calls(groups) if groups else ([function] for function in self.functions)
+        for targets in calls:
+            returned = _function(op.ROW)(*targets, **options)
             for found, more in zip(results, aligned(returned, len(op.results)), strict=True):
                 found += more
         self.payloads.update(zip(op.results, results, strict=True))
@@ -179,11 +181,16 @@ def text_of(op: Operation) -> str:
     return stream.getvalue().strip()
 
 
+def _as_taken(target: Target, payloads: list[Payload]) -> list[Payload]:
+    """Payloads as a primitive takes them: an allocation that it replaces is given as the operation."""
+    if not (target.consumed and target.kind == BUFFER):
+        return payloads
+    return [p.owner if isinstance(p.owner, AllocOp) else p for p in payloads]
+
+
 def _calls(groups: Sequence[tuple[Any, list[list[Payload]]]]) -> Iterator[list[Any]]:
     """The calls that a step makes: one for each payload of a sole target, none where a handle is empty."""
-    if not groups:
-        yield []
-    elif len(groups) == 1 and not groups[0][0].variadic:
+    if len(groups) == 1 and not groups[0][0].variadic:
         yield from ([payload] for payload in groups[0][1][0])
     elif all(payloads for _, handles in groups for payloads in handles):
         arguments: list[Any] = []

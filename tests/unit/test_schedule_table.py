@@ -1,0 +1,51 @@
+"""Every row of the table of primitives has its function, its pass, its tests and its section of the documentation."""
+
+from __future__ import annotations
+
+import inspect
+from importlib import import_module
+from pathlib import Path
+
+import pytest
+from nestor.dialects.schedule import PRIMITIVES, Primitive
+from nestor.tools.schedule_docs import generate
+from nestor.transforms.registry import PASSES
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture(params=PRIMITIVES.values(), ids=lambda row: row.name)
+def row(request) -> Primitive:
+    return request.param
+
+
+def module_of(row: Primitive):
+    return import_module("nestor." + row.function.partition(":")[0])
+
+
+def test_its_function_takes_its_targets_and_options(row: Primitive):
+    function = getattr(module_of(row), row.function.partition(":")[2])
+    parameters = inspect.signature(function).parameters
+    assert len(parameters) >= len(row.targets)
+    for option in row.options:
+        default = parameters[option.name].default
+        assert option.required == (default is inspect.Parameter.empty)
+        assert option.required or default == option.default
+
+
+def test_it_is_a_pass_with_tests_of_its_name(row: Primitive):
+    name = "nest-" + row.name.replace("_", "-")
+    assert name in PASSES
+    tests = ROOT / "tests" / "filecheck" / "transforms" / "nest"
+    assert (tests / f"{name}.mlir").exists()
+    if row.name not in ("reuse_buffers", "add_unit_loop"):  # which refuse nothing
+        assert (tests / f"{name}-invalid.mlir").exists()
+
+
+def test_its_documentation_shows_before_and_after(row: Primitive):
+    text = module_of(row).__doc__ or ""
+    assert "becomes" in text
+
+
+def test_the_documentation_is_the_one_generated():
+    assert (ROOT / "docs" / "schedules.md").read_text() == generate(), "run `make docs`"
