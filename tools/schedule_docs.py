@@ -16,8 +16,9 @@ from ..transforms.registry import load_pass
 INTRODUCTION = """\
 # Schedules
 
-A schedule says how the loops of a program run: which are split, reordered, vectorized, shared among threads. It changes
-no result. Every step is proved legal when it is taken, exactly where indices are affine, or refused with the reason.
+A schedule says how the loops of a program run: which are split, reordered, vectorized, shared among threads. It
+changes no result. Every step is proved legal when it is taken, exactly where indices are affine, or refused with the
+reason.
 
 One schedule has three forms. As text, applied by `opt-tool in.mlir --apply-schedule=rows.mlir`:
 
@@ -41,22 +42,22 @@ From Python, where each step is done, proved and recorded as that text:
 
 And as passes, one a primitive: `opt-tool in.mlir -p 'nest-split{loop=j factor=16 tail=mask}'`.
 
-**Names.** A loop is called like the axis or variable it came from; what primitives make of it is called after it (`i` splits into
-`i.o`, `i.i`, and the remainder `i.t`). No two loops of a function share a name.
+**Names.** A loop is called like the axis or variable it came from; what primitives make of it is called after it (`i`
+splits into `i.o`, `i.i`, and the remainder `i.t`). No two loops of a function share a name.
 
-**Handles** stand for loops, statements or buffers, usually for one. A step on one loop is done to each that the handle stands
-for, and to none when there is none: a remainder that another shape does not have is no error. A step *consumes* the handles of what
-it replaces; using one afterwards is an error that names the step.
+**Handles** stand for loops, statements or buffers, usually for one. A step on one loop is done to each that the
+handle stands for, and to none when there is none: a remainder that another shape does not have is no error. A step
+*consumes* the handles of what it replaces; using one afterwards is an error that names the step.
 
-**Matching.** `schedule.match loops ["i"]`, `statements ["y"]`, `buffers ["x"]` by name; `loops containing "nest.accumulate"`,
-`loops contiguous "x"` (every access to the buffer goes to the next element), `loops reducing "s"`. What is not there is an error,
-unless the match says `optional`.
+**Matching.** `schedule.match loops ["i"]`, `statements ["y"]`, `buffers ["x"]` by name; `loops containing
+"nest.accumulate"`, `loops contiguous "x"` (every access to the buffer goes to the next element), `loops reducing
+"s"`. What is not there is an error, unless the match says `optional`.
 
-**Parameters** are integers that the schedule names (`params {T = 16}`, used as `@T`) and whoever replays it may change:
-`-p 'apply-schedule{file=rows.mlir params="T=8"}'`.
+**Parameters** are integers that the schedule names (`params {T = 16}`, used as `@T`) and whoever replays it may
+change: `-p 'apply-schedule{file=rows.mlir params="T=8"}'`.
 
-**Failure.** A step that is refused names itself, the loop, and the two accesses at their source lines; nothing of the schedule
-has been done then.
+**Failure.** A step that is refused names itself, the loop, and the two accesses at their source lines; nothing of the
+schedule has been done then.
 
 This page is generated from the files it describes: `make docs`.
 """
