@@ -47,6 +47,9 @@ from .nest_body import NestBody
 BLOCK_AXES, THREAD_AXES = BIND_AXES[:3], BIND_AXES[3:]
 
 _SHARED = IntegerAttr(3, i64)
+_SPACES = {3: "shared", 5: "local"}
+"""The memory spaces that a buffer's type can ask for; in the default space it is where its place puts it."""
+
 _DIMENSIONS = {axis: gpu.DimensionAttr(gpu.DimensionEnum(axis.partition(".")[2])) for axis in BIND_AXES}
 
 
@@ -381,9 +384,24 @@ class KernelBody(NestBody):
                 hint="allocate it outside the loops that are bound",
                 error=LoweringError,
             )
+        wanted, found = declared_space(buffer), "shared" if self.is_team_level else "local"
+        if wanted not in (None, found):
+            owner = "a block" if found == "shared" else "a thread"
+            raise fail(
+                op,
+                f'the buffer "{op.label.data}" is to be in {wanted} memory, but here it is that of {owner}',
+                hint="shared memory is made outside the loops bound to threads, local memory inside all of them",
+                error=LoweringError,
+            )
         if self.is_team_level:
             buffer = MemRefType(buffer.element_type, buffer.shape, buffer.layout, _SHARED)
         self.define(op.memref, self.stack_buffer(op, buffer))
+
+
+def declared_space(buffer: MemRefType) -> str | None:
+    """The memory space that a type asks for by name; None for the default one."""
+    space = buffer.memory_space
+    return _SPACES.get(space.value.data) if isinstance(space, IntegerAttr) else None
 
 
 def _loops(ops: Iterable[Operation]) -> list[ForOp]:

@@ -61,7 +61,7 @@ from ..dialects.nest import (
     StoreOp,
 )
 from .check_sites import SITES, check_sites, site_table
-from .gpu_kernel import THREAD_AXES, KernelBody, accesses, host_form, is_bound, root
+from .gpu_kernel import THREAD_AXES, KernelBody, accesses, declared_space, host_form, is_bound, root
 from .index_arithmetic import IndexBuilder
 from .index_width import width_of_indices
 from .nest_body import NestBody
@@ -193,6 +193,14 @@ class HostBody(NestBody):
     def alloc(self, op: AllocOp) -> None:
         """A temporary on the device, whatever its size."""
         buffer = op.memref.type
+        assert isinstance(buffer, MemRefType)
+        if (space := declared_space(buffer)) is not None:
+            raise fail(
+                op,
+                f'the buffer "{op.label.data}" is to be in {space} memory, but no loop around it is bound',
+                hint="make it inside the loops bound to blocks",
+                error=LoweringError,
+            )
         sizes = [self.value(v) for v in op.sizes]
         new = memref.AllocOp.create(
             operands=sizes,

@@ -165,3 +165,43 @@ func.func @host_branch_on_an_element(%x: memref<8xi1>, %y: memref<8xf32>) {
   }
   func.return
 }
+
+// -----
+
+// A buffer that asks for a memory space gets it, or is refused: here all threads of a block would write one variable,
+// there each thread fills a part of what the others read.
+func.func @shared_by_nobody(%x: memref<8xf32>) {
+  nest.for "t" %t = 0 to 8 bind "thread.x" {
+    // expected-error @below {{the buffer "u" is to be in shared memory, but here it is that of a thread}}
+    %u = nest.alloc "u" : memref<f32, 3>
+    %a = nest.load %x[%t] : memref<8xf32>
+    nest.store "u" %a, %u[] : memref<f32, 3>
+  }
+  func.return
+}
+
+// -----
+
+func.func @local_to_many(%x: memref<8xf32>) {
+  nest.for "b" %b = 0 to 1 bind "block.x" {
+    // expected-error @below {{the buffer "u" is to be in local memory, but here it is that of a block}}
+    %u = nest.alloc "u" : memref<8xf32, 5>
+    nest.for "t" %t = 0 to 8 bind "thread.x" {
+      %a = nest.load %x[%t] : memref<8xf32>
+      nest.store "u" %a, %u[7 - %t] : memref<8xf32, 5>
+    }
+  }
+  func.return
+}
+
+// -----
+
+func.func @outside_of_kernels(%x: memref<8xf32>) {
+  // expected-error @below {{the buffer "u" is to be in shared memory, but no loop around it is bound}}
+  %u = nest.alloc "u" : memref<8xf32, 3>
+  nest.for "t" %t = 0 to 8 bind "thread.x" {
+    %a = nest.load %x[%t] : memref<8xf32>
+    nest.store "u" %a, %u[7 - %t] : memref<8xf32, 3>
+  }
+  func.return
+}
