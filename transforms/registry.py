@@ -41,6 +41,7 @@ PASSES: dict[str, str] = {
     "nest-set-memory": "transforms.nest.nest_set_memory:NestSetMemoryPass",
     "nest-compute-inline": "transforms.nest.nest_compute_inline:NestComputeInlinePass",
     "nest-compute-at": "transforms.nest.nest_compute_at:NestComputeAtPass",
+    "nest-reverse-compute-at": "transforms.nest.nest_reverse_compute_at:NestReverseComputeAtPass",
     "nest-vectorize": "transforms.nest.nest_vectorize:NestVectorizePass",
     "nest-parallel": "transforms.nest.nest_parallel:NestParallelPass",
     "nest-stream": "transforms.nest.nest_stream:NestStreamPass",
