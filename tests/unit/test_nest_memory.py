@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ctypes
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -10,16 +12,27 @@ from memory_programs import PROGRAMS, static_text
 from nestor.dialects.diagnostic import NestorError
 from nestor.dialects.nest import AllocOp
 from nestor.dialects.parse import parse_module
+from nestor.dialects.registry import make_context
 from nestor.dialects.verifier import verify
+from nestor.lowering.cuda_c import emit_cuda
+from nestor.lowering.llvm_ir import emit_llvm_ir
+from nestor.runtime.abi import ErrorRecord, Packer
+from nestor.runtime.cpu import compile_llvm_ir
+from nestor.runtime.cuda_sim.engine import SimEngine
 from nestor.runtime.interp import run_nest
-from nestor.transforms.nest.buffers import buffers_in
-from nestor.transforms.nest.loops import loops_in
-from nestor.transforms.nest.nest_cache_read import cache_read
+from nestor.transforms.nest.buffers import buffers_in, find_alloc, find_buffer
+from nestor.transforms.nest.loops import find_loop, loops_in
+from nestor.transforms.nest.nest_bind import bind
+from nestor.transforms.nest.nest_cache_read import cache_read, why_not_cache_read
 from nestor.transforms.nest.nest_cache_write import cache_write
 from nestor.transforms.nest.nest_parallel import parallelize
+from nestor.transforms.nest.nest_reorder import reorder
+from nestor.transforms.nest.nest_set_memory import set_memory
 from nestor.transforms.nest.nest_split import split
 from nestor.transforms.nest.nest_stage_mem import stage_mem
 from nestor.transforms.nest.nest_transform_layout import transform_layout
+from nestor.transforms.registry import load_pass
+from xdsl.dialects.builtin import ModuleOp
 
 SIZES = (2, 3, 5, 8, 13)
 
@@ -126,3 +139,110 @@ def test_static_extents_0_and_1(name: str, size: int, primitive: str):
             except NestorError:
                 continue
             check(name, module, sizes=(size,))
+
+
+def test_a_refusal_for_what_is_no_buffer():
+    module = parsed("stencil")
+    refusal = why_not_cache_read(function_of(module).args[0], find_loop(module, "i"))
+    assert refusal is not None and "it is no buffer" in refusal.diagnostic.message
+
+
+def packed_matmul() -> ModuleOp:
+    """Panels of 8 columns of %w, packed in blocks of 2 rows; rows of %y in a buffer of their own."""
+    module = parsed("matmul")
+    columns, _ = split(find_loop(module, "j"), 8, "clamp")
+    rows = find_loop(module, "i")
+    reorder([columns, rows])
+    panel, _ = cache_read(find_buffer(module, "w"), columns)
+    transform_layout(panel, "k j -> k/2 j k%2", pad=(0, 1, 0))
+    row, load, back = cache_write(find_buffer(module, "y"), rows)
+    assert load is None and back is not None, "each element is stored before it is updated"
+    set_memory(row, "local")
+    return module
+
+
+def test_packed_matmul_is_the_same():
+    check("matmul", packed_matmul(), sizes=(2, 6, 7, 17))
+
+
+def test_packed_matmul_as_machine_code():
+    module = packed_matmul()
+    x, w, y = PROGRAMS["matmul"][1](17, np.random.default_rng(3))
+    packer = Packer.for_function(function_of(module))
+    for name in ("convert-nest-to-scf", "canonicalize", "cse", "expand-math", "convert-to-llvm"):
+        load_pass(name)().apply(make_context(), module)
+    code = compile_llvm_ir(emit_llvm_ir(module))
+    assert code.entry("f")(packer(x, w, y), ctypes.addressof(ErrorRecord())) == 0
+    np.testing.assert_array_equal(y, x @ w)
+
+
+REVERSED_BLOCKS = """
+func.func @f(%x: memref<64xf32>, %y: memref<64xf32> {nest.role = "out"}) {
+  nest.for "b" %b = 0 to 4 {
+    nest.for "t" %t = 0 to 16 {
+      %a = nest.load %x[16 * %b + 15 - %t] : memref<64xf32>
+      nest.store "y" %a, %y[16 * %b + %t] : memref<64xf32>
+    }
+  }
+  func.return
+}"""
+
+
+def test_shared_memory_that_threads_fill_together():
+    module = parse_module(REVERSED_BLOCKS)
+    _, copy = cache_read(find_buffer(module, "x"), find_loop(module, "b"), space="shared")
+    assert copy is not None
+    bind(find_loop(module, "b"), "block.x")
+    bind(find_loop(module, "t"), "thread.x")
+    bind(copy, "thread.x")
+    verify(module)
+    x = np.arange(64, dtype=np.float32)
+    wanted = x.reshape(4, 16)[:, ::-1]
+    for seed in range(3):
+        y = np.zeros(64, np.float32)
+        run_nest(function_of(module), [x, y], mode="shuffled", seed=seed)
+        np.testing.assert_array_equal(y.reshape(4, 16), wanted)
+    load_pass("convert-nest-to-gpu")().apply(make_context(), module)
+    text = emit_cuda(module)
+    assert "__shared__ float x_shared[16]" in text and text.count("__syncthreads()") == 1
+    y = np.zeros(64, np.float32)
+    SimEngine(module)(x, y)
+    np.testing.assert_array_equal(y.reshape(4, 16), wanted)
+
+
+@pytest.mark.parametrize(
+    ("layout", "extents"),
+    [
+        ("i j -> j i", (7, 5)),
+        ("i j -> 7*i+j", (35,)),
+        ("i j -> i/2 j i%2", (3, 7, 2)),
+        ("i j -> i (2*i+j)%9", (5, 9)),
+        ("i j -> i j 3", (5, 7, 4)),
+    ],
+)
+def test_layouts_of_a_static_buffer(layout: str, extents: tuple[int, ...]):
+    text = """
+func.func @f(%x: memref<5x7xi32>, %y: memref<5x7xi32> {nest.role = "out"}) {
+  %u = nest.alloc "u" : memref<5x7xi32>
+  nest.for "i" %i = 0 to 5 {
+    nest.for "j" %j = 0 to 7 {
+      %a = nest.load %x[%i, %j] : memref<5x7xi32>
+      nest.store "u" %a, %u[%i, 6 - %j] : memref<5x7xi32>
+    }
+  }
+  nest.for "k" %k = 0 to 5 {
+    nest.for "l" %l = 0 to 7 {
+      %a = nest.load %u[4 - %k, %l] : memref<5x7xi32>
+      nest.store "y" %a, %y[%k, %l] : memref<5x7xi32>
+    }
+  }
+  func.return
+}"""
+    module = parse_module(text)
+    alloc = transform_layout(find_alloc(module, "u"), layout)
+    assert tuple(alloc.memref.type.get_shape()) == extents  # pyright: ignore[reportAttributeAccessIssue]
+    verify(module)
+    x = np.arange(35, dtype=np.int32).reshape(5, 7)
+    y = np.zeros_like(x)
+    run_nest(function_of(module), [x, y], mode="shuffled")
+    np.testing.assert_array_equal(y, x[::-1, ::-1])
