@@ -6,13 +6,17 @@ from xdsl.dialects import arith
 from xdsl.dialects.builtin import (
     AnyFloat,
     DenseIntOrFPElementsAttr,
+    Float32Type,
+    Float64Type,
     FloatAttr,
     IntegerAttr,
     IntegerType,
     VectorType,
 )
-from xdsl.ir import Attribute, Operation
+from xdsl.dialects.utils import FastMathFlag
+from xdsl.ir import Attribute, Operation, SSAValue
 
+from ..dialects.nest import AccumulateOp
 from .index_arithmetic import NO_OVERFLOW
 
 NO_FASTMATH: dict[str, Attribute] = {"fastmath": arith.FastMathFlagsAttr("none")}
@@ -43,6 +47,26 @@ def combiner_op(name: str, element: Attribute) -> tuple[type[Operation], dict[st
     if isinstance(element, IntegerType):
         return _INT_OPS[name], NO_OVERFLOW if name in ("add", "mul") else {}
     return _FLOAT_OPS[name], NO_FASTMATH
+
+
+def allow_fma(op: AccumulateOp, total: SSAValue, value: SSAValue) -> None:
+    """Let the product that `op` adds, lowered to `total = old + value`, become one fused multiply-add.
+
+    Only sums of `order any` are so free; other uses of the product stay as they are, for contraction takes
+    the permission of both operations.
+    """
+    is_sum = op.combine is None and op.combiner.data == "add" and op.order_name == "any"
+    product, addition = value.owner, total.owner
+    if not is_sum or not isinstance(op.values[0].type, Float32Type | Float64Type):
+        return
+    if isinstance(product, arith.MulfOp) and isinstance(addition, arith.AddfOp):
+        for member in (product, addition):
+            member.properties["fastmath"] = _with_contract(member.fastmath)
+
+
+def _with_contract(flags: arith.FastMathFlagsAttr | None) -> arith.FastMathFlagsAttr:
+    granted = () if flags is None else tuple(flags.data)
+    return arith.FastMathFlagsAttr([*dict.fromkeys((*granted, FastMathFlag.ALLOW_CONTRACT))])
 
 
 def identity(name: str, element: Attribute) -> Attribute:

@@ -48,6 +48,8 @@ class NestBody:
         self.assumed: set[AffineList] = set()
         self.allocas = builder.prologue
         self.heap_buffers: list[SSAValue] = []
+        self.private: set[SSAValue] = set()
+        """The buffers on the stack of the thread that runs this."""
 
     # ---- values ----
 
@@ -370,7 +372,11 @@ class NestBody:
         return {"serial": self.serial, "unrolled": self.unrolled}
 
     def serial(self, op: ForOp) -> None:
-        self.counted(op, lambda: self.block(op.body.block))
+        self.counted(op, lambda: self.members(op))
+
+    def members(self, op: ForOp) -> None:
+        """The body of a serial loop."""
+        self.block(op.body.block)
 
     def counted(self, op: ForOp, members: Callable[[], object]) -> None:
         """`scf.for` with the bounds of `op`; `members` lowers its body."""
@@ -436,6 +442,7 @@ class NestBody:
         )
         new.location = op.location
         self.allocas.append(new)
+        self.private.add(new.memref)
         return new.memref
 
 

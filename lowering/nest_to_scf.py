@@ -24,7 +24,7 @@ lowered in `nest_body.py`, vectorized loops in `nest_to_vector.py`.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from xdsl.context import Context
@@ -40,12 +40,14 @@ from xdsl.dialects.builtin import (
     i32,
     i64,
 )
-from xdsl.ir import Attribute, Block, Operation, Region
+from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.passes import ModulePass
 
 from ..dialects.diagnostic import LoweringError, fail
-from ..dialects.nest import ForOp
+from ..dialects.nest import AccumulateOp, ForOp
 from .check_sites import SITES, check_sites, site_table
+from .combiners import allow_fma
+from .full_tiles import FullTiles
 from .index_arithmetic import IndexBuilder
 from .nest_body import NestBody
 from .nest_to_vector import VectorLoop
@@ -120,6 +122,10 @@ class CpuBody(NestBody):
 
     in_parallel = False
 
+    def __init__(self, builder: IndexBuilder, sites: dict[Operation, int]):
+        super().__init__(builder, sites)
+        self.full_tiles = FullTiles()
+
     def loop_handlers(self) -> dict[str, Callable[[ForOp], None]]:
         return {**super().loop_handlers(), "parallel": self.parallel, "vectorized": self.vectorized}
 
@@ -136,11 +142,11 @@ class CpuBody(NestBody):
         lower = self.one_of(op.lower, arith.MaxSIOp)
         upper = self.one_of(op.upper, arith.MinSIOp)
         step = builder.constant(op.step_value)
-        outer, self.allocas = self.allocas, []
+        outer, self.allocas, self.private = (self.allocas, self.private), [], set()
         self.in_parallel = True
-        body = self.loop_body(op, lambda: self.block(op.body.block))
+        body = self.loop_body(op, lambda: self.members(op))
         prepend(body, self.allocas)
-        self.allocas, self.in_parallel = outer, False
+        (self.allocas, self.private), self.in_parallel = outer, False
         builder.location = op.location
         with builder.inside(body):
             builder.emit(scf.ReduceOp.create())
@@ -152,6 +158,32 @@ class CpuBody(NestBody):
                 regions=[Region(body)],
             )
         )
+
+    def members(self, op: ForOp) -> None:
+        """The body of a serial or parallel loop, in two versions where full tiles need no questions."""
+        full = [c for c in self.full_tiles.of(op) if c.constraint not in self.assumed]
+        if not full:
+            return self.block(op.body.block)
+        builder = self.builder
+        fresh = {c.constraint for c in full}
+        conditions = dict.fromkeys(c.least(self.values) for c in full)
+        inside = self._all([builder.at_least_zero(form) for form in conditions])
+        blocks = [Block(), Block()]
+        self.assumed |= fresh
+        self.nested(blocks[0], op.body.block)
+        self.assumed -= fresh
+        self.nested(blocks[1], op.body.block)
+        builder.location = op.location
+        for block in blocks:
+            block.add_op(scf.YieldOp.create())
+        builder.emit(scf.IfOp.create(operands=(inside,), regions=[Region(block) for block in blocks]))
+
+    def combine(
+        self, op: AccumulateOp, old: Sequence[SSAValue], new: Sequence[SSAValue]
+    ) -> Sequence[SSAValue]:
+        combined = super().combine(op, old, new)
+        allow_fma(op, combined[0], new[0])
+        return combined
 
     def vectorized(self, op: ForOp) -> None:
         VectorLoop(self, op).lower()

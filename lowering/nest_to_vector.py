@@ -42,7 +42,7 @@ from ..dialects.affine import AffineList
 from ..dialects.diagnostic import LoweringError, fail
 from ..dialects.ext.arith import VECTOR_FORMS
 from ..dialects.nest import AccumulateOp, ForOp, IndexOp, LoadOp, StoreOp
-from .combiners import VECTOR_KINDS, combiner_op, identity
+from .combiners import VECTOR_KINDS, allow_fma, combiner_op, identity
 from .domains import DIVISIONS, Domain, domain_of, is_computation, may_be_undefined
 from .lanes import LaneMask, Lanes
 from .vector_access import VectorAccess
@@ -228,7 +228,9 @@ class VectorLoop:
     ) -> Sequence[SSAValue]:
         if op.combine is None:
             op_type, properties = combiner_op(op.combiner.data, op.values[0].type)
-            return [self.builder.value(op_type, (old[0], new[0]), None, properties)]
+            total = self.builder.value(op_type, (old[0], new[0]), None, properties)
+            allow_fma(op, total, new[0])
+            return [total]
         region = op.combine.block
         self.body.values.update(zip(region.args, (*old, *new), strict=True))
         self.varying |= _varying_in(region, set(region.args) | self.varying)

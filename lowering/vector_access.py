@@ -1,6 +1,8 @@
 """How the lanes of a vectorized loop reach memory.
 
 * consecutive elements: `vector.load/store`, `maskedload/maskedstore` with a mask;
+* under a mask, consecutive elements of a buffer on this thread's stack that are known to exist in every lane: a load
+  and a store of all lanes, the others as they were (LLVM keeps such buffers in registers, masked accesses it does not);
 * consecutive elements of another axis than the last (a transposed array): the same on a `memref.subview` of
   that axis;
 * any other index along one axis: `vector.gather/scatter` along that axis;
@@ -13,7 +15,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from xdsl.dialects import memref, vector
+from xdsl.dialects import arith, memref, vector
 from xdsl.dialects.builtin import (
     DYNAMIC_INDEX,
     DenseArrayBase,
@@ -28,6 +30,7 @@ from xdsl.ir import Operation, SSAValue
 
 from ..dialects.affine import AffineList
 from ..dialects.diagnostic import LoweringError, fail
+from ..dialects.ext.arith import VECTOR_FORMS
 from ..dialects.ext.vector import GatherOp, ScatterOp
 from .index_arithmetic import Linear
 from .lanes import Lanes
@@ -47,6 +50,8 @@ class _Place:
     indices: Sequence[SSAValue]
     growth: int | None
     offsets: SSAValue | None
+    is_whole: bool
+    """Whether every lane is an element of a buffer that no other thread sees."""
 
 
 class VectorAccess:
@@ -73,6 +78,10 @@ class VectorAccess:
         where = (place.buffer, *place.indices)
         if place.growth == 1 and mask is None:
             return self.builder.value(vector.LoadOp, where, result)
+        if place.is_whole:
+            assert mask is not None
+            elements = self.builder.value(vector.LoadOp, where, result)
+            return self._select(mask, elements, self.lanes.zeros(element))
         if place.growth == 1:
             assert mask is not None
             return self.builder.value(vector.MaskedLoadOp, (*where, mask, self.lanes.zeros(element)), result)
@@ -92,6 +101,11 @@ class VectorAccess:
         attributes = {name: a for name, a in op.attributes.items() if name.startswith("nestor.")}
         if place.growth == 1 and mask is None:
             self.builder.emit(vector.StoreOp.create(operands=(value, *where), attributes=attributes))
+        elif place.is_whole:
+            assert mask is not None
+            before = self.builder.value(vector.LoadOp, where, value.type)
+            blended = self._select(mask, value, before)
+            self.builder.emit(vector.StoreOp.create(operands=(blended, *where), attributes=attributes))
         elif place.growth == 1:
             assert mask is not None
             self.builder.emit(
@@ -102,6 +116,9 @@ class VectorAccess:
             self.builder.emit(
                 ScatterOp.create(operands=(*where, self._offsets(place), mask, value), attributes=attributes)
             )
+
+    def _select(self, mask: SSAValue, on: SSAValue, off: SSAValue) -> SSAValue:
+        return self.builder.value(VECTOR_FORMS[arith.SelectOp], (mask, on, off), on.type)
 
     def _offsets(self, place: _Place) -> SSAValue:
         if place.offsets is not None:
@@ -131,6 +148,7 @@ class VectorAccess:
         starts = [self._start(form, split_) for form, split_ in zip(forms, splits, strict=True)]
         offsets = self.lanes.index_vector(forms[axis]) if split is None else None
         growth = None if split is None else split[1]
+        is_whole = growth == 1 and buffer in self.body.private and self._is_within(buffer, splits, axis)
         if axis != len(forms) - 1:
             buffer = self._axis_view(buffer, starts, axis)
             starts = [self.builder.constant(0)]
@@ -138,7 +156,19 @@ class VectorAccess:
         if growth == 1 and not _is_contiguous(buffer):
             offsets = self.lanes.iota(1)
             growth = None
-        return _Place(buffer, starts, growth, offsets)
+        return _Place(buffer, starts, growth, offsets, is_whole and growth == 1)
+
+    def _is_within(self, buffer: SSAValue, splits: Sequence[tuple[Linear, int] | None], axis: int) -> bool:
+        """Whether the elements of all lanes exist: constant places in a buffer of constant extents."""
+        assert isinstance(buffer.type, MemRefType)
+        for d, (split, extent) in enumerate(zip(splits, buffer.type.get_shape(), strict=True)):
+            if split is None or split[0].terms:
+                return False
+            first = split[0].constant
+            last = first + self.lanes.width - 1 if d == axis else first
+            if not 0 <= first <= last < extent:
+                return False
+        return True
 
     def _start(self, form: Linear, split: tuple[Linear, int] | None) -> SSAValue:
         return self.builder.constant(0) if split is None else self.builder.affine(split[0])

@@ -1,0 +1,136 @@
+"""Loop partitioning: tiles that lie wholly inside a domain are told from those at its edge, once a tile.
+
+    nest.for "i" %i = 0 to %n ceildiv 8 {
+      nest.for "k" %k = 0 to 256 {
+        nest.for "r" %r = 0 to 8 unrolled {
+          nest.accumulate "c" add %p, %c[%r] where (8 * %i + %r < %n) : memref<8xf32>
+
+becomes
+
+    scf.for %i = ... {
+      scf.if 8 * %i + 7 < %n {
+        scf.for %k = ... { eight updates, without a question }
+      } else {
+        scf.for %k = ... { eight updates, each in a branch of its own }
+      }
+    }
+
+A constraint is asked ahead when it depends on nothing that a loop in between computes, but for the variables of
+unrolled and vectorized loops, which take their least favourable values. It is done at the innermost loop
+whose body repeats such a question in a serial loop.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from xdsl.ir import Block, SSAValue
+
+from ..dialects.affine import AffineList
+from ..dialects.nest import AccumulateOp, ForOp, StoreOp
+from .domains import domain_of
+from .index_arithmetic import Linear, linear_form
+
+Range = tuple[int, int]
+"""The first and the last value that the variable of an unrolled or vectorized loop may take."""
+
+_TILE_MARKS = ("unrolled", "vectorized")
+
+
+@dataclass(frozen=True, eq=False)
+class TileConstraint:
+    """A constraint of a statement, and the ranges of the tile variables in it."""
+
+    constraint: AffineList
+    ranges: Mapping[SSAValue, Range]
+
+    def least(self, values: Mapping[SSAValue, SSAValue | int]) -> Linear:
+        """Its smallest value in the tile; other values have become `values`."""
+        form = linear_form(self.constraint.exprs[0], self.constraint.operands)
+        known: dict[SSAValue, int] = {}
+        for value, (first, last) in self.ranges.items():
+            known[value] = first if form.coefficient(value) > 0 else last
+        operands = [known[v] if v in known else values[v] for v in self.constraint.operands]
+        return linear_form(self.constraint.exprs[0], operands)
+
+
+class FullTiles:
+    """Which constraints each loop of a function asks ahead; found on first use."""
+
+    def __init__(self) -> None:
+        self._own: dict[ForOp, bool] = {}
+
+    def of(self, loop: ForOp) -> list[TileConstraint]:
+        """The constraints to ask at the start of the body of `loop`; none if an inner loop asks, or there are none."""
+        return list(_candidates(loop)) if self._asks(loop) and not self._asks_inside(loop) else []
+
+    def _asks(self, loop: ForOp) -> bool:
+        """Whether some constraint that can be asked at `loop` depends on its variable."""
+        found = self._own.get(loop)
+        if found is None:
+            found = any(loop.iv in c.constraint.operands for c in _candidates(loop))
+            self._own[loop] = found
+        return found
+
+    def _asks_inside(self, loop: ForOp) -> bool:
+        inner = (op for op in loop.body.walk() if isinstance(op, ForOp) and op.kind == "serial")
+        return any(self._asks(op) for op in inner)
+
+
+def _candidates(loop: ForOp) -> Iterator[TileConstraint]:
+    seen: set[AffineList] = set()
+    for constraint, tiles in _repeated_constraints(loop.body.block, {}, False):
+        if constraint in seen:
+            continue
+        seen.add(constraint)
+        ranges = {v: tiles[v] for v in constraint.operands if v in tiles}
+        rest = [v for v in constraint.operands if v not in tiles]
+        if _is_linear_in(constraint, ranges) and not any(_is_made_inside(v, loop) for v in rest):
+            yield TileConstraint(constraint, ranges)
+
+
+def _repeated_constraints(
+    block: Block, tiles: dict[SSAValue, Range], repeated: bool
+) -> Iterator[tuple[AffineList, dict[SSAValue, Range]]]:
+    """The constraints in `block` that a loop inside it repeats, with the tile variables around them."""
+    for op in block.ops:
+        if isinstance(op, StoreOp | AccumulateOp):
+            if repeated:
+                yield from ((constraint, tiles) for constraint in domain_of(op).constraints)
+            continue
+        inner, again = tiles, repeated
+        if isinstance(op, ForOp):
+            span = _range(op) if op.kind in _TILE_MARKS else None
+            again = repeated or op.kind not in _TILE_MARKS
+            inner = tiles if span is None else {**tiles, op.iv: span}
+        for region in op.regions:
+            for nested in region.blocks:
+                yield from _repeated_constraints(nested, inner, again)
+
+
+def _range(loop: ForOp) -> Range | None:
+    """The values of the variable of a tile loop, or more; None when they are not known."""
+    lower, upper, step = loop.lower.constants(), loop.upper.constants(), loop.step_value
+    if lower is None:
+        return None
+    first = max(lower)
+    if upper is not None:
+        return first, max(first, first + (min(upper) - 1 - first) // step * step)
+    return None if loop.width is None else (first, first + (loop.width.value.data - 1) * step)
+
+
+def _is_linear_in(constraint: AffineList, ranges: Mapping[SSAValue, Range]) -> bool:
+    form = linear_form(constraint.exprs[0], constraint.operands)
+    return not any(form.without(value).uses(value) for value in ranges)
+
+
+def _is_made_inside(value: SSAValue, loop: ForOp) -> bool:
+    """Whether `value` is known only after the body of `loop` has begun."""
+    if value is loop.iv:
+        return False
+    block = value.owner if isinstance(value.owner, Block) else value.owner.parent
+    while block is not None and block is not loop.body.block:
+        parent = block.parent_op()
+        block = None if parent is None else parent.parent
+    return block is not None
