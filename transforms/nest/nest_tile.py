@@ -216,7 +216,8 @@ def _cut_remainder(tiles: ForOp, name: str, trips: AffineList, size: int) -> Non
     tiles.set_bounds(tiles.lower, whole)
     rest.set_bounds(AffineList.of(0).concat(whole), rest.upper)
     for loop in (*loops_in(tiles), *loops_in(rest)):
-        simplify_bounds(loop)
+        if loop.kind == "serial":
+            simplify_bounds(loop)
     if rest.constant_trip_count() == 1:
         remove_unit_loop(rest)
 
