@@ -36,7 +36,7 @@ from itertools import pairwise
 from xdsl.context import Context
 from xdsl.dialects import arith, memref
 from xdsl.dialects.builtin import DYNAMIC_INDEX, IntegerAttr, MemRefType, ModuleOp, NoneAttr
-from xdsl.ir import SSAValue
+from xdsl.ir import Block, SSAValue
 from xdsl.ir.affine import AffineBinaryOpExpr, AffineBinaryOpKind, AffineConstantExpr, AffineExpr
 from xdsl.passes import ModulePass
 
@@ -46,7 +46,7 @@ from ...dialects.nest import AccumulateOp, AllocOp, ForOp, LoadOp, StoreOp
 from ...dialects.nest.common import INDEX
 from .affine_text import parse_layout
 from .buffers import buffer_name, erase_unused, find_alloc, owner_of
-from .integer_sets import System
+from .integer_sets import System, is_never_negative
 from .loops import divide, enclosing_loops, materialise, parent_loop
 from .regions import bounds_of, complexity
 
@@ -65,6 +65,8 @@ def why_not_transform_layout(
         )
     if not isinstance(_type(alloc).layout, NoneAttr):
         return _refuse(alloc, "it has strides of its own")
+    if not _type(alloc).get_num_dims():
+        return _refuse(alloc, "it is one element, without axes")
     for use in alloc.memref.uses:
         op = use.operation
         if not isinstance(op, Accessing | memref.DimOp):
@@ -202,14 +204,27 @@ def _allocate(alloc: AllocOp, extents: Sequence[AffineList]) -> AllocOp:
     shape, sizes = [], []
     for extent in extents:
         numbers = extent.constants()
-        shape.append(DYNAMIC_INDEX if numbers is None else numbers[0])
+        shape.append(DYNAMIC_INDEX if numbers is None else max(0, numbers[0]))
         if numbers is None:
-            sizes.append(materialise(extent, block, alloc))
+            sizes.append(_size(extent, block, alloc))
     new = AllocOp(alloc.label.data, MemRefType(old.element_type, shape, memory_space=old.memory_space), sizes)
     new.attributes.update(alloc.attributes)
     new.location = alloc.location
     block.insert_op_before(new, alloc)
     return new
+
+
+def _size(extent: AffineList, block: Block, alloc: AllocOp) -> SSAValue:
+    """The value of an extent; 0 where the largest index of a buffer without elements is negative."""
+    size = materialise(extent, block, alloc)
+    if is_never_negative(extent, alloc):
+        return size
+    zero = arith.ConstantOp(IntegerAttr(0, INDEX))
+    clamped = arith.MaxSIOp(size, zero.result)
+    for op in (zero, clamped):
+        op.location = alloc.location
+        block.insert_op_before(op, alloc)
+    return clamped.result
 
 
 def _replace_dim(op: memref.DimOp, extents: Sequence[AffineList]) -> None:

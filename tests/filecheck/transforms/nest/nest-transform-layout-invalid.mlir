@@ -8,6 +8,14 @@ func.func @argument(%u: memref<4x4xf32>) {
 
 // -----
 
+func.func @scalar() {
+  // expected-error @below {{cannot transform the layout of "u": it is one element, without axes}}
+  %u = nest.alloc "u" : memref<f32>
+  func.return
+}
+
+// -----
+
 func.func @strided() {
   // expected-error @below {{cannot transform the layout of "u": it has strides of its own}}
   %u = nest.alloc "u" : memref<4x4xf32, strided<[1, 4]>>
