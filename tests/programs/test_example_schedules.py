@@ -1,0 +1,54 @@
+"""Every schedule of examples/schedules/ is legal on even and on odd shapes, and changes no bit of the result."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import nestor as nt
+import numpy as np
+import pytest
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
+SCHEDULES = EXAMPLES / "schedules"
+
+
+def example(name: str):
+    """A function of examples/, jitted or not."""
+    sys.path.insert(0, str(EXAMPLES))
+    try:
+        return __import__(name)
+    finally:
+        sys.path.remove(str(EXAMPLES))
+
+
+@pytest.mark.parametrize("target", ["cpu", "interp"])
+@pytest.mark.parametrize("shape", [(3, 3), (36, 66), (39, 71), (100, 20)])
+@pytest.mark.parametrize("name", example("blur").SCHEDULES)
+def test_blur(name: str, shape: tuple[int, int], target: str):
+    blur = example("blur").blur
+    x = np.random.default_rng(1).random(shape, dtype=np.float32)
+    compiled = blur.lower(x).compile(target, schedule=SCHEDULES / f"{name}.mlir")
+    np.testing.assert_array_equal(compiled(x), blur(x))
+
+
+def boxes(shape: tuple[int, int]) -> list[np.ndarray]:
+    rng = np.random.default_rng(2)
+    return [rng.random(shape, dtype=np.float32) for _ in range(8)]
+
+
+@pytest.mark.parametrize(
+    ("name", "target"), [("iou-cpu", "cpu"), ("iou-cpu", "interp"), ("iou-cuda", "cuda-sim")]
+)
+@pytest.mark.parametrize("shape", [(16, 64), (7, 13), (1, 5)])
+def test_iou(name: str, target: str, shape: tuple[int, int]):
+    ratio_iou = example("iou").ratio_iou
+    arrays = boxes(shape)
+    lowered = nt.jit(ratio_iou).lower(*arrays)
+    compiled = lowered.compile(target, schedule=SCHEDULES / f"{name}.mlir")
+    np.testing.assert_array_equal(compiled(*arrays), ratio_iou(*arrays))
+
+
+def test_every_schedule_is_tested():
+    tested = {*example("blur").SCHEDULES, "iou-cpu", "iou-cuda"}
+    assert {path.stem for path in SCHEDULES.glob("*.mlir")} == tested
