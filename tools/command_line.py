@@ -100,6 +100,7 @@ def make_parser() -> argparse.ArgumentParser:
     _add_main_options(parser)
     _add_input_options(parser)
     _add_python_options(parser)
+    _add_run_options(parser)
     _add_printing_options(parser)
     _add_checking_options(parser)
     _add_debugging_options(parser)
@@ -119,7 +120,13 @@ def _add_main_options(parser: argparse.ArgumentParser) -> None:
         default=[],
         help="apply the schedules of this file, before the passes",
     )
-    add("-t", "--target", metavar="NAME", default="mlir", help="what to print: mlir, llvm-ir, asm, cuda, ptx")
+    add(
+        "-t",
+        "--target",
+        metavar="NAME",
+        default="mlir",
+        help="what to print: mlir, llvm-ir, asm, cuda, ptx, nest-tree, nest-svg",
+    )
     add("-o", "--output", metavar="FILE", default="-", help="write here, whole or not at all")
 
 
@@ -147,6 +154,33 @@ def _add_python_options(parser: argparse.ArgumentParser) -> None:
     add(
         "--spec", metavar="TYPES", default="", help='its arguments: "8x f32[100,1000], f64[?,n] strided, int"'
     )
+
+
+def _add_run_options(parser: argparse.ArgumentParser) -> None:
+    add = parser.add_argument_group("running, instead of printing").add_argument
+    add("--run", action="store_true", help="run a nest-level function by the reference interpreter")
+    add("--entry", metavar="NAME", help="the function to run, where there are several")
+    add(
+        "--input",
+        metavar="VALUE",
+        dest="input_values",
+        action="append",
+        default=[],
+        help="an input, in the order of the arguments: a .npy file, or a number; repeat it",
+    )
+    add("--extents", metavar="N=5,...", type=_extents, default={}, help="unknown extents: n=5, or x.0=5")
+    add("--mode", choices=("program", "shuffled"), help="order of loops that are marked (default: program)")
+    add("--seed", metavar="N", type=int, help="the seed of the order in mode shuffled")
+
+
+def _extents(text: str) -> dict[str, int]:
+    extents = {}
+    for part in filter(None, (piece.strip() for piece in text.split(","))):
+        name, _, number = part.partition("=")
+        if not name or not number.isdecimal():
+            raise argparse.ArgumentTypeError(f"'{part}' is no extent: write n=5,m=7, or x.0=5 for an axis")
+        extents[name] = int(number)
+    return extents
 
 
 def _add_printing_options(parser: argparse.ArgumentParser) -> None:

@@ -29,7 +29,7 @@ from .pipeline_syntax import SOURCE_NAME, Element, Option, PipelineError, parse_
 from .plugins import load_plugins
 from .reporter import CollectingReporter, Reporter
 from .reproducer import CrashReproducer, reproducer_pipeline
-from .source import Chunk, read_input, split_chunks, write_output
+from .source import Chunk, read_input, split_chunks, write_bytes, write_output
 from .targets import TARGETS, PrintOptions, Target
 from .verify_diagnostics import check_expectations
 
@@ -88,6 +88,10 @@ class Driver:
 
     def _run_input(self) -> None:
         target = _find_target(self._options.target)
+        if target.is_document and self._options.split_input_file:
+            name = self._options.target
+            raise UsageError(f"target '{name}' makes one document, and --split-input-file would make several")
+        self._check_run_options()
         with self._timer.phase("Load passes"):
             nodes = resolve((*self._schedules(), *self._pipeline_elements()))
         if self._options.dump_pass_pipeline:
@@ -102,7 +106,7 @@ class Driver:
             output = self._run_chunk(chunk, name, nodes, target)
             if output is not None:
                 outputs.append(output)
-        if self._options.output == "-" or not self._exit_code:
+        if not self._writes_arrays and (self._options.output == "-" or not self._exit_code):
             write_output(self._options.output, "// -----\n".join(outputs))
 
     def _read(self) -> tuple[str, str]:
@@ -172,8 +176,42 @@ class Driver:
         self._run_passes(nodes, module, context)
         if nodes:
             self._check_roundtrip(module, context)
+        if options.run:
+            with self._timer.phase("Run"):
+                return self._run_function(module)
         with self._timer.phase("Output"):
             return self._emit(target, module)
+
+    def _run_function(self, module: ModuleOp) -> str:
+        """What `--run` prints; the results go to the file of `-o` when that is a NumPy file."""
+        from .run_nest import RunRequest, print_results, run_module, save_results
+
+        options = self._options
+        request = RunRequest(
+            options.entry, options.input_values, options.extents, options.mode or "program", options.seed or 0
+        )
+        results = run_module(module, request)
+        if self._writes_arrays:
+            write_bytes(options.output, save_results(results, options.output))
+            return ""
+        return print_results(results)
+
+    @property
+    def _writes_arrays(self) -> bool:
+        return self._options.run and self._options.output.endswith((".npy", ".npz"))
+
+    def _check_run_options(self) -> None:
+        options = self._options
+        if options.run:
+            if options.target != "mlir":
+                raise UsageError("--run and -t exclude each other: it prints results")
+            if options.split_input_file and self._writes_arrays:
+                raise UsageError("--split-input-file has several results: a NumPy file takes those of one")
+            return
+        for name in ("entry", "input_values", "extents", "mode", "seed"):
+            if getattr(options, name) not in (None, [], {}):
+                option = "input" if name == "input_values" else name
+                raise UsageError(f"--{option} goes with --run, which is not there")
 
     def _emit(self, target: Target, module: ModuleOp) -> str:
         try:

@@ -68,8 +68,13 @@ def write_output(path: str, text: str) -> None:
         sys.stdout.write(text)
         sys.stdout.flush()
         return
+    write_bytes(path, text.encode("utf-8"))
+
+
+def write_bytes(path: str, data: bytes) -> None:
+    """Write `data` to the file `path`. A regular file is replaced in one step."""
     try:
-        _write_file(os.path.realpath(path), text.encode("utf-8"))
+        _write_file(os.path.realpath(path), data)
     except OSError as error:
         raise NestorError(f"cannot write output file '{path}': {error.strerror or error}") from error
 

@@ -25,10 +25,11 @@ class PrintOptions:
 
 @dataclass(frozen=True)
 class Target:
-    """A form of output: one line on it, and the function that makes it."""
+    """A form of output: one line on it, and the function that makes it. A document cannot be followed by another."""
 
     description: str
     emit: Callable[[ModuleOp, PrintOptions], str]
+    is_document: bool = False
 
 
 def print_ir(op: Operation, options: PrintOptions = PrintOptions()) -> str:
@@ -94,10 +95,22 @@ def _emit_ptx(module: ModuleOp, options: PrintOptions) -> str:
     return _emitter("runtime.nvrtc", "compile_ptx", "ptx")(text)
 
 
+def _emit_nest_tree(module: ModuleOp, options: PrintOptions) -> str:
+    return _emitter("tools.nest_tree", "emit_nest_tree", "nest-tree")(module, places=options.debuginfo)
+
+
+def _emit_nest_svg(module: ModuleOp, options: PrintOptions) -> str:
+    return _emitter("tools.nest_svg", "emit_nest_svg", "nest-svg")(module)
+
+
 TARGETS: dict[str, Target] = {
     "mlir": Target("the IR as text (the default)", _emit_mlir),
     "llvm-ir": Target("LLVM IR, from the llvm level", _emit_llvm_ir),
     "asm": Target("assembly of this machine, from the llvm level", _emit_asm),
     "cuda": Target("CUDA C, from the gpu level", _emit_cuda),
     "ptx": Target("PTX by NVRTC, from the gpu level", _emit_ptx),
+    "nest-tree": Target("loops and statements as a tree of text, from the nest level", _emit_nest_tree),
+    "nest-svg": Target(
+        "loops, statements and dependences as a picture, from the nest level", _emit_nest_svg, True
+    ),
 }

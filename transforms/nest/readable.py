@@ -18,7 +18,7 @@ from ...dialects.affine import AffineList, constant_of, print_bound, print_indic
 from ...dialects.diagnostic import op_location
 from ...dialects.nest import BIND_AXES, AllocOp, ForOp
 from .dependence import READ, UPDATE, Access
-from .integer_sets import value_key
+from .integer_sets import extent_key, value_key
 from .loops import loops_in
 
 
@@ -43,6 +43,15 @@ class NestText:
         if key in self._names:
             return self._names[key]
         return self._give(key, self._wanted(value, key))
+
+    def extent(self, buffer: SSAValue, axis: int) -> str:
+        """The name of an extent that is not known."""
+        key = extent_key(buffer, axis)
+        if key in self._names:
+            return self._names[key]
+        if isinstance(key, SSAValue):
+            return self.name(key)
+        return self._give(key, self._wanted(buffer, key))
 
     def _wanted(self, value: SSAValue, key: object) -> str:
         if isinstance(key, str):
