@@ -32,7 +32,7 @@ from ...dialects.affine import AffineList, linear_terms
 from ...dialects.nest import ForOp
 from ...lowering.domains import LoadGuards
 from .dependence import READ, Access, is_defined_outside
-from .integer_sets import System, extent_key, is_never_negative, least_extent
+from .integer_sets import Row, System, extent_key, is_never_negative, least_extent
 from .loops import divide, enclosing_loops, is_inside
 
 MAX_CHOICES = 16
@@ -234,6 +234,7 @@ class _Body(System):
     def __init__(self, loop: ForOp, fixed: Iterable[SSAValue] = ()):
         super().__init__(loop)
         self._shared_values = {loop.iv, *fixed}
+        self._private: set[str] = set()
 
     def _is_instance_value(self, value: SSAValue) -> bool:
         return value not in self._shared_values and super()._is_instance_value(value)
@@ -255,26 +256,31 @@ class _Body(System):
 
         What is known about shared values becomes part of the system.
         """
-        start = len(self._constraints)
+        texts, rows, names = len(self._constraints), len(self._rows), len(self._names)
         for value in values:
             self.name(value, instance)
-        added, self._constraints = self._constraints[start:], self._constraints[:start]
+        added = [*self._constraints[texts:], *map(_as_text, self._rows[rows:])]
+        del self._constraints[texts:], self._rows[rows:]
         local = {name: key for key, name in self._names.items() if _instance_of(key) == instance}
-        known = []
-        for fact in added:
-            is_local = not local.keys().isdisjoint(re.findall(r"v\d+", fact))
-            (known if is_local else self._constraints).append(fact)
+        helpers = {name: key for key, name in list(self._names.items())[names:] if key == name}
+        known: list[str] = []
+        for fact in _reachable(added, local, helpers):
+            known.append(fact)
+            added.remove(fact)
+        self._constraints += added
+        self._private |= local.keys()
         return local, known
 
     def contains(self, whole: Sequence[_Piece], part: _Piece, rank: int) -> bool:
         """Whether every element of `part` is in one of the pieces of `whole`."""
         import islpy as isl
 
-        shared = ", ".join(name for key, name in self._names.items() if _instance_of(key) is None)
+        shared = ", ".join(name for name in self._names.values() if name not in self._private)
+        given = [*self._constraints, *map(_as_text, self._rows)]
         point = ", ".join(f"x{k}" for k in range(rank))
 
         def elements(piece: _Piece):
-            condition = " and ".join([*self._constraints, *piece.constraints]) or "true"
+            condition = " and ".join([*given, *piece.constraints]) or "true"
             if piece.local:
                 condition = f"exists ({', '.join(piece.local)} : {condition})"
             return isl.Set(f"[{shared}] -> {{ [{point}] : {condition} }}")
@@ -283,6 +289,29 @@ class _Body(System):
         for piece in whole:
             left = left.subtract(elements(piece))
         return bool(left.is_empty())
+
+
+def _as_text(row: Row) -> str:
+    """A linear constraint as isl reads it."""
+    terms = [f"{factor}{' * ' + name if name else ''}" for name, factor in row.terms.items()]
+    return f"{' + '.join(terms) or 0} {'=' if row.equal else '>='} 0"
+
+
+def _reachable(
+    facts: Sequence[str], local: dict[str, Hashable], helpers: dict[str, Hashable]
+) -> Iterator[str]:
+    """The facts about `local` names. Helpers (quotients and the like) that these facts mention become local as well."""
+    left, progress = list(facts), True
+    while progress:
+        progress = False
+        for fact in list(left):
+            mentioned = set(re.findall(r"v\d+", fact))
+            if local.keys().isdisjoint(mentioned):
+                continue
+            local.update((name, helpers[name]) for name in mentioned if name in helpers)
+            left.remove(fact)
+            progress = True
+            yield fact
 
 
 def _instance_of(key: Hashable) -> str | None:
@@ -368,7 +397,9 @@ class Coverage:
 
 
 def _is_exact_variable(key: Hashable) -> bool:
-    """Whether all that there is to know about an instance's value is said: the variable of a loop."""
+    """Whether all that there is to know about an instance's value is said: the variable of a loop, or a helper."""
+    if isinstance(key, str):
+        return True
     value = key[0]  # pyright: ignore[reportIndexIssue]
     loop = value.owner.parent_op() if isinstance(value.owner, Block) else None
     return isinstance(loop, ForOp) and (loop.step_value == 1 or len(loop.lower) == 1)
