@@ -169,6 +169,8 @@ class _Compiler:
 
     def fresh(self, prefix: str = "v") -> str:
         self.counter += 1
+        while f"{prefix}{self.counter}" in self.namespace:  # `i64` is a type there
+            self.counter += 1
         return f"{prefix}{self.counter}"
 
     def define(self, value: SSAValue, expression: str) -> None:

@@ -8,6 +8,7 @@ from nest_programs import PROGRAMS, arguments_of, check
 from nestor.dialects.parse import parse_module
 from nestor.runtime.errors import KernelError
 from nestor.runtime.interp import TrapError, run_nest
+from nestor.transforms.nest.loops import functions
 
 
 def function(text: str):
@@ -127,3 +128,18 @@ def test_bfloat16_rounds_after_every_operation():
     bits = (np.array([256, 1.0078125, 0], np.float32).view(np.uint32) >> 16).astype(np.uint16)
     run_nest(function(text), [bits])
     assert (bits.astype(np.uint32) << 16).view(np.float32)[2] == 258.0
+
+
+@pytest.mark.parametrize("before", range(4))
+def test_many_loops(before: int):
+    """The 64th variable of the Python source, a loop's, is not called like the type i64."""
+    loads = "".join(f"%v{k} = nest.load %y[{k}] : memref<9xi64>\n" for k in range(before))
+    loop = """nest.for "i" %i = 0 to 9 {
+      %k = arith.index_cast %i : index to i64
+      nest.accumulate "y" add %k, %y[%i] : memref<9xi64>
+    }
+    """
+    text = f"func.func @f(%y: memref<9xi64>) {{\n{loads}{loop * 30}func.return\n}}"
+    y = np.zeros(9, np.int64)
+    run_nest(functions(parse_module(text))[0], [y])
+    np.testing.assert_array_equal(y, 30 * np.arange(9))

@@ -61,19 +61,23 @@ def why_not_unroll(loop: ForOp, factor: int | None = None, *, force: bool = Fals
             f'cannot unroll the loop "{loop.label}": the number of its iterations is not known',
             hint="give a factor",
         )
-    if not force and (refusal := refuse_copies(loop, copies)) is not None:
+    if (
+        not force
+        and (refusal := refuse_copies(loop, copies, "unroll", "give a smaller factor, or say force"))
+        is not None
+    ):
         return refusal
     return None if factor is None else why_not_block(loop, factor, "unroll")
 
 
-def refuse_copies(loop: ForOp, copies: int) -> NestorError | None:
+def refuse_copies(loop: ForOp, copies: int, action: str, hint: str) -> NestorError | None:
     """The refusal to make so many copies of a body."""
     if copies <= MAX_COPIES:
         return None
     return fail(
         loop,
-        f'cannot unroll the loop "{loop.label}": {copies} copies of its body are more than {MAX_COPIES}',
-        hint="give a smaller factor, or say force",
+        f'cannot {action} the loop "{loop.label}": {copies} copies of its body are more than {MAX_COPIES}',
+        hint=hint,
     )
 
 

@@ -78,7 +78,7 @@ def why_not_unroll_and_jam(
             return refusal
     if (refusal := why_not_block(outer, factor, "unroll and jam")) is not None:
         return refusal
-    if (refusal := refuse_copies(outer, factor)) is not None:
+    if (refusal := refuse_copies(outer, factor, "unroll and jam", "give a smaller factor")) is not None:
         return refusal
     if not jammed:
         return _refusal(outer, "there is no loop directly inside it", "unroll it")
