@@ -70,6 +70,11 @@ def domain_of(statement: StoreOp | AccumulateOp) -> Domain:
     return Domain(tuple(constraints), statement.mask)
 
 
+def within_bound(loop: ForOp, k: int) -> AffineList:
+    """The constraint that the variable of `loop` is below its upper bound `k`."""
+    return loop.upper[k].minus(AffineList.of(loop.iv)).add(-1).canonical()
+
+
 class LoadGuards:
     """The domains under which loads and scalar operations of a function are needed; found on first use."""
 

@@ -15,9 +15,10 @@ becomes
       }
     }
 
-A constraint is asked ahead when it depends on nothing that a loop in between computes, but for the variables of
-unrolled and vectorized loops, which take their least favourable values. It is done at the innermost loop
-whose body repeats such a question in a serial loop.
+A constraint, of a domain or of the bounds of a loop over the tile, is asked ahead when it depends on nothing that is
+computed in between, but for the variables of unrolled and vectorized loops, which take their least favourable values.
+It is done at the innermost loop whose body repeats such a question in a serial loop; what else the answer settles
+is not asked again.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ from xdsl.ir import Block, SSAValue
 
 from ..dialects.affine import AffineList
 from ..dialects.nest import AccumulateOp, ForOp, StoreOp
-from .domains import domain_of
+from .domains import domain_of, within_bound
 from .index_arithmetic import Linear, linear_form
 
 Range = tuple[int, int]
@@ -40,10 +41,12 @@ _TILE_MARKS = ("unrolled", "vectorized")
 
 @dataclass(frozen=True, eq=False)
 class TileConstraint:
-    """A constraint of a statement, and the ranges of the tile variables in it."""
+    """A constraint of a statement or a tile loop, and the ranges of the tile variables in it."""
 
     constraint: AffineList
     ranges: Mapping[SSAValue, Range]
+    is_repeated: bool
+    """Whether a serial loop repeats the question."""
 
     def least(self, values: Mapping[SSAValue, SSAValue | int]) -> Linear:
         """Its smallest value in the tile; other values have become `values`."""
@@ -62,14 +65,14 @@ class FullTiles:
         self._own: dict[ForOp, bool] = {}
 
     def of(self, loop: ForOp) -> list[TileConstraint]:
-        """The constraints to ask at the start of the body of `loop`; none if an inner loop asks, or there are none."""
+        """The constraints that may be asked at the start of the body of `loop`; none where an inner loop asks."""
         return list(_candidates(loop)) if self._asks(loop) and not self._asks_inside(loop) else []
 
     def _asks(self, loop: ForOp) -> bool:
         """Whether some constraint that can be asked at `loop` depends on its variable."""
         found = self._own.get(loop)
         if found is None:
-            found = any(loop.iv in c.constraint.operands for c in _candidates(loop))
+            found = any(c.is_repeated and loop.iv in c.constraint.operands for c in _candidates(loop))
             self._own[loop] = found
         return found
 
@@ -79,44 +82,46 @@ class FullTiles:
 
 
 def _candidates(loop: ForOp) -> Iterator[TileConstraint]:
-    seen: set[AffineList] = set()
-    for constraint, tiles in _repeated_constraints(loop.body.block, {}, False):
-        if constraint in seen:
+    seen: set[tuple[AffineList, bool]] = set()
+    for constraint, tiles, repeated in _constraints(loop.body.block, {}, False):
+        if (constraint, repeated) in seen:
             continue
-        seen.add(constraint)
+        seen.add((constraint, repeated))
         ranges = {v: tiles[v] for v in constraint.operands if v in tiles}
         rest = [v for v in constraint.operands if v not in tiles]
         if _is_linear_in(constraint, ranges) and not any(_is_made_inside(v, loop) for v in rest):
-            yield TileConstraint(constraint, ranges)
+            yield TileConstraint(constraint, ranges, repeated)
 
 
-def _repeated_constraints(
+def _constraints(
     block: Block, tiles: dict[SSAValue, Range], repeated: bool
-) -> Iterator[tuple[AffineList, dict[SSAValue, Range]]]:
-    """The constraints in `block` that a loop inside it repeats, with the tile variables around them."""
+) -> Iterator[tuple[AffineList, dict[SSAValue, Range], bool]]:
+    """The constraints in `block`, the tile variables around them, and whether a loop inside it repeats them."""
     for op in block.ops:
         if isinstance(op, StoreOp | AccumulateOp):
-            if repeated:
-                yield from ((constraint, tiles) for constraint in domain_of(op).constraints)
+            yield from ((constraint, tiles, repeated) for constraint in domain_of(op).constraints)
             continue
         inner, again = tiles, repeated
-        if isinstance(op, ForOp):
-            span = _range(op) if op.kind in _TILE_MARKS else None
-            again = repeated or op.kind not in _TILE_MARKS
-            inner = tiles if span is None else {**tiles, op.iv: span}
+        if isinstance(op, ForOp) and op.kind not in _TILE_MARKS:
+            again = True
+        elif isinstance(op, ForOp) and (span := _range(op)) is not None:
+            inner = {**tiles, op.iv: span}
+            bounds = (k for k in range(len(op.upper)) if op.upper[k].constants() is None)
+            yield from ((within_bound(op, k), inner, repeated) for k in bounds)
         for region in op.regions:
             for nested in region.blocks:
-                yield from _repeated_constraints(nested, inner, again)
+                yield from _constraints(nested, inner, again)
 
 
 def _range(loop: ForOp) -> Range | None:
     """The values of the variable of a tile loop, or more; None when they are not known."""
-    lower, upper, step = loop.lower.constants(), loop.upper.constants(), loop.step_value
+    lower, step = loop.lower.constants(), loop.step_value
     if lower is None:
         return None
     first = max(lower)
-    if upper is not None:
-        return first, max(first, first + (min(upper) - 1 - first) // step * step)
+    ends = [end[0] for k in range(len(loop.upper)) if (end := loop.upper[k].constants()) is not None]
+    if ends:
+        return first, max(first, first + (min(ends) - 1 - first) // step * step)
     return None if loop.width is None else (first, first + (loop.width.value.data - 1) * step)
 
 

@@ -20,7 +20,7 @@ from ..dialects.diagnostic import LoweringError, fail
 from ..dialects.ext.arith import VECTOR_FORMS
 from ..dialects.nest import ForOp
 from .combiners import splat, zero
-from .domains import Domain
+from .domains import Domain, within_bound
 from .index_arithmetic import INDEX, NO_OVERFLOW, PREDICATES, Division, Linear, linear, terms_of
 
 if TYPE_CHECKING:
@@ -114,6 +114,8 @@ class Lanes:
         """Work out the first value of the variable and the number of lanes that are on."""
         body, loop = self.body, self.loop
         lowers, uppers = body.forms(loop.lower), body.forms(loop.upper)
+        if body.assumed:
+            uppers = [u for k, u in enumerate(uppers) if within_bound(loop, k) not in body.assumed]
         self.first = lowers[0]
         if len(lowers) > 1:
             self.first = linear(((body.one_of(loop.lower, arith.MaxSIOp), 1),), 0)

@@ -24,7 +24,7 @@ from ..dialects.diagnostic import LoweringError, fail
 from ..dialects.nest import AccumulateOp, AllocOp, ForOp, IfOp, IndexOp, LoadOp, StoreOp
 from .combiners import combiner_op, zero
 from .domain_runs import Run, domain_runs, escaping_values
-from .domains import DIVISIONS, Domain, LoadGuards, domain_of, may_be_undefined
+from .domains import DIVISIONS, Domain, LoadGuards, domain_of, may_be_undefined, within_bound
 from .index_arithmetic import INDEX, NO_OVERFLOW, IndexBuilder, Linear, forms_of, linear
 
 STACK_BYTES = 16 << 10
@@ -39,6 +39,9 @@ class NestBody:
     `values` maps values of the nest function to those of the new one; an index that is known (the variable
     of an unrolled loop) maps to an integer. Subclasses say how marked loops and buffers are lowered.
     """
+
+    guards_copies = False
+    """Whether a copy of an unrolled body may stand in a branch."""
 
     def __init__(self, builder: IndexBuilder, sites: dict[Operation, int]):
         self.builder = builder
@@ -405,20 +408,37 @@ class NestBody:
         self.repeated(op, lambda: self.block(op.body.block))
 
     def repeated(self, op: ForOp, members: Callable[[], object]) -> None:
-        """A copy of the body for each iteration; `members` lowers it."""
-        lower, upper = (
-            [f.constant if not f.terms else None for f in self.forms(b)] for b in (op.lower, op.upper)
-        )
-        if None in lower or None in upper:
+        """A copy of the body for each iteration; `members` lowers it.
+
+        Upper bounds that are not constant, beside one that is, become a branch around each copy (`guards_copies`).
+        """
+        lower, upper = self.forms(op.lower), self.forms(op.upper)
+        ends = [form.constant for form in upper if not form.terms]
+        unknown = [
+            form
+            for k, form in enumerate(upper)
+            if form.terms and not (self.assumed and within_bound(op, k) in self.assumed)
+        ]
+        if not ends or any(form.terms for form in lower) or (unknown and not self.guards_copies):
             raise fail(
                 op,
                 f'the loop "{op.label}" is marked unrolled, but its bounds are not constant',
                 hint="split it by a constant factor and unroll the inner loop",
                 error=LoweringError,
             )
-        for iv in range(max(lower), min(upper), op.step_value):  # pyright: ignore
+        for iv in range(max(form.constant for form in lower), min(ends), op.step_value):
             self.values[op.iv] = iv
-            members()
+            self.builder.location = op.location
+            reached = [self.builder.at_least_zero(form.plus(-iv - 1)) for form in unknown]
+            if not reached:
+                members()
+                continue
+
+            def copy() -> Sequence[SSAValue]:
+                members()
+                return ()
+
+            self.branch(self._all(reached), (), copy)
 
     def alloc(self, op: AllocOp) -> None:
         """On the stack when it is small, else from the heap until the end of the block."""

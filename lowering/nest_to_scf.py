@@ -121,6 +121,7 @@ class CpuBody(NestBody):
     """Loop nests on the CPU: parallel loops become `scf.parallel`, vectorized ones vectors."""
 
     in_parallel = False
+    guards_copies = True
 
     def __init__(self, builder: IndexBuilder, sites: dict[Operation, int]):
         super().__init__(builder, sites)
@@ -161,13 +162,13 @@ class CpuBody(NestBody):
 
     def members(self, op: ForOp) -> None:
         """The body of a serial or parallel loop, in two versions where full tiles need no questions."""
-        full = [c for c in self.full_tiles.of(op) if c.constraint not in self.assumed]
-        if not full:
-            return self.block(op.body.block)
         builder = self.builder
-        fresh = {c.constraint for c in full}
-        conditions = dict.fromkeys(c.least(self.values) for c in full)
-        inside = self._all([builder.at_least_zero(form) for form in conditions])
+        tiles = [t for t in self.full_tiles.of(op) if t.constraint not in self.assumed]
+        asked = dict.fromkeys(t.least(self.values) for t in tiles if t.is_repeated)
+        if not asked:
+            return self.block(op.body.block)
+        fresh = {t.constraint for t in tiles if t.least(self.values) in asked}
+        inside = self._all([builder.at_least_zero(form) for form in asked])
         blocks = [Block(), Block()]
         self.assumed |= fresh
         self.nested(blocks[0], op.body.block)

@@ -143,6 +143,34 @@ TILES = {
           }
         }
       }""",
+    "bounds": """
+      nest.for "i" %i = 0 to %n ceildiv 8 {
+        nest.for "k" %k = 0 to 3 {
+          nest.for "r" %r = 0 to min(2, (%n - 8 * %i) ceildiv 4) unrolled {
+            nest.for "v" %v = 0 to min(4, %n - 8 * %i - 4 * %r) vectorized(4) {
+              %a = nest.load %x[8 * %i + 4 * %r + %v] : memref<?xi64>
+              nest.accumulate "y" add %a, %y[8 * %i + 4 * %r + %v] : memref<?xi64>
+            }
+          }
+        }
+      }""",
+    "settled": """
+      nest.for "i" %i = 0 to %n ceildiv 3 {
+        %t = nest.alloc "t" : memref<3xi64>
+        nest.for "z" %z = 0 to 3 unrolled {
+          nest.store "t" %zero, %t[%z] : memref<3xi64>
+        }
+        nest.for "k" %k = 0 to 4 {
+          nest.for "r" %r = 0 to 3 unrolled {
+            %a = nest.load %x[3 * %i + %r] : memref<?xi64>
+            nest.accumulate "t" add %a, %t[%r] where (3 * %i + %r < %n) : memref<3xi64>
+          }
+        }
+        nest.for "b" %b = 0 to min(3, %n - 3 * %i) unrolled {
+          %a = nest.load %t[%b] : memref<3xi64>
+          nest.store "y" %a, %y[3 * %i + %b] where (3 * %i + %b < %n - 1) : memref<?xi64>
+        }
+      }""",
     "local sums": """
       nest.for "i" %i = 0 to %n ceildiv 8 parallel {
         %t = nest.alloc "t" : memref<8xi64>

@@ -93,3 +93,53 @@ func.func @one_version(%s: memref<?xf32>, %v: f32, %m: index) {
   }
   func.return
 }
+
+// The bounds of the loops over a tile are asked as well: all four rows, all eight lanes.
+// CHECK-LABEL: func.func @bounds
+// CHECK: scf.for [[I:%.+]] =
+// CHECK:   scf.if
+// CHECK:     scf.for
+// CHECK-NOT:   scf.if
+// CHECK-COUNT-4: vector.store
+// CHECK:   } else {
+// CHECK-COUNT-4: vector.maskedstore
+func.func @bounds(%x: memref<?x?xf32>, %y: memref<?x?x8xf32>, %m: index, %n: index, %p: index) {
+  nest.for "i" %i = 0 to %m ceildiv 4 {
+    nest.for "k" %k = 0 to %p {
+      nest.for "r" %r = 0 to min(4, %m - 4 * %i) unrolled {
+        nest.for "v" %v = 0 to min(8, %n - 8 * %i) vectorized(8) {
+          %a = nest.load %x[%k, 8 * %i + %v] : memref<?x?xf32>
+          nest.store "y" %a, %y[4 * %i + %r, %k, %v] : memref<?x?x8xf32>
+        }
+      }
+    }
+  }
+  func.return
+}
+
+// What the answer settles needs no question of its own (the copy back); what it does not settle is still asked (n).
+// CHECK-LABEL: func.func @settled
+// CHECK: scf.if
+// CHECK:   scf.for
+// CHECK-NOT: scf.if
+// CHECK:     memref.store %{{.+}}, %s
+// CHECK:     [[N:%.+]] = arith.cmpi slt, %{{.+}}, %n
+// CHECK:     scf.if [[N]] {
+// CHECK:       memref.store %{{.+}}, %z
+// CHECK:   } else {
+func.func @settled(%s: memref<?xf32>, %z: memref<?xf32>, %v: f32, %m: index, %n: index) {
+  nest.for "i" %i = 0 to %m ceildiv 2 {
+    %t = nest.alloc "t" : memref<2xf32>
+    nest.for "k" %k = 0 to 100 {
+      nest.for "r" %r = 0 to 2 unrolled {
+        nest.accumulate "t" add %v, %t[%r] where (2 * %i + %r < %m) : memref<2xf32>
+      }
+    }
+    nest.for "b" %b = 0 to min(2, %m - 2 * %i) unrolled {
+      %a = nest.load %t[%b] : memref<2xf32>
+      nest.store "s" %a, %s[2 * %i + %b] : memref<?xf32>
+    }
+    nest.store "z" %v, %z[%i] where (%i < %n) : memref<?xf32>
+  }
+  func.return
+}
