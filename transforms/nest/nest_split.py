@@ -232,10 +232,13 @@ def _replace_by(loop: ForOp, new: list[ForOp]) -> None:
 
 
 def _restrict(inner: ForOp, trips: AffineList, position: AffineList) -> None:
-    """Statements run where `position` is one of the iterations."""
+    """Statements run where `position` is one of the iterations; what the loops' bounds imply is not said again."""
     constraints = AffineList((), ())
+    first = inner.body.block.first_op
     for k in range(len(trips)):
-        constraints = constraints.concat(trips[k].minus(position).add(-1))
+        constraint = trips[k].minus(position).add(-1)
+        if len(trips) == 1 or first is None or not is_never_negative(constraint, first):
+            constraints = constraints.concat(constraint)
     for statement in statements(inner):
         add_domain(statement, constraints)
 

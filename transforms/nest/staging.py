@@ -522,7 +522,8 @@ class _Staging:
             lower = AffineList.of(lower, origin.times(-1)).canonical()
         room = self._extent(axis).minus(origin)
         if not is_never_negative(room.minus(extent), self.first):
-            upper = AffineList.of(extent, room).canonical()
+            ends_first = is_never_negative(extent.minus(room), self.first)
+            upper = room if ends_first else AffineList.of(extent, room).canonical()
         return lower, upper
 
     def _single(self, axis: int) -> list[AffineList]:
