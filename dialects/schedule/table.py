@@ -214,6 +214,16 @@ GROUPS: dict[str, tuple[Primitive, ...]] = {
             "vectorize", _loop(consumed=True), (Option("width", "int", keyword="by"),), (Result("vectors"),)
         ),
         _primitive("parallel", _loop(), (Option("grain", "int"),), function="parallelize"),
+        _primitive(
+            "annotate",
+            _loop(),
+            (
+                Option("mark", "string", required=True, keyword="with"),
+                Option("value", "int"),
+                Option("text", "string"),
+                Option("force", "flag", False),
+            ),
+        ),
         _primitive("bind", _loop(), (Option("axis", "string", required=True, keyword="to"),)),
     ),
 }

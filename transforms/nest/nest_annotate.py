@@ -1,0 +1,134 @@
+"""nest-annotate: say something of a loop to a later level: that it is unrolled there, or an attribute of a name.
+
+    nest.for "r" %r = 0 to 4 {
+      nest.accumulate "c" add %v, %c[%r]
+    }
+
+becomes with mark=unrolled
+
+    nest.for "r" %r = 0 to 4 unrolled {
+      nest.accumulate "c" add %v, %c[%r]
+    }
+
+which the lowerings write as four copies of the body, in their order; and with mark="nestor.note" text="hot"
+
+    nest.for "r" %r = 0 to 4 attributes {nestor.note = "hot"} {
+      nest.accumulate "c" add %v, %c[%r]
+    }
+
+The order of iterations stays, so no dependence forbids it. The mark is refused where the loop does not start at a
+constant and end at one or earlier, where there would be more than 64 copies (unless `force` is said), and where
+another mark is set. Attributes are called `nestor.*`, and primitives keep them; `nestor.grain`, which threads obey,
+goes with a parallel loop only. `unroll` in Halide and TVM (whose `annotate` and `pragma` set attributes); Exo
+and NNC have no marks for it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import IntegerAttr, ModuleOp, StringAttr, UnitAttr, i64
+from xdsl.ir import Attribute
+from xdsl.passes import ModulePass
+
+from ...dialects.diagnostic import NestorError, fail
+from ...dialects.nest import BIND_AXES, MARKS, ForOp
+from .loops import enclosing_loops, find_loop, refuse_marked
+from .nest_unroll import refuse_copies
+
+UNROLLED = "unrolled"
+_PREFIX = "nestor."
+_GRAIN = "nestor.grain"
+_OTHER_MARKS = {"parallel": "parallel", "vectorized": "vectorize", **dict.fromkeys(BIND_AXES, "bind")}
+"""The marks that change what a loop does, and the primitives that prove that they may be set."""
+
+
+def why_not_annotate(
+    loop: ForOp, mark: str, value: int | None = None, text: str | None = None, *, force: bool = False
+) -> NestorError | None:
+    """The diagnostic that refuses the annotation, None when it may be set."""
+    if mark == UNROLLED:
+        if value is not None or text is not None:
+            return _refusal(loop, mark, "the mark has no value")
+        return refuse_marked(loop, "annotate") or _why_not_unrolled(loop, force)
+    if mark in MARKS:
+        proof = _OTHER_MARKS.get(mark)
+        hint = f"use the primitive {proof}, which proves that it is legal" if proof is not None else None
+        return _refusal(loop, mark, "that is no annotation", hint)
+    if not mark.startswith(_PREFIX) or mark == _PREFIX:
+        return _refusal(
+            loop, mark, 'it is neither "unrolled" nor an attribute', 'attributes are called "nestor.*"'
+        )
+    if value is not None and text is not None:
+        return _refusal(loop, mark, "an attribute has one value, a number or a text")
+    return _why_not_grain(loop, value) if mark == _GRAIN else None
+
+
+def _refusal(loop: ForOp, mark: str, reason: str, hint: str | None = None) -> NestorError:
+    return fail(loop, f'cannot annotate the loop "{loop.label}" with "{mark}": {reason}', hint=hint)
+
+
+def _why_not_unrolled(loop: ForOp, force: bool) -> NestorError | None:
+    lower, upper = loop.lower.constants(), loop.upper
+    ends = [numbers[0] for k in range(len(upper)) if (numbers := upper[k].constants()) is not None]
+    if lower is None or not ends:
+        return _refusal(
+            loop,
+            UNROLLED,
+            "it does not start at a constant and end at one",
+            "normalise it, or split it by a constant factor and annotate the inner loop",
+        )
+    if len(ends) < len(upper) and any(around.kind in BIND_AXES for around in enclosing_loops(loop)):
+        return _refusal(
+            loop,
+            UNROLLED,
+            "in a kernel its end must be a constant",
+            "split it with tail=mask instead of clamp",
+        )
+    copies = max(0, -(-(min(ends) - max(lower)) // loop.step_value))
+    return None if force else refuse_copies(loop, copies, "annotate", "split it first, or say force")
+
+
+def _why_not_grain(loop: ForOp, value: int | None) -> NestorError | None:
+    if value is None or value < 1:
+        return _refusal(loop, _GRAIN, "a grain is a positive number of iterations")
+    if loop.kind != "parallel":
+        return _refusal(loop, _GRAIN, "it is not parallel", "make it parallel first")
+    return None
+
+
+def annotate(
+    loop: ForOp, mark: str, value: int | None = None, text: str | None = None, *, force: bool = False
+) -> ForOp:
+    """Mark `loop` `unrolled`, or give it the attribute called `mark` (without a value: a unit attribute)."""
+    if (refusal := why_not_annotate(loop, mark, value, text, force=force)) is not None:
+        raise refusal
+    if mark == UNROLLED:
+        loop.set_kind(UNROLLED)
+        return loop
+    attribute: Attribute = UnitAttr()
+    if value is not None:
+        attribute = IntegerAttr(value, i64)
+    elif text is not None:
+        attribute = StringAttr(text)
+    loop.attributes[mark] = attribute
+    return loop
+
+
+@dataclass(frozen=True, eq=False)
+class NestAnnotatePass(ModulePass):
+    """Mark a loop unrolled, or give it an attribute."""
+
+    name = "nest-annotate"
+
+    loop: str
+    mark: str
+    value: int | None = None
+    text: str | None = None
+    force: bool = False
+    func: str | None = None
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        loop = find_loop(op, self.loop, self.func)
+        annotate(loop, self.mark, self.value, self.text, force=self.force)
