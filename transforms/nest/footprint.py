@@ -43,14 +43,6 @@ class Range:
             system.require_not_negative(difference(system.linear(upper, instance)[0], variable, -1))
 
 
-def is_exact(inner: ForOp, accesses: Sequence[AccessOp], axis: int) -> bool:
-    """Whether an iteration touches one element along the axis, so that just those in the part are kept."""
-    index = accesses[0].indices[axis]
-    if any(op.indices[axis] != index for op in accesses):
-        return False
-    return all(value is inner.iv or is_defined_outside(value, inner) for value in index.operands)
-
-
 def range_of(part: Window, inner: ForOp, accesses: Sequence[AccessOp], axis: int) -> Range | None:
     """The iterations of `inner` in which `accesses` may touch an element in the part, as far as one axis tells."""
     first = part.origin[axis]

@@ -53,10 +53,11 @@ from ...dialects.affine import AffineList
 from ...dialects.diagnostic import NestorError, fail
 from ...dialects.nest import AccumulateOp, AllocOp, ForOp, LoadOp, StoreOp
 from .dependence import READ, Access, accesses_of, is_defined_outside, may_overlap
-from .footprint import Range, is_exact, range_of, shortened
+from .footprint import Range, range_of, shortened
 from .integer_sets import System, difference, is_never_negative
 from .loops import (
     INDEX,
+    add_domain,
     enclosing_loops,
     find_loop,
     fresh_names,
@@ -110,6 +111,8 @@ def compute_at(
     bounds = {
         inner: shortened(inner, by, lambda e: _never_negative(plan, e)) for inner, by in plan.ranges.items()
     }
+    for op, constraints in plan.domains.items():
+        add_domain(op, constraints)
     if storage == "here":
         _move_storage(plan)
     block = loop.body.block
@@ -133,7 +136,7 @@ class _Plan:
     """The producers of a buffer, the part of it that an iteration of `loop` reads, and what follows from it.
 
     `anchor` is the operation of the loop's body that reads first; `ranges` are the producers' loops that become
-    shorter; an axis is in `tight` when no element outside of the part is written along it.
+    shorter, `domains` what is added to the domains of statements.
     """
 
     uses: Uses
@@ -143,7 +146,7 @@ class _Plan:
     anchor: Operation
     part: Window
     ranges: dict[ForOp, Range] = field(default_factory=dict)
-    tight: set[int] = field(default_factory=set)
+    domains: dict[StoreOp | AccumulateOp, AffineList] = field(default_factory=dict)
 
     def refusal(self, reason: str, notes: Sequence[tuple[Operation, str]] = (), hint: str | None = None):
         return _refusal(self.uses.alloc, self.loop, reason, notes, hint)
@@ -295,18 +298,46 @@ def _is_private(access: Access, producer: Operation) -> bool:
 
 
 def _restrict(plan: _Plan) -> None:
-    """Find the iterations of the producers' loops that write a part of the buffer which is read."""
-    exact: set[tuple[Operation, int]] = set()
+    """Find the iterations of the producers that write a part of the buffer which is read.
+
+    Loops are made shorter; what they leave over is taken out by the domains of the statements.
+    """
     for producer in plan.producers:
         for inner in loops_in(producer):
             writes = [op for op in plan.uses.writes if is_inside(op, inner)]
             for axis in range(len(plan.part.origin)):
                 if writes and (found := range_of(plan.part, inner, writes, axis)) is not None:
                     _add_range(plan, inner, found)
-                    exact |= {(op, axis) for op in writes if is_exact(inner, writes, axis)}
+    for op in plan.uses.writes:
+        constraints = [c for c in _within(plan, op) if not _holds(plan, op, c)]
+        if not constraints:
+            continue
+        plan.domains[op] = AffineList.of(*constraints)
+        for load in plan.uses.loads:
+            if plan.uses.top(load) is plan.uses.top(op):
+                raise plan.refusal(
+                    "some of its elements would be read and not be computed",
+                    [(load, "this load reads an element"), (op, "this statement writes it")],
+                )
+
+
+def _within(plan: _Plan, op: StoreOp | AccumulateOp) -> Iterator[AffineList]:
+    """What is not negative where `op` writes an element of the part."""
     for axis in range(len(plan.part.origin)):
-        if all((op, axis) in exact for op in plan.uses.writes):
-            plan.tight.add(axis)
+        distance = op.indices[axis].minus(plan.part.origin[axis])
+        yield distance
+        yield plan.part.extents[axis].minus(distance).add(-1)
+
+
+def _holds(plan: _Plan, op: StoreOp | AccumulateOp, constraint: AffineList) -> bool:
+    """Whether a constraint holds wherever `op` runs in its new place."""
+    system = System(plan.consumer)
+    describe_instance(system, plan.anchor, "s")
+    describe_instance(system, op, "s")
+    for inner in (loop for loop in plan.ranges if is_inside(op, loop)):
+        plan.ranges[inner].require(system, inner, "s")
+    system.require_not_negative(difference({}, system.linear(constraint, "s")[0], -1))
+    return not system.has_solution()
 
 
 def _add_range(plan: _Plan, inner: ForOp, found: Range) -> None:
@@ -397,14 +428,9 @@ def _move_storage(plan: _Plan) -> None:
     replace_extents(uses)
     old = uses.alloc
     assert isinstance(old.memref.type, MemRefType)
-    shape, sizes = [], []
-    given = iter(old.sizes)
-    for axis, extent in enumerate(old.memref.type.get_shape()):
-        size = next(given) if extent == DYNAMIC_INDEX else extent
-        if axis in plan.tight:
-            size = _size(plan, plan.part.extents[axis])
-        shape.append(size if isinstance(size, int) else DYNAMIC_INDEX)
-        sizes += [] if isinstance(size, int) else [size]
+    extents = [_size(plan, plan.part.extents[axis]) for axis in range(len(plan.part.extents))]
+    shape = [n if isinstance(n, int) else DYNAMIC_INDEX for n in extents]
+    sizes = [n for n in extents if not isinstance(n, int)]
     element = old.memref.type.element_type
     new = AllocOp(
         old.label.data, MemRefType(element, shape, memory_space=old.memref.type.memory_space), sizes
@@ -412,11 +438,8 @@ def _move_storage(plan: _Plan) -> None:
     new.attributes.update(old.attributes)
     new.location, new.memref.name_hint = old.location, old.memref.name_hint
     block.insert_op_before(new, plan.anchor)
-    start = AffineList.of(
-        *(plan.part.origin[axis] if axis in plan.tight else 0 for axis in range(len(shape)))
-    )
     for op in (*uses.loads, *uses.writes):
-        shifted = op.indices.minus(start)
+        shifted = op.indices.minus(plan.part.origin)
         if isinstance(op, LoadOp):
             op.set_indices(shifted)
         else:

@@ -484,3 +484,27 @@ func.func @in_place_by_blocks(%x: memref<8xf32>) {
   }
   func.return
 }
+
+// -----
+
+func.func @partly(%x: memref<8xi64>, %y: memref<8xi64>) {
+  %zero = arith.constant 0 : i64
+  %t = nest.alloc "t" : memref<8xi64>
+  nest.for "h" %h = 0 to 8 {
+    nest.store "t" %zero, %t[%h] : memref<8xi64>
+  }
+  nest.for "i" %i = 0 to 16 {
+    // expected-note @below {{this load reads an element}}
+    %a = nest.load %t[%i floordiv 2] : memref<8xi64>
+    // expected-note @below {{this statement writes it}}
+    nest.store "t" %a, %t[%i floordiv 2] : memref<8xi64>
+  }
+  // expected-error @below {{some of its elements would be read and not be computed}}
+  nest.for "o" %o = 0 to 4 {
+    nest.for "j" %j = 0 to 2 {
+      %p = nest.load %t[2 * %o + %j] : memref<8xi64>
+      nest.store "y" %p, %y[2 * %o + %j] : memref<8xi64>
+    }
+  }
+  func.return
+}

@@ -136,3 +136,31 @@ func.func @split(%x: memref<16xi64>, %y: memref<16xi64>) {
   }
   func.return
 }
+
+// -----
+
+// Where no shorter loop does it, a domain takes out what is not needed.
+// CHECK-LABEL: @domain
+// CHECK: nest.for "i.at" [[I:%\S+]] = 0 to 8 {
+// CHECK: nest.accumulate "t" add {{%\S+}}, {{%\S+}}{{\[}}[[I]] floordiv 2] where (2 * [[O:%\S+]] < [[I]] floordiv 2 + 1, [[I]] floordiv 2 < 2 * [[O]] + 2)
+// HERE-LABEL: @domain
+// HERE: nest.alloc "t" : memref<2xi64>
+// HERE: nest.accumulate "t" add {{%\S+}}, {{%\S+}}{{\[}}[[I:%\S+]] floordiv 2 - 2 * [[O:%\S+]]] where (2 * [[O]] < [[I]] floordiv 2 + 1, [[I]] floordiv 2 < 2 * [[O]] + 2)
+func.func @domain(%x: memref<8xi64>, %y: memref<4xi64>) {
+  %zero = arith.constant 0 : i64
+  %t = nest.alloc "t" : memref<4xi64>
+  nest.for "h" %h = 0 to 4 {
+    nest.store "t" %zero, %t[%h] : memref<4xi64>
+  }
+  nest.for "i" %i = 0 to 8 {
+    %a = nest.load %x[%i] : memref<8xi64>
+    nest.accumulate "t" add %a, %t[%i floordiv 2] : memref<4xi64>
+  }
+  nest.for "o" %o = 0 to 2 {
+    nest.for "j" %j = 0 to 2 {
+      %p = nest.load %t[2 * %o + %j] : memref<4xi64>
+      nest.store "y" %p, %y[2 * %o + %j] : memref<4xi64>
+    }
+  }
+  func.return
+}
