@@ -35,10 +35,10 @@ def integers(*shape: int) -> np.ndarray:
 
 
 SHAPES = [
-    (6, 64, 256),  # one full tile
-    (12, 128, 512),
+    (6, 64, 512),  # one full tile
+    (12, 128, 1024),
     (5, 63, 3),
-    (7, 65, 257),
+    (7, 65, 513),
     (1, 1, 1),
     (151, 130, 40),  # more rows than a block of 144
     (3, 4, 0),
