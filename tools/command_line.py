@@ -125,7 +125,7 @@ def _add_main_options(parser: argparse.ArgumentParser) -> None:
         "--target",
         metavar="NAME",
         default="mlir",
-        help="what to print: mlir, llvm-ir, asm, cuda, ptx, nest-tree, nest-svg",
+        help="what to print: mlir, llvm-ir, asm, cuda, ptx, nest-tree, nest-svg, nest-html",
     )
     add("-o", "--output", metavar="FILE", default="-", help="write here, whole or not at all")
 
@@ -193,6 +193,7 @@ def _add_printing_options(parser: argparse.ArgumentParser) -> None:
     add("--print-ir-after-all", action="store_true", help="dump the IR after every pass")
     add("--print-ir-after-change", action="store_true", help="... only after passes that changed it")
     add("--print-ir-after-failure", action="store_true", help="dump the IR when a pass fails")
+    add("--print-ir-diff", metavar="DIR", help="write HTML pages of what each pass changed here")
     add("--timing", action="store_true", help="report where the time went")
 
 

@@ -15,6 +15,7 @@ from ..dialects.remarks import listening
 from ..dialects.verifier import verify
 from .context import make_tool_context
 from .instrumentation import IRDumper, Timer
+from .ir_diff import IRDiff
 from .pass_manager import (
     InternalFailure,
     Node,
@@ -53,6 +54,7 @@ class Driver:
         self._timer = Timer()
         self._printing = PrintOptions(options.print_op_generic, options.print_debuginfo)
         self._exit_code = 0
+        self._diff: IRDiff | None = None
 
     def run(self) -> int:
         """The whole run; returns the exit code."""
@@ -92,6 +94,8 @@ class Driver:
             name = self._options.target
             raise UsageError(f"target '{name}' makes one document, and --split-input-file would make several")
         self._check_run_options()
+        if self._options.print_ir_diff is not None:
+            self._diff = IRDiff(self._options.print_ir_diff, self._printing)
         with self._timer.phase("Load passes"):
             nodes = resolve((*self._schedules(), *self._pipeline_elements()))
         if self._options.dump_pass_pipeline:
@@ -242,6 +246,8 @@ class Driver:
             instruments.append(CrashReproducer(options.crash_reproducer, verify=not options.no_verify))
         if (dumper := IRDumper.from_options(options, self._printing)) is not None:
             instruments.append(dumper)
+        if self._diff is not None:
+            instruments.append(self._diff)
         instruments.append(self._timer)
         PassManager(context, instruments, verify=not options.no_verify).run(nodes, module)
 

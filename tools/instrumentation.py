@@ -60,11 +60,12 @@ class IRDumper:
             return f"(this IR cannot even be printed: {type(error).__name__}: {error})"
 
     def _dump(self, when: str, element: Element, op: Operation, text: str, suffix: str = "") -> None:
-        header = f"// -----// IR Dump {when} {element.name}{_anchor(op)}{suffix} //----- //"
+        header = f"// -----// IR Dump {when} {element.name}{anchor_text(op)}{suffix} //----- //"
         print(f"{header}\n{text}", file=sys.stderr)
 
 
-def _anchor(op: Operation) -> str:
+def anchor_text(op: Operation) -> str:
+    """What a pass ran on, after its name: nothing for a module, else ` ('func.func' @f)`."""
     if isinstance(op, ModuleOp):
         return ""
     symbol = op.get_attr_or_prop("sym_name")
@@ -90,10 +91,12 @@ class Timer:
         self._started = time.perf_counter()
 
     def after_pass(self, element: Element, op: Operation) -> None:
-        self._rows.append((f"  {element.name}{_anchor(op)}", time.perf_counter() - self._started))
+        self._rows.append((f"  {element.name}{anchor_text(op)}", time.perf_counter() - self._started))
 
     def pass_failed(self, element: Element, op: Operation) -> None:
-        self._rows.append((f"  {element.name}{_anchor(op)} (failed)", time.perf_counter() - self._started))
+        self._rows.append(
+            (f"  {element.name}{anchor_text(op)} (failed)", time.perf_counter() - self._started)
+        )
 
     def report(self) -> None:
         """Print the table; passes include the verification after them."""

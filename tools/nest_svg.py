@@ -1,8 +1,8 @@
 """`-t nest-svg`: functions at the nest level as one self-contained picture.
 
 Loops are nested boxes, coloured by their mark; dependences are arrows on the right, from the access that runs
-first to the one that depends on it, labelled with the loops that carry them (dotted, and without a label, where both are in
-the same iteration). Details are in tooltips. Light and dark come from the viewer's preference.
+first to the one that depends on it, labelled with the loops that carry them (dotted, and without a label, where
+both are in the same iteration). Details are in tooltips. Light and dark come from the viewer's preference.
 """
 
 from __future__ import annotations
@@ -44,6 +44,16 @@ _DARK = {
 def emit_nest_svg(module: ModuleOp) -> str:
     """The picture of all functions of a module, one below the other."""
     return _Picture(outline(module, "nest-svg")).text()
+
+
+def emit_nest_html(module: ModuleOp) -> str:
+    """The picture inside a page of its own."""
+    picture = _Picture(outline(module, "nest-html")).text()
+    return (
+        '<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8"><title>Loop nests</title>'
+        "<style>:root{color-scheme:light dark}body{margin:0}</style></head>\n"
+        f"<body>\n{picture}</body></html>\n"
+    )
 
 
 @dataclass(eq=False)

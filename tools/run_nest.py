@@ -268,12 +268,8 @@ class _Arguments:
         if dtype.kind == "b":
             return self._rng.integers(0, 2, shape).astype(dtype)
         if scalar_eval.type_name(kind.element_type) == "bf16":
-            return (
-                np.asarray(self._rng.integers(-16, 17, shape), np.float32)
-                .view(np.int32)
-                .__rshift__(16)
-                .astype(dtype)
-            )
+            floats = np.asarray(self._rng.integers(-16, 17, shape), np.float32)
+            return (floats.view(np.int32) >> 16).astype(dtype)
         return self._rng.integers(0, 4, shape).astype(dtype)
 
     def _extent(self, k: int, axis: int) -> int:

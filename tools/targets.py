@@ -103,6 +103,10 @@ def _emit_nest_svg(module: ModuleOp, options: PrintOptions) -> str:
     return _emitter("tools.nest_svg", "emit_nest_svg", "nest-svg")(module)
 
 
+def _emit_nest_html(module: ModuleOp, options: PrintOptions) -> str:
+    return _emitter("tools.nest_svg", "emit_nest_html", "nest-html")(module)
+
+
 TARGETS: dict[str, Target] = {
     "mlir": Target("the IR as text (the default)", _emit_mlir),
     "llvm-ir": Target("LLVM IR, from the llvm level", _emit_llvm_ir),
@@ -113,4 +117,5 @@ TARGETS: dict[str, Target] = {
     "nest-svg": Target(
         "loops, statements and dependences as a picture, from the nest level", _emit_nest_svg, True
     ),
+    "nest-html": Target("the same picture as a page", _emit_nest_html, True),
 }

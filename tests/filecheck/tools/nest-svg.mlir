@@ -2,18 +2,24 @@
 // RUN: opt-tool %s -t nest-svg | filecheck %s
 // RUN: opt-tool %s -t nest-svg -o %t.svg && python -c "import xml.dom.minidom; xml.dom.minidom.parse('%t.svg')"
 // RUN: opt-tool %s -t nest-svg | filecheck %s --check-prefix=SELF
+// RUN: opt-tool %s -t nest-html | filecheck %s --check-prefix=HTML
 // RUN: not opt-tool %S/timing.mlir -t nest-svg 2>&1 | filecheck %s --check-prefix=LEVEL
 // RUN: not opt-tool %s -t nest-svg --split-input-file 2>&1 | filecheck %s --check-prefix=SPLIT
 
 // LEVEL: error: target 'nest-svg' needs functions at the nest level, and there is none
 // SPLIT: error: target 'nest-svg' makes one document, and --split-input-file would make several
 
+// HTML:      <!DOCTYPE html>
+// HTML:      <svg xmlns
+// HTML:      </svg>
+// HTML-NEXT: </body></html>
+
 // SELF-NOT: {{href|@import|url\([^#]}}
 
 // CHECK:      <svg xmlns="http://www.w3.org/2000/svg"
 // CHECK:      prefers-color-scheme:dark
 // CHECK:      <text class="head"{{.*}}>func @f(a: f32[n])</text>
-// CHECK:      <rect class="serial"{{.*}}<title>nest-svg.mlir:31</title>
+// CHECK:      <rect class="serial"{{.*}}<title>nest-svg.mlir:37</title>
 // CHECK:      <text class="head"{{.*}}>for i&lt;1&gt; = 1 to n</text>
 // CHECK:      <text class="reads"{{.*}}>read a[i&lt;1&gt; - 1]</text>
 // CHECK:      <text class="statement"{{.*}}>write a[i&lt;1&gt;]  "b&amp;c"</text>
