@@ -1,9 +1,9 @@
-"""`python -m benchmarks.matmul [FILE]`: a matrix product as a loop nest, against the BLAS that NumPy ships.
+"""`python -m benchmarks.matmul [SCHEDULE]`: a matrix product by its schedule, against the BLAS that NumPy ships.
 
-One thread each. The two run in turn in one process; the figure is the median over rounds of the BLAS's time divided by
-the nest's in the same round, so that the machine's drift cancels: 1 is as fast, more is faster. FILE holds nest IR
-whose function computes `c = a @ b` for `f(a, b, c)` in f32; by default benchmarks/matmul.mlir, a schedule's result
-written by hand.
+examples/matmul.mlir is the algorithm, examples/schedules/matmul.mlir (or SCHEDULE) says how it runs. One thread each.
+The two run in turn in one process; the figure is the median over rounds of the BLAS's time divided by the nest's in
+the same round, so that the machine's drift cancels: 1 is as fast, more is faster. The table goes to
+benchmarks/results/matmul.md.
 """
 
 from __future__ import annotations
@@ -20,7 +20,9 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     import numpy as np
 
-NEST = Path(__file__).parent / "matmul.mlir"
+ROOT = Path(__file__).parents[1]
+ALGORITHM = ROOT / "examples" / "matmul.mlir"
+SCHEDULE = ROOT / "examples" / "schedules" / "matmul.mlir"
 SHAPES = ((512, 512, 512), (1024, 1024, 1024), (500, 700, 900))
 """(m, n, k) of `(m, k) @ (k, n)`."""
 ROUNDS = 41
@@ -80,15 +82,27 @@ def compare(matmul: MatMul, shape: tuple[int, int, int], rounds: int = ROUNDS) -
     return nest, blas, statistics.median(y / x for x, y in pairs)
 
 
+def scheduled(schedule: Path) -> str:
+    """The nest IR that the schedule makes of the algorithm."""
+    from nestor.dialects.parse import parse_module
+    from nestor.transforms.schedule.apply_schedule import apply_sequence, load_sequences
+
+    module = parse_module(ALGORITHM.read_text(), str(ALGORITHM))
+    for sequence in load_sequences(str(schedule)):
+        apply_sequence(sequence, module)
+    return str(module)
+
+
 def main(arguments: list[str]) -> None:
     os.environ["OPENBLAS_NUM_THREADS"] = os.environ["MKL_NUM_THREADS"] = "1"  # read when NumPy is imported
-    matmul = compile_nest((Path(arguments[0]) if arguments else NEST).read_text())
-    print(f"{'m x n x k':>16}  {'nest':>10}  {'BLAS':>10}  ratio")
+    matmul = compile_nest(scheduled(Path(arguments[0]) if arguments else SCHEDULE))
+    lines = ["| m x n x k | nest GF/s | BLAS GF/s | nest / BLAS |", "|---|---|---|---|"]
     for shape in SHAPES:
         nest, blas, ratio = compare(matmul, shape)
-        print(
-            f"{' x '.join(map(str, shape)):>16}  {nest:5.1f} GF/s  {blas:5.1f} GF/s  {ratio:.3f}", flush=True
-        )
+        lines.append(f"| {' x '.join(map(str, shape))} | {nest:.1f} | {blas:.1f} | {ratio:.2f} |")
+        print(lines[-1], flush=True)
+    if not arguments:
+        (ROOT / "benchmarks" / "results" / "matmul.md").write_text("\n".join(lines) + "\n")
 
 
 if __name__ == "__main__":

@@ -8,6 +8,8 @@ from pathlib import Path
 import nestor as nt
 import numpy as np
 import pytest
+from nestor.dialects.parse import parse_module
+from nestor.runtime.interp import run_nest
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 SCHEDULES = EXAMPLES / "schedules"
@@ -49,6 +51,26 @@ def test_iou(name: str, target: str, shape: tuple[int, int]):
     np.testing.assert_array_equal(compiled(*arrays), ratio_iou(*arrays))
 
 
+@pytest.mark.parametrize("shape", [(1, 1, 1), (6, 64, 8), (13, 70, 9), (150, 131, 530)])
+def test_matmul(shape: tuple[int, int, int]):
+    """Packed, tiled and vectorized, with edges in all directions; small integers, so that any order is exact."""
+    from benchmarks.matmul import SCHEDULE, compile_nest, scheduled
+
+    m, n, k = shape
+    rng = np.random.default_rng(3)
+    a, b = (rng.integers(-4, 5, size).astype(np.float32) for size in ((m, k), (k, n)))
+    guarded = np.full((m + 2, n + 2), 7, np.float32)
+    c = np.empty((m, n), np.float32)
+    compile_nest(scheduled(SCHEDULE))(a, b, c)
+    np.testing.assert_array_equal(c, a @ b)
+    module = parse_module(scheduled(SCHEDULE))
+    if m * n * k < 10_000:
+        run_nest(next(iter(module.ops)), [a, b, guarded[1:-1, 1:-1]], mode="shuffled")
+        np.testing.assert_array_equal(guarded[1:-1, 1:-1], a @ b)
+        guarded[1:-1, 1:-1] = 7
+        assert (guarded == 7).all()
+
+
 def test_every_schedule_is_tested():
-    tested = {*example("blur").SCHEDULES, "iou-cpu", "iou-cuda"}
+    tested = {*example("blur").SCHEDULES, "iou-cpu", "iou-cuda", "matmul"}
     assert {path.stem for path in SCHEDULES.glob("*.mlir")} == tested

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -15,7 +14,9 @@ from nestor.lowering.nest_to_scf import ConvertNestToScfPass
 from nestor.runtime.cpu import host
 from nestor.runtime.interp import run_nest
 
-MATMUL = (Path(__file__).parents[2] / "benchmarks" / "matmul.mlir").read_text()
+from benchmarks.matmul import SCHEDULE, scheduled
+
+MATMUL = scheduled(SCHEDULE)
 
 
 def compiled(text: str) -> Kernel:
