@@ -229,3 +229,29 @@ def test_accesses_of_an_unknown_operation_touch_everything():
     found = analyse(function).all()
     unknown = next(op for op in function.walk() if accesses_of(op) and accesses_of(op)[0].buffer is None)
     assert {v.distance for v in found if v.source is unknown and v.sink is unknown} == {("<",)}
+
+
+FIXED_INSIDE = """
+func.func @f(%a: memref<?xf32> {nest.role = "inout"}, %p: memref<?xi64>, %n: index) {
+  nest.for "i" %i = 0 to %n {
+    %k64 = nest.load %p[%i] : memref<?xi64>
+    %k = arith.index_cast %k64 : i64 to index
+    nest.for "j" %j = 0 to %n {
+      %v = nest.load %a[%k + %j] : memref<?xf32>
+      nest.store "a" %v, %a[%k + %j + 2] : memref<?xf32>
+    }
+  }
+  func.return
+}"""
+
+
+def test_a_value_of_an_outer_loop_is_one_in_an_inner_loop():
+    """`%k` may be any number in another iteration of `i`, but is the same one in one iteration."""
+    function = function_of(FIXED_INSIDE)
+    dependences = analyse(function)
+    _, load, store = [access.op for access in dependences.accesses]
+    assert set(dependences.distance(store, load)) == {("<", "*"), (0, 2)}
+    assert dependences.distance(load, store) == [("<", "*")]
+    inner = loops_in(function)[1]
+    assert [(d.source, d.sink) for d in dependences.carried_by(inner)] == [(store, load)]
+    assert [v.distance for v in dependences.all(inner)] == [(2,)]
