@@ -27,7 +27,8 @@ from ..dialects.diagnostic import NestorError
 from ..dialects.parse import parse_module
 from ..dialects.schedule import PRIMITIVES, Primitive, SequenceOp
 from ..dialects.schedule.table import BUFFER, LOOP, STATEMENT
-from ..transforms.nest.loops import functions
+from ..transforms.nest.loops import enclosing_function, functions
+from ..transforms.nest.nest_print_dependences import dependence_report
 from ..transforms.schedule.apply_schedule import load_sequences, sequences_in
 from ..transforms.schedule.automatic import record
 from ..transforms.schedule.payload import name_of
@@ -117,6 +118,17 @@ class Schedule:
     def loop_names(self) -> list[str]:
         """The loops there are now, in program order."""
         return [loop.label for loop in self.recorder.state.loops()]
+
+    def dependences(self, loop: Handle | str | None = None) -> str:
+        """What depends on what now, as text: each dependence with its distances and the loop that carries it.
+
+        With `loop`, those in one iteration of the loops around it. `nest-print-dependences` prints the same.
+        """
+        if loop is None:
+            return "\n".join(map(dependence_report, self.recorder.state.functions))
+        state = self.recorder.state
+        (chosen,) = state.find("loops", loop, None) if isinstance(loop, str) else state.payload(loop.value)
+        return dependence_report(enclosing_function(chosen), chosen)
 
     def __str__(self) -> str:
         return str(self.recorder.sequence) + "\n"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import nestor as nt
 import numpy as np
 import pytest
@@ -89,6 +91,24 @@ def test_matching_by_pattern(lowered):
     assert s.buffer("x").names == ["x"]
     assert set(s.statement("result").names) == {"result"}
     assert repr(s.loops("i", "j")) == "[<loop i>, <loop j>]"
+
+
+def test_dependences_can_be_asked_for():
+    @nt.jit
+    def running(a):
+        for i in range(1, a.shape[0]):
+            for j in range(a.shape[1]):
+                a[i, j] = a[i - 1, j] + a[i, j]
+
+    s = nt.schedule(running.lower(np.ones((8, 9))))
+    before = str(s)
+    text = s.dependences()
+    assert re.search(r"flow +a +3 -> 1 +\[1\] +0 +i\n", text)
+    assert "flow" not in s.dependences("j")
+    assert "flow" in s.dependences(s.loop("i"))
+    assert str(s) != before and s.dependences("j") == s.dependences(s.loop("j"))
+    with pytest.raises(nt.NestorError, match='unknown loop "k"'):
+        s.dependences("k")
 
 
 def test_what_is_refused_says_why_and_changes_nothing(lowered):
