@@ -1,4 +1,4 @@
-"""nest-annotate: say something of a loop to a later level: that it is unrolled there, or an attribute of a name.
+"""nest-annotate: a mark or an attribute on a loop, for a later level to obey or to read.
 
     nest.for "r" %r = 0 to 4 {
       nest.accumulate "c" add %v, %c[%r]
