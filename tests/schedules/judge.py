@@ -1,0 +1,145 @@
+"""Whether a refusal was needed, by brute force: the request is carried out without its checks, and runs compared.
+
+    judge(schedule.module, request, program)    # ACCEPTED, NEEDED, HARMLESS or UNJUDGED
+
+Marks are judged in adversarial orders. There reductions are made to depend on their order (3 * old + new in place
+of old + new): threads, and lanes that update one element, may not do what commutes at one time either.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from nestor.dialects.diagnostic import NestorError
+from nestor.dialects.nest import AccumulateOp, ForOp, IfOp, LoadOp, StoreOp
+from nestor.dialects.verifier import verify
+from nestor.runtime.interp import TrapError
+from nestor.transforms.nest.dependence import is_defined_outside
+from nestor.transforms.nest.loops import find_loop, loops_in
+from primitives import PRIMITIVES, NothingToDo, Request, apply, unchecked
+from programs import Program
+from sequences import Runner, Stop, defined_elements, difference
+from xdsl.dialects import arith
+from xdsl.dialects.builtin import AnyFloat, FloatAttr, IntegerAttr, ModuleOp
+
+ACCEPTED = "accepted"
+NEEDED = "needed"
+"""Refused, and wrong when it is done all the same."""
+HARMLESS = "harmless"
+"""Refused, and no difference was found when it is done all the same."""
+UNJUDGED = "not judged"
+"""Refused, and there is nothing to compare: it cannot be done, or a mark stands for a decision that is made."""
+
+SEEDS = range(10)
+ORDERS = (1, 2, 3, 4)
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What was judged, with the refusal's message or how an accepted request went wrong."""
+
+    kind: str
+    message: str = ""
+    is_wrong: bool = False
+
+
+def judge(module: ModuleOp, request: Request, program: Program, seeds: Sequence[int] = SEEDS) -> Verdict:
+    """Judge one request on the present program; `module` stays as it is."""
+    done = module.clone()
+    try:
+        apply(done, request)
+    except NothingToDo:
+        return _judge_refusal(module, request, program, seeds, "there is nothing to do")
+    except NestorError as refusal:
+        return _judge_refusal(module, request, program, seeds, refusal.diagnostic.message)
+    found = _difference(module, done, request, program, seeds)
+    return Verdict(ACCEPTED, found or "", found is not None)
+
+
+def _judge_refusal(
+    module: ModuleOp, request: Request, program: Program, seeds: Sequence[int], message: str
+) -> Verdict:
+    if any(loop.kind != "serial" for loop in loops_in(module) if loop.label in request.loops):
+        return Verdict(UNJUDGED, message)
+    forced = module.clone()
+    try:
+        with unchecked(request.primitive):
+            apply(forced, request)
+        verify(forced)
+    except Exception:  # whatever a primitive does where its precondition does not hold
+        return Verdict(UNJUDGED, message)
+    if request.primitive == "vectorize" and not _runs_in_lockstep(forced):
+        return Verdict(UNJUDGED, message)
+    found = _difference(module, forced, request, program, seeds)
+    return Verdict(HARMLESS if found is None else NEEDED, message)
+
+
+def _runs_in_lockstep(module: ModuleOp) -> bool:
+    """Whether the interpreter runs the vectors statement by statement: not when there are loops inside."""
+    return not any(
+        isinstance(inner, (ForOp, IfOp))
+        for loop in module.walk()
+        if isinstance(loop, ForOp) and loop.kind == "vectorized"
+        for inner in loop.body.walk()
+    )
+
+
+def _difference(
+    before: ModuleOp, after: ModuleOp, request: Request, program: Program, seeds: Sequence[int]
+) -> str | None:
+    """How `after` differs from `before` on some arguments, in some order."""
+    is_mark = PRIMITIVES[request.primitive].is_mark
+    if is_mark:
+        before, after = before.clone(), after.clone()
+        loop = find_loop(before, request.loops[0])
+        for module in (before, after):
+            _fix_order(module, loop, shared_too=request.primitive != "vectorize")
+    reference = Runner(before)
+    is_marked = is_mark or any(isinstance(op, ForOp) and op.kind != "serial" for op in after.walk())
+    # the adversarial mode also stops at reads of what was never written
+    runners = [(Runner(after), (0,)), (Runner(after, "shuffled"), ORDERS if is_marked else ORDERS[:1])]
+    for seed in seeds:
+        old = reference.run(program.arguments(seed))
+        if not isinstance(old, Stop) and not is_mark and not program.is_exact(old):
+            continue
+        defined = [] if isinstance(old, Stop) else defined_elements(program, reference, seed, old)
+        for runner, orders in runners:
+            for order in orders:
+                try:
+                    found = difference(old, runner.run(program.arguments(seed), order), defined)
+                except (TrapError, ValueError, MemoryError) as error:
+                    found = str(error)
+                if found is not None:
+                    return f"arguments {seed}, order {order}: {found}"
+    return None
+
+
+def _fix_order(module: ModuleOp, loop: ForOp, shared_too: bool) -> None:
+    """Make accumulates depend on their order; those into one element of all lanes only where `shared_too`."""
+    for op in [op for op in module.walk() if isinstance(op, AccumulateOp)]:
+        if len(op.memrefs) != 1 or op.combine is not None:
+            continue
+        if not shared_too and _is_shared(op):
+            continue
+        block = op.parent
+        assert block is not None
+        element = op.values[0].type
+        is_float = isinstance(element, AnyFloat)
+        three = FloatAttr(3.0, element) if is_float else IntegerAttr(3, element)  # pyright: ignore
+        old = LoadOp(op.memrefs[0], op.indices)
+        factor = arith.ConstantOp(three)
+        scaled = (arith.MulfOp if is_float else arith.MuliOp)(old.result, factor.result)
+        total = (arith.AddfOp if is_float else arith.AddiOp)(scaled.result, op.values[0])
+        store = StoreOp(total.result, op.memrefs[0], op.indices, where=op.where, mask=op.mask)
+        for new in (factor, old, scaled, total, store):
+            new.location = op.location
+            block.insert_op_before(new, op)
+        op.detach()
+        op.erase()
+
+
+def _is_shared(op: AccumulateOp) -> bool:
+    """Whether all iterations of the innermost loop around update one element."""
+    loop = op.parent_op()
+    return isinstance(loop, ForOp) and all(is_defined_outside(v, loop) for v in op.indices.operands)

@@ -1,0 +1,143 @@
+"""Random programs under random schedules: what is legal computes the same, what computes something else is refused."""
+
+from __future__ import annotations
+
+import random
+import statistics
+from collections import Counter
+from dataclasses import dataclass, field
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from judge import NEEDED, judge
+from nestor.dialects.parse import parse_module
+from nestor.dialects.schedule.table import PRIMITIVES as TABLE
+from primitives import PRIMITIVES
+from programs import FAMILIES, draw_program
+from refusals import Count, draw_judged
+from sequences import Reference, draw_schedule
+
+UNTESTED = {
+    "annotate": "an attribute means nothing to a program",
+    "rename": "a name means nothing to a program",
+    "simplify": "it is asked for nothing, and refuses nothing",
+    "tensorize": "an operation takes the place of loops, for another machine",
+    "stream": "it decides how a store is done, not what it stores",
+}
+"""Primitives that have no row here, and why."""
+
+WITHOUT_CHECKS = {
+    "shift": "any distance is legal",
+    "add_unit_loop": "it is always legal",
+    "set_memory": "the interpreter knows one memory space",
+    "skew": "it is legal wherever there are two loops one in the other",
+    "normalise": "what it refuses it cannot write down",
+    "peel": "what it refuses it cannot write down",
+    "cut": "what it refuses it cannot write down",
+    "unroll": "what it refuses it cannot write down",
+}
+"""Primitives that keep the order of iterations, so that no check stands between a request and a wrong result."""
+
+
+@dataclass
+class Statistics:
+    """What was drawn."""
+
+    lengths: list[int] = field(default_factory=list)
+    legal: Counter[str] = field(default_factory=Counter)
+    families: Counter[str] = field(default_factory=Counter)
+
+
+def run_sequences(count: int, seeds: int) -> Statistics:
+    """Check that many random schedules; what they were."""
+    drawn = Statistics()
+
+    @settings(
+        max_examples=count,
+        deadline=None,
+        database=None,
+        suppress_health_check=list(HealthCheck),
+        derandomize=True,
+    )
+    @given(st.integers(0, 2**48))
+    def check(seed: int) -> None:
+        schedule = draw_schedule(random.Random(seed))
+        found = schedule.disagreement([seed + k for k in range(seeds)])
+        assert found is None, f"seed {seed}: {found}"
+        drawn.lengths.append(len(schedule.steps))
+        drawn.legal.update(step.primitive for step in schedule.steps)
+        drawn.families[schedule.program.family] += 1
+
+    check()
+    return drawn
+
+
+def test_legal_schedules_compute_the_same():
+    drawn = run_sequences(150, seeds=3)
+    assert len(drawn.lengths) >= 150
+    assert statistics.median(drawn.lengths) >= 6
+
+
+@pytest.mark.slow
+def test_three_thousand_legal_schedules_compute_the_same():
+    drawn = run_sequences(3000, seeds=4)
+    assert len(drawn.lengths) >= 3000
+    assert statistics.median(drawn.lengths) >= 6
+    assert {name: drawn.legal[name] for name in PRIMITIVES if drawn.legal[name] < 50} == {}
+    assert set(drawn.families) == set(FAMILIES)
+
+
+def test_every_primitive_has_a_row():
+    assert set(PRIMITIVES) == set(TABLE) - set(UNTESTED)
+
+
+@pytest.mark.parametrize("name", [name for name in PRIMITIVES if name not in WITHOUT_CHECKS])
+def test_without_its_checks_a_primitive_is_caught(name: str):
+    """A mutant that refuses nothing computes something else on one of the first programs on which it is tried."""
+    assert any(_is_caught(name, seed) for seed in range(1000))
+
+
+PROVOKING = {
+    "cache_read": ("aliased",),
+    "compute_at": ("blur", "chain"),
+    "compute_inline": ("blur",),
+    "reorder": ("scan", "stencil", "transposed"),
+    "reuse_buffers": ("chain",),
+    "flatten": ("flat", "pointwise"),
+    "rfactor": ("reduction", "matmul"),
+    "tile": ("scan", "stencil"),
+}
+"""Families in which a primitive is seldom legal, where most programs give it no occasion to be wrong."""
+
+
+def _is_caught(name: str, seed: int) -> bool:
+    rng = random.Random(seed)
+    program = draw_program(rng, rng.choice(PROVOKING.get(name, tuple(FAMILIES))))
+    before = draw_schedule(rng, program, longest=seed % 3, marks=False).module
+    request = PRIMITIVES[name].draw(rng, before)
+    return request is not None and judge(before, request, program, seeds=range(4)).kind == NEEDED
+
+
+def test_programs_are_defined():
+    """Programs run in any order of their (absent) marks, read nothing unwritten, and come out exactly."""
+    for seed in range(60):
+        program = draw_program(random.Random(seed))
+        assert Reference(program, range(3)).disagreement(parse_module(program.text)) is None
+
+
+def test_illegal_requests_are_refused():
+    counts = draw_judged(range(25))
+    assert sum(count.needed for count in counts.values()) >= 20
+    assert _wrong(counts) == {}
+
+
+@pytest.mark.slow
+def test_many_illegal_requests_are_refused():
+    counts = draw_judged(range(1000, 1600))
+    assert sum(count.needed for count in counts.values()) >= 500
+    assert _wrong(counts) == {}
+
+
+def _wrong(counts: dict[str, Count]) -> dict[str, list[str]]:
+    return {name: count.wrong for name, count in counts.items() if count.wrong}
