@@ -95,6 +95,7 @@ def lower_function(module: ModuleOp, function: func.FuncOp, index_bits: int = 0)
     """Lower one function in place; its kernels go to a `gpu.module` after it."""
     if len(function.body.blocks) != 1:
         raise fail(function, "a function of loop nests has one block", error=LoweringError)
+    _refuse_calls(function)
     old = function.body.block
     new = Block(arg_types=[a.type for a in old.args])
     sites = check_sites(function)
@@ -120,6 +121,17 @@ def lower_function(module: ModuleOp, function: func.FuncOp, index_bits: int = 0)
     kernels.location = function.location
     module.body.block.insert_op_after(kernels, function)
     module.attributes["gpu.container_module"] = UnitAttr()
+
+
+def _refuse_calls(function: func.FuncOp) -> None:
+    for op in function.walk():
+        if isinstance(op, func.CallOp) and any(isinstance(v.type, MemRefType) for v in op.arguments):
+            raise fail(
+                op,
+                f"calls @{op.callee.string_value()}, and a kernel calls no function on buffers",
+                hint="leave the nest as loops for this target: nest-tensorize is for the CPU",
+                error=LoweringError,
+            )
 
 
 class HostBody(NestBody):

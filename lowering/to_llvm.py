@@ -69,7 +69,9 @@ def convert_to_llvm(module: ModuleOp) -> None:
     for op in sources:
         if isinstance(op, func.FuncOp) and not op.body.blocks:
             declare_external(state, op)
-        elif not isinstance(op, func.FuncOp | llvm.FuncOp):
+        elif isinstance(op, func.FuncOp):
+            state.sources[op.sym_name.data] = op
+        elif not isinstance(op, llvm.FuncOp):
             raise fail(op, f"{op.name} at module level has no translation to llvm", error=LoweringError)
     for op in sources:
         if isinstance(op, func.FuncOp) and op.body.blocks:

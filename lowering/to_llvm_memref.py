@@ -200,7 +200,7 @@ def _subview(b: FunctionBuilder, op: memref.SubviewOp) -> None:
     steps = _mixed(b, op.static_strides, op.strides)
     kept = list(range(len(sizes)))
     if len(op.result.type.get_shape()) != len(sizes):  # type: ignore[union-attr]
-        kept = [axis for axis, size in enumerate(sizes) if size != 1]
+        kept = [axis for axis, size in enumerate(op.static_sizes.iter_values()) if size != 1]
     if len(op.result.type.get_shape()) != len(kept):  # type: ignore[union-attr]
         raise fail(op, "which axes of size 1 the subview drops is ambiguous", error=LoweringError)
     offset = ref.offset

@@ -16,8 +16,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from xdsl.dialects import cf, func, llvm, scf
-from xdsl.dialects.builtin import BoolAttr, IntegerAttr, MemRefType, StringAttr, VectorType
+from xdsl.dialects import cf, func, llvm, memref, scf
+from xdsl.dialects.builtin import BoolAttr, IntegerAttr, MemRefType, StringAttr, VectorType, i32, i64
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from ..dialects.diagnostic import LoweringError, fail
@@ -25,6 +25,7 @@ from ..dialects.ext.llvm import LoopAnnotationAttr
 from .check_sites import checked_index
 from .error_codes import ERROR_CODES
 from .to_llvm_builder import FunctionBuilder, Handler
+from .to_llvm_memref import layout_strides
 from .to_llvm_types import NSW, VOID, lower_type, make_function
 
 NO_LOOP_TRANSFORMS = LoopAnnotationAttr(BoolAttr.from_bool(True), BoolAttr.from_bool(True))
@@ -179,7 +180,9 @@ def _assert(b: FunctionBuilder, op: cf.AssertOp) -> None:
 
 
 def _call(b: FunctionBuilder, op: func.CallOp) -> None:
-    """A call of an external function of scalars (the C math library)."""
+    """A call of a function of the module, or of an external function of scalars (the C math library)."""
+    if (callee := b.module.sources.get(op.callee.string_value())) is not None:
+        return _call_kernel(b, op, callee)
     if len(op.results) > 1:
         raise fail(op, "a call with several results has no translation", error=LoweringError)
     operands = [b.value(v) for v in op.arguments]
@@ -188,13 +191,62 @@ def _call(b: FunctionBuilder, op: func.CallOp) -> None:
     if name not in b.module.externals:
         raise fail(
             op,
-            f"calls @{name}, which is not an external function",
-            hint="inline calls before convert-to-llvm",
+            f"calls @{name}, which is not a function of this module",
+            hint="declare it: func.func private @f(f64) -> f64",
             error=LoweringError,
         )
     value = b.call(name, operands, result)
     if value is not None:
         b.bind(op.results[0], value)
+
+
+def _call_kernel(b: FunctionBuilder, op: func.CallOp, callee: func.FuncOp) -> None:
+    """Call the kernel of a function of the module; where that fails, this one does."""
+    if op.results:
+        raise fail(op, "calls a function with results", error=LoweringError)
+    name = callee.sym_name.data
+    reached = _reachable(b, callee)
+    if b.parent is not None and any(isinstance(o, cf.AssertOp) for f in reached for o in f.walk()):
+        raise fail(
+            op,
+            f"@{name} has run-time checks, and a check inside scf.parallel has no translation",
+            hint="make the loop serial",
+            error=LoweringError,
+        )
+    arguments: list[SSAValue] = []
+    for value in op.arguments:
+        if not isinstance(value.type, MemRefType):
+            arguments.append(b.value(value))
+            continue
+        ref = b.memref(value)
+        b.read.add(ref.base)
+        b.written.add(ref.base)
+        arguments.append(b.gep(ref.base, ref.offset, ref.element))
+        unknown = [n for n, known in zip(ref.sizes, value.type.get_shape(), strict=True) if known < 0]
+        stated = layout_strides(op, value.type)
+        if stated is not None:
+            unknown += [s for s, known in zip(ref.strides, stated, strict=True) if known is None]
+        arguments += [b.size(size) for size in unknown]
+    status = b.call(f"{name}.kernel", [*arguments, b.error()], i32)
+    if any(isinstance(o, _FAILING) for f in reached for o in f.walk()):
+        words = [b.load(b.gep(b.error(), k, i64), i64) for k in range(4)]
+        b.fail_unless(b.compare("eq", status, b.integer(0, i32)), *words)
+
+
+_FAILING = (cf.AssertOp, memref.AllocOp, memref.AllocaOp)
+"""What can end a function early: a check, or memory that there is not."""
+
+
+def _reachable(b: FunctionBuilder, callee: func.FuncOp) -> list[func.FuncOp]:
+    """The functions of the module that a call of `callee` may run."""
+    found = [callee]
+    for function in found:
+        for op in function.walk():
+            if isinstance(op, func.CallOp):
+                other = b.module.sources.get(op.callee.string_value())
+                if other is not None and other not in found:
+                    found.append(other)
+    return found
 
 
 def declare_external(b_module: object, op: func.FuncOp) -> None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
 
-from xdsl.dialects import llvm
+from xdsl.dialects import func, llvm
 from xdsl.dialects.builtin import (
     ArrayAttr,
     BFloat16Type,
@@ -80,6 +80,8 @@ class ModuleState:
 
     functions: list[Operation] = field(default_factory=list)
     externals: dict[str, llvm.FuncOp] = field(default_factory=dict)
+    sources: dict[str, func.FuncOp] = field(default_factory=dict)
+    """The functions with a body that are converted, by name."""
 
     def declare(self, name: str, inputs: Sequence[Attribute], output: Attribute, **attributes: Any) -> str:
         if name not in self.externals:

@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 from xdsl.dialects import arith, cf, func, memref
-from xdsl.dialects.builtin import IndexType, MemRefType
+from xdsl.dialects.builtin import DYNAMIC_INDEX, IndexType, MemRefType, ModuleOp
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.ir.affine import (
     AffineBinaryOpExpr,
@@ -148,6 +148,7 @@ class _Compiler:
             trap=_trap, shuffled=_shuffled, KernelError=KernelError, operations=[], alias=_alias
         )
         self.shadowed: set[SSAValue] = set()
+        self.calls: list[func.FuncOp] = []
         self.lines: list[str] = []
         self.indent = ""
         self.counter = 0
@@ -376,9 +377,78 @@ class _Compiler:
         self.names[op.result] = name
         self.line(f"{name} = alias({source}, {shape}, operations, {self.known(op)})")
         self.bind_buffer(op.result, name)
-        if op.src in self.shadowed:
-            self.shadowed.add(op.result)
+        if self.inherits_shadow(op.result, op.src):
             self.line(f"{name}_w = {source}_w.reshape({shape})")
+
+    def inherits_shadow(self, view: SSAValue, source: SSAValue) -> bool:
+        """Whether it is known of `view` which elements are written, as it is of what it is a view of."""
+        known = source in self.shadowed
+        (self.shadowed.add if known else self.shadowed.discard)(view)
+        return known
+
+    def cast(self, op: memref.CastOp) -> None:
+        self.names[op.dest] = self.names[op.source]
+        self.inherits_shadow(op.dest, op.source)
+
+    def subview(self, op: memref.SubviewOp) -> None:
+        source, name = self.names[op.source], self.fresh("b")
+        offsets, sizes, steps = (
+            self.mixed(static, values)
+            for static, values in (
+                (op.static_offsets, op.offsets),
+                (op.static_sizes, op.sizes),
+                (op.static_strides, op.strides),
+            )
+        )
+        extents = [f"{source}_n{d}" for d in range(len(offsets))]
+        tests = [
+            f"0 <= {o} and 0 <= {s} and {o} + {s} * {t} < {n} + {t}"
+            for o, s, t, n in zip(offsets, sizes, steps, extents, strict=True)
+        ]
+        place = "".join(f"{o}, " for o in offsets)
+        self.line(f"if not ({' and '.join(tests) or 'True'}): trap(operations, {self.known(op)}, ({place}))")
+        dropped = self.dropped_axes(op)
+        parts = [
+            o if d in dropped else f"{o}:{o} + {s} * {t}:{t}"
+            for d, (o, s, t) in enumerate(zip(offsets, sizes, steps, strict=True))
+        ]
+        subscript = "".join(f"{part}, " for part in parts) + "..."
+        self.names[op.result] = name
+        self.line(f"{name} = {source}[{subscript}]")
+        self.bind_buffer(op.result, name)
+        if self.inherits_shadow(op.result, op.source):
+            self.line(f"{name}_w = {source}_w[{subscript}]")
+
+    def mixed(self, static: Any, values: Sequence[SSAValue]) -> list[str]:
+        """Numbers, some of them values, as expressions."""
+        rest = iter(values)
+        return [
+            f"({self.names[next(rest)]})" if n == DYNAMIC_INDEX else str(n) for n in static.iter_values()
+        ]
+
+    def dropped_axes(self, op: memref.SubviewOp) -> set[int]:
+        """The axes of the buffer that the view has not."""
+        assert isinstance(op.result.type, MemRefType)
+        sizes = list(op.static_sizes.iter_values())
+        if op.result.type.get_num_dims() == len(sizes):
+            return set()
+        ones = {d for d, size in enumerate(sizes) if size == 1}
+        if op.result.type.get_num_dims() != len(sizes) - len(ones):
+            raise fail(op, "which axes of size 1 the subview drops is ambiguous", error=LoweringError)
+        return ones
+
+    def call(self, op: func.CallOp) -> None:
+        """The body of the function called stands here, on the arguments."""
+        callee = _callee(op)
+        if callee in self.calls:
+            raise fail(op, f"@{callee.sym_name.data} calls itself", error=LoweringError)
+        body = callee.body.block
+        for argument, value in zip(body.args, op.arguments, strict=True):
+            self.names[argument] = self.names[value]
+            self.inherits_shadow(argument, value)
+        self.calls.append(callee)
+        self.block(body)
+        self.calls.pop()
 
     def index(self, op: IndexOp) -> None:
         value, extent = (self.fresh("k"), self.fresh("k"))
@@ -453,6 +523,22 @@ def _is_simple(loop: ForOp) -> bool:
     )
 
 
+def _callee(op: func.CallOp) -> func.FuncOp:
+    """The function that a call runs."""
+    name = op.callee.string_value()
+    around = op.parent_op()
+    while around is not None and not isinstance(around, ModuleOp):
+        around = around.parent_op()
+    functions = [f for f in around.walk() if isinstance(f, func.FuncOp)] if around is not None else []
+    for function in functions:
+        if function.sym_name.data == name:
+            if len(function.body.blocks) != 1 or function.function_type.outputs.data:
+                reason = f"calls @{name}, which is not one block without results"
+                raise fail(op, reason, error=LoweringError)
+            return function
+    raise fail(op, f"calls @{name}, which is not a function of this module", error=LoweringError)
+
+
 def _is_bf16(buffer: SSAValue) -> bool:
     return scalar_eval.type_name(buffer.type.element_type) == "bf16"  # pyright: ignore
 
@@ -486,6 +572,9 @@ _HANDLERS: dict[type, Callable[[_Compiler, Any], None]] = {
     arith.ConstantOp: _Compiler.constant,
     memref.DimOp: _Compiler.dim,
     memref.CollapseShapeOp: _Compiler.collapse_shape,
+    memref.CastOp: _Compiler.cast,
+    memref.SubviewOp: _Compiler.subview,
+    func.CallOp: _Compiler.call,
     ForOp: _Compiler.loop,
     **dict.fromkeys(DIVISIONS, _Compiler.division),
     LoadOp: _Compiler.load,

@@ -226,6 +226,9 @@ GROUPS: dict[str, tuple[Primitive, ...]] = {
             ),
         ),
         _primitive("bind", _loop(), (Option("axis", "string", required=True, keyword="to"),)),
+        _primitive(
+            "tensorize", _loop(consumed=True), (Option("intrinsic", "string", required=True, keyword="to"),)
+        ),
     ),
 }
 """The rows by what they are about."""
