@@ -164,6 +164,12 @@ GROUPS: dict[str, tuple[Primitive, ...]] = {
             "add_unit_loop", _loop(), (Option("name", "string", "one"),), (Result("unit"),), "normalise"
         ),
         _primitive("remove_unit_loop", _loop(consumed=True), file="normalise"),
+        _primitive(
+            "specialise",
+            _loop(consumed=True),
+            (Option("when", "string", required=True, keyword="when"),),
+            (Result("special"), Result("general")),
+        ),
         _primitive("rename", _loop(), (Option("to", "string", required=True, keyword="to"),)),
     ),
     "Producers and consumers": (

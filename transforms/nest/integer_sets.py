@@ -195,6 +195,16 @@ class System:
         solutions = self.solutions()
         return any(not solutions.intersect(self._polyhedron(rows)).is_empty() for rows in combined)
 
+    def example(self, terms: Terms) -> int | None:
+        """The value of a linear expression in some solution, None when there is no solution."""
+        point = self.solutions().sample_point()
+        if point.is_void():
+            return None
+        kind = _isl().dim_type.set
+        columns = {name: k for k, name in enumerate(self._names.values())}
+        values = {n: point.get_coordinate_val(kind, columns[n]).to_python() for n in terms if n}
+        return terms.get("", 0) + sum(factor * values[n] for n, factor in terms.items() if n)
+
     def solutions(self, more: Sequence[Row] = ()) -> isl.BasicSet | isl.Set:
         """The solutions for which `more` holds as well; a dimension a variable, in the order of their naming."""
         found = self._polyhedron([*self._rows, *more])
