@@ -203,7 +203,7 @@ def _why_not_aligned(loop: ForOp, size: int, tail: Tail) -> NestorError | None:
     loop.set_bounds(*bounds)
     if refusal is None and loop.step_value != 1:
         reason = "its first iteration depends on loops around it, and its step is not 1"
-        return fail(loop, f'cannot split the loop "{loop.label}": {reason}')
+        return fail(loop, f"cannot tile the loops {loop.label}: {reason}")
     return refusal
 
 

@@ -73,8 +73,7 @@ def window_of(loop: ForOp, accesses: Sequence[Access]) -> Window | NoWindow:
 
 
 def _why_no_bounds(loop: ForOp, access: Access) -> str | None:
-    if access.indices is None:
-        return "what it touches is not known"
+    assert access.indices is not None
     for value in access.indices.operands:
         if value is loop.iv or is_defined_outside(value, loop):
             continue

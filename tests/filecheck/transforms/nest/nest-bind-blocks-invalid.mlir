@@ -1,5 +1,5 @@
-// RUN: opt-tool %s -p 'nest-bind{loop=i axis=block.y}' --verify-diagnostics --split-input-file
 // The number of blocks must not depend on what the kernel computes.
+// RUN: opt-tool %s -p 'nest-bind{loop=i axis=block.y}' --verify-diagnostics --split-input-file
 
 func.func @triangle(%v: f32, %y: memref<8x8xf32> {nest.role = "out"}) {
   nest.for "o" %o = 0 to 8 bind "block.x" {

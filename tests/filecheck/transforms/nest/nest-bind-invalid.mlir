@@ -1,6 +1,6 @@
+// Loops that cannot be bound, and an axis that does not exist.
 // RUN: opt-tool %s -p 'nest-bind{loop=i axis=thread.x}' --verify-diagnostics --split-input-file
 // RUN: not opt-tool %s -p 'nest-bind{loop=i axis=warp.x}' --split-input-file 2>&1 | filecheck %s
-// Loops that cannot be bound, and an axis that does not exist.
 
 // CHECK: cannot bind the loop "i" to "warp.x": there is no such axis
 // CHECK: axes: block.x, block.y, block.z, thread.x, thread.y, thread.z

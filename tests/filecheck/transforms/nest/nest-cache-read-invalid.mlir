@@ -41,7 +41,7 @@ func.func @inside_a_vector(%x: memref<8xf32>, %y: memref<8x8xf32>) {
 
 func.func @between_threads(%x: memref<8xf32>, %y: memref<8x8xf32>) {
   nest.for "t" %t = 0 to 8 bind "thread.x" {
-    // expected-error @below {{some loops over threads are around the copy and some are inside}}
+    // expected-error @below {{some loops over threads are around the copy and some are inside, so that it belongs to neither a thread nor a block}}
     nest.for "i" %i = 0 to 1 {
       // expected-note @below {{the loop "u" is bound to thread.y}}
       nest.for "u" %u = 0 to 8 bind "thread.y" {

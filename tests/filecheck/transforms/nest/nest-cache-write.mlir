@@ -52,3 +52,21 @@ func.func @some(%c: i1, %x: memref<40xi32>, %y: memref<40xi32>) {
   }
   func.return
 }
+
+// -----
+
+// The loop starts at 2: the copy is of what one iteration writes, wherever that is.
+// CHECK-LABEL: @shifted
+// CHECK: nest.for "o" [[O:%\S+]] = 2 to %n {
+// CHECK-NEXT: [[C:%\S+]] = nest.alloc "y_local" : memref<5xf32>
+// CHECK: nest.store "y" %a, [[C]][%j]
+// CHECK: nest.for "y_local.back.ax0" [[B:%\S+]] = 0 to min(5, {{%\S+}} - 5 * [[O]] + 10) {
+// CHECK: nest.store "y" {{%\S+}}, %y[5 * [[O]] + [[B]] - 10]
+func.func @shifted(%n: index, %a: f32, %y: memref<?xf32>) {
+  nest.for "o" %o = 2 to %n {
+    nest.for "j" %j = 0 to 5 {
+      nest.store "y" %a, %y[5 * %o + %j - 10] : memref<?xf32>
+    }
+  }
+  func.return
+}

@@ -3,6 +3,7 @@
 // RUN: not opt-tool %S/nest-distribute.mlir -p 'nest-distribute{loop=i after=2}' --split-input-file 2>&1 | filecheck %s --check-prefix=COUNT
 // RUN: not opt-tool %S/nest-distribute.mlir -p 'nest-distribute{loop=i after=0}' --split-input-file 2>&1 | filecheck %s --check-prefix=ZERO
 // RUN: not opt-tool %s -p 'nest-distribute{loop=i}' --split-input-file 2>&1 | filecheck %s --check-prefix=EVERY
+// RUN: not opt-tool %s -p 'nest-distribute{loop=i after=w}' --split-input-file 2>&1 | filecheck %s --check-prefix=LABELS
 
 // COUNT: error: cannot distribute the loop "i": there is no point after 2 pieces: its body has 2
 // ZERO: error: cannot distribute the loop "i": there is no point after 0 pieces: its body has 2
@@ -153,6 +154,18 @@ func.func @checks(%n: index, %x: f32, %y: memref<?xf32>, %z: memref<?xf32>) {
     // expected-note @below {{this check can fail}}
     %k = nest.index %i + 1 of %n axis 0 of "z"
     nest.store "z" %x, %z[%k] : memref<?xf32>
+  }
+  func.return
+}
+
+// -----
+
+func.func @unlabelled(%n: index, %x: f32, %y: memref<?xf32>, %z: memref<?xf32>) {
+  // LABELS: help: pieces: none has a label
+  // expected-error @below {{cannot distribute the loop "i": nothing directly in its body is called "y"}}
+  nest.for "i" %i = 0 to %n {
+    nest.store %x, %y[%i] : memref<?xf32>
+    nest.store %x, %z[%i] : memref<?xf32>
   }
   func.return
 }

@@ -112,3 +112,54 @@ func.func @marked(%x: f32, %y: memref<5x7xf32>) {
   }
   func.return
 }
+
+// -----
+
+func.func @shifted(%n: index, %x: f32, %y: memref<?x7xf32>) {
+  // expected-error @below {{cannot flatten the loops "i" and "j": the loops must run from 0 to one bound in steps of 1}}
+  // expected-note @below {{here}}
+  nest.for "i" %i = 2 to %n {
+    nest.for "j" %j = 0 to 7 {
+      nest.store "y" %x, %y[%i, %j] : memref<?x7xf32>
+    }
+  }
+  func.return
+}
+
+// -----
+
+func.func @step(%x: f32, %y: memref<5x7xf32>) {
+  // expected-error @below {{cannot flatten the loops "i" and "j": the loops must run from 0 to one bound in steps of 1}}
+  nest.for "i" %i = 0 to 5 {
+    // expected-note @below {{here}}
+    nest.for "j" %j = 0 to 7 step 2 {
+      nest.store "y" %x, %y[%i, %j] : memref<5x7xf32>
+    }
+  }
+  func.return
+}
+
+// -----
+
+func.func @both(%n: index, %m: index, %x: f32, %y: memref<?x7xf32>) {
+  // expected-error @below {{cannot flatten the loops "i" and "j": the loops must run from 0 to one bound in steps of 1}}
+  // expected-note @below {{here}}
+  nest.for "i" %i = 0 to min(%n, %m) {
+    nest.for "j" %j = 0 to 7 {
+      nest.store "y" %x, %y[%i, %j] : memref<?x7xf32>
+    }
+  }
+  func.return
+}
+
+// -----
+
+func.func @inner_marked(%x: f32, %y: memref<5x7xf32>) {
+  nest.for "i" %i = 0 to 5 {
+    // expected-error @below {{cannot flatten the loop "j": it is vectorized already}}
+    nest.for "j" %j = 0 to 7 vectorized(8) {
+      nest.store "y" %x, %y[%i, %j] : memref<5x7xf32>
+    }
+  }
+  func.return
+}

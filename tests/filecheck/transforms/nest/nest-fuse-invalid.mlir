@@ -208,3 +208,20 @@ func.func @checks(%n: index, %x: f32, %y: memref<?xf32>, %z: memref<?xf32>) {
   }
   func.return
 }
+
+// -----
+
+func.func private @step(index)
+
+func.func @calls(%n: index) {
+  // expected-error @below {{cannot fuse the loops "i" and "j"}}
+  nest.for "i" %i = 0 to %n {
+    // expected-note @below {{a later iteration of "i" writes memory that is not known}}
+    func.call @step(%i) : (index) -> ()
+  }
+  nest.for "j" %j = 0 to %n {
+    // expected-note @below {{an earlier one of "j" writes the same element}}
+    func.call @step(%j) : (index) -> ()
+  }
+  func.return
+}

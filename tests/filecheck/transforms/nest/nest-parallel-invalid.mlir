@@ -39,11 +39,11 @@ func.func @reduction(%n: index, %x: memref<?xf32>, %s: memref<f32>) {
 // -----
 
 func.func @aliases(%n: index, %x: memref<?xf32> {nest.alias_set = 1 : i64}, %y: memref<?xf32> {nest.alias_set = 1 : i64}) {
-  // expected-error @below {{cannot parallelize the loop "i"}}
+  // expected-error @below {{cannot parallelize the loop "i": an anti dependence}}
   nest.for "i" %i = 0 to %n {
-    // expected-note @below {{}}
+    // expected-note @below {{reads "x" in an earlier iteration of "i"}}
     %v = nest.load %x[%i] : memref<?xf32>
-    // expected-note @below {{}}
+    // expected-note @below {{writes the same element in a later one}}
     nest.store "y" %v, %y[%i] : memref<?xf32>
   }
   func.return
@@ -64,7 +64,7 @@ func.func @computed(%n: index, %k: memref<?xindex>, %x: f32, %y: memref<?xf32>) 
 // -----
 
 func.func @checked(%n: index, %m: index, %x: f32, %y: memref<?xf32>) {
-  // expected-error @below {{an operation in it can stop the kernel}}
+  // expected-error @below {{cannot parallelize the loop "i": an operation in it can stop the kernel}}
   nest.for "i" %i = 0 to %n {
     // expected-note @below {{this check can fail}}
     %k = nest.index %i of %m axis 0 of "y"

@@ -19,7 +19,7 @@ func.func @turned(%n: index, %y: memref<?x?xf32>) {
 func.func @triangle(%n: index, %x: f32, %y: memref<?x?xf32>) {
   // expected-note @below {{that loop is here}}
   nest.for "i" %i = 0 to %n {
-    // expected-error @below {{the bounds of "j" use the variable of "i"}}
+    // expected-error @below {{cannot reorder the loops to j, i: the bounds of "j" use the variable of "i"}}
     nest.for "j" %j = 0 to %i step 2 {
       nest.store "y" %x, %y[%i, %j] : memref<?x?xf32>
     }
@@ -43,7 +43,7 @@ func.func @imperfect(%n: index, %x: f32, %y: memref<?x?xf32>) {
 // -----
 
 func.func @checks(%n: index, %x: f32, %y: memref<?x?xf32>) {
-  // expected-error @below {{an error must be that of the first iteration in program order}}
+  // expected-error @below {{cannot reorder the loops to j, i: an error must be that of the first iteration in program order}}
   nest.for "i" %i = 0 to %n {
     nest.for "j" %j = 0 to %n {
       // expected-note @below {{this check can fail}}
@@ -57,7 +57,7 @@ func.func @checks(%n: index, %x: f32, %y: memref<?x?xf32>) {
 // -----
 
 func.func @ordered(%n: index, %x: memref<?x?xf32>, %s: memref<f32>) {
-  // expected-error @below {{cannot reorder the loops to j, i}}
+  // expected-error @below {{cannot reorder the loops to j, i: it turns a flow dependence around}}
   nest.for "i" %i = 0 to %n {
     nest.for "j" %j = 0 to %n {
       %a = nest.load %x[%i, %j] : memref<?x?xf32>

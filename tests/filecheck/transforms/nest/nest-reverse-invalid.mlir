@@ -40,7 +40,7 @@ func.func @aliases(%n: index, %x: memref<?xf32> {nest.alias_set = 0 : i64}, %y: 
 // -----
 
 func.func @checks(%n: index, %x: f32, %y: memref<?xf32>) {
-  // expected-error @below {{an error must be that of the first iteration in program order}}
+  // expected-error @below {{cannot reverse the loop "i": an error must be that of the first iteration in program order}}
   nest.for "i" %i = 0 to %n {
     // expected-note @below {{this check can fail}}
     %k = nest.index %i + 1 of %n axis 0 of "y"

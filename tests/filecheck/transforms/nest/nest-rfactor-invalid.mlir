@@ -130,3 +130,16 @@ func.func @masked_out(%x: memref<?xf32>, %zero: f32, %m: index, %s: memref<?xf32
   }
   func.return
 }
+
+// -----
+
+func.func @shifted(%n: index, %x: memref<?x17xf32>, %s: memref<f32>) {
+  nest.for "o" %o = 0 to %n {
+    // expected-error @below {{cannot factor the reductions of the loop "v": it does not run from 0 to a constant in steps of 1}}
+    nest.for "v" %v = 1 to 17 {
+      %a = nest.load %x[%o, %v] : memref<?x17xf32>
+      nest.accumulate "s" add %a, %s[] : memref<f32>
+    }
+  }
+  func.return
+}

@@ -47,3 +47,23 @@ func.func @reads(%k: index, %x: memref<40x3xf32>, %y: memref<?xf32>) {
   }
   func.return
 }
+
+// -----
+
+// A symbolic number of windows, from 2 on.
+// CHECK-LABEL: @symbolic
+// CHECK: nest.for "o" [[O:%\S+]] = 2 to %n {
+// CHECK-NEXT: [[C:%\S+]] = nest.alloc "x_local" : memref<4xf32>
+// STATED-LABEL: @symbolic
+func.func @symbolic(%k: index, %x: memref<?x3xf32>) {
+  %c8 = arith.constant 8 : index
+  %n = arith.maxsi %k, %c8 : index
+  nest.for "o" %o = 2 to %n {
+    nest.for "j" %j = 0 to 4 {
+      %a = nest.load %x[4 * %o + %j, 1] : memref<?x3xf32>
+      %b = arith.mulf %a, %a : f32
+      nest.store "x" %b, %x[4 * %o + %j, 1] : memref<?x3xf32>
+    }
+  }
+  func.return
+}

@@ -4,6 +4,7 @@
 // RUN: not opt-tool %S/nest-tile.mlir -p 'nest-tile{loops=j,i sizes=4,4}' --split-input-file 2>&1 | filecheck %s --check-prefix=BAND
 // RUN: not opt-tool %S/nest-tile.mlir -p 'nest-tile{loops=i,j sizes=4,0}' --split-input-file 2>&1 | filecheck %s --check-prefix=FACTOR
 // RUN: not opt-tool %S/nest-tile.mlir -p 'nest-tile{loops=i,j sizes=4,3 tail=perfect}' --split-input-file 2>&1 | filecheck %s --check-prefix=PERFECT
+// RUN: not opt-tool %s -p 'nest-tile{loops=i,j sizes=4,4 tail=clamp}' --split-input-file 2>&1 | filecheck %s --check-prefix=CLAMP
 
 // SIZES: error: cannot tile the loops i, j: 1 sizes given for 2 loops
 // BAND: error: cannot tile the loops j, i: they are not perfectly nested in this order
@@ -83,6 +84,19 @@ func.func @imperfect(%n: index, %x: f32, %y: memref<?x?xf32>) {
     // expected-note @below {{"j" is here}}
     nest.for "j" %j = 1 to %n {
       nest.store "y" %x, %y[%i, %j] : memref<?x?xf32>
+    }
+  }
+  func.return
+}
+
+// -----
+
+func.func @skewed(%x: f32, %y: memref<8x16xf32>) {
+  nest.for "i" %i = 0 to 8 {
+    // CLAMP: error: cannot tile the loops i, j: its first iteration depends on loops around it, and its step is not 1
+    // expected-error @below {{cannot tile the loops i, j with a remainder: the bounds of "j" use the variable of "i"}}
+    nest.for "j" %j = %i to 16 step 2 {
+      nest.store "y" %x, %y[%i, %j] : memref<8x16xf32>
     }
   }
   func.return

@@ -69,3 +69,19 @@ func.func @around(%n: index, %x: memref<?x16xf32>, %y: memref<16xf32>, %s: memre
   }
   func.return
 }
+
+// -----
+
+// An extent that is no multiple of the width, from 3 on: the remainder of five is vectorized as well.
+// CHECK-LABEL: @uneven
+// CHECK: nest.for "i.o" [[O:%\S+]] = 0 to 2 {
+// CHECK-NEXT: nest.for "i.i" [[V:%\S+]] = 0 to 16 vectorized(16) {
+// CHECK-NEXT: nest.store "y" %x, %y[16 * [[O]] + [[V]] + 3]
+// CHECK: nest.for "i.t" [[T:%\S+]] = 0 to 5 vectorized(16) {
+// CHECK-NEXT: nest.store "y" %x, %y{{\[}}[[T]] + 35]
+func.func @uneven(%x: f32, %y: memref<40xf32>) {
+  nest.for "i" %i = 3 to 40 {
+    nest.store "y" %x, %y[%i] : memref<40xf32>
+  }
+  func.return
+}

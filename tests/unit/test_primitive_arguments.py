@@ -1,0 +1,70 @@
+"""What primitives say of arguments that only Python can give: passes take integers and words, and split first."""
+
+import pytest
+from nestor.dialects.affine import AffineList
+from nestor.dialects.diagnostic import NestorError
+from nestor.dialects.nest import LoadOp
+from nestor.dialects.parse import parse_module
+from nestor.transforms.nest.loops import find_loop
+from nestor.transforms.nest.nest_cache_write import cache_write
+from nestor.transforms.nest.nest_cut import cut
+from nestor.transforms.nest.nest_peel import peel
+from nestor.transforms.nest.nest_shift import shift
+from nestor.transforms.nest.nest_vectorize import why_not_vectorize
+
+TEXT = """
+func.func @f(%n: index, %x: memref<?xi64>, %y: memref<?xi64>) {
+  nest.for "i" %i = 3 to %n {
+    %a = nest.load %x[%i] : memref<?xi64>
+    nest.store "y" %a, %y[%i] : memref<?xi64>
+  }
+  func.return
+}
+"""
+
+
+@pytest.mark.parametrize("primitive", [cut, shift])
+def test_a_point_is_one_index_that_is_known_before_the_loop(primitive):
+    module = parse_module(TEXT)
+    loop = find_loop(module, "i")
+    load = next(op for op in loop.walk() if isinstance(op, LoadOp))
+    before = str(module)
+    refused = {
+        "cut": 'cannot cut the loop "i": ',
+        "shift": 'cannot shift the loop "i": ',
+    }[primitive.__name__]
+    for point, reason in (
+        (load.result, 'the value "a" is no index but i64'),
+        (loop.iv, 'the value "i" is not known before it starts'),
+        (AffineList.of(1, 2), "2 expressions given in place of one"),
+    ):
+        with pytest.raises(NestorError) as found:
+            primitive(loop, point)
+        assert found.value.diagnostic.message == refused + reason
+    assert str(module) == before
+
+
+def test_peel_at_neither_end():
+    loop = find_loop(parse_module(TEXT), "i")
+    with pytest.raises(NestorError) as found:
+        peel(loop, where="middle")  # pyright: ignore[reportArgumentType]
+    assert found.value.diagnostic.message == 'cannot peel the loop "i": "middle" is neither "head" nor "tail"'
+
+
+def test_lanes_for_more_iterations_than_the_width():
+    """`vectorize` splits such a loop; whoever asks before may not."""
+    loop = find_loop(parse_module(TEXT.replace("%n {", "20 {")), "i")
+    refusal = why_not_vectorize(loop, 16)
+    assert refusal is not None
+    message = 'cannot vectorize the loop "i": it may have more than 16 iterations'
+    assert refusal.diagnostic.message == message
+    assert why_not_vectorize(loop, 17) is None
+
+
+def test_an_init_that_there_is_not():
+    module = parse_module(TEXT)
+    loop = find_loop(module, "i")
+    before = str(module)
+    with pytest.raises(NestorError, match='there is no init "zero"'):
+        cache_write(module.body.block.first_op.body.block.args[2], loop, init="zero")  # pyright: ignore
+    assert str(module) == before
