@@ -185,7 +185,10 @@ GROUPS: dict[str, tuple[Primitive, ...]] = {
             (Option("duplicate", "word", "allow", choices=("allow", "refuse")),),
         ),
     ),
-    "Reductions": (_primitive("rfactor", (Target("lanes"),), (), (Result("init"), Result("combine"))),),
+    "Reductions": (
+        _primitive("rfactor", (Target("lanes"),), (), (Result("init"), Result("combine"))),
+        _primitive("decompose_reduction", _loop(consumed=True), (), (Result("init"), Result("update"))),
+    ),
     "Memory": (
         _primitive("cache_read", _INTO_LOOP, _CACHE, (Result("cache", BUFFER), Result("copy"))),
         _primitive(
