@@ -170,6 +170,7 @@ GROUPS: dict[str, tuple[Primitive, ...]] = {
             (Option("when", "string", required=True, keyword="when"),),
             (Result("special"), Result("general")),
         ),
+        _primitive("hoist", _loop()),
         _primitive("rename", _loop(), (Option("to", "string", required=True, keyword="to"),)),
     ),
     "Producers and consumers": (
