@@ -7,6 +7,7 @@
 // RUN: not opt-tool %S/nest-specialise.mlir -p 'nest-specialise{loop=i when="n == 3 or m == 3"}' 2>&1 | filecheck %s --check-prefix=END
 // RUN: not opt-tool %S/nest-specialise.mlir -p 'nest-specialise{loop=i when="upper(j) == 3"}' 2>&1 | filecheck %s --check-prefix=SEVERAL
 // RUN: not opt-tool %S/nest-specialise.mlir -p 'nest-specialise{loop=i when="upper(l) == 3"}' 2>&1 | filecheck %s --check-prefix=LOOP
+// RUN: not opt-tool %s --split-input-file -p 'nest-specialise{loop=i when="upper(j) == 3"}' 2>&1 | filecheck %s --check-prefix=LATER
 
 // ALWAYS: cannot specialise the loop "i": the condition always holds there
 // NEVER: cannot specialise the loop "i": the condition never holds there
@@ -15,6 +16,7 @@
 // END: bad condition: expected 'and' or the end
 // SEVERAL: bad condition: upper(j) is several expressions
 // LOOP: bad condition: no loop "l" here; loops here: i, k.in, j
+// LATER: bad condition: upper(j) is not known before the loop "i"
 
 func.func @bound(%x: f32, %n: index, %y: memref<?xf32>) {
   // expected-error @below {{cannot specialise the loop "i": it is bound to thread.x already}}
@@ -54,6 +56,18 @@ func.func @inner(%x: f32, %n: i32, %y: memref<?xf32>) {
   // expected-error @below {{bad condition: unknown name "n"; names here: none}}
   nest.for "i" %i = 0 to 9 {
     nest.store "y" %x, %y[%i] : memref<?xf32>
+  }
+  func.return
+}
+
+// -----
+
+func.func @triangle(%x: f32, %m: index, %y: memref<?x?xf32>) {
+  // expected-error @below {{bad condition: unknown name "n"; names here: m}}
+  nest.for "i" %i = 0 to %m {
+    nest.for "j" %j = 0 to %i {
+      nest.store "y" %x, %y[%i, %j] : memref<?x?xf32>
+    }
   }
   func.return
 }
