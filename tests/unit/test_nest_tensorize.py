@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import random
 import re
 from collections.abc import Sequence
 from typing import Any
@@ -424,3 +425,92 @@ def test_the_interpreter_knows_what_is_written_behind_a_window():
 def test_the_interpreter_refuses_calls_it_cannot_follow(text: str, message: str):
     with pytest.raises(LoweringError, match=message):
         compile_nest(function_of(parse_module(text)))
+
+
+# ---- random nests and random intrinsics -------------------------------------------------------------
+
+PLACES = (
+    ("%i", "%l"),
+    ("%i + %o", "%l"),
+    ("2 * %o + %i", "%l + 1"),
+    ("%i + 3", "%l"),
+    ("%i - 1", "%l"),
+    ("9 - %i", "4 - %l"),
+    ("%o + 11 - %i", "4 - %l"),
+    ("2 * %i", "2 * %l"),
+    ("%o", "0"),
+    ("20", "0"),
+    ("%i + 2", "%l + %s"),
+)
+"""Indices in a nest and in an intrinsic that differ by what is fixed."""
+
+OPERATIONS = ("arith.addi", "arith.subi", "arith.subi")
+LAST = ("store", "accumulate add", "accumulate add", "accumulate maxsi")
+
+
+def random_pair(rng: random.Random) -> str:
+    """An intrinsic and a nest with the same form, and with differences here and there."""
+
+    def perhaps(value: Any, others: Sequence[Any]) -> Any:
+        return rng.choice(others) if rng.random() < 0.05 else value
+
+    extent, low, step = rng.choice((2, 3, 5)), rng.choice((0, 1, 1)), rng.choice((1, 1, 2))
+    operation, last = rng.choice(OPERATIONS), rng.choice(LAST)
+    buffers = [perhaps(name, "pqr") for name in "pqr"]
+    places = [rng.choice(PLACES) for _ in "xyz"]
+
+    def body(names: Sequence[str], indices: Sequence[str], type_: str, constant: int) -> str:
+        update = f"nest.{last} %w, %{names[2]}[{indices[2]}] : {type_}"
+        mine = perhaps(operation, OPERATIONS)
+        return f"""
+      %c = arith.constant {constant} : i32
+      %u = nest.load %{names[0]}[{indices[0]}] : {type_}
+      %v = nest.load %{names[1]}[{indices[1]}] : {type_}
+      %d = {mine} %u, {perhaps("%v", ("%c", "%u"))} : i32
+      %w = arith.muli %d, %c : i32
+      {perhaps(update, [update.replace(last, other) for other in LAST])}"""
+
+    window = f"memref<{rng.choice((5, 9, 12))}xi32, strided<[1], offset: ?>>"
+    start = perhaps(0, (1, 2))
+    inner = body("xyz", [perhaps(inner, ("%l", "0")) for _, inner in places], window, 2)
+    outer = body(buffers, [outer for outer, _ in places], "memref<40xi32>", perhaps(2, (3,)))
+    again = perhaps(extent, (2, 3, 5))
+    arguments = ", ".join(f"%{name}: {window}" for name in "xyz") + (", %s: index" if "%s" in inner else "")
+    return f"""
+func.func private @t({arguments}) attributes {{nest.intrinsic}} {{
+  nest.for "l" %l = {start} to {start + again * step} step {step} {{{inner}
+  }}
+  func.return
+}}
+func.func @f(%p: memref<40xi32>, %q: memref<40xi32>, %r: memref<40xi32>) {{
+  nest.for "o" %o = 0 to 6 {{
+    nest.for "i" %i = {low} to {low + extent * step} step {step} {{{outer}
+    }}
+  }}
+  func.return
+}}"""
+
+
+def test_random_pairs_are_refused_or_compute_the_same():
+    legal = 0
+    for seed in range(250):
+        text = random_pair(random.Random(seed))
+        module = parse_module(text)
+        arguments = [integers(40, seed=seed + k) for k in range(3)]
+        if why_not_tensorize(find_loop(module, "i"), "t") is not None:
+            continue
+        try:
+            run_nest(function_of(module), [a.copy() for a in arguments])
+        except TrapError:
+            continue  # the program leaves its buffers
+        tensorize(find_loop(module, "i"), "t")
+        legal += 1
+        if legal % 8 == 0:
+            check(text, module, [arguments])
+            continue
+        wanted = [a.copy() for a in arguments]
+        run_nest(function_of(parse_module(text)), wanted)
+        run_nest(function_of(module), arguments)
+        for expected, found in zip(wanted, arguments, strict=True):
+            np.testing.assert_array_equal(expected, found, err_msg=text)
+    assert legal > 60

@@ -202,13 +202,14 @@ def _window(found: Unification, argument: SSAValue, made: list[Operation]) -> Wi
         extent, new = extent_before(buffer, axis, found.nest)
         made += new
         extents.append(found.canonical(extent))
-    sizes = tuple(
-        _size(found, argument, k, extents[axis].minus(offsets[axis]), pairs) for k, axis in enumerate(axes)
-    )
+    rests = [extents[axis].minus(offsets[axis]) for axis in axes]
+    sizes = tuple(_size(found, argument, k, rest, pairs) for k, rest in enumerate(rests))
     steady = len(axes) == type_.get_num_dims() and offsets.constants() == (0,) * len(axes)
     whole = steady and all(found.canonical(s) == e for s, e in zip(sizes, extents, strict=True))
     assert all(found.is_fixed(expression) for expression in (offsets, *sizes))
     _check_layout(argument, buffer, axes, offsets, whole, here, there)
+    starts = [offsets[axis] for axis in axes]
+    _check_accesses(found, argument, starts, sizes, [found.canonical(rest) for rest in rests])
     window = Window(buffer, argument, offsets, axes, sizes, whole)
     if not whole and not _is_inside(found.nest, window, extents) and not _is_covered(found, argument, sizes):
         raise differ(
@@ -316,13 +317,34 @@ def _check_layout(
             )
 
 
-def _always(nest: ForOp, expressions: AffineList) -> bool:
-    """Whether every expression is >= 0 wherever the nest is reached."""
+def _check_accesses(
+    found: Unification,
+    argument: SSAValue,
+    starts: Sequence[AffineList],
+    sizes: Sequence[AffineList],
+    rests: Sequence[AffineList],
+) -> None:
+    """The accesses are inside the extents of the argument; what the program says of the buffer's need no proof."""
+    for here, there in found.accesses[argument]:
+        inside = found.translated(there.indices)
+        assert inside is not None
+        for k, (start, size, rest) in enumerate(zip(starts, sizes, rests, strict=True)):
+            asked: list[AffineList] = []
+            if start.constants() != (0,):
+                asked.append(inside[k])
+            if size != rest:
+                asked.append(size.minus(inside[k]).add(-1))
+            if asked and not _always(here, AffineList.of(*asked)):
+                raise differ(f"this is not proved to be inside {_called(argument)}", here, there)
+
+
+def _always(op: Operation, expressions: AffineList) -> bool:
+    """Whether every expression is >= 0 wherever `op` runs."""
     if (numbers := expressions.constants()) is not None:
         return min(numbers, default=0) >= 0
-    system = System(enclosing_function(nest))
+    system = System(enclosing_function(op))
     negative = " or ".join(f"{text} < 0" for text in system.expressions(expressions, "s"))
-    system.require_reached(nest, "s")
+    system.require_reached(op, "s")
     system.require(f"({negative})")
     return not system.has_solution()
 

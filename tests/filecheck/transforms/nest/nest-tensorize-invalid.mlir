@@ -891,8 +891,8 @@ func.func @f(%x: memref<64xf32, affine_map<(d0) -> (d0 mod 8)>>, %y: memref<64xf
 
 // -----
 
-func.func private @t(%x: memref<8xf32, strided<[1], offset: ?>>, %y: memref<8xf32, strided<[1], offset: ?>>, %n: index) attributes {nest.intrinsic} {
-  nest.for "l" %l = 0 to %n {
+func.func private @t(%x: memref<8xf32, strided<[1], offset: ?>>, %y: memref<8xf32, strided<[1], offset: ?>>) attributes {nest.intrinsic} {
+  nest.for "l" %l = 0 to 4 {
     // expected-note @below {{in the intrinsic}}
     %u = nest.load %x[%l] : memref<8xf32, strided<[1], offset: ?>>
     nest.store %u, %y[%l] : memref<8xf32, strided<[1], offset: ?>>
@@ -900,12 +900,54 @@ func.func private @t(%x: memref<8xf32, strided<[1], offset: ?>>, %y: memref<8xf3
   func.return
 }
 
-func.func @f(%x: memref<?xf32>, %y: memref<?xf32>, %n: index) {
+func.func @f(%x: memref<?xf32>, %y: memref<?xf32>) {
   // expected-error @below {{cannot tensorize the loop "i" to "t": the window that would be the argument "x" is not proved to be inside its buffer}}
-  nest.for "i" %i = 0 to %n {
+  nest.for "i" %i = 0 to 4 {
     // expected-note @below {{in the nest}}
     %u = nest.load %x[%i] : memref<?xf32>
     nest.store %u, %y[%i] : memref<?xf32>
+  }
+  func.return
+}
+
+// -----
+
+func.func private @t(%x: memref<8xf32, strided<[1], offset: ?>>, %y: memref<8xf32, strided<[1], offset: ?>>) attributes {nest.intrinsic} {
+  nest.for "l" %l = 0 to 8 {
+    // expected-note @below {{in the intrinsic}}
+    %u = nest.load %x[%l + 1] : memref<8xf32, strided<[1], offset: ?>>
+    nest.store %u, %y[%l] : memref<8xf32, strided<[1], offset: ?>>
+  }
+  func.return
+}
+
+func.func @f(%x: memref<64xf32>, %y: memref<64xf32>) {
+  // expected-error @below {{cannot tensorize the loop "i" to "t": this is not proved to be inside the argument "x"}}
+  nest.for "i" %i = 0 to 8 {
+    // expected-note @below {{in the nest}}
+    %u = nest.load %x[%i + 1] : memref<64xf32>
+    nest.store %u, %y[%i] : memref<64xf32>
+  }
+  func.return
+}
+
+// -----
+
+func.func private @t(%x: memref<8xf32, strided<[1], offset: ?>>, %y: memref<8xf32, strided<[1], offset: ?>>) attributes {nest.intrinsic} {
+  nest.for "l" %l = 0 to 8 {
+    // expected-note @below {{in the intrinsic}}
+    %u = nest.load %x[%l - 1] : memref<8xf32, strided<[1], offset: ?>>
+    nest.store %u, %y[%l] : memref<8xf32, strided<[1], offset: ?>>
+  }
+  func.return
+}
+
+func.func @f(%x: memref<64xf32>, %y: memref<64xf32>) {
+  // expected-error @below {{cannot tensorize the loop "i" to "t": this is not proved to be inside the argument "x"}}
+  nest.for "i" %i = 0 to 8 {
+    // expected-note @below {{in the nest}}
+    %u = nest.load %x[%i + 5] : memref<64xf32>
+    nest.store %u, %y[%i] : memref<64xf32>
   }
   func.return
 }
