@@ -44,7 +44,8 @@ from ...dialects.affine import AffineList
 from ...dialects.diagnostic import NestorError, fail
 from ...dialects.nest import AccumulateOp, ForOp, LoadOp, StoreOp
 from ...dialects.nest.common import name_hint_of
-from .integer_sets import bound_key, extent_key
+from .dependence import is_defined_outside
+from .integer_sets import bound_key, extent_key, is_never_negative
 from .loops import (
     find_loop,
     fresh_names,
@@ -67,9 +68,13 @@ def why_not_flatten(outer: ForOp, inner: ForOp) -> NestorError | None:
         return _refusal(outer, inner, inner, "it is not all of the body of the outer loop")
     if outer.iv in inner.upper.operands:
         return _refusal(outer, inner, inner, "its extent depends on the outer loop")
-    for op in dict.fromkeys(use.operation for loop in (outer, inner) for use in loop.iv.uses):
+    uses = dict.fromkeys(use.operation for loop in (outer, inner) for use in loop.iv.uses)
+    for op in uses:
         if (refusal := _why_not_use(outer, inner, op)) is not None:
             return refusal
+    # an axis that the inner loop spans is not of negative extent; the product of two negative numbers is positive
+    if not uses and not any(is_never_negative(loop.upper, outer) for loop in (outer, inner)):
+        return _refusal(outer, inner, inner, "neither bound is known not to be negative")
     return None
 
 
@@ -85,6 +90,8 @@ def _why_not_use(outer: ForOp, inner: ForOp, op: Operation) -> NestorError | Non
         )
     for buffer in _buffers(op):
         assert isinstance(buffer.type, MemRefType)
+        if not is_defined_outside(buffer, outer):
+            return _refusal(outer, inner, op, "the buffer is made in each iteration")
         if not isinstance(buffer.type.layout, NoneAttr):
             return _refusal(outer, inner, op, "the buffer is not known to be contiguous")
         if extent_key(buffer, axis + 1) != bound_key(inner.upper):
@@ -129,12 +136,17 @@ def _merge(outer: ForOp, inner: ForOp) -> ForOp:
     assert block is not None
     flat = ForOp(name, 0, _total(outer, inner), body=inner.detach_region(inner.body))
     flat.location = outer.location
+    flat.attributes.update({**inner.attributes, **outer.attributes})
     flat.iv.name_hint = name_hint_of(name)
     block.insert_op_before(flat, outer)
     views: dict[tuple[SSAValue, int], SSAValue] = {}
     for op in list(flat.body.block.walk()):
         if isinstance(op, (LoadOp, StoreOp, AccumulateOp)):
             _flatten_access(op, outer.iv, flat, views)
+    for buffer, _ in views:
+        if isinstance(buffer.owner, memref.CollapseShapeOp) and not buffer.uses:
+            buffer.owner.detach()
+            buffer.owner.erase()
     outer.detach()
     outer.erase()
     return flat
@@ -210,9 +222,6 @@ def _collapsed(
     block = flat.parent
     assert block is not None
     block.insert_op_before(view, flat)
-    if isinstance(buffer.owner, memref.CollapseShapeOp) and not buffer.uses:
-        buffer.owner.detach()
-        buffer.owner.erase()
     views[buffer, axis] = view.results[0]
     return view.results[0]
 

@@ -163,3 +163,34 @@ func.func @inner_marked(%x: f32, %y: memref<5x7xf32>) {
   }
   func.return
 }
+
+// -----
+
+// With both below 0 the loops are empty, and the product is not.
+func.func @negative(%n: index, %m: index, %x: i32, %s: memref<i32>) {
+  // expected-error @below {{cannot flatten the loops "i" and "j": neither bound is known not to be negative}}
+  nest.for "i" %i = 0 to %n {
+    // expected-note @below {{here}}
+    nest.for "j" %j = 0 to %m {
+      nest.accumulate "s" add %x, %s[] : memref<i32>
+    }
+  }
+  func.return
+}
+
+// -----
+
+func.func @private(%x: memref<5x7xf32>) {
+  // expected-error @below {{cannot flatten the loops "i" and "j": the buffer is made in each iteration}}
+  nest.for "i" %i = 0 to 5 {
+    nest.for "j" %j = 0 to 7 {
+      %t = nest.alloc "t" : memref<5x7xf32>
+      %a = nest.load %x[%i, %j] : memref<5x7xf32>
+      nest.store "t" %a, %t[%i, %j] : memref<5x7xf32>
+      // expected-note @below {{here}}
+      %b = nest.load %t[%i, %j] : memref<5x7xf32>
+      nest.store "x" %b, %x[%i, %j] : memref<5x7xf32>
+    }
+  }
+  func.return
+}

@@ -39,3 +39,38 @@ func.func @symbolic(%x: memref<?x?xf32> {nest.dims = ["n", "m"]}, %s: memref<1xf
   }
   func.return
 }
+
+// -----
+
+// The view of a buffer with merged axes is made of the buffer.
+// CHECK-LABEL: @again
+// CHECK-NEXT: [[X:%\S+]] = memref.collapse_shape %x {{.*}} : memref<4x?x3xf32> into memref<?xf32>
+// CHECK-NEXT: nest.for "i_j" [[K:%\S+]] = 0 to 3 * %m {
+// CHECK-NEXT: [[A:%\S+]] = nest.load [[X]]{{\[}}[[K]]]
+// CHECK-NEXT: nest.store "x" [[A]], [[X]]{{\[}}[[K]]]
+func.func @again(%m: index, %x: memref<4x?x3xf32>) {
+  %v = memref.collapse_shape %x [[0, 1], [2]] : memref<4x?x3xf32> into memref<?x3xf32>
+  nest.for "i" %i = 0 to %m {
+    nest.for "j" %j = 0 to 3 {
+      %a = nest.load %v[%i, %j] : memref<?x3xf32>
+      nest.store "x" %a, %v[%i, %j] : memref<?x3xf32>
+    }
+  }
+  func.return
+}
+
+// -----
+
+// CHECK-LABEL: @rows
+// CHECK: nest.for "i_j" {{%\S+}} = 0 to 4 * %n {
+func.func @rows(%x: memref<4x?xf32>) {
+  %c1 = arith.constant 1 : index
+  %n = memref.dim %x, %c1 : memref<4x?xf32>
+  nest.for "i" %i = 0 to 4 {
+    nest.for "j" %j = 0 to %n {
+      %a = nest.load %x[%i, %j] : memref<4x?xf32>
+      nest.store "x" %a, %x[%i, %j] : memref<4x?xf32>
+    }
+  }
+  func.return
+}
