@@ -219,7 +219,7 @@ GROUPS: dict[str, tuple[Primitive, ...]] = {
         _primitive("reuse_buffers", ()),
         _primitive("stream", (Target("buffer", BUFFER), Target("loop", keyword="in"))),
     ),
-    "Cleaning up": (_primitive("simplify", ()),),
+    "Cleaning up": (_primitive("simplify", ()), _primitive("eliminate_dead", ())),
     "Mapping to the machine": (
         _primitive(
             "vectorize", _loop(consumed=True), (Option("width", "int", keyword="by"),), (Result("vectors"),)
