@@ -27,18 +27,18 @@ def random_nest(seed: int) -> str:
 
     def element(around: list[str]) -> tuple[str, str]:
         if rng.random() < 0.5:
-            return f"%t{rng.randint(1, 3)}[{program.index(around)}]", "memref<24xi64>"
+            return f"%local{rng.randint(1, 3)}[{program.index(around)}]", "memref<24xi64>"
         return plain(around)
 
     for k in (1, 2, 3):
-        program.lines.append(f'%t{k} = nest.alloc "t{k}" : memref<24xi64>')
+        program.lines.append(f'%local{k} = nest.alloc "local{k}" : memref<24xi64>')
         program.loop(
             f"z{k}",
             "0 to 24",
             [],
             lambda ivs, k=k: program.lines.append(
                 f"%z{k}v = arith.index_cast {ivs[0]} : index to i64\n"
-                f'nest.store "z" %z{k}v, %t{k}[{ivs[0]}] : memref<24xi64>'
+                f'nest.store "z" %z{k}v, %local{k}[{ivs[0]}] : memref<24xi64>'
             ),
         )
     program.element = element
