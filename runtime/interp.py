@@ -529,7 +529,7 @@ def _callee(op: func.CallOp) -> func.FuncOp:
     around = op.parent_op()
     while around is not None and not isinstance(around, ModuleOp):
         around = around.parent_op()
-    functions = [f for f in around.walk() if isinstance(f, func.FuncOp)] if around is not None else []
+    functions = [f for f in around.ops if isinstance(f, func.FuncOp)] if around is not None else []
     for function in functions:
         if function.sym_name.data == name:
             if len(function.body.blocks) != 1 or function.function_type.outputs.data:

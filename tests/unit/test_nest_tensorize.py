@@ -10,8 +10,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from mlir_judge import custom, mlir_opt, needs_mlir_opt
+from mlir_judge import custom, mlir_opt, mlir_translate, needs_mlir_opt, needs_mlir_translate
 from nestor.dialects.diagnostic import LoweringError, NestorError
+from nestor.dialects.nest import AccumulateOp
 from nestor.dialects.parse import parse_module
 from nestor.dialects.registry import make_context
 from nestor.dialects.verifier import verify
@@ -178,6 +179,39 @@ def test_tiles_of_a_matmul():
     check(GEMM, module, [matmul_arguments(*sizes) for sizes in SIZES])
 
 
+ANY = "memref<?x?xi32, strided<[?, 1], offset: ?>>"
+
+GEMM_OF_ANY_SIZE = f"""
+func.func private @gemm_any(%a: {ANY}, %b: {ANY}, %c: {ANY}) attributes {{nest.intrinsic}} {{
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %n = memref.dim %c, %c0 : {ANY}
+  %m = memref.dim %c, %c1 : {ANY}
+  %k = memref.dim %b, %c0 : {ANY}
+  nest.for "rr" %i = 0 to %n {{
+    nest.for "cc" %j = 0 to %m {{
+      nest.for "dd" %l = 0 to %k {{
+        %x = nest.load %a[%i, %l] : {ANY}
+        %y = nest.load %b[%l, %j] : {ANY}
+        %p = arith.muli %x, %y : i32
+        nest.accumulate add %p, %c[%i, %j] : {ANY}
+      }}
+    }}
+  }}
+  func.return
+}}"""
+
+
+def test_edges_are_calls_of_an_intrinsic_of_any_size():
+    module = parse_module(GEMM_OF_ANY_SIZE + GEMM)
+    tile([find_loop(module, "i"), find_loop(module, "j")], (16, 16))
+    tensorize(find_loop(module, "i.i"), "gemm")
+    for name in ("i.i.1", "i.i.2", "i.i.1.1"):
+        tensorize(find_loop(module, name), "gemm_any")
+    assert not any(isinstance(op, AccumulateOp) for op in function_of(module).walk())
+    check(GEMM, module, [matmul_arguments(*sizes) for sizes in SIZES])
+
+
 def test_the_intrinsic_has_a_schedule_of_its_own():
     module = tiled_matmul()
     reorder([find_loop(module, "d"), find_loop(module, "c")])
@@ -198,6 +232,13 @@ def test_mlir_accepts_windows_and_calls():
     module = tiled_matmul()
     load_pass("convert-nest-to-scf")().apply(make_context(), module)
     mlir_opt(custom(module))
+
+
+@needs_mlir_translate
+def test_mlir_translates_calls_of_kernels():
+    module = tiled_matmul()
+    machine_code(module)
+    assert "call i32 @gemm.kernel(" in mlir_translate(module)
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
@@ -319,6 +360,31 @@ def test_windows_of_one_buffer(distance: int):
         module = parse_module(permitted)
         tensorize(find_loop(module, "i"), "t")
         check(permitted, module, [[integers(20)]])
+
+
+@pytest.mark.parametrize(("extent", "is_legal"), [(12, False), (20, True), (24, True)])
+def test_extents_of_one_name_are_one_extent(extent: int, is_legal: bool):
+    row = "memref<?xi32, strided<[1], offset: ?>>"
+    text = f"""
+func.func private @t(%x: {row} {{nest.dims = ["n"]}}, %y: {row} {{nest.dims = ["n"]}}) attributes {{nest.intrinsic}} {{
+  nest.for "l" %l = 0 to 4 {{
+    %u = nest.load %x[%l] : {row}
+    nest.store %u, %y[%l] : {row}
+  }}
+  func.return
+}}
+func.func @f(%x: memref<20xi32>, %y: memref<{extent}xi32>) {{
+  nest.for "i" %i = 0 to 4 {{
+    %u = nest.load %x[%i] : memref<20xi32>
+    nest.store "y" %u, %y[%i] : memref<{extent}xi32>
+  }}
+  func.return
+}}"""
+    module = parse_module(text)
+    assert (why_not_tensorize(find_loop(module, "i"), "t") is None) == is_legal
+    if is_legal:
+        tensorize(find_loop(module, "i"), "t")
+        check(text, module, [[integers(20), integers(extent, seed=1)]])
 
 
 UNRELATED = re.sub(r" {nest.dims = [^}]*}|, nest.dims = [^}]*", "", GEMM)

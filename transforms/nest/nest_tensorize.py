@@ -138,8 +138,8 @@ def _plan(
 def _intrinsic(loop: ForOp, name: str) -> func.FuncOp:
     """The function that is the intrinsic `name`."""
     around = enclosing_function(loop)
-    module = around.parent_op()
-    functions = [op for op in module.walk() if isinstance(op, func.FuncOp)] if module is not None else []
+    beside = around.parent.ops if around.parent is not None else ()
+    functions = [op for op in beside if isinstance(op, func.FuncOp)]
     named = [f for f in functions if f.sym_name.data == name]
     if not named:
         known = ", ".join(f.sym_name.data for f in functions if INTRINSIC in f.attributes)
@@ -276,6 +276,8 @@ def _size(
     size = found.indices.get(key)
     if size is None:
         size = found.canonical(rest)
+        if isinstance(key, str):
+            found.indices[key] = size  # that of every argument that has an extent of this name
     least = 2 if isinstance(key, str) else 0
     if not _always(found.nest, size.add(-least)):
         reason = f"the extent {axis} of {_called(argument)} is not proved to be at least {least}"
