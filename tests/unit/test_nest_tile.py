@@ -162,3 +162,26 @@ def test_time_tiles_of_a_skewed_sweep(tail):
     arguments = GAUSS_SEIDEL.arguments(np.random.default_rng(0))
     wanted = GAUSS_SEIDEL.expected(*GAUSS_SEIDEL.arguments(np.random.default_rng(0)))[1]
     np.testing.assert_array_equal(run(module, arguments)[1], wanted)
+
+
+def test_a_mask_keeps_no_branch_from_reading_before_the_first_element():
+    """Blocks line up at multiples of 4: the first one has iterations before the loop's own, whatever divides the end."""
+    text = """
+    func.func @f(%p: memref<16xi1>, %v: i64, %y: memref<16x16xi64>) {
+      nest.for "i" %i = 0 to 16 {
+        nest.for "j" %j = %i to 16 {
+          %c = nest.load %p[%j - %i] : memref<16xi1>
+          nest.if %c {
+            nest.store "y" %v, %y[%i, %j] : memref<16x16xi64>
+          }
+        }
+      }
+      func.return
+    }"""
+    module = parse_module(text)
+    with pytest.raises(NestorError, match="iterations outside of its bounds would read elements"):
+        tile(loops_in(module), (4, 4), "mask")
+    tile(loops_in(module), (4, 4), "clamp")
+    arguments = [numbers(16) > 0, np.int64(5), np.zeros((16, 16), np.int64)]
+    expected = run(parse_module(text), [a.copy() for a in arguments])
+    assert np.array_equal(run(module, arguments)[2], expected[2])

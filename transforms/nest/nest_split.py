@@ -92,16 +92,16 @@ def why_not_split(loop: ForOp, factor: int, tail: Tail = "remainder") -> NestorE
             hint="use tail=mask or tail=clamp",
         )
     if tail == "mask" and not _divides(factor, trips):
-        return _why_not_masked(loop)
+        return why_not_masked(loop)
     return None
 
 
-def _why_not_masked(loop: ForOp) -> NestorError | None:
+def why_not_masked(loop: ForOp) -> NestorError | None:
     """Refuses to run more iterations than there are, with the statements masked, where that is more than statements."""
     if (op := may_fail(loop)) is not None:
         return fail(
             loop,
-            f'cannot split the loop "{loop.label}" with a mask: its last iterations would check indices that '
+            f'cannot split the loop "{loop.label}" with a mask: iterations outside of its bounds would check indices that '
             "the program does not use",
             hint="use tail=remainder",
             notes=[(op, "this check can fail")],
@@ -109,8 +109,8 @@ def _why_not_masked(loop: ForOp) -> NestorError | None:
     if (op := _unmaskable(loop)) is not None:
         return fail(
             loop,
-            f'cannot split the loop "{loop.label}" with a mask: its last iterations would read elements that the '
-            "program does not, and no domain keeps them from it",
+            f'cannot split the loop "{loop.label}" with a mask: iterations outside of its bounds would read elements '
+            "that the program does not, and no domain keeps them from it",
             hint="use tail=remainder or tail=clamp",
             notes=[
                 (

@@ -62,7 +62,7 @@ from .nest_cut import copy_after, rename
 from .nest_normalise import remove_unit_loop
 from .nest_reorder import permute, why_not_reorder
 from .nest_shift import add_to_all
-from .nest_split import Tail, split, why_not_split
+from .nest_split import Tail, split, why_not_masked, why_not_split
 
 
 def why_not_tile(
@@ -201,6 +201,9 @@ def _why_not_aligned(loop: ForOp, size: int, tail: Tail) -> NestorError | None:
     loop.set_bounds(AffineList.of(0), loop.upper)
     refusal = why_not_split(loop, size, tail)
     loop.set_bounds(*bounds)
+    if refusal is None and tail == "mask":
+        # the first block is not whole either, whatever the upper bound
+        refusal = why_not_masked(loop)
     if refusal is None and loop.step_value != 1:
         reason = "its first iteration depends on loops around it, and its step is not 1"
         return fail(loop, f"cannot tile the loops {loop.label}: {reason}")

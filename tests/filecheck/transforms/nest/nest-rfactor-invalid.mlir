@@ -143,3 +143,38 @@ func.func @shifted(%n: index, %x: memref<?x17xf32>, %s: memref<f32>) {
   }
   func.return
 }
+
+// -----
+
+// Where the outer loop starts is a max: which iteration is the first one is not known.
+func.func @several(%x: memref<?xf32>, %n: index, %m: index, %s: memref<?xf32>) {
+  nest.for "i" %i = 0 to %m {
+    nest.for "o" %o = max(%n, %m) to 4 {
+      // expected-error @below {{cannot factor the reductions of the loop "v": its domain may leave out all iterations, and the total would touch an element that they do not}}
+      nest.for "v" %v = 0 to 4 {
+        %a = nest.load %x[4 * %o + %v] : memref<?xf32>
+        // expected-note @below {{the reduction is here}}
+        nest.accumulate "s" add %a, %s[%i] where (%o + %v < %n) : memref<?xf32>
+      }
+    }
+  }
+  func.return
+}
+
+// -----
+
+// A domain that depends on a value of the loop.
+func.func @computed(%x: memref<?xf32>, %k: memref<?xindex>, %m: index, %s: memref<?xf32>) {
+  nest.for "i" %i = 0 to %m {
+    nest.for "o" %o = 0 to 4 {
+      // expected-error @below {{cannot factor the reductions of the loop "v": its domain may leave out all iterations, and the total would touch an element that they do not}}
+      nest.for "v" %v = 0 to 4 {
+        %a = nest.load %x[4 * %o + %v] : memref<?xf32>
+        %q = nest.load %k[%v] : memref<?xindex>
+        // expected-note @below {{the reduction is here}}
+        nest.accumulate "s" add %a, %s[%i] where (%q < 3) : memref<?xf32>
+      }
+    }
+  }
+  func.return
+}

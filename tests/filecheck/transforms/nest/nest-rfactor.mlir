@@ -98,3 +98,33 @@ func.func @masked_tail(%k: index, %n: index, %m: index, %x: memref<?xf32>, %s: m
   }
   func.return
 }
+
+// -----
+
+// Two reductions in one, whose combiner states its identities.
+// CHECK-LABEL: @argmax
+// CHECK: [[S:%\S+]] = nest.alloc "s_lanes" : memref<16xf32>
+// CHECK: [[A:%\S+]] = nest.alloc "a_lanes" : memref<16xi32>
+// CHECK: arith.constant -1.000000e+00 : f32
+// CHECK: arith.constant 7 : i32
+// CHECK: nest.accumulate "s" custom ({{%\S+}}, {{%\S+}}), ([[S]], [[A]])[%v] identity
+// CHECK: nest.for "v.combine" [[C:%\S+]] = 0 to 16 {
+// CHECK-NEXT: [[P:%\S+]] = nest.load [[S]]{{\[}}[[C]]]
+// CHECK-NEXT: [[Q:%\S+]] = nest.load [[A]]{{\[}}[[C]]]
+// CHECK-NEXT: nest.accumulate "s" custom ([[P]], [[Q]]), (%s, %a)[] identity
+func.func @argmax(%n: index, %x: memref<?x16xf32>, %k: memref<?x16xi32>, %s: memref<f32>, %a: memref<i32>) {
+  nest.for "o" %o = 2 to %n {
+    nest.for "v" %v = 0 to 16 {
+      %p = nest.load %x[%o, %v] : memref<?x16xf32>
+      %q = nest.load %k[%o, %v] : memref<?x16xi32>
+      nest.accumulate "s" custom (%p, %q), (%s, %a)[] identity [-1.0 : f32, 7 : i32] {
+      ^bb0(%old: f32, %i: i32, %new: f32, %j: i32):
+        %c = arith.cmpf ogt, %new, %old : f32
+        %d = arith.select %c, %new, %old : f32
+        %e = arith.select %c, %j, %i : i32
+        nest.yield %d, %e : f32, i32
+      } : memref<f32>, memref<i32>
+    }
+  }
+  func.return
+}

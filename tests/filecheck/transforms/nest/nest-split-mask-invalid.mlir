@@ -2,7 +2,7 @@
 // RUN: opt-tool %s -p 'nest-split{loop=i factor=16 tail=mask}' --split-input-file --verify-diagnostics
 
 func.func @check(%x: memref<?xf32>, %m: index, %y: memref<40xf32>) {
-  // expected-error @below {{cannot split the loop "i" with a mask: its last iterations would check indices that the program does not use}}
+  // expected-error @below {{cannot split the loop "i" with a mask: iterations outside of its bounds would check indices that the program does not use}}
   nest.for "i" %i = 0 to 40 {
     // expected-note @below {{this check can fail}}
     %k = nest.index %i of %m axis 0 of "x"
@@ -15,7 +15,7 @@ func.func @check(%x: memref<?xf32>, %m: index, %y: memref<40xf32>) {
 // -----
 
 func.func @branch(%x: memref<40xf32>, %zero: f32, %y: memref<40xf32>) {
-  // expected-error @below {{cannot split the loop "i" with a mask: its last iterations would read elements that the program does not, and no domain keeps them from it}}
+  // expected-error @below {{cannot split the loop "i" with a mask: iterations outside of its bounds would read elements that the program does not, and no domain keeps them from it}}
   nest.for "i" %i = 0 to 40 {
     // expected-note @below {{a branch or a bound depends on this value}}
     %v = nest.load %x[%i] : memref<40xf32>
@@ -30,7 +30,7 @@ func.func @branch(%x: memref<40xf32>, %zero: f32, %y: memref<40xf32>) {
 // -----
 
 func.func @bound(%x: memref<40xindex>, %v: f32, %y: memref<?xf32>) {
-  // expected-error @below {{cannot split the loop "i" with a mask: its last iterations would read elements that the program does not, and no domain keeps them from it}}
+  // expected-error @below {{cannot split the loop "i" with a mask: iterations outside of its bounds would read elements that the program does not, and no domain keeps them from it}}
   nest.for "i" %i = 0 to 40 {
     // expected-note @below {{a branch or a bound depends on this value}}
     %n = nest.load %x[%i] : memref<40xindex>
@@ -44,7 +44,7 @@ func.func @bound(%x: memref<40xindex>, %v: f32, %y: memref<?xf32>) {
 // -----
 
 func.func @unused(%x: memref<40xf32>, %v: f32, %y: memref<40xf32>) {
-  // expected-error @below {{cannot split the loop "i" with a mask: its last iterations would read elements that the program does not, and no domain keeps them from it}}
+  // expected-error @below {{cannot split the loop "i" with a mask: iterations outside of its bounds would read elements that the program does not, and no domain keeps them from it}}
   nest.for "i" %i = 0 to 40 {
     // expected-note @below {{nothing uses this value}}
     %u = nest.load %x[%i] : memref<40xf32>

@@ -5,6 +5,7 @@
 // RUN: not opt-tool %S/nest-tile.mlir -p 'nest-tile{loops=i,j sizes=4,0}' --split-input-file 2>&1 | filecheck %s --check-prefix=FACTOR
 // RUN: not opt-tool %S/nest-tile.mlir -p 'nest-tile{loops=i,j sizes=4,3 tail=perfect}' --split-input-file 2>&1 | filecheck %s --check-prefix=PERFECT
 // RUN: not opt-tool %s -p 'nest-tile{loops=i,j sizes=4,4 tail=clamp}' --split-input-file 2>&1 | filecheck %s --check-prefix=CLAMP
+// RUN: not opt-tool %s -p 'nest-tile{loops=i,j sizes=4,4 tail=mask}' --split-input-file 2>&1 | filecheck %s --check-prefix=MASK
 
 // SIZES: error: cannot tile the loops i, j: 1 sizes given for 2 loops
 // BAND: error: cannot tile the loops j, i: they are not perfectly nested in this order
@@ -97,6 +98,23 @@ func.func @skewed(%x: f32, %y: memref<8x16xf32>) {
     // expected-error @below {{cannot tile the loops i, j with a remainder: the bounds of "j" use the variable of "i"}}
     nest.for "j" %j = %i to 16 step 2 {
       nest.store "y" %x, %y[%i, %j] : memref<8x16xf32>
+    }
+  }
+  func.return
+}
+
+// -----
+
+// The blocks of "j" line up at multiples of 4: also the first one would read %p before its first element.
+func.func @before(%p: memref<16xi1>, %x: f32, %y: memref<16x16xf32>) {
+  nest.for "i" %i = 0 to 16 {
+    // MASK: error: cannot tile the loops i, j: iterations outside of its bounds would read elements that the program does not, and no domain keeps them from it
+    // expected-error @below {{cannot tile the loops i, j with a remainder: the bounds of "j" use the variable of "i"}}
+    nest.for "j" %j = %i to 16 {
+      %c = nest.load %p[%j - %i] : memref<16xi1>
+      nest.if %c {
+        nest.store "y" %x, %y[%i, %j] : memref<16x16xf32>
+      }
     }
   }
   func.return
