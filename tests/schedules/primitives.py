@@ -19,7 +19,7 @@ from importlib import import_module
 from typing import Any
 from unittest.mock import patch
 
-from nestor.dialects.nest import BIND_AXES, AllocOp, ForOp, LoadOp
+from nestor.dialects.nest import BIND_AXES, AccumulateOp, AllocOp, ForOp, LoadOp, StoreOp
 from nestor.transforms.nest.dependence import accesses_of
 from nestor.transforms.nest.loops import find_loop, functions, loops_in, perfect_band, sole_inner_loop
 from nestor.transforms.nest.nest_bind import bind
@@ -28,9 +28,12 @@ from nestor.transforms.nest.nest_cache_write import cache_write
 from nestor.transforms.nest.nest_compute_at import compute_at
 from nestor.transforms.nest.nest_compute_inline import compute_inline
 from nestor.transforms.nest.nest_cut import cut
+from nestor.transforms.nest.nest_decompose_reduction import decompose_reduction
 from nestor.transforms.nest.nest_distribute import distribute, pieces_of
+from nestor.transforms.nest.nest_eliminate_dead import eliminate_dead
 from nestor.transforms.nest.nest_flatten import flatten, why_not_flatten
 from nestor.transforms.nest.nest_fuse import fuse
+from nestor.transforms.nest.nest_hoist import hoist
 from nestor.transforms.nest.nest_normalise import add_unit_loop, normalise, remove_unit_loop
 from nestor.transforms.nest.nest_parallel import parallelize
 from nestor.transforms.nest.nest_peel import peel
@@ -41,7 +44,9 @@ from nestor.transforms.nest.nest_reverse_compute_at import reverse_compute_at
 from nestor.transforms.nest.nest_rfactor import reductions_of, rfactor
 from nestor.transforms.nest.nest_set_memory import set_memory
 from nestor.transforms.nest.nest_shift import shift
+from nestor.transforms.nest.nest_simplify import simplify
 from nestor.transforms.nest.nest_skew import skew
+from nestor.transforms.nest.nest_specialise import specialise
 from nestor.transforms.nest.nest_split import split
 from nestor.transforms.nest.nest_stage_mem import stage_mem
 from nestor.transforms.nest.nest_tile import tile
@@ -161,13 +166,13 @@ def _of_loop(
 
 
 def _draw_flatten(rng: random.Random, module: ModuleOp) -> Request | None:
-    outer = draw_loop(rng, module, _can_flatten)
+    outer = draw_loop(rng, module, _can_flatten if rng.random() < 0.7 else _has_sole_loop)
     inner = sole_inner_loop(outer) if outer is not None else None
     return Request("flatten", (outer.label, inner.label)) if outer is not None and inner is not None else None
 
 
 def _draw_reorder(rng: random.Random, module: ModuleOp) -> Request | None:
-    outer = draw_loop(rng, module, lambda loop: sole_inner_loop(loop) is not None)
+    outer = draw_loop(rng, module, _has_sole_loop)
     if outer is None:
         return None
     band = perfect_band(outer)
@@ -179,6 +184,10 @@ def _draw_reorder(rng: random.Random, module: ModuleOp) -> Request | None:
     return Request("reorder", tuple(shuffled if shuffled != names else names[::-1]))
 
 
+def _has_sole_loop(loop: ForOp) -> bool:
+    return sole_inner_loop(loop) is not None
+
+
 def _can_flatten(loop: ForOp) -> bool:
     inner = sole_inner_loop(loop)
     return inner is not None and why_not_flatten(loop, inner) is None
@@ -186,6 +195,12 @@ def _can_flatten(loop: ForOp) -> bool:
 
 def _has_reduction(loop: ForOp) -> bool:
     return isinstance(loop.parent_op(), ForOp) and bool(reductions_of(loop))
+
+
+def _has_initialiser(loop: ForOp) -> bool:
+    return isinstance(loop.body.block.first_op, (StoreOp, ForOp)) and any(
+        isinstance(op, AccumulateOp) for op in loop.walk()
+    )
 
 
 def _is_innermost(loop: ForOp) -> bool:
@@ -225,6 +240,25 @@ def _draw_reverse_compute_at(rng: random.Random, module: ModuleOp) -> Request | 
     return Request("reverse_compute_at", rng.choice(pairs)) if pairs else None
 
 
+CASES = (
+    "extent({0}) == {1}",
+    "extent({0}) % 2 == 0",
+    "extent({0}) >= {1}",
+    "extent({0}) > {1} and lower({0}) == 0",
+    "n == {1}",
+    "n % 2 == 0 and n < {1}",
+)
+"""Conditions on a loop and a number."""
+
+
+def _draw_specialise(rng: random.Random, module: ModuleOp) -> Request | None:
+    loop = draw_loop(rng, module, lambda loop: loop.constant_trip_count() is None)
+    if loop is None:
+        return None
+    when = rng.choice(CASES).format(loop.label, rng.randint(0, 5))
+    return Request("specialise", (loop.label,), None, {"when": when})
+
+
 def _draw_distribute(rng: random.Random, module: ModuleOp) -> Request | None:
     loop = draw_loop(rng, module, lambda loop: len(pieces_of(loop)) > 1)
     if loop is None:
@@ -242,7 +276,7 @@ def _draw_skew(rng: random.Random, module: ModuleOp) -> Request | None:
 
 
 def _draw_tile(rng: random.Random, module: ModuleOp) -> Request | None:
-    outer = draw_loop(rng, module, lambda loop: sole_inner_loop(loop) is not None)
+    outer = draw_loop(rng, module, _has_sole_loop)
     if outer is None:
         return None
     band = perfect_band(outer)[: rng.choice((1, 2, 2, 3))]
@@ -335,6 +369,18 @@ def _reuse(module: ModuleOp, request: Request) -> None:
         raise NothingToDo
 
 
+def _applied_to_function(function: Callable[[Any], None]) -> Callable[[ModuleOp, Request], None]:
+    """A primitive that refuses nothing; `NothingToDo` where the program stays what it is."""
+
+    def run(module: ModuleOp, request: Request) -> None:
+        before = str(module)
+        function(functions(module)[0])
+        if str(module) == before:
+            raise NothingToDo
+
+    return run
+
+
 def _applied_to_loops(function: Callable[..., Any]) -> Callable[[ModuleOp, Request], Any]:
     return lambda module, request: function(
         *(_loop(module, request, k) for k in range(len(request.loops))), **request.options
@@ -395,6 +441,14 @@ PRIMITIVES: dict[str, Primitive] = {
     "distribute": Primitive(
         _draw_distribute, _applied_to_loops(distribute), ("nest_distribute:_why_not_cut",), weight=3
     ),
+    "hoist": Primitive(_of_loop("hoist"), _applied_to_loops(hoist), ("nest_hoist:can_meet=False",)),
+    "specialise": Primitive(
+        _draw_specialise,
+        _applied_to_loops(specialise),
+        ("nest_specialise:why_not_specialise",),
+        copies=True,
+        weight=1,
+    ),
     "add_unit_loop": Primitive(_of_loop("add_unit_loop"), _applied_to_loops(add_unit_loop), weight=1),
     "remove_unit_loop": Primitive(
         _of_loop("remove_unit_loop", lambda loop: loop.constant_trip_count() == 1),
@@ -427,6 +481,12 @@ PRIMITIVES: dict[str, Primitive] = {
         ("nest_rfactor:why_not_rfactor",),
         weight=4,
     ),
+    "decompose_reduction": Primitive(
+        _of_loop("decompose_reduction", _has_initialiser),
+        _applied_to_loops(decompose_reduction),
+        ("nest_distribute:_why_not_cut",),
+        weight=6,
+    ),
     # memory
     "cache_read": Primitive(
         _of_buffer_in_loop("cache_read"),
@@ -456,6 +516,10 @@ PRIMITIVES: dict[str, Primitive] = {
     ),
     "reuse_buffers": Primitive(
         _draw_for_function("reuse_buffers"), _reuse, ("nest_reuse_buffers:_is_ordered=True",)
+    ),
+    "simplify": Primitive(_draw_for_function("simplify"), _applied_to_function(simplify), weight=1),
+    "eliminate_dead": Primitive(
+        _draw_for_function("eliminate_dead"), _applied_to_function(eliminate_dead), weight=1
     ),
     # marks
     "vectorize": Primitive(

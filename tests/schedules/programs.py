@@ -311,7 +311,7 @@ def flat(d: Draft) -> None:
     d.buffer("x", *axes)
     d.buffer("y", *axes, role="out")
     d.buffer("z", *axes, role="out")
-    with d.nest(list(zip("ijk", axes, strict=False)), plain=0.95) as v:
+    with d.nest(list(zip("ijk", axes, strict=False)), plain=0.85) as v:
         index = ", ".join(v.values())
         value = d.any_op(d.load("x", index), "%two")
         d.store(value, "y", index)

@@ -69,7 +69,7 @@ class Runner:
 
 
 def difference(before: Outcome, after: Outcome, defined: Sequence[np.ndarray]) -> str | None:
-    """How two runs differ where the elements are `defined`, None when they agree to the bit."""
+    """How two runs differ where the elements are `defined`, None when every one of them is equal."""
     if isinstance(before, Stop) or isinstance(after, Stop):
         return None if before == after else f"{before} before, {after} after"
     for k, (old, new, mask) in enumerate(zip(before, after, defined, strict=True)):
@@ -109,6 +109,11 @@ class Reference:
                 self._runs.append((seed, outcome, []))
             elif program.is_exact(outcome):
                 self._runs.append((seed, outcome, defined_elements(program, runner, seed, outcome)))
+
+    @property
+    def runs(self) -> int:
+        """On how many of the arguments the program says something: sums that round say nothing."""
+        return len(self._runs)
 
     def disagreement(self, module: ModuleOp, orders: Sequence[int] = ORDERS) -> str | None:
         """How `module` differs from the program, in program order and in adversarial ones; None if nowhere."""
@@ -176,11 +181,13 @@ def draw_schedule(
             continue
         try:
             apply(schedule.module, request)
-        except (NestorError, NothingToDo) as refusal:
+            schedule.steps.append(request)
+        except NothingToDo:
+            schedule.refused[request.primitive] += 1
+        except NestorError as refusal:
             _check_refusal(refusal, present, schedule, request)
             schedule.refused[request.primitive] += 1
             continue
-        schedule.steps.append(request)
         present = _state(schedule.module)
     return schedule
 
@@ -191,12 +198,11 @@ def _state(module: ModuleOp) -> list[tuple[object, ...]]:
 
 
 def _check_refusal(
-    refusal: Exception, present: list[tuple[object, ...]], schedule: Schedule, request: Request
+    refusal: NestorError, present: list[tuple[object, ...]], schedule: Schedule, request: Request
 ) -> None:
-    """A refusal says what cannot be done, and leaves the program as it was."""
-    if isinstance(refusal, NestorError):
-        message = refusal.diagnostic.message
-        assert message.startswith("cannot "), f"{request}: {message}"
+    """A refusal says what cannot be done (or what is wrong with a text), and leaves the program as it was."""
+    message = refusal.diagnostic.message
+    assert message.startswith(("cannot ", "bad condition")), f"{request}: {message}"
     assert _state(schedule.module) == present, f"{request} was refused, and changed the program"
 
 
