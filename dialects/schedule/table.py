@@ -180,6 +180,7 @@ GROUPS: dict[str, tuple[Primitive, ...]] = {
             (Option("storage", "word", "root", choices=("root", "here")),),
             (Result("producer"), Result("initialiser")),
         ),
+        _primitive("reverse_compute_at", (Target("consumer"), Target("loop", keyword="at"))),
         _primitive(
             "compute_inline",
             _CONSUMED_BUFFER,
