@@ -138,6 +138,18 @@ def refuse_marked(loop: ForOp, action: str) -> NestorError | None:
     )
 
 
+def refuse_in_vector(loop: ForOp, action: str) -> NestorError | None:
+    """The refusal of a mark inside of a vectorized loop, whose lanes run what is in it together."""
+    for outer in enclosing_loops(loop):
+        if outer.kind == "vectorized":
+            return fail(
+                loop,
+                f'cannot {action} the loop "{loop.label}": it is inside of the vectorized loop "{outer.label}"',
+                notes=[(outer, "that loop is here")],
+            )
+    return None
+
+
 # ---- naming -----------------------------------------------------------------------------------------
 
 

@@ -34,7 +34,7 @@ from ...dialects.affine import AffineList
 from ...dialects.diagnostic import NestorError, fail
 from ...dialects.nest import BIND_AXES, MAX_THREADS, ForOp
 from .dependence import Dependences, is_defined_outside
-from .loops import enclosing_loops, find_loop, loops_in, refuse_marked
+from .loops import enclosing_loops, find_loop, loops_in, refuse_in_vector, refuse_marked
 from .nest_parallel import why_not_independent
 
 
@@ -53,6 +53,7 @@ def why_not_bind(loop: ForOp, axis: str, dependences: Dependences | None = None)
         return fail(loop, message, hint=f"axes: {', '.join(BIND_AXES)}")
     return (
         refuse_marked(loop, "bind")
+        or refuse_in_vector(loop, "bind")
         or _why_not_placed(loop, axis)
         or _why_not_counted(loop, axis)
         or why_not_independent(loop, "bind", dependences)

@@ -27,14 +27,13 @@ from xdsl.passes import ModulePass
 from ...dialects.diagnostic import NestorError, fail
 from ...dialects.nest import ForOp
 from .dependence import Dependences, analyse
-from .loops import find_loop, may_fail, refuse_marked
+from .loops import find_loop, may_fail, refuse_in_vector, refuse_marked
 
 
 def why_not_parallel(loop: ForOp, dependences: Dependences | None = None) -> NestorError | None:
     """The diagnostic that refuses to run iterations in any order, None when it is legal."""
-    if (refusal := refuse_marked(loop, "parallelize")) is not None:
-        return refusal
-    return why_not_independent(loop, "parallelize", dependences)
+    refusal = refuse_marked(loop, "parallelize") or refuse_in_vector(loop, "parallelize")
+    return refusal or why_not_independent(loop, "parallelize", dependences)
 
 
 def why_not_independent(
@@ -64,6 +63,10 @@ def why_not_independent(
 
 def parallelize(loop: ForOp, grain: int | None = None, dependences: Dependences | None = None) -> ForOp:
     """Mark `loop` parallel; below `grain` iterations a thread does not pay."""
+    if grain is not None and grain < 1:
+        raise fail(
+            loop, f'cannot parallelize the loop "{loop.label}": a grain is a positive number of iterations'
+        )
     if (refusal := why_not_parallel(loop, dependences)) is not None:
         raise refusal
     loop.set_kind("parallel")

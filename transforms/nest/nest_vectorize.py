@@ -43,13 +43,14 @@ from ...dialects.diagnostic import NestorError, fail
 from ...dialects.nest import AccumulateOp, ForOp, LoadOp, StoreOp, YieldOp
 from .dependence import Dependence, Dependences, analyse, is_defined_outside
 from .integer_sets import is_never_negative
-from .loops import find_loop, refuse_marked
+from .loops import find_loop, refuse_in_vector, refuse_marked
 from .nest_split import split
 
 
 def why_not_lanes(loop: ForOp, dependences: Dependences | None = None) -> NestorError | None:
     """The diagnostic that refuses to run iterations of `loop` in lockstep, whatever its extent."""
-    if (refusal := refuse_marked(loop, "vectorize")) is not None:
+    refusal = refuse_marked(loop, "vectorize") or refuse_in_vector(loop, "vectorize")
+    if refusal is not None:
         return refusal
     for op in loop.body.walk():
         if (reason := _why_no_vector_form(op, loop)) is not None:

@@ -86,3 +86,16 @@ func.func @marked(%v: f32, %y: memref<8xf32> {nest.role = "out"}) {
   }
   func.return
 }
+
+// -----
+
+func.func @lanes(%x: f32, %y: memref<8x16xf32>) {
+  // expected-note @below {{that loop is here}}
+  nest.for "v" %v = 0 to 16 vectorized(16) {
+    // expected-error @below {{cannot bind the loop "i": it is inside of the vectorized loop "v"}}
+    nest.for "i" %i = 0 to 8 {
+      nest.store "y" %x, %y[%i, %v] : memref<8x16xf32>
+    }
+  }
+  func.return
+}

@@ -1,5 +1,8 @@
 // Loops that threads must not share, and why.
 // RUN: opt-tool %s -p 'nest-parallel{loop=i}' --split-input-file --verify-diagnostics
+// RUN: not opt-tool %S/nest-parallel.mlir -p 'nest-parallel{loop=i grain=0}' --split-input-file 2>&1 | filecheck %s --check-prefix=GRAIN
+
+// GRAIN: error: cannot parallelize the loop "i": a grain is a positive number of iterations
 
 func.func @anti(%n: index, %a: memref<?xf32>) {
   // expected-error @below {{cannot parallelize the loop "i": an anti dependence on "a" is carried by the loop "i"}}
@@ -79,6 +82,19 @@ func.func @marked(%n: index, %x: f32, %y: memref<?xf32>) {
   // expected-error @below {{cannot parallelize the loop "i": it is bound to block.x already}}
   nest.for "i" %i = 0 to %n bind "block.x" {
     nest.store "y" %x, %y[%i] : memref<?xf32>
+  }
+  func.return
+}
+
+// -----
+
+func.func @lanes(%x: f32, %y: memref<8x16xf32>) {
+  // expected-note @below {{that loop is here}}
+  nest.for "v" %v = 0 to 16 vectorized(16) {
+    // expected-error @below {{cannot parallelize the loop "i": it is inside of the vectorized loop "v"}}
+    nest.for "i" %i = 0 to 8 {
+      nest.store "y" %x, %y[%i, %v] : memref<8x16xf32>
+    }
   }
   func.return
 }
