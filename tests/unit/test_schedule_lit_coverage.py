@@ -55,7 +55,6 @@ ONLY_FROM_PYTHON: dict[tuple[str, str], str] = {
 where that is needed), by module, and the test in tests/unit that shows them."""
 
 NO_LOOPS = {
-    "reuse_buffers": "it takes no loop: what it asks is the same from whichever number a loop starts",
     "set_memory": "it takes a buffer, and looks at the marks of loops only, never at their bounds",
 }
 """Primitives for which bounds of loops are of no importance."""

@@ -225,3 +225,17 @@ func.func @calls(%n: index) {
   }
   func.return
 }
+
+// -----
+
+func.func @steps(%n: index, %x: f32, %y: memref<?xf32>, %z: memref<?xf32>) {
+  // expected-error @below {{cannot fuse the loops "i" and "j": they are not known to run through the same iterations}}
+  nest.for "i" %i = 2 to %n {
+    nest.store "y" %x, %y[%i] : memref<?xf32>
+  }
+  // expected-note @below {{the other loop is here}}
+  nest.for "j" %j = 2 to %n step 2 {
+    nest.store "z" %x, %z[%j] : memref<?xf32>
+  }
+  func.return
+}

@@ -95,3 +95,20 @@ func.func @domains(%x: f32, %n: index, %y: memref<?xf32>, %z: memref<?xf32>) {
   }
   func.return
 }
+
+// -----
+
+// Attributes of both stay, those of the first where both have one.
+// CHECK-LABEL: @attributes
+// CHECK: nest.for "i" {{%\S+}} = 2 to %n attributes {nestor.note = "first", nestor.other = 3 : i64} {
+func.func @attributes(%n: index, %x: memref<?xf32>, %y: memref<?xf32>, %z: memref<?xf32>) {
+  nest.for "i" %i = 2 to %n attributes {nestor.note = "first"} {
+    %a = nest.load %x[%i] : memref<?xf32>
+    nest.store "y" %a, %y[%i] : memref<?xf32>
+  }
+  nest.for "j" %j = 2 to %n attributes {nestor.note = "second", nestor.other = 3 : i64} {
+    %a = nest.load %x[%j] : memref<?xf32>
+    nest.store "z" %a, %z[%j] : memref<?xf32>
+  }
+  func.return
+}

@@ -1,5 +1,5 @@
-// RUN: opt-tool %s -p nest-reuse-buffers --split-input-file | filecheck %s
 // Buffers share memory where no element of one is needed after the other's is written; the rest stay.
+// RUN: opt-tool %s -p nest-reuse-buffers --split-input-file | filecheck %s
 
 // The intermediate of a softmax goes to the result, row by row.
 // CHECK-LABEL: @rows
@@ -168,6 +168,98 @@ func.func @other_reasons(%n: index, %x: memref<?xf32> {nest.dims = ["m"], nest.a
     %u = arith.addf %v, %w : f32
     nest.store "z" %u, %z[%i] : memref<?xf32>
     nest.store "a" %u, %a[%i] : memref<?xf32>
+  }
+  func.return
+}
+
+// -----
+
+// Elements from 3 on of symbolic extents: those of the result that are not written may hold anything.
+// CHECK-LABEL: @part
+// CHECK-NOT: nest.alloc
+// CHECK: nest.for "i" [[I:%\S+]] = 3 to %m {
+// CHECK: nest.store "e" {{%\S+}}, %out{{\[}}[[I]]]
+// CHECK: nest.for "j" [[J:%\S+]] = 3 to %m {
+// CHECK-NEXT: nest.load %out{{\[}}[[J]]]
+func.func @part(%n: index, %x: memref<?xf32> {nest.dims = ["n"]}, %out: memref<?xf32> {nest.role = "out", nest.dims = ["n"]}) {
+  %c0 = arith.constant 0 : index
+  %m = memref.dim %x, %c0 : memref<?xf32>
+  %e = nest.alloc "e"(%m) : memref<?xf32>
+  nest.for "i" %i = 3 to %m {
+    %a = nest.load %x[%i] : memref<?xf32>
+    nest.store "e" %a, %e[%i] : memref<?xf32>
+  }
+  nest.for "j" %j = 3 to %m {
+    %b = nest.load %e[%j] : memref<?xf32>
+    %c = math.exp %b : f32
+    nest.store "y" %c, %out[%j] : memref<?xf32>
+  }
+  func.return
+}
+
+// -----
+
+// Scalars stay: they are registers later.
+// CHECK-LABEL: @scalar
+// CHECK: nest.alloc "e"
+// CHECK: nest.alloc "g"
+func.func @scalar(%x: memref<8xf32>, %y: memref<8xf32>) {
+  %e = nest.alloc "e" : memref<f32>
+  %g = nest.alloc "g" : memref<f32>
+  nest.for "i" %i = 0 to 8 {
+    %a = nest.load %x[%i] : memref<8xf32>
+    nest.store "e" %a, %e[] : memref<f32>
+    %b = nest.load %e[] : memref<f32>
+    nest.store "g" %b, %g[] : memref<f32>
+    %c = nest.load %g[] : memref<f32>
+    nest.store "y" %c, %y[%i] : memref<8xf32>
+  }
+  func.return
+}
+
+// -----
+
+// A loop that is no nest.for comes back to the elements.
+// CHECK-LABEL: @while
+// CHECK: nest.alloc "e"
+// CHECK: nest.store "e" {{%\S+}}, %e[%i]
+func.func @while(%n: index, %c: i1, %x: memref<8xf32>, %y: memref<8xf32> {nest.role = "out"}) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %e = nest.alloc "e" : memref<8xf32>
+  scf.for %t = %c0 to %n step %c1 {
+    nest.for "i" %i = 0 to 8 {
+      %a = nest.load %x[%i] : memref<8xf32>
+      nest.store "e" %a, %e[%i] : memref<8xf32>
+    }
+    nest.for "j" %j = 0 to 8 {
+      %b = nest.load %e[%j] : memref<8xf32>
+      %d = math.exp %b : f32
+      nest.store "y" %d, %y[%j] : memref<8xf32>
+    }
+  }
+  func.return
+}
+
+// -----
+
+// A copy to itself stays where something is written in between.
+// CHECK-LABEL: @between
+// CHECK-NOT: nest.alloc
+// CHECK: [[B:%\S+]] = nest.load %out[%j]
+// CHECK: nest.store "z"
+// CHECK-NEXT: nest.store "y" [[B]], %out[%j]
+func.func @between(%x: memref<8xf32>, %out: memref<8xf32> {nest.role = "out"}, %z: memref<8xf32> {nest.role = "out"}) {
+  %e = nest.alloc "e" : memref<8xf32>
+  nest.for "i" %i = 0 to 8 {
+    %a = nest.load %x[%i] : memref<8xf32>
+    nest.store "e" %a, %e[%i] : memref<8xf32>
+  }
+  nest.for "j" %j = 0 to 8 {
+    %b = nest.load %e[%j] : memref<8xf32>
+    %c = math.exp %b : f32
+    nest.store "z" %c, %z[%j] : memref<8xf32>
+    nest.store "y" %b, %out[%j] : memref<8xf32>
   }
   func.return
 }
