@@ -19,7 +19,7 @@ from importlib import import_module
 from typing import Any
 from unittest.mock import patch
 
-from nestor.dialects.nest import BIND_AXES, AccumulateOp, AllocOp, ForOp, LoadOp, StoreOp
+from nestor.dialects.nest import BIND_AXES, AccumulateOp, AllocOp, ForOp, LoadOp
 from nestor.transforms.nest.dependence import accesses_of
 from nestor.transforms.nest.loops import find_loop, functions, loops_in, perfect_band, sole_inner_loop
 from nestor.transforms.nest.nest_bind import bind
@@ -28,7 +28,7 @@ from nestor.transforms.nest.nest_cache_write import cache_write
 from nestor.transforms.nest.nest_compute_at import compute_at
 from nestor.transforms.nest.nest_compute_inline import compute_inline
 from nestor.transforms.nest.nest_cut import cut
-from nestor.transforms.nest.nest_decompose_reduction import decompose_reduction
+from nestor.transforms.nest.nest_decompose_reduction import decompose_reduction, why_not_decompose_reduction
 from nestor.transforms.nest.nest_distribute import distribute, pieces_of
 from nestor.transforms.nest.nest_eliminate_dead import eliminate_dead
 from nestor.transforms.nest.nest_flatten import flatten, why_not_flatten
@@ -194,13 +194,16 @@ def _can_flatten(loop: ForOp) -> bool:
 
 
 def _has_reduction(loop: ForOp) -> bool:
-    return isinstance(loop.parent_op(), ForOp) and bool(reductions_of(loop))
-
-
-def _has_initialiser(loop: ForOp) -> bool:
-    return isinstance(loop.body.block.first_op, (StoreOp, ForOp)) and any(
-        isinstance(op, AccumulateOp) for op in loop.walk()
+    return (
+        isinstance(loop.parent_op(), ForOp)
+        and loop.constant_trip_count() is not None
+        and bool(reductions_of(loop))
     )
+
+
+def _can_decompose(loop: ForOp) -> bool:
+    has_reduction = any(isinstance(op, AccumulateOp) for op in loop.walk())
+    return has_reduction and why_not_decompose_reduction(loop) is None
 
 
 def _is_innermost(loop: ForOp) -> bool:
@@ -479,10 +482,10 @@ PRIMITIVES: dict[str, Primitive] = {
         _of_loop("rfactor", _has_reduction),
         _applied_to_loops(rfactor),
         ("nest_rfactor:why_not_rfactor",),
-        weight=4,
+        weight=6,
     ),
     "decompose_reduction": Primitive(
-        _of_loop("decompose_reduction", _has_initialiser),
+        _of_loop("decompose_reduction", _can_decompose),
         _applied_to_loops(decompose_reduction),
         ("nest_distribute:_why_not_cut",),
         weight=6,
@@ -515,7 +518,7 @@ PRIMITIVES: dict[str, Primitive] = {
         ("nest_set_memory:why_not_set_memory",),
     ),
     "reuse_buffers": Primitive(
-        _draw_for_function("reuse_buffers"), _reuse, ("nest_reuse_buffers:_is_ordered=True",)
+        _draw_for_function("reuse_buffers"), _reuse, ("nest_reuse_buffers:_is_ordered=True",), weight=4
     ),
     "simplify": Primitive(_draw_for_function("simplify"), _applied_to_function(simplify), weight=1),
     "eliminate_dead": Primitive(

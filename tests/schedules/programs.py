@@ -398,6 +398,19 @@ def reduction(d: Draft) -> None:
         d.accumulate(combiner, value, "s", index.format(i=i, j=j), domain, order)
 
 
+def blocked(d: Draft) -> None:
+    """A sum in blocks of constant size, of everything or of each row, as a split leaves it."""
+    n, m = d.extent("n"), d.extent("m")
+    size = d.rng.randint(2, 4)
+    of_rows = d.maybe(0.5)
+    d.buffer("x", n, m, size)
+    d.buffer("s", *([n] if of_rows else []), role="inout")
+    with d.over("i", n, plain=0.8) as i, d.over("j", m, plain=0.8) as j, d.loop("v", "0", str(size)) as v:
+        value = d.load("x", f"{i}, {j}, {v}")
+        domain = d.rng.choice(("", "", f" where ({j} + {v} < 5)", f" where ({i} < 4)"))
+        d.accumulate(d.rng.choice(("add", "mul")), value, "s", i if of_rows else "", domain)
+
+
 def stencil(d: Draft) -> None:
     """Neighbours of each element, into another buffer or in place; sometimes in several sweeps."""
     n, m = d.extent("n"), d.extent("m")
@@ -605,6 +618,7 @@ FAMILIES: dict[str, tuple[Callable[[Draft], None], Sequence[str]]] = {
     "chain": (chain, tuple(DTYPES)),
     "rows": (rows, tuple(DTYPES)),
     "reduction": (reduction, tuple(DTYPES)),
+    "blocked": (blocked, INTEGERS),
     "stencil": (stencil, tuple(DTYPES)),
     "blur": (blur, tuple(DTYPES)),
     "matmul": (matmul, tuple(DTYPES)),

@@ -26,8 +26,10 @@ LIMITS = (
     "an operation in it can stop the kernel",
     "an error must be that of",
     "an error in the loop would lose",
+    "no reduction in its body",
+    "nothing is the same in all iterations",
 )
-"""Reasons that tell of no order and no value: what a device can do, and the errors that a program may raise."""
+"""Reasons that tell of no order and no value: a device's limits, the errors of a program, nothing to be done."""
 
 REPORT = Path(__file__).resolve().parents[2] / "docs" / "schedule-refusals.md"
 PROGRAMS = 1500
@@ -96,7 +98,8 @@ def report(counts: dict[str, Count], programs: int) -> str:
         "on six sets of arguments (marks also in four adversarial orders). *Needed*: the result differs. *Harmless*: no "
         "difference was found; the rate is the share of these among all judged requests. *Not judged*: nothing can be "
         "carried out without the checks (a bound that no affine expression states, loops that are not nested), or the "
-        "reason is one of a device (threads of a block) or of errors that a program may raise. A legal "
+        "reason is a device's limit (threads of a block), an error that the program may raise, or that there is nothing to "
+        "do. A legal "
         "request that computed something else would be an error; there is none.",
         "",
         "| primitive | accepted | refused, needed | refused, harmless | rate | not judged | commonest harmless reason |",
