@@ -1,7 +1,7 @@
 """The reference interpreter of the nest level: the oracle of every loop transform and lowering.
 
-A function is compiled to Python source once (NumPy scalars, exact wrap-around and rounding) and runs in
-place on the arrays it is given:
+A function is compiled to Python source once (`interp_compiler.py`; NumPy scalars, exact wrap-around and
+rounding) and runs in place on the arrays it is given:
 
     run_nest(function, [x, out])                            # program order
     run_nest(function, [x, out], mode="shuffled", seed=1)   # adversarial
@@ -9,7 +9,7 @@ place on the arrays it is given:
 Buffers start poisoned, and every access is checked against its buffer: an access out of bounds is a
 `TrapError`, not a negative index. The shuffled mode also runs parallel and bound loops in random order and
 simple vectorized loops in lockstep, statement by statement, and traps on reads of what was never written,
-so that a wrong mark shows. `run_nt` (see `interp_nt.py`) is its counterpart for tensors.
+so that a wrong mark shows.
 """
 
 from __future__ import annotations
@@ -19,49 +19,17 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
-from xdsl.dialects import arith, cf, func, memref
-from xdsl.dialects.builtin import DYNAMIC_INDEX, IndexType, MemRefType, ModuleOp
+from xdsl.dialects import func
+from xdsl.dialects.builtin import MemRefType
 from xdsl.ir import Block, Operation, SSAValue
-from xdsl.ir.affine import (
-    AffineBinaryOpExpr,
-    AffineBinaryOpKind,
-    AffineConstantExpr,
-    AffineDimExpr,
-    AffineExpr,
-)
 
-from ..dialects.affine import AffineList
-from ..dialects.diagnostic import LoweringError, NestorError, fail, op_location
-from ..dialects.nest import AccumulateOp, AllocOp, ForOp, IfOp, IndexOp, LoadOp, StoreOp, YieldOp
+from ..dialects.diagnostic import NestorError, fail, op_location
 from ..lowering.check_sites import check_sites
-from ..lowering.domains import DIVISIONS, Domain, LoadGuards, domain_of
-from ..lowering.error_codes import ERROR_CODES, INDEX_ERROR
 from . import scalar_eval
 from .errors import KernelError
+from .interp_compiler import Compiler
 
 MODES = ("program", "shuffled")
-
-_KERNEL_OPERATORS = {
-    AffineBinaryOpKind.Add: "({} + {})",
-    AffineBinaryOpKind.Mul: "({} * {})",
-    AffineBinaryOpKind.Mod: "({} % {})",
-    AffineBinaryOpKind.FloorDiv: "({} // {})",
-    AffineBinaryOpKind.CeilDiv: "(-(-{} // {}))",
-}
-
-_COMBINE = {
-    "add": "({0} + {1})",
-    "mul": "({0} * {1})",
-    "maximum": "larger({0}, {1})",
-    "minimum": "smaller({0}, {1})",
-    "maxsi": "({0} if {0} > {1} else {1})",
-    "minsi": "({0} if {0} < {1} else {1})",
-    "maxui": "({0} if {0}.view({u}) > {1}.view({u}) else {1})",
-    "minui": "({0} if {0}.view({u}) < {1}.view({u}) else {1})",
-    "and": "({0} & {1})",
-    "or": "({0} | {1})",
-    "xor": "({0} ^ {1})",
-}
 
 
 class TrapError(NestorError):
@@ -108,7 +76,7 @@ def compile_block(
 
     `unwritten` are the positions of arguments that must not be read before they are written.
     """
-    compiler = _Compiler(sites, mode == "shuffled")
+    compiler = Compiler(sites, mode == "shuffled", _SUPPORT)
     parameters = [*block.args, *captured]
     source = compiler.function(block, parameters, set(unwritten))
     exec(compile(source, "<nest>", "exec"), compiler.namespace)
@@ -135,412 +103,7 @@ def _argument(value: Any, parameter: SSAValue) -> Any:
     return array if array.dtype == dtype else array.view(dtype)
 
 
-class _Compiler:
-    """Writes the Python source of a block. `names` maps each value to the expression that reads it."""
-
-    def __init__(self, sites: dict[Operation, int], adversarial: bool):
-        self.sites = sites
-        self.adversarial = adversarial
-        self.guards = LoadGuards()
-        self.names: dict[SSAValue, str] = {}
-        self.namespace: dict[str, Any] = dict(scalar_eval.NAMESPACE)
-        self.namespace.update(
-            trap=_trap, shuffled=_shuffled, KernelError=KernelError, operations=[], alias=_alias
-        )
-        self.shadowed: set[SSAValue] = set()
-        self.calls: list[func.FuncOp] = []
-        self.lines: list[str] = []
-        self.indent = ""
-        self.counter = 0
-        self.lane = ""
-
-    # ---- text ----
-
-    def line(self, text: str) -> None:
-        self.lines.append(self.indent + text)
-
-    def nested(self, head: str, body: Callable[[], None]) -> None:
-        self.line(head)
-        outer, self.indent = self.indent, self.indent + " "
-        start = len(self.lines)
-        body()
-        if len(self.lines) == start:
-            self.line("pass")
-        self.indent = outer
-
-    def fresh(self, prefix: str = "v") -> str:
-        self.counter += 1
-        while f"{prefix}{self.counter}" in self.namespace:  # `i64` is a type there
-            self.counter += 1
-        return f"{prefix}{self.counter}"
-
-    def define(self, value: SSAValue, expression: str) -> None:
-        """Assign `expression` to a new variable (a list with one entry a lane, in lockstep) for `value`."""
-        name = self.fresh()
-        self.names[value] = name + self.lane
-        self.line(f"{name}{self.lane} = {expression}")
-
-    def known(self, op: Operation) -> int:
-        """The number of `op` in the table that traps refer to."""
-        self.namespace["operations"].append(op)
-        return len(self.namespace["operations"]) - 1
-
-    # ---- functions and blocks ----
-
-    def function(self, block: Block, parameters: Sequence[SSAValue], unwritten: set[int]) -> str:
-        names = [self.fresh("a") for _ in parameters]
-
-        def body() -> None:
-            for k, (value, name) in enumerate(zip(parameters, names, strict=True)):
-                self.names[value] = name
-                if isinstance(value.type, MemRefType):
-                    self.bind_buffer(value, name)
-                    self.shadow(value, fresh=k in unwritten and self.adversarial)
-            self.block(block)
-
-        self.nested(f"def kernel(rng, {', '.join(names)}):" if names else "def kernel(rng):", body)
-        return "\n".join(self.lines) + "\n"
-
-    def block(self, block: Block) -> None:
-        for op in block.ops:
-            self.operation(op)
-
-    def operation(self, op: Operation) -> None:
-        handler = _HANDLERS.get(type(op))
-        if handler is not None:
-            return handler(self, op)
-        if len(op.results) != 1 or not op.operands or op.regions:
-            raise fail(op, f"the interpreter does not know the operation '{op.name}'", error=LoweringError)
-        operands = [self.names[v] for v in op.operands]
-        self.define(op.results[0], scalar_eval.expression(op, operands))
-
-    # ---- affine expressions and domains ----
-
-    def affine(self, expr: AffineExpr, operands: Sequence[SSAValue]) -> str:
-        if isinstance(expr, AffineConstantExpr):
-            return str(expr.value)
-        if isinstance(expr, AffineDimExpr):
-            return self.names[operands[expr.position]]
-        assert isinstance(expr, AffineBinaryOpExpr)
-        lhs, rhs = self.affine(expr.lhs, operands), self.affine(expr.rhs, operands)
-        return _KERNEL_OPERATORS[expr.kind].format(lhs, rhs)
-
-    def affines(self, exprs: AffineList) -> list[str]:
-        return [self.affine(e, exprs.operands) for e in exprs.exprs]
-
-    def condition(self, domain: Domain) -> str:
-        parts = [f"{self.affines(c)[0]} >= 0" for c in domain.constraints]
-        if domain.mask is not None:
-            parts.append(self.names[domain.mask])
-        return " and ".join(parts) if parts else "True"
-
-    # ---- buffers ----
-
-    def bind_buffer(self, value: SSAValue, name: str) -> None:
-        assert isinstance(value.type, MemRefType)
-        rank = value.type.get_num_dims()
-        if rank:
-            self.line(", ".join(f"{name}_n{d}" for d in range(rank)) + f", = {name}.shape")
-
-    def shadow(self, value: SSAValue, *, fresh: bool) -> None:
-        if fresh:
-            self.shadowed.add(value)
-            self.line(f"{self.names[value]}_w = np.zeros({self.names[value]}.shape, bool)")
-
-    def checked_indices(self, op: Operation, buffer: str, indices: AffineList) -> str:
-        """The subscript of an access, after a line that traps where it is out of bounds."""
-        texts = self.affines(indices)
-        if not texts:
-            return "()"
-        tests = [f"0 <= {t} < {buffer}_n{d}" for d, t in enumerate(texts)]
-        subscript = ", ".join(texts)
-        self.line(f"if not ({' and '.join(tests)}): trap(operations, {self.known(op)}, ({subscript},))")
-        return subscript
-
-    def read(self, op: Operation, buffer: SSAValue, indices: AffineList, target: str) -> str:
-        """Emit a checked read of an element into the variable `target`; gives the subscript."""
-        name = self.names[buffer]
-        subscript = self.checked_indices(op, name, indices)
-        if buffer in self.shadowed:
-            self.line(
-                f"if not {name}_w[{subscript}]: trap(operations, {self.known(op)}, ({subscript},), True)"
-            )
-        text = f"{name}[{subscript}]"
-        self.line(f"{target} = {'bf16_from_bits(' + text + ')' if _is_bf16(buffer) else text}")
-        return subscript
-
-    def write(self, buffer: SSAValue, subscript: str, value: str) -> None:
-        name = self.names[buffer]
-        self.line(f"{name}[{subscript}] = {'bf16_to_bits(' + value + ')' if _is_bf16(buffer) else value}")
-        if buffer in self.shadowed:
-            self.line(f"{name}_w[{subscript}] = True")
-
-    # ---- operations ----
-
-    def constant(self, op: arith.ConstantOp) -> None:
-        value = scalar_eval.constant(op)
-        if isinstance(op.result.type, IndexType):
-            self.names[op.result] = f"({value})"
-            return
-        name = self.fresh("c")
-        self.namespace[name] = value
-        self.names[op.result] = name
-
-    def dim(self, op: memref.DimOp) -> None:
-        self.define(op.result, f"{self.names[op.source]}.shape[{self.names[op.index]}]")
-
-    def needed(self, op: Operation) -> str | None:
-        """Whether a load or a division is needed, as an expression; None when it always is."""
-        guards = self.guards.of(op)
-        return None if guards is None else " or ".join(f"({self.condition(domain)})" for domain in guards)
-
-    def division(self, op: Operation) -> None:
-        operands = [self.names[v] for v in op.operands]
-        quotient, needed = scalar_eval.expression(op, operands), self.needed(op)
-        self.define(
-            op.results[0], quotient if needed is None else f"{quotient} if {needed} else {operands[0]}"
-        )
-
-    def load(self, op: LoadOp) -> None:
-        name = self.fresh()
-        self.names[op.result] = name + self.lane
-        needed = self.needed(op)
-
-        def read() -> None:
-            self.read(op, op.memref, op.indices, name + self.lane)
-
-        if needed is None:
-            return read()
-        self.nested(f"if {needed}:", read)
-        filler = self.fresh("c")
-        self.namespace[filler] = scalar_eval.scalar(1, op.result.type)
-        self.nested("else:", lambda: self.line(f"{name}{self.lane} = {filler}"))
-
-    def statement(self, op: StoreOp | AccumulateOp, body: Callable[[], None]) -> None:
-        domain = domain_of(op)
-        if domain.is_everywhere:
-            return body()
-        self.nested(f"if {self.condition(domain)}:", body)
-
-    def store(self, op: StoreOp) -> None:
-        def body() -> None:
-            subscript = self.checked_indices(op, self.names[op.memref], op.indices)
-            self.write(op.memref, subscript, self.names[op.value])
-
-        self.statement(op, body)
-
-    def accumulate(self, op: AccumulateOp) -> None:
-        def body() -> None:
-            old = [self.fresh("o") for _ in op.memrefs]
-            new = [self.names[v] for v in op.values]
-            subscript = ""
-            for buffer, target in zip(op.memrefs, old, strict=True):
-                subscript = self.read(op, buffer, op.indices, target)
-            for buffer, value in zip(op.memrefs, self.combined(op, old, new), strict=True):
-                self.write(buffer, subscript, value)
-
-        self.statement(op, body)
-
-    def combined(self, op: AccumulateOp, old: list[str], new: list[str]) -> list[str]:
-        if op.combine is None:
-            name = scalar_eval.type_name(op.values[0].type)
-            text = _COMBINE[op.combiner.data].format(old[0], new[0], u="u" + name[1:])
-            return [f"bf16({text})" if name == "bf16" else text]
-        lane, self.lane = self.lane, ""
-        for arg, name in zip(op.combine.block.args, old + new, strict=True):
-            self.names[arg] = name
-        self.block(op.combine.block)
-        self.lane = lane
-        last = op.combine.block.last_op
-        assert last is not None
-        return [self.names[v] for v in last.operands]
-
-    def alloc(self, op: AllocOp) -> None:
-        buffer = op.memref.type
-        assert isinstance(buffer, MemRefType)
-        sizes = iter([self.names[v] for v in op.sizes])
-        shape = [next(sizes) if extent < 0 else str(extent) for extent in buffer.get_shape()]
-        fill, dtype = self.fresh("c"), self.fresh("c")
-        self.namespace[fill] = scalar_eval.poison(buffer.element_type)
-        self.namespace[dtype] = scalar_eval.dtype_of(buffer.element_type)
-        name = self.fresh("b")
-        self.names[op.memref] = name
-        self.line(f"{name} = np.full(({''.join(s + ', ' for s in shape)}), {fill}, {dtype})")
-        self.bind_buffer(op.memref, name)
-        self.shadow(op.memref, fresh=self.adversarial)
-
-    def collapse_shape(self, op: memref.CollapseShapeOp) -> None:
-        source, name = self.names[op.src], self.fresh("b")
-        groups = [[d.value.data for d in group] for group in op.reassociation]  # pyright: ignore
-        extents = [" * ".join(f"{source}_n{d}" for d in group) or "1" for group in groups]
-        shape = f"({''.join(e + ', ' for e in extents)})"
-        self.names[op.result] = name
-        self.line(f"{name} = alias({source}, {shape}, operations, {self.known(op)})")
-        self.bind_buffer(op.result, name)
-        if self.inherits_shadow(op.result, op.src):
-            self.line(f"{name}_w = {source}_w.reshape({shape})")
-
-    def inherits_shadow(self, view: SSAValue, source: SSAValue) -> bool:
-        """Whether it is known of `view` which elements are written, as it is of what it is a view of."""
-        known = source in self.shadowed
-        (self.shadowed.add if known else self.shadowed.discard)(view)
-        return known
-
-    def cast(self, op: memref.CastOp) -> None:
-        self.names[op.dest] = self.names[op.source]
-        self.inherits_shadow(op.dest, op.source)
-
-    def subview(self, op: memref.SubviewOp) -> None:
-        source, name = self.names[op.source], self.fresh("b")
-        offsets, sizes, steps = (
-            self.mixed(static, values)
-            for static, values in (
-                (op.static_offsets, op.offsets),
-                (op.static_sizes, op.sizes),
-                (op.static_strides, op.strides),
-            )
-        )
-        extents = [f"{source}_n{d}" for d in range(len(offsets))]
-        tests = [
-            f"0 <= {o} and 0 <= {s} and {o} + {s} * {t} < {n} + {t}"
-            for o, s, t, n in zip(offsets, sizes, steps, extents, strict=True)
-        ]
-        place = "".join(f"{o}, " for o in offsets)
-        self.line(f"if not ({' and '.join(tests) or 'True'}): trap(operations, {self.known(op)}, ({place}))")
-        dropped = self.dropped_axes(op)
-        parts = [
-            o if d in dropped else f"{o}:{o} + {s} * {t}:{t}"
-            for d, (o, s, t) in enumerate(zip(offsets, sizes, steps, strict=True))
-        ]
-        subscript = "".join(f"{part}, " for part in parts) + "..."
-        self.names[op.result] = name
-        self.line(f"{name} = {source}[{subscript}]")
-        self.bind_buffer(op.result, name)
-        if self.inherits_shadow(op.result, op.source):
-            self.line(f"{name}_w = {source}_w[{subscript}]")
-
-    def mixed(self, static: Any, values: Sequence[SSAValue]) -> list[str]:
-        """Numbers, some of them values, as expressions."""
-        rest = iter(values)
-        return [
-            f"({self.names[next(rest)]})" if n == DYNAMIC_INDEX else str(n) for n in static.iter_values()
-        ]
-
-    def dropped_axes(self, op: memref.SubviewOp) -> set[int]:
-        """The axes of the buffer that the view has not."""
-        assert isinstance(op.result.type, MemRefType)
-        sizes = list(op.static_sizes.iter_values())
-        if op.result.type.get_num_dims() == len(sizes):
-            return set()
-        ones = {d for d, size in enumerate(sizes) if size == 1}
-        if op.result.type.get_num_dims() != len(sizes) - len(ones):
-            raise fail(op, "which axes of size 1 the subview drops is ambiguous", error=LoweringError)
-        return ones
-
-    def call(self, op: func.CallOp) -> None:
-        """The body of the function called stands here, on the arguments."""
-        callee = _callee(op)
-        if callee in self.calls:
-            raise fail(op, f"@{callee.sym_name.data} calls itself", error=LoweringError)
-        body = callee.body.block
-        for argument, value in zip(body.args, op.arguments, strict=True):
-            self.names[argument] = self.names[value]
-            self.inherits_shadow(argument, value)
-        self.calls.append(callee)
-        self.block(body)
-        self.calls.pop()
-
-    def index(self, op: IndexOp) -> None:
-        value, extent = (self.fresh("k"), self.fresh("k"))
-        texts = self.affines(AffineList.from_op(op.map, op.map_operands))
-        self.line(f"{value} = {texts[0]}")
-        self.line(f"{extent} = {texts[1]}")
-        self.nested(
-            f"if not -{extent} <= {value} < {extent}:",
-            lambda: self.line(
-                f"raise KernelError({INDEX_ERROR}, {self.sites.get(op, -1)}, {value}, {extent})"
-            ),
-        )
-        self.define(op.result, f"{value} if {value} >= 0 else {value} + {extent}")
-
-    def assertion(self, op: cf.AssertOp) -> None:
-        kind, site = op.attributes.get("nestor.kind"), op.attributes.get("nestor.site")
-        code = ERROR_CODES[kind.data if kind is not None else "AssertionError"]  # pyright: ignore
-        number = site.value.data if site is not None else -1  # pyright: ignore
-        self.nested(
-            f"if not {self.names[op.arg]}:", lambda: self.line(f"raise KernelError({code}, {number})")
-        )
-
-    def branch(self, op: IfOp) -> None:
-        self.nested(f"if {self.names[op.condition]}:", lambda: self.block(op.then_region.block))
-        orelse = op.else_region
-        if orelse is not None:
-            self.nested("else:", lambda: self.block(orelse.block))
-
-    # ---- loops ----
-
-    def loop(self, op: ForOp) -> None:
-        span = self.span(op)
-        if self.adversarial and op.kind == "vectorized" and _is_simple(op):
-            return self.lockstep(op, span)
-        if self.adversarial and op.kind not in ("serial", "unrolled", "vectorized"):
-            span = f"shuffled(rng, {span})"
-        name = self.fresh("i")
-        self.names[op.iv] = name
-        self.nested(f"for {name} in {span}:", lambda: self.block(op.body.block))
-
-    def span(self, op: ForOp) -> str:
-        lower, upper = self.affines(op.lower), self.affines(op.upper)
-        start = f"max({', '.join(lower)})" if len(lower) > 1 else lower[0]
-        stop = f"min({', '.join(upper)})" if len(upper) > 1 else upper[0]
-        return f"range({start}, {stop}, {op.step_value})"
-
-    def lockstep(self, op: ForOp, span: str) -> None:
-        """Every operation for all lanes before the next one, the lanes in random order."""
-        lanes, lane = self.fresh("L"), self.fresh("l")
-        self.line(f"{lanes} = {span}")
-        self.names[op.iv] = f"{lanes}[{lane}]"
-        self.lane = f"[{lane}]"
-        for member in op.body.block.ops:
-            if isinstance(member, arith.ConstantOp):
-                self.constant(member)
-                continue
-            for _ in member.results:
-                self.line(f"v{self.counter + 1} = [None] * len({lanes})")
-            self.nested(
-                f"for {lane} in shuffled(rng, range(len({lanes}))):", lambda op=member: self.operation(op)
-            )
-        self.lane = ""
-
-
-def _is_simple(loop: ForOp) -> bool:
-    """Whether the loop can run in lockstep: nothing but loads, statements and scalar operations."""
-    return all(
-        isinstance(op, LoadOp | StoreOp | AccumulateOp)
-        or (not op.regions and type(op) not in _HANDLERS)
-        or isinstance(op, arith.ConstantOp)
-        for op in loop.body.block.ops
-    )
-
-
-def _callee(op: func.CallOp) -> func.FuncOp:
-    """The function that a call runs."""
-    name = op.callee.string_value()
-    around = op.parent_op()
-    while around is not None and not isinstance(around, ModuleOp):
-        around = around.parent_op()
-    functions = [f for f in around.ops if isinstance(f, func.FuncOp)] if around is not None else []
-    for function in functions:
-        if function.sym_name.data == name:
-            if len(function.body.blocks) != 1 or function.function_type.outputs.data:
-                reason = f"calls @{name}, which is not one block without results"
-                raise fail(op, reason, error=LoweringError)
-            return function
-    raise fail(op, f"calls @{name}, which is not a function of this module", error=LoweringError)
-
-
-def _is_bf16(buffer: SSAValue) -> bool:
-    return scalar_eval.type_name(buffer.type.element_type) == "bf16"  # pyright: ignore
+# ---- what a kernel calls -----------------------------------------------------------------------------
 
 
 def _shuffled(rng: random.Random, span: range) -> list[int]:
@@ -564,26 +127,4 @@ def _alias(array: np.ndarray, shape: tuple[int, ...], operations: list[Operation
     return view
 
 
-def _nothing(compiler: _Compiler, op: Operation) -> None:
-    """Terminators: the region they end is emitted where it is used."""
-
-
-_HANDLERS: dict[type, Callable[[_Compiler, Any], None]] = {
-    arith.ConstantOp: _Compiler.constant,
-    memref.DimOp: _Compiler.dim,
-    memref.CollapseShapeOp: _Compiler.collapse_shape,
-    memref.CastOp: _Compiler.cast,
-    memref.SubviewOp: _Compiler.subview,
-    func.CallOp: _Compiler.call,
-    ForOp: _Compiler.loop,
-    **dict.fromkeys(DIVISIONS, _Compiler.division),
-    LoadOp: _Compiler.load,
-    StoreOp: _Compiler.store,
-    AccumulateOp: _Compiler.accumulate,
-    AllocOp: _Compiler.alloc,
-    IndexOp: _Compiler.index,
-    IfOp: _Compiler.branch,
-    cf.AssertOp: _Compiler.assertion,
-    YieldOp: _nothing,
-    func.ReturnOp: _nothing,
-}
+_SUPPORT = {"trap": _trap, "shuffled": _shuffled, "alias": _alias, "KernelError": KernelError}
