@@ -19,25 +19,16 @@ from nestor.dialects.schedule.table import PRIMITIVES, Primitive
 ROOT = Path(__file__).resolve().parents[2]
 NEST = ROOT / "transforms" / "nest"
 LIT = ROOT / "tests" / "filecheck" / "transforms"
+WORD = 6
+"""Pieces of a message up to this length may be anywhere."""
+
 SHORTEST = 12
 """A text that has no longer piece between its variable parts is no message: a name, a word, punctuation."""
 
-SHARED = (
-    "affine_text",
-    "bounds",
-    "buffers",
-    "conflicts",
-    "dependence",
-    "interchange",
-    "loops",
-    "producers",
-    "regions",
-    "staging",
-    "unify",
-)
-"""Modules whose messages may be shown by the tests of any primitive."""
-
 _ARGUMENTS = "test_primitive_arguments.py"
+ISL = {"integer_sets", "scalar_facts"}
+"""Modules whose texts are sets in the notation of isl; they refuse nothing."""
+
 ONLY_FROM_PYTHON: dict[tuple[str, str], str] = {
     ("nest_cut", "expressions given in place of one"): _ARGUMENTS,
     ("nest_cut", "is no index but"): _ARGUMENTS,
@@ -103,7 +94,7 @@ def _message(node: ast.AST, values: dict[str, str]) -> Message:
     pieces = tuple(piece.strip() for piece in merged)
     if not any(len(piece) >= SHORTEST and " " in piece for piece in pieces):
         return ()
-    return tuple(piece for piece in pieces if len(piece) > len("of the"))
+    return tuple(piece for piece in pieces if len(piece) > WORD)
 
 
 def _texts(node: ast.AST, parameters: Mapping[str, list[str]]) -> Iterator[ast.AST]:
@@ -166,7 +157,7 @@ def _messages_of(module: str) -> set[Message]:
     found: set[Message] = set()
     for top in ast.iter_child_nodes(_tree(module)):
         name = getattr(top, "name", "")
-        if module in SHARED and name.startswith("refuse_"):
+        if not module.startswith("nest_") and name.startswith("refuse_"):
             continue
         if isinstance(top, ast.Expr) and isinstance(top.value, ast.Constant):
             continue
@@ -241,6 +232,21 @@ def _takes_a_factor(primitive: Primitive) -> bool:
 
 
 MODULES = sorted({_module(primitive) for primitive in PRIMITIVES.values()})
+
+
+def _shared_modules() -> list[str]:
+    """The modules beside those of the primitives that they import, however far."""
+    found, work = set(MODULES), list(MODULES)
+    while work:
+        for node in _tree(work.pop()).body:
+            if isinstance(node, ast.ImportFrom) and node.level == 1 and node.module not in found:
+                found.add(str(node.module))
+                work.append(str(node.module))
+    return sorted(found - set(MODULES) - ISL)
+
+
+SHARED = _shared_modules()
+"""Modules whose messages may be shown by the tests of any primitive."""
 
 
 @pytest.mark.parametrize("module", MODULES)

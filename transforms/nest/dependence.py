@@ -150,10 +150,6 @@ class Dependences:
         found = self._carried.get(loop) or self._find_carried(loop)
         return next((d for d in found if d.kind != "reduction" or not commutes(d)), None)
 
-    def ordered_by(self, loop: ForOp) -> list[Dependence]:
-        """The dependences that forbid running iterations of `loop` in another order: all but reductions."""
-        return [d for d in self.carried_by(loop) if d.kind != "reduction"]
-
     def broken_by_order(self, band: Sequence[ForOp], order: Sequence[ForOp]) -> list[Dependence]:
         """The dependences that running the perfect `band` in `order` (outermost first) would turn around."""
         positions = [len(enclosing_loops(loop)) for loop in order]

@@ -62,11 +62,6 @@ def find_loop(module: ModuleOp, name: str, function: str | None = None) -> ForOp
     )
 
 
-def top_level_nests(function: FuncOp) -> list[ForOp]:
-    """The loops that no other loop encloses and that stand directly in the function's body."""
-    return [op for op in function.body.block.ops if isinstance(op, ForOp)]
-
-
 def parent_loop(op: Operation) -> ForOp | None:
     """The innermost loop around `op`."""
     parent = op.parent_op()
