@@ -142,6 +142,31 @@ def test_what_is_refused_says_why_and_changes_nothing(lowered):
     assert repr(i) == "<loop, replaced by a later step>"
 
 
+def test_a_step_on_several_loops_is_done_to_all_or_to_none():
+    s = nt.schedule("""
+        func.func @f(%x: memref<9xf32>, %y: memref<9xf32>) {
+          nest.for "i" %i = 0 to 8 {
+            %v = nest.load %x[%i] : memref<9xf32>
+            nest.store "y" %v, %y[%i] : memref<9xf32>
+          }
+          nest.for "j" %j = 0 to 8 {
+            %v = nest.load %x[%j] : memref<9xf32>
+            nest.store "x" %v, %x[%j + 1] : memref<9xf32>
+          }
+          func.return
+        }""")
+    i, y = s.loop("i"), s.buffer("y")
+    both = s.loops_containing("nest.store")
+    before = str(s), s.nest
+    with pytest.raises(nt.NestorError, match='cannot vectorize the loop "j"'):
+        s.vectorize(both)
+    assert (str(s), s.nest) == before
+    s.stream(y, i)  # handles are good after the failure
+    s.parallel(i)
+    assert "{nestor.nontemporal}" in s.nest and s.nest.count("parallel") == 1
+    assert both.names == ["i", "j"]
+
+
 def test_a_schedule_that_does_not_fit_is_refused(lowered, tmp_path):
     with pytest.raises(nt.NestorError, match=r'step 1, .*unknown loop "k"'):
         lowered.compile(schedule='schedule.sequence @s { %k = schedule.match loops ["k"] }')

@@ -24,6 +24,7 @@ from ...dialects.schedule.table import BUFFER, LOOP, STATEMENT, Primitive, Targe
 from ..nest.buffers import buffer_name, buffers_in
 from ..nest.loops import is_inside, loops_in
 from .match import match_pattern, statements_in
+from .snapshot import Snapshot
 
 Payload = Any
 """A `ForOp`, a statement (`StoreOp`, `AccumulateOp`), or a buffer (an SSA value)."""
@@ -72,14 +73,26 @@ class State:
         ]
         before = {loop: loop.label for loop in self.loops()}
         results: list[list[Payload]] = [[] for _ in op.results]
-        calls = _calls(groups) if groups else ([function] for function in self.functions)
-        for targets in calls:
-            returned = _function(op.ROW)(*targets, **options)
-            for found, more in zip(results, aligned(returned, len(op.results)), strict=True):
-                found += more
+        calls = list(_calls(groups)) if groups else [[function] for function in self.functions]
+        snapshot = Snapshot(self.functions) if len(calls) > 1 else None
+        try:
+            for targets in calls:
+                returned = _function(op.ROW)(*targets, **options)
+                for found, more in zip(results, aligned(returned, len(op.results)), strict=True):
+                    found += more
+        except NestorError:
+            if snapshot is not None:
+                self._go_back_to(snapshot)
+            raise
         self.payloads.update(zip(op.results, results, strict=True))
         self.name_handles(op)
         self._notice(op, before)
+
+    def _go_back_to(self, snapshot: Snapshot) -> None:
+        """Undo the calls of a step before the one that was refused."""
+        copy_of = snapshot.restore()
+        for handle, found in self.payloads.items():
+            self.payloads[handle] = [copy_of.get(payload, payload) for payload in found]
 
     def name_handles(self, op: Operation) -> None:
         """Handles without a name are called like what they stand for."""
