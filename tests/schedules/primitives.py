@@ -463,7 +463,7 @@ PRIMITIVES: dict[str, Primitive] = {
         _of_buffer_in_loop("compute_at", only_allocations=True, storage=("root", "here")),
         _applied_to_buffer(compute_at),
         ("nest_compute_at:_check_inputs", "nest_compute_at:_check_loops", "nest_compute_at:_check_producer"),
-        weight=3,
+        weight=4,
     ),
     "reverse_compute_at": Primitive(
         _draw_reverse_compute_at,
@@ -518,7 +518,7 @@ PRIMITIVES: dict[str, Primitive] = {
         ("nest_set_memory:why_not_set_memory",),
     ),
     "reuse_buffers": Primitive(
-        _draw_for_function("reuse_buffers"), _reuse, ("nest_reuse_buffers:_is_ordered=True",), weight=4
+        _draw_for_function("reuse_buffers"), _reuse, ("nest_reuse_buffers:_is_ordered=True",), weight=6
     ),
     "simplify": Primitive(_draw_for_function("simplify"), _applied_to_function(simplify), weight=1),
     "eliminate_dead": Primitive(

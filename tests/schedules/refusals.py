@@ -100,7 +100,9 @@ def report(counts: dict[str, Count], programs: int) -> str:
         "carried out without the checks (a bound that no affine expression states, loops that are not nested), or the "
         "reason is a device's limit (threads of a block), an error that the program may raise, or that there is nothing to "
         "do. A legal "
-        "request that computed something else would be an error; there is none.",
+        "request that computed something else would be an error; there is none. The rates are upper bounds: values agree "
+        "by chance as well (a maximum hides the order of its updates), and unknown extents that nothing says are equal "
+        "are equal in every run.",
         "",
         "| primitive | accepted | refused, needed | refused, harmless | rate | not judged | commonest harmless reason |",
         "|---|---:|---:|---:|---:|---:|---|",
