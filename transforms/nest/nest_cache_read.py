@@ -50,7 +50,8 @@ from ...dialects.nest import AllocOp, ForOp
 from .buffers import find_buffer
 from .dependence import Dependences
 from .loops import find_loop
-from .staging import Request, carry_out, plan_reads
+from .staging import Request, plan_reads
+from .staging_copies import carry_out
 
 
 def why_not_cache_read(

@@ -55,7 +55,8 @@ from ...dialects.nest import AllocOp, ForOp
 from .buffers import find_buffer
 from .dependence import Dependences
 from .loops import find_loop
-from .staging import Request, carry_out, plan_updates
+from .staging import Request, plan_updates
+from .staging_copies import carry_out
 
 Init = Literal["load", "identity"]
 

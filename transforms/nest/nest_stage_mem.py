@@ -53,7 +53,8 @@ from .dependence import Access, Dependences, analyse
 from .integer_sets import System
 from .loops import enclosing_function, enclosing_loops, find_loop
 from .regions import Window
-from .staging import Plan, Request, carry_out, plan_reads, plan_updates
+from .staging import Plan, Request, plan_reads, plan_updates
+from .staging_copies import carry_out
 
 
 def why_not_stage_mem(

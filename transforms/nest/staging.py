@@ -1,8 +1,9 @@
 """Staging: one iteration of a loop works on a copy of the part of a buffer that it touches.
 
-What nest-cache-read, nest-cache-write and nest-stage-mem share: the checks, and the rewriting. A plan says which
-accesses go to the copy, what box of the buffer that is (`regions.py`), whether the copy is loaded first, starts
-at the identity of a reduction or is simply written, and whether it goes back at the end.
+What nest-cache-read, nest-cache-write and nest-stage-mem share: what is asked for, and the checks, which end in a
+plan. It says which accesses go to the copy, what box of the buffer that is (`regions.py`), whether the copy is loaded
+first, starts at the identity of a reduction or is simply written, and whether it goes back at the end;
+`staging_copies.py` carries it out.
 
     nest.for "i" %i = 0 to %n {
       %u = nest.alloc "u" : memref<16xf32>
@@ -18,26 +19,15 @@ at the identity of a reduction or is simply written, and whether it goes back at
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from itertools import pairwise
 
-from xdsl.dialects import arith
-from xdsl.dialects.builtin import DYNAMIC_INDEX, IntegerAttr, MemRefType, StringAttr
+from xdsl.dialects.builtin import DYNAMIC_INDEX, MemRefType, StringAttr
 from xdsl.ir import Operation, SSAValue
 
-from ...dialects.affine import AffineList
 from ...dialects.diagnostic import NestorError, fail
-from ...dialects.nest import BIND_AXES, AccumulateOp, AllocOp, ForOp, LoadOp, StoreOp
-from ...dialects.nest.common import INDEX
-from .buffers import (
-    buffer_name,
-    erase_unused,
-    extent_before,
-    fresh_buffer_name,
-    space_attribute,
-    why_not_space,
-)
+from ...dialects.nest import BIND_AXES, AccumulateOp, ForOp
+from .buffers import buffer_name, why_not_space
 from .dependence import (
     FRESH,
     READ,
@@ -51,9 +41,7 @@ from .dependence import (
     may_alias,
     root_of,
 )
-from .integer_sets import is_never_negative
-from .loops import enclosing_loops, fresh_names, loops_in, materialise, may_fail
-from .nest_rfactor import identities
+from .loops import enclosing_loops, loops_in, may_fail
 from .regions import Coverage, NoWindow, Window, window_of
 
 Notes = Sequence[tuple[Operation, str]]
@@ -337,197 +325,3 @@ def _written_by_threads(request: Request) -> tuple[str, Notes] | None:
         if access.writes and (access.root is None or may_alias(root, access.root)):
             return "other iterations may write them meanwhile", access_notes([access], "writes")
     return None
-
-
-# ---- rewriting --------------------------------------------------------------------------------------
-
-
-def carry_out(plan: Plan, space: str, name: str | None) -> tuple[AllocOp, ForOp | None, ForOp | None]:
-    """Make the copy and the loops that fill it and store it back; loops that are not needed are None.
-
-    A copy of one element needs no loop either.
-    """
-    return _Staging(plan, space, name).run()
-
-
-class _Staging:
-    def __init__(self, plan: Plan, space: str, name: str | None):
-        self.plan = plan
-        self.loop = plan.loop
-        self.block = plan.loop.body.block
-        first = self.block.first_op
-        assert first is not None
-        self.first: Operation = first
-        suffix = "shared" if space == "shared" else "local"
-        self.name = fresh_buffer_name(plan.loop, name or f"{buffer_name(plan.buffer)}_{suffix}")
-        self.space = space
-        self.made: list[Operation] = []
-
-    def run(self) -> tuple[AllocOp, ForOp | None, ForOp | None]:
-        plan = self.plan
-        alloc = self._allocate()
-        for access in plan.accesses:
-            self._redirect(access.op, alloc.memref)
-        before: ForOp | None = None
-        if plan.reduction is not None:
-            before = self._fill(alloc.memref, plan.reduction)
-        elif plan.loads:
-            before = self._transfer(
-                "load", self._insert_first, lambda there, here: self._load(alloc, there, here)
-            )
-        after: ForOp | None = None
-        if plan.goes_back:
-            after = self._transfer("back", self._append, lambda there, here: self._store(alloc, there, here))
-        erase_unused(self.made)
-        return alloc, before, after
-
-    def _insert_first(self, op: Operation) -> None:
-        self.block.insert_op_before(op, self.first)
-
-    def _append(self, op: Operation) -> None:
-        self.block.add_op(op)
-
-    def _allocate(self) -> AllocOp:
-        source = self.plan.buffer.type
-        assert isinstance(source, MemRefType)
-        sizes = []
-        for axis in self.plan.kept:
-            extent = self.plan.window.extents[axis]
-            if extent.constants() is None:
-                sizes.append(self._size(extent))
-        space = space_attribute(self.space)
-        alloc = AllocOp(
-            self.name, MemRefType(source.element_type, self.plan.shape, memory_space=space), sizes
-        )
-        alloc.location = self.loop.location
-        self._insert_first(alloc)
-        return alloc
-
-    def _size(self, extent: AffineList) -> SSAValue:
-        """The extent as a value, 0 where it would be negative."""
-        value = materialise(extent, self.block, self.first)
-        if is_never_negative(extent, self.first):
-            return value
-        zero = arith.ConstantOp(IntegerAttr(0, INDEX))
-        size = arith.MaxSIOp(value, zero.result)
-        for op in (zero, size):
-            op.location = self.loop.location
-            self._insert_first(op)
-        return size.result
-
-    def _redirect(self, op: Operation, copy: SSAValue) -> None:
-        assert isinstance(op, LoadOp | StoreOp | AccumulateOp)
-        indices = op.indices.minus(self.plan.window.origin)
-        local = AffineList.of(*(indices[axis] for axis in self.plan.kept)).canonical()
-        for k, operand in enumerate(op.operands):
-            if operand is self.plan.buffer:
-                op.operands[k] = copy
-        if isinstance(op, LoadOp):
-            op.set_indices(local)
-        else:
-            op.set_access(local, op.where)
-
-    # ---- copying ----
-
-    def _transfer(
-        self,
-        what: str,
-        insert: Callable[[Operation], None],
-        statement: Callable[[AffineList, AffineList], list[Operation]],
-    ) -> ForOp | None:
-        """Loops over the part of the window that is in the buffer, around `statement`; the outermost one."""
-        plan, origin = self.plan, self.plan.window.origin
-        names = fresh_names(self.loop, *(f"{self.name}.{what}.ax{k}" for k in range(len(plan.kept))))
-        ranges = [self._inside(axis) for axis in plan.kept]
-        domain = [c for axis in plan.order if axis not in plan.kept for c in self._single(axis)]
-        loops = [ForOp(n, lower, upper) for n, (lower, upper) in zip(names, ranges, strict=True)]
-        position = {axis: loop.iv for axis, loop in zip(plan.kept, loops, strict=True)}
-        there = AffineList.of(
-            *(
-                origin[axis].plus(AffineList.of(position[axis])) if axis in position else origin[axis]
-                for axis in range(len(origin))
-            )
-        )
-        here = AffineList.of(*(loop.iv for loop in loops))
-        ops = statement(there, here)
-        for op in ops:
-            op.location = self.loop.location
-            if isinstance(op, StoreOp | AccumulateOp) and domain:
-                op.set_access(op.indices, AffineList.of(*domain).canonical())
-        return self._nest(loops, ops, insert)
-
-    def _nest(
-        self, loops: list[ForOp], ops: Sequence[Operation], insert: Callable[[Operation], None]
-    ) -> ForOp | None:
-        for loop, inner in pairwise(loops):
-            loop.body.block.add_op(inner)
-        for k, loop in enumerate(loops):
-            loop.location = self.loop.location
-            loop.iv.name_hint = f"ax{k}"
-        for op in ops:
-            if loops:
-                loops[-1].body.block.add_op(op)
-            else:
-                insert(op)
-        if not loops:
-            return None
-        insert(loops[0])
-        return loops[0]
-
-    def _load(self, alloc: AllocOp, there: AffineList, here: AffineList) -> list[Operation]:
-        load = LoadOp(self.plan.buffer, there)
-        return [load, StoreOp(load.result, alloc.memref, here, label=self.name)]
-
-    def _store(self, alloc: AllocOp, there: AffineList, here: AffineList) -> list[Operation]:
-        load, buffer, update = LoadOp(alloc.memref, here), self.plan.buffer, self.plan.reduction
-        if update is None:
-            label = next((a.op.statement for a in self.plan.accesses if isinstance(a.op, StoreOp)), "")
-            return [load, StoreOp(load.result, buffer, there, label=label or buffer_name(buffer))]
-        total = AccumulateOp(
-            update.combiner.data,
-            [load.result],
-            [buffer],
-            there,
-            label=update.statement,
-            identity=update.identity,
-            combine=None if update.combine is None else update.combine.clone(),
-        )
-        return [load, total]
-
-    def _fill(self, copy: SSAValue, update: AccumulateOp) -> ForOp | None:
-        """Every element of the copy set to the identity of the reduction."""
-        zero = arith.ConstantOp(identities(update)[0])
-        zero.location = self.loop.location
-        self._insert_first(zero)
-        names = fresh_names(self.loop, *(f"{self.name}.init.ax{k}" for k in range(len(self.plan.kept))))
-        loops = [ForOp(n, 0, self.plan.window.extents[a]) for n, a in zip(names, self.plan.kept, strict=True)]
-        store = StoreOp(
-            zero.result, copy, AffineList.of(*(loop.iv for loop in loops)), label=update.statement
-        )
-        store.location = self.loop.location
-        return self._nest(loops, [store], self._insert_first)
-
-    # ---- the part of the window that is in the buffer ----
-
-    def _extent(self, axis: int) -> AffineList:
-        extent, made = extent_before(self.plan.buffer, axis, self.loop)
-        self.made += made
-        return extent
-
-    def _inside(self, axis: int) -> tuple[AffineList, AffineList]:
-        """The bounds of a copying loop: where the window sticks out of the buffer, it ends at the buffer's edge."""
-        origin, extent = self.plan.window.origin[axis], self.plan.window.extents[axis]
-        lower, upper = AffineList.of(0), extent
-        if not is_never_negative(origin, self.first):
-            lower = AffineList.of(lower, origin.times(-1)).canonical()
-        room = self._extent(axis).minus(origin)
-        if not is_never_negative(room.minus(extent), self.first):
-            ends_first = is_never_negative(extent.minus(room), self.first)
-            upper = room if ends_first else AffineList.of(extent, room).canonical()
-        return lower, upper
-
-    def _single(self, axis: int) -> list[AffineList]:
-        """The constraints under which an axis' only index is in the buffer, without those that always hold."""
-        origin = self.plan.window.origin[axis]
-        constraints = [origin, self._extent(axis).minus(origin).add(-1)]
-        return [c for c in constraints if not is_never_negative(c, self.first)]
