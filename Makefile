@@ -60,6 +60,8 @@ $(VENV)/installed-bench: $(VENV)/installed
 
 bench: $(VENV)/installed-bench ## paired timings against NumPy and numba; writes benchmarks/results/
 	$(BIN)/python -m benchmarks.run
+	$(BIN)/python -m benchmarks.matmul
+	$(BIN)/python -m benchmarks.blur
 
 golden: $(VENV)/installed ## regenerate the golden files; review the diff before committing it
 	NESTOR_UPDATE_GOLDEN=1 $(BIN)/python -m pytest tests/unit/test_cuda_c.py
