@@ -5,7 +5,7 @@ from nestor.dialects.affine import AffineList
 from nestor.dialects.diagnostic import NestorError
 from nestor.dialects.nest import LoadOp
 from nestor.dialects.parse import parse_module
-from nestor.transforms.nest.loops import find_loop
+from nestor.transforms.nest.loops import find_loop, functions
 from nestor.transforms.nest.nest_cache_write import cache_write
 from nestor.transforms.nest.nest_cut import cut
 from nestor.transforms.nest.nest_peel import peel
@@ -44,6 +44,16 @@ def test_a_point_is_one_index_that_is_known_before_the_loop(primitive):
     assert str(module) == before
 
 
+def test_an_unrolled_loop_keeps_constant_bounds():
+    module = parse_module(TEXT.replace("= 3 to %n {", "= 3 to 9 unrolled {"))
+    loop, n = find_loop(module, "i"), functions(module)[0].body.block.args[0]
+    with pytest.raises(NestorError) as found:
+        shift(loop, n)
+    assert found.value.diagnostic.message == 'cannot shift the loop "i": it is unrolled already'
+    shift(loop, -3)
+    assert (loop.lower.constants(), loop.upper.constants()) == ((0,), (6,))
+
+
 def test_peel_at_neither_end():
     loop = find_loop(parse_module(TEXT), "i")
     with pytest.raises(NestorError) as found:
@@ -66,5 +76,5 @@ def test_an_init_that_there_is_not():
     loop = find_loop(module, "i")
     before = str(module)
     with pytest.raises(NestorError, match='there is no init "zero"'):
-        cache_write(module.body.block.first_op.body.block.args[2], loop, init="zero")  # pyright: ignore
+        cache_write(functions(module)[0].body.block.args[2], loop, init="zero")
     assert str(module) == before

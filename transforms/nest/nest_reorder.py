@@ -87,13 +87,13 @@ def _why_not_marked(
     """Refuses to move a marked loop out of a loop in which the mark is right, or to change its bounds."""
     names = ", ".join(loop.label for loop in order)
     for loop in band:
-        if loop.kind in ("serial", "unrolled"):
+        if loop.kind == "serial":
             continue
         kept = order[: order.index(loop)]
         left = [other for other in band[: band.index(loop)] if other not in kept]
         has_bounds = ranges[loop].lower == loop.lower and ranges[loop].upper == loop.upper
         is_bound = loop.kind in BIND_AXES and list(band) != list(order)
-        if left or not has_bounds or is_bound:
+        if (left and loop.kind != "unrolled") or not has_bounds or is_bound:
             kind = f"bound to {loop.kind}" if loop.kind in BIND_AXES else loop.kind
             return fail(
                 loop,

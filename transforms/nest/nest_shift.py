@@ -28,12 +28,17 @@ from ...dialects.affine import AffineList
 from ...dialects.diagnostic import NestorError
 from ...dialects.nest import ForOp
 from .bounds import as_point, refuse_unknown
-from .loops import find_loop, replace_index
+from .loops import find_loop, refuse_marked, replace_index
 
 
 def why_not_shift(loop: ForOp, by: AffineList | SSAValue | int) -> NestorError | None:
     """The diagnostic that refuses the shift, None when it is legal."""
-    return refuse_unknown(loop, "shift", by)
+    if (refusal := refuse_unknown(loop, "shift", by)) is not None:
+        return refusal
+    # an unrolled loop has constant bounds
+    return (
+        refuse_marked(loop, "shift") if loop.kind == "unrolled" and as_point(by).constants() is None else None
+    )
 
 
 def shift(loop: ForOp, by: AffineList | SSAValue | int) -> ForOp:

@@ -107,3 +107,16 @@ func.func @bound(%x: f32, %y: memref<8x8xf32>) {
   }
   func.return
 }
+
+// -----
+
+// Inside of "j" the loop would start at %j + 1, and an unrolled loop has constant bounds.
+func.func @unrolled(%x: f32, %y: memref<8x8xf32>) {
+  // expected-error @below {{cannot reorder the loops to j, i: "i" is unrolled already}}
+  nest.for "i" %i = 0 to 8 unrolled {
+    nest.for "j" %j = 0 to %i {
+      nest.store "y" %x, %y[%i, %j] : memref<8x8xf32>
+    }
+  }
+  func.return
+}
