@@ -114,3 +114,29 @@ func.func @triangle(%w: memref<8x8xi32>, %y: memref<8x8xi32>) {
   }
   func.return
 }
+
+// -----
+
+// A buffer of the function's own, whose extent is the value that it was made with.
+// CHECK-LABEL: @own
+// CHECK: nest.for "o" [[O:%\S+]] = 1 to %n ceildiv 8 {
+// CHECK-NEXT: [[C:%\S+]] = nest.alloc "w_local" : memref<8x4xf32>
+// CHECK: to min(8, %n - 8 * [[O]]) {
+// CHECK: nest.load [[C]][%v, %k]
+func.func @own(%n: index, %a: f32, %y: memref<?xf32>) {
+  %w = nest.alloc "w"(%n) : memref<4x?xf32>
+  nest.for "i" %i = 0 to 4 {
+    nest.for "z" %z = 0 to %n {
+      nest.store "w" %a, %w[%i, %z] : memref<4x?xf32>
+    }
+  }
+  nest.for "o" %o = 1 to %n ceildiv 8 {
+    nest.for "k" %k = 0 to 4 {
+      nest.for "v" %v = 0 to min(8, %n - 8 * %o) {
+        %b = nest.load %w[%k, 8 * %o + %v] : memref<4x?xf32>
+        nest.accumulate "y" add %b, %y[%k] : memref<?xf32>
+      }
+    }
+  }
+  func.return
+}

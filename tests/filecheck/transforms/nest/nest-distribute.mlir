@@ -81,3 +81,27 @@ func.func @rows(%n: index, %x: f32, %ends: memref<?xindex>, %y: memref<?xf32>) {
   }
   func.return
 }
+
+// -----
+
+// The second part computes its value again, from what the first one does not change.
+// CHECK-LABEL: @again
+// CHECK: nest.for "i" {{%\S+}} = 2 to %n {
+// CHECK: nest.accumulate "y"
+// CHECK: nest.for "i.1" [[I:%\S+]] = 2 to %n {
+// CHECK-NEXT: [[A:%\S+]] = nest.load %x{{\[}}[[I]]]
+// CHECK-NEXT: [[B:%\S+]] = math.exp [[A]] : f32
+// CHECK-NEXT: nest.store "z" [[B]], %z{{\[}}[[I]]]
+// EVERY-LABEL: @again
+// EVERY: nest.for "i.1" {{%\S+}} = 2 to %n {
+func.func @again(%n: index, %x: memref<?xf32>, %y: memref<?xf32>, %z: memref<?xf32>) {
+  nest.for "i" %i = 2 to %n {
+    %a = nest.load %x[%i] : memref<?xf32>
+    %b = math.exp %a : f32
+    nest.for "y" %l = 0 to %n {
+      nest.accumulate "y" add %b, %y[%i] : memref<?xf32>
+    }
+    nest.store "z" %b, %z[%i] : memref<?xf32>
+  }
+  func.return
+}
