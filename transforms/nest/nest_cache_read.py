@@ -43,15 +43,14 @@ from dataclasses import dataclass
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import SSAValue
-from xdsl.passes import ModulePass
 
 from ...dialects.diagnostic import NestorError
 from ...dialects.nest import AllocOp, ForOp
-from .buffers import find_buffer
 from .dependence import Dependences
-from .loops import find_loop
-from .staging import Request, plan_reads
+from .staging import StagingPass, plan_reads, request_for
 from .staging_copies import carry_out
+
+_VERB = "cache what is read of"
 
 
 def why_not_cache_read(
@@ -62,7 +61,7 @@ def why_not_cache_read(
     dependences: Dependences | None = None,
 ) -> NestorError | None:
     """The diagnostic that refuses to copy what `loop` reads, None when it is legal."""
-    plan = plan_reads(_request(buffer, loop, space, axes, dependences))
+    plan = plan_reads(request_for(_VERB, buffer, loop, space, axes, dependences))
     return plan if isinstance(plan, NestorError) else None
 
 
@@ -78,37 +77,19 @@ def cache_read(
 
     The loop is None where the copy is one element. Raises the diagnostic of `why_not_cache_read`.
     """
-    plan = plan_reads(_request(buffer, loop, space, axes, dependences))
+    plan = plan_reads(request_for(_VERB, buffer, loop, space, axes, dependences))
     if isinstance(plan, NestorError):
         raise plan
     alloc, copy, _ = carry_out(plan, space, name)
     return alloc, copy
 
 
-def _request(
-    buffer: AllocOp | SSAValue,
-    loop: ForOp,
-    space: str,
-    axes: tuple[int, ...],
-    dependences: Dependences | None,
-) -> Request:
-    value = buffer.memref if isinstance(buffer, AllocOp) else buffer
-    return Request("cache what is read of", value, loop, axes, space, dependences=dependences)
-
-
 @dataclass(frozen=True, eq=False)
-class NestCacheReadPass(ModulePass):
+class NestCacheReadPass(StagingPass):
     """Copy the part of a buffer that an iteration of a loop reads to a buffer of its own."""
 
     name = "nest-cache-read"
 
-    buffer: str
-    loop: str
-    space: str = "global"
-    label: str | None = None
-    axes: tuple[int, ...] = ()
-    func: str | None = None
-
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        buffer = find_buffer(op, self.buffer, self.func)
-        cache_read(buffer, find_loop(op, self.loop, self.func), self.space, self.label, self.axes)
+        buffer, loop = self.targets(op)
+        cache_read(buffer, loop, self.space, self.label, self.axes)

@@ -48,17 +48,16 @@ from typing import Literal
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import SSAValue
-from xdsl.passes import ModulePass
 
 from ...dialects.diagnostic import NestorError
 from ...dialects.nest import AllocOp, ForOp
-from .buffers import find_buffer
 from .dependence import Dependences
-from .loops import find_loop
-from .staging import Request, plan_updates
+from .staging import StagingPass, plan_updates, request_for
 from .staging_copies import carry_out
 
 Init = Literal["load", "identity"]
+
+_VERB = "cache what is written of"
 
 
 def why_not_cache_write(
@@ -70,7 +69,7 @@ def why_not_cache_write(
     dependences: Dependences | None = None,
 ) -> NestorError | None:
     """The diagnostic that refuses to write to a copy in `loop`, None when it is legal."""
-    plan = plan_updates(_request(buffer, loop, space, axes, dependences), init)
+    plan = plan_updates(request_for(_VERB, buffer, loop, space, axes, dependences), init)
     return plan if isinstance(plan, NestorError) else None
 
 
@@ -88,38 +87,20 @@ def cache_write(
     A loop is None where there is nothing to fill, or one element to copy. Raises the diagnostic of
     `why_not_cache_write`.
     """
-    plan = plan_updates(_request(buffer, loop, space, axes, dependences), init)
+    plan = plan_updates(request_for(_VERB, buffer, loop, space, axes, dependences), init)
     if isinstance(plan, NestorError):
         raise plan
     return carry_out(plan, space, name)
 
 
-def _request(
-    buffer: AllocOp | SSAValue,
-    loop: ForOp,
-    space: str,
-    axes: tuple[int, ...],
-    dependences: Dependences | None,
-) -> Request:
-    value = buffer.memref if isinstance(buffer, AllocOp) else buffer
-    return Request("cache what is written of", value, loop, axes, space, dependences=dependences)
-
-
 @dataclass(frozen=True, eq=False)
-class NestCacheWritePass(ModulePass):
+class NestCacheWritePass(StagingPass):
     """Let an iteration of a loop write to a buffer of its own, which is stored back at its end."""
 
     name = "nest-cache-write"
 
-    buffer: str
-    loop: str
     init: Init = "load"
-    space: str = "global"
-    label: str | None = None
-    axes: tuple[int, ...] = ()
-    func: str | None = None
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        buffer = find_buffer(op, self.buffer, self.func)
-        loop = find_loop(op, self.loop, self.func)
+        buffer, loop = self.targets(op)
         cache_write(buffer, loop, self.init, self.space, self.label, self.axes)

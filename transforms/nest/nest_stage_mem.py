@@ -42,18 +42,16 @@ from dataclasses import dataclass, replace
 from xdsl.context import Context
 from xdsl.dialects.builtin import IndexType, MemRefType, ModuleOp
 from xdsl.ir import Block, SSAValue
-from xdsl.passes import ModulePass
 
 from ...dialects.affine import AffineList, constant_of
 from ...dialects.diagnostic import NestorError
 from ...dialects.nest import AllocOp, ForOp, StoreOp
 from .affine_text import parse_window
-from .buffers import find_buffer
 from .dependence import Access, Dependences, analyse
 from .integer_sets import System
-from .loops import enclosing_function, enclosing_loops, find_loop
+from .loops import enclosing_function, enclosing_loops
 from .regions import Window
-from .staging import Plan, Request, plan_reads, plan_updates
+from .staging import Plan, Request, StagingPass, plan_reads, plan_updates, request_for
 from .staging_copies import carry_out
 
 
@@ -98,10 +96,9 @@ def _plan(
     axes: tuple[int, ...],
     dependences: Dependences | None,
 ) -> Plan | NestorError:
-    value = buffer.memref if isinstance(buffer, AllocOp) else buffer
     dependences = dependences or analyse(loop)
-    request = Request("stage", value, loop, axes, space, dependences=dependences)
-    own = [a for a in dependences.accesses_in(loop) if a.buffer is value]
+    request = request_for("stage", buffer, loop, space, axes, dependences)
+    own = [a for a in dependences.accesses_in(loop) if a.buffer is request.buffer]
     if window is not None:
         stated = _stated(request, window, own)
         if isinstance(stated, NestorError):
@@ -180,20 +177,13 @@ def _is_in(window: Window, axis: int, access: Access) -> bool:
 
 
 @dataclass(frozen=True, eq=False)
-class NestStageMemPass(ModulePass):
+class NestStageMemPass(StagingPass):
     """Let an iteration of a loop load a window of a buffer, work on it, and store it back."""
 
     name = "nest-stage-mem"
 
-    buffer: str
-    loop: str
     window: str | None = None
-    space: str = "global"
-    label: str | None = None
-    axes: tuple[int, ...] = ()
-    func: str | None = None
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        buffer = find_buffer(op, self.buffer, self.func)
-        loop = find_loop(op, self.loop, self.func)
+        buffer, loop = self.targets(op)
         stage_mem(buffer, loop, self.window, self.space, self.label, self.axes)

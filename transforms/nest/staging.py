@@ -1,8 +1,8 @@
 """Staging: one iteration of a loop works on a copy of the part of a buffer that it touches.
 
-What nest-cache-read, nest-cache-write and nest-stage-mem share: what is asked for, and the checks, which end in a
-plan. It says which accesses go to the copy, what box of the buffer that is (`regions.py`), whether the copy is loaded
-first, starts at the identity of a reduction or is simply written, and whether it goes back at the end;
+What nest-cache-read, nest-cache-write and nest-stage-mem share: the options, what is asked for, and the checks, which
+end in a plan. It says which accesses go to the copy, what box of the buffer that is (`regions.py`), whether the copy is
+loaded first, starts at the identity of a reduction or is simply written, and whether it goes back at the end;
 `staging_copies.py` carries it out.
 
     nest.for "i" %i = 0 to %n {
@@ -20,14 +20,15 @@ first, starts at the identity of a reduction or is simply written, and whether i
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
-from xdsl.dialects.builtin import DYNAMIC_INDEX, MemRefType, StringAttr
+from xdsl.dialects.builtin import DYNAMIC_INDEX, MemRefType, ModuleOp, StringAttr
 from xdsl.ir import Operation, SSAValue
+from xdsl.passes import ModulePass
 
 from ...dialects.diagnostic import NestorError, fail
-from ...dialects.nest import BIND_AXES, AccumulateOp, ForOp
-from .buffers import buffer_name, why_not_space
+from ...dialects.nest import BIND_AXES, AccumulateOp, AllocOp, ForOp
+from .buffers import buffer_name, find_buffer, why_not_space
 from .dependence import (
     FRESH,
     READ,
@@ -41,7 +42,7 @@ from .dependence import (
     may_alias,
     root_of,
 )
-from .loops import enclosing_loops, loops_in, may_fail
+from .loops import enclosing_loops, find_loop, loops_in, may_fail
 from .regions import Coverage, NoWindow, Window, window_of
 
 Notes = Sequence[tuple[Operation, str]]
@@ -83,7 +84,7 @@ class Request:
     axes: tuple[int, ...] = ()
     space: str = "global"
     window: Window | None = None
-    dependences: Dependences | None = field(default=None)
+    dependences: Dependences | None = None
 
     def refuse(self, reason: str, hint: str | None = None, notes: Notes = ()) -> NestorError:
         return fail(self.loop, f"cannot {self.action}: {reason}", hint=hint, notes=notes)
@@ -91,6 +92,35 @@ class Request:
     @property
     def action(self) -> str:
         return f'{self.verb} the buffer "{buffer_name(self.buffer)}" in the loop "{self.loop.label}"'
+
+
+def request_for(
+    verb: str,
+    buffer: AllocOp | SSAValue,
+    loop: ForOp,
+    space: str,
+    axes: tuple[int, ...],
+    dependences: Dependences | None,
+) -> Request:
+    """The request that the arguments of a primitive make."""
+    value = buffer.memref if isinstance(buffer, AllocOp) else buffer
+    return Request(verb, value, loop, axes, space, dependences=dependences)
+
+
+@dataclass(frozen=True, eq=False)
+class StagingPass(ModulePass):
+    """The options that the passes share: what is staged where, and what the copy is to be like."""
+
+    buffer: str
+    loop: str
+    space: str = "global"
+    label: str | None = None
+    axes: tuple[int, ...] = ()
+    func: str | None = None
+
+    def targets(self, module: ModuleOp) -> tuple[SSAValue, ForOp]:
+        """The buffer and the loop that the options name."""
+        return find_buffer(module, self.buffer, self.func), find_loop(module, self.loop, self.func)
 
 
 # ---- plans ------------------------------------------------------------------------------------------
