@@ -474,7 +474,7 @@ PRIMITIVES: dict[str, Primitive] = {
     "compute_inline": Primitive(
         _of_allocation("compute_inline", duplicate=("allow", "allow", "refuse")),
         _applied_to_buffer(compute_inline),
-        ("nest_compute_inline:_check_load", "nest_compute_inline:_check_duplicates"),
+        ("inline_plan:_check_load", "inline_plan:_check_duplicates"),
         copies=True,
     ),
     # reductions
