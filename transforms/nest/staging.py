@@ -42,7 +42,7 @@ from .dependence import (
     may_alias,
     root_of,
 )
-from .loops import enclosing_loops, find_loop, loops_in, may_fail
+from .loops import enclosing_loops, find_loop, is_inside, loops_in, may_fail
 from .regions import Coverage, NoWindow, Window, window_of
 
 Notes = Sequence[tuple[Operation, str]]
@@ -224,8 +224,10 @@ def _plan_written(request: Request, own: list[Access]) -> Plan | NestorError:
     early = [a for a in own if a.kind != WRITE and not coverage.written_before(a, stores)]
     if not early and coverage.fills(plan.window, request.buffer, stores):
         return plan
+    # what is read with no store before it in the iteration was written before the loop
+    before = [a for a in early if not any(_may_precede(store, a, request.loop) for store in stores)]
     if (reason := _may_be_unwritten(request.buffer)) is not None and not coverage.fills(
-        plan.window, request.buffer, early
+        plan.window, request.buffer, before
     ):
         text, note = reason
         return request.refuse(
@@ -234,6 +236,18 @@ def _plan_written(request: Request, own: list[Access]) -> Plan | NestorError:
         )
     plan = Plan(plan.buffer, plan.loop, own, plan.window, plan.order, loads=True, goes_back=True)
     return _why_not_back(request, plan) or plan
+
+
+def _may_precede(first: Access, second: Access, loop: ForOp) -> bool:
+    """Whether `first` may come before `second` in one iteration of `loop`: by the text, or in a loop around both."""
+    if any(
+        is_inside(second.op, around)
+        for around in enclosing_loops(first.op)
+        if loop in enclosing_loops(around)
+    ):
+        return True
+    order = [op for op in loop.walk() if op is first.op or op is second.op]
+    return order[0] is first.op
 
 
 def _why_not_back(request: Request, plan: Plan, always: bool = False) -> NestorError | None:

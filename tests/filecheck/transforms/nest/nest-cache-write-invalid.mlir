@@ -91,3 +91,20 @@ func.func @threads(%x: memref<17xf32>, %y: memref<17xf32>) {
   }
   func.return
 }
+
+// -----
+
+// What the sums read was stored in the same iteration, by two statements together: it proves nothing of the time before.
+func.func @two_stores(%n: index, %z: i32, %v: i32, %y: memref<?x2xi32> {nest.role = "out"}) {
+  // expected-error @below {{it is not proved that the loop writes all of the copy before it reads it, and they may never have been written: it is a result}}
+  nest.for "i" %o = 0 to %n {
+    nest.store "y" %z, %y[%o, 0] : memref<?x2xi32>
+    nest.for "t" %t = 1 to 2 {
+      nest.store "y" %z, %y[%o, %t] : memref<?x2xi32>
+    }
+    nest.for "j" %j = 0 to 2 {
+      nest.accumulate "y" add %v, %y[%o, %j] : memref<?x2xi32>
+    }
+  }
+  func.return
+}
