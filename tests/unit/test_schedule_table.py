@@ -38,7 +38,12 @@ def test_it_is_a_pass_with_tests_of_its_name(row: Primitive):
     assert name in PASSES
     tests = ROOT / "tests" / "filecheck" / "transforms" / "nest"
     assert (tests / f"{name}.mlir").exists()
-    if row.name not in ("reuse_buffers", "add_unit_loop", "simplify", "eliminate_dead"):  # which refuse nothing
+    if row.name not in (
+        "reuse_buffers",
+        "add_unit_loop",
+        "simplify",
+        "eliminate_dead",
+    ):  # which refuse nothing
         assert (tests / f"{name}-invalid.mlir").exists()
 
 
