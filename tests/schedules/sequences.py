@@ -202,7 +202,7 @@ def _check_refusal(
 ) -> None:
     """A refusal says what cannot be done (or what is wrong with a text), and leaves the program as it was."""
     message = refusal.diagnostic.message
-    assert message.startswith(("cannot ", "bad condition")), f"{request}: {message}"
+    assert message.startswith(("cannot ", "bad condition", "bad layout")), f"{request}: {message}"
     assert _state(schedule.module) == present, f"{request} was refused, and changed the program"
 
 
