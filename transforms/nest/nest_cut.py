@@ -54,10 +54,10 @@ def cut_as(loop: ForOp, at: AffineList, first_name: str, second_name: str) -> tu
     """Cut `loop` without a check, and name the two loops."""
     lower, upper = largest(loop.lower, loop), loop.upper
     point = lower.plus(at.times(loop.step_value))
+    rename(loop, second_name)  # first: a loop inside of the copy is not to get this name
     before = copy_before(loop, first_name)
     before.set_bounds(lower, smallest(upper.concat(point), loop))
     loop.set_bounds(largest(lower.concat(point), loop), upper)
-    rename(loop, second_name)
     return before, loop
 
 
