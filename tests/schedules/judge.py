@@ -16,8 +16,8 @@ from nestor.dialects.nest import AccumulateOp, ForOp, IfOp, LoadOp, StoreOp
 from nestor.dialects.verifier import verify
 from nestor.runtime.interp import TrapError
 from nestor.transforms.nest.dependence import is_defined_outside
-from nestor.transforms.nest.loops import find_loop, loops_in
-from primitives import PRIMITIVES, NothingToDo, Request, apply, unchecked
+from nestor.transforms.nest.loops import find_loop
+from primitives import PRIMITIVES, NothingToDo, Request, apply, program_loops, unchecked
 from programs import Program
 from sequences import Runner, Stop, defined_elements, difference
 from xdsl.dialects import arith
@@ -60,7 +60,7 @@ def judge(module: ModuleOp, request: Request, program: Program, seeds: Sequence[
 def _judge_refusal(
     module: ModuleOp, request: Request, program: Program, seeds: Sequence[int], message: str
 ) -> Verdict:
-    if any(loop.kind != "serial" for loop in loops_in(module) if loop.label in request.loops):
+    if any(loop.kind != "serial" for loop in program_loops(module) if loop.label in request.loops):
         return Verdict(UNJUDGED, message)
     forced = module.clone()
     try:
@@ -92,7 +92,7 @@ def _difference(
     is_mark = PRIMITIVES[request.primitive].is_mark
     if is_mark:
         before, after = before.clone(), after.clone()
-        loop = find_loop(before, request.loops[0])
+        loop = find_loop(before, request.loops[0], "f")
         for module in (before, after):
             _fix_order(module, loop, shared_too=request.primitive != "vectorize")
     reference = Runner(before)

@@ -19,9 +19,12 @@ from importlib import import_module
 from typing import Any
 from unittest.mock import patch
 
+from intrinsics import draw_intrinsic
 from nestor.dialects.nest import BIND_AXES, AccumulateOp, AllocOp, ForOp, LoadOp
+from nestor.dialects.parse import parse_module
 from nestor.transforms.nest.dependence import accesses_of
 from nestor.transforms.nest.loops import find_loop, functions, loops_in, perfect_band, sole_inner_loop
+from nestor.transforms.nest.nest_annotate import annotate
 from nestor.transforms.nest.nest_bind import bind
 from nestor.transforms.nest.nest_cache_read import cache_read
 from nestor.transforms.nest.nest_cache_write import cache_write
@@ -37,6 +40,7 @@ from nestor.transforms.nest.nest_hoist import hoist
 from nestor.transforms.nest.nest_normalise import add_unit_loop, normalise, remove_unit_loop
 from nestor.transforms.nest.nest_parallel import parallelize
 from nestor.transforms.nest.nest_peel import peel
+from nestor.transforms.nest.nest_rename import rename
 from nestor.transforms.nest.nest_reorder import reorder
 from nestor.transforms.nest.nest_reuse_buffers import reuse_buffers
 from nestor.transforms.nest.nest_reverse import reverse
@@ -49,12 +53,15 @@ from nestor.transforms.nest.nest_skew import skew
 from nestor.transforms.nest.nest_specialise import specialise
 from nestor.transforms.nest.nest_split import split
 from nestor.transforms.nest.nest_stage_mem import stage_mem
+from nestor.transforms.nest.nest_stream import stream, streamable
+from nestor.transforms.nest.nest_tensorize import tensorize
 from nestor.transforms.nest.nest_tile import tile
 from nestor.transforms.nest.nest_transform_layout import transform_layout
 from nestor.transforms.nest.nest_unroll import unroll
 from nestor.transforms.nest.nest_unroll_and_jam import jammed_loops, unroll_and_jam
 from nestor.transforms.nest.nest_vectorize import vectorize
 from xdsl.dialects.builtin import MemRefType, ModuleOp
+from xdsl.dialects.func import FuncOp
 from xdsl.ir import SSAValue
 
 PACKAGE = "nestor.transforms.nest"
@@ -125,8 +132,13 @@ def _answering(answer: bool | None) -> Callable[..., bool | None]:
 # ---- what there is to ask for -----------------------------------------------------------------------
 
 
+def program_loops(module: ModuleOp) -> list[ForOp]:
+    """The loops of the program: intrinsics stand behind it, and have loops of their own."""
+    return loops_in(functions(module)[0])
+
+
 def serial_loops(module: ModuleOp) -> list[ForOp]:
-    return [loop for loop in loops_in(module) if loop.kind == "serial"]
+    return [loop for loop in program_loops(module) if loop.kind == "serial"]
 
 
 def buffers(module: ModuleOp) -> list[SSAValue]:
@@ -140,7 +152,7 @@ def draw_loop(
     rng: random.Random, module: ModuleOp, wanted: Callable[[ForOp], bool] | None = None
 ) -> ForOp | None:
     """A loop, mostly a serial one that `wanted` likes; None when there is none."""
-    found = serial_loops(module) if rng.random() < 0.95 else loops_in(module)
+    found = serial_loops(module) if rng.random() < 0.95 else program_loops(module)
     liked = [loop for loop in found if wanted(loop)] if wanted is not None else found
     if rng.random() < 0.9:
         found = liked
@@ -148,7 +160,7 @@ def draw_loop(
 
 
 def _loop(module: ModuleOp, request: Request, k: int = 0) -> ForOp:
-    return find_loop(module, request.loops[k])
+    return find_loop(module, request.loops[k], "f")
 
 
 def _of_loop(
@@ -224,7 +236,7 @@ def _draw_unroll(rng: random.Random, module: ModuleOp) -> Request | None:
 
 def _draw_fuse(rng: random.Random, module: ModuleOp) -> Request | None:
     pairs = []
-    for loop in loops_in(module):
+    for loop in program_loops(module):
         following = loop.next_op
         while following is not None and not isinstance(following, ForOp):
             following = following.next_op
@@ -235,7 +247,7 @@ def _draw_fuse(rng: random.Random, module: ModuleOp) -> Request | None:
 
 def _draw_reverse_compute_at(rng: random.Random, module: ModuleOp) -> Request | None:
     pairs = []
-    for consumer in loops_in(module):
+    for consumer in program_loops(module):
         block = consumer.parent
         assert block is not None
         earlier = [op for op in block.ops if isinstance(op, ForOp) and op.is_before_in_block(consumer)]
@@ -396,6 +408,70 @@ def _applied_to_band(function: Callable[..., Any]) -> Callable[[ModuleOp, Reques
     )
 
 
+# ---- names, hints, other machines -------------------------------------------------------------------
+
+
+def _draw_rename(rng: random.Random, module: ModuleOp) -> Request | None:
+    """A new name, or one that a loop has."""
+    loops = program_loops(module)
+    if not loops:
+        return None
+    to = rng.choice((f"{rng.choice(loops).label}.new", "lanes", "i", rng.choice(loops).label))
+    return Request("rename", (rng.choice(loops).label,), None, {"to": to})
+
+
+ANNOTATIONS = (
+    {"mark": "unrolled"},
+    {"mark": "unrolled", "force": True},
+    {"mark": "nestor.note", "text": "hot"},
+    {"mark": "nestor.hint", "value": 3},
+    {"mark": "nestor.grain", "value": 2},
+    {"mark": "parallel"},
+)
+
+
+def _draw_annotate(rng: random.Random, module: ModuleOp) -> Request | None:
+    loop = draw_loop(rng, module, _is_short if rng.random() < 0.5 else None)
+    return None if loop is None else Request("annotate", (loop.label,), None, rng.choice(ANNOTATIONS))
+
+
+def _draw_stream(rng: random.Random, module: ModuleOp) -> Request | None:
+    known = list(enumerate(buffers(module)))
+    pairs = [(loop.label, k) for loop in program_loops(module) for k, b in known if streamable(b, loop)]
+    if pairs and rng.random() < 0.8:
+        name, k = rng.choice(pairs)
+        return Request("stream", (name,), k)
+    return _of_buffer_in_loop("stream")(rng, module)
+
+
+def _stream(module: ModuleOp, request: Request) -> None:
+    assert request.buffer is not None
+    stream(buffers(module)[request.buffer], _loop(module, request))
+
+
+def _draw_tensorize(rng: random.Random, module: ModuleOp) -> Request | None:
+    """An intrinsic made of a loop, mostly in place of that loop."""
+    source = draw_loop(rng, module, _is_innermost if rng.random() < 0.5 else None)
+    if source is None:
+        return None
+    loop = source if rng.random() < 0.8 else rng.choice(program_loops(module))
+    text = draw_intrinsic(rng, source, f"intrinsic_{len(functions(module))}")
+    return Request("tensorize", (loop.label,), None, {"intrinsic": text})
+
+
+def _tensorize(module: ModuleOp, request: Request) -> None:
+    """The intrinsic goes into the module, and out of it again when the request is refused."""
+    function = parse_module(request.options["intrinsic"]).body.block.first_op
+    assert isinstance(function, FuncOp)
+    function.detach()
+    module.body.block.add_op(function)
+    try:
+        tensorize(_loop(module, request), function.sym_name.data)
+    except BaseException:
+        function.detach()
+        raise
+
+
 # ---- the table --------------------------------------------------------------------------------------
 
 PRIMITIVES: dict[str, Primitive] = {
@@ -444,6 +520,7 @@ PRIMITIVES: dict[str, Primitive] = {
     "distribute": Primitive(
         _draw_distribute, _applied_to_loops(distribute), ("nest_distribute:_why_not_cut",), weight=3
     ),
+    "rename": Primitive(_draw_rename, _applied_to_loops(rename), ("nest_rename:why_not_rename",), weight=1),
     "hoist": Primitive(_of_loop("hoist"), _applied_to_loops(hoist), ("nest_hoist:can_meet=False",)),
     "specialise": Primitive(
         _draw_specialise,
@@ -520,9 +597,27 @@ PRIMITIVES: dict[str, Primitive] = {
     "reuse_buffers": Primitive(
         _draw_for_function("reuse_buffers"), _reuse, ("nest_reuse_buffers:_is_ordered=True",), weight=6
     ),
+    "stream": Primitive(_draw_stream, _stream, ("nest_stream:why_not_stream",), weight=1),
     "simplify": Primitive(_draw_for_function("simplify"), _applied_to_function(simplify), weight=1),
     "eliminate_dead": Primitive(
         _draw_for_function("eliminate_dead"), _applied_to_function(eliminate_dead), weight=1
+    ),
+    # hints, and other machines
+    "annotate": Primitive(
+        _draw_annotate, _applied_to_loops(annotate), ("nest_annotate:why_not_annotate",), weight=1
+    ),
+    "tensorize": Primitive(
+        _draw_tensorize,
+        _tensorize,
+        (
+            "unify:Unification._same",
+            "unify:_is_same_constant=True",
+            "unify:_refuse_domain",
+            "nest_tensorize:_check_layout",
+            "nest_tensorize:_check_accesses",
+            "nest_tensorize:_is_inside=True",
+            "nest_tensorize:_check_overlaps",
+        ),
     ),
     # marks
     "vectorize": Primitive(

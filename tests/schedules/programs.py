@@ -602,6 +602,41 @@ def checked(d: Draft) -> None:
         d.store(d.any_op(d.load("x", "%at"), "%two"), "y", f"{i}, {j}")
 
 
+def scratch(d: Draft) -> None:
+    """One loop with buffers made before it: filled anew in each iteration, by some, a window that moves, or a scalar."""
+    n = d.extent("n", least=2)
+    d.buffer("x", n)
+    d.buffer("y", n, role="inout")
+    kind = d.rng.choice(("filled", "by some", "window", "handed on"))
+    if kind == "window":
+        d.local("u", n)
+        d.store("%two", "u", "0")
+        d.store("%two", "u", "1")
+    elif kind == "handed on":
+        d.local("u")
+        d.store("%zero", "u", "")
+    else:
+        d.local("u", 4)
+        if kind == "by some":
+            with d.loop("z", "0", "4") as z:
+                d.store("%two", "u", z)
+    with d.over("i", n, margin=int(kind == "window"), plain=0.8) as i:
+        value = d.load("x", i)
+        if kind == "window":
+            d.store(value, "u", f"{i} + 1")
+            value = d.tame_op(d.load("u", _shifted(i, d.rng.choice((-1, 0)))), d.load("u", f"{i} + 1"))
+        elif kind == "handed on":
+            other = d.load("u", "")
+            d.store(value, "u", "")
+            value = d.tame_op(value, other)
+        else:
+            with d.loop("j", "0", "4") as j:
+                d.store(value, "u", j, f" where ({j} < {i})" if kind == "by some" else "")
+            with d.loop("k", str(d.rng.randint(0, 2)), "4") as k:
+                d.accumulate("add", d.load("u", k), "y", i)
+        d.store(d.op("max", value, d.load("y", i)), "y", i)
+
+
 def _shifted(variable: str, by: int) -> str:
     return variable if by == 0 else f"{variable} {'+' if by > 0 else '-'} {abs(by)}"
 
@@ -629,6 +664,7 @@ FAMILIES: dict[str, tuple[Callable[[Draft], None], Sequence[str]]] = {
     "branches": (branches, tuple(DTYPES)),
     "aliased": (aliased, tuple(DTYPES)),
     "checked": (checked, tuple(DTYPES)),
+    "scratch": (scratch, tuple(DTYPES)),
 }
 """A family, and its element types; values of repeated updates may grow beyond what floats hold exactly."""
 

@@ -43,6 +43,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from xdsl.context import Context
+from xdsl.dialects import memref
 from xdsl.dialects.builtin import IntegerAttr, ModuleOp
 from xdsl.ir import Operation
 from xdsl.ir.affine import AffineBinaryOpKind
@@ -50,9 +51,10 @@ from xdsl.passes import ModulePass
 
 from ...dialects.affine import AffineList
 from ...dialects.diagnostic import NestorError, fail
-from ...dialects.nest import AccumulateOp, ForOp, LoadOp, StoreOp
+from ...dialects.nest import AccumulateOp, AllocOp, ForOp, LoadOp, StoreOp
 from ...dialects.nest.common import INDEX, name_hint_of
 from ...lowering.domains import DIVISIONS, is_computation
+from .dependence import accesses_of, is_defined_outside
 from .integer_sets import is_never_negative
 from .loops import (
     add_domain,
@@ -106,6 +108,14 @@ def why_not_masked(loop: ForOp) -> NestorError | None:
             hint="use tail=remainder",
             notes=[(op, "this check can fail")],
         )
+    if (op := _without_domain(loop)) is not None:
+        return fail(
+            loop,
+            f"cannot split the loop \"{loop.label}\" with a mask: '{op.name}' in it would run outside of its bounds as "
+            "well, and has no domain",
+            hint="use tail=remainder or tail=clamp",
+            notes=[(op, "this is no statement with a domain")],
+        )
     if (op := _unmaskable(loop)) is not None:
         return fail(
             loop,
@@ -121,6 +131,18 @@ def why_not_masked(loop: ForOp) -> NestorError | None:
                 )
             ],
         )
+    return None
+
+
+def _without_domain(loop: ForOp) -> Operation | None:
+    """A call, a window or another operation below `loop` that is not known to do nothing where no statement does."""
+    for op in loop.body.walk():
+        if isinstance(op, memref.SubviewOp | memref.ReinterpretCastOp) or any(
+            access.buffer is None for access in accesses_of(op)
+        ):
+            return op
+        if isinstance(op, AllocOp) and not all(is_defined_outside(size, loop) for size in op.sizes):
+            return op
     return None
 
 
