@@ -14,7 +14,7 @@ from xdsl.dialects.builtin import MemRefType
 from xdsl.ir import Block, Operation, SSAValue
 
 from ..dialects.affine import AffineList
-from ..dialects.nest import AccumulateOp, AllocOp, ForOp, LoadOp, StoreOp
+from ..dialects.nest import AccumulateOp, AllocOp, BarrierOp, ForOp, LoadOp, StoreOp
 from .domains import Domain, LoadGuards, domain_of, is_computation
 
 Run: TypeAlias = tuple[tuple[AffineList, ...], list[Operation]]
@@ -57,11 +57,16 @@ def _constraints(op: Operation, guards: LoadGuards) -> tuple[AffineList, ...]:
     if isinstance(op, StoreOp | AccumulateOp):
         return domain_of(op).constraints
     if isinstance(op, ForOp):
-        return guards.common(op)
+        return () if _holds_barrier(op) else guards.common(op)
     if isinstance(op, LoadOp) or (is_computation(op) and not _gives_buffer(op)):
         domains = guards.of(op)
         return domains[0].constraints if domains is not None and _agree(domains) else ()
     return ()
+
+
+def _holds_barrier(loop: ForOp) -> bool:
+    """Whether all threads of a block run the loop, to meet at a barrier, whatever they do there."""
+    return any(isinstance(op, BarrierOp) for op in loop.walk())
 
 
 def _agree(domains: Sequence[Domain]) -> bool:

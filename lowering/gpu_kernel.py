@@ -14,17 +14,18 @@
     scf.if %2 { memref.store %a, %y[%1] }
 
 What stands outside the loops over threads is done once a block: by the first thread, in buffers that the block
-shares. Where one phase uses what another wrote, a barrier stands between them.
+shares. Where one phase uses what another wrote, a barrier stands between them: what nest-insert-barriers found out
+is `nest.barrier`, and without that any use of a buffer counts as one of all its elements.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, nullcontext
 from typing import NamedTuple
 
 from xdsl.dialects import arith, gpu, memref
-from xdsl.dialects.builtin import DYNAMIC_INDEX, UNKNOWN_LOC, IntegerAttr, MemRefType, i64
+from xdsl.dialects.builtin import DYNAMIC_INDEX, UNKNOWN_LOC, IntegerAttr, MemRefType, NoneAttr, i64
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.ir.affine import AffineBinaryOpKind
 
@@ -32,8 +33,10 @@ from ..dialects.diagnostic import LoweringError, fail, op_location
 from ..dialects.ext import gpu as gpu_ext
 from ..dialects.nest import (
     BIND_AXES,
+    MAX_THREADS,
     AccumulateOp,
     AllocOp,
+    BarrierOp,
     ForOp,
     IfOp,
     IndexOp,
@@ -41,10 +44,9 @@ from ..dialects.nest import (
     StoreOp,
 )
 from ..dialects.nest.common import name_hint_of
+from .barrier_places import BLOCK_AXES, THREAD_AXES, bound_loops, has_guard, is_uniform
 from .index_arithmetic import INDEX, Division, IndexBuilder, Linear, linear, terms_of
 from .nest_body import NestBody
-
-BLOCK_AXES, THREAD_AXES = BIND_AXES[:3], BIND_AXES[3:]
 
 _SHARED = IntegerAttr(3, i64)
 _SPACES = {3: "shared", 5: "local"}
@@ -70,7 +72,8 @@ class Phase(NamedTuple):
 class KernelBody(NestBody):
     """Lowers one top-level nest into the body of a kernel.
 
-    `overlaps` maps arguments that may overlap to one of them.
+    `overlaps` maps arguments that may overlap to one of them. Where barriers are `explicit`, the nest holds all that
+    it needs.
     """
 
     def __init__(
@@ -79,11 +82,13 @@ class KernelBody(NestBody):
         sites: dict[Operation, int],
         unit: Sequence[Operation],
         overlaps: dict[SSAValue, SSAValue],
+        explicit: bool = False,
     ):
         super().__init__(builder, sites)
         self.overlaps = overlaps
+        self.explicit = explicit
         self.loops_on: dict[str, list[ForOp]] = {}
-        for loop in _loops(unit):
+        for loop in bound_loops(unit):
             self.loops_on.setdefault(loop.kind, []).append(loop)
         self.spans: dict[str, list[Linear]] = {}
         """How many iterations each axis has to offer, for each loop bound to it, over values of the kernel."""
@@ -98,6 +103,8 @@ class KernelBody(NestBody):
         allocs = [inner for op in unit for inner in op.walk() if isinstance(inner, AllocOp)]
         self.private = {alloc.memref for alloc in allocs if self._is_private(alloc)}
         """The buffers that each thread has for itself."""
+        self.copies: dict[SSAValue, list[SSAValue]] = {}
+        """The ids of threads that each have a part of a shared buffer: it is made inside the loops over these axes."""
         self.host_of: dict[SSAValue, SSAValue] = {}
         """The value on the host side of what the kernel was given."""
         self._check_blocks_are_independent(unit)
@@ -152,7 +159,7 @@ class KernelBody(NestBody):
         """Whether `op` is part of a loop `i` that was split into `i.o` and `i.i`; their sum takes its name."""
         stem, _, part = op.label.rpartition(".")
         if part == "o":
-            return any(loop.label == f"{stem}.i" for loop in _loops(op.body.block.ops))
+            return any(loop.label == f"{stem}.i" for loop in bound_loops(op.body.block.ops))
         outer = next((loop for loop in _loops_around(op) if loop.label == f"{stem}.o"), None)
         factor = op.constant_trip_count()
         if part != "i" or outer is None or factor is None:
@@ -193,15 +200,10 @@ class KernelBody(NestBody):
             )
         lengths = [_iterations(s, op.step_value) for s in usable]
         self.spans.setdefault(axis, []).append(min(lengths, key=lambda s: (bool(s.terms), s.constant)))
-        exact = len(spans) == 1 and len(self.loops_on[axis]) == 1
-        if exact or (len(spans) == 1 and self._same_length(axis)):
+        if not has_guard(op, self.loops_on[axis]):
             return []
         iv = linear(((self.value(op.iv), 1),), 0)
         return [self.builder.at_least_zero(upper.added(iv.scaled(-1)).plus(-1)) for upper in uppers]
-
-    def _same_length(self, axis: str) -> bool:
-        counts = {loop.constant_trip_count() for loop in self.loops_on[axis]}
-        return len(counts) == 1 and None not in counts
 
     def _is_on_host(self, form: Linear) -> bool:
         return all(
@@ -222,11 +224,13 @@ class KernelBody(NestBody):
     # ---- what is done once a block ----
 
     def operation(self, op: Operation) -> None:
+        if isinstance(op, BarrierOp):
+            return self._explicit_barrier(op)
         if isinstance(op, StoreOp | AccumulateOp | IndexOp):
             self._check_blocks(op)
         if self.is_one_thread or not self.is_team_level or not _touches_memory(op):
             return super().operation(op)
-        threads = {loop.kind for loop in _loops([op])}.intersection(THREAD_AXES)
+        threads = {loop.kind for loop in bound_loops([op])}.intersection(THREAD_AXES)
         if not threads:
             return self._once(op)
         if isinstance(op, ForOp) and op.kind in BIND_AXES:
@@ -241,6 +245,8 @@ class KernelBody(NestBody):
 
     def _enter(self, op: Operation, by_first_thread: bool = False) -> None:
         """A barrier where `op` meets what other threads did since the last one."""
+        if self.explicit:
+            return
         phase = self._phase(op, by_first_thread)
         if any(phase.conflicts(other) for other in self.phases):
             self.barrier(op)
@@ -261,6 +267,17 @@ class KernelBody(NestBody):
         self.is_one_thread = True
         self._guarded(first, lambda: super(KernelBody, self).operation(op))
         self.is_one_thread = False
+
+    def _explicit_barrier(self, op: BarrierOp) -> None:
+        if self.is_one_thread:
+            raise fail(
+                op,
+                "the first thread of a block alone would wait here: what is around is no loop over threads",
+                hint="bind the loops around to threads, or let nest-insert-barriers place the barriers",
+                error=LoweringError,
+            )
+        if self.thread_axes:
+            self.barrier(op)
 
     def barrier(self, op: Operation) -> None:
         if self.branches_of_threads:
@@ -286,7 +303,7 @@ class KernelBody(NestBody):
             if any(whole.conflicts(phase) for phase in self.phases):
                 self.barrier(op)
 
-        with self._branch_of_threads():
+        with nullcontext() if is_uniform(op) else self._branch_of_threads():
             super().counted(op, iteration)
 
     def branch(
@@ -393,9 +410,33 @@ class KernelBody(NestBody):
                 hint="shared memory is made outside the loops bound to threads, local memory inside all of them",
                 error=LoweringError,
             )
-        if self.is_team_level:
-            buffer = MemRefType(buffer.element_type, buffer.shape, buffer.layout, _SHARED)
-        self.define(op.memref, self.stack_buffer(op, buffer))
+        if not self.is_team_level:
+            return self.define(op.memref, self.stack_buffer(op, buffer))
+        inside = [axis for axis in self.thread_axes if axis in self.enclosing]
+        lengths = [self._length(axis, op) for axis in inside]
+        shape, layout = (*lengths, *buffer.get_shape()), NoneAttr() if inside else buffer.layout
+        new = self.stack_buffer(op, MemRefType(buffer.element_type, shape, layout, _SHARED))
+        self.define(op.memref, new)
+        if inside:
+            self.copies[new] = [self._identity(axis, op) for axis in inside]
+
+    def _length(self, axis: str, op: AllocOp) -> int:
+        """How many threads there are along an axis, a loop over which makes a buffer for each of its iterations."""
+        for inner in op.memref.uses:
+            if isinstance(inner.operation, memref.CollapseShapeOp):
+                raise fail(
+                    inner.operation,
+                    f'the buffer "{op.label.data}" is one for each thread of {axis}, and cannot be seen collapsed',
+                    hint="make it outside the loops bound to threads, or inside all of them",
+                    error=LoweringError,
+                )
+        return max(_most_iterations(loop) for loop in self.loops_on[axis])
+
+    def read(self, buffer: SSAValue, indices: Sequence[SSAValue]) -> SSAValue:
+        return super().read(buffer, [*self.copies.get(buffer, ()), *indices])
+
+    def write(self, op: Operation, value: SSAValue, buffer: SSAValue, indices: Sequence[SSAValue]) -> None:
+        super().write(op, value, buffer, [*self.copies.get(buffer, ()), *indices])
 
 
 def declared_space(buffer: MemRefType) -> str | None:
@@ -404,14 +445,9 @@ def declared_space(buffer: MemRefType) -> str | None:
     return _SPACES.get(space.value.data) if isinstance(space, IntegerAttr) else None
 
 
-def _loops(ops: Iterable[Operation]) -> list[ForOp]:
-    """The bound loops in `ops`, themselves included."""
-    return [loop for op in ops for loop in op.walk() if isinstance(loop, ForOp) and loop.kind in BIND_AXES]
-
-
 def is_bound(op: Operation) -> bool:
     """Whether `op` is, or holds, a loop bound to blocks or threads."""
-    return bool(_loops([op]))
+    return bool(bound_loops([op]))
 
 
 def _iterations(span: Linear, step: int) -> Linear:
@@ -419,6 +455,16 @@ def _iterations(span: Linear, step: int) -> Linear:
     if not span.terms:
         return linear((), max(0, -(-span.constant // step)))
     return span if step == 1 else linear(((Division(AffineBinaryOpKind.CeilDiv, span, step), 1),), 0)
+
+
+def _most_iterations(loop: ForOp) -> int:
+    """Iterations of a loop over threads at most: one of its bounds is a constant above the lower one."""
+    if len(loop.lower) != 1:
+        return MAX_THREADS
+    counts = [
+        count[0] for k in range(len(loop.upper)) if (count := loop.upper[k].minus(loop.lower).constants())
+    ]
+    return max(0, -(-min(counts) // loop.step_value)) if counts else MAX_THREADS
 
 
 def _touches_memory(op: Operation) -> bool:

@@ -60,8 +60,9 @@ from ..dialects.nest import (
     StatementOp,
     StoreOp,
 )
+from .barrier_places import THREAD_AXES, foreign_operation
 from .check_sites import SITES, check_sites, site_table
-from .gpu_kernel import THREAD_AXES, KernelBody, accesses, declared_space, host_form, is_bound, root
+from .gpu_kernel import KernelBody, accesses, declared_space, host_form, is_bound, root
 from .index_arithmetic import IndexBuilder
 from .index_width import width_of_indices
 from .nest_body import NestBody
@@ -76,22 +77,26 @@ class ConvertNestToGpuPass(ModulePass):
 
     `index-bits` is the width of index arithmetic in kernels: 64; 32 where the caller promises that no buffer has more than
     2^31 - 2^16 elements (kernels that compute indices from 64-bit elements keep 64); 0 for 32 where all buffers are
-    known to be that small.
+    known to be that small. With `explicit-barriers` kernels whose barriers nest-insert-barriers can find hold all
+    that they need: the pass has just run. Otherwise those that are missing are put in, by buffers.
     """
 
     name = "convert-nest-to-gpu"
 
     index_bits: int = 0
+    explicit_barriers: bool = False
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         if self.index_bits not in (0, 32, 64):
             raise fail(op, f"index-bits is {self.index_bits}; it is 32, 64, or 0 to choose")
         for function in list(op.body.block.ops):
             if isinstance(function, func.FuncOp) and function.body.blocks:
-                lower_function(op, function, self.index_bits)
+                lower_function(op, function, self.index_bits, self.explicit_barriers)
 
 
-def lower_function(module: ModuleOp, function: func.FuncOp, index_bits: int = 0) -> None:
+def lower_function(
+    module: ModuleOp, function: func.FuncOp, index_bits: int = 0, explicit_barriers: bool = False
+) -> None:
     """Lower one function in place; its kernels go to a `gpu.module` after it."""
     if len(function.body.blocks) != 1:
         raise fail(function, "a function of loop nests has one block", error=LoweringError)
@@ -100,7 +105,7 @@ def lower_function(module: ModuleOp, function: func.FuncOp, index_bits: int = 0)
     new = Block(arg_types=[a.type for a in old.args])
     sites = check_sites(function)
     taken = {k.sym_name.data for k in module.walk() if isinstance(k, gpu.FuncOp)}
-    host = HostBody(IndexBuilder(new), sites, function, taken)
+    host = HostBody(IndexBuilder(new), sites, function, taken, explicit_barriers)
     for before, after in zip(old.args, new.args, strict=True):
         host.define(before, after)
     bits = width_of_indices(function, index_bits)
@@ -138,10 +143,16 @@ class HostBody(NestBody):
     """The host side: arithmetic on extents, temporaries, and a launch for each nest."""
 
     def __init__(
-        self, builder: IndexBuilder, sites: dict[Operation, int], function: func.FuncOp, taken: set[str]
+        self,
+        builder: IndexBuilder,
+        sites: dict[Operation, int],
+        function: func.FuncOp,
+        taken: set[str],
+        explicit_barriers: bool = False,
     ):
         super().__init__(builder, sites)
         self.function = function
+        self.explicit_barriers = explicit_barriers
         self.module_name = f"{function.sym_name.data}_kernels"
         self.kernels: list[Operation] = []
         self.launches: list[Operation] = []
@@ -229,7 +240,7 @@ class HostBody(NestBody):
         """Make a kernel of `unit` and launch it here."""
         block = Block()
         builder = IndexBuilder(block)
-        body = KernelBody(builder, self.sites, unit, self.overlaps)
+        body = KernelBody(builder, self.sites, unit, self.overlaps, self._is_explicit(unit))
         inputs = _Inputs(self, body, unit)
         body.values = inputs
         needed = self._needed(unit)
@@ -253,6 +264,12 @@ class HostBody(NestBody):
             properties={"kernel": target, "operandSegmentSizes": DenseArrayBase.from_list(i32, segments)},
         )
         self.launches.append(self.builder.emit(launch))
+
+    def _is_explicit(self, unit: Sequence[Operation]) -> bool:
+        """Whether the barriers of a kernel are those that it holds: nest-insert-barriers sees all of it."""
+        (nest, *rest) = unit
+        is_bound_loop = isinstance(nest, ForOp) and nest.kind in BIND_AXES
+        return self.explicit_barriers and is_bound_loop and not rest and foreign_operation(nest) is None
 
     def _needed(self, unit: Sequence[Operation]) -> list[Operation]:
         """The deferred operations that `unit` depends on, in order."""

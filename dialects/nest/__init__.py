@@ -17,10 +17,11 @@ from xdsl.ir import Dialect
 
 from .access import AccessOp, LoadOp, StatementOp, StoreOp
 from .accumulate import COMBINERS, ORDERS, AccumulateOp, YieldOp
+from .barrier import BarrierOp
 from .buffer import AllocOp, IndexOp
 from .loop import BIND_AXES, MARKS, MAX_THREADS, ForOp, IfOp
 
-NEST = Dialect("nest", [ForOp, LoadOp, StoreOp, AccumulateOp, AllocOp, IndexOp, IfOp, YieldOp], [])
+NEST = Dialect("nest", [ForOp, LoadOp, StoreOp, AccumulateOp, AllocOp, IndexOp, IfOp, YieldOp, BarrierOp], [])
 
 __all__ = [
     "BIND_AXES",
@@ -32,6 +33,7 @@ __all__ = [
     "AccessOp",
     "AccumulateOp",
     "AllocOp",
+    "BarrierOp",
     "ForOp",
     "IfOp",
     "IndexOp",

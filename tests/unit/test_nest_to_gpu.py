@@ -95,7 +95,26 @@ TWO_LOOPS_OF_ONE_THREAD_AXIS = """
   }
 """
 
+ONE_BUFFER_A_ROW = """
+  nest.for "o" %o = 0 to 2 bind "block.x" {
+    nest.for "v" %v = 0 to 2 bind "thread.y" {
+      %s = nest.alloc "s" : memref<8xf32>
+      nest.for "t" %t = 0 to 8 bind "thread.x" {
+        %a = nest.load %x[2 * %o + %v, %t] : memref<4x8xf32>
+        nest.store "s" %a, %s[%t] : memref<8xf32>
+      }
+      nest.for "k" %k = 0 to 3 {
+        nest.for "u" %u = 0 to 8 bind "thread.x" {
+          %a = nest.load %s[7 - %u] : memref<8xf32>
+          nest.accumulate "y" add %a, %y[2 * %o + %v, %u] : memref<4x8xf32>
+        }
+      }
+    }
+  }
+"""
+
 NESTS = {
+    "one-buffer-a-row": (ONE_BUFFER_A_ROW, 1),
     "reversed": (REVERSED, 1),
     "total-by-the-first-thread": (TOTAL_BY_THE_FIRST_THREAD, 1),
     "steps-of-a-block": (STEPS_OF_A_BLOCK, 2),
