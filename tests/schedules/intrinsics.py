@@ -26,8 +26,8 @@ from xdsl.dialects.builtin import (
     IntegerAttr,
     MemRefType,
     NoneAttr,
-    StringAttr,
     StridedLayoutAttr,
+    StringAttr,
     UnitAttr,
     i64,
 )

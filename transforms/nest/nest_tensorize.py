@@ -191,12 +191,6 @@ def _window(found: Unification, argument: SSAValue, made: list[Operation]) -> Wi
     if type_.memory_space != wanted.memory_space:
         raise differ(f"{_called(argument)} is in another memory space", here, there)
     axes, offsets = _place(found, argument, pairs)
-    if len(axes) < type_.get_num_dims() and 1 in wanted.get_shape():
-        raise differ(
-            f"which axis of the buffer is an axis of {_called(argument)} of extent 1 is ambiguous",
-            here,
-            there,
-        )
     extents: list[AffineList] = []
     for axis in range(type_.get_num_dims()):
         extent, new = extent_before(buffer, axis, found.nest)
@@ -204,6 +198,12 @@ def _window(found: Unification, argument: SSAValue, made: list[Operation]) -> Wi
         extents.append(found.canonical(extent))
     rests = [extents[axis].minus(offsets[axis]) for axis in axes]
     sizes = tuple(_size(found, argument, k, rest, pairs) for k, rest in enumerate(rests))
+    if len(axes) < type_.get_num_dims() and any(size.constants() == (1,) for size in sizes):
+        raise differ(
+            f"which axis of the buffer is an axis of {_called(argument)} of extent 1 is ambiguous",
+            here,
+            there,
+        )
     steady = len(axes) == type_.get_num_dims() and offsets.constants() == (0,) * len(axes)
     whole = steady and all(found.canonical(s) == e for s, e in zip(sizes, extents, strict=True))
     assert all(found.is_fixed(expression) for expression in (offsets, *sizes))

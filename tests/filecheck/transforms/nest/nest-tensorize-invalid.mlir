@@ -1039,3 +1039,23 @@ func.func @f(%x: memref<64xf32> {nest.alias_set = 1 : i64}, %y: memref<64xf32> {
   }
   func.return
 }
+
+// -----
+
+// The extent of the argument is not known there, but what is left of the buffer is one row.
+func.func private @t(%y: memref<?x8xf32, strided<[?, 1], offset: ?>>, %a: f32) attributes {nest.intrinsic} {
+  nest.for "l" %l = 0 to 8 {
+    // expected-note @below {{in the intrinsic}}
+    nest.store %a, %y[0, %l] : memref<?x8xf32, strided<[?, 1], offset: ?>>
+  }
+  func.return
+}
+
+func.func @f(%y: memref<4x1x8xf32>, %a: f32) {
+  // expected-error @below {{which axis of the buffer is an axis of the argument "y" of extent 1 is ambiguous}}
+  nest.for "i" %i = 0 to 8 {
+    // expected-note @below {{in the nest}}
+    nest.store %a, %y[3, 0, %i] : memref<4x1x8xf32>
+  }
+  func.return
+}
