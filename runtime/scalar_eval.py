@@ -77,6 +77,12 @@ def _ceil_divide(a: Any, b: Any) -> Any:
     return _wrap(-(-int(a) // int(b)), type(a))
 
 
+def _trailing_zeros(a: Any) -> Any:
+    """The position of the lowest bit that is set; the width of the type for 0."""
+    value = int(a)
+    return type(a)((value & -value).bit_length() - 1 if value else 8 * a.itemsize)
+
+
 def _wrap(value: int, scalar: type) -> Any:
     """`value` modulo two to the width of the NumPy integer `scalar`; an index stays an int."""
     return value if scalar is int else np.uint64(value & 0xFFFFFFFFFFFFFFFF).astype(scalar)
@@ -97,6 +103,7 @@ NAMESPACE: dict[str, Any] = {
     "remainder": _remainder,
     "floor_divide": _floor_divide,
     "ceil_divide": _ceil_divide,
+    "trailing_zeros": _trailing_zeros,
 }
 """Names that the expressions use."""
 
@@ -151,6 +158,8 @@ _TABLE: dict[str, str] = {
     "arith.bitcast": "{0}.view({r})",
     "math.absf": "abs({0})",
     "math.absi": "abs({0})",
+    "math.ctpop": "{r}(int({0}.view({v})).bit_count())",
+    "math.cttz": "trailing_zeros({0})",
     "math.roundeven": "np.rint({0})",
     "math.fpowi": "np.power({0}, {r}({1}))",
     "math.powf": "np.power({0}, {1})",
@@ -182,6 +191,8 @@ _ON_INDEX = {
     "arith.shrui": "({0} >> {1})",
     "arith.index_cast": "i64({0}).astype({r})",
 }
+
+_BF16_BITS = {("bf16", "i16"): "bf16_to_bits({0})", ("i16", "bf16"): "bf16_from_bits({0})"}
 
 _CMPI = ("==", "!=", "<", "<=", ">", ">=")
 _CMPF = (
@@ -230,6 +241,8 @@ def _template(op: Operation) -> str:
         return "i1({0} & 1)"
     if op.name == "arith.index_cast" and source != "int":
         return "int({0})"
+    if op.name == "arith.bitcast" and (converted := _BF16_BITS.get((source, type_name(op.results[0].type)))):
+        return converted
     special = {"i1": _ON_I1, "int": _ON_INDEX}.get(source, {})
     template = special.get(op.name) or _TABLE.get(op.name)
     if template is None:

@@ -95,7 +95,12 @@ def fold(op: ElementwiseOp, new: New) -> SSAValue | None:
 
 
 def _computed(op: ElementwiseOp, operands: list[np.ndarray]) -> np.ndarray | None:
-    array = compute(op.row, operands)
+    if op.row.on_bits and element_of(op.result) == bf16:
+        return None
+    try:
+        array = compute(op.row, operands)
+    except ValueError:  # an integer to a negative power
+        return None
     return array if array.dtype == dtype_of(element_of(op.result)) else None
 
 

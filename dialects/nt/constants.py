@@ -58,7 +58,7 @@ def from_numpy(array: np.ndarray, element: Attribute) -> DenseIntOrFPElementsAtt
 
 def compute(row: Elementwise, operands: Sequence[np.ndarray]) -> np.ndarray:
     """What NumPy gives for an elementwise operation; no warnings."""
-    function = _FUNCTIONS.get(row.ufunc) or getattr(np, row.ufunc)
+    function = row.reference or _FUNCTIONS.get(row.ufunc) or getattr(np, row.ufunc)
     with np.errstate(all="ignore"):
         return np.asarray(function(*operands))
 

@@ -11,10 +11,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
+import numpy as np
 from xdsl.dialects import arith, math
 from xdsl.ir import Operation, SSAValue
 
 from . import expand as x
+from . import expand_float as xf
+from . import expand_integer as xi
 from .expand import Emitter
 
 Expansion = Callable[..., SSAValue]
@@ -34,6 +37,10 @@ class Elementwise:
     """Bound on the error against a correctly rounded result, in units in the last place; 0 means bit-identical."""
     condition_first: bool = False
     """The first operand is a bool tensor, whatever the others are (`select`)."""
+    reference: Callable[..., np.ndarray] | None = None
+    """What NumPy computes, where that is not just `ufunc`: one of several results, or converted."""
+    on_bits: bool = False
+    """What it gives depends on the digits that the type has: bfloat16 is not float32 rounded."""
 
 
 def _op(op_type: type[Operation]) -> Expansion:
@@ -79,6 +86,11 @@ def _select(e: Emitter, condition: SSAValue, a: SSAValue, b: SSAValue) -> SSAVal
     return e.select(condition, a, b)
 
 
+def _ldexp(a: np.ndarray, exponent: np.ndarray) -> np.ndarray:
+    """The exponent of the operation is a whole number of the type of `a`; NumPy wants an integer."""
+    return np.ldexp(a, exponent.astype(np.int32))
+
+
 _ADD_F, _MUL_F = _op(arith.AddfOp), _op(arith.MulfOp)
 _AND, _OR, _XOR = _op(arith.AndIOp), _op(arith.OrIOp), _op(arith.XOrIOp)
 
@@ -120,9 +132,26 @@ _ROWS = (
         {"f": _math(math.AbsFOp), "i": x.absolute_int, "u": _identity, "b": _identity},
     ),
     Elementwise("square", 1, "square", {**_numbers(_square(_MUL_F), _square(_int(arith.MuliOp)))}),
-    Elementwise("reciprocal", 1, "reciprocal", {"f": _reciprocal}),
+    Elementwise(
+        "reciprocal", 1, "reciprocal", {"f": _reciprocal, "i": xi.reciprocal_int, "u": xi.reciprocal_uint}
+    ),
+    Elementwise("fmod", 2, "fmod", {"f": x.in_single(xf.fmod), "i": xi.fmod_int, "u": x.remainder_uint}),
+    Elementwise("gcd", 2, "gcd", {"i": xi.gcd_int, "u": xi.gcd_uint}),
+    Elementwise("lcm", 2, "lcm", {"i": xi.lcm_int, "u": xi.lcm_uint}),
     Elementwise("sign", 1, "sign", {"f": x.sign_float, "i": x.sign_int, "u": x.sign_uint}),
     Elementwise("copysign", 2, "copysign", {"f": _math(math.CopySignOp)}),
+    Elementwise("nextafter", 2, "nextafter", {"f": xf.nextafter}, on_bits=True),
+    Elementwise("spacing", 1, "spacing", {"f": xf.spacing}, on_bits=True),
+    Elementwise("ldexp", 2, "ldexp", {"f": xf.ldexp}, reference=_ldexp),
+    Elementwise("frexp_mantissa", 1, "frexp", {"f": xf.frexp_mantissa}, reference=lambda a: np.frexp(a)[0]),
+    Elementwise(
+        "frexp_exponent",
+        1,
+        "frexp",
+        {"f": xf.frexp_exponent},
+        reference=lambda a: np.frexp(a)[1].astype(a.dtype),
+    ),
+    Elementwise("heaviside", 2, "heaviside", {"f": xf.heaviside}),
     # comparison
     Elementwise("equal", 2, "equal", _compare("oeq", "eq", "eq"), "bool", commutative=True),
     Elementwise("not_equal", 2, "not_equal", _compare("une", "ne", "ne"), "bool", commutative=True),
@@ -133,6 +162,7 @@ _ROWS = (
     Elementwise("isnan", 1, "isnan", {"f": _isnan}, "bool"),
     Elementwise("isinf", 1, "isinf", {"f": x.isinf_float}, "bool"),
     Elementwise("isfinite", 1, "isfinite", {"f": x.isfinite_float}, "bool"),
+    Elementwise("signbit", 1, "signbit", {"f": xf.signbit}, "bool"),
     # logic (the frontend casts to bool first) and bits
     Elementwise("logical_and", 2, "logical_and", {"b": _AND}, "bool", commutative=True),
     Elementwise("logical_or", 2, "logical_or", {"b": _OR}, "bool", commutative=True),
@@ -142,6 +172,15 @@ _ROWS = (
     Elementwise("bitwise_or", 2, "bitwise_or", {"i": _OR, "u": _OR, "b": _OR}, commutative=True),
     Elementwise("bitwise_xor", 2, "bitwise_xor", {"i": _XOR, "u": _XOR, "b": _XOR}, commutative=True),
     Elementwise("invert", 1, "invert", {"i": x.invert_int, "u": x.invert_int, "b": lambda e, a: e.invert(a)}),
+    Elementwise("left_shift", 2, "left_shift", {"i": xi.left_shift, "u": xi.left_shift}),
+    Elementwise("right_shift", 2, "right_shift", {"i": xi.right_shift_int, "u": xi.right_shift_uint}),
+    Elementwise(
+        "bitwise_count",
+        1,
+        "bitwise_count",
+        {"i": xi.count_bits_int, "u": xi.count_bits_uint},
+        reference=lambda a: np.bitwise_count(a).astype(a.dtype),
+    ),
     # min, max, clamp, select: `maximum` and `minimum` propagate NaN, `fmax` and `fmin` ignore it
     Elementwise(
         "maximum",
@@ -157,8 +196,12 @@ _ROWS = (
         {"f": _op(arith.MinimumfOp), "i": _op(arith.MinSIOp), "u": _op(arith.MinUIOp), "b": _AND},
         commutative=True,
     ),
-    Elementwise("fmax", 2, "fmax", {"f": x.fmax_float}),
-    Elementwise("fmin", 2, "fmin", {"f": x.fmin_float}),
+    Elementwise(
+        "fmax", 2, "fmax", {"f": x.fmax_float, "i": _op(arith.MaxSIOp), "u": _op(arith.MaxUIOp), "b": _OR}
+    ),
+    Elementwise(
+        "fmin", 2, "fmin", {"f": x.fmin_float, "i": _op(arith.MinSIOp), "u": _op(arith.MinUIOp), "b": _AND}
+    ),
     Elementwise(
         "clamp",
         3,
@@ -180,7 +223,14 @@ _ROWS = (
     Elementwise("log2", 1, "log2", {"f": _math(math.Log2Op)}, ulp=2.0),
     Elementwise("log10", 1, "log10", {"f": _math(math.Log10Op)}, ulp=2.0),
     Elementwise("log1p", 1, "log1p", {"f": _math(math.Log1pOp)}, ulp=2.0),
-    Elementwise("power", 2, "power", {"f": _math(math.PowFOp)}, ulp=2.0),
+    Elementwise(
+        "power", 2, "power", {"f": _math(math.PowFOp), "i": xi.power_int, "u": xi.power_uint}, ulp=2.0
+    ),
+    Elementwise("hypot", 2, "hypot", {"f": xf.hypot}, ulp=2.0, commutative=True),
+    Elementwise("logaddexp", 2, "logaddexp", {"f": xf.logaddexp}, ulp=4.0),
+    Elementwise("logaddexp2", 2, "logaddexp2", {"f": xf.logaddexp2}, ulp=4.0),
+    Elementwise("radians", 1, "radians", {"f": xf.radians}),
+    Elementwise("degrees", 1, "degrees", {"f": xf.degrees}),
     Elementwise("sin", 1, "sin", {"f": _math(math.SinOp)}, ulp=2.0),
     Elementwise("cos", 1, "cos", {"f": _math(math.CosOp)}, ulp=2.0),
     Elementwise("tan", 1, "tan", {"f": _math(math.TanOp)}, ulp=4.0),

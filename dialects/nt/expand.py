@@ -203,19 +203,20 @@ def _magnitude(e: Emitter, a: SSAValue) -> SSAValue:
     return e.op(math.AbsFOp, (a,), None, {"fastmath": _NO_FASTMATH})
 
 
-def _in_single(expansion: Callable[[Emitter, SSAValue, SSAValue], SSAValue]):
+def in_single(expansion: Callable[..., SSAValue]) -> Callable[..., SSAValue]:
     """Half precisions compute in float32 and round once, as NumPy's loops do."""
 
-    def expand(e: Emitter, a: SSAValue, b: SSAValue) -> SSAValue:
-        if a.type not in (f16, bf16):
-            return expansion(e, a, b)
-        wide = [e.op(arith.ExtFOp, (v,), f32) for v in (a, b)]
-        return e.op(arith.TruncFOp, (expansion(e, *wide),), a.type)
+    def expand(e: Emitter, *operands: SSAValue) -> SSAValue:
+        type_ = operands[0].type
+        if type_ not in (f16, bf16):
+            return expansion(e, *operands)
+        wide = [e.op(arith.ExtFOp, (v,), f32) for v in operands]
+        return e.op(arith.TruncFOp, (expansion(e, *wide),), type_)
 
     return expand
 
 
-@_in_single
+@in_single
 def remainder_float(e: Emitter, a: SSAValue, b: SSAValue) -> SSAValue:
     """fmod, moved to the sign of the divisor; a zero has it as well."""
     zero = e.const(0.0, a.type)
@@ -225,7 +226,7 @@ def remainder_float(e: Emitter, a: SSAValue, b: SSAValue) -> SSAValue:
     return e.select(e.cmp("oeq", rest, zero), signed_zero, adjusted)
 
 
-@_in_single
+@in_single
 def floor_divide_float(e: Emitter, a: SSAValue, b: SSAValue) -> SSAValue:
     """NumPy's steps: the exact quotient of `a - fmod(a, b)`, less one where the signs differ, rounded to an integer."""
     zero, one = e.const(0.0, a.type), e.const(1.0, a.type)
