@@ -114,14 +114,14 @@ ONE_BUFFER_A_ROW = """
 """
 
 NESTS = {
-    "one-buffer-a-row": (ONE_BUFFER_A_ROW, 1),
+    "one-buffer-a-row": (ONE_BUFFER_A_ROW, 2),
     "reversed": (REVERSED, 1),
     "total-by-the-first-thread": (TOTAL_BY_THE_FIRST_THREAD, 1),
     "steps-of-a-block": (STEPS_OF_A_BLOCK, 2),
     "registers": (REGISTERS, 0),
     "two-loops-of-one-thread-axis": (TWO_LOOPS_OF_ONE_THREAD_AXIS, 1),
 }
-"""Bodies over x, y: 4x8 of f32, and how many barriers their kernels need."""
+"""Bodies over x, y: 4x8 of f32, and how many barriers their kernels get, where any use of a buffer counts as one of all its elements."""
 
 
 def lowered(text: str, index_bits: int = 0) -> ModuleOp:
