@@ -7,12 +7,14 @@ from collections import defaultdict
 
 import pytest
 from cpu_nests import NESTS
-from nestor.dialects.nest import ForOp
+from nestor.dialects.affine import constant_of
+from nestor.dialects.nest import ForOp, IfOp
 from nestor.dialects.parse import parse_module
 from nestor.tools.context import make_tool_context
 from nestor.transforms.nest.dependence import accesses_of, analyse
 from nestor.transforms.nest.distances import SIGNS
 from nestor.transforms.nest.loops import enclosing_loops, functions, loops_in
+from xdsl.dialects import arith
 
 HEAD = """
 func.func @f(%a: memref<?x?xf32> {nest.role = "inout"}, %b: memref<?xf32> {nest.role = "inout"}) {
@@ -26,8 +28,9 @@ def function_of(text: str):
 class RandomNest:
     """A nest of constant bounds: its text, and how each access finds its element."""
 
-    def __init__(self, seed: int):
+    def __init__(self, seed: int, branches: bool = False):
         self.rng = random.Random(seed)
+        self.branches = branches
         self.lines: list[str] = []
         self.values = 0
         for _ in range(self.rng.choice([1, 1, 2])):
@@ -43,13 +46,28 @@ class RandomNest:
         self.lines.append(f'nest.for "{name}" %{name} = {lower} to {upper} {step} {{')
         inside = [*around, name]
         for _ in range(self.rng.randint(1, 2)):
-            self.access(inside)
+            self.branch(inside) if self.branches and self.rng.random() < 0.6 else self.access(inside)
         if depth < 3 and self.rng.random() < 0.7:
             self.loop(inside, depth + 1)
             if self.rng.random() < 0.4:
                 self.access(inside)
         if depth == 2 and self.rng.random() < 0.2:
             self.loop(inside, depth + 1)
+        self.lines.append("}")
+
+    def branch(self, around: list[str]) -> None:
+        """An access where a loop's variable compares to a number, perhaps another one where it does not."""
+        number, self.values = self.values, self.values + 1
+        predicate = self.rng.choice(["slt", "sge", "eq", "ne"])
+        self.lines.append(f"%k{number} = arith.constant {self.rng.randint(-2, 4)} : index")
+        self.lines.append(
+            f"%c{number} = arith.cmpi {predicate}, %{self.rng.choice(around)}, %k{number} : index"
+        )
+        self.lines.append(f"nest.if %c{number} {{")
+        self.access(around)
+        if self.rng.random() < 0.5:
+            self.lines.append("} else {")
+            self.access(around)
         self.lines.append("}")
 
     def access(self, around: list[str]) -> None:
@@ -94,12 +112,26 @@ def instances(function):
                 lower, upper = max(evaluate(op.lower, values)), min(evaluate(op.upper, values))
                 for i in range(lower, upper, op.step_value):
                     yield from run(op.body.block, {**values, op.iv: i})
+            if isinstance(op, IfOp):
+                taken = op.then_region if holds(op.condition, values) else op.else_region
+                if taken is not None:
+                    yield from run(taken.block, values)
             for access in by_op.get(op, ()):
                 if access.where is not None and min(evaluate(access.where, values)) < 0:
                     continue
                 yield access, values, tuple(evaluate(access.indices, values))
 
     return list(run(function.body.block, {}))
+
+
+def holds(condition, values) -> bool:
+    compare = condition.owner
+    assert isinstance(compare, arith.CmpiOp)
+    left, right = values[compare.lhs], constant_of(compare.rhs)
+    assert right is not None
+    return {0: left == right, 1: left != right, 2: left < right, 5: left >= right}[
+        compare.predicate.value.data
+    ]
 
 
 def enumerate_vectors(function) -> set:
@@ -139,6 +171,28 @@ def test_vectors_are_those_of_an_enumeration(seed):
     as_set = {(v.source, v.sink, v.carrier.label if v.carrier else None, v.distance) for v in found}
     assert len(as_set) == len(found)
     assert as_set == enumerate_vectors(function), nest.text
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_branches_on_loops_are_seen(seed):
+    nest = RandomNest(seed, branches=True)
+    function = function_of(nest.text)
+    as_set = {
+        (v.source, v.sink, v.carrier.label if v.carrier else None, v.distance)
+        for v in analyse(function).all()
+    }
+    assert as_set == enumerate_vectors(function), nest.text
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_what_a_loop_carries_is_that_of_an_enumeration(seed):
+    function = function_of(RandomNest(seed, branches=seed % 2 == 1).text)
+    dependences = analyse(function)
+    found = {
+        (d.source, d.sink, d.loop.label) for loop in loops_in(function) for d in dependences.carried_by(loop)
+    }
+    vectors = enumerate_vectors(function)
+    assert found == {(source, sink, carrier) for source, sink, carrier, _ in vectors if carrier is not None}
 
 
 @pytest.mark.parametrize("name", NESTS)

@@ -25,12 +25,13 @@ from xdsl.dialects import memref
 from xdsl.dialects.builtin import IntegerAttr
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Block, Operation, SSAValue
-from xdsl.ir.affine import AffineDimExpr
+from xdsl.ir.affine import AffineBinaryOpExpr, AffineBinaryOpKind, AffineDimExpr, AffineExpr
 from xdsl.traits import is_side_effect_free
 
 from ...dialects.affine import AffineList, dims_of, linear_terms
 from ...dialects.nest import AccumulateOp, AllocOp, ForOp, IfOp, IndexOp, LoadOp, StoreOp, YieldOp
 from .distances import DependenceVector, Distances, Entry
+from .integer_sets import is_extent_like
 from .loops import enclosing_function, enclosing_loops, is_inside
 
 VIEWS = (
@@ -225,6 +226,8 @@ class Dependences:
                     yield DependenceVector(*ends, common[k], distances.vector(k, outermost, backward))
 
     def _find_carried(self, loop: ForOp) -> Iterator[Dependence]:
+        if (count := loop.constant_trip_count()) is not None and count < 2:
+            return
         for first, second in self._conflicts(loop):
             if _same_element_same_iteration(first, second, [loop]):
                 continue
@@ -329,7 +332,7 @@ def _always_meet(first: Access, second: Access) -> bool:
     """A cheap proof that two accesses touch one element in each iteration of the loops around them."""
     if first.op.parent is not second.op.parent or first.indices != second.indices:
         return False
-    return first.where is None and second.where is None
+    return first.where is None and second.where is None and _surely_runs(first.op)
 
 
 def _common_loops(first: Operation, second: Operation) -> list[ForOp]:
@@ -427,7 +430,47 @@ def _same_element_always(source: Access, sink: Access, loop: ForOp) -> bool:
         return False
     if source.where is not None or sink.where is not None:
         return False
-    return all(is_defined_outside(value, loop) for value in source.indices.operands)
+    if not all(is_defined_outside(value, loop) for value in source.indices.operands):
+        return False
+    return all(_surely_runs(op, loop) for op in dict.fromkeys((source.op, sink.op)))
+
+
+def _surely_runs(op: Operation, loop: ForOp | None = None) -> bool:
+    """A cheap proof that `op` runs (in several iterations of `loop`) for some extents; False where it takes isl.
+
+    Holds where no branch is around it, and every loop has enough iterations once the extents are large.
+    """
+    inner = op.parent_op()
+    while isinstance(inner, ForOp):
+        if not _may_have(inner, 2 if inner is loop else 1):
+            return False
+        inner = inner.parent_op()
+    return isinstance(inner, FuncOp)
+
+
+def _may_have(loop: ForOp, count: int) -> bool:
+    if (trips := loop.constant_trip_count()) is not None:
+        return trips >= count
+    if len(loop.lower) != 1 or len(loop.upper) != 1:
+        return False
+    span = loop.upper.minus(loop.lower)
+    return _grows(span.exprs[0], span.operands)
+
+
+def _grows(expression: AffineExpr, operands: Sequence[SSAValue]) -> bool:
+    """Whether an expression is above any number once the extents in it are large enough."""
+    terms, _ = linear_terms(expression)
+    return all(
+        factor > 0
+        and (
+            is_extent_like(operands[atom.position])
+            if isinstance(atom, AffineDimExpr)
+            else isinstance(atom, AffineBinaryOpExpr)
+            and atom.kind is not AffineBinaryOpKind.Mod
+            and _grows(atom.lhs, operands)
+        )
+        for atom, factor in terms.items()
+    )
 
 
 def _sole_variable(index: AffineList, candidates: set[SSAValue], outer: ForOp) -> SSAValue | None:

@@ -251,13 +251,15 @@ class System:
 
     def require_reached(self, op: Operation, instance: str) -> None:
         """What holds where `op` runs: the bounds of the loops and the conditions of the branches around it."""
+        for loop in enclosing_loops(op):
+            self.name(loop.iv, instance)
         inner, outer = op, op.parent_op()
-        while outer is not None and inner not in self._fixed_in:
-            if isinstance(outer, ForOp):
-                self.name(outer.iv, instance)
-            elif isinstance(outer, IfOp):
+        while outer is not None:
+            if isinstance(outer, IfOp):
                 taken = inner.parent_region() is outer.then_region
-                self.require(formula(outer.condition, taken, lambda v: self.name(v, instance)))
+                condition = formula(outer.condition, taken, lambda v: self.name(v, instance))
+                if condition != "true":
+                    self.require(condition)
             inner, outer = outer, outer.parent_op()
 
     def expression(self, expr: AffineExpr, operands: Sequence[SSAValue], instance: str) -> str:
@@ -405,19 +407,19 @@ def is_never_negative(expressions: AffineList, scope: Operation) -> bool:
     if (numbers := expressions.constants()) is not None:
         return min(numbers) >= 0
     value = expressions.single_value()
-    if value is not None and _is_extent_like(value):
+    if value is not None and is_extent_like(value):
         return True
     return all(_is_never_negative(expressions[k], scope) for k in range(len(expressions)))
 
 
-def _is_extent_like(value: SSAValue) -> bool:
+def is_extent_like(value: SSAValue) -> bool:
     """An extent, or a product or sum of extents: the total of a flattened loop."""
     if isinstance(value.owner, memref.DimOp):
         return True
     if (number := constant_of(value)) is not None:
         return number >= 0
     return isinstance(value.owner, (arith.MuliOp, arith.AddiOp)) and all(
-        map(_is_extent_like, value.owner.operands)
+        map(is_extent_like, value.owner.operands)
     )
 
 
@@ -442,8 +444,7 @@ def pair_system(source: Access, sink: Access, *fixed_in: Operation) -> System:
 def require_pair(system: System, source: Access, sink: Access) -> None:
     """Restrict a system to instances `s` of `source` and `t` of `sink` that touch one element."""
     for access, instance in ((source, "s"), (sink, "t")):
-        for loop in enclosing_loops(access.op):
-            system.name(loop.iv, instance)
+        system.require_reached(access.op, instance)
         if access.where is not None:
             for constraint in system.linear(access.where, instance):
                 system.require_not_negative(constraint)
