@@ -100,6 +100,56 @@ func.func @f(%n: index, %x: memref<?xi32>, %y: memref<?xi32>) {
   func.return
 }"""
 
+ALIASED = """
+func.func @f(%n: index, %x: memref<?xi32> {nest.alias_set = 1 : i64}, %y: memref<?xi32> {nest.alias_set = 1 : i64}) {
+  %two = arith.constant 2 : i32
+  nest.for "i" %i = 1 to %n {
+    %a = nest.load %x[%i] : memref<?xi32>
+    %b = arith.muli %a, %two : i32
+    nest.store "y" %b, %y[%i] : memref<?xi32>
+    %c = nest.load %y[%i - 1] : memref<?xi32>
+    nest.store "x" %c, %x[%i - 1] : memref<?xi32>
+  }
+  nest.for "o" %o = 0 to %n floordiv 3 {
+    nest.for "v" %v = 0 to 3 {
+      %d = nest.load %x[3 * %o + %v] : memref<?xi32>
+      nest.accumulate "y" add %d, %y[3 * %o + 2 - %v] : memref<?xi32>
+    }
+  }
+  nest.for "k" %k = 1 to %n {
+    %e = nest.load %x[%k - 1] : memref<?xi32>
+    %g = nest.load %x[%k + 1] : memref<?xi32>
+    %h = arith.subi %e, %g : i32
+    nest.store "x" %h, %x[%k] : memref<?xi32>
+  }
+  func.return
+}"""
+
+BRANCHES = """
+func.func @f(%n: index, %x: memref<?xi32>, %y: memref<?xi32> {nest.role = "out"}) {
+  %zero = arith.constant 0 : i32
+  %three = arith.constant 3 : index
+  nest.for "k" %k = 0 to %n + 2 {
+    nest.store "y" %zero, %y[%k] : memref<?xi32>
+  }
+  nest.for "o" %o = 0 to %n ceildiv 4 {
+    nest.for "v" %v = 0 to min(4, %n - 4 * %o) {
+      %a = nest.load %x[4 * %o + %v] : memref<?xi32>
+      %c = arith.cmpi slt, %v, %three : index
+      nest.if %c {
+        nest.store "y" %a, %y[4 * %o + %v] : memref<?xi32>
+      } else {
+        nest.store "y" %zero, %y[4 * %o + %v] : memref<?xi32>
+      }
+    }
+    nest.for "w" %w = 0 to 5 step 2 {
+      %b = nest.load %x[%o + %w floordiv 4] : memref<?xi32>
+      nest.accumulate "y" add %b, %y[%w floordiv 2 + %o] where (%w < %o) : memref<?xi32>
+    }
+  }
+  func.return
+}"""
+
 
 def _matmul(n: int, rng: np.random.Generator) -> list:
     p, m = n + 1, n + 2
@@ -108,6 +158,11 @@ def _matmul(n: int, rng: np.random.Generator) -> list:
 
 def _vectors(n: int, rng: np.random.Generator) -> list:
     return [n, _numbers(rng, n + 2), _numbers(rng, n + 2)]
+
+
+def _overlapping(n: int, rng: np.random.Generator) -> list:
+    memory = _numbers(rng, n + 4)
+    return [n, memory[1 : n + 3], memory[: n + 2]]
 
 
 def _squares(n: int, rng: np.random.Generator) -> list:
@@ -124,6 +179,8 @@ PROGRAMS = {
     "triangle": (TRIANGLE, _squares),
     "in-place": (IN_PLACE, _vectors),
     "blocked": (BLOCKED, _vectors),
+    "aliased": (ALIASED, _overlapping),
+    "branches": (BRANCHES, _vectors),
 }
 """The text of `@f`, and its arguments for a size `n` of at least 2."""
 

@@ -30,9 +30,10 @@ with buffer=w, loop=j.o becomes
 The copy has the axes of the buffer along which the window is more than one element, in the order `axes` (all
 axes of the buffer: axes=1,0 packs columns). What sticks out of the buffer is not copied.
 
-Refused when the loop also writes the buffer, or memory that may be the same; when the window is not affine in
-what is known where the iteration starts; and when the window may hold elements that the loop does not read while
-these may be unwritten, or are being written by another thread. `cache_read` in TVM, `in().compute_at` in Halide,
+Refused when an iteration may write an element, or memory that may be the same, before it reads it; when the window is
+not affine in what is known where the iteration starts; and when the window may hold elements that the loop does not
+read while these may be unwritten (nothing before the loop writes them for certain), or are being written by another
+thread. `cache_read` in TVM, `in().compute_at` in Halide,
 `stage_mem` in Exo, `cacheAccesses` in NNC.
 """
 

@@ -33,10 +33,11 @@ order of a reduction. With init=identity, for a buffer that the loop only accumu
 with loop=i starts from the identity of the combiner and is accumulated at the end: as a reduction in any order may
 be. Elements of the window that the loop does not write go back as they were loaded.
 
-Refused when the loop touches the buffer in another way (through a view, an alias); when an error in the loop would
-lose what was written before it; when an element that is loaded may never have been written, which is so for
-results and buffers of the function unless the loop reads it; and when elements that the loop does not write would go
-back while other threads write them. `cache_write` in TVM, `in().compute_at` of a wrapper in Halide, `stage_mem` in
+Refused when the loop touches the buffer in another way (through a view, an alias) after it has written it, or writes it
+so before it reads it; when an error in the loop would lose what was written before it; when an element that is loaded
+may never have been written, which is so for results and buffers of the function unless the loop reads it or something
+before the loop has written it for certain; and when elements that the loop does not write would go back while other
+threads write them. `cache_write` in TVM, `in().compute_at` of a wrapper in Halide, `stage_mem` in
 Exo, `cacheAccesses` in NNC.
 """
 

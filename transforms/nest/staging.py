@@ -27,8 +27,9 @@ from xdsl.ir import Operation, SSAValue
 from xdsl.passes import ModulePass
 
 from ...dialects.diagnostic import NestorError, fail
-from ...dialects.nest import BIND_AXES, AccumulateOp, AllocOp, ForOp
+from ...dialects.nest import BIND_AXES, AccumulateOp, AllocOp, ForOp, IfOp
 from .buffers import buffer_name, find_buffer, why_not_space
+from .coverage import Coverage
 from .dependence import (
     FRESH,
     READ,
@@ -42,8 +43,10 @@ from .dependence import (
     may_alias,
     root_of,
 )
+from .integer_sets import pair_system
 from .loops import enclosing_loops, find_loop, is_inside, loops_in, may_fail
-from .regions import Coverage, NoWindow, Window, window_of
+from .producers import common_loops, runs_before
+from .regions import NoWindow, Window, window_of
 
 Notes = Sequence[tuple[Operation, str]]
 
@@ -132,21 +135,25 @@ def plan_reads(request: Request) -> Plan | NestorError:
     if isinstance(found, NestorError):
         return found
     own, others = found
-    writes = [a for a in (*own, *others) if a.writes]
-    if writes:
-        return request.refuse(
-            "the loop writes it as well",
-            hint="nest-stage-mem works on a copy that is written back",
-            notes=access_notes(writes[:1], "writes"),
-        )
-    if not own:
+    reads = [a for a in own if a.kind == READ]
+    if not reads:
         return request.refuse("nothing in the loop reads it")
-    plan = _plan(request, own, loads=True, goes_back=False)
+    for write in (a for a in (*own, *others) if a.writes):
+        if any(may_meet_before(write, read, request.loop) for read in reads):
+            return request.refuse(
+                "the loop writes it as well, before it reads it",
+                hint="nest-stage-mem works on a copy that is written back",
+                notes=access_notes([write], "writes"),
+            )
+    plan = _plan(request, reads, loads=True, goes_back=False)
     if isinstance(plan, NestorError):
         return plan
-    if (reason := _may_be_unwritten(request.buffer) or _written_by_threads(request)) is not None:
-        text, note = reason
-        if not Coverage(request.loop).fills(plan.window, request.buffer, own):
+    earlier = _earlier(request)
+    for reason, before in ((_may_be_unwritten(request.buffer), earlier), (_written_by_threads(request), [])):
+        if reason is not None and not Coverage(request.loop).fills(
+            plan.window, request.buffer, reads, before
+        ):
+            text, note = reason
             return request.refuse(
                 f"the copy would hold elements that the loop may not read, and {text}", notes=note
             )
@@ -161,12 +168,11 @@ def plan_updates(request: Request, init: str = LOAD) -> Plan | NestorError:
     if isinstance(found, NestorError):
         return found
     own, others = found
-    if others:
-        return request.refuse(
-            "another access in the loop may touch the same memory", notes=access_notes(others[:1], "touches")
-        )
     if not any(a.writes for a in own):
         return request.refuse("nothing in the loop writes it", hint="nest-cache-read copies what is read")
+    for other in others:
+        if any(a.writes and may_meet_before(a, other, request.loop) for a in own):
+            return _refuse_other(request, other)
     if (check := may_fail(request.loop)) is not None:
         return request.refuse(
             "an error in the loop would lose what was written before it",
@@ -181,7 +187,13 @@ def plan_updates(request: Request, init: str = LOAD) -> Plan | NestorError:
             )
     if init == IDENTITY:
         return _plan_reduction(request, own)
-    return _plan_written(request, own)
+    return _plan_written(request, own, [a for a in others if a.writes])
+
+
+def _refuse_other(request: Request, other: Access) -> NestorError:
+    return request.refuse(
+        "another access in the loop may touch the same memory", notes=access_notes([other], "touches")
+    )
 
 
 def _plan_reduction(request: Request, own: list[Access]) -> Plan | NestorError:
@@ -215,7 +227,8 @@ def _plan_reduction(request: Request, own: list[Access]) -> Plan | NestorError:
     return _why_not_back(request, plan, always=True) or plan
 
 
-def _plan_written(request: Request, own: list[Access]) -> Plan | NestorError:
+def _plan_written(request: Request, own: list[Access], written: list[Access]) -> Plan | NestorError:
+    """The plan for a copy that is loaded where need be; `written` is what else may write the same memory."""
     plan = _plan(request, own, loads=False, goes_back=True)
     if isinstance(plan, NestorError):
         return plan
@@ -227,42 +240,75 @@ def _plan_written(request: Request, own: list[Access]) -> Plan | NestorError:
     # what is read with no store before it in the iteration was written before the loop
     before = [a for a in early if not any(_may_precede(store, a, request.loop) for store in stores)]
     if (reason := _may_be_unwritten(request.buffer)) is not None and not coverage.fills(
-        plan.window, request.buffer, before
+        plan.window, request.buffer, before, _earlier(request)
     ):
         text, note = reason
         return request.refuse(
             f"it is not proved that the loop writes all of the copy before it reads it, and {text}",
             notes=note,
         )
+    for other in written:
+        if any(may_meet_before(other, a, request.loop) for a in early):
+            return _refuse_other(request, other)
+    if written and not coverage.fills(plan.window, request.buffer, [a for a in own if a.writes]):
+        return _refuse_other(request, written[0])
     plan = Plan(plan.buffer, plan.loop, own, plan.window, plan.order, loads=True, goes_back=True)
     return _why_not_back(request, plan) or plan
 
 
+def may_meet_before(first: Access, second: Access, loop: ForOp) -> bool:
+    """Whether `first` may touch an element before `second` does, in one iteration of `loop`."""
+    if not _may_precede(first, second, loop):
+        return False
+    if first.buffer is not second.buffer or first.indices is None or second.indices is None:
+        return True
+    order = [op for op in loop.walk() if op is first.op or op is second.op]
+    system = pair_system(first, second, *loop.body.block.ops)
+    common = [around for around in common_loops(first.op, second.op, loop) if around is not loop]
+    system.require(
+        runs_before(
+            common,
+            lambda around: system.name(around.iv, "s"),
+            lambda around: system.name(around.iv, "t"),
+            order[0] is first.op,
+        )
+    )
+    return system.has_solution()
+
+
 def _may_precede(first: Access, second: Access, loop: ForOp) -> bool:
     """Whether `first` may come before `second` in one iteration of `loop`: by the text, or in a loop around both."""
-    if any(
-        is_inside(second.op, around)
-        for around in enclosing_loops(first.op)
-        if loop in enclosing_loops(around)
-    ):
-        return True
+    around = first.op.parent_op()
+    while around is not None and around is not loop:
+        if not isinstance(around, IfOp) and is_inside(second.op, around):
+            return True
+        around = around.parent_op()
     order = [op for op in loop.walk() if op is first.op or op is second.op]
     return order[0] is first.op
 
 
+def _earlier(request: Request) -> list[Access]:
+    """The accesses to the buffer outside of the loop."""
+    accesses = (request.dependences or analyse(request.loop)).accesses
+    return [a for a in accesses if a.buffer is request.buffer and not is_inside(a.op, request.loop)]
+
+
 def _why_not_back(request: Request, plan: Plan, always: bool = False) -> NestorError | None:
     """Elements that the loop does not write go back too: nothing else may write them meanwhile, or find them unwritten."""
-    marked = _threads_around(request.loop)
-    unwritten = _may_be_unwritten(request.buffer) if always else None
-    if marked is None and unwritten is None:
-        return None
     writes = [a for a in plan.accesses if a.writes]
-    if Coverage(request.loop).fills(plan.window, request.buffer, writes):
+    coverage = Coverage(request.loop)
+    marked = _threads_around(request.loop)
+    if marked is not None and not coverage.fills(plan.window, request.buffer, writes):
+        return request.refuse(
+            "elements that the loop may not write would be written back, and other iterations may write them meanwhile",
+            notes=[(marked, "in parallel here")],
+        )
+    unwritten = _may_be_unwritten(request.buffer) if always else None
+    if unwritten is None or coverage.fills(plan.window, request.buffer, writes, _earlier(request)):
         return None
-    text, notes = unwritten or ("other iterations may write them meanwhile", [(marked, "in parallel here")])
+    text, notes = unwritten
     return request.refuse(
-        f"elements that the loop may not write would be written back, and {text}",
-        notes=notes,  # pyright: ignore[reportArgumentType]
+        f"elements that the loop may not write would be written back, and {text}", notes=notes
     )
 
 

@@ -71,11 +71,13 @@ func.func @unknown(%x: memref<8xf32>, %y: memref<8xf32>) {
 // -----
 
 func.func @written(%x: memref<8xf32>) {
-  // expected-error @below {{the loop writes it as well}}
+  // expected-error @below {{the loop writes it as well, before it reads it}}
   nest.for "i" %i = 1 to 8 {
-    %a = nest.load %x[%i - 1] : memref<8xf32>
-    // expected-note @below {{writes "x"}}
-    nest.store "x" %a, %x[%i] : memref<8xf32>
+    nest.for "j" %j = 1 to 8 {
+      %a = nest.load %x[%j - 1] : memref<8xf32>
+      // expected-note @below {{writes "x"}}
+      nest.store "x" %a, %x[%j] : memref<8xf32>
+    }
   }
   func.return
 }
@@ -83,10 +85,12 @@ func.func @written(%x: memref<8xf32>) {
 // -----
 
 func.func @aliased(%x: memref<8xf32> {nest.alias_set = 1 : i64}, %y: memref<8xf32> {nest.alias_set = 1 : i64}) {
-  // expected-error @below {{the loop writes it as well}}
+  %zero = arith.constant 0.0 : f32
+  // expected-error @below {{the loop writes it as well, before it reads it}}
   nest.for "i" %i = 0 to 8 {
-    %a = nest.load %x[%i] : memref<8xf32>
     // expected-note @below {{writes "y"}}
+    nest.store "y" %zero, %y[%i] : memref<8xf32>
+    %a = nest.load %x[%i] : memref<8xf32>
     nest.store "y" %a, %y[%i] : memref<8xf32>
   }
   func.return

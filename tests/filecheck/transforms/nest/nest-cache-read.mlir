@@ -140,3 +140,26 @@ func.func @own(%n: index, %a: f32, %y: memref<?xf32>) {
   }
   func.return
 }
+
+// -----
+
+// Elements 1 and 3 of a copy are not read; the nest before has written them, all but the first of each row.
+// CHECK-LABEL: @written_earlier
+// CHECK: nest.alloc "w_local" : memref<5xf32>
+// CHECK-NEXT: nest.for "w_local.load.ax0" [[A:%\S+]] = 0 to 5 {
+// CHECK-NEXT: nest.load %w{{\[}}%o, [[A]] + 1]
+func.func @written_earlier(%n: index, %v: f32, %y: memref<?xf32>) {
+  %w = nest.alloc "w"(%n) : memref<?x6xf32>
+  nest.for "i" %i = 0 to %n {
+    nest.for "k" %k = 1 to 6 {
+      nest.store "w" %v, %w[%i, %k] : memref<?x6xf32>
+    }
+  }
+  nest.for "o" %o = 0 to %n {
+    nest.for "j" %j = 1 to 6 step 2 {
+      %a = nest.load %w[%o, %j] : memref<?x6xf32>
+      nest.accumulate "y" add %a, %y[%o] : memref<?xf32>
+    }
+  }
+  func.return
+}

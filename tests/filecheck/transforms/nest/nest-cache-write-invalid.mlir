@@ -2,12 +2,44 @@
 // RUN: opt-tool %s -p 'nest-cache-write{buffer=y loop=i}' --split-input-file --verify-diagnostics
 
 func.func @view(%y: memref<2x4xf32>) {
+  %zero = arith.constant 0.0 : f32
   %v = memref.collapse_shape %y [[0, 1]] : memref<2x4xf32> into memref<8xf32>
   // expected-error @below {{cannot cache what is written of the buffer "y" in the loop "i": another access in the loop may touch the same memory}}
   nest.for "i" %i = 0 to 4 {
+    nest.store "y" %zero, %y[1, %i] : memref<2x4xf32>
     // expected-note @below {{touches "v"}}
     %a = nest.load %v[%i] : memref<8xf32>
     nest.store "y" %a, %y[1, %i] : memref<2x4xf32>
+  }
+  func.return
+}
+
+// -----
+
+// "x" is written before "y" is read: a copy that is loaded first would hold what was there before.
+func.func @written_before(%v: f32, %x: memref<8xf32> {nest.alias_set = 1 : i64}, %y: memref<8xf32> {nest.alias_set = 1 : i64}) {
+  // expected-error @below {{another access in the loop may touch the same memory}}
+  nest.for "i" %i = 0 to 8 {
+    // expected-note @below {{touches "x"}}
+    nest.store "x" %v, %x[%i] : memref<8xf32>
+    %a = nest.load %y[%i] : memref<8xf32>
+    %b = arith.addf %a, %a : f32
+    nest.store "y" %b, %y[%i] : memref<8xf32>
+  }
+  func.return
+}
+
+// -----
+
+// What goes back as it was loaded, elements 1 and 3 of a window of five, may be what "x" was written to.
+func.func @written_between(%v: f32, %x: memref<40xf32> {nest.alias_set = 1 : i64}, %y: memref<40xf32> {nest.alias_set = 1 : i64}) {
+  // expected-error @below {{another access in the loop may touch the same memory}}
+  nest.for "i" %i = 0 to 8 {
+    // expected-note @below {{touches "x"}}
+    nest.store "x" %v, %x[%i] : memref<40xf32>
+    nest.for "j" %j = 0 to 6 step 2 {
+      nest.store "y" %v, %y[5 * %i + %j] : memref<40xf32>
+    }
   }
   func.return
 }

@@ -70,3 +70,74 @@ func.func @shifted(%n: index, %a: f32, %y: memref<?xf32>) {
   }
   func.return
 }
+
+// -----
+
+// One branch or the other stores each element: nothing is loaded.
+// CHECK-LABEL: @branches
+// CHECK: [[C:%\S+]] = nest.alloc "y_local" : memref<8xf32>
+// CHECK-NEXT: nest.for "j" %j = 0 to 8 {
+// CHECK: nest.store "y" %a, [[C]][%j]
+// CHECK: } else {
+// CHECK-NEXT: nest.store "y" %b, [[C]][%j]
+// CHECK: nest.for "y_local.back.ax0"
+func.func @branches(%n: index, %edge: index, %a: f32, %b: f32, %y: memref<?x8xf32> {nest.role = "out"}) {
+  nest.for "o" %o = 0 to %n {
+    nest.for "j" %j = 0 to 8 {
+      %c = arith.cmpi slt, %j, %edge : index
+      nest.if %c {
+        nest.store "y" %a, %y[%o, %j] : memref<?x8xf32>
+      } else {
+        nest.store "y" %b, %y[%o, %j] : memref<?x8xf32>
+      }
+    }
+  }
+  func.return
+}
+
+// -----
+
+// A result that is set before the loop, every element of it: what the loop does not update goes back as it was loaded.
+// CHECK-LABEL: @set_before
+// CHECK: nest.for "o"
+// CHECK-NEXT: [[C:%\S+]] = nest.alloc "y_local"([[N:%\S+]]) : memref<?xi32>
+// CHECK-NEXT: nest.for "y_local.load.ax0" {{%\S+}} = 0 to [[N]] {
+// CHECK: nest.accumulate "y" add {{%\S+}}, [[C]][%j] where (%o < %j + 1)
+// CHECK: nest.for "y_local.back.ax0"
+func.func @set_before(%x: memref<?x?xi32> {nest.dims = ["n", "m"]}, %y: memref<?xi32> {nest.role = "out", nest.dims = ["m"]}) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %zero = arith.constant 0 : i32
+  %n = memref.dim %x, %c0 : memref<?x?xi32>
+  %m = memref.dim %x, %c1 : memref<?x?xi32>
+  nest.for "k" %k = 0 to %m {
+    nest.store "y" %zero, %y[%k] : memref<?xi32>
+  }
+  nest.for "o" %o = 0 to %n {
+    nest.for "j" %j = 0 to %m {
+      %a = nest.load %x[%o, %j] : memref<?x?xi32>
+      nest.accumulate "y" add %a, %y[%j] where (%j >= %o) : memref<?xi32>
+    }
+  }
+  func.return
+}
+
+// -----
+
+// Another argument may be the same memory; it is read, and written, before "y" is.
+// CHECK-LABEL: @aliased
+// CHECK: nest.for "o"
+// CHECK-NEXT: [[C:%\S+]] = nest.alloc "y_local" : memref<f32>
+// CHECK-NEXT: nest.load %x[%o]
+// CHECK-NEXT: nest.store "x" {{%\S+}}, %x[%o]
+// CHECK-NEXT: nest.store "y" {{%\S+}}, [[C]][]
+// CHECK-NEXT: [[E:%\S+]] = nest.load [[C]][]
+// CHECK-NEXT: nest.store "y" [[E]], %y[%o]
+func.func @aliased(%v: f32, %x: memref<8xf32> {nest.alias_set = 1 : i64}, %y: memref<8xf32> {nest.alias_set = 1 : i64}) {
+  nest.for "o" %o = 0 to 8 {
+    %a = nest.load %x[%o] : memref<8xf32>
+    nest.store "x" %v, %x[%o] : memref<8xf32>
+    nest.store "y" %a, %y[%o] : memref<8xf32>
+  }
+  func.return
+}
