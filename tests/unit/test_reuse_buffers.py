@@ -63,3 +63,44 @@ def test_same_results(reads):
     np.testing.assert_array_equal(after, before)
     if reads in ALLOCATIONS_LEFT:
         assert sum(isinstance(op, AllocOp) for op in function.walk()) == ALLOCATIONS_LEFT[reads]
+
+
+ONE_LOOP = """
+func.func @f(%x: memref<?xi32> {{nest.dims = ["n"]}}, %out: memref<?xi32> {{nest.role = "out", nest.dims = ["n"]}}) {{
+  %c0 = arith.constant 0 : index
+  %n = memref.dim %x, %c0 : memref<?xi32>
+  %a = nest.alloc "a"(%n) : memref<?xi32>
+  nest.for "z" %z = 0 to %n {{
+    %v = nest.load %x[%z] : memref<?xi32>
+    nest.store "a" %v, %a[%z] : memref<?xi32>
+  }}
+  nest.for "i" %i = {bounds} {{
+    nest.for "j" %j = 0 to %i {{
+      %v = nest.load %a[{read}] : memref<?xi32>
+      %w = arith.addi %v, %v : i32
+      nest.store "y" %w, %out[{write}] where ({where}) : memref<?xi32>
+    }}
+  }}
+  func.return
+}}
+"""
+
+
+@pytest.mark.parametrize("where", ("%n >= 0", "%i < 3", "%j >= 1", "%j + 2 > %i"))
+@pytest.mark.parametrize("write", ("%i", "%j", "2 * %j + 1"))
+@pytest.mark.parametrize("read", ("%i", "%j", "2 * %j"))
+@pytest.mark.parametrize("bounds", ("1 to %n", "2 to 3", "3 to 0", "0 to min(%n, 5) step 2"))
+def test_what_shares_memory_in_a_nest(bounds: str, read: str, write: str, where: str):
+    """Elements of the result that are written; every index is inside of 12 elements."""
+    text = ONE_LOOP.format(bounds=bounds.replace("%n", "6"), read=read, write=write, where=where)
+    function = next(iter(parse_module(text).body.block.ops))
+    x = np.arange(12, dtype=np.int32) ** 2 + 1
+    before, again, after = np.full(12, -7, np.int32), np.full(12, -8, np.int32), np.full(12, -7, np.int32)
+    run_nest(function, [x, before])
+    run_nest(function, [x, again])
+    reuse_buffers(function)
+    run_nest(function, [x, after])
+    written = before == again
+    np.testing.assert_array_equal(after[written], before[written])
+    if bounds == "3 to 0" or (bounds == "2 to 3" and (read, write) == ("2 * %j", "2 * %j + 1")):
+        assert not any(isinstance(op, AllocOp) for op in function.walk())

@@ -26,8 +26,9 @@ becomes
     }
 
 Two buffers of one type and equal extents share memory when each element of the first has been read for the
-last time before that element of the second is first written. Proved by the order of the statements, and by
-equal indices in the loops that they share; what needs more than that stays. A result takes part when it
+last time before that element of the second is first written. Proved by the order of the statements, where the two
+touch an element in one iteration only of the loops that they share; what needs more than that stays, since the loops
+would have to keep the order of their iterations. A result takes part when it
 overlaps no argument, and comes last: its elements are what the caller sees. A copy of a buffer to itself, which
 is what remains of a copy to a result, is removed. Buffers made inside loops, scalars and buffers that are seen
 through views stay as they are.
@@ -35,7 +36,7 @@ through views stay as they are.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator
+from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass
 
 from xdsl.context import Context
@@ -47,7 +48,7 @@ from xdsl.passes import ModulePass
 
 from ...dialects.nest import AccumulateOp, AllocOp, ForOp, IfOp, LoadOp, StoreOp
 from .dependence import Access, accesses_of, alias_set, argument_attribute, equal_in_one_iteration
-from .integer_sets import extent_key
+from .integer_sets import difference, extent_key, pair_system
 from .loops import functions
 
 
@@ -128,7 +129,19 @@ def _is_ordered(first: Access, second: Access) -> bool:
     if not band:
         return True
     assert first.indices is not None and second.indices is not None
-    return equal_in_one_iteration(first.indices, second.indices, band)
+    return equal_in_one_iteration(first.indices, second.indices, band) or not _meet_apart(first, second, band)
+
+
+def _meet_apart(first: Access, second: Access, band: Sequence[ForOp]) -> bool:
+    """Whether the two touch an element, by its indices, in different iterations of the band."""
+    assert first.indices is not None and second.indices is not None
+    system = pair_system(first, second, band[0])
+    indices = zip(system.linear(first.indices, "s"), system.linear(second.indices, "t"), strict=True)
+    for index, other in indices:
+        system.require_zero(difference(index, other))
+    pairs = [(system.name(loop.iv, "s"), system.name(loop.iv, "t")) for loop in band]
+    system.require(f"({' or '.join(f'{a} != {b}' for a, b in pairs)})")
+    return system.has_solution()
 
 
 def _ancestors(op: Operation) -> Iterator[Operation]:

@@ -111,6 +111,25 @@ func.func @stencil(%x: memref<8xf32>, %out: memref<8xf32> {nest.role = "out"}) {
 
 // -----
 
+// What is read is at even indices, what is written to the result at odd ones.
+// CHECK-LABEL: @every_other
+// CHECK-NOT: nest.alloc
+// CHECK: nest.store "a" {{%\S+}}, %out[2 * %i]
+// CHECK: nest.load %out[2 * %i]
+// CHECK: nest.store "y" {{%\S+}}, %out[2 * %i + 1]
+func.func @every_other(%x: memref<9xf32>, %out: memref<9xf32> {nest.role = "out"}) {
+  %a = nest.alloc "a" : memref<9xf32>
+  nest.for "i" %i = 1 to 4 {
+    %v = nest.load %x[%i] : memref<9xf32>
+    nest.store "a" %v, %a[2 * %i] : memref<9xf32>
+    %w = nest.load %a[2 * %i] : memref<9xf32>
+    nest.store "y" %w, %out[2 * %i + 1] : memref<9xf32>
+  }
+  func.return
+}
+
+// -----
+
 // Refused: the element is read once more after the result is written; an outer loop comes back to it.
 // CHECK-LABEL: @read_again
 // CHECK: nest.alloc "a"
