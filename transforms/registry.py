@@ -40,6 +40,8 @@ PASSES: dict[str, str] = {
     "nest-unroll": "transforms.nest.nest_unroll:NestUnrollPass",
     "nest-unroll-and-jam": "transforms.nest.nest_unroll_and_jam:NestUnrollAndJamPass",
     "nest-rfactor": "transforms.nest.nest_rfactor:NestRfactorPass",
+    "nest-privatise": "transforms.nest.nest_privatise:NestPrivatisePass",
+    "nest-tree-reduce": "transforms.nest.nest_tree_reduce:NestTreeReducePass",
     "nest-cache-read": "transforms.nest.nest_cache_read:NestCacheReadPass",
     "nest-cache-write": "transforms.nest.nest_cache_write:NestCacheWritePass",
     "nest-stage-mem": "transforms.nest.nest_stage_mem:NestStageMemPass",

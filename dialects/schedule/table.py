@@ -189,6 +189,16 @@ GROUPS: dict[str, tuple[Primitive, ...]] = {
     ),
     "Reductions": (
         _primitive("rfactor", (Target("lanes"),), (), (Result("init"), Result("combine"))),
+        _primitive(
+            "privatise",
+            _loop(),
+            (
+                Option("parts", "int", required=True, keyword="into"),
+                Option("share", "word", "chunks", choices=("chunks", "cyclic")),
+            ),
+            (Result("parts"), Result("combine")),
+        ),
+        _primitive("tree_reduce", _loop(), (), (Result("steps"),)),
         _primitive("decompose_reduction", _loop(consumed=True), (), (Result("init"), Result("update"))),
     ),
     "Memory": (

@@ -40,6 +40,7 @@ from nestor.transforms.nest.nest_hoist import hoist
 from nestor.transforms.nest.nest_normalise import add_unit_loop, normalise, remove_unit_loop
 from nestor.transforms.nest.nest_parallel import parallelize
 from nestor.transforms.nest.nest_peel import peel
+from nestor.transforms.nest.nest_privatise import privatise
 from nestor.transforms.nest.nest_rename import rename
 from nestor.transforms.nest.nest_reorder import reorder
 from nestor.transforms.nest.nest_reuse_buffers import reuse_buffers
@@ -57,6 +58,7 @@ from nestor.transforms.nest.nest_stream import stream, streamable
 from nestor.transforms.nest.nest_tensorize import tensorize
 from nestor.transforms.nest.nest_tile import tile
 from nestor.transforms.nest.nest_transform_layout import transform_layout
+from nestor.transforms.nest.nest_tree_reduce import tree_reduce
 from nestor.transforms.nest.nest_unroll import unroll
 from nestor.transforms.nest.nest_unroll_and_jam import jammed_loops, unroll_and_jam
 from nestor.transforms.nest.nest_vectorize import vectorize
@@ -211,6 +213,16 @@ def _has_reduction(loop: ForOp) -> bool:
         and loop.constant_trip_count() is not None
         and bool(reductions_of(loop))
     )
+
+
+def _accumulates(loop: ForOp) -> bool:
+    """Whether something is accumulated in the loop, perhaps into one element in all iterations."""
+    return any(isinstance(op, AccumulateOp) and loop.iv not in op.indices.operands for op in loop.walk())
+
+
+def _accumulates_often(loop: ForOp) -> bool:
+    trips = loop.constant_trip_count()
+    return trips is not None and 1 < trips <= 12 and _accumulates(loop)
 
 
 def _can_decompose(loop: ForOp) -> bool:
@@ -560,6 +572,19 @@ PRIMITIVES: dict[str, Primitive] = {
         _applied_to_loops(rfactor),
         ("nest_rfactor:why_not_rfactor",),
         weight=6,
+    ),
+    "privatise": Primitive(
+        _of_loop("privatise", _accumulates, parts=(1, 2, 3, 4), share=("chunks", "cyclic")),
+        _applied_to_loops(privatise),
+        ("nest_privatise:why_not_privatise",),
+        weight=4,
+    ),
+    "tree_reduce": Primitive(
+        _of_loop("tree_reduce", _accumulates_often),
+        _applied_to_loops(tree_reduce),
+        ("nest_tree_reduce:why_not_tree_reduce",),
+        copies=True,
+        weight=4,
     ),
     "decompose_reduction": Primitive(
         _of_loop("decompose_reduction", _can_decompose),

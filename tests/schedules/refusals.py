@@ -27,6 +27,8 @@ LIMITS = (
     "an error must be that of",
     "an error in the loop would lose",
     "no reduction in its body",
+    "it carries no reduction",
+    "it has no iterations",
     "nothing is the same in all iterations",
 )
 """Reasons that tell of no order and no value: a device's limits, the errors of a program, nothing to be done."""
