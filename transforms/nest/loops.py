@@ -115,10 +115,12 @@ def perfect_band(loop: ForOp) -> list[ForOp]:
 
 def may_fail(loop: ForOp) -> Operation | None:
     """An operation below `loop` that can stop the kernel (a checked index, an assertion), if there is one."""
-    for op in loop.walk():
-        if isinstance(op, IndexOp) or op.name == "cf.assert":
-            return op
-    return None
+    return next((op for op in loop.walk() if is_check(op)), None)
+
+
+def is_check(op: Operation) -> bool:
+    """Whether `op` can stop the kernel."""
+    return isinstance(op, IndexOp) or op.name == "cf.assert"
 
 
 def refuse_marked(loop: ForOp, action: str) -> NestorError | None:
@@ -276,14 +278,18 @@ def trip_count(loop: ForOp) -> AffineList | None:
 
     None when the loop has several lower bounds. Where the expression is negative the loop runs zero times.
     """
-    if len(loop.lower) != 1:
+    return trips_between(loop.lower, loop.upper, loop.step_value)
+
+
+def trips_between(lower: AffineList, upper: AffineList, step: int) -> AffineList | None:
+    """`trip_count` of a loop with these bounds."""
+    if len(lower) != 1:
         return None
-    upper = loop.upper
     spread = AffineList((), ())
     for k in range(len(upper)):
-        spread = spread.concat(upper[k].minus(loop.lower[0]))
-    if loop.step_value != 1:
-        spread = divide(spread, AffineBinaryOpKind.CeilDiv, loop.step_value)
+        spread = spread.concat(upper[k].minus(lower[0]))
+    if step != 1:
+        spread = divide(spread, AffineBinaryOpKind.CeilDiv, step)
     return spread.canonical()
 
 

@@ -54,19 +54,21 @@ from ...dialects.diagnostic import NestorError, fail
 from ...dialects.nest import AccumulateOp, AllocOp, ForOp, LoadOp, StoreOp
 from ...dialects.nest.common import INDEX, name_hint_of
 from ...lowering.domains import DIVISIONS, is_computation
+from .bounds import largest, refuse_several, simplify_bounds, smallest
 from .dependence import accesses_of, is_defined_outside
-from .integer_sets import is_never_negative
+from .integer_sets import Row, System, difference, is_never_negative
 from .loops import (
     add_domain,
     divide,
     find_loop,
     fresh_names,
-    may_fail,
+    is_check,
     refuse_marked,
     rename_copies,
     replace_index,
     statements,
     trip_count,
+    trips_between,
 )
 
 Tail = Literal["remainder", "mask", "clamp", "perfect"]
@@ -78,15 +80,12 @@ def why_not_split(loop: ForOp, factor: int, tail: Tail = "remainder") -> NestorE
         return fail(loop, f'cannot split the loop "{loop.label}" by {factor}: the factor must be positive')
     if (refusal := refuse_marked(loop, "split")) is not None:
         return refusal
-    if len(loop.lower) != 1:
-        return fail(
-            loop, f'cannot split the loop "{loop.label}": its lower bound is a max of several expressions'
-        )
-    trips = trip_count(loop)
-    assert trips is not None
+    if (refusal := refuse_several(loop, "split", "lower")) is not None:
+        return refusal
+    trips = _trips(loop)
     if tail == "perfect":
         return _why_not_perfect(loop, factor, trips)
-    if tail == "remainder" and len(trips) != 1:
+    if tail == "remainder" and len(trips) != 1 and not _divides(factor, trips):
         return fail(
             loop,
             f'cannot split the loop "{loop.label}" with a remainder: its upper bound is a min of several '
@@ -94,13 +93,25 @@ def why_not_split(loop: ForOp, factor: int, tail: Tail = "remainder") -> NestorE
             hint="use tail=mask or tail=clamp",
         )
     if tail == "mask" and not _divides(factor, trips):
-        return why_not_masked(loop)
+        refusal = why_not_masked(loop)
+        return None if refusal is None or _runs_whole_blocks(loop, factor, trips) else refusal
     return None
+
+
+def _trips(loop: ForOp) -> AffineList:
+    """The numbers of iterations of which the least counts, of a loop with one lower bound that counts."""
+    if len(loop.lower) == 1 and len(loop.upper) == 1:
+        lower, upper = loop.lower, loop.upper
+    else:
+        lower, upper = largest(loop.lower, loop), smallest(loop.upper, loop)
+    found = trips_between(lower, upper, loop.step_value)
+    assert found is not None
+    return found
 
 
 def why_not_masked(loop: ForOp) -> NestorError | None:
     """Refuses to run more iterations than there are, with the statements masked, where that is more than statements."""
-    if (op := may_fail(loop)) is not None:
+    if (op := _may_fail_anew(loop)) is not None:
         return fail(
             loop,
             f'cannot split the loop "{loop.label}" with a mask: iterations outside of its bounds would check indices that '
@@ -134,6 +145,16 @@ def why_not_masked(loop: ForOp) -> NestorError | None:
     return None
 
 
+def _may_fail_anew(loop: ForOp) -> Operation | None:
+    """A check below `loop` that could fail in an iteration outside of its bounds only."""
+    return next((op for op in loop.walk() if is_check(op) and not _is_same_in_all(op, loop)), None)
+
+
+def _is_same_in_all(op: Operation, loop: ForOp) -> bool:
+    """Whether every iteration does what the first one of its block, which is one of the program, has done."""
+    return op.parent is loop.body.block and all(is_defined_outside(value, loop) for value in op.operands)
+
+
 def _without_domain(loop: ForOp) -> Operation | None:
     """A call, a window or another operation below `loop` that is not known to do nothing where no statement does."""
     for op in loop.body.walk():
@@ -152,7 +173,9 @@ def _unmaskable(loop: ForOp) -> Operation | None:
     Something else than a statement makes use of it, or nothing does.
     """
     for op in loop.body.walk():
-        if (isinstance(op, LoadOp) or type(op) in DIVISIONS) and not _serves_statements(op):
+        if not isinstance(op, LoadOp) and type(op) not in DIVISIONS:
+            continue
+        if not _serves_statements(op) and not (type(op) in DIVISIONS and _is_same_in_all(op, loop)):
             return op
     return None
 
@@ -172,7 +195,7 @@ def _serves_statements(op: Operation) -> bool:
 
 
 def _why_not_perfect(loop: ForOp, factor: int, trips: AffineList) -> NestorError | None:
-    if _divides(factor, trips):
+    if _divides(factor, trips) or _runs_whole_blocks(loop, factor, trips):
         return None
     extent = loop.constant_trip_count()
     count = "an unknown number of" if extent is None else str(extent)
@@ -187,6 +210,21 @@ def _divides(factor: int, trips: AffineList) -> bool:
     return divide(trips, AffineBinaryOpKind.Mod, factor).constants() == (0,) * len(trips)
 
 
+def _runs_whole_blocks(loop: ForOp, factor: int, trips: AffineList) -> bool:
+    """Whether `factor` divides the number of iterations wherever `loop` has any: where it stands, isl decides."""
+    system = System(loop)
+    system.require_reached(loop, "s")
+    count, blocks, rest = ({system.fresh(): 1} for _ in range(3))
+    system.require_zero(difference(count, {**rest, **{name: factor for name in blocks}}))
+    system.require_not_negative(difference(count, {}, -1))
+    system.require_not_negative(difference(rest, {}, -1))
+    system.require_not_negative(difference({"": factor - 1}, rest))
+    numbers = system.linear(trips, "s")
+    for number in numbers:
+        system.require_not_negative(difference(number, count))
+    return not system.has_solution([[Row(difference(number, count), equal=True)] for number in numbers])
+
+
 def split(loop: ForOp, factor: int, tail: Tail = "remainder") -> tuple[ForOp, ...]:
     """Split `loop`: `(outer, inner)`, and the remainder loop as a third when there is one.
 
@@ -194,10 +232,12 @@ def split(loop: ForOp, factor: int, tail: Tail = "remainder") -> tuple[ForOp, ..
     """
     if (refusal := why_not_split(loop, factor, tail)) is not None:
         raise refusal
+    if len(loop.lower) > 1 or len(loop.upper) > 1:
+        simplify_bounds(loop)
     trips = trip_count(loop)
     assert trips is not None
     leftover = divide(trips, AffineBinaryOpKind.Mod, factor)
-    is_even = _divides(factor, trips)
+    is_even = tail == "perfect" or _divides(factor, trips)
     remainder = None
     if tail == "remainder" and not is_even:
         remainder = _make_remainder(loop, trips, leftover, factor)
