@@ -31,7 +31,13 @@ from .values import (
 
 BOOL = np.dtype(np.bool_)
 UFUNC_CLIP: np.ufunc = np._core.umath.clip  # pyright: ignore
-_ROWS: dict[str, Elementwise] = {row.ufunc: row for row in ELEMENTWISE.values() if not row.condition_first}
+_ROWS: dict[str, Elementwise] = {
+    row.ufunc: row for row in ELEMENTWISE.values() if not row.condition_first and row.reference is None
+}
+_SAME_AS = {"deg2rad": "radians", "rad2deg": "degrees", "fabs": "absolute", "float_power": "power"}
+"""Ufuncs that compute what another one does, in types of their own."""
+COMPOSITES: dict[str, Callable[..., Value]] = {}
+"""Ufuncs that are made of others, by name: `COMPOSITES["power"](graph, x, y)`. numpy_api/ufuncs.py fills it."""
 _IDENTITY_ON_INTEGERS = frozenset({"floor", "ceil", "trunc", "rint"})
 _COMPARISONS = frozenset({"equal", "not_equal", "less", "less_equal", "greater", "greater_equal"})
 
@@ -74,6 +80,8 @@ def operate(graph: Graph, name: str, *operands: Value) -> Value:
             )
     if all(isinstance(operand_of(o), type) for o in operands):
         return _python_arithmetic(graph, name, operands)
+    if name == "power":
+        return COMPOSITES["power"](graph, *operands, operator=True)
     return apply(graph, getattr(np, name), *operands)
 
 
@@ -122,7 +130,11 @@ def _python_arithmetic(graph: Graph, name: str, operands: Sequence[Value]) -> Va
         if known is not None:
             return Static(known)
     if name == "power":
-        return _power(graph, operands[0], operands[1])
+        from .powers import python_power
+
+        return python_power(graph, operands[0], operands[1])
+    if name.endswith("_shift"):
+        _require_shift(graph, operands[1])
     if name in ("divide", "floor_divide", "remainder"):
         _require_nonzero(graph, operands[1])
     kinds = tuple([operand_of(o) for o in operands])
@@ -200,6 +212,10 @@ def _affine_arithmetic(graph: Graph, name: str, operands: Sequence[Affine | None
         return a - b
     if name == "multiply" and (a.known is not None or b.known is not None):
         return a * b.constant if b.known is not None else b * a.constant
+    if name.endswith("_shift") and b.known is not None and 0 <= b.known < 63:
+        if name == "left_shift":
+            return a * (1 << b.known)
+        return graph.assumptions.divided(AffineBinaryOpKind.FloorDiv, a, 1 << b.known)
     divisor = b.known
     if name in ("floor_divide", "remainder") and divisor is not None and divisor > 0:
         kind = AffineBinaryOpKind.FloorDiv if name == "floor_divide" else AffineBinaryOpKind.Mod
@@ -237,6 +253,23 @@ def _require_nonzero(graph: Graph, divisor: Value) -> None:
     )
 
 
+def _require_shift(graph: Graph, amount: Value) -> None:
+    """Python raises for a negative shift; NumPy does not."""
+    affine = affine_of(amount)
+    if affine is not None and affine.known is not None and affine.known < 0:
+        raise graph.error(ShapeError, "negative shift count")
+    if affine is not None and graph.assumptions.nonnegative(affine, "a shift is not negative"):
+        return
+    arguments = scalar_arguments([amount])
+    if arguments:
+        raise Respecialise(arguments, why="a Python number shifts, and may be negative")
+    raise graph.error(
+        UnsupportedError,
+        "a shift of Python numbers by one known only at run time, which may be negative",
+        "make it a NumPy integer: np.int64(...), whose negative shifts give 0 or -1",
+    )
+
+
 # ---- ufuncs -----------------------------------------------------------------------------------------
 
 
@@ -246,17 +279,21 @@ def apply(graph: Graph, ufunc: np.ufunc, *operands: Value, dtype: np.dtype | Non
         return _fold(graph, ufunc, [o.value for o in operands])  # pyright: ignore
     if len(operands) != ufunc.nin:
         raise graph.error(DTypeError, f"np.{ufunc.__name__} takes {ufunc.nin} arguments, got {len(operands)}")
-    composite = _COMPOSITES.get(ufunc.__name__)
+    composite = COMPOSITES.get(ufunc.__name__)
     if composite is not None:
+        if dtype is not None:
+            dtypes = compute_dtypes(graph, ufunc, operands, dtype)
+            operands = tuple([copy(graph, o, d) for o, d in zip(operands, dtypes, strict=True)])
         return composite(graph, *operands)
-    row = _ROWS.get(ufunc.__name__)
+    row = _ROWS.get(_SAME_AS.get(ufunc.__name__, ufunc.__name__))
     if row is None:
+        known = sorted({*_ROWS, *_SAME_AS, *COMPOSITES})
         raise graph.error(
             UnsupportedError,
             f"np.{ufunc.__name__} is not supported",
-            f"elementwise functions: {', '.join(sorted(_ROWS))}",
+            f"elementwise functions: {', '.join(known)}",
         )
-    dtypes = _compute_dtypes(graph, ufunc, operands, dtype)
+    dtypes = compute_dtypes(graph, ufunc, operands, dtype)
     if row.name in _IDENTITY_ON_INTEGERS and dtypes[0].kind in "iub":
         return emit(graph, _ROWS["add"], [operands[0], Static(0)], (dtypes[0], dtypes[0]))
     if ufunc.__name__ in _COMPARISONS and {d.kind for d in dtypes} == {"i", "u"}:
@@ -283,18 +320,17 @@ def nt_kind(dtype: np.dtype) -> str:
     return "f" if dtype.name == "bfloat16" else dtype.kind
 
 
-def _compute_dtypes(
+def compute_dtypes(
     graph: Graph, ufunc: np.ufunc, operands: Sequence[Value], dtype: np.dtype | None
 ) -> tuple[np.dtype, ...]:
+    """The dtypes in which `ufunc` computes on `operands`; `dtype` is that of its result, where the call says it."""
     kinds = tuple([number_kind(graph, o) for o in operands])
-    if ufunc.__name__.startswith("logical_"):
-        return (BOOL,) * len(kinds)
     try:
-        dtypes, _ = ufunc_dtypes(ufunc, kinds)
+        dtypes, _ = ufunc_dtypes(ufunc, kinds, dtype)
     except TypeError as error:
         raise graph.error(DTypeError, str(error)) from None
-    if dtype is not None:
-        return (dtype,) * len(kinds)
+    if ufunc.__name__.startswith("logical_"):
+        return (BOOL,) * len(kinds)
     if ufunc.__name__ in _COMPARISONS and any(
         isinstance(o, Static) and not fits(o.value, d) for o, d in zip(operands, dtypes, strict=True)
     ):
@@ -394,74 +430,8 @@ def _mismatch(graph: Graph, shapes: Sequence[Extents]) -> ShapeError:
     return error
 
 
-# ---- operations made of others ----------------------------------------------------------------------
-
-
-def _power(graph: Graph, base: Value, exponent: Value) -> Value:
-    """`base ** exponent` where NumPy itself uses something simpler than pow()."""
-    value = require_static(
-        graph, exponent, "the exponent of **", "write the product out, or use np.exp and np.log"
-    )
-    kind = number_kind(graph, base)
-    integer = kind in (int, bool) or (isinstance(kind, np.dtype) and kind.kind in "iub")
-    if value == 2 and type(value) in (int, float) and not (integer and type(value) is float):
-        return operate(graph, "multiply", base, base)
-    if value == 1 and type(value) is int:
-        return operate(graph, "positive", base)
-    if not integer and value == 0.5:
-        return apply(graph, np.sqrt, base)
-    if not integer and value == -1:
-        return apply(graph, np.reciprocal, base)
-    if not integer and value == 1:
-        return operate(graph, "positive", base)
-    raise graph.error(
-        UnsupportedError,
-        f"** {value!r} is not supported",
-        "write the product out: x * x * x, or use np.exp and np.log",
-    )
-
-
-def _positive(graph: Graph, operand: Value) -> Value:
-    affine = affine_of(operand)
-    if affine is not None:
-        return operand
-    kind = number_kind(graph, operand)
-    dtype = WEAK_DTYPES[kind] if isinstance(kind, type) else kind
-    return copy(graph, operand, dtype)
-
-
 def copy(graph: Graph, value: Value, dtype: np.dtype) -> Value:
     """A fresh array (or scalar) of `dtype` with the elements of `value`."""
     if graph.island is not None:
         return graph.island.converted(value, dtype)
     return finished(convert(graph, value, dtype))
-
-
-def _invert(graph: Graph, operand: Value) -> Value:
-    kind = number_kind(graph, operand)
-    dtype = WEAK_DTYPES[kind] if isinstance(kind, type) else kind
-    if dtype == BOOL and kind is not bool:
-        return emit(graph, ELEMENTWISE["logical_not"], [operand], (BOOL,))
-    if dtype.kind not in "iu":
-        raise graph.error(
-            DTypeError, f"ufunc 'invert' is not defined for {dtype}", "~ applies to bool and integers"
-        )
-    ones = Static(dtype.type(-1 if dtype.kind == "i" else np.iinfo(dtype).max))
-    return emit(graph, ELEMENTWISE["bitwise_xor"], [operand, ones], (dtype, dtype))
-
-
-def _is_infinite(graph: Graph, operand: Value) -> Value:
-    return apply(graph, np.equal, apply(graph, np.absolute, operand), Static(float("inf")))
-
-
-def _is_finite(graph: Graph, operand: Value) -> Value:
-    return apply(graph, np.less, apply(graph, np.absolute, operand), Static(float("inf")))
-
-
-_COMPOSITES: dict[str, Callable[..., Value]] = {
-    "power": _power,
-    "positive": _positive,
-    "invert": _invert,
-    "isinf": _is_infinite,
-    "isfinite": _is_finite,
-}

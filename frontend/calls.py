@@ -12,7 +12,7 @@ import numpy as np
 from .arithmetic import apply
 from .errors import DTypeError, UnsupportedError
 from .frame import Frame, ReturnSignal
-from .numpy_api import creation, python, reductions, selection, shapes  # noqa: F401  (they fill the tables)
+from .numpy_api import creation, python, reductions, selection, shapes, ufuncs  # noqa: F401  (they fill the tables)
 from .numpy_api.registry import FUNCTIONS, METHODS, dtype_of, invoke, refuse_out
 from .source import source_of
 from .values import Group, Method, Static, Value, describe
@@ -31,6 +31,9 @@ def call(frame: Frame, node: ast.Call, function: Value, args: list[Value], kwarg
     target = function.value
     if isinstance(target, np.ufunc):
         return _ufunc(frame, target, args, kwargs)
+    owner = getattr(target, "__self__", None)
+    if isinstance(owner, np.ufunc):
+        return ufuncs.ufunc_method(frame.graph, owner, target.__name__, args, kwargs)
     handler = _handler(target)
     if handler is not None and not _all_static(args, kwargs, target):
         return invoke(frame.graph, _name(target), handler, args, kwargs)

@@ -24,13 +24,19 @@ WEAK_DTYPES: dict[type, np.dtype] = {
 
 
 @functools.lru_cache(maxsize=4096)
-def ufunc_dtypes(ufunc: np.ufunc, operands: tuple[Operand, ...]) -> tuple[tuple[np.dtype, ...], np.dtype]:
-    """The dtypes in which `ufunc` computes: of its operands, and of its result. Raises TypeError as NumPy does."""
+def ufunc_dtypes(
+    ufunc: np.ufunc, operands: tuple[Operand, ...], dtype: np.dtype | None = None
+) -> tuple[tuple[np.dtype, ...], np.dtype]:
+    """The dtypes in which `ufunc` computes: of its operands, and of its (first) result, which `dtype` may ask for.
+
+    Raises TypeError as NumPy does.
+    """
     # NumPy treats a Python bool as strongly typed.
     request = tuple([np.dtype(np.bool_) if operand is bool else operand for operand in operands])
     if all(isinstance(operand, type) for operand in request):
         request = tuple([WEAK_DTYPES[operand] for operand in request])  # pyright: ignore
-    resolved = ufunc.resolve_dtypes((*request, *(None,) * ufunc.nout))  # pyright: ignore
+    wanted = {} if dtype is None else {"signature": (*(None,) * ufunc.nin, *(dtype,) * ufunc.nout)}
+    resolved = ufunc.resolve_dtypes((*request, *(None,) * ufunc.nout), **wanted)  # pyright: ignore
     return tuple(resolved[: ufunc.nin]), resolved[ufunc.nin]
 
 

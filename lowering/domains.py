@@ -107,11 +107,19 @@ class LoadGuards:
         return shared or ()
 
     def _needed_by(self, op: Operation) -> frozenset[Domain]:
-        found = self._domains.get(op)
-        if found is None:
-            found = frozenset().union(*(self._of_user(use.operation) for r in op.results for use in r.uses))
-            self._domains[op] = found
-        return found
+        # Users first, on a stack of our own: a chain of operations may be longer than Python's.
+        pending = [op]
+        while pending:
+            last = pending[-1]
+            users = [use.operation for result in last.results for use in result.uses]
+            unknown = [u for u in users if u not in self._domains and _passes_on(u)]
+            if unknown:
+                pending.extend(unknown)
+                continue
+            pending.pop()
+            if last not in self._domains:
+                self._domains[last] = frozenset().union(*map(self._of_user, users))
+        return self._domains[op]
 
     def _of_user(self, user: Operation) -> frozenset[Domain]:
         if isinstance(user, StoreOp | AccumulateOp):
@@ -119,9 +127,14 @@ class LoadGuards:
         owner = user.parent_op()
         if isinstance(owner, AccumulateOp):
             return frozenset((domain_of(owner),))
-        if isinstance(user, LoadOp) or is_computation(user):
-            return self._needed_by(user)
-        return frozenset((EVERYWHERE,))
+        return self._domains[user] if _passes_on(user) else frozenset((EVERYWHERE,))
+
+
+def _passes_on(user: Operation) -> bool:
+    """Whether an operation is needed where its own users are."""
+    if isinstance(user, StoreOp | AccumulateOp) or isinstance(user.parent_op(), AccumulateOp):
+        return False
+    return isinstance(user, LoadOp) or is_computation(user)
 
 
 def _visible_at(op: Operation, domain: Domain) -> Domain:

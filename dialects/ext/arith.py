@@ -91,6 +91,8 @@ class _Comparison(_Vectorized):
 
 
 class CmpiOp(_Comparison, arith.CmpiOp):
+    traits = traits_def(Pure())  # xDSL's pattern for equal operands gives an i1, not a vector of them
+
     widened = widen(arith.CmpiOp, results={"result": _BOOL})
 
 

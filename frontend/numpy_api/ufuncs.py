@@ -1,0 +1,170 @@
+"""Ufuncs that are made of others, those with two results, and their methods: np.add.reduce, np.add.outer."""
+
+from __future__ import annotations
+
+import builtins
+from collections.abc import Callable
+
+import numpy as np
+
+from ...dialects.nt import ELEMENTWISE
+from ..arithmetic import BOOL, COMPOSITES, apply, compute_dtypes, copy, emit, nt_kind, operate
+from ..errors import UnsupportedError
+from ..graph import Graph
+from ..powers import power
+from ..values import Group, Static, Value, extents_of
+from ..views import as_view, view
+from . import reductions
+from .registry import handles, invoke
+
+_UINT8, _INT32 = np.dtype(np.uint8), np.dtype(np.int32)
+_LARGEST_EXPONENT = {"float16": 100, "bfloat16": 400, "float32": 400, "float64": 2200}
+"""Scaling by more gives zero or infinity, whatever the number."""
+
+
+def composite(name: str) -> Callable[[Callable[..., Value]], Callable[..., Value]]:
+    """Enter the decorated function for the ufunc called `name`."""
+
+    def enter(function: Callable[..., Value]) -> Callable[..., Value]:
+        COMPOSITES[name] = function
+        return function
+
+    return enter
+
+
+COMPOSITES["power"] = power
+
+
+@composite("positive")
+def _positive(graph: Graph, operand: Value) -> Value:
+    return copy(graph, operand, compute_dtypes(graph, np.positive, [operand], None)[0])
+
+
+@composite("conjugate")
+def _conjugate(graph: Graph, operand: Value) -> Value:
+    return copy(graph, operand, compute_dtypes(graph, np.conjugate, [operand], None)[0])
+
+
+@composite("invert")
+def _invert(graph: Graph, operand: Value) -> Value:
+    dtype = compute_dtypes(graph, np.invert, [operand], None)[0]
+    if dtype == BOOL:
+        return emit(graph, ELEMENTWISE["logical_not"], [operand], (BOOL,))
+    ones = Static(dtype.type(-1 if dtype.kind == "i" else np.iinfo(dtype).max))
+    return emit(graph, ELEMENTWISE["bitwise_xor"], [operand, ones], (dtype, dtype))
+
+
+def _classified(name: str, of_integers: str) -> None:
+    """isnan and the like: known of integers, which are compared with themselves."""
+    ufunc: np.ufunc = getattr(np, name)
+
+    @composite(name)
+    def classify(graph: Graph, operand: Value) -> Value:
+        dtype = compute_dtypes(graph, ufunc, [operand], None)[0]
+        if nt_kind(dtype) == "f":
+            return emit(graph, ELEMENTWISE[name], [operand], (dtype,))
+        return emit(graph, ELEMENTWISE[of_integers], [operand, operand], (dtype, dtype))
+
+
+_classified("isnan", "not_equal")
+_classified("isinf", "not_equal")
+_classified("isfinite", "equal")
+
+
+@composite("bitwise_count")
+def _bitwise_count(graph: Graph, operand: Value) -> Value:
+    dtype = compute_dtypes(graph, np.bitwise_count, [operand], None)[0]
+    return copy(graph, emit(graph, ELEMENTWISE["bitwise_count"], [operand], (dtype,)), _UINT8)
+
+
+@composite("ldexp")
+def _ldexp(graph: Graph, operand: Value, exponent: Value) -> Value:
+    """The exponent becomes a float, which is exact once it is limited to where it makes a difference."""
+    dtype, integer = compute_dtypes(graph, np.ldexp, [operand, exponent], None)
+    limit = _LARGEST_EXPONENT[dtype.name]
+    if isinstance(exponent, Static):
+        exponent = Static(float(np.clip(exponent.value, -limit, limit)))
+    else:
+        bounded = emit(graph, ELEMENTWISE["maximum"], [exponent, Static(-limit)], (integer, integer))
+        exponent = emit(graph, ELEMENTWISE["minimum"], [bounded, Static(limit)], (integer, integer))
+    return emit(graph, ELEMENTWISE["ldexp"], [operand, exponent], (dtype, dtype))
+
+
+# ---- two results ------------------------------------------------------------------------------------
+
+
+@composite("divmod")
+def _divmod(graph: Graph, dividend: Value, divisor: Value) -> Value:
+    return Group(tuple([apply(graph, f, dividend, divisor) for f in (np.floor_divide, np.remainder)]))
+
+
+@handles(builtins.divmod)
+def python_divmod(graph: Graph, a: Value, b: Value) -> Value:
+    return Group(tuple([operate(graph, name, a, b) for name in ("floor_divide", "remainder")]))
+
+
+@handles(builtins.pow)
+def python_pow(graph: Graph, base: Value, exp: Value) -> Value:
+    return operate(graph, "power", base, exp)
+
+
+@composite("modf")
+def _modf(graph: Graph, operand: Value) -> Value:
+    """The fraction and the whole, both with the sign of the operand; nothing is left of an infinity."""
+    dtype = compute_dtypes(graph, np.modf, [operand], None)[0]
+    whole = emit(graph, ELEMENTWISE["trunc"], [operand], (dtype,))
+    rest = emit(graph, ELEMENTWISE["subtract"], [operand, whole], (dtype, dtype))
+    infinite = emit(graph, ELEMENTWISE["isinf"], [operand], (dtype,))
+    rest = emit(graph, ELEMENTWISE["select"], [infinite, Static(0.0), rest], (BOOL, dtype, dtype))
+    return Group((emit(graph, ELEMENTWISE["copysign"], [rest, operand], (dtype, dtype)), whole))
+
+
+@composite("frexp")
+def _frexp(graph: Graph, operand: Value) -> Value:
+    dtype = compute_dtypes(graph, np.frexp, [operand], None)[0]
+    mantissa = emit(graph, ELEMENTWISE["frexp_mantissa"], [operand], (dtype,))
+    exponent = emit(graph, ELEMENTWISE["frexp_exponent"], [operand], (dtype,))
+    return Group((mantissa, copy(graph, exponent, _INT32)))
+
+
+# ---- methods ----------------------------------------------------------------------------------------
+
+_REDUCTIONS = {
+    "add": reductions.sum_,
+    "multiply": reductions.prod,
+    "maximum": reductions.max_,
+    "minimum": reductions.min_,
+    "logical_and": reductions.all_,
+    "logical_or": reductions.any_,
+}
+_FIRST = Static(0)
+
+
+def ufunc_method(
+    graph: Graph, ufunc: np.ufunc, method: str, args: list[Value], kwargs: dict[str, Value]
+) -> Value:
+    """`ufunc.method(*args, **kwargs)`."""
+    name = f"np.{ufunc.__name__}.{method}"
+    if method == "outer":
+        return invoke(graph, name, lambda g, A, B: _outer(g, ufunc, A, B), args, kwargs)
+    reduction = _REDUCTIONS.get(ufunc.__name__)
+    if method == "reduce" and reduction is not None:
+        # Unlike np.sum, the methods reduce the first axis by default.
+        arguments = [*args, _FIRST] if len(args) == 1 and "axis" not in kwargs else args
+        return invoke(graph, name, reduction, arguments, kwargs)
+    raise graph.error(
+        UnsupportedError,
+        f"{name} is not supported",
+        f"ufunc methods supported: outer of every ufunc, reduce of {', '.join(sorted(_REDUCTIONS))}",
+    )
+
+
+def _outer(graph: Graph, ufunc: np.ufunc, a: Value, b: Value) -> Value:
+    """Every element of a with every element of b: the axes of a, then those of b."""
+    from ..views import Slice
+
+    rank = len(extents_of(b))
+    if rank and extents_of(a):
+        array = as_view(graph, a)
+        a = view(graph, array, [*[Slice()] * len(array.axes), *[Static(None)] * rank])
+    return apply(graph, ufunc, a, b)
