@@ -6,7 +6,8 @@ where its loads are possible, so that constants stand before the loops and row v
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from xdsl.dialects.builtin import UNKNOWN_LOC, IntegerAttr, LocationAttr, StringAttr
@@ -88,6 +89,7 @@ class Elements:
         self._constants: dict[tuple[float | int | str, Attribute], SSAValue] = {}
         self._emitter = Emitter(self.insert)
         self._level = 0
+        self._base = 0
 
     # ---- scopes -------------------------------------------------------------------------------------
 
@@ -109,6 +111,21 @@ class Elements:
     def append(self, op: Operation) -> None:
         """Add a statement to the innermost scope."""
         self._scopes[-1].insert(op)
+
+    @contextmanager
+    def inside(
+        self, insert: Callable[[Operation], object], variable: SSAValue | None = None
+    ) -> Iterator[None]:
+        """What is emitted meanwhile belongs to a block of control flow, by `insert`: a loop's with its `variable`."""
+        base = self._base
+        self._scopes.append(_Scope(insert))
+        self._base = self.depth
+        if variable is not None:
+            self._depth[variable] = self.depth
+        yield
+        for key in self._scopes.pop().keys:
+            del self._memo[key]
+        self._base = base
 
     def open_loop(self, axis: int, extent: AffineList) -> AffineList:
         """Start a loop over `[0, extent)`; what follows is inside. Returns the index that is its variable."""
@@ -220,12 +237,12 @@ class Elements:
             return self._load(value, index, place)
         op = value.owner
         if isinstance(op, FromScalarOp):
-            return op.scalar, 0
+            return op.scalar, self._base
         if isinstance(op, ConstantOp):
             return self._splat(op), 0
         assert isinstance(op, Operation)
         operands = [self._memo[self.resolve(operand, index)] for operand in op.operands]
-        level = max([at for _, at in operands], default=0)
+        level = max([at for _, at in operands], default=self._base)
         result = _COMPUTED[type(op)](op, self.emitter(op.location, level), [v for v, _ in operands])
         if value.name_hint is not None and result.name_hint is None:
             result.name_hint = value.name_hint
@@ -236,7 +253,7 @@ class Elements:
             level, at = place.level, AffineList(())
         else:
             at = AffineList.of(*index)
-            level = max([self._depth.get(v, 0) for v in at.operands], default=0)
+            level = max([self._base, *(self._depth.get(v, 0) for v in at.operands)])
         reader = self._readers.get((value, index), self.location)
         op = LoadOp.create(
             operands=[place.memref, *at.operands],

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from xdsl.dialects import arith, cf, func, memref
+from xdsl.dialects import arith, cf, func, memref, scf
 from xdsl.dialects.builtin import DYNAMIC_INDEX, IndexType, MemRefType, ModuleOp
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.ir.affine import (
@@ -23,7 +23,7 @@ from xdsl.ir.affine import (
 
 from ..dialects.affine import AffineList
 from ..dialects.diagnostic import LoweringError, fail
-from ..dialects.nest import AccumulateOp, AllocOp, ForOp, IfOp, IndexOp, LoadOp, StoreOp, YieldOp
+from ..dialects.nest import AccumulateOp, AllocOp, BarrierOp, ForOp, IfOp, IndexOp, LoadOp, StoreOp, YieldOp
 from ..lowering.domains import DIVISIONS, Domain, LoadGuards, domain_of
 from ..lowering.error_codes import ERROR_CODES, INDEX_ERROR
 from . import scalar_eval
@@ -391,6 +391,21 @@ class Compiler:
         if orelse is not None:
             self.nested("else:", lambda: self.block(orelse.block))
 
+    def repeat(self, op: scf.WhileOp) -> None:
+        """A `scf.while` without operands and results: what it carries is in buffers."""
+        if op.arguments or op.results:
+            raise fail(op, "the interpreter runs scf.while without operands and results", error=LoweringError)
+        before, after = op.before_region.block, op.after_region.block
+        condition = before.last_op
+        assert isinstance(condition, scf.ConditionOp)
+
+        def turn() -> None:
+            self.block(before)
+            self.line(f"if not {self.names[condition.operands[0]]}: break")
+            self.block(after)
+
+        self.nested("while True:", turn)
+
     # ---- loops ----
 
     def loop(self, op: ForOp) -> None:
@@ -458,7 +473,7 @@ def _is_bf16(buffer: SSAValue) -> bool:
 
 
 def _nothing(compiler: Compiler, op: Operation) -> None:
-    """Terminators: the region they end is emitted where it is used."""
+    """Terminators: the region they end is emitted where it is used. Barriers: all that is before has been done."""
 
 
 _HANDLERS: dict[type, Callable[[Compiler, Any], None]] = {
@@ -476,7 +491,11 @@ _HANDLERS: dict[type, Callable[[Compiler, Any], None]] = {
     AllocOp: Compiler.alloc,
     IndexOp: Compiler.index,
     IfOp: Compiler.branch,
+    scf.WhileOp: Compiler.repeat,
+    scf.ConditionOp: _nothing,
+    scf.YieldOp: _nothing,
     cf.AssertOp: Compiler.assertion,
     YieldOp: _nothing,
+    BarrierOp: _nothing,
     func.ReturnOp: _nothing,
 }

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable
 
+from xdsl.dialects import scf
 from xdsl.dialects.builtin import DYNAMIC_INDEX, ArrayAttr, StringAttr
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import BlockArgument, Operation, SSAValue
@@ -61,7 +62,8 @@ class Extents:
         if DYNAMIC_INDEX not in shape:
             return shape
         if isinstance(value, BlockArgument):
-            names = _argument_names(value, len(shape))
+            start = carried_from(value)
+            names = _argument_names(value, len(shape)) if start is None else self._of(start)
         else:
             handler = _HANDLERS.get(type(value.owner))  # pyright: ignore
             names = handler(self, value) if handler else [None] * len(shape)
@@ -104,6 +106,14 @@ class Extents:
         if isinstance(value.owner, DimOp):
             return self._of(value.owner.tensor)[value.owner.axis.value.data]
         return value
+
+
+def carried_from(argument: BlockArgument) -> SSAValue | None:
+    """What a loop starts the carried tensor `argument` with: a value of the same shape."""
+    op = argument.owner.parent_op()
+    if isinstance(op, scf.ForOp):
+        return op.iter_args[argument.index - 1] if argument.index else None
+    return op.arguments[argument.index] if isinstance(op, scf.WhileOp) else None
 
 
 def _argument_names(argument: BlockArgument, rank: int) -> list[Extent]:
@@ -165,6 +175,22 @@ def _loops(extents: Extents, value: SSAValue) -> Iterable[Extent]:
     return extents._of(op.outputs[value.index])  # pyright: ignore
 
 
+def _carried(extents: Extents, value: SSAValue) -> Iterable[Extent]:
+    op = value.owner
+    assert isinstance(op, scf.ForOp | scf.WhileOp)
+    start = op.iter_args if isinstance(op, scf.ForOp) else op.arguments
+    return extents._of(start[value.index])  # pyright: ignore
+
+
+def _chosen(extents: Extents, value: SSAValue) -> Iterable[Extent]:
+    op = value.owner
+    assert isinstance(op, scf.IfOp)
+    ends = [region.block.last_op for region in (op.true_region, op.false_region)]
+    sides = [extents._of(end.operands[value.index]) for end in ends if end is not None]  # pyright: ignore
+    # the side that says more: equal extents may have a name on one side only
+    return [next((e for e in axis if isinstance(e, int | str)), axis[0]) for axis in zip(*sides, strict=True)]
+
+
 _HANDLERS: dict[type[Operation], Callable[[Extents, SSAValue], Iterable[Extent]]] = {
     CastOp: _source,
     TransposeOp: _transpose,
@@ -174,5 +200,8 @@ _HANDLERS: dict[type[Operation], Callable[[Extents, SSAValue], Iterable[Extent]]
     ReduceOp: _reduce,
     FusionOp: _fusion,
     LoopsOp: _loops,
+    scf.ForOp: _carried,
+    scf.WhileOp: _carried,
+    scf.IfOp: _chosen,
     **{op_type: _elementwise for op_type in ELEMENTWISE_OPS.values()},
 }

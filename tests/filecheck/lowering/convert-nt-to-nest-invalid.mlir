@@ -1,15 +1,40 @@
 // What cannot become loops over buffers is refused at its place.
 // RUN: opt-tool %s -p convert-nt-to-nest --split-input-file --verify-diagnostics
 
-func.func @branch(%c: i1, %x: tensor<4xf32>) -> tensor<4xf32> {
-  // expected-error @below {{convert-nt-to-nest has no translation for scf.if on tensors}}
-  %y = scf.if %c -> (tensor<4xf32>) {
-    scf.yield %x : tensor<4xf32>
-  } else {
-    %n = nt.negative %x : tensor<4xf32>
-    scf.yield %n : tensor<4xf32>
+func.func @carried_number(%n: index, %x: tensor<f64>) -> tensor<f64> {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %s = nt.to_scalar %x : tensor<f64> -> f64
+  // expected-error @below {{scf.for has a result of type f64, and only tensors are carried}}
+  %r = scf.for %t = %c0 to %n step %c1 iter_args(%a = %s) -> (f64) {
+    scf.yield %a : f64
+  }
+  %y = nt.from_scalar %r : f64 -> tensor<f64>
+  func.return %y : tensor<f64>
+}
+
+// -----
+
+func.func @unknown_step(%n: index, %x: tensor<4xf32>) -> tensor<4xf32> {
+  %c0 = arith.constant 0 : index
+  // expected-error @below {{a loop on tensors needs a constant positive step}}
+  %y = scf.for %t = %c0 to %n step %n iter_args(%a = %x) -> (tensor<4xf32>) {
+    scf.yield %a : tensor<4xf32>
   }
   func.return %y : tensor<4xf32>
+}
+
+// -----
+
+func.func @reordered(%x: tensor<4xf32>, %y: tensor<4xf32>, %c: i1) -> tensor<4xf32> {
+  %r, %s = scf.while (%a = %x, %b = %y) : (tensor<4xf32>, tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
+    // expected-error @below {{the condition of a loop on tensors passes on its block's arguments, in order}}
+    scf.condition(%c) %b, %a : tensor<4xf32>, tensor<4xf32>
+  } do {
+  ^bb0(%a: tensor<4xf32>, %b: tensor<4xf32>):
+    scf.yield %a, %b : tensor<4xf32>, tensor<4xf32>
+  }
+  func.return %r : tensor<4xf32>
 }
 
 // -----
