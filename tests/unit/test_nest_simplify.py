@@ -48,7 +48,17 @@ def random_nest(seed: int) -> str:
             order = " order(sequential)"
             tail = order if head.endswith(order) else ""
             head = head.removesuffix(order)
-            program.lines[-1] = f"{head} where ({rng.choice(around)} {relation} {bound}){tail} : {kind}"
+            mask = tail
+            if rng.random() < 0.4:
+                limit, holds = program.fresh("%k"), program.fresh("%q")
+                compared = f"arith.cmpi {rng.choice(['slt', 'sge'])}, {rng.choice(around)}, {limit} : index"
+                program.lines[-1:] = [
+                    f"{limit} = arith.constant {rng.choice([0, 2, 9, 20])} : index",
+                    f"{holds} = {compared}",
+                    "",
+                ]
+                mask = f" mask {holds}{tail}"
+            program.lines[-1] = f"{head} where ({rng.choice(around)} {relation} {bound}){mask} : {kind}"
 
     program.bounds, program.index, program.statement = more_bounds, more_indices, more_domains
     program.loop("i", program.bounds([]), [], lambda ivs: program.body(ivs, 2))

@@ -17,12 +17,13 @@ becomes
       }
     }
 
-Bounds of a min or max that never count, constraints of domains that always hold, statements and loops that never run,
-branches that are always or never taken, loops of one iteration, and divisions whose quotient is 0 or 1 wherever they
-stand. What holds is asked of isl: the bounds of the loops around, the conditions of the branches around, that
-extents are not negative. A constraint goes only where it holds as early as it is known, for loads before the
-statement are guarded by it as well. Loops bound to an axis of a GPU stay as they are, and so does the constant end
-that an unrolled or vectorized loop needs. It refuses nothing. `simplify` in TVM, Exo and NNC; Halide always does it.
+Bounds of a min or max that never count, constraints of domains and masks that always hold, statements and loops that
+never run, branches that are always or never taken, loops of one iteration, and divisions whose quotient is 0 or 1
+wherever they stand: redundant predicates are removed with all the rest. What holds is asked of isl: the bounds of the
+loops around, the conditions of the branches around, that extents are not negative. A constraint goes only where it
+holds as early as it is known, for loads before the statement are guarded by it as well, and a mask where it is always
+set when it is computed. Loops bound to an axis of a GPU stay as they are, and so does the constant end that an
+unrolled or vectorized loop needs. It refuses nothing. `simplify` in TVM, Exo and NNC; Halide always does it.
 """
 
 from __future__ import annotations
@@ -30,14 +31,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.builtin import DenseArrayBase, ModuleOp
 from xdsl.dialects.func import FuncOp
-from xdsl.ir import Block, Operation, Region
+from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.ir.affine import AffineBinaryOpExpr, AffineBinaryOpKind, AffineConstantExpr, AffineExpr
 from xdsl.passes import ModulePass
 
 from ...dialects.affine import AffineList, combine
 from ...dialects.nest import BIND_AXES, AccumulateOp, ForOp, IfOp, IndexOp, LoadOp, StoreOp
+from ...dialects.nest.common import segments
 from .integer_sets import System, difference
 from .loops import enclosing_function, functions, loops_in, rewrite_indices, statements
 from .nest_normalise import remove_unit_loop, why_not_remove_unit_loop
@@ -59,7 +61,7 @@ def _simplify_once(scope: Operation) -> bool:
     for loop in loops_in(scope):
         changed |= _simplify_loop_bounds(loop)
     for statement in list(statements(scope)):
-        changed |= _simplify_domain(statement)
+        changed |= _simplify_domain(statement) or _settle_mask(statement)
     for branch in [op for op in scope.walk() if isinstance(op, IfOp)]:
         if _is_below(branch, scope):
             changed |= _settle_branch(branch)
@@ -180,6 +182,36 @@ def _simplify_domain(statement: StoreOp | AccumulateOp) -> bool:
     return True
 
 
+def _settle_mask(statement: StoreOp | AccumulateOp) -> bool:
+    """Drop a mask that is always set, and the statement of one that never is."""
+    mask = statement.mask
+    if mask is None or isinstance(mask.owner, Block):
+        return False
+    if not _can_be(mask, True, statement, statement.where):
+        erase_with_inputs(statement)
+        return True
+    if _can_be(mask, False, mask.owner):
+        return False
+    values = list(statement.operands)
+    sizes = statement.properties["operandSegmentSizes"]
+    assert isinstance(sizes, DenseArrayBase) and values[-1] is mask
+    statement.operands = values[:-1]
+    statement.properties["operandSegmentSizes"] = segments(*sizes.get_values()[:-1], 0)
+    if not mask.uses:
+        erase_with_inputs(mask.owner)
+    return True
+
+
+def _can_be(condition: SSAValue, holds: bool, at: Operation, where: AffineList | None = None) -> bool:
+    """Whether a condition may be true (or false) where `at` runs, in the domain `where`."""
+    system = reached(at)
+    if where is not None:
+        for terms in system.linear(where, "s"):
+            system.require_not_negative(terms)
+    system.require(formula(condition, holds, lambda v: system.name(v, "s")))
+    return system.has_solution()
+
+
 def known_from(expressions: AffineList, op: Operation) -> Operation:
     """The operation around `op` (or itself) in the innermost block that defines an operand: from there on all are known.
 
@@ -198,9 +230,7 @@ def known_from(expressions: AffineList, op: Operation) -> Operation:
 def _settle_branch(branch: IfOp) -> bool:
     """Replace a branch whose condition is known by what is taken of it."""
     for holds in (True, False):
-        system = reached(branch)
-        system.require(formula(branch.condition, not holds, lambda v, s=system: s.name(v, "s")))
-        if not system.has_solution():
+        if not _can_be(branch.condition, not holds, branch):
             _take(branch, branch.then_region if holds else branch.else_region)
             return True
     return False

@@ -119,3 +119,31 @@ func.func @marked(%x: f32, %n: index, %y: memref<?xf32>) {
   }
   func.return
 }
+
+// -----
+
+// Redundant predicates: masks that are always set, statements whose masks never are, also because of their domain.
+// CHECK-LABEL: @masks
+// CHECK-NEXT: arith.constant 8 : index
+// CHECK-NEXT: nest.for "i" %i = 2 to 7 {
+// CHECK-NEXT: nest.store "a" %x, %y[%i] : memref<?xf32>
+// CHECK-NEXT: nest.accumulate "b" add %x, %y[%i] where (%i < %n) : memref<?xf32>
+// CHECK-NEXT: [[AT:%\S+]] = arith.cmpi slt, %n, %c8 : index
+// CHECK-NEXT: nest.store "e" %x, %y[%i] where (%n < 8) mask [[AT]] : memref<?xf32>
+// CHECK-NEXT: nest.store "f" %x, %y[%i] mask %m : memref<?xf32>
+// CHECK-NEXT: }
+func.func @masks(%x: f32, %n: index, %m: i1, %y: memref<?xf32>) {
+  %c8 = arith.constant 8 : index
+  nest.for "i" %i = 2 to 7 {
+    %in = arith.cmpi slt, %i, %c8 : index
+    nest.store "a" %x, %y[%i] mask %in : memref<?xf32>
+    nest.accumulate "b" add %x, %y[%i] where (%i < %n) mask %in : memref<?xf32>
+    %out = arith.cmpi sge, %i, %c8 : index
+    nest.store "c" %x, %y[%i] mask %out : memref<?xf32>
+    %at = arith.cmpi slt, %n, %c8 : index
+    nest.store "d" %x, %y[%i] where (%n >= 9) mask %at : memref<?xf32>
+    nest.store "e" %x, %y[%i] where (%n < 8) mask %at : memref<?xf32>
+    nest.store "f" %x, %y[%i] mask %m : memref<?xf32>
+  }
+  func.return
+}
