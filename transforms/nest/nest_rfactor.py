@@ -20,9 +20,10 @@
       nest.accumulate "s" add %p, %s[] : memref<f32>
     }
 
-The loop carries no dependence afterwards, so it can be vectorized. Refused unless the reduction may run in
-any order (a custom combiner says so by stating its identity), its element is the same in all iterations of
-both loops, and nothing else in the outer loop looks at it. The total is taken where the loops may have run: the
+The loop carries no dependence afterwards, so it can be vectorized. It may start anywhere and have a step; how often it
+runs must be known before the loop around it. Refused unless the reduction may run in any order (a custom combiner says
+so by stating its identity), its element is the same in all iterations of both loops, and nothing else in the outer loop
+looks at it. The total is taken where the loops may have run: the
 part of the domain that is fixed during them goes to it as well, and a domain that says that the outer loop runs,
 where the element may not exist otherwise. `rfactor` in Halide, TVM and NNC.
 """
@@ -35,6 +36,7 @@ from dataclasses import dataclass
 from xdsl.context import Context
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import (
+    DYNAMIC_INDEX,
     AnyFloat,
     ArrayAttr,
     FloatAttr,
@@ -44,14 +46,24 @@ from xdsl.dialects.builtin import (
     ModuleOp,
 )
 from xdsl.ir import Attribute, Block, Operation, SSAValue
+from xdsl.ir.affine import AffineBinaryOpKind
 from xdsl.passes import ModulePass
 
 from ...dialects.affine import AffineList
 from ...dialects.diagnostic import NestorError, fail
-from ...dialects.nest import AccumulateOp, AllocOp, ForOp, LoadOp, StoreOp
+from ...dialects.nest import BIND_AXES, AccumulateOp, AllocOp, ForOp, LoadOp, StoreOp
 from .dependence import Dependences, analyse, is_defined_outside, may_overlap
 from .integer_sets import System, bound_key, extent_key, is_never_negative
-from .loops import enclosing_loops, find_loop, fresh_names, parent_loop, refuse_marked
+from .loops import (
+    INDEX,
+    divide,
+    enclosing_loops,
+    find_loop,
+    fresh_names,
+    materialise,
+    parent_loop,
+    refuse_marked,
+)
 
 
 def why_not_rfactor(lanes: ForOp, dependences: Dependences | None = None) -> NestorError | None:
@@ -61,12 +73,23 @@ def why_not_rfactor(lanes: ForOp, dependences: Dependences | None = None) -> Nes
     outer = parent_loop(lanes)
     if outer is None or lanes.parent_op() is not outer:
         return _refuse(lanes, "no loop is directly around it", hint="split the reduction loop first")
-    extent = lanes.constant_trip_count()
-    if extent is None or lanes.lower.constants() != (0,) or lanes.step_value != 1:
-        return _refuse(lanes, "it does not run from 0 to a constant in steps of 1", hint="split it first")
     reductions = reductions_of(lanes)
     if not reductions:
         return _refuse(lanes, "no reduction in its body goes to one element in all iterations")
+    span = _span(lanes)
+    if span is None or not all(is_defined_outside(value, outer) for value in span[1].operands):
+        return _refuse(
+            lanes, f'how often it runs is not known before the loop "{outer.label}"', hint="split it first"
+        )
+    if span[1].constants() is None:
+        for loop in enclosing_loops(lanes):
+            if loop.kind in BIND_AXES:
+                return _refuse(
+                    lanes,
+                    "how often it runs is not a constant, and a kernel allocates only what is",
+                    hint="split it first",
+                    notes=[(loop, f'the loop "{loop.label}" is bound to {loop.kind}')],
+                )
     for op in reductions:
         if (reason := _why_not_reduction(op)) is not None:
             return _refuse(lanes, reason, notes=[(op, "the reduction is here")])
@@ -77,6 +100,21 @@ def why_not_rfactor(lanes: ForOp, dependences: Dependences | None = None) -> Nes
                 notes=[(op, "the reduction is here")],
             )
     return _why_not_private(lanes, outer, reductions, dependences or analyse(lanes))
+
+
+def _span(lanes: ForOp) -> tuple[AffineList, AffineList] | None:
+    """The first value of the loop's variable, and how often the loop runs; None where no affine expressions say so.
+
+    The second may be negative, where the loop does not run.
+    """
+    if (trips := lanes.constant_trip_count()) is not None:
+        starts = lanes.lower.constants()
+        assert starts is not None
+        return AffineList.of(max(starts)), AffineList.of(trips)
+    if len(lanes.lower) != 1 or len(lanes.upper) != 1:
+        return None
+    distance = lanes.upper.minus(lanes.lower)
+    return lanes.lower, divide(distance, AffineBinaryOpKind.CeilDiv, lanes.step_value)
 
 
 def _refuse(lanes: ForOp, reason: str, hint: str | None = None, notes=()) -> NestorError:
@@ -144,9 +182,10 @@ def _domain_of_total(op: AccumulateOp, lanes: ForOp, outer: ForOp) -> AffineList
 
 def _runs_first(varying: AffineList, domain: AffineList, lanes: ForOp, outer: ForOp) -> bool:
     """Whether the first iteration of both loops satisfies `varying` wherever `domain` holds."""
-    if len(outer.lower) != 1:
+    span = _span(lanes)
+    if len(outer.lower) != 1 or span is None:
         return False
-    first = varying.substitute(lanes.iv, 0).substitute(outer.iv, outer.lower)
+    first = varying.substitute(lanes.iv, span[0]).substitute(outer.iv, outer.lower)
     if not all(is_defined_outside(value, outer) for value in first.operands):
         return False
     for k in range(len(first)):
@@ -218,27 +257,48 @@ def rfactor(lanes: ForOp, dependences: Dependences | None = None) -> tuple[ForOp
     """Factor every reduction of `lanes`; returns the loops that set the accumulators up and combine them."""
     if (refusal := why_not_rfactor(lanes, dependences)) is not None:
         raise refusal
-    outer = parent_loop(lanes)
-    extent = lanes.constant_trip_count()
-    assert outer is not None and extent is not None and outer.parent is not None
+    outer, span = parent_loop(lanes), _span(lanes)
+    assert outer is not None and span is not None and outer.parent is not None
+    start, extent = span
     init_name, combine_name = fresh_names(lanes, f"{lanes.label}.init", f"{lanes.label}.combine")
     init, combine = ForOp(init_name, 0, extent), ForOp(combine_name, 0, extent)
     init.location = combine.location = lanes.location
     outer.parent.insert_op_before(init, outer)
     outer.parent.insert_op_after(combine, outer)
+    size = _size(extent, outer.parent, init)
+    position = divide(AffineList.of(lanes.iv).minus(start), AffineBinaryOpKind.FloorDiv, lanes.step_value)
     for op in reductions_of(lanes):
         domain = _domain_of_total(op, lanes, outer)
         assert domain is not None
-        _factor(op, lanes, extent, init, combine, domain)
+        _factor(op, position, size, outer, init, combine, domain)
     return init, combine
 
 
+def _size(extent: AffineList, block: Block, before: Operation) -> int | SSAValue:
+    """An extent as a number, or as a value that is never negative."""
+    if (numbers := extent.constants()) is not None:
+        return numbers[0]
+    value = materialise(extent, block, before)
+    if is_never_negative(extent, before):
+        return value
+    zero = arith.ConstantOp(IntegerAttr(0, INDEX))
+    larger = arith.MaxSIOp(value, zero.result)
+    for op in (zero, larger):
+        op.location = before.location
+        block.insert_op_before(op, before)
+    return larger.result
+
+
 def _factor(
-    op: AccumulateOp, lanes: ForOp, extent: int, init: ForOp, combine: ForOp, domain: AffineList
+    op: AccumulateOp,
+    position: AffineList,
+    size: int | SSAValue,
+    outer: ForOp,
+    init: ForOp,
+    combine: ForOp,
+    domain: AffineList,
 ) -> None:
-    outer = parent_loop(lanes)
-    assert outer is not None
-    buffers = [_lane_buffer(op, memref, extent, init) for memref in op.memrefs]
+    buffers = [_lane_buffer(op, memref, size, init) for memref in op.memrefs]
     for buffer, identity in zip(buffers, identities(op), strict=True):
         zero = arith.ConstantOp(identity)
         store = StoreOp(zero.result, buffer, AffineList.of(init.iv), label=op.statement)
@@ -262,13 +322,14 @@ def _factor(
         combine.body.block.add_op(new)
     for k in range(len(buffers)):
         op.operands[len(op.values) + k] = buffers[k]
-    op.set_access(AffineList.of(lanes.iv), op.where)
+    op.set_access(position, op.where)
 
 
-def _lane_buffer(op: AccumulateOp, memref: SSAValue, extent: int, before: Operation) -> SSAValue:
+def _lane_buffer(op: AccumulateOp, memref: SSAValue, size: int | SSAValue, before: Operation) -> SSAValue:
     assert isinstance(memref.type, MemRefType) and before.parent is not None
     name = f"{memref.name_hint or op.statement or 'acc'}_lanes"
-    alloc = AllocOp(name, MemRefType(memref.type.element_type, [extent]))
+    shape, sizes = ([size], []) if isinstance(size, int) else ([DYNAMIC_INDEX], [size])
+    alloc = AllocOp(name, MemRefType(memref.type.element_type, shape), sizes)
     alloc.location = op.location
     before.parent.insert_op_before(alloc, before)
     return alloc.memref

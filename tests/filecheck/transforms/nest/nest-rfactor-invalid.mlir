@@ -12,10 +12,10 @@ func.func @outermost(%x: memref<16xf32>, %s: memref<f32>) {
 
 // -----
 
-func.func @symbolic(%n: index, %x: memref<?x?xf32>, %s: memref<f32>) {
+func.func @triangle(%n: index, %x: memref<?x?xf32>, %s: memref<f32>) {
   nest.for "o" %o = 0 to %n {
-    // expected-error @below {{it does not run from 0 to a constant in steps of 1}}
-    nest.for "v" %v = 0 to %n {
+    // expected-error @below {{how often it runs is not known before the loop "o"}}
+    nest.for "v" %v = 0 to %o {
       %a = nest.load %x[%o, %v] : memref<?x?xf32>
       nest.accumulate "s" add %a, %s[] : memref<f32>
     }
@@ -133,10 +133,10 @@ func.func @masked_out(%x: memref<?xf32>, %zero: f32, %m: index, %s: memref<?xf32
 
 // -----
 
-func.func @shifted(%n: index, %x: memref<?x17xf32>, %s: memref<f32>) {
+func.func @several_ends(%n: index, %x: memref<?x17xf32>, %s: memref<f32>) {
   nest.for "o" %o = 0 to %n {
-    // expected-error @below {{cannot factor the reductions of the loop "v": it does not run from 0 to a constant in steps of 1}}
-    nest.for "v" %v = 1 to 17 {
+    // expected-error @below {{cannot factor the reductions of the loop "v": how often it runs is not known before the loop "o"}}
+    nest.for "v" %v = 1 to min(17, %n) {
       %a = nest.load %x[%o, %v] : memref<?x17xf32>
       nest.accumulate "s" add %a, %s[] : memref<f32>
     }
@@ -173,6 +173,22 @@ func.func @computed(%x: memref<?xf32>, %k: memref<?xindex>, %m: index, %s: memre
         %q = nest.load %k[%v] : memref<?xindex>
         // expected-note @below {{the reduction is here}}
         nest.accumulate "s" add %a, %s[%i] where (%q < 3) : memref<?xf32>
+      }
+    }
+  }
+  func.return
+}
+
+// -----
+
+func.func @kernel(%n: index, %x: memref<8x?x?xf32>, %s: memref<8xf32>) {
+  // expected-note @below {{the loop "b" is bound to block.x}}
+  nest.for "b" %b = 0 to 8 bind "block.x" {
+    nest.for "o" %o = 0 to %n {
+      // expected-error @below {{how often it runs is not a constant, and a kernel allocates only what is}}
+      nest.for "v" %v = 0 to %n {
+        %a = nest.load %x[%b, %o, %v] : memref<8x?x?xf32>
+        nest.accumulate "s" add %a, %s[%b] : memref<8xf32>
       }
     }
   }

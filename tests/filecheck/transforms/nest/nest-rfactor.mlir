@@ -128,3 +128,42 @@ func.func @argmax(%n: index, %x: memref<?x16xf32>, %k: memref<?x16xi32>, %s: mem
   }
   func.return
 }
+
+// -----
+
+// A loop that starts elsewhere and has a step; it runs five times, the last time at 15.
+// CHECK-LABEL: @steps
+// CHECK: nest.alloc "s_lanes" : memref<5xi32>
+// CHECK: nest.for "v.init" {{%\S+}} = 0 to 5 {
+// CHECK: nest.for "v" [[V:%\S+]] = 3 to 17 step 3 {
+// CHECK: nest.accumulate "s" add {{%\S+}}, {{%\S+}}{{\[}}([[V]] - 3) floordiv 3]
+// CHECK: nest.for "v.combine" {{%\S+}} = 0 to 5 {
+func.func @steps(%n: index, %x: memref<?x17xi32>, %s: memref<i32>) {
+  nest.for "o" %o = 0 to %n {
+    nest.for "v" %v = 3 to 17 step 3 {
+      %a = nest.load %x[%o, %v] : memref<?x17xi32>
+      nest.accumulate "s" add %a, %s[] : memref<i32>
+    }
+  }
+  func.return
+}
+
+// -----
+
+// How often the loop runs is known before the one around it, where it starts is not.
+// CHECK-LABEL: @symbolic
+// CHECK: [[SIZE:%\S+]] = arith.maxsi
+// CHECK: nest.alloc "s_lanes"([[SIZE]]) : memref<?xi32>
+// CHECK: nest.for "v.init" {{%\S+}} = 0 to %n - 2 {
+// CHECK: nest.for "v" [[V:%\S+]] = %o + 2 to %o + %n {
+// CHECK: nest.accumulate "s" add {{%\S+}}, {{%\S+}}{{\[}}[[V]] - %o - 2]
+// CHECK: nest.for "v.combine" {{%\S+}} = 0 to %n - 2 {
+func.func @symbolic(%n: index, %x: memref<?x?xi32>, %s: memref<i32>) {
+  nest.for "o" %o = 0 to %n {
+    nest.for "v" %v = %o + 2 to %o + %n {
+      %a = nest.load %x[%o, %v] : memref<?x?xi32>
+      nest.accumulate "s" add %a, %s[] : memref<i32>
+    }
+  }
+  func.return
+}

@@ -1,0 +1,62 @@
+"""nest-rfactor: loops that start anywhere, with steps and extents that are not constants, give the same total."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from nestor.dialects.diagnostic import NestorError
+from nestor.dialects.parse import parse_module
+from nestor.dialects.verifier import verify
+from nestor.runtime.interp import run_nest
+from nestor.transforms.nest.loops import find_loop, functions
+from nestor.transforms.nest.nest_rfactor import rfactor
+
+ROWS = """
+func.func @f(%n: index, %m: index, %x: memref<?xi64>, %s: memref<4xi64>) {{
+  nest.for "r" %r = 0 to 4 {{
+    nest.for "o" %o = {outer} {{
+      nest.for "v" %v = {lanes} {{
+        %a = nest.load %x[11 * %r + 3 * %o + %v] : memref<?xi64>
+        nest.accumulate "s" {combiner} %a, %s[{element}]{where} : memref<4xi64>
+      }}
+    }}
+  }}
+  func.return
+}}
+"""
+
+LANES = ("0 to 4", "3 to 12 step 4", "%m to %m + 5", "%o to %o + %m", "2 to %m step 2", "%m to 3", "5 to 2")
+"""Bounds of the reduction loop; %m is 3 or 4."""
+
+FIXED = "%m to min(6, %n)"
+
+
+def total(text: str, n: int, m: int, factored: bool, mode: str = "program") -> np.ndarray:
+    module = parse_module(text)
+    if factored:
+        rfactor(find_loop(module, "v"))
+        verify(module)
+    s = np.arange(4, dtype=np.int64)
+    run_nest(functions(module)[0], [n, m, np.arange(90, dtype=np.int64) % 7 - 2, s], mode=mode, seed=n)
+    return s
+
+
+@pytest.mark.parametrize("where", ("", " where (%r < 3)", " where (%o + %v < 6)"))
+@pytest.mark.parametrize("combiner", ("add", "maxsi"))
+@pytest.mark.parametrize("outer", ("0 to %n", "1 to min(%n, 3)", "%m to 2"))
+@pytest.mark.parametrize("lanes", LANES)
+def test_the_total_is_the_same(lanes: str, outer: str, combiner: str, where: str):
+    text = ROWS.format(lanes=lanes, outer=outer, combiner=combiner, where=where, element="%r")
+    for n, m in ((0, 3), (1, 4), (5, 3)):
+        wanted = total(text, n, m, factored=False)
+        for mode in ("program", "shuffled"):
+            np.testing.assert_array_equal(total(text, n, m, True, mode), wanted)
+
+
+@pytest.mark.parametrize("lanes", ("0 to %o", "%o to 4", FIXED))
+def test_an_extent_that_changes_is_refused(lanes: str):
+    text = ROWS.format(lanes=lanes, outer="0 to %n", combiner="add", where="", element="%r")
+    module = parse_module(text)
+    with pytest.raises(NestorError, match="how often it runs is not known before"):
+        rfactor(find_loop(module, "v"))
+    assert str(module) == str(parse_module(text))
