@@ -23,6 +23,9 @@ import numpy as np
 MOST = 7
 """The largest extent."""
 
+LARGEST = (3, 3, 40)
+"""Magnitudes of the largest elements: among small ones many coincide, large ones soon leave what floats hold."""
+
 DTYPES = {"i64": np.int64, "i32": np.int32, "f64": np.float64, "f32": np.float32}
 
 EXACT = {np.dtype(np.float64): 2.0**52, np.dtype(np.float32): 2.0**23}
@@ -42,35 +45,51 @@ class Buffer:
 
 @dataclass(frozen=True)
 class Program:
-    """A function `@f`. `least` is the smallest value of each unknown extent; `rounds`: elements are no integers."""
+    """A function `@f`. `least` is the smallest value of each unknown extent; `rounds`: elements are no integers.
+
+    `is_named`: the program says which unknown extents are equal. Where it does not, a buffer may be larger than the
+    one whose extent is in the bounds of loops.
+    """
 
     family: str
     text: str
     buffers: tuple[Buffer, ...]
     least: dict[str, int]
     rounds: bool = False
+    is_named: bool = True
 
     def arguments(self, seed: int) -> list[np.ndarray]:
         """Arrays for one run; unknown extents and elements follow from the seed."""
         rng = np.random.default_rng(seed)
         sizes = {name: int(rng.integers(least, MOST + 1)) for name, least in self.least.items()}
+        most = int(rng.choice(LARGEST))
         memory: dict[str, np.ndarray] = {}
         arrays = []
         for buffer in self.buffers:
-            shape = tuple(sizes[n] if isinstance(n, str) else n for n in buffer.shape)
+            shape = tuple(n if isinstance(n, int) else sizes[n] for n in buffer.shape)
+            if not self.is_named:
+                more = rng.choice((0, 0, 1, 2), len(shape)).tolist()
+                shape = tuple(n + more[k] * self._may_be_larger(buffer, k) for k, n in enumerate(shape))
             count, start = math.prod(shape), 0
             if buffer.overlaps is None:
-                memory[buffer.name] = self._elements(rng, buffer, count + 2)
+                memory[buffer.name] = self._elements(rng, buffer, count + 2, most)
             else:
                 memory[buffer.name] = memory[buffer.overlaps]
                 start = int(rng.integers(0, 3))
             arrays.append(memory[buffer.name][start : start + count].reshape(shape))
         return arrays
 
-    def _elements(self, rng: np.random.Generator, buffer: Buffer, count: int) -> np.ndarray:
+    def _may_be_larger(self, buffer: Buffer, axis: int) -> bool:
+        """Whether an unknown extent of a buffer is not the one that the bounds of loops are made of."""
+        name = buffer.shape[axis]
+        if isinstance(name, int) or any(b.overlaps is not None for b in self.buffers):
+            return False
+        return (buffer, axis) != _first_with(name, self.buffers)
+
+    def _elements(self, rng: np.random.Generator, buffer: Buffer, count: int, most: int) -> np.ndarray:
         if self.rounds:
             return rng.standard_normal(count).astype(DTYPES[buffer.element])
-        return rng.integers(-3, 4, count).astype(DTYPES[buffer.element])
+        return rng.integers(-most, most + 1, count).astype(DTYPES[buffer.element])
 
     def is_exact(self, arrays: Sequence[np.ndarray]) -> bool:
         """Whether results are small enough that no order of summation rounds."""
@@ -83,12 +102,19 @@ class Program:
         )
 
 
+def _first_with(extent: str, buffers: Sequence[Buffer]) -> tuple[Buffer, int]:
+    """The first argument that has an unknown extent, and its axis."""
+    buffer = next(b for b in buffers if extent in b.shape)
+    return buffer, buffer.shape.index(extent)
+
+
 @dataclass(frozen=True)
 class Extent:
     """An extent of the program: its text in a bound (`5`, `%n`), in a type (`5`, `?`), and its size when static."""
 
     name: str
     size: int | None
+    least: int = 0
 
     @property
     def bound(self) -> str:
@@ -121,9 +147,9 @@ class Draft:
         return self.rng.random() < chance
 
     def extent(self, name: str, least: int = 0) -> Extent:
-        """An extent, unknown half the time."""
+        """An extent that is not below `least`, unknown half the time."""
         size = None if self.maybe(0.5) else self.rng.randint(least, MOST)
-        self.extents[name] = Extent(name, size)
+        self.extents[name] = Extent(name, size, least)
         return self.extents[name]
 
     def buffer(self, name: str, *dims: Extent | int, role: str = "in", overlaps: str | None = None) -> str:
@@ -242,18 +268,19 @@ class Draft:
         unknown = [e for e in self.extents.values() if e.size is None]
         used = [e for e in unknown if any(e.name in b.shape for b in self.buffers)]
         inputs = {n for b in self.buffers if b.role != "out" for n in b.shape}
-        least = {e.name: 2 if self.is_named and e.name in inputs else 0 for e in used}
+        least = {e.name: max(e.least, 2 if self.is_named and e.name in inputs else 0) for e in used}
         head = [f"func.func @f({', '.join(self._parameter(b) for b in self.buffers)}) {{"]
         number = ".0" if self.element.startswith("f") else ""
         for name, value in (("zero", 0), ("two", 2), ("lowest", -1000)):
             head.append(f"%{name} = arith.constant {value}{number} : {self.element}")
-        axes = sorted({b.shape.index(e.name) for e in used for b in self.buffers if e.name in b.shape})
+        sources = {e.name: _first_with(e.name, self.buffers) for e in used}
+        axes = sorted({axis for _, axis in sources.values()})
         head += [f"%c{k} = arith.constant {k} : index" for k in axes]
         for e in used:
-            b = next(b for b in self.buffers if e.name in b.shape)
-            head.append(f"%{e.name} = memref.dim %{b.name}, %c{b.shape.index(e.name)} : {self.types[b.name]}")
+            b, axis = sources[e.name]
+            head.append(f"%{e.name} = memref.dim %{b.name}, %c{axis} : {self.types[b.name]}")
         text = "\n".join(_indented([*head, *self.lines, "func.return", "}"]))
-        return Program(self.family, text, tuple(self.buffers), least, self.rounds)
+        return Program(self.family, text, tuple(self.buffers), least, self.rounds, self.is_named)
 
     def _parameter(self, buffer: Buffer) -> str:
         attributes = []
@@ -612,29 +639,56 @@ def scratch(d: Draft) -> None:
         d.local("u", n)
         d.store("%two", "u", "0")
         d.store("%two", "u", "1")
-    elif kind == "handed on":
-        d.local("u")
-        d.store("%zero", "u", "")
     else:
-        d.local("u", 4)
-        if kind == "by some":
-            with d.loop("z", "0", "4") as z:
-                d.store("%two", "u", z)
-    with d.over("i", n, margin=int(kind == "window"), plain=0.8) as i:
+        d.local("u", *([] if kind == "handed on" else [4]))
+    with d.over("i", n, margin=int(kind == "window"), plain=1.0 if kind == "window" else 0.8) as i:
         value = d.load("x", i)
         if kind == "window":
             d.store(value, "u", f"{i} + 1")
             value = d.tame_op(d.load("u", _shifted(i, d.rng.choice((-1, 0)))), d.load("u", f"{i} + 1"))
         elif kind == "handed on":
+            d.store("%zero", "u", "", f" where ({i} < 3)")  # the first iteration is one of these
             other = d.load("u", "")
             d.store(value, "u", "")
             value = d.tame_op(value, other)
         else:
             with d.loop("j", "0", "4") as j:
+                if kind == "by some":
+                    d.store("%two", "u", j, f" where ({i} < 3)")
                 d.store(value, "u", j, f" where ({j} < {i})" if kind == "by some" else "")
             with d.loop("k", str(d.rng.randint(0, 2)), "4") as k:
                 d.accumulate("add", d.load("u", k), "y", i)
         d.store(d.op("max", value, d.load("y", i)), "y", i)
+
+
+def window(d: Draft) -> None:
+    """Each iteration computes a window of an intermediate, mostly again what the one before has computed, and reads it."""
+    n = d.extent("n", least=3)
+    is_in_place = d.maybe(0.4)
+    d.buffer("x", n, role="inout" if is_in_place else "in")
+    d.buffer("y", n, role="out")
+    d.local("t", n)
+    width, step = d.rng.choice((2, 3, 3)), d.rng.choice((1, 1, 2))
+    with d.loop("o", str(d.rng.choice((0, 0, 1))), f"{n.bound} - {width - 1}", step) as o:
+        if (is_sum := d.maybe(0.4)) and d.maybe(0.8):
+            with d.loop("h", o, f"{o} + {width}") as h:
+                d.store("%zero", "t", h)
+        elif is_sum:
+            d.store("%zero", "t", o)
+            width = 1
+        with d.loop("i", o, f"{o} + {width}") as i:
+            value = d.load("x", i)
+            if is_sum:
+                d.accumulate("add", value, "t", i)
+            elif d.maybe(0.3):
+                d.store(value, "t", i, f" where ({i} <= 2 * {o} + 1)")
+                width = 1
+            else:
+                d.store(d.op("max", value, "%two"), "t", i)
+        value = d.tame_op(d.load("t", o), d.load("t", _shifted(o, width - 1)))
+        d.store(value, "y", o)
+        if is_in_place:
+            d.store(value, "x", _shifted(o, d.rng.choice((0, width - 1))))
 
 
 def _shifted(variable: str, by: int) -> str:
@@ -665,6 +719,7 @@ FAMILIES: dict[str, tuple[Callable[[Draft], None], Sequence[str]]] = {
     "aliased": (aliased, tuple(DTYPES)),
     "checked": (checked, tuple(DTYPES)),
     "scratch": (scratch, tuple(DTYPES)),
+    "window": (window, tuple(DTYPES)),
 }
 """A family, and its element types; values of repeated updates may grow beyond what floats hold exactly."""
 
