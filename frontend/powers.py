@@ -131,11 +131,10 @@ def _integer_constant_power(graph: Graph, base: Value, exponent: int, dtype: np.
     result: Value | None = None
     square = base
     while exponent:
-        if exponent & 1:
-            factors = (result, square)
-            result = (
-                square if result is None else emit(graph, ELEMENTWISE["multiply"], factors, (dtype, dtype))
-            )  # pyright: ignore
+        if exponent & 1 and result is not None:
+            result = emit(graph, ELEMENTWISE["multiply"], [result, square], (dtype, dtype))
+        elif exponent & 1:
+            result = square
         exponent >>= 1
         if exponent:
             square = emit(graph, ELEMENTWISE["square"], [square], (dtype,))
