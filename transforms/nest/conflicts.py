@@ -79,10 +79,11 @@ def can_meet(scopes: Sequence[Operation], source: Access, sink: Access, *relatio
     Values defined outside of `scopes` are the same in both instances.
     """
     system = pair_system(source, sink, *scopes)
-    return system.has_solution(*(_rows(relation, system) for relation in relations))
+    return system.has_solution(*(rows(relation, system) for relation in relations))
 
 
-def _rows(relation: Relation, system: System) -> list[list[Row]]:
+def rows(relation: Relation, system: System) -> list[list[Row]]:
+    """A relation as constraints of a system, case by case."""
     return [[comparison.row(system) for comparison in case] for case in relation]
 
 

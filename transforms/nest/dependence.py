@@ -148,8 +148,12 @@ class Dependences:
 
     def first_ordered(self, loop: ForOp, commutes: Callable[[Dependence], bool]) -> Dependence | None:
         """One dependence that fixes the order of iterations of `loop`: no reduction for which `commutes` holds."""
+        return self.first_not(loop, lambda d: d.kind == "reduction" and commutes(d))
+
+    def first_not(self, loop: ForOp, is_kept: Callable[[Dependence], bool]) -> Dependence | None:
+        """One dependence between different iterations of `loop` for which `is_kept` does not hold."""
         found = self._carried.get(loop) or self._find_carried(loop)
-        return next((d for d in found if d.kind != "reduction" or not commutes(d)), None)
+        return next((d for d in found if not is_kept(d)), None)
 
     def broken_by_order(self, band: Sequence[ForOp], order: Sequence[ForOp]) -> list[Dependence]:
         """The dependences that running the perfect `band` in `order` (outermost first) would turn around."""

@@ -28,9 +28,10 @@ becomes with factor=2
     nest.for "i.t" ... the %n mod 2 iterations that are left, as they were
 
 What the copies have in common (the load of %w) is done once: register tiling. Every loop under the outer one is
-jammed; branches are copied whole. Refused when a dependence would be turned around: some iterations of one block touch
-an element (one of them writing it), and the later one would come first, because it does so in an earlier iteration of an
-inner loop or at an earlier place of the body. Refused too when the bounds of an inner loop depend on the outer one.
+jammed; where there is none, only the statements of the copies stand side by side. Branches are copied whole. Refused
+when a dependence would be turned around: some iterations of one block touch an element (one of them writing it), and the
+later one would come first, because it does so in an earlier iteration of an inner loop or at an earlier place of the
+body. Refused too when the bounds of an inner loop may differ between the iterations of a block.
 Halide and TVM reach it by split, reorder and unroll; unroll-and-jam in LLVM and MLIR; Exo and NNC compose it likewise.
 """
 
@@ -50,14 +51,17 @@ from xdsl.traits import is_side_effect_free
 from ...dialects.affine import AffineList
 from ...dialects.diagnostic import NestorError, fail
 from ...dialects.nest import ForOp, LoadOp
-from .conflicts import Comparison, Relation, can_meet, ordered_pairs, turned_around, verb_of
+from .conflicts import Comparison, Relation, can_meet, ordered_pairs, rows, turned_around, verb_of
 from .dependence import FRESH, Dependences, analyse, is_defined_outside, is_private
 from .dependence import buffer_name as described
+from .integer_sets import Row, System, difference
 from .loops import (
     INDEX,
     divide,
+    enclosing_loops,
     find_loop,
     fresh_names,
+    is_inside,
     loops_in,
     may_fail,
     refuse_marked,
@@ -80,18 +84,32 @@ def why_not_unroll_and_jam(
         return refusal
     if (refusal := refuse_copies(outer, factor, "unroll and jam", "give a smaller factor")) is not None:
         return refusal
-    if not jammed:
-        return _refusal(outer, "there is no loop directly inside it", "unroll it")
     if (op := may_fail(outer)) is not None:
         reason = "an error must be that of the first iteration in program order"
         return _refusal(outer, reason, notes=[(op, "this check can fail")])
-    shared = {loop.iv for loop in jammed}
     for loop in jammed:
-        bounds = (*loop.lower_operands, *loop.upper_operands)
-        if any(value not in shared and not is_defined_outside(value, outer) for value in bounds):
+        if not _has_common_bounds(loop, outer, factor):
             reason = f'the bounds of "{loop.label}" depend on the iteration of "{outer.label}"'
             return _refusal(outer, reason, notes=[(loop, "that loop is here")])
     return _why_not_order(outer, factor, dependences or analyse(outer))
+
+
+def _has_common_bounds(loop: ForOp, outer: ForOp, factor: int) -> bool:
+    """Whether a jammed loop runs through the same values in all the iterations of a block of `outer`."""
+    around = [other for other in enclosing_loops(loop) if other is not outer and is_inside(other, outer)]
+    known = {other.iv for other in around}
+    bounds = loop.lower.concat(loop.upper)
+    if all(value in known or is_defined_outside(value, outer) for value in bounds.operands):
+        return True
+    system = System(outer)
+    for instance in ("s", "t"):
+        system.require_reached(loop, instance)
+    for other in around:
+        system.require_zero(difference(system.variable(other.iv, "s"), system.variable(other.iv, "t")))
+    differing: list[list[Row]] = []
+    for here, there in zip(system.linear(bounds, "s"), system.linear(bounds, "t"), strict=True):
+        differing += [[Row(difference(here, there, -1))], [Row(difference(there, here, -1))]]
+    return not system.has_solution(rows(_in_one_block(outer, factor), system), differing)
 
 
 def jammed_loops(outer: ForOp) -> list[ForOp]:

@@ -22,14 +22,17 @@ becomes
     }
     nest.for "i.t" %t = 0 to %n mod 16 vectorized(16) { ... }
 
-Lanes run in lockstep by statement, so the loop must carry no dependence, except reductions in any order into
-an element that all lanes share; its body is straight-line code, or loops that all lanes run equally often.
+Lanes run in lockstep by statement: in straight-line code a dependence is kept whose source stands before its sink
+(the load of `%a[%i + 1]` before the store to `%a[%i]`), and everywhere one that is as far apart as the vector is long. The
+loop must carry no other one, except reductions in any order into an element that all lanes share; its body is
+straight-line code, or loops that all lanes run equally often. A step is normalised away.
 `vectorize` in Halide, TVM and NNC.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import product
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
@@ -41,14 +44,19 @@ from xdsl.traits import is_side_effect_free
 from ...dialects.affine import AffineList
 from ...dialects.diagnostic import NestorError, fail
 from ...dialects.nest import AccumulateOp, ForOp, LoadOp, StoreOp, YieldOp
-from .dependence import Dependence, Dependences, analyse, is_defined_outside
+from .bounds import refuse_several
+from .conflicts import Comparison, can_meet
+from .dependence import Dependence, Dependences, analyse, is_defined_outside, may_overlap
 from .integer_sets import is_never_negative
-from .loops import find_loop, refuse_in_vector, refuse_marked
+from .loops import divide, find_loop, refuse_in_vector, refuse_marked, statements
+from .nest_normalise import normalise
 from .nest_split import split
 
 
-def why_not_lanes(loop: ForOp, dependences: Dependences | None = None) -> NestorError | None:
-    """The diagnostic that refuses to run iterations of `loop` in lockstep, whatever its extent."""
+def why_not_lanes(
+    loop: ForOp, dependences: Dependences | None = None, width: int | None = None
+) -> NestorError | None:
+    """The diagnostic that refuses to run iterations of `loop` in lockstep: `width` of them, or any number."""
     refusal = refuse_marked(loop, "vectorize") or refuse_in_vector(loop, "vectorize")
     if refusal is not None:
         return refusal
@@ -60,11 +68,50 @@ def why_not_lanes(loop: ForOp, dependences: Dependences | None = None) -> Nestor
                 notes=[(op, reason)],
             )
     dependences = dependences or analyse(loop)
-    first = dependences.first_ordered(loop, lambda d: _shares_one_element(d.sink, loop))
+    first = dependences.first_not(loop, lambda d: _is_kept(d, loop, width, dependences))
     if first is None:
-        return None
+        return _why_not_shared(loop)
     is_reduction = first.kind == "reduction"
     return _refuse(loop, first, "two lanes may update one element" if is_reduction else first.describe())
+
+
+def _is_kept(dependence: Dependence, loop: ForOp, width: int | None, dependences: Dependences) -> bool:
+    """Whether lanes in lockstep do as iterations one after the other would."""
+    source, sink = dependence.source, dependence.sink
+    if dependence.kind == "reduction" and _shares_one_element(sink, loop):
+        return True
+    body = loop.body.block
+    if source.parent is body and sink.parent is body and source.is_before_in_block(sink):
+        return True
+    return width is not None and not _meet_in_one_vector(dependence, width, dependences)
+
+
+def _meet_in_one_vector(dependence: Dependence, width: int, dependences: Dependences) -> bool:
+    """Whether both ends of a dependence are in lanes of one vector, for some iterations."""
+    loop = dependence.loop
+    variable = AffineList.of(loop.iv)
+    relation = [Comparison(variable, "s", "<", variable, "t")]
+    if len(loop.lower) == 1:
+        vector = divide(variable.minus(loop.lower), AffineBinaryOpKind.FloorDiv, width * loop.step_value)
+        relation.append(Comparison(vector, "s", "=", vector, "t"))
+    pairs = product(
+        *([a for a in dependences.accesses_in(op)] for op in (dependence.source, dependence.sink))
+    )
+    return any(
+        can_meet([loop], source, sink, [relation])
+        for source, sink in pairs
+        if (source.writes or sink.writes) and may_overlap(source, sink)
+    )
+
+
+def _why_not_shared(loop: ForOp) -> NestorError | None:
+    """Refuses a statement for all lanes at once which none of them can do for the others."""
+    for op in statements(loop):
+        is_fixed = isinstance(op, StoreOp) or op.order_name == "sequential"
+        if is_fixed and all(is_defined_outside(value, loop) for value in op.indices.operands):
+            reason = f'cannot vectorize the loop "{loop.label}": all its iterations write one element'
+            return fail(loop, reason, notes=[(op, "this element")])
+    return None
 
 
 def _why_no_vector_form(op: Operation, loop: ForOp) -> str | None:
@@ -94,19 +141,15 @@ def why_not_vectorize(loop: ForOp, width: int, dependences: Dependences | None =
     """The diagnostic that refuses to vectorize `loop` as it stands, None when it is legal."""
     if width < 1:
         return fail(loop, f'cannot vectorize the loop "{loop.label}" by {width}: the width must be positive')
-    if loop.step_value != 1:
-        return fail(
-            loop,
-            f'cannot vectorize the loop "{loop.label}": its step is {loop.step_value}',
-            hint="split it first: the inner loop has step 1",
-        )
+    if loop.step_value != 1 and (refusal := refuse_several(loop, "vectorize", "lower")) is not None:
+        return refusal
     if not extent_is_at_most(loop, width):
         return fail(
             loop,
             f'cannot vectorize the loop "{loop.label}": it may have more than {width} iterations',
             hint="split it first",
         )
-    return why_not_lanes(loop, dependences)
+    return why_not_lanes(loop, dependences, width)
 
 
 def extent_is_at_most(loop: ForOp, width: int) -> bool:
@@ -115,7 +158,7 @@ def extent_is_at_most(loop: ForOp, width: int) -> bool:
     if extent is not None:
         return extent <= width
     return any(
-        _spread_is_at_most(loop.upper[k].minus(loop.lower[j]), width, loop)
+        _spread_is_at_most(loop.upper[k].minus(loop.lower[j]), width * loop.step_value, loop)
         for k in range(len(loop.upper))
         for j in range(len(loop.lower))
     )
@@ -146,9 +189,11 @@ def vectorize(loop: ForOp, width: int | None = None, dependences: Dependences | 
     if width < 1 or extent_is_at_most(loop, width):
         if (refusal := why_not_vectorize(loop, width, dependences)) is not None:
             raise refusal
+        if loop.step_value != 1:
+            normalise(loop)
         loop.set_kind("vectorized", width)
         return [loop]
-    if (refusal := why_not_lanes(loop, dependences)) is not None:
+    if (refusal := why_not_lanes(loop, dependences, width)) is not None:
         raise refusal
     _, *pieces = split(loop, width)
     for piece in pieces:

@@ -53,10 +53,28 @@ func.func @triangle(%n: index, %x: f32, %y: memref<?x?xf32>) {
 
 // -----
 
-func.func @single(%n: index, %x: f32, %y: memref<?xf32>) {
-  // expected-error @below {{cannot unroll and jam the loop "i": there is no loop directly inside it}}
-  nest.for "i" %i = 0 to %n {
-    nest.store "y" %x, %y[%i] : memref<?xf32>
+// Without a loop inside, the loads of all copies stand before their stores.
+func.func @single(%n: index, %y: memref<?xf32>) {
+  // expected-error @below {{cannot unroll and jam the loop "i": it turns a flow dependence around}}
+  nest.for "i" %i = 3 to %n {
+    // expected-note @below {{reads the same element in a later one, and would run before it}}
+    %a = nest.load %y[%i - 3] : memref<?xf32>
+    // expected-note @below {{writes "y" in an earlier iteration}}
+    nest.store "y" %a, %y[%i] : memref<?xf32>
+  }
+  func.return
+}
+
+// -----
+
+// The blocks start at 2: `%i floordiv 4` differs inside of them.
+func.func @blocks(%n: index, %x: f32, %y: memref<?x?xf32>) {
+  // expected-error @below {{cannot unroll and jam the loop "i": the bounds of "j" depend on the iteration of "i"}}
+  nest.for "i" %i = 2 to %n {
+    // expected-note @below {{that loop is here}}
+    nest.for "j" %j = 0 to %i floordiv 4 {
+      nest.store "y" %x, %y[%i, %j] : memref<?x?xf32>
+    }
   }
   func.return
 }

@@ -70,10 +70,66 @@ func.func @inner(%x: f32, %y: memref<64x64xf32>) {
 
 // -----
 
-func.func @step(%x: f32, %y: memref<64xf32>) {
-  // expected-error @below {{cannot vectorize the loop "i": its step is 4}}
-  nest.for "i" %i = 0 to 64 step 4 {
+func.func @step(%n: index, %m: index, %x: f32, %y: memref<64xf32>) {
+  // expected-error @below {{cannot vectorize the loop "i": its lower bound is a max of several expressions}}
+  nest.for "i" %i = max(%n, %m) to min(%n + 8, 64) step 4 {
     nest.store "y" %x, %y[%i] : memref<64xf32>
+  }
+  func.return
+}
+
+// -----
+
+// The store of a lane stands before the load of an earlier one.
+func.func @after(%x: f32, %a: memref<65xf32>, %y: memref<64xf32>) {
+  // expected-error @below {{cannot vectorize the loop "i": an anti dependence on "a" is carried by the loop "i"}}
+  nest.for "i" %i = 0 to 64 {
+    // expected-note @below {{writes the same element in a later one}}
+    nest.store "a" %x, %a[%i] : memref<65xf32>
+    // expected-note @below {{reads "a" in an earlier iteration of "i"}}
+    %v = nest.load %a[%i + 1] : memref<65xf32>
+    nest.store "y" %v, %y[%i] : memref<64xf32>
+  }
+  func.return
+}
+
+// -----
+
+// In loops inside, lanes meet in another order than that of the statements.
+func.func @loops(%a: memref<65x8xf32>) {
+  // expected-error @below {{cannot vectorize the loop "i": an anti dependence on "a" is carried by the loop "i"}}
+  nest.for "i" %i = 0 to 64 {
+    nest.for "k" %k = 0 to 7 {
+      // expected-note @below {{reads "a" in an earlier iteration of "i"}}
+      %v = nest.load %a[%i + 1, %k + 1] : memref<65x8xf32>
+      // expected-note @below {{writes the same element in a later one}}
+      nest.store "a" %v, %a[%i, %k] : memref<65x8xf32>
+    }
+  }
+  func.return
+}
+
+// -----
+
+// Fifteen iterations apart are two lanes of one vector.
+func.func @near(%a: memref<79xf32>) {
+  // expected-error @below {{cannot vectorize the loop "i": a flow dependence on "a" is carried by the loop "i"}}
+  nest.for "i" %i = 0 to 64 {
+    // expected-note @below {{reads the same element in a later one}}
+    %v = nest.load %a[%i] : memref<79xf32>
+    // expected-note @below {{writes "a" in an earlier iteration of "i"}}
+    nest.store "a" %v, %a[%i + 15] : memref<79xf32>
+  }
+  func.return
+}
+
+// -----
+
+func.func @one_element(%x: f32, %y: memref<f32>) {
+  // expected-error @below {{cannot vectorize the loop "i": all its iterations write one element}}
+  nest.for "i" %i = 3 to 4 {
+    // expected-note @below {{this element}}
+    nest.store "y" %x, %y[] : memref<f32>
   }
   func.return
 }

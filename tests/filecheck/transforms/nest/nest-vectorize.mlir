@@ -85,3 +85,47 @@ func.func @uneven(%x: f32, %y: memref<40xf32>) {
   }
   func.return
 }
+
+// -----
+
+// A step is normalised away.
+// CHECK-LABEL: @step
+// CHECK: nest.for "i" %[[I:.*]] = 0 to 16 vectorized(16) {
+// CHECK-NEXT: nest.store "y" %x, %y[4 * %[[I]] + 3]
+func.func @step(%x: f32, %y: memref<67xf32>) {
+  nest.for "i" %i = 3 to 67 step 4 {
+    nest.store "y" %x, %y[%i] : memref<67xf32>
+  }
+  func.return
+}
+
+// -----
+
+// Every lane loads before the first one stores, as the iterations do.
+// CHECK-LABEL: @before
+// CHECK: vectorized(16)
+// CHECK: vectorized(16)
+func.func @before(%n: index, %a: memref<?xf32>) {
+  nest.for "i" %i = 0 to %n {
+    %v = nest.load %a[%i + 1] : memref<?xf32>
+    nest.store "a" %v, %a[%i] : memref<?xf32>
+  }
+  func.return
+}
+
+// -----
+
+// Sixteen iterations apart are two vectors, in loops inside as well.
+// CHECK-LABEL: @apart
+// CHECK: nest.for "i.o"
+// CHECK: vectorized(16)
+// CHECK: vectorized(16)
+func.func @apart(%n: index, %a: memref<?x9xf32>) {
+  nest.for "i" %i = 1 to %n step 2 {
+    nest.for "k" %k = 0 to 8 {
+      %v = nest.load %a[%i, %k + 1] : memref<?x9xf32>
+      nest.store "a" %v, %a[%i + 32, %k] : memref<?x9xf32>
+    }
+  }
+  func.return
+}

@@ -1,0 +1,149 @@
+"""What stands where no order is turned around is legal: it is done, and computes the same in adversarial orders too."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+from nestor.dialects.diagnostic import NestorError
+from nestor.dialects.parse import parse_module
+from nestor.dialects.verifier import verify
+from nestor.runtime.interp import run_nest
+from nestor.transforms.nest.loops import find_loop, functions
+from nestor.transforms.nest.nest_split import split
+from nestor.transforms.nest.nest_vectorize import vectorize
+from test_nest_lowering import run_on_cpu
+from xdsl.dialects.builtin import ModuleOp
+
+EXTENTS = (0, 1, 2, 5, 8, 17)
+
+
+def program(body: str, arguments: str = "%a: memref<?xi64>, %b: memref<?xi64>") -> str:
+    return f"""
+func.func @f({arguments}) {{
+  %c0 = arith.constant 0 : index
+  %one = arith.constant 1 : i64
+  %two = arith.constant 2 : i64
+  %n = memref.dim %a, %c0 : memref<?xi64>
+  {body}
+  func.return
+}}"""
+
+
+def assert_same(
+    text: str, change: Callable[[ModuleOp], object], extents: tuple[int, ...] = EXTENTS
+) -> ModuleOp:
+    """The module after `change`, which writes what the text writes: in program order and in adversarial orders."""
+    module = parse_module(text)
+    change(module)
+    verify(module)
+    for n in extents:
+        wanted = [np.arange(n) * 7 % 11, np.arange(n) * 5 % 13 + 100]
+        run_nest(functions(parse_module(text))[0], wanted)
+        for mode, seed in (("program", 0), *(("shuffled", seed) for seed in range(4))):
+            found = [np.arange(n) * 7 % 11, np.arange(n) * 5 % 13 + 100]
+            run_nest(functions(module)[0], found, mode=mode, seed=seed)
+            for k, (before, after) in enumerate(zip(wanted, found, strict=True)):
+                np.testing.assert_array_equal(after, before, f"argument {k}, extent {n}, {mode} {seed}")
+    return module
+
+
+# ---- vectors ----------------------------------------------------------------------------------------
+
+LANES = {
+    "load-before-store": ("0 to %n - 1", "%v = nest.load %a[%i + 1]", "%a[%i]"),
+    "far-apart": ("4 to %n", "%v = nest.load %a[%i - 4]", "%a[%i]"),
+    "step": ("1 to %n - 2 step 3", "%v = nest.load %a[%i + 2]", "%a[%i]"),
+    "step-in-place": ("0 to min(%n - 2, 7) step 2", "%v = nest.load %a[%i + 2]", "%a[%i]"),
+}
+
+
+@pytest.mark.parametrize("name", LANES)
+@pytest.mark.parametrize("width", [2, 4])
+def test_lanes_keep_the_order_of_statements(name: str, width: int):
+    span, load, element = LANES[name]
+    text = program(
+        f"""nest.for "i" %i = {span} {{
+    {load} : memref<?xi64>
+    %w = arith.addi %v, %two : i64
+    nest.store "a" %w, {element} : memref<?xi64>
+    %x = nest.load %a[%i] : memref<?xi64>
+    nest.store "b" %x, %b[%i] : memref<?xi64>
+  }}"""
+    )
+    if name == "step-in-place" and width == 2:
+        with pytest.raises(NestorError, match="its upper bound is a min"):
+            assert_same(text, lambda module: vectorize(find_loop(module, "i"), width))
+        return
+    module = assert_same(text, lambda module: vectorize(find_loop(module, "i"), width))
+    assert "vectorized" in str(module)
+
+
+@pytest.mark.parametrize("width", [3, 8])
+def test_vectors_of_the_cpu_keep_the_order_of_statements(width: int):
+    text = program(
+        """nest.for "i" %i = 1 to %n - 2 step 2 {
+    %v = nest.load %a[%i + 2] : memref<?xi64>
+    %w = nest.load %a[%i - 1] : memref<?xi64>
+    %x = arith.muli %v, %w : i64
+    nest.store "a" %x, %a[%i] where (%i < 12) : memref<?xi64>
+    %y = nest.load %a[%i] : memref<?xi64>
+    nest.store "b" %y, %b[%i] : memref<?xi64>
+  }"""
+    )
+    module = assert_same(text, lambda module: vectorize(find_loop(module, "i"), width))
+    for n in (8, 17, 40):
+        wanted, found = ([np.arange(n) * 7 % 11, np.zeros(n, np.int64)] for _ in range(2))
+        run_nest(functions(parse_module(text))[0], wanted)
+        assert run_on_cpu(str(functions(module)[0]), found)[0] == 0
+        for before, after in zip(wanted, found, strict=True):
+            np.testing.assert_array_equal(after, before)
+
+
+@pytest.mark.parametrize("distance", [1, 2, 3, 4])
+@pytest.mark.parametrize("width", [2, 3, 4])
+def test_lanes_of_one_vector_are_not_apart(distance: int, width: int):
+    text = program(
+        f"""nest.for "i" %i = {distance} to %n {{
+    %v = nest.load %a[%i - {distance}] : memref<?xi64>
+    %w = arith.addi %v, %one : i64
+    nest.store "a" %w, %a[%i] : memref<?xi64>
+  }}"""
+    )
+    if distance >= width:
+        assert_same(text, lambda module: vectorize(find_loop(module, "i"), width))
+        return
+    with pytest.raises(NestorError, match="flow dependence"):
+        vectorize(find_loop(parse_module(text), "i"), width)
+
+
+def test_statements_in_the_other_order_are_refused():
+    text = program(
+        """nest.for "i" %i = 0 to %n - 1 {
+    nest.store "a" %one, %a[%i] : memref<?xi64>
+    %v = nest.load %a[%i + 1] : memref<?xi64>
+    nest.store "b" %v, %b[%i] : memref<?xi64>
+  }"""
+    )
+    with pytest.raises(NestorError, match="anti dependence"):
+        vectorize(find_loop(parse_module(text), "i"), 2)
+
+
+# ---- splits -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("factor", [1, 2, 4])
+def test_whole_blocks_are_found(factor: int):
+    text = program(
+        """nest.for "o" %o = 0 to %n floordiv 4 {
+    nest.for "i" %i = 4 * %o to min(4 * %o + 4, %n) {
+      %v = nest.load %a[%i] : memref<?xi64>
+      nest.store "b" %v, %b[%i] : memref<?xi64>
+    }
+  }"""
+    )
+    module = assert_same(text, lambda module: split(find_loop(module, "i"), factor, "perfect"))
+    assert "i.t" not in str(module)
+    with pytest.raises(NestorError, match="perfectly by 3"):
+        split(find_loop(parse_module(text), "i"), 3, "perfect")
