@@ -49,6 +49,7 @@ PASSES: dict[str, str] = {
     "nest-set-memory": "transforms.nest.nest_set_memory:NestSetMemoryPass",
     "nest-compute-inline": "transforms.nest.nest_compute_inline:NestComputeInlinePass",
     "nest-compute-at": "transforms.nest.nest_compute_at:NestComputeAtPass",
+    "nest-rolling-buffer": "transforms.nest.nest_rolling_buffer:NestRollingBufferPass",
     "nest-reverse-compute-at": "transforms.nest.nest_reverse_compute_at:NestReverseComputeAtPass",
     "nest-vectorize": "transforms.nest.nest_vectorize:NestVectorizePass",
     "nest-parallel": "transforms.nest.nest_parallel:NestParallelPass",

@@ -180,6 +180,12 @@ GROUPS: dict[str, tuple[Primitive, ...]] = {
             (Option("storage", "word", "root", choices=("root", "here")),),
             (Result("producer"), Result("initialiser")),
         ),
+        _primitive(
+            "rolling_buffer",
+            (Target("buffer", BUFFER, consumed=True), Target("loop", keyword="in")),
+            (Option("storage", "word", "circular", choices=("circular", "whole")),),
+            (Result("buffer", BUFFER), Result("first")),
+        ),
         _primitive("reverse_compute_at", (Target("consumer"), Target("loop", keyword="at"))),
         _primitive(
             "compute_inline",

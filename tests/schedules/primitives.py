@@ -23,7 +23,14 @@ from intrinsics import draw_intrinsic
 from nestor.dialects.nest import BIND_AXES, AccumulateOp, AllocOp, ForOp, LoadOp
 from nestor.dialects.parse import parse_module
 from nestor.transforms.nest.dependence import accesses_of
-from nestor.transforms.nest.loops import find_loop, functions, loops_in, perfect_band, sole_inner_loop
+from nestor.transforms.nest.loops import (
+    find_loop,
+    functions,
+    is_inside,
+    loops_in,
+    perfect_band,
+    sole_inner_loop,
+)
 from nestor.transforms.nest.nest_annotate import annotate
 from nestor.transforms.nest.nest_bind import bind
 from nestor.transforms.nest.nest_cache_read import cache_read
@@ -47,6 +54,7 @@ from nestor.transforms.nest.nest_reuse_buffers import reuse_buffers
 from nestor.transforms.nest.nest_reverse import reverse
 from nestor.transforms.nest.nest_reverse_compute_at import reverse_compute_at
 from nestor.transforms.nest.nest_rfactor import reductions_of, rfactor
+from nestor.transforms.nest.nest_rolling_buffer import rolling_buffer
 from nestor.transforms.nest.nest_set_memory import set_memory
 from nestor.transforms.nest.nest_shift import shift
 from nestor.transforms.nest.nest_simplify import simplify
@@ -62,6 +70,7 @@ from nestor.transforms.nest.nest_tree_reduce import tree_reduce
 from nestor.transforms.nest.nest_unroll import unroll
 from nestor.transforms.nest.nest_unroll_and_jam import jammed_loops, unroll_and_jam
 from nestor.transforms.nest.nest_vectorize import vectorize
+from nestor.transforms.nest.producers import uses_of
 from xdsl.dialects.builtin import MemRefType, ModuleOp
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import SSAValue
@@ -372,7 +381,7 @@ def _of_buffer_in_loop(
         return Request(name, (loop.label,), rng.choice(positions), drawn)
 
     def _suits(op: Any) -> bool:
-        return isinstance(op, LoadOp) if name in ("cache_read", "compute_at") else not isinstance(op, LoadOp)
+        return isinstance(op, LoadOp) == (name in ("cache_read", "compute_at", "rolling_buffer"))
 
     return draw
 
@@ -385,6 +394,26 @@ def _applied_to_buffer(function: Callable[..., Any]) -> Callable[[ModuleOp, Requ
         function(target, *(_loop(module, request, k) for k in range(len(request.loops))), **request.options)
 
     return run
+
+
+def _roll(module: ModuleOp, request: Request) -> None:
+    """Roll a buffer that is computed at the loop first, where it is not yet."""
+
+    def change(module: ModuleOp) -> None:
+        loop, alloc = _loop(module, request), _alloc(module, request)
+        if not any(is_inside(op, loop) for op in uses_of(alloc, "roll").writes):
+            compute_at(alloc, loop)
+        rolling_buffer(alloc, loop, **request.options)
+
+    change(module.clone())  # so that nothing is changed where the second step is refused
+    change(module)
+
+
+def _alloc(module: ModuleOp, request: Request) -> AllocOp:
+    assert request.buffer is not None
+    alloc = buffers(module)[request.buffer].owner
+    assert isinstance(alloc, AllocOp)
+    return alloc
 
 
 def _draw_for_function(name: str) -> Callable[[random.Random, ModuleOp], Request | None]:
@@ -553,6 +582,19 @@ PRIMITIVES: dict[str, Primitive] = {
         _applied_to_buffer(compute_at),
         ("nest_compute_at:_check_inputs", "nest_compute_at:_check_loops", "nest_compute_at:_check_producer"),
         weight=4,
+    ),
+    "rolling_buffer": Primitive(
+        _of_buffer_in_loop("rolling_buffer", only_allocations=True, storage=("circular", "whole")),
+        _roll,
+        (
+            "rolling_plan:_check_known",
+            "rolling_plan:_check_complete",
+            "rolling_plan:_check_starts_anew",
+            "rolling_plan:_check_inputs",
+            "rolling_plan:_check_readers",
+        ),
+        copies=True,
+        weight=3,
     ),
     "reverse_compute_at": Primitive(
         _draw_reverse_compute_at,

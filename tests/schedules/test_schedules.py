@@ -103,6 +103,7 @@ PROVOKING = {
     "flatten": ("flat", "pointwise"),
     "hoist": ("triangular", "scan"),
     "rfactor": ("reduction", "matmul"),
+    "rolling_buffer": ("window",),
     "tile": ("scan", "stencil"),
 }
 """Families in which a primitive is seldom legal, where most programs give it no occasion to be wrong."""
