@@ -21,6 +21,7 @@ from xdsl.traits import is_side_effect_free
 
 from ..dialects.nest import (
     BIND_AXES,
+    MAX_THREADS,
     AccumulateOp,
     AllocOp,
     BarrierOp,
@@ -56,7 +57,19 @@ def has_guard(loop: ForOp, on_axis: Sequence[ForOp]) -> bool:
     if len(loop.upper) != 1:
         return True
     counts = {other.constant_trip_count() for other in on_axis}
-    return len(on_axis) > 1 and (len(counts) > 1 or None in counts)
+    return 0 in counts or (len(on_axis) > 1 and (len(counts) > 1 or None in counts))
+
+
+def threads_for(loops: Iterable[ForOp]) -> int:
+    """How many threads a block has along the axis that `loops` are bound to: one at least."""
+    return max([1, *map(_most_iterations, loops)])
+
+
+def _most_iterations(loop: ForOp) -> int:
+    if len(loop.lower) != 1:
+        return MAX_THREADS
+    counts = [c[0] for k in range(len(loop.upper)) if (c := loop.upper[k].minus(loop.lower).constants())]
+    return -(-min(counts) // loop.step_value) if counts else MAX_THREADS
 
 
 def is_uniform(loop: ForOp) -> bool:
@@ -117,4 +130,5 @@ __all__ = [
     "foreign_operation",
     "has_guard",
     "is_uniform",
+    "threads_for",
 ]

@@ -33,7 +33,6 @@ from ..dialects.diagnostic import LoweringError, fail, op_location
 from ..dialects.ext import gpu as gpu_ext
 from ..dialects.nest import (
     BIND_AXES,
-    MAX_THREADS,
     AccumulateOp,
     AllocOp,
     BarrierOp,
@@ -44,7 +43,7 @@ from ..dialects.nest import (
     StoreOp,
 )
 from ..dialects.nest.common import name_hint_of
-from .barrier_places import BLOCK_AXES, THREAD_AXES, bound_loops, has_guard, is_uniform
+from .barrier_places import BLOCK_AXES, THREAD_AXES, bound_loops, has_guard, is_uniform, threads_for
 from .index_arithmetic import INDEX, Division, IndexBuilder, Linear, linear, terms_of
 from .nest_body import NestBody
 
@@ -430,7 +429,7 @@ class KernelBody(NestBody):
                     hint="make it outside the loops bound to threads, or inside all of them",
                     error=LoweringError,
                 )
-        return max(_most_iterations(loop) for loop in self.loops_on[axis])
+        return threads_for(self.loops_on[axis])
 
     def read(self, buffer: SSAValue, indices: Sequence[SSAValue]) -> SSAValue:
         return super().read(buffer, [*self.copies.get(buffer, ()), *indices])
@@ -455,16 +454,6 @@ def _iterations(span: Linear, step: int) -> Linear:
     if not span.terms:
         return linear((), max(0, -(-span.constant // step)))
     return span if step == 1 else linear(((Division(AffineBinaryOpKind.CeilDiv, span, step), 1),), 0)
-
-
-def _most_iterations(loop: ForOp) -> int:
-    """Iterations of a loop over threads at most: one of its bounds is a constant above the lower one."""
-    if len(loop.lower) != 1:
-        return MAX_THREADS
-    counts = [
-        count[0] for k in range(len(loop.upper)) if (count := loop.upper[k].minus(loop.lower).constants())
-    ]
-    return max(0, -(-min(counts) // loop.step_value)) if counts else MAX_THREADS
 
 
 def _touches_memory(op: Operation) -> bool:

@@ -348,7 +348,7 @@ class HostBody(NestBody):
         for letter in "xyz":
             spans = body.spans.get(f"{kind}.{letter}", [])
             if kind == "thread":
-                sizes.append(max((s.constant for s in spans), default=1))
+                sizes.append(max([1, *(s.constant for s in spans)]))
                 continue
             values = [self.builder.affine(host_form(s, body.host_of)) for s in spans]
             size = values[0] if values else self.builder.constant(1)

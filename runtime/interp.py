@@ -5,17 +5,20 @@ rounding) and runs in place on the arrays it is given:
 
     run_nest(function, [x, out])                            # program order
     run_nest(function, [x, out], mode="shuffled", seed=1)   # adversarial
+    run_nest(function, [x, out], mode="threads", seed=1)    # with no barriers in kernels but those that are there
 
 Buffers start poisoned, and every access is checked against its buffer: an access out of bounds is a
 `TrapError`, not a negative index. The shuffled mode also runs parallel and bound loops in random order and
 simple vectorized loops in lockstep, statement by statement, and traps on reads of what was never written,
-so that a wrong mark shows.
+so that a wrong mark shows. In mode "threads" the threads of a block run by themselves between barriers, and a
+barrier that is missing traps as well (`interp_team.py`).
 """
 
 from __future__ import annotations
 
 import random
 from collections.abc import Callable, Sequence
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -28,8 +31,9 @@ from ..lowering.check_sites import check_sites
 from . import scalar_eval
 from .errors import KernelError
 from .interp_compiler import Compiler
+from .interp_team import Races, TeamCompiler, run_team
 
-MODES = ("program", "shuffled")
+MODES = ("program", "shuffled", "threads")
 
 
 class TrapError(NestorError):
@@ -41,7 +45,7 @@ def run_nest(func: func.FuncOp, args: Sequence[Any], *, mode: str = "program", s
 
     Arrays have the dtype of their memref (bool and unsigned ones are reinterpreted, bfloat16 is int16
     bits); scalars are Python or NumPy scalars. Raises `KernelError` where a check of the program fails and
-    `TrapError` where the program is wrong. `seed` orders the loops of mode "shuffled".
+    `TrapError` where the program is wrong. `seed` orders the loops of modes "shuffled" and "threads".
     """
     compile_nest(func, mode=mode)(*args, seed=seed)
 
@@ -76,7 +80,8 @@ def compile_block(
 
     `unwritten` are the positions of arguments that must not be read before they are written.
     """
-    compiler = Compiler(sites, mode == "shuffled", _SUPPORT)
+    compiler_type = TeamCompiler if mode == "threads" else Compiler
+    compiler = compiler_type(sites, mode != "program", {**_SUPPORT, "races": Races(_trap_here)})
     parameters = [*block.args, *captured]
     source = compiler.function(block, parameters, set(unwritten))
     exec(compile(source, "<nest>", "exec"), compiler.namespace)
@@ -119,6 +124,10 @@ def _trap(operations: list[Operation], k: int, index: tuple[int, ...], unwritten
     raise TrapError(f"'{op.name}' at {place} {problem}", op_location(op))
 
 
+def _trap_here(op: Operation, problem: str) -> None:
+    raise TrapError(f"'{op.name}' {problem}", op_location(op))
+
+
 def _alias(array: np.ndarray, shape: tuple[int, ...], operations: list[Operation], k: int) -> np.ndarray:
     view = array.reshape(shape)
     if array.size and not np.shares_memory(view, array):
@@ -127,4 +136,11 @@ def _alias(array: np.ndarray, shape: tuple[int, ...], operations: list[Operation
     return view
 
 
-_SUPPORT = {"trap": _trap, "shuffled": _shuffled, "alias": _alias, "KernelError": KernelError}
+_SUPPORT = {
+    "trap": _trap,
+    "shuffled": _shuffled,
+    "alias": _alias,
+    "run_team": run_team,
+    "product": product,
+    "KernelError": KernelError,
+}

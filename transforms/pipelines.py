@@ -34,7 +34,8 @@ PIPELINES: dict[str, tuple[str, ...]] = {
     "cuda": (
         "to-nest",
         "nest-schedule-cuda",
-        "convert-nest-to-gpu",
+        "nest-insert-barriers{known-only=true}",
+        "convert-nest-to-gpu{explicit-barriers=true}",
         "canonicalize",
         "cse",
     ),
@@ -42,7 +43,8 @@ PIPELINES: dict[str, tuple[str, ...]] = {
     "cuda-small": (
         "to-nest",
         "nest-schedule-cuda",
-        "convert-nest-to-gpu{index-bits=32}",
+        "nest-insert-barriers{known-only=true}",
+        "convert-nest-to-gpu{index-bits=32 explicit-barriers=true}",
         "canonicalize",
         "cse",
     ),

@@ -55,6 +55,7 @@ PASSES: dict[str, str] = {
     "nest-parallel": "transforms.nest.nest_parallel:NestParallelPass",
     "nest-stream": "transforms.nest.nest_stream:NestStreamPass",
     "nest-bind": "transforms.nest.nest_bind:NestBindPass",
+    "nest-insert-barriers": "transforms.nest.nest_insert_barriers:NestInsertBarriersPass",
     "nest-tensorize": "transforms.nest.nest_tensorize:NestTensorizePass",
     "nest-schedule-cpu": "transforms.nest.nest_schedule_cpu:NestScheduleCpuPass",
     "nest-schedule-cuda": "transforms.nest.nest_schedule_cuda:NestScheduleCudaPass",

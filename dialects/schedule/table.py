@@ -253,6 +253,7 @@ GROUPS: dict[str, tuple[Primitive, ...]] = {
             ),
         ),
         _primitive("bind", _loop(), (Option("axis", "string", required=True, keyword="to"),)),
+        _primitive("insert_barriers", ()),
         _primitive(
             "tensorize", _loop(consumed=True), (Option("intrinsic", "string", required=True, keyword="to"),)
         ),

@@ -44,6 +44,7 @@ from nestor.transforms.nest.nest_eliminate_dead import eliminate_dead
 from nestor.transforms.nest.nest_flatten import flatten, why_not_flatten
 from nestor.transforms.nest.nest_fuse import fuse
 from nestor.transforms.nest.nest_hoist import hoist
+from nestor.transforms.nest.nest_insert_barriers import insert_barriers
 from nestor.transforms.nest.nest_normalise import add_unit_loop, normalise, remove_unit_loop
 from nestor.transforms.nest.nest_parallel import parallelize
 from nestor.transforms.nest.nest_peel import peel
@@ -701,6 +702,12 @@ PRIMITIVES: dict[str, Primitive] = {
     ),
     "bind": Primitive(
         _of_loop("bind", axis=BIND_AXES), _applied_to_loops(bind), ("nest_bind:why_not_bind",), is_mark=True
+    ),
+    "insert_barriers": Primitive(
+        _draw_for_function("insert_barriers"),
+        _applied_to_function(insert_barriers),
+        ("barriers:divergence", "barriers:_Kernel._meet=False", "barriers:_refuse_barriers_in"),
+        weight=1,
     ),
 }
 """Every primitive that has legality to get wrong."""

@@ -121,7 +121,7 @@ NESTS = {
     "registers": (REGISTERS, 0),
     "two-loops-of-one-thread-axis": (TWO_LOOPS_OF_ONE_THREAD_AXIS, 1),
 }
-"""Bodies over x, y: 4x8 of f32, and how many barriers their kernels get, where any use of a buffer counts as one of all its elements."""
+"""Bodies over x, y: 4x8 of f32, and how many barriers their kernels get, any use of a buffer being one of all of it."""
 
 
 def lowered(text: str, index_bits: int = 0) -> ModuleOp:
@@ -238,3 +238,19 @@ def test_what_32_bit_indices_reach():
     assert not is_small(np.lib.stride_tricks.as_strided(base, (2,), (1 << 31,)))
     assert not is_small(np.lib.stride_tricks.as_strided(base, (1 << 31,), (0,)))
     assert is_small(3) and is_small(2.5) and is_small(float("inf")) and not is_small(1 << 31)
+
+
+def test_a_block_has_a_thread_for_what_stands_outside_of_loops_over_threads():
+    text = """func.func @f(%y: memref<4xf32>) {
+      %zero = arith.constant 0.0 : f32
+      nest.for "o" %o = 0 to 4 bind "block.x" {
+        nest.for "t" %t = 0 to -2 bind "thread.x" {
+          nest.store "y" %zero, %y[%o + %t + 1] : memref<4xf32>
+        }
+        nest.store "y" %zero, %y[%o] : memref<4xf32>
+      }
+      func.return
+    }"""
+    y = np.ones(4, np.float32)
+    assert SimEngine(lowered(text))(y) == ErrorRecord()
+    np.testing.assert_array_equal(y, np.zeros(4, np.float32))
