@@ -53,6 +53,17 @@ def test_the_total_is_the_same(lanes: str, outer: str, combiner: str, where: str
             np.testing.assert_array_equal(total(text, n, m, True, mode), wanted)
 
 
+@pytest.mark.parametrize("combiner", ("add", "maxsi"))
+def test_another_update_of_the_element_is_kept(combiner: str):
+    text = ROWS.format(lanes="1 to 5 step 2", outer="0 to %n", combiner=combiner, where="", element="%r")
+    line = f'nest.accumulate "s" {combiner} %a, %s[%r] : memref<4xi64>'
+    text = text.replace(line, f"{line}\n{line.replace('%r', '3 - %r')}\n{line.replace('%a', '%b')}")
+    text = text.replace("%a = nest.load", "%b = arith.index_cast %o : index to i64\n%a = nest.load")
+    for n in (0, 1, 4):
+        for mode in ("program", "shuffled"):
+            np.testing.assert_array_equal(total(text, n, 3, True, mode), total(text, n, 3, factored=False))
+
+
 @pytest.mark.parametrize("lanes", ("0 to %o", "%o to 4", FIXED))
 def test_an_extent_that_changes_is_refused(lanes: str):
     text = ROWS.format(lanes=lanes, outer="0 to %n", combiner="add", where="", element="%r")

@@ -23,9 +23,9 @@
 The loop carries no dependence afterwards, so it can be vectorized. It may start anywhere and have a step; how often it
 runs must be known before the loop around it. Refused unless the reduction may run in any order (a custom combiner says
 so by stating its identity), its element is the same in all iterations of both loops, and nothing else in the outer loop
-looks at it. The total is taken where the loops may have run: the
-part of the domain that is fixed during them goes to it as well, and a domain that says that the outer loop runs,
-where the element may not exist otherwise. `rfactor` in Halide, TVM and NNC.
+looks at it but reductions by the same combiner. The total is taken where the loops may have run: the part of the domain
+that is fixed during them goes to it as well, and a domain that says that the outer loop runs, where the element may not
+exist otherwise. `rfactor` in Halide, TVM and NNC.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ from xdsl.passes import ModulePass
 from ...dialects.affine import AffineList
 from ...dialects.diagnostic import NestorError, fail
 from ...dialects.nest import BIND_AXES, AccumulateOp, AllocOp, ForOp, LoadOp, StoreOp
-from .dependence import Dependences, analyse, is_defined_outside, may_overlap
+from .dependence import Dependences, analyse, is_defined_outside, kind_of, may_overlap
 from .integer_sets import System, bound_key, extent_key, is_never_negative
 from .loops import (
     INDEX,
@@ -137,7 +137,9 @@ def _why_not_private(
     accesses = dependences.accesses_in(outer)
     for target in (a for a in accesses if a.op in reductions):
         for other in accesses:
-            if other.op is not target.op and may_overlap(target, other):
+            if other.op is target.op or kind_of(target, other) == "reduction":
+                continue
+            if may_overlap(target, other):
                 return _refuse(
                     lanes,
                     f'the reduction\'s element is used elsewhere in the loop "{outer.label}"',

@@ -17,13 +17,15 @@ with buffer=u, layout="k j -> j/16 k j%16" becomes
     }
 
 The new indices are affine in the old ones: an order (`i j -> j i`), blocks (`i -> i/4 i%4`), a rotation of rows
-that avoids bank conflicts (`i j -> i (i+j)%32`), one axis of two (`i j -> 8*i+j`). `pad=0,4` makes the new axes
-longer. Divisions whose result is known from the bounds of the loops are done.
+that avoids bank conflicts (`i j -> i (i+j)%32`), one axis of two (`i j -> 8*i+j`), a fold of an axis of which no more than
+so much is needed at one time (`i -> i%2`). `pad=0,4` makes the new axes longer. Divisions whose result is known from the
+bounds of the loops are done.
 
-Refused unless isl proves that different elements stay different and that no new index is negative; for
-arguments (a copy of one can have any layout); and for buffers that are seen through views, or used by anything
-but loads and statements. `transform_layout` in TVM, `rearrange_dim` and `divide_dim` in Exo, `reorder_storage`,
-`fold_storage` and `align_storage` in Halide; without a name in NNC.
+Refused unless isl proves that no new index is negative and that different elements stay different, or that none is
+written to the place of another one between a write and a read of that (`folding.py`); for arguments (a copy of one can
+have any layout); and for buffers that are seen through views, or used by anything but loads and statements.
+`transform_layout` in TVM, `rearrange_dim` and `divide_dim` in Exo, `reorder_storage`, `fold_storage` and `align_storage`
+in Halide; without a name in NNC.
 """
 
 from __future__ import annotations
@@ -46,6 +48,7 @@ from ...dialects.nest import AccumulateOp, AllocOp, ForOp, LoadOp, StoreOp
 from ...dialects.nest.common import INDEX
 from .affine_text import parse_layout
 from .buffers import buffer_name, erase_unused, find_alloc, owner_of
+from .folding import overwritten_while_needed
 from .integer_sets import System, is_never_negative
 from .loops import divide, enclosing_loops, materialise, parent_loop
 from .regions import bounds_of, complexity
@@ -103,9 +106,19 @@ def _why_not_map(
         system.require(f"{system.expressions(new[k], 's')[0]} < 0")
         if system.has_solution():
             return _refuse(alloc, f"the new index {k} can be negative")
-    if axes and _is_folding(axes, new):
-        return _refuse(alloc, "two of its elements would be in one place")
-    return None
+    if not axes or not _is_folding(axes, new):
+        return None
+    variables = [axis.iv for axis in axes]
+    lost = overwritten_while_needed(alloc, lambda indices: _moved(indices, new, variables))
+    if lost is None:
+        return None
+    notes = [
+        (lost[0], "this load reads an element"),
+        (lost[1], "this statement may have written the other one"),
+    ]
+    if isinstance(lost[0], AccumulateOp):
+        notes[0] = (lost[0], "this statement updates an element")
+    return _refuse(alloc, "two of its elements would be in one place while both are needed", notes=notes)
 
 
 def _is_folding(axes: Sequence[ForOp], new: AffineList) -> bool:
@@ -140,7 +153,7 @@ def _type(alloc: AllocOp) -> MemRefType:
 @contextmanager
 def _space(alloc: AllocOp) -> Iterator[list[ForOp]]:
     """Loops over the elements of the buffer, one inside the other, that stand in no program."""
-    extents = _extents(alloc)
+    extents = extents_of(alloc)
     axes = [ForOp(f"axis{k}", 0, extent) for k, extent in enumerate(extents)]
     around = ForOp("elements", 0, 1)
     for outer, inner in pairwise((around, *axes)):
@@ -151,7 +164,7 @@ def _space(alloc: AllocOp) -> Iterator[list[ForOp]]:
         around.erase()
 
 
-def _extents(alloc: AllocOp) -> list[AffineList]:
+def extents_of(alloc: AllocOp) -> list[AffineList]:
     sizes = iter(alloc.sizes)
     shape = _type(alloc).get_shape()
     return [AffineList.of(next(sizes) if extent == DYNAMIC_INDEX else extent) for extent in shape]
@@ -172,12 +185,12 @@ def transform_layout(alloc: AllocOp | SSAValue, layout: str, pad: Sequence[int] 
         extents = [_extent(new[k], axes) for k in range(len(new))]
         for op in list(dict.fromkeys(use.operation for use in old.uses)):
             if isinstance(op, memref.DimOp):
-                _replace_dim(op, _extents(alloc))
+                replace_dim(op, extents_of(alloc))
             else:
                 assert isinstance(op, Accessing)
                 _rewrite(op, new, variables)
     padded = [e.add(p) for e, p in zip(extents, pad or [0] * len(extents), strict=True)]
-    replacement = _allocate(alloc, padded)
+    replacement = reallocate(alloc, padded)
     old.replace_all_uses_with(replacement.memref)
     replacement.memref.name_hint = old.name_hint
     alloc.detach()
@@ -198,7 +211,7 @@ def _extent(index: AffineList, axes: Sequence[ForOp]) -> AffineList:
     return min(ends, key=complexity)
 
 
-def _allocate(alloc: AllocOp, extents: Sequence[AffineList]) -> AllocOp:
+def reallocate(alloc: AllocOp, extents: Sequence[AffineList]) -> AllocOp:
     block, old = alloc.parent, _type(alloc)
     assert block is not None
     shape, sizes = [], []
@@ -227,7 +240,7 @@ def _size(extent: AffineList, block: Block, alloc: AllocOp) -> SSAValue:
     return clamped.result
 
 
-def _replace_dim(op: memref.DimOp, extents: Sequence[AffineList]) -> None:
+def replace_dim(op: memref.DimOp, extents: Sequence[AffineList]) -> None:
     """The extent of an axis as it was."""
     axis = constant_of(op.index)
     assert axis is not None
@@ -246,18 +259,21 @@ def _replace_dim(op: memref.DimOp, extents: Sequence[AffineList]) -> None:
 
 def _rewrite(op: Accessing, new: AffineList, variables: Sequence[SSAValue]) -> None:
     """The new indices of an access."""
-    old = op.indices
-    position = {value: k for k, value in enumerate(variables)}
-    by = [old.exprs[position[value]] for value in new.operands]
-    moved = AffineList(tuple(replace_dims(e, by) for e in new.exprs), old.operands).canonical()
-    indices = _simplified(moved, op)
+    indices = without_known_divisions(_moved(op.indices, new, variables), op)
     if isinstance(op, LoadOp):
         op.set_indices(indices)
     else:
         op.set_access(indices, op.where)
 
 
-def _simplified(expressions: AffineList, op: Accessing) -> AffineList:
+def _moved(old: AffineList, new: AffineList, variables: Sequence[SSAValue]) -> AffineList:
+    """The new indices of the element at the indices `old`."""
+    position = {value: k for k, value in enumerate(variables)}
+    by = [old.exprs[position[value]] for value in new.operands]
+    return AffineList(tuple(replace_dims(e, by) for e in new.exprs), old.operands).canonical()
+
+
+def without_known_divisions(expressions: AffineList, op: Accessing) -> AffineList:
     """Without the divisions whose result is known from the loops around: `%v mod 16` is `%v` where %v < 16."""
 
     def change(expr: AffineExpr) -> AffineExpr:

@@ -167,3 +167,27 @@ func.func @symbolic(%n: index, %x: memref<?x?xi32>, %s: memref<i32>) {
   }
   func.return
 }
+
+// -----
+
+// Another sum goes to the same element meanwhile: it adds to the total as it did.
+// CHECK-LABEL: @two_sums
+// CHECK: nest.accumulate "s" add {{%\S+}}, {{%\S+}}[%v]
+// CHECK: nest.accumulate "s" add {{%\S+}}, %s[%i]
+// CHECK: nest.for "v.combine"
+// CHECK: nest.accumulate "s" add {{%\S+}}, %s[%i]
+func.func @two_sums(%n: index, %x: memref<?x9xi32>, %s: memref<8xi32>) {
+  nest.for "i" %i = 2 to 8 {
+    nest.for "o" %o = 0 to %n {
+      nest.for "v" %v = 0 to 8 {
+        %a = nest.load %x[%o, %v] : memref<?x9xi32>
+        nest.accumulate "s" add %a, %s[%i] : memref<8xi32>
+      }
+      nest.for "t" %t = 8 to 9 {
+        %b = nest.load %x[%o, %t] : memref<?x9xi32>
+        nest.accumulate "s" add %b, %s[%i] : memref<8xi32>
+      }
+    }
+  }
+  func.return
+}
