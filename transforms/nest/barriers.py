@@ -333,10 +333,7 @@ def _refusal(op: Operation, why: Operation) -> NestorError:
 def _apart(first: Operation, second: Operation) -> tuple[Operation, Operation]:
     """The operations of one block that hold the two: what is defined outside of them has one value for both."""
     above = dict(_chain(first))
-    for block, op in _chain(second):
-        if block in above:
-            return above[block], op
-    raise AssertionError("two operations of a kernel")
+    return next((above[block], op) for block, op in _chain(second) if block in above)
 
 
 def _chain(op: Operation) -> Iterator[tuple[Block, Operation]]:

@@ -85,7 +85,7 @@ func.func @own(%x: memref<?x8xf32>, %y: memref<?x8xf32>) {
 // ONE-NOT:       nest.barrier
 func.func @offset(%x: memref<8xf32>, %y: memref<8xf32>, %n: index) {
   %zero = arith.constant 0.0 : f32
-  nest.for "p" %p = 0 to %n bind "block.x" {
+  nest.for "p" %p = 1 to %n bind "block.x" {
     %s = nest.alloc "s" : memref<8xf32>
     %m = nest.alloc "m" : memref<f32>
     nest.store "m" %zero, %m[] : memref<f32>
