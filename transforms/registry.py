@@ -45,6 +45,7 @@ PASSES: dict[str, str] = {
     "nest-cache-read": "transforms.nest.nest_cache_read:NestCacheReadPass",
     "nest-cache-write": "transforms.nest.nest_cache_write:NestCacheWritePass",
     "nest-stage-mem": "transforms.nest.nest_stage_mem:NestStageMemPass",
+    "nest-registerise": "transforms.nest.nest_registerise:NestRegisterisePass",
     "nest-transform-layout": "transforms.nest.nest_transform_layout:NestTransformLayoutPass",
     "nest-set-memory": "transforms.nest.nest_set_memory:NestSetMemoryPass",
     "nest-compute-inline": "transforms.nest.nest_compute_inline:NestComputeInlinePass",

@@ -222,6 +222,12 @@ GROUPS: dict[str, tuple[Primitive, ...]] = {
             (Result("cache", BUFFER), Result("load"), Result("back")),
         ),
         _primitive(
+            "registerise",
+            (Target("buffer", BUFFER), Target("loop", keyword="in")),
+            (),
+            (Result("registers", BUFFER),),
+        ),
+        _primitive(
             "transform_layout",
             _CONSUMED_BUFFER,
             (Option("layout", "string", required=True, keyword="to"), Option("pad", "ints", default=())),

@@ -22,7 +22,7 @@ from unittest.mock import patch
 from intrinsics import draw_intrinsic
 from nestor.dialects.nest import BIND_AXES, AccumulateOp, AllocOp, ForOp, LoadOp
 from nestor.dialects.parse import parse_module
-from nestor.transforms.nest.dependence import accesses_of
+from nestor.transforms.nest.dependence import accesses_of, is_defined_outside
 from nestor.transforms.nest.loops import (
     find_loop,
     functions,
@@ -49,6 +49,7 @@ from nestor.transforms.nest.nest_normalise import add_unit_loop, normalise, remo
 from nestor.transforms.nest.nest_parallel import parallelize
 from nestor.transforms.nest.nest_peel import peel
 from nestor.transforms.nest.nest_privatise import privatise
+from nestor.transforms.nest.nest_registerise import registerise
 from nestor.transforms.nest.nest_rename import rename
 from nestor.transforms.nest.nest_reorder import reorder
 from nestor.transforms.nest.nest_reuse_buffers import reuse_buffers
@@ -387,6 +388,24 @@ def _of_buffer_in_loop(
     return draw
 
 
+def _draw_registerise(rng: random.Random, module: ModuleOp) -> Request | None:
+    """Mostly a loop in which some access to the buffer goes to one element."""
+    known = buffers(module)
+    pairs = [
+        (loop.label, known.index(access.buffer))
+        for loop in serial_loops(module)
+        for op in loop.walk()
+        for access in accesses_of(op)
+        if access.buffer in known
+        and access.indices is not None
+        and all(is_defined_outside(value, loop) for value in (access.buffer, *access.indices.operands))
+    ]
+    if not pairs or rng.random() < 0.1:
+        return _of_buffer_in_loop("registerise")(rng, module)
+    label, k = rng.choice(pairs)
+    return Request("registerise", (label,), k)
+
+
 def _applied_to_buffer(function: Callable[..., Any]) -> Callable[[ModuleOp, Request], Any]:
     def run(module: ModuleOp, request: Request) -> None:
         assert request.buffer is not None
@@ -650,6 +669,12 @@ PRIMITIVES: dict[str, Primitive] = {
         _of_buffer_in_loop("stage_mem"),
         _applied_to_buffer(stage_mem),
         ("staging:may_alias=False", "staging:_may_be_unwritten", "staging:Coverage.fills=True"),
+    ),
+    "registerise": Primitive(
+        _draw_registerise,
+        _applied_to_buffer(registerise),
+        ("nest_registerise:_may_touch=False", "nest_registerise:_is_certain=True"),
+        weight=3,
     ),
     "transform_layout": Primitive(
         _draw_layout,

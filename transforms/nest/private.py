@@ -155,7 +155,9 @@ def domain_of_total(group: Group, loop: ForOp) -> Domain:
         return None, []
     if not group.free and _is_touched_beside(group, loop):
         return AffineList((), ()), []
-    if not _has_threads_between(group, loop) and all(_is_written(b, loop) for b in group.first.memrefs):
+    if not any(is_shared_out(b, loop) for b in group.first.memrefs) and all(
+        is_written(b, loop) for b in group.first.memrefs
+    ):
         return _inside(group, loop)
     return None if group.free else _where_it_runs(group, loop), []
 
@@ -174,13 +176,13 @@ def _is_touched_beside(group: Group, loop: ForOp) -> bool:
     )
 
 
-def _has_threads_between(group: Group, loop: ForOp) -> bool:
-    """Whether a loop around shares the elements out to threads."""
+def is_shared_out(buffer: SSAValue, loop: ForOp) -> bool:
+    """Whether a loop around `loop`, but not around what makes the buffer, runs its iterations at the same time."""
     marked = [outer for outer in enclosing_loops(loop) if outer.kind in ("parallel", *BIND_AXES)]
-    return any(is_defined_outside(root_of(b), outer) for b in group.first.memrefs for outer in marked)
+    return any(is_defined_outside(root_of(buffer), outer) for outer in marked)
 
 
-def _is_written(buffer: SSAValue, loop: ForOp) -> bool:
+def is_written(buffer: SSAValue, loop: ForOp) -> bool:
     """Whether all elements of a buffer have values before `loop`."""
     root = root_of(buffer)
     if not isinstance(root.owner, Operation):
@@ -233,15 +235,23 @@ def _covers(loop: ForOp, buffer: SSAValue, axis: int) -> bool:
 def _inside(group: Group, loop: ForOp) -> Domain:
     """The constraints under which the fixed indices are in the buffers, without those that are known to hold."""
     domain, made = AffineList((), ()), []
-    for axis, index in enumerate(group.fixed):
+    for buffer in group.first.memrefs:
+        more, new = inside_buffer(buffer, group.fixed, loop)
+        domain, made = domain.concat(more), [*made, *new]
+    return domain.canonical(), made
+
+
+def inside_buffer(
+    buffer: SSAValue, indices: Sequence[AffineList | None], loop: ForOp
+) -> tuple[AffineList, list[Operation]]:
+    """The constraints under which indices are in a buffer, without those that hold before `loop`, and what they need."""
+    domain, made = AffineList((), ()), []
+    for axis, index in enumerate(indices):
         if index is None:
             continue
-        wanted = [index]
-        for buffer in group.first.memrefs:
-            extent, new = extent_before(buffer, axis, loop)
-            made += new
-            wanted.append(extent.minus(index).add(-1))
-        for constraint in wanted:
+        extent, new = extent_before(buffer, axis, loop)
+        made += new
+        for constraint in (index, extent.minus(index).add(-1)):
             if not is_never_negative(constraint, loop):
                 domain = domain.concat(constraint)
     return domain.canonical(), made
@@ -250,21 +260,26 @@ def _inside(group: Group, loop: ForOp) -> Domain:
 def _where_it_runs(group: Group, loop: ForOp) -> AffineList | None:
     """Where the loop is not empty, if an update runs in each of its iterations."""
     for op in group.updates:
-        if op.mask is not None or not _is_reached(op, loop):
+        if op.mask is not None or not is_reached(op, loop):
             continue
         domain = AffineList((), ()) if op.where is None else op.where
-        if not all(is_defined_outside(value, loop) for value in domain.operands):
-            continue
-        for high in range(len(loop.upper)):
-            for low in range(len(loop.lower)):
-                gap = loop.upper[high].minus(loop.lower[low]).add(-1)
-                if not is_never_negative(gap, loop):
-                    domain = domain.concat(gap)
-        return domain.canonical()
+        if all(is_defined_outside(value, loop) for value in domain.operands):
+            return domain.concat(where_not_empty(loop)).canonical()
     return None
 
 
-def _is_reached(op: Operation, loop: ForOp) -> bool:
+def where_not_empty(loop: ForOp) -> AffineList:
+    """The constraints under which a loop has iterations, without those that are known to hold."""
+    domain = AffineList((), ())
+    for high in range(len(loop.upper)):
+        for low in range(len(loop.lower)):
+            gap = loop.upper[high].minus(loop.lower[low]).add(-1)
+            if not is_never_negative(gap, loop):
+                domain = domain.concat(gap)
+    return domain.canonical()
+
+
+def is_reached(op: Operation, loop: ForOp) -> bool:
     """Whether each iteration of `loop` comes to `op`."""
     current = op.parent_op()
     while current is not loop:
