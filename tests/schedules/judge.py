@@ -2,8 +2,9 @@
 
     judge(schedule.module, request, program)    # ACCEPTED, NEEDED, HARMLESS or UNJUDGED
 
-Marks are judged in adversarial orders. There reductions are made to depend on their order (3 * old + new in place
-of old + new): threads, and lanes that update one element, may not do what commutes at one time either.
+Marks are judged in adversarial orders, and threads by the elements that two of them touch. In these orders
+reductions are made to depend on their order (3 * old + new in place of old + new): threads, and lanes that update
+one element, may not do what commutes at one time either.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from nestor.runtime.interp import TrapError
 from nestor.transforms.nest.dependence import is_defined_outside
 from nestor.transforms.nest.loops import find_loop
 from primitives import PRIMITIVES, NothingToDo, Request, apply, program_loops, unchecked
-from programs import Program
+from programs import MOST, Program
 from sequences import Runner, Stop, defined_elements, difference
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import AnyFloat, FloatAttr, IndexType, IntegerAttr, ModuleOp, StringAttr
@@ -36,8 +37,14 @@ UNJUDGED = "not judged"
 SEEDS = range(10)
 ORDERS = (1, 2, 3, 4)
 
-MORE = 1000
-"""Where the seeds begin with which a refusal that seems to be harmless is tried again."""
+LONGEST = 12
+"""Extents with which a refusal that seems to be harmless is tried again."""
+
+FIXED = ("affine",)
+"""Families whose programs leave their buffers when extents are larger than `MOST`."""
+
+MOST_THREADS = 128
+"""Iterations that no loop has more of."""
 
 NOTHING_RAN = "sums were not exact on any arguments"
 
@@ -86,8 +93,15 @@ def _judge_refusal(
         return Verdict(UNJUDGED, message)
     found = _difference(module, forced, request, program, seeds)
     if found is None:
-        more = [*seeds, *(seed + MORE for seed in (*seeds, *(seed + len(seeds) for seed in seeds)))]
-        found = _difference(*_without_hiding(module, forced, request), request, program, more)
+        changed = _without_hiding(module, forced, request)
+        more = [seed + k * len(seeds) for k in (0, 1, 2) for seed in seeds]
+        for longest in (MOST,) if program.family in FIXED else (MOST, LONGEST):
+            again = _difference(*changed, request, program, more, longest)
+            if again not in (None, NOTHING_RAN):
+                found = again
+                break
+    if found is None and request.primitive in ("parallel", "bind"):
+        found = _race(module, request, program, seeds)
     return Verdict({None: HARMLESS, NOTHING_RAN: UNJUDGED}.get(found, NEEDED), message)
 
 
@@ -102,7 +116,12 @@ def _runs_in_lockstep(module: ModuleOp) -> bool:
 
 
 def _difference(
-    before: ModuleOp, after: ModuleOp, request: Request, program: Program, seeds: Sequence[int]
+    before: ModuleOp,
+    after: ModuleOp,
+    request: Request,
+    program: Program,
+    seeds: Sequence[int],
+    longest: int = MOST,
 ) -> str | None:
     """How `after` differs from `before` on some arguments, in some order; `NOTHING_RAN` where nothing is compared."""
     is_mark = PRIMITIVES[request.primitive].is_mark
@@ -117,20 +136,40 @@ def _difference(
     runners = [(Runner(after), (0,)), (Runner(after, "shuffled"), ORDERS if is_marked else ORDERS[:1])]
     compared = False
     for seed in seeds:
-        old = reference.run(program.arguments(seed))
+        old = reference.run(program.arguments(seed, longest))
         if not isinstance(old, Stop) and not (program.is_exact(old) or (is_mark and _are_numbers(old))):
             continue
         compared = True
-        defined = [] if isinstance(old, Stop) else defined_elements(program, reference, seed, old)
+        defined = (
+            []
+            if isinstance(old, Stop)
+            else defined_elements(reference, program.arguments(seed, longest), program, old)
+        )
         for runner, orders in runners:
             for order in orders:
                 try:
-                    found = difference(old, runner.run(program.arguments(seed), order), defined)
+                    found = difference(old, runner.run(program.arguments(seed, longest), order), defined)
                 except (TrapError, ValueError, MemoryError) as error:
                     found = str(error)
                 if found is not None:
                     return f"arguments {seed}, order {order}: {found}"
     return None if compared else NOTHING_RAN
+
+
+def _race(module: ModuleOp, request: Request, program: Program, seeds: Sequence[int]) -> str | None:
+    """Where two threads, each running one iteration, touch an element that one of them writes."""
+    threads = module.clone()
+    loop = find_loop(threads, request.loops[0], "f")
+    loop.set_kind("thread.x")
+    if len(loop.lower) == 1:
+        loop.set_bounds(loop.lower, loop.upper.concat(loop.lower.add(MOST_THREADS * loop.step_value)))
+    runner = Runner(threads, "threads")
+    for seed in seeds:
+        try:
+            runner.run(program.arguments(seed))
+        except TrapError as error:
+            return f"arguments {seed}: {error}"
+    return None
 
 
 def _are_numbers(arrays: Sequence[np.ndarray]) -> bool:

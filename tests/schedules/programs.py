@@ -58,10 +58,10 @@ class Program:
     rounds: bool = False
     is_named: bool = True
 
-    def arguments(self, seed: int) -> list[np.ndarray]:
-        """Arrays for one run; unknown extents and elements follow from the seed."""
+    def arguments(self, seed: int, longest: int = MOST) -> list[np.ndarray]:
+        """Arrays for one run; unknown extents (up to `longest`) and elements follow from the seed."""
         rng = np.random.default_rng(seed)
-        sizes = {name: int(rng.integers(least, MOST + 1)) for name, least in self.least.items()}
+        sizes = {name: int(rng.integers(least, longest + 1)) for name, least in self.least.items()}
         most = int(rng.choice(LARGEST))
         memory: dict[str, np.ndarray] = {}
         arrays = []

@@ -81,10 +81,9 @@ def difference(before: Outcome, after: Outcome, defined: Sequence[np.ndarray]) -
 
 
 def defined_elements(
-    program: Program, runner: Runner, seed: int, outcome: list[np.ndarray]
+    runner: Runner, arrays: list[np.ndarray], program: Program, outcome: list[np.ndarray]
 ) -> list[np.ndarray]:
     """Where each argument is defined after a run: what comes of results that held something else before."""
-    arrays = program.arguments(seed)
     for buffer, array in zip(program.buffers, arrays, strict=True):
         if buffer.role == "out":
             array += 100
@@ -108,7 +107,9 @@ class Reference:
             if isinstance(outcome, Stop):
                 self._runs.append((seed, outcome, []))
             elif program.is_exact(outcome):
-                self._runs.append((seed, outcome, defined_elements(program, runner, seed, outcome)))
+                self._runs.append(
+                    (seed, outcome, defined_elements(runner, program.arguments(seed), program, outcome))
+                )
 
     @property
     def runs(self) -> int:

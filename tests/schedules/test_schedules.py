@@ -19,22 +19,25 @@ from refusals import Count, draw_judged
 from sequences import Reference, Runner, draw_schedule
 
 WITHOUT_CHECKS = {
-    "insert_barriers": "refused are places that not all threads reach; loops in program order need no barrier",
-    "shift": "any distance is legal",
-    "add_unit_loop": "it is always legal",
+    "add_unit_loop": "it refuses nothing",
     "simplify": "it refuses nothing",
     "eliminate_dead": "it refuses nothing",
-    "specialise": "the general loop stands beside the copy",
-    "set_memory": "the interpreter knows one memory space",
-    "skew": "it is legal wherever there are two loops one in the other",
-    "normalise": "what it refuses it cannot write down",
-    "cut": "what it refuses it cannot write down",
-    "unroll": "what it refuses it cannot write down",
-    "rename": "a name means nothing to a program",
-    "annotate": "an attribute means nothing to a program",
-    "stream": "it decides how a store is done, not what it stores",
+    "shift": "refused are marked loops, and distances that are no values there",
+    "skew": "refused are marked loops, and loops that are not one in the other",
+    "normalise": "refused is a first iteration that no expression is",
+    "cut": "refused is a first iteration that no expression is",
+    "unroll": "refused are numbers of copies that are not known, or that are too many",
+    "specialise": "refused are loops that may not be copied into a branch; the general loop stands beside the copy",
+    "set_memory": "refused are places for which a device has no such memory; the interpreter has one memory",
+    "rename": "refused is a name of another loop: what a schedule then speaks of is not known",
+    "insert_barriers": "refused are places that not all threads reach; loops in program order need no barrier",
+    "annotate": "refused are marks that a later level could not obey",
+    "stream": "refused are loops without a store that it could mark",
 }
-"""Primitives that keep the order of iterations, so that no check stands between a request and a wrong result."""
+"""Primitives whose iterations keep their order whatever is asked for: no refusal of theirs keeps from a wrong value.
+
+`test_checks.py` shows of those that refuse what becomes of a request without the refusal.
+"""
 
 
 @dataclass
@@ -105,6 +108,7 @@ PROVOKING = {
     "hoist": ("triangular", "scan"),
     "rfactor": ("reduction", "matmul"),
     "rolling_buffer": ("window",),
+    "sink_alloc": ("scratch",),
     "tile": ("scan", "stencil"),
 }
 """Families in which a primitive is seldom legal, where most programs give it no occasion to be wrong."""

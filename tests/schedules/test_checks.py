@@ -1,0 +1,237 @@
+"""Checks that keep primitives from what cannot be done: without them there is no result at all.
+
+Most checks stand between a request and a wrong program: `test_schedules.py` shows that such a program is found when
+they are gone. The others are here. Without them the primitive fails by accident, or leaves what the verifier
+or the next level refuses, what no schedule can speak of, or the program as it was.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Any
+
+import pytest
+from nestor.dialects.diagnostic import LoweringError, NestorError
+from nestor.dialects.parse import parse_module
+from nestor.dialects.registry import make_context
+from nestor.dialects.schedule.table import PRIMITIVES as TABLE
+from nestor.dialects.verifier import VerificationFailure, verify
+from nestor.transforms.nest.loops import find_loop
+from nestor.transforms.nest.nest_annotate import annotate
+from nestor.transforms.nest.nest_cut import cut
+from nestor.transforms.nest.nest_insert_barriers import insert_barriers
+from nestor.transforms.nest.nest_normalise import normalise
+from nestor.transforms.nest.nest_rename import rename
+from nestor.transforms.nest.nest_set_memory import set_memory
+from nestor.transforms.nest.nest_shift import shift
+from nestor.transforms.nest.nest_skew import skew
+from nestor.transforms.nest.nest_specialise import specialise
+from nestor.transforms.nest.nest_stream import stream
+from nestor.transforms.nest.nest_unroll import unroll
+from nestor.transforms.registry import load_pass
+from primitives import PRIMITIVES, buffers, without
+from test_schedules import WITHOUT_CHECKS
+from xdsl.dialects.builtin import ModuleOp
+
+
+@dataclass(frozen=True)
+class Case:
+    """A request that is refused, and how it ends when nothing refuses it: with `error`, or in `unchanged` IR.
+
+    `then` is what is done with the IR after it was verified.
+    """
+
+    text: str
+    request: Callable[[ModuleOp], Any]
+    check: str
+    error: type[Exception] | None
+    message: str | None = None
+    then: Callable[[ModuleOp], Any] = str
+
+
+def _loops(bounds: str, mark: str = "") -> str:
+    return f"""
+func.func @f(%x: memref<?xf32>, %n: index, %m: index, %y: memref<?xf32>) {{
+  nest.for "i" %i = {bounds} {mark} {{
+    %v = nest.load %x[%i] : memref<?xf32>
+    nest.store "y" %v, %y[%i] : memref<?xf32>
+  }}
+  nest.for "j" %j = 0 to %n {{
+    %v = nest.load %x[%j] : memref<?xf32>
+    nest.store "y" %v, %y[%j] : memref<?xf32>
+  }}
+  func.return
+}}"""
+
+
+IN_A_KERNEL = """
+func.func @f(%x: memref<64xf32>, %y: memref<64xf32> {nest.role = "out"}) {
+  nest.for "b" %b = 0 to 2 bind "block.x" {
+    nest.for "i" %i = 0 to 32 bind "thread.x" {
+      %t = nest.alloc "t"(%b) : memref<?xf32>
+      %v = nest.load %x[32 * %b + %i] : memref<64xf32>
+      nest.store "t" %v, %t[0] : memref<?xf32>
+      %u = nest.load %t[0] : memref<?xf32>
+      nest.store "y" %u, %y[32 * %b + %i] : memref<64xf32>
+    }
+  }
+  func.return
+}"""
+
+IN_A_VECTOR = """
+func.func @f(%x: memref<?x8xf32>, %n: index, %y: memref<?x8xf32> {nest.role = "out"}) {
+  nest.for "v" %v = 0 to 8 vectorized(8) {
+    nest.for "i" %i = 0 to %n {
+      %a = nest.load %x[%i, %v] : memref<?x8xf32>
+      nest.store "y" %a, %y[%i, %v] : memref<?x8xf32>
+    }
+  }
+  func.return
+}"""
+
+LONGER_FOR_SOME_THREADS = """
+func.func @f(%x: memref<4x4xf32>, %y: memref<4x4xf32> {nest.role = "out"}) {
+  nest.for "o" %o = 0 to 1 bind "block.x" {
+    nest.for "v" %v = 0 to 4 bind "thread.y" {
+      nest.for "i" %i = 0 to %v {
+        %s = nest.alloc "s" : memref<4xf32>
+        nest.for "j" %j = 0 to 4 bind "thread.x" {
+          %a = nest.load %x[%v, %j] : memref<4x4xf32>
+          nest.store "s" %a, %s[%j] : memref<4xf32>
+        }
+        nest.for "k" %k = 0 to 4 bind "thread.x" {
+          %b = nest.load %s[3 - %k] : memref<4xf32>
+          nest.store "y" %b, %y[%v, %k] : memref<4x4xf32>
+        }
+      }
+    }
+  }
+  func.return
+}"""
+
+TO_SCF, TO_GPU = "convert-nest-to-scf", "convert-nest-to-gpu"
+
+
+def _lower(name: str) -> Callable[[ModuleOp], None]:
+    return lambda module: load_pass(name)().apply(make_context(), module)
+
+
+def _i(module: ModuleOp):
+    return find_loop(module, "i")
+
+
+def _j(module: ModuleOp):
+    return find_loop(module, "j")
+
+
+NO_RESULT = {
+    "cut": Case(
+        _loops("max(%n, %m) to 64"),
+        lambda m: cut(_i(m), 2),
+        "nest_cut:why_not_cut",
+        ValueError,
+        "argument 2 is shorter",
+    ),
+    "normalise": Case(
+        _loops("max(%n, %m) to 64"),
+        lambda m: normalise(_i(m)),
+        "nest_normalise:why_not_normalise",
+        AssertionError,
+    ),
+    "unroll": Case(_loops("0 to %n"), lambda m: unroll(_i(m)), "nest_unroll:why_not_unroll", AssertionError),
+    "skew": Case(
+        _loops("0 to %n"),
+        lambda m: skew(_i(m), _j(m)),
+        "nest_skew:why_not_skew",
+        VerificationFailure,
+        "does not dominate this use",
+    ),
+    "shift": Case(
+        _loops("0 to %n"),
+        lambda m: shift(_i(m), _j(m).iv),
+        "nest_shift:why_not_shift",
+        VerificationFailure,
+        "does not dominate this use",
+    ),
+    "rename": Case(
+        _loops("0 to %n"),
+        lambda m: rename(_i(m), "j"),
+        "nest_rename:why_not_rename",
+        NestorError,
+        'there are 2 loops called "j"',
+        then=_j,
+    ),
+    "annotate": Case(
+        _loops("0 to %n"),
+        lambda m: annotate(_i(m), "unrolled"),
+        "nest_annotate:why_not_annotate",
+        LoweringError,
+        "marked unrolled, but its bounds are not constant",
+        then=_lower(TO_SCF),
+    ),
+    "stream": Case(
+        _loops("0 to %n"), lambda m: stream(buffers(m)[0], _i(m)), "nest_stream:why_not_stream", None
+    ),
+    "set_memory": Case(
+        IN_A_KERNEL,
+        lambda m: set_memory(buffers(m)[2].owner, "shared"),  # pyright: ignore[reportArgumentType]
+        "nest_set_memory:why_not_set_memory",
+        LoweringError,
+        "needs constant extents",
+        then=_lower(TO_GPU),
+    ),
+    "insert_barriers": Case(
+        LONGER_FOR_SOME_THREADS,
+        insert_barriers,
+        "barriers:divergence",
+        LoweringError,
+        "a barrier of the block where not all of its threads arrive",
+        then=_lower(TO_GPU),
+    ),
+    "specialise": Case(
+        IN_A_VECTOR,
+        lambda m: specialise(_i(m), "n == 4"),
+        "nest_specialise:_why_not",
+        LoweringError,
+        "'nest.if' has no vector form",
+        then=_lower(TO_SCF),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", NO_RESULT)
+def test_without_its_checks_there_is_no_result(name: str):
+    case = NO_RESULT[name]
+    before = str(parse_module(case.text))
+    module = parse_module(case.text)
+    with pytest.raises(NestorError, match="error: cannot "):
+        case.request(module)
+    assert str(module) == before
+    if case.error is None:
+        with without(case.check):
+            case.request(module)
+        assert str(module) == before
+        return
+    with pytest.raises(case.error, match=case.message):
+        _run(case, module)
+
+
+def _run(case: Case, module: ModuleOp) -> None:
+    with without(case.check):
+        case.request(module)
+    verify(module)
+    case.then(module)
+
+
+def test_every_checker_is_shown_to_matter():
+    """A primitive that can refuse has a mutant that is caught, or no result when it does not."""
+    caught = set(PRIMITIVES) - set(WITHOUT_CHECKS)
+    able = {name for name, row in TABLE.items() if _can_refuse(row.name, row.function)}
+    assert able - caught == set(NO_RESULT)
+
+
+def _can_refuse(name: str, function: str) -> bool:
+    module = import_module("nestor." + function.partition(":")[0])
+    return hasattr(module, f"why_not_{name}")
