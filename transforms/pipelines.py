@@ -14,7 +14,7 @@ PIPELINES: dict[str, tuple[str, ...]] = {
         "nt-fuse",
         "convert-nt-to-nest",
         "nest-prove-bounds",
-        "nest-reuse-buffers",
+        "nest-reuse-buffers{order=free}",
     ),
     # nest -> upstream loops and vectors
     "cpu-to-scf": (

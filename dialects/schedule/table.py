@@ -239,7 +239,7 @@ GROUPS: dict[str, tuple[Primitive, ...]] = {
             (Option("space", "word", required=True, keyword="to", choices=("global", "shared", "local")),),
             (Result("buffer", BUFFER),),
         ),
-        _primitive("reuse_buffers", ()),
+        _primitive("reuse_buffers", (), (Option("order", "word", "kept", choices=("kept", "free")),)),
         _primitive("stream", (Target("buffer", BUFFER), Target("loop", keyword="in"))),
     ),
     "Cleaning up": (_primitive("simplify", ()), _primitive("eliminate_dead", ())),

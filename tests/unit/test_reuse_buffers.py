@@ -9,7 +9,7 @@ import pytest
 from nestor.dialects.nest import AllocOp
 from nestor.dialects.parse import parse_module
 from nestor.runtime.interp import run_nest
-from nestor.transforms.nest.nest_reuse_buffers import reuse_buffers
+from nestor.transforms.nest.nest_reuse_buffers import Order, reuse_buffers
 
 CHAIN = """
 func.func @f(%x: memref<5xf32>, %out: memref<5xf32> {{nest.role = "out"}}) {{
@@ -90,7 +90,8 @@ func.func @f(%x: memref<?xi32> {{nest.dims = ["n"]}}, %out: memref<?xi32> {{nest
 @pytest.mark.parametrize("write", ("%i", "%j", "2 * %j + 1"))
 @pytest.mark.parametrize("read", ("%i", "%j", "2 * %j"))
 @pytest.mark.parametrize("bounds", ("1 to %n", "2 to 3", "3 to 0", "0 to min(%n, 5) step 2"))
-def test_what_shares_memory_in_a_nest(bounds: str, read: str, write: str, where: str):
+@pytest.mark.parametrize("order", ("kept", "free"))
+def test_what_shares_memory_in_a_nest(order: Order, bounds: str, read: str, write: str, where: str):
     """Elements of the result that are written; every index is inside of 12 elements."""
     text = ONE_LOOP.format(bounds=bounds.replace("%n", "6"), read=read, write=write, where=where)
     function = next(iter(parse_module(text).body.block.ops))
@@ -98,7 +99,7 @@ def test_what_shares_memory_in_a_nest(bounds: str, read: str, write: str, where:
     before, again, after = np.full(12, -7, np.int32), np.full(12, -8, np.int32), np.full(12, -7, np.int32)
     run_nest(function, [x, before])
     run_nest(function, [x, again])
-    reuse_buffers(function)
+    reuse_buffers(function, order)
     run_nest(function, [x, after])
     written = before == again
     np.testing.assert_array_equal(after[written], before[written])

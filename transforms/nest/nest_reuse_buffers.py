@@ -26,9 +26,9 @@ becomes
     }
 
 Two buffers of one type and equal extents share memory when each element of the first has been read for the
-last time before that element of the second is first written. Proved by the order of the statements, where the two
-touch an element in one iteration only of the loops that they share; what needs more than that stays, since the loops
-would have to keep the order of their iterations. A result takes part when it
+last time before that element of the second is first written, in the order of the loops as they are (order=kept). With
+order=free, as in the pipelines, the loops stay free to run in any order: the two touch an element in one iteration only
+of the loops that they share, and the order of the statements decides. A result takes part when it
 overlaps no argument, and comes last: its elements are what the caller sees. A copy of a buffer to itself, which
 is what remains of a copy to a result, is removed. Buffers made inside loops, scalars and buffers that are seen
 through views stay as they are.
@@ -36,8 +36,9 @@ through views stay as they are.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 from xdsl.context import Context
 from xdsl.dialects import memref, scf
@@ -50,15 +51,18 @@ from ...dialects.nest import AccumulateOp, AllocOp, ForOp, IfOp, LoadOp, StoreOp
 from .dependence import Access, accesses_of, alias_set, argument_attribute, equal_in_one_iteration
 from .integer_sets import difference, extent_key, pair_system
 from .loops import functions
+from .producers import Moment, runs_before
+
+Order = Literal["kept", "free"]
 
 
-def reuse_buffers(function: FuncOp) -> int:
+def reuse_buffers(function: FuncOp, order: Order = "kept") -> int:
     """Let buffers of `function` share memory; the number of allocations that are gone."""
     positions = {op: k for k, op in enumerate(function.walk())}
     groups = [_Group([life]) for value in function.body.block.args if (life := _result(value, positions))]
     allocated = [_life(op.memref, positions) for op in function.body.block.ops if isinstance(op, AllocOp)]
     for life in filter(None, allocated):
-        group = next((g for g in groups if g.admits(life)), None)
+        group = next((g for g in groups if g.admits(life, order)), None)
         if group is None:
             groups.append(_Group([life]))
         else:
@@ -81,13 +85,13 @@ class _Life:
     accesses: list[tuple[int, Access]]
     is_result: bool = False
 
-    def ends_before(self, other: _Life) -> bool:
+    def ends_before(self, other: _Life, order: Order) -> bool:
         """Whether every access to an element comes before any write of that element of `other`."""
         if self.is_result:
             return False
         writes = [(position, access) for position, access in other.accesses if access.writes]
         return all(
-            first < second and _is_ordered(access, write)
+            _is_ordered(access, write, first < second, order)
             for first, access in self.accesses
             for second, write in writes
         )
@@ -116,31 +120,37 @@ def _life(buffer: SSAValue, positions: dict[Operation, int], is_result: bool = F
     return _Life(buffer, extents, accesses, is_result)
 
 
-def _is_ordered(first: Access, second: Access) -> bool:
-    """Whether the order of the text is the order in which one element is touched.
-
-    It is when the two meet at an element in one iteration only of the loops that they share.
-    """
+def _is_ordered(first: Access, second: Access, in_text: bool, order: Order) -> bool:
+    """Whether one element is touched by `first` before `second`; `in_text` says whether it stands before it."""
     around_first = set(_ancestors(first.op))
     shared = [op for op in _ancestors(second.op) if op in around_first][::-1]
     band = [op for op in shared if isinstance(op, ForOp)]
     if any(not isinstance(op, (ForOp, IfOp, scf.IfOp, FuncOp)) for op in shared):
         return False
     if not band:
+        return in_text
+    assert first.indices is not None and second.indices is not None
+    if in_text and equal_in_one_iteration(first.indices, second.indices, band):
         return True
-    assert first.indices is not None and second.indices is not None
-    return equal_in_one_iteration(first.indices, second.indices, band) or not _meet_apart(first, second, band)
+    if order == "kept":
+        return not _may_meet(first, second, lambda s, t: runs_before(band, t, s, not in_text))
+    return in_text and not _may_meet(first, second, lambda s, t: _is_apart(band, s, t))
 
 
-def _meet_apart(first: Access, second: Access, band: Sequence[ForOp]) -> bool:
-    """Whether the two touch an element, by its indices, in different iterations of the band."""
+def _is_apart(band: Sequence[ForOp], first: Moment, second: Moment) -> str:
+    """The condition that two instances are in different iterations."""
+    return f"({' or '.join(f'{first(loop)} != {second(loop)}' for loop in band)})"
+
+
+def _may_meet(first: Access, second: Access, condition: Callable[[Moment, Moment], str]) -> bool:
+    """Whether the two touch one element, by its indices, in instances for which a condition holds."""
     assert first.indices is not None and second.indices is not None
-    system = pair_system(first, second, band[0])
+    outermost = [op for op in _ancestors(first.op) if isinstance(op, ForOp)][-1]
+    system = pair_system(first, second, outermost)
     indices = zip(system.linear(first.indices, "s"), system.linear(second.indices, "t"), strict=True)
     for index, other in indices:
         system.require_zero(difference(index, other))
-    pairs = [(system.name(loop.iv, "s"), system.name(loop.iv, "t")) for loop in band]
-    system.require(f"({' or '.join(f'{a} != {b}' for a, b in pairs)})")
+    system.require(condition(lambda loop: system.name(loop.iv, "s"), lambda loop: system.name(loop.iv, "t")))
     return system.has_solution()
 
 
@@ -161,12 +171,12 @@ class _Group:
 
     members: list[_Life]
 
-    def admits(self, life: _Life) -> bool:
+    def admits(self, life: _Life, order: Order) -> bool:
         """Whether `life` overlaps the life of no member, element by element."""
         first = self.members[0]
         if life.buffer.type != first.buffer.type or life.extents != first.extents:
             return False
-        return all(life.ends_before(m) or m.ends_before(life) for m in self.members)
+        return all(life.ends_before(m, order) or m.ends_before(life, order) for m in self.members)
 
     def merge(self) -> int:
         """Put the first buffer in the place of the others; how many these are."""
@@ -222,8 +232,9 @@ class NestReuseBuffersPass(ModulePass):
 
     name = "nest-reuse-buffers"
 
+    order: Order = "kept"
     func: str | None = None
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for function in functions(op, self.func):
-            reuse_buffers(function)
+            reuse_buffers(function, self.order)

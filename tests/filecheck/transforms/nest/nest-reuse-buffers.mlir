@@ -1,5 +1,6 @@
 // Buffers share memory where no element of one is needed after the other's is written; the rest stay.
 // RUN: opt-tool %s -p nest-reuse-buffers --split-input-file | filecheck %s
+// RUN: opt-tool %s -p 'nest-reuse-buffers{order=free}' --split-input-file | filecheck %s --check-prefix=FREE
 
 // The intermediate of a softmax goes to the result, row by row.
 // CHECK-LABEL: @rows
@@ -279,6 +280,70 @@ func.func @between(%x: memref<8xf32>, %out: memref<8xf32> {nest.role = "out"}, %
     %c = math.exp %b : f32
     nest.store "z" %c, %z[%j] : memref<8xf32>
     nest.store "y" %b, %out[%j] : memref<8xf32>
+  }
+  func.return
+}
+
+// -----
+
+// Rows of three that overlap: an element is read before the result is written there, if the loop keeps its order.
+// CHECK-LABEL: @window
+// CHECK-NOT: nest.alloc
+// CHECK: nest.store "a" {{%\S+}}, %out[%i + %j]
+// CHECK: nest.load %out[%i + 2]
+// CHECK: nest.store "y" {{%\S+}}, %out[%i]
+// FREE-LABEL: @window
+// FREE: nest.alloc "a"
+// FREE: nest.store "a" {{%\S+}}, %a[%i + %j]
+func.func @window(%x: memref<?xf32> {nest.dims = ["m"]}, %out: memref<?xf32> {nest.role = "out", nest.dims = ["m"]}) {
+  %c0 = arith.constant 0 : index
+  %m = memref.dim %x, %c0 : memref<?xf32>
+  %a = nest.alloc "a"(%m) : memref<?xf32>
+  nest.for "i" %i = 1 to %m - 2 {
+    nest.for "j" %j = 0 to 3 {
+      %v = nest.load %x[%i + %j] : memref<?xf32>
+      nest.store "a" %v, %a[%i + %j] : memref<?xf32>
+    }
+    %u = nest.load %a[%i + 2] : memref<?xf32>
+    %w = nest.load %a[%i] : memref<?xf32>
+    %b = arith.addf %u, %w : f32
+    nest.store "y" %b, %out[%i] : memref<?xf32>
+  }
+  func.return
+}
+
+// -----
+
+// Refused with either order: the rows run at the same time.
+// CHECK-LABEL: @threads
+// CHECK: nest.alloc "a"
+func.func @threads(%x: memref<10xf32>, %out: memref<10xf32> {nest.role = "out"}) {
+  %a = nest.alloc "a" : memref<10xf32>
+  nest.for "k" %k = 0 to 10 {
+    %v = nest.load %x[%k] : memref<10xf32>
+    nest.store "a" %v, %a[%k] : memref<10xf32>
+  }
+  nest.for "i" %i = 0 to 9 parallel {
+    %w = nest.load %a[%i + 1] : memref<10xf32>
+    nest.store "y" %w, %out[%i] : memref<10xf32>
+  }
+  func.return
+}
+
+// -----
+
+// The same in a serial loop that runs upwards.
+// CHECK-LABEL: @upwards
+// CHECK-NOT: nest.alloc
+// FREE-LABEL: @upwards
+// FREE: nest.alloc "a"
+func.func @upwards(%x: memref<10xf32>, %out: memref<10xf32> {nest.role = "out"}) {
+  %a = nest.alloc "a" : memref<10xf32>
+  nest.for "i" %i = 0 to 9 {
+    %v = nest.load %x[%i] : memref<10xf32>
+    nest.store "a" %v, %a[%i + 1] : memref<10xf32>
+    %w = nest.load %a[%i + 1] : memref<10xf32>
+    nest.store "y" %w, %out[%i] : memref<10xf32>
   }
   func.return
 }
