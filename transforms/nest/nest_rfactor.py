@@ -70,12 +70,12 @@ def why_not_rfactor(lanes: ForOp, dependences: Dependences | None = None) -> Nes
     """The diagnostic that refuses to factor the reductions of `lanes`, None when it is legal."""
     if (refusal := refuse_marked(lanes, "factor")) is not None:
         return refusal
-    outer = parent_loop(lanes)
-    if outer is None or lanes.parent_op() is not outer:
-        return _refuse(lanes, "no loop is directly around it", hint="split the reduction loop first")
     reductions = reductions_of(lanes)
     if not reductions:
         return _refuse(lanes, "no reduction in its body goes to one element in all iterations")
+    outer = parent_loop(lanes)
+    if outer is None or lanes.parent_op() is not outer:
+        return _refuse(lanes, "no loop is directly around it", hint="split the reduction loop first")
     span = _span(lanes)
     if span is None or not all(is_defined_outside(value, outer) for value in span[1].operands):
         return _refuse(
