@@ -102,7 +102,7 @@ def mixed(symbol: str, precedence: int, left: CExpr, right: CExpr) -> CExpr:
     """An operator whose binding few readers know: parentheses unless a side is an atom or its own kind."""
     least = EQUALITY if precedence in (LOGIC_AND, LOGIC_OR) else UNARY
     first = left.text if left.precedence == precedence else left.at(least)
-    associative = right.precedence == precedence != SHIFT
+    associative = right.precedence == precedence and precedence not in (SHIFT, EQUALITY)
     second = right.text if associative else right.at(least)
     return join(f"{first} {symbol} {second}", precedence, left, right)
 

@@ -163,6 +163,12 @@ def integer_minmax(name: str, unsigned: bool) -> Rule:
             arguments = [typed_literal(p, type, a) for a in arguments]
             result = call(name, *arguments)
             return cast(p.types.scalar(type), result) if is_narrow(p, op) else result
+        if is_narrow(p, op):  # a literal would be unsigned, and the other operand an int
+            values = [p.value(v) for v in (op.lhs, op.rhs)]
+            literals = [cast(p.types.unsigned(type), v) for v in values]
+            arguments = [
+                c if v.is_literal else a for v, c, a in zip(values, literals, arguments, strict=True)
+            ]
         return from_unsigned(p, type, call(name, *arguments))
 
     return rule
