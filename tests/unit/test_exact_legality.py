@@ -10,7 +10,8 @@ from nestor.dialects.diagnostic import NestorError
 from nestor.dialects.parse import parse_module
 from nestor.dialects.verifier import verify
 from nestor.runtime.interp import run_nest
-from nestor.transforms.nest.loops import find_loop, functions
+from nestor.transforms.nest.loops import find_loop, functions, loops_in
+from nestor.transforms.nest.nest_fuse import fuse
 from nestor.transforms.nest.nest_split import split
 from nestor.transforms.nest.nest_vectorize import vectorize
 from test_nest_lowering import run_on_cpu
@@ -147,3 +148,52 @@ def test_whole_blocks_are_found(factor: int):
     assert "i.t" not in str(module)
     with pytest.raises(NestorError, match="perfectly by 3"):
         split(find_loop(parse_module(text), "i"), 3, "perfect")
+
+
+# ---- fusing loops of different iterations -----------------------------------------------------------
+
+SPANS = (
+    "0 to %n",
+    "1 to %n - 1",
+    "0 to %n - 2 step 2",
+    "2 to %n step 4",
+    "0 to 1",
+    "3 to 2",
+    "0 to min(%n, 5)",
+)
+BODIES = {
+    "store": """%v = nest.load %a[{0}] : memref<?xi64>
+    nest.accumulate "b" add %v, %b[{0}] : memref<?xi64>""",
+    "branch": """%v = nest.load %a[{0}] : memref<?xi64>
+    %c = arith.cmpi sgt, %v, %two : i64
+    nest.if %c {{
+      nest.store "b" %v, %b[{0}] : memref<?xi64>
+    }}""",
+    "triangle": """nest.for "k" %k = 1 to {0} {{
+      %v = nest.load %a[%k] : memref<?xi64>
+      nest.accumulate "b" add %v, %b[{0}] : memref<?xi64>
+    }}""",
+}
+
+
+@pytest.mark.parametrize("first", SPANS)
+@pytest.mark.parametrize("second", SPANS)
+@pytest.mark.parametrize("body", BODIES)
+def test_one_loop_does_what_two_did(first: str, second: str, body: str):
+    text = program(
+        f"""nest.for "i" %i = {first} {{
+    nest.accumulate "a" add %two, %a[%i] : memref<?xi64>
+  }}
+  nest.for "j" %j = {second} {{
+    {BODIES[body].format("%j")}
+  }}"""
+    )
+    try:
+        module = assert_same(
+            text, lambda module: fuse(find_loop(module, "i"), find_loop(module, "j")), (1, 2, 3, 5, 8, 9)
+        )
+    except NestorError as refusal:
+        assert "neither is known" in refusal.diagnostic.message
+        assert "0 to 1" in (first, second) or not {"0 to %n", "3 to 2"} & {first, second}
+    else:
+        assert len([loop for loop in loops_in(module) if loop.label in "ij"]) == 1

@@ -19,8 +19,8 @@ from dataclasses import dataclass
 from xdsl.ir import Operation
 
 from ...dialects.affine import AffineList
-from ...dialects.nest import ForOp
-from .dependence import READ, UPDATE, WRITE, Access, kind_of, may_overlap
+from ...dialects.nest import AccumulateOp, ForOp, StoreOp
+from .dependence import READ, UPDATE, WRITE, Access, accesses_of, kind_of, may_overlap
 from .integer_sets import Row, System, difference, pair_system
 from .loops import enclosing_loops
 
@@ -94,21 +94,35 @@ def same_iterations(first: ForOp, second: ForOp) -> bool:
     return not (_leaves(first, second) or _leaves(second, first))
 
 
-def _leaves(loop: ForOp, other: ForOp) -> bool:
-    """Whether some value of the variable of `loop` may be none of that of `other`."""
-    if loop.step_value != other.step_value or (
-        loop.step_value != 1 and max(len(loop.lower), len(other.lower)) > 1
-    ):
+def acts_within(loop: ForOp, other: ForOp) -> bool:
+    """Whether `loop` writes nothing but in iterations that `other` has as well."""
+    if not _leaves(loop, other):
+        return True
+    if loop.step_value != 1 or other.step_value != 1:
+        return False
+    writes = dict.fromkeys(access.op for op in loop.walk() for access in accesses_of(op) if access.writes)
+    return not any(_leaves(loop, other, write) for write in writes)
+
+
+def _leaves(loop: ForOp, other: ForOp, inside: Operation | None = None) -> bool:
+    """Whether some value of the variable of `loop` (where it runs `inside`) may be none of that of `other`."""
+    if other.step_value != 1 and len(other.lower) > 1:
         return True
     system = System(loop, other)
-    for around in enclosing_loops(loop):
-        system.name(around.iv, "s")
+    if inside is None:
+        for around in enclosing_loops(loop):
+            system.name(around.iv, "s")
+    else:
+        system.require_reached(inside, "s")
+        if isinstance(inside, (StoreOp, AccumulateOp)) and inside.where is not None:
+            for constraint in system.linear(inside.where, "s"):
+                system.require_not_negative(constraint)
     position = system.variable(loop.iv, "s")
     lowers, uppers = system.linear(other.lower, "s"), system.linear(other.upper, "s")
     outside = [[Row(difference(lower, position, -1))] for lower in lowers]
     outside += [[Row(difference(position, upper))] for upper in uppers]
-    if loop.step_value != 1:
-        outside += _between_steps(system, difference(position, lowers[0]), loop.step_value)
+    if other.step_value != 1:
+        outside += _between_steps(system, difference(position, lowers[0]), other.step_value)
     return system.has_solution(outside)
 
 

@@ -1,4 +1,4 @@
-"""nest-fuse: two loops that follow each other, and run through the same iterations, into one.
+"""nest-fuse: two loops that follow each other, one of which runs through the iterations of the other, into one.
 
     nest.for "i" %i = 0 to %n {
       nest.store "a" %x, %a[%i]
@@ -16,11 +16,19 @@ becomes
       ... nest.load %a[%i] ...
     }
 
+The loop with fewer iterations gives its statements a domain:
+
+    nest.for "i" %i = 0 to %n { ... }               nest.for "i" %i = 0 to %n {
+    nest.for "j" %j = 1 to %n - 1 {       becomes       ...
+      nest.store "b" %x, %b[%j]                       nest.store "b" %x, %b[%i] where (1 <= %i, %i < %n - 1)
+    }                                               }
+
 What stands between the loops moves before them, when it computes, allocates, or touches nothing that the first loop
 touches. Refused when a dependence would be turned around: an iteration of the second loop touches an element
 that a later iteration of the first one touches (one of them writing it; updates of a reduction in any order commute,
-but its result is not to be read before it is complete), and when the loops do not provably run through the same
-iterations. `compute_with` in Halide, `fuseLoops` in NNC, `fuse` in Exo; TVM reaches it by `reverse_compute_at`.
+but its result is not to be read before it is complete), when neither loop provably runs through the iterations of the
+other. Where a domain does not do (a call, a load that a branch depends on, another step) the body becomes a branch.
+`compute_with` in Halide, `fuseLoops` in NNC, `fuse` in Exo; TVM reaches it by `reverse_compute_at`.
 (`fuse` of Halide and TVM, which makes one loop of two nested ones, is `nest-flatten` here.)
 """
 
@@ -30,18 +38,41 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import Operation
+from xdsl.dialects import arith
+from xdsl.dialects.builtin import IntegerAttr, ModuleOp
+from xdsl.ir import Block, Operation, Region, SSAValue
+from xdsl.ir.affine import AffineBinaryOpKind
 from xdsl.passes import ModulePass
 from xdsl.traits import is_side_effect_free
 
 from ...dialects.affine import AffineList
 from ...dialects.diagnostic import NestorError, fail
-from ...dialects.nest import AccumulateOp, ForOp, LoadOp, StoreOp
-from .conflicts import Comparison, Relation, can_meet, ordered_pairs, same_iterations, turned_around, verb_of
+from ...dialects.nest import BIND_AXES, AccumulateOp, ForOp, IfOp, LoadOp, StoreOp
+from .conflicts import (
+    Comparison,
+    Relation,
+    acts_within,
+    can_meet,
+    ordered_pairs,
+    same_iterations,
+    turned_around,
+    verb_of,
+)
 from .dependence import FRESH, VIEWS, Access, Dependences, accesses_of, analyse, equal_in_one_iteration
 from .dependence import buffer_name as described
-from .loops import find_loop, may_fail, refuse_marked
+from .integer_sets import is_never_negative
+from .loops import (
+    INDEX,
+    add_domain,
+    divide,
+    find_loop,
+    loops_in,
+    materialise,
+    may_fail,
+    refuse_marked,
+    statements,
+)
+from .nest_split import unmaskable, without_domain
 
 _FARTHEST_SHIFT = 8
 """How far a hint looks for a shift of the second loop that makes fusing legal."""
@@ -65,8 +96,42 @@ def why_not_fuse(first: ForOp, second: ForOp, dependences: Dependences | None = 
         if (refusal := _why_not_move(first, second, op, dependences)) is not None:
             return refusal
     if not same_iterations(first, second):
-        return _different(first, second)
+        ranges = _ranges(first, second)
+        if ranges is None:
+            return _different(first, second)
+        if (refusal := _why_not_branch(first, second, *ranges)) is not None:
+            return refusal
     return _why_not_order(first, second, dependences)
+
+
+def _ranges(first: ForOp, second: ForOp) -> tuple[ForOp, ForOp] | None:
+    """The loop whose range holds for both, and the other one; None where neither is known to be such a loop."""
+    for larger, smaller in ((first, second), (second, first)):
+        is_stated = _keeps_step(smaller, larger) or len(smaller.lower) == 1
+        if is_stated and acts_within(smaller, larger):
+            return larger, smaller
+    return None
+
+
+def _keeps_step(smaller: ForOp, larger: ForOp) -> bool:
+    """Whether all values of the larger loop between the bounds of the smaller one are iterations of that."""
+    return smaller.step_value in (1, larger.step_value)
+
+
+def _needs_branch(smaller: ForOp, larger: ForOp) -> bool:
+    """Whether domains of statements are not enough for the smaller loop to do in the larger one what it does."""
+    return not _keeps_step(smaller, larger) or without_domain(smaller) is not None or any(unmaskable(smaller))
+
+
+def _why_not_branch(first: ForOp, second: ForOp, larger: ForOp, smaller: ForOp) -> NestorError | None:
+    """Refuses a branch around loops that are bound: all threads of a block run through them."""
+    if not _needs_branch(smaller, larger):
+        return None
+    for inner in loops_in(smaller)[1:]:
+        if inner.kind in BIND_AXES:
+            reason = f'they have different iterations, and a branch would be around "{inner.label}"'
+            return _refusal(first, second, reason, inner, f"it is bound to {inner.kind}")
+    return None
 
 
 def _refusal(
@@ -105,7 +170,7 @@ def _different(first: ForOp, second: ForOp) -> NestorError:
     return _refusal(
         first,
         second,
-        "they are not known to run through the same iterations",
+        "neither is known to run through the iterations of the other",
         second,
         "the other loop is here",
         hint or "cut or peel the loops to one range first",
@@ -178,9 +243,15 @@ def fuse(first: ForOp, second: ForOp, dependences: Dependences | None = None) ->
         raise refusal
     block = first.parent
     assert block is not None
+    ranges = None if same_iterations(first, second) else _ranges(first, second)
     for op in list(_between(first, second)):
         op.detach()
         block.insert_op_before(op, first)
+    if ranges is not None:
+        larger, smaller = ranges
+        _guard(smaller, larger)
+        first.set_bounds(larger.lower, larger.upper)
+        first.step = larger.step
     second.iv.replace_all_uses_with(first.iv)
     for op in list(second.body.block.ops):
         op.detach()
@@ -192,9 +263,64 @@ def fuse(first: ForOp, second: ForOp, dependences: Dependences | None = None) ->
     return first
 
 
+def _guard(smaller: ForOp, larger: ForOp) -> None:
+    """Let `smaller` do in the iterations of `larger` what it does in its own ones."""
+    constraints = _constraints(smaller, larger)
+    if not _keeps_step(smaller, larger):
+        behind = AffineList.of(smaller.iv).minus(smaller.lower)
+        multiple = divide(behind, AffineBinaryOpKind.Mod, smaller.step_value).times(-1)
+        constraints = constraints.concat(multiple)
+    if not len(constraints):
+        return
+    if _needs_branch(smaller, larger):
+        _branch(smaller, constraints)
+        return
+    for statement in statements(smaller):
+        add_domain(statement, constraints)
+
+
+def _constraints(smaller: ForOp, larger: ForOp) -> AffineList:
+    """What the bounds of `smaller` say of its variable, and those of `larger` do not: expressions that are >= 0."""
+    own, other = AffineList.of(smaller.iv), AffineList.of(larger.iv)
+    first = larger.body.block.first_op
+    needed = AffineList((), ())
+    for k in range(len(smaller.lower) + len(smaller.upper)):
+        rest = k - len(smaller.lower)
+        inside = other.minus(smaller.lower[k]) if rest < 0 else smaller.upper[rest].minus(other).add(-1)
+        if first is None or not is_never_negative(inside, first):
+            needed = needed.concat(inside.substitute(larger.iv, own))
+    return needed
+
+
+def _branch(loop: ForOp, constraints: AffineList) -> None:
+    """Put the body of `loop` into a branch that is taken where all the constraints are >= 0."""
+    body = loop.body.block
+    inside = list(body.ops)
+    for op in inside:
+        op.detach()
+    taken = Block()
+    taken.add_ops(inside)
+    holds: SSAValue | None = None
+    added: list[Operation] = []
+    for k in range(len(constraints)):
+        value = materialise(constraints[k], body, None)
+        zero = arith.ConstantOp(IntegerAttr(0, INDEX))
+        compare = arith.CmpiOp(value, zero.result, "sge")
+        added += [zero, compare]
+        if holds is not None:
+            added.append(arith.AndIOp(holds, compare.result))
+        holds = added[-1].results[0]
+        body.add_ops([op for op in added if op.parent is None])
+    assert holds is not None
+    branch = IfOp(holds, Region(taken))
+    body.add_op(branch)
+    for op in body.ops:
+        op.location = loop.location
+
+
 @dataclass(frozen=True, eq=False)
 class NestFusePass(ModulePass):
-    """Make one loop of two that follow each other and run through the same iterations."""
+    """Make one loop of two that follow each other, one of which runs through the iterations of the other."""
 
     name = "nest-fuse"
 

@@ -39,6 +39,7 @@ Splitting keeps the order of iterations, so no dependence forbids it. Called `sp
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
@@ -119,7 +120,7 @@ def why_not_masked(loop: ForOp) -> NestorError | None:
             hint="use tail=remainder",
             notes=[(op, "this check can fail")],
         )
-    if (op := _without_domain(loop)) is not None:
+    if (op := without_domain(loop)) is not None:
         return fail(
             loop,
             f"cannot split the loop \"{loop.label}\" with a mask: '{op.name}' in it would run outside of its bounds as "
@@ -127,20 +128,15 @@ def why_not_masked(loop: ForOp) -> NestorError | None:
             hint="use tail=remainder or tail=clamp",
             notes=[(op, "this is no statement with a domain")],
         )
-    if (op := _unmaskable(loop)) is not None:
+    for op in unmaskable(loop):
+        if type(op) in DIVISIONS and _is_same_in_all(op, loop):
+            continue
         return fail(
             loop,
             f'cannot split the loop "{loop.label}" with a mask: iterations outside of its bounds would read elements '
             "that the program does not, and no domain keeps them from it",
             hint="use tail=remainder or tail=clamp",
-            notes=[
-                (
-                    op,
-                    "a branch or a bound depends on this value"
-                    if _is_used(op)
-                    else "nothing uses this value",
-                )
-            ],
+            notes=[(op, why_unmaskable(op))],
         )
     return None
 
@@ -155,7 +151,7 @@ def _is_same_in_all(op: Operation, loop: ForOp) -> bool:
     return op.parent is loop.body.block and all(is_defined_outside(value, loop) for value in op.operands)
 
 
-def _without_domain(loop: ForOp) -> Operation | None:
+def without_domain(loop: ForOp) -> Operation | None:
     """A call, a window or another operation below `loop` that is not known to do nothing where no statement does."""
     for op in loop.body.walk():
         if isinstance(op, memref.SubviewOp | memref.ReinterpretCastOp) or any(
@@ -167,31 +163,38 @@ def _without_domain(loop: ForOp) -> Operation | None:
     return None
 
 
-def _unmaskable(loop: ForOp) -> Operation | None:
-    """A load or division below `loop` that runs whatever the domains of statements are.
+def unmaskable(loop: ForOp) -> Iterator[Operation]:
+    """The loads and divisions below `loop` that run whatever the domains of statements are.
 
-    Something else than a statement makes use of it, or nothing does.
+    Something else than a statement makes use of them, or nothing does.
     """
     for op in loop.body.walk():
-        if not isinstance(op, LoadOp) and type(op) not in DIVISIONS:
-            continue
-        if not _serves_statements(op) and not (type(op) in DIVISIONS and _is_same_in_all(op, loop)):
-            return op
-    return None
+        if (isinstance(op, LoadOp) or type(op) in DIVISIONS) and not _serves_statements(op):
+            yield op
 
 
-def _is_used(op: Operation) -> bool:
-    return any(result.uses for result in op.results)
+def why_unmaskable(op: Operation) -> str:
+    """Why no domain keeps `op` from running, for a note."""
+    if any(result.uses for result in op.results):
+        return "a branch or a bound depends on this value"
+    return "nothing uses this value"
 
 
 def _serves_statements(op: Operation) -> bool:
-    users = {use.operation for result in op.results for use in result.uses}
-    return bool(users) and all(
-        isinstance(user, (StoreOp, AccumulateOp))
-        or isinstance(user.parent_op(), AccumulateOp)
-        or ((isinstance(user, LoadOp) or is_computation(user)) and _serves_statements(user))
-        for user in users
-    )
+    """Whether statements alone make use of `op`, at once or through other loads and operations."""
+    pending, seen = [op], {op}
+    while pending:
+        users = {use.operation for result in pending.pop().results for use in result.uses}
+        if not users:
+            return False
+        for user in users - seen:
+            if isinstance(user, (StoreOp, AccumulateOp)) or isinstance(user.parent_op(), AccumulateOp):
+                continue
+            if not (isinstance(user, LoadOp) or is_computation(user)):
+                return False
+            seen.add(user)
+            pending.append(user)
+    return True
 
 
 def _why_not_perfect(loop: ForOp, factor: int, trips: AffineList) -> NestorError | None:

@@ -76,9 +76,9 @@ func.func private @g(memref<?xf32>) -> ()
 // -----
 
 func.func @shifted(%x: f32, %n: index, %y: memref<?xf32>, %z: memref<?xf32>) {
-  // HINT: they are not known to run through the same iterations
+  // HINT: neither is known to run through the iterations of the other
   // HINT: help: shift the loop "j" by 1 first
-  // expected-error @below {{they are not known to run through the same iterations}}
+  // expected-error @below {{neither is known to run through the iterations of the other}}
   nest.for "i" %i = 1 to %n {
     nest.store "y" %x, %y[%i] : memref<?xf32>
   }
@@ -92,9 +92,9 @@ func.func @shifted(%x: f32, %n: index, %y: memref<?xf32>, %z: memref<?xf32>) {
 // -----
 
 func.func @extents(%x: f32, %n: index, %m: index, %y: memref<?xf32>, %z: memref<?xf32>) {
-  // HINT: they are not known to run through the same iterations
+  // HINT: neither is known to run through the iterations of the other
   // HINT: help: cut or peel the loops to one range first
-  // expected-error @below {{they are not known to run through the same iterations}}
+  // expected-error @below {{neither is known to run through the iterations of the other}}
   nest.for "i" %i = 0 to %n {
     nest.store "y" %x, %y[%i] : memref<?xf32>
   }
@@ -108,7 +108,7 @@ func.func @extents(%x: f32, %n: index, %m: index, %y: memref<?xf32>, %z: memref<
 // -----
 
 func.func @steps(%x: f32, %n: index, %y: memref<?xf32>, %z: memref<?xf32>) {
-  // expected-error @below {{they are not known to run through the same iterations}}
+  // expected-error @below {{neither is known to run through the iterations of the other}}
   nest.for "i" %i = 0 to %n step 2 {
     nest.store "y" %x, %y[%i] : memref<?xf32>
   }
@@ -228,14 +228,34 @@ func.func @calls(%n: index) {
 
 // -----
 
-func.func @steps(%n: index, %x: f32, %y: memref<?xf32>, %z: memref<?xf32>) {
-  // expected-error @below {{cannot fuse the loops "i" and "j": they are not known to run through the same iterations}}
-  nest.for "i" %i = 2 to %n {
-    nest.store "y" %x, %y[%i] : memref<?xf32>
+// Iteration 2 of the second loop is none of the first.
+func.func @odd(%x: f32, %y: memref<20xf32>, %z: memref<20xf32>) {
+  // expected-error @below {{cannot fuse the loops "i" and "j": neither is known to run through the iterations of the other}}
+  nest.for "i" %i = 0 to 20 step 4 {
+    nest.store "y" %x, %y[%i] : memref<20xf32>
   }
   // expected-note @below {{the other loop is here}}
-  nest.for "j" %j = 2 to %n step 2 {
-    nest.store "z" %x, %z[%j] : memref<?xf32>
+  nest.for "j" %j = 2 to 15 step 4 {
+    nest.store "z" %x, %z[%j] : memref<20xf32>
+  }
+  func.return
+}
+
+// -----
+
+func.func @bound(%x: f32, %n: index, %c: memref<?xi1>, %y: memref<?xf32>, %z: memref<?x32xf32>) {
+  // expected-error @below {{cannot fuse the loops "i" and "j": they have different iterations, and a branch would be around "t"}}
+  nest.for "i" %i = 0 to %n {
+    nest.store "y" %x, %y[%i] : memref<?xf32>
+  }
+  nest.for "j" %j = 1 to %n {
+    %b = nest.load %c[%j] : memref<?xi1>
+    // expected-note @below {{it is bound to thread.x}}
+    nest.for "t" %t = 0 to 32 bind "thread.x" {
+      nest.if %b {
+        nest.store "z" %x, %z[%j, %t] : memref<?x32xf32>
+      }
+    }
   }
   func.return
 }
