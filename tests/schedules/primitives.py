@@ -24,6 +24,7 @@ from nestor.dialects.nest import BIND_AXES, AccumulateOp, AllocOp, ForOp, LoadOp
 from nestor.dialects.parse import parse_module
 from nestor.transforms.nest.dependence import accesses_of, is_defined_outside
 from nestor.transforms.nest.loops import (
+    enclosing_loops,
     find_loop,
     functions,
     is_inside,
@@ -41,9 +42,12 @@ from nestor.transforms.nest.nest_cut import cut
 from nestor.transforms.nest.nest_decompose_reduction import decompose_reduction, why_not_decompose_reduction
 from nestor.transforms.nest.nest_distribute import distribute, pieces_of
 from nestor.transforms.nest.nest_eliminate_dead import eliminate_dead
+from nestor.transforms.nest.nest_expand_buffer import expand_buffer
 from nestor.transforms.nest.nest_flatten import flatten, why_not_flatten
+from nestor.transforms.nest.nest_fold_buffer import fold_buffer
 from nestor.transforms.nest.nest_fuse import fuse
 from nestor.transforms.nest.nest_hoist import hoist
+from nestor.transforms.nest.nest_hoist_alloc import hoist_alloc
 from nestor.transforms.nest.nest_insert_barriers import insert_barriers
 from nestor.transforms.nest.nest_normalise import add_unit_loop, normalise, remove_unit_loop
 from nestor.transforms.nest.nest_parallel import parallelize
@@ -52,6 +56,7 @@ from nestor.transforms.nest.nest_privatise import privatise
 from nestor.transforms.nest.nest_registerise import registerise
 from nestor.transforms.nest.nest_rename import rename
 from nestor.transforms.nest.nest_reorder import reorder
+from nestor.transforms.nest.nest_resize_buffer import resize_buffer
 from nestor.transforms.nest.nest_reuse_buffers import reuse_buffers
 from nestor.transforms.nest.nest_reverse import reverse
 from nestor.transforms.nest.nest_reverse_compute_at import reverse_compute_at
@@ -60,6 +65,7 @@ from nestor.transforms.nest.nest_rolling_buffer import rolling_buffer
 from nestor.transforms.nest.nest_set_memory import set_memory
 from nestor.transforms.nest.nest_shift import shift
 from nestor.transforms.nest.nest_simplify import simplify
+from nestor.transforms.nest.nest_sink_alloc import sink_alloc
 from nestor.transforms.nest.nest_skew import skew
 from nestor.transforms.nest.nest_specialise import specialise
 from nestor.transforms.nest.nest_split import split
@@ -411,6 +417,19 @@ def _draw_registerise(rng: random.Random, module: ModuleOp) -> Request | None:
     return Request("registerise", (label,), k)
 
 
+def _draw_hoist_alloc(rng: random.Random, module: ModuleOp) -> Request | None:
+    """A buffer made in a loop, and mostly a loop around it."""
+    known = buffers(module)
+    inside = [k for k, b in enumerate(known) if isinstance(b.owner, AllocOp) and enclosing_loops(b.owner)]
+    if not inside:
+        return None
+    k = rng.choice(inside)
+    owner = known[k].owner
+    assert isinstance(owner, AllocOp)
+    loop = rng.choice(enclosing_loops(owner) if rng.random() < 0.9 else program_loops(module))
+    return Request("hoist_alloc", (loop.label,), k)
+
+
 def _applied_to_buffer(function: Callable[..., Any]) -> Callable[[ModuleOp, Request], Any]:
     def run(module: ModuleOp, request: Request) -> None:
         assert request.buffer is not None
@@ -691,6 +710,31 @@ PRIMITIVES: dict[str, Primitive] = {
         _of_allocation("set_memory", space=("shared", "local", "global")),
         _applied_to_buffer(set_memory),
         ("nest_set_memory:why_not_set_memory",),
+    ),
+    "hoist_alloc": Primitive(
+        _draw_hoist_alloc,
+        _applied_to_buffer(hoist_alloc),
+        ("nest_hoist_alloc:why_not_hoist_alloc",),
+    ),
+    "sink_alloc": Primitive(
+        _of_buffer_in_loop("sink_alloc", only_allocations=True),
+        _applied_to_buffer(sink_alloc),
+        ("own_buffers:_carried_value",),
+    ),
+    "fold_buffer": Primitive(
+        _of_allocation("fold_buffer", factor=(1, 2, 3), dimension=(0, 0, 1)),
+        _applied_to_buffer(fold_buffer),
+        ("nest_fold_buffer:overwritten_while_needed",),
+    ),
+    "resize_buffer": Primitive(
+        _of_allocation("resize_buffer", dimension=(0, 1), size=(None, None, 2, 4, 7), offset=(0, 0, 1, -1)),
+        _applied_to_buffer(resize_buffer),
+        ("nest_resize_buffer:is_within=True",),
+    ),
+    "expand_buffer": Primitive(
+        _of_buffer_in_loop("expand_buffer", only_allocations=True),
+        _applied_to_buffer(expand_buffer),
+        ("own_buffers:_carried_value",),
     ),
     "reuse_buffers": Primitive(
         _draw_for_function("reuse_buffers"), _reuse, ("nest_reuse_buffers:_is_ordered=True",), weight=6

@@ -21,6 +21,7 @@ from nestor.dialects.verifier import VerificationFailure, verify
 from nestor.transforms.nest.loops import find_loop
 from nestor.transforms.nest.nest_annotate import annotate
 from nestor.transforms.nest.nest_cut import cut
+from nestor.transforms.nest.nest_hoist_alloc import hoist_alloc
 from nestor.transforms.nest.nest_insert_barriers import insert_barriers
 from nestor.transforms.nest.nest_normalise import normalise
 from nestor.transforms.nest.nest_rename import rename
@@ -111,6 +112,16 @@ func.func @f(%x: memref<4x4xf32>, %y: memref<4x4xf32> {nest.role = "out"}) {
   func.return
 }"""
 
+MADE_IN_EACH_ITERATION = """
+func.func @f(%x: memref<?xf32>, %n: index) {
+  nest.for "i" %i = 1 to %n {
+    %t = nest.alloc "t"(%i) : memref<?xf32>
+    %v = nest.load %x[%i] : memref<?xf32>
+    nest.store "t" %v, %t[0] : memref<?xf32>
+  }
+  func.return
+}"""
+
 TO_SCF, TO_GPU = "convert-nest-to-scf", "convert-nest-to-gpu"
 
 
@@ -141,6 +152,13 @@ NO_RESULT = {
         AssertionError,
     ),
     "unroll": Case(_loops("0 to %n"), lambda m: unroll(_i(m)), "nest_unroll:why_not_unroll", AssertionError),
+    "hoist_alloc": Case(
+        MADE_IN_EACH_ITERATION,
+        lambda m: hoist_alloc(buffers(m)[1].owner, _i(m)),  # pyright: ignore[reportArgumentType]
+        "nest_hoist_alloc:why_not_hoist_alloc",
+        VerificationFailure,
+        "does not dominate this use",
+    ),
     "skew": Case(
         _loops("0 to %n"),
         lambda m: skew(_i(m), _j(m)),

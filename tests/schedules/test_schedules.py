@@ -28,6 +28,7 @@ WITHOUT_CHECKS = {
     "cut": "refused is a first iteration that no expression is",
     "unroll": "refused are numbers of copies that are not known, or that are too many",
     "specialise": "refused are loops that may not be copied into a branch; the general loop stands beside the copy",
+    "hoist_alloc": "refused are loops that run iterations together, and extents that are not known before them",
     "set_memory": "refused are places for which a device has no such memory; the interpreter has one memory",
     "rename": "refused is a name of another loop: what a schedule then speaks of is not known",
     "insert_barriers": "refused are places that not all threads reach; loops in program order need no barrier",
@@ -109,6 +110,8 @@ PROVOKING = {
     "rfactor": ("reduction", "matmul"),
     "rolling_buffer": ("window",),
     "sink_alloc": ("scratch",),
+    "fold_buffer": ("scratch", "blur"),
+    "expand_buffer": ("scratch",),
     "tile": ("scan", "stencil"),
 }
 """Families in which a primitive is seldom legal, where most programs give it no occasion to be wrong."""

@@ -41,7 +41,7 @@ def test_fold_each_axis(name):
             module = parsed(name)
             before = str(module)
             try:
-                folded = fold_buffer(find_alloc(module, alloc.label.data), dimension, factor)
+                folded = fold_buffer(find_alloc(module, alloc.label.data), factor, dimension)
             except NestorError as refusal:
                 assert refusal.diagnostic.message.startswith("cannot fold")
                 assert str(module) == before, "a refusal changes nothing"
@@ -143,7 +143,7 @@ func.func @f(%n: index, %x: memref<?xi32>, %y: memref<?xi32>) {
 def test_hoisted_after_it_was_resized():
     """An extent of the iteration's own keeps a buffer in its loop; a constant one does not."""
     module = parsed("rows")
-    folded = fold_buffer(find_alloc(module, "t"), 0, 2)
+    folded = fold_buffer(find_alloc(module, "t"), 2)
     with pytest.raises(NestorError, match="not made inside"):
         hoist_alloc(folded, find_loop(module, "i"))
     check("rows", module)

@@ -44,8 +44,8 @@ from .loops import divide, find_loop, is_inside, materialise, trip_count
 from .nest_hoist_alloc import sizes_before, why_not_known
 from .nest_sink_alloc import space_of
 from .nest_transform_layout import extents_of
-from .own_buffers import loops_between, name_of, refuse_no_allocation, refuse_not_own
-from .reshaping import refuse_reshape, reshape
+from .own_buffers import loops_between, name_of, why_not_of_function, why_not_own
+from .reshaping import reshape, why_not_reshape
 
 
 def why_not_expand_buffer(
@@ -58,10 +58,10 @@ def why_not_expand_buffer(
         where = alloc if isinstance(alloc, AllocOp) else at or loop
         return fail(where, f"cannot {action}: {reason}", hint=hint, notes=notes)
 
-    if (refusal := refuse_no_allocation(alloc, refuse)) is not None:
+    if (refusal := why_not_of_function(alloc, refuse)) is not None:
         return refusal
     assert isinstance(alloc, AllocOp) and isinstance(alloc.memref.type, MemRefType)
-    if (refusal := refuse_reshape(alloc, refuse)) is not None:
+    if (refusal := why_not_reshape(alloc, refuse)) is not None:
         return refusal
     if loop.kind in BIND_AXES:
         return refuse(
@@ -78,7 +78,7 @@ def why_not_expand_buffer(
     if len(largest(loop.lower, loop)) != 1:
         return refuse("the lower bound of the loop is a max of several expressions", notes=[(loop, "here")])
     if not is_inside(alloc, loop):
-        return refuse_not_own(alloc, loop, dependences or analyse(loop), refuse)
+        return why_not_own(alloc, loop, dependences or analyse(loop), refuse)
     for crossed in loops_between(alloc, loop)[1:]:
         if crossed.kind not in ("serial", "unrolled"):
             kind = f"bound to {crossed.kind}" if crossed.kind in BIND_AXES else crossed.kind

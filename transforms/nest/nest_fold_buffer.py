@@ -11,7 +11,7 @@
       }
     }
 
-with buffer=u, dimension=0, factor=2 becomes
+with buffer=u, factor=2 (and dimension=0) becomes
 
     %u = nest.alloc "u" : memref<2x64xf32>
     nest.for "i" %i = 1 to %n {
@@ -48,11 +48,11 @@ from .buffers import find_alloc
 from .folding import overwritten_while_needed
 from .loops import divide
 from .nest_transform_layout import extents_of
-from .own_buffers import name_of, refuse_no_allocation
-from .reshaping import refuse_dimension, refuse_reshape, reshape, with_index
+from .own_buffers import name_of, why_not_of_function
+from .reshaping import reshape, why_not_dimension, why_not_reshape, with_index
 
 
-def why_not_fold_buffer(alloc: AllocOp | SSAValue, dimension: int, factor: int) -> NestorError | None:
+def why_not_fold_buffer(alloc: AllocOp | SSAValue, factor: int, dimension: int = 0) -> NestorError | None:
     """The diagnostic that refuses to fold the axis, None when it is legal."""
 
     def refuse(reason: str, hint: str | None = None, notes=(), at: Operation | None = None) -> NestorError:
@@ -60,10 +60,10 @@ def why_not_fold_buffer(alloc: AllocOp | SSAValue, dimension: int, factor: int) 
         assert where is not None
         return fail(where, f'cannot fold the buffer "{name_of(alloc)}": {reason}', hint=hint, notes=notes)
 
-    if (refusal := refuse_no_allocation(alloc, refuse)) is not None:
+    if (refusal := why_not_of_function(alloc, refuse)) is not None:
         return refusal
     assert isinstance(alloc, AllocOp) and isinstance(alloc.memref.type, MemRefType)
-    refusal = refuse_reshape(alloc, refuse) or refuse_dimension(alloc, dimension, refuse)
+    refusal = why_not_reshape(alloc, refuse) or why_not_dimension(alloc, dimension, refuse)
     if refusal is not None:
         return refusal
     if factor < 1:
@@ -82,9 +82,9 @@ def why_not_fold_buffer(alloc: AllocOp | SSAValue, dimension: int, factor: int) 
     )
 
 
-def fold_buffer(alloc: AllocOp | SSAValue, dimension: int, factor: int) -> AllocOp:
+def fold_buffer(alloc: AllocOp | SSAValue, factor: int, dimension: int = 0) -> AllocOp:
     """Fold an axis to `factor` elements; the new allocation. Raises the diagnostic of `why_not_fold_buffer`."""
-    if (refusal := why_not_fold_buffer(alloc, dimension, factor)) is not None:
+    if (refusal := why_not_fold_buffer(alloc, factor, dimension)) is not None:
         raise refusal
     assert isinstance(alloc, AllocOp)
     extents = extents_of(alloc)
@@ -109,4 +109,4 @@ class NestFoldBufferPass(ModulePass):
     func: str | None = None
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        fold_buffer(find_alloc(op, self.buffer, self.func), self.dimension, self.factor)
+        fold_buffer(find_alloc(op, self.buffer, self.func), self.factor, self.dimension)

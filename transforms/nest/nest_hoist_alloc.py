@@ -44,7 +44,7 @@ from .buffers import find_alloc
 from .dependence import is_defined_outside
 from .integer_sets import is_never_negative
 from .loops import find_loop, is_inside
-from .own_buffers import loops_between, name_of, refuse_no_allocation
+from .own_buffers import loops_between, name_of, why_not_of_function
 
 _MOVABLE = (arith.AddiOp, arith.SubiOp, arith.MuliOp, arith.MinSIOp, arith.MaxSIOp, arith.IndexCastOp)
 _DIVISIONS = (arith.FloorDivSIOp, arith.CeilDivSIOp)
@@ -58,7 +58,7 @@ def why_not_hoist_alloc(alloc: AllocOp | SSAValue, loop: ForOp) -> NestorError |
         where = alloc if isinstance(alloc, AllocOp) else at or loop
         return fail(where, f"cannot {action}: {reason}", hint=hint, notes=notes)
 
-    if (refusal := refuse_no_allocation(alloc, refuse)) is not None:
+    if (refusal := why_not_of_function(alloc, refuse)) is not None:
         return refusal
     assert isinstance(alloc, AllocOp)
     if not is_inside(alloc, loop):

@@ -39,16 +39,16 @@ from ...dialects.nest import AllocOp
 from .buffers import find_alloc
 from .loops import parent_loop
 from .nest_transform_layout import extents_of
-from .own_buffers import name_of, refuse_no_allocation
+from .own_buffers import name_of, why_not_of_function
 from .regions import NoWindow, window_of
-from .reshaping import accesses_to, is_within, refuse_dimension, refuse_reshape, reshape, with_index
+from .reshaping import accesses_to, is_within, reshape, why_not_dimension, why_not_reshape, with_index
 
 _Window = tuple[AffineList, AffineList]
 """Where a window starts along an axis, and its extent."""
 
 
 def why_not_resize_buffer(
-    alloc: AllocOp | SSAValue, dimension: int, size: int | None = None, offset: int = 0
+    alloc: AllocOp | SSAValue, dimension: int = 0, size: int | None = None, offset: int = 0
 ) -> NestorError | None:
     """The diagnostic that refuses to give the axis another extent, None when it is legal."""
     window = _plan(alloc, dimension, size, offset)
@@ -56,7 +56,7 @@ def why_not_resize_buffer(
 
 
 def resize_buffer(
-    alloc: AllocOp | SSAValue, dimension: int, size: int | None = None, offset: int = 0
+    alloc: AllocOp | SSAValue, dimension: int = 0, size: int | None = None, offset: int = 0
 ) -> AllocOp:
     """Give an axis another extent; the new allocation. Raises the diagnostic of `why_not_resize_buffer`."""
     window = _plan(alloc, dimension, size, offset)
@@ -79,10 +79,10 @@ def _plan(alloc: AllocOp | SSAValue, dimension: int, size: int | None, offset: i
         assert where is not None
         return fail(where, f'cannot resize the buffer "{name_of(alloc)}": {reason}', hint=hint, notes=notes)
 
-    if (refusal := refuse_no_allocation(alloc, refuse)) is not None:
+    if (refusal := why_not_of_function(alloc, refuse)) is not None:
         return refusal
     assert isinstance(alloc, AllocOp) and isinstance(alloc.memref.type, MemRefType)
-    refusal = refuse_reshape(alloc, refuse) or refuse_dimension(alloc, dimension, refuse)
+    refusal = why_not_reshape(alloc, refuse) or why_not_dimension(alloc, dimension, refuse)
     if refusal is not None:
         return refusal
     accesses = accesses_to(alloc)

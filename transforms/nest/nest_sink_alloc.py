@@ -41,7 +41,7 @@ from ...dialects.nest import AllocOp, ForOp
 from .buffers import SPACES, find_alloc, why_not_space
 from .dependence import Dependences, analyse
 from .loops import enclosing_loops, find_loop, is_inside
-from .own_buffers import name_of, refuse_no_allocation, refuse_not_own
+from .own_buffers import name_of, why_not_of_function, why_not_own
 
 
 def why_not_sink_alloc(
@@ -54,12 +54,12 @@ def why_not_sink_alloc(
         where = alloc if isinstance(alloc, AllocOp) else at or loop
         return fail(where, f"cannot {action}: {reason}", hint=hint, notes=notes)
 
-    if (refusal := refuse_no_allocation(alloc, refuse)) is not None:
+    if (refusal := why_not_of_function(alloc, refuse)) is not None:
         return refusal
     assert isinstance(alloc, AllocOp)
     if is_inside(alloc, loop):
         return refuse("it is made inside of that loop already")
-    if (refusal := refuse_not_own(alloc, loop, dependences or analyse(loop), refuse)) is not None:
+    if (refusal := why_not_own(alloc, loop, dependences or analyse(loop), refuse)) is not None:
         return refusal
     around = [*enclosing_loops(loop), loop]
     for outer in around:

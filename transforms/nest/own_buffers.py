@@ -1,7 +1,7 @@
 """Buffers of an iteration's own: whether iterations of a loop can each have a buffer, and the loops around one.
 
     nest.for "i" %i = 0 to %n {
-      nest.store "u" %a, %u[] : memref<f32>        refuse_not_own(u, i, ...) is None: what is read was
+      nest.store "u" %a, %u[] : memref<f32>        why_not_own(u, i, ...) is None: what is read was
       %b = nest.load %u[] : memref<f32>               written before, in the same iteration
     }
 
@@ -32,7 +32,7 @@ def loops_between(op: Operation, loop: ForOp) -> list[ForOp]:
     return [outer for outer in enclosing_loops(op) if is_inside(outer, loop)]
 
 
-def refuse_no_allocation(buffer: AllocOp | SSAValue, refuse: Refuse) -> NestorError | None:
+def why_not_of_function(buffer: AllocOp | SSAValue, refuse: Refuse) -> NestorError | None:
     """The refusal of what is no allocation of the function."""
     if isinstance(buffer, AllocOp):
         return None
@@ -43,7 +43,7 @@ def refuse_no_allocation(buffer: AllocOp | SSAValue, refuse: Refuse) -> NestorEr
     )
 
 
-def refuse_other_uses(alloc: AllocOp, refuse: Refuse) -> NestorError | None:
+def why_not_accesses(alloc: AllocOp, refuse: Refuse) -> NestorError | None:
     """The refusal of a buffer that is seen through a view, or handed on."""
     for use in alloc.memref.uses:
         if not isinstance(use.operation, LoadOp | StoreOp | AccumulateOp | memref.DimOp):
@@ -51,15 +51,13 @@ def refuse_other_uses(alloc: AllocOp, refuse: Refuse) -> NestorError | None:
     return None
 
 
-def refuse_not_own(
-    alloc: AllocOp, loop: ForOp, dependences: Dependences, refuse: Refuse
-) -> NestorError | None:
+def why_not_own(alloc: AllocOp, loop: ForOp, dependences: Dependences, refuse: Refuse) -> NestorError | None:
     """The refusal of a buffer, made before `loop`, of which an iteration cannot have one of its own.
 
     It can when the loop has all uses, and an iteration reads nothing that an earlier one wrote: neither one of `loop`,
     nor one of the loops around it that the buffer is outside of.
     """
-    if (refusal := refuse_other_uses(alloc, refuse)) is not None:
+    if (refusal := why_not_accesses(alloc, refuse)) is not None:
         return refusal
     for use in alloc.memref.uses:
         if not is_inside(use.operation, loop):

@@ -14,15 +14,15 @@ from .dependence import Access, accesses_of
 from .integer_sets import System
 from .loops import enclosing_loops
 from .nest_transform_layout import Accessing, extents_of, reallocate, replace_dim, without_known_divisions
-from .own_buffers import Refuse, refuse_other_uses
+from .own_buffers import Refuse, why_not_accesses
 
 
-def refuse_reshape(alloc: AllocOp, refuse: Refuse) -> NestorError | None:
+def why_not_reshape(alloc: AllocOp, refuse: Refuse) -> NestorError | None:
     """The refusal of a buffer whose accesses cannot all be given other indices."""
     assert isinstance(alloc.memref.type, MemRefType)
     if not isinstance(alloc.memref.type.layout, NoneAttr):
         return refuse("it has strides of its own")
-    if (refusal := refuse_other_uses(alloc, refuse)) is not None:
+    if (refusal := why_not_accesses(alloc, refuse)) is not None:
         return refusal
     for use in alloc.memref.uses:
         op = use.operation
@@ -36,14 +36,14 @@ def refuse_reshape(alloc: AllocOp, refuse: Refuse) -> NestorError | None:
     return None
 
 
-def refuse_dimension(alloc: AllocOp, dimension: int, refuse: Refuse) -> NestorError | None:
+def why_not_dimension(alloc: AllocOp, dimension: int, refuse: Refuse) -> NestorError | None:
     """The refusal of an axis that the buffer does not have."""
     assert isinstance(alloc.memref.type, MemRefType)
     rank = alloc.memref.type.get_num_dims()
     if 0 <= dimension < rank:
         return None
-    axes = f"0 to {rank - 1}" if rank > 1 else "0" if rank else "none: it is one element"
-    return refuse(f"it has no dimension {dimension}", hint=f"its dimensions are {axes}")
+    hint = f"its dimensions are 0 to {rank - 1}" if rank else "it is one element"
+    return refuse(f"it has no dimension {dimension}", hint=hint)
 
 
 def reshape(
