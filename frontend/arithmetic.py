@@ -243,14 +243,12 @@ def _require_nonzero(graph: Graph, divisor: Value) -> None:
     affine = affine_of(divisor)
     if affine is not None and (affine.lower_bound() or 0) > 0:
         return
-    arguments = scalar_arguments([divisor])
-    if arguments:
-        raise Respecialise(arguments, why="a Python number divides, and may be zero")
-    raise graph.error(
-        UnsupportedError,
-        "division of Python numbers by one known only at run time, which may be zero",
-        "make it a NumPy scalar: np.float64(...), whose division by zero gives inf or nan",
-    )
+    if affine is not None and (arguments := scalar_arguments([divisor])):
+        raise Respecialise(arguments, why="a Python integer divides, and may be zero")
+    from .checks import check
+
+    text = "float division by zero" if operand_of(divisor) is float else "integer division or modulo by zero"
+    check(graph, apply(graph, np.not_equal, divisor, Static(0)), "ZeroDivisionError", text)
 
 
 def _require_shift(graph: Graph, amount: Value) -> None:

@@ -17,19 +17,21 @@ from ..dialects.affine import AffineList, combine
 
 
 class Atom:
-    """An integer known at run time. `low` is a lower bound; `value` makes its SSA value (of type index) on first use.
+    """An integer known at run time. `low` is a lower bound, `high` (a loop variable's) an upper one, inclusive; `value`
+    makes its SSA value (of type index) on first use.
 
     `dim` names the extent of an argument; `argument` is the position of the integer argument it comes from;
     `witness` is its value in the call being compiled.
     """
 
-    __slots__ = ("_make", "_value", "argument", "dim", "key", "low", "parent", "witness")
+    __slots__ = ("_make", "_value", "argument", "dim", "high", "key", "low", "parent", "witness")
 
     def __init__(
         self,
         make: Callable[[], SSAValue] | SSAValue,
         *,
         low: int | None = None,
+        high: Affine | None = None,
         dim: str | None = None,
         argument: int | None = None,
         witness: int | None = None,
@@ -38,6 +40,7 @@ class Atom:
         self._value = make if isinstance(make, SSAValue) else None
         self._make = make
         self.low = low
+        self.high = high
         self.dim = dim
         self.argument = argument
         self.witness = witness
@@ -108,6 +111,18 @@ class Affine:
             total += coefficient * atom.root().low  # pyright: ignore
         return total
 
+    def least(self) -> Affine:
+        """An affine form it never falls below: the variables of loops at the ends of their ranges."""
+        total = Affine(self.constant)
+        for atom, coefficient in self.terms:
+            atom = atom.root()
+            end: Affine | None = None
+            if atom.high is not None:
+                end = None if atom.low is None else Affine(atom.low)
+                end = _greatest(atom.high) if coefficient < 0 else end
+            total += (end if end is not None else Affine.of(atom)) * coefficient
+        return total
+
     def witness(self) -> int | None:
         """Its value in the call being compiled, when every atom has one."""
         total = self.constant
@@ -143,6 +158,11 @@ class Affine:
         operands: list[SSAValue] = []
         expr = _expr(self, operands)
         return AffineList((expr,), tuple(operands))
+
+
+def _greatest(affine: Affine) -> Affine:
+    """An affine form it never exceeds."""
+    return -((-affine).least())
 
 
 def _expr(affine: Affine, operands: list[SSAValue]) -> AffineExpr:
@@ -205,6 +225,7 @@ class Assumptions:
 
         Without a call (compiling for specs), extents are taken to be large enough.
         """
+        affine = affine.least()
         bound = affine.lower_bound()
         if bound is not None and bound >= 0:
             return True

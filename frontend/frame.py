@@ -36,6 +36,8 @@ class Frame:
         self.captured = captured
         self.depth = depth
         self.unrolling = 0
+        self.looping = 0
+        """Loops on tensors around: what they compute may be read in the next turn."""
 
     @property
     def variables(self) -> dict[str, Value]:

@@ -27,7 +27,7 @@ from ..dialects.nt.expand import OVERFLOW_PROPERTIES, Emitter
 from ..dialects.nt.types import BY_NAME
 from .errors import UnsupportedError
 from .extents import Affine, Assumptions, Atom
-from .values import Extents
+from .values import Buffer, Extents
 
 if TYPE_CHECKING:
     from .islands import Island
@@ -42,6 +42,9 @@ class Graph:
         self.may_write = may_write
         self.entry = Block()
         self.block = self.entry
+        self.tensors = self.entry
+        """The block of whole arrays: the function's, or that of control flow on tensors."""
+        self._journals: list[dict[Buffer, tuple[SSAValue | None, int]]] = []
         self.place = SourceLocation("")
         self.location: Any = UNKNOWN_LOC
         self.assumptions = Assumptions()
@@ -76,14 +79,52 @@ class Graph:
             self.block = outer
 
     @contextmanager
+    def tensors_inside(self, block: Block) -> Iterator[None]:
+        """Work on whole arrays in `block` for a while: a body of control flow on tensors."""
+        outer, self.tensors = self.tensors, block
+        try:
+            with self.inside(block):
+                yield
+        finally:
+            self.tensors = outer
+
+    @contextmanager
     def at_function_level(self) -> Iterator[None]:
         """Insert before the island being built."""
         island, self.island = self.island, None
         try:
-            with self.inside(self.entry):
+            with self.inside(self.tensors):
                 yield
         finally:
             self.island = island
+
+    # ---- contents of arrays -------------------------------------------------------------------------
+
+    def update(self, buffer: Buffer, value: SSAValue) -> None:
+        """From here on the array has these contents."""
+        for journal in self._journals:
+            journal.setdefault(buffer, (buffer.value, buffer.version))
+        buffer.value = value
+        buffer.version += 1
+
+    @contextmanager
+    def journal(self) -> Iterator[dict[Buffer, tuple[SSAValue | None, int]]]:
+        """What the arrays written meanwhile had before; on an error they have it again."""
+        written: dict[Buffer, tuple[SSAValue | None, int]] = {}
+        self._journals.append(written)
+        try:
+            yield written
+        except BaseException:
+            self.restore(written)
+            raise
+        finally:
+            self._journals.remove(written)
+
+    @staticmethod
+    def restore(written: dict[Buffer, tuple[SSAValue | None, int]]) -> None:
+        """Give arrays back what they had."""
+        for buffer, (value, version) in written.items():
+            buffer.value, buffer.version = value, version
 
     def locate(self, place: SourceLocation) -> None:
         """Operations inserted from here on come from `place`."""

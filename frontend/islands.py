@@ -116,7 +116,7 @@ class Island:
         op = IndexOp(index.to_list(), extent.to_list(), name or "array", axis)
         value = self.graph.insert(op)
         assert value is not None
-        return Affine.of(Atom(value, low=0))
+        return Affine.of(Atom(value, low=0, high=extent - 1))
 
     # ---- numbers ------------------------------------------------------------------------------------
 
@@ -286,8 +286,7 @@ class Island:
         self.graph.insert(op)
         for buffer, result in zip(outs, op.results_, strict=True):
             result.name_hint = ir_name(buffer.name) or None
-            buffer.value = result
-            buffer.version += 1
+            self.graph.update(buffer, result)
 
 
 @contextmanager

@@ -176,6 +176,8 @@ def _bool_op(frame: Frame, node: ast.BoolOp, only_truth: bool = False) -> Value:
     is_and = isinstance(node.op, ast.And)
     result: Value | None = None
     for k, operand in enumerate(node.values):
+        if frame.graph.island is not None and k and result is not None and _reads_more(node, k):
+            return _skipping(frame, node, k, result, only_truth)
         value = test(frame, operand) if only_truth else evaluate(frame, operand)
         frame.at(node)
         if isinstance(value, Static | Group) and (only_truth or result is None):
@@ -186,16 +188,6 @@ def _bool_op(frame: Frame, node: ast.BoolOp, only_truth: bool = False) -> Value:
                     continue
                 frame.fail(operand, "a constant after a run-time condition in `and`/`or` is not supported")
             return value
-        if (
-            frame.graph.island is not None
-            and k
-            and not _elements(operand) <= set().union(*map(_elements, node.values[:k]))
-        ):
-            frame.fail(
-                operand,
-                "the right side of `and`/`or` reads an element, which Python may skip",
-                "write nested ifs",
-            )
         condition = as_condition(frame, operand, value)
         if result is None:
             result = condition
@@ -206,6 +198,37 @@ def _bool_op(frame: Frame, node: ast.BoolOp, only_truth: bool = False) -> Value:
             result = _one_of(frame, result, condition, is_and)
     assert result is not None
     return result
+
+
+def _reads_more(node: ast.BoolOp, k: int) -> bool:
+    """Whether operand `k` reads an element that no earlier one read, or divides: Python may skip that."""
+    operand = node.values[k]
+    if any(
+        isinstance(n, ast.BinOp) and isinstance(n.op, ast.Div | ast.FloorDiv | ast.Mod)
+        for n in ast.walk(operand)
+    ):
+        return True
+    return not _elements(operand) <= set().union(*map(_elements, node.values[:k]))
+
+
+def _skipping(frame: Frame, node: ast.BoolOp, k: int, left: Value, only_truth: bool) -> Value:
+    """`left and right`, the right side (the operands from `k`) computed only where Python computes it."""
+    from .nest_loops import either
+
+    rest = node.values[k:]
+    following = rest[0] if len(rest) == 1 else ast.copy_location(ast.BoolOp(node.op, rest), node)
+
+    def right() -> Value:
+        if not only_truth:
+            return evaluate(frame, following)
+        condition = as_condition(frame, following, test(frame, following))
+        return arith.as_weak(arith.apply(frame.graph, np.not_equal, condition, Static(0)), bool, None)
+
+    def known() -> Value:
+        return Static(isinstance(node.op, ast.Or)) if only_truth else left
+
+    sides = (right, known) if isinstance(node.op, ast.And) else (known, right)
+    return either(frame, node, left, *sides)
 
 
 def _elements(node: ast.expr) -> set[str]:
@@ -265,17 +288,10 @@ def _if_expression(frame: Frame, node: ast.IfExp) -> Value:
     condition = test(frame, node.test)
     if frame.graph.island is None or isinstance(condition, Static | Group):
         return evaluate(frame, node.body if truth(frame, node.test, condition) else node.orelse)
-    if any(isinstance(n, ast.Subscript) for branch in (node.body, node.orelse) for n in ast.walk(branch)):
-        frame.fail(
-            node,
-            "a conditional expression that reads elements is not supported in loops",
-            "use an if statement",
-        )
-    chosen, other = evaluate(frame, node.body), evaluate(frame, node.orelse)
-    frame.at(node)
-    from .numpy_api.selection import where
+    from .nest_loops import either
 
-    return where(frame.graph, as_condition(frame, node, condition), chosen, other)
+    sides = (lambda: evaluate(frame, node.body), lambda: evaluate(frame, node.orelse))
+    return either(frame, node, condition, *sides)
 
 
 def _tuple(frame: Frame, node: ast.Tuple | ast.List) -> Value:

@@ -11,12 +11,14 @@ from typing import Any
 import numpy as np
 
 from .arithmetic import apply, broadcast_extents, convert, is_number, number_kind, operate
-from .errors import DTypeError, ShapeError, UnsupportedError
+from .checks import check
+from .errors import DTypeError, KernelAssertionError, ShapeError, UnsupportedError
 from .frame import Frame, ReturnSignal
 from .islands import check_assignable, check_writable, open_island
-from .loops import branch, for_loop
-from .script_expr import BINARY, as_group, evaluate, subscript_items, test, truth
+from .loops import Step, branch, for_loop, while_loop
+from .script_expr import BINARY, as_condition, as_group, evaluate, subscript_items, test, truth
 from .source import ir_name
+from .structured import RESULT, RETURNED, structured
 from .tensors import as_tensor, broadcast, check_alone, reshape
 from .values import (
     Array,
@@ -37,7 +39,20 @@ from .views import as_view, view
 
 def run_body(frame: Frame) -> None:
     """Execute the body of the frame's function. Raises ReturnSignal at `return`."""
-    execute(frame, frame.source.node.body)
+    body = structured(frame.source.node)
+    execute(frame, body.body)
+    if not body.has_result:
+        return
+    returned = frame.variables.get(RETURNED)
+    if isinstance(returned, Static) and not returned.value:
+        return
+    if returned is not None and not isinstance(returned, Static) and not body.always:
+        frame.fail(
+            frame.source.node,
+            f"'{frame.source.node.name}' returns a value on some paths only, and which is known at run time",
+            "end the function with a return",
+        )
+    raise ReturnSignal(frame.variables[RESULT])
 
 
 def execute(frame: Frame, statements: Sequence[ast.stmt]) -> None:
@@ -193,8 +208,7 @@ def overwrite(frame: Frame, array: Array, value: Value) -> None:
     buffer = array.buffer
     if tensor.ssa is buffer.value:
         return
-    buffer.value = tensor.ssa
-    buffer.version += 1
+    graph.update(buffer, tensor.ssa)
     if tensor.ssa.name_hint is None:
         tensor.ssa.name_hint = ir_name(buffer.name) or None
 
@@ -298,10 +312,6 @@ _SYMBOLS: dict[type[ast.operator], str] = {
 
 
 def _return(frame: Frame, node: ast.Return) -> None:
-    if frame.graph.island is not None:
-        frame.fail(
-            node, "return inside a loop is not supported", "assign a result, and return it after the loop"
-        )
     value = Static(None) if node.value is None else evaluate(frame, node.value)
     frame.at(node)
     raise ReturnSignal(value)
@@ -310,13 +320,17 @@ def _return(frame: Frame, node: ast.Return) -> None:
 def _if(frame: Frame, node: ast.If) -> None:
     condition = test(frame, node.test)
     frame.at(node)
-    if frame.graph.island is not None and not isinstance(condition, Static | Group):
+    if not isinstance(condition, Static | Group):
         return branch(frame, node, condition, execute)
     execute(frame, node.body if truth(frame, node.test, condition) else node.orelse)
 
 
 def _for(frame: Frame, node: ast.For) -> None:
     for_loop(frame, node, execute)
+
+
+def _while(frame: Frame, node: ast.While) -> None:
+    while_loop(frame, node, execute)
 
 
 def _expression(frame: Frame, node: ast.Expr) -> None:
@@ -329,15 +343,21 @@ def _pass(frame: Frame, node: ast.stmt) -> None:
 
 
 def _assert(frame: Frame, node: ast.Assert) -> None:
-    if truth(frame, node.test, test(frame, node.test)):
-        return
+    """`assert`: decided now where it can be, else checked when the program runs."""
+    condition = test(frame, node.test)
     message = ""
     if node.msg is not None:
         value = evaluate(frame, node.msg)
-        message = str(value.value) if isinstance(value, Static) else ""
-    from .errors import KernelAssertionError
-
-    frame.fail(node, message or "assertion failed", None, KernelAssertionError)
+        if not isinstance(value, Static):
+            frame.fail(
+                node.msg, "the message of an assert must be known at compile time", "use a plain string"
+            )
+        message = str(value.value)
+    frame.at(node)
+    if not isinstance(condition, Static | Group):
+        return check(frame.graph, as_condition(frame, node.test, condition), "AssertionError", message)
+    if not truth(frame, node.test, condition):
+        frame.fail(node, message or "assertion failed", None, KernelAssertionError)
 
 
 def _raise(frame: Frame, node: ast.Raise) -> None:
@@ -362,9 +382,6 @@ def _delete(frame: Frame, node: ast.Delete) -> None:
 
 
 _WORDS: dict[type[ast.stmt], str] = {
-    ast.While: "while",
-    ast.Break: "break",
-    ast.Continue: "continue",
     ast.FunctionDef: "a nested function",
     ast.With: "with",
     ast.Try: "try",
@@ -379,9 +396,6 @@ _WORDS: dict[type[ast.stmt], str] = {
 }
 _CHECK_OUTSIDE = "compile the part that computes, and do this around the call"
 _HINTS: dict[type[ast.stmt], str] = {
-    ast.While: "write it as a for loop over range",
-    ast.Break: "make the rest of the body conditional: if not done: ...",
-    ast.Continue: "put the rest of the body in an if",
     ast.FunctionDef: "define it outside the compiled function; calls are inlined",
     ast.AsyncFunctionDef: "define it outside the compiled function; calls are inlined",
     ast.ClassDef: "define it outside the compiled function, and return arrays and tuples",
@@ -400,6 +414,8 @@ _HANDLERS: dict[type[ast.stmt], Callable[[Frame, Any], None]] = {
     ast.Return: _return,
     ast.If: _if,
     ast.For: _for,
+    ast.While: _while,
+    Step: lambda frame, node: node.run(),
     ast.Expr: _expression,
     ast.Pass: _pass,
     ast.Assert: _assert,

@@ -287,4 +287,5 @@ def kernel_error(sites: Sequence[dict[str, Any]], code: int, site: int, value: i
         MEMORY_ERROR: "out of memory in a kernel",
         VALUE_ERROR: "invalid value in a kernel",
     }
-    return kinds.get(code, UnsupportedError)(texts.get(code, f"a kernel stopped with code {code}"), place)
+    text = entry.get("message") or texts.get(code, f"a kernel stopped with code {code}")
+    return kinds.get(code, UnsupportedError)(text, place)

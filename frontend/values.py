@@ -152,6 +152,14 @@ class Range:
 
 
 @dataclass(frozen=True, eq=False)
+class Iteration:
+    """What `zip`, `enumerate` and `reversed` of arrays give: `count` items, the k-th of which `at` makes."""
+
+    count: Affine
+    at: Callable[[Value], Value]
+
+
+@dataclass(frozen=True, eq=False)
 class Method:
     """A bound method of an array: `x.sum`."""
 
@@ -159,7 +167,7 @@ class Method:
     name: str
 
 
-Value = Static | Index | Group | Tensor | Scalar | Array | Lazy | Range | Method
+Value = Static | Index | Group | Tensor | Scalar | Array | Lazy | Range | Iteration | Method
 
 
 @dataclass(eq=False)
@@ -224,8 +232,8 @@ def describe(value: Value) -> str:
         return f"a {value.weak.__name__ if value.weak else value.dtype} computed at run time"
     if isinstance(value, Scalar):
         return f"a {value.weak.__name__ if value.weak else value.dtype} computed at run time"
-    if isinstance(value, Range):
-        return "a range"
+    if isinstance(value, Range | Iteration):
+        return "a range" if isinstance(value, Range) else "an iterator"
     return f"the method {value.name}"
 
 

@@ -10,12 +10,13 @@ from xdsl.dialects import arith
 from xdsl.ir import SSAValue
 from xdsl.ir.affine import AffineBinaryOpKind
 
-from .arithmetic import affine_of, require_static, scalar_arguments
+from ..dialects.nest import IndexOp
+from .arithmetic import affine_of, require_static
 from .errors import DTypeError, IndexRangeError, Respecialise, UnsupportedError
 from .extents import Affine, Atom
 from .graph import INDEX, Graph
 from .promotion import WEAK_DTYPES
-from .tensors import as_array, read
+from .tensors import as_array, as_tensor, cast, read, to_scalar
 from .values import Array, Axis, Lazy, Scalar, Static, Tensor, Value, describe, is_array
 
 
@@ -109,10 +110,8 @@ def _checked(graph: Graph, item: Item, axis: Axis, name: str, position: int) -> 
     index = affine_of(item)
     if isinstance(item, Static) and isinstance(item.value, bool | np.bool_):
         index = None
-    if index is None and graph.island is not None and _is_integer(item):
+    elif index is None and _is_integer(item):
         index = Affine.of(Atom(as_index(graph, item)))
-    if index is None and _is_integer(item) and (arguments := scalar_arguments([item])):
-        raise Respecialise(arguments, why="an index outside loops must be known at compile time")
     if index is None:
         raise graph.error(
             UnsupportedError,
@@ -125,9 +124,20 @@ def _checked(graph: Graph, item: Item, axis: Axis, name: str, position: int) -> 
         return _in_bounds(graph, index, axis.extent, position)
     if index.known is not None:
         return _in_bounds(graph, axis.extent + index.constant, axis.extent, position, index.constant)
-    if index.arguments():
-        raise Respecialise(index.arguments(), why="an index outside loops must be known at compile time")
-    return _in_bounds(graph, index, axis.extent, position)
+    if index.over_dims() is not None:
+        return _in_bounds(graph, index, axis.extent, position)
+    nonnegative = graph.assumptions.nonnegative
+    if nonnegative(index, "an index") and nonnegative(axis.extent - index - 1, "an index"):
+        return index
+    return _checked_later(graph, index, axis.extent, name, position)
+
+
+def _checked_later(graph: Graph, index: Affine, extent: Affine, name: str, position: int) -> Affine:
+    """A Python index, checked and wrapped when the program runs."""
+    op = IndexOp(index.to_list(), extent.to_list(), name or "array", position)
+    value = graph.insert(op)
+    assert value is not None
+    return Affine.of(Atom(value, low=0, high=extent - 1))
 
 
 def _in_bounds(graph: Graph, index: Affine, extent: Affine, axis: int, written: int | None = None) -> Affine:
@@ -157,8 +167,10 @@ def _is_integer(value: Value) -> bool:
 
 def as_index(graph: Graph, value: Value) -> SSAValue:
     """An integer computed at run time as an SSA value of type index."""
-    assert graph.island is not None
-    scalar = graph.island.scalar(value, WEAK_DTYPES[int])
+    if graph.island is not None:
+        scalar = graph.island.scalar(value, WEAK_DTYPES[int])
+    else:
+        scalar = to_scalar(graph, cast(graph, as_tensor(graph, value), WEAK_DTYPES[int]))
     op = arith.IndexCastOp.create(operands=[scalar], result_types=[INDEX])
     graph.insert(op)
     return op.results[0]

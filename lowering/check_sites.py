@@ -3,12 +3,13 @@
     func.func @f(...) attributes {nestor.sites = [
       {kind = "IndexError", array = "x", axis = 0 : i64, file = "prog.py", line = 7 : i64, column = 5 : i64}]}
 
-Site k is the k-th `nest.index` in the order of the text. The interpreter, the CPU and the GPU number alike.
+Site k is the k-th `nest.index`, or `cf.assert` with a `nestor.kind`, in the order of the text. The interpreter, the CPU
+and the GPU number alike.
 """
 
 from __future__ import annotations
 
-from xdsl.dialects import arith, func
+from xdsl.dialects import arith, cf, func
 from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, IntegerAttr, StringAttr, i64
 from xdsl.ir import Attribute, Operation, SSAValue
 
@@ -19,10 +20,17 @@ SITES = "nestor.sites"
 """The function attribute that holds the table."""
 
 
+KIND, SITE = "nestor.kind", "nestor.site"
+"""The attributes of a `cf.assert`: the exception it raises, and its number once it has one."""
+
+
 def check_sites(function: func.FuncOp) -> dict[Operation, int]:
     """The number of each check of `function`."""
-    checks = (op for op in function.body.walk() if isinstance(op, IndexOp))
-    return {op: k for k, op in enumerate(checks)}
+    return {op: k for k, op in enumerate(filter(_is_check, function.body.walk()))}
+
+
+def _is_check(op: Operation) -> bool:
+    return isinstance(op, IndexOp) or (isinstance(op, cf.AssertOp) and KIND in op.attributes)
 
 
 def site_table(sites: dict[Operation, int]) -> ArrayAttr:
@@ -31,8 +39,11 @@ def site_table(sites: dict[Operation, int]) -> ArrayAttr:
 
 
 def _entry(op: Operation) -> DictionaryAttr:
-    assert isinstance(op, IndexOp)
-    entry: dict[str, Attribute] = {"kind": StringAttr("IndexError"), "array": op.array, "axis": op.axis}
+    entry: dict[str, Attribute]
+    if isinstance(op, IndexOp):
+        entry = {"kind": StringAttr("IndexError"), "array": op.array, "axis": op.axis}
+    else:
+        entry = {"kind": op.attributes[KIND], "message": op.properties["msg"]}
     where = op_location(op)
     if where is not None:
         entry["file"] = StringAttr(where.file)

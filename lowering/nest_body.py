@@ -22,6 +22,7 @@ from xdsl.traits import IsTerminator
 from ..dialects.affine import AffineList
 from ..dialects.diagnostic import LoweringError, fail
 from ..dialects.nest import AccumulateOp, AllocOp, ForOp, IfOp, IndexOp, LoadOp, StoreOp
+from .check_sites import SITE
 from .combiners import combiner_op, zero
 from .domain_runs import Run, domain_runs, escaping_values
 from .domains import DIVISIONS, Domain, LoadGuards, domain_of, may_be_undefined, within_bound
@@ -319,7 +320,14 @@ class NestBody:
         return self.builder.value(arith.SelectOp, (negative, from_end, index), INDEX)
 
     def assertion(self, op: cf.AssertOp) -> None:
-        self.clone(op)
+        """A check keeps its number."""
+        attributes = dict(op.attributes)
+        if op in self.sites:
+            attributes[SITE] = IntegerAttr(self.sites[op], i64)
+        operands = (self.value(op.arg),)
+        self.builder.emit(
+            cf.AssertOp.create(operands=operands, properties=dict(op.properties), attributes=attributes)
+        )
 
     def conditional(self, op: IfOp) -> None:
         blocks = [Block()] if op.else_region is None else [Block(), Block()]
@@ -498,7 +506,7 @@ _HANDLERS: dict[type, Callable[[Any, Any], None]] = {
     memref.DimOp: NestBody.dim,
     LoadOp: lambda body, op: body.load(op),
     StoreOp: lambda body, op: body.store(op),
-    AccumulateOp: NestBody.accumulate,
+    AccumulateOp: lambda body, op: body.accumulate(op),
     IndexOp: lambda body, op: body.index(op),
     IfOp: lambda body, op: body.conditional(op),
     ForOp: lambda body, op: body.loop(op),

@@ -208,8 +208,12 @@ class Conversion:
         scope = Scope.of(block)
         scope.own.update(own)
         self._scopes.append(scope)
+        places = dict(self._places)
         with self._elements.inside(scope.insert, variable):
             yield
+        # What moved in the block is where it was before it: the block may not run.
+        self._places.clear()
+        self._places.update(places)
         self._scopes.pop()
 
     def _refuse_blocks(self) -> None:

@@ -380,7 +380,7 @@ class Compiler:
     def assertion(self, op: cf.AssertOp) -> None:
         kind, site = op.attributes.get("nestor.kind"), op.attributes.get("nestor.site")
         code = ERROR_CODES[kind.data if kind is not None else "AssertionError"]  # pyright: ignore
-        number = site.value.data if site is not None else -1  # pyright: ignore
+        number = self.sites.get(op, -1) if site is None else site.value.data  # pyright: ignore
         self.nested(
             f"if not {self.names[op.arg]}:", lambda: self.line(f"raise KernelError({code}, {number})")
         )

@@ -48,7 +48,7 @@ def _bound(graph: Graph, value: Value) -> Affine:
     affine = affine_of(value)
     if affine is not None:
         return affine
-    if graph.island is not None and isinstance(value, Scalar | Tensor) and value.dtype.kind in "iu":
+    if isinstance(value, Scalar | Tensor) and not extents_of(value) and value.dtype.kind in "iu":
         return Affine.of(Atom(as_index(graph, value)))
     raise graph.error(DTypeError, f"a bound of range must be an integer, not {describe(value)}")
 

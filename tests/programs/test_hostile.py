@@ -218,15 +218,6 @@ def counted(x):
         x[i] = v
 
 
-def stops(x):
-    n = 0
-    for i in range(len(x)):
-        if x[i] > 3:
-            break
-        n += 1
-    return n
-
-
 def strings(x):
     return np.zeros(3, dtype="S3")
 
@@ -243,7 +234,6 @@ def keywords(x, **rest):
         (in_a_table, "an array of shape (3,) from outside", "pass it as an argument"),
         (prints, "print is not supported", "call it outside"),
         (counted, "enumerate is not supported", "range(len(x))"),
-        (stops, "break is not supported", "make the rest of the body conditional"),
         (strings, "arrays of bytes24 are not supported", "element types"),
         (keywords, "**rest is not supported", "name the parameters"),
     ],

@@ -1,0 +1,459 @@
+"""Control flow on whole arrays: scf.for, scf.while and scf.if on tensors, for what is no loop over elements.
+
+    h = np.zeros(4)                  %h = scf.for %t = %c0 to %n step %c1 iter_args(%h_1 = %h0) -> (tensor<4xf64>) {
+    for t in range(n):                 ...
+        h = np.tanh(h + xs[t])         scf.yield %h1 : tensor<4xf64> }
+
+What a body changes is carried: variables that it gives a new value (numbers as tensors of rank 0, tuples by their items),
+and arrays that it writes. What that is, and of which types, is found by compiling the body until nothing changes any more.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NoReturn
+
+import numpy as np
+from xdsl.dialects import scf
+from xdsl.ir import Attribute, Block, Region, SSAValue
+
+from .arithmetic import convert, number_kind
+from .checks import as_bool
+from .extents import Affine, Atom
+from .frame import Frame
+from .graph import INDEX, tensor_type
+from .nest_loops import Execute, Loop, changed_names, is_same, is_undefined, join, trip_count, with_stops
+from .promotion import WEAK_DTYPES, Operand, same_operand
+from .script_expr import as_condition, test
+from .source import ir_name
+from .tensors import broadcast, constant
+from .values import (
+    Array,
+    Buffer,
+    Extents,
+    Group,
+    Range,
+    Static,
+    Tensor,
+    Value,
+    describe,
+    extents_of,
+    is_array,
+    is_number,
+    shape_text,
+    whole,
+)
+
+# ---- what a value is made of ------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class Form:
+    """What stays the same of a value from turn to turn: a number's type, an array's type and shape, a tuple's items.
+
+    `fixed` is an object known at compile time; `undefined` what a `return` that was not reached would leave.
+    """
+
+    kind: Operand | None = None
+    extents: Extents | None = None
+    items: tuple[Form, ...] | None = None
+    sequence: type = tuple
+    fixed: Value | None = None
+    undefined: bool = False
+
+    @property
+    def dtype(self) -> np.dtype:
+        assert self.kind is not None
+        return WEAK_DTYPES[self.kind] if isinstance(self.kind, type) else self.kind
+
+    def leaves(self) -> Iterator[Form]:
+        """The numbers and arrays in it."""
+        if self.items is not None:
+            for item in self.items:
+                yield from item.leaves()
+        elif self.fixed is None and not self.undefined:
+            yield self
+
+    def types(self) -> list[Attribute]:
+        return [tensor_type(leaf.dtype, leaf.extents or ()) for leaf in self.leaves()]
+
+
+def form_of(frame: Frame, name: str, value: Value) -> Form:
+    """The form of a variable's value."""
+    if is_undefined(name, value):
+        return Form(undefined=True)
+    if isinstance(value, Group):
+        return Form(items=tuple([form_of(frame, "", item) for item in value.items]), sequence=value.kind)
+    if not is_number(value):
+        return Form(fixed=value)
+    kind = number_kind(frame.graph, value)
+    if is_array(value) or extents_of(value):
+        assert isinstance(kind, np.dtype)
+        return Form(kind, extents_of(value))
+    return Form(kind)
+
+
+def joined(frame: Frame, node: ast.AST, name: str, a: Form, b: Form) -> Form:
+    """The form of a variable that has one form on one path and another on the other."""
+    if a.undefined or b.undefined:
+        return b if a.undefined else a
+    if (
+        a.items is not None
+        and b.items is not None
+        and len(a.items) == len(b.items)
+        and a.sequence is b.sequence
+    ):
+        items = [joined(frame, node, name, x, y) for x, y in zip(a.items, b.items, strict=True)]
+        return Form(items=tuple(items), sequence=a.sequence)
+    if a.fixed is not None and b.fixed is not None and is_same(a.fixed, b.fixed):
+        return a
+    if a.kind is None or b.kind is None:
+        _fail_forms(frame, node, name, a, b)
+    if a.extents is None and b.extents is None:
+        return Form(join(frame, node, name, a.kind, b.kind))
+    x, y = a.extents or (), b.extents or ()
+    if a.extents is None or b.extents is None or len(x) != len(y):
+        _fail_forms(frame, node, name, a, b)
+    if not all(
+        frame.graph.assumptions.equal(p, q, f"the shape of '{name}'") for p, q in zip(x, y, strict=True)
+    ):
+        _fail_forms(frame, node, name, a, b)
+    if not same_operand(a.kind, b.kind):
+        frame.fail(
+            node,
+            f"'{name}' is an array of {a.kind} on one path and of {b.kind} on another",
+            f"start it with the dtype it ends with, or use {name}.astype(...)",
+        )
+    return a
+
+
+def _fail_forms(frame: Frame, node: ast.AST, name: str, a: Form, b: Form) -> NoReturn:
+    shown = [_describe(form) for form in (a, b)]
+    what = f"'{name}'" if name and not name.startswith(".") else "the result"
+    frame.fail(
+        node, f"{what} is {shown[0]} on one path and {shown[1]} on another", "give it one type and shape"
+    )
+
+
+def _describe(form: Form) -> str:
+    if form.items is not None:
+        return f"a {form.sequence.__name__} of {len(form.items)}"
+    if form.fixed is not None:
+        return describe(form.fixed)
+    if form.extents is not None:
+        return f"an array of shape {shape_text(form.extents)}"
+    return f"a number ({form.kind.__name__ if isinstance(form.kind, type) else form.kind})"
+
+
+def flatten(frame: Frame, form: Form, value: Value) -> list[SSAValue]:
+    """The tensors of a value that has `form`, or may take it."""
+    if form.items is not None:
+        if not isinstance(value, Group):
+            return [_zero(frame, leaf) for leaf in form.leaves()]
+        pairs = zip(form.items, value.items, strict=True)
+        return [ssa for item, part in pairs for ssa in flatten(frame, item, part)]
+    if form.fixed is not None or form.undefined:
+        return []
+    if isinstance(value, Static) and value.value is None:
+        return [_zero(frame, form)]
+    return [convert(frame.graph, value, form.dtype).ssa]
+
+
+def _zero(frame: Frame, leaf: Form) -> SSAValue:
+    """What stands where nothing was returned."""
+    zero = Tensor(constant(frame.graph, 0, leaf.dtype), leaf.dtype, ())
+    return broadcast(frame.graph, zero, leaf.extents or ()).ssa
+
+
+def built(form: Form, tensors: Iterator[SSAValue], name: str) -> Value:
+    """The value of `form` that consists of the tensors."""
+    if form.items is not None:
+        return Group(tuple([built(item, tensors, name) for item in form.items]), form.sequence)
+    if form.fixed is not None:
+        return form.fixed
+    if form.undefined:
+        return Static(None)
+    ssa = next(tensors)
+    if ssa.name_hint is None:
+        ssa.name_hint = ir_name(name.lstrip(".")) or None
+    if form.extents is None:
+        weak = form.kind if isinstance(form.kind, type) else None
+        return Tensor(ssa, form.dtype, (), True, weak)
+    return whole(Buffer(ssa, form.dtype, form.extents, name.lstrip(".")))
+
+
+# ---- loops ------------------------------------------------------------------------------------------
+
+
+@dataclass(eq=False)
+class _Carried:
+    """Variables by name, with their forms; arrays that are written."""
+
+    forms: dict[str, Form] = field(default_factory=dict)
+    buffers: list[Buffer] = field(default_factory=list)
+
+    def types(self) -> list[Attribute]:
+        types = [t for form in self.forms.values() for t in form.types()]
+        return types + [tensor_type(b.dtype, b.extents) for b in self.buffers]
+
+    def values(self, frame: Frame) -> list[SSAValue]:
+        """The present tensors."""
+        found = [
+            ssa for name, form in self.forms.items() for ssa in flatten(frame, form, frame.variables[name])
+        ]
+        return found + [b.value for b in self.buffers if b.value is not None]
+
+    def set(self, frame: Frame, tensors: Sequence[SSAValue]) -> None:
+        """Give variables and arrays these contents."""
+        rest = iter(tensors)
+        for name, form in self.forms.items():
+            frame.variables[name] = built(form, rest, name)
+        for buffer in self.buffers:
+            ssa = next(rest)
+            ssa.name_hint = ssa.name_hint or ir_name(buffer.name) or None
+            frame.graph.update(buffer, ssa)
+
+
+def tensor_for(
+    frame: Frame, node: ast.For, iterable: Range, bind: Callable[[Affine], None], execute: Execute
+) -> None:
+    """A `for` over a range as scf.for; `bind` gives the target its value."""
+    graph = frame.graph
+    counts_up = iterable.step > 0
+    start, stop = (iterable.start, iterable.stop) if counts_up else (Affine(0), trip_count(frame, iterable))
+    step = iterable.step if counts_up else 1
+    lower, upper, by = graph.index(start), graph.index(stop), graph.index(Affine(step))
+    names = [n.id for n in ast.walk(node.target) if isinstance(n, ast.Name)]
+
+    def body(block: Block, carried: _Carried) -> None:
+        counter = block.args[0]
+        counter.name_hint = ir_name(names[0]) if names else "i"
+        index = Affine.of(Atom(counter, low=start.lower_bound(), high=stop - 1))
+        bind(index if counts_up else iterable.start + index * iterable.step)
+        execute(frame, node.body)
+
+    before = dict(frame.variables)
+    block, carried, starts = _settle(frame, node, [INDEX], body)
+    loop = scf.ForOp(lower, upper, by, starts, Region(block))
+    graph.insert(loop)
+    carried.set(frame, loop.results)
+    if (trip_count(frame, iterable).lower_bound() or 0) < 1:
+        _freeze_all(frame, carried, before)
+
+
+def tensor_while(frame: Frame, node: ast.While, execute: Execute) -> None:
+    """A `while` as scf.while."""
+    graph = frame.graph
+    condition = with_stops(node)
+    before: list[Block] = []
+
+    def body(block: Block, carried: _Carried) -> None:
+        check = Block(arg_types=carried.types())
+        with graph.tensors_inside(check):
+            carried.set(frame, check.args)
+            value = test(frame, condition)
+            if isinstance(value, Static):
+                frame.fail(node, "this loop never ends", "its condition does not change")
+            holds = as_bool(graph, as_condition(frame, node.test, value))
+            frame.at(node)
+            graph.insert(scf.ConditionOp(holds, *check.args))
+        before[:] = [check]
+        carried.set(frame, block.args)
+        execute(frame, node.body)
+
+    outside = dict(frame.variables)
+    block, carried, starts = _settle(frame, node, [], body)
+    loop = scf.WhileOp(starts, carried.types(), Region(before[0]), Region(block))
+    graph.insert(loop)
+    carried.set(frame, loop.results)
+    _freeze_all(frame, carried, outside)
+
+
+def _freeze_all(frame: Frame, carried: _Carried, before: dict[str, Value]) -> None:
+    """The body may not have run: what it gives new values may still be what it was."""
+    for name in carried.forms:
+        _freeze(frame, name, before.get(name), before)
+
+
+def _settle(
+    frame: Frame, node: Loop, leading: Sequence[Attribute], body: Callable[[Block, _Carried], None]
+) -> tuple[Block, _Carried, list[SSAValue]]:
+    """Compile the body of a loop until what it carries does not change any more.
+
+    Returns the block, what is carried, and what it starts from.
+    """
+    graph, before = frame.graph, dict(frame.variables)
+    names = [name for name in changed_names(frame, node) if name in before]
+    carried = _Carried({name: form_of(frame, name, before[name]) for name in names})
+    frame.looping += 1
+    try:
+        while True:
+            frame.scope.variables = dict(before)
+            block = Block(arg_types=[*leading, *carried.types()])
+            with graph.journal() as written, graph.tensors_inside(block):
+                frame.at(node)
+                carried.set(frame, block.args[len(leading) :])
+                inner = {name: frame.variables[name] for name in names}
+                body(block, carried)
+                after = _after(frame, node, carried, block, written)
+                if after is None:
+                    _refuse_written_and_rebound(frame, node, before, inner, written)
+                    frame.at(node)
+                    graph.insert(scf.YieldOp(*carried.values(frame)))
+            graph.restore(written)
+            if after is None:
+                break
+            carried = after
+            block.drop_all_references()
+    except BaseException:
+        frame.scope.variables = dict(before)
+        raise
+    finally:
+        frame.looping -= 1
+    frame.scope.variables = dict(before)
+    starts = carried.values(frame)
+    targets = (
+        {n.id for n in ast.walk(node.target) if isinstance(n, ast.Name)}
+        if isinstance(node, ast.For)
+        else set()
+    )
+    for name in targets - set(names):
+        frame.variables.pop(name, None)
+        frame.scope.lost[name] = "it has a value only while the loop runs"
+    return block, carried, starts
+
+
+def _after(
+    frame: Frame, node: Loop, carried: _Carried, block: Block, written: dict[Buffer, Any]
+) -> _Carried | None:
+    """What has to be carried, after an attempt; None when it is what was carried."""
+    forms: dict[str, Form] = {}
+    changed = False
+    for name, old in carried.forms.items():
+        value = frame.variables.get(name)
+        if value is None:
+            frame.fail(node, f"'{name}' has a value on some paths only", "give it one on every path")
+        new = joined(frame, node, name, old, form_of(frame, name, value))
+        changed |= _differs(old, new)
+        forms[name] = new
+    buffers = list(carried.buffers)
+    for buffer, (value, _) in written.items():
+        if buffer not in buffers and value is not None and not _is_inside(value, block):
+            buffers.append(buffer)
+            changed = True
+    return _Carried(forms, buffers) if changed else None
+
+
+def _differs(a: Form, b: Form) -> bool:
+    if a.items is not None and b.items is not None:
+        return any(_differs(x, y) for x, y in zip(a.items, b.items, strict=True))
+    if a.kind is None or b.kind is None:
+        return (a.kind is None) != (b.kind is None)
+    return not same_operand(a.kind, b.kind)
+
+
+def _is_inside(value: SSAValue, block: Block) -> bool:
+    owner = value.owner
+    around = owner if isinstance(owner, Block) else owner.parent
+    while around is not None and around is not block:
+        op = around.parent_op()
+        around = None if op is None else op.parent
+    return around is block
+
+
+def _refuse_written_and_rebound(
+    frame: Frame, node: Loop, before: dict[str, Value], inner: dict[str, Value], written: dict[Buffer, Any]
+) -> None:
+    """An array that a loop both writes and gives another name's place must not be seen under a third name."""
+    for name, value in inner.items():
+        if not isinstance(value, Array) or value.buffer not in written:
+            continue
+        outer = before[name]
+        assert isinstance(outer, Array | Tensor)
+        if isinstance(outer, Tensor):
+            continue
+        others = [
+            n for n, v in before.items() if n != name and isinstance(v, Array) and v.buffer is outer.buffer
+        ]
+        if others or outer.buffer.argument is not None or not outer.whole:
+            whose = f"'{others[0]}' is the same array" if others else "the caller sees what is written to it"
+            frame.fail(
+                node,
+                f"'{name}' is written in place and given a new value in this loop, and {whose}",
+                f"start from a copy: {name} = {name}.copy()",
+            )
+
+
+# ---- branches ---------------------------------------------------------------------------------------
+
+
+def tensor_if(frame: Frame, node: ast.If, condition: Value, execute: Execute) -> None:
+    """An `if` outside of islands whose condition is known at run time: scf.if."""
+    graph, before = frame.graph, dict(frame.variables)
+    holds = as_bool(graph, as_condition(frame, node.test, condition))
+    blocks, sides, journals, starts = [Block(), Block()], [], [], []
+    try:
+        for block, body in zip(blocks, (node.body, node.orelse), strict=True):
+            frame.scope.variables = dict(before)
+            with graph.journal() as written, graph.tensors_inside(block):
+                execute(frame, body)
+            journals.append({b: (b.value, b.version) for b in written if not _is_new(written[b][0], block)})
+            starts.append({b: written[b] for b in journals[-1]})
+            graph.restore(written)
+            sides.append(frame.scope.variables)
+    except BaseException:
+        frame.scope.variables = before
+        raise
+    then, other = sides
+    forms = _joined_names(frame, node, then, other)
+    buffers = list({**journals[0], **journals[1]})
+    for block, side, written in zip(blocks, sides, journals, strict=True):
+        with graph.tensors_inside(block):
+            frame.at(node)
+            graph.restore(written)
+            tensors = [ssa for name, form in forms.items() for ssa in flatten(frame, form, side[name])]
+            tensors += [b.value for b in buffers if b.value is not None]
+            graph.insert(scf.YieldOp(*tensors))
+            graph.restore({b: start for one in starts for b, start in one.items()})
+    types = _Carried(forms, buffers).types()
+    frame.scope.variables = {
+        name: value for name, value in then.items() if name in other and is_same(value, other[name])
+    }
+    branch = scf.IfOp(holds, types, Region(blocks[0]), Region(blocks[1]))
+    graph.insert(branch)
+    _Carried(forms, buffers).set(frame, branch.results)
+    for name in forms:
+        for side in sides:
+            _freeze(frame, name, side.get(name), before)
+
+
+def _freeze(frame: Frame, name: str, old: Value | None, before: dict[str, Value]) -> None:
+    """Refuse later writes to an array that is another one's memory on some path only."""
+    new = frame.variables.get(name)
+    if not isinstance(new, Array) or not isinstance(old, Array):
+        return
+    others = [v for n, v in before.items() if n != name and isinstance(v, Array) and v.buffer is old.buffer]
+    if old.buffer.argument is not None or others or not old.whole:
+        whose = old.buffer.name or "another array"
+        new.buffer.frozen = f"'{name}', which is '{whose}' on some paths only,"
+
+
+def _is_new(value: SSAValue | None, block: Block) -> bool:
+    """Whether a buffer was made in the block."""
+    return value is None or _is_inside(value, block)
+
+
+def _joined_names(
+    frame: Frame, node: ast.If, then: dict[str, Value], other: dict[str, Value]
+) -> dict[str, Form]:
+    """The variables that the two sides leave different."""
+    forms: dict[str, Form] = {}
+    for name in {**then, **other}:
+        if name not in then or name not in other:
+            frame.scope.lost[name] = "it has a value on one side of an `if` only"
+        elif not is_same(then[name], other[name]):
+            sides = [form_of(frame, name, side[name]) for side in (then, other)]
+            forms[name] = joined(frame, node, name, *sides)
+    return forms
