@@ -16,6 +16,7 @@ from __future__ import annotations
 import re
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import combinations
 
 from xdsl.ir import Block, Operation, SSAValue
 
@@ -155,6 +156,7 @@ class Coverage:
         """
         body = _Body(self._loop)
         touched = [piece for a in accesses for piece in self._touched(body, a, self._loop)]
+        touched += self._touched_either_way(body, accesses)
         for access in earlier:
             if (nest := self._nest_before(access)) is not None:
                 touched += self._touched(body, access, nest.parent_op())
@@ -202,13 +204,31 @@ class Coverage:
 
     def _touched(self, body: _Body, access: Access, within: Operation | None) -> Iterator[_Piece]:
         """The elements that are touched for certain each time that `within` runs, one piece a domain of the access."""
-        branches = None if within is None else _branches(access, within)
+        branches = None if within is None else _branches(access.op, within)
         if branches is None:
             return
         for k, where in enumerate(self._domains(access)):
             piece, is_exact = self._piece(body, access, where, f"{id(access)}.{k}", branches)
             if is_exact:
                 yield piece
+
+    def _touched_either_way(self, body: _Body, accesses: Sequence[Access]) -> Iterator[_Piece]:
+        """The elements that two accesses touch, one if a branch is taken and the other one if it is not."""
+        for first, second in combinations(accesses, 2):
+            branch = _common_parent(first.op, second.op)
+            if not isinstance(branch, IfOp) or first.kind == READ or second.kind == READ:
+                continue
+            if _child_of(branch, first.op).parent is _child_of(branch, second.op).parent:
+                continue
+            ways = [_branches(op, branch) for op in (first.op, second.op)]
+            around = _branches(branch, self._loop)
+            if around is None or ways[0] is None or ways[1] is None:
+                continue
+            instance = f"{id(first)}.{id(second)}"
+            one, is_exact = self._piece(body, first, first.where, instance, [*around, *ways[0]])
+            other, other_is_exact = self._piece(body, second, second.where, instance, ways[1])
+            if is_exact and other_is_exact:
+                yield _Piece(other.local, one.constraints + other.constraints)
 
     def _domains(self, access: Access) -> Iterator[AffineList | None]:
         guards = self._guards.of(access.op) if access.kind == READ else None
@@ -253,15 +273,15 @@ def _is_exact_variable(key: Hashable) -> bool:
     return isinstance(loop, ForOp) and (loop.step_value == 1 or len(loop.lower) == 1)
 
 
-def _branches(access: Access, within: Operation) -> list[tuple[IfOp, bool]] | None:
-    """The branches that decide whether `access` runs when `within` does, and which way they go.
+def _branches(op: Operation, within: Operation) -> list[tuple[IfOp, bool]] | None:
+    """The branches that decide whether `op` runs when `within` does, and which way they go, innermost first.
 
     None where something else than loops, branches and affine domains decides it.
     """
-    if getattr(access.op, "mask", None) is not None:
+    if getattr(op, "mask", None) is not None:
         return None
     found: list[tuple[IfOp, bool]] = []
-    inner, outer = access.op, access.op.parent_op()
+    inner, outer = op, op.parent_op()
     while outer is not within:
         if isinstance(outer, IfOp):
             found.append((outer, inner.parent_region() is outer.then_region))

@@ -140,3 +140,39 @@ func.func @two_stores(%n: index, %z: i32, %v: i32, %y: memref<?x2xi32> {nest.rol
   }
   func.return
 }
+
+// -----
+
+// Either way an element is stored, but not the same one: element 7 only if the branch is taken.
+func.func @either_way(%zero: f32, %x: memref<8xf32>, %y: memref<4x8xf32> {nest.role = "out"}) {
+  // expected-error @below {{it is not proved that the loop writes all of the copy before it reads it, and they may never have been written: it is a result}}
+  nest.for "i" %o = 0 to 4 {
+    nest.for "j" %j = 0 to 8 {
+      %a = nest.load %x[%j] : memref<8xf32>
+      %c = arith.cmpf ogt, %a, %zero : f32
+      nest.if %c {
+        nest.store "y" %a, %y[%o, %j] : memref<4x8xf32>
+      } else {
+        nest.store "y" %zero, %y[%o, %j] where (%j < 7) : memref<4x8xf32>
+      }
+    }
+  }
+  func.return
+}
+
+// -----
+
+// The branches depend on different values: both may be left out.
+func.func @two_branches(%c: i1, %d: i1, %a: f32, %y: memref<4xf32> {nest.role = "out"}) {
+  // expected-error @below {{it is not proved that the loop writes all of the copy before it reads it, and they may never have been written: it is a result}}
+  nest.for "i" %i = 0 to 4 {
+    nest.if %c {
+      nest.store "y" %a, %y[%i] : memref<4xf32>
+    } else {
+      nest.if %d {
+        nest.store "y" %a, %y[%i] : memref<4xf32>
+      }
+    }
+  }
+  func.return
+}

@@ -141,3 +141,29 @@ func.func @aliased(%v: f32, %x: memref<8xf32> {nest.alias_set = 1 : i64}, %y: me
   }
   func.return
 }
+
+// -----
+
+// A branch on what is computed: either way each element is stored.
+// CHECK-LABEL: @either_way
+// CHECK: [[C:%\S+]] = nest.alloc "y_local" : memref<8xf32>
+// CHECK-NEXT: nest.for "j" %j = 0 to 8 {
+// CHECK: nest.store "y" {{%\S+}}, [[C]][%j]
+// CHECK: nest.for "k" %k = 0 to 2 {
+// CHECK-NEXT: nest.store "y" {{%\S+}}, [[C]][%j]
+func.func @either_way(%zero: f32, %x: memref<8xf32>, %y: memref<4x8xf32> {nest.role = "out"}) {
+  nest.for "o" %o = 0 to 4 {
+    nest.for "j" %j = 0 to 8 {
+      %a = nest.load %x[%j] : memref<8xf32>
+      %c = arith.cmpf ogt, %a, %zero : f32
+      nest.if %c {
+        nest.store "y" %a, %y[%o, %j] : memref<4x8xf32>
+      } else {
+        nest.for "k" %k = 0 to 2 {
+          nest.store "y" %zero, %y[%o, %j] : memref<4x8xf32>
+        }
+      }
+    }
+  }
+  func.return
+}
