@@ -116,6 +116,28 @@ func.func @f(%n: index, %a: memref<?xi64>, %b: memref<?xi64>, %d: memref<?x?xi64
     assert check(text.replace("DOMAIN", "where (%i mod 2 < 1)"), in_registers("a")) == "legal"
 
 
+def test_a_load_that_only_a_domain_needs_is_not_certain():
+    """The tail of a split reads beyond the buffer in no statement, and so may the register not."""
+    text = """
+func.func @f(%n: index, %a: memref<?xi64>, %b: memref<?xi64>, %d: memref<?x?xi64>, %s: memref<i64>) {
+  nest.for "o" %o = 0 to 40 {
+    nest.for "i" %i = 0 to %n {
+      %p = nest.load %b[%i] : memref<?xi64>
+      %q = nest.load %a[%o] : memref<?xi64>
+      %r = arith.muli %p, %q : i64
+      nest.accumulate "d" add %r, %d[%o, %i] where (%o < 20) : memref<?x?xi64>
+    }
+  }
+  func.return
+}"""
+    assert check(text, in_registers("a")) == "legal"
+    unwritten = text.replace("%b: memref", '%t: memref<?xi64> {nest.role = "out"}, %b: memref').replace(
+        "%a[%o]", "%t[%o]"
+    )
+    with pytest.raises(NestorError, match="no access to the element is certain"):
+        in_registers("t")(parse_module(unwritten))
+
+
 @pytest.mark.parametrize("nest", NESTS)
 def test_programs_as_the_tensor_level_makes_them(nest: str):
     """Every loop and every buffer, one pair at a time."""

@@ -39,6 +39,7 @@ from xdsl.passes import ModulePass
 from ...dialects.affine import AffineList
 from ...dialects.diagnostic import NestorError, fail
 from ...dialects.nest import AccumulateOp, AllocOp, ForOp, LoadOp, StoreOp
+from ...lowering.domains import LoadGuards
 from .buffers import (
     buffer_name,
     erase_unused,
@@ -219,8 +220,10 @@ def _always_runs(loop: ForOp) -> bool:
 
 
 def _is_certain(access: Access, loop: ForOp) -> bool:
-    """Whether the access is made in each iteration of `loop`."""
+    """Whether the access is made in each iteration of `loop`: also a load is guarded by the domains that need it."""
     op = access.op
+    if isinstance(op, LoadOp) and LoadGuards().of(op) is not None:
+        return False
     if isinstance(op, (StoreOp, AccumulateOp)) and (op.where is not None or op.mask is not None):
         return False
     return is_reached(op, loop)
