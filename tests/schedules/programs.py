@@ -216,14 +216,14 @@ class Draft:
         return f" mask {mask}"
 
     @contextmanager
-    def loop(self, name: str, lower: str, upper: str, step: int = 1) -> Iterator[str]:
+    def loop(self, name: str, lower: str, upper: str, step: int = 1, mark: str = "") -> Iterator[str]:
         label, k = name, 1
         while label in self.loops:
             label, k = f"{name}.{k}", k + 1
         self.loops.append(label)
         variable = f"%{label.replace('.', '_')}"
         steps = f" step {step}" if step != 1 else ""
-        self.emit(f'nest.for "{label}" {variable} = {lower} to {upper}{steps} {{')
+        self.emit(f'nest.for "{label}" {variable} = {lower} to {upper}{steps} {mark}{" " * bool(mark)}{{')
         yield variable
         self.emit("}")
 
@@ -691,6 +691,38 @@ def window(d: Draft) -> None:
             d.store(value, "x", _shifted(o, d.rng.choice((0, width - 1))))
 
 
+def kernel(d: Draft) -> None:
+    """Blocks of threads that hand elements on to each other through a buffer of the block, or keep their own."""
+    n, threads = d.extent("n"), d.rng.randint(2, 4)
+    d.buffer("x", n, threads)
+    d.buffer("y", n, threads, role="out")
+    with d.loop("b", "0", n.bound, mark='bind "block.x"') as b:
+        d.local("s", threads)
+        with d.loop("t", "0", str(threads), mark='bind "thread.x"') as t:
+            d.store(d.any_op(d.load("x", f"{b}, {t}"), "%two"), "s", t)
+        with d.loop("u", "0", str(threads), mark='bind "thread.x"') as u:
+            value = d.load("s", d.rng.choice((u, f"{threads - 1} - {u}")))
+            for _ in range(d.rng.randint(0, 2)):
+                value = d.any_op(value, d.load("x", f"{b}, {u}"))
+            d.store(value, "y", f"{b}, {u}")
+
+
+def epilogue(d: Draft) -> None:
+    """Sums that are started and completed in one iteration of a loop, and a nest that uses them."""
+    n = d.extent("n", least=1)
+    is_in_place = d.maybe(0.5)
+    d.buffer("x", n, role="inout" if is_in_place else "in")
+    target = "x" if is_in_place else d.buffer("y", n, role="inout")
+    d.local("t", n)
+    with d.loop("i", "0", n.bound) as i:
+        d.store("%zero", "t", i)
+        start = d.rng.choice(("0", "0", i))
+        with d.loop("k", start, n.bound if d.maybe(0.6) else f"{i} + 1") as k:
+            d.accumulate("add", d.load("x", k), "t", i)
+    with d.over("j", n, plain=0.7) as j:
+        d.store(d.tame_op(d.load("t", j), d.load("x", j)), target, j)
+
+
 def _shifted(variable: str, by: int) -> str:
     return variable if by == 0 else f"{variable} {'+' if by > 0 else '-'} {abs(by)}"
 
@@ -718,8 +750,10 @@ FAMILIES: dict[str, tuple[Callable[[Draft], None], Sequence[str]]] = {
     "branches": (branches, tuple(DTYPES)),
     "aliased": (aliased, tuple(DTYPES)),
     "checked": (checked, tuple(DTYPES)),
+    "kernel": (kernel, tuple(DTYPES)),
     "scratch": (scratch, tuple(DTYPES)),
     "window": (window, tuple(DTYPES)),
+    "epilogue": (epilogue, tuple(DTYPES)),
 }
 """A family, and its element types; values of repeated updates may grow beyond what floats hold exactly."""
 

@@ -31,6 +31,19 @@ LARGEST = 120
 ATTEMPTS = 60
 """Requests that are drawn for one schedule, accepted or not."""
 
+SELDOM = {
+    "decompose_reduction": ("reduction", "matmul"),
+    "insert_barriers": ("kernel",),
+    "reuse_buffers": ("chain",),
+    "rfactor": ("blocked",),
+    "rolling_buffer": ("window",),
+    "sink_alloc": ("window",),
+}
+"""Primitives that are seldom legal, and families where they are; one is asked for first in three of ten schedules."""
+
+FIRST = 3
+"""How often it is asked for then."""
+
 ORDERS = (1, 2, 3)
 """Seeds of the adversarial orders."""
 
@@ -170,14 +183,18 @@ def draw_schedule(
     rng: random.Random, program: Program | None = None, longest: int = LONGEST, marks: bool = True
 ) -> Schedule:
     """A random program, and requests drawn until enough were accepted or too many were not."""
-    program = program or draw_program(rng)
+    favoured = rng.choice(list(SELDOM)) if program is None and rng.random() < 0.3 else None
+    program = program or draw_program(rng, rng.choice(SELDOM[favoured]) if favoured else None)
     schedule = Schedule(program, parse_module(program.text))
     wanted = rng.randint(min(4, longest), longest)
     present = _state(schedule.module)
-    for _ in range(ATTEMPTS):
+    for attempt in range(ATTEMPTS):
         if len(schedule.steps) == wanted:
             break
-        request = _draw_request(rng, schedule.module, marks and 2 * len(schedule.steps) >= wanted)
+        if favoured is not None and attempt < FIRST:
+            request = PRIMITIVES[favoured].draw(rng, schedule.module)
+        else:
+            request = _draw_request(rng, schedule.module, marks and 2 * len(schedule.steps) >= wanted)
         if request is None:
             continue
         try:
