@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -432,4 +433,4 @@ def copy(graph: Graph, value: Value, dtype: np.dtype) -> Value:
     """A fresh array (or scalar) of `dtype` with the elements of `value`."""
     if graph.island is not None:
         return graph.island.converted(value, dtype)
-    return finished(convert(graph, value, dtype))
+    return finished(replace(convert(graph, value, dtype), weak=None))

@@ -9,11 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from .arithmetic import apply
-from .errors import DTypeError, UnsupportedError
+from .errors import DTypeError
 from .frame import Frame, ReturnSignal
 from .numpy_api import creation, python, reductions, selection, shapes, ufuncs  # noqa: F401  (they fill the tables)
-from .numpy_api.registry import FUNCTIONS, METHODS, dtype_of, invoke, refuse_out
+from .numpy_api.registry import FUNCTIONS, METHODS, invoke
 from .source import source_of
 from .values import Group, Method, Static, Value, describe
 
@@ -30,7 +29,7 @@ def call(frame: Frame, node: ast.Call, function: Value, args: list[Value], kwarg
         frame.fail(node, f"{describe(function)} cannot be called", None, DTypeError)
     target = function.value
     if isinstance(target, np.ufunc):
-        return _ufunc(frame, target, args, kwargs)
+        return ufuncs.call_ufunc(frame, target, args, kwargs)
     owner = getattr(target, "__self__", None)
     if isinstance(owner, np.ufunc):
         return ufuncs.ufunc_method(frame.graph, owner, target.__name__, args, kwargs)
@@ -75,18 +74,6 @@ def _name(target: Any) -> str:
 
 def _is_numpy(target: Any) -> bool:
     return (getattr(target, "__module__", None) or "").split(".")[0] == "numpy"
-
-
-def _ufunc(frame: Frame, ufunc: np.ufunc, args: list[Value], kwargs: dict[str, Value]) -> Value:
-    dtype = dtype_of(frame.graph, kwargs.pop("dtype", None))
-    refuse_out(frame.graph, kwargs.pop("out", None))
-    if kwargs:
-        raise frame.graph.error(
-            UnsupportedError,
-            f"np.{ufunc.__name__} with {', '.join(kwargs)}= is not supported",
-            "np.where(mask, f(x), y) replaces where=",
-        )
-    return apply(frame.graph, ufunc, *args, dtype=dtype)
 
 
 def _all_static(args: list[Value], kwargs: dict[str, Value], target: Any) -> bool:

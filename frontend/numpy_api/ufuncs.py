@@ -8,14 +8,17 @@ from collections.abc import Callable
 import numpy as np
 
 from ...dialects.nt import ELEMENTWISE
-from ..arithmetic import BOOL, COMPOSITES, apply, compute_dtypes, copy, emit, nt_kind, operate
-from ..errors import UnsupportedError
+from ..arithmetic import BOOL, COMPOSITES, apply, compute_dtypes, copy, emit, nt_kind, number_kind, operate
+from ..errors import DTypeError, ShapeError, UnsupportedError
+from ..frame import Frame
 from ..graph import Graph
+from ..islands import check_writable, open_island
 from ..powers import power
-from ..values import Group, Static, Value, extents_of
+from ..tensors import as_array
+from ..values import Array, Group, Static, Tensor, Value, describe, extents_of, shape_text
 from ..views import as_view, view
 from . import reductions
-from .registry import handles, invoke
+from .registry import dtype_of, handles, invoke
 
 _UINT8, _INT32 = np.dtype(np.uint8), np.dtype(np.int32)
 _LARGEST_EXPONENT = {"float16": 100, "bfloat16": 400, "float32": 400, "float64": 2200}
@@ -125,6 +128,77 @@ def _frexp(graph: Graph, operand: Value) -> Value:
     mantissa = emit(graph, ELEMENTWISE["frexp_mantissa"], [operand], (dtype,))
     exponent = emit(graph, ELEMENTWISE["frexp_exponent"], [operand], (dtype,))
     return Group((mantissa, copy(graph, exponent, _INT32)))
+
+
+# ---- calls ------------------------------------------------------------------------------------------
+
+
+def call_ufunc(frame: Frame, ufunc: np.ufunc, args: list[Value], kwargs: dict[str, Value]) -> Value:
+    """`ufunc(*args, dtype=, out=, where=)`. A third operand of an operation on two is `out`, as in NumPy."""
+    graph = frame.graph
+    dtype = dtype_of(graph, kwargs.pop("dtype", None))
+    out = _given(kwargs.pop("out", args[ufunc.nin] if len(args) == ufunc.nin + 1 else None))
+    mask = _given(kwargs.pop("where", None), True)
+    if kwargs:
+        raise graph.error(
+            UnsupportedError,
+            f"np.{ufunc.__name__} with {', '.join(kwargs)}= is not supported",
+            "keywords supported: dtype, out, where",
+        )
+    if mask is not None and out is None:
+        raise graph.error(
+            UnsupportedError,
+            f"np.{ufunc.__name__} with where= leaves elements undefined without out=",
+            "np.where(mask, f(x), y) gives the others a value",
+        )
+    result = apply(graph, ufunc, *(args if out is None else args[: ufunc.nin]), dtype=dtype)
+    return result if out is None else _stored(frame, ufunc, out, result, mask)
+
+
+def _given(value: Value | None, default: object = None) -> Value | None:
+    """A keyword's value; None where it has its default."""
+    if isinstance(value, Static) and value.value is default:
+        return None
+    if isinstance(value, Group) and len(value.items) == 1:
+        return value.items[0]  # out=(x,)
+    return value
+
+
+def _stored(frame: Frame, ufunc: np.ufunc, out: Value, result: Value, mask: Value | None) -> Value:
+    """`out[mask] = result`; gives `out`."""
+    from ..script_stmt import overwrite
+
+    graph = frame.graph
+    if not isinstance(out, Array) or isinstance(result, Group):
+        what = "a tuple of arrays" if isinstance(result, Group) else describe(out)
+        raise graph.error(DTypeError, f"np.{ufunc.__name__} with out= needs one array, not {what}")
+    kind = number_kind(graph, result)
+    if isinstance(kind, np.dtype) and not np.can_cast(kind, out.dtype, "same_kind"):
+        raise graph.error(
+            DTypeError,
+            f"Cannot cast ufunc '{ufunc.__name__}' output from {kind!r} to {out.dtype!r} with casting rule 'same_kind'",
+        )
+    operands = [v for v in (result, mask) if v is not None]
+    if any(len(extents_of(v)) > len(out.extents) for v in operands):
+        raise graph.error(
+            ShapeError,
+            f"non-broadcastable output operand with shape {shape_text(out.extents)} "
+            f"doesn't match the broadcast shape {shape_text(max(map(extents_of, operands), key=len))}",
+        )
+    if mask is not None:
+        if number_kind(graph, mask) not in (BOOL, bool):
+            raise graph.error(DTypeError, f"where= takes an array of bool, not {describe(mask)}")
+        result = emit(graph, ELEMENTWISE["select"], [mask, result, out], (BOOL, out.dtype, out.dtype))
+    if graph.island is not None:
+        graph.island.assign(out, result)
+    elif out.whole and out.buffer.shared is None:
+        overwrite(frame, out, result)
+    else:
+        check_writable(graph, out.buffer)
+        with open_island(graph) as island:
+            is_tensor = isinstance(result, Tensor) and result.extents
+            island.assign(out, as_array(result) if is_tensor else result)  # pyright: ignore
+    return out
 
 
 # ---- methods ----------------------------------------------------------------------------------------
