@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import nestor as nt
 import numpy as np
 import pytest
 from cpu_nests import NESTS, Nest
@@ -212,3 +213,44 @@ def test_programs_as_the_tensor_level_makes_them(nest: str, name: str):
         compile_nest(functions(module)[0], mode="shuffled")(*values)
         for position, wanted in expected.items():
             np.testing.assert_allclose(values[position], wanted, rtol=max(found.rtol, 1e-4), atol=1e-5)
+
+
+@nt.jit
+def column_sums(x):
+    return x.sum(axis=0)
+
+
+@nt.jit
+def row_sums(x):
+    return x.sum(axis=1)
+
+
+X = (np.arange(37 * 64) % 11).reshape(37, 64).astype(np.float32)
+"""Small integers: sums are exact in any order."""
+
+
+@pytest.mark.parametrize("target", ["cpu", "interp"])
+@pytest.mark.parametrize("share", ["chunks", "cyclic"])
+@pytest.mark.parametrize("rows", [37, 8, 3, 2])
+def test_schedules_run_in_parallel_and_replay(target: str, share: str, rows: int):
+    lowered = column_sums.lower(X)
+    s = nt.schedule(lowered)
+    parts, _ = s.privatise(s.loop("i"), 4, share=share)
+    s.parallel(parts)
+    x = X[:rows]
+    compiled = column_sums.lower(x).compile(target, schedule=s)
+    np.testing.assert_array_equal(compiled(x), x.sum(axis=0))
+
+
+@pytest.mark.parametrize("space", ["global", "shared"])
+def test_a_tree_over_the_threads_of_a_block(space: str):
+    s = nt.schedule(row_sums.lower(X))
+    steps = s.tree_reduce(s.loop("j"))
+    s.bind(s.loop("i"), "block.x")
+    s.bind(s.loop("j"), "thread.x")
+    s.bind(steps, "thread.x")
+    if space == "shared":
+        s.set_memory(s.buffer("result_tree"), "shared")
+    assert s.nest.count('bind "thread.x"') == 7
+    compiled = row_sums.lower(X).compile("cuda-sim", schedule=s)
+    np.testing.assert_array_equal(compiled(X), X.sum(axis=1))
