@@ -128,7 +128,7 @@ def _is_ordered(first: Access, second: Access, in_text: bool, order: Order) -> b
     if any(not isinstance(op, (ForOp, IfOp, scf.IfOp, FuncOp)) for op in shared):
         return False
     if not band:
-        return in_text
+        return in_text or (order == "kept" and not _may_meet(first, second, lambda s, t: "true"))
     assert first.indices is not None and second.indices is not None
     if in_text and equal_in_one_iteration(first.indices, second.indices, band):
         return True
@@ -145,13 +145,17 @@ def _is_apart(band: Sequence[ForOp], first: Moment, second: Moment) -> str:
 def _may_meet(first: Access, second: Access, condition: Callable[[Moment, Moment], str]) -> bool:
     """Whether the two touch one element, by its indices, in instances for which a condition holds."""
     assert first.indices is not None and second.indices is not None
-    outermost = [op for op in _ancestors(first.op) if isinstance(op, ForOp)][-1]
-    system = pair_system(first, second, outermost)
+    system = pair_system(first, second, _outermost_loop(first.op), _outermost_loop(second.op))
     indices = zip(system.linear(first.indices, "s"), system.linear(second.indices, "t"), strict=True)
     for index, other in indices:
         system.require_zero(difference(index, other))
     system.require(condition(lambda loop: system.name(loop.iv, "s"), lambda loop: system.name(loop.iv, "t")))
     return system.has_solution()
+
+
+def _outermost_loop(op: Operation) -> Operation:
+    """The outermost loop around `op`, itself when there is none."""
+    return next((o for o in list(_ancestors(op))[::-1] if isinstance(o, ForOp)), op)
 
 
 def _ancestors(op: Operation) -> Iterator[Operation]:

@@ -347,3 +347,29 @@ func.func @upwards(%x: memref<10xf32>, %out: memref<10xf32> {nest.role = "out"})
   }
   func.return
 }
+
+// -----
+
+// Two nests, the tail of a loop after the loop: what the second one reads is never where the first has written the result.
+// CHECK-LABEL: @tail
+// CHECK-NOT: nest.alloc
+// FREE-LABEL: @tail
+// FREE: nest.alloc "a"
+func.func @tail(%n: index, %x: memref<?xi32> {nest.dims = ["m"]}, %out: memref<?xi32> {nest.role = "out", nest.dims = ["m"]}) {
+  %c0 = arith.constant 0 : index
+  %m = memref.dim %x, %c0 : memref<?xi32>
+  %a = nest.alloc "a"(%m) : memref<?xi32>
+  nest.for "i" %i = 0 to %m floordiv 2 {
+    %v = nest.load %x[2 * %i] : memref<?xi32>
+    nest.store "a" %v, %a[2 * %i] : memref<?xi32>
+    %w = nest.load %a[2 * %i] : memref<?xi32>
+    nest.store "y" %w, %out[2 * %i] : memref<?xi32>
+  }
+  nest.for "t" %t = 2 * (%m floordiv 2) to %m {
+    %v = nest.load %x[%t] : memref<?xi32>
+    nest.store "a" %v, %a[%t] : memref<?xi32>
+    %w = nest.load %a[%t] : memref<?xi32>
+    nest.store "y" %w, %out[%t] : memref<?xi32>
+  }
+  func.return
+}
