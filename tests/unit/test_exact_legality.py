@@ -11,6 +11,7 @@ from nestor.dialects.parse import parse_module
 from nestor.dialects.verifier import verify
 from nestor.runtime.interp import run_nest
 from nestor.transforms.nest.loops import find_loop, functions, loops_in
+from nestor.transforms.nest.nest_distribute import distribute
 from nestor.transforms.nest.nest_fuse import fuse
 from nestor.transforms.nest.nest_split import split
 from nestor.transforms.nest.nest_vectorize import vectorize
@@ -197,3 +198,47 @@ def test_one_loop_does_what_two_did(first: str, second: str, body: str):
         assert "0 to 1" in (first, second) or not {"0 to %n", "3 to 2"} & {first, second}
     else:
         assert len([loop for loop in loops_in(module) if loop.label in "ij"]) == 1
+
+
+# ---- distributing loops whose iterations have buffers of their own ----------------------------------
+
+
+@pytest.mark.parametrize("span", ["0 to %n", "1 to %n - 1 step 2", "3 to 2", "0 to min(%n, 4)"])
+@pytest.mark.parametrize("after", ["first", "second", "third", None])
+def test_buffers_of_iterations_are_expanded(span: str, after: str | None):
+    text = program(
+        f"""nest.for "i" %i = {span} {{
+    %t = nest.alloc "t" : memref<i64>
+    %u = nest.alloc "u"(%n) : memref<?xi64>
+    %v = nest.load %a[%i] : memref<?xi64>
+    nest.store "first" %v, %t[] : memref<i64>
+    nest.for "second" %k = 0 to %n {{
+      %w = nest.load %t[] : memref<i64>
+      nest.store "u" %w, %u[%k] : memref<?xi64>
+    }}
+    nest.accumulate "third" add %two, %t[] : memref<i64>
+    %x = nest.load %t[] : memref<i64>
+    %y = nest.load %u[%i] : memref<?xi64>
+    %z = arith.muli %x, %y : i64
+    nest.store "b" %z, %b[%i] : memref<?xi64>
+  }}"""
+    )
+    module = assert_same(text, lambda module: distribute(find_loop(module, "i"), after))
+    assert len([loop for loop in loops_in(module) if loop.label.partition(".")[0] == "i"]) >= 2
+
+
+def test_a_value_of_an_own_buffer_is_not_loaded_too_late():
+    text = program(
+        """nest.for "i" %i = 0 to %n {
+    %t = nest.alloc "t" : memref<i64>
+    nest.store "t" %one, %t[] : memref<i64>
+    %v = nest.load %t[] : memref<i64>
+    nest.store "cut" %two, %t[] : memref<i64>
+    %w = nest.load %t[] : memref<i64>
+    %x = arith.muli %v, %w : i64
+    nest.store "b" %x, %b[%i] : memref<?xi64>
+  }"""
+    )
+    with pytest.raises(NestorError, match="cannot be loaded again"):
+        distribute(find_loop(parse_module(text), "i"), "cut")
+    assert_same(text, lambda module: distribute(find_loop(module, "i"), "t"))

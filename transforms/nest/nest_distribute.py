@@ -38,11 +38,12 @@ from xdsl.traits import is_side_effect_free
 
 from ...dialects.affine import AffineList
 from ...dialects.diagnostic import NestorError, fail
-from ...dialects.nest import AccumulateOp, ForOp, LoadOp, StoreOp
+from ...dialects.nest import AccumulateOp, AllocOp, ForOp, LoadOp, StoreOp
 from .conflicts import Comparison, Relation, can_meet, ordered_pairs, turned_around, verb_of
 from .dependence import FRESH, VIEWS, Access, Dependences, accesses_of, analyse, is_private
 from .dependence import buffer_name as described
 from .loops import find_loop, fresh_names, may_fail, refuse_marked
+from .nest_expand_buffer import expand_buffer, why_not_expand_buffer
 
 
 def pieces_of(loop: ForOp) -> list[Operation]:
@@ -69,6 +70,11 @@ def why_not_distribute(
     dependences = dependences or analyse(loop)
     refusals = [_why_not_cut(loop, point, dependences) for point in points]
     return None if None in refusals else refusals[0]
+
+
+def _expanded(cut: _Cut) -> list[AllocOp]:
+    """The buffers of an iteration that both parts use."""
+    return [op for op in cut.needed if isinstance(op, AllocOp) and op in cut.first]
 
 
 def _refusal(
@@ -163,11 +169,15 @@ def _why_not_again(loop: ForOp, cut: _Cut, op: Operation, dependences: Dependenc
     if isinstance(op, FRESH):
         if op not in cut.first:
             return None
+        reason, notes = "both parts use a buffer that each iteration makes for itself", []
+        if isinstance(op, AllocOp):
+            refusal = why_not_expand_buffer(op, loop, dependences)
+            if refusal is None:
+                return None
+            notes = [(op, refusal.diagnostic.message)]
+        notes += [(op, "the buffer is made here"), (cut.second[0], "the second part starts here")]
         return _refusal(
-            loop,
-            "both parts use a buffer that each iteration makes for itself",
-            "move the allocation out of the loop, with an axis for its iterations",
-            [(op, "the buffer is made here"), (cut.second[0], "the second part starts here")],
+            loop, reason, "move the allocation out of the loop, with an axis for its iterations", notes
         )
     if not _is_computation(op):
         notes = [(op, "the value is made here"), (cut.second[0], "the second part starts here")]
@@ -175,10 +185,15 @@ def _why_not_again(loop: ForOp, cut: _Cut, op: Operation, dependences: Dependenc
     if not isinstance(op, LoadOp):
         return None
     [load] = accesses_of(op)
-    for write, _, _ in ordered_pairs(_shared(loop, cut.first, dependences), [load]):
-        cases: Relation = [[_strictly_before(loop)]]
-        if _is_later(write.op, op):
-            cases = [[Comparison(AffineList.of(loop.iv), "s", "<=", AffineList.of(loop.iv), "t")]]
+    accesses = [access for part in cut.first for access in dependences.accesses_in(part)]
+    for write, _, _ in ordered_pairs(accesses, [load]):
+        # of a buffer of its own, an iteration finds what it wrote itself
+        relation = "<=" if _is_later(write.op, op) else "<"
+        if is_private(write, loop):
+            relation = relation.removeprefix("<")
+        if not relation:
+            continue
+        cases: Relation = [[Comparison(AffineList.of(loop.iv), "s", relation, AffineList.of(loop.iv), "t")]]
         if can_meet([loop], load, write, cases):
             return _refusal(
                 loop,
@@ -221,9 +236,13 @@ def distribute(
         raise refusal
     points = _points(loop, after)
     assert isinstance(points, list)
+    legal = [point for point in points if _why_not_cut(loop, point, analyse(loop)) is None]
+    cheap = [point for point in legal if not _expanded(_Cut.after(loop, point))]
     parts: list[ForOp] = []
-    for point in reversed(points):
+    for point in reversed(cheap or legal):
         if _why_not_cut(loop, point, analyse(loop)) is None:
+            for buffer in _expanded(_Cut.after(loop, point)):
+                expand_buffer(buffer, loop)
             parts.append(_cut(loop, _Cut.after(loop, point)))
     parts.reverse()
     for part in parts:

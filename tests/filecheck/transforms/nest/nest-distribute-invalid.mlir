@@ -59,13 +59,34 @@ func.func @private(%n: index, %x: f32, %y: memref<?xf32>) {
   // EVERY: error: cannot distribute the loop "i": both parts use a buffer that each iteration makes for itself
   // EVERY: help: move the allocation out of the loop, with an axis for its iterations
   // expected-error @below {{both parts use a buffer that each iteration makes for itself}}
-  nest.for "i" %i = 0 to %n {
+  nest.for "i" %i = 1 to %n {
+    // expected-note @below {{cannot expand the buffer "t" over the loop "i": its extent is not known before the loop}}
     // expected-note @below {{the buffer is made here}}
-    %t = nest.alloc "t" : memref<f32>
-    nest.store "y" %x, %t[] : memref<f32>
+    %t = nest.alloc "t"(%i) : memref<?xf32>
+    nest.store "y" %x, %t[%i - 1] : memref<?xf32>
     // expected-note @below {{the second part starts here}}
-    %a = nest.load %t[] : memref<f32>
+    %a = nest.load %t[%i - 1] : memref<?xf32>
     nest.store "z" %a, %y[%i] : memref<?xf32>
+  }
+  func.return
+}
+
+// -----
+
+// A value of the first part, of a buffer that the first part overwrites.
+func.func @overwritten(%n: index, %x: f32, %y: memref<?xf32>) {
+  // expected-error @below {{the second part uses a value that cannot be loaded again after the first}}
+  nest.for "i" %i = 0 to %n {
+    %t = nest.alloc "t" : memref<f32>
+    nest.store "t" %x, %t[] : memref<f32>
+    // expected-note @below {{the value is loaded here}}
+    %a = nest.load %t[] : memref<f32>
+    %b = arith.addf %a, %a : f32
+    // expected-note @below {{this overwrites the element}}
+    nest.store "y" %b, %t[] : memref<f32>
+    %c = nest.load %t[] : memref<f32>
+    %d = arith.mulf %a, %c : f32
+    nest.store "z" %d, %y[%i] : memref<?xf32>
   }
   func.return
 }
