@@ -17,7 +17,7 @@ from xdsl.ir.affine import AffineDimExpr
 
 from ...dialects.affine import AffineList, linear_terms
 from ...dialects.diagnostic import fail
-from ...dialects.nest import AccumulateOp, AllocOp, ForOp, IfOp, LoadOp, StoreOp
+from ...dialects.nest import AccumulateOp, AllocOp, BarrierOp, ForOp, IfOp, LoadOp, StoreOp
 from ...lowering.domains import is_computation
 from .dependence import Access, accesses_of, is_defined_outside, may_overlap
 from .integer_sets import System
@@ -302,7 +302,7 @@ def _add_unwritten(system: System, plan: Plan, load: LoadOp, instance: dict[SSAV
 def _check_source(plan: Plan, load: LoadOp, source: Access, order: dict[Operation, int]) -> None:
     """Refuse when what `source` reads for the store may be another value when `load` reads the result."""
     for write in writes_in(plan.uses.block):
-        if write.op is plan.store or not may_overlap(source, write):
+        if write.op is plan.store or isinstance(write.op, BarrierOp) or not may_overlap(source, write):
             continue
         if _may_change(plan, load, source, write, order):
             raise plan.refusal(

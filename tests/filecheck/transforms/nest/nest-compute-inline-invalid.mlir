@@ -501,3 +501,26 @@ func.func @halves(%x: memref<8xf32>, %y: memref<8xf32>) {
   }
   func.return
 }
+
+// -----
+
+// Another thread may have written the element by then.
+func.func @threads(%x: memref<8x4xf32>) {
+  nest.for "b" %b = 0 to 8 bind "block.x" {
+    // expected-error @below {{an element that it is computed from may be written before it is read}}
+    %t = nest.alloc "t" : memref<4xf32, 3>
+    nest.for "i" %i = 0 to 4 bind "thread.x" {
+      // expected-note @below {{it is computed from this element}}
+      %a = nest.load %x[%b, %i] : memref<8x4xf32>
+      nest.store "t" %a, %t[%i] : memref<4xf32, 3>
+    }
+    nest.barrier
+    nest.for "u" %u = 0 to 4 bind "thread.x" {
+      // expected-note @below {{this load comes later}}
+      %p = nest.load %t[3 - %u] : memref<4xf32, 3>
+      // expected-note @below {{this operation may write that}}
+      nest.store "x" %p, %x[%b, %u] : memref<8x4xf32>
+    }
+  }
+  func.return
+}

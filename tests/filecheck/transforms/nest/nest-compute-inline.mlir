@@ -138,3 +138,29 @@ func.func @in_place(%n: index, %x: memref<?xf32>) {
   }
   func.return
 }
+
+// -----
+
+// A barrier writes nothing: each thread computes the element that another one did.
+// CHECK-LABEL: @barrier
+// CHECK-NOT: nest.alloc
+// CHECK: nest.for "u" [[U:%\S+]] = 0 to 4 bind "thread.x" {
+// CHECK-NEXT: [[A:%\S+]] = nest.load %x[%b, 3 - [[U]]]
+// CHECK-NEXT: [[N:%\S+]] = arith.negf [[A]]
+// CHECK-NEXT: nest.store "y" [[N]], %y[%b, [[U]]]
+func.func @barrier(%n: index, %x: memref<?x4xf32>, %y: memref<?x4xf32>) {
+  nest.for "b" %b = 1 to %n bind "block.x" {
+    %t = nest.alloc "t" : memref<4xf32, 3>
+    nest.for "i" %i = 0 to 4 bind "thread.x" {
+      %a = nest.load %x[%b, %i] : memref<?x4xf32>
+      %c = arith.negf %a : f32
+      nest.store "t" %c, %t[%i] : memref<4xf32, 3>
+    }
+    nest.barrier
+    nest.for "u" %u = 0 to 4 bind "thread.x" {
+      %p = nest.load %t[3 - %u] : memref<4xf32, 3>
+      nest.store "y" %p, %y[%b, %u] : memref<?x4xf32>
+    }
+  }
+  func.return
+}
