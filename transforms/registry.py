@@ -56,6 +56,8 @@ PASSES: dict[str, str] = {
     "nest-compute-inline": "transforms.nest.nest_compute_inline:NestComputeInlinePass",
     "nest-compute-at": "transforms.nest.nest_compute_at:NestComputeAtPass",
     "nest-rolling-buffer": "transforms.nest.nest_rolling_buffer:NestRollingBufferPass",
+    "nest-fuse-epilogue": "transforms.nest.nest_fuse_epilogue:NestFuseEpiloguePass",
+    "nest-reverse-compute-inline": "transforms.nest.nest_reverse_compute_inline:NestReverseComputeInlinePass",
     "nest-reverse-compute-at": "transforms.nest.nest_reverse_compute_at:NestReverseComputeAtPass",
     "nest-vectorize": "transforms.nest.nest_vectorize:NestVectorizePass",
     "nest-parallel": "transforms.nest.nest_parallel:NestParallelPass",

@@ -187,6 +187,13 @@ GROUPS: dict[str, tuple[Primitive, ...]] = {
             (Result("buffer", BUFFER), Result("first")),
         ),
         _primitive("reverse_compute_at", (Target("consumer"), Target("loop", keyword="at"))),
+        _primitive("reverse_compute_inline", _CONSUMED_BUFFER),
+        _primitive(
+            "fuse_epilogue",
+            (Target("consumer", consumed=True), Target("loop", keyword="at")),
+            (_SPACE,),
+            (Result("accumulators", BUFFER), Result("back")),
+        ),
         _primitive(
             "compute_inline",
             _CONSUMED_BUFFER,

@@ -46,6 +46,7 @@ from nestor.transforms.nest.nest_expand_buffer import expand_buffer
 from nestor.transforms.nest.nest_flatten import flatten, why_not_flatten
 from nestor.transforms.nest.nest_fold_buffer import fold_buffer
 from nestor.transforms.nest.nest_fuse import fuse
+from nestor.transforms.nest.nest_fuse_epilogue import fuse_epilogue
 from nestor.transforms.nest.nest_hoist import hoist
 from nestor.transforms.nest.nest_hoist_alloc import hoist_alloc
 from nestor.transforms.nest.nest_insert_barriers import insert_barriers
@@ -60,6 +61,7 @@ from nestor.transforms.nest.nest_resize_buffer import resize_buffer
 from nestor.transforms.nest.nest_reuse_buffers import reuse_buffers
 from nestor.transforms.nest.nest_reverse import reverse
 from nestor.transforms.nest.nest_reverse_compute_at import reverse_compute_at
+from nestor.transforms.nest.nest_reverse_compute_inline import reverse_compute_inline
 from nestor.transforms.nest.nest_rfactor import reductions_of, rfactor
 from nestor.transforms.nest.nest_rolling_buffer import rolling_buffer
 from nestor.transforms.nest.nest_set_memory import set_memory
@@ -287,6 +289,21 @@ def _draw_reverse_compute_at(rng: random.Random, module: ModuleOp) -> Request | 
         earlier = [op for op in block.ops if isinstance(op, ForOp) and op.is_before_in_block(consumer)]
         pairs += [(consumer.label, loop.label) for op in earlier for loop in loops_in(op)]
     return Request("reverse_compute_at", rng.choice(pairs)) if pairs else None
+
+
+def _draw_fuse_epilogue(rng: random.Random, module: ModuleOp) -> Request | None:
+    """A nest, and a loop of an earlier one that has a reduction which it reads."""
+    pairs = []
+    for consumer in program_loops(module):
+        read = {op.memref for op in consumer.walk() if isinstance(op, LoadOp)}
+        block = consumer.parent
+        assert block is not None
+        for op in block.ops:
+            if op.is_before_in_block(consumer):
+                updates = [u for u in op.walk() if isinstance(u, AccumulateOp) and read & set(u.memrefs)]
+                around = {loop.label for u in updates for loop in enclosing_loops(u)}
+                pairs += [(consumer.label, loop.label) for loop in loops_in(op) if loop.label in around]
+    return Request("fuse_epilogue", rng.choice(pairs)) if pairs else None
 
 
 CASES = (
@@ -644,6 +661,27 @@ PRIMITIVES: dict[str, Primitive] = {
         _draw_reverse_compute_at,
         _applied_to_loops(reverse_compute_at),
         ("nest_reverse_compute_at:_why_not_once", "nest_reverse_compute_at:_why_not_ordered"),
+        weight=3,
+    ),
+    "reverse_compute_inline": Primitive(
+        _of_allocation("reverse_compute_inline"),
+        _applied_to_buffer(reverse_compute_inline),
+        (
+            "nest_reverse_compute_at:_why_not_once",
+            "nest_reverse_compute_at:_why_not_ordered",
+            "nest_reverse_compute_inline:_check_written",
+            "nest_reverse_compute_inline:_check_same",
+        ),
+        weight=3,
+    ),
+    "fuse_epilogue": Primitive(
+        _draw_fuse_epilogue,
+        _applied_to_loops(fuse_epilogue),
+        (
+            "nest_reverse_compute_at:_why_not_once",
+            "nest_reverse_compute_at:_why_not_ordered",
+            "nest_reverse_compute_inline:_check_same",
+        ),
         weight=3,
     ),
     "compute_inline": Primitive(
