@@ -1,0 +1,36 @@
+"""Loop-and-slice programs compiled and run by Python: results and all arguments agree, in every dtype."""
+
+import copy
+
+import nestor as nt
+import numpy as np
+import pytest
+from numerical import PROGRAMS, arguments_of
+
+CASES = [(case, dtype) for case in PROGRAMS for dtype in case.dtypes]
+
+
+@pytest.mark.parametrize(("case", "dtype"), CASES, ids=[f"{c.function.__name__}-{t}" for c, t in CASES])
+def test_program(case, dtype):
+    compiled = nt.jit(case.function)
+    for seed in range(2):
+        arguments = arguments_of(case, case.small + seed, dtype, seed)
+        ours, pythons = copy.deepcopy(arguments), copy.deepcopy(arguments)
+        with np.errstate(all="ignore"):
+            want = case.function(*pythons)
+        got = compiled(*ours)
+        assert type(got) is type(want)
+        pairs = [(got, want), *zip(ours, pythons, strict=True)]
+        for mine, pythons_own in pairs:
+            if pythons_own is None:
+                continue
+            assert np.asarray(mine).dtype == np.asarray(pythons_own).dtype
+            if case.tolerance and np.asarray(pythons_own).dtype.kind == "f":
+                scale = case.tolerance if dtype == "f4" else case.tolerance * 1e-7
+                np.testing.assert_allclose(mine, pythons_own, rtol=scale, atol=scale)
+            else:
+                np.testing.assert_array_equal(mine, pythons_own)
+
+
+def test_there_are_enough():
+    assert len(PROGRAMS) >= 40
