@@ -21,7 +21,10 @@ from xdsl.traits import is_side_effect_free
 
 from ..dialects.nest import (
     BIND_AXES,
+    BLOCK_AXES,
+    LANES,
     MAX_THREADS,
+    THREAD_AXES,
     AccumulateOp,
     AllocOp,
     BarrierOp,
@@ -32,8 +35,6 @@ from ..dialects.nest import (
     StoreOp,
     YieldOp,
 )
-
-BLOCK_AXES, THREAD_AXES = BIND_AXES[:3], BIND_AXES[3:]
 
 _KNOWN = (AccumulateOp, AllocOp, BarrierOp, ForOp, IfOp, IndexOp, LoadOp, StoreOp, YieldOp)
 _KNOWN += (memref.DimOp, memref.CollapseShapeOp, cf.AssertOp, func.ReturnOp)
@@ -56,13 +57,15 @@ def has_guard(loop: ForOp, on_axis: Sequence[ForOp]) -> bool:
     """Whether some threads along the axis of `loop` may have no iteration; `on_axis` are the loops of the kernel on it."""
     if len(loop.upper) != 1:
         return True
+    if loop.kind == "lane":
+        return loop.constant_trip_count() != LANES
     counts = {other.constant_trip_count() for other in on_axis}
     return 0 in counts or (len(on_axis) > 1 and (len(counts) > 1 or None in counts))
 
 
-def threads_for(loops: Iterable[ForOp]) -> int:
-    """How many threads a block has along the axis that `loops` are bound to: one at least."""
-    return max([1, *map(_most_iterations, loops)])
+def threads_for(loops: Sequence[ForOp]) -> int:
+    """How many threads a block has along the axis that `loops` are bound to: one at least, and all of a warp."""
+    return max([LANES if any(loop.kind == "lane" for loop in loops) else 1, *map(_most_iterations, loops)])
 
 
 def _most_iterations(loop: ForOp) -> int:

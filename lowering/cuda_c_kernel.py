@@ -195,6 +195,16 @@ class KernelPrinter(KernelScope):
         self._comment(op)
         self._line("__syncthreads();")
 
+    def _shuffle(self, op: gpu_ext.ShuffleOp) -> None:
+        if op.mode.data != "xor" or op.valid.first_use is not None:
+            raise fail(op, "only shuffles of mode xor have a form here", error=LoweringError)
+        value, offset, width = (signed_operand(self, v) for v in op.operands)
+        name = self._names.fresh(op.shuffle_result.name_hint or "other")
+        self._comment(op)
+        call = f"__shfl_xor_sync(0xffffffffu, {value.text}, {offset.text}, {width.text})"
+        self._line(f"const {self.types.scalar(op.shuffle_result.type, op)} {name} = {call};")
+        self._values[op.shuffle_result] = CExpr(name)
+
     def _assert(self, op: cf.AssertOp) -> None:
         kind, site = op.attributes.get("nestor.kind"), op.attributes.get("nestor.site")
         if not (isinstance(kind, StringAttr) and kind.data in ERROR_CODES):
@@ -352,6 +362,7 @@ _STATEMENTS = {
     arith.MulSIExtendedOp: KernelPrinter._extended_product,
     gpu.BarrierOp: KernelPrinter._barrier,
     gpu_ext.BarrierOp: KernelPrinter._barrier,
+    gpu_ext.ShuffleOp: KernelPrinter._shuffle,
     gpu.ReturnOp: KernelPrinter._nothing,
     gpu_ext.ReturnOp: KernelPrinter._nothing,
     scf.YieldOp: KernelPrinter._nothing,

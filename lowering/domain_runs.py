@@ -16,6 +16,7 @@ from xdsl.ir import Block, Operation, SSAValue
 from ..dialects.affine import AffineList
 from ..dialects.nest import AccumulateOp, AllocOp, BarrierOp, ForOp, LoadOp, StoreOp
 from .domains import Domain, LoadGuards, domain_of, is_computation
+from .lane_reductions import holds_reduction, reduction_loop
 
 Run: TypeAlias = tuple[tuple[AffineList, ...], list[Operation]]
 """Constraints (none: needed everywhere), and the operations that are needed only where they hold."""
@@ -55,9 +56,9 @@ def escaping_values(ops: Sequence[Operation], block: Block) -> list[SSAValue]:
 def _constraints(op: Operation, guards: LoadGuards) -> tuple[AffineList, ...]:
     """The constraints under which `op` is needed at all."""
     if isinstance(op, StoreOp | AccumulateOp):
-        return domain_of(op).constraints
+        return () if reduction_loop(op) is not None else domain_of(op).constraints
     if isinstance(op, ForOp):
-        return () if _holds_barrier(op) else guards.common(op)
+        return () if _holds_barrier(op) or holds_reduction(op) else guards.common(op)
     if isinstance(op, LoadOp) or (is_computation(op) and not _gives_buffer(op)):
         domains = guards.of(op)
         return domains[0].constraints if domains is not None and _agree(domains) else ()

@@ -25,7 +25,17 @@ from contextlib import contextmanager, nullcontext
 from typing import NamedTuple
 
 from xdsl.dialects import arith, gpu, memref
-from xdsl.dialects.builtin import DYNAMIC_INDEX, UNKNOWN_LOC, IntegerAttr, MemRefType, NoneAttr, i64
+from xdsl.dialects.builtin import (
+    DYNAMIC_INDEX,
+    UNKNOWN_LOC,
+    IntegerAttr,
+    MemRefType,
+    NoneAttr,
+    StringAttr,
+    i1,
+    i32,
+    i64,
+)
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.ir.affine import AffineBinaryOpKind
 
@@ -33,6 +43,7 @@ from ..dialects.diagnostic import LoweringError, fail, op_location
 from ..dialects.ext import gpu as gpu_ext
 from ..dialects.nest import (
     BIND_AXES,
+    LANES,
     AccumulateOp,
     AllocOp,
     BarrierOp,
@@ -44,14 +55,19 @@ from ..dialects.nest import (
 )
 from ..dialects.nest.common import name_hint_of
 from .barrier_places import BLOCK_AXES, THREAD_AXES, bound_loops, has_guard, is_uniform, threads_for
+from .combiners import identity
+from .domains import Domain, domain_of
 from .index_arithmetic import INDEX, Division, IndexBuilder, Linear, linear, terms_of
+from .lane_reductions import holds_first, reduction_loop
 from .nest_body import NestBody
 
 _SHARED = IntegerAttr(3, i64)
 _SPACES = {3: "shared", 5: "local"}
 """The memory spaces that a buffer's type can ask for; in the default space it is where its place puts it."""
 
-_DIMENSIONS = {axis: gpu.DimensionAttr(gpu.DimensionEnum(axis.partition(".")[2])) for axis in BIND_AXES}
+_DIMENSIONS = {
+    axis: gpu.DimensionAttr(gpu.DimensionEnum(axis.partition(".")[2] or "x")) for axis in BIND_AXES
+}
 
 
 class Phase(NamedTuple):
@@ -92,6 +108,8 @@ class KernelBody(NestBody):
         self.spans: dict[str, list[Linear]] = {}
         """How many iterations each axis has to offer, for each loop bound to it, over values of the kernel."""
         self.identities: dict[str, SSAValue] = {}
+        self.thread_along_x: SSAValue | None = None
+        """The id that warps and lanes are parts of."""
         self.enclosing: set[str] = set()
         self.phases: list[Phase] = []
         """What the threads of a block have done since the last barrier."""
@@ -176,13 +194,30 @@ class KernelBody(NestBody):
         """The id along an axis, read once at the start of the kernel."""
         found = self.identities.get(axis)
         if found is None:
-            op_type = gpu_ext.BlockIdOp if axis in BLOCK_AXES else gpu_ext.ThreadIdOp
-            new = op_type.create(result_types=(INDEX,), properties={"dimension": _DIMENSIONS[axis]})
-            new.location = self.builder.location  # pyright: ignore[reportAttributeAccessIssue]
-            self.builder.prologue.append(new)
-            found = self.identities[axis] = new.results[0]
+            found = self._part_of_warps(axis) if self._counts_warps(axis) else self._read_id(axis)
+            self.identities[axis] = found
             self.builder.nonnegative.add(found)
         return found
+
+    def _read_id(self, axis: str) -> SSAValue:
+        op_type = gpu_ext.BlockIdOp if axis in BLOCK_AXES else gpu_ext.ThreadIdOp
+        new = op_type.create(result_types=(INDEX,), properties={"dimension": _DIMENSIONS[axis]})
+        new.location = self.builder.location  # pyright: ignore[reportAttributeAccessIssue]
+        self.builder.prologue.append(new)
+        return new.results[0]
+
+    def _counts_warps(self, axis: str) -> bool:
+        return axis in ("thread.x", "lane") and "lane" in self.loops_on
+
+    def _part_of_warps(self, axis: str) -> SSAValue:
+        """The number of the warp, or of the lane in it, of a thread along x."""
+        if self.thread_along_x is None:
+            self.thread_along_x = self._read_id("thread.x")
+        op_type = arith.DivUIOp if axis == "thread.x" else arith.RemUIOp
+        part = op_type(self.thread_along_x, self.builder.constant(LANES))
+        part.location = self.builder.location  # pyright: ignore[reportAttributeAccessIssue]
+        self.builder.prologue.append(part)
+        return part.result
 
     def _guards(self, op: ForOp, axis: str, first: Linear) -> list[SSAValue]:
         """Record the length of the loop for the launch; the conditions under which the id is an iteration."""
@@ -379,6 +414,65 @@ class KernelBody(NestBody):
         value = self.value(op.result)
         if value.name_hint == self.value(op.memref).name_hint:
             value.name_hint = None
+
+    def accumulate(self, op: AccumulateOp) -> None:
+        """An update by all lanes of a warp is one of their values combined, by lane 0."""
+        loop = reduction_loop(op)
+        if loop is None:
+            return super().accumulate(op)
+        if not self.explicit:
+            raise fail(
+                op,
+                f'a reduction over the lanes of the loop "{loop.label}" was not checked',
+                hint="nest-insert-barriers checks it, then convert-nest-to-gpu{explicit-barriers=true}",
+                error=LoweringError,
+            )
+        domain, value = domain_of(op), self.value(op.values[0])
+        constraints = [c for c in domain.constraints if c not in self.assumed]
+        if constraints or domain.mask is not None:
+            element = value.type
+            none = self.builder.attribute_constant(identity(op.combiner.data, element), element)
+            runs = self.condition(Domain(tuple(constraints), domain.mask))
+            value = self.builder.value(arith.SelectOp, (runs, value, none), element)
+        total = self._over_lanes(value, lambda one, other: self.combine(op, [one], [other])[0])
+        conditions = [self._is_lane_0(op)]
+        if domain.mask is None and all(holds_first(c, loop) for c in constraints):
+            conditions += [self.builder.at_least_zero(self.forms(c)[0]) for c in constraints]
+        else:
+            conditions.append(self._on_any_lane(self.condition(Domain(tuple(constraints), domain.mask))))
+
+        def update() -> Sequence[SSAValue]:
+            buffer, indices = self.value(op.memrefs[0]), self.index_values(op.indices)
+            (new,) = self.combine(op, [self.read(buffer, indices)], [total])
+            self.write(op, new, buffer, indices)
+            return ()
+
+        self.branch(self._all(conditions), (), update)
+
+    def _is_lane_0(self, op: Operation) -> SSAValue:
+        return self.builder.compare("eq", self._identity("lane", op), self.builder.constant(0))
+
+    def _over_lanes(self, value: SSAValue, combine: Callable[[SSAValue, SSAValue], SSAValue]) -> SSAValue:
+        """The values of all lanes combined, on each of them."""
+        width = self._int32(LANES)
+        offset = LANES // 2
+        while offset:
+            shuffle = gpu_ext.ShuffleOp.create(
+                operands=(value, self._int32(offset), width),
+                result_types=(value.type, i1),
+                properties={"mode": StringAttr("xor")},
+            )
+            value = combine(value, self.builder.emit(shuffle).results[0])
+            offset //= 2
+        return value
+
+    def _on_any_lane(self, condition: SSAValue) -> SSAValue:
+        flag = self.builder.value(arith.ExtUIOp, (condition,), i32)
+        flag = self._over_lanes(flag, lambda one, other: self.builder.value(arith.OrIOp, (one, other), i32))
+        return self.builder.compare("ne", flag, self._int32(0))
+
+    def _int32(self, value: int) -> SSAValue:
+        return self.builder.attribute_constant(IntegerAttr(value, i32), i32)
 
     def store(self, op: StoreOp) -> None:
         """A value that is computed to be stored is named by the place."""

@@ -28,7 +28,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from xdsl.context import Context
-from xdsl.dialects import arith, func, gpu, memref
+from xdsl.dialects import arith, cf, func, gpu, memref
 from xdsl.dialects.builtin import (
     DYNAMIC_INDEX,
     ArrayAttr,
@@ -51,6 +51,7 @@ from ..dialects.diagnostic import LoweringError, fail
 from ..dialects.ext import gpu as gpu_ext
 from ..dialects.nest import (
     BIND_AXES,
+    LANES,
     MAX_THREADS,
     AccumulateOp,
     AllocOp,
@@ -201,7 +202,7 @@ class HostBody(NestBody):
                 hint="pass the value as a scalar argument",
                 error=LoweringError,
             )
-        if isinstance(op, ForOp | IfOp):
+        if isinstance(op, ForOp | IfOp | cf.AssertOp):
             self.end_of_block()
             return self.launch([op])
         self.deferred.update((result, op) for result in op.results)
@@ -348,7 +349,8 @@ class HostBody(NestBody):
         for letter in "xyz":
             spans = body.spans.get(f"{kind}.{letter}", [])
             if kind == "thread":
-                sizes.append(max([1, *(s.constant for s in spans)]))
+                warp = LANES if letter == "x" and "lane" in body.loops_on else 1
+                sizes.append(warp * max([1, *(s.constant for s in spans)]))
                 continue
             values = [self.builder.affine(host_form(s, body.host_of)) for s in spans]
             size = values[0] if values else self.builder.constant(1)

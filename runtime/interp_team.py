@@ -10,7 +10,7 @@ a barrier that only some of them reach.
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Sequence
 from itertools import product
 from typing import Any
 
@@ -22,6 +22,8 @@ from ..dialects.affine import AffineList
 from ..dialects.diagnostic import LoweringError, fail
 from ..dialects.nest import AccumulateOp, AllocOp, BarrierOp, ForOp, IfOp, StoreOp
 from ..lowering.barrier_places import BLOCK_AXES, THREAD_AXES, bound_loops, threads_for
+from ..lowering.domains import domain_of
+from ..lowering.lane_reductions import reduction_loop
 from .interp_compiler import Compiler
 
 Thread = tuple[int, ...]
@@ -64,6 +66,8 @@ class TeamCompiler(Compiler):
             return self.loop(op)
         if isinstance(op, AllocOp):
             return self.alloc(op)
+        if isinstance(op, AccumulateOp) and self.axes and reduction_loop(op) is not None:
+            return self._over_lanes(op)
         super().operation(op)
 
     def _is_once(self, op: Operation) -> bool:
@@ -118,6 +122,25 @@ class TeamCompiler(Compiler):
         lengths = "".join(f"{threads_for(found)}, " for found in loops.values())
         self.axes = {}
         self.line(f"run_team(rng, {team}, ({lengths}), races, operations)")
+
+    def _over_lanes(self, op: AccumulateOp) -> None:
+        """An update by all lanes of a warp: they meet, and lane 0 makes the updates of all."""
+        domain, value, values = domain_of(op), self.fresh("v"), self.fresh("v")
+        given = self.names[op.values[0]]
+        if not domain.is_everywhere:
+            given = f"({given} if {self.condition(domain)} else None)"
+        self.line(f"{values} = yield {self.known(op)}, {given}")
+
+        def update() -> None:
+            (buffer,), old = op.memrefs, self.fresh("o")
+            subscript = self.read(op, buffer, op.indices, old)
+            (new,) = self.combined(op, [old], [value])
+            self.write(buffer, subscript, new)
+
+        def all_updates() -> None:
+            self.nested(f"for {value} in {values}:", lambda: self.nested(f"if {value} is not None:", update))
+
+        self.nested(f"if {self.axes['lane']} == 0:", all_updates)
 
     # ---- buffers ----
 
@@ -224,23 +247,46 @@ class Races:
 
 def run_team(
     rng: random.Random,
-    team: Callable[..., Iterator[int]],
+    team: Callable[..., Generator[Any, Any, None]],
     lengths: Sequence[int],
     races: Races,
     operations: Sequence[Operation],
 ) -> None:
-    """Run all threads of a block from barrier to barrier; `lengths` says how many there are along each axis."""
+    """Run all threads of a block from barrier to barrier; `lengths` says how many there are along each axis.
+
+    The last axis is that of lanes where there are any. A thread yields the number of a barrier, or that of an update by
+    all lanes of its warp and the value it has for it; it is sent the values of all.
+    """
     live = [(thread, team(*thread)) for thread in product(*map(range, lengths))]
     while live:
         races.wait()
         rng.shuffle(live)
         waiting, sites = [], set()
-        for thread, steps in live:
+        warps: dict[tuple[Thread, int], dict[int, tuple[Any, Any]]] = {}
+        ready: list[tuple[Thread, Any, Any]] = [(thread, steps, None) for thread, steps in live]
+        while ready:
+            thread, steps, values = ready.pop()
             races.thread = thread
-            site = next(steps, None)
-            if site is not None:
+            try:
+                stop = steps.send(values)
+            except StopIteration:
+                continue
+            if isinstance(stop, int):
                 waiting.append((thread, steps))
-                sites.add(site)
+                sites.add(stop)
+                continue
+            site, value = stop
+            lanes = warps.setdefault((thread[:-1], site), {})
+            lanes[thread[-1]] = (steps, value)
+            if len(lanes) == lengths[-1]:
+                del warps[thread[:-1], site]
+                values = [lanes[k][1] for k in range(len(lanes))]
+                ready += [
+                    ((*thread[:-1], k), lanes[k][0], values)
+                    for k in rng.sample(range(len(lanes)), len(lanes))
+                ]
+        for _, site in warps:
+            races.trap(operations[site], "is not reached by all lanes of a warp")
         if waiting and (len(waiting) < len(live) or len(sites) > 1):
             races.trap(operations[min(sites)], "is not reached by all threads of the block")
         live = waiting

@@ -24,13 +24,17 @@ from xdsl.dialects.builtin import (
     FunctionType,
     IndexType,
     IntegerType,
+    StringAttr,
     SymbolRefAttr,
     UnitAttr,
+    i1,
     i32,
 )
 from xdsl.ir import Attribute, Dialect, Operation, SSAValue
+from xdsl.irdl import IRDLOperation, irdl_op_definition, operand_def, prop_def, result_def
 from xdsl.parser import Parser
 from xdsl.printer import Printer
+from xdsl.utils.exceptions import VerifyException
 
 from ..diagnostic import fail
 
@@ -84,6 +88,48 @@ class GlobalIdOp(_DimensionSyntax, gpu.GlobalIdOp):
 
 class BarrierOp(_BareSyntax, gpu.BarrierOp):
     """All threads of the block wait for each other, and see what each other wrote."""
+
+
+@irdl_op_definition
+class ShuffleOp(IRDLOperation):
+    """A value of another lane of the warp: `%r, %valid = gpu.shuffle xor %v, %offset, %width : f32`."""
+
+    name = "gpu.shuffle"
+
+    value = operand_def(Attribute)
+    offset = operand_def(i32)
+    width = operand_def(i32)
+    mode = prop_def(StringAttr)
+    shuffle_result = result_def(Attribute)
+    valid = result_def(i1)
+
+    def verify_(self) -> None:
+        if self.mode.data not in ("xor", "up", "down", "idx"):
+            raise VerifyException(f"{self.name}: unknown mode '{self.mode.data}'; one of xor, up, down, idx")
+        if self.value.type != self.shuffle_result.type:
+            raise VerifyException(f"{self.name}: the result has the type of the value")
+
+    def print(self, printer: Printer) -> None:
+        printer.print_string(f" {self.mode.data} ")
+        printer.print_list((self.value, self.offset, self.width), printer.print_ssa_value)
+        printer.print_op_attributes(self.attributes)
+        printer.print_string(" : ")
+        printer.print_attribute(self.value.type)
+
+    @classmethod
+    def parse(cls, parser: Parser) -> ShuffleOp:
+        mode = parser.parse_identifier("a mode: xor, up, down or idx")
+        position = parser.pos
+        operands = parser.parse_comma_separated_list(parser.Delimiter.NONE, parser.parse_unresolved_operand)
+        attributes = parser.parse_optional_attr_dict()
+        parser.parse_punctuation(":")
+        element = parser.parse_type()
+        return cls.create(
+            operands=parser.resolve_operands(operands, [element, i32, i32], position),
+            result_types=[element, i1],
+            properties={"mode": StringAttr(mode)},
+            attributes=attributes,
+        )
 
 
 class ReturnOp(gpu.ReturnOp):
@@ -270,6 +316,7 @@ _READABLE: list[type[Operation]] = [
     GridDimOp,
     GlobalIdOp,
     BarrierOp,
+    ShuffleOp,
     ReturnOp,
     ModuleOp,
     FuncOp,

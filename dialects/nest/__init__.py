@@ -19,17 +19,20 @@ from .access import AccessOp, LoadOp, StatementOp, StoreOp
 from .accumulate import COMBINERS, ORDERS, AccumulateOp, YieldOp
 from .barrier import BarrierOp
 from .buffer import AllocOp, IndexOp
-from .loop import BIND_AXES, MARKS, MAX_THREADS, ForOp, IfOp
+from .loop import BIND_AXES, BLOCK_AXES, LANES, MARKS, MAX_THREADS, THREAD_AXES, ForOp, IfOp
 
 NEST = Dialect("nest", [ForOp, LoadOp, StoreOp, AccumulateOp, AllocOp, IndexOp, IfOp, YieldOp, BarrierOp], [])
 
 __all__ = [
     "BIND_AXES",
+    "BLOCK_AXES",
     "COMBINERS",
+    "LANES",
     "MARKS",
     "MAX_THREADS",
     "NEST",
     "ORDERS",
+    "THREAD_AXES",
     "AccessOp",
     "AccumulateOp",
     "AllocOp",

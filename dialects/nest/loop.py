@@ -26,8 +26,13 @@ from xdsl.utils.exceptions import VerifyException
 from ..affine import AffineList, parse_bound, print_bound
 from .common import INDEX, as_list, name_hint_of, segments, verify_affine
 
-BIND_AXES = ("block.x", "block.y", "block.z", "thread.x", "thread.y", "thread.z")
-"""What a loop can be bound to on a GPU."""
+BLOCK_AXES = ("block.x", "block.y", "block.z")
+THREAD_AXES = ("thread.x", "thread.y", "thread.z", "lane")
+BIND_AXES = BLOCK_AXES + THREAD_AXES
+"""What a loop can be bound to on a GPU. Where lanes of a warp are bound, thread.x counts warps."""
+
+LANES = 32
+"""Threads of a warp, which run together and can exchange values."""
 
 MAX_THREADS = 1024
 """Threads that a block may have on a GPU."""

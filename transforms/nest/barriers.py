@@ -43,9 +43,11 @@ from ...lowering.barrier_places import (
     foreign_operation,
     threads_for,
 )
+from ...lowering.lane_reductions import reduction_loop
 from .dependence import Access, accesses_of, may_overlap
 from .integer_sets import Row, System, Terms, difference, require_pair
 from .loops import enclosing_loops, is_inside
+from .warps import why_not_lanes
 
 THREADS, FIRST, ALL = "threads", "first", "all"
 """Who does a phase: a thread an iteration, the first thread of the block, or every thread of it."""
@@ -114,6 +116,9 @@ def places(kernel: ForOp) -> list[Place]:
             f'cannot insert barriers: what "{found.name}" reads and writes is not known',
             notes=[(kernel, f'in the kernel of the loop "{kernel.label}"')],
         )
+    for loop in bound_loops([kernel], ["lane"]):
+        if (refusal := why_not_lanes(loop, "insert barriers around")) is not None:
+            raise refusal
     return _Kernel(kernel).find()
 
 
@@ -285,6 +290,8 @@ class _Kernel:
     ) -> Terms | None:
         """Which thread along `axis` runs an instance of `access`; None where it is the same one for both."""
         loop = next((loop for loop in enclosing_loops(access.op) if loop.kind == axis), None)
+        if loop is not None and loop is reduction_loop(access.op):
+            return {}  # lane 0 updates the element for all
         if loop is None:
             return {} if phase.who == FIRST else self._any_thread(system, self._threads_along(axis))
         if not any(is_inside(loop, op) for op in fixed_in):

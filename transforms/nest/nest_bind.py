@@ -17,8 +17,19 @@ becomes
 Blocks and threads run in any order, so the loop is refused what nest-parallel refuses it: dependences that it
 carries, and checks in it that can fail. Loops around each other take different axes, those over blocks outside
 of those over threads. The number of threads is a constant, at most 1024; the number of blocks may be an
-expression of what is known before the launch. `gpu_blocks`, `gpu_threads` in Halide, `bind` in TVM,
-`set_gpu_block_index`, `set_gpu_thread_index` in NNC.
+expression of what is known before the launch.
+
+The axis "lane" is that of the 32 threads of a warp; where it is used, thread.x counts warps. Lanes exchange values, so
+that a loop of 32 iterations may carry reductions: updates of an element that is the same one for all lanes become
+shuffles, and one lane updates the element.
+
+    nest.for "i.i" %l = 0 to 32 {                          nest.for "i.i" %l = 0 to 32 bind "lane" {
+      %a = nest.load %x[%r, %l]                   becomes    %a = nest.load %x[%r, %l]
+      nest.accumulate "s" add %a, %s[%r]                     nest.accumulate "s" add %a, %s[%r]
+    }                                                      }
+
+`gpu_blocks`, `gpu_threads` in Halide, `bind` in TVM,
+`set_gpu_block_index`, `set_gpu_thread_index` in NNC; `gpu_lanes` in Halide.
 """
 
 from __future__ import annotations
@@ -32,10 +43,11 @@ from xdsl.passes import ModulePass
 
 from ...dialects.affine import AffineList
 from ...dialects.diagnostic import NestorError, fail
-from ...dialects.nest import BIND_AXES, MAX_THREADS, ForOp
+from ...dialects.nest import BIND_AXES, LANES, MAX_THREADS, THREAD_AXES, ForOp
 from .dependence import Dependences, is_defined_outside
 from .loops import enclosing_loops, find_loop, loops_in, refuse_in_vector, refuse_marked
 from .nest_parallel import why_not_independent
+from .warps import why_not_lanes
 
 
 def bind(loop: ForOp, axis: str, dependences: Dependences | None = None) -> ForOp:
@@ -56,7 +68,7 @@ def why_not_bind(loop: ForOp, axis: str, dependences: Dependences | None = None)
         or refuse_in_vector(loop, "bind")
         or _why_not_placed(loop, axis)
         or _why_not_counted(loop, axis)
-        or why_not_independent(loop, "bind", dependences)
+        or (why_not_lanes if axis == "lane" else why_not_independent)(loop, "bind", dependences)
     )
 
 
@@ -86,18 +98,20 @@ def _why_not_placed(loop: ForOp, axis: str) -> NestorError | None:
 
 def _why_not_counted(loop: ForOp, axis: str) -> NestorError | None:
     """Refuses a loop whose number of iterations the launch cannot be told."""
-    reason = _why_not_threads(loop) if _is_threads(axis) else _why_not_blocks(loop)
+    reason = _why_not_threads(loop, axis) if _is_threads(axis) else _why_not_blocks(loop)
     if reason is None:
         return None
     hint = "split the loop first" if _is_threads(axis) else None
     return fail(loop, f'cannot bind the loop "{loop.label}" to {axis}: {reason}', hint=hint)
 
 
-def _why_not_threads(loop: ForOp) -> str | None:
+def _why_not_threads(loop: ForOp, axis: str) -> str | None:
     counts = [count[0] for span in _spans(loop) if (count := span.constants()) is not None]
     if not counts:
         return "a block has a constant number of threads"
     threads = -(-min(counts) // loop.step_value)
+    if axis == "lane":
+        return f"it has {threads} iterations, a warp {LANES} lanes" if threads > LANES else None
     return (
         f"it has {threads} iterations, a block at most {MAX_THREADS} threads"
         if threads > MAX_THREADS
@@ -119,7 +133,7 @@ def _spans(loop: ForOp) -> Iterator[AffineList]:
 
 
 def _is_threads(axis: str) -> bool:
-    return axis.startswith("thread.")
+    return axis in THREAD_AXES
 
 
 @dataclass(frozen=True)

@@ -40,13 +40,8 @@ def why_not_independent(
     loop: ForOp, action: str, dependences: Dependences | None = None
 ) -> NestorError | None:
     """The refusal of `action` when iterations of `loop` depend on each other or can fail."""
-    if (op := may_fail(loop)) is not None:
-        return fail(
-            loop,
-            f'cannot {action} the loop "{loop.label}": an operation in it can stop the kernel',
-            hint="nest-prove-bounds removes the checks that cannot fail",
-            notes=[(op, "this check can fail")],
-        )
+    if (refusal := why_not_fails(loop, action)) is not None:
+        return refusal
     first = (dependences or analyse(loop)).first_carried(loop)
     if first is None:
         return None
@@ -58,6 +53,18 @@ def why_not_independent(
         f'cannot {action} the loop "{loop.label}": {first.describe()}',
         hint=hint,
         notes=first.notes,
+    )
+
+
+def why_not_fails(loop: ForOp, action: str) -> NestorError | None:
+    """The refusal of `action` when something in `loop` can fail: errors are those of the first iteration."""
+    if (op := may_fail(loop)) is None:
+        return None
+    return fail(
+        loop,
+        f'cannot {action} the loop "{loop.label}": an operation in it can stop the kernel',
+        hint="nest-prove-bounds removes the checks that cannot fail",
+        notes=[(op, "this check can fail")],
     )
 
 

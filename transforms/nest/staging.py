@@ -27,7 +27,7 @@ from xdsl.ir import Operation, SSAValue
 from xdsl.passes import ModulePass
 
 from ...dialects.diagnostic import NestorError, fail
-from ...dialects.nest import BIND_AXES, AccumulateOp, AllocOp, ForOp, IfOp
+from ...dialects.nest import BIND_AXES, THREAD_AXES, AccumulateOp, AllocOp, ForOp, IfOp
 from .buffers import buffer_name, find_buffer, why_not_space
 from .coverage import Coverage
 from .dependence import (
@@ -349,10 +349,10 @@ def _why_not_marks(request: Request) -> NestorError | None:
                 hint="stage before vectorizing",
                 notes=[(loop, f'the loop "{loop.label}" is vectorized')] if loop is not request.loop else [],
             )
-    if not any(loop.kind.startswith("thread.") for loop in around):
+    if not any(loop.kind in THREAD_AXES for loop in around):
         return None
     for loop in loops_in(request.loop)[1:]:
-        if loop.kind.startswith("thread."):
+        if loop.kind in THREAD_AXES:
             return request.refuse(
                 "some loops over threads are around the copy and some are inside, so that it belongs to neither "
                 "a thread nor a block",

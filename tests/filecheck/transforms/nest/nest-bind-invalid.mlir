@@ -3,7 +3,7 @@
 // RUN: not opt-tool %s -p 'nest-bind{loop=i axis=warp.x}' --split-input-file 2>&1 | filecheck %s
 
 // CHECK: cannot bind the loop "i" to "warp.x": there is no such axis
-// CHECK: axes: block.x, block.y, block.z, thread.x, thread.y, thread.z
+// CHECK: axes: block.x, block.y, block.z, thread.x, thread.y, thread.z, lane
 
 func.func @carried(%x: memref<64xf32> {nest.role = "inout"}) {
   // expected-error @below {{cannot bind the loop "i": a flow dependence on "x" is carried by the loop "i"}}
