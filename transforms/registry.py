@@ -48,6 +48,7 @@ PASSES: dict[str, str] = {
     "nest-registerise": "transforms.nest.nest_registerise:NestRegisterisePass",
     "nest-transform-layout": "transforms.nest.nest_transform_layout:NestTransformLayoutPass",
     "nest-set-memory": "transforms.nest.nest_set_memory:NestSetMemoryPass",
+    "nest-double-buffer": "transforms.nest.nest_double_buffer:NestDoubleBufferPass",
     "nest-expand-buffer": "transforms.nest.nest_expand_buffer:NestExpandBufferPass",
     "nest-resize-buffer": "transforms.nest.nest_resize_buffer:NestResizeBufferPass",
     "nest-fold-buffer": "transforms.nest.nest_fold_buffer:NestFoldBufferPass",

@@ -267,6 +267,12 @@ GROUPS: dict[str, tuple[Primitive, ...]] = {
             (),
             (Result("buffer", BUFFER),),
         ),
+        _primitive(
+            "double_buffer",
+            (Target("buffer", BUFFER, consumed=True), Target("loop", keyword="in")),
+            (),
+            (Result("buffer", BUFFER), Result("first"), Result("last")),
+        ),
         _primitive("stream", (Target("buffer", BUFFER), Target("loop", keyword="in"))),
     ),
     "Cleaning up": (_primitive("simplify", ()), _primitive("eliminate_dead", ())),

@@ -41,6 +41,7 @@ from nestor.transforms.nest.nest_compute_inline import compute_inline
 from nestor.transforms.nest.nest_cut import cut
 from nestor.transforms.nest.nest_decompose_reduction import decompose_reduction, why_not_decompose_reduction
 from nestor.transforms.nest.nest_distribute import distribute, pieces_of
+from nestor.transforms.nest.nest_double_buffer import double_buffer
 from nestor.transforms.nest.nest_eliminate_dead import eliminate_dead
 from nestor.transforms.nest.nest_expand_buffer import expand_buffer
 from nestor.transforms.nest.nest_flatten import flatten, why_not_flatten
@@ -470,6 +471,19 @@ def _roll(module: ModuleOp, request: Request) -> None:
     change(module)
 
 
+def _double(module: ModuleOp, request: Request) -> None:
+    """Double a buffer that is made in the loop, first moving it there where it is not."""
+
+    def change(module: ModuleOp) -> None:
+        loop, alloc = _loop(module, request), _alloc(module, request)
+        if not is_inside(alloc, loop):
+            sink_alloc(alloc, loop)
+        double_buffer(alloc, loop)
+
+    change(module.clone())  # so that nothing is changed where the second step is refused
+    change(module)
+
+
 def _alloc(module: ModuleOp, request: Request) -> AllocOp:
     assert request.buffer is not None
     alloc = buffers(module)[request.buffer].owner
@@ -773,6 +787,12 @@ PRIMITIVES: dict[str, Primitive] = {
         _of_buffer_in_loop("expand_buffer", only_allocations=True),
         _applied_to_buffer(expand_buffer),
         ("own_buffers:_carried_value",),
+    ),
+    "double_buffer": Primitive(
+        _of_buffer_in_loop("double_buffer", only_allocations=True),
+        _double,
+        ("nest_double_buffer:_written_source",),
+        copies=True,
     ),
     "reuse_buffers": Primitive(
         _draw_for_function("reuse_buffers"), _reuse, ("nest_reuse_buffers:_is_ordered=True",), weight=6

@@ -114,6 +114,7 @@ PROVOKING = {
     "sink_alloc": ("scratch",),
     "fold_buffer": ("scratch", "blur"),
     "expand_buffer": ("scratch",),
+    "double_buffer": ("window",),
     "tile": ("scan", "stencil"),
 }
 """Families in which a primitive is seldom legal, where most programs give it no occasion to be wrong."""

@@ -1,0 +1,92 @@
+"""nest-double-buffer: each buffer in the loop that makes it; caches of each loop; what is legal computes the same."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from buffer_programs import PROGRAMS, allocations, check, parsed
+from memory_programs import PROGRAMS as MEMORY
+from nestor.dialects.diagnostic import NestorError
+from nestor.dialects.parse import parse_module
+from nestor.dialects.verifier import verify
+from nestor.runtime.interp import run_nest
+from nestor.transforms.nest.buffers import buffers_in, find_alloc
+from nestor.transforms.nest.loops import find_loop, loops_in, parent_loop
+from nestor.transforms.nest.nest_cache_read import cache_read
+from nestor.transforms.nest.nest_double_buffer import double_buffer
+from nestor.transforms.nest.nest_sink_alloc import sink_alloc
+from nestor.transforms.nest.nest_split import split
+
+
+def function_of(module):
+    return next(iter(module.ops))
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_each_buffer_in_each_loop(name):
+    """Buffers made before a loop are sunk into it first, where that is legal."""
+    accepted = set()
+    for alloc in allocations(parsed(name)):
+        for loop in loops_in(parsed(name)):
+            module = parsed(name)
+            buffer, around = find_alloc(module, alloc.label.data), find_loop(module, loop.label)
+            try:
+                if parent_loop(buffer) is not around:  # pyright: ignore[reportArgumentType]
+                    sink_alloc(buffer, around)
+            except NestorError:
+                continue
+            before = str(module)
+            try:
+                halves, first, last = double_buffer(buffer, around)
+            except NestorError as refusal:
+                assert refusal.diagnostic.message.startswith("cannot double")
+                assert str(module) == before, "a refusal changes nothing"
+                continue
+            assert halves.memref.type.get_shape()[0] == 2  # pyright: ignore[reportAttributeAccessIssue]
+            assert (first.label, last.label) == (f"{loop.label}.first", f"{loop.label}.tail")
+            accepted.add((alloc.label.data, loop.label))
+            check(name, module, sizes=(0, 1, 2, 3, 4, 5, 6, 7, 12))
+    assert accepted == {
+        "inside": {("u", "i")},
+        "carried": {("u", "i")},
+        "rows": {("t", "i")},
+    }.get(name, set())
+
+
+@pytest.mark.parametrize("name", MEMORY)
+def test_caches_of_each_loop(name):
+    text, arguments_of = MEMORY[name]
+    doubled = 0
+    for k in range(len(loops_in(parse_module(text)))):
+        for b in range(len(buffers_in(function_of(parse_module(text))))):
+            module = parse_module(text)
+            loop = loops_in(module)[k]
+            try:
+                cache, _ = cache_read(buffers_in(function_of(module))[b], loop)
+                double_buffer(cache, loop)
+            except NestorError:
+                continue
+            doubled += 1
+            verify(module)
+            for size in (2, 3, 8):
+                results = []
+                for one in (parse_module(text), module):
+                    given = arguments_of(size, np.random.default_rng(size))
+                    run_nest(function_of(one), given, mode="shuffled", seed=size)
+                    results.append(given)
+                for wanted, got in zip(*results, strict=True):
+                    np.testing.assert_array_equal(wanted, got)
+    assert doubled or name not in ("matmul", "stencil", "triangle")
+
+
+def test_panels_of_a_matrix_product():
+    text, arguments_of = MEMORY["matmul"]
+    module = parse_module(text)
+    panels, _ = split(find_loop(module, "k"), 4, "clamp")
+    cache, _ = cache_read(buffers_in(function_of(module))[1], panels)
+    double_buffer(cache, panels)
+    verify(module)
+    for size in (2, 4, 7, 9):
+        x, w, y = arguments_of(size, np.random.default_rng(size))
+        run_nest(function_of(module), [x, w, y], mode="shuffled", seed=size)
+        np.testing.assert_array_equal(y, x @ w)
