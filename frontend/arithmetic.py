@@ -259,14 +259,9 @@ def _require_shift(graph: Graph, amount: Value) -> None:
         raise graph.error(ShapeError, "negative shift count")
     if affine is not None and graph.assumptions.nonnegative(affine, "a shift is not negative"):
         return
-    arguments = scalar_arguments([amount])
-    if arguments:
-        raise Respecialise(arguments, why="a Python number shifts, and may be negative")
-    raise graph.error(
-        UnsupportedError,
-        "a shift of Python numbers by one known only at run time, which may be negative",
-        "make it a NumPy integer: np.int64(...), whose negative shifts give 0 or -1",
-    )
+    from .checks import check
+
+    check(graph, apply(graph, np.greater_equal, amount, Static(0)), "ValueError", "negative shift count")
 
 
 # ---- ufuncs -----------------------------------------------------------------------------------------

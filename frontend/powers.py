@@ -17,6 +17,7 @@ from ..dialects.nt import ELEMENTWISE
 from .arithmetic import (
     BOOL,
     affine_of,
+    apply,
     as_weak,
     compute_dtypes,
     copy,
@@ -103,11 +104,7 @@ def _integer_power(graph: Graph, base: Value, exponent: Value, dtype: np.dtype) 
             raise graph.error(ShapeError, _NEGATIVE, "make the base a float: x.astype(np.float64) ** -1")
         return _integer_constant_power(graph, base, max(0, int(exponent.value)), dtype)
     if not _is_nonnegative(graph, exponent):
-        raise graph.error(
-            UnsupportedError,
-            "an integer to an integer power known only at run time is not supported: NumPy raises where it is negative",
-            "make the exponent unsigned: n.astype(np.uint32); or the base a float: x.astype(np.float64)",
-        )
+        _check_nonnegative(graph, exponent)
     return emit(graph, ELEMENTWISE["power"], [base, exponent], (dtype, dtype))
 
 
@@ -117,6 +114,15 @@ def _is_nonnegative(graph: Graph, exponent: Value) -> bool:
         return graph.assumptions.nonnegative(affine, "an exponent is not negative")
     kind = number_kind(graph, exponent)
     return kind is bool or (isinstance(kind, np.dtype) and kind.kind in "ub")
+
+
+def _check_nonnegative(graph: Graph, exponent: Value) -> None:
+    """Raise at run time where any exponent is negative."""
+    from .checks import check
+    from .numpy_api.reductions import all_
+
+    holds = apply(graph, np.greater_equal, exponent, Static(0))
+    check(graph, all_(graph, holds) if extents_of(holds) else holds, "ValueError", _NEGATIVE)
 
 
 def _integer_constant_power(graph: Graph, base: Value, exponent: int, dtype: np.dtype) -> Value:

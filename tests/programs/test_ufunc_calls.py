@@ -99,6 +99,38 @@ def test_shifts():
     agrees(shifts, k, np.abs(k) * 13, 7)
 
 
+# ---- what NumPy and Python refuse at run time -------------------------------------------------------
+
+
+def unknown_power(n, m):
+    return n**m
+
+
+def unknown_powers_in_loops(n, m, out):
+    for i in range(len(n)):
+        out[i] = n[i] ** m[i]
+
+
+def unknown_shift(out):
+    for i in range(len(out)):
+        out[i] = 1 << (3 - i)
+
+
+@pytest.mark.parametrize("target", ["cpu", "cuda-sim"])
+def test_integers_to_powers_known_at_run_time(target):
+    n, m = k.ravel(), np.arange(12)
+    whole_arrays = agrees(unknown_power, n.astype(np.int8), m.astype(np.int8), target=target)
+    in_loop = agrees(unknown_powers_in_loops, n.astype(np.int16), m, n * 0, target=target)
+    shifted = agrees(unknown_shift, np.zeros(4), target=target)
+    message = "Integers to negative integer powers are not allowed."
+    with pytest.raises(ValueError, match=message):
+        whole_arrays(n.astype(np.int8), (m - 1).astype(np.int8))
+    with pytest.raises(ValueError, match=message):
+        in_loop(n.astype(np.int16), m - 11, n * 0)
+    with pytest.raises(ValueError, match="negative shift count"):
+        shifted(np.zeros(5))
+
+
 # ---- keywords ---------------------------------------------------------------------------------------
 
 
@@ -187,10 +219,6 @@ def test_scalars():
 
 def negative_power(n):
     return n**-1
-
-
-def unknown_power(n, m):
-    return n**m
 
 
 def complex_power(r):

@@ -71,6 +71,8 @@ def operands(name, letters):
         columns[1] = np.array(
             [0, 1, -1, 5, -30, 100, -300, 2000, -2200, 2**31 - 1, -(2**31)], columns[1].dtype
         )
+    if name == "power" and columns[1].dtype.kind == "i":
+        columns[1] = columns[1][columns[1] >= 0]  # NumPy raises for others
     grids = [grid.ravel() for grid in np.meshgrid(*columns, indexing="ij")]
     return grids
 
@@ -213,10 +215,7 @@ def test_result_types_are_those_of_numpy(name):
     for letters in pairs:
         wanted = numpy_dtypes(name, letters)
         arguments = [nt.spec((3,), np.dtype(letter).name) for letter in letters]
-        if name == "power" and wanted is not None and "int" in wanted[0] and np.dtype(letters[1]).kind == "i":
-            with pytest.raises(NestorError, match="known only at run time"):
-                caller(name).lower(*arguments)
-        elif wanted is None:
+        if wanted is None:
             with pytest.raises(TypeError):
                 caller(name).lower(*arguments)
         else:
