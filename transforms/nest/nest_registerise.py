@@ -19,7 +19,8 @@ with buffer=s, loop=k becomes
 
 Every element of the buffer with fixed indices gets a register, several of them where there are several. It is stored back
 where something in the loop writes it, and not loaded where each iteration writes it first. Loads and stores are made
-where the loop runs, if an access is then certain, or else where the element is in the buffer.
+where the loop runs, if an access is then certain, or else where the element is in the buffer; everywhere, if a statement
+before the loop, in its block, has written the element.
 
 Refused when another access of the loop is not proved to touch other elements, when something in it can fail after it
 wrote an element, when threads inside would share a register, and when no access is certain and the element may never have
@@ -60,10 +61,10 @@ from .dependence import (
 )
 from .integer_sets import System, difference
 from .loops import enclosing_loops, find_loop, may_fail, refuse_in_vector, refuse_marked
-from .private import inside_buffer, is_reached, is_shared_out, is_written, where_not_empty
+from .private import inside_buffer, is_reached, is_shared_out, is_touched_before, is_written, where_not_empty
 
-NOWHERE = AffineList((), ())
-"""The indices of a buffer of one element."""
+NOTHING = AffineList((), ())
+"""The indices of a buffer of one element; the domain that is everywhere."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -196,14 +197,17 @@ def _may_touch(loop: ForOp, other: Access, indices: AffineList) -> bool:
 def _register(loop: ForOp, buffer: SSAValue, indices: AffineList, own: list[Access]) -> Register | None:
     """How the element is loaded and stored back; None when it is not known where that is harmless.
 
-    An access of each iteration is certain where the loop runs. Where none is, or for the sake of no domain at all, the
-    element may be loaded and stored wherever it exists, if it has been written and no other thread may write it.
+    A statement beside the loop may have written it. Or an access of each iteration is certain where the loop runs. Where
+    none is, or for the sake of no domain at all, the element may be loaded and stored wherever it exists, if it has been
+    written and no other thread may write it.
     """
     writes = any(access.writes for access in own)
-    is_given = is_written(buffer, loop)
-    inside, made = inside_buffer(buffer, [indices[axis] for axis in range(len(indices))], loop)
     certain = [access for access in own if _is_certain(access, loop)]
     starts_written = bool(certain) and certain[0] is own[0] and own[0].kind == WRITE
+    if is_touched_before([buffer], indices, loop):
+        return Register(indices, own, NOTHING, not starts_written or not _always_runs(loop), [])
+    is_given = is_written(buffer, loop)
+    inside, made = inside_buffer(buffer, [indices[axis] for axis in range(len(indices))], loop)
     if is_given and not (writes and is_shared_out(buffer, loop)) and not (certain and inside):
         return Register(indices, own, inside, not starts_written or not _always_runs(loop), made)
     erase_unused(made)
@@ -256,10 +260,10 @@ def _carry_out(loop: ForOp, buffer: SSAValue, register: Register) -> AllocOp:
     before: list[Operation] = [alloc]
     if register.loads:
         load = LoadOp(buffer, register.indices)
-        before += [load, StoreOp(load.result, alloc.memref, NOWHERE, label=name, where=where)]
+        before += [load, StoreOp(load.result, alloc.memref, NOTHING, label=name, where=where)]
     after: list[Operation] = []
     if register.goes_back:
-        load = LoadOp(alloc.memref, NOWHERE)
+        load = LoadOp(alloc.memref, NOTHING)
         label = next(a.op.statement for a in register.accesses if not isinstance(a.op, LoadOp))  # pyright: ignore
         after = [load, StoreOp(load.result, buffer, register.indices, label=label, where=where)]
     for op in (*before, *after):
@@ -279,9 +283,9 @@ def _redirect(op: Operation, buffer: SSAValue, register: SSAValue) -> None:
         if operand is buffer:
             op.operands[k] = register
     if isinstance(op, LoadOp):
-        op.set_indices(NOWHERE)
+        op.set_indices(NOTHING)
     else:
-        op.set_access(NOWHERE, op.where)
+        op.set_access(NOTHING, op.where)
 
 
 @dataclass(frozen=True, eq=False)

@@ -153,7 +153,7 @@ def domain_of_total(group: Group, loop: ForOp) -> Domain:
     first, *others = group.first.memrefs
     if any(extent_key(first, axis) != extent_key(b, axis) for b in others for axis in group.free):
         return None, []
-    if not group.free and _is_touched_beside(group, loop):
+    if not group.free and is_touched_before(group.first.memrefs, group.first.indices, loop):
         return AffineList((), ()), []
     if not any(is_shared_out(b, loop) for b in group.first.memrefs) and all(
         is_written(b, loop) for b in group.first.memrefs
@@ -162,16 +162,16 @@ def domain_of_total(group: Group, loop: ForOp) -> Domain:
     return None if group.free else _where_it_runs(group, loop), []
 
 
-def _is_touched_beside(group: Group, loop: ForOp) -> bool:
-    """Whether a statement before the loop, in its block, touches the element."""
+def is_touched_before(buffers: Sequence[SSAValue], indices: AffineList, loop: ForOp) -> bool:
+    """Whether a statement before the loop, in its block, writes the element of all these buffers."""
     assert loop.parent is not None
     return any(
         isinstance(op, (StoreOp, AccumulateOp))
         and op.where is None
         and op.mask is None
         and op.is_before_in_block(loop)
-        and op.indices == group.first.indices
-        and all(buffer in op.operands for buffer in group.first.memrefs)
+        and op.indices == indices
+        and all(buffer in op.operands for buffer in buffers)
         for op in loop.parent.ops
     )
 

@@ -1,17 +1,17 @@
 // Elements of a buffer that are fixed in a loop are kept in registers while it runs.
 // RUN: opt-tool %s -p 'nest-registerise{loop=k buffer=s}' --split-input-file | filecheck %s
 
-// A result, never written before its first store: what each iteration touches exists where the loop runs.
+// What a statement beside the loop has written can be loaded and stored.
 // CHECK-LABEL: @sum
 // CHECK: nest.store "s" %z, %s[%i]
 // CHECK-NEXT: [[R:%\S+]] = nest.alloc "s_acc" : memref<f32, 5 : i64>
 // CHECK-NEXT: [[A:%\S+]] = nest.load %s[%i]
-// CHECK-NEXT: nest.store "s_acc" [[A]], [[R]][] where (%n >= 4)
+// CHECK-NEXT: nest.store "s_acc" [[A]], [[R]][] : memref<f32, 5 : i64>
 // CHECK-NEXT: nest.for "k" %k = 3 to %n {
 // CHECK: nest.accumulate "s" add {{%\S+}}, [[R]][]
 // CHECK-NEXT: }
 // CHECK-NEXT: [[B:%\S+]] = nest.load [[R]][]
-// CHECK-NEXT: nest.store "s" [[B]], %s[%i] where (%n >= 4) : memref<?xf32>
+// CHECK-NEXT: nest.store "s" [[B]], %s[%i] : memref<?xf32>
 func.func @sum(%n: index, %x: memref<?x?xf32>, %s: memref<?xf32> {nest.role = "out"}) {
   %z = arith.constant 0.0 : f32
   nest.for "i" %i = 0 to %n {
@@ -103,6 +103,23 @@ func.func @thread(%n: index, %x: memref<?x?xf32>, %s: memref<?xf32>) {
         %a = nest.load %x[%t, 4 * %k + %v] : memref<?x?xf32>
         nest.accumulate "s" add %a, %s[%t] : memref<?xf32>
       }
+    }
+  }
+  func.return
+}
+
+// -----
+
+// A result, never written before its first store: what each iteration touches exists where the loop runs.
+// CHECK-LABEL: @result
+// CHECK: nest.store "s_acc" {{%\S+}}, [[R:%\S+]][] where (%n >= 4)
+// CHECK: nest.store "s" {{%\S+}}, %s[%i] where (%n >= 4) : memref<?xf32>
+func.func @result(%n: index, %z: f32, %x: memref<?x?xf32>, %s: memref<?xf32> {nest.role = "out"}) {
+  nest.for "i" %i = 0 to %n {
+    nest.store "s" %z, %s[%i] where (%n >= 4) : memref<?xf32>
+    nest.for "k" %k = 3 to %n {
+      %a = nest.load %x[%i, %k] : memref<?x?xf32>
+      nest.accumulate "s" add %a, %s[%i] : memref<?xf32>
     }
   }
   func.return
