@@ -233,11 +233,7 @@ def _can_flatten(loop: ForOp) -> bool:
 
 
 def _has_reduction(loop: ForOp) -> bool:
-    return (
-        isinstance(loop.parent_op(), ForOp)
-        and loop.constant_trip_count() is not None
-        and bool(reductions_of(loop))
-    )
+    return isinstance(loop.parent_op(), ForOp) and bool(reductions_of(loop))
 
 
 def _accumulates(loop: ForOp) -> bool:
