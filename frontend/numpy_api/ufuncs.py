@@ -136,6 +136,8 @@ def _frexp(graph: Graph, operand: Value) -> Value:
 def call_ufunc(frame: Frame, ufunc: np.ufunc, args: list[Value], kwargs: dict[str, Value]) -> Value:
     """`ufunc(*args, dtype=, out=, where=)`. A third operand of an operation on two is `out`, as in NumPy."""
     graph = frame.graph
+    if getattr(np, ufunc.__name__, None) is not ufunc:
+        raise graph.error(UnsupportedError, f"the ufunc '{ufunc.__name__}' is not one of NumPy's")
     dtype = dtype_of(graph, kwargs.pop("dtype", None))
     out = _given(kwargs.pop("out", args[ufunc.nin] if len(args) == ufunc.nin + 1 else None))
     mask = _given(kwargs.pop("where", None), True)

@@ -265,6 +265,13 @@ def wrong_dtype(a):
     return np.add(a, 1, dtype=np.int64)
 
 
+clipped = np._core.umath.clip
+
+
+def private(a):
+    return clipped(a, 0, 1)
+
+
 @pytest.mark.parametrize(
     ("function", "arguments", "kind", "message"),
     [
@@ -279,6 +286,7 @@ def wrong_dtype(a):
         (cast_keyword, [x], NestorError, "with casting= is not supported"),
         (accumulated, [x], NestorError, "np.add.accumulate is not supported"),
         (wrong_reduction, [x], NestorError, "np.subtract.reduce is not supported"),
+        (private, [k], NestorError, "the ufunc 'clip' is not one of NumPy's"),
         (wrong_dtype, [x], TypeError, "Cannot cast ufunc 'add' input 0"),
     ],
 )

@@ -94,7 +94,7 @@ def native():
 NATIVE = native()
 
 
-def compiled(folder, names, letters):
+def compiled(folder, names, letters, target="cpu"):
     """One function that calls every ufunc of `names` on arguments of its own."""
     arguments = [f"{name}_{k}" for name in names for k in range(len(letters))]
     calls = [f"np.{name}({', '.join(f'{name}_{k}' for k in range(len(letters)))})" for name in names]
@@ -105,7 +105,7 @@ def compiled(folder, names, letters):
     spec = importlib.util.spec_from_file_location(path.stem, path)
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
-    return nt.jit(module.every)
+    return nt.jit(module.every, target=target)
 
 
 LONG = frozenset({"gcd", "lcm", "power"})
@@ -127,8 +127,18 @@ def chunks():
     ("letters", "names"), list(chunks()), ids=lambda v: v if isinstance(v, str) else v[0]
 )
 def test_agrees_with_numpy(letters, names, tmp_path):
+    compare(letters, names, tmp_path, "cpu")
+
+
+@pytest.mark.parametrize("letters", ["e", "f", "d", "ff", "bb", "L", "??"])
+def test_cuda_agrees_with_numpy(letters, tmp_path):
+    """The simulator has the host's C library, so the same bounds hold; the other types differ in width only."""
+    compare(letters, [name for name in NATIVE[letters] if name not in LONG], tmp_path, "cuda-sim")
+
+
+def compare(letters, names, folder, target):
     columns = {name: operands(name, letters) for name in names}
-    results = compiled(tmp_path, names, letters)(*itertools.chain.from_iterable(columns.values()))
+    results = compiled(folder, names, letters, target)(*itertools.chain.from_iterable(columns.values()))
     assert len(results) == len(names)
     for name, result in zip(names, results, strict=True):
         with np.errstate(all="ignore"):
