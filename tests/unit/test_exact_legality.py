@@ -12,6 +12,7 @@ from nestor.dialects.verifier import verify
 from nestor.runtime.interp import run_nest
 from nestor.transforms.nest.loops import find_loop, functions, loops_in
 from nestor.transforms.nest.nest_distribute import distribute
+from nestor.transforms.nest.nest_flatten import flatten
 from nestor.transforms.nest.nest_fuse import fuse
 from nestor.transforms.nest.nest_split import split
 from nestor.transforms.nest.nest_vectorize import vectorize
@@ -242,3 +243,59 @@ def test_a_value_of_an_own_buffer_is_not_loaded_too_late():
     with pytest.raises(NestorError, match="cannot be loaded again"):
         distribute(find_loop(parse_module(text), "i"), "cut")
     assert_same(text, lambda module: distribute(find_loop(module, "i"), "t"))
+
+
+# ---- flattening by division -------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("outer", ["0 to %n", "2 to %n step 3", "3 to 4", "0 to min(%n, 3)", "3 to 1"])
+@pytest.mark.parametrize("inner", ["0 to 4", "1 to 8 step 3", "%i to %i + 3", "%i + 1 to %n", "4 to 2"])
+def test_rows_that_are_not_contiguous(outer: str, inner: str):
+    text = program(
+        f"""nest.for "i" %i = {outer} {{
+    nest.for "j" %j = {inner} {{
+      %p = arith.index_cast %i : index to i64
+      %v = nest.load %a[%i] : memref<?xi64>
+      %w = arith.muli %v, %p : i64
+      nest.accumulate "b" add %w, %b[%j] where (%j < %n) order(sequential) : memref<?xi64>
+      nest.store "a" %w, %a[%i] : memref<?xi64>
+    }}
+  }}"""
+    )
+    if inner == "%i + 1 to %n" and outer != "3 to 4":
+        module = parse_module(text)
+        with pytest.raises(NestorError, match="cannot flatten"):
+            flatten(find_loop(module, "i"), find_loop(module, "j"))
+        assert str(module) == str(parse_module(text))
+        return
+    module = assert_same(
+        text, lambda module: flatten(find_loop(module, "i"), find_loop(module, "j")), (4, 5, 8, 17)
+    )
+    assert [loop.label for loop in loops_in(module)] == ["i_j"]
+
+
+def test_rows_from_the_second_on_are_contiguous():
+    text = """
+func.func @f(%x: memref<?x?xi64> {nest.dims = ["n", "m"]}, %y: memref<?x?xi64> {nest.dims = ["n", "m"]}) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %n = memref.dim %x, %c0 : memref<?x?xi64>
+  %m = memref.dim %x, %c1 : memref<?x?xi64>
+  nest.for "i" %i = 2 to %n - 1 {
+    nest.for "j" %j = 0 to %m {
+      %v = nest.load %x[%i, %j] : memref<?x?xi64>
+      nest.accumulate "y" add %v, %y[%i, %j] : memref<?x?xi64>
+    }
+  }
+  func.return
+}"""
+    module = parse_module(text)
+    flatten(find_loop(module, "i"), find_loop(module, "j"))
+    verify(module)
+    assert "floordiv" not in str(module)
+    for shape in ((2, 2), (3, 5), (7, 3)):
+        x = np.arange(shape[0] * shape[1]).reshape(shape)
+        wanted, found = np.ones_like(x), np.ones_like(x)
+        wanted[2:-1] += x[2:-1]
+        run_nest(functions(module)[0], [x, found])
+        np.testing.assert_array_equal(found, wanted)

@@ -1,4 +1,4 @@
-"""nest-flatten: two perfectly nested loops into one, where every buffer is contiguous over both.
+"""nest-flatten: two perfectly nested loops into one, over buffers that are contiguous over both, or by division.
 
     nest.for "i" %i = 0 to %n {
       nest.for "j" %j = 0 to %m {
@@ -15,10 +15,22 @@
       nest.store "y" %v, %out_flat[%i_j] : memref<?xf32>
     }
 
-Each access uses both variables as two adjacent indices of an identity layout, the second of which spans its
-axis, or uses neither; anything else (a broadcast row, a stencil, a stride) is refused by name. The
-order of iterations stays, so no dependence forbids it. `fuse` in Halide and TVM (there with div and mod),
-`fuse_loops`'s cousin in Exo, `flatten` in NNC.
+when each access uses both variables as two adjacent indices of an identity layout, the second of which spans its
+axis, or uses neither. Otherwise, where the inner loop has a constant number of iterations,
+
+    nest.for "i" %i = 2 to %n {
+      nest.for "j" %j = 0 to 4 {
+        nest.store "y" %v, %y[%j, %i]
+      }
+    }
+  becomes
+    nest.for "i_j" %i_j = 0 to 4 * (%n - 2) {
+      nest.store "y" %v, %y[%i_j mod 4, %i_j floordiv 4 + 2]
+    }
+
+and where the outer loop has one iteration it goes. Anything else (a broadcast row, a stencil, a stride over an unknown
+extent) is refused by name. The order of iterations stays, so no dependence forbids it. `fuse` in Halide and TVM (there
+with div and mod always), `fuse_loops`'s cousin in Exo, `flatten` in NNC.
 """
 
 from __future__ import annotations
@@ -27,7 +39,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from xdsl.context import Context
-from xdsl.dialects import memref
+from xdsl.dialects import arith, memref
 from xdsl.dialects.builtin import (
     DYNAMIC_INDEX,
     ArrayAttr,
@@ -35,9 +47,11 @@ from xdsl.dialects.builtin import (
     MemRefType,
     ModuleOp,
     NoneAttr,
+    UnrealizedConversionCastOp,
     i64,
 )
 from xdsl.ir import Operation, SSAValue
+from xdsl.ir.affine import AffineBinaryOpKind
 from xdsl.passes import ModulePass
 
 from ...dialects.affine import AffineList
@@ -47,12 +61,16 @@ from ...dialects.nest.common import name_hint_of
 from .dependence import is_defined_outside
 from .integer_sets import bound_key, extent_key, is_never_negative
 from .loops import (
+    INDEX,
+    divide,
     find_loop,
     fresh_names,
     materialise,
     refuse_marked,
+    replace_index,
     rewrite_indices,
     sole_inner_loop,
+    trip_count,
 )
 from .steps import UNRECORDED, Steps
 
@@ -62,8 +80,53 @@ def why_not_flatten(outer: ForOp, inner: ForOp) -> NestorError | None:
     for loop in (outer, inner):
         if (refusal := refuse_marked(loop, "flatten")) is not None:
             return refusal
-        if loop.lower.constants() != (0,) or loop.step_value != 1 or len(loop.upper) != 1:
-            return _refusal(outer, inner, loop, "the loops must run from 0 to one bound in steps of 1")
+    refusal = why_not_contiguous(outer, inner)
+    if refusal is None or sole_inner_loop(outer) is not inner:
+        return refusal
+    return None if _divided(outer, inner) is not None else refusal
+
+
+@dataclass(frozen=True, eq=False)
+class _Divided:
+    """The bounds and step of the flat loop, and the variables of the two loops as expressions of its own one."""
+
+    lower: AffineList
+    upper: AffineList
+    step: int
+    outer: AffineList
+    inner: AffineList
+
+
+def _divided(outer: ForOp, inner: ForOp) -> _Divided | None:
+    """How to flatten by division; None where an unknown number would divide."""
+    flat = AffineList.of(inner.iv)
+    if outer.constant_trip_count() == 1:
+        first = AffineList.of(max(outer.lower.constants() or (0,)))
+        lower, upper = (bound.substitute(outer.iv, first) for bound in (inner.lower, inner.upper))
+        return _Divided(lower, upper, inner.step_value, first, flat)
+    rounds, counts = trip_count(outer), trip_count(inner)
+    constants = counts.constants() if counts is not None else None
+    if rounds is None or constants is None:
+        return None
+    count = min(constants)
+    if count <= 0:
+        return _Divided(AffineList.of(0), AffineList.of(0), 1, flat, flat)
+    outside = outer.lower.plus(divide(flat, AffineBinaryOpKind.FloorDiv, count).times(outer.step_value))
+    inside = divide(flat, AffineBinaryOpKind.Mod, count).times(inner.step_value)
+    inside = inner.lower.substitute(outer.iv, outside).plus(inside)
+    return _Divided(AffineList.of(0), rounds.times(count), 1, outside.canonical(), inside.canonical())
+
+
+def why_not_contiguous(outer: ForOp, inner: ForOp) -> NestorError | None:
+    """The diagnostic that refuses to flatten without divisions, by contiguous buffers."""
+    for loop in (outer, inner):
+        if (refusal := refuse_marked(loop, "flatten")) is not None:
+            return refusal
+        starts = len(loop.lower) == 1 if loop is outer else loop.lower.constants() == (0,)
+        if not starts or loop.step_value != 1 or len(loop.upper) != 1:
+            return _refusal(
+                outer, inner, loop, "they must run in steps of 1 to one bound each, the inner one from 0"
+            )
     if sole_inner_loop(outer) is not inner:
         return _refusal(outer, inner, inner, "it is not all of the body of the outer loop")
     if outer.iv in inner.upper.operands:
@@ -73,7 +136,8 @@ def why_not_flatten(outer: ForOp, inner: ForOp) -> NestorError | None:
         if (refusal := _why_not_use(outer, inner, op)) is not None:
             return refusal
     # an axis that the inner loop spans is not of negative extent; the product of two negative numbers is positive
-    if not uses and not any(is_never_negative(loop.upper, outer) for loop in (outer, inner)):
+    counts = (outer, inner) if outer.lower.constants() == (0,) else (inner,)
+    if not uses and not any(is_never_negative(loop.upper, outer) for loop in counts):
         return _refusal(outer, inner, inner, "neither bound is known not to be negative")
     return None
 
@@ -127,14 +191,44 @@ def flatten(outer: ForOp, inner: ForOp) -> ForOp:
     """Make one loop of the two; both are consumed. Raises the diagnostic of `why_not_flatten`."""
     if (refusal := why_not_flatten(outer, inner)) is not None:
         raise refusal
-    return _merge(outer, inner)
+    divided = None if why_not_contiguous(outer, inner) is None else _divided(outer, inner)
+    return _merge(outer, inner) if divided is None else _divide(outer, inner, divided)
+
+
+def _divide(outer: ForOp, inner: ForOp, divided: _Divided) -> ForOp:
+    name = fresh_names(outer, f"{outer.label}_{inner.label}")[0]
+    block, body = outer.parent, inner.body.block
+    assert block is not None
+    numbers = []  # stand for the old variables while the flat loop's own takes the place of the inner one
+    for variable in (outer.iv, inner.iv):
+        number = UnrealizedConversionCastOp.create(operands=[], result_types=[INDEX])
+        number.location = outer.location
+        if body.first_op is None:
+            body.add_op(number)
+        else:
+            body.insert_op_before(number, body.first_op)
+        variable.replace_all_uses_with(number.results[0])
+        numbers.append(number)
+    for number, value in zip(numbers, (divided.outer, divided.inner), strict=True):
+        replace_index(number.results[0], value)
+        number.detach()
+        number.erase()
+    flat = ForOp(name, divided.lower, divided.upper, step=divided.step, body=inner.detach_region(inner.body))
+    flat.location = outer.location
+    flat.attributes.update({**inner.attributes, **outer.attributes})
+    flat.iv.name_hint = name_hint_of(name)
+    block.insert_op_before(flat, outer)
+    outer.detach()
+    outer.erase()
+    return flat
 
 
 def _merge(outer: ForOp, inner: ForOp) -> ForOp:
     name = fresh_names(outer, f"{outer.label}_{inner.label}")[0]
     block = outer.parent
     assert block is not None
-    flat = ForOp(name, 0, _total(outer, inner), body=inner.detach_region(inner.body))
+    lower, upper = (_rows(outer, bound, inner.upper) for bound in (outer.lower, outer.upper))
+    flat = ForOp(name, lower, upper, body=inner.detach_region(inner.body))
     flat.location = outer.location
     flat.attributes.update({**inner.attributes, **outer.attributes})
     flat.iv.name_hint = name_hint_of(name)
@@ -156,26 +250,24 @@ def flatten_neighbours(band: Sequence[ForOp], steps: Steps = UNRECORDED) -> list
     """Make neighbours of a perfect band one loop wherever that is legal; the band as it is then."""
     done = [band[0]]
     for loop in band[1:]:
-        if why_not_flatten(done[-1], loop) is None:
+        starts = done[-1].lower.constants() == (0,)
+        if starts and why_not_contiguous(done[-1], loop) is None:
             done[-1] = steps.do(flatten, done[-1], loop)
         else:
             done.append(loop)
     return done
 
 
-def _total(outer: ForOp, inner: ForOp) -> AffineList:
-    rows, columns = outer.upper.constants(), inner.upper.constants()
-    if columns is not None:
-        return outer.upper.times(columns[0])
+def _rows(outer: ForOp, bound: AffineList, columns: AffineList) -> AffineList:
+    """The elements of as many rows as a bound of the outer loop says."""
+    rows, width = bound.constants(), columns.constants()
+    if width is not None:
+        return bound.times(width[0])
     if rows is not None:
-        return inner.upper.times(rows[0])
+        return columns.times(rows[0])
     block = outer.parent
     assert block is not None
-    from xdsl.dialects import arith
-
-    n = materialise(outer.upper, block, outer)
-    m = materialise(inner.upper, block, outer)
-    product = arith.MuliOp(n, m)
+    product = arith.MuliOp(materialise(bound, block, outer), materialise(columns, block, outer))
     product.location = outer.location
     block.insert_op_before(product, outer)
     return AffineList.of(product.result)

@@ -1,4 +1,4 @@
-// Loops that memory does not allow to flatten; the note is at the access at fault.
+// Loops that neither memory nor a division by a constant allows to flatten; the note is at the access at fault.
 // RUN: opt-tool %s -p 'nest-flatten{loop=i}' --split-input-file --verify-diagnostics
 
 func.func @imperfect(%x: f32, %y: memref<5xf32>) {
@@ -11,11 +11,11 @@ func.func @imperfect(%x: f32, %y: memref<5xf32>) {
 
 // -----
 
-func.func @bounds(%x: f32, %y: memref<5x7xf32>) {
-  // expected-error @below {{cannot flatten the loops "i" and "j": the loops must run from 0 to one bound in steps of 1}}
+func.func @bounds(%m: index, %x: f32, %y: memref<5x7xf32>) {
+  // expected-error @below {{cannot flatten the loops "i" and "j": they must run in steps of 1 to one bound each, the inner one from 0}}
   nest.for "i" %i = 0 to 5 {
     // expected-note @below {{here}}
-    nest.for "j" %j = 1 to 7 {
+    nest.for "j" %j = 1 to %m {
       nest.store "y" %x, %y[%i, %j] : memref<5x7xf32>
     }
   }
@@ -37,10 +37,10 @@ func.func @triangle(%x: f32, %y: memref<5x5xf32>) {
 
 // -----
 
-func.func @part(%x: f32, %y: memref<5x9xf32>) {
+func.func @part(%m: index, %x: f32, %y: memref<5x9xf32>) {
   // expected-error @below {{the loop "j" does not span the axis 1}}
   nest.for "i" %i = 0 to 5 {
-    nest.for "j" %j = 0 to 7 {
+    nest.for "j" %j = 0 to %m {
       // expected-note @below {{here}}
       nest.store "y" %x, %y[%i, %j] : memref<5x9xf32>
     }
@@ -50,10 +50,10 @@ func.func @part(%x: f32, %y: memref<5x9xf32>) {
 
 // -----
 
-func.func @strided(%x: f32, %y: memref<5x7xf32, strided<[?, 1]>>) {
+func.func @strided(%m: index, %x: f32, %y: memref<5x7xf32, strided<[?, 1]>>) {
   // expected-error @below {{the buffer is not known to be contiguous}}
   nest.for "i" %i = 0 to 5 {
-    nest.for "j" %j = 0 to 7 {
+    nest.for "j" %j = 0 to %m {
       // expected-note @below {{here}}
       nest.store "y" %x, %y[%i, %j] : memref<5x7xf32, strided<[?, 1]>>
     }
@@ -63,10 +63,10 @@ func.func @strided(%x: f32, %y: memref<5x7xf32, strided<[?, 1]>>) {
 
 // -----
 
-func.func @transposed(%x: f32, %y: memref<7x5xf32>) {
+func.func @transposed(%m: index, %x: f32, %y: memref<7x5xf32>) {
   // expected-error @below {{the access does not use [%i, %j] as adjacent indices}}
   nest.for "i" %i = 0 to 5 {
-    nest.for "j" %j = 0 to 7 {
+    nest.for "j" %j = 0 to %m {
       // expected-note @below {{here}}
       nest.store "y" %x, %y[%j, %i] : memref<7x5xf32>
     }
@@ -76,13 +76,15 @@ func.func @transposed(%x: f32, %y: memref<7x5xf32>) {
 
 // -----
 
-func.func @number(%y: memref<5x7xi64>) {
+func.func @number(%y: memref<5x?xi64>) {
+  %c1 = arith.constant 1 : index
+  %m = memref.dim %y, %c1 : memref<5x?xi64>
   // expected-error @below {{this operation uses a loop variable as a number}}
   nest.for "i" %i = 0 to 5 {
-    nest.for "j" %j = 0 to 7 {
+    nest.for "j" %j = 0 to %m {
       // expected-note @below {{here}}
       %a = arith.index_cast %i : index to i64
-      nest.store "y" %a, %y[%i, %j] : memref<5x7xi64>
+      nest.store "y" %a, %y[%i, %j] : memref<5x?xi64>
     }
   }
   func.return
@@ -90,10 +92,10 @@ func.func @number(%y: memref<5x7xi64>) {
 
 // -----
 
-func.func @domain(%x: f32, %y: memref<5x7xf32>) {
+func.func @domain(%m: index, %x: f32, %y: memref<5x7xf32>) {
   // expected-error @below {{the statement has a domain of its own}}
   nest.for "i" %i = 0 to 5 {
-    nest.for "j" %j = 0 to 7 {
+    nest.for "j" %j = 0 to %m {
       // expected-note @below {{here}}
       nest.store "y" %x, %y[%i, %j] where (%j < 3) : memref<5x7xf32>
     }
@@ -115,11 +117,11 @@ func.func @marked(%x: f32, %y: memref<5x7xf32>) {
 
 // -----
 
-func.func @shifted(%n: index, %x: f32, %y: memref<?x7xf32>) {
-  // expected-error @below {{cannot flatten the loops "i" and "j": the loops must run from 0 to one bound in steps of 1}}
+func.func @shifted(%m: index, %n: index, %x: f32, %y: memref<?x7xf32>) {
+  // expected-error @below {{cannot flatten the loops "i" and "j": they must run in steps of 1 to one bound each, the inner one from 0}}
   // expected-note @below {{here}}
-  nest.for "i" %i = 2 to %n {
-    nest.for "j" %j = 0 to 7 {
+  nest.for "i" %i = max(2, %m) to %n {
+    nest.for "j" %j = 0 to %m {
       nest.store "y" %x, %y[%i, %j] : memref<?x7xf32>
     }
   }
@@ -128,11 +130,11 @@ func.func @shifted(%n: index, %x: f32, %y: memref<?x7xf32>) {
 
 // -----
 
-func.func @step(%x: f32, %y: memref<5x7xf32>) {
-  // expected-error @below {{cannot flatten the loops "i" and "j": the loops must run from 0 to one bound in steps of 1}}
+func.func @step(%m: index, %x: f32, %y: memref<5x7xf32>) {
+  // expected-error @below {{cannot flatten the loops "i" and "j": they must run in steps of 1 to one bound each, the inner one from 0}}
   nest.for "i" %i = 0 to 5 {
     // expected-note @below {{here}}
-    nest.for "j" %j = 0 to 7 step 2 {
+    nest.for "j" %j = 0 to %m step 2 {
       nest.store "y" %x, %y[%i, %j] : memref<5x7xf32>
     }
   }
@@ -142,10 +144,10 @@ func.func @step(%x: f32, %y: memref<5x7xf32>) {
 // -----
 
 func.func @both(%n: index, %m: index, %x: f32, %y: memref<?x7xf32>) {
-  // expected-error @below {{cannot flatten the loops "i" and "j": the loops must run from 0 to one bound in steps of 1}}
+  // expected-error @below {{cannot flatten the loops "i" and "j": they must run in steps of 1 to one bound each, the inner one from 0}}
   // expected-note @below {{here}}
   nest.for "i" %i = 0 to min(%n, %m) {
-    nest.for "j" %j = 0 to 7 {
+    nest.for "j" %j = 0 to %m {
       nest.store "y" %x, %y[%i, %j] : memref<?x7xf32>
     }
   }
@@ -180,16 +182,18 @@ func.func @negative(%n: index, %m: index, %x: i32, %s: memref<i32>) {
 
 // -----
 
-func.func @private(%x: memref<5x7xf32>) {
+func.func @private(%x: memref<5x?xf32>) {
+  %c1 = arith.constant 1 : index
+  %m = memref.dim %x, %c1 : memref<5x?xf32>
   // expected-error @below {{cannot flatten the loops "i" and "j": the buffer is made in each iteration}}
   nest.for "i" %i = 0 to 5 {
-    nest.for "j" %j = 0 to 7 {
-      %t = nest.alloc "t" : memref<5x7xf32>
-      %a = nest.load %x[%i, %j] : memref<5x7xf32>
-      nest.store "t" %a, %t[%i, %j] : memref<5x7xf32>
+    nest.for "j" %j = 0 to %m {
+      %t = nest.alloc "t"(%m) : memref<5x?xf32>
+      %a = nest.load %x[%i, %j] : memref<5x?xf32>
+      nest.store "t" %a, %t[%i, %j] : memref<5x?xf32>
       // expected-note @below {{here}}
-      %b = nest.load %t[%i, %j] : memref<5x7xf32>
-      nest.store "x" %b, %x[%i, %j] : memref<5x7xf32>
+      %b = nest.load %t[%i, %j] : memref<5x?xf32>
+      nest.store "x" %b, %x[%i, %j] : memref<5x?xf32>
     }
   }
   func.return
