@@ -89,3 +89,19 @@ func.func @unknown(%y: memref<8xf32>) {
   }
   func.return
 }
+
+// -----
+
+// Lanes share the iterations of a loop by shuffles only: this was a reduction when the loop was bound.
+func.func @no_reduction(%x: memref<32xf32>, %s: memref<f32>) {
+  // expected-error @below {{cannot insert barriers around the loop "l": an anti dependence on "s" is carried by the loop "l"}}
+  nest.for "l" %l = 0 to 32 bind "lane" {
+    %a = nest.load %x[%l] : memref<32xf32>
+    // expected-note @below {{reads "s" in an earlier iteration of "l"}}
+    %old = nest.load %s[] : memref<f32>
+    %new = arith.addf %old, %a : f32
+    // expected-note @below {{writes the same element in a later one}}
+    nest.store "s" %new, %s[] : memref<f32>
+  }
+  func.return
+}
