@@ -6,13 +6,27 @@ import builtins
 
 import numpy as np
 
-from ..arithmetic import affine_of, as_weak, copy, index_value, number_kind, operate, scalar_arguments
+from ..arithmetic import affine_of, apply, as_weak, copy, index_value, number_kind, operate, scalar_arguments
+from ..checks import check
 from ..errors import DTypeError, UnsupportedError
 from ..extents import Affine, Atom
 from ..graph import Graph
 from ..promotion import WEAK_DTYPES
 from ..tensors import as_tensor, cast
-from ..values import Array, Group, Index, Lazy, Range, Scalar, Static, Tensor, Value, describe, extents_of
+from ..values import (
+    Array,
+    Group,
+    Index,
+    Iteration,
+    Lazy,
+    Range,
+    Scalar,
+    Static,
+    Tensor,
+    Value,
+    describe,
+    extents_of,
+)
 from ..views import as_index
 from .registry import handles, static
 
@@ -36,12 +50,26 @@ def abs_(graph: Graph, x: Value) -> Value:
 def range_(graph: Graph, *bounds: Value) -> Value:
     if not 1 <= len(bounds) <= 3:
         raise graph.error(DTypeError, f"range expected 1 to 3 arguments, got {len(bounds)}")
+    if len(bounds) == 3 and not isinstance(bounds[2], Static):
+        return _stepping(graph, *bounds)
     step = static(graph, bounds[2], "the step of a range") if len(bounds) == 3 else 1
     if step == 0:
         raise graph.error(DTypeError, "range() arg 3 must not be zero")
     ends = [_bound(graph, b) for b in bounds[:2]]
     start, stop = (Affine(0), ends[0]) if len(ends) == 1 else ends
     return Range(start, stop, step)
+
+
+def _stepping(graph: Graph, start: Value, stop: Value, step: Value) -> Iteration:
+    """A range whose step is known at run time only: its items are counted."""
+    check(graph, apply(graph, np.not_equal, step, Static(0)), "ValueError", "range() arg 3 must not be zero")
+    span = operate(graph, "subtract", start, stop)
+    count = operate(graph, "negative", operate(graph, "floor_divide", span, step))
+
+    def at(index: Value) -> Value:
+        return operate(graph, "add", start, operate(graph, "multiply", index, step))
+
+    return Iteration(_bound(graph, count), at)
 
 
 def _bound(graph: Graph, value: Value) -> Affine:
