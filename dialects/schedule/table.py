@@ -187,6 +187,7 @@ GROUPS: dict[str, tuple[Primitive, ...]] = {
             (Result("buffer", BUFFER), Result("first")),
         ),
         _primitive("reverse_compute_at", (Target("consumer"), Target("loop", keyword="at"))),
+        _primitive("compute_root", _loop(consumed=True), (), (Result("producer"),)),
         _primitive("reverse_compute_inline", _CONSUMED_BUFFER),
         _primitive(
             "fuse_epilogue",
@@ -246,9 +247,9 @@ GROUPS: dict[str, tuple[Primitive, ...]] = {
             (Option("space", "word", required=True, keyword="to", choices=("global", "shared", "local")),),
             (Result("buffer", BUFFER),),
         ),
-        _primitive("reuse_buffers", (), (Option("order", "word", "kept", choices=("kept", "free")),)),
         _primitive("hoist_alloc", (Target("buffer", BUFFER), Target("loop", keyword="before"))),
         _primitive("sink_alloc", (Target("buffer", BUFFER), Target("loop", keyword="into"))),
+        _primitive("reuse_buffers", (), (Option("order", "word", "kept", choices=("kept", "free")),)),
         _primitive(
             "fold_buffer",
             _CONSUMED_BUFFER,

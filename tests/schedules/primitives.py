@@ -38,6 +38,7 @@ from nestor.transforms.nest.nest_cache_read import cache_read
 from nestor.transforms.nest.nest_cache_write import cache_write
 from nestor.transforms.nest.nest_compute_at import compute_at
 from nestor.transforms.nest.nest_compute_inline import compute_inline
+from nestor.transforms.nest.nest_compute_root import compute_root
 from nestor.transforms.nest.nest_cut import cut
 from nestor.transforms.nest.nest_decompose_reduction import decompose_reduction, why_not_decompose_reduction
 from nestor.transforms.nest.nest_distribute import distribute, pieces_of
@@ -288,6 +289,14 @@ def _draw_reverse_compute_at(rng: random.Random, module: ModuleOp) -> Request | 
     return Request("reverse_compute_at", rng.choice(pairs)) if pairs else None
 
 
+def _computes_a_part(loop: ForOp) -> bool:
+    """Whether the nest is in a loop, and writes a buffer that is made here."""
+    writes = [access for op in loop.walk() for access in accesses_of(op) if access.writes]
+    return isinstance(loop.parent_op(), ForOp) and all(
+        access.root is not None and isinstance(access.root.owner, AllocOp) for access in writes
+    )
+
+
 def _draw_fuse_epilogue(rng: random.Random, module: ModuleOp) -> Request | None:
     """A nest, and a loop of an earlier one that has a reduction which it reads."""
     pairs = []
@@ -413,6 +422,19 @@ def _of_buffer_in_loop(
     return draw
 
 
+def _draw_hoist_alloc(rng: random.Random, module: ModuleOp) -> Request | None:
+    """A buffer made in a loop, and mostly a loop around it."""
+    known = buffers(module)
+    inside = [k for k, b in enumerate(known) if isinstance(b.owner, AllocOp) and enclosing_loops(b.owner)]
+    if not inside:
+        return None
+    k = rng.choice(inside)
+    owner = known[k].owner
+    assert isinstance(owner, AllocOp)
+    loop = rng.choice(enclosing_loops(owner) if rng.random() < 0.9 else program_loops(module))
+    return Request("hoist_alloc", (loop.label,), k)
+
+
 def _draw_registerise(rng: random.Random, module: ModuleOp) -> Request | None:
     """Mostly a loop in which some access to the buffer goes to one element."""
     known = buffers(module)
@@ -429,19 +451,6 @@ def _draw_registerise(rng: random.Random, module: ModuleOp) -> Request | None:
         return _of_buffer_in_loop("registerise")(rng, module)
     label, k = rng.choice(pairs)
     return Request("registerise", (label,), k)
-
-
-def _draw_hoist_alloc(rng: random.Random, module: ModuleOp) -> Request | None:
-    """A buffer made in a loop, and mostly a loop around it."""
-    known = buffers(module)
-    inside = [k for k, b in enumerate(known) if isinstance(b.owner, AllocOp) and enclosing_loops(b.owner)]
-    if not inside:
-        return None
-    k = rng.choice(inside)
-    owner = known[k].owner
-    assert isinstance(owner, AllocOp)
-    loop = rng.choice(enclosing_loops(owner) if rng.random() < 0.9 else program_loops(module))
-    return Request("hoist_alloc", (loop.label,), k)
 
 
 def _applied_to_buffer(function: Callable[..., Any]) -> Callable[[ModuleOp, Request], Any]:
@@ -671,6 +680,13 @@ PRIMITIVES: dict[str, Primitive] = {
         _draw_reverse_compute_at,
         _applied_to_loops(reverse_compute_at),
         ("nest_reverse_compute_at:_why_not_once", "nest_reverse_compute_at:_why_not_ordered"),
+        weight=3,
+    ),
+    "compute_root": Primitive(
+        _of_loop("compute_root", _computes_a_part),
+        _applied_to_loops(compute_root),
+        tuple(f"nest_compute_root:_check_{what}" for what in ("covered", "complete", "starts_anew", "inputs")),
+        copies=True,
         weight=3,
     ),
     "reverse_compute_inline": Primitive(

@@ -103,6 +103,7 @@ PROVOKING = {
     "cache_read": ("aliased",),
     "compute_at": ("blur", "chain"),
     "compute_inline": ("blur",),
+    "compute_root": ("window",),
     "fuse_epilogue": ("epilogue",),
     "reorder": ("scan", "stencil", "transposed"),
     "reuse_buffers": ("chain",),
