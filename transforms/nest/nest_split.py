@@ -55,7 +55,7 @@ from ...dialects.diagnostic import NestorError, fail
 from ...dialects.nest import AccumulateOp, AllocOp, ForOp, LoadOp, StoreOp
 from ...dialects.nest.common import INDEX, name_hint_of
 from ...lowering.domains import DIVISIONS, is_computation
-from .bounds import largest, refuse_several, simplify_bounds, smallest
+from .bounds import largest, simplify_bounds, smallest
 from .dependence import accesses_of, is_defined_outside
 from .integer_sets import Row, System, difference, is_never_negative
 from .loops import (
@@ -81,8 +81,10 @@ def why_not_split(loop: ForOp, factor: int, tail: Tail = "remainder") -> NestorE
         return fail(loop, f'cannot split the loop "{loop.label}" by {factor}: the factor must be positive')
     if (refusal := refuse_marked(loop, "split")) is not None:
         return refusal
-    if (refusal := refuse_several(loop, "split", "lower")) is not None:
-        return refusal
+    if len(loop.lower) != 1 and len(largest(loop.lower, loop)) != 1:
+        return fail(
+            loop, f'cannot split the loop "{loop.label}": its lower bound is a max of several expressions'
+        )
     trips = _trips(loop)
     if tail == "perfect":
         return _why_not_perfect(loop, factor, trips)
