@@ -2,20 +2,42 @@
 
 from __future__ import annotations
 
+import ctypes
+
 import numpy as np
 import pytest
 from buffer_programs import PROGRAMS, allocations, check, parsed
 from memory_programs import PROGRAMS as MEMORY
 from nestor.dialects.diagnostic import NestorError
 from nestor.dialects.parse import parse_module
+from nestor.dialects.registry import make_context
 from nestor.dialects.verifier import verify
+from nestor.lowering.llvm_ir import emit_llvm_ir
+from nestor.runtime.abi import ErrorRecord, Packer
+from nestor.runtime.cpu import compile_llvm_ir
+from nestor.runtime.cuda_sim.engine import SimEngine
 from nestor.runtime.interp import run_nest
 from nestor.transforms.nest.buffers import buffers_in, find_alloc
 from nestor.transforms.nest.loops import find_loop, loops_in, parent_loop
+from nestor.transforms.nest.nest_bind import bind
 from nestor.transforms.nest.nest_cache_read import cache_read
 from nestor.transforms.nest.nest_double_buffer import double_buffer
 from nestor.transforms.nest.nest_sink_alloc import sink_alloc
 from nestor.transforms.nest.nest_split import split
+from nestor.transforms.registry import load_pass
+
+TILES = """
+func.func @f(%x: memref<64x16xi32>, %y: memref<64x16xi32> {nest.role = "out"}) {
+  nest.for "b" %b = 0 to 2 bind "block.x" {
+    nest.for "i" %i = 0 to 32 {
+      nest.for "t" %t = 0 to 16 bind "thread.x" {
+        %a = nest.load %x[32 * %b + %i, 15 - %t] : memref<64x16xi32>
+        nest.store "y" %a, %y[32 * %b + %i, %t] : memref<64x16xi32>
+      }
+    }
+  }
+  func.return
+}"""
 
 
 def function_of(module):
@@ -79,14 +101,44 @@ def test_caches_of_each_loop(name):
     assert doubled or name not in ("matmul", "stencil", "triangle")
 
 
-def test_panels_of_a_matrix_product():
-    text, arguments_of = MEMORY["matmul"]
-    module = parse_module(text)
+def panels_of_a_product():
+    module = parse_module(MEMORY["matmul"][0])
     panels, _ = split(find_loop(module, "k"), 4, "clamp")
     cache, _ = cache_read(buffers_in(function_of(module))[1], panels)
     double_buffer(cache, panels)
+    return module
+
+
+def test_panels_of_a_matrix_product():
+    module = panels_of_a_product()
     verify(module)
     for size in (2, 4, 7, 9):
-        x, w, y = arguments_of(size, np.random.default_rng(size))
+        x, w, y = MEMORY["matmul"][1](size, np.random.default_rng(size))
         run_nest(function_of(module), [x, w, y], mode="shuffled", seed=size)
         np.testing.assert_array_equal(y, x @ w)
+
+
+def test_as_machine_code():
+    module = panels_of_a_product()
+    x, w, y = MEMORY["matmul"][1](17, np.random.default_rng(3))
+    packer = Packer.for_function(function_of(module))
+    for name in ("convert-nest-to-scf", "canonicalize", "cse", "expand-math", "convert-to-llvm"):
+        load_pass(name)().apply(make_context(), module)
+    code = compile_llvm_ir(emit_llvm_ir(module))
+    assert code.entry("f")(packer(x, w, y), ctypes.addressof(ErrorRecord())) == 0
+    np.testing.assert_array_equal(y, x @ w)
+
+
+def test_shared_memory_of_a_block():
+    module = parse_module(TILES)
+    cache, copy = cache_read(buffers_in(function_of(module))[0], find_loop(module, "i"), space="shared")
+    assert copy is not None
+    bind(copy, "thread.x")
+    halves, _, _ = double_buffer(cache, find_loop(module, "i"))
+    verify(module)
+    assert "memref<2x16xi32, 3 : i64>" in str(halves.memref.type)
+    x = np.arange(64 * 16, dtype=np.int32).reshape(64, 16)
+    y = np.zeros_like(x)
+    load_pass("convert-nest-to-gpu")().apply(make_context(), module)
+    SimEngine(module)(x, y)
+    np.testing.assert_array_equal(y, x[:, ::-1])

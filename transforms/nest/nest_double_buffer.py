@@ -28,9 +28,9 @@ with buffer=u, loop=i becomes
 
 The copy, all that stores to the buffer, runs one iteration ahead: before the loop for the first iteration, and no
 more in the last one. The buffer is made directly in the loop, as nest-cache-read leaves it. Refused unless the copy
-does nothing else than store to the buffer, before anything reads that, from memory that the loop does not write; when
-the loop can fail or is marked; and when a bound is a max or min of several expressions. `double_buffer_scope` in TVM;
-`async` in Halide does as much with a thread; without a name in Exo and NNC.
+does nothing else than store to the buffer, before anything reads that, from elements that the loop does not write in
+the iteration before; when the loop can fail or is marked; and when a bound is a max or min of several expressions.
+`double_buffer_scope` in TVM; `async` in Halide does as much with a thread; without a name in Exo and NNC.
 """
 
 from __future__ import annotations
@@ -51,7 +51,15 @@ from ...dialects.nest.common import INDEX
 from ...lowering.domains import is_computation
 from .bounds import refuse_several, simplify_bounds, smallest
 from .buffers import find_alloc, why_not_space
-from .dependence import Access, Dependences, accesses_of, analyse, buffer_name, may_overlap
+from .dependence import (
+    Access,
+    Dependences,
+    accesses_of,
+    analyse,
+    buffer_name,
+    is_defined_outside,
+    may_overlap,
+)
 from .loops import (
     divide,
     enclosing_loops,
@@ -156,7 +164,7 @@ def _plan_copy(alloc: AllocOp, loop: ForOp, dependences: Dependences, refuse) ->
     used = _used_by(copies, loop)
     for op in (inner for outer in (*used, *copies) for inner in outer.walk()):
         is_store = isinstance(op, StoreOp) and op.memref is alloc.memref
-        is_load = isinstance(op, LoadOp) and op.memref is not alloc.memref
+        is_load = isinstance(op, LoadOp) and is_defined_outside(op.memref, loop)
         if not (is_store or is_load or isinstance(op, ForOp) or is_computation(op)):
             return refuse(
                 "what stores to it does more than copy",
@@ -192,15 +200,27 @@ def _used_by(copies: list[Operation], loop: ForOp) -> list[Operation]:
 def _written_source(
     ahead: list[Operation], alloc: AllocOp, loop: ForOp, dependences: Dependences
 ) -> tuple[Access, Access] | None:
-    """A load of the copy, and a write in the loop that may be to the same memory."""
+    """A load of the copy, and a write of the same element that it would come before: less than two iterations earlier."""
     accesses = dependences.accesses_in(loop)
     writes = [a for a in accesses if a.writes and a.buffer is not alloc.memref]
     for load in accesses:
         if isinstance(load.op, LoadOp) and any(is_inside(load.op, op) for op in ahead):
             for write in writes:
-                if may_overlap(load, write):
+                if may_overlap(load, write) and _comes_too_late(write, load, loop, dependences):
                     return load, write
     return None
+
+
+def _comes_too_late(write: Access, load: Access, loop: ForOp, dependences: Dependences) -> bool:
+    """Whether `load`, an iteration of `loop` earlier than it is, may not find what `write` writes."""
+    depth = len(enclosing_loops(loop))
+    for distance in dependences.distance(write.op, load.op):
+        if any(isinstance(entry, int) and entry for entry in distance[:depth]):
+            continue
+        entry = distance[depth]
+        if not isinstance(entry, int) or entry < 2 * loop.step_value:
+            return True
+    return False
 
 
 # ---- rewriting --------------------------------------------------------------------------------------
@@ -225,6 +245,9 @@ def double_buffer(
     hoisted = hoist_alloc(alloc, loop)
     extents = [AffineList.of(2), *extents_of(hoisted)]
     halves = reshape(hoisted, extents, lambda indices: half.concat(indices).canonical())
+    plan = _Plan(
+        plan.copies, _used_by(plan.copies, loop)
+    )  # extents of the buffer that were asked for are gone
     first = _first_copy(loop, plan)
     positions = _positions(plan.copies, loop)
     last, _ = peel(loop, 1, "tail")

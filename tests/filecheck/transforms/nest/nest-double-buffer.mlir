@@ -1,6 +1,8 @@
-// The copy of the next iteration, in a loop of unknown extent, and in one with a step, a start and values computed first.
+// The copy of the next iteration, in a loop of unknown extent, in one with a step, a start and values computed first, and
+// from elements that an earlier iteration than the one before has written.
 // RUN: opt-tool %s -p 'nest-double-buffer{buffer=u loop=i func=symbolic}' | filecheck %s
 // RUN: opt-tool %s -p 'nest-double-buffer{buffer=t loop=p func=steps}' | filecheck %s --check-prefix=STEPS
+// RUN: opt-tool %s -p 'nest-double-buffer{buffer=v loop=o func=two_before}' | filecheck %s --check-prefix=BEFORE
 
 // CHECK-LABEL: func.func @symbolic
 // CHECK: %[[U:.*]] = nest.alloc "u" : memref<2x64xf32>
@@ -50,6 +52,22 @@ func.func @steps(%y: memref<9xindex>) {
     nest.store "t" %q, %t[] : memref<index, 3 : i64>
     %b = nest.load %t[] : memref<index, 3 : i64>
     nest.store "y" %b, %y[%p] : memref<9xindex>
+  }
+  func.return
+}
+
+// BEFORE-LABEL: func.func @two_before
+// BEFORE: nest.for "o" %o = 0 to 7 {
+// BEFORE-NEXT: %[[A:.*]] = nest.load %x[%o + 1] : memref<10xf32>
+// BEFORE-NEXT: nest.store "v" %[[A]], %{{.*}}[(%o + 1) mod 2] : memref<2xf32>
+// BEFORE: nest.store "x" {{%\S+}}, %x[%o + 2] : memref<10xf32>
+func.func @two_before(%x: memref<10xf32>) {
+  nest.for "o" %o = 0 to 8 {
+    %v = nest.alloc "v" : memref<f32>
+    %a = nest.load %x[%o] : memref<10xf32>
+    nest.store "v" %a, %v[] : memref<f32>
+    %b = nest.load %v[] : memref<f32>
+    nest.store "x" %b, %x[%o + 2] : memref<10xf32>
   }
   func.return
 }
