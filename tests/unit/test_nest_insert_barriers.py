@@ -16,7 +16,7 @@ from nestor.lowering.nest_to_gpu import ConvertNestToGpuPass
 from nestor.runtime.cuda_sim.engine import SimEngine
 from nestor.runtime.host_plan import ErrorRecord
 from nestor.runtime.interp import TrapError, run_nest
-from nestor.transforms.nest.loops import functions
+from nestor.transforms.nest.loops import find_loop, functions
 from nestor.transforms.nest.nest_insert_barriers import insert_barriers
 from test_nest_to_gpu import (
     ONE_BUFFER_A_ROW,
@@ -350,10 +350,11 @@ def test_one_kernel_of_a_function_and_loops_inside_of_it():
     )
     for name in ("o", "t"):
         module = module_of(both)
-        loop = next(op for op in module.walk() if isinstance(op, ForOp) and op.label == name)
+        loop = find_loop(module, name)
         (barrier,) = insert_barriers(loop)
         parent = barrier.parent_op()
-        assert isinstance(parent, ForOp) and parent.label == "o"
+        assert isinstance(parent, ForOp)
+        assert parent.label == "o"
     assert len(insert_barriers(functions(module_of(both))[0])) == 2
 
 
