@@ -208,8 +208,10 @@ def unroll_and_jam(outer: ForOp, factor: int, dependences: Dependences | None = 
     inside.detach()
     blocks.body.block.add_ops(numbers)
     copies: list[dict[SSAValue, SSAValue]] = [{inside.iv: number.result} for number in numbers]
-    _jam(body, blocks.body.block, copies)
+    repeated = _jam(body, blocks.body.block, copies)
     inside.erase()
+    for loop in repeated:
+        loop.set_label(fresh_names(loop, loop.label)[0])
     for k, number in enumerate(numbers):
         replace_index(number.result, AffineList.of(k))
         number.detach()
@@ -219,14 +221,15 @@ def unroll_and_jam(outer: ForOp, factor: int, dependences: Dependences | None = 
     return blocks
 
 
-def _jam(source: Block, target: Block, copies: list[dict[SSAValue, SSAValue]]) -> None:
-    """Put the copies of every operation of `source` side by side in `target`.
+def _jam(source: Block, target: Block, copies: list[dict[SSAValue, SSAValue]]) -> list[ForOp]:
+    """Put the copies of every operation of `source` side by side in `target`; the loops that have a name twice.
 
     `copies` says for each what the values of the original are in it.
     """
+    repeated: list[ForOp] = []
     for op in list(source.ops):
         if isinstance(op, ForOp):
-            _jam_loop(op, target, copies)
+            repeated += _jam_loop(op, target, copies)
             continue
         for renamed in copies:
             if renamed is not copies[0] and _is_common(op, renamed, copies[0]):
@@ -235,11 +238,11 @@ def _jam(source: Block, target: Block, copies: list[dict[SSAValue, SSAValue]]) -
             copy = op.clone(renamed)
             target.add_op(copy)
             if renamed is not copies[0]:
-                for loop in loops_in(copy):
-                    loop.set_label(fresh_names(loop, loop.label)[0])
+                repeated += loops_in(copy)
+    return repeated
 
 
-def _jam_loop(loop: ForOp, target: Block, copies: list[dict[SSAValue, SSAValue]]) -> None:
+def _jam_loop(loop: ForOp, target: Block, copies: list[dict[SSAValue, SSAValue]]) -> list[ForOp]:
     lower, upper = (bound.substitute_all(copies[0]) for bound in (loop.lower, loop.upper))
     jammed = ForOp(loop.label, lower, upper, step=loop.step_value)
     jammed.location = loop.location
@@ -248,7 +251,7 @@ def _jam_loop(loop: ForOp, target: Block, copies: list[dict[SSAValue, SSAValue]]
     target.add_op(jammed)
     for renamed in copies:
         renamed[loop.iv] = jammed.iv
-    _jam(loop.body.block, jammed.body.block, copies)
+    return _jam(loop.body.block, jammed.body.block, copies)
 
 
 def _is_common(op: Operation, renamed: dict[SSAValue, SSAValue], first: dict[SSAValue, SSAValue]) -> bool:

@@ -86,3 +86,26 @@ func.func @far(%n: index, %c: i1, %x: f32, %y: memref<?x?xf32>) {
   }
   func.return
 }
+
+// -----
+
+// Loops in copies of a branch get names that no loop has, those after the branch included.
+// CHECK-LABEL: @names
+// CHECK: nest.if %c {
+// CHECK-NEXT: nest.for "k" %
+// CHECK: nest.if %c {
+// CHECK-NEXT: nest.for "k.2" %
+// CHECK: nest.for "k.1" %
+func.func @names(%c: i1, %x: f32, %y: memref<4x8xf32>, %z: memref<4x8xf32>) {
+  nest.for "i" %i = 0 to 4 {
+    nest.if %c {
+      nest.for "k" %k = 0 to 8 {
+        nest.store "y" %x, %y[%i, %k] : memref<4x8xf32>
+      }
+    }
+    nest.for "k.1" %l = 0 to 8 {
+      nest.store "z" %x, %z[%i, %l] : memref<4x8xf32>
+    }
+  }
+  func.return
+}
