@@ -11,6 +11,7 @@ PIPELINES: dict[str, tuple[str, ...]] = {
     "to-nest": (
         "canonicalize",
         "cse",
+        "nt-unroll-swaps",
         "nt-fuse",
         "convert-nt-to-nest",
         "nest-prove-bounds",

@@ -10,6 +10,7 @@ from importlib import import_module
 
 PASSES: dict[str, str] = {
     # nt -> nt
+    "nt-unroll-swaps": "transforms.tensor.nt_unroll_swaps:NtUnrollSwapsPass",
     "nt-fuse": "transforms.tensor.nt_fuse:NtFusePass",
     # nt -> nest
     "convert-nt-to-nest": "lowering.nt_to_nest:ConvertNtToNestPass",

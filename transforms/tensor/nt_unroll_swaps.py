@@ -1,0 +1,140 @@
+"""nt-unroll-swaps: a loop in which arrays change places runs two turns at a time.
+
+    %x, %y = scf.for %t = %c0 to %n step %c1 iter_args(%a = %a0, %b = %b0) -> (...) {
+      %b1 = nt.loops ins(%a) outs(%b) { ... }         // b[1:-1] = ... a ...
+      scf.yield %b1, %a                               // a, b = b, a
+    }
+  becomes
+    %p, %q = scf.for %t = %c0 to %even step %c2 iter_args(%a = %a0, %b = %b0) -> (...) {
+      %b1 = nt.loops ins(%a) outs(%b) { ... }
+      %t1 = arith.addi %t, %c1
+      %a1 = nt.loops ins(%b1) outs(%a) { ... }        // the second turn: a and b have changed places
+      scf.yield %a1, %b1                              // and are where they were
+    }
+    %x, %y = scf.for %t = %even to %n step %c1 iter_args(%a = %p, %b = %q) -> (...) { the body, at most once }
+
+Two arrays that change places in each turn (ping-pong) would be copied in each turn, because a carried array has one buffer
+(`convert-nt-to-nest`); after two turns each is in its own again. Loops that carry anything that the body cannot update in
+place through such a swap stay as they are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects import arith, scf
+from xdsl.dialects.builtin import IndexType, IntegerAttr, ModuleOp
+from xdsl.ir import Block, BlockArgument, Operation, Region, SSAValue
+from xdsl.passes import ModulePass
+
+from ...dialects.nt import LoopsOp
+
+INDEX = IndexType()
+
+
+@dataclass(frozen=True, eq=False)
+class NtUnrollSwapsPass(ModulePass):
+    """Run loops in which arrays change places two turns at a time, so that no turn copies them."""
+
+    name = "nt-unroll-swaps"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        for loop in [op for op in op.walk() if isinstance(op, scf.ForOp)]:
+            if swaps(loop):
+                unroll_swaps(loop)
+
+
+def swaps(loop: scf.ForOp) -> bool:
+    """Whether arrays change places pairwise in each turn, and at least two do."""
+    if _step(loop) is None:
+        return False
+    end = loop.body.block.last_op
+    assert end is not None
+    sources = [_place(value, loop.body.block) for value in end.operands]
+    moved = {k: j for k, j in enumerate(sources) if j is not None and j != k}
+    return bool(moved) and all(moved.get(j) == k for k, j in moved.items())
+
+
+def _step(loop: scf.ForOp) -> int | None:
+    """The loop's step, when it is a positive constant."""
+    op = loop.step.owner
+    if not isinstance(op, arith.ConstantOp) or not isinstance(op.value, IntegerAttr):
+        return None
+    return op.value.value.data if op.value.value.data > 0 else None
+
+
+def _place(value: SSAValue, body: Block) -> int | None:
+    """Which carried array `value` is, or is an update in place of; None for a new one."""
+    while not isinstance(value.owner, Block):
+        if not isinstance(value.owner, LoopsOp):
+            return None
+        value = value.owner.outputs[value.index]  # pyright: ignore
+    is_carried = value.owner is body and isinstance(value, BlockArgument) and value.index > 0
+    return value.index - 1 if is_carried else None  # pyright: ignore
+
+
+def unroll_swaps(loop: scf.ForOp) -> None:
+    """Replace the loop by one over pairs of turns, and one for a turn that is left over."""
+    block, step = loop.parent, _step(loop)
+    assert block is not None and step is not None
+    made: list[Operation] = []
+
+    def op(kind: type[Operation], *operands: SSAValue) -> SSAValue:
+        properties = {"overflowFlags": arith.IntegerOverflowAttr("none")} if kind in _ARITHMETIC else {}
+        new = kind.create(operands=operands, result_types=[INDEX], properties=properties)
+        made.append(new)
+        return new.results[0]
+
+    def constant(value: int) -> SSAValue:
+        made.append(arith.ConstantOp(IntegerAttr(value, INDEX)))
+        return made[-1].results[0]
+
+    two = constant(2 * step)
+    span = op(arith.SubiOp, op(arith.MaxSIOp, loop.ub, loop.lb), loop.lb)
+    # ceil(span / step) turns, of which an even number is done in pairs
+    pairs = op(arith.FloorDivSIOp, op(arith.AddiOp, span, constant(step - 1)), two)
+    middle = op(arith.AddiOp, loop.lb, op(arith.MuliOp, pairs, two))
+    first = _pairs(loop, middle, two)
+    rest = scf.ForOp(middle, loop.ub, loop.step, list(first.results), loop.detach_region(loop.body))
+    for new in (*made, first, rest):
+        new.location = loop.location
+        block.insert_op_before(new, loop)
+    for old, new in zip(loop.results, rest.results, strict=True):
+        new.name_hint = old.name_hint
+        old.replace_all_uses_with(new)
+    block.erase_op(loop)
+
+
+_ARITHMETIC = (arith.AddiOp, arith.SubiOp, arith.MuliOp)
+
+
+def _pairs(loop: scf.ForOp, middle: SSAValue, two: SSAValue) -> scf.ForOp:
+    """The loop over pairs of turns."""
+    body = loop.body.block
+    target = Block(arg_types=[a.type for a in body.args])
+    for new, old in zip(target.args, body.args, strict=True):
+        new.name_hint = old.name_hint
+    carried = _copy(body, target, target.args)
+    step = arith.AddiOp.create(
+        operands=[target.args[0], loop.step],
+        result_types=[INDEX],
+        properties={"overflowFlags": arith.IntegerOverflowAttr("none")},
+    )
+    step.location = loop.location
+    target.add_op(step)
+    carried = _copy(body, target, [step.results[0], *carried])
+    end = scf.YieldOp(*carried)
+    end.location = loop.location
+    target.add_op(end)
+    return scf.ForOp(loop.lb, middle, two, list(loop.iter_args), Region(target))
+
+
+def _copy(body: Block, target: Block, args: Sequence[SSAValue]) -> list[SSAValue]:
+    """Add a copy of the body that starts from `args` to `target`; what it yields."""
+    mapping: dict[SSAValue, SSAValue] = dict(zip(body.args, args, strict=True))
+    *ops, end = body.ops
+    for op in ops:
+        target.add_op(op.clone(mapping))
+    return [mapping.get(v, v) for v in end.operands]
