@@ -32,18 +32,23 @@ ATTEMPTS = 60
 """Requests that are drawn for one schedule, accepted or not."""
 
 SELDOM = {
+    "compute_root": ("window",),
     "decompose_reduction": ("reduction", "matmul"),
+    "double_buffer": ("window",),
     "expand_buffer": ("window",),
     "flatten": ("flat", "chain"),
+    "fuse_epilogue": ("epilogue",),
+    "hoist": ("rows", "branches"),
     "insert_barriers": ("kernel",),
     "reuse_buffers": ("chain",),
+    "reverse_compute_inline": ("chain",),
     "rfactor": ("blocked",),
     "rolling_buffer": ("window",),
     "sink_alloc": ("window",),
 }
-"""Primitives that are seldom legal, and families where they are; one is asked for first in every third schedule."""
+"""Primitives that are seldom legal, and families where they are; one is asked for first in every other schedule."""
 
-FIRST = 3
+FIRST = 5
 """How often it is asked for then."""
 
 ORDERS = (1, 2, 3)
@@ -185,7 +190,7 @@ def draw_schedule(
     rng: random.Random, program: Program | None = None, longest: int = LONGEST, marks: bool = True
 ) -> Schedule:
     """A random program, and requests drawn until enough were accepted or too many were not."""
-    favoured = rng.choice(list(SELDOM)) if program is None and rng.random() < 0.35 else None
+    favoured = rng.choice(list(SELDOM)) if program is None and rng.random() < 0.5 else None
     program = program or draw_program(rng, rng.choice(SELDOM[favoured]) if favoured else None)
     schedule = Schedule(program, parse_module(program.text))
     wanted = rng.randint(min(4, longest), longest)
