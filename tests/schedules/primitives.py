@@ -642,7 +642,7 @@ PRIMITIVES: dict[str, Primitive] = {
         _draw_distribute, _applied_to_loops(distribute), ("nest_distribute:_why_not_cut",), weight=3
     ),
     "rename": Primitive(_draw_rename, _applied_to_loops(rename), ("nest_rename:why_not_rename",), weight=1),
-    "hoist": Primitive(_of_loop("hoist"), _applied_to_loops(hoist), ("nest_hoist:can_meet=False",)),
+    "hoist": Primitive(_of_loop("hoist"), _applied_to_loops(hoist), ("nest_hoist:can_meet=False",), weight=4),
     "specialise": Primitive(
         _draw_specialise,
         _applied_to_loops(specialise),
@@ -685,7 +685,9 @@ PRIMITIVES: dict[str, Primitive] = {
     "compute_root": Primitive(
         _of_loop("compute_root", _computes_a_part),
         _applied_to_loops(compute_root),
-        tuple(f"nest_compute_root:_check_{what}" for what in ("covered", "complete", "starts_anew", "inputs")),
+        tuple(
+            f"nest_compute_root:_check_{what}" for what in ("covered", "complete", "starts_anew", "inputs")
+        ),
         copies=True,
         weight=3,
     ),
