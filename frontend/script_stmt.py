@@ -19,7 +19,7 @@ from .loops import Step, branch, for_loop, while_loop
 from .script_expr import BINARY, as_condition, as_group, evaluate, subscript_items, test, truth
 from .source import ir_name
 from .structured import RESULT, RETURNED, structured
-from .tensors import as_tensor, broadcast, check_alone, reshape
+from .tensors import as_tensor, broadcast, reshape
 from .values import (
     Array,
     Group,
@@ -198,8 +198,11 @@ def overwrite(frame: Frame, array: Array, value: Value) -> None:
     """`array[...] = value` for all of an array: its contents become a new tensor."""
     graph = frame.graph
     check_writable(graph, array.buffer)
-    check_alone(graph, array.buffer)
     check_assignable(graph, array.extents, extents_of(value))
+    if array.buffer.shared is not None:
+        # Another argument is in the same memory: what is written must show there, in program order.
+        with open_island(graph) as island:
+            return island.assign(array, _buffered(frame, value))
     if isinstance(value, Array) and value.axes:
         # An array's contents are copied at once: later writes to either must not show in the other.
         with open_island(graph) as island:

@@ -255,26 +255,30 @@ def check_fresh(graph: Graph, buffer: Buffer) -> None:
         )
 
 
-def check_alone(graph: Graph, buffer: Buffer) -> None:
-    """Raise for a whole-array operation on memory that another argument overlaps: only loops keep to program order."""
-    if buffer.shared is not None:
-        raise graph.error(
-            UnsupportedError,
-            f"'{buffer.name}' overlaps another argument in memory, and one of them is written",
-            f"pass a copy: {buffer.name}.copy(), or use loops over elements throughout",
-        )
-
-
 def read(graph: Graph, array: Array) -> Tensor:
     """The present contents of a view."""
     buffer = array.buffer
     check_fresh(graph, buffer)
-    check_alone(graph, buffer)
+    if buffer.shared is not None and graph.island is None:
+        return _staged(graph, array)
     assert buffer.value is not None
     tensor = Tensor(buffer.value, buffer.dtype, buffer.extents, order=buffer.order)
     if array.whole:
         return tensor
     return _permuted(graph, _windowed(graph, tensor, array), array)
+
+
+def _staged(graph: Graph, array: Array) -> Tensor:
+    """A copy of what is now in an array that overlaps another argument: tensors do not see each other's writes."""
+    from .islands import open_island
+
+    dtype, extents = array.dtype, array.extents
+    start = broadcast(graph, Tensor(constant(graph, 0, dtype), dtype, ()), extents)
+    copy = whole(Buffer(start.ssa, dtype, extents, array.buffer.name))
+    with open_island(graph) as island:
+        island.assign(copy, array)
+    assert copy.buffer.value is not None
+    return Tensor(copy.buffer.value, dtype, extents)
 
 
 def _windowed(graph: Graph, tensor: Tensor, array: Array) -> Tensor:
