@@ -228,7 +228,9 @@ class Coverage:
             one, is_exact = self._piece(body, first, first.where, instance, [*around, *ways[0]])
             other, other_is_exact = self._piece(body, second, second.where, instance, ways[1])
             if is_exact and other_is_exact:
-                yield _Piece(other.local, one.constraints + other.constraints)
+                # quotients that speak of the loops around the branch are named with the first one
+                local = list(dict.fromkeys(one.local + other.local))
+                yield _Piece(local, one.constraints + other.constraints)
 
     def _domains(self, access: Access) -> Iterator[AffineList | None]:
         guards = self._guards.of(access.op) if access.kind == READ else None

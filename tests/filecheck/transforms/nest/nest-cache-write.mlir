@@ -167,3 +167,25 @@ func.func @either_way(%zero: f32, %x: memref<8xf32>, %y: memref<4x8xf32> {nest.r
   }
   func.return
 }
+
+// -----
+
+// Either way as well, in every other row: the rows between go back as they were loaded.
+// CHECK-LABEL: @either_way_in_steps
+// CHECK: nest.alloc "y_local"
+// CHECK-NEXT: nest.for "y_local.load.ax0"
+// CHECK: nest.for "y_local.back.ax0"
+func.func @either_way_in_steps(%zero: f32, %x: memref<8xf32>, %y: memref<4x8xf32>) {
+  nest.for "o" %o = 0 to 4 {
+    nest.for "j" %j = 1 to 8 step 2 {
+      %a = nest.load %x[%j] : memref<8xf32>
+      %c = arith.cmpf ogt, %a, %zero : f32
+      nest.if %c {
+        nest.store "y" %a, %y[%o, %j] : memref<4x8xf32>
+      } else {
+        nest.store "y" %zero, %y[%o, %j] : memref<4x8xf32>
+      }
+    }
+  }
+  func.return
+}
