@@ -30,8 +30,8 @@ UNARY = ("negative", "absolute", "exp", "sqrt", "floor", "square")
 ARITHMETIC = ("add", "subtract", "multiply", "divide")
 
 
-def random_module(seed, size=20):
-    """A function of `size` random operations that returns a few of its values."""
+def random_module(seed, size=20, *, keep_all=False):
+    """A function of `size` random operations that returns a few of its values, or all that nothing else uses."""
     choose = random.Random(seed)
     # Every third program has no minimum and maximum, the only operations that leave signs of zeros open.
     makers = _MAKERS if seed % 3 else _WITHOUT_EXTREMA
@@ -42,7 +42,8 @@ def random_module(seed, size=20):
         if op is not None:
             block.add_op(op)
             values.append(op.results[0])
-    results = choose.sample(values[len(ARGUMENTS) :], 3)
+    computed = values[len(ARGUMENTS) :]
+    results = [v for v in computed if not v.uses] if keep_all else choose.sample(computed, 3)
     block.add_op(ReturnOp(*results))
     types = ([a.type for a in block.args], [r.type for r in results])
     return ModuleOp([FuncOp("f", types, Region(block))])

@@ -70,10 +70,21 @@ def test_results_are_kept(passes):
         assert_same(expected, run(function_of(module), arguments), signs)
 
 
-def test_fusions_are_as_promised():
+def test_results_of_programs_without_dead_operations_are_kept():
+    for seed in SEEDS:
+        module = random_module(seed, 40, keep_all=True)
+        arguments = random_arguments(seed)
+        signs = settles_zeros(module)
+        expected = run(function_of(module), arguments)
+        apply(module, "nt-fuse")
+        assert_same(expected, run(function_of(module), arguments), signs)
+
+
+@pytest.mark.parametrize(("size", "keep_all"), [(20, False), (60, True)])
+def test_fusions_are_as_promised(size, keep_all):
     """The invariants in the docstring of nt_fuse.py, by ties that are found anew and by extents."""
     for seed in SEEDS:
-        module = random_module(seed)
+        module = random_module(seed, size, keep_all=keep_all)
         apply(module, "nt-fuse")
         for fusion in module.walk():
             if isinstance(fusion, FusionOp):

@@ -8,6 +8,7 @@ would not be a fusion.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
 
 from xdsl.ir import Operation, SSAValue
 
@@ -49,9 +50,14 @@ class Node:
         self.space: tuple[int | None, ...] = ()
         self.axes: tuple[int | None, ...] = ()
         self.edges: list[Edge] = []
-        self.users: set[Node] = set()
+        self.users: dict[Node, None] = {}
         self.escapes = False
-        self.group: Group
+        self.group: Any = None  # its Group, once it is placed
+
+    @property
+    def is_recomputable(self) -> bool:
+        """Whether every point that needs its result may compute it again."""
+        return not self.escapes and not is_expensive(self.op)
 
     def dims(self) -> set[int]:
         """The dimensions of its result."""
@@ -180,11 +186,15 @@ def match_dimensions(a: Group, b: Group) -> dict[int, int] | None:
 
 
 def _edges_between(a: Group, b: Group) -> Iterator[Edge]:
-    for consumers, producers in ((b, a), (a, b)):
-        for node in consumers.nodes:
-            for edge in node.edges:
-                if edge.producer.group is producers:
-                    yield edge
+    """The edges from one group to the other, found from `b`, the smaller."""
+    for node in b.nodes:
+        for edge in node.edges:
+            if edge.producer.group is a:
+                yield edge
+    for node in b.nodes:
+        for user in node.users:
+            if user.group is a:
+                yield from (edge for edge in user.edges if edge.producer is node)
 
 
 def _guesses(a: Group, b: Group) -> Iterator[tuple[int, int]]:
@@ -234,7 +244,7 @@ def _recomputable(
         dims = node.dims() if node.group is a else {to_a[d] for d in node.dims()}
         if dims == set(order[: len(dims)]):
             continue
-        if is_expensive(node.op) or node.escapes:
+        if not node.is_recomputable:
             return False
         if any(user.group is not a and user.group is not b for user in node.users):
             return False

@@ -39,6 +39,7 @@ dimension, and else axes of equal extents, in order.
 * SLICES read values from outside the fusion only (and so do broadcasts and transposes of slices): the
   points of a computed value never shift. A value that is sliced is a result of one fusion and an operand of
   the next.
+* An nt.dot is no part of a fusion, and neither are the views that only products read: those are read through.
 * Operations are in topological order. Results are what is used outside, over the full space or a leading
   part of ORDER. The label is the Python name of the first result.
 
@@ -70,9 +71,9 @@ from xdsl.passes import ModulePass
 from xdsl.traits import IsTerminator, Pure
 from xdsl.transforms.dead_code_elimination import is_trivially_dead
 
-from ...dialects.nt import CastOp, FusionOp, LoopsOp, ReduceOp, ReshapeOp, YieldOp
+from ...dialects.nt import CastOp, DotOp, FusionOp, LoopsOp, ReduceOp, ReshapeOp, YieldOp
 from ...dialects.nt.extents import Extents
-from .fusion_access import COMPUTING, SOURCES, VIEWS, Accesses
+from .fusion_access import COMPUTING, VIEWS, Accesses, is_source
 from .fusion_groups import Edge, Graph, Group, Node
 
 
@@ -94,6 +95,7 @@ def fuse_function(function: FuncOp) -> None:
     labels = _Labels(function)
     for block in list(_blocks(function.body)):
         _separate_sources(block)
+        _separate_views(block)
         for span in list(_spans(block)):
             _Span(span, extents).fuse(labels)
 
@@ -169,7 +171,7 @@ def _live_ops(block: Block) -> list[Operation]:
 def _separate_sources(block: Block) -> None:
     """Give each constant that is used by fusable and by other operations one copy for the others."""
     for op in list(block.ops):
-        if type(op) not in SOURCES:
+        if not is_source(op):
             continue
         uses = list(op.results[0].uses)
         others = [use for use in uses if not _is_fusable(use.operation)]
@@ -181,8 +183,29 @@ def _separate_sources(block: Block) -> None:
             use.operation.operands[use.index] = copy.results[0]
 
 
+def _separate_views(block: Block) -> None:
+    """Give each nt.dot the views that it reads through for its own, where other operations use them as well."""
+    for op in list(block.ops):
+        if isinstance(op, DotOp):
+            for k, value in enumerate(op.operands):
+                op.operands[k] = _own_view(value, op)
+
+
+def _own_view(value: SSAValue, user: Operation) -> SSAValue:
+    view = value.owner
+    if type(view) not in VIEWS or view.parent is not user.parent:
+        return value
+    assert isinstance(view, Operation)
+    if not value.has_one_use():
+        copy = view.clone()
+        user.parent.insert_op_before(copy, user)  # pyright: ignore
+        view = copy
+    view.operands[0] = _own_view(view.operands[0], view)
+    return view.results[0]
+
+
 def _is_fusable(op: Operation) -> bool:
-    return type(op) in COMPUTING or type(op) in VIEWS or type(op) in SOURCES
+    return type(op) in COMPUTING or type(op) in VIEWS or is_source(op)
 
 
 class _Span:
@@ -193,10 +216,15 @@ class _Span:
         self._extents = extents
         self._accesses = Accesses(extents)
         self._inside = set(ops)
+        self._of_dots: set[Operation] = set()
+        """Views that only products read: they stay views."""
         self._graph = Graph()
         self._nodes: dict[Operation, Node] = {}
 
     def fuse(self, labels: _Labels) -> None:
+        for op in reversed(self._ops):
+            if type(op) in VIEWS and all(self._reads_memory(use.operation) for use in op.results[0].uses):
+                self._of_dots.add(op)
         self._classify()
         for index, op in enumerate(self._ops):
             if op not in self._accesses.inlined:
@@ -208,10 +236,13 @@ class _Span:
         self._fuse_siblings()
         self._rewrite(labels)
 
+    def _reads_memory(self, op: Operation) -> bool:
+        return isinstance(op, DotOp) or op in self._of_dots
+
     def _classify(self) -> None:
         """Find the operations that only say where elements come from and that belong to their users."""
         inlined = self._accesses.inlined
-        inlined.update(v.owner for op in self._ops for v in op.operands if type(v.owner) in SOURCES)  # pyright: ignore
+        inlined.update(v.owner for op in self._ops for v in op.operands if is_source(v.owner))  # pyright: ignore
         inlined -= {op for op in inlined if not self._is_private(op)}
         for op in self._ops:
             if not self._is_private(op):
@@ -220,12 +251,12 @@ class _Span:
                 root = self._accesses.of(op.source).root
                 if root.owner not in self._inside or root.owner in inlined:
                     inlined.add(op)
-            elif type(op) in VIEWS and (type(op) is not ReshapeOp or self._accesses.is_unit_reshape(op)):
+            elif self._is_view(op):
                 inlined.add(op)
 
     def _is_private(self, op: Operation) -> bool:
         """Whether every user of `op` could hold a copy of it (of a source: in any block)."""
-        anywhere = type(op) in SOURCES
+        anywhere = is_source(op)
         return all(
             (anywhere or use.operation in self._inside)
             and (type(use.operation) in COMPUTING or self._is_view(use.operation))
@@ -233,7 +264,9 @@ class _Span:
         )
 
     def _is_view(self, op: Operation) -> bool:
-        return type(op) in VIEWS and (type(op) is not ReshapeOp or self._accesses.is_unit_reshape(op))
+        if type(op) not in VIEWS or op in self._of_dots:
+            return False
+        return type(op) is not ReshapeOp or self._accesses.is_unit_reshape(op)
 
     def _connect(self, node: Node) -> None:
         """Find what `node` reads and who reads it."""
@@ -250,7 +283,7 @@ class _Span:
             producer = self._nodes.get(access.root.owner)  # pyright: ignore
             if producer is None or producer is node:
                 continue
-            producer.users.add(node)
+            producer.users[node] = None
             pairs = None if access.shifted else [(a, k) for k, a in enumerate(access.axes) if a is not None]
             node.edges.append(Edge(producer, node, pairs))
 
@@ -307,7 +340,7 @@ class _Span:
                     group.loads.setdefault((access.root, axis), dim)
 
     def _fuse_siblings(self) -> None:
-        """Join groups of one space that read the same values from outside."""
+        """Join groups of one space that read the same values, and then with what computes these where that is cheap."""
         readers: dict[SSAValue, list[Node]] = {}
         for group in self._graph.groups:
             for root, _ in group.loads:
@@ -315,6 +348,17 @@ class _Span:
         for nodes in readers.values():
             for first, second in pairwise(nodes):
                 self._graph.merge(first.group, second.group, same_space=True)
+        for node in self._nodes.values():
+            if len(node.users) > 1 and node.is_recomputable:
+                self._fuse_users(node)
+
+    def _fuse_users(self, node: Node) -> None:
+        """Join what reads a value over fewer dimensions, which is inside of one fusion or of none."""
+        users = [user for user in node.users if user.group is not node.group]
+        for first, second in pairwise(users):
+            self._graph.merge(first.group, second.group, same_space=True)
+        if users:
+            self._graph.merge(node.group, users[0].group)
 
     # ---- rewriting ----------------------------------------------------------------------------------
 

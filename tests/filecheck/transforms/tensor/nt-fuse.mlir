@@ -96,3 +96,46 @@ func.func @copies(%x: tensor<4xf32>, %y: tensor<5xf32>) -> (tensor<4xf32>, tenso
   %b = nt.multiply %y, %1 : tensor<5xf32>
   func.return %a, %b : tensor<4xf32>, tensor<5xf32>
 }
+
+// A cheap value over fewer dimensions that several operations read is computed in their one fusion.
+// CHECK-LABEL: func.func @shared_column
+// CHECK:         %{{.*}}, %{{.*}} = nt.fusion "y" {
+// CHECK-NEXT:      nt.add
+// CHECK-NEXT:      nt.broadcast
+// CHECK-NEXT:      nt.add
+// CHECK-NEXT:      nt.multiply
+// CHECK-NEXT:      nt.yield
+// CHECK-NOT:     nt.fusion
+func.func @shared_column(%x: tensor<4xf32>, %z: tensor<4xf32>, %m: tensor<3x4xf32>, %n: tensor<3x4xf32>) -> (tensor<3x4xf32>, tensor<3x4xf32>) {
+  %s = nt.add %x, %z : tensor<4xf32>
+  %b = nt.broadcast %s along [1] : tensor<4xf32> -> tensor<3x4xf32>
+  %y = nt.add %b, %m : tensor<3x4xf32>
+  %w = nt.multiply %b, %n : tensor<3x4xf32>
+  func.return %y, %w : tensor<3x4xf32>, tensor<3x4xf32>
+}
+
+// Unless it is not cheap: an exponential is stored and loaded.
+// CHECK-LABEL: func.func @shared_exponential
+// CHECK:         nt.fusion "s" {
+// CHECK:         nt.fusion "y" {
+func.func @shared_exponential(%x: tensor<4xf32>, %m: tensor<3x4xf32>, %n: tensor<3x4xf32>) -> (tensor<3x4xf32>, tensor<3x4xf32>) {
+  %s = nt.exp %x : tensor<4xf32>
+  %b = nt.broadcast %s along [1] : tensor<4xf32> -> tensor<3x4xf32>
+  %y = nt.add %b, %m : tensor<3x4xf32>
+  %w = nt.multiply %b, %n : tensor<3x4xf32>
+  func.return %y, %w : tensor<3x4xf32>, tensor<3x4xf32>
+}
+
+// The small sum is computed once: a value over the leading dimensions is outside the inner loop.
+// CHECK-LABEL: func.func @leading
+// CHECK:         nt.fusion "y" {
+// CHECK-NEXT:      nt.add
+// CHECK-NEXT:      nt.broadcast
+// CHECK-NEXT:      nt.add
+// CHECK-NEXT:      nt.yield
+func.func @leading(%x: tensor<3xf32>, %z: tensor<3xf32>, %m: tensor<3x1000xf32>) -> tensor<3x1000xf32> {
+  %s = nt.add %x, %z : tensor<3xf32>
+  %b = nt.broadcast %s along [0] : tensor<3xf32> -> tensor<3x1000xf32>
+  %y = nt.add %b, %m : tensor<3x1000xf32>
+  func.return %y : tensor<3x1000xf32>
+}
