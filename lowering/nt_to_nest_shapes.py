@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable
 
-from xdsl.dialects import arith
+from xdsl.dialects import arith, scf
 from xdsl.dialects.builtin import DYNAMIC_INDEX, IndexType, IntegerAttr, TensorType
 from xdsl.dialects.func import FuncOp
 from xdsl.dialects.memref import DimOp as MemRefDimOp
@@ -89,13 +89,13 @@ class Shapes:
         # All at once and before anything is rewritten: names found equal late must be equal from the start.
         extents = Extents()
         arguments = [arg for arg in function.body.block.args if _is_unknown(arg)]
-        values = arguments + [r for op in function.walk() for r in op.results if _is_unknown(r)]
+        values = arguments + [v for op in function.walk() for v in _defined_by(op) if _is_unknown(v)]
         for value in values:
             extents.of(value)
         for value in values:
             self._names[value] = extents.of(value)
         for value in values:
-            if isinstance(value, BlockArgument) or hasattr(value.owner, "sizes"):
+            if value.owner is function.body.block or hasattr(value.owner, "sizes"):
                 for axis, name in enumerate(self._names[value]):
                     self._owners.setdefault(name, (value, axis))
 
@@ -124,6 +124,13 @@ class Shapes:
         unknown = [k for k, extent in enumerate(shape_of(value)) if extent == DYNAMIC_INDEX]
         sizes: AffineList = value.owner.sizes  # pyright: ignore
         return sizes[unknown.index(axis)].canonical()
+
+
+def _defined_by(op: Operation) -> list[SSAValue]:
+    """The results of `op`, and what a loop on tensors carries."""
+    carries = isinstance(op, scf.ForOp | scf.WhileOp)
+    carried = [arg for region in op.regions for arg in region.block.args] if carries else []
+    return [*op.results, *carried]
 
 
 def _is_unknown(value: SSAValue) -> bool:

@@ -111,3 +111,29 @@ func.func @mark(%c: i1) -> tensor<4xf32> {
   }
   func.return %y : tensor<4xf32>
 }
+
+// -----
+
+// A carried array has the unknown extents of what the loop starts from, also where nothing else in the loop says them.
+// CHECK-LABEL: func.func @sums
+// CHECK: [[N:%.*]] = memref.dim %x
+// CHECK: nest.for "k"
+// CHECK: nest.for "i.1" {{%.*}} = 0 to [[N]] {
+// CHECK: nest.accumulate
+func.func @sums(%x: tensor<?xf32> {nt.dims = ["n"]}, %limit: tensor<f32>, %n: index) -> (tensor<?xf32> {nt.dims = ["n"]}) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %r = scf.for %k = %c0 to %n step %c1 iter_args(%t = %x) -> (tensor<?xf32>) {
+    %s = nt.reduce add %t over [0] : tensor<?xf32> -> tensor<f32>
+    %more = nt.less %s, %limit : tensor<f32>
+    %c = nt.to_scalar %more : tensor<i1> -> i1
+    %u = scf.if %c -> (tensor<?xf32>) {
+      %d = nt.add %t, %t : tensor<?xf32>
+      scf.yield %d : tensor<?xf32>
+    } else {
+      scf.yield %t : tensor<?xf32>
+    }
+    scf.yield %u : tensor<?xf32>
+  }
+  func.return %r : tensor<?xf32>
+}
