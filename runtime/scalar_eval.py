@@ -8,6 +8,7 @@ bfloat16 has no NumPy type: its values are `np.float32` that are rounded after e
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from functools import cache
 from typing import Any
@@ -104,6 +105,7 @@ NAMESPACE: dict[str, Any] = {
     "floor_divide": _floor_divide,
     "ceil_divide": _ceil_divide,
     "trailing_zeros": _trailing_zeros,
+    "erf": math.erf,
 }
 """Names that the expressions use."""
 
@@ -163,6 +165,7 @@ _TABLE: dict[str, str] = {
     "math.roundeven": "np.rint({0})",
     "math.fpowi": "np.power({0}, {r}({1}))",
     "math.powf": "np.power({0}, {1})",
+    "math.erf": "{r}(erf({0}))",
     "math.rsqrt": "({r}(1) / np.sqrt({0}))",
     "math.atan2": "np.arctan2({0}, {1})",
     "math.copysign": "np.copysign({0}, {1})",
@@ -272,7 +275,11 @@ def constant(op: Operation) -> Any:
 
 def scalar(value: Any, type_: Attribute) -> Any:
     """`value` as a scalar of type `type_`; integers wrap."""
-    name = type_name(type_)
+    return named_scalar(value, type_name(type_))
+
+
+def named_scalar(value: Any, name: str) -> Any:
+    """`value` as a scalar of the type called `name` (`type_name`)."""
     if name == "int":
         return int(value)
     if name == "i1":

@@ -15,9 +15,11 @@ import numpy as np
 from xdsl.dialects import arith, math
 from xdsl.ir import Operation, SSAValue
 
+from .. import special
 from . import expand as x
 from . import expand_float as xf
 from . import expand_integer as xi
+from . import expand_random as xr
 from .expand import Emitter
 
 Expansion = Callable[..., SSAValue]
@@ -249,10 +251,13 @@ _ROWS = (
         )
     ),
     Elementwise("tanh", 1, "tanh", {"f": _math(math.TanhOp)}, ulp=2.0),
+    Elementwise("erf", 1, "erf", {"f": _math(math.ErfOp)}, ulp=2.0, reference=special.erf),
     Elementwise("floor", 1, "floor", {"f": _math(math.FloorOp)}),
     Elementwise("ceil", 1, "ceil", {"f": _math(math.CeilOp)}),
     Elementwise("rint", 1, "rint", {"f": _math(math.RoundEvenOp)}),
     Elementwise("trunc", 1, "trunc", {"f": _math(math.TruncOp)}),
+    # random bits: of a counter (its lower and its upper half) and a key
+    Elementwise("philox", 3, "philox", {"u": xr.philox}, reference=special.philox),
 )
 
 ELEMENTWISE: dict[str, Elementwise] = {row.name: row for row in _ROWS}

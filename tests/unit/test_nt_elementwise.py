@@ -161,7 +161,9 @@ def toward_zero(a):
 
 
 def test_every_row_names_a_numpy_function():
-    assert all(hasattr(np, row.ufunc) for row in ELEMENTWISE.values())
+    ours = {"erf", "philox"}
+    assert {row.ufunc for row in ELEMENTWISE.values() if not hasattr(np, row.ufunc)} == ours
+    assert all(ELEMENTWISE[name].reference is not None for name in ours)
 
 
 @pytest.mark.parametrize("name", ["maximum", "fmin", "equal", "add", "multiply", "bitwise_xor"])
