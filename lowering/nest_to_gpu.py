@@ -28,7 +28,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from xdsl.context import Context
-from xdsl.dialects import arith, cf, func, gpu, memref
+from xdsl.dialects import arith, cf, func, gpu, memref, scf
 from xdsl.dialects.builtin import (
     DYNAMIC_INDEX,
     ArrayAttr,
@@ -65,7 +65,7 @@ from .barrier_places import THREAD_AXES, foreign_operation
 from .check_sites import SITES, check_sites, site_table
 from .gpu_kernel import KernelBody, accesses, declared_space, host_form, is_bound, root
 from .index_arithmetic import IndexBuilder
-from .index_width import width_of_indices
+from .index_width import is_known_to_host, width_of_indices
 from .nest_body import NestBody
 from .nest_to_scf import NOALIAS, prepend, set_arguments
 
@@ -171,9 +171,12 @@ class HostBody(NestBody):
             return
         if isinstance(op, LoadOp) and self._is_pending(op.memref):
             self.end_of_block()
+        if isinstance(op, IfOp | scf.WhileOp | scf.ConditionOp):
+            self.end_of_block()
+            return self._control(op)
         if isinstance(op, LoadOp) or any(v in self.deferred for v in op.operands):
             return self._defer(op)
-        if isinstance(op, ForOp | IfOp):
+        if isinstance(op, ForOp):
             self.end_of_block()
             return self._nest(op)
         if op.regions:
@@ -195,24 +198,51 @@ class HostBody(NestBody):
         return [((), list(block.ops))]
 
     def _defer(self, op: Operation) -> None:
-        if op.regions and not isinstance(op, ForOp | IfOp):
+        if op.regions and not isinstance(op, ForOp):
             raise fail(
                 op,
                 f"'{op.name}' on the host depends on an element of a buffer of the device",
                 hint="pass the value as a scalar argument",
                 error=LoweringError,
             )
-        if isinstance(op, ForOp | IfOp | cf.AssertOp):
+        if isinstance(op, ForOp | cf.AssertOp):
             self.end_of_block()
             return self.launch([op])
         self.deferred.update((result, op) for result in op.results)
 
-    def _nest(self, op: ForOp | IfOp) -> None:
-        if isinstance(op, ForOp) and op.kind not in BIND_AXES and is_bound(op):
-            return super().operation(op)
-        if isinstance(op, IfOp) and is_bound(op):
+    def _nest(self, op: ForOp) -> None:
+        if op.kind not in BIND_AXES and is_bound(op):
             return super().operation(op)
         self.launch([op])
+
+    def _control(self, op: IfOp | scf.WhileOp | scf.ConditionOp) -> None:
+        """A branch or loop around bound nests is the host's, which reads its condition back; else it is one thread's."""
+        if isinstance(op, scf.WhileOp):
+            condition = op.before_region.block.last_op
+            assert condition is not None
+            is_hosts = is_bound(op) or is_known_to_host(condition.operands[0])
+        else:
+            is_hosts = isinstance(op, scf.ConditionOp) or is_bound(op)
+        if not is_hosts:
+            return self.launch([op])
+        if not isinstance(op, scf.WhileOp):
+            self._read_back(op.operands[0], op)
+        super().operation(op)
+
+    def _read_back(self, value: SSAValue, user: Operation) -> None:
+        """Compute a deferred value on the host, from elements read from the device."""
+        op = self.deferred.pop(value, None)
+        if op is None:
+            return
+        for operand in op.operands:
+            self._read_back(operand, user)
+        if not isinstance(op, LoadOp):
+            return super().operation(op)
+        self._check_unchanged(op, user)
+        load = memref.LoadOp.get(self.value(op.memref), self.index_values(op.indices))
+        load.location = op.location
+        self.builder.emit(load)
+        self.define(op.result, load.res)
 
     def alloc(self, op: AllocOp) -> None:
         """A temporary on the device, whatever its size."""

@@ -64,9 +64,10 @@ def convert_for(c: Conversion, op: scf.ForOp) -> None:
         c.place(arg, memref)
     c.block(body, _yielded(body, buffers), target.args[0])
     _move(body, target)
-    loop = ForOp(name, _bound(op.lb), _bound(op.ub), target, step=step)
-    loop.location = op.location
-    c.insert(loop)
+    if target.first_op is not None:
+        loop = ForOp(name, _bound(op.lb), _bound(op.ub), target, step=step)
+        loop.location = op.location
+        c.insert(loop)
     _place_results(c, op, buffers)
 
 

@@ -139,6 +139,10 @@ class _Run:
     def copy(self, source: Any, target: Any) -> None:
         self.device.copy(source, target)
 
+    def element(self, source: Any, index: tuple[int, ...], element: str) -> Any:
+        """An element of an array of the device, once all kernels so far have finished."""
+        return scalar_eval.named_scalar(source[index].item(), element)
+
     def collapse(self, source: Any, groups: tuple[tuple[int, ...], ...]) -> Any:
         """A view whose axes are groups of those of a row-major array."""
         if not source.flags.c_contiguous:
@@ -314,6 +318,11 @@ class _Translator:
     def _dim(self, op: memref.DimOp) -> None:
         self._line(f"{self._name(op.result)} = {self._names[op.source]}.shape[{self._names[op.index]}]")
 
+    def _load(self, op: memref.LoadOp) -> None:
+        indices = "".join(f"{k}, " for k in self._values(op.indices))
+        element = scalar_eval.type_name(op.res.type)
+        self._line(f"{self._name(op.res)} = run.element({self._names[op.memref]}, ({indices}), {element!r})")
+
     def _alloc(self, op: memref.AllocOp) -> None:
         type = op.memref.type
         assert isinstance(type, MemRefType)
@@ -404,6 +413,7 @@ class _Translator:
 _HANDLERS: dict[str, Callable[[_Translator, Any], None]] = {
     "arith.constant": _Translator._constant,
     "memref.dim": _Translator._dim,
+    "memref.load": _Translator._load,
     "memref.alloc": _Translator._alloc,
     "memref.dealloc": _Translator._dealloc,
     "memref.copy": _Translator._copy,

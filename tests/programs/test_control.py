@@ -295,6 +295,21 @@ def test_arrays(function, arguments, target):
     agrees(function, *arguments, tolerance=1e-14, target=target)
 
 
+ON_A_GPU = [case for case in ARRAYS if case[0] in (halve_until, loop_in_a_branch, recurrent, swap_rows, early)]
+
+
+@pytest.mark.parametrize(("function", "arguments"), ON_A_GPU, ids=lambda p: getattr(p, "__name__", ""))
+def test_arrays_on_a_gpu(function, arguments):
+    """The host reads conditions back from the device and launches the nests inside."""
+    agrees(function, *arguments, tolerance=1e-12, target="cuda-sim")
+
+
+@pytest.mark.parametrize(("function", "arguments"), [(newton, (2.0,)), (collatz, (27,)), (find, (SMALL, 4.0))])
+def test_elements_on_a_gpu(function, arguments):
+    """A loop over numbers is one thread's."""
+    agrees(function, *arguments, tolerance=1e-12, target="cuda-sim")
+
+
 def test_a_loop_that_updates_a_slice_makes_no_copy():
     """The buffers that are carried are updated in place: no copy in the loop, and no temporary."""
 

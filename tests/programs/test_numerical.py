@@ -12,7 +12,18 @@ CASES = [(case, dtype) for case in PROGRAMS for dtype in case.dtypes]
 
 @pytest.mark.parametrize(("case", "dtype"), CASES, ids=[f"{c.function.__name__}-{t}" for c, t in CASES])
 def test_program(case, dtype):
-    compiled = nt.jit(case.function)
+    compare(case, dtype, "cpu")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("case", PROGRAMS, ids=lambda c: c.function.__name__)
+def test_on_a_gpu(case):
+    compare(case, case.dtypes[0], "cuda-sim")
+
+
+def compare(case, dtype, target):
+    """Two sizes against Python: the result and every argument."""
+    compiled = nt.jit(case.function, target=target)
     for seed in range(2):
         arguments = arguments_of(case, case.small + seed, dtype, seed)
         ours, pythons = copy.deepcopy(arguments), copy.deepcopy(arguments)

@@ -55,17 +55,31 @@ class Refusal:
 def units(block: Block) -> Iterator[ForOp | IfOp]:
     """The loops of a function that the host reaches, and the branches that only the device can take.
 
-    Loops stand at the top level of the function, or in branches and loops of the host.
+    Loops stand at the top level of the function, or in branches and loops of the host; where these depend on an
+    element of a buffer, the host reads it back if that is worth a launch (`is_decided_by_host`).
     """
     for op in list(block.ops):
         if isinstance(op, ForOp):
             yield op
-        elif isinstance(op, (IfOp, scf.IfOp, scf.ForOp, scf.WhileOp)) and is_known_to_host(op.operands):
+        elif isinstance(op, (IfOp, scf.IfOp, scf.ForOp, scf.WhileOp)) and is_decided_by_host(op):
             for region in op.regions:
                 for inner in region.blocks:
                     yield from units(inner)
         elif isinstance(op, IfOp):
             yield op
+
+
+def is_decided_by_host(op: Operation) -> bool:
+    """Whether the host takes a branch, or the turns of a loop: it knows the condition, or reads it back for long nests."""
+    condition = op.operands
+    if isinstance(op, scf.WhileOp):
+        last = op.before_region.block.last_op
+        assert last is not None
+        condition = [*op.operands, *last.operands[:1]]
+    if is_known_to_host(condition):
+        return True
+    counts = [iterations(inner) for inner in op.walk() if isinstance(inner, ForOp)]
+    return isinstance(op, (IfOp, scf.WhileOp)) and any(n is None or n > FEW for n in counts)
 
 
 def is_scheduled(nest: Operation) -> bool:
