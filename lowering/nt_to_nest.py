@@ -24,8 +24,8 @@
 
 Every value that must be in memory gets one buffer: a result's, an argument's that an island works on in place, or a
 `nest.alloc`. A copy that remains has the label "copy" (`count_copies`) and a remark. Siblings of this file:
-`_control` (`scf.for`, `scf.while`, `scf.if`), `_access` (which element a view reads), `_shapes` (extents), `_scalars`
-(element types), `_elements` (one element at a time), `_plan` and `_fusion` (a fusion as nests), `_signature` (arguments
+`_control` (`scf.for`, `scf.while`, `scf.if`), `_dot` (products), `_access` (which element a view reads), `_shapes`
+(extents), `_scalars` (element types), `_elements` (one element at a time), `_plan` and `_fusion` (a fusion as nests), `_signature` (arguments
 and results as buffers).
 """
 
@@ -66,6 +66,7 @@ from ..dialects.nt.types import storage_type
 from ..dialects.remarks import remark
 from .nt_to_nest_access import Index
 from .nt_to_nest_control import CONTROL, sides_start_from, started_from
+from .nt_to_nest_dot import expand_dots
 from .nt_to_nest_elements import Elements, LoopNames, Place
 from .nt_to_nest_fusion import FusionEmitter
 from .nt_to_nest_plan import Output
@@ -139,6 +140,7 @@ class Conversion:
     def __init__(self, function: FuncOp):
         self._function = function
         self._refuse_blocks()
+        expand_dots(function)
         block = function.body.block
         self._prologue = Prologue(block)
         # Extents are named by the tensor signature, so before the buffers join it.

@@ -23,6 +23,7 @@ from .ops import (
     BroadcastOp,
     CastOp,
     DimOp,
+    DotOp,
     FusionOp,
     LoopsOp,
     ReduceOp,
@@ -161,6 +162,16 @@ def _reduce(extents: Extents, value: SSAValue) -> Iterable[Extent]:
     return [e for axis, e in enumerate(source) if axis not in op.reduced]
 
 
+def _dot(extents: Extents, value: SSAValue) -> Iterable[Extent]:
+    op = value.owner
+    assert isinstance(op, DotOp)
+    left, right = extents._of(op.lhs), extents._of(op.rhs)
+    for pair in (op.batch, op.contract):
+        for a, b in zip(*pair, strict=True):
+            extents._merge(left[a], right[b])
+    return [*[left[a] for a in op.batch[0] + op.free[0]], *[right[b] for b in op.free[1]]]
+
+
 def _fusion(extents: Extents, value: SSAValue) -> Iterable[Extent]:
     op = value.owner
     assert isinstance(op, FusionOp)
@@ -198,6 +209,7 @@ _HANDLERS: dict[type[Operation], Callable[[Extents, SSAValue], Iterable[Extent]]
     ReshapeOp: _sized,
     SliceOp: _sized,
     ReduceOp: _reduce,
+    DotOp: _dot,
     FusionOp: _fusion,
     LoopsOp: _loops,
     scf.ForOp: _carried,

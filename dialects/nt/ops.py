@@ -1,6 +1,7 @@
 """The nt operations that are not elementwise, from the modules that define them."""
 
 from .common import INDEX, ORDERS, element_of, shape_of
+from .dot_op import DotOp
 from .reduce_op import ReduceOp
 from .region_ops import FusionOp, LoopsOp, YieldOp
 from .shape_ops import BroadcastOp, CastOp, ReshapeOp, SliceOp, TransposeOp
@@ -13,6 +14,7 @@ __all__ = [
     "CastOp",
     "ConstantOp",
     "DimOp",
+    "DotOp",
     "FromScalarOp",
     "FusionOp",
     "LoopsOp",

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from xdsl.dialects.builtin import DYNAMIC_INDEX
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import Block, Operation, SSAValue
 
 from ...dialects.nt import (
     ELEMENTWISE_OPS,
@@ -31,6 +31,14 @@ COMPUTING = frozenset({*ELEMENTWISE_OPS.values(), CastOp, ReduceOp})
 
 SOURCES = frozenset({ConstantOp, FromScalarOp})
 """Operations without tensor operands."""
+
+
+def is_source(op: Operation | Block) -> bool:
+    """Whether an element is computed wherever it is used. A constant of several values is in memory instead."""
+    if isinstance(op, ConstantOp):
+        return op.splat is not None or not len(op.value)
+    return type(op) in SOURCES
+
 
 VIEWS = frozenset({BroadcastOp, TransposeOp, SliceOp, ReshapeOp})
 """Operations that only say where an element comes from."""
