@@ -293,7 +293,7 @@ def _flatten_access(
 def _collapsed(
     buffer: SSAValue, axis: int, flat: ForOp, views: dict[tuple[SSAValue, int], SSAValue]
 ) -> SSAValue:
-    """A view of `buffer` with `axis` and the one after it as one, made before the loop."""
+    """A view of `buffer` with `axis` and the one after it as one, made before the loops that do not make the buffer."""
     if (buffer, axis) in views:
         return views[buffer, axis]
     source, groups = buffer, [[k] for k in range(len(buffer.type.get_shape()))]  # pyright: ignore
@@ -311,11 +311,18 @@ def _collapsed(
     view.location = flat.location
     base = source.name_hint
     view.results[0].name_hint = f"{base}_flat" if base else None
-    block = flat.parent
+    place: ForOp = flat
+    while isinstance(loop := place.parent_op(), ForOp) and not _is_inside(source, loop):
+        place = loop
+    block = place.parent
     assert block is not None
-    block.insert_op_before(view, flat)
+    block.insert_op_before(view, place)
     views[buffer, axis] = view.results[0]
     return view.results[0]
+
+
+def _is_inside(value: SSAValue, loop: ForOp) -> bool:
+    return loop.is_ancestor(value.owner)
 
 
 def _merge_axes(buffer_type, axis: int) -> MemRefType:

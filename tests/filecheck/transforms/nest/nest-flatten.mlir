@@ -74,3 +74,25 @@ func.func @rows(%x: memref<4x?xf32>) {
   }
   func.return
 }
+
+// -----
+
+// The view is made before all loops around that do not make the buffer: a kernel of the GPU takes it as an argument.
+// CHECK-LABEL: func.func @inner_pair
+func.func @inner_pair(%x: memref<3x4x5xf32>, %s: memref<3xf32>, %out: memref<3x4x5xf32>) {
+  // CHECK-NEXT: %x_flat = memref.collapse_shape %x
+  // CHECK-NEXT: %out_flat = memref.collapse_shape %out
+  // CHECK-NEXT: nest.for "h"
+  nest.for "h" %h = 0 to 3 {
+    %f = nest.load %s[%h] : memref<3xf32>
+    // CHECK: nest.for "i_k"
+    nest.for "i" %i = 0 to 4 {
+      nest.for "k" %k = 0 to 5 {
+        %v = nest.load %x[%h, %i, %k] : memref<3x4x5xf32>
+        %w = arith.mulf %v, %f : f32
+        nest.store %w, %out[%h, %i, %k] : memref<3x4x5xf32>
+      }
+    }
+  }
+  func.return
+}
