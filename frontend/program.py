@@ -30,10 +30,12 @@ from .errors import UnsupportedError
 from .extents import Affine, Atom, Guard
 from .frame import Frame, ReturnSignal
 from .graph import INDEX, Graph, element_type, tensor_type
+from .objects import stored
 from .promotion import WEAK_DTYPES
 from .script_stmt import run_body
 from .source import FunctionSource, ir_name
 from .specialise import ArgumentType
+from .structures import Structure
 from .tensors import as_tensor, dim_value, from_scalar, normal_order, transpose
 from .values import Array, Buffer, Extents, Group, Index, Static, Tensor, Value, describe, whole
 
@@ -135,6 +137,8 @@ class _Lowering:
         self.atoms: dict[str, Atom] = {}
         self.attributes: list[dict[str, Attribute]] = []
         self.buffers: dict[int, Buffer] = {}
+        self.structure = Structure(tuple, None, ())
+        self.leaves: list[Value] = []
         self.returned: list[SSAValue] = []
         self.outputs: list[OutputType] = []
         self.output_attributes: list[dict[str, Attribute]] = []
@@ -177,9 +181,7 @@ class _Lowering:
 
     def _bind(self, position: int, argument: ArgumentType) -> None:
         if argument.kind == "static":
-            self._set(
-                argument, argument.value if isinstance(argument.value, Group) else Static(argument.value)
-            )
+            self._set(argument, Static(argument.value))
         elif argument.kind == "same":
             self._set(argument, whole(self.buffers[argument.value]))
         elif argument.kind == "array":
@@ -191,10 +193,14 @@ class _Lowering:
         if argument.group is None:
             self.frame.variables[argument.name] = value
             return
-        # An item of *args or of a tuple argument.
-        group = self.frame.variables.get(argument.group)
-        items = group.items if isinstance(group, Group) else ()
-        self.frame.variables[argument.group] = Group((*items, value))
+        # The structure of an argument, and then its leaves.
+        if isinstance(argument.value, Structure):
+            self.structure, self.leaves = argument.value, []
+        else:
+            self.leaves.append(value)
+        if len(self.leaves) == self.structure.leaves:
+            whole = self.structure.built(iter(self.leaves), _grouped)
+            self.frame.variables[argument.group] = stored(self.frame, whole, "is an argument")
 
     def _scalar(self, position: int, argument: ArgumentType) -> Value:
         dtype = argument.dtype
@@ -284,7 +290,11 @@ class _Lowering:
     def _result(self, value: Value) -> Any:
         """The structure of the result: Leaf, or a Group of them."""
         if isinstance(value, Group):
-            return (value.kind, [self._result(item) for item in value.items])
+            if hasattr(value.kind, "__post_init__"):
+                raise self.graph.error(
+                    UnsupportedError, f"a {value.kind.__name__}, which has a __post_init__, cannot be returned"
+                )
+            return (value.kind, value.names, [self._result(item) for item in value.items])
         if isinstance(value, Static):
             return Leaf("constant", value.value)
         if isinstance(value, Index):
@@ -370,13 +380,17 @@ class _Lowering:
         return module
 
 
+def _grouped(structure: Structure, items: list[Value]) -> Group:
+    return Group(tuple(items), structure.kind, structure.names)
+
+
 _RUNTIME_NAMES = frozenset({"aligned_alloc", "free", "memmove", "GOMP_parallel"})
 
 
 def _symbol(name: str) -> str:
     """The symbol of the function: a name of the C library would be that function to everything below."""
     name = ir_name(name)
-    taken = name in _RUNTIME_NAMES or name.removesuffix("f") in LIBM.values()
+    taken = name in _RUNTIME_NAMES or not {name, name.removesuffix("f")}.isdisjoint(LIBM.values())
     return f"{name}_" if taken else name
 
 
