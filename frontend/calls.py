@@ -11,7 +11,17 @@ import numpy as np
 
 from .errors import DTypeError
 from .frame import Frame, ReturnSignal
-from .numpy_api import creation, products, python, reductions, selection, shapes, ufuncs  # noqa: F401  (they fill the tables)
+from .numpy_api import (  # noqa: F401  (they fill the tables)
+    creation,
+    joining,
+    matrices,
+    products,
+    python,
+    reductions,
+    selection,
+    shapes,
+    ufuncs,
+)
 from .numpy_api.registry import FUNCTIONS, METHODS, invoke
 from .source import source_of
 from .values import Group, Method, Static, Value, describe

@@ -166,6 +166,8 @@ def _view(call: Invocation, leaf: Leaf, arrays: Any, given: Any, values: Any, na
     window = array[(*items, Ellipsis)]
     roots = [root for root, *_ in axes if root is not None]
     window = window.transpose([sorted(roots).index(root) for root in roots])
+    if not axes:
+        return window
     return window[tuple([None if root is None else slice(None) for root, *_ in axes])]
 
 

@@ -52,8 +52,10 @@ from ..dialects.nt import (
     CastOp,
     ConstantOp,
     DimOp,
+    EmptyOp,
     FromScalarOp,
     FusionOp,
+    IotaOp,
     LoopsOp,
     ReduceOp,
     ReshapeOp,
@@ -80,7 +82,7 @@ LARGEST_CONSTANT = 1024
 """Constants of more elements, not all equal, are refused: they would be written element by element."""
 
 _VIEWS = (BroadcastOp, TransposeOp, SliceOp, ReshapeOp)
-_LAZY = (*_VIEWS, FromScalarOp)
+_LAZY = (*_VIEWS, EmptyOp, FromScalarOp, IotaOp)
 """Computed where they are used; nothing is emitted for the operation itself."""
 
 
@@ -337,7 +339,7 @@ class Conversion:
         source = value
         while isinstance(source.owner, _VIEWS):
             source = source.owner.operands[0]
-        fill = isinstance(source.owner, ConstantOp | FromScalarOp)
+        fill = isinstance(source.owner, ConstantOp | FromScalarOp | IotaOp | EmptyOp)
         return (value.name_hint or "fill") if fill else COPY
 
     # ---- pure operations ----------------------------------------------------------------------------
@@ -445,6 +447,8 @@ class Conversion:
         goal = self.scope.destination.get(after)
         if value not in self._places and (label := self._label_of_fill(value)) != COPY:
             memref = goal if goal is not None and goal not in taken else self.new_buffer(after)
+            if isinstance(value.owner, EmptyOp):
+                return memref
             self._copy(value, memref, label)
             return memref
         memref = self._materialise(value)

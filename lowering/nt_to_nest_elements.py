@@ -10,21 +10,22 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
-from xdsl.dialects.builtin import UNKNOWN_LOC, IntegerAttr, LocationAttr, StringAttr
+from xdsl.dialects import arith
+from xdsl.dialects.builtin import UNKNOWN_LOC, IntegerAttr, LocationAttr, StringAttr, i64
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
 from ..dialects.affine import AffineList
 from ..dialects.diagnostic import LoweringError, fail
 from ..dialects.nest import ForOp, LoadOp, StoreOp
 from ..dialects.nest.common import name_hint_of, segments
-from ..dialects.nt import ELEMENTWISE_OPS, CastOp, ConstantOp, ElementwiseOp, FromScalarOp, ReduceOp
+from ..dialects.nt import ELEMENTWISE_OPS, CastOp, ConstantOp, ElementwiseOp, FromScalarOp, IotaOp, ReduceOp
 from ..dialects.nt.expand import Emitter
 from ..dialects.nt.ops import element_of
 from ..dialects.nt.types import kind_of, scalar_type
 from .nt_to_nest_access import VIEW_INDEX, Index
 from .nt_to_nest_plan import Key
 from .nt_to_nest_scalars import convert, from_storage, to_storage
-from .nt_to_nest_shapes import INDEX, constant
+from .nt_to_nest_shapes import INDEX, as_value, constant
 
 _ONE_STEP = IntegerAttr(1, INDEX)
 _STORE_SEGMENTS: dict[int, Attribute] = {}
@@ -203,7 +204,7 @@ class Elements:
     def _operand_keys(self, key: Key) -> list[Key]:
         value, index = key
         op = value.owner
-        if value in self.places or isinstance(op, ReduceOp) or type(op) in _SPLATS:
+        if value in self.places or isinstance(op, ReduceOp | IotaOp) or type(op) in _SPLATS:
             return []
         if type(op) not in _COMPUTED:
             raise fail(
@@ -240,6 +241,8 @@ class Elements:
             return op.scalar, self._base
         if isinstance(op, ConstantOp):
             return self._splat(op), 0
+        if isinstance(op, IotaOp):
+            return self._position(op, index[0])
         assert isinstance(op, Operation)
         operands = [self._memo[self.resolve(operand, index)] for operand in op.operands]
         level = max([at for _, at in operands], default=self._base)
@@ -280,6 +283,21 @@ class Elements:
         if known.name_hint is None:
             known.name_hint = op.result.name_hint
         return known
+
+    def _position(self, op: IotaOp, at: AffineList) -> tuple[SSAValue, int]:
+        """The element of nt.iota at an index: the index itself, as an integer."""
+        level = max([self._base, *(self._depth.get(v, 0) for v in at.operands)])
+        insert = self._scopes[level].insert
+        position = as_value(at, insert, self._index_constant)
+        emitter = self.emitter(op.location, level)
+        return emitter.op(arith.IndexCastOp, (position,), i64), level
+
+    def _index_constant(self, value: int) -> SSAValue:
+        op = arith.ConstantOp.create(
+            result_types=[INDEX], properties={"value": IntegerAttr(value, INDEX)}, location=UNKNOWN_LOC
+        )
+        self._scopes[0].insert(op)
+        return op.result
 
     # ---- statements ---------------------------------------------------------------------------------
 

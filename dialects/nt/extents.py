@@ -18,13 +18,16 @@ from xdsl.dialects.func import FuncOp
 from xdsl.ir import BlockArgument, Operation, SSAValue
 
 from ..affine import AffineList
+from .common import SizedOp
 from .elementwise_ops import ELEMENTWISE_OPS
 from .ops import (
     BroadcastOp,
     CastOp,
     DimOp,
     DotOp,
+    EmptyOp,
     FusionOp,
+    IotaOp,
     LoopsOp,
     ReduceOp,
     ReshapeOp,
@@ -144,7 +147,7 @@ def _transpose(extents: Extents, value: SSAValue) -> Iterable[Extent]:
 
 def _sized(extents: Extents, value: SSAValue) -> Iterable[Extent]:
     op = value.owner
-    assert isinstance(op, BroadcastOp | ReshapeOp | SliceOp)
+    assert isinstance(op, SizedOp)
     sizes = iter(extents._sizes(op.sizes))
     names = [next(sizes) if extent == DYNAMIC_INDEX else extent for extent in shape_of(value)]
     if isinstance(op, BroadcastOp):
@@ -208,6 +211,8 @@ _HANDLERS: dict[type[Operation], Callable[[Extents, SSAValue], Iterable[Extent]]
     BroadcastOp: _sized,
     ReshapeOp: _sized,
     SliceOp: _sized,
+    EmptyOp: _sized,
+    IotaOp: _sized,
     ReduceOp: _reduce,
     DotOp: _dot,
     FusionOp: _fusion,

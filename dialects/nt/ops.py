@@ -5,6 +5,7 @@ from .dot_op import DotOp
 from .reduce_op import ReduceOp
 from .region_ops import FusionOp, LoopsOp, YieldOp
 from .shape_ops import BroadcastOp, CastOp, ReshapeOp, SliceOp, TransposeOp
+from .source_ops import EmptyOp, IotaOp
 from .value_ops import ConstantOp, DimOp, FromScalarOp, ToScalarOp
 
 __all__ = [
@@ -15,8 +16,10 @@ __all__ = [
     "ConstantOp",
     "DimOp",
     "DotOp",
+    "EmptyOp",
     "FromScalarOp",
     "FusionOp",
+    "IotaOp",
     "LoopsOp",
     "ReduceOp",
     "ReshapeOp",

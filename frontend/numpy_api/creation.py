@@ -1,14 +1,18 @@
-"""New arrays: zeros, ones, full, empty, their `_like` forms, arange, asarray."""
+"""New arrays: zeros, ones, full, empty, their `_like` forms, arange, linspace, eye, array."""
 
 from __future__ import annotations
 
 from typing import Any
 
 import numpy as np
+from xdsl.ir.affine import AffineBinaryOpKind
 
-from ..arithmetic import affine_of, convert, number_kind
-from ..errors import Respecialise, ShapeError, UnsupportedError
+from ..arithmetic import affine_of, apply, convert, copy, index_value, number_kind
+from ..assemble import INT, as_piece, dtype_of_value, element_window, fresh, joint_dtype, positions
+from ..errors import DTypeError, Respecialise, ShapeError, UnsupportedError
+from ..extents import Affine
 from ..graph import Graph
+from ..islands import Island
 from ..promotion import WEAK_DTYPES
 from ..tensors import broadcast
 from ..values import (
@@ -17,15 +21,19 @@ from ..values import (
     Extents,
     Group,
     Static,
-    Tensor,
     Value,
     describe,
     extents_of,
     is_array,
+    is_number,
     whole,
 )
+from ..views import Slice, as_view, view
 from .registry import dtype_of, handles, static
+from .selection import where
 from .shapes import shape_argument
+
+ZERO, FIFTY, TRUE, FALSE = Static(0), Static(50), Static(True), Static(False)
 
 
 def _filled(graph: Graph, extents: Extents, fill: Value, dtype: np.dtype) -> Array:
@@ -103,35 +111,264 @@ def full_like(
     return _like(graph, a, fill_value, dtype, shape)
 
 
-@handles(np.asarray, np.array, np.ascontiguousarray)
+@handles(np.asarray, np.ascontiguousarray)
 def asarray(graph: Graph, a: Value, dtype: Value | None = None) -> Value:
-    """Of an array only: a conversion where the dtype differs."""
+    """A conversion where the dtype differs; lists and numbers become new arrays."""
     target = dtype_of(graph, dtype)
-    if isinstance(a, Group) or not is_array(a):
-        raise graph.error(
-            UnsupportedError,
-            f"making an array of {describe(a)} is not supported",
-            "pass it as an argument, or use np.full",
-        )
-    kind = number_kind(graph, a)
-    if target is None or target == kind:
+    if not is_array(a):
+        return array_of(graph, a, target)
+    if target is None or target == number_kind(graph, a):
         return a
-    from ..arithmetic import copy
-
     return copy(graph, a, target)
+
+
+@handles(np.array)
+def array(graph: Graph, object: Value, dtype: Value | None = None, copy: Value = TRUE) -> Value:
+    if static(graph, copy, "copy") is not True:
+        return asarray(graph, object, dtype)
+    target = dtype_of(graph, dtype)
+    if not is_array(object):
+        return array_of(graph, object, target)
+    from ..arithmetic import copy as copied
+
+    return copied(graph, object, target or dtype_of_value(graph, object))
+
+
+def array_of(graph: Graph, value: Value, dtype: np.dtype | None = None) -> Array:
+    """np.array of numbers, arrays and nested lists of them."""
+    shape = _nested_shape(graph, value)
+    leaves: list[tuple[tuple[int, ...], Value]] = []
+    _collect(graph, value, len(shape), (), leaves)
+    if all(isinstance(leaf, Static) for _, leaf in leaves) and graph.island is None:
+        return _constant_of(graph, value, dtype)
+    pieces = [(at, as_piece(graph, leaf)) for at, leaf in leaves]
+    inner = extents_of(pieces[0][1])
+    for _, piece in pieces:
+        same = len(extents_of(piece)) == len(inner)
+        if not same or not all(
+            graph.assumptions.equal(a, b, "np.array") for a, b in zip(extents_of(piece), inner, strict=True)
+        ):
+            raise graph.error(
+                ShapeError,
+                "setting an array element with a sequence. The requested array has an inhomogeneous shape",
+            )
+    target = dtype or joint_dtype(graph, [piece for _, piece in pieces])
+    extents = (*[Affine(n) for n in shape], *inner)
+
+    def write(island: Island, out: Array) -> None:
+        for at, piece in pieces:
+            island.assign(element_window(out, at), piece)
+
+    return fresh(graph, target, extents, write)
+
+
+def _constant_of(graph: Graph, value: Value, dtype: np.dtype | None) -> Array:
+    try:
+        table = np.array(_plain(value), dtype)
+    except (TypeError, ValueError, OverflowError) as error:
+        raise graph.error(ShapeError, str(error)) from None
+    if table.dtype.kind not in "biuf" and table.dtype.name != "bfloat16":
+        raise graph.error(UnsupportedError, f"making an array of {describe(value)} is not supported")
+    return constant_array(graph, table)
+
+
+def _plain(value: Value) -> Any:
+    if isinstance(value, Group):
+        return [_plain(item) for item in value.items]
+    assert isinstance(value, Static)
+    return value.value
+
+
+def _items(value: Value) -> list[Value] | None:
+    if isinstance(value, Group):
+        return list(value.items)
+    if isinstance(value, Static) and isinstance(value.value, tuple | list):
+        return [Static(v) for v in value.value]
+    return None
+
+
+def _nested_shape(graph: Graph, value: Value) -> tuple[int, ...]:
+    items = _items(value)
+    if items is None:
+        return ()
+    return (len(items), *(_nested_shape(graph, items[0]) if items else ()))
+
+
+def _collect(
+    graph: Graph, value: Value, depth: int, at: tuple[int, ...], leaves: list[tuple[tuple[int, ...], Value]]
+) -> None:
+    """The numbers and arrays in nested lists, each with its index."""
+    items = _items(value)
+    if (items is None) != (depth == 0):
+        raise graph.error(
+            ShapeError,
+            "setting an array element with a sequence. The requested array has an inhomogeneous shape "
+            f"after {len(at)} dimensions",
+        )
+    if items is None:
+        if not is_number(value):
+            raise graph.error(
+                UnsupportedError,
+                f"making an array of {describe(value)} is not supported",
+                "pass it as an argument, or use np.full",
+            )
+        leaves.append((at, value))
+        return
+    wanted = _nested_shape(graph, items[0])[:1] if items else ()
+    for k, item in enumerate(items):
+        if _nested_shape(graph, item)[:1] != wanted:
+            raise graph.error(
+                ShapeError,
+                "setting an array element with a sequence. The requested array has an inhomogeneous shape "
+                f"after {len(at) + 1} dimensions",
+            )
+        _collect(graph, item, depth - 1, (*at, k), leaves)
+
+
+# ---- sequences --------------------------------------------------------------------------------------
 
 
 @handles(np.arange)
 def arange(graph: Graph, *bounds: Value, dtype: Value | None = None) -> Value:
-    """Integers of constant bounds; a run-time length compiles for its value."""
-    if graph.island is not None:
-        raise graph.error(UnsupportedError, "np.arange inside loops is not supported")
+    """Integers of constant step may have an unknown length; else the bounds are compiled for."""
+    if not 1 <= len(bounds) <= 3:
+        raise graph.error(DTypeError, "arange() requires stop to be specified.")
+    request = dtype_of(graph, dtype)
+    affine = [affine_of(b) for b in bounds]
+    if any(a is None or a.known is None for a in affine):
+        if all(a is not None for a in affine) and (len(affine) < 3 or affine[2].known):  # pyright: ignore
+            return _counting(graph, affine, request)  # pyright: ignore
+        bounds = tuple([Static(static(graph, b, "a bound of np.arange")) for b in bounds])
     values: list[Any] = [static(graph, b, "a bound of np.arange") for b in bounds]
     try:
-        table = np.arange(*values, dtype=dtype_of(graph, dtype))
+        table = np.arange(*values, dtype=request)
     except (TypeError, ValueError, ZeroDivisionError) as error:
         raise graph.error(ShapeError, str(error)) from None
-    return constant_array(graph, table)
+    return _as_sequence(graph, table)
+
+
+def _as_sequence(graph: Graph, table: np.ndarray) -> Value:
+    """A sequence whose elements are `first + k * (second - first)`, as NumPy computes them."""
+    if table.size < 2 or table.dtype.kind == "b":
+        return constant_array(graph, table)
+    first, delta = table[0], table[1] - table[0]
+    count = positions(graph, Affine(table.size))
+    k = copy(graph, count, table.dtype)
+    # NumPy's fill: start + k * delta, in the dtype of the result; in float16 it goes through float32.
+    if table.dtype.name == "float16":
+        k = copy(graph, count, np.dtype(np.float32))
+        first, delta = np.float32(table[0]), np.float32(table[1]) - np.float32(table[0])
+    scaled = apply(graph, np.multiply, k, Static(delta))
+    return copy(graph, apply(graph, np.add, scaled, Static(first)), table.dtype)
+
+
+def _counting(graph: Graph, bounds: list[Affine], request: np.dtype | None) -> Value:
+    """Integers from bounds known at run time."""
+    start, stop = (Affine(0), bounds[0]) if len(bounds) == 1 else (bounds[0], bounds[1])
+    step = bounds[2].constant if len(bounds) == 3 else 1
+    if step == 0:
+        raise graph.error(ShapeError, "Maximum allowed size exceeded")
+    span = stop - start if step > 0 else start - stop
+    if span.known is None and span.over_dims() is None:
+        if span.arguments():
+            raise Respecialise(span.arguments(), why="the length of np.arange depends on it")
+        raise graph.error(
+            UnsupportedError, "an np.arange whose length depends on a loop variable is not supported"
+        )
+    count = span
+    if abs(step) != 1:
+        count = graph.assumptions.divided(AffineBinaryOpKind.FloorDiv, span + (abs(step) - 1), abs(step))
+    if count.known is None and not graph.assumptions.nonnegative(count - 2, "a range of two or more"):
+        raise Respecialise(shapes=True, why="an np.arange of fewer than two items")
+    count = Affine(max(count.known, 0)) if count.known is not None else count
+    values = positions(graph, count)
+    if step != 1:
+        values = apply(graph, np.multiply, values, Static(np.int64(step)))
+    if start.known != 0:
+        first = convert_index(graph, start)
+        values = apply(graph, np.add, values, first)
+    return values if request is None or request == np.int64 else copy(graph, values, request)
+
+
+def convert_index(graph: Graph, affine: Affine) -> Value:
+    """A Python integer known at run time as an int64."""
+    return (
+        Static(np.int64(affine.constant))
+        if affine.known is not None
+        else copy(graph, index_value(affine), INT)
+    )
+
+
+@handles(np.linspace)
+def linspace(
+    graph: Graph,
+    start: Value,
+    stop: Value,
+    num: Value = FIFTY,
+    endpoint: Value = TRUE,
+    retstep: Value = FALSE,
+    dtype: Value | None = None,
+) -> Value:
+    """`k * step + start`, the last item `stop` itself, as NumPy computes it."""
+    count = static(graph, num, "the number of items of np.linspace")
+    closed, with_step = static(graph, endpoint, "endpoint"), static(graph, retstep, "retstep")
+    if extents_of(start) or extents_of(stop):
+        raise graph.error(UnsupportedError, "np.linspace between arrays is not supported")
+    if count < 0:
+        raise graph.error(ShapeError, f"Number of samples, {count}, must be non-negative.")
+    ends = [static(graph, v, "an end of np.linspace") for v in (start, stop)]
+    request = dtype_of(graph, dtype)
+    table, step = np.linspace(ends[0], ends[1], count, endpoint=closed, retstep=True, dtype=request)
+    double = np.dtype(np.float64)
+    if table.size < 3 or np.result_type(*ends, 0.0) != double or step == 0:
+        values: Value = constant_array(graph, table)
+    else:
+        k = copy(graph, positions(graph, Affine(count)), double)
+        low, high = [np.float64(end) for end in ends]
+        values = apply(graph, np.add, apply(graph, np.multiply, k, Static(np.float64(step))), Static(low))
+        if closed:
+            last = apply(graph, np.equal, k, Static(np.float64(count - 1)))
+            values = where(graph, last, Static(high), values)
+        if request is not None and request.kind in "iu":
+            values = apply(graph, np.floor, values)
+        values = copy(graph, values, table.dtype)
+    return Group((values, Static(np.float64(step)))) if with_step else values
+
+
+# ---- matrices ---------------------------------------------------------------------------------------
+
+
+def diagonal_mask(graph: Graph, rows: Affine, columns: Affine, offset: Value, ufunc: np.ufunc) -> Value:
+    """`ufunc(column, row + offset)` at each place of a matrix."""
+    down = as_view(graph, positions(graph, rows))
+    across = as_view(graph, positions(graph, columns))
+    column = view(graph, down, [Slice(), Static(None)])
+    amount = static(graph, offset, "the diagonal")
+    shifted: Value = column
+    if amount:
+        shifted = apply(graph, np.add, column, Static(np.int64(amount)))
+    return apply(graph, ufunc, view(graph, across, [Static(None), Slice()]), shifted)
+
+
+@handles(np.eye)
+def eye(graph: Graph, N: Value, M: Value | None = None, k: Value = ZERO, dtype: Value | None = None) -> Value:
+    rows = shape_argument(graph, [N])
+    columns = rows if M is None or (isinstance(M, Static) and M.value is None) else shape_argument(graph, [M])
+    mask = diagonal_mask(graph, rows[0], columns[0], k, np.equal)
+    return copy(graph, mask, dtype_of(graph, dtype) or np.dtype(float))
+
+
+@handles(np.identity)
+def identity(graph: Graph, n: Value, dtype: Value | None = None) -> Value:
+    return eye(graph, n, None, Static(0), dtype)
+
+
+@handles(np.tri)
+def tri(graph: Graph, N: Value, M: Value | None = None, k: Value = ZERO, dtype: Value | None = None) -> Value:
+    rows = shape_argument(graph, [N])
+    columns = rows if M is None or (isinstance(M, Static) and M.value is None) else shape_argument(graph, [M])
+    mask = diagonal_mask(graph, rows[0], columns[0], k, np.less_equal)
+    return copy(graph, mask, dtype_of(graph, dtype) or np.dtype(float))
 
 
 def constant_array(graph: Graph, table: np.ndarray) -> Array:
@@ -139,7 +376,6 @@ def constant_array(graph: Graph, table: np.ndarray) -> Array:
     from xdsl.dialects.builtin import DenseIntOrFPElementsAttr
 
     from ...dialects.nt import ConstantOp
-    from ..extents import Affine
     from ..graph import tensor_type
 
     if table.size > 1 << 16:
@@ -155,6 +391,3 @@ def constant_array(graph: Graph, table: np.ndarray) -> Array:
     ssa = graph.insert(ConstantOp.create(properties={"value": attribute}, result_types=[kind]))
     assert ssa is not None
     return whole(Buffer(ssa, table.dtype, extents))
-
-
-__all__ = ["Respecialise", "Tensor", "affine_of", "constant_array"]

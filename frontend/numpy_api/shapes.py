@@ -1,4 +1,4 @@
-"""Shapes: transpose, reshape, ravel, broadcast_to, expand_dims, squeeze, astype, copy, flip."""
+"""Shapes: transpose, reshape, ravel, broadcast_to, expand_dims, squeeze, atleast_2d, astype, copy, flip, rot90."""
 
 from __future__ import annotations
 
@@ -8,20 +8,23 @@ from math import prod
 
 import numpy as np
 from xdsl.ir import Operation, SSAValue
+from xdsl.ir.affine import AffineBinaryOpKind
 
 from ...dialects.nt import DimOp
-from ..arithmetic import affine_of, broadcast_extents, copy, number_kind
-from ..errors import DTypeError, Respecialise, ShapeError, UnsupportedError
+from ..arithmetic import affine_of, broadcast_extents, copy, index_value, number_kind
+from ..assemble import dtype_of_value, fresh
+from ..errors import AxisError, DTypeError, Respecialise, ShapeError, UnsupportedError
 from ..extents import Affine
 from ..graph import Graph
 from ..promotion import WEAK_DTYPES
-from ..tensors import as_tensor, broadcast, read
+from ..tensors import as_array, as_tensor, broadcast, read
 from ..tensors import reshape as reshape_tensor
 from ..values import (
     Array,
     Buffer,
     Extents,
     Group,
+    Lazy,
     Static,
     Tensor,
     Value,
@@ -33,6 +36,8 @@ from ..values import (
 )
 from ..views import Slice, as_view, transposed, view
 from .registry import dtype_of, handles, normal_axis, static
+
+_ZERO, _ONE, _FIRST_TWO = Static(0), Static(1), Static((0, 1))
 
 
 def _reads_extents(value: SSAValue) -> bool:
@@ -63,7 +68,7 @@ def shape_argument(graph: Graph, values: Sequence[Value]) -> Extents:
     return tuple(extents)
 
 
-@handles(np.transpose, method="transpose")
+@handles(np.transpose, np.permute_dims, method="transpose")
 def transpose(graph: Graph, a: Value, *axes: Value) -> Value:
     array = as_view(graph, a)
     rank = len(array.axes)
@@ -87,25 +92,91 @@ def swapaxes(graph: Graph, a: Value, axis1: Value, axis2: Value) -> Value:
     return transposed(array, perm)
 
 
+@handles(np.moveaxis)
+def moveaxis(graph: Graph, a: Value, source: Value, destination: Value) -> Value:
+    array = as_view(graph, a)
+    rank = len(array.axes)
+    ends: list[list[int]] = []
+    for value in (source, destination):
+        request = static(graph, value, "axis")
+        given = request if isinstance(request, tuple | list) else (request,)
+        ends.append([normal_axis(graph, axis, rank) for axis in given])
+        if len(set(ends[-1])) != len(ends[-1]):
+            raise graph.error(ShapeError, "repeated axis")
+    if len(ends[0]) != len(ends[1]):
+        raise graph.error(
+            ShapeError, "`source` and `destination` arguments must have the same number of elements"
+        )
+    perm = [k for k in range(rank) if k not in ends[0]]
+    for to, axis in sorted(zip(ends[1], ends[0], strict=True)):
+        perm.insert(to, axis)
+    return transposed(array, perm)
+
+
+@handles(np.rollaxis)
+def rollaxis(graph: Graph, a: Value, axis: Value, start: Value = _ZERO) -> Value:
+    array = as_view(graph, a)
+    rank = len(array.axes)
+    moved, to = normal_axis(graph, static(graph, axis, "axis"), rank), static(graph, start, "start")
+    to = to + rank if to < 0 else to
+    if not 0 <= to <= rank:
+        raise graph.error(
+            AxisError, f"'start' arg requires {-rank} <= start < {rank + 1}, but {to} was passed in"
+        )
+    perm = [k for k in range(rank) if k != moved]
+    perm.insert(to - (moved < to), moved)
+    return transposed(array, perm)
+
+
+@handles(np.matrix_transpose)
+def matrix_transpose(graph: Graph, x: Value) -> Value:
+    if len(extents_of(x)) < 2:
+        raise graph.error(ShapeError, "Input array must be at least 2-dimensional, but it is not")
+    return swapaxes(graph, x, Static(-1), Static(-2))
+
+
+def _order(graph: Graph, order: Value | None) -> bool:
+    """Whether elements are taken in Fortran's order."""
+    request = static(graph, order, "order")
+    if request not in (None, "C", "F"):
+        raise graph.error(
+            UnsupportedError, f"order={request!r} is not supported", "say order='C' or order='F'"
+        )
+    return request == "F"
+
+
+def _reordered(graph: Graph, a: Value, shape: Extents, order: Value | None) -> Value:
+    extents = extents_of(a)
+    if not _order(graph, order):
+        return _reshaped(graph, a, _inferred(graph, extents, shape))
+    reverse = transposed(as_view(graph, a), range(len(extents))[::-1])
+    result = _reshaped(graph, reverse, _inferred(graph, extents, shape)[::-1])
+    return transposed(as_view(graph, result), range(len(shape))[::-1])
+
+
 @handles(np.reshape)
-def reshape(graph: Graph, a: Value, shape: Value) -> Value:
-    return _reshaped(graph, a, _inferred(graph, extents_of(a), shape_argument(graph, [shape])))
+def reshape(graph: Graph, a: Value, shape: Value, order: Value | None = None) -> Value:
+    return _reordered(graph, a, shape_argument(graph, [shape]), order)
 
 
-def _reshape_method(graph: Graph, a: Value, *shape: Value) -> Value:
-    return _reshaped(graph, a, _inferred(graph, extents_of(a), shape_argument(graph, shape)))
+def _reshape_method(graph: Graph, a: Value, *shape: Value, order: Value | None = None) -> Value:
+    return _reordered(graph, a, shape_argument(graph, shape), order)
 
 
 handles(method="reshape")(_reshape_method)
 
 
 @handles(np.ravel, method="ravel")
-def ravel(graph: Graph, a: Value) -> Value:
-    return _reshaped(graph, a, _inferred(graph, extents_of(a), (Affine(-1),)))
+def ravel(graph: Graph, a: Value, order: Value | None = None) -> Value:
+    return _reordered(graph, a, (Affine(-1),), order)
 
 
-def _flatten(graph: Graph, a: Value) -> Value:
-    flat = ravel(graph, a)
+def _flatten(graph: Graph, a: Value, order: Value | None = None) -> Value:
+    if graph.island is not None:
+        if _order(graph, order):
+            a = transposed(as_view(graph, a), range(len(extents_of(a)))[::-1])
+        return reshape_to(graph, a, (Affine(-1),), new=True)
+    flat = ravel(graph, a, order)
     assert isinstance(flat, Array)
     return copy(graph, flat, flat.dtype)
 
@@ -171,6 +242,40 @@ def _reshaped(graph: Graph, a: Value, extents: Extents) -> Value:
     return _frozen(graph, array, tensor, "a reshaped view", ("reshape",))
 
 
+def reshape_to(graph: Graph, a: Value, shape: Extents, new: bool = False) -> Value:
+    """`a` reshaped; `new`: as an array of its own, which shares nothing."""
+    extents = _inferred(graph, extents_of(a), shape)
+    if not new:
+        return _reshaped(graph, a, extents)
+    if graph.island is None:
+        return as_array(reshape_tensor(graph, as_tensor(graph, a), extents))
+    array = as_view(graph, a)
+    island = graph.island
+
+    def at(index: Sequence[Affine]) -> SSAValue:
+        return island.load(array, _unravelled(graph, index, extents, array.extents))
+
+    return Lazy(array.dtype, extents, at, (array,))
+
+
+def _unravelled(graph: Graph, index: Sequence[Affine], new: Extents, old: Extents) -> list[Affine]:
+    """The index of an element in an array of shape `old` that has `index` when it is reshaped to `new`."""
+    if any(e.known is None for e in (*new[1:], *old[1:])):
+        raise graph.error(UnsupportedError, "a reshape of unknown extents inside loops is not supported")
+    position, stride = Affine(0), 1
+    for k in reversed(range(len(new))):
+        position = position + index[k] * stride
+        stride *= max(new[k].constant, 1)
+    result: list[Affine] = []
+    stride = 1
+    for k in reversed(range(len(old))):
+        at = graph.assumptions.divided(AffineBinaryOpKind.FloorDiv, position, stride)
+        extent = max(old[k].constant, 1)
+        result.insert(0, graph.assumptions.divided(AffineBinaryOpKind.Mod, at, extent) if k else at)
+        stride *= extent
+    return result
+
+
 def _frozen(graph: Graph, source: Array, tensor: Tensor, what: str, derived: tuple) -> Array:
     name = source.buffer.name
     frozen = f"{what} of '{name}'" if name else what
@@ -211,12 +316,75 @@ def broadcast_to(graph: Graph, array: Value, shape: Value) -> Value:
     return result
 
 
+@handles(np.broadcast_arrays)
+def broadcast_arrays(graph: Graph, *args: Value) -> Value:
+    extents = broadcast_extents(graph, [extents_of(a) for a in args])
+    shape = Group(tuple([index_value(e) for e in extents]))
+    results: list[Value] = []
+    for value in args:
+        same = is_array(value) and len(extents_of(value)) == len(extents)
+        same = same and all(a.equals(b) for a, b in zip(extents_of(value), extents, strict=True))
+        results.append(value if same else broadcast_to(graph, value, shape))
+    return Group(tuple(results))
+
+
 @handles(np.expand_dims)
 def expand_dims(graph: Graph, a: Value, axis: Value) -> Value:
     array = as_view(graph, a)
-    position = normal_axis(graph, static(graph, axis, "axis"), len(array.axes) + 1)
-    items = [Slice()] * position + [Static(None)]
+    request = static(graph, axis, "axis")
+    given = request if isinstance(request, tuple | list) else (request,)
+    rank = len(array.axes) + len(given)
+    positions = [normal_axis(graph, k, rank) for k in given]
+    if len(set(positions)) != len(positions):
+        raise graph.error(ShapeError, "repeated axis")
+    return view(graph, array, [Static(None) if k in positions else Slice() for k in range(rank)])
+
+
+def atleast(graph: Graph, value: Value, rank: int) -> Value:
+    """np.atleast_1d, 2d and 3d."""
+    if isinstance(value, Group) or (isinstance(value, Static) and isinstance(value.value, tuple | list)):
+        from .creation import array_of
+
+        value = array_of(graph, value)
+    missing = rank - len(extents_of(value))
+    if missing <= 0 and is_array(value):
+        return value
+    array = number_as_array(graph, value)
+    leading = {3: {1: 0, 2: 1}}.get(rank, {}).get(missing, missing)
+    items = [Static(None)] * leading + [Slice()] * len(array.axes) + [Static(None)] * (missing - leading)
     return view(graph, array, items)
+
+
+def number_as_array(graph: Graph, value: Value) -> Array:
+    """A number as an array of rank 0; an array as it is."""
+    if is_array(value):
+        return as_view(graph, value)
+    if graph.island is not None:
+        return fresh(
+            graph, dtype_of_value(graph, value), (), lambda island, array: island.assign(array, value)
+        )
+    tensor = as_tensor(graph, value)
+    return whole(Buffer(tensor.ssa, tensor.dtype, ()))
+
+
+def _atleast(graph: Graph, values: Sequence[Value], rank: int) -> Value:
+    results = [atleast(graph, value, rank) for value in values]
+    return results[0] if len(results) == 1 else Group(tuple(results))
+
+
+@handles(np.atleast_1d)
+def atleast_1d(graph: Graph, *arys: Value) -> Value:
+    return _atleast(graph, arys, 1)
+
+
+@handles(np.atleast_2d)
+def atleast_2d(graph: Graph, *arys: Value) -> Value:
+    return _atleast(graph, arys, 2)
+
+
+@handles(np.atleast_3d)
+def atleast_3d(graph: Graph, *arys: Value) -> Value:
+    return _atleast(graph, arys, 3)
 
 
 @handles(np.squeeze, method="squeeze")
@@ -237,6 +405,39 @@ def squeeze(graph: Graph, a: Value, axis: Value | None = None) -> Value:
     gone = [(array.axes[k].root, array.axes[k].offset) for k in axes if array.axes[k].root is not None]
     kept = tuple([x for k, x in enumerate(array.axes) if k not in axes])
     return Array(array.buffer, kept, (*array.fixed, *gone))  # pyright: ignore
+
+
+@handles(np.fliplr)
+def fliplr(graph: Graph, m: Value) -> Value:
+    if len(extents_of(m)) < 2:
+        raise graph.error(ShapeError, "Input must be >= 2-d.")
+    return flip(graph, m, Static(1))
+
+
+@handles(np.flipud)
+def flipud(graph: Graph, m: Value) -> Value:
+    if not extents_of(m):
+        raise graph.error(ShapeError, "Input must be >= 1-d.")
+    return flip(graph, m, _ZERO)
+
+
+@handles(np.rot90)
+def rot90(graph: Graph, m: Value, k: Value = _ONE, axes: Value = _FIRST_TWO) -> Value:
+    array = as_view(graph, m)
+    pair = static(graph, axes, "axes")
+    turns = int(static(graph, k, "the number of turns")) % 4
+    if len(pair) != 2:
+        raise graph.error(ShapeError, "len(axes) must be 2.")
+    a, b = [normal_axis(graph, axis, len(array.axes)) for axis in pair]
+    if a == b:
+        raise graph.error(ShapeError, "Axes must be different.")
+    if turns == 2:
+        return flip(graph, array, Static((a, b)))
+    if turns == 0:
+        return array
+    if turns == 1:
+        return swapaxes(graph, flip(graph, array, Static(b)), Static(a), Static(b))
+    return flip(graph, swapaxes(graph, array, Static(a), Static(b)), Static(b))
 
 
 @handles(np.flip)

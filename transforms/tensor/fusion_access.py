@@ -18,6 +18,7 @@ from ...dialects.nt import (
     CastOp,
     ConstantOp,
     FromScalarOp,
+    IotaOp,
     ReduceOp,
     ReshapeOp,
     SliceOp,
@@ -29,7 +30,7 @@ from ...dialects.nt.ops import shape_of
 COMPUTING = frozenset({*ELEMENTWISE_OPS.values(), CastOp, ReduceOp})
 """Operations that compute elements."""
 
-SOURCES = frozenset({ConstantOp, FromScalarOp})
+SOURCES = frozenset({ConstantOp, FromScalarOp, IotaOp})
 """Operations without tensor operands."""
 
 
