@@ -9,8 +9,10 @@ from __future__ import annotations
 PIPELINES: dict[str, tuple[str, ...]] = {
     # nt -> nest: one loop nest a fusion, in program order, nothing decided about how it runs
     "to-nest": (
+        "nt-decompose",
         "canonicalize",
         "cse",
+        "nt-hoist",
         "nt-unroll-swaps",
         "nt-fuse",
         "convert-nt-to-nest",

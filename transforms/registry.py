@@ -10,7 +10,9 @@ from importlib import import_module
 
 PASSES: dict[str, str] = {
     # nt -> nt
+    "nt-hoist": "transforms.tensor.nt_hoist:NtHoistPass",
     "nt-unroll-swaps": "transforms.tensor.nt_unroll_swaps:NtUnrollSwapsPass",
+    "nt-decompose": "transforms.tensor.nt_decompose:NtDecomposePass",
     "nt-fuse": "transforms.tensor.nt_fuse:NtFusePass",
     # nt -> nest
     "convert-nt-to-nest": "lowering.nt_to_nest:ConvertNtToNestPass",

@@ -41,3 +41,53 @@ def test_a_small_sum_that_is_read_twice(target):
         x = np.arange(columns, dtype=np.float32)
         m = np.ones((rows, columns), np.float32)
         agrees(shared_columns, x, x * 2, m, target=target)
+
+
+def invariants(x, y, h, n):
+    for _ in range(n):
+        scale = np.exp(x)[:, None] / (1.0 + (y * y).sum())
+        column = y[::-1][None, :]
+        if h.sum() > 10.0:
+            h = h * 0.5 + scale * column
+        else:
+            h = h[::-1] + column * scale
+    return h
+
+
+def while_invariant(x, limit):
+    k = 0
+    while (x * x).sum() < (np.sqrt(limit) + 1.0).sum():
+        x = x + np.abs(limit).max()
+        k += 1
+    return x, k
+
+
+def view_of_updated(x, n):
+    b = x.T
+    h = x.copy()
+    for k in range(n):
+        x[k % 2] += h[0] * 0.5
+        if x.sum() < 100.0:
+            h = h + b
+    return h, x
+
+
+@pytest.mark.parametrize("target", ["cpu", "interp"])
+@pytest.mark.parametrize("n", [0, 1, 4])
+def test_what_every_turn_computes_alike(target, n):
+    for rows, columns in SHAPES:
+        x = np.linspace(-1, 1, rows, dtype=np.float32)
+        y = np.linspace(0, 2, columns, dtype=np.float32)
+        agrees(invariants, x, y, np.ones((rows, columns), np.float32), n, target=target, tolerance=1e-5)
+
+
+@pytest.mark.parametrize("target", ["cpu", "interp"])
+def test_what_a_condition_computes_alike(target):
+    for size in (1, 4, 7):
+        agrees(while_invariant, np.zeros(size), np.arange(size) + 2.0, target=target, tolerance=1e-12)
+
+
+@pytest.mark.parametrize("target", ["cpu", "interp"])
+def test_views_of_what_loops_update(target):
+    for n in (0, 1, 5):
+        agrees(view_of_updated, np.arange(16.0).reshape(4, 4), n, target=target)

@@ -40,6 +40,7 @@ dimension, and else axes of equal extents, in order.
   points of a computed value never shift. A value that is sliced is a result of one fusion and an operand of
   the next.
 * An nt.dot is no part of a fusion, and neither are the views that only products read: those are read through.
+* A body of control flow holds the views that its fusions read through; what they are views of is outside.
 * Operations are in topological order. Results are what is used outside, over the full space or a leading
   part of ORDER. The label is the Python name of the first result.
 
@@ -75,6 +76,7 @@ from ...dialects.nt import CastOp, DotOp, FusionOp, LoopsOp, ReduceOp, ReshapeOp
 from ...dialects.nt.extents import Extents
 from .fusion_access import COMPUTING, VIEWS, Accesses, is_source
 from .fusion_groups import Edge, Graph, Group, Node
+from .sunk_views import sink_views
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,7 +95,11 @@ def fuse_function(function: FuncOp) -> None:
     """Fuse what can be fused in `function`, block by block."""
     extents = Extents()
     labels = _Labels(function)
-    for block in list(_blocks(function.body)):
+    blocks = list(_blocks(function.body))
+    if len(blocks) > 1:
+        for block in blocks:
+            sink_views(block)
+    for block in blocks:
         _separate_sources(block)
         _separate_views(block)
         for span in list(_spans(block)):

@@ -139,3 +139,51 @@ func.func @leading(%x: tensor<3xf32>, %z: tensor<3xf32>, %m: tensor<3x1000xf32>)
   %y = nt.add %b, %m : tensor<3x1000xf32>
   func.return %y : tensor<3x1000xf32>
 }
+
+// Each body of control flow reads through its own copy of a view; nothing is left before the loop.
+// CHECK-LABEL: func.func @views_in_branches
+// CHECK-NOT:     nt.fusion
+// CHECK:         scf.for
+// CHECK:           scf.if
+// CHECK-NEXT:        nt.fusion "y" {
+// CHECK-NEXT:          nt.slice %x
+// CHECK-NEXT:          nt.broadcast
+// CHECK-NEXT:          nt.add
+// CHECK:           } else {
+// CHECK-NEXT:        nt.fusion "z" {
+// CHECK-NEXT:          nt.slice %x
+// CHECK-NEXT:          nt.broadcast
+// CHECK-NEXT:          nt.multiply
+func.func @views_in_branches(%x: tensor<8xf32>, %m: tensor<4x5xf32>, %c: i1, %n: index) -> tensor<4x5xf32> {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %a = nt.slice %x[4] strides [1] : tensor<8xf32> -> tensor<4xf32>
+  %b = nt.broadcast %a along [0] : tensor<4xf32> -> tensor<4x5xf32>
+  %r = scf.for %t = %c0 to %n step %c1 iter_args(%h = %m) -> (tensor<4x5xf32>) {
+    %s = scf.if %c -> (tensor<4x5xf32>) {
+      %y = nt.add %h, %b : tensor<4x5xf32>
+      scf.yield %y : tensor<4x5xf32>
+    } else {
+      %z = nt.multiply %h, %b : tensor<4x5xf32>
+      scf.yield %z : tensor<4x5xf32>
+    }
+    scf.yield %s : tensor<4x5xf32>
+  }
+  func.return %r : tensor<4x5xf32>
+}
+
+// A view of what the loop updates in place is an array of its own: the loop would overwrite what it reads.
+// CHECK-LABEL: func.func @view_of_updated
+// CHECK:         nt.fusion "b" {
+// CHECK:         scf.for
+// CHECK-NOT:       nt.broadcast
+func.func @view_of_updated(%x: tensor<4x4xf32>, %n: index) -> tensor<4x4xf32> {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %b = nt.transpose %x perm [1, 0] : tensor<4x4xf32> -> tensor<4x4xf32>
+  %r = scf.for %t = %c0 to %n step %c1 iter_args(%h = %x) -> (tensor<4x4xf32>) {
+    %s = nt.add %h, %b : tensor<4x4xf32>
+    scf.yield %s : tensor<4x4xf32>
+  }
+  func.return %r : tensor<4x4xf32>
+}
