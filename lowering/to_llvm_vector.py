@@ -62,8 +62,29 @@ def _store(b: FunctionBuilder, op: vector.StoreOp) -> None:
     value = b.value(op.vector)
     if "nestor.nontemporal" in op.attributes or _is_true(op.nontemporal):
         _store_streaming(b, value, pointer, byte_size(ref.element))
-    else:
+    elif isinstance(ref.base.owner, llvm.AllocaOp):
         b.store(value, pointer, byte_size(ref.element))
+    else:
+        _store_registers(b, ref, value, pointer)
+
+
+def _store_registers(b: FunctionBuilder, ref: MemRef, value: SSAValue, pointer: SSAValue) -> None:
+    """One store a register, in ascending order: LLVM would store a long vector from its end, and caches that
+    meet a row for the first time take that for no stream."""
+    size = byte_size(ref.element)
+    lanes, length = _REGISTER_BYTES // size, value.type.get_shape()[0]  # type: ignore[union-attr]
+    if length <= lanes or length % lanes:
+        b.store(value, pointer, size)
+        return
+    part = VectorType(value.type.element_type, (lanes,))  # type: ignore[union-attr,type-var]
+    for first in range(0, length, lanes):
+        mask = {"mask": index_list(*range(first, first + lanes))}
+        piece = b.emit(llvm.ShuffleVectorOp, (value, value), part, mask)
+        at = b.gep(pointer, b.integer(first), ref.element) if first else pointer
+        b.store(piece, at, size)
+
+
+_REGISTER_BYTES = 64
 
 
 def _store_streaming(b: FunctionBuilder, value: SSAValue, pointer: SSAValue, element_size: int) -> None:

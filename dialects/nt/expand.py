@@ -111,6 +111,8 @@ def _wrap(value: int, width: int) -> int:
 
 def floor_divide_int(e: Emitter, a: SSAValue, b: SSAValue) -> SSAValue:
     """Floor division; x // 0 is 0, and the most negative // -1 wraps to itself."""
+    if (divisor := _positive_constant(b)) is not None:
+        return _floor_divide_by(e, a, b, divisor)
     zero, one = e.const(0, a.type), e.const(1, a.type)
     minus_one = e.const(-1, a.type)
     by_zero, by_minus_one = e.cmp("eq", b, zero), e.cmp("eq", b, minus_one)
@@ -130,6 +132,8 @@ def floor_divide_int(e: Emitter, a: SSAValue, b: SSAValue) -> SSAValue:
 
 def remainder_int(e: Emitter, a: SSAValue, b: SSAValue) -> SSAValue:
     """Remainder with the sign of the divisor; x % 0 is 0."""
+    if (divisor := _positive_constant(b)) is not None:
+        return _remainder_by(e, a, b, divisor)
     zero, one = e.const(0, a.type), e.const(1, a.type)
     minus_one = e.const(-1, a.type)
     unsafe = e.op(arith.OrIOp, (e.cmp("eq", b, zero), e.cmp("eq", b, minus_one)))
@@ -141,8 +145,37 @@ def remainder_int(e: Emitter, a: SSAValue, b: SSAValue) -> SSAValue:
     return e.select(adjust, e.op(arith.AddiOp, (rest, divisor), None, _NO_OVERFLOW), rest)
 
 
+def _positive_constant(value: SSAValue) -> int | None:
+    """The number that `value` is, None where it is unknown or not positive."""
+    if not isinstance(value.owner, arith.ConstantOp) or not isinstance(value.owner.value, IntegerAttr):
+        return None
+    number = value.owner.value.value.data
+    return number if number > 0 else None
+
+
+def _floor_divide_by(e: Emitter, a: SSAValue, b: SSAValue, divisor: int) -> SSAValue:
+    """`a // b` for a constant `b` = `divisor` > 0: a shift by a power of two, else one less where a rest is negative."""
+    if divisor & (divisor - 1) == 0:
+        return e.op(arith.ShRSIOp, (a, e.const(divisor.bit_length() - 1, a.type)))
+    quotient = e.op(arith.DivSIOp, (a, b))
+    rest = e.op(arith.SubiOp, (a, e.op(arith.MuliOp, (quotient, b), None, _NO_OVERFLOW)), None, _NO_OVERFLOW)
+    less = e.op(arith.SubiOp, (quotient, e.const(1, a.type)), None, _NO_OVERFLOW)
+    return e.select(e.cmp("slt", rest, e.const(0, a.type)), less, quotient)
+
+
+def _remainder_by(e: Emitter, a: SSAValue, b: SSAValue, divisor: int) -> SSAValue:
+    """`a % b` for a constant `b` = `divisor` > 0: the low bits for a power of two."""
+    if divisor & (divisor - 1) == 0:
+        return e.op(arith.AndIOp, (a, e.const(divisor - 1, a.type)))
+    rest = e.op(arith.RemSIOp, (a, b))
+    more = e.op(arith.AddiOp, (rest, b), None, _NO_OVERFLOW)
+    return e.select(e.cmp("slt", rest, e.const(0, a.type)), more, rest)
+
+
 def _unsigned(op_type: type[Operation]) -> Callable[[Emitter, SSAValue, SSAValue], SSAValue]:
     def expand(e: Emitter, a: SSAValue, b: SSAValue) -> SSAValue:
+        if _positive_constant(b) is not None:
+            return e.op(op_type, (a, b))
         zero = e.const(0, a.type)
         by_zero = e.cmp("eq", b, zero)
         return e.select(by_zero, zero, e.op(op_type, (a, e.select(by_zero, e.const(1, a.type), b))))

@@ -49,7 +49,7 @@ def access_patterns(loop: ForOp) -> Counter[tuple[str, bool]]:
     varying = varying_values(loop)
     found: Counter[tuple[str, bool]] = Counter()
     for op, buffer in buffer_accesses(loop):
-        pattern = pattern_of(op.indices, buffer, loop.iv, varying)
+        pattern = pattern_of(op.indices, buffer, loop, varying)
         found[pattern, not isinstance(op, LoadOp)] += 1
     return found
 
@@ -64,15 +64,16 @@ def buffer_accesses(op: Operation) -> Iterator[tuple[LoadOp | StoreOp | Accumula
                 yield inner, buffer
 
 
-def pattern_of(indices: AffineList, buffer: SSAValue, iv: SSAValue, varying: set[SSAValue]) -> str:
-    """How an access moves through `buffer` as `iv` grows; `varying` are all values that change with it."""
+def pattern_of(indices: AffineList, buffer: SSAValue, loop: ForOp, varying: set[SSAValue]) -> str:
+    """How an access moves through `buffer` from one iteration to the next; `varying` are all values that change."""
     moving = [k for k in range(len(indices)) if any(value in varying for value in indices[k].operands)]
     if not moving:
         return INVARIANT
     if len(moving) > 1:
         return SEVERAL
     axis = moving[0]
-    is_unit = _step(indices[axis], iv, varying) == 1 and _stride(buffer, axis) == 1
+    growth = _step(indices[axis], loop.iv, varying)
+    is_unit = growth is not None and growth * loop.step_value == 1 and _stride(buffer, axis) == 1
     return UNIT if is_unit else SCATTERED
 
 

@@ -43,7 +43,7 @@ def streamable(buffer: SSAValue, loop: ForOp) -> list[StoreOp]:
         and root_of(op.memref) is buffer
         and op.where is None
         and op.mask is None
-        and pattern_of(op.indices, op.memref, loop.iv, varying) == UNIT
+        and pattern_of(op.indices, op.memref, loop, varying) == UNIT
     ]
 
 

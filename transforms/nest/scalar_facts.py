@@ -67,6 +67,33 @@ def _floor_division(op: Operation, result: str, name: Namer) -> str:
     return f"{result} = floor(({name(op.operands[0])})/{divisor})"
 
 
+def _shift_right(op: Operation, result: str, name: Namer) -> str:
+    """A shift to the right by a constant: division by a power of two, rounded down."""
+    count = constant_of(op.operands[1])
+    if count is None or not 0 <= count < 63:
+        return "true"
+    return f"{result} = floor(({name(op.operands[0])})/{1 << count})"
+
+
+def _low_bits(op: Operation, result: str, name: Namer) -> str:
+    """The low bits of an integer: its remainder by a power of two, with the sign of the divisor."""
+    mask = constant_of(op.operands[1])
+    if mask is None or mask < 0 or mask & (mask + 1):
+        return "true"
+    value = name(op.operands[0])
+    return f"{result} = {value} - {mask + 1} * floor(({value})/{mask + 1})"
+
+
+def _quotient(op: Operation, result: str, name: Namer) -> str:
+    """C's division by a positive constant: towards zero."""
+    divisor = constant_of(op.operands[1])
+    if divisor is None or divisor <= 0:
+        return "true"
+    value = name(op.operands[0])
+    down, up = f"floor(({value})/{divisor})", f"floor(({value} + {divisor - 1})/{divisor})"
+    return f"(({value} >= 0 and {result} = {down}) or ({value} < 0 and {result} = {up}))"
+
+
 def _remainder(op: Operation, result: str, name: Namer) -> str:
     """C's remainder: smaller than the divisor, and between zero and the dividend."""
     a, b = map(name, op.operands)
@@ -90,6 +117,9 @@ _FACTS: dict[type[Operation], _Fact] = {
     arith.MinSIOp: _minimum,
     arith.MaxSIOp: _maximum,
     arith.FloorDivSIOp: _floor_division,
+    arith.DivSIOp: _quotient,
+    arith.ShRSIOp: _shift_right,
+    arith.AndIOp: _low_bits,
     arith.RemSIOp: _remainder,
     arith.SelectOp: _select,
 }

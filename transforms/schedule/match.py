@@ -31,7 +31,7 @@ def _is_contiguous(loop: ForOp, name: str) -> bool:
     """Every access to the buffer below the loop goes to the next element in the next iteration."""
     varying = varying_values(loop)
     found = [
-        pattern_of(access.indices, access.buffer, loop.iv, varying)
+        pattern_of(access.indices, access.buffer, loop, varying)
         for op in loop.walk()
         for access in accesses_of(op)
         if access.buffer is not None and access.indices is not None and buffer_name(access.buffer) == name

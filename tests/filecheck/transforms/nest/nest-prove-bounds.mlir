@@ -219,3 +219,55 @@ func.func @neighbours(%x: memref<?xf64> {nest.role = "inout", nest.dims = ["n"]}
   }
   func.return
 }
+
+// -----
+
+// Quotients and remainders by constants: shifts, low bits, and C's division.
+// CHECK-LABEL: @halves
+// CHECK-NOT: nest.index
+func.func @halves(%x: memref<?xf64> {nest.role = "inout", nest.dims = ["n"]}, %k: i64, %v: f64) {
+  %c0 = arith.constant 0 : index
+  %one = arith.constant 1 : i64
+  %three = arith.constant 3 : i64
+  %n = memref.dim %x, %c0 : memref<?xf64>
+  %low = arith.andi %k, %one : i64
+  %parity = arith.index_cast %low : i64 to index
+  %0 = nest.index %parity of %n axis 0 of "x"
+  nest.store "x" %v, %x[%0] : memref<?xf64>
+  nest.for "i" %i = 0 to 2 * %n {
+    %wide = arith.index_cast %i : index to i64
+    %half = arith.shrsi %wide, %one : i64
+    %middle = arith.index_cast %half : i64 to index
+    %1 = nest.index %middle of %n axis 0 of "x"
+    nest.store "x" %v, %x[%1] : memref<?xf64>
+    %third = arith.divsi %wide, %three : i64
+    %early = arith.index_cast %third : i64 to index
+    %2 = nest.index %early of %n axis 0 of "x"
+    nest.store "x" %v, %x[%2] : memref<?xf64>
+  }
+  func.return
+}
+
+// -----
+
+// Half of what may be negative, or too large, is checked.
+// CHECK-LABEL: @halves_of_any
+// CHECK-COUNT-2: nest.index
+func.func @halves_of_any(%x: memref<?xf64> {nest.role = "inout", nest.dims = ["n"]}, %k: i64, %v: f64) {
+  %c0 = arith.constant 0 : index
+  %one = arith.constant 1 : i64
+  %two = arith.constant 2 : i64
+  %n = memref.dim %x, %c0 : memref<?xf64>
+  %low = arith.andi %k, %two : i64
+  %even = arith.index_cast %low : i64 to index
+  %0 = nest.index %even of %n axis 0 of "x"
+  nest.store "x" %v, %x[%0] : memref<?xf64>
+  nest.for "i" %i = 0 to 2 * %n + 1 {
+    %wide = arith.index_cast %i : index to i64
+    %half = arith.shrsi %wide, %one : i64
+    %middle = arith.index_cast %half : i64 to index
+    %1 = nest.index %middle of %n axis 0 of "x"
+    nest.store "x" %v, %x[%1] : memref<?xf64>
+  }
+  func.return
+}

@@ -147,3 +147,17 @@ func.func @checked(%n: index, %m: index, %x: memref<?x100xf32>, %y: memref<?x100
   }
   func.return
 }
+
+// -----
+
+// The iterations of a loop by twos meet every other element: no vectors, for the accesses are not contiguous.
+// CHECK-LABEL: @every_other
+// CHECK-NOT: vectorized
+func.func @every_other(%x: memref<1000xf64> {nest.role = "inout"}, %y: memref<1000xf64>) {
+  // expected-remark @below {{the loop "i" stays scalar: 2 accesses are not contiguous, and there is little to compute}}
+  nest.for "i" %i = 1 to 1000 step 2 {
+    %v = nest.load %y[%i - 1] : memref<1000xf64>
+    nest.store "x" %v, %x[%i] : memref<1000xf64>
+  }
+  func.return
+}
