@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 
 from .errors import DTypeError
-from .frame import Frame, ReturnSignal
+from .frame import Frame
+from .functions import inline
 from .numpy_api import (  # noqa: F401  (they fill the tables)
     creation,
     joining,
@@ -23,14 +24,17 @@ from .numpy_api import (  # noqa: F401  (they fill the tables)
     ufuncs,
 )
 from .numpy_api.registry import FUNCTIONS, METHODS, invoke
-from .source import source_of
-from .values import Group, Method, Static, Value, describe
-
-MAX_DEPTH = 32
+from .objects import call_method, construct, is_outside_change, is_record
+from .python_calls import PYTHON
+from .values import Closure, Group, Method, Static, Value, describe
 
 
 def call(frame: Frame, node: ast.Call, function: Value, args: list[Value], kwargs: dict[str, Value]) -> Value:
     """`function(*args, **kwargs)`."""
+    if isinstance(function, Closure):
+        return inline(frame, node, function, args, kwargs)
+    if isinstance(function, Method) and isinstance(function.receiver, Group):
+        return call_method(frame, node, function, args, kwargs)
     if isinstance(function, Method):
         return invoke(
             frame.graph, f".{function.name}()", METHODS[function.name], [function.receiver, *args], kwargs
@@ -43,14 +47,21 @@ def call(frame: Frame, node: ast.Call, function: Value, args: list[Value], kwarg
     owner = getattr(target, "__self__", None)
     if isinstance(owner, np.ufunc):
         return ufuncs.ufunc_method(frame.graph, owner, target.__name__, args, kwargs)
-    handler = _handler(target)
+    python_call = _entry(PYTHON, target)
+    if python_call is not None:
+        return _called(frame, node, target, python_call, args, kwargs)
+    handler = _entry(FUNCTIONS, target)
     if handler is not None and not _all_static(args, kwargs, target):
         return invoke(frame.graph, _name(target), handler, args, kwargs)
     target = getattr(target, "__wrapped__", target) if hasattr(target, "lower") else target
     if isinstance(target, FunctionType) and not _is_numpy(target):
-        return _inline(frame, node, target, args, kwargs)
+        return inline(frame, node, target, args, kwargs)
     if isinstance(target, type) and issubclass(target, np.generic) and len(args) == 1 and not kwargs:
         return python.numpy_scalar(frame.graph, np.dtype(target), args[0])
+    if is_record(target):
+        return construct(frame, node, target, args, kwargs)
+    if is_outside_change(target):
+        frame.fail(node, f"changing {type(target.__self__).__name__}s from outside is not supported", "make it inside")
     if target is not print and _foldable(target) and _all_static(args, kwargs, target):
         return _fold(frame, node, target, args, kwargs)
     frame.fail(node, f"{_name(target)} is not supported in compiled code", _instead(target))
@@ -58,19 +69,28 @@ def call(frame: Frame, node: ast.Call, function: Value, args: list[Value], kwarg
 
 def _instead(target: Any) -> str:
     """What to do about a call that is not compiled."""
-    if target in (enumerate, zip, map, filter, reversed):
-        return "loop over range(len(x)), and index"
     if _is_numpy(target):
         known = sorted({f.__name__ for f in FUNCTIONS if _is_numpy(f)})
         return f"NumPy functions supported beside the elementwise ones: {', '.join(known)}"
     return "return the values it needs, and call it outside the compiled function"
 
 
-def _handler(target: Any) -> Any:
+def _entry(table: dict[Any, Any], target: Any) -> Any:
     try:
-        return FUNCTIONS.get(target)
+        return table.get(target)
     except TypeError:
         return None
+
+
+def _called(
+    frame: Frame, node: ast.Call, target: Any, handler: Any, args: list[Value], kwargs: dict[str, Value]
+) -> Value:
+    """A builtin that may call functions of the program."""
+    try:
+        inspect.signature(handler).bind(frame, node, *args, **kwargs)
+    except TypeError as error:
+        frame.fail(node, f"{_name(target)}(): {error}", None, DTypeError)
+    return handler(frame, node, *args, **kwargs)
 
 
 def _name(target: Any) -> str:
@@ -103,7 +123,7 @@ def _foldable(target: Any) -> bool:
 
 def _plain(value: Value) -> Any:
     if isinstance(value, Group):
-        return value.kind([_plain(v) for v in value.items])
+        return value.built([_plain(v) for v in value.items])
     assert isinstance(value, Static)
     return value.value
 
@@ -113,33 +133,3 @@ def _fold(frame: Frame, node: ast.Call, target: Any, args: list[Value], kwargs: 
         return Static(target(*map(_plain, args), **{k: _plain(v) for k, v in kwargs.items()}))
     except Exception as error:
         frame.fail(node, f"{type(error).__name__}: {error}", None, DTypeError)
-
-
-def _inline(
-    frame: Frame, node: ast.Call, function: FunctionType, args: list[Value], kwargs: dict[str, Value]
-) -> Value:
-    """The body of a Python function, in place of its call."""
-    from .script_stmt import run_body
-
-    if frame.depth >= MAX_DEPTH:
-        frame.fail(node, f"'{function.__name__}' calls itself too deeply; recursion is not compiled")
-    try:
-        bound = inspect.signature(function).bind(*args, **kwargs)
-    except TypeError as error:
-        frame.fail(node, f"{function.__name__}(): {error}", None, DTypeError)
-    inner = Frame(frame.graph, source_of(function), frame.captured, frame.depth + 1)
-    inner.unrolling = frame.unrolling
-    for name, parameter in bound.signature.parameters.items():
-        if name in bound.arguments:
-            value = bound.arguments[name]
-            inner.variables[name] = Group(value) if parameter.kind is parameter.VAR_POSITIONAL else value
-        elif parameter.kind is parameter.VAR_POSITIONAL:
-            inner.variables[name] = Group(())
-        elif parameter.default is not parameter.empty:
-            inner.variables[name] = Static(parameter.default)
-    try:
-        run_body(inner)
-    except ReturnSignal as signal:
-        frame.at(node)
-        return signal.value
-    return Static(None)

@@ -29,12 +29,15 @@ class Frame:
         source: FunctionSource,
         captured: dict[tuple[Any, str], Any],
         depth: int = 0,
+        home: Frame | None = None,
     ):
         self.graph = graph
         self.source = source
         self.scope = Scope()
         self.captured = captured
         self.depth = depth
+        self.home = home
+        """For a function defined in another: the frame of that one."""
         self.unrolling = 0
         self.looping = 0
         """Loops on tensors around: what they compute may be read in the next turn."""
@@ -58,18 +61,25 @@ class Frame:
 
     def lookup(self, node: ast.Name) -> Value:
         """The value of a name: a variable, else a global, frozen at its present value."""
+        from .objects import current
+
         name = node.id
-        if name in self.variables:
-            return self.variables[name]
-        if name in self.scope.lost:
-            self.fail(node, f"'{name}' is used here, but {self.scope.lost[name]}", "give it a value before")
-        if name in self.source.function.__code__.co_varnames:
-            self.fail(
-                node,
-                f"cannot access local variable '{name}' where it is not associated with a value",
-                None,
-                UndefinedNameError,
-            )
+        frame: Frame | None = self
+        while frame is not None:
+            if name in frame.variables:
+                return current(self, frame.variables[name])
+            if name in frame.scope.lost:
+                self.fail(
+                    node, f"'{name}' is used here, but {frame.scope.lost[name]}", "give it a value before"
+                )
+            if name in frame.source.own_names:
+                self.fail(
+                    node,
+                    f"cannot access local variable '{name}' where it is not associated with a value",
+                    None,
+                    UndefinedNameError,
+                )
+            frame = frame.home
         try:
             value = self.source.lookup(name)
         except KeyError:

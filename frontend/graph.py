@@ -50,6 +50,14 @@ class Graph:
         self.assumptions = Assumptions()
         self.island: Island | None = None
         self._head: Operation | None = None
+        self.fixed_objects: dict[str, str] = {}
+        """Lists and other objects that must not be changed, by their ref, and why."""
+        self._names = 0
+
+    def new_name(self, prefix: str) -> str:
+        """A name that no other variable of this compilation has."""
+        self._names += 1
+        return f"{prefix}{self._names}"
 
     def insert(self, op: Operation) -> SSAValue | None:
         """Add `op`; returns its result when it has exactly one."""
@@ -118,7 +126,8 @@ class Graph:
             self.restore(written)
             raise
         finally:
-            self._journals.remove(written)
+            # by identity: of two journals without entries either is found equal
+            self._journals = [journal for journal in self._journals if journal is not written]
 
     @staticmethod
     def restore(written: dict[Buffer, tuple[SSAValue | None, int]]) -> None:

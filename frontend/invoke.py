@@ -10,6 +10,7 @@ import numpy as np
 from ..runtime.pool import POOL
 from .errors import DTypeError, ShapeError
 from .specialise import ArgumentType, binding
+from .structures import build
 
 if TYPE_CHECKING:
     from .program import Leaf, Linear, OutputType, Program
@@ -99,8 +100,8 @@ class Invocation:
         names: dict,
     ) -> Any:
         if isinstance(result, tuple):
-            kind, items = result
-            return kind([self._assemble(item, arrays, given, values, names) for item in items])
+            kind, keys, items = result
+            return build(kind, keys, [self._assemble(item, arrays, given, values, names) for item in items])
         return _RESULTS[result.how](self, result, arrays, given, values, names)
 
 

@@ -33,6 +33,7 @@ from .specialise import (
     static_type,
     without_extents,
 )
+from .structures import LEAVES, Structure, is_spread, spread
 
 if TYPE_CHECKING:
     from .program import Program
@@ -119,7 +120,7 @@ class JitFunction:
         """Arguments in the order of the parameters; tuples of arrays are spread out, defaults marked."""
         count = len(args)
         simple = self._plain and not kwargs and self._required <= count <= len(self._names)
-        if not simple or any(isinstance(a, tuple | list) for a in args):
+        if not simple or any(type(a) not in LEAVES and is_spread(a) for a in args):
             return self._bound_leaves(args, kwargs)
         return self._names, [*args, *self._defaults[count:]], []
 
@@ -133,18 +134,22 @@ class JitFunction:
         names: list[str] = []
         values: list[Any] = []
         groups: list[str | None] = []
+        taken = set(self._names)
         for name, parameter in self.signature.parameters.items():
             value = bound.arguments.get(name, _Default(parameter.default))
-            spread = isinstance(value, tuple | list) and any(isinstance(v, np.ndarray | Spec) for v in value)
             if parameter.kind is parameter.VAR_POSITIONAL and isinstance(value, _Default):
                 value = _Default(())
-            if parameter.kind is parameter.VAR_KEYWORD:
-                place = source_of(self.function).place(source_of(self.function).node)
-                raise UnsupportedError(f"**{name} is not supported", place, hint="name the parameters")
-            for item in value if spread else [value]:  # pyright: ignore
-                names.append(name)
+            if parameter.kind is parameter.VAR_KEYWORD and isinstance(value, _Default):
+                value = {}
+            leaves: list[tuple[str, Any]] = [(name, value)]
+            is_structure = name not in self._static and is_spread(value)
+            if is_structure:
+                structure, leaves = spread(name, value, taken)
+                leaves.insert(0, (name, structure))
+            for leaf, item in leaves:
+                names.append(leaf)
                 values.append(item)
-                groups.append(name if spread else None)
+                groups.append(name if is_structure else None)
         return names, values, groups
 
     def _signature_key(self, names: Sequence[str], values: Sequence[Any]) -> Any:
@@ -202,7 +207,8 @@ class JitFunction:
             return argument_type(name, value, mutates=mutates, group=group)
         except UnsupportedError as error:
             source = source_of(self.function)
-            parameters = (n for n in ast.walk(source.node.args) if isinstance(n, ast.arg) and n.arg == name)
+            wanted = group or name
+            parameters = (n for n in ast.walk(source.node.args) if isinstance(n, ast.arg) and n.arg == wanted)
             error.diagnostic.location = source.place(next(parameters, source.node))
             raise
 
@@ -461,11 +467,16 @@ class _Default:
 
 
 def _agree(pattern: Sequence[ArgumentType], types: Sequence[ArgumentType]) -> bool:
-    return len(pattern) == len(types) and all(
-        (p.kind, p.dtype, len(p.extents), p.layout, p.order, p.read_only, p.overlap)
-        == (t.kind, t.dtype, len(t.extents), t.layout, t.order, t.read_only, t.overlap)
-        for p, t in zip(pattern, types, strict=True)
-        if p.kind != "static"
+    return (
+        len(pattern) == len(types)
+        and all(
+            (p.kind, p.dtype, len(p.extents), p.layout, p.order, p.read_only, p.overlap)
+            == (t.kind, t.dtype, len(t.extents), t.layout, t.order, t.read_only, t.overlap)
+            for p, t in zip(pattern, types, strict=True)
+            if p.kind != "static"
+        )
+        and [p.value for p in pattern if isinstance(p.value, Structure)]
+        == [t.value for t in types if isinstance(t.value, Structure)]
     )
 
 

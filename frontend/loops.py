@@ -15,6 +15,7 @@ from .errors import UnsupportedError
 from .extents import Affine
 from .frame import Frame
 from .islands import open_island
+from .iteration import sequence
 from .nest_loops import (
     Carried,
     Execute,
@@ -25,7 +26,7 @@ from .nest_loops import (
     trip_count,
     with_stops,
 )
-from .script_expr import as_group, evaluate, test, truth
+from .script_expr import evaluate, refuse_assignments, test, truth
 from .structured import STOPS, stops_of, without
 from .tensor_control import tensor_for, tensor_if, tensor_while
 from .values import Array, Group, Iteration, Lazy, Range, Scalar, Static, Tensor, Value
@@ -43,8 +44,13 @@ def for_loop(frame: Frame, node: ast.For, execute: Execute) -> None:
     frame.at(node)
     counted = _counted(frame, iterable)
     if counted is None:
-        return _unroll(frame, node, list(as_group(frame, node.iter, iterable).items), execute)
+        items = sequence(frame, node.iter, iterable)
+        assert items.count.known is not None
+        return _unroll(frame, node, [_turn(items, k) for k in range(items.count.known)], execute)
     span, at = counted
+    turns = trip_count(frame, span).known
+    if turns is not None and turns <= 0:
+        return
     bind = _binder(frame, node, at)
     if stops_of(node):
         return _ending_early(frame, node, span, at, execute)
@@ -66,7 +72,7 @@ def _outside(
     node: ast.For | ast.While,
     in_island: Callable[[], list[Carried]],
     on_tensors: Callable[[], None],
-    items: Callable[[], list[Value]] | None,
+    items: Callable[[], list[Callable[[], Value]]] | None,
     execute: Execute,
 ) -> None:
     """A loop outside of islands: an island of its own where its body works on elements."""
@@ -107,6 +113,8 @@ def _counted(frame: Frame, iterable: Value) -> tuple[Range, Callable[[Value], Va
     """An iterable that is counted at run time: its range, and the item of a count; None for one that is unrolled."""
     if isinstance(iterable, Range):
         return iterable, lambda index: index
+    if isinstance(iterable, Iteration) and iterable.unrolled:
+        return None
     if isinstance(iterable, Iteration):
         return Range(Affine(0), iterable.count, 1), iterable.at
     if isinstance(iterable, Static) and isinstance(iterable.value, range):
@@ -121,6 +129,10 @@ def _counted(frame: Frame, iterable: Value) -> tuple[Range, Callable[[Value], Va
     return None
 
 
+def _turn(items: Iteration, k: int) -> Callable[[], Value]:
+    return lambda: items.at(Static(k))
+
+
 def _binder(frame: Frame, node: ast.For, at: Callable[[Value], Value]) -> Callable[[Affine], None]:
     """Gives the loop's target its value for a count."""
     from .script_stmt import bind
@@ -128,17 +140,23 @@ def _binder(frame: Frame, node: ast.For, at: Callable[[Value], Value]) -> Callab
     return lambda counter: bind(frame, node.target, at(index_value(counter)))
 
 
-def _items(frame: Frame, span: Range, at: Callable[[Value], Value]) -> Callable[[], list[Value]] | None:
+def _items(
+    frame: Frame, span: Range, at: Callable[[Value], Value]
+) -> Callable[[], list[Callable[[], Value]]] | None:
     """The items of a loop that is short enough to unroll."""
     count = trip_count(frame, span).known
     if count is None or count > MAX_UNROLL or span.start.known is None:
         return None
     first = span.start.known
-    return lambda: [at(Static(first + k * span.step)) for k in range(count)]
+
+    def turn(k: int) -> Callable[[], Value]:
+        return lambda: at(Static(first + k * span.step))
+
+    return lambda: [turn(k) for k in range(count)]
 
 
-def _unroll(frame: Frame, node: ast.For, items: Sequence[Value], execute: Execute) -> None:
-    """The body once an item. After what may end the loop early, what follows is under a condition."""
+def _unroll(frame: Frame, node: ast.For, items: Sequence[Callable[[], Value]], execute: Execute) -> None:
+    """The body once an item, each made in its turn. After what may end the loop early, what follows is under a condition."""
     from .script_stmt import bind
 
     stops = stops_of(node)
@@ -146,17 +164,17 @@ def _unroll(frame: Frame, node: ast.For, items: Sequence[Value], execute: Execut
     try:
         for item in items:
             if not stops:
-                bind(frame, node.target, item)
+                bind(frame, node.target, item())
                 execute(frame, node.body)
                 continue
             going = test(frame, without(stops, node))
             if isinstance(going, Static):
                 if not going.value:
                     return
-                bind(frame, node.target, item)
+                bind(frame, node.target, item())
                 execute(frame, node.body)
                 continue
-            bind(frame, node.target, item)
+            bind(frame, node.target, item())
             execute(frame, [ast.copy_location(ast.If(without(stops, node), node.body, []), node)])
     finally:
         frame.unrolling -= 1
@@ -213,6 +231,8 @@ class Step(ast.Pass):
 def while_loop(frame: Frame, node: ast.While, execute: Execute) -> None:
     """`while condition: body`."""
     frame.at(node)
+    if any(isinstance(n, ast.NamedExpr) for n in ast.walk(node.test)):
+        return _unroll_while(frame, node, execute)
     if frame.graph.island is not None:
         value = test(frame, node.test)
         if isinstance(value, Static) and not value.value:
@@ -240,6 +260,7 @@ def _unroll_while(frame: Frame, node: ast.While, execute: Execute) -> None:
         for _ in range(MAX_UNROLL):
             value = test(frame, condition)
             if not isinstance(value, Static | Group):
+                refuse_assignments(frame, node.test)
                 frame.fail(node, "this loop's condition is known at run time only")
             if not truth(frame, node.test, value):
                 return

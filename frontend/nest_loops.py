@@ -27,6 +27,8 @@ from .errors import UnsupportedError
 from .extents import Affine
 from .frame import Frame
 from .islands import Island
+from .iteration import ACCUMULATOR
+from .objects import is_ref
 from .promotion import WEAK_DTYPES, Operand, result_dtype, same_operand, weak_result
 from .script_expr import as_condition, test
 from .source import ir_name
@@ -34,6 +36,7 @@ from .structured import RESULT, RETURNED, is_synthetic, stops_of, without
 from .values import (
     Array,
     Buffer,
+    Group,
     Lazy,
     Range,
     Scalar,
@@ -181,6 +184,17 @@ def _loop(frame: Frame, node: Loop, execute: Execute, emit: Callable[[_Turn], No
     return carried
 
 
+def _refuse_changes(frame: Frame, node: ast.AST, before: dict[str, Value]) -> None:
+    """Lists that a turn changes are not numbers: the next turn would find them changed."""
+    for name, value in before.items():
+        if is_ref(name) and frame.variables.get(name) is not value:
+            raise NotElementwise(
+                f"{describe(value)} is changed in each turn of this loop",
+                frame.source.place(node),
+                hint="write to elements of an array made before it",
+            )
+
+
 def _same(a: Operand | None, b: Operand | None) -> bool:
     return a is b or (a is not None and b is not None and same_operand(a, b))
 
@@ -193,6 +207,7 @@ def _attempt(
     frame.at(node)
     carried = [_cell(frame, island, name, kind, node) for name, kind in kinds.items() if kind is not None]
     unknown = [name for name, kind in kinds.items() if kind is None]
+    before = dict(frame.variables)
     after: dict[str, Operand] = {}
     loaded: dict[str, Value] = {}
 
@@ -204,6 +219,7 @@ def _attempt(
 
     def run() -> None:
         execute(frame, node.body)
+        _refuse_changes(frame, node, before)
         for name in unknown:
             if not is_undefined(name, frame.variables[name]):
                 after[name] = kind_of(frame, node, name)
@@ -265,7 +281,9 @@ def _read_later(frame: Frame, node: ast.AST, name: str) -> bool:
     if name in (RESULT, RETURNED) or frame.unrolling or frame.depth:
         return True
     if is_synthetic(name):
-        return False
+        return name.startswith(ACCUMULATOR)
+    if any(isinstance(n, ast.Lambda | ast.FunctionDef) for s in frame.source.node.body for n in ast.walk(s)):
+        return True  # a function defined before may read it when it is called
     end = getattr(node, "end_lineno", None) or node.lineno  # pyright: ignore
     names = (n for n in ast.walk(frame.source.node) if isinstance(n, ast.Name) and n.id == name)
     return any(n.lineno > end for n in names) or frame.looping > 0
@@ -428,6 +446,8 @@ def is_same(a: Value, b: Value) -> bool:
     """Whether two values are one: the same, or equal objects known at compile time."""
     if a is b or a == b:
         return True
+    if isinstance(a, Group) and isinstance(b, Group):
+        return a.ref is not None and a.ref == b.ref
     if not isinstance(a, Static) or not isinstance(b, Static) or type(a.value) is not type(b.value):
         return False
     return isinstance(a.value, bool | int | float | str) and repr(a.value) == repr(b.value)

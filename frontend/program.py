@@ -252,6 +252,7 @@ class _Lowering:
             argument=position,
             read_only=argument.read_only,
             shared=argument.overlap,
+            dense=argument.layout == "c",
         )
         self.buffers[position] = buffer
         self._set(argument, whole(buffer))
@@ -292,7 +293,8 @@ class _Lowering:
         if isinstance(value, Group):
             if hasattr(value.kind, "__post_init__"):
                 raise self.graph.error(
-                    UnsupportedError, f"a {value.kind.__name__}, which has a __post_init__, cannot be returned"
+                    UnsupportedError,
+                    f"a {value.kind.__name__}, which has a __post_init__, cannot be returned",
                 )
             return (value.kind, value.names, [self._result(item) for item in value.items])
         if isinstance(value, Static):

@@ -12,13 +12,18 @@ from . import arithmetic as arith
 from .calls import call
 from .errors import DTypeError, UnsupportedError
 from .frame import Frame
+from .functions import lambda_
+from .iteration import comprehension, dict_comprehension, listed
 from .numpy_api.attributes import ATTRIBUTES
 from .numpy_api.registry import METHODS
+from .objects import group_attribute, key_of, merge, position_of
 from .promotion import same_operand
+from .python_calls import reducing_loop
 from .values import (
     Array,
     Group,
     Index,
+    Iteration,
     Lazy,
     Method,
     Scalar,
@@ -77,18 +82,48 @@ def _name(frame: Frame, node: ast.Name) -> Value:
 def _binary(frame: Frame, node: ast.BinOp) -> Value:
     left, right = evaluate(frame, node.left), evaluate(frame, node.right)
     frame.at(node)
+    return combined(frame, node, node.op, left, right)
+
+
+def combined(frame: Frame, node: ast.expr | ast.stmt, op: ast.operator, left: Value, right: Value) -> Value:
+    """`left op right`."""
     if isinstance(left, Group) or isinstance(right, Group):
-        return _group_arithmetic(frame, node, left, right)
-    return arith.operate(frame.graph, BINARY[type(node.op)], left, right)
+        return _group_arithmetic(frame, node, op, left, right)
+    return arith.operate(frame.graph, BINARY[type(op)], left, right)
 
 
-def _group_arithmetic(frame: Frame, node: ast.BinOp, left: Value, right: Value) -> Value:
+def _group_arithmetic(
+    frame: Frame, node: ast.expr | ast.stmt, op: ast.operator, left: Value, right: Value
+) -> Value:
     """`shape + (1,)` and `(1,) * n`."""
-    if isinstance(node.op, ast.Add) and isinstance(left, Group) and isinstance(right, Group):
-        return Group(left.items + right.items, left.kind)
-    if isinstance(node.op, ast.Mult) and isinstance(left, Group) and isinstance(right, Static):
-        return Group(left.items * right.value, left.kind)
+    sides = [as_group(frame, node, v) if is_sequence(v) else v for v in (left, right)]
+    first, second = sides
+    if isinstance(first, Group) and isinstance(second, Group):
+        kinds = [_sequence_kind(g) for g in (first, second)]
+        if isinstance(op, ast.Add) and kinds[0] is kinds[1] and kinds[0] in (tuple, list):
+            return Group(first.items + second.items, kinds[0])
+        if isinstance(op, ast.BitOr) and kinds == [dict, dict]:
+            return merge(frame, node, [first, second])
+    if isinstance(op, ast.Mult) and isinstance(first, Group) != isinstance(second, Group):
+        group, times = (first, second) if isinstance(first, Group) else (second, first)
+        assert isinstance(group, Group)
+        kind = _sequence_kind(group)
+        if kind in (tuple, list) and not is_array(times):
+            return Group(
+                group.items * arith.require_static(frame.graph, times, "how often it is repeated"), kind
+            )
     frame.fail(node, f"{describe(left)} and {describe(right)} do not combine here", None, DTypeError)
+
+
+def is_sequence(value: Value) -> bool:
+    """Whether it is a tuple or list known at compile time."""
+    return isinstance(value, Static) and isinstance(value.value, tuple | list)
+
+
+def _sequence_kind(group: Group) -> type:
+    """What arithmetic takes a group for: a NamedTuple is a tuple."""
+    is_tuple = issubclass(group.kind, tuple)
+    return tuple if is_tuple else group.kind
 
 
 def _unary(frame: Frame, node: ast.UnaryOp) -> Value:
@@ -124,14 +159,24 @@ def _compare(frame: Frame, node: ast.Compare) -> Value:
 
 def _compare_pair(frame: Frame, node: ast.Compare, op: ast.cmpop, left: Value, right: Value) -> Value:
     if isinstance(op, ast.Is | ast.IsNot):
-        same = isinstance(left, Static) and isinstance(right, Static) and left.value is right.value
-        return Static(same == isinstance(op, ast.Is))
+        return Static(_is_one(left, right) == isinstance(op, ast.Is))
     if isinstance(op, ast.In | ast.NotIn):
+        if isinstance(right, Group) and right.kind is dict:
+            right = Group(tuple([Static(name) for name in right.names or ()]))
         inside = constant_object(frame, node, left) in constant_object(frame, node, right)
         return Static(inside == isinstance(op, ast.In))
     if isinstance(left, Group) or isinstance(right, Group):
         return Static(_compare_groups(frame, node, op, left, right))
     return arith.operate(frame.graph, _COMPARE[type(op)], left, right)
+
+
+def _is_one(a: Value, b: Value) -> bool:
+    """`a is b`."""
+    if isinstance(a, Static) and isinstance(b, Static):
+        return a.value is b.value
+    if isinstance(a, Group) and isinstance(b, Group) and a.ref is not None:
+        return a.ref == b.ref
+    return a is b
 
 
 def _compare_groups(frame: Frame, node: ast.Compare, op: ast.cmpop, left: Value, right: Value) -> bool:
@@ -142,7 +187,7 @@ def _compare_groups(frame: Frame, node: ast.Compare, op: ast.cmpop, left: Value,
 def constant_object(frame: Frame, node: ast.expr, value: Value) -> Any:
     """The Python object that a value is; it must be known at compile time."""
     if isinstance(value, Group):
-        return value.kind([constant_object(frame, node, item) for item in value.items])
+        return value.built([constant_object(frame, node, item) for item in value.items])
     frame.at(node)
     return arith.require_static(frame.graph, value, "this value")
 
@@ -176,6 +221,8 @@ def _bool_op(frame: Frame, node: ast.BoolOp, only_truth: bool = False) -> Value:
     is_and = isinstance(node.op, ast.And)
     result: Value | None = None
     for k, operand in enumerate(node.values):
+        if result is not None:
+            refuse_assignments(frame, operand)
         if frame.graph.island is not None and k and result is not None and _reads_more(node, k):
             return _skipping(frame, node, k, result, only_truth)
         value = test(frame, operand) if only_truth else evaluate(frame, operand)
@@ -198,6 +245,17 @@ def _bool_op(frame: Frame, node: ast.BoolOp, only_truth: bool = False) -> Value:
             result = _one_of(frame, result, condition, is_and)
     assert result is not None
     return result
+
+
+def refuse_assignments(frame: Frame, node: ast.expr) -> None:
+    """Refuse `:=` in a part of an expression that is computed on some paths only."""
+    for child in ast.walk(node):
+        if isinstance(child, ast.NamedExpr):
+            frame.fail(
+                child,
+                "an assignment in a part of an expression that is computed on some paths only is not supported",
+                "assign in a statement of its own",
+            )
 
 
 def _reads_more(node: ast.BoolOp, k: int) -> bool:
@@ -288,6 +346,8 @@ def _if_expression(frame: Frame, node: ast.IfExp) -> Value:
     condition = test(frame, node.test)
     if frame.graph.island is None or isinstance(condition, Static | Group):
         return evaluate(frame, node.body if truth(frame, node.test, condition) else node.orelse)
+    for side in (node.body, node.orelse):
+        refuse_assignments(frame, side)
     from .nest_loops import either
 
     sides = (lambda: evaluate(frame, node.body), lambda: evaluate(frame, node.orelse))
@@ -298,29 +358,63 @@ def _tuple(frame: Frame, node: ast.Tuple | ast.List) -> Value:
     items: list[Value] = []
     for item in node.elts:
         if isinstance(item, ast.Starred):
-            group = as_group(frame, item, evaluate(frame, item.value))
-            items.extend(group.items)
+            items.extend(listed(frame, item, evaluate(frame, item.value)))
         else:
-            items.append(evaluate(frame, item))
+            items.append(_once_refused(frame, item, evaluate(frame, item)))
     return Group(tuple(items), tuple if isinstance(node, ast.Tuple) else list)
+
+
+def _once_refused(frame: Frame, node: ast.AST, value: Value) -> Value:
+    """A value that is kept: an iterator would be used up by whoever comes first."""
+    if isinstance(value, Iteration) and value.once:
+        frame.fail(node, "keeping an iterator is not supported", "keep a list of it: list(...)")
+    return value
+
+
+def _dict(frame: Frame, node: ast.Dict) -> Value:
+    parts: list[Value] = []
+    for key, value in zip(node.keys, node.values, strict=True):
+        if key is None:
+            parts.append(evaluate(frame, value))
+            continue
+        name = key_of(frame, key, evaluate(frame, key))
+        parts.append(Group((evaluate(frame, value),), dict, (name,)))
+    return merge(frame, node, parts)
+
+
+def _named(frame: Frame, node: ast.NamedExpr) -> Value:
+    from .script_stmt import bind
+
+    bind(frame, node.target, evaluate(frame, node.value))
+    return evaluate(frame, ast.copy_location(ast.Name(node.target.id, ast.Load()), node))
 
 
 def as_group(frame: Frame, node: ast.AST, value: Value) -> Group:
     """A tuple or list of values."""
     if isinstance(value, Group):
-        return value
+        return Group(listed(frame, node, value)) if value.kind is dict else value
     if isinstance(value, Static) and isinstance(value.value, tuple | list):
         return Group(tuple([Static(v) for v in value.value]), type(value.value))
+    if isinstance(value, Iteration):
+        return Group(listed(frame, node, value))
     frame.fail(node, f"{describe(value)} cannot be unpacked in compiled code")
 
 
 def _attribute(frame: Frame, node: ast.Attribute) -> Value:
-    owner = evaluate(frame, node.value)
+    return attribute_of(frame, node, evaluate(frame, node.value))
+
+
+def attribute_of(frame: Frame, node: ast.Attribute, owner: Value) -> Value:
+    """`owner.name`."""
     frame.at(node)
+    if isinstance(owner, Group):
+        return group_attribute(frame, node, owner)
+    if is_sequence(owner) and node.attr in ("append", "extend", "insert"):
+        frame.fail(node, "changing a list from outside is not supported", "make it inside")
     if isinstance(owner, Static) and not isinstance(owner.value, np.generic):
         return frame.attribute(node, owner.value, node.attr)
     attribute = ATTRIBUTES.get(node.attr)
-    if attribute is not None and not isinstance(owner, Group):
+    if attribute is not None:
         return attribute(frame.graph, owner)
     if node.attr in METHODS:
         return Method(owner, node.attr)
@@ -350,50 +444,78 @@ def _subscript(frame: Frame, node: ast.Subscript) -> Value:
 
 def _group_item(frame: Frame, node: ast.Subscript, group: Group, items: list[Item]) -> Value:
     item = items[0]
+    if len(items) != 1 and group.kind is not dict:
+        frame.fail(
+            node, f"{group.kind.__name__} indices must be integers or slices, not tuple", None, DTypeError
+        )
     if isinstance(item, Slice):
+        if group.kind not in (tuple, list) and not issubclass(group.kind, tuple):
+            frame.fail(node, f"{describe(group)} cannot be sliced", None, DTypeError)
         bounds = [
             None if b is None else arith.require_static(frame.graph, b, "a slice bound")
             for b in (item.start, item.stop, item.step)
         ]
-        return Group(group.items[slice(*bounds)], group.kind)
-    position = arith.require_static(frame.graph, item, "the index")
-    try:
-        return group.items[position]
-    except IndexError:
-        from .errors import IndexRangeError
-
-        frame.fail(node, f"{group.kind.__name__} index out of range", None, IndexRangeError)
+        return Group(group.items[slice(*bounds)], _sequence_kind(group))
+    if len(items) != 1:
+        keys = [key for key in items if not isinstance(key, Slice)]
+        return group.items[position_of(frame, node, group, Group(tuple(keys)))]
+    return group.items[position_of(frame, node, group, item)]
 
 
 def subscript_items(frame: Frame, node: ast.expr) -> list[Item]:
     """What stands between the brackets."""
-    parts = node.elts if isinstance(node, ast.Tuple) else [node]
-    return [_item(frame, part) for part in parts]
+    if not isinstance(node, ast.Tuple):
+        item = _item(frame, node)
+        return _unpacked(item) if isinstance(item, Group) and item.kind is tuple else [item]
+    items: list[Item] = []
+    for part in node.elts:
+        if isinstance(part, ast.Starred):
+            items += _unpacked(as_group(frame, part, evaluate(frame, part.value)))
+        else:
+            items.append(_item(frame, part))
+    return items
+
+
+def _unpacked(group: Group) -> list[Item]:
+    return [_as_slice(value) for value in group.items]
 
 
 def _item(frame: Frame, node: ast.expr) -> Item:
     if not isinstance(node, ast.Slice):
-        value = evaluate(frame, node)
-        if isinstance(value, Static) and isinstance(value.value, slice):
-            s = value.value
-            return Slice(Static(s.start), Static(s.stop), Static(s.step))
-        return value
+        return _as_slice(evaluate(frame, node))
     bounds = [None if b is None else evaluate(frame, b) for b in (node.lower, node.upper, node.step)]
     return Slice(*bounds)
 
 
+def _as_slice(value: Value) -> Item:
+    if isinstance(value, Static) and isinstance(value.value, slice):
+        s = value.value
+        return Slice(Static(s.start), Static(s.stop), Static(s.step))
+    return value
+
+
 def _call(frame: Frame, node: ast.Call) -> Value:
     function = evaluate(frame, node.func)
+    loop = reducing_loop(frame, node, function)
+    if loop is not None:
+        return loop
     arguments: list[Value] = []
     for argument in node.args:
         if isinstance(argument, ast.Starred):
-            arguments.extend(as_group(frame, argument, evaluate(frame, argument.value)).items)
+            arguments.extend(listed(frame, argument, evaluate(frame, argument.value)))
         else:
             arguments.append(evaluate(frame, argument))
     keywords: dict[str, Value] = {}
     for keyword in node.keywords:
         if keyword.arg is None:
-            frame.fail(keyword.value, "**keywords are not supported in compiled code")
+            more = merge(frame, keyword.value, [evaluate(frame, keyword.value)])
+            for name, value in zip(more.names or (), more.items, strict=True):
+                if not isinstance(name, str) or name in keywords:
+                    frame.fail(
+                        keyword.value, f"keyword {name!r} is given twice, or no string", None, DTypeError
+                    )
+                keywords[name] = value
+            continue
         keywords[keyword.arg] = evaluate(frame, keyword.value)
     frame.at(node)
     return call(frame, node, function, arguments, keywords)
@@ -409,38 +531,29 @@ def _with_constants(frame: Frame, node: ast.JoinedStr) -> ast.JoinedStr:
     for part in node.values:
         if isinstance(part, ast.FormattedValue):
             value = constant_object(frame, part.value, evaluate(frame, part.value))
-            text = format(value) if part.conversion == -1 else repr(value)
-            part = ast.Constant(text)
+            spec = ""
+            if part.format_spec is not None:
+                assert isinstance(part.format_spec, ast.JoinedStr)
+                spec = str(constant_object(frame, part, _joined_string(frame, part.format_spec)))
+            convert: Callable[[Any], str] | None = {115: str, 114: repr, 97: ascii}.get(part.conversion)
+            part = ast.Constant(format(convert(value) if convert else value, spec))
         parts.append(part)
     return ast.copy_location(ast.JoinedStr(parts), node)
 
 
 _WORDS: dict[type[ast.expr], str] = {
-    ast.Lambda: "a lambda",
-    ast.ListComp: "a list comprehension",
-    ast.SetComp: "a set comprehension",
-    ast.DictComp: "a dict comprehension",
-    ast.GeneratorExp: "a generator expression",
-    ast.Dict: "a dict",
     ast.Set: "a set",
     ast.Await: "await",
     ast.Yield: "yield",
     ast.YieldFrom: "yield",
-    ast.NamedExpr: "an assignment expression",
+    ast.SetComp: "a set comprehension",
 }
-_LOOP_HINT = "write a for loop that fills an array: out = np.empty(n); for i in range(n): out[i] = ..."
 _HINTS: dict[type[ast.expr], str] = {
-    ast.Lambda: "define a function with def outside the compiled function; calls are inlined",
-    ast.ListComp: _LOOP_HINT,
-    ast.SetComp: _LOOP_HINT,
-    ast.DictComp: _LOOP_HINT,
-    ast.GeneratorExp: "write a for loop, or a NumPy reduction: x.sum()",
-    ast.Dict: "use a tuple",
+    ast.SetComp: "use a list or a dict",
     ast.Set: "use a tuple",
     ast.Await: "compile the part that computes, and await outside",
     ast.Yield: "fill an array and return it",
     ast.YieldFrom: "fill an array and return it",
-    ast.NamedExpr: "assign in a statement of its own",
 }
 
 _HANDLERS: dict[type[ast.expr], Callable[[Frame, Any], Value]] = {
@@ -457,6 +570,12 @@ _HANDLERS: dict[type[ast.expr], Callable[[Frame, Any], Value]] = {
     ast.Subscript: _subscript,
     ast.Call: _call,
     ast.JoinedStr: _joined_string,
+    ast.Dict: _dict,
+    ast.NamedExpr: _named,
+    ast.Lambda: lambda_,
+    ast.ListComp: comprehension,
+    ast.GeneratorExp: comprehension,
+    ast.DictComp: dict_comprehension,
 }
 
 __all__ = [

@@ -14,15 +14,20 @@ from .arithmetic import apply, broadcast_extents, convert, is_number, number_kin
 from .checks import check
 from .errors import DTypeError, KernelAssertionError, ShapeError, UnsupportedError
 from .frame import Frame, ReturnSignal
+from .functions import define
 from .islands import check_assignable, check_writable, open_island
+from .iteration import listed
 from .loops import Step, branch, for_loop, while_loop
-from .script_expr import BINARY, as_condition, as_group, evaluate, subscript_items, test, truth
+from .objects import change, current, group_attribute, position_of, set_field, set_item, stored
+from .script_expr import BINARY, as_condition, combined, evaluate, is_sequence, subscript_items, test, truth
 from .source import ir_name
 from .structured import RESULT, RETURNED, structured
 from .tensors import as_tensor, broadcast, reshape
 from .values import (
     Array,
+    Closure,
     Group,
+    Iteration,
     Lazy,
     Scalar,
     Static,
@@ -34,7 +39,7 @@ from .values import (
     shape_text,
     whole,
 )
-from .views import as_view, view
+from .views import Slice, as_view, view
 
 
 def run_body(frame: Frame) -> None:
@@ -52,7 +57,7 @@ def run_body(frame: Frame) -> None:
             f"'{frame.source.node.name}' returns a value on some paths only, and which is known at run time",
             "end the function with a return",
         )
-    raise ReturnSignal(frame.variables[RESULT])
+    raise ReturnSignal(current(frame, frame.variables[RESULT]))
 
 
 def execute(frame: Frame, statements: Sequence[ast.stmt]) -> None:
@@ -68,7 +73,11 @@ def execute(frame: Frame, statements: Sequence[ast.stmt]) -> None:
 
 
 def _assign(frame: Frame, node: ast.Assign) -> None:
-    if len(node.targets) == 1 and isinstance(node.targets[0], ast.Subscript):
+    if (
+        len(node.targets) == 1
+        and isinstance(node.targets[0], ast.Subscript)
+        and not _is_item(frame, node.targets[0])
+    ):
         return _assign_subscript(frame, node.targets[0], node.value)
     value = evaluate(frame, node.value)
     for target in node.targets:
@@ -87,8 +96,37 @@ def bind(frame: Frame, target: ast.expr, value: Value) -> None:
     if isinstance(target, ast.Tuple | ast.List):
         return _unpack(frame, target, value)
     if isinstance(target, ast.Subscript):
+        if _is_item(frame, target):
+            owner, key = _item(frame, target)
+            return set_item(frame, target, owner, key, value)
         return _store(frame, target, lambda: value)
+    if isinstance(target, ast.Attribute):
+        owner = evaluate(frame, target.value)
+        if isinstance(owner, Group):
+            return set_field(frame, target, owner, target.attr, value)
     frame.fail(target, "assigning to an attribute is not supported", "return the value instead")
+
+
+def _is_item(frame: Frame, target: ast.Subscript) -> bool:
+    """Whether the target is an item of a list or dict."""
+    root: ast.expr = target.value
+    while isinstance(root, ast.Subscript | ast.Attribute):
+        root = root.value
+    if not isinstance(root, ast.Name) or not isinstance(frame.lookup(root), Group):
+        return False
+    return isinstance(evaluate(frame, target.value), Group)
+
+
+def _item(frame: Frame, target: ast.Subscript) -> tuple[Group, Value]:
+    """The list or dict of a target, and the index or key."""
+    owner = evaluate(frame, target.value)
+    assert isinstance(owner, Group)
+    items = subscript_items(frame, target.slice)
+    frame.at(target)
+    keys = [item for item in items if not isinstance(item, Slice)]
+    if len(keys) != len(items):
+        frame.fail(target, "assigning to a slice of a list is not supported", "make a new list")
+    return owner, keys[0] if len(keys) == 1 else Group(tuple(keys))
 
 
 def bind_name(frame: Frame, name: str, value: Value) -> None:
@@ -96,7 +134,11 @@ def bind_name(frame: Frame, name: str, value: Value) -> None:
     if isinstance(value, Lazy):
         assert frame.graph.island is not None
         value = frame.graph.island.materialise(value, name)
-    frame.variables[name] = value
+    if isinstance(value, Iteration) and value.once:
+        raise frame.graph.error(
+            UnsupportedError, "keeping an iterator is not supported", "keep a list of it: list(...)"
+        )
+    frame.variables[name] = stored(frame, value)
     if isinstance(value, Tensor | Scalar) and value.ssa.name_hint is None:
         value.ssa.name_hint = ir_name(name)
     if isinstance(value, Array) and not value.buffer.name:
@@ -106,19 +148,11 @@ def bind_name(frame: Frame, name: str, value: Value) -> None:
 
 
 def _unpack(frame: Frame, target: ast.Tuple | ast.List, value: Value) -> None:
-    if any(isinstance(t, ast.Starred) for t in target.elts):
-        frame.fail(target, "a starred target is not supported")
-    if isinstance(value, Array):
-        extent = value.extents[0].known if value.axes else None
-        if extent is None:
-            frame.fail(
-                target, f"{describe(value)} cannot be unpacked: its length is not known at compile time"
-            )
-        frame.at(target)
-        from .views import subscript
-
-        value = Group(tuple([subscript(frame.graph, value, [Static(k)]) for k in range(extent)]))
-    items = as_group(frame, target, value).items
+    frame.at(target)
+    items = listed(frame, target, value)
+    starred = [k for k, t in enumerate(target.elts) if isinstance(t, ast.Starred)]
+    if starred:
+        return _unpack_starred(frame, target, starred[0], items)
     if len(items) != len(target.elts):
         few = len(items) < len(target.elts)
         text = f"not enough values to unpack (expected {len(target.elts)}, got {len(items)})"
@@ -130,6 +164,20 @@ def _unpack(frame: Frame, target: ast.Tuple | ast.List, value: Value) -> None:
         )
     for one, item in zip(target.elts, items, strict=True):
         bind(frame, one, item)
+
+
+def _unpack_starred(
+    frame: Frame, target: ast.Tuple | ast.List, position: int, items: Sequence[Value]
+) -> None:
+    """`first, *rest = values`: the starred target gets a list of what the others leave."""
+    after = len(target.elts) - position - 1
+    if len(items) < position + after:
+        text = f"not enough values to unpack (expected at least {position + after}, got {len(items)})"
+        frame.fail(target, text, None, ShapeError)
+    end = len(items) - after
+    middle = Group(tuple(items[position:end]), list)
+    for one, item in zip(target.elts, [*items[:position], middle, *items[end:]], strict=True):
+        bind(frame, one.value if isinstance(one, ast.Starred) else one, item)
 
 
 def _assign_subscript(frame: Frame, target: ast.Subscript, value_node: ast.expr) -> None:
@@ -219,15 +267,37 @@ def overwrite(frame: Frame, array: Array, value: Value) -> None:
 def _augmented(frame: Frame, node: ast.AugAssign) -> None:
     name = BINARY[type(node.op)]
     if isinstance(node.target, ast.Subscript):
-        return _augmented_subscript(frame, node, name)
-    if not isinstance(node.target, ast.Name):
-        frame.fail(node.target, "assigning to an attribute is not supported")
-    current = frame.lookup(node.target)
+        if not _is_item(frame, node.target):
+            return _augmented_subscript(frame, node, name)
+        owner, key = _item(frame, node.target)
+        present = owner.items[position_of(frame, node, owner, key)]
+        return set_item(frame, node, owner, key, _combined(frame, node, present))
+    if isinstance(node.target, ast.Attribute):
+        owner = evaluate(frame, node.target.value)
+        if not isinstance(owner, Group):
+            frame.fail(node.target, "assigning to an attribute is not supported")
+        present = group_attribute(frame, node.target, owner)
+        return set_field(frame, node.target, owner, node.target.attr, _combined(frame, node, present))
+    bind_name(frame, node.target.id, _combined(frame, node, frame.lookup(node.target)))
+
+
+def _combined(frame: Frame, node: ast.AugAssign, present: Value) -> Value:
+    """What a variable or item is after `op=`: the same object where it can change, else a new value."""
+    if isinstance(present, Group) or is_sequence(present):
+        operand = evaluate(frame, node.value)
+        frame.at(node)
+        if isinstance(present, Group) and present.ref is not None and present.kind is list:
+            if not isinstance(node.op, ast.Add):
+                frame.fail(node, "only += is supported of lists", "make a new list")
+            change(frame, node, present, (*present.items, *listed(frame, node, operand)))
+            return present
+        return combined(frame, node, node.op, present, operand)
     operand = evaluate(frame, node.value)
     frame.at(node)
-    if isinstance(current, Array):
-        return _update(frame, node, current, operand)
-    bind_name(frame, node.target.id, operate(frame.graph, name, current, operand))
+    if isinstance(present, Array):
+        _update(frame, node, present, operand)
+        return present
+    return operate(frame.graph, BINARY[type(node.op)], present, operand)
 
 
 def _augmented_subscript(frame: Frame, node: ast.AugAssign, name: str) -> None:
@@ -317,7 +387,9 @@ _SYMBOLS: dict[type[ast.operator], str] = {
 def _return(frame: Frame, node: ast.Return) -> None:
     value = Static(None) if node.value is None else evaluate(frame, node.value)
     frame.at(node)
-    raise ReturnSignal(value)
+    if isinstance(value, Iteration) and value.once:
+        frame.fail(node, "returning an iterator is not supported", "return a list of it: list(...)")
+    raise ReturnSignal(current(frame, value))
 
 
 def _if(frame: Frame, node: ast.If) -> None:
@@ -375,6 +447,14 @@ def _raise(frame: Frame, node: ast.Raise) -> None:
     frame.fail(node, "exceptions must derive from BaseException", None, DTypeError)
 
 
+def _define(frame: Frame, node: ast.FunctionDef) -> None:
+    old = frame.variables.get(node.name)
+    is_again = isinstance(old, Closure) and old.node is node
+    if old is not None and not is_again and (frame.looping or frame.graph.island is not None):
+        frame.fail(node, f"'{node.name}' has another value in the first turn of the loop", "use another name")
+    frame.variables[node.name] = define(frame, node)
+
+
 def _delete(frame: Frame, node: ast.Delete) -> None:
     for target in node.targets:
         if not isinstance(target, ast.Name):
@@ -385,7 +465,6 @@ def _delete(frame: Frame, node: ast.Delete) -> None:
 
 
 _WORDS: dict[type[ast.stmt], str] = {
-    ast.FunctionDef: "a nested function",
     ast.With: "with",
     ast.Try: "try",
     ast.Import: "import",
@@ -395,11 +474,10 @@ _WORDS: dict[type[ast.stmt], str] = {
     ast.ClassDef: "a class",
     ast.AsyncFor: "async for",
     ast.AsyncWith: "async with",
-    ast.AsyncFunctionDef: "a nested function",
+    ast.AsyncFunctionDef: "async def",
 }
 _CHECK_OUTSIDE = "compile the part that computes, and do this around the call"
 _HINTS: dict[type[ast.stmt], str] = {
-    ast.FunctionDef: "define it outside the compiled function; calls are inlined",
     ast.AsyncFunctionDef: "define it outside the compiled function; calls are inlined",
     ast.ClassDef: "define it outside the compiled function, and return arrays and tuples",
     ast.Try: _CHECK_OUTSIDE,
@@ -424,6 +502,7 @@ _HANDLERS: dict[type[ast.stmt], Callable[[Frame, Any], None]] = {
     ast.Assert: _assert,
     ast.Raise: _raise,
     ast.Delete: _delete,
+    ast.FunctionDef: _define,
 }
 
 __all__ = [

@@ -28,6 +28,11 @@ class FunctionSource:
         """The place of `node`: lines and columns count from 1."""
         return SourceLocation(self.file, getattr(node, "lineno", 0), getattr(node, "col_offset", -1) + 1)
 
+    @property
+    def own_names(self) -> frozenset[str]:
+        """Its local variables."""
+        return assigned_names(self.node)
+
     def lookup(self, name: str) -> Any:
         """The value that `name` has outside the function. Raises KeyError."""
         code = self.function.__code__
@@ -38,6 +43,23 @@ class FunctionSource:
         import builtins
 
         return vars(builtins)[name]
+
+
+@functools.lru_cache(maxsize=256)
+def assigned_names(function: ast.FunctionDef) -> frozenset[str]:
+    """The parameters of a function, and the names that its own statements assign."""
+    a = function.args
+    names = {p.arg for p in (*a.posonlyargs, *a.args, *a.kwonlyargs, a.vararg, a.kwarg) if p is not None}
+    rest: list[ast.AST] = list(function.body)
+    while rest:
+        node = rest.pop()
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            names.add(node.id)
+        if isinstance(node, ast.FunctionDef | ast.ClassDef | ast.AsyncFunctionDef):
+            names.add(node.name)
+        elif not isinstance(node, ast.Lambda | ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp):
+            rest.extend(ast.iter_child_nodes(node))
+    return frozenset(names)
 
 
 @functools.lru_cache(maxsize=4096)

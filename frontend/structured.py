@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import ast
 import functools
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 RESULT, RETURNED = ".result", ".returned"
@@ -63,6 +63,11 @@ def structured(function: ast.FunctionDef) -> Structured:
     return Structured([*start, *body], RETURNED in flags, always)
 
 
+def rewrite(statements: Sequence[ast.stmt], new_name: Callable[[str], str]) -> list[ast.stmt]:
+    """Statements that the compiler itself made, without jumps; `new_name` makes a name from a prefix."""
+    return _Rewriter(new_name).rewrite(statements, None)[0]
+
+
 def _has_jumps(statement: ast.stmt) -> bool:
     """Whether a statement has a `return` inside of it, or a jump of a loop."""
     if isinstance(statement, ast.Return):
@@ -86,8 +91,9 @@ class _Loop:
 
 
 class _Rewriter:
-    def __init__(self) -> None:
+    def __init__(self, new_name: Callable[[str], str] | None = None) -> None:
         self.loops = 0
+        self.new_name = new_name
 
     def rewrite(self, statements: Sequence[ast.stmt], loop: _Loop | None) -> tuple[list[ast.stmt], set[str]]:
         """The statements without jumps, and the flags that they may set."""
@@ -141,7 +147,8 @@ class _Rewriter:
     ) -> tuple[list[ast.stmt], set[str] | None]:
         """The loop; with a `return` in it, all that follows as well."""
         self.loops += 1
-        own = _Loop(f".break{self.loops}", f".continue{self.loops}")
+        kinds = (".break", ".continue")
+        own = _Loop(*[self.new_name(k) if self.new_name else f"{k}{self.loops}" for k in kinds])
         body, flags = self.rewrite(node.body, own)
         if own.skip in flags:
             body.insert(0, _assign(own.skip, ast.Constant(False), node))

@@ -25,6 +25,7 @@ from .extents import Affine, Atom
 from .frame import Frame
 from .graph import INDEX, tensor_type
 from .nest_loops import Execute, Loop, changed_names, is_same, is_undefined, join, trip_count, with_stops
+from .objects import current, is_ref, stored
 from .promotion import WEAK_DTYPES, Operand, same_operand
 from .script_expr import as_condition, test
 from .source import ir_name
@@ -53,6 +54,7 @@ from .values import (
 class Form:
     """What stays the same of a value from turn to turn: a number's type, an array's type and shape, a tuple's items.
 
+    `ref` says that it is one object all the time, whose content is a variable of its own (`objects.py`);
     `fixed` is an object known at compile time; `undefined` what a `return` that was not reached would leave.
     """
 
@@ -60,6 +62,8 @@ class Form:
     extents: Extents | None = None
     items: tuple[Form, ...] | None = None
     sequence: type = tuple
+    names: tuple[Any, ...] | None = None
+    ref: str | None = None
     fixed: Value | None = None
     undefined: bool = False
 
@@ -70,6 +74,8 @@ class Form:
 
     def leaves(self) -> Iterator[Form]:
         """The numbers and arrays in it."""
+        if self.ref is not None:
+            return
         if self.items is not None:
             for item in self.items:
                 yield from item.leaves()
@@ -85,7 +91,10 @@ def form_of(frame: Frame, name: str, value: Value) -> Form:
     if is_undefined(name, value):
         return Form(undefined=True)
     if isinstance(value, Group):
-        return Form(items=tuple([form_of(frame, "", item) for item in value.items]), sequence=value.kind)
+        now = current(frame, value)
+        assert isinstance(now, Group)
+        items = tuple([form_of(frame, "", item) for item in now.items])
+        return Form(items=items, sequence=now.kind, names=now.names, ref=now.ref)
     if not is_number(value):
         return Form(fixed=value)
     kind = number_kind(frame.graph, value)
@@ -104,9 +113,12 @@ def joined(frame: Frame, node: ast.AST, name: str, a: Form, b: Form) -> Form:
         and b.items is not None
         and len(a.items) == len(b.items)
         and a.sequence is b.sequence
+        and a.names == b.names
     ):
+        if a.ref is not None and a.ref == b.ref:
+            return a
         items = [joined(frame, node, name, x, y) for x, y in zip(a.items, b.items, strict=True)]
-        return Form(items=tuple(items), sequence=a.sequence)
+        return Form(items=tuple(items), sequence=a.sequence, names=a.names)
     if a.fixed is not None and b.fixed is not None and is_same(a.fixed, b.fixed):
         return a
     if a.kind is None or b.kind is None:
@@ -131,7 +143,7 @@ def joined(frame: Frame, node: ast.AST, name: str, a: Form, b: Form) -> Form:
 
 def _fail_forms(frame: Frame, node: ast.AST, name: str, a: Form, b: Form) -> NoReturn:
     shown = [_describe(form) for form in (a, b)]
-    what = f"'{name}'" if name and not name.startswith(".") else "the result"
+    what = f"'{name}'" if name and not name.startswith(".") else "the list" if is_ref(name) else "the result"
     frame.fail(
         node, f"{what} is {shown[0]} on one path and {shown[1]} on another", "give it one type and shape"
     )
@@ -149,9 +161,13 @@ def _describe(form: Form) -> str:
 
 def flatten(frame: Frame, form: Form, value: Value) -> list[SSAValue]:
     """The tensors of a value that has `form`, or may take it."""
+    if form.ref is not None:
+        return []
     if form.items is not None:
         if not isinstance(value, Group):
             return [_zero(frame, leaf) for leaf in form.leaves()]
+        value = current(frame, value)
+        assert isinstance(value, Group)
         pairs = zip(form.items, value.items, strict=True)
         return [ssa for item, part in pairs for ssa in flatten(frame, item, part)]
     if form.fixed is not None or form.undefined:
@@ -167,10 +183,15 @@ def _zero(frame: Frame, leaf: Form) -> SSAValue:
     return broadcast(frame.graph, zero, leaf.extents or ()).ssa
 
 
-def built(form: Form, tensors: Iterator[SSAValue], name: str) -> Value:
+def built(frame: Frame, form: Form, tensors: Iterator[SSAValue], name: str) -> Value:
     """The value of `form` that consists of the tensors."""
+    if form.ref is not None:
+        return Group((), form.sequence, None, form.ref)
     if form.items is not None:
-        return Group(tuple([built(item, tensors, name) for item in form.items]), form.sequence)
+        items = tuple([built(frame, item, tensors, name) for item in form.items])
+        made = Group(items, form.sequence, form.names)
+        why = "was made on some paths or in some turns only"
+        return made if is_ref(name) else stored(frame, made, why)
     if form.fixed is not None:
         return form.fixed
     if form.undefined:
@@ -209,7 +230,7 @@ class _Carried:
         """Give variables and arrays these contents."""
         rest = iter(tensors)
         for name, form in self.forms.items():
-            frame.variables[name] = built(form, rest, name)
+            frame.variables[name] = built(frame, form, rest, name)
         for buffer in self.buffers:
             ssa = next(rest)
             ssa.name_hint = ssa.name_hint or ir_name(buffer.name) or None
@@ -297,7 +318,7 @@ def _settle(
                 carried.set(frame, block.args[len(leading) :])
                 inner = {name: frame.variables[name] for name in names}
                 body(block, carried)
-                after = _after(frame, node, carried, block, written)
+                after = _after(frame, node, carried, before, block, written)
                 if after is None:
                     _refuse_written_and_rebound(frame, node, before, inner, written)
                     frame.at(node)
@@ -326,7 +347,12 @@ def _settle(
 
 
 def _after(
-    frame: Frame, node: Loop, carried: _Carried, block: Block, written: dict[Buffer, Any]
+    frame: Frame,
+    node: Loop,
+    carried: _Carried,
+    before: dict[str, Value],
+    block: Block,
+    written: dict[Buffer, Any],
 ) -> _Carried | None:
     """What has to be carried, after an attempt; None when it is what was carried."""
     forms: dict[str, Form] = {}
@@ -338,6 +364,11 @@ def _after(
         new = joined(frame, node, name, old, form_of(frame, name, value))
         changed |= _differs(old, new)
         forms[name] = new
+    for name, value in before.items():
+        if is_ref(name) and name not in forms and frame.variables.get(name) is not value:
+            old = form_of(frame, name, value)
+            forms[name] = joined(frame, node, name, old, form_of(frame, name, frame.variables[name]))
+            changed = True
     buffers = list(carried.buffers)
     for buffer, (value, _) in written.items():
         if buffer not in buffers and value is not None and not _is_inside(value, block):
@@ -347,6 +378,8 @@ def _after(
 
 
 def _differs(a: Form, b: Form) -> bool:
+    if a.ref != b.ref:
+        return True
     if a.items is not None and b.items is not None:
         return any(_differs(x, y) for x, y in zip(a.items, b.items, strict=True))
     if a.kind is None or b.kind is None:

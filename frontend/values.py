@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, is_dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ from xdsl.ir import SSAValue
 
 from .extents import Affine
 from .promotion import WEAK_DTYPES, Operand
+from .structures import build
 
 Extents = tuple[Affine, ...]
 
@@ -31,10 +33,26 @@ class Index:
 
 @dataclass(frozen=True, eq=False)
 class Group:
-    """A tuple or list (`kind`) of values."""
+    """A tuple, list, dict, NamedTuple or dataclass (`kind`) of values; `names` are the keys or fields.
+
+    `ref` tells objects that can change apart: what it holds by now is in the variable of that name (`objects.py`).
+    """
 
     items: tuple[Value, ...]
     kind: type = tuple
+    names: tuple[Any, ...] | None = None
+    ref: str | None = None
+
+    def built(self, items: Sequence[Any]) -> Any:
+        """The Python object of this kind that has `items`."""
+        return build(self.kind, self.names, items)
+
+    @property
+    def is_mutable(self) -> bool:
+        """Whether Python lets it change: lists, dicts, dataclasses that are not frozen."""
+        if is_dataclass(self.kind):
+            return not self.kind.__dataclass_params__.frozen  # pyright: ignore
+        return self.kind in (list, dict)
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,7 +85,7 @@ class Buffer:
     """The memory of an array variable: at the level of tensors its present value, in an island a memref.
 
     `argument` is its position when it is an argument; `local` the memref of a buffer that lives in an island.
-    `version` counts writes. `frozen` says why it cannot be written through (a copy that NumPy would share).
+    `dense` says that its elements lie one after the other (in the order `order`). `version` counts writes. `frozen` says why it cannot be written through (a copy that NumPy would share).
     """
 
     value: SSAValue | None
@@ -82,6 +100,7 @@ class Buffer:
     origin: tuple[Buffer, int] | None = None
     read_only: bool = False
     shared: int | None = None
+    dense: bool = True
     derived: tuple[Any, ...] | None = None
 
 
@@ -153,10 +172,15 @@ class Range:
 
 @dataclass(frozen=True, eq=False)
 class Iteration:
-    """What `zip`, `enumerate` and `reversed` of arrays give: `count` items, the k-th of which `at` makes."""
+    """What `zip`, `enumerate` and `reversed` give: `count` items, the k-th of which `at` makes.
+
+    `unrolled`: `at` wants a constant. `once`: an iterator, which is used up when it has been looped over.
+    """
 
     count: Affine
     at: Callable[[Value], Value]
+    unrolled: bool = False
+    once: bool = False
 
 
 @dataclass(frozen=True, eq=False)
@@ -167,7 +191,21 @@ class Method:
     name: str
 
 
-Value = Static | Index | Group | Tensor | Scalar | Array | Lazy | Range | Iteration | Method
+@dataclass(frozen=True, eq=False)
+class Closure:
+    """A function defined in the function being compiled: `home` is the frame whose variables it reads when called."""
+
+    node: ast.FunctionDef
+    home: Any
+    defaults: tuple[Value, ...] = ()
+    keyword_defaults: tuple[Value | None, ...] = ()
+
+
+Value = Closure | Static | Index | Group | Tensor | Scalar | Array | Lazy | Range | Iteration | Method
+
+
+NOTHING = Static(None)
+"""None, as the default of a parameter."""
 
 
 @dataclass(eq=False)
@@ -224,6 +262,8 @@ def describe(value: Value) -> str:
         return "an integer known at run time"
     if isinstance(value, Group):
         return f"a {value.kind.__name__}"
+    if isinstance(value, Closure):
+        return f"the function {value.node.name}"
     if isinstance(value, Array | Lazy):
         return f"{value.dtype} array of shape {shape_text(value.extents)}"
     if isinstance(value, Tensor):

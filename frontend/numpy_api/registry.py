@@ -54,7 +54,7 @@ def static(graph: Graph, value: Value | None, what: str) -> Any:
     if value is None:
         return None
     if isinstance(value, Group):
-        return value.kind([static(graph, item, what) for item in value.items])
+        return value.built([static(graph, item, what) for item in value.items])
     return require_static(graph, value, what)
 
 

@@ -1,6 +1,7 @@
 """Comparing a compiled function with the same function run by NumPy."""
 
 import copy
+import dataclasses
 
 import nestor as nt
 import numpy as np
@@ -14,6 +15,12 @@ def same(got, want, tolerance=0.0):
         for a, b in zip(got, want, strict=True):
             same(a, b, tolerance)
         return
+    if isinstance(want, dict):
+        assert list(got) == list(want)
+        return same(list(got.values()), list(want.values()), tolerance)
+    if dataclasses.is_dataclass(want):
+        names = [field.name for field in dataclasses.fields(want)]
+        return same([getattr(got, n) for n in names], [getattr(want, n) for n in names], tolerance)
     if isinstance(want, np.ndarray | np.generic):
         assert got.dtype == want.dtype
         assert got.shape == want.shape
@@ -34,6 +41,6 @@ def agrees(function, *arguments, tolerance=0.0, **options):
     got = jitted(*ours)
     same(got, want, tolerance)
     for a, b in zip(ours, numpys, strict=True):
-        if isinstance(b, np.ndarray):
+        if not isinstance(b, np.generic):
             same(a, b, tolerance)
     return jitted

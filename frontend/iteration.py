@@ -1,0 +1,321 @@
+"""What can be iterated over: zip, enumerate, reversed, map, filter, comprehensions and generator expressions.
+
+Sequences whose length is known at compile time are lists of values. Those counted at run time (the rows of an array,
+a range) stay a count and an item for each index, so that a loop over `zip(x, y)` is a loop over indices.
+"""
+
+from __future__ import annotations
+
+import ast
+import builtins
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any
+
+from .arithmetic import index_value, operate, require_static
+from .errors import DTypeError, Respecialise, ShapeError
+from .extents import Affine
+from .frame import Frame
+from .objects import current
+from .values import Array, Group, Iteration, Lazy, Range, Static, Tensor, Value, describe
+
+_FALSE = Static(False)
+_ZERO = Static(0)
+
+MAX_LISTED = 64
+"""Items that a sequence counted at run time may have to be listed in code."""
+
+
+def sequence(frame: Frame, node: ast.AST, value: Value) -> Iteration:
+    """The items of anything that can be iterated over."""
+    if isinstance(value, Iteration):
+        return value
+    if isinstance(value, Static):
+        value = _of_object(frame, node, value)
+    if isinstance(value, Range):
+        start, step = value.start, value.step
+        from .nest_loops import trip_count
+
+        count = trip_count(frame, value)
+        if count.known is not None:
+            count = Affine(max(0, count.known))
+        return Iteration(count, lambda k: _stepped(frame, start, k, step))
+    if isinstance(value, Group):
+        items = Group(tuple([Static(n) for n in value.names or ()])) if value.kind is dict else value
+        return Iteration(Affine(len(items.items)), lambda k: _item(frame, node, items, k), True)
+    if isinstance(value, Array | Lazy | Tensor) and value.extents:
+        from .views import as_view, subscript
+
+        array = as_view(frame.graph, value)
+        return Iteration(array.extents[0], lambda k: subscript(frame.graph, array, [k]))
+    frame.fail(node, f"{describe(value)} cannot be iterated over", None, DTypeError)
+
+
+def _of_object(frame: Frame, node: ast.AST, value: Static) -> Value:
+    """An object known at compile time, as a sequence of values."""
+    if isinstance(value.value, range):
+        r = value.value
+        return Range(Affine(r.start), Affine(r.stop), r.step)
+    if isinstance(value.value, tuple | list | str | dict | frozenset | set | zip | enumerate | reversed):
+        return Group(tuple([Static(v) for v in value.value]))
+    frame.fail(node, f"{describe(value)} cannot be iterated over", None, DTypeError)
+
+
+def _stepped(frame: Frame, start: Affine, k: Value, step: int) -> Value:
+    offset = operate(frame.graph, "multiply", k, Static(step))
+    return operate(frame.graph, "add", index_value(start), offset)
+
+
+def _item(frame: Frame, node: ast.AST, group: Group, k: Value) -> Value:
+    """An item of a list, as it is by now."""
+    now = current(frame, group)
+    assert isinstance(now, Group) and isinstance(k, Static)
+    if len(now.items) != len(group.items):
+        frame.fail(node, "the length of a list changes while it is iterated over", "iterate over a copy")
+    return now.items[k.value]
+
+
+def listed(frame: Frame, node: ast.AST, value: Value) -> tuple[Value, ...]:
+    """All items, where their number is known."""
+    items = sequence(frame, node, value)
+    count = items.count.known
+    if count is None:
+        count = _required(frame, items.count)
+    if count > MAX_LISTED and not items.unrolled:
+        frame.fail(
+            node,
+            f"{count} items would be spelled out in code, more than {MAX_LISTED}",
+            "write a for loop that fills an array",
+        )
+    return tuple([items.at(Static(k)) for k in range(max(0, count))])
+
+
+def _required(frame: Frame, count: Affine) -> int:
+    """A number of items that must be known: it is compiled for its value where that is possible."""
+    if count.over_dims():
+        raise Respecialise(shapes=True, why="the number of items of a sequence")
+    return require_static(
+        frame.graph,
+        index_value(count),
+        "the number of items",
+        "write a for loop that fills an array: out = np.empty(n); for i in range(n): out[i] = ...",
+    )
+
+
+# ---- builtins ---------------------------------------------------------------------------------------
+
+
+def zip_(frame: Frame, node: ast.Call, *values: Value, strict: Value = _FALSE) -> Value:
+    parts = [sequence(frame, node, v) for v in values]
+    if not parts:
+        return Iteration(Affine(0), lambda k: Group(()), True, True)
+    is_strict = require_static(frame.graph, strict, "strict")
+    count = parts[0].count
+    for part in parts[1:]:
+        count = _shorter(frame, node, count, part.count, is_strict)
+    unrolled = any(p.unrolled for p in parts)
+    return Iteration(count, lambda k: Group(tuple([p.at(k) for p in parts])), unrolled, True)
+
+
+def _shorter(frame: Frame, node: ast.AST, a: Affine, b: Affine, is_strict: bool) -> Affine:
+    if a.equals(b):
+        return a
+    if a.known is not None and b.known is not None:
+        if is_strict:
+            frame.fail(
+                node, f"zip() arguments have different lengths: {a.known} and {b.known}", None, ShapeError
+            )
+        return a if a.known < b.known else b
+    assumptions = frame.graph.assumptions
+    if is_strict:
+        if not assumptions.equal(a, b, "zip(strict=True)"):
+            frame.fail(node, "zip() arguments have different lengths", None, ShapeError)
+        return a
+    if (b - a).lower_bound() is not None and (b - a).lower_bound() >= 0:  # pyright: ignore
+        return a
+    if (a - b).lower_bound() is not None and (a - b).lower_bound() >= 0:  # pyright: ignore
+        return b
+    for short, long in ((a, b), (b, a)):
+        if short.known is not None:
+            if assumptions.nonnegative(long - short, "the length of what zip pairs"):
+                return short
+            return Affine(min(short.known, _required(frame, long)))
+    return frame.graph.smaller(a, b)
+
+
+def enumerate_(frame: Frame, node: ast.Call, iterable: Value, start: Value = _ZERO) -> Value:
+    items = sequence(frame, node, iterable)
+
+    def at(k: Value) -> Value:
+        return Group((operate(frame.graph, "add", start, k), items.at(k)))
+
+    return Iteration(items.count, at, items.unrolled, True)
+
+
+def reversed_(frame: Frame, node: ast.Call, iterable: Value) -> Value:
+    if isinstance(iterable, Iteration) and iterable.once:
+        frame.fail(node, "an iterator is not reversible", "reverse the list of it", DTypeError)
+    items = sequence(frame, node, iterable)
+    last = index_value(items.count - 1)
+
+    def at(k: Value) -> Value:
+        return items.at(operate(frame.graph, "subtract", last, k))
+
+    return Iteration(items.count, at, items.unrolled, True)
+
+
+def map_(frame: Frame, node: ast.Call, function: Value, *iterables: Value) -> Value:
+    from .calls import call
+
+    items = zip_(frame, node, *iterables)
+    assert isinstance(items, Iteration)
+
+    def at(k: Value) -> Value:
+        arguments = items.at(k)
+        assert isinstance(arguments, Group)
+        return call(frame, node, function, list(arguments.items), {})
+
+    return replace(items, at=at)
+
+
+def filter_(frame: Frame, node: ast.Call, function: Value, iterable: Value) -> Value:
+    from .calls import call
+    from .script_expr import truth
+
+    kept = []
+    for item in listed(frame, node, iterable):
+        is_none = isinstance(function, Static) and function.value is None
+        if truth(frame, node, item if is_none else call(frame, node, function, [item], {})):
+            kept.append(item)
+    return Iteration(Affine(len(kept)), lambda k: kept[k.value], True, True)  # pyright: ignore
+
+
+ITERATORS: dict[Any, Callable[..., Value]] = {
+    builtins.zip: zip_,
+    builtins.enumerate: enumerate_,
+    builtins.reversed: reversed_,
+    builtins.map: map_,
+    builtins.filter: filter_,
+}
+
+
+# ---- comprehensions ---------------------------------------------------------------------------------
+
+
+def comprehension(frame: Frame, node: ast.ListComp | ast.GeneratorExp | ast.SetComp) -> Value:
+    """`[f(v) for v in xs if v is not None]`: its items are spelled out."""
+    from .script_expr import evaluate
+
+    items: list[Value] = []
+    with own_targets(frame, node.generators):
+        _each(frame, node.generators, lambda: items.append(evaluate(frame, node.elt)))
+    return Group(tuple(items), list)
+
+
+def dict_comprehension(frame: Frame, node: ast.DictComp) -> Value:
+    """`{name: f(v) for name, v in d.items()}`."""
+    from .objects import key_of
+    from .script_expr import evaluate
+
+    entries: dict[Any, Value] = {}
+
+    def enter() -> None:
+        key = key_of(frame, node.key, evaluate(frame, node.key))
+        entries[key] = evaluate(frame, node.value)
+
+    with own_targets(frame, node.generators):
+        _each(frame, node.generators, enter)
+    return Group(tuple(entries.values()), dict, tuple(entries))
+
+
+class own_targets:
+    """The variables of a comprehension are its own."""
+
+    def __init__(self, frame: Frame, generators: Sequence[ast.comprehension]):
+        targets = [n.id for g in generators for n in ast.walk(g.target) if isinstance(n, ast.Name)]
+        self.frame, self.names = frame, targets
+
+    def __enter__(self) -> None:
+        variables, lost = self.frame.variables, self.frame.scope.lost
+        self.before = {n: variables[n] for n in self.names if n in variables}
+        self.lost = {n: lost[n] for n in self.names if n in lost}
+
+    def __exit__(self, *_: object) -> None:
+        for name in self.names:
+            self.frame.variables.pop(name, None)
+            self.frame.scope.lost.pop(name, None)
+        self.frame.variables.update(self.before)
+        self.frame.scope.lost.update(self.lost)
+
+
+def _each(frame: Frame, generators: Sequence[ast.comprehension], emit: Callable[[], None]) -> None:
+    from .script_expr import evaluate, test, truth
+    from .script_stmt import bind
+
+    if not generators:
+        return emit()
+    first, *rest = generators
+    if first.is_async:
+        frame.fail(first.iter, "async for is not supported in compiled code")
+    items = listed(frame, first.iter, evaluate(frame, first.iter))
+    frame.unrolling += 1
+    try:
+        for item in items:
+            bind(frame, first.target, item)
+            if all(_holds(frame, condition, test, truth) for condition in first.ifs):
+                _each(frame, rest, emit)
+    finally:
+        frame.unrolling -= 1
+
+
+def _holds(frame: Frame, condition: ast.expr, test: Any, truth: Any) -> bool:
+    value = test(frame, condition)
+    if not isinstance(value, Static | Group):
+        frame.fail(
+            condition,
+            "how many items this comprehension has is known at run time only",
+            "choose with np.where, or fill an array in a for loop",
+        )
+    return truth(frame, condition, value)
+
+
+# ---- sums of generators -----------------------------------------------------------------------------
+
+
+def reduced(frame: Frame, node: ast.Call, generator: ast.GeneratorExp, function: Any, start: Value) -> Value:
+    """`sum(...)`, `any(...)`, `all(...)` of a generator expression, as a loop."""
+    from .script_stmt import execute
+    from .structured import rewrite
+
+    name = frame.graph.new_name(ACCUMULATOR)
+    frame.variables[name] = start
+
+    def variable(context: ast.expr_context) -> ast.Name:
+        return ast.Name(name, context)
+
+    if function is builtins.sum:
+        total = ast.BinOp(variable(ast.Load()), ast.Add(), generator.elt)
+        body: list[ast.stmt] = [ast.Assign([variable(ast.Store())], total)]
+    else:
+        found = ast.Constant(function is builtins.any)
+        condition = generator.elt if function is builtins.any else ast.UnaryOp(ast.Not(), generator.elt)
+        body = [ast.If(condition, [ast.Assign([variable(ast.Store())], found), ast.Break()], [])]
+    for one in reversed(generator.generators):
+        for condition in reversed(one.ifs):
+            body = [ast.If(condition, body, [])]
+        body = [ast.For(one.target, one.iter, body, [])]
+    for made in body:
+        _place(made, node)
+    with own_targets(frame, generator.generators):
+        execute(frame, rewrite(body, frame.graph.new_name))
+    return frame.variables.pop(name)
+
+
+ACCUMULATOR = ".total"
+
+
+def _place(made: ast.AST, node: ast.AST) -> None:
+    """Give a location to nodes that have none."""
+    for child in ast.walk(made):
+        if isinstance(child, ast.expr | ast.stmt) and not hasattr(child, "lineno"):
+            ast.copy_location(child, node)

@@ -1,0 +1,310 @@
+"""Builtins that look at the structure of their arguments, or call functions of the program: sum, any, isinstance, ..."""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import dataclasses
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from . import arithmetic as arith
+from .errors import DTypeError
+from .frame import Frame
+from .iteration import ITERATORS, listed, reduced, sequence
+from .numpy_api.registry import FUNCTIONS, METHODS
+from .objects import merge, replaced
+from .values import (
+    NOTHING,
+    Array,
+    Closure,
+    Group,
+    Index,
+    Iteration,
+    Lazy,
+    Range,
+    Static,
+    Tensor,
+    Value,
+    extents_of,
+)
+
+_FALSE = Static(False)
+_ZERO = Static(0)
+_NO_ENTRIES = Group((), dict, ())
+_NO_ITEMS = Group(())
+
+SMALL = 8
+"""Items of a sum that are added in code rather than in a loop."""
+
+_START: dict[Any, Any] = {builtins.sum: 0, builtins.any: False, builtins.all: True}
+
+
+def reducing_loop(frame: Frame, node: ast.Call, function: Value) -> Value | None:
+    """`sum`, `any` or `all` of a generator expression or of what is counted at run time; None for other calls."""
+    if not isinstance(function, Static) or not any(function.value is f for f in _START) or not node.args:
+        return None
+    from .script_expr import evaluate
+
+    what = function.value
+    if node.keywords or len(node.args) > (2 if what is builtins.sum else 1):
+        return None
+    start = evaluate(frame, node.args[1]) if len(node.args) == 2 else Static(_START[what])
+    if isinstance(start, Group):
+        return None
+    if isinstance(node.args[0], ast.GeneratorExp):
+        return reduced(frame, node, node.args[0], what, start)
+    if what is not builtins.sum:
+        return None
+    values = evaluate(frame, node.args[0])
+    if isinstance(values, Group | Static):
+        return None
+    items = sequence(frame, node, values)
+    if items.unrolled or items.count.known in range(SMALL + 1):
+        return None
+    name = frame.graph.new_name(".items")
+    frame.variables[name] = values
+    item, made = ast.Name(".item", ast.Load()), ast.Name(name, ast.Load())
+    target = ast.comprehension(ast.Name(".item", ast.Store()), made, [], 0)
+    try:
+        return reduced(frame, node, ast.GeneratorExp(item, [target]), what, start)
+    finally:
+        frame.variables.pop(name, None)
+
+
+def _sum(frame: Frame, node: ast.Call, iterable: Value, start: Value = _ZERO) -> Value:
+    from .script_expr import combined
+
+    total = start
+    for item in listed(frame, node, iterable):
+        total = combined(frame, node, ast.Add(), total, item)
+    return total
+
+
+def _any(frame: Frame, node: ast.Call, iterable: Value) -> Value:
+    return _logical(frame, node, iterable, np.logical_or, False)
+
+
+def _all(frame: Frame, node: ast.Call, iterable: Value) -> Value:
+    return _logical(frame, node, iterable, np.logical_and, True)
+
+
+def _logical(frame: Frame, node: ast.Call, iterable: Value, ufunc: np.ufunc, start: bool) -> Value:
+    from .script_expr import as_condition, truth
+
+    if isinstance(iterable, Array | Lazy | Tensor) and len(extents_of(iterable)) == 1:
+        whole = METHODS["all" if start else "any"](frame.graph, iterable)
+        return FUNCTIONS[builtins.bool](frame.graph, whole)
+    result: Value = Static(start)
+    for item in listed(frame, node, iterable):
+        if isinstance(item, Static | Group):
+            if truth(frame, node, item) != start and isinstance(result, Static):
+                return Static(not start)
+            item = Static(truth(frame, node, item))
+        condition = as_condition(frame, node, item)
+        result = (
+            condition if isinstance(result, Static) else arith.apply(frame.graph, ufunc, result, condition)
+        )
+    if isinstance(result, Static):
+        return Static(bool(result.value))
+    return FUNCTIONS[builtins.bool](frame.graph, result)
+
+
+def _list(frame: Frame, node: ast.Call, iterable: Value = _NO_ITEMS) -> Value:
+    return Group(listed(frame, node, iterable), list)
+
+
+def _tuple(frame: Frame, node: ast.Call, iterable: Value = _NO_ITEMS) -> Value:
+    return Group(listed(frame, node, iterable), tuple)
+
+
+def _dict(frame: Frame, node: ast.Call, entries: Value = _NO_ENTRIES, **more: Value) -> Value:
+    from .objects import key_of
+
+    if not (isinstance(entries, Group) and entries.kind is dict) and not isinstance(entries, Static):
+        pairs = [listed(frame, node, pair) for pair in listed(frame, node, entries)]
+        if any(len(pair) != 2 for pair in pairs):
+            frame.fail(node, "dict() takes pairs of a key and a value", None, DTypeError)
+        made = {key_of(frame, node, key): value for key, value in pairs}  # pyright: ignore
+        entries = Group(tuple(made.values()), dict, tuple(made))
+    return merge(frame, node, [entries, Group(tuple(more.values()), dict, tuple(more))])
+
+
+def _sorted(
+    frame: Frame, node: ast.Call, iterable: Value, key: Value = NOTHING, reverse: Value = _FALSE
+) -> Value:
+    """Items known at compile time, or by a key that is."""
+    from .calls import call
+    from .script_expr import constant_object
+
+    items = listed(frame, node, iterable)
+    is_plain = isinstance(key, Static) and key.value is None
+    keys: list[Any] = []
+    firsts = [item.items[0] if isinstance(item, Group) and item.items else item for item in items]
+    known = [first.value for first in firsts if isinstance(first, Static)]
+    by_first = is_plain and len(known) == len(set(map(repr, known))) == len(items)
+    for item, first in zip(items, firsts, strict=True):
+        value = item if is_plain else call(frame, node, key, [item], {})
+        keys.append(constant_object(frame, node, first if by_first else value))
+    down = bool(arith.require_static(frame.graph, reverse, "reverse"))
+    order = sorted(range(len(items)), key=lambda k: keys[k], reverse=down)
+    return Group(tuple([items[k] for k in order]), list)
+
+
+def type_of(frame: Frame, value: Value) -> type:
+    """The class of a value."""
+    if isinstance(value, Static):
+        return type(value.value)
+    if isinstance(value, Group):
+        return value.kind
+    if isinstance(value, Range | Closure | Iteration):
+        return (
+            range
+            if isinstance(value, Range)
+            else type(lambda: None)
+            if isinstance(value, Closure)
+            else object
+        )
+    if isinstance(value, Array | Lazy) or (
+        isinstance(value, Tensor) and not value.scalar and value.weak is None
+    ):
+        return np.ndarray
+    kind = arith.number_kind(frame.graph, value)
+    return kind if isinstance(kind, type) else kind.type
+
+
+def _isinstance(frame: Frame, node: ast.Call, value: Value, classes: Value) -> Value:
+    from .script_expr import constant_object
+
+    wanted = constant_object(frame, node, classes)
+    try:
+        if isinstance(value, Static):
+            return Static(isinstance(value.value, wanted))
+        return Static(issubclass(type_of(frame, value), wanted))
+    except TypeError as error:
+        frame.fail(node, str(error), None, DTypeError)
+
+
+def _type(frame: Frame, node: ast.Call, value: Value) -> Value:
+    return Static(type_of(frame, value))
+
+
+def _attribute(frame: Frame, node: ast.Call, owner: Value, name: Value) -> Value:
+    from .script_expr import attribute_of
+
+    text = arith.require_static(frame.graph, name, "the name of an attribute")
+    access = ast.copy_location(ast.Attribute(node.args[0], text, ast.Load()), node)
+    return attribute_of(frame, access, owner)
+
+
+def _has(frame: Frame, owner: Value, name: str) -> bool:
+    from .numpy_api.attributes import ATTRIBUTES
+
+    if isinstance(owner, Static):
+        return hasattr(owner.value, name)
+    if isinstance(owner, Group):
+        is_field = owner.kind is not dict and owner.names is not None and name in owner.names
+        return is_field or hasattr(owner.kind, name)
+    return name in ATTRIBUTES or name in METHODS or hasattr(type_of(frame, owner), name)
+
+
+def _hasattr(frame: Frame, node: ast.Call, owner: Value, name: Value) -> Value:
+    return Static(_has(frame, owner, arith.require_static(frame.graph, name, "the name of an attribute")))
+
+
+def _getattr(frame: Frame, node: ast.Call, owner: Value, name: Value, default: Value | None = None) -> Value:
+    text = arith.require_static(frame.graph, name, "the name of an attribute")
+    if default is not None and not _has(frame, owner, text):
+        return default
+    return _attribute(frame, node, owner, name)
+
+
+def _callable(frame: Frame, node: ast.Call, value: Value) -> Value:
+    return Static(isinstance(value, Closure) or (isinstance(value, Static) and callable(value.value)))
+
+
+def _pow(frame: Frame, node: ast.Call, base: Value, exp: Value) -> Value:
+    return arith.operate(frame.graph, "power", base, exp)
+
+
+def _divmod(frame: Frame, node: ast.Call, a: Value, b: Value) -> Value:
+    return Group(tuple([arith.operate(frame.graph, name, a, b) for name in ("floor_divide", "remainder")]))
+
+
+def _round(frame: Frame, node: ast.Call, number: Value, ndigits: Value = NOTHING) -> Value:
+    """A number without digits: the nearest integer, halves to even."""
+    digits = arith.require_static(frame.graph, ndigits, "the number of digits")
+    if isinstance(number, Static):
+        return Static(round(number.value, digits))
+    if type_of(frame, number) is np.ndarray:
+        frame.fail(node, "type numpy.ndarray doesn't define __round__ method", "use np.round", DTypeError)
+    if digits is not None:
+        frame.fail(node, "round to digits of a number known at run time is not supported", "use np.round")
+    if isinstance(number, Index):
+        return number
+    kind = arith.number_kind(frame.graph, number)
+    if kind in (int, bool) or (isinstance(kind, np.dtype) and kind.kind in "iub"):
+        return FUNCTIONS[builtins.int](frame.graph, number)
+    whole = arith.apply(frame.graph, np.rint, number)
+    return to_integer(frame, node, whole)
+
+
+def to_integer(frame: Frame, node: ast.AST, whole: Value) -> Value:
+    """A whole float as a Python integer; nan, infinities and what 64 bits do not hold raise ValueError."""
+    from .checks import check
+
+    frame.at(node)
+    inside = arith.operate(
+        frame.graph, "less", arith.operate(frame.graph, "absolute", whole), Static(2.0**63)
+    )
+    check(frame.graph, inside, "ValueError", "cannot convert float to a 64-bit integer")
+    return FUNCTIONS[builtins.int](frame.graph, whole)
+
+
+def _replace(frame: Frame, node: ast.Call, owner: Value, /, **changes: Value) -> Value:
+    return replaced(frame, node, owner, changes)
+
+
+def _extreme(function: Any) -> Callable[..., Value]:
+    def extreme(frame: Frame, node: ast.Call, *values: Value) -> Value:
+        if len(values) == 1 and isinstance(values[0], Group | Iteration | Range):
+            values = listed(frame, node, values[0])
+            if len(values) == 1:
+                return values[0]
+            if not values:
+                frame.fail(node, f"{function.__name__}() arg is an empty sequence", None, DTypeError)
+        if all(isinstance(v, Static) for v in values):
+            return Static(
+                function([v.value for v in values]) if len(values) != 1 else function(values[0].value)
+            )  # pyright: ignore
+        return FUNCTIONS[function](frame.graph, *values)
+
+    return extreme
+
+
+PYTHON: dict[Any, Callable[..., Value]] = {
+    **ITERATORS,
+    builtins.sum: _sum,
+    builtins.any: _any,
+    builtins.all: _all,
+    builtins.list: _list,
+    builtins.tuple: _tuple,
+    builtins.dict: _dict,
+    builtins.sorted: _sorted,
+    builtins.isinstance: _isinstance,
+    builtins.type: _type,
+    builtins.hasattr: _hasattr,
+    builtins.getattr: _getattr,
+    builtins.callable: _callable,
+    builtins.pow: _pow,
+    builtins.divmod: _divmod,
+    builtins.round: _round,
+    builtins.max: _extreme(builtins.max),
+    builtins.min: _extreme(builtins.min),
+    dataclasses.replace: _replace,
+}
+"""Called with the frame, the call, and the arguments as values."""
+
+__all__ = ["PYTHON", "reducing_loop"]
