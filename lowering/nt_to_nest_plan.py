@@ -146,10 +146,11 @@ class Planner:
 
     def _new_reduction_nest(self, op: ReduceOp, space: Index, reduced: tuple[int, ...]) -> Nest:
         point = stand_ins(len(space))
-        innermost = self._fastest_axis([(v, point) for v in op.inputs], point)
+        innermost = self._fastest_axis([(v, point) for v in op.inputs], point, reduced)
         axes = list(range(len(space)))
-        by_columns = len(reduced) < len(axes) and bool(reduced) and innermost not in reduced
-        fixed = op.order_name != "any" and innermost in reduced
+        is_product = op.order_name == "any" and self._is_product(op, point, reduced)
+        by_columns = len(reduced) < len(axes) and bool(reduced) and (is_product or innermost not in reduced)
+        fixed = is_product or (op.order_name != "any" and innermost in reduced)
         if innermost is not None and not fixed:
             axes.remove(innermost)
             axes.append(innermost)
@@ -157,8 +158,8 @@ class Planner:
         self.nests.append(nest)
         return nest
 
-    def _fastest_axis(self, roots: Sequence[Key], point: Index) -> int | None:
-        """The axis along which most loads move by one element; of equals the last; None for rank 0."""
+    def _fastest_axis(self, roots: Sequence[Key], point: Index, reduced: Sequence[int]) -> int | None:
+        """The axis along which most loads move by one element; of equals a row, then the last; None for rank 0."""
         votes = [0] * len(point)
         axis_of = {at.operands[0]: axis for axis, at in enumerate(point)}
         for value, index in self._trace(roots):
@@ -169,7 +170,23 @@ class Planner:
             for operand in last.operands:
                 if operand in axis_of and _is_unit(last, operand):
                     votes[axis_of[operand]] += 1
-        return max(range(len(point)), key=lambda axis: (votes[axis], axis), default=None)
+        return max(range(len(point)), key=lambda axis: (votes[axis], axis not in reduced, axis), default=None)
+
+    def _is_product(self, op: ReduceOp, point: Index, reduced: Sequence[int]) -> bool:
+        """Whether one operand moves with some rows and another with others, as in products of matrices.
+
+        Such sums are accumulated in memory, in loops that are perfectly nested: these can be tiled in both directions.
+        """
+        if op.combiner.data == "custom":
+            return False
+        axis_of = {at.operands[0]: axis for axis, at in enumerate(point)}
+        moving: list[set[int]] = []
+        for value, index in self._trace([(v, point) for v in op.inputs]):
+            if self._buffer_of(value) is not None:
+                axes = {axis_of[v] for at in index for v in at.operands if v in axis_of}
+                if axes & set(reduced):
+                    moving.append(axes - set(reduced))
+        return any(a - b and b - a for a in moving for b in moving)
 
     def _needed(self, roots: Sequence[Key]) -> list[Key]:
         """The results of this fusion's reductions that `roots` need."""

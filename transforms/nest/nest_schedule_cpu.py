@@ -24,8 +24,8 @@ What is done to a nest, from the outside in, wherever the primitives find it leg
 * An innermost loop becomes vectors of several registers, the remainder one masked vector. A reduction gets one
   accumulator a lane (nest-rfactor), in blocks when it is a long sum of floats, so that errors do not grow
   with its length.
-* Where only an outer loop is contiguous (sums over columns, products of matrices) that one becomes
-  vectors, around the inner loops.
+* A product of matrices is done in tiles of sums that stay in registers (cpu_products.py).
+* Where only an outer loop is contiguous (sums over columns) that one becomes vectors, around the inner loops.
 * Stores to a result larger than the caches pass them (`nestor.nontemporal`).
 
 What stays serial or scalar is said in a remark, with the dependence or the access that is the reason.
@@ -57,6 +57,7 @@ from .cpu_lanes import (
     padded_width,
     work_inside,
 )
+from .cpu_products import product_in, tile_product
 from .dependence import Dependences, root_of
 from .loops import functions, loops_in, parent_loop, perfect_band, sole_inner_loop
 from .nest_flatten import flatten_neighbours
@@ -105,6 +106,9 @@ def _schedule(nest: ForOp, machine: Machine, for_threads: bool) -> None:
     """Schedule a nest; `for_threads`: no loop around it is parallel yet."""
     steps = machine.steps
     band = _best_order(flatten_neighbours(perfect_band(nest), steps), steps)
+    if (product := product_in(band)) is not None:
+        if tile_product(product, machine.vector_bits, _share if for_threads else None, steps):
+            return
     loop, dependences = band[0], Dependences(band[0])
     refusal = why_not_parallel(loop, dependences) if for_threads else None
     is_parallel = for_threads and refusal is None

@@ -1,0 +1,113 @@
+// Products of matrices on the CPU: blocks of the sum, panels of one operand, tiles of sums in registers.
+// RUN: opt-tool %s -p nest-schedule-cpu | filecheck %s
+// RUN: opt-tool %s -p nest-schedule-cpu{vector-bits=256} | filecheck %s --check-prefix=NARROW
+
+// CHECK-LABEL: func.func @matmul
+// CHECK:       nest.for "k.o" %[[KO:.*]] = 0 to %k ceildiv 256 {
+// CHECK:         nest.for "j.o" %[[JO:.*]] = 0 to %n ceildiv 32 parallel
+// CHECK:           %[[P:.*]] = nest.alloc "panel" : memref<256x32xf64>
+// CHECK:           nest.for "panel.load.ax0"
+// CHECK:             nest.for "panel.load.ax1" {{.*}} vectorized(32)
+// CHECK:           nest.for "i.o" %[[IO:.*]] = 0 to %m ceildiv 6 {
+// CHECK:             %[[S:.*]] = nest.alloc "sums" : memref<6x32xf64>
+// CHECK:             nest.for "sums.init.ax0" {{.*}} unrolled
+// CHECK:             nest.for "k.i" %[[KI:.*]] = 0 to min(256, %k - 256 * %[[KO]]) {
+// CHECK-NEXT:          nest.for "i.i" %[[I:.*]] = 0 to 6 unrolled {
+// CHECK-NEXT:            nest.for "j.i" %[[J:.*]] = 0 to 32 vectorized(32) {
+// CHECK-NEXT:              nest.load %a[6 * %[[IO]] + %[[I]], 256 * %[[KO]] + %[[KI]]]
+// CHECK-NEXT:              nest.load %[[P]][%[[KI]], %[[J]]]
+// CHECK:                   nest.accumulate "c" add %{{.*}}, %[[S]][%[[I]], %[[J]]] where
+// CHECK:             nest.for "sums.back.ax0"
+// CHECK:               nest.for "sums.back.ax1" {{.*}} vectorized(32)
+// NARROW-LABEL: func.func @matmul
+// NARROW:      nest.for "i.i" %{{.*}} = 0 to 4 unrolled
+// NARROW-NEXT:   nest.for "j.i" %{{.*}} = 0 to 8 vectorized(8)
+func.func @matmul(%a: memref<?x?xf64>, %b: memref<?x?xf64>, %c: memref<?x?xf64>) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %m = memref.dim %c, %c0 : memref<?x?xf64>
+  %n = memref.dim %c, %c1 : memref<?x?xf64>
+  %k = memref.dim %a, %c1 : memref<?x?xf64>
+  nest.for "i" %i = 0 to %m {
+    nest.for "j" %j = 0 to %n {
+      nest.for "k" %l = 0 to %k {
+        %x = nest.load %a[%i, %l] : memref<?x?xf64>
+        %y = nest.load %b[%l, %j] : memref<?x?xf64>
+        %p = arith.mulf %x, %y : f64
+        nest.accumulate "c" add %p, %c[%i, %j] : memref<?x?xf64>
+      }
+    }
+  }
+  func.return
+}
+
+// The other operand by rows: its panels are turned as they are copied.
+// CHECK-LABEL: func.func @by_rows
+// CHECK:       nest.for "panel.load.ax0" %[[R:.*]] =
+// CHECK:         nest.for "panel.load.ax1" %[[C:.*]] =
+// CHECK:           nest.load %b[32 * %{{.*}} + %[[R]], 256 * %{{.*}} + %[[C]]]
+// CHECK:           nest.store "panel" %{{.*}}, %{{.*}}[%[[C]], %[[R]]] : memref<256x32xf64>
+func.func @by_rows(%a: memref<64x300xf64>, %b: memref<70x300xf64>, %c: memref<64x70xf64>) {
+  nest.for "i" %i = 0 to 64 {
+    nest.for "j" %j = 0 to 70 {
+      nest.for "k" %l = 0 to 300 {
+        %x = nest.load %a[%i, %l] : memref<64x300xf64>
+        %y = nest.load %b[%j, %l] : memref<70x300xf64>
+        %p = arith.mulf %x, %y : f64
+        nest.accumulate "c" add %p, %c[%i, %j] : memref<64x70xf64>
+      }
+    }
+  }
+  func.return
+}
+
+// A stack of products is shared among threads by its first axis; distances are tiled like products.
+// CHECK-LABEL: func.func @distances
+// CHECK:       nest.for "s" {{.*}} parallel
+// CHECK:         nest.for "k.o"
+// CHECK:           nest.for "i.i" %{{.*}} = 0 to 6 unrolled
+func.func @distances(%a: memref<100x64x64xf32>, %b: memref<100x64x64xf32>, %c: memref<100x64x64xf32>) {
+  nest.for "s" %s = 0 to 100 {
+    nest.for "i" %i = 0 to 64 {
+      nest.for "j" %j = 0 to 64 {
+        nest.for "k" %l = 0 to 64 {
+          %x = nest.load %a[%s, %i, %l] : memref<100x64x64xf32>
+          %y = nest.load %b[%s, %l, %j] : memref<100x64x64xf32>
+          %d = arith.subf %x, %y : f32
+          %p = arith.mulf %d, %d : f32
+          nest.accumulate "c" add %p, %c[%s, %i, %j] : memref<100x64x64xf32>
+        }
+      }
+    }
+  }
+  func.return
+}
+
+// No tiles: too few terms; an order that must be kept; a sum over two loops of one operand only.
+// CHECK-LABEL: func.func @others
+// CHECK-NOT:   "panel"
+// CHECK-NOT:   "sums"
+// CHECK:       func.return
+func.func @others(%a: memref<64x4xf64>, %b: memref<4x64xf64>, %c: memref<64x64xf64>, %d: memref<64x64xf64>) {
+  nest.for "i" %i = 0 to 64 {
+    nest.for "j" %j = 0 to 64 {
+      nest.for "k" %l = 0 to 4 {
+        %x = nest.load %a[%i, %l] : memref<64x4xf64>
+        %y = nest.load %b[%l, %j] : memref<4x64xf64>
+        %p = arith.mulf %x, %y : f64
+        nest.accumulate "c" add %p, %c[%i, %j] : memref<64x64xf64>
+      }
+    }
+  }
+  nest.for "i.1" %i = 0 to 64 {
+    nest.for "j.1" %j = 0 to 64 {
+      nest.for "k.1" %l = 0 to 64 {
+        %x = nest.load %c[%i, %l] : memref<64x64xf64>
+        %y = nest.load %c[%l, %j] : memref<64x64xf64>
+        %p = arith.mulf %x, %y : f64
+        nest.accumulate "d" add %p, %d[%i, %j] order(sequential) : memref<64x64xf64>
+      }
+    }
+  }
+  func.return
+}
