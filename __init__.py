@@ -10,17 +10,22 @@ __version__ = "0.1.0"
 _PUBLIC = {
     "jit": ".frontend.jit",
     "spec": ".frontend.spec",
+    "trace": ".frontend.trace",
     "schedule": ".frontend.schedule",
     "NestorError": ".dialects.diagnostic",
     "UnsupportedError": ".frontend.errors",
 }
 
-__all__ = ["__version__", *_PUBLIC]
+_MODULES = {"nn": ".frontend.nn", "random": ".frontend.nn.random"}
+
+__all__ = ["__version__", *_PUBLIC, *_MODULES]
 
 
 def __getattr__(name: str):
     from importlib import import_module
 
+    if name in _MODULES:
+        return import_module(_MODULES[name], __name__)
     if name in _PUBLIC:
         value = getattr(import_module(_PUBLIC[name], __name__), name)
         globals()[name] = value

@@ -9,6 +9,8 @@ from typing import Any
 
 import numpy as np
 
+from .composites import MARK as COMPOSITE
+from .composites import composite_call
 from .errors import DTypeError
 from .frame import Frame
 from .functions import inline
@@ -23,6 +25,8 @@ from .numpy_api import (  # noqa: F401  (they fill the tables)
     shapes,
     ufuncs,
 )
+from .numpy_api import special as _special  # noqa: F401
+from .numpy_api import windows as _windows  # noqa: F401
 from .numpy_api.registry import FUNCTIONS, METHODS, invoke
 from .objects import call_method, construct, is_outside_change, is_record
 from .python_calls import PYTHON
@@ -53,8 +57,14 @@ def call(frame: Frame, node: ast.Call, function: Value, args: list[Value], kwarg
     handler = _entry(FUNCTIONS, target)
     if handler is not None and not _all_static(args, kwargs, target):
         return invoke(frame.graph, _name(target), handler, args, kwargs)
+    if handler is not None and isinstance(target, FunctionType) and not _is_numpy(target):
+        return _fold(frame, node, target, args, kwargs)
     target = getattr(target, "__wrapped__", target) if hasattr(target, "lower") else target
     if isinstance(target, FunctionType) and not _is_numpy(target):
+        if hasattr(target, COMPOSITE):
+            return composite_call(
+                frame, target, args, kwargs, lambda: inline(frame, node, target, args, kwargs)
+            )
         return inline(frame, node, target, args, kwargs)
     if isinstance(target, type) and issubclass(target, np.generic) and len(args) == 1 and not kwargs:
         return python.numpy_scalar(frame.graph, np.dtype(target), args[0])

@@ -153,6 +153,11 @@ class Affine:
             result[name] = result.get(name, 0) + coefficient
         return result
 
+    def is_of_extents(self) -> bool:
+        """Whether it depends on the extents of arguments only, quotients included."""
+        roots = [atom.root() for atom, _ in self.terms]
+        return all(r.dim is not None or (r.key is not None and r.key[1].is_of_extents()) for r in roots)
+
     def to_list(self) -> AffineList:
         """As one affine expression over SSA values."""
         operands: list[SSAValue] = []
@@ -254,6 +259,10 @@ class Assumptions:
         if affine.known is not None:
             floor = kind is AffineBinaryOpKind.FloorDiv
             return Affine(affine.known // divisor if floor else affine.known % divisor)
+        if all(c % divisor == 0 for c in (affine.constant, *[c for _, c in affine.terms])):
+            if kind is AffineBinaryOpKind.Mod:
+                return Affine(0)
+            return Affine(affine.constant // divisor, tuple([(atom, c // divisor) for atom, c in affine.terms]))
         identity = (kind, affine.constant, frozenset(affine.terms), divisor)
         atom = self._divided.get(identity)
         if atom is None:

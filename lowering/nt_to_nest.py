@@ -62,6 +62,7 @@ from ..dialects.nt import (
     SliceOp,
     ToScalarOp,
     TransposeOp,
+    WindowOp,
 )
 from ..dialects.nt.ops import element_of
 from ..dialects.nt.types import storage_type
@@ -81,7 +82,7 @@ COPY = "copy"
 LARGEST_CONSTANT = 1024
 """Constants of more elements, not all equal, are refused: they would be written element by element."""
 
-_VIEWS = (BroadcastOp, TransposeOp, SliceOp, ReshapeOp)
+_VIEWS = (BroadcastOp, TransposeOp, SliceOp, WindowOp, ReshapeOp)
 _LAZY = (*_VIEWS, EmptyOp, FromScalarOp, IotaOp)
 """Computed where they are used; nothing is emitted for the operation itself."""
 

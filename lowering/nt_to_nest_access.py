@@ -15,7 +15,7 @@ from xdsl.ir.affine import AffineBinaryOpKind, AffineConstantExpr, AffineExpr
 
 from ..dialects.affine import AffineList, combine
 from ..dialects.diagnostic import LoweringError, fail
-from ..dialects.nt import BroadcastOp, ReshapeOp, SliceOp, TransposeOp
+from ..dialects.nt import BroadcastOp, ReshapeOp, SliceOp, TransposeOp, WindowOp
 from ..dialects.nt.ops import shape_of
 
 Index = tuple[AffineList, ...]
@@ -55,6 +55,14 @@ def transpose_index(op: TransposeOp, index: Index, extents: Sequence[Index]) -> 
 def slice_index(op: SliceOp, index: Index, extents: Sequence[Index]) -> Index:
     offsets, strides = op.offsets, op.stride_values
     return tuple([scaled_sum([(at, strides[k])], offsets[k]) for k, at in enumerate(index)])
+
+
+def window_index(op: WindowOp, index: Index, extents: Sequence[Index]) -> Index:
+    rank = len(shape_of(op.source))
+    source = list(index[:rank])
+    for k, d in enumerate(op.dims):
+        source[d] = scaled_sum([(index[rank + k], 1)], source[d])
+    return tuple(source)
 
 
 def reshape_index(op: ReshapeOp, index: Index, extents: Sequence[Index]) -> Index:
@@ -124,6 +132,7 @@ VIEW_INDEX: dict[type[Operation], Callable[..., Index]] = {
     BroadcastOp: broadcast_index,
     TransposeOp: transpose_index,
     SliceOp: slice_index,
+    WindowOp: window_index,
     ReshapeOp: reshape_index,
 }
 """By view operation: the index into the source for an index into the result (and the extents of source and result)."""

@@ -272,7 +272,7 @@ class Elements:
         return scalar, level
 
     def _splat(self, op: ConstantOp) -> SSAValue:
-        value = op.splat
+        value = op.splat if len(op.value) else 0  # of no elements none is ever used
         if value is None:
             raise fail(
                 op,

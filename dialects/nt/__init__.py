@@ -16,6 +16,7 @@ from .elementwise_ops import ELEMENTWISE_OPS, ElementwiseOp
 from .ops import (
     BroadcastOp,
     CastOp,
+    CompositeOp,
     ConstantOp,
     DimOp,
     DotOp,
@@ -29,6 +30,7 @@ from .ops import (
     SliceOp,
     ToScalarOp,
     TransposeOp,
+    WindowOp,
     YieldOp,
 )
 from .reductions import REDUCTIONS, Reduction
@@ -48,6 +50,8 @@ STRUCTURE_OPS = [
     ReduceOp,
     DotOp,
     FusionOp,
+    WindowOp,
+    CompositeOp,
     LoopsOp,
     YieldOp,
 ]
@@ -61,6 +65,7 @@ __all__ = [
     "REDUCTIONS",
     "BroadcastOp",
     "CastOp",
+    "CompositeOp",
     "ConstantOp",
     "DimOp",
     "DotOp",
@@ -77,5 +82,6 @@ __all__ = [
     "SliceOp",
     "ToScalarOp",
     "TransposeOp",
+    "WindowOp",
     "YieldOp",
 ]

@@ -23,6 +23,7 @@ from .elementwise_ops import ELEMENTWISE_OPS
 from .ops import (
     BroadcastOp,
     CastOp,
+    CompositeOp,
     DimOp,
     DotOp,
     EmptyOp,
@@ -33,6 +34,7 @@ from .ops import (
     ReshapeOp,
     SliceOp,
     TransposeOp,
+    WindowOp,
     YieldOp,
     shape_of,
 )
@@ -113,8 +115,10 @@ class Extents:
 
 
 def carried_from(argument: BlockArgument) -> SSAValue | None:
-    """What a loop starts the carried tensor `argument` with: a value of the same shape."""
+    """What a loop starts the carried tensor `argument` with, or a composite is given: a value of the same shape."""
     op = argument.owner.parent_op()
+    if isinstance(op, CompositeOp):
+        return op.inputs[argument.index]
     if isinstance(op, scf.ForOp):
         return op.iter_args[argument.index - 1] if argument.index else None
     return op.arguments[argument.index] if isinstance(op, scf.WhileOp) else None
@@ -177,7 +181,7 @@ def _dot(extents: Extents, value: SSAValue) -> Iterable[Extent]:
 
 def _fusion(extents: Extents, value: SSAValue) -> Iterable[Extent]:
     op = value.owner
-    assert isinstance(op, FusionOp)
+    assert isinstance(op, FusionOp | CompositeOp)
     last = op.body.block.last_op
     assert isinstance(last, YieldOp)
     return extents._of(last.values[value.index])  # pyright: ignore
@@ -216,6 +220,8 @@ _HANDLERS: dict[type[Operation], Callable[[Extents, SSAValue], Iterable[Extent]]
     ReduceOp: _reduce,
     DotOp: _dot,
     FusionOp: _fusion,
+    CompositeOp: _fusion,
+    WindowOp: _sized,
     LoopsOp: _loops,
     scf.ForOp: _carried,
     scf.WhileOp: _carried,

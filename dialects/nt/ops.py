@@ -1,18 +1,21 @@
 """The nt operations that are not elementwise, from the modules that define them."""
 
 from .common import INDEX, ORDERS, element_of, shape_of
+from .composite_op import CompositeOp
 from .dot_op import DotOp
 from .reduce_op import ReduceOp
 from .region_ops import FusionOp, LoopsOp, YieldOp
 from .shape_ops import BroadcastOp, CastOp, ReshapeOp, SliceOp, TransposeOp
 from .source_ops import EmptyOp, IotaOp
 from .value_ops import ConstantOp, DimOp, FromScalarOp, ToScalarOp
+from .window_op import WindowOp
 
 __all__ = [
     "INDEX",
     "ORDERS",
     "BroadcastOp",
     "CastOp",
+    "CompositeOp",
     "ConstantOp",
     "DimOp",
     "DotOp",
@@ -26,6 +29,7 @@ __all__ = [
     "SliceOp",
     "ToScalarOp",
     "TransposeOp",
+    "WindowOp",
     "YieldOp",
     "element_of",
     "shape_of",

@@ -61,6 +61,8 @@ def shape_argument(graph: Graph, values: Sequence[Value]) -> Extents:
         if affine is None:
             raise graph.error(DTypeError, f"a shape is made of integers, not {describe(item)}")
         if affine.known is None and affine.over_dims() is None:
+            if affine.is_of_extents():
+                raise Respecialise(shapes=True, why="a shape that is a quotient of extents")
             if affine.arguments() and graph.island is None:
                 raise Respecialise(affine.arguments(), why="a shape depends on an integer argument")
             raise graph.error(UnsupportedError, "a shape that depends on a loop variable is not supported")

@@ -23,6 +23,7 @@ from ...dialects.nt import (
     ReshapeOp,
     SliceOp,
     TransposeOp,
+    WindowOp,
 )
 from ...dialects.nt.extents import Extents
 from ...dialects.nt.ops import shape_of
@@ -41,7 +42,7 @@ def is_source(op: Operation | Block) -> bool:
     return type(op) in SOURCES
 
 
-VIEWS = frozenset({BroadcastOp, TransposeOp, SliceOp, ReshapeOp})
+VIEWS = frozenset({BroadcastOp, TransposeOp, SliceOp, WindowOp, ReshapeOp})
 """Operations that only say where an element comes from."""
 
 
@@ -49,7 +50,7 @@ VIEWS = frozenset({BroadcastOp, TransposeOp, SliceOp, ReshapeOp})
 class Access:
     """Axis k of the value read is axis `axes[k]` of `root`, or repeats it where that is None.
 
-    `shifted`: a slice lies between, so that equal points of the two are not equal elements.
+    `shifted`: a slice or a window lies between, so that equal points of the two are not equal elements.
     """
 
     root: SSAValue
@@ -114,6 +115,11 @@ def _through_slice(op: Operation, source: Access) -> Access:
     return Access(source.root, source.axes, True)
 
 
+def _through_window(op: Operation, source: Access) -> Access:
+    assert isinstance(op, WindowOp)
+    return Access(source.root, (*source.axes, *[None] * len(op.dims)), True)
+
+
 def _through_reshape(op: Operation, source: Access) -> Access:
     assert isinstance(op, ReshapeOp)
     kept = iter([axis for axis, e in zip(source.axes, shape_of(op.source), strict=True) if e != 1])
@@ -129,6 +135,7 @@ _THROUGH: dict[type[Operation], Callable[[Operation, Access], Access]] = {
     BroadcastOp: _through_broadcast,
     TransposeOp: _through_transpose,
     SliceOp: _through_slice,
+    WindowOp: _through_window,
     ReshapeOp: _through_reshape,
     CastOp: _through_cast,
 }

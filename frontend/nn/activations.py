@@ -1,0 +1,61 @@
+"""Activations, and the softmax family."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ...dialects.special import erf
+from .composites import composite
+
+__all__ = ["erf", "gelu", "log_softmax", "logsumexp", "relu", "sigmoid", "silu", "softmax"]
+
+_ROOT_HALF = 0.7071067811865476
+_ROOT_TWO_OVER_PI = 0.7978845608028654
+
+
+def relu(x):
+    """max(x, 0)."""
+    return np.maximum(x, 0)
+
+
+def sigmoid(x):
+    """1 / (1 + exp(-x)), computed so that nothing overflows."""
+    small = np.exp(-np.abs(x))
+    return np.where(x >= 0, 1, small) / (1 + small)
+
+
+def silu(x):
+    """x times its sigmoid."""
+    return x * sigmoid(x)
+
+
+@composite
+def gelu(x, approximate="none"):
+    """x times the normal distribution function at x; `approximate="tanh"` for the usual approximation."""
+    if approximate == "tanh":
+        return 0.5 * x * (1 + np.tanh(_ROOT_TWO_OVER_PI * (x + 0.044715 * x * x * x)))
+    if approximate != "none":
+        raise ValueError("approximate is 'none' or 'tanh'")
+    return 0.5 * x * (1 + erf(x * _ROOT_HALF))
+
+
+@composite
+def softmax(x, axis=-1):
+    """exp(x) along `axis`, divided by its sum."""
+    e = np.exp(x - np.max(x, axis=axis, keepdims=True))
+    return e / np.sum(e, axis=axis, keepdims=True)
+
+
+@composite
+def log_softmax(x, axis=-1):
+    """The logarithm of the softmax."""
+    shifted = x - np.max(x, axis=axis, keepdims=True)
+    return shifted - np.log(np.sum(np.exp(shifted), axis=axis, keepdims=True))
+
+
+def logsumexp(x, axis=None, keepdims=False):
+    """log(sum(exp(x))) without overflow."""
+    largest = np.max(x, axis=axis, keepdims=True)
+    largest = np.where(np.isfinite(largest), largest, 0)
+    total = np.log(np.sum(np.exp(x - largest), axis=axis, keepdims=True)) + largest
+    return total if keepdims else np.sum(total, axis=axis)

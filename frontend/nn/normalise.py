@@ -1,0 +1,65 @@
+"""Normalisation: of layers, by the root mean square, and of batches."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from .composites import composite
+
+
+@composite
+def layer_norm(x, weight=None, bias=None, axis=-1, eps=1e-5):
+    """(x - mean) / sqrt(var + eps) over `axis` (one or several), times `weight`, plus `bias`."""
+    centred = x - np.mean(x, axis=axis, keepdims=True)
+    variance = np.mean(centred * centred, axis=axis, keepdims=True)
+    result = centred / np.sqrt(variance + eps)
+    if weight is not None:
+        result = result * weight
+    if bias is not None:
+        result = result + bias
+    return result
+
+
+@composite
+def rms_norm(x, weight=None, axis=-1, eps=1e-6):
+    """x / sqrt(mean(x * x) + eps) over `axis`, times `weight`."""
+    result = x / np.sqrt(np.mean(x * x, axis=axis, keepdims=True) + eps)
+    if weight is not None:
+        result = result * weight
+    return result
+
+
+def _along(vector, x, axis):
+    """A vector that belongs to `axis` of `x`, in a shape that broadcasts."""
+    position = axis if axis >= 0 else axis + x.ndim
+    return np.expand_dims(vector, tuple(range(1, x.ndim - position)))
+
+
+@composite
+def batch_norm(x, mean, var, weight=None, bias=None, eps=1e-5, axis=1):
+    """Inference: statistics, weight and bias (vectors along `axis`) folded into one scale and one shift."""
+    scale = 1 / np.sqrt(var + eps)
+    if weight is not None:
+        scale = scale * weight
+    shift = -mean * scale
+    if bias is not None:
+        shift = shift + bias
+    return x * _along(scale, x, axis) + _along(shift, x, axis)
+
+
+def batch_norm_training(x, weight=None, bias=None, eps=1e-5, axis=1):
+    """Training: normalised by the statistics of this batch; returns the result, the mean, and the (biased) variance."""
+    position = axis if axis >= 0 else axis + x.ndim
+    others = ()
+    for k in range(x.ndim):
+        if k != position:
+            others = (*others, k)
+    mean = np.mean(x, axis=others)
+    centred = x - _along(mean, x, position)
+    var = np.mean(centred * centred, axis=others)
+    result = centred / np.sqrt(_along(var, x, position) + eps)
+    if weight is not None:
+        result = result * _along(weight, x, position)
+    if bias is not None:
+        result = result + _along(bias, x, position)
+    return result, mean, var

@@ -1,0 +1,60 @@
+"""nt-decompose: composites are replaced by what they stand for.
+
+    %r = nt.composite "softmax"(%x : tensor<4x5xf32>) {axis = -1 : i64} -> tensor<4x5xf32> {
+    ^bb0(%a: tensor<4x5xf32>):
+      %m = nt.reduce maximum %a over [1] : tensor<4x5xf32> -> tensor<4xf32>
+      ...
+      nt.yield %v : tensor<4x5xf32>
+    }
+  becomes
+    %m = nt.reduce maximum %x over [1] : tensor<4x5xf32> -> tensor<4xf32>
+    ...
+
+Composites in regions of others included. With `only`, those of the names given, wherever they are.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Operation
+from xdsl.passes import ModulePass
+
+from ...dialects.nt import CompositeOp
+
+
+@dataclass(frozen=True, eq=False)
+class NtDecomposePass(ModulePass):
+    """Replace composites (softmax, attention, ...) by the operations they stand for."""
+
+    name = "nt-decompose"
+
+    only: tuple[str, ...] = ()
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        for composite in [o for o in op.walk() if isinstance(o, CompositeOp)]:
+            if not self.only or composite.label.data in self.only:
+                decompose(composite)
+
+
+def decompose(op: CompositeOp) -> None:
+    """Put the region of `op` in its place."""
+    block, parent = op.body.block, op.parent
+    assert parent is not None
+    for argument, value in zip(block.args, op.inputs, strict=True):
+        argument.replace_all_uses_with(value)
+    end = block.last_op
+    assert isinstance(end, Operation)
+    for result, value in zip(op.results_, list(end.operands), strict=True):
+        if value.name_hint is None:
+            value.name_hint = result.name_hint
+        result.replace_all_uses_with(value)
+    end.detach()
+    end.erase()
+    for inner in list(block.ops):
+        inner.detach()
+        parent.insert_op_before(inner, op)
+    op.detach()
+    op.erase()
