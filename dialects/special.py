@@ -22,7 +22,9 @@ def erf(x: Any) -> Any:
     array = np.asarray(x)
     dtype = np.tanh.resolve_dtypes((array.dtype, None))[1]
     values = np.fromiter(map(math.erf, array.ravel().tolist()), np.float64, array.size)
-    return values.reshape(array.shape).astype(dtype)[()]
+    result = np.empty_like(array, dtype)
+    result[...] = values.reshape(array.shape)
+    return result[()]
 
 
 def philox(counter: Any, stream: Any, key: Any) -> Any:
