@@ -51,7 +51,8 @@ def _reduce(
     wide = np.dtype(np.float32) if dtype.name in HALVES and combiner in ("add", "multiply") else dtype
     tensor = convert(graph, value, wide)
     if not axes:
-        return as_array(cast(graph, tensor, dtype)) if tensor.extents else replace(tensor, dtype=dtype)
+        result = cast(graph, tensor, dtype)
+        return as_array(result) if result.extents else replace(result, weak=None, scalar=True)
     result = cast(graph, reduce(graph, combiner, tensor, axes), dtype)
     if keep:
         one = tuple([type(e)(1) if k in axes else e for k, e in enumerate(tensor.extents)])
