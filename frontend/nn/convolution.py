@@ -21,15 +21,27 @@ def conv(x, w, bias=None, stride=1, padding=0, dilation=1, groups=1):
     for k in range(rank):
         windows = (*windows, (w.shape[k + 2] - 1) * gaps[k] + 1)
     x = padded(x, spans(padding, windows), 0)
-    x = np.reshape(x, (x.shape[0], groups, x.shape[1] // groups, *x.shape[2:]))
-    w = np.reshape(w, (groups, w.shape[0] // groups, *w.shape[1:]))
-    view = sliding_window_view(x, windows, tuple(range(3, 3 + rank)))
-    view = view[(*every((1,) * 3), *every(each(stride, rank)), *every(gaps))]
-    # (batch, group, output, channel, *space, *window): the sum over channel and window
-    products = np.expand_dims(view, 2) * np.expand_dims(w, tuple(range(3, 3 + rank)))
-    result = np.sum(products, axis=(3, *range(4 + rank, 4 + 2 * rank)), dtype=products.dtype)
-    result = np.reshape(result, (result.shape[0], result.shape[1] * result.shape[2], *result.shape[3:]))
+    view = sliding_window_view(x, windows, tuple(range(2, 2 + rank)))
+    view = view[(..., *every(each(stride, rank)), *every(gaps))]
+    result = _product(view, w, rank) if groups == 1 else _products(view, w, rank, groups)
     return result if bias is None else result + np.expand_dims(bias, tuple(range(1, 1 + rank)))
+
+
+def _product(view, w, rank):
+    """The sum over channels and windows, (batch, outputs, *space), of view (batch, channels, *space, *window)."""
+    summed = (1, *range(2 + rank, 2 + 2 * rank))
+    result = np.tensordot(view, w, (summed, (1, *range(2, 2 + rank))))
+    return np.moveaxis(result, -1, 1).copy()
+
+
+def _products(view, w, rank, groups):
+    """The same in groups of channels, each with its outputs."""
+    channels, outputs = w.shape[1], w.shape[0] // groups
+    results = []
+    for k in tuple(range(groups)):
+        part = view[:, k * channels : (k + 1) * channels]
+        results.append(_product(part, w[k * outputs : (k + 1) * outputs], rank))
+    return np.concatenate(results, axis=1)
 
 
 def conv1d(x, w, bias=None, stride=1, padding=0, dilation=1, groups=1):

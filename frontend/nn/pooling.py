@@ -34,7 +34,7 @@ def _adaptive(x, count, reduce):
     if n % count == 0:
         return reduce(np.reshape(x, (*x.shape[:-1], count, n // count)), axis=-1)
     parts = []
-    for k in range(count):
+    for k in tuple(range(count)):
         parts.append(reduce(x[..., k * n // count : -(-(k + 1) * n // count)], axis=-1))
     return np.stack(parts, axis=-1)
 

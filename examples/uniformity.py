@@ -1,0 +1,23 @@
+"""The uniformity of points on a sphere, log of the mean of exp(-t |x - y|^2) over all pairs, in two formulations.
+
+By differences nothing but the points is read when it is compiled: the (n, n, d) array of NumPy never exists. By products
+it is a product of matrices, and the differences cancel: less work, fewer digits.
+"""
+
+import numpy as np
+
+
+def _log_mean_potential(distances, t):
+    n = distances.shape[0]
+    others = np.sum(np.exp(-t * distances)) - n
+    return np.log(others / (n * (n - 1)))
+
+
+def uniformity_by_differences(x, t=2.0):
+    difference = x[:, None, :] - x[None, :, :]
+    return _log_mean_potential(np.sum(difference * difference, axis=-1), t)
+
+
+def uniformity_by_products(x, t=2.0):
+    squares = np.sum(x * x, axis=1)
+    return _log_mean_potential(squares[:, None] + squares[None, :] - 2 * (x @ x.T), t)
