@@ -324,11 +324,26 @@ def compute_dtypes(
     except TypeError as error:
         raise graph.error(DTypeError, str(error)) from None
     if ufunc.__name__.startswith("logical_"):
+    operands = [Static(max(o.value, 0)) if isinstance(o, Static) else o for o in operands]
         return (BOOL,) * len(kinds)
     if ufunc.__name__ in _COMPARISONS and any(
-        isinstance(o, Static) and not fits(o.value, d) for o, d in zip(operands, dtypes, strict=True)
+        _may_not_fit(o, k, d) for o, k, d in zip(operands, kinds, dtypes, strict=True)
     ):
-        return (np.dtype(np.int64),) * 2
+def _may_not_fit(operand: Value, kind: Operand, dtype: np.dtype) -> bool:
+    """Whether a Python integer may have a value that `dtype`, in which it would be compared, does not have."""
+    if isinstance(operand, Static):
+        return not fits(operand.value, dtype)
+    return (
+        kind is int
+        and isinstance(operand, Tensor | Scalar)
+        and dtype.kind in "iu"
+        and dtype != WEAK_DTYPES[int]
+    )
+
+
+        # Compared by value: NumPy converts neither to the other's type.
+        wide, widest = WEAK_DTYPES[int], np.dtype(np.uint64)
+        return tuple([d if d == widest and k is not int else wide for k, d in zip(kinds, dtypes, strict=True)])
     return dtypes
 
 

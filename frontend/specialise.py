@@ -138,9 +138,23 @@ def _array_type(name: str, array: np.ndarray, mutates: bool, group: str | None) 
 
 
 def memory_axes(array: np.ndarray) -> tuple[int, ...]:
-    """Axes from the one with the largest stride to the smallest; ties keep their order."""
-    strides = array.strides
-    return tuple(sorted(range(array.ndim), key=lambda axis: -abs(strides[axis])))
+    """Axes from the one with the largest stride to the smallest; ties keep their order.
+
+    As NumPy's iterator does it: an axis along which elements repeat has no place of its own, and stays where it is
+    among the others.
+    """
+    strides = [0 if n == 1 else abs(s) for s, n in zip(array.strides, array.shape, strict=True)]
+    axes: list[int] = []
+    for axis in reversed(range(array.ndim)):
+        position = 0
+        for k, other in enumerate(axes):
+            if not strides[axis] or not strides[other]:
+                continue
+            if strides[axis] >= strides[other]:
+                break
+            position = k + 1
+        axes.insert(position, axis)
+    return tuple(axes)
 
 
 # ---- overlap ----------------------------------------------------------------------------------------

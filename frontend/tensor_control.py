@@ -216,6 +216,8 @@ class _Carried:
     buffers: list[Buffer] = field(default_factory=list)
 
     def types(self) -> list[Attribute]:
+    kept: dict[str, str] = field(default_factory=dict)
+    """Variables that may be an older array after a turn, and which."""
         types = [t for form in self.forms.values() for t in form.types()]
         return types + [tensor_type(b.dtype, b.extents) for b in self.buffers]
 
@@ -272,6 +274,7 @@ def tensor_while(frame: Frame, node: ast.While, execute: Execute) -> None:
 
     def body(block: Block, carried: _Carried) -> None:
         check = Block(arg_types=carried.types())
+    _freeze_kept(frame, carried)
         with graph.tensors_inside(check):
             carried.set(frame, check.args)
             value = test(frame, condition)
@@ -300,6 +303,36 @@ def _freeze_all(frame: Frame, carried: _Carried, before: dict[str, Value]) -> No
 
 def _settle(
     frame: Frame, node: Loop, leading: Sequence[Attribute], body: Callable[[Block, _Carried], None]
+    _freeze_kept(frame, carried)
+
+
+def _borrow(inner: Value, outer: Value, name: str, before: dict[str, Value]) -> None:
+    """Note of the array that a variable is in a loop that it may be the one that it was before."""
+    if isinstance(inner, Array) and isinstance(outer, Array) and _is_seen(outer, name, before):
+        inner.buffer.borrowed = outer.buffer.borrowed or outer.buffer.name or "another array"
+
+
+def _kept(frame: Frame, carried: _Carried, before: dict[str, Value]) -> dict[str, str]:
+    """The variables that a turn may leave being an older array, and which."""
+    outer = {v.buffer: v.buffer.name or "another array" for v in before.values() if isinstance(v, Array)}
+    kept: dict[str, str] = {}
+    for name in carried.forms:
+        value = frame.variables[name]
+        if not isinstance(value, Array):
+            continue
+        whose = value.buffer.borrowed or outer.get(value.buffer)
+        if whose is not None:
+            kept[name] = whose
+    return kept
+
+
+def _freeze_kept(frame: Frame, carried: _Carried) -> None:
+    """Refuse later writes to what a loop may have left being another array."""
+    for name, whose in carried.kept.items():
+        value = frame.variables.get(name)
+        if isinstance(value, Array):
+            value.buffer.frozen = f"'{name}', which is '{whose}' on some paths only,"
+            value.buffer.borrowed = whose
 ) -> tuple[Block, _Carried, list[SSAValue]]:
     """Compile the body of a loop until what it carries does not change any more.
 
@@ -336,10 +369,19 @@ def _settle(
     frame.scope.variables = dict(before)
     starts = carried.values(frame)
     targets = (
+                for name in names:
+                    _borrow(inner[name], before[name], name, before)
         {n.id for n in ast.walk(node.target) if isinstance(n, ast.Name)}
         if isinstance(node, ast.For)
         else set()
     )
+                    if growing is not None:
+                        rows = {r.buffer for r in growing.lists.values()}
+                        appended = [b for b, _ in graph.frozen_buffers[frozen:]]
+                        growing.refuse_written(
+                            frame, node, inner, [b for b in written if b not in rows], appended
+                        )
+                    carried.kept = _kept(frame, carried, before)
     for name in targets - set(names):
         frame.variables.pop(name, None)
         frame.scope.lost[name] = "it has a value only while the loop runs"
@@ -467,9 +509,8 @@ def _freeze(frame: Frame, name: str, old: Value | None, before: dict[str, Value]
     new = frame.variables.get(name)
     if not isinstance(new, Array) or not isinstance(old, Array):
         return
-    others = [v for n, v in before.items() if n != name and isinstance(v, Array) and v.buffer is old.buffer]
-    if old.buffer.argument is not None or others or not old.whole:
-        whose = old.buffer.name or "another array"
+    if _is_seen(old, name, before):
+        whose = old.buffer.borrowed or old.buffer.name or "another array"
         new.buffer.frozen = f"'{name}', which is '{whose}' on some paths only,"
 
 
@@ -490,3 +531,15 @@ def _joined_names(
             sides = [form_of(frame, name, side[name]) for side in (then, other)]
             forms[name] = joined(frame, node, name, *sides)
     return forms
+        new.buffer.borrowed = whose
+
+
+def _is_seen(array: Array, name: str, before: dict[str, Value]) -> bool:
+    """Whether what is written to the array of a variable may be seen elsewhere."""
+    buffer = array.buffer
+    return (
+        buffer.argument is not None
+        or buffer.borrowed is not None
+        or not array.whole
+        or any(n != name and isinstance(v, Array) and v.buffer is buffer for n, v in before.items())
+    )

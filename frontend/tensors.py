@@ -311,7 +311,9 @@ def _permuted(graph: Graph, tensor: Tensor, array: Array) -> Tensor:
     if len(roots) == len(array.axes):
         return tensor
     along = [k for k, axis in enumerate(array.axes) if axis.root is not None]
-    return replace(broadcast(graph, tensor, array.extents, along), order=None)
+    new = [k for k, axis in enumerate(array.axes) if axis.root is None]
+    order = None if tensor.order is None else normal_order([*new, *[along[a] for a in tensor.order]])
+    return replace(broadcast(graph, tensor, array.extents, along), order=order)
 
 
 def as_array(tensor: Tensor, name: str = "") -> Array:

@@ -85,7 +85,9 @@ class Buffer:
     """The memory of an array variable: at the level of tensors its present value, in an island a memref.
 
     `argument` is its position when it is an argument; `local` the memref of a buffer that lives in an island.
-    `dense` says that its elements lie one after the other (in the order `order`). `version` counts writes. `frozen` says why it cannot be written through (a copy that NumPy would share).
+    `borrowed` names the array that it may be on some path. `dense` says that its elements lie one after the other, in
+    the order `order`. `version` counts writes. `frozen` says why it cannot be written through (a copy that NumPy
+    would share).
     """
 
     value: SSAValue | None
@@ -101,6 +103,7 @@ class Buffer:
     read_only: bool = False
     shared: int | None = None
     dense: bool = True
+    borrowed: str | None = None
     derived: tuple[Any, ...] | None = None
 
 
@@ -145,6 +148,19 @@ class Array:
 def whole(buffer: Buffer) -> Array:
     """The array that is all of `buffer`."""
     axes = [Axis(k, Affine(0), 1, extent) for k, extent in enumerate(buffer.extents)]
+    @property
+    def is_row_major(self) -> bool:
+        """Whether its elements lie one after the other in memory, in the order of its axes."""
+        buffer = self.buffer
+        if buffer.order is not None or not buffer.dense:
+            return False
+        axes = [axis for axis in self.axes if axis.root is not None]
+        first = len(buffer.extents) - len(axes)
+        return [axis.root for axis in axes] == list(range(first, len(buffer.extents))) and all(
+            axis.stride == 1 and (k == 0 or axis.extent.equals(buffer.extents[first + k]))
+            for k, axis in enumerate(axes)
+        )
+
     return Array(buffer, tuple(axes))
 
 

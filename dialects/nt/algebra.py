@@ -73,7 +73,7 @@ _IDEMPOTENT = {"absolute", "floor", "ceil", "rint", "trunc", "sign"}
 """f(f(x)) is f(x)."""
 
 _EVEN = {("absolute", "negative"), ("square", "negative"), ("square", "absolute")}
-"""f(g(x)) is f(x)."""
+"""f(g(x)) is f(x). (Of an unsigned -x, which wraps around, the absolute value is -x itself.)"""
 
 
 def fold(op: ElementwiseOp, new: New) -> SSAValue | None:
@@ -148,7 +148,8 @@ def nested_unary(op: ElementwiseOp, new: New) -> SSAValue | None:
         return inner.inputs[0]
     if outer_name == inner_name and outer_name in _IDEMPOTENT:
         return inner.result
-    if (outer_name, inner_name) in _EVEN:
+    is_abs_of_unsigned = outer_name == "absolute" and kind_of(element_of(op.result)) == "u"
+    if (outer_name, inner_name) in _EVEN and not is_abs_of_unsigned:
         return new.elementwise(outer_name, inner.inputs[0])
     return None
 

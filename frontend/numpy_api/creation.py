@@ -111,7 +111,20 @@ def full_like(
     return _like(graph, a, fill_value, dtype, shape)
 
 
-@handles(np.asarray, np.ascontiguousarray)
+@handles(np.ascontiguousarray)
+def ascontiguousarray(graph: Graph, a: Value, dtype: Value | None = None) -> Value:
+    """An array in row-major order, of rank 1 at least: the array itself where it is one."""
+    array = asarray(graph, a, dtype)
+    if not extents_of(array):
+        raise graph.error(
+            UnsupportedError, "np.ascontiguousarray of a number is not supported", "use np.full(1, x)"
+        )
+    if isinstance(array, Array) and not array.is_row_major:
+        return copy(graph, array, array.dtype)
+    return array
+
+
+@handles(np.asarray)
 def asarray(graph: Graph, a: Value, dtype: Value | None = None) -> Value:
     """A conversion where the dtype differs; lists and numbers become new arrays."""
     target = dtype_of(graph, dtype)

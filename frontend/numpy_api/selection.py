@@ -13,6 +13,7 @@ from ..arithmetic import (
     UFUNC_CLIP,
     apply,
     as_weak,
+    copy,
     emit,
     index_value,
     number_kind,
@@ -22,24 +23,38 @@ from ..arithmetic import (
 )
 from ..errors import DTypeError, Respecialise, UnsupportedError
 from ..graph import Graph
-from ..promotion import result_dtype, weak_result
-from ..values import Group, Index, Static, Tensor, Value
+from ..promotion import WEAK_DTYPES, fits, result_dtype, weak_result
+from ..values import Buffer, Group, Index, Static, Tensor, Value, whole
 from .registry import handles, refuse_out
 
 NONE = Static(None)
 
 
 @handles(np.where)
-def where(graph: Graph, condition: Value, x: Value | None = None, y: Value | None = None) -> Value:
+def numpy_where(graph: Graph, condition: Value, x: Value | None = None, y: Value | None = None) -> Value:
     if x is None or y is None:
         raise graph.error(
             UnsupportedError,
             "np.where with one argument is not supported",
             "give all three: np.where(c, x, y)",
         )
-    operands = [x, y]
-    kinds = tuple([number_kind(graph, o) for o in operands])
+    result = where(graph, condition, x, y)
+    if isinstance(result, Tensor) and not result.extents:
+        return whole(Buffer(result.ssa, result.dtype, ()))  # unlike a ufunc, it gives an array of rank 0
+    return result
+
+
+def where(graph: Graph, condition: Value, x: Value, y: Value) -> Value:
+    """The elements of x where a condition holds, else those of y; a number where all three are."""
+    kinds = tuple([number_kind(graph, o) for o in (x, y)])
     dtype = result_dtype(kinds)
+    # A Python integer that the type of the other operand cannot hold is cut off, as by astype.
+    operands = [
+        Static(np.asarray(o.value).astype(dtype)[()])
+        if isinstance(o, Static) and not fits(o.value, dtype)
+        else o
+        for o in (x, y)
+    ]
     # The condition is true where it is not zero.
     truth = (
         apply(graph, np.not_equal, condition, Static(0))
@@ -55,6 +70,9 @@ def clip(graph: Graph, a: Value, a_min: Value = NONE, a_max: Value = NONE, out: 
     refuse_out(graph, out)
     low, high = [None if isinstance(v, Static) and v.value is None else v for v in (a_min, a_max)]
     kind = number_kind(graph, a)
+    if isinstance(kind, type):  # a Python number becomes an array first
+        kind = WEAK_DTYPES[kind]
+        a = Static(np.asarray(a.value)[()]) if isinstance(a, Static) else copy(graph, a, kind)
     if isinstance(kind, np.dtype) and kind.kind in "iu":
         # A Python integer that the dtype cannot pass does not bound, as in NumPy.
         info = np.iinfo(kind)

@@ -26,6 +26,8 @@ What is done to a nest, from the outside in, wherever the primitives find it leg
   with its length.
 * A product of matrices is done in tiles of sums that stay in registers (cpu_products.py).
 * Where only an outer loop is contiguous (sums over columns) that one becomes vectors, around the inner loops.
+  What these update in each iteration is kept in registers (nest-registerise), and a variable of the body gets an
+  element a lane (nest-expand-buffer).
 * Stores to a result larger than the caches pass them (`nestor.nontemporal`).
 
 What stays serial or scalar is said in a remark, with the dependence or the access that is the reason.
@@ -42,8 +44,9 @@ from xdsl.ir import Operation
 from xdsl.passes import ModulePass
 
 from ...dialects.diagnostic import NestorError, fail
-from ...dialects.nest import AccumulateOp, ForOp, StoreOp
+from ...dialects.nest import AccumulateOp, AllocOp, ForOp, StoreOp
 from ...dialects.remarks import remark
+from .buffers import buffer_name, buffers_in
 from .cpu_lanes import (
     SCATTERED,
     SEVERAL,
@@ -59,15 +62,19 @@ from .cpu_lanes import (
 )
 from .cpu_products import product_in, tile_product
 from .dependence import Dependences, root_of
-from .loops import functions, loops_in, parent_loop, perfect_band, sole_inner_loop
+from .loops import enclosing_function, functions, loops_in, parent_loop, perfect_band, sole_inner_loop
+from .nest_expand_buffer import expand_buffer
 from .nest_flatten import flatten_neighbours
 from .nest_parallel import parallelize, why_not_parallel
+from .nest_registerise import registerise, why_not_registerise
 from .nest_reorder import reorder, why_not_reorder
 from .nest_rfactor import reductions_of, rfactor, why_not_rfactor
+from .nest_set_memory import set_memory
 from .nest_split import split, why_not_split
 from .nest_stream import stream, why_not_stream
 from .nest_vectorize import vectorize, why_not_lanes
 from .steps import UNRECORDED, Steps
+from .trials import trial
 
 WORK_PER_THREAD = 1 << 17
 """Element operations below which waking a thread costs more than it saves."""
@@ -237,7 +244,45 @@ def _is_better_outside(loop: ForOp, dependences: Dependences) -> bool:
     inner = [other for other in loops_in(loop) if not list(outermost_loops(other))]
     if inner == [loop] or _scattered(loop) or not any(map(_scattered, inner)):
         return False
-    return why_not_lanes(loop, dependences) is None and why_not_split(loop, 2) is None
+    if why_not_split(loop, 2) is not None:
+        return False
+    variables = _variables(loop)
+    if not variables:
+        return why_not_lanes(loop, dependences) is None
+    names = [buffer_name(buffer) for buffer in buffers_in(enclosing_function(loop))]
+    if any(names.count(buffer_name(variable.memref)) > 1 for variable in variables):
+        return False  # a recorded schedule could not say which one is meant
+    try:
+        trial(_check_lanes_of_variables, loop)
+    except NestorError:
+        return False
+    return True
+
+
+def _variables(loop: ForOp) -> list[AllocOp]:
+    """The buffers of one element that each iteration of `loop` makes for itself."""
+    return [op for op in loop.body.block.ops if isinstance(op, AllocOp) and not op.memref.type.get_shape()]  # pyright: ignore[reportAttributeAccessIssue]
+
+
+def _check_lanes_of_variables(loop: ForOp) -> None:
+    """Raise why `loop` cannot become vectors even when its variables have an element a lane."""
+    for variable in _variables(loop):
+        expand_buffer(variable, loop)
+    if (refusal := why_not_lanes(loop)) is not None:
+        raise refusal
+
+
+def _give_registers(piece: ForOp, steps: Steps) -> None:
+    """What loops inside of `piece` update in each iteration, and its variables: an element a lane, in registers."""
+    own = [variable.memref for variable in _variables(piece)]
+    for inner in outermost_loops(piece):
+        stores = [op for op in inner.body.block.ops if isinstance(op, StoreOp) and op.memref not in own]
+        for buffer in dict.fromkeys(store.memref for store in stores):
+            if why_not_registerise(buffer, inner) is None:
+                for register in steps.do(registerise, buffer, inner):
+                    steps.do(set_memory, register, space="global")
+    for variable in _variables(piece):
+        steps.do(expand_buffer, variable, piece)
 
 
 def _schedule_innermost(loop: ForOp, machine: Machine, is_parallel: bool, dependences: Dependences) -> None:
@@ -276,7 +321,11 @@ def _vectorize(loop: ForOp, machine: Machine, is_parallel: bool, dependences: De
     width = lanes * (2 if has_transcendental(loop) else 4)
     extent = loop.constant_trip_count()
     if extent is not None and extent <= width:
-        steps.do(vectorize, loop, width=padded_width(extent, lanes), dependences=dependences)
+        if extent > 1:
+            if _variables(loop):
+                _give_registers(loop, steps)
+                dependences = Dependences(loop)
+            steps.do(vectorize, loop, width=padded_width(extent, lanes), dependences=dependences)
         return
     if reductions := _reductions(loop, dependences):
         _vectorize_reduction(loop, width, lanes, reductions, steps)
@@ -284,6 +333,7 @@ def _vectorize(loop: ForOp, machine: Machine, is_parallel: bool, dependences: De
     _stream_big_results(loop, steps)
     vectors, *pieces = steps.do(split, loop, factor=width)
     for piece in pieces:
+        _give_registers(piece, steps)
         _mark_vectorized(piece, _width_of(piece, width, lanes), steps)
     if is_parallel:
         _share(vectors, steps)

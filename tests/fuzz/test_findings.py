@@ -1,0 +1,148 @@
+"""Programs that random ones were shrunk to, each of which was once compiled to something else than NumPy computes."""
+
+import nestor as nt
+import numpy as np
+import pytest
+from judging import order
+from nestor.frontend.errors import UnsupportedError
+
+
+def check(function, *arguments):
+    """Same elements, dtypes, kinds, memory orders, and memory shared with arguments."""
+    with np.errstate(all="ignore"):
+        want = function(
+            *[np.copy(a, "K") if isinstance(a, np.ndarray) and a.base is None else a for a in arguments]
+        )
+        got = nt.jit(function)(*arguments)
+    if not isinstance(want, tuple):
+        want, got = (want,), (got,)
+    assert [type(a) for a in got] == [type(a) for a in want]
+    for a, b in zip(got, want, strict=True):
+        assert np.asarray(a).dtype == np.asarray(b).dtype
+        np.testing.assert_array_equal(a, b)
+        if isinstance(b, np.ndarray):
+            assert order(a) == order(b)
+
+
+def absolute_of_a_wrapped_number(a):
+    return np.abs(-a)
+
+
+def compared_with_a_counter(a):
+    n = 0
+    while n < a[0]:
+        n += 1
+    return (7 - a) < -n, (7 - a) >= -n, a == 256 + n, a != n
+
+
+def compared_with_negative_numbers(a):
+    return a > -1, a < -1, a == -1, a >= -1
+
+
+def where_of_numbers(a):
+    return np.where(a.sum() > 1, a[0], a[1]), np.where(a > 1, a, -3)
+
+
+def clip_of_a_number(a):
+    return np.clip(np.pi, a, a), np.clip(3, a, a)
+
+
+def sum_of_rank_0(a):
+    return np.cbrt(a.sum()), a.sum(), a.prod()
+
+
+def one_column(a):
+    for i in range(0, len(a), 2):
+        for j in range(a.shape[-1]):
+            a -= not a[i, j]
+    return -a
+
+
+def leaving_two_loops(a):
+    s = 0.0
+    for i in range(len(a)):
+        if a[i] < 0:
+            break
+        for _ in range(8):
+            a[i] //= bool(i)
+        s += a[i]
+    return a + s
+
+
+def orders(a):
+    return np.sqrt(a), np.abs(a[None]), a + a[..., ::-1]
+
+
+FINDINGS = [
+    (absolute_of_a_wrapped_number, np.array([0, 1, 7, 255], "u1")),
+    (absolute_of_a_wrapped_number, np.array([0, 1, -128], "i1")),
+    (compared_with_a_counter, np.array([2, 1, 0, 255], "u1")),
+    (compared_with_a_counter, np.array([2, 1, 0, 2**63, 2**64 - 1], "u8")),
+    (compared_with_negative_numbers, np.array([0, 1, 2**63, 2**64 - 1], "u8")),
+    (where_of_numbers, np.array([2, 1, 5], "u1")),
+    (clip_of_a_number, np.ones((5, 2), "f2")),
+    (clip_of_a_number, np.ones(3, "i1")),
+    (sum_of_rank_0, np.asarray(3.0, "f2")),
+    (one_column, np.ones((5, 1), "i4")),
+    (leaving_two_loops, np.array([3.0, 1, 4, -1, 5])),
+    (orders, np.broadcast_to(np.ones(4), (33, 4))),
+    (orders, np.ones((3, 4, 5)).T),
+    (orders, np.ones((3, 4, 5)).swapaxes(0, 1)),
+]
+
+
+@pytest.mark.parametrize(("function", "argument"), FINDINGS, ids=lambda p: getattr(p, "__name__", ""))
+def test_findings(function, argument):
+    check(function, argument)
+
+
+def contiguous(a):
+    return np.ascontiguousarray(a), np.ascontiguousarray(a[1:]), a.ravel()
+
+
+@pytest.mark.parametrize("a", [np.ones((3, 4)), np.ones((3, 4)).T, np.ones((6, 4))[::2], np.ones(8)[::2]])
+def test_what_is_not_contiguous_is_copied(a):
+    got, want = nt.jit(contiguous)(a), contiguous(a)
+    assert [np.shares_memory(part, a) for part in got] == [np.shares_memory(part, a) for part in want]
+
+
+def written_after_a_loop(a):
+    for _ in range(33):
+        a = a
+        y = (a & 7) * 2  # noqa: F841
+    a[0] = 99
+
+
+def written_after_branches_in_a_loop(a):
+    for _ in range(33):
+        if a.sum() > 100:
+            a = a * 2
+    a[0] = 99
+
+
+def written_after_unrolled_branches(a):
+    for _ in range(3):
+        if a.sum() > 100:
+            a = a * 2
+    a[0] = 99
+
+
+@pytest.mark.parametrize(
+    "function", [written_after_a_loop, written_after_branches_in_a_loop, written_after_unrolled_branches]
+)
+def test_writes_to_what_may_be_an_argument_are_refused(function):
+    a = np.ones(3, "i8")
+    with pytest.raises(UnsupportedError, match="on some paths only"):
+        nt.jit(function)(a)
+
+
+def rebound_and_written(a):
+    b = a + 1
+    for _ in range(33):
+        b = b * 2
+    b[0] = 99
+    return b
+
+
+def test_writes_to_a_new_array_after_a_loop():
+    check(rebound_and_written, np.ones(3, "i8"))
