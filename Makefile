@@ -28,18 +28,18 @@ demo: $(VENV)/installed ## compile the IoU function from NumPy source, run it on
 test: $(VENV)/installed ## the tests that every change must pass
 	@$(BIN)/python -m nestor.tools.test_environment
 	$(BIN)/lit -j $(JOBS) tests/filecheck
-	$(BIN)/python -m pytest -m 'not slow'
+	$(BIN)/python -m pytest -n $(JOBS) --dist worksteal -m 'not slow'
 
 test-all: $(VENV)/installed ## all of them, the large and slow cases too
 	@$(BIN)/python -m nestor.tools.test_environment
 	$(BIN)/lit -j $(JOBS) tests/filecheck
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n $(JOBS) --dist worksteal
 
 test-lit: $(VENV)/installed ## only the FileCheck tests
 	$(BIN)/lit -j $(JOBS) tests/filecheck
 
 test-unit: $(VENV)/installed ## only the pytest suites
-	$(BIN)/python -m pytest -m 'not slow'
+	$(BIN)/python -m pytest -n $(JOBS) --dist worksteal -m 'not slow'
 
 $(VENV)/installed-dev: $(VENV)/installed
 	$(BIN)/python -m pip install --quiet -e '.[dev]'
@@ -68,6 +68,7 @@ golden: $(VENV)/installed ## regenerate the golden files; review the diff before
 
 docs: $(VENV)/installed ## regenerate the pages that are made from docstrings
 	$(BIN)/python -m nestor.tools.schedule_docs > docs/schedules.md
+	$(BIN)/python -m nestor.tools.numpy_docs > docs/numpy.md
 
 clean: ## remove the virtual environment and everything generated
 	rm -rf $(VENV) demo-output build *.egg-info .pytest_cache .ruff_cache .hypothesis

@@ -1,0 +1,205 @@
+"""docs/numpy.md: which of NumPy's functions, ufuncs and array methods are compiled, from the tables of the frontend.
+
+python -m nestor.tools.numpy_docs > docs/numpy.md
+"""
+
+from __future__ import annotations
+
+import inspect
+import sys
+from collections.abc import Callable, Iterable
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+
+from ..frontend import arithmetic, calls
+from ..frontend.numpy_api.attributes import ATTRIBUTES
+from ..frontend.numpy_api.registry import FUNCTIONS, METHODS
+from ..frontend.python_calls import PYTHON
+
+INTRODUCTION = """\
+# NumPy in compiled functions
+
+What `nt.jit` and `nt.trace` compile of NumPy {version}: in both, results, dtypes, and which results are views are NumPy's.
+A parameter that is not listed is refused with a diagnostic, as is every function of the second list of a section; the
+compiled function has a caret there. What is refused can be called around the compiled function.
+
+Element types: bool, int8 to int64, uint8 to uint64, float16, bfloat16, float32, float64.
+
+This page is generated from the tables of the frontend: `make docs`.
+"""
+
+FAMILIES: dict[str, tuple[str, str]] = {
+    "Files and text": (
+        "reading, writing and printing happen around the call",
+        "load loadtxt genfromtxt fromfile fromregex fromstring save savez savez_compressed savetxt array2string array_repr "
+        "array_str base_repr binary_repr format_float_positional format_float_scientific set_printoptions "
+        "get_printoptions printoptions dump dumps tofile tobytes tolist",
+    ),
+    "Settings of NumPy": (
+        "they concern NumPy, not arrays",
+        "seterr geterr seterrcall geterrcall setbufsize getbufsize show_config show_runtime get_include info test",
+    ),
+    "Dates": (
+        "dates are no element type",
+        "busday_count busday_offset is_busday datetime_as_string datetime_data isnat",
+    ),
+    "Complex numbers": (
+        "complex numbers are no element type",
+        "angle real imag real_if_close iscomplex isreal iscomplexobj isrealobj sort_complex",
+    ),
+    "Results whose shape depends on elements": (
+        "the shape of every array is known before its elements",
+        "unique unique_all unique_counts unique_inverse unique_values nonzero argwhere flatnonzero extract compress "
+        "union1d intersect1d setdiff1d setxor1d trim_zeros bincount",
+    ),
+    "Functions of Python for each element": (
+        "write a loop over the elements, which is compiled",
+        "apply_along_axis apply_over_axes piecewise fromfunction fromiter frompyfunc nested_iters iterable",
+    ),
+    "Memory": (
+        "the memory of an array is the compiler's business",
+        "shares_memory may_share_memory frombuffer from_dlpack require asfortranarray isfortran base byteswap ctypes data "
+        "device flags flat getfield setfield setflags strides to_device view",
+    ),
+    "Questions about dtypes": (
+        "the answer is known before the call",
+        "can_cast promote_types result_type min_scalar_type common_type mintypecode typename issubdtype isdtype",
+    ),
+    "Matrices and blocks of text": (
+        "np.matrix is no array type of its own here",
+        "asmatrix bmat",
+    ),
+    "Packed bits": ("elements are whole bytes", "packbits unpackbits"),
+    "Polynomials by their coefficients": (
+        "write the sum, or Horner's rule in a loop",
+        "poly polyadd polysub polymul polydiv polyfit polyint polyder polyval roots",
+    ),
+    "Decompositions": (
+        "LAPACK is not called from compiled code",
+        "solve tensorsolve tensorinv inv cholesky eigvals eigvalsh pinv slogdet det svd svdvals eig eigh lstsq qr cond "
+        "matrix_rank",
+    ),
+    "Fourier transforms": (
+        "a library for them is called around the compiled function",
+        "fft ifft fft2 ifft2 fftn ifftn rfft irfft rfft2 irfft2 rfftn irfftn hfft ihfft fftfreq rfftfreq fftshift ifftshift",
+    ),
+}
+"""Family -> why it is refused, and the names in it."""
+
+OTHER = "Not compiled yet"
+MODULES: dict[str, ModuleType] = {"np": np, "np.linalg": np.linalg, "np.fft": np.fft}
+
+
+def generate() -> str:
+    """The page as Markdown."""
+    version = ".".join(np.__version__.split(".")[:2])
+    parts = [INTRODUCTION.format(version=version), _ufuncs()]
+    for prefix, module in MODULES.items():
+        parts.append(_functions(prefix, module))
+    parts.append(_methods())
+    return "\n".join(parts)
+
+
+def _ufuncs() -> str:
+    compiled = [name for name in ufuncs() if is_compiled(getattr(np, name))]
+    others = [name for name in ufuncs() if name not in compiled]
+    text = f"## Ufuncs\n\nOn operands of every shape, with `dtype=`, `out=`, `where=`, and `.outer`: {_listed(compiled)}.\n"
+    return text + _refused(others)
+
+
+def _functions(prefix: str, module: ModuleType) -> str:
+    names = functions(module)
+    compiled = [name for name in names if is_compiled(getattr(module, name))]
+    lines = [_signature(f"{prefix}.{name}", handler_of(getattr(module, name))) for name in compiled]
+    text = f"## Functions of {prefix}\n\n" + ("\n".join(lines) + "\n" if lines else "None is compiled.\n")
+    return text + _refused([name for name in names if name not in compiled])
+
+
+def _methods() -> str:
+    names = array_members()
+    attributes = [name for name in names if name in ATTRIBUTES]
+    compiled = [name for name in names if name in METHODS and not only_refuses(METHODS[name])]
+    lines = [_signature(f"x.{name}", METHODS[name], skip=2) for name in compiled]
+    text = f"## Arrays\n\nAttributes: {_listed(attributes)}.\n\n" + "\n".join(lines) + "\n"
+    return text + _refused([name for name in names if name not in compiled and name not in attributes])
+
+
+def _signature(name: str, handler: Callable[..., Any] | None, skip: int = 1) -> str:
+    """A function and the parameters that its handler knows."""
+    if handler is None:
+        return f"* `{name}`"
+    parameters = list(inspect.signature(handler).parameters.values())[skip:]
+    return f"* `{name}({', '.join(map(_parameter, parameters))})`"
+
+
+def _parameter(parameter: inspect.Parameter) -> str:
+    if parameter.kind is parameter.VAR_POSITIONAL:
+        return f"*{parameter.name}"
+    return parameter.name + ("" if parameter.default is parameter.empty else "=")
+
+
+def _refused(names: Iterable[str]) -> str:
+    """What is refused, family by family, with the reason."""
+    by_family: dict[str, list[str]] = {}
+    for name in names:
+        by_family.setdefault(family_of(name), []).append(name)
+    lines = []
+    for family in [*FAMILIES, OTHER]:
+        if family in by_family:
+            reason = f" ({FAMILIES[family][0]})" if family in FAMILIES else ""
+            lines.append(f"* {family}{reason}: {_listed(by_family[family])}")
+    return "\nRefused:\n\n" + "\n".join(lines) + "\n" if lines else ""
+
+
+def _listed(names: Iterable[str]) -> str:
+    return ", ".join(f"`{name}`" for name in names)
+
+
+# ---- what there is ----------------------------------------------------------------------------------
+
+
+def ufuncs() -> list[str]:
+    """The names of NumPy's ufuncs."""
+    return sorted(name for name in np.__all__ if isinstance(getattr(np, name), np.ufunc))
+
+
+def functions(module: ModuleType) -> list[str]:
+    """The names of the public functions of a module of NumPy."""
+    values = {name: getattr(module, name) for name in module.__all__}
+    return sorted(n for n, v in values.items() if callable(v) and not isinstance(v, type | np.ufunc))
+
+
+def array_members() -> list[str]:
+    """The names of the methods and attributes of arrays."""
+    return sorted(name for name in dir(np.ndarray) if not name.startswith("_"))
+
+
+def handler_of(function: Any) -> Callable[..., Any] | None:
+    """What compiles calls of a NumPy function, when it has a table entry of its own."""
+    return FUNCTIONS.get(function)
+
+
+def is_compiled(function: Any) -> bool:
+    """Whether calls of a NumPy function or ufunc are compiled."""
+    assert calls  # its import fills the tables
+    if isinstance(function, np.ufunc):
+        name = function.__name__
+        known = name in arithmetic._ROWS or name in arithmetic._SAME_AS or name in arithmetic.COMPOSITES
+        return known or function in FUNCTIONS
+    return function in PYTHON or (function in FUNCTIONS and not only_refuses(FUNCTIONS[function]))
+
+
+def only_refuses(handler: Callable[..., Any]) -> bool:
+    """Whether a handler is there for its diagnostic: it is called `refused`."""
+    return handler.__name__ == "refused"
+
+
+def family_of(name: str) -> str:
+    """The family whose reason a refused function has."""
+    return next((family for family, (_, names) in FAMILIES.items() if name in names.split()), OTHER)
+
+
+if __name__ == "__main__":
+    sys.stdout.write(generate())
