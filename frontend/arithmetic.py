@@ -305,8 +305,21 @@ def _compare_mixed(
     when_negative = row.name in (("less", "less_equal") if signed == 0 else ("greater", "greater_equal"))
     answer = Static(np.bool_(when_negative or row.name == "not_equal"))
     negative = emit(graph, _ROWS["less"], [operands[signed], Static(0)], (dtypes[signed],) * 2)
+    operands = [Static(max(o.value, 0)) if isinstance(o, Static) else o for o in operands]
     unsigned = emit(graph, row, operands, (np.dtype(np.uint64),) * 2)
     return emit(graph, ELEMENTWISE["select"], [negative, answer, unsigned], (BOOL,) * 3)
+
+
+def _may_not_fit(operand: Value, kind: Operand, dtype: np.dtype) -> bool:
+    """Whether a Python integer may have a value that `dtype`, in which it would be compared, does not have."""
+    if isinstance(operand, Static):
+        return not fits(operand.value, dtype)
+    return (
+        kind is int
+        and isinstance(operand, Tensor | Scalar)
+        and dtype.kind in "iu"
+        and dtype != WEAK_DTYPES[int]
+    )
 
 
 def nt_kind(dtype: np.dtype) -> str:
@@ -324,23 +337,10 @@ def compute_dtypes(
     except TypeError as error:
         raise graph.error(DTypeError, str(error)) from None
     if ufunc.__name__.startswith("logical_"):
-    operands = [Static(max(o.value, 0)) if isinstance(o, Static) else o for o in operands]
         return (BOOL,) * len(kinds)
     if ufunc.__name__ in _COMPARISONS and any(
         _may_not_fit(o, k, d) for o, k, d in zip(operands, kinds, dtypes, strict=True)
     ):
-def _may_not_fit(operand: Value, kind: Operand, dtype: np.dtype) -> bool:
-    """Whether a Python integer may have a value that `dtype`, in which it would be compared, does not have."""
-    if isinstance(operand, Static):
-        return not fits(operand.value, dtype)
-    return (
-        kind is int
-        and isinstance(operand, Tensor | Scalar)
-        and dtype.kind in "iu"
-        and dtype != WEAK_DTYPES[int]
-    )
-
-
         # Compared by value: NumPy converts neither to the other's type.
         wide, widest = WEAK_DTYPES[int], np.dtype(np.uint64)
         return tuple([d if d == widest and k is not int else wide for k, d in zip(kinds, dtypes, strict=True)])

@@ -214,10 +214,10 @@ class _Carried:
 
     forms: dict[str, Form] = field(default_factory=dict)
     buffers: list[Buffer] = field(default_factory=list)
-
-    def types(self) -> list[Attribute]:
     kept: dict[str, str] = field(default_factory=dict)
     """Variables that may be an older array after a turn, and which."""
+
+    def types(self) -> list[Attribute]:
         types = [t for form in self.forms.values() for t in form.types()]
         return types + [tensor_type(b.dtype, b.extents) for b in self.buffers]
 
@@ -264,6 +264,7 @@ def tensor_for(
     carried.set(frame, loop.results)
     if (trip_count(frame, iterable).lower_bound() or 0) < 1:
         _freeze_all(frame, carried, before)
+    _freeze_kept(frame, carried)
 
 
 def tensor_while(frame: Frame, node: ast.While, execute: Execute) -> None:
@@ -274,7 +275,6 @@ def tensor_while(frame: Frame, node: ast.While, execute: Execute) -> None:
 
     def body(block: Block, carried: _Carried) -> None:
         check = Block(arg_types=carried.types())
-    _freeze_kept(frame, carried)
         with graph.tensors_inside(check):
             carried.set(frame, check.args)
             value = test(frame, condition)
@@ -293,16 +293,6 @@ def tensor_while(frame: Frame, node: ast.While, execute: Execute) -> None:
     graph.insert(loop)
     carried.set(frame, loop.results)
     _freeze_all(frame, carried, outside)
-
-
-def _freeze_all(frame: Frame, carried: _Carried, before: dict[str, Value]) -> None:
-    """The body may not have run: what it gives new values may still be what it was."""
-    for name in carried.forms:
-        _freeze(frame, name, before.get(name), before)
-
-
-def _settle(
-    frame: Frame, node: Loop, leading: Sequence[Attribute], body: Callable[[Block, _Carried], None]
     _freeze_kept(frame, carried)
 
 
@@ -333,6 +323,16 @@ def _freeze_kept(frame: Frame, carried: _Carried) -> None:
         if isinstance(value, Array):
             value.buffer.frozen = f"'{name}', which is '{whose}' on some paths only,"
             value.buffer.borrowed = whose
+
+
+def _freeze_all(frame: Frame, carried: _Carried, before: dict[str, Value]) -> None:
+    """The body may not have run: what it gives new values may still be what it was."""
+    for name in carried.forms:
+        _freeze(frame, name, before.get(name), before)
+
+
+def _settle(
+    frame: Frame, node: Loop, leading: Sequence[Attribute], body: Callable[[Block, _Carried], None]
 ) -> tuple[Block, _Carried, list[SSAValue]]:
     """Compile the body of a loop until what it carries does not change any more.
 
@@ -350,10 +350,19 @@ def _freeze_kept(frame: Frame, carried: _Carried) -> None:
                 frame.at(node)
                 carried.set(frame, block.args[len(leading) :])
                 inner = {name: frame.variables[name] for name in names}
+                for name in names:
+                    _borrow(inner[name], before[name], name, before)
                 body(block, carried)
                 after = _after(frame, node, carried, before, block, written)
                 if after is None:
                     _refuse_written_and_rebound(frame, node, before, inner, written)
+                    if growing is not None:
+                        rows = {r.buffer for r in growing.lists.values()}
+                        appended = [b for b, _ in graph.frozen_buffers[frozen:]]
+                        growing.refuse_written(
+                            frame, node, inner, [b for b in written if b not in rows], appended
+                        )
+                    carried.kept = _kept(frame, carried, before)
                     frame.at(node)
                     graph.insert(scf.YieldOp(*carried.values(frame)))
             graph.restore(written)
@@ -369,19 +378,10 @@ def _freeze_kept(frame: Frame, carried: _Carried) -> None:
     frame.scope.variables = dict(before)
     starts = carried.values(frame)
     targets = (
-                for name in names:
-                    _borrow(inner[name], before[name], name, before)
         {n.id for n in ast.walk(node.target) if isinstance(n, ast.Name)}
         if isinstance(node, ast.For)
         else set()
     )
-                    if growing is not None:
-                        rows = {r.buffer for r in growing.lists.values()}
-                        appended = [b for b, _ in graph.frozen_buffers[frozen:]]
-                        growing.refuse_written(
-                            frame, node, inner, [b for b in written if b not in rows], appended
-                        )
-                    carried.kept = _kept(frame, carried, before)
     for name in targets - set(names):
         frame.variables.pop(name, None)
         frame.scope.lost[name] = "it has a value only while the loop runs"
@@ -512,6 +512,18 @@ def _freeze(frame: Frame, name: str, old: Value | None, before: dict[str, Value]
     if _is_seen(old, name, before):
         whose = old.buffer.borrowed or old.buffer.name or "another array"
         new.buffer.frozen = f"'{name}', which is '{whose}' on some paths only,"
+        new.buffer.borrowed = whose
+
+
+def _is_seen(array: Array, name: str, before: dict[str, Value]) -> bool:
+    """Whether what is written to the array of a variable may be seen elsewhere."""
+    buffer = array.buffer
+    return (
+        buffer.argument is not None
+        or buffer.borrowed is not None
+        or not array.whole
+        or any(n != name and isinstance(v, Array) and v.buffer is buffer for n, v in before.items())
+    )
 
 
 def _is_new(value: SSAValue | None, block: Block) -> bool:
@@ -531,15 +543,3 @@ def _joined_names(
             sides = [form_of(frame, name, side[name]) for side in (then, other)]
             forms[name] = joined(frame, node, name, *sides)
     return forms
-        new.buffer.borrowed = whose
-
-
-def _is_seen(array: Array, name: str, before: dict[str, Value]) -> bool:
-    """Whether what is written to the array of a variable may be seen elsewhere."""
-    buffer = array.buffer
-    return (
-        buffer.argument is not None
-        or buffer.borrowed is not None
-        or not array.whole
-        or any(n != name and isinstance(v, Array) and v.buffer is buffer for n, v in before.items())
-    )

@@ -99,11 +99,11 @@ class Buffer:
     local: SSAValue | None = None
     version: int = 0
     frozen: str | None = None
+    borrowed: str | None = None
     origin: tuple[Buffer, int] | None = None
     read_only: bool = False
     shared: int | None = None
     dense: bool = True
-    borrowed: str | None = None
     derived: tuple[Any, ...] | None = None
 
 
@@ -144,10 +144,6 @@ class Array:
             for k, axis in enumerate(self.axes)
         )
 
-
-def whole(buffer: Buffer) -> Array:
-    """The array that is all of `buffer`."""
-    axes = [Axis(k, Affine(0), 1, extent) for k, extent in enumerate(buffer.extents)]
     @property
     def is_row_major(self) -> bool:
         """Whether its elements lie one after the other in memory, in the order of its axes."""
@@ -161,6 +157,10 @@ def whole(buffer: Buffer) -> Array:
             for k, axis in enumerate(axes)
         )
 
+
+def whole(buffer: Buffer) -> Array:
+    """The array that is all of `buffer`."""
+    axes = [Axis(k, Affine(0), 1, extent) for k, extent in enumerate(buffer.extents)]
     return Array(buffer, tuple(axes))
 
 
