@@ -356,12 +356,6 @@ def _settle(
                 after = _after(frame, node, carried, before, block, written)
                 if after is None:
                     _refuse_written_and_rebound(frame, node, before, inner, written)
-                    if growing is not None:
-                        rows = {r.buffer for r in growing.lists.values()}
-                        appended = [b for b, _ in graph.frozen_buffers[frozen:]]
-                        growing.refuse_written(
-                            frame, node, inner, [b for b in written if b not in rows], appended
-                        )
                     carried.kept = _kept(frame, carried, before)
                     frame.at(node)
                     graph.insert(scf.YieldOp(*carried.values(frame)))
