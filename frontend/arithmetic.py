@@ -19,6 +19,7 @@ from .tensors import as_tensor, cast, constant, elementwise
 from .values import (
     Extents,
     Index,
+    Masked,
     Scalar,
     Static,
     Tensor,
@@ -79,11 +80,26 @@ def operate(graph: Graph, name: str, *operands: Value) -> Value:
             raise graph.error(
                 DTypeError, f"unsupported operand for {name}: {describe(operand)}", _hint(operand)
             )
+    if any(isinstance(o, Masked) for o in operands):
+        return _of_masked(graph, name, lambda *plain: operate(graph, name, *plain), operands)
     if all(isinstance(operand_of(o), type) for o in operands):
         return _python_arithmetic(graph, name, operands)
     if name == "power":
         return COMPOSITES["power"](graph, *operands, operator=True)
     return apply(graph, getattr(np, name), *operands)
+
+
+def _of_masked(graph: Graph, name: str, compute: Callable[..., Value], operands: Sequence[Value]) -> Value:
+    """An operation on what masks select. What may raise would raise for elements that are not selected."""
+    from .advanced import masked_operation
+
+    if name == "power" and any(
+        number_kind(graph, o) in (int, bool) or number_kind(graph, o).kind in "iu" for o in operands
+    ):  # pyright: ignore
+        raise graph.error(
+            UnsupportedError, "integer powers of what a mask selects are not supported", "use products"
+        )
+    return masked_operation(graph, compute, operands)
 
 
 def _hint(operand: Value) -> str | None:
@@ -273,6 +289,9 @@ def apply(graph: Graph, ufunc: np.ufunc, *operands: Value, dtype: np.dtype | Non
         return _fold(graph, ufunc, [o.value for o in operands])  # pyright: ignore
     if len(operands) != ufunc.nin:
         raise graph.error(DTypeError, f"np.{ufunc.__name__} takes {ufunc.nin} arguments, got {len(operands)}")
+    if any(isinstance(o, Masked) for o in operands):
+        name = ufunc.__name__
+        return _of_masked(graph, name, lambda *plain: apply(graph, ufunc, *plain, dtype=dtype), operands)
     composite = COMPOSITES.get(ufunc.__name__)
     if composite is not None:
         if dtype is not None:

@@ -57,12 +57,17 @@ def generated(
     """An array whose element at an index `at` computes; it reads no arrays but `reads`."""
     if graph.island is not None:
         island = graph.island
-        return Lazy(dtype, extents, lambda index: at(island, index), tuple(reads))
+        return Lazy(dtype, extents, lambda index: at(island, index), tuple(map(opaque, reads)))
 
     def write(island: Island, array: Array) -> None:
         island.assign(array, Lazy(dtype, extents, lambda index: at(island, index), tuple(reads)))
 
     return fresh(graph, dtype, extents, write)
+
+
+def opaque(array: Array) -> Array:
+    """The whole of an array's buffer, for what reads its elements in another order than it writes."""
+    return Array(array.buffer, ())
 
 
 def positions(graph: Graph, count: Affine) -> Value:

@@ -18,6 +18,7 @@ from .numpy_api import (  # noqa: F401  (they fill the tables)
     creation,
     joining,
     matrices,
+    picking,
     products,
     python,
     reductions,

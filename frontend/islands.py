@@ -60,6 +60,7 @@ class Island:
         self.graph = graph
         self.body = Block()
         self.depth = 0
+        self._kept = False
         self._stand_ins = Block()
         self._memrefs: dict[Buffer, SSAValue] = {}
         self._written: dict[Buffer, None] = {}
@@ -191,6 +192,14 @@ class Island:
         ssa = self.load(value, mapped) if isinstance(value, Array) else value.at(mapped)
         return self._converted(ssa, value.dtype, dtype)
 
+    def element(self, value: Value, dtype: np.dtype, indices: Sequence[Affine]) -> SSAValue:
+        """The element of a number or array, broadcast, at `indices`, as an SSA scalar of `dtype`."""
+        return self._element(value, dtype, indices)
+
+    def keeps(self) -> None:
+        """The island stays though it may write nothing: it checks something."""
+        self._kept = True
+
     # ---- loops over elements ------------------------------------------------------------------------
 
     @contextmanager
@@ -274,7 +283,7 @@ class Island:
         used = [b for b, memref in self._memrefs.items() if memref.first_use is not None]
         outs = [b for b in used if b in self._written]
         ins = [b for b in used if b not in self._written]
-        if not outs:
+        if not outs and not self._kept:
             self.body.drop_all_references()
             return
         for buffer in (*ins, *outs):

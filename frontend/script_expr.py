@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from . import arithmetic as arith
+from .advanced import masked_attribute
 from .calls import call
 from .errors import DTypeError, UnsupportedError
 from .frame import Frame
@@ -25,6 +26,7 @@ from .values import (
     Index,
     Iteration,
     Lazy,
+    Masked,
     Method,
     Scalar,
     Static,
@@ -413,6 +415,8 @@ def attribute_of(frame: Frame, node: ast.Attribute, owner: Value) -> Value:
         frame.fail(node, "changing a list from outside is not supported", "make it inside")
     if isinstance(owner, Static) and not isinstance(owner.value, np.generic):
         return frame.attribute(node, owner.value, node.attr)
+    if isinstance(owner, Masked) and node.attr not in METHODS:
+        return masked_attribute(frame.graph, owner, node.attr)
     attribute = ATTRIBUTES.get(node.attr)
     if attribute is not None:
         return attribute(frame.graph, owner)

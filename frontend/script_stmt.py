@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from .advanced import is_advanced, scatter, update
 from .arithmetic import apply, broadcast_extents, convert, is_number, number_kind, operate
 from .checks import check
 from .errors import DTypeError, KernelAssertionError, ShapeError, UnsupportedError
@@ -24,11 +25,14 @@ from .source import ir_name
 from .structured import RESULT, RETURNED, structured
 from .tensors import as_tensor, broadcast, reshape
 from .values import (
+    INSTEAD,
+    UNKNOWN_LENGTH,
     Array,
     Closure,
     Group,
     Iteration,
     Lazy,
+    Masked,
     Scalar,
     Static,
     Tensor,
@@ -131,6 +135,8 @@ def _item(frame: Frame, target: ast.Subscript) -> tuple[Group, Value]:
 
 def bind_name(frame: Frame, name: str, value: Value) -> None:
     """Give a variable its value; what was computed for it takes its name."""
+    if isinstance(value, Masked) and frame.graph.island is not None:
+        raise frame.graph.error(UnsupportedError, UNKNOWN_LENGTH, INSTEAD)
     if isinstance(value, Lazy):
         assert frame.graph.island is not None
         value = frame.graph.island.materialise(value, name)
@@ -215,6 +221,10 @@ def _store(frame: Frame, target: ast.Subscript, compute: Callable[[], Value]) ->
         frame.fail(target, f"{describe(owner)} does not support item assignment", None, DTypeError)
     items = subscript_items(frame, target.slice)
     frame.at(target)
+    if is_advanced(items):
+        value = _number(frame, target, compute())
+        frame.at(target)
+        return scatter(graph, owner, items, value)
     if graph.island is not None:
         return graph.island.assign(view(graph, owner, items), _number(frame, target, compute()))
     if _overwrites(frame, target) and owner.whole:
@@ -307,6 +317,10 @@ def _augmented_subscript(frame: Frame, node: ast.AugAssign, name: str) -> None:
     if not isinstance(owner, Array):
         frame.fail(node.target, f"{describe(owner)} does not support item assignment", None, DTypeError)
     items = subscript_items(frame, node.target.slice)
+    if is_advanced(items):
+        operand = evaluate(frame, node.value)
+        frame.at(node)
+        return update(graph, owner, items, name, operand)
     if graph.island is None:
         operand = evaluate(frame, node.value)
         frame.at(node)

@@ -40,7 +40,20 @@ from .errors import UnsupportedError
 from .extents import Affine, affine_list
 from .graph import INDEX, Graph, dynamic, element_type, tensor_type
 from .promotion import WEAK_DTYPES
-from .values import Array, Buffer, Extents, Index, Static, Tensor, Value, operand_of, whole
+from .values import (
+    INSTEAD,
+    UNKNOWN_LENGTH,
+    Array,
+    Buffer,
+    Extents,
+    Index,
+    Masked,
+    Static,
+    Tensor,
+    Value,
+    operand_of,
+    whole,
+)
 
 BOOL = np.dtype(np.bool_)
 
@@ -231,6 +244,8 @@ def as_tensor(graph: Graph, value: Value) -> Tensor:
         return value
     if isinstance(value, Array):
         return read(graph, value)
+    if isinstance(value, Masked):
+        raise graph.error(UnsupportedError, UNKNOWN_LENGTH, INSTEAD)
     if isinstance(value, Index):
         ssa = from_scalar(graph, graph.integer(value.affine), WEAK_DTYPES[int])
         return Tensor(ssa, WEAK_DTYPES[int], (), True, int, None, value.affine.arguments() or None)

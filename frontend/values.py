@@ -10,11 +10,15 @@ from typing import Any
 import numpy as np
 from xdsl.ir import SSAValue
 
+from .errors import UnsupportedError
 from .extents import Affine
 from .promotion import WEAK_DTYPES, Operand
 from .structures import build
 
 Extents = tuple[Affine, ...]
+
+UNKNOWN_LENGTH = "how many elements a mask selects is known at run time only, and shapes are compiled"
+INSTEAD = "reduce it at once (x[mask].sum()), assign under it (x[mask] = v), or choose with np.where(mask, x, other)"
 
 
 @dataclass(frozen=True, eq=False)
@@ -178,6 +182,14 @@ class Lazy:
 
 
 @dataclass(frozen=True, eq=False)
+class Masked:
+    """`values[mask]`, the mask over the first axes: elements in a number that only the run knows."""
+
+    values: Array
+    mask: Array
+
+
+@dataclass(frozen=True, eq=False)
 class Range:
     """`range(start, stop, step)`; the step is a constant."""
 
@@ -217,7 +229,7 @@ class Closure:
     keyword_defaults: tuple[Value | None, ...] = ()
 
 
-Value = Closure | Static | Index | Group | Tensor | Scalar | Array | Lazy | Range | Iteration | Method
+Value = Closure | Static | Index | Group | Tensor | Scalar | Array | Lazy | Masked | Range | Iteration | Method
 
 
 NOTHING = Static(None)
@@ -244,7 +256,7 @@ def is_number(value: Value) -> bool:
     """Whether it takes part in arithmetic."""
     if isinstance(value, Static):
         return isinstance(value.value, bool | int | float | np.generic)
-    return isinstance(value, Index | Tensor | Scalar | Array | Lazy)
+    return isinstance(value, Index | Tensor | Scalar | Array | Lazy | Masked)
 
 
 def operand_of(value: Value) -> Operand:
@@ -261,16 +273,22 @@ def operand_of(value: Value) -> Operand:
         return value.weak or value.dtype
     if isinstance(value, Array | Lazy):
         return value.dtype
+    if isinstance(value, Masked):
+        return value.values.dtype
     raise TypeError(f"{describe(value)} is not a number")
 
 
 def extents_of(value: Value) -> Extents:
     """The shape of a number or an array; () for scalars."""
+    if isinstance(value, Masked):
+        raise UnsupportedError(UNKNOWN_LENGTH, hint=INSTEAD)
     return value.extents if isinstance(value, Tensor | Array | Lazy) else ()
 
 
 def describe(value: Value) -> str:
     """A few words for messages."""
+    if isinstance(value, Masked):
+        return "what a mask selects, in a number known at run time only,"
     if isinstance(value, Static):
         array = isinstance(value.value, np.ndarray)
         return f"an array of shape {value.value.shape} from outside" if array else f"{value.value!r}"

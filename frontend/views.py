@@ -37,7 +37,7 @@ def view(graph: Graph, array: Array, items: Sequence[Item]) -> Array:
     axes: list[Axis] = []
     fixed = list(array.fixed)
     source = iter(enumerate(array.axes))
-    for item in _expanded(graph, items, len(array.axes)):
+    for item in expanded(graph, items, len(array.axes)):
         if isinstance(item, Static) and item.value is None:
             axes.append(Axis(None, Affine(0), 1, Affine(1)))
             continue
@@ -60,7 +60,11 @@ def element(graph: Graph, array: Array) -> Value:
 
 
 def subscript(graph: Graph, value: Value, items: Sequence[Item]) -> Value:
-    """`value[items]` read: a scalar where integers index every axis, else a view."""
+    """`value[items]` read: a scalar where integers index every axis, an array of its own by arrays, else a view."""
+    from .advanced import gather, is_advanced
+
+    if is_advanced(items):
+        return gather(graph, value, items)
     array = view(graph, as_view(graph, value), items)
     ellipsis = any(isinstance(i, Static) and i.value is Ellipsis for i in items)
     return array if array.axes or ellipsis else element(graph, array)
@@ -82,7 +86,7 @@ def transposed(array: Array, perm: Sequence[int]) -> Array:
     return Array(array.buffer, tuple([array.axes[p] for p in perm]), array.fixed)
 
 
-def _expanded(graph: Graph, items: Sequence[Item], rank: int) -> list[Item]:
+def expanded(graph: Graph, items: Sequence[Item], rank: int) -> list[Item]:
     """Items with Ellipsis and missing trailing axes spelled out as full slices."""
     used = 0
     dots: int | None = None

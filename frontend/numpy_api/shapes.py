@@ -12,7 +12,7 @@ from xdsl.ir.affine import AffineBinaryOpKind
 
 from ...dialects.nt import DimOp
 from ..arithmetic import affine_of, broadcast_extents, copy, index_value, number_kind
-from ..assemble import dtype_of_value, fresh
+from ..assemble import dtype_of_value, fresh, opaque
 from ..errors import AxisError, DTypeError, Respecialise, ShapeError, UnsupportedError
 from ..extents import Affine
 from ..graph import Graph
@@ -259,7 +259,7 @@ def reshape_to(graph: Graph, a: Value, shape: Extents, new: bool = False) -> Val
     def at(index: Sequence[Affine]) -> SSAValue:
         return island.load(array, _unravelled(graph, index, extents, array.extents))
 
-    return Lazy(array.dtype, extents, at, (array,))
+    return Lazy(array.dtype, extents, at, (opaque(array),))
 
 
 def _unravelled(graph: Graph, index: Sequence[Affine], new: Extents, old: Extents) -> list[Affine]:

@@ -8,6 +8,7 @@ from collections.abc import Callable
 import numpy as np
 
 from ...dialects.nt import ELEMENTWISE
+from ..advanced import update_each
 from ..arithmetic import BOOL, COMPOSITES, apply, compute_dtypes, copy, emit, nt_kind, number_kind, operate
 from ..errors import DTypeError, ShapeError, UnsupportedError
 from ..frame import Frame
@@ -223,6 +224,10 @@ def ufunc_method(
     name = f"np.{ufunc.__name__}.{method}"
     if method == "outer":
         return invoke(graph, name, lambda g, A, B: _outer(g, ufunc, A, B), args, kwargs)
+    if method == "at":
+        return invoke(
+            graph, name, lambda g, a, indices, b=None: update_each(g, ufunc, a, indices, b), args, kwargs
+        )
     reduction = _REDUCTIONS.get(ufunc.__name__)
     if method == "reduce" and reduction is not None:
         # Unlike np.sum, the methods reduce the first axis by default.
