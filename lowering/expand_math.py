@@ -9,9 +9,9 @@ becomes
     %p = polynomial in %r                        // |r| <= ln(2) / 2
     %y = %p * 2^(n / 2) * 2^(n - n / 2)          // two steps, so that denormal results round once
 
-exp, exp2, expm1, log, log2, log10, log1p and tanh are expanded for f32 and f64 (f16 and bf16 are computed
-in f32): exp within 1 ULP, tanh within 2.5, the others within 2, over all inputs, with the same bits for
-scalars and vectors. The rest (sin, pow, erf, ...) are calls of the C library, lane by lane for vectors.
+exp, exp2, expm1, log, log2, log10, log1p and tanh are expanded for f32 and f64, erf for f32 (f16 and bf16 are computed
+in f32): exp and erf within 1 ULP, tanh within 2.5, the others within 2, over all inputs, with the same bits for
+scalars and vectors. The rest (sin, pow, erf of f64, ...) are calls of the C library, lane by lane for vectors.
 Expansions carry no fast-math flags: they rely on the order of their operations.
 """
 
@@ -40,7 +40,7 @@ from xdsl.ir import Attribute, Operation, Region, SSAValue
 from xdsl.passes import ModulePass
 
 from ..dialects.diagnostic import LoweringError, fail
-from .expand_math_forms import FORMS, FormBuilder
+from .expand_math_forms import FORMS, FormBuilder, erf_single
 
 LIBM: dict[type[Operation], str] = {
     math.SinOp: "sin",
@@ -164,8 +164,15 @@ def _rsqrt(module: ModuleOp, b: FormBuilder, op: Operation, operands: list[SSAVa
     return b.div(b.constant(1.0, x.type), b.emit(math.SqrtOp, [x], x.type))
 
 
+def _erf(module: ModuleOp, b: FormBuilder, op: Operation, operands: list[SSAValue]) -> SSAValue:
+    if isinstance(_element(operands[0].type), Float64Type):
+        return _call(module, b, op, operands)
+    return erf_single(b, operands[0])
+
+
 _EXPANDERS: dict[type[Operation], Expander] = {
     **{kind: _by_width(_inline) for kind in FORMS},
     **{kind: _by_width(_call) for kind in LIBM},
     math.RsqrtOp: _by_width(_rsqrt),
+    math.ErfOp: _by_width(_erf),
 }

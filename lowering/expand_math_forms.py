@@ -14,12 +14,13 @@ from xdsl.dialects.builtin import (
     IntegerAttr,
     IntegerType,
     VectorType,
+    f64,
     i1,
 )
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from ..dialects.ext.arith import VECTOR_FORMS
-from .math_constants import DOUBLE, SINGLE, Constants
+from .math_constants import DOUBLE, ERF, SINGLE, Constants
 
 _NO_FASTMATH = {"fastmath": arith.FastMathFlagsAttr("none")}
 _NO_OVERFLOW = {"overflowFlags": arith.IntegerOverflowAttr("none")}
@@ -157,7 +158,7 @@ class FormBuilder:
         return self.emit(kind, [a, self._operand(b, a)], a.type, _NO_OVERFLOW if wraps else None)
 
     def bits(self, x: SSAValue) -> SSAValue:
-        return self.emit(arith.BitcastOp, [x], self._retype(x.type, IntegerType(format_of(x).width)))
+        return self.emit(arith.BitcastOp, [x], self.retype(x.type, IntegerType(format_of(x).width)))
 
     def from_bits(self, bits: SSAValue, like: SSAValue) -> SSAValue:
         return self.emit(arith.BitcastOp, [bits], like.type)
@@ -171,7 +172,7 @@ class FormBuilder:
         biased = self.integer(arith.AddiOp, n, form.bias)
         return self.from_bits(self.integer(arith.ShLIOp, biased, form.mantissa), like)
 
-    def _retype(self, type_: Attribute, element: Attribute) -> Attribute:
+    def retype(self, type_: Attribute, element: Attribute) -> Attribute:
         return VectorType(element, type_.shape) if isinstance(type_, VectorType) else element  # type: ignore[type-var]
 
 
@@ -338,6 +339,14 @@ def log1p(b: FormBuilder, x: SSAValue) -> SSAValue:
     value = b.add(_log_finite(b, u), b.div(lost, u))
     small = b.compare("olt", b.abs(x), 2.0 ** -(format_of(x).mantissa + 2))
     return b.select(small, x, _specials(b, u, value))
+
+
+def erf_single(b: FormBuilder, x: SSAValue) -> SSAValue:
+    """x times a polynomial in x^2, in double precision: one rounding to single, and no case but the ends."""
+    wide = b.emit(arith.ExtFOp, [x], b.retype(x.type, f64))
+    bounded = b.clamp(wide, -4.0, 4.0)
+    t = b.fma(b.mul(bounded, bounded), 0.125, -1.0)
+    return b.emit(arith.TruncFOp, [b.mul(bounded, b.polynomial(t, ERF))], x.type)
 
 
 FORMS: dict[type[Operation], Callable[[FormBuilder, SSAValue], SSAValue]] = {

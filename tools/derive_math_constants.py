@@ -6,6 +6,8 @@ the reduction leaves, computed with 80 decimal digits and rounded once to the ta
 
     EXP   (e^r - 1 - r) / r^2                     for |r| <= ln(2) / 2
     LOG   (ln((1 + s) / (1 - s)) - 2 s) / s^3     as a function of z = s^2, |s| <= (sqrt 2 - 1) / (sqrt 2 + 1)
+    ERF   erf(x) / x                              as a function of t = x^2 / 8 - 1, |x| <= 4: for single precision,
+                                                  computed in double
 """
 
 from __future__ import annotations
@@ -19,6 +21,7 @@ getcontext().prec = 80
 ONE = Decimal(1)
 LN2 = Decimal(2).ln()
 ROOT = Decimal(2).sqrt()
+PI = Decimal("3.14159265358979323846264338327950288419716939937510582097494459230781640628620899")
 
 
 def interpolate(
@@ -50,6 +53,17 @@ def exp_remainder(r: Decimal) -> Decimal:
 def log_remainder(z: Decimal) -> Decimal:
     s = z.sqrt()
     return (((ONE + s) / (ONE - s)).ln() - 2 * s) / (s * z)
+
+
+def erf_ratio(t: Decimal) -> Decimal:
+    """2 / sqrt(pi) times the sum of (-z)^k / (k! (2 k + 1)), z = x^2."""
+    z = 8 * (t + 1)
+    term, total, k = ONE, ONE, 0
+    while abs(term) > Decimal("1e-60"):
+        k += 1
+        term *= -z / k
+        total += term / (2 * k + 1)
+    return 2 * total / PI.sqrt()
 
 
 def to_single(value: Decimal | float) -> float:
@@ -119,6 +133,12 @@ def main() -> None:
     print(table("SINGLE", to_single, exp_degree=5, log_degree=3, bits=14))
     print()
     print(table("DOUBLE", float, exp_degree=10, log_degree=7, bits=40))
+    print()
+    print("ERF = (")
+    for coefficient in interpolate(erf_ratio, -ONE, ONE, 18):
+        print(f"    {float(coefficient)!r},")
+    print(")")
+    print('"""Of erf(x) / x in single precision, by powers of x * x / 8 - 1."""')
 
 
 if __name__ == "__main__":

@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from cpu_kernels import Kernel
+from nestor.dialects import special
 
 ROOT = Path(__file__).parents[2]
 
@@ -19,6 +20,7 @@ FUNCTIONS = {
     "log10": (np.log10, 1.0),
     "log1p": (np.log1p, 2.0),
     "tanh": (np.tanh, 2.5),
+    "erf": (special.erf, 1.0),
 }
 
 WIDE = {np.float32: np.float64, np.float64: np.longdouble}

@@ -37,3 +37,15 @@ func.func @half(%x: f16, %out: memref<f16>) {
   memref.store %y, %out[] : memref<f16>
   func.return
 }
+
+// erf of single precision is a polynomial in double; of double it is libm's.
+// CHECK-LABEL: func.func @error_function
+// CHECK: [[W:%\S+]] = arith.extf %x : vector<8xf32> to vector<8xf64>
+// CHECK-COUNT-19: math.fma {{.*}} : vector<8xf64>
+// CHECK: arith.truncf {{.*}} : vector<8xf64> to vector<8xf32>
+// CHECK: func.call @erf(%y)
+func.func @error_function(%x: vector<8xf32>, %y: f64) -> (vector<8xf32>, f64) {
+  %0 = math.erf %x : vector<8xf32>
+  %1 = math.erf %y : f64
+  func.return %0, %1 : vector<8xf32>, f64
+}
