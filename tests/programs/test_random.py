@@ -2,6 +2,7 @@
 
 import statistics
 
+import nestor as nt
 import numpy as np
 import pytest
 from agreement import agrees
@@ -142,3 +143,45 @@ def test_normal_is_the_inverse_of_its_distribution():
         single = q[near].astype("f4")
         values = np.array([exact(float(v) + 0.5) for v in single])
         np.testing.assert_allclose(random._inverse_single(single), values, rtol=1e-6, atol=1e-7)
+
+
+def walk(key, x, steps):
+    for t in range(steps):
+        x = x + random.normal(random.fold_in(key, t), x.shape, np.float64)
+    return x
+
+
+@each_target
+def test_keys_of_a_loop(target):
+    agrees(walk, 3, np.zeros((2, 5)), 12, target=target)
+    agrees(walk, 3, np.zeros((2, 5)), 3, target=target, dynamic=True)
+
+
+def elements(key, n):
+    x = np.zeros(n)
+    for i in range(n):
+        x[i] = random.philox(np.uint64(i), np.uint64(0), np.uint64(key)) >> 40
+    return x
+
+
+def test_philox_of_elements():
+    agrees(elements, 3, 6)
+
+
+def wrong_counter(x):
+    return random.philox(x, np.uint64(0), np.uint64(1))
+
+
+def wrong_type(key):
+    return random.uniform(key, (3,), np.int32)
+
+
+def test_what_is_refused():
+    with pytest.raises(nt.NestorError, match="philox takes uint64"):
+        nt.jit(wrong_counter)(np.zeros(3))
+    with pytest.raises(TypeError, match="random numbers are float16, float32 or float64"):
+        nt.jit(wrong_type)(1)
+    with pytest.raises(TypeError, match="random numbers are float16, float32 or float64"):
+        random.uniform(1, (3,), np.int32)
+    with pytest.raises(TypeError, match="unsigned"):
+        random.philox(1.0, 2, 3)
