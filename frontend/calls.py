@@ -31,13 +31,23 @@ from .numpy_api import windows as _windows  # noqa: F401
 from .numpy_api.registry import FUNCTIONS, METHODS, invoke
 from .objects import call_method, construct, is_outside_change, is_record
 from .python_calls import PYTHON
-from .values import Closure, Group, Method, Static, Value, describe
+from .rows import append, joined_rows, stacked
+from .values import Closure, Group, Method, Rows, Static, Value, describe
 
 
 def call(frame: Frame, node: ast.Call, function: Value, args: list[Value], kwargs: dict[str, Value]) -> Value:
     """`function(*args, **kwargs)`."""
     if isinstance(function, Closure):
         return inline(frame, node, function, args, kwargs)
+    if isinstance(function, Method) and isinstance(function.receiver, Rows):
+        if len(args) != 1 or kwargs:
+            frame.fail(node, f"list.append() takes one argument ({len(args)} given)", None, DTypeError)
+        append(frame, node, function.receiver, args[0])
+        return Static(None)
+    is_stack = isinstance(function, Static) and function.value is np.stack
+    if is_stack and len(args) == 1 and isinstance(args[0], Rows) and not kwargs:
+        return stacked(frame, node, args[0])
+    args = [_of_rows(frame, node, function, a) if isinstance(a, Rows) else a for a in args]
     if isinstance(function, Method) and isinstance(function.receiver, Group):
         return call_method(frame, node, function, args, kwargs)
     if isinstance(function, Method):
@@ -76,6 +86,19 @@ def call(frame: Frame, node: ast.Call, function: Value, args: list[Value], kwarg
     if target is not print and _foldable(target) and _all_static(args, kwargs, target):
         return _fold(frame, node, target, args, kwargs)
     frame.fail(node, f"{_name(target)} is not supported in compiled code", _instead(target))
+
+
+def _of_rows(frame: Frame, node: ast.Call, function: Value, rows: Rows) -> Value:
+    """A list that a loop makes as an argument: functions of NumPy take it for an array of its items."""
+    target = function.value if isinstance(function, Static) else None
+    if not _is_numpy(target) or isinstance(target, type):
+        return rows
+    if target is np.concatenate:
+        return Group((joined_rows(frame, node, rows),))
+    whole = stacked(frame, node, rows)
+    if target in (np.stack, np.vstack, np.hstack, np.dstack, np.column_stack):
+        frame.fail(node, f"{_name(target)} of a list that a loop makes is not supported", "use np.stack(ys), and views")
+    return whole
 
 
 def _instead(target: Any) -> str:

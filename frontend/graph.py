@@ -52,7 +52,17 @@ class Graph:
         self._head: Operation | None = None
         self.fixed_objects: dict[str, str] = {}
         """Lists and other objects that must not be changed, by their ref, and why."""
+        self.frozen_buffers: list[tuple[Buffer, str | None]] = []
+        """Arrays that became read-only because they are in lists, and what they were before."""
+        self.shared_lists: set[str | None] = set()
+        """Lists that a loop makes, by ref, of arrays that are known under other names too."""
         self._names = 0
+
+    def unfreeze(self, first: int) -> None:
+        """Forget the latest of `frozen_buffers`, from number `first`: the attempt that froze them is given up."""
+        while len(self.frozen_buffers) > first:
+            buffer, frozen = self.frozen_buffers.pop()
+            buffer.frozen = frozen
 
     def new_name(self, prefix: str) -> str:
         """A name that no other variable of this compilation has."""

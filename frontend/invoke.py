@@ -190,6 +190,12 @@ def _output(call: Invocation, leaf: Leaf, arrays: Any, given: Any, values: Any, 
     return array[()] if kind == "scalar" else array.item()
 
 
+def _rows(call: Invocation, leaf: Leaf, arrays: Any, given: Any, values: Any, names: Any) -> list[Any]:
+    """A list that a loop made."""
+    array = _output(call, leaf, arrays, given, values, names)
+    return list(array) if leaf.value is None else array.tolist()
+
+
 _RESULTS: dict[str, Any] = {
     "constant": _constant,
     "argument": _argument,
@@ -197,6 +203,7 @@ _RESULTS: dict[str, Any] = {
     "view": _view,
     "reshape": _reshape,
     "output": _output,
+    "rows": _rows,
 }
 
 __all__ = ["Invocation", "Linear"]

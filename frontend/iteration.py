@@ -17,7 +17,7 @@ from .errors import DTypeError, Respecialise, ShapeError
 from .extents import Affine
 from .frame import Frame
 from .objects import current
-from .values import Array, Group, Iteration, Lazy, Range, Static, Tensor, Value, describe
+from .values import Array, Group, Iteration, Lazy, Range, Rows, Static, Tensor, Value, describe
 
 _FALSE = Static(False)
 _ZERO = Static(0)
@@ -43,6 +43,10 @@ def sequence(frame: Frame, node: ast.AST, value: Value) -> Iteration:
     if isinstance(value, Group):
         items = Group(tuple([Static(n) for n in value.names or ()])) if value.kind is dict else value
         return Iteration(Affine(len(items.items)), lambda k: _item(frame, node, items, k), True)
+    if isinstance(value, Rows):
+        from .rows import row
+
+        return Iteration(value.count, lambda k: row(frame.graph, value, k))
     if isinstance(value, Array | Lazy | Tensor) and value.extents:
         from .views import as_view, subscript
 

@@ -29,7 +29,7 @@ from .nest_loops import (
 from .script_expr import evaluate, refuse_assignments, test, truth
 from .structured import STOPS, stops_of, without
 from .tensor_control import tensor_for, tensor_if, tensor_while
-from .values import Array, Group, Iteration, Lazy, Range, Scalar, Static, Tensor, Value
+from .values import Array, Group, Iteration, Lazy, Range, Rows, Scalar, Static, Tensor, Value
 
 MAX_UNROLL = 64
 """Turns that may be unrolled where a loop cannot stay one."""
@@ -120,6 +120,9 @@ def _counted(frame: Frame, iterable: Value) -> tuple[Range, Callable[[Value], Va
     if isinstance(iterable, Static) and isinstance(iterable.value, range):
         r = iterable.value
         return Range(Affine(r.start), Affine(r.stop), r.step), lambda index: index
+    if isinstance(iterable, Rows):
+        items = sequence(frame, frame.source.node, iterable)
+        return Range(Affine(0), items.count, 1), items.at
     if isinstance(iterable, Array | Lazy | Tensor) and iterable.extents:
         from .views import as_view, subscript
 

@@ -23,7 +23,7 @@ import numpy as np
 from .arithmetic import require_static
 from .errors import DTypeError, IndexRangeError, MissingAttributeError, UnsupportedError
 from .frame import Frame
-from .values import NOTHING, Group, Index, Lazy, Method, Static, Value, describe
+from .values import NOTHING, Group, Index, Lazy, Method, Rows, Static, Value, describe
 
 _LAST = Static(-1)
 _NO_ENTRIES = Group((), dict, ())
@@ -64,10 +64,14 @@ def _kept(frame: Frame, item: Value) -> Value:
 
 def current(frame: Frame, value: Value) -> Value:
     """`value` with the contents that its objects have by now."""
+    if isinstance(value, Rows) and value.ref in frame.variables:
+        return frame.variables[value.ref]
     if not isinstance(value, Group):
         return value
     if value.ref is not None:
         content = frame.variables.get(value.ref)
+        if isinstance(content, Rows):
+            return content
         if not isinstance(content, Group):
             raise frame.graph.error(
                 UnsupportedError,

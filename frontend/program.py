@@ -37,7 +37,7 @@ from .source import FunctionSource, ir_name
 from .specialise import ArgumentType
 from .structures import Structure
 from .tensors import as_tensor, dim_value, from_scalar, normal_order, transpose
-from .values import Array, Buffer, Extents, Group, Index, Static, Tensor, Value, describe, whole
+from .values import Array, Buffer, Extents, Group, Index, Rows, Static, Tensor, Value, describe, whole
 
 
 @dataclass(frozen=True, eq=False)
@@ -297,6 +297,15 @@ class _Lowering:
                     f"a {value.kind.__name__}, which has a __post_init__, cannot be returned",
                 )
             return (value.kind, value.names, [self._result(item) for item in value.items])
+        if isinstance(value, Rows):
+            if value.ref in self.graph.shared_lists:
+                raise self.graph.error(
+                    UnsupportedError,
+                    "returning a list with arrays that others share is not supported",
+                    "append copies: ys.append(x[t].copy())",
+                )
+            array = self._output(whole(value.buffer))
+            return Leaf("rows", value=value.kind if isinstance(value.kind, type) else None, output=array.output)
         if isinstance(value, Static):
             return Leaf("constant", value.value)
         if isinstance(value, Index):

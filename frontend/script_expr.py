@@ -20,6 +20,7 @@ from .numpy_api.registry import METHODS
 from .objects import group_attribute, key_of, merge, position_of
 from .promotion import same_operand
 from .python_calls import reducing_loop
+from .rows import rows_item
 from .values import (
     Array,
     Group,
@@ -28,6 +29,7 @@ from .values import (
     Lazy,
     Masked,
     Method,
+    Rows,
     Scalar,
     Static,
     Tensor,
@@ -409,6 +411,12 @@ def _attribute(frame: Frame, node: ast.Attribute) -> Value:
 def attribute_of(frame: Frame, node: ast.Attribute, owner: Value) -> Value:
     """`owner.name`."""
     frame.at(node)
+    if isinstance(owner, Rows):
+        if node.attr != "append":
+            frame.fail(
+                node, f"the method '{node.attr}' of {describe(owner)} is not supported", "use np.stack(ys), an array"
+            )
+        return Method(owner, "append")
     if isinstance(owner, Group):
         return group_attribute(frame, node, owner)
     if is_sequence(owner) and node.attr in ("append", "extend", "insert"):
@@ -435,6 +443,8 @@ def _subscript(frame: Frame, node: ast.Subscript) -> Value:
     frame.at(node)
     if isinstance(owner, Static) and isinstance(owner.value, tuple | list):
         owner = as_group(frame, node, owner)
+    if isinstance(owner, Rows):
+        return rows_item(frame, node, owner, items)
     if isinstance(owner, Group):
         return _group_item(frame, node, owner, items)
     if isinstance(owner, Static):

@@ -18,6 +18,7 @@ from typing import Any, NoReturn
 import numpy as np
 from xdsl.dialects import scf
 from xdsl.ir import Attribute, Block, Region, SSAValue
+from xdsl.ir.affine import AffineBinaryOpKind
 
 from .arithmetic import convert, number_kind
 from .checks import as_bool
@@ -27,6 +28,7 @@ from .graph import INDEX, tensor_type
 from .nest_loops import Execute, Loop, changed_names, is_same, is_undefined, join, trip_count, with_stops
 from .objects import current, is_ref, stored
 from .promotion import WEAK_DTYPES, Operand, same_operand
+from .rows import Growing
 from .script_expr import as_condition, test
 from .source import ir_name
 from .tensors import broadcast, constant
@@ -250,18 +252,26 @@ def tensor_for(
     lower, upper, by = graph.index(start), graph.index(stop), graph.index(Affine(step))
     names = [n.id for n in ast.walk(node.target) if isinstance(n, ast.Name)]
 
+    growing = Growing(trip_count(frame, iterable))
+
     def body(block: Block, carried: _Carried) -> None:
         counter = block.args[0]
         counter.name_hint = ir_name(names[0]) if names else "i"
         index = Affine.of(Atom(counter, low=start.lower_bound(), high=stop - 1))
+        turn = index - start
+        if step != 1:
+            turn = graph.assumptions.divided(AffineBinaryOpKind.FloorDiv, turn, step)
+        growing.enter(frame, turn)
         bind(index if counts_up else iterable.start + index * iterable.step)
         execute(frame, node.body)
+        growing.leave(frame, node, turn)
 
     before = dict(frame.variables)
-    block, carried, starts = _settle(frame, node, [INDEX], body)
+    block, carried, starts = _settle(frame, node, [INDEX], body, growing)
     loop = scf.ForOp(lower, upper, by, starts, Region(block))
     graph.insert(loop)
     carried.set(frame, loop.results)
+    growing.close(frame, [frame.variables[name] for name in carried.forms])
     if (trip_count(frame, iterable).lower_bound() or 0) < 1:
         _freeze_all(frame, carried, before)
     _freeze_kept(frame, carried)
@@ -332,19 +342,28 @@ def _freeze_all(frame: Frame, carried: _Carried, before: dict[str, Value]) -> No
 
 
 def _settle(
-    frame: Frame, node: Loop, leading: Sequence[Attribute], body: Callable[[Block, _Carried], None]
+    frame: Frame,
+    node: Loop,
+    leading: Sequence[Attribute],
+    body: Callable[[Block, _Carried], None],
+    growing: Growing | None = None,
 ) -> tuple[Block, _Carried, list[SSAValue]]:
     """Compile the body of a loop until what it carries does not change any more.
 
     Returns the block, what is carried, and what it starts from.
     """
     graph, before = frame.graph, dict(frame.variables)
+    at_first = len(graph.frozen_buffers)
     names = [name for name in changed_names(frame, node) if name in before]
     carried = _Carried({name: form_of(frame, name, before[name]) for name in names})
     frame.looping += 1
     try:
         while True:
             frame.scope.variables = dict(before)
+            if growing is not None:
+                growing.make(frame, before)
+                frame.scope.variables = dict(before)
+            frozen = len(graph.frozen_buffers)
             block = Block(arg_types=[*leading, *carried.types()])
             with graph.journal() as written, graph.tensors_inside(block):
                 frame.at(node)
@@ -353,9 +372,15 @@ def _settle(
                 for name in names:
                     _borrow(inner[name], before[name], name, before)
                 body(block, carried)
-                after = _after(frame, node, carried, before, block, written)
+                after = _after(frame, node, carried, before, block, written, growing)
                 if after is None:
                     _refuse_written_and_rebound(frame, node, before, inner, written)
+                    if growing is not None:
+                        rows = {r.buffer for r in growing.lists.values()}
+                        appended = [b for b, _ in graph.frozen_buffers[frozen:]]
+                        growing.refuse_written(
+                            frame, node, inner, [b for b in written if b not in rows], appended
+                        )
                     carried.kept = _kept(frame, carried, before)
                     frame.at(node)
                     graph.insert(scf.YieldOp(*carried.values(frame)))
@@ -363,9 +388,11 @@ def _settle(
             if after is None:
                 break
             carried = after
+            graph.unfreeze(frozen)
             block.drop_all_references()
     except BaseException:
         frame.scope.variables = dict(before)
+        graph.unfreeze(at_first)
         raise
     finally:
         frame.looping -= 1
@@ -389,6 +416,7 @@ def _after(
     before: dict[str, Value],
     block: Block,
     written: dict[Buffer, Any],
+    growing: Growing | None = None,
 ) -> _Carried | None:
     """What has to be carried, after an attempt; None when it is what was carried."""
     forms: dict[str, Form] = {}
@@ -402,6 +430,9 @@ def _after(
         forms[name] = new
     for name, value in before.items():
         if is_ref(name) and name not in forms and frame.variables.get(name) is not value:
+            if growing is not None and growing.found(frame, name, value, frame.variables[name]):
+                changed = True
+                continue
             old = form_of(frame, name, value)
             forms[name] = joined(frame, node, name, old, form_of(frame, name, frame.variables[name]))
             changed = True

@@ -220,6 +220,21 @@ class Method:
 
 
 @dataclass(frozen=True, eq=False)
+class Rows:
+    """A list that a loop makes (`rows.py`): its first `count` items are those of `buffer`.
+
+    `kind` says how an item takes part in promotion; `is_open` that the loop which appends to it is around.
+    """
+
+    buffer: Buffer
+    count: Affine
+    kind: Operand
+    is_array: bool
+    is_open: bool
+    ref: str | None = None
+
+
+@dataclass(frozen=True, eq=False)
 class Closure:
     """A function defined in the function being compiled: `home` is the frame whose variables it reads when called."""
 
@@ -229,7 +244,7 @@ class Closure:
     keyword_defaults: tuple[Value | None, ...] = ()
 
 
-Value = Closure | Static | Index | Group | Tensor | Scalar | Array | Lazy | Masked | Range | Iteration | Method
+Value = Rows | Closure | Static | Index | Group | Tensor | Scalar | Array | Lazy | Masked | Range | Iteration | Method
 
 
 NOTHING = Static(None)
@@ -296,6 +311,8 @@ def describe(value: Value) -> str:
         return "an integer known at run time"
     if isinstance(value, Group):
         return f"a {value.kind.__name__}"
+    if isinstance(value, Rows):
+        return "a list that a loop makes"
     if isinstance(value, Closure):
         return f"the function {value.node.name}"
     if isinstance(value, Array | Lazy):

@@ -20,6 +20,7 @@ from ..values import (
     Iteration,
     Lazy,
     Range,
+    Rows,
     Scalar,
     Static,
     Tensor,
@@ -35,6 +36,10 @@ from .registry import handles, static
 def len_(graph: Graph, x: Value) -> Value:
     if isinstance(x, Group):
         return Static(len(x.items))
+    if isinstance(x, Rows | Iteration):
+        if isinstance(x, Iteration) and x.once:
+            raise graph.error(DTypeError, "an iterator has no len()")
+        return index_value(x.count)
     extents = extents_of(x)
     if not extents:
         raise graph.error(DTypeError, f"{describe(x)} has no len()")

@@ -1,0 +1,212 @@
+"""Lists that a loop appends to, compared with Python: ys.append(h), np.stack(ys), returning them; and what is refused."""
+
+# ruff: noqa: B905 (zip as programs write it)
+
+import nestor as nt
+import numpy as np
+import pytest
+from agreement import agrees
+
+X = np.arange(200.0).reshape(100, 2) / 100
+
+
+def recurrent(xs):
+    h = np.zeros(2)
+    ys = []
+    for t in range(len(xs)):
+        h = np.sqrt(np.abs(h - xs[t]))
+        ys.append(h)
+    return np.stack(ys), len(ys), ys[-1], ys[1]
+
+
+def returned(xs):
+    ys = []
+    h = np.zeros(2)
+    for row in xs:
+        h = h * 0.5 + row
+        ys.append(h)
+    return ys
+
+
+def numbers(n):
+    ys = [1.0]
+    s = 1.0
+    for t in range(n):
+        s = s * 0.5 + t
+        ys.append(s)
+    return ys, np.array(ys), sum(ys)
+
+
+def two_lists(xs):
+    sums, halves = [], [xs[0], xs[1]]
+    for row in xs:
+        s = 0.0
+        for e in row:
+            s += e
+        sums.append(s)
+        halves.append(row / 2)
+    return np.array(sums), np.stack(halves), sums
+
+
+def used_in_loops(xs):
+    ys = []
+    for t in range(0, len(xs), 3):
+        ys.append(xs[t] * 2)
+    out = np.zeros(2)
+    for a, b in zip(ys, xs):
+        out += a * b
+    return out, np.concatenate(ys), np.array(ys).mean(axis=0)
+
+
+def downwards(xs):
+    ys = []
+    for t in range(len(xs) - 1, -1, -1):
+        ys.append(xs[t].max())
+    return ys, np.array(ys)
+
+
+def reads_back(xs):
+    ys = [xs[0]]
+    for t in range(1, len(xs)):
+        ys.append(ys[-1] * 0.5 + xs[t])
+    return np.stack(ys)
+
+
+def counts(xs):
+    ys = []
+    for t in range(len(xs)):
+        ys.append(t * 2)
+    return ys
+
+
+FUNCTIONS = [recurrent, returned, two_lists, used_in_loops, downwards, reads_back, counts]
+
+
+@pytest.mark.parametrize("function", FUNCTIONS)
+@pytest.mark.parametrize("dynamic", [None, True], ids=["static", "dynamic"])
+def test_growing_lists(function, dynamic):
+    for xs in (X, X[:3], X[::-2], X.astype("f4"), np.asfortranarray(X)):
+        agrees(function, xs, dynamic=dynamic)
+        agrees(function, xs, dynamic=dynamic, target="interp")
+
+
+def test_numbers():
+    for n in (0, 3, 100):
+        agrees(numbers, n)
+
+
+def test_the_loop_is_kept():
+    text = nt.jit(recurrent).lower(X).as_text("nt")
+    assert text.count("scf.for") == 1
+    assert text.count("nt.sqrt") == 1
+
+
+# ---- what is refused --------------------------------------------------------------------------------
+
+
+def on_some_paths(xs):
+    ys = []
+    for t in range(len(xs)):
+        if xs[t, 0] > 1:
+            ys.append(xs[t])
+    return np.stack(ys)
+
+
+def two_a_turn(xs):
+    ys = []
+    for t in range(len(xs)):
+        ys.append(xs[t])
+        ys.append(xs[t])
+    return np.stack(ys)
+
+
+def written_in_place(xs):
+    ys = []
+    h = np.zeros(2)
+    for t in range(len(xs)):
+        h += xs[t]
+        ys.append(h)
+    return np.stack(ys)
+
+
+def written_before_and_rebound(xs):
+    ys = []
+    h = np.zeros(2)
+    for t in range(len(xs)):
+        h += 1
+        ys.append(h)
+        if xs[t, 0] > 1:
+            h = h * 2
+    return np.stack(ys)
+
+
+def written_afterwards(xs):
+    ys = []
+    h = np.zeros(2)
+    for t in range(len(xs)):
+        h = h + xs[t]
+        ys.append(h)
+    h += 1
+    return np.stack(ys)
+
+
+def item_written(xs):
+    ys = []
+    for t in range(len(xs)):
+        ys.append(xs[t] * 2)
+    first = ys[0]
+    first[0] = 5
+    return ys
+
+
+def appended_later(xs):
+    ys = []
+    for t in range(len(xs)):
+        ys.append(xs[t] * 2)
+    ys.append(xs[0])
+    return ys
+
+
+def returned_views(xs):
+    ys = []
+    for t in range(len(xs)):
+        ys.append(xs[t])
+    return ys
+
+
+def returned_from_before(xs):
+    ys = []
+    h = np.zeros(2)
+    for t in range(len(xs)):
+        ys.append(h)
+        h = h + xs[t]
+    return ys
+
+
+def of_two_types(xs):
+    ys = []
+    for t in range(len(xs)):
+        ys.append(xs[t] if t < 50 else 1.0)
+    return ys
+
+
+@pytest.mark.parametrize(
+    ("function", "message"),
+    [
+        (on_some_paths, "a list of 1 on one path and a list of 0 on another"),
+        (two_a_turn, "a list of 0 on one path and a list of 2 on another"),
+        (written_in_place, "'h' is written in place by turns of this loop"),
+        (written_before_and_rebound, "'h' is written in place by turns of this loop"),
+        (written_afterwards, "writing through an array that is in a list"),
+        (item_written, "writing through an array that is in a list"),
+        (appended_later, "appending to a list that a loop made is not supported after it"),
+        (returned_views, "returning a list with arrays that others share is not supported"),
+        (returned_from_before, "returning a list with arrays that others share is not supported"),
+        (of_two_types, ""),
+    ],
+)
+def test_refused(function, message):
+    with pytest.raises(nt.NestorError) as caught:
+        nt.jit(function)(X)
+    assert message in str(caught.value)
+    assert "test_growing_lists.py:" in str(caught.value)
