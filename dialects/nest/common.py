@@ -61,8 +61,10 @@ def as_list(bound: AffineList | SSAValue | int) -> AffineList:
 
 
 def name_hint_of(name: str) -> str | None:
-    """An SSA name for a loop or buffer name: `i.o` -> `i_o`."""
+    """An SSA name for a loop or buffer name: `i.o` -> `i_o`; `k.1.1` -> `k`, for the printer numbers equal names."""
     cleaned = "".join(c if c.isalnum() or c == "_" else "_" for c in name)
+    while (shorter := cleaned.rstrip("0123456789")) != cleaned and shorter.endswith("_"):
+        cleaned = shorter.rstrip("_")
     return cleaned if cleaned and not cleaned[0].isdigit() else None
 
 

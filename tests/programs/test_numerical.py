@@ -43,5 +43,34 @@ def compare(case, dtype, target):
                 np.testing.assert_array_equal(mine, pythons_own)
 
 
+CHECKED = {
+    "binary_search",
+    "insertion_sort",
+    "interpolate",
+    "knapsack",
+    "lu_pivoted",
+    "moving_average",
+    "rolling_maximum",
+    "sieve",
+    "viterbi",
+}
+"""Programs with an index that nobody can bound before they run, or only by an argument or by induction."""
+
+
+@pytest.mark.parametrize("case", PROGRAMS, ids=[case.function.__name__ for case in PROGRAMS])
+def test_indices_are_proved(case):
+    text = nt.jit(case.function).lower(*arguments_of(case, 12, case.dtypes[0])).as_text("nest")
+    assert ("nest.index" in text) == (case.function.__name__ in CHECKED)
+
+
+@pytest.mark.parametrize("name", ["matmul", "gemm_chain"])
+def test_products_are_vectors_of_columns(name):
+    (case,) = (case for case in PROGRAMS if case.function.__name__ == name)
+    lowered = nt.jit(case.function).lower(*arguments_of(case, 70, "f8"))
+    text = lowered.as_text("nest")
+    assert 'nest.for "j.i"' in text and "vectorized(32)" in text
+    assert lowered.as_text("nest", schedule=str(lowered.schedule())) == text
+
+
 def test_there_are_enough():
     assert len(PROGRAMS) >= 40

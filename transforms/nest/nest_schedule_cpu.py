@@ -40,6 +40,7 @@ from dataclasses import dataclass
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import AnyFloat, IntegerAttr, ModuleOp, i64
+from xdsl.dialects.func import FuncOp
 from xdsl.ir import Operation
 from xdsl.passes import ModulePass
 
@@ -249,7 +250,9 @@ def _is_better_outside(loop: ForOp, dependences: Dependences) -> bool:
     variables = _variables(loop)
     if not variables:
         return why_not_lanes(loop, dependences) is None
-    names = [buffer_name(buffer) for buffer in buffers_in(enclosing_function(loop))]
+    function = enclosing_function(loop)
+    assert isinstance(function, FuncOp)
+    names = [buffer_name(buffer) for buffer in buffers_in(function)]
     if any(names.count(buffer_name(variable.memref)) > 1 for variable in variables):
         return False  # a recorded schedule could not say which one is meant
     try:

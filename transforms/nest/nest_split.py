@@ -45,7 +45,7 @@ from typing import Literal
 
 from xdsl.context import Context
 from xdsl.dialects import memref
-from xdsl.dialects.builtin import IntegerAttr, ModuleOp
+from xdsl.dialects.builtin import IntegerAttr, ModuleOp, StringAttr
 from xdsl.ir import Operation
 from xdsl.ir.affine import AffineBinaryOpKind
 from xdsl.passes import ModulePass
@@ -56,6 +56,7 @@ from ...dialects.nest import AccumulateOp, AllocOp, ForOp, LoadOp, StoreOp
 from ...dialects.nest.common import INDEX, name_hint_of
 from ...lowering.domains import DIVISIONS, is_computation
 from .bounds import largest, simplify_bounds, smallest
+from .buffers import fresh_buffer_name
 from .dependence import accesses_of, is_defined_outside
 from .integer_sets import Row, System, difference, is_never_negative
 from .loops import (
@@ -275,6 +276,9 @@ def _make_remainder(loop: ForOp, trips: AffineList, leftover: AffineList, factor
     remainder.set_label(fresh_names(loop, f"{loop.label}.t")[0])
     remainder.step = IntegerAttr(1, INDEX)
     remainder.iv.name_hint = name_hint_of(remainder.label)
+    for op in remainder.walk():
+        if isinstance(op, AllocOp):
+            op.label = StringAttr(fresh_buffer_name(loop, op.label.data))
     done = divide(trips, AffineBinaryOpKind.FloorDiv, factor).times(factor)
     position = AffineList.of(remainder.iv)
     if is_never_negative(trips, loop):

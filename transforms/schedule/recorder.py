@@ -18,6 +18,7 @@ from xdsl.ir import SSAValue
 from xdsl.utils.exceptions import VerifyException
 
 from ...dialects.diagnostic import NestorError
+from ...dialects.nest import AllocOp
 from ...dialects.nest.common import name_hint_of
 from ...dialects.schedule import PRIMITIVE_OPS, PRIMITIVES, MatchOp, PrimitiveOp, SequenceOp
 from ...dialects.schedule.options import attribute_of
@@ -121,8 +122,10 @@ class Recorder(Steps):
         self.state.payloads.update(zip(op.results, found, strict=True))
         self.state.name_handles(op)
 
-    def _handle(self, payload: Payload) -> SSAValue:
+    def _handle(self, payload: Payload | AllocOp) -> SSAValue:
         """The handle that stands for just this loop or buffer; matched by name when there is none."""
+        if isinstance(payload, AllocOp):
+            payload = payload.memref
         for handle, payloads in reversed(self.state.payloads.items()):
             if len(payloads) == 1 and payloads[0] is payload and not _is_consumed(handle):
                 return handle

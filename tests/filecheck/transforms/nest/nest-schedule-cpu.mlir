@@ -161,3 +161,64 @@ func.func @every_other(%x: memref<1000xf64> {nest.role = "inout"}, %y: memref<10
   }
   func.return
 }
+
+// -----
+
+// A product as loops with a variable, sums in order: the columns become vectors, with an element of the variable a lane.
+// CHECK-LABEL: @sum_in_a_variable
+// CHECK: nest.for "j.o" {{%\S+}} = 0 to 2 {
+// CHECK-NEXT: [[S:%\S+]] = nest.alloc "s" : memref<32xf64>
+// CHECK-NEXT: nest.for "j.i" [[J:%\S+]] = 0 to 32 vectorized(32) {
+// CHECK: nest.store "s" {{%\S+}}, [[S]][[[J]]]
+// CHECK: nest.for "k"
+// CHECK: nest.load [[S]][[[J]]]
+// CHECK: nest.alloc "s.1" : memref<6xf64>
+// CHECK: nest.for "j.t" {{%\S+}} = 0 to 6 vectorized(8) {
+func.func @sum_in_a_variable(%a: memref<50x60xf64>, %b: memref<60x70xf64>, %c: memref<50x70xf64> {nest.role = "inout"}) {
+  %zero = arith.constant 0.0 : f64
+  nest.for "i" %i = 0 to 50 {
+    nest.for "j" %j = 0 to 70 {
+      %s = nest.alloc "s" : memref<f64>
+      nest.store "s" %zero, %s[] : memref<f64>
+      nest.for "k" %k = 0 to 60 {
+        %0 = nest.load %s[] : memref<f64>
+        %1 = nest.load %a[%i, %k] : memref<50x60xf64>
+        %2 = nest.load %b[%k, %j] : memref<60x70xf64>
+        %3 = arith.mulf %1, %2 : f64
+        %4 = arith.addf %0, %3 : f64
+        nest.store "s" %4, %s[] : memref<f64>
+      }
+      %5 = nest.load %s[] : memref<f64>
+      nest.store "c" %5, %c[%i, %j] : memref<50x70xf64>
+    }
+  }
+  func.return
+}
+
+// -----
+
+// An element that the inner loop updates in each iteration is kept in registers meanwhile.
+// CHECK-LABEL: @sum_in_memory
+// CHECK: [[ACC:%\S+]] = nest.alloc "c_acc" : memref<32xf64>
+// CHECK: nest.for "j.i" {{%\S+}} = 0 to 32 vectorized(32) {
+// CHECK: nest.for "k"
+// CHECK-NEXT: nest.load [[ACC]]
+// CHECK-NOT: %c[
+// CHECK: }
+// CHECK-NEXT: nest.load [[ACC]]
+// CHECK-NEXT: nest.store "c" {{.*}} %c[
+func.func @sum_in_memory(%a: memref<50x60xf64>, %b: memref<60x64xf64>, %c: memref<50x64xf64> {nest.role = "inout"}) {
+  nest.for "i" %i = 0 to 50 {
+    nest.for "j" %j = 0 to 64 {
+      nest.for "k" %k = 0 to 60 {
+        %0 = nest.load %c[%i, %j] : memref<50x64xf64>
+        %1 = nest.load %a[%i, %k] : memref<50x60xf64>
+        %2 = nest.load %b[%k, %j] : memref<60x64xf64>
+        %3 = arith.mulf %1, %2 : f64
+        %4 = arith.addf %0, %3 : f64
+        nest.store "c" %4, %c[%i, %j] : memref<50x64xf64>
+      }
+    }
+  }
+  func.return
+}
