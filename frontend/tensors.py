@@ -192,18 +192,17 @@ def elementwise(graph: Graph, row: Elementwise, operands: Sequence[Tensor], exte
 def common_order(operands: Sequence[Tensor], rank: int) -> tuple[int, ...] | None:
     """The memory order NumPy gives an elementwise result (its "K" order): that of the operands where they agree.
 
-    Axes are sorted by stride as NumPy's iterator does it: an operand speaks for a pair of axes that it has both, and
-    row-major wins where operands disagree.
+    Axes are sorted by stride as NumPy's iterator does it, from the last one on: an operand speaks for a pair of axes
+    that it has both, and row-major wins where operands disagree.
     """
     if all(t.order is None for t in operands):
         return None
     order: list[int] = []
-    for axis in range(rank):
-        position = len(order)
-        for k in range(len(order) - 1, -1, -1):
-            votes = [_outer(t, axis, order[k], rank) for t in operands]
-            votes = [v for v in votes if v is not None]
-            if votes and not all(votes):
+    for axis in reversed(range(rank)):
+        position = 0
+        for k, other in enumerate(order):
+            votes = [_outer(t, axis, other, rank) for t in operands]
+            if any(votes):
                 break
             if votes:
                 position = k
@@ -293,7 +292,17 @@ def _staged(graph: Graph, array: Array) -> Tensor:
     with open_island(graph) as island:
         island.assign(copy, array)
     assert copy.buffer.value is not None
-    return Tensor(copy.buffer.value, dtype, extents)
+    return Tensor(copy.buffer.value, dtype, extents, order=_order_of(array))
+
+
+def _order_of(array: Array) -> tuple[int, ...] | None:
+    """The memory order of a view."""
+    buffer = array.buffer
+    if buffer.order is None:
+        return None
+    roots = [axis.root for axis in array.axes]
+    new = [k for k, root in enumerate(roots) if root is None]
+    return normal_order([*new, *[roots.index(a) for a in buffer.order if a in roots]])
 
 
 def _windowed(graph: Graph, tensor: Tensor, array: Array) -> Tensor:

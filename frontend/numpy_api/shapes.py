@@ -458,21 +458,31 @@ def _astype(graph: Graph, a: Value, dtype: Value, copy: Value | None = None) -> 
     del copy  # the result is always fresh
     target = dtype_of(graph, dtype)
     assert target is not None
-    from ..arithmetic import copy as fresh
-
-    return fresh(graph, a, target)
+    if static(graph, copy, "copy") is False and is_array(a) and number_kind(graph, a) == target:
+        return a
+    return _copied(graph, a, target)
 
 
 handles(method="astype")(_astype)
 
 
-@handles(np.copy, method="copy")
-def copy_(graph: Graph, a: Value) -> Value:
-    kind = number_kind(graph, a)
-    result = copy(graph, a, WEAK_DTYPES[kind] if isinstance(kind, type) else kind)
+def _copied(graph: Graph, a: Value, dtype: np.dtype) -> Value:
+    """A fresh array in the memory order of `a`; of an array of rank 0 one again."""
+    result = copy(graph, a, dtype)
     if isinstance(a, Array) and not a.axes and graph.island is None:
         tensor = as_tensor(graph, result)
         return whole(Buffer(tensor.ssa, tensor.dtype, ()))
+    return result
+
+
+@handles(np.copy)
+def copy_in_order(graph: Graph, a: Value) -> Value:
+    return _copied(graph, a, dtype_of_value(graph, a))
+
+
+@handles(method="copy")
+def copy_(graph: Graph, a: Value) -> Value:
+    result = _copied(graph, a, dtype_of_value(graph, a))
     if isinstance(result, Array) and result.buffer.order is not None:
         # ndarray.copy is row-major by default.
         result.buffer.order = None

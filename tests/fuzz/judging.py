@@ -178,7 +178,9 @@ def judge(program: Program, folder: Path, target: str = "cpu", look_at_nests: bo
     if any(type(o.error) is not type(want.error) or form(o.result) != form(want.result) for o in others):
         verdict.undecided = True
         return verdict
-    verdict.wrong = difference(got, want, others)
+    # How axes along which elements repeat are laid out in results differs from one NumPy function to the next.
+    with_orders = "broadcast_to" not in program.source + program.setup
+    verdict.wrong = difference(got, want, others, with_orders)
     if look_at_nests and verdict.wrong is None and got.error is None:
         verdict.fused = fuses(jitted, program)
     return verdict
@@ -191,7 +193,7 @@ def form(value: Any) -> Any:
     return type(value), getattr(value, "dtype", None), getattr(value, "shape", None)
 
 
-def difference(got: Outcome, want: Outcome, others: list[Outcome]) -> str | None:
+def difference(got: Outcome, want: Outcome, others: list[Outcome], with_orders: bool = True) -> str | None:
     """What differs, in words."""
     if want.error is not None:
         if got.error is None:
@@ -209,7 +211,7 @@ def difference(got: Outcome, want: Outcome, others: list[Outcome]) -> str | None
     if got.shares != want.shares:
         return f"results share memory with arguments: {got.shares}, NumPy's: {want.shares}"
     for k, (a, b) in enumerate(zip(leaves(got.result), leaves(want.result), strict=True)):
-        if isinstance(b, np.ndarray) and order(a) != order(b):
+        if with_orders and isinstance(b, np.ndarray) and order(a) != order(b):
             return f"memory order of result {k}: {a.strides}, NumPy's {b.strides}"
         found = unequal(a, b, [leaves(o.result)[k] for o in others])
         if found:

@@ -73,6 +73,10 @@ def orders(a):
     return np.sqrt(a), np.abs(a[None]), a + a[..., ::-1]
 
 
+def copies(a):
+    return a.astype("i8"), a.copy(), np.copy(a), a.astype("f4")
+
+
 FINDINGS = [
     (absolute_of_a_wrapped_number, np.array([0, 1, 7, 255], "u1")),
     (absolute_of_a_wrapped_number, np.array([0, 1, -128], "i1")),
@@ -87,6 +91,8 @@ FINDINGS = [
     (leaving_two_loops, np.array([3.0, 1, 4, -1, 5])),
     (orders, np.broadcast_to(np.ones(4), (33, 4))),
     (orders, np.ones((3, 4, 5)).T),
+    (copies, np.ones((3, 4)).T),
+    (copies, np.asarray(3, "u2")),
     (orders, np.ones((3, 4, 5)).swapaxes(0, 1)),
 ]
 
@@ -104,6 +110,28 @@ def contiguous(a):
 def test_what_is_not_contiguous_is_copied(a):
     got, want = nt.jit(contiguous)(a), contiguous(a)
     assert [np.shares_memory(part, a) for part in got] == [np.shares_memory(part, a) for part in want]
+
+
+def not_copied(a):
+    b = a.astype("f8", copy=False)
+    b[0] = 7
+    return a + 1
+
+
+def test_astype_without_a_copy():
+    got = np.ones(3)
+    np.testing.assert_array_equal(nt.jit(not_copied)(got), [8.0, 2, 2])
+    np.testing.assert_array_equal(got, [7.0, 1, 1])
+
+
+def overlapping(a, b):
+    a[0] = 1
+    return b * 2
+
+
+def test_overlapping_arguments_keep_their_memory_order():
+    x = np.ones((5, 5)).T
+    assert nt.jit(overlapping)(x, x[1:]).strides == overlapping(x, x[1:]).strides
 
 
 def written_after_a_loop(a):
