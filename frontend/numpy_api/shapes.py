@@ -16,7 +16,6 @@ from ..assemble import dtype_of_value, fresh, opaque
 from ..errors import AxisError, DTypeError, Respecialise, ShapeError, UnsupportedError
 from ..extents import Affine
 from ..graph import Graph
-from ..promotion import WEAK_DTYPES
 from ..tensors import as_array, as_tensor, broadcast, read
 from ..tensors import reshape as reshape_tensor
 from ..values import (
@@ -455,7 +454,6 @@ def flip(graph: Graph, m: Value, axis: Value | None = None) -> Value:
 
 
 def _astype(graph: Graph, a: Value, dtype: Value, copy: Value | None = None) -> Value:
-    del copy  # the result is always fresh
     target = dtype_of(graph, dtype)
     assert target is not None
     if static(graph, copy, "copy") is False and is_array(a) and number_kind(graph, a) == target:
