@@ -93,9 +93,8 @@ def _of_masked(graph: Graph, name: str, compute: Callable[..., Value], operands:
     """An operation on what masks select. What may raise would raise for elements that are not selected."""
     from .advanced import masked_operation
 
-    if name == "power" and any(
-        number_kind(graph, o) in (int, bool) or number_kind(graph, o).kind in "iu" for o in operands
-    ):  # pyright: ignore
+    kinds = [number_kind(graph, o) for o in operands]
+    if name == "power" and all(k is not float if isinstance(k, type) else k.kind in "iub" for k in kinds):
         raise graph.error(
             UnsupportedError, "integer powers of what a mask selects are not supported", "use products"
         )

@@ -7,11 +7,12 @@ from collections.abc import Sequence
 import numpy as np
 
 from ..arithmetic import apply, copy, number_kind
-from ..assemble import as_piece, concatenated, dtype_of_value, fresh, generated
+from ..assemble import as_piece, axis_order, concatenated, dtype_of_value, fresh, generated
 from ..errors import DTypeError, Respecialise, ShapeError, UnsupportedError
 from ..extents import Affine
 from ..graph import Graph
 from ..islands import Island
+from ..tensors import normal_order
 from ..values import Array, Group, Static, Value, extents_of
 from ..views import Slice, as_view, transposed, view
 from .creation import diagonal_mask
@@ -111,6 +112,11 @@ def _diagonal(graph: Graph, array: Array, offset: int, first: int, second: int) 
         buffer = result.buffer
         buffer.read_only = True
         buffer.frozen = "a diagonal"
+        # In memory the diagonal is where the outer one of its two axes was.
+        places = list(axis_order(array) or range(rank))
+        outer = min((first, second), key=places.index)
+        order = [len(others) if k == outer else others.index(k) for k in places if k in (*others, outer)]
+        buffer.order = normal_order(order)
         if array.buffer.value is not None:
             buffer.origin = array.buffer.origin or (array.buffer, array.buffer.version)
     return result
@@ -259,8 +265,7 @@ def ediff1d(graph: Graph, ary: Value, to_end: Value | None = None, to_begin: Val
         if value is None or (isinstance(value, Static) and value.value is None):
             continue
         piece = as_view(graph, flat(graph, atleast(graph, value, 1)))
-        own = dtype_of_value(graph, value)
-        if not np.can_cast(own, array.dtype, "same_kind"):
+        if not np.can_cast(piece.dtype, array.dtype, "same_kind"):
             raise graph.error(
                 DTypeError, f"dtype of `to_{'begin' if first else 'end'}` must be compatible with input `ary`"
             )
