@@ -14,12 +14,13 @@ OWN: dict[str, str] = {
 EXTENDED: dict[str, str] = {
     "arith": "ext.arith:ARITH",
     "gpu": "ext.gpu:GPU",
+    "memref": "ext.memref:MEMREF",
     "vector": "ext.vector:VECTOR",
     "llvm": "ext.llvm:LLVM",
 }
 """Upstream dialects that Nestor extends by operations that xDSL lacks: these replace xDSL's dialect object."""
 
-UPSTREAM = ("builtin", "func", "scf", "math", "memref", "cf", "tensor")
+UPSTREAM = ("builtin", "func", "scf", "math", "cf", "tensor")
 """Upstream dialects used as xDSL defines them."""
 
 

@@ -32,11 +32,12 @@ from ..dialects.nest import (
     IfOp,
     IndexOp,
     LoadOp,
+    PrefetchOp,
     StoreOp,
     YieldOp,
 )
 
-_KNOWN = (AccumulateOp, AllocOp, BarrierOp, ForOp, IfOp, IndexOp, LoadOp, StoreOp, YieldOp)
+_KNOWN = (AccumulateOp, AllocOp, BarrierOp, ForOp, IfOp, IndexOp, LoadOp, PrefetchOp, StoreOp, YieldOp)
 _KNOWN += (memref.DimOp, memref.CollapseShapeOp, cf.AssertOp, func.ReturnOp)
 
 

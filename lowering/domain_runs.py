@@ -14,7 +14,7 @@ from xdsl.dialects.builtin import MemRefType
 from xdsl.ir import Block, Operation, SSAValue
 
 from ..dialects.affine import AffineList
-from ..dialects.nest import AccumulateOp, AllocOp, BarrierOp, ForOp, LoadOp, StoreOp
+from ..dialects.nest import AccumulateOp, AllocOp, BarrierOp, ForOp, LoadOp, PrefetchOp, StoreOp
 from .domains import Domain, LoadGuards, domain_of, is_computation
 from .lane_reductions import holds_reduction, reduction_loop
 
@@ -25,14 +25,14 @@ Run: TypeAlias = tuple[tuple[AffineList, ...], list[Operation]]
 def domain_runs(block: Block, guards: LoadGuards, assumed: Collection[AffineList]) -> list[Run]:
     """The operations of `block` in runs; constraints in `assumed` hold already.
 
-    A computation needed everywhere that uses nothing of the run it interrupts moves before that run.
+    A computation (or a prefetch) needed everywhere that uses nothing of the run it interrupts moves before that run.
     """
     runs: list[Run] = [((), [])]
     inside: set[SSAValue] = set()
     for op in block.ops:
         constraints = tuple(c for c in _constraints(op, guards) if c not in assumed)
         current = runs[-1][0]
-        is_free = is_computation(op) or isinstance(op, AllocOp)
+        is_free = is_computation(op) or isinstance(op, AllocOp | PrefetchOp)
         if current and not constraints and is_free and inside.isdisjoint(op.operands):
             runs[-2][1].append(op)
             continue

@@ -14,7 +14,7 @@ from xdsl.ir import Block, Operation, SSAValue
 from xdsl.traits import Pure
 
 from ..dialects.affine import AffineList
-from ..dialects.nest import AccumulateOp, AllocOp, ForOp, LoadOp, StoreOp, YieldOp
+from ..dialects.nest import AccumulateOp, AllocOp, ForOp, LoadOp, PrefetchOp, StoreOp, YieldOp
 
 DIVISIONS: frozenset[type[Operation]] = frozenset(
     (
@@ -102,7 +102,9 @@ class LoadGuards:
             if isinstance(op, StoreOp | AccumulateOp):
                 domain = _visible_at(loop, domain_of(op)).constraints
                 shared = domain if shared is None else tuple(c for c in shared if c in domain)
-            elif not isinstance(op, ForOp | LoadOp | YieldOp | AllocOp) and not is_computation(op):
+            elif not isinstance(op, ForOp | LoadOp | PrefetchOp | YieldOp | AllocOp) and not is_computation(
+                op
+            ):
                 return ()
         return shared or ()
 

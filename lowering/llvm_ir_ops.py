@@ -184,6 +184,12 @@ def _masked_scatter(f: FunctionEmitter, op: intr.MaskedScatterOp, lines: list[st
     return f"call void @{name}({f.typed(op.value)}, {addresses}, {f.typed(op.mask)})"
 
 
+def _prefetch(f: FunctionEmitter, op: intr.PrefetchOp, lines: list[str]) -> str:
+    f.module.declare("llvm.prefetch.p0", "declare void @llvm.prefetch.p0(ptr, i32, i32, i32)")
+    numbers = ", ".join(f"i32 {n.value.data}" for n in (op.rw, op.hint, op.cache))
+    return f"call void @llvm.prefetch.p0({f.typed(op.addr)}, {numbers})"
+
+
 # --- vectors ---------------------------------------------------------------------------------------------
 
 
@@ -343,6 +349,7 @@ INSTRUCTIONS: dict[type[Operation], Speller] = {
     intr.MaskedStoreOp: _masked_store,
     intr.MaskedGatherOp: _masked_gather,
     intr.MaskedScatterOp: _masked_scatter,
+    intr.PrefetchOp: _prefetch,
     intr.MaximumOp: _intrinsic("maximum"),
     intr.MinimumOp: _intrinsic("minimum"),
     intr.RoundOp: _intrinsic("round"),

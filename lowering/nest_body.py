@@ -21,7 +21,8 @@ from xdsl.traits import IsTerminator
 
 from ..dialects.affine import AffineList
 from ..dialects.diagnostic import LoweringError, fail
-from ..dialects.nest import AccumulateOp, AllocOp, ForOp, IfOp, IndexOp, LoadOp, StoreOp
+from ..dialects.nest import AccumulateOp, AllocOp, ForOp, IfOp, IndexOp, LoadOp, PrefetchOp, StoreOp
+from ..dialects.remarks import remark
 from .check_sites import SITE
 from .combiners import combiner_op, zero
 from .domain_runs import Run, domain_runs, escaping_values
@@ -229,6 +230,10 @@ class NestBody:
             return self.define(op.result, read())
         (result,) = self.branch(needed, [op.result.type], lambda: [read()])
         self.define(op.result, result)
+
+    def prefetch(self, op: PrefetchOp) -> None:
+        """Left out, unless a subclass has something to make of it."""
+        remark(op, "this prefetch is left out: threads of a GPU wait for memory while others run")
 
     def _needed(self, op: Operation) -> SSAValue | None:
         """Whether `op` is needed, as an i1; None when it is wherever this is reached."""
@@ -505,6 +510,7 @@ _HANDLERS: dict[type, Callable[[Any, Any], None]] = {
     **dict.fromkeys(DIVISIONS, NestBody.division),
     memref.DimOp: NestBody.dim,
     LoadOp: lambda body, op: body.load(op),
+    PrefetchOp: lambda body, op: body.prefetch(op),
     StoreOp: lambda body, op: body.store(op),
     AccumulateOp: lambda body, op: body.accumulate(op),
     IndexOp: lambda body, op: body.index(op),

@@ -58,6 +58,7 @@ from ..dialects.nest import (
     ForOp,
     IfOp,
     LoadOp,
+    PrefetchOp,
     StatementOp,
     StoreOp,
 )
@@ -169,6 +170,8 @@ class HostBody(NestBody):
         if isinstance(op, StoreOp | AccumulateOp):
             self.pending.append(op)
             return
+        if isinstance(op, PrefetchOp):
+            return self.prefetch(op)
         if isinstance(op, LoadOp) and self._is_pending(op.memref):
             self.end_of_block()
         if isinstance(op, IfOp | scf.WhileOp | scf.ConditionOp):

@@ -44,7 +44,8 @@ from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.passes import ModulePass
 
 from ..dialects.diagnostic import LoweringError, fail
-from ..dialects.nest import AccumulateOp, ForOp
+from ..dialects.ext.memref import PrefetchOp as FetchOp
+from ..dialects.nest import AccumulateOp, ForOp, PrefetchOp
 from .check_sites import SITES, check_sites, site_table
 from .combiners import allow_fma
 from .full_tiles import FullTiles
@@ -185,6 +186,10 @@ class CpuBody(NestBody):
         combined = super().combine(op, old, new)
         allow_fma(op, combined[0], new[0])
         return combined
+
+    def prefetch(self, op: PrefetchOp) -> None:
+        """Into all levels of the cache."""
+        self.builder.emit(FetchOp(self.value(op.memref), self.index_values(op.indices)))
 
     def vectorized(self, op: ForOp) -> None:
         VectorLoop(self, op).lower()

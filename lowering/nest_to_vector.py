@@ -41,7 +41,7 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 from ..dialects.affine import AffineList
 from ..dialects.diagnostic import LoweringError, fail
 from ..dialects.ext.arith import VECTOR_FORMS
-from ..dialects.nest import AccumulateOp, ForOp, IndexOp, LoadOp, StoreOp
+from ..dialects.nest import AccumulateOp, ForOp, IndexOp, LoadOp, PrefetchOp, StoreOp
 from .combiners import VECTOR_KINDS, allow_fma, combiner_op, identity
 from .domains import DIVISIONS, Domain, domain_of, is_computation, may_be_undefined
 from .lanes import LaneMask, Lanes
@@ -192,6 +192,19 @@ class VectorLoop:
             write()
             return
         self.body.branch(condition, (), write)
+
+    def prefetch(self, op: PrefetchOp) -> None:
+        """One for all lanes: the line of the first one's element."""
+        if any(v in self.varying and v is not self.loop.iv for v in op.operands):
+            raise self.refusal(
+                op,
+                "a prefetch through indices computed in its iterations has no vector form",
+                "prefetch in a loop around it, or leave the prefetch out",
+            )
+        values, iv = self.body.values, self.loop.iv
+        lanes, values[iv] = values[iv], self.builder.affine(self.lanes.first)
+        self.body.operation(op)
+        values[iv] = lanes
 
     # ---- reductions ----
 
@@ -348,6 +361,7 @@ _HINTS = {
 
 _HANDLERS: dict[type, Callable[[VectorLoop, Any], None]] = {
     LoadOp: VectorLoop.load,
+    PrefetchOp: VectorLoop.prefetch,
     StoreOp: VectorLoop.store,
     AccumulateOp: VectorLoop.accumulate,
     ForOp: VectorLoop.inner_loop,

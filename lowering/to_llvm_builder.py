@@ -27,6 +27,7 @@ from ..dialects.diagnostic import LoweringError, fail
 from ..dialects.ext import llvm as ext
 from ..dialects.ext.llvm_intrinsics import NO_FASTMATH
 from .to_llvm_types import (
+    ANYWHERE,
     C_CONVENTION,
     INBOUNDS,
     NO_BUNDLES,
@@ -234,15 +235,23 @@ class FunctionBuilder:
             return rhs if lhs == 1 else lhs
         return self.emit(llvm.MulOp, (self.size(lhs), self.size(rhs)), i64, {"overflowFlags": NSW})
 
-    def gep(self, pointer: SSAValue, index: Size, element: Attribute, result: Attribute = PTR) -> SSAValue:
+    def gep(
+        self,
+        pointer: SSAValue,
+        index: Size,
+        element: Attribute,
+        result: Attribute = PTR,
+        inbounds: bool = True,
+    ) -> SSAValue:
         if index == 0:
             return pointer
         properties = {
             "elem_type": element,
-            "noWrapFlags": INBOUNDS,
-            "inbounds": UNIT,
+            "noWrapFlags": INBOUNDS if inbounds else ANYWHERE,
             "rawConstantIndices": SSA_INDEX,
         }
+        if inbounds:
+            properties["inbounds"] = UNIT
         if isinstance(index, int):
             index = self.integer(index)
         return self.emit(ext.GEPOp, (pointer, index), result, properties)

@@ -19,10 +19,20 @@ from math import prod
 from typing import Any
 
 from xdsl.dialects import llvm, memref
-from xdsl.dialects.builtin import DYNAMIC_INDEX, MemRefType, NoneAttr, StridedLayoutAttr, i64
+from xdsl.dialects.builtin import (
+    DYNAMIC_INDEX,
+    IntegerAttr,
+    MemRefType,
+    NoneAttr,
+    StridedLayoutAttr,
+    i32,
+    i64,
+)
 from xdsl.ir import Operation, SSAValue
 
 from ..dialects.diagnostic import LoweringError, fail
+from ..dialects.ext import llvm_intrinsics as intr
+from ..dialects.ext.memref import PrefetchOp
 from .error_codes import MEMORY_ERROR
 from .to_llvm_builder import FunctionBuilder, Handler
 from .to_llvm_types import PTR, UNIT, MemRef, Size, byte_size, lower_type
@@ -49,12 +59,12 @@ def row_major(b: FunctionBuilder, sizes: Sequence[Size]) -> tuple[Size, ...]:
     return tuple(strides)
 
 
-def address(b: FunctionBuilder, ref: MemRef, indices: Sequence[Size]) -> SSAValue:
+def address(b: FunctionBuilder, ref: MemRef, indices: Sequence[Size], inbounds: bool = True) -> SSAValue:
     """The pointer to an element. Outer axes are added first: they are what inner loops leave unchanged."""
     position: Size = ref.offset
     for index, stride in zip(indices, ref.strides, strict=True):
         position = b.add(position, b.multiply(index, stride))
-    return b.gep(ref.base, position, ref.element)
+    return b.gep(ref.base, position, ref.element, inbounds=inbounds)
 
 
 def _load(b: FunctionBuilder, op: memref.LoadOp) -> None:
@@ -69,6 +79,16 @@ def _store(b: FunctionBuilder, op: memref.StoreOp) -> None:
     b.written.add(ref.base)
     pointer = address(b, ref, [b.index(i) for i in op.indices])
     b.store(b.value(op.value), pointer, byte_size(ref.element), "nestor.nontemporal" in op.attributes)
+
+
+def _prefetch(b: FunctionBuilder, op: PrefetchOp) -> None:
+    """The address may be outside of the buffer."""
+    ref = b.memref(op.memref)
+    b.read.add(ref.base)
+    pointer = address(b, ref, [b.index(i) for i in op.indices], inbounds=False)
+    numbers = {"rw": op.isWrite.value.data & 1, "cache": op.isDataCache.value.data & 1}
+    properties = {name: IntegerAttr(number, i32) for name, number in numbers.items()}
+    b.emit(intr.PrefetchOp, (pointer,), None, {**properties, "hint": op.localityHint})
 
 
 # --- buffers ---------------------------------------------------------------------------------------------
@@ -217,6 +237,7 @@ def _view(ref: MemRef, offset: Size, sizes: Sequence[Size], strides: Sequence[Si
 MEMREF: dict[type[Operation], Handler] = {
     memref.LoadOp: _load,
     memref.StoreOp: _store,
+    PrefetchOp: _prefetch,
     memref.AllocOp: _alloc,
     memref.AllocaOp: _alloca,
     memref.DeallocOp: _dealloc,

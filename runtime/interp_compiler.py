@@ -23,7 +23,18 @@ from xdsl.ir.affine import (
 
 from ..dialects.affine import AffineList
 from ..dialects.diagnostic import LoweringError, fail
-from ..dialects.nest import AccumulateOp, AllocOp, BarrierOp, ForOp, IfOp, IndexOp, LoadOp, StoreOp, YieldOp
+from ..dialects.nest import (
+    AccumulateOp,
+    AllocOp,
+    BarrierOp,
+    ForOp,
+    IfOp,
+    IndexOp,
+    LoadOp,
+    PrefetchOp,
+    StoreOp,
+    YieldOp,
+)
 from ..lowering.domains import DIVISIONS, Domain, LoadGuards, domain_of
 from ..lowering.error_codes import ERROR_CODES, INDEX_ERROR
 from . import scalar_eval
@@ -473,7 +484,10 @@ def _is_bf16(buffer: SSAValue) -> bool:
 
 
 def _nothing(compiler: Compiler, op: Operation) -> None:
-    """Terminators: the region they end is emitted where it is used. Barriers: all that is before has been done."""
+    """Terminators: the region they end is emitted where it is used. Barriers: all that is before has been done.
+
+    Prefetches: no value depends on them.
+    """
 
 
 _HANDLERS: dict[type, Callable[[Compiler, Any], None]] = {
@@ -497,5 +511,6 @@ _HANDLERS: dict[type, Callable[[Compiler, Any], None]] = {
     cf.AssertOp: Compiler.assertion,
     YieldOp: _nothing,
     BarrierOp: _nothing,
+    PrefetchOp: _nothing,
     func.ReturnOp: _nothing,
 }

@@ -10,7 +10,9 @@ from importlib import import_module
 
 PASSES: dict[str, str] = {
     # nt -> nt
+    "nt-if-to-select": "transforms.tensor.nt_if_to_select:NtIfToSelectPass",
     "nt-hoist": "transforms.tensor.nt_hoist:NtHoistPass",
+    "nt-unroll": "transforms.tensor.nt_unroll:NtUnrollPass",
     "nt-unroll-swaps": "transforms.tensor.nt_unroll_swaps:NtUnrollSwapsPass",
     "nt-decompose": "transforms.tensor.nt_decompose:NtDecomposePass",
     "nt-fuse": "transforms.tensor.nt_fuse:NtFusePass",
@@ -66,6 +68,7 @@ PASSES: dict[str, str] = {
     "nest-reverse-compute-at": "transforms.nest.nest_reverse_compute_at:NestReverseComputeAtPass",
     "nest-vectorize": "transforms.nest.nest_vectorize:NestVectorizePass",
     "nest-parallel": "transforms.nest.nest_parallel:NestParallelPass",
+    "nest-prefetch": "transforms.nest.nest_prefetch:NestPrefetchPass",
     "nest-stream": "transforms.nest.nest_stream:NestStreamPass",
     "nest-bind": "transforms.nest.nest_bind:NestBindPass",
     "nest-insert-barriers": "transforms.nest.nest_insert_barriers:NestInsertBarriersPass",

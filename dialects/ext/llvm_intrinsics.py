@@ -324,6 +324,17 @@ class MaskedScatterOp(IRDLOperation):
     )
 
 
+@irdl_op_definition
+class PrefetchOp(IRDLOperation):
+    """Fetch the line of an address: rw 0 (read) or 1, hint 0 (no locality) to 3, cache 1 (data) or 0."""
+
+    name = "llvm.intr.prefetch"
+    addr = operand_def(LLVMPointerType)
+    rw = prop_def(IntegerAttr)
+    hint = prop_def(IntegerAttr)
+    cache = prop_def(IntegerAttr)
+
+
 INTRINSICS: tuple[type[Operation], ...] = (
     MaximumOp,
     MinimumOp,
@@ -355,4 +366,5 @@ INTRINSICS: tuple[type[Operation], ...] = (
     MaskedStoreOp,
     MaskedGatherOp,
     MaskedScatterOp,
+    PrefetchOp,
 )

@@ -20,8 +20,13 @@ from .accumulate import COMBINERS, ORDERS, AccumulateOp, YieldOp
 from .barrier import BarrierOp
 from .buffer import AllocOp, IndexOp
 from .loop import BIND_AXES, BLOCK_AXES, LANES, MARKS, MAX_THREADS, THREAD_AXES, ForOp, IfOp
+from .prefetch import PrefetchOp
 
-NEST = Dialect("nest", [ForOp, LoadOp, StoreOp, AccumulateOp, AllocOp, IndexOp, IfOp, YieldOp, BarrierOp], [])
+NEST = Dialect(
+    "nest",
+    [ForOp, LoadOp, StoreOp, AccumulateOp, AllocOp, IndexOp, IfOp, YieldOp, BarrierOp, PrefetchOp],
+    [],
+)
 
 __all__ = [
     "BIND_AXES",
@@ -41,6 +46,7 @@ __all__ = [
     "IfOp",
     "IndexOp",
     "LoadOp",
+    "PrefetchOp",
     "StatementOp",
     "StoreOp",
     "YieldOp",

@@ -274,6 +274,11 @@ GROUPS: dict[str, tuple[Primitive, ...]] = {
             (),
             (Result("buffer", BUFFER), Result("first"), Result("last")),
         ),
+        _primitive(
+            "prefetch",
+            (Target("buffer", BUFFER), Target("loop", keyword="in")),
+            (Option("distance", "int", required=True, keyword="by"),),
+        ),
         _primitive("stream", (Target("buffer", BUFFER), Target("loop", keyword="in"))),
     ),
     "Cleaning up": (_primitive("simplify", ()), _primitive("eliminate_dead", ())),

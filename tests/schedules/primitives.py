@@ -55,6 +55,7 @@ from nestor.transforms.nest.nest_insert_barriers import insert_barriers
 from nestor.transforms.nest.nest_normalise import add_unit_loop, normalise, remove_unit_loop
 from nestor.transforms.nest.nest_parallel import parallelize
 from nestor.transforms.nest.nest_peel import peel
+from nestor.transforms.nest.nest_prefetch import prefetch, why_not_prefetch
 from nestor.transforms.nest.nest_privatise import privatise
 from nestor.transforms.nest.nest_registerise import registerise
 from nestor.transforms.nest.nest_rename import rename
@@ -570,6 +571,26 @@ def _stream(module: ModuleOp, request: Request) -> None:
     stream(buffers(module)[request.buffer], _loop(module, request))
 
 
+def _draw_prefetch(rng: random.Random, module: ModuleOp) -> Request | None:
+    options = {"distance": rng.choice((1, 2, 3, 8))}
+    pairs = [
+        (loop.label, k)
+        for loop in program_loops(module)
+        for k, b in enumerate(buffers(module))
+        if why_not_prefetch(b, loop, **options) is None
+    ]
+    if pairs and rng.random() < 0.8:
+        name, k = rng.choice(pairs)
+        return Request("prefetch", (name,), k, options)
+    request = _of_buffer_in_loop("prefetch")(rng, module)
+    return None if request is None else Request("prefetch", request.loops, request.buffer, options)
+
+
+def _prefetch(module: ModuleOp, request: Request) -> None:
+    assert request.buffer is not None
+    prefetch(buffers(module)[request.buffer], _loop(module, request), **request.options)
+
+
 def _draw_tensorize(rng: random.Random, module: ModuleOp) -> Request | None:
     """An intrinsic made of a loop, mostly in place of that loop."""
     source = draw_loop(rng, module, _is_innermost if rng.random() < 0.5 else None)
@@ -812,6 +833,7 @@ PRIMITIVES: dict[str, Primitive] = {
         _draw_for_function("reuse_buffers"), _reuse, ("nest_reuse_buffers:_is_ordered=True",), weight=6
     ),
     "stream": Primitive(_draw_stream, _stream, ("nest_stream:why_not_stream",), weight=1),
+    "prefetch": Primitive(_draw_prefetch, _prefetch, ("nest_prefetch:why_not_prefetch",), weight=1),
     "simplify": Primitive(_draw_for_function("simplify"), _applied_to_function(simplify), weight=1),
     "eliminate_dead": Primitive(
         _draw_for_function("eliminate_dead"), _applied_to_function(eliminate_dead), weight=1

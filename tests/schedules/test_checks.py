@@ -24,6 +24,7 @@ from nestor.transforms.nest.nest_cut import cut
 from nestor.transforms.nest.nest_hoist_alloc import hoist_alloc
 from nestor.transforms.nest.nest_insert_barriers import insert_barriers
 from nestor.transforms.nest.nest_normalise import normalise
+from nestor.transforms.nest.nest_prefetch import prefetch
 from nestor.transforms.nest.nest_rename import rename
 from nestor.transforms.nest.nest_set_memory import set_memory
 from nestor.transforms.nest.nest_shift import shift
@@ -191,6 +192,12 @@ NO_RESULT = {
     ),
     "stream": Case(
         _loops("0 to %n"), lambda m: stream(buffers(m)[0], _i(m)), "nest_stream:why_not_stream", None
+    ),
+    "prefetch": Case(
+        _loops("0 to %n"),
+        lambda m: prefetch(buffers(m)[1], _i(m), 8),
+        "nest_prefetch:why_not_prefetch",
+        None,
     ),
     "set_memory": Case(
         IN_A_KERNEL,

@@ -29,7 +29,7 @@ from xdsl.ir.affine import AffineBinaryOpExpr, AffineBinaryOpKind, AffineDimExpr
 from xdsl.traits import is_side_effect_free
 
 from ...dialects.affine import AffineList, dims_of, linear_terms
-from ...dialects.nest import AccumulateOp, AllocOp, ForOp, IfOp, IndexOp, LoadOp, StoreOp, YieldOp
+from ...dialects.nest import AccumulateOp, AllocOp, ForOp, IfOp, IndexOp, LoadOp, PrefetchOp, StoreOp, YieldOp
 from .distances import DependenceVector, Distances, Entry
 from .integer_sets import is_extent_like
 from .loops import enclosing_function, enclosing_loops, is_inside
@@ -280,7 +280,7 @@ _ACCESSES: dict[type[Operation], Callable[..., list[Access]]] = {
     LoadOp: lambda op: [Access(op, READ, op.memref, op.indices)],
     StoreOp: lambda op: [Access(op, WRITE, op.memref, op.indices, op.where)],
     AccumulateOp: lambda op: [Access(op, UPDATE, b, op.indices, op.where) for b in op.memrefs],
-    **dict.fromkeys((ForOp, IfOp, IndexOp, YieldOp, AllocOp, FuncOp), lambda op: []),
+    **dict.fromkeys((ForOp, IfOp, IndexOp, YieldOp, AllocOp, PrefetchOp, FuncOp), lambda op: []),
 }
 
 _HARMLESS = frozenset(

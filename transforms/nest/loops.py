@@ -18,7 +18,7 @@ from xdsl.ir.affine import (
 
 from ...dialects.affine import AffineList
 from ...dialects.diagnostic import NestorError, fail
-from ...dialects.nest import BIND_AXES, AccumulateOp, ForOp, IndexOp, LoadOp, StoreOp
+from ...dialects.nest import BIND_AXES, AccumulateOp, ForOp, IndexOp, LoadOp, PrefetchOp, StoreOp
 
 INDEX = IndexType()
 
@@ -201,7 +201,7 @@ def _change_for(op: ForOp, change: Callable[[AffineList], AffineList]) -> None:
     op.set_bounds(change(op.lower), change(op.upper))
 
 
-def _change_load(op: LoadOp, change: Callable[[AffineList], AffineList]) -> None:
+def _change_load(op: LoadOp | PrefetchOp, change: Callable[[AffineList], AffineList]) -> None:
     op.set_indices(change(op.indices))
 
 
@@ -217,6 +217,7 @@ def _change_index(op: IndexOp, change: Callable[[AffineList], AffineList]) -> No
 _SUBSTITUTE: dict[type[Operation], Callable] = {
     ForOp: _change_for,
     LoadOp: _change_load,
+    PrefetchOp: _change_load,
     StoreOp: _change_statement,
     AccumulateOp: _change_statement,
     IndexOp: _change_index,

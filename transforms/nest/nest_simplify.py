@@ -38,7 +38,7 @@ from xdsl.ir.affine import AffineBinaryOpExpr, AffineBinaryOpKind, AffineConstan
 from xdsl.passes import ModulePass
 
 from ...dialects.affine import AffineList, combine
-from ...dialects.nest import BIND_AXES, AccumulateOp, ForOp, IfOp, IndexOp, LoadOp, StoreOp
+from ...dialects.nest import BIND_AXES, AccumulateOp, ForOp, IfOp, IndexOp, LoadOp, PrefetchOp, StoreOp
 from ...dialects.nest.common import segments
 from .integer_sets import System, difference
 from .loops import enclosing_function, functions, loops_in, rewrite_indices, statements
@@ -248,7 +248,7 @@ def _take(branch: IfOp, taken: Region | None) -> None:
 
 
 def _has_expressions(op: Operation) -> bool:
-    return isinstance(op, (ForOp, LoadOp, StoreOp, AccumulateOp, IndexOp))
+    return isinstance(op, (ForOp, LoadOp, StoreOp, AccumulateOp, IndexOp, PrefetchOp))
 
 
 def _simplify_divisions(op: Operation) -> bool:

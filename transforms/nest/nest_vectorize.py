@@ -43,7 +43,7 @@ from xdsl.traits import is_side_effect_free
 
 from ...dialects.affine import AffineList
 from ...dialects.diagnostic import NestorError, fail
-from ...dialects.nest import AccumulateOp, ForOp, LoadOp, StoreOp, YieldOp
+from ...dialects.nest import AccumulateOp, ForOp, LoadOp, PrefetchOp, StoreOp, YieldOp
 from .bounds import refuse_several
 from .conflicts import Comparison, can_meet
 from .dependence import Dependence, Dependences, analyse, is_defined_outside, may_overlap
@@ -118,6 +118,10 @@ def _why_no_vector_form(op: Operation, loop: ForOp) -> str | None:
     """Why lanes cannot run `op` together. Loops stay loops, when all lanes run them equally often."""
     if isinstance(op, (LoadOp, StoreOp, AccumulateOp, YieldOp)):
         return None
+    if isinstance(op, PrefetchOp):
+        computed = (v for v in op.index_operands if isinstance(v.owner, Operation))
+        is_known = all(is_defined_outside(v, loop) for v in computed)
+        return None if is_known else "its address is computed inside of the loop"
     if not isinstance(op, ForOp):
         return None if is_side_effect_free(op) and not op.regions else f"{op.name} has no vector form"
     if op.kind not in ("serial", "unrolled"):

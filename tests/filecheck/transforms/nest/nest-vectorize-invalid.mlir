@@ -156,3 +156,17 @@ func.func @lanes(%x: f32, %y: memref<8x16xf32>) {
   }
   func.return
 }
+
+// -----
+
+func.func @fetched(%k: memref<?xindex>, %x: memref<?xf32>, %y: memref<16xf32>) {
+  // expected-error @below {{cannot vectorize the loop "i": its body is not straight-line code}}
+  nest.for "i" %i = 0 to 16 {
+    %j = nest.load %k[%i + 8] : memref<?xindex>
+    // expected-note @below {{its address is computed inside of the loop}}
+    nest.prefetch %x[%j] : memref<?xf32>
+    %a = nest.load %x[%i] : memref<?xf32>
+    nest.store "y" %a, %y[%i] : memref<16xf32>
+  }
+  func.return
+}

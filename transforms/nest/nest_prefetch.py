@@ -1,0 +1,141 @@
+"""nest-prefetch: fetch now what a later iteration of a loop reads.
+
+    nest.for "i" %i = 0 to %n {
+      %v = nest.load %x[%i, 0] : memref<?x64xf32>
+      nest.store "y" %v, %y[%i] : memref<?xf32>
+    }
+
+becomes with buffer=x distance=8
+
+    nest.for "i" %i = 0 to %n {
+      nest.prefetch %x[%i + 8, 0] : memref<?x64xf32>
+      %v = nest.load %x[%i, 0] : memref<?x64xf32>
+      nest.store "y" %v, %y[%i] : memref<?xf32>
+    }
+
+A hint that changes no value, for access that the machine does not foresee by itself: long strides, many streams. It
+stands before each load whose element differs from iteration to iteration; loads of one cache line share one. In the
+last iterations the element lies behind the buffer, which is harmless: no address is too far for a prefetch. In a
+vectorized loop it is one a vector, kernels of a GPU leave it out. LLVM vectorizes no loop that holds one: vectorize
+the loop first, or prefetch in a loop around it.
+
+Refused when no load of the buffer can be known ahead, when the iterations run together, when the loop ends before,
+and for buffers in the memory of a kernel. `prefetch` in Halide; TVM, Exo and NNC have none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import MemRefType, ModuleOp, NoneAttr
+from xdsl.ir import Block, Operation, SSAValue
+from xdsl.passes import ModulePass
+
+from ...dialects.affine import AffineList
+from ...dialects.diagnostic import NestorError, fail
+from ...dialects.nest import BIND_AXES, AccumulateOp, ForOp, LoadOp, PrefetchOp
+from ...lowering.nest_body import element_bytes
+from .buffers import buffer_name, find_buffer
+from .dependence import is_defined_outside, root_of
+from .loops import find_loop
+
+LINE_BYTES = 64
+"""What one fetch brings into the cache."""
+
+MOST_AHEAD = 1 << 20
+"""Iterations; nothing fetched earlier is still there when it is read."""
+
+
+def why_not_prefetch(buffer: SSAValue, loop: ForOp, distance: int) -> NestorError | None:
+    """The diagnostic that refuses, None when there is something to fetch."""
+    if not 1 <= distance <= MOST_AHEAD:
+        return _refusal(buffer, loop, f"the distance is a number of iterations from 1 to {MOST_AHEAD}")
+    if loop.kind == "vectorized" or loop.kind in BIND_AXES:
+        return _refusal(buffer, loop, "its iterations run together", hint="prefetch in a loop around it")
+    if not is_defined_outside(buffer, loop):
+        reason = "each iteration makes a buffer of its own"
+        return _refusal(buffer, loop, reason, notes=[(buffer.owner, "the buffer is made here")])
+    assert isinstance(buffer.type, MemRefType)
+    if not isinstance(buffer.type.memory_space, NoneAttr):
+        return _refusal(buffer, loop, "it lies in the memory of a kernel, which is no slower than a cache")
+    trips = loop.constant_trip_count()
+    if trips is not None and trips <= distance:
+        return _refusal(buffer, loop, f"the loop has {trips} iterations, none is {distance} after another")
+    loads = [op for op in loop.walk() if isinstance(op, LoadOp) and root_of(op.memref) is buffer]
+    if not loads:
+        return _refusal(buffer, loop, "nothing there loads from it")
+    found = [(op, _why_not_ahead(op, loop)) for op in loads]
+    if any(why is None for _, why in found):
+        return None
+    notes = [(op, why) for op, why in found if why is not None]
+    return _refusal(buffer, loop, "what later iterations load is not known ahead", notes=notes)
+
+
+def _refusal(
+    buffer: SSAValue,
+    loop: ForOp,
+    reason: str,
+    hint: str | None = None,
+    notes: Sequence[tuple[Operation | Block, str]] = (),
+) -> NestorError:
+    message = f'cannot prefetch "{buffer_name(buffer)}" in the loop "{loop.label}": {reason}'
+    return fail(
+        loop, message, hint=hint, notes=[(op, text) for op, text in notes if isinstance(op, Operation)]
+    )
+
+
+def _why_not_ahead(load: LoadOp, loop: ForOp) -> str | None:
+    """Why the element that a later iteration loads is not another one that can be named now."""
+    if isinstance(load.parent_op(), AccumulateOp):
+        return "it belongs to the combiner of a reduction"
+    used = load.indices.canonical().operands
+    if any(isinstance(v.owner, Operation) and not is_defined_outside(v, loop) for v in used):
+        return "its index is computed inside of the loop"
+    return None if loop.iv in used else "it loads one element in all iterations"
+
+
+def prefetch(buffer: SSAValue, loop: ForOp, distance: int) -> None:
+    """Fetch what `loop` loads of `buffer` so many iterations ahead. Raises the diagnostic of `why_not_prefetch`."""
+    if (refusal := why_not_prefetch(buffer, loop, distance)) is not None:
+        raise refusal
+    ahead = AffineList.of(loop.iv).add(distance * loop.step_value)
+    placed: list[PrefetchOp] = [op for op in loop.walk() if isinstance(op, PrefetchOp)]
+    for load in list(loop.walk()):
+        if not isinstance(load, LoadOp) or root_of(load.memref) is not buffer or _why_not_ahead(load, loop):
+            continue
+        op = PrefetchOp(load.memref, load.indices.substitute(loop.iv, ahead))
+        if any(_shares_line(op, load.parent, other) for other in placed):
+            continue
+        assert load.parent is not None
+        op.location = load.location
+        load.parent.insert_op_before(op, load)
+        placed.append(op)
+
+
+def _shares_line(op: PrefetchOp, block: Block | None, other: PrefetchOp) -> bool:
+    """Whether an earlier prefetch in the same block brings the element of `op` too, but for a line's edge."""
+    if other.parent is not block or other.memref is not op.memref:
+        return False
+    apart = op.indices.minus(other.indices).constants()
+    if apart is None or any(apart[:-1]):
+        return False
+    assert isinstance(op.memref.type, MemRefType)
+    return not apart or abs(apart[-1]) * element_bytes(op.memref.type.element_type) < LINE_BYTES
+
+
+@dataclass(frozen=True, eq=False)
+class NestPrefetchPass(ModulePass):
+    """Fetch what a loop reads of a buffer some iterations ahead."""
+
+    name = "nest-prefetch"
+
+    loop: str
+    buffer: str
+    distance: int
+    func: str | None = None
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        buffer = find_buffer(op, self.buffer, self.func)
+        prefetch(buffer, find_loop(op, self.loop, self.func), self.distance)
