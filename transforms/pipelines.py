@@ -12,6 +12,7 @@ PIPELINES: dict[str, tuple[str, ...]] = {
         "nt-decompose",
         "canonicalize",
         "cse",
+        "nt-if-to-select",
         "nt-hoist",
         "nt-unroll-swaps",
         "nt-fuse",

@@ -3,8 +3,12 @@
 import sys
 from pathlib import Path
 
+import nestor as nt
 import numpy as np
 import pytest
+from nestor.dialects.registry import make_context
+from nestor.transforms.tensor.nt_if_to_select import NtIfToSelectPass
+from nestor.transforms.tensor.nt_unroll import NtUnrollPass
 
 sys.path.insert(0, str(Path(__file__).parent))
 from agreement import agrees
@@ -91,3 +95,63 @@ def test_what_a_condition_computes_alike(target):
 def test_views_of_what_loops_update(target):
     for n in (0, 1, 5):
         agrees(view_of_updated, np.arange(16.0).reshape(4, 4), n, target=target)
+
+
+def chosen(x, y, n):
+    step = x.sum()
+    for _ in range(n):
+        if step > 4.0:
+            step = step * 0.5
+        else:
+            step = step + 3.0
+        if x[0] < y[0]:
+            x = x + y * step
+        else:
+            x = y - x
+    return x, step
+
+
+@pytest.mark.parametrize("target", ["cpu", "interp", "cuda-sim"])
+def test_cheap_branches(target):
+    for n in (0, 1, 7):
+        for size in (1, 5):
+            agrees(chosen, np.arange(size) * 0.25, np.ones(size) * 2, n, target=target)
+
+
+def test_cheap_branches_are_selections():
+    text = nt.jit(chosen).lower(np.arange(5.0), np.ones(5), 3).as_text("nest")
+    assert "nest.if" not in text and "scf.if" not in text and "arith.select" in text
+
+
+def table(x, y):
+    for k in range(20):
+        x = x * 0.5 + y[k : k + 4]
+        if x.sum() > 3.0:
+            x = x - 1.0
+    return x
+
+
+@pytest.mark.parametrize(
+    ("limit", "factor"), [(0, 1), (0, 2), (0, 3), (0, 7), (0, 19), (0, 20), (32, 1), (3, 6)]
+)
+def test_unrolled(limit, factor):
+    """The loop has 20 turns: in full, by what divides them and by what does not."""
+    x, y = np.arange(4.0), np.linspace(0, 3, 30)
+    low = nt.jit(table).lower(x, y)
+    turns = low.as_text().count("scf.for")
+    NtUnrollPass(limit=limit, size=10**6, factor=factor).apply(make_context(), low.program.module)
+    text = low.as_text()
+    assert turns == 1 and text.count("scf.for") == (0 if limit == 32 else 1)
+    assert text.count("nt.reduce") == (
+        20 if limit == 32 else 1 if factor in (1, 20) else factor + 20 % factor
+    )
+    np.testing.assert_array_equal(low.compile()(x, y), table(x, y))
+
+
+def test_selected_before_unrolling():
+    x, y = np.arange(5.0), np.ones(5)
+    low = nt.jit(chosen).lower(x, y, 6)
+    NtIfToSelectPass().apply(make_context(), low.program.module)
+    assert "scf.if" not in low.as_text()
+    for a, b in zip(low.compile()(x, y, 6), chosen(x, y, 6), strict=True):
+        np.testing.assert_array_equal(a, b)

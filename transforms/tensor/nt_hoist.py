@@ -30,7 +30,7 @@ from xdsl.ir import Block, Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.traits import IsTerminator, Pure
 
-from ...dialects.nt import BroadcastOp, ConstantOp
+from ...dialects.nt import BroadcastOp, ConstantOp, SliceOp
 from ...dialects.nt.ops import shape_of
 from .fusion_access import COMPUTING, VIEWS, is_source
 from .fusion_groups import is_expensive
@@ -70,7 +70,9 @@ def _is_invariant(op: Operation, loop: Operation, invariant: dict[Operation, boo
 
 
 def _may_trap(op: Operation) -> bool:
-    """Whether an integer division may be by zero, in a turn that is not run."""
+    """Whether a division may be by zero, or a slice be out of bounds, where the loop has no turn."""
+    if isinstance(op, SliceOp):
+        return op.offsets.constants() is None
     if not isinstance(op, arith.FloorDivSIOp | arith.CeilDivSIOp | arith.RemSIOp):
         return False
     divisor = op.operands[1].owner

@@ -128,3 +128,22 @@ func.func @stays(%x: tensor<8xf32>, %h0: tensor<8xf32>, %k: index, %c: i1, %n: i
   }
   func.return %r : tensor<8xf32>
 }
+
+// -----
+
+// An element that may only be there where the loop has a turn.
+// CHECK-LABEL: func.func @unchecked
+// CHECK:         scf.for
+// CHECK-NEXT:      nt.slice %x[%k]
+// CHECK-NEXT:      nt.exp
+func.func @unchecked(%x: tensor<8xf32>, %h0: tensor<1xf32>, %k: index, %n: index) -> tensor<1xf32> {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %r = scf.for %t = %c0 to %n step %c1 iter_args(%h = %h0) -> (tensor<1xf32>) {
+    %v = nt.slice %x[%k] strides [1] : tensor<8xf32> -> tensor<1xf32>
+    %e = nt.exp %v : tensor<1xf32>
+    %h1 = nt.add %h, %e : tensor<1xf32>
+    scf.yield %h1 : tensor<1xf32>
+  }
+  func.return %r : tensor<1xf32>
+}
