@@ -11,9 +11,7 @@ from importlib import import_module
 PASSES: dict[str, str] = {
     # nt -> nt
     "nt-if-to-select": "transforms.tensor.nt_if_to_select:NtIfToSelectPass",
-    "nt-if-to-select": "transforms.tensor.nt_if_to_select:NtIfToSelectPass",
     "nt-hoist": "transforms.tensor.nt_hoist:NtHoistPass",
-    "nt-unroll": "transforms.tensor.nt_unroll:NtUnrollPass",
     "nt-unroll": "transforms.tensor.nt_unroll:NtUnrollPass",
     "nt-unroll-swaps": "transforms.tensor.nt_unroll_swaps:NtUnrollSwapsPass",
     "nt-decompose": "transforms.tensor.nt_decompose:NtDecomposePass",
