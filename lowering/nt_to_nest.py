@@ -24,9 +24,9 @@
 
 Every value that must be in memory gets one buffer: a result's, an argument's that an island works on in place, or a
 `nest.alloc`. A copy that remains has the label "copy" (`count_copies`) and a remark. Siblings of this file:
-`_control` (`scf.for`, `scf.while`, `scf.if`), `_dot` (products), `_access` (which element a view reads), `_shapes`
-(extents), `_scalars` (element types), `_elements` (one element at a time), `_plan` and `_fusion` (a fusion as nests), `_signature` (arguments
-and results as buffers).
+`_control` (`scf.for`, `scf.while`, `scf.if`), `_dot` (products), `_scan` (running results), `_access` (which element a
+view reads), `_shapes` (extents), `_scalars` (element types), `_elements` (one element at a time), `_plan` and `_fusion`
+(a fusion as nests), `_signature` (arguments and results as buffers).
 """
 
 from __future__ import annotations
@@ -59,6 +59,7 @@ from ..dialects.nt import (
     LoopsOp,
     ReduceOp,
     ReshapeOp,
+    ScanOp,
     SliceOp,
     ToScalarOp,
     TransposeOp,
@@ -73,6 +74,7 @@ from .nt_to_nest_dot import expand_dots
 from .nt_to_nest_elements import Elements, LoopNames, Place
 from .nt_to_nest_fusion import FusionEmitter
 from .nt_to_nest_plan import Output
+from .nt_to_nest_scan import emit_scan
 from .nt_to_nest_shapes import Prologue, Shapes, as_value, constant
 from .nt_to_nest_signature import Signature
 
@@ -368,6 +370,14 @@ class Conversion:
         self._elements.location = self.scope.current.location
         self._fusions.emit(reductions, outputs)
 
+    def _scan(self, op: ScanOp) -> None:
+        self._elements.location = op.location
+        memref = self._buffer_for(op.result)
+        order = self._signature.memory_order(memref)
+        label = op.result.name_hint or "scan"
+        emit_scan(op, self._elements, self._shapes.of(op.source), memref, order, label)
+        self._places[op.result] = Place(memref)
+
     def _to_scalar(self, op: ToScalarOp) -> None:
         self._elements.location = op.location
         op.result.replace_all_uses_with(self._elements.get(op.tensor, ()))
@@ -603,6 +613,7 @@ _HANDLERS: dict[type[Operation], Callable[..., None]] = {
     FusionOp: Conversion._fusion,
     LoopsOp: Conversion._loops,
     ConstantOp: Conversion._constant,
+    ScanOp: Conversion._scan,
     ToScalarOp: Conversion._to_scalar,
     **CONTROL,
     **{op_type: Conversion._single for op_type in (CastOp, ReduceOp, *ELEMENTWISE_OPS.values())},

@@ -32,6 +32,7 @@ from .ops import (
     LoopsOp,
     ReduceOp,
     ReshapeOp,
+    ScanOp,
     SliceOp,
     TransposeOp,
     WindowOp,
@@ -211,6 +212,7 @@ def _chosen(extents: Extents, value: SSAValue) -> Iterable[Extent]:
 
 _HANDLERS: dict[type[Operation], Callable[[Extents, SSAValue], Iterable[Extent]]] = {
     CastOp: _source,
+    ScanOp: _source,
     TransposeOp: _transpose,
     BroadcastOp: _sized,
     ReshapeOp: _sized,

@@ -5,6 +5,7 @@ from .composite_op import CompositeOp
 from .dot_op import DotOp
 from .reduce_op import ReduceOp
 from .region_ops import FusionOp, LoopsOp, YieldOp
+from .scan_op import ScanOp
 from .shape_ops import BroadcastOp, CastOp, ReshapeOp, SliceOp, TransposeOp
 from .source_ops import EmptyOp, IotaOp
 from .value_ops import ConstantOp, DimOp, FromScalarOp, ToScalarOp
@@ -26,6 +27,7 @@ __all__ = [
     "LoopsOp",
     "ReduceOp",
     "ReshapeOp",
+    "ScanOp",
     "SliceOp",
     "ToScalarOp",
     "TransposeOp",

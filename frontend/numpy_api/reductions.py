@@ -1,4 +1,8 @@
-"""Reductions: sum, prod, max, min, mean, any, all, var, std."""
+"""Reductions: sum, prod, count_nonzero, max, min, ptp, argmax, argmin, any, all, mean, var, std.
+
+They share their keywords: `axis` (None, a number, a tuple), `keepdims`, and where NumPy has them `dtype`, `initial` and
+`where`: `reduction` does them, by a named combiner of nt.reduce. `nan_reductions.py` has those that leave NaNs out.
+"""
 
 from __future__ import annotations
 
@@ -7,9 +11,21 @@ from typing import Any
 
 import numpy as np
 
-from ..arithmetic import apply, convert, copy, index_value, number_kind
+from ...dialects.nt import ELEMENTWISE, REDUCTIONS
+from ..arithmetic import (
+    BOOL,
+    apply,
+    broadcast_extents,
+    convert,
+    copy,
+    emit,
+    index_value,
+    number_kind,
+    operate,
+)
 from ..errors import DTypeError, ShapeError, UnsupportedError
-from ..graph import Graph
+from ..extents import Affine
+from ..graph import Graph, element_type
 from ..promotion import WEAK_DTYPES
 from ..tensors import as_array, as_tensor, broadcast, cast, reduce
 from ..values import Array, Lazy, Scalar, Static, Tensor, Value, extents_of
@@ -17,10 +33,20 @@ from .attributes import size
 from .registry import dtype_of, handles, normal_axis, refuse_out, static
 
 ZERO = Static(0)
+INT = np.dtype(np.int64)
 HALVES = ("float16", "bfloat16")
+_UFUNCS = {
+    "add": np.add,
+    "multiply": np.multiply,
+    "maximum": np.maximum,
+    "minimum": np.minimum,
+    "and": np.logical_and,
+    "or": np.logical_or,
+}
+_ON_BOOL = {"add": "or", "multiply": "and"}
 
 
-def _axes(graph: Graph, value: Value, axis: Value | None) -> tuple[int, ...]:
+def axes_of(graph: Graph, value: Value, axis: Value | None) -> tuple[int, ...]:
     rank = len(extents_of(value))
     request: Any = static(graph, axis, "axis")
     if request is None:
@@ -34,31 +60,73 @@ def _axes(graph: Graph, value: Value, axis: Value | None) -> tuple[int, ...]:
     return tuple(sorted(axes))
 
 
-def _dtype(graph: Graph, value: Value) -> np.dtype:
+def own_dtype(graph: Graph, value: Value) -> np.dtype:
     kind = number_kind(graph, value)
     return WEAK_DTYPES[kind] if isinstance(kind, type) else kind
 
 
-def _reduce(
-    graph: Graph, combiner: str, value: Value, dtype: np.dtype, axis: Value | None, keepdims: Value | None
+def reduction(
+    graph: Graph,
+    combiner: str,
+    value: Value,
+    dtype: np.dtype,
+    axis: Value | None = None,
+    keepdims: Value | None = None,
+    initial: Value | None = None,
+    where: Value | None = None,
 ) -> Value:
-    """Reduce `value`, converted to `dtype`, over `axis`."""
-    axes = _axes(graph, value, axis)
+    """Reduce `value`, converted to `dtype`, over `axis`; elements outside of `where` are left out."""
+    if dtype == BOOL:
+        combiner = _ON_BOOL.get(combiner, combiner)
+    axes = axes_of(graph, value, axis)
     keep = bool(static(graph, keepdims, "keepdims"))
+    mask = mask_of(graph, where, value)
+    if mask is not None:
+        identity = Static(identity_of(combiner, dtype))
+        value = emit(graph, ELEMENTWISE["select"], [mask, value, identity], (BOOL, dtype, dtype))
     if graph.island is not None:
-        return _reduce_elements(graph, combiner, value, dtype, axes, keep)
+        result = _reduce_elements(graph, combiner, value, dtype, axes, keep)
+    else:
+        result = _reduce_tensor(graph, combiner, value, dtype, axes, keep)
+    if initial is None or (isinstance(initial, Static) and initial.value is None):
+        return result
+    return apply(graph, _UFUNCS[combiner], result, _as(graph, initial, dtype))
+
+
+def _reduce_tensor(
+    graph: Graph, combiner: str, value: Value, dtype: np.dtype, axes: tuple[int, ...], keep: bool
+) -> Value:
     # A half-precision sum is accumulated in float32, as NumPy does.
     wide = np.dtype(np.float32) if dtype.name in HALVES and combiner in ("add", "multiply") else dtype
     tensor = convert(graph, value, wide)
     if not axes:
-        result = cast(graph, tensor, dtype)
-        return as_array(result) if result.extents else replace(result, weak=None, scalar=True)
+        tensor = cast(graph, tensor, dtype)
+        return as_array(tensor) if tensor.extents else tensor
     result = cast(graph, reduce(graph, combiner, tensor, axes), dtype)
     if keep:
         one = tuple([type(e)(1) if k in axes else e for k, e in enumerate(tensor.extents)])
         along = [k for k in range(len(one)) if k not in axes]
         result = replace(broadcast(graph, result, one, along), order=None)
     return as_array(result) if result.extents else result
+
+
+def identity_of(combiner: str, dtype: np.dtype) -> Any:
+    return dtype.type(REDUCTIONS[combiner].identity(element_type(dtype)))
+
+
+def mask_of(graph: Graph, where: Value | None, value: Value) -> Value | None:
+    """The operand of `where=`; None where every element takes part."""
+    if where is None or (isinstance(where, Static) and where.value is True):
+        return None
+    if number_kind(graph, where) not in (BOOL, bool):
+        raise graph.error(DTypeError, "where= takes an array of bool")
+    if len(extents_of(where)) > len(extents_of(value)):
+        raise graph.error(
+            UnsupportedError,
+            "where= of more axes than the array is not supported",
+            "broadcast the array first: np.broadcast_to(x, mask.shape)",
+        )
+    return where
 
 
 def _reduce_elements(
@@ -77,17 +145,20 @@ def _reduce_elements(
     return graph.island.reduce(combiner, value, dtype)
 
 
-def _sum_dtype(graph: Graph, value: Value, dtype: Value | None) -> np.dtype:
+def sum_dtype(graph: Graph, value: Value, dtype: Value | None) -> np.dtype:
     """Sums and products of bool and small integers are 64 bits wide."""
     given = dtype_of(graph, dtype)
     if given is not None:
         return given
-    own = _dtype(graph, value)
+    own = own_dtype(graph, value)
     if own.kind in "bi":
         return np.dtype(np.int64) if own.itemsize < 8 else own
     if own.kind == "u":
         return np.dtype(np.uint64) if own.itemsize < 8 else own
     return own
+
+
+# ---- sums and products ------------------------------------------------------------------------------
 
 
 @handles(np.sum, method="sum")
@@ -98,9 +169,11 @@ def sum_(
     dtype: Value | None = None,
     out: Value | None = None,
     keepdims: Value | None = None,
+    initial: Value | None = None,
+    where: Value | None = None,
 ) -> Value:
     refuse_out(graph, out)
-    return _reduce(graph, "add", a, _sum_dtype(graph, a, dtype), axis, keepdims)
+    return reduction(graph, "add", a, sum_dtype(graph, a, dtype), axis, keepdims, initial, where)
 
 
 @handles(np.prod, method="prod")
@@ -111,68 +184,210 @@ def prod(
     dtype: Value | None = None,
     out: Value | None = None,
     keepdims: Value | None = None,
+    initial: Value | None = None,
+    where: Value | None = None,
 ) -> Value:
     refuse_out(graph, out)
-    return _reduce(graph, "multiply", a, _sum_dtype(graph, a, dtype), axis, keepdims)
+    return reduction(graph, "multiply", a, sum_dtype(graph, a, dtype), axis, keepdims, initial, where)
 
 
-def _extreme(graph: Graph, combiner: str, a: Value, axis: Value | None, keepdims: Value | None) -> Value:
-    for k in _axes(graph, a, axis):
+@handles(np.count_nonzero)
+def count_nonzero(graph: Graph, a: Value, axis: Value | None = None, keepdims: Value | None = None) -> Value:
+    return reduction(graph, "add", _nonzero(graph, a), INT, axis, keepdims)
+
+
+def _nonzero(graph: Graph, a: Value) -> Value:
+    return a if own_dtype(graph, a).kind == "b" else apply(graph, np.not_equal, a, ZERO)
+
+
+# ---- extremes ---------------------------------------------------------------------------------------
+
+
+def require_elements(graph: Graph, a: Value, axes: tuple[int, ...], what: str, empty: str) -> None:
+    """Refuse to reduce over no element: NumPy raises ValueError."""
+    for k in axes:
         extent = extents_of(a)[k]
         if extent.known == 0:
-            raise graph.error(
-                ShapeError, f"zero-size array to reduction operation {combiner} which has no identity"
-            )
+            raise graph.error(ShapeError, empty)
         if not graph.assumptions.nonnegative(extent - 1, "an extreme of at least one element"):
+            raise graph.error(UnsupportedError, f"the {what} of a slice that may be empty is not supported")
+
+
+def extreme(
+    graph: Graph,
+    combiner: str,
+    a: Value,
+    axis: Value | None,
+    keepdims: Value | None,
+    initial: Value | None = None,
+    where: Value | None = None,
+) -> Value:
+    if initial is None:
+        if mask_of(graph, where, a) is not None:
             raise graph.error(
-                UnsupportedError, f"the {combiner} of a slice that may be empty is not supported"
+                ShapeError,
+                f"reduction operation '{combiner}' does not have an identity, so to use a where mask one has to "
+                "specify 'initial'",
             )
-    return _reduce(graph, combiner, a, _dtype(graph, a), axis, keepdims)
+        text = f"zero-size array to reduction operation {combiner} which has no identity"
+        require_elements(graph, a, axes_of(graph, a, axis), combiner, text)
+    return reduction(graph, combiner, a, own_dtype(graph, a), axis, keepdims, initial, where)
 
 
 @handles(np.max, np.amax, method="max")
 def max_(
-    graph: Graph, a: Value, axis: Value | None = None, out: Value | None = None, keepdims: Value | None = None
+    graph: Graph,
+    a: Value,
+    axis: Value | None = None,
+    out: Value | None = None,
+    keepdims: Value | None = None,
+    initial: Value | None = None,
+    where: Value | None = None,
 ) -> Value:
     refuse_out(graph, out)
-    return _extreme(graph, "maximum", a, axis, keepdims)
+    return extreme(graph, "maximum", a, axis, keepdims, initial, where)
 
 
 @handles(np.min, np.amin, method="min")
 def min_(
+    graph: Graph,
+    a: Value,
+    axis: Value | None = None,
+    out: Value | None = None,
+    keepdims: Value | None = None,
+    initial: Value | None = None,
+    where: Value | None = None,
+) -> Value:
+    refuse_out(graph, out)
+    return extreme(graph, "minimum", a, axis, keepdims, initial, where)
+
+
+@handles(np.ptp)
+def ptp(
     graph: Graph, a: Value, axis: Value | None = None, out: Value | None = None, keepdims: Value | None = None
 ) -> Value:
     refuse_out(graph, out)
-    return _extreme(graph, "minimum", a, axis, keepdims)
+    ends = [extreme(graph, combiner, a, axis, keepdims) for combiner in ("maximum", "minimum")]
+    return apply(graph, np.subtract, *ends)
 
 
-def _logical(graph: Graph, combiner: str, a: Value, axis: Value | None, keepdims: Value | None) -> Value:
-    boolean = a if _dtype(graph, a).kind == "b" else apply(graph, np.not_equal, a, Static(0))
-    return _reduce(graph, combiner, boolean, np.dtype(np.bool_), axis, keepdims)
+# ---- places of extremes -----------------------------------------------------------------------------
+
+
+def place_of(
+    graph: Graph, combiner: str, a: Value, axis: Value | None, keepdims: Value | None, name: str
+) -> Value:
+    """The first place of an extreme, or of a NaN: the smallest index at which the array has it."""
+    if graph.island is not None:
+        raise graph.error(UnsupportedError, f"np.{name} is not supported among elements")
+    axes = axes_of(graph, a, axis)
+    require_elements(graph, a, axes, name, f"attempt to get {name} of an empty sequence")
+    if not extents_of(a):
+        return copy(graph, ZERO, INT)
+    where = Static(tuple(axes))
+    best = reduction(graph, combiner, a, own_dtype(graph, a), where, Static(True))
+    found = apply(graph, np.equal, a, best)
+    if own_dtype(graph, a).kind not in "biu":
+        found = apply(graph, np.logical_or, found, apply(graph, np.isnan, a))
+    index = _indices(graph, a, axes)
+    last = Static(np.iinfo(INT).max)
+    candidates = emit(graph, ELEMENTWISE["select"], [found, index, last], (BOOL, INT, INT))
+    return reduction(graph, "minimum", candidates, INT, where, keepdims)
+
+
+def _indices(graph: Graph, a: Value, axes: tuple[int, ...]) -> Value:
+    """The index along the axes, counted row by row, as an array of integers of fewer or the same axes."""
+    from ..assemble import positions
+
+    extents = extents_of(a)
+    total: Value | None = None
+    for k in axes:
+        one = positions(graph, extents[k])
+        shape = tuple([e if m == k else Affine(1) for m, e in enumerate(extents)])
+        own = as_array(replace(broadcast(graph, as_tensor(graph, one), shape, [k]), order=None))
+        if total is not None:
+            own = apply(graph, np.add, apply(graph, np.multiply, total, _integer(extents[k])), own)
+        total = own
+    assert total is not None
+    return total
+
+
+def _integer(extent: Affine) -> Value:
+    value = index_value(extent)
+    return Static(np.int64(value.value)) if isinstance(value, Static) else value
+
+
+@handles(np.argmax, method="argmax")
+def argmax(
+    graph: Graph, a: Value, axis: Value | None = None, out: Value | None = None, keepdims: Value | None = None
+) -> Value:
+    refuse_out(graph, out)
+    return place_of(graph, "maximum", a, axis, keepdims, "argmax")
+
+
+@handles(np.argmin, method="argmin")
+def argmin(
+    graph: Graph, a: Value, axis: Value | None = None, out: Value | None = None, keepdims: Value | None = None
+) -> Value:
+    refuse_out(graph, out)
+    return place_of(graph, "minimum", a, axis, keepdims, "argmin")
+
+
+# ---- truth ------------------------------------------------------------------------------------------
+
+
+def _logical(
+    graph: Graph,
+    combiner: str,
+    a: Value,
+    axis: Value | None,
+    keepdims: Value | None,
+    where: Value | None,
+) -> Value:
+    return reduction(graph, combiner, _nonzero(graph, a), BOOL, axis, keepdims, None, where)
 
 
 @handles(np.any, method="any")
 def any_(
-    graph: Graph, a: Value, axis: Value | None = None, out: Value | None = None, keepdims: Value | None = None
+    graph: Graph,
+    a: Value,
+    axis: Value | None = None,
+    out: Value | None = None,
+    keepdims: Value | None = None,
+    where: Value | None = None,
 ) -> Value:
     refuse_out(graph, out)
-    return _logical(graph, "or", a, axis, keepdims)
+    return _logical(graph, "or", a, axis, keepdims, where)
 
 
 @handles(np.all, method="all")
 def all_(
-    graph: Graph, a: Value, axis: Value | None = None, out: Value | None = None, keepdims: Value | None = None
+    graph: Graph,
+    a: Value,
+    axis: Value | None = None,
+    out: Value | None = None,
+    keepdims: Value | None = None,
+    where: Value | None = None,
 ) -> Value:
     refuse_out(graph, out)
-    return _logical(graph, "and", a, axis, keepdims)
+    return _logical(graph, "and", a, axis, keepdims, where)
 
 
-def _count(graph: Graph, a: Value, axis: Value | None) -> Value:
-    axes = _axes(graph, a, axis)
+# ---- moments ----------------------------------------------------------------------------------------
+
+
+def count_of(
+    graph: Graph, a: Value, axis: Value | None, where: Value | None = None, keepdims: Value | None = None
+) -> Value:
+    """How many elements each result is made of."""
+    mask = mask_of(graph, where, a)
+    if mask is not None:
+        extents = broadcast_extents(graph, [extents_of(a), extents_of(mask)])
+        ones = replace(broadcast(graph, convert(graph, mask, BOOL), extents), order=None)
+        return reduction(graph, "add", as_array(ones) if extents else ones, INT, axis, keepdims)
+    axes = axes_of(graph, a, axis)
     if len(axes) == len(extents_of(a)):
         return size(graph, a)
-    from ..arithmetic import operate
-
     total: Value = Static(1)
     for k in axes:
         total = operate(graph, "multiply", total, index_value(extents_of(a)[k]))
@@ -182,7 +397,7 @@ def _count(graph: Graph, a: Value, axis: Value | None) -> Value:
 def _mean_dtype(graph: Graph, a: Value, dtype: Value | None) -> tuple[np.dtype, np.dtype]:
     """The dtype of the computation and that of the result."""
     given = dtype_of(graph, dtype)
-    own = _dtype(graph, a)
+    own = own_dtype(graph, a)
     result = given or (np.dtype(np.float64) if own.kind in "biu" else own)
     if result.kind not in "fV":
         raise graph.error(DTypeError, f"a mean in {result} is not supported", "use a floating-point dtype")
@@ -197,11 +412,13 @@ def mean(
     dtype: Value | None = None,
     out: Value | None = None,
     keepdims: Value | None = None,
+    where: Value | None = None,
 ) -> Value:
     refuse_out(graph, out)
     compute, result = _mean_dtype(graph, a, dtype)
-    total = _reduce(graph, "add", a, compute, axis, keepdims)
-    return _as(graph, _divided(graph, total, _count(graph, a, axis), compute), result)
+    total = reduction(graph, "add", a, compute, axis, keepdims, None, where)
+    count = count_of(graph, a, axis, where, keepdims)
+    return _as(graph, _divided(graph, total, count, compute), result)
 
 
 def _divided(graph: Graph, total: Value, count: Value, dtype: np.dtype) -> Value:
@@ -211,6 +428,8 @@ def _divided(graph: Graph, total: Value, count: Value, dtype: np.dtype) -> Value
 
 def _as(graph: Graph, value: Value, dtype: np.dtype) -> Value:
     own = value.dtype if isinstance(value, Tensor | Array | Lazy | Scalar) else None
+    if isinstance(value, Static):
+        return Static(dtype.type(value.value))
     return value if own == dtype else copy(graph, value, dtype)
 
 
@@ -223,20 +442,33 @@ def var(
     out: Value | None = None,
     ddof: Value = ZERO,
     keepdims: Value | None = None,
+    where: Value | None = None,
+    correction: Value | None = None,
 ) -> Value:
     refuse_out(graph, out)
     if graph.island is not None:
         raise graph.error(UnsupportedError, "var and std are not supported inside loops")
+    if correction is not None:
+        if not (isinstance(ddof, Static) and ddof.value == 0):
+            raise graph.error(ShapeError, "ddof and correction can't be provided simultaneously.")
+        ddof = correction
     compute, result = _mean_dtype(graph, a, dtype)
     wide = as_array(cast(graph, as_tensor(graph, a), compute)) if extents_of(a) else a
+    kept = Static(True)
     centre = _divided(
-        graph, _reduce(graph, "add", wide, compute, axis, Static(True)), _count(graph, a, axis), compute
+        graph,
+        reduction(graph, "add", wide, compute, axis, kept, None, where),
+        count_of(graph, a, axis, where, kept),
+        compute,
     )
     deviation = apply(graph, np.subtract, wide, centre)
-    total = _reduce(graph, "add", apply(graph, np.multiply, deviation, deviation), compute, axis, keepdims)
-    from ..arithmetic import operate
-
-    freedom = operate(graph, "subtract", _count(graph, a, axis), ddof)
+    squares = apply(graph, np.multiply, deviation, deviation)
+    total = reduction(graph, "add", squares, compute, axis, keepdims, None, where)
+    freedom = operate(graph, "subtract", count_of(graph, a, axis, where, keepdims), ddof)
+    if not isinstance(freedom, Static):
+        freedom = apply(graph, np.maximum, copy(graph, freedom, compute), Static(compute.type(0)))
+    elif freedom.value < 0:
+        freedom = Static(0)
     return _as(graph, _divided(graph, total, freedom, compute), result)
 
 
@@ -249,5 +481,7 @@ def std(
     out: Value | None = None,
     ddof: Value = ZERO,
     keepdims: Value | None = None,
+    where: Value | None = None,
+    correction: Value | None = None,
 ) -> Value:
-    return apply(graph, np.sqrt, var(graph, a, axis, dtype, out, ddof, keepdims))
+    return apply(graph, np.sqrt, var(graph, a, axis, dtype, out, ddof, keepdims, where, correction))

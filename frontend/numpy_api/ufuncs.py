@@ -20,6 +20,7 @@ from ..values import Array, Group, Static, Tensor, Value, describe, extents_of, 
 from ..views import as_view, view
 from . import reductions
 from .registry import dtype_of, handles, invoke
+from .scans import accumulate
 
 _UINT8, _INT32 = np.dtype(np.uint8), np.dtype(np.int32)
 _LARGEST_EXPONENT = {"float16": 100, "bfloat16": 400, "float32": 400, "float64": 2200}
@@ -233,10 +234,12 @@ def ufunc_method(
         # Unlike np.sum, the methods reduce the first axis by default.
         arguments = [*args, _FIRST] if len(args) == 1 and "axis" not in kwargs else args
         return invoke(graph, name, reduction, arguments, kwargs)
+    if method == "accumulate":
+        return invoke(graph, name, accumulate(ufunc), args, kwargs)
     raise graph.error(
         UnsupportedError,
         f"{name} is not supported",
-        f"ufunc methods supported: outer of every ufunc, reduce of {', '.join(sorted(_REDUCTIONS))}",
+        f"ufunc methods supported: outer and accumulate, reduce of {', '.join(sorted(_REDUCTIONS))}",
     )
 
 

@@ -39,7 +39,7 @@ dimension, and else axes of equal extents, in order.
 * SLICES read values from outside the fusion only (and so do broadcasts and transposes of slices): the
   points of a computed value never shift. A value that is sliced is a result of one fusion and an operand of
   the next.
-* An nt.dot is no part of a fusion, and neither are the views that only products read: those are read through.
+* Products and scans are no part of a fusion, and neither are the views that only they read: those are read through.
 * A body of control flow holds the views that its fusions read through; what they are views of is outside.
 * Operations are in topological order. Results are what is used outside, over the full space or a leading
   part of ORDER. The label is the Python name of the first result.
@@ -72,7 +72,7 @@ from xdsl.passes import ModulePass
 from xdsl.traits import IsTerminator, Pure
 from xdsl.transforms.dead_code_elimination import is_trivially_dead
 
-from ...dialects.nt import CastOp, DotOp, FusionOp, LoopsOp, ReduceOp, ReshapeOp, YieldOp
+from ...dialects.nt import CastOp, DotOp, FusionOp, LoopsOp, ReduceOp, ReshapeOp, ScanOp, YieldOp
 from ...dialects.nt.extents import Extents
 from .fusion_access import COMPUTING, VIEWS, Accesses, is_source
 from .fusion_groups import Edge, Graph, Group, Node
@@ -190,9 +190,9 @@ def _separate_sources(block: Block) -> None:
 
 
 def _separate_views(block: Block) -> None:
-    """Give each nt.dot the views that it reads through for its own, where other operations use them as well."""
+    """Give each product and scan the views that it reads through for its own, where others use them as well."""
     for op in list(block.ops):
-        if isinstance(op, DotOp):
+        if isinstance(op, DotOp | ScanOp):
             for k, value in enumerate(op.operands):
                 op.operands[k] = _own_view(value, op)
 
@@ -223,7 +223,7 @@ class _Span:
         self._accesses = Accesses(extents)
         self._inside = set(ops)
         self._of_dots: set[Operation] = set()
-        """Views that only products read: they stay views."""
+        """Views that only products and scans read: they stay views."""
         self._graph = Graph()
         self._nodes: dict[Operation, Node] = {}
 
@@ -243,7 +243,7 @@ class _Span:
         self._rewrite(labels)
 
     def _reads_memory(self, op: Operation) -> bool:
-        return isinstance(op, DotOp) or op in self._of_dots
+        return isinstance(op, DotOp | ScanOp) or op in self._of_dots
 
     def _classify(self) -> None:
         """Find the operations that only say where elements come from and that belong to their users."""

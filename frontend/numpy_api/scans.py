@@ -1,0 +1,120 @@
+"""Running results: cumsum, cumprod, those that leave NaNs out, and ufunc.accumulate."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import numpy as np
+
+from ...dialects.nt import ELEMENTWISE, ScanOp
+from ..arithmetic import BOOL, compute_dtypes, convert, emit, nt_kind
+from ..errors import DTypeError, UnsupportedError
+from ..graph import Graph
+from ..tensors import as_array
+from ..values import Static, Value, extents_of
+from .nan_reductions import numbers_in, with_nans
+from .reductions import own_dtype, sum_dtype
+from .registry import dtype_of, handles, normal_axis, refuse_out, static
+
+_ZERO, _ONE = Static(0), Static(1)
+
+
+def scan(graph: Graph, name: str, value: Value, axis: int, dtype: np.dtype) -> Value:
+    """Running results of the elementwise operation `name` along `axis`, computed in `dtype`."""
+    if graph.island is not None:
+        raise graph.error(
+            UnsupportedError,
+            "running sums are not supported among elements",
+            "add up in the loop, or take np.cumsum before it",
+        )
+    tensor = convert(graph, value, dtype)
+    ssa = graph.insert(ScanOp(name, tensor.ssa, axis))
+    assert ssa is not None
+    return as_array(replace(tensor, ssa=ssa, scalar=False, weak=None))
+
+
+def _cumulative(
+    graph: Graph, name: str, a: Value, axis: Value | None, dtype: Value | None, out: Value | None
+) -> Value:
+    from .shapes import ravel, reshape
+
+    refuse_out(graph, out)
+    kind = sum_dtype(graph, a, dtype)
+    if kind == BOOL:
+        name = {"add": "logical_or", "multiply": "logical_and"}[name]
+    request = static(graph, axis, "axis")
+    if not extents_of(a):
+        if request is not None:
+            normal_axis(graph, request, 1)
+        tensor = convert(graph, a, kind)
+        return reshape(graph, as_array(replace(tensor, scalar=False, weak=None)), Static(1))
+    if request is None:
+        if len(extents_of(a)) > 1:
+            a = ravel(graph, a)
+        request = 0
+    return scan(graph, name, a, normal_axis(graph, request, len(extents_of(a))), kind)
+
+
+@handles(np.cumsum, method="cumsum")
+def cumsum(
+    graph: Graph, a: Value, axis: Value | None = None, dtype: Value | None = None, out: Value | None = None
+) -> Value:
+    return _cumulative(graph, "add", a, axis, dtype, out)
+
+
+@handles(np.cumprod, method="cumprod")
+def cumprod(
+    graph: Graph, a: Value, axis: Value | None = None, dtype: Value | None = None, out: Value | None = None
+) -> Value:
+    return _cumulative(graph, "multiply", a, axis, dtype, out)
+
+
+def _without_nans(graph: Graph, a: Value, instead: Static) -> Value:
+    if not with_nans(graph, a):
+        return a
+    dtype = own_dtype(graph, a)
+    return emit(graph, ELEMENTWISE["select"], [numbers_in(graph, a), a, instead], (BOOL, dtype, dtype))
+
+
+@handles(np.nancumsum)
+def nancumsum(
+    graph: Graph, a: Value, axis: Value | None = None, dtype: Value | None = None, out: Value | None = None
+) -> Value:
+    return _cumulative(graph, "add", _without_nans(graph, a, _ZERO), axis, dtype, out)
+
+
+@handles(np.nancumprod)
+def nancumprod(
+    graph: Graph, a: Value, axis: Value | None = None, dtype: Value | None = None, out: Value | None = None
+) -> Value:
+    return _cumulative(graph, "multiply", _without_nans(graph, a, _ONE), axis, dtype, out)
+
+
+def accumulate(ufunc: np.ufunc) -> Callable[..., Value]:
+    """The handler of `ufunc.accumulate`."""
+
+    def handler(
+        graph: Graph, array: Value, axis: Value = _ZERO, dtype: Value | None = None, out: Value | None = None
+    ) -> Value:
+        refuse_out(graph, out)
+        name = ufunc.__name__
+        if ufunc in (np.add, np.multiply):
+            return _cumulative(graph, name, _ranked(graph, name, array), axis, dtype, out)
+        array = _ranked(graph, name, array)
+        row = ELEMENTWISE.get(name)
+        kinds = compute_dtypes(graph, ufunc, [array, array], dtype_of(graph, dtype)) if ufunc.nin == 2 else ()
+        if row is None or row.arity != 2 or len(set(kinds)) != 1 or nt_kind(kinds[0]) not in row.expansions:
+            raise graph.error(UnsupportedError, f"np.{name}.accumulate is not supported")
+        if row.result == "bool" and kinds[0] != BOOL:
+            raise graph.error(UnsupportedError, f"np.{name}.accumulate is not supported")
+        position = normal_axis(graph, static(graph, axis, "axis"), len(extents_of(array)))
+        return scan(graph, name, array, position, kinds[0])
+
+    return handler
+
+
+def _ranked(graph: Graph, name: str, array: Value) -> Value:
+    if not extents_of(array):
+        raise graph.error(DTypeError, f"cannot accumulate on a scalar: np.{name}.accumulate")
+    return array
