@@ -83,7 +83,7 @@ def call(frame: Frame, node: ast.Call, function: Value, args: list[Value], kwarg
     if is_record(target):
         return construct(frame, node, target, args, kwargs)
     if is_outside_change(target):
-        frame.fail(node, f"changing {type(target.__self__).__name__}s from outside is not supported", "make it inside")
+        frame.fail(node, "changing a list or another object from outside is not supported", "make it inside")
     if target is not print and _foldable(target) and _all_static(args, kwargs, target):
         return _fold(frame, node, target, args, kwargs)
     frame.fail(node, f"{_name(target)} is not supported in compiled code", _instead(target))

@@ -429,7 +429,7 @@ def _default(frame: Frame, node: ast.AST, kind: Any, name: str) -> Value:
         empty = default.default_factory
         return Group((), empty, () if empty is dict else None)
     if default.default is dataclasses.MISSING:
-        frame.fail(node, f"making a {kind.__name__} is not supported: the default of '{name}' is made anew")
+        frame.fail(node, f"making this is not supported: the default of '{name}' is made anew")
     return Static(default.default)
 
 

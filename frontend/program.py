@@ -305,7 +305,9 @@ class _Lowering:
                     "append copies: ys.append(x[t].copy())",
                 )
             array = self._output(whole(value.buffer))
-            return Leaf("rows", value=value.kind if isinstance(value.kind, type) else None, output=array.output)
+            return Leaf(
+                "rows", value=value.kind if isinstance(value.kind, type) else None, output=array.output
+            )
         if isinstance(value, Static):
             return Leaf("constant", value.value)
         if isinstance(value, Index):

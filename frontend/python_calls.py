@@ -14,6 +14,7 @@ from . import arithmetic as arith
 from .errors import DTypeError
 from .frame import Frame
 from .iteration import ITERATORS, listed, reduced, sequence
+from .numpy_api.python_math import to_integer
 from .numpy_api.registry import FUNCTIONS, METHODS
 from .objects import merge, replaced
 from .values import (
@@ -248,19 +249,8 @@ def _round(frame: Frame, node: ast.Call, number: Value, ndigits: Value = NOTHING
     if kind in (int, bool) or (isinstance(kind, np.dtype) and kind.kind in "iub"):
         return FUNCTIONS[builtins.int](frame.graph, number)
     whole = arith.apply(frame.graph, np.rint, number)
-    return to_integer(frame, node, whole)
-
-
-def to_integer(frame: Frame, node: ast.AST, whole: Value) -> Value:
-    """A whole float as a Python integer; nan, infinities and what 64 bits do not hold raise ValueError."""
-    from .checks import check
-
     frame.at(node)
-    inside = arith.operate(
-        frame.graph, "less", arith.operate(frame.graph, "absolute", whole), Static(2.0**63)
-    )
-    check(frame.graph, inside, "ValueError", "cannot convert float to a 64-bit integer")
-    return FUNCTIONS[builtins.int](frame.graph, whole)
+    return to_integer(frame.graph, whole)
 
 
 def _replace(frame: Frame, node: ast.Call, owner: Value, /, **changes: Value) -> Value:
@@ -275,10 +265,9 @@ def _extreme(function: Any) -> Callable[..., Value]:
                 return values[0]
             if not values:
                 frame.fail(node, f"{function.__name__}() arg is an empty sequence", None, DTypeError)
-        if all(isinstance(v, Static) for v in values):
-            return Static(
-                function([v.value for v in values]) if len(values) != 1 else function(values[0].value)
-            )  # pyright: ignore
+        known = [v.value for v in values if isinstance(v, Static)]
+        if len(known) == len(values):
+            return Static(function(known if len(known) != 1 else known[0]))
         return FUNCTIONS[function](frame.graph, *values)
 
     return extreme

@@ -12,6 +12,7 @@ from ..lowering.error_codes import (
     ASSERTION_ERROR,
     INDEX_ERROR,
     MEMORY_ERROR,
+    OVERFLOW_ERROR,
     VALUE_ERROR,
     ZERO_DIVISION_ERROR,
 )
@@ -21,6 +22,7 @@ from .errors import (
     IndexRangeError,
     KernelAssertionError,
     KernelMemoryError,
+    RangeError,
     ShapeError,
     UnsupportedError,
 )
@@ -280,12 +282,14 @@ def kernel_error(sites: Sequence[dict[str, Any]], code: int, site: int, value: i
         ZERO_DIVISION_ERROR: DivisionError,
         MEMORY_ERROR: KernelMemoryError,
         VALUE_ERROR: ShapeError,
+        OVERFLOW_ERROR: RangeError,
     }
     texts = {
         ASSERTION_ERROR: "assertion failed",
         ZERO_DIVISION_ERROR: "division by zero",
         MEMORY_ERROR: "out of memory in a kernel",
         VALUE_ERROR: "invalid value in a kernel",
+        OVERFLOW_ERROR: "a number is out of range",
     }
     text = entry.get("message") or texts.get(code, f"a kernel stopped with code {code}")
     return kinds.get(code, UnsupportedError)(text, place)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-INDEX_ERROR, ASSERTION_ERROR, ZERO_DIVISION_ERROR, MEMORY_ERROR, VALUE_ERROR = 1, 2, 3, 4, 5
+INDEX_ERROR, ASSERTION_ERROR, ZERO_DIVISION_ERROR = 1, 2, 3
+MEMORY_ERROR, VALUE_ERROR, OVERFLOW_ERROR = 4, 5, 6
 
 ERROR_CODES: dict[str, int] = {
     "IndexError": INDEX_ERROR,
@@ -10,5 +11,6 @@ ERROR_CODES: dict[str, int] = {
     "ZeroDivisionError": ZERO_DIVISION_ERROR,
     "MemoryError": MEMORY_ERROR,
     "ValueError": VALUE_ERROR,
+    "OverflowError": OVERFLOW_ERROR,
 }
 """The first word of an error record, by the exception that the caller raises (`nestor.kind` of a check)."""

@@ -1,0 +1,146 @@
+"""Python's math module on numbers known at run time: floats, and Python's errors outside of their domains."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ..arithmetic import apply, as_weak, number_kind, operate, scalar_arguments
+from ..checks import check
+from ..errors import DTypeError
+from ..graph import Graph
+from ..values import Index, Static, Value
+from .python import float_, int_
+from .registry import handles
+
+Holds = Callable[[Graph, Value], Value]
+
+
+def _not(graph: Graph, condition: Value) -> Value:
+    return apply(graph, np.logical_not, condition)
+
+
+def _is_not(name: str, bound: float) -> Holds:
+    """The condition that the number is not `name` (less, ...) than the bound: nan passes."""
+    return lambda graph, x: _not(graph, operate(graph, name, x, Static(bound)))
+
+
+def _within(name: str) -> Holds:
+    """The condition that the magnitude is not `name` than 1."""
+    return lambda graph, x: _not(graph, operate(graph, name, operate(graph, "absolute", x), Static(1.0)))
+
+
+def _is_not_infinite(graph: Graph, x: Value) -> Value:
+    return _not(graph, apply(graph, np.isinf, x))
+
+
+_DOMAINS: list[tuple[Any, np.ufunc, Holds | None]] = [
+    (math.sqrt, np.sqrt, _is_not("less", 0.0)),
+    (math.log, np.log, _is_not("less_equal", 0.0)),
+    (math.log2, np.log2, _is_not("less_equal", 0.0)),
+    (math.log10, np.log10, _is_not("less_equal", 0.0)),
+    (math.log1p, np.log1p, _is_not("less_equal", -1.0)),
+    (math.sin, np.sin, _is_not_infinite),
+    (math.cos, np.cos, _is_not_infinite),
+    (math.tan, np.tan, _is_not_infinite),
+    (math.asin, np.arcsin, _within("greater")),
+    (math.acos, np.arccos, _within("greater")),
+    (math.atan, np.arctan, None),
+    (math.tanh, np.tanh, None),
+    (math.asinh, np.arcsinh, None),
+    (math.acosh, np.arccosh, _is_not("less", 1.0)),
+    (math.atanh, np.arctanh, _within("greater_equal")),
+    (math.fabs, np.fabs, None),
+    (math.degrees, np.degrees, None),
+    (math.radians, np.radians, None),
+]
+"""The function, the ufunc that computes it, and the condition without which Python raises ValueError."""
+
+_OVERFLOWING = [
+    (math.exp, np.exp), (math.expm1, np.expm1), (math.sinh, np.sinh), (math.cosh, np.cosh),
+]  # fmt: skip
+
+
+def _float(graph: Graph, ufunc: np.ufunc, *operands: Value) -> Value:
+    return as_weak(apply(graph, ufunc, *operands), float, scalar_arguments(list(operands)))
+
+
+def _in_domain(ufunc: np.ufunc, holds: Holds | None) -> Callable[[Graph, Value], Value]:
+    def function(graph: Graph, x: Value) -> Value:
+        number = float_(graph, x)
+        if holds is not None:
+            check(graph, holds(graph, number), "ValueError", "math domain error")
+        return _float(graph, ufunc, number)
+
+    return function
+
+
+def _in_range(ufunc: np.ufunc) -> Callable[..., Value]:
+    def function(graph: Graph, *operands: Value) -> Value:
+        numbers = [float_(graph, x) for x in operands]
+        result = _float(graph, ufunc, *numbers)
+        fine = _not(graph, apply(graph, np.isinf, result))
+        for number in numbers:
+            fine = apply(graph, np.logical_or, fine, apply(graph, np.isinf, number))
+        check(graph, fine, "OverflowError", "math range error")
+        return result
+
+    return function
+
+
+for _function, _ufunc, _holds in _DOMAINS:
+    handles(_function)(_in_domain(_ufunc, _holds))
+for _function, _ufunc in _OVERFLOWING:
+    handles(_function)(_in_range(_ufunc))
+handles(math.hypot)(_in_range(np.hypot))
+
+
+@handles(math.atan2)
+def _atan2(graph: Graph, y: Value, x: Value) -> Value:
+    return _float(graph, np.arctan2, float_(graph, y), float_(graph, x))
+
+
+@handles(math.copysign)
+def _copysign(graph: Graph, x: Value, y: Value) -> Value:
+    return _float(graph, np.copysign, float_(graph, x), float_(graph, y))
+
+
+def _test(ufunc: np.ufunc) -> Callable[[Graph, Value], Value]:
+    def function(graph: Graph, x: Value) -> Value:
+        return as_weak(apply(graph, ufunc, float_(graph, x)), bool, scalar_arguments([x]))
+
+    return function
+
+
+handles(math.isnan)(_test(np.isnan))
+handles(math.isinf)(_test(np.isinf))
+handles(math.isfinite)(_test(np.isfinite))
+
+
+def to_integer(graph: Graph, whole: Value) -> Value:
+    """A whole float as a Python integer. ValueError for nan, OverflowError for what 64 bits do not hold."""
+    is_number = _not(graph, apply(graph, np.isnan, whole))
+    check(graph, is_number, "ValueError", "cannot convert float NaN to integer")
+    inside = operate(graph, "less", operate(graph, "absolute", whole), Static(2.0**63))
+    check(graph, inside, "OverflowError", "the float does not fit in a 64-bit integer")
+    return int_(graph, whole)
+
+
+def _integer(ufunc: np.ufunc) -> Callable[[Graph, Value], Value]:
+    def function(graph: Graph, x: Value) -> Value:
+        if isinstance(x, Index):
+            return x
+        kind = number_kind(graph, x)
+        if ufunc is np.trunc and isinstance(kind, np.dtype) and kind.kind == "f" and kind != np.float64:
+            raise graph.error(DTypeError, f"type numpy.{kind} doesn't define __trunc__ method", "use int(x)")
+        return to_integer(graph, _float(graph, ufunc, float_(graph, x)))
+
+    return function
+
+
+handles(math.floor)(_integer(np.floor))
+handles(math.ceil)(_integer(np.ceil))
+handles(math.trunc)(_integer(np.trunc))

@@ -1,0 +1,273 @@
+"""What is not compiled is refused at its place: the file, line and column, a caret, the reason, and a way out."""
+
+import contextlib
+from dataclasses import dataclass, field
+
+import nestor as nt
+import numpy as np
+import pytest
+
+X = np.arange(6.0)
+LIST = [1, 2]
+
+
+class Plain:
+    def __init__(self, v):
+        self.v = v
+
+
+@dataclass
+class Checked:
+    v: object
+
+    def __post_init__(self):
+        self.w = 1
+
+
+@dataclass
+class Made:
+    v: object = field(default_factory=lambda: [0])
+
+
+def generator(x):
+    yield x
+
+
+def inner_generator(x):
+    def items():
+        yield x
+
+    return list(items())
+
+
+def tries(x):
+    try:
+        return x
+    except ValueError:
+        return x + 1
+
+
+def with_statement(x):
+    with contextlib.suppress(ValueError):
+        return x
+
+
+def arbitrary_class(x):
+    return Plain(x).v
+
+
+def post_init(x):
+    return Checked(x).v
+
+
+def factory(x):
+    return Made().v
+
+
+def recursion(x):
+    return recursion(x + 1)
+
+
+def inner_recursion(x):
+    def f(v):
+        return f(v + 1)
+
+    return f(x)
+
+
+def string_of_a_number(x):
+    return f"{x.sum()}"
+
+
+def sets(x):
+    return {1, 2}
+
+
+def global_statement(x):
+    global LIST
+    LIST = x
+    return x
+
+
+def nonlocal_statement(x):
+    n = 0
+
+    def count():
+        nonlocal n
+        n += 1
+
+    count()
+    return n
+
+
+def inner_class(x):
+    class C:
+        pass
+
+    return C
+
+
+def conditional_import(x):
+    if len(x) > 2:
+        import math
+    return math.pi * x
+
+
+def async_function(x):
+    async def f():
+        return x
+
+    return f
+
+
+def deletes_an_item(x):
+    items = [x, x]
+    del items[0]
+    return items
+
+
+def changes_a_global(x):
+    LIST.append(1)
+    return x
+
+
+def prints_a_value(x):
+    print(x)
+    return x
+
+
+def match_statement(x):
+    match len(x):
+        case 1:
+            return x
+        case _:
+            return x + 1
+
+
+def run_time_filter(x):
+    return [v for v in x if v > 1]
+
+
+def run_time_key(x, k):
+    d = {0: x, 1: x + 1}
+    return d[int(k.sum())]
+
+
+def missing_key(x):
+    return {"a": x}["b"]
+
+
+def decorated_inside(x):
+    @contextlib.contextmanager
+    def f():
+        return x
+
+    return f()
+
+
+def kept_iterator(x):
+    pairs = enumerate(x)
+    return list(pairs)
+
+
+def walrus_on_a_path(x):
+    return x.sum() > 1 and (n := x.sum()) > 2 and n
+
+
+def endless_list(x):
+    items = [1, 2]
+    for v in items:
+        items.append(v)
+    return items
+
+
+def slice_of_a_list(x):
+    items = [x, x]
+    items[0:1] = [x]
+    return items
+
+
+def unpacks_too_few(x):
+    a, b, *c = (x,)
+    return a, b, c
+
+
+def joined_lists(x):
+    items = [x]
+    if x.sum() > 1:
+        items.append(x)
+    return items
+
+
+def changes_a_tuple(x):
+    t = (x, x)
+    t[0] = x
+    return t
+
+
+def loop_over_number(x):
+    for v in x.sum():
+        x = x + v
+    return x
+
+
+CASES = [
+    (generator, "yield is not supported in compiled code", "fill an array"),
+    (inner_generator, "'items' is a generator, which is not compiled", "return a list"),
+    (tries, "try is not supported", "around the call"),
+    (with_statement, "with is not supported", "around the call"),
+    (arbitrary_class, "Plain is not supported in compiled code", "outside"),
+    (post_init, "making a Checked is not supported: it has a __post_init__", "plain dataclass"),
+    (factory, "the default of 'v' is made anew", None),
+    (recursion, "recursion is not compiled", None),
+    (inner_recursion, "'f' calls itself too deeply; recursion is not compiled", None),
+    (string_of_a_number, "must be known at compile time", None),
+    (sets, "a set is not supported", "use a tuple"),
+    (global_statement, "global is not supported", "return the value"),
+    (nonlocal_statement, "nonlocal is not supported", "return the value"),
+    (inner_class, "a class is not supported", "outside"),
+    (conditional_import, "import is not supported", "top of the module"),
+    (async_function, "async def is not supported", None),
+    (deletes_an_item, "del of anything but a name is not supported", None),
+    (changes_a_global, "changing a list from outside is not supported", "make it inside"),
+    (prints_a_value, "print is not supported", "outside"),
+    (match_statement, "match is not supported", "if and elif"),
+    (run_time_filter, "how many items this comprehension has is known at run time only", "np.where"),
+    (missing_key, "KeyError: 'b'", "its keys are ['a']"),
+    (decorated_inside, "a decorated function inside a compiled function is not supported", None),
+    (kept_iterator, "keeping an iterator is not supported", "list(...)"),
+    (walrus_on_a_path, "computed on some paths only is not supported", "a statement of its own"),
+    (endless_list, "the length of a list changes while it is iterated over", "a copy"),
+    (slice_of_a_list, "assigning to a slice of a list is not supported", "new list"),
+    (unpacks_too_few, "not enough values to unpack (expected at least 2, got 1)", None),
+    (joined_lists, "a list of 2 on one path and a list of 1 on another", "one type and shape"),
+    (changes_a_tuple, "a tuple does not support item assignment", None),
+    (loop_over_number, "cannot be iterated over", None),
+]
+
+
+@pytest.mark.parametrize(("function", "message", "hint"), CASES, ids=lambda p: getattr(p, "__name__", None))
+def test_refusals(function, message, hint):
+    with pytest.raises(nt.NestorError) as caught:
+        nt.jit(function)(X)
+    text = str(caught.value)
+    first = text.splitlines()[0]
+    assert first.startswith(f"{__file__}:")
+    assert int(first[len(__file__) + 1 :].split(":")[0]) >= function.__code__.co_firstlineno
+    assert message in first
+    caret = text.splitlines()[2]
+    assert caret.strip() == "^"
+    assert len(caret) == int(first[len(__file__) + 1 :].split(":")[1])
+    if hint is not None:
+        assert hint in text.split("help:")[1]
+
+
+def test_keys_are_known_at_compile_time():
+    with pytest.raises(nt.NestorError, match="the key of a dict must be known at compile time"):
+        nt.jit(run_time_key)(X, X)
+
+
+def test_changes_of_a_global_leave_it_as_it_was():
+    with pytest.raises(nt.NestorError):
+        nt.jit(changes_a_global)(X)
+    assert LIST == [1, 2]
