@@ -44,7 +44,8 @@ def fresh(
     array = whole(Buffer(value, dtype, extents, name))
     with open_island(graph) as island:
         write(island, array)
-    return array
+    # A buffer of its own: what is undone at the end of a branch is not that it was written.
+    return whole(Buffer(array.buffer.value, dtype, extents, name))
 
 
 def generated(

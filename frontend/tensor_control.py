@@ -501,7 +501,8 @@ def tensor_if(frame: Frame, node: ast.If, condition: Value, execute: Execute) ->
                 execute(frame, body)
             journals.append({b: (b.value, b.version) for b in written if not _is_new(written[b][0], block)})
             starts.append({b: written[b] for b in journals[-1]})
-            graph.restore(written)
+            # Arrays made in the block keep what was written to them: only this side can see them.
+            graph.restore({b: old for b, old in written.items() if not _is_new(old[0], block)})
             sides.append(frame.scope.variables)
     except BaseException:
         frame.scope.variables = before

@@ -188,6 +188,33 @@ def test_inside_loops():
     agrees(in_a_loop, np.arange(4.0))
 
 
+def made_in_a_branch(x, n):
+    if x.sum() > n:
+        y = np.zeros(5)
+        y[1:3] = x[:2]
+        y[0] = 7
+    else:
+        y = np.concatenate([x[2:], x[:2]])
+    return y, y[::-1] + 1
+
+
+def made_in_a_loop(x, n):
+    h = np.zeros(n)
+    for k in range(len(x)):
+        h = np.concatenate([h[1:], x[k : k + 1] * 2])
+        h = np.where(h > 3, np.roll(h, 1), h)
+    return h
+
+
+@pytest.mark.parametrize("limit", [3, 300])
+def test_in_branches(limit):
+    agrees(made_in_a_branch, np.arange(5.0), limit)
+
+
+def test_in_loops_on_arrays():
+    agrees(made_in_a_loop, np.arange(20.0), 4)
+
+
 def diagonal_is_read_only(a):
     np.diag(a)[0] = 1
 
