@@ -89,7 +89,7 @@ def why_not_remove_unit_loop(loop: ForOp) -> NestorError | None:
         return refuse_marked(loop, "remove")
     if not _runs(loop):
         return _refuse_removal(loop, "it may run no iteration")
-    if _runs_twice(loop):
+    if runs_twice(loop):
         return _refuse_removal(loop, "it may run more than one iteration")
     if _sole_iteration(loop) is None:
         return _refuse_removal(loop, "its one iteration is a max or min of several expressions")
@@ -106,7 +106,7 @@ def _runs(loop: ForOp) -> bool:
     return all(is_never_negative(high.minus(low).add(-1), loop) for low, high in pairs)
 
 
-def _runs_twice(loop: ForOp) -> bool:
+def runs_twice(loop: ForOp) -> bool:
     """Whether every upper bound may be above every lower one by more than a step at once."""
     if (count := loop.constant_trip_count()) is not None:
         return count > 1

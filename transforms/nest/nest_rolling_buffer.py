@@ -47,7 +47,8 @@ from ...dialects.nest import AccumulateOp, AllocOp, ForOp, LoadOp, StoreOp
 from .bounds import simplify_bounds
 from .footprint import Range
 from .loops import add_domain, divide, find_loop, fresh_names, loops_in, replace_index
-from .producers import find_buffer, replace_extents, substitute
+from .nest_normalise import runs_twice
+from .producers import allocation_of, find_buffer, replace_extents, substitute
 from .rolling_plan import Part, RollingPlan, Statement, Storage, plan_rolling, runs_always, start_of
 
 
@@ -55,6 +56,8 @@ def why_not_rolling_buffer(
     buffer: AllocOp | SSAValue, loop: ForOp, storage: Storage = "circular"
 ) -> NestorError | None:
     """The diagnostic that refuses to roll the buffer in the loop, None when it is legal."""
+    if not runs_twice(loop):
+        return None
     try:
         plan_rolling(buffer, loop, storage)
     except NestorError as refusal:
@@ -68,8 +71,11 @@ def rolling_buffer(
     """Compute in each iteration of `loop` only those elements of `buffer` that the one before has not computed.
 
     Returns the buffer, a new one where it became smaller, and the producer that runs before the loop (its last nest; None
-    where the first iteration finds nothing). Raises the diagnostic of `why_not_rolling_buffer`.
+    where the first iteration finds nothing). A loop of one iteration has nothing to keep, and stays as it is. Raises the
+    diagnostic of `why_not_rolling_buffer`.
     """
+    if not runs_twice(loop):
+        return allocation_of(buffer, "roll"), None
     plan = plan_rolling(buffer, loop, storage)
     alloc = plan.uses.alloc if plan.length is None else _fold(plan, plan.length)
     first = _compute_first(plan)

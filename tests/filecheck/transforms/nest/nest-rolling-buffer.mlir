@@ -150,3 +150,25 @@ func.func @domain(%x: memref<16xi64>, %y: memref<6xi64>) {
   }
   func.return
 }
+
+// -----
+
+// A loop that runs once has nothing to keep: it stays as it is, so that a schedule replays on small shapes.
+// CHECK-LABEL: func.func @once
+// CHECK-NOT:   first
+// CHECK:       nest.for "o" %o = 0 to 1 {
+// CHECK-NEXT:    nest.for "i" %i = %o to %o + 3 {
+func.func @once(%x: memref<3xf32>, %y: memref<1xf32> {nest.role = "out"}) {
+  %t = nest.alloc "t" : memref<3xf32>
+  nest.for "o" %o = 0 to 1 {
+    nest.for "i" %i = %o to %o + 3 {
+      %a = nest.load %x[%i] : memref<3xf32>
+      nest.store "t" %a, %t[%i] : memref<3xf32>
+    }
+    %a = nest.load %t[%o] : memref<3xf32>
+    %b = nest.load %t[%o + 2] : memref<3xf32>
+    %c = arith.addf %a, %b : f32
+    nest.store "y" %c, %y[%o] : memref<1xf32>
+  }
+  func.return
+}
