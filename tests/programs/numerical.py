@@ -525,7 +525,7 @@ def _grid(r, n, t):
 BOTH, ALL = ("f8", "f4"), ("f8", "f4", "i4", "i8")
 
 PROGRAMS = [
-    Case(gauss_seidel, lambda r, n, t: (_floats(r, t, n, n), 4)),
+    Case(gauss_seidel, lambda r, n, t: (_floats(r, t, n, n), 4), large=600),
     Case(jacobi_slices, lambda r, n, t: (*[_floats(r, t, n, n)] * 1, _zeros(t, n, n), 5), large=500),
     Case(jacobi_loops, lambda r, n, t: (_floats(r, t, n, n), _zeros(t, n, n), 5), large=500),
     Case(heat, lambda r, n, t: (_floats(r, t, n * 10), 20, np.dtype(t).type(0.1)), large=10000),
@@ -541,7 +541,7 @@ PROGRAMS = [
         ("u1", "i4", "i8"),
         large=1000,
     ),
-    Case(rule30, lambda r, n, t: (_integers(r, 0, 2, (n, 2 * n), t),), ("u1", "i4", "i8"), large=2000),
+    Case(rule30, lambda r, n, t: (_integers(r, 0, 2, (n, 2 * n), t),), ("u1", "i4", "i8"), large=3500),
     Case(floyd_warshall, lambda r, n, t: (_grid(r, n, t) + np.dtype(t).type(60),), ALL, large=200),
     Case(cholesky, lambda r, n, t: (_definite(r, n, t),), tolerance=1e-5),
     Case(lu, lambda r, n, t: (_definite(r, n, t),)),
@@ -625,15 +625,15 @@ PROGRAMS = [
             np.dtype(t).type(0.9),
             np.dtype(t).type(0.1),
         ),
-        large=60000,
+        large=200000,
     ),
     Case(
         filter_both_ways,
         lambda r, n, t: (_floats(r, t, n * 10), _zeros(t, n * 10), np.dtype(t).type(0.8)),
-        large=40000,
+        large=120000,
     ),
     Case(prefix_sum, lambda r, n, t: (_grid(r, n, t).ravel(),), ALL, large=1500),
-    Case(moving_average, lambda r, n, t: (_floats(r, t, n * 10), _zeros(t, n * 10 - 4), 5), large=60000),
+    Case(moving_average, lambda r, n, t: (_floats(r, t, n * 10), _zeros(t, n * 10 - 4), 5), large=200000),
     Case(rolling_maximum, lambda r, n, t: (_grid(r, n, t).ravel(), _zeros(t, n * n - 7), 8), ALL, large=500),
     Case(
         convolve,
@@ -687,9 +687,9 @@ PROGRAMS = [
         interpolate,
         lambda r, n, t: (
             _floats(r, t, n, n),
-            _floats(r, t, n * 100) * 4,
-            _floats(r, t, n * 100) * 4,
-            _zeros(t, n * 100),
+            _floats(r, t, n * 400) * 4,
+            _floats(r, t, n * 400) * 4,
+            _zeros(t, n * 400),
         ),
         large=1000,
     ),
