@@ -120,7 +120,7 @@ def ascontiguousarray(graph: Graph, a: Value, dtype: Value | None = None) -> Val
             UnsupportedError, "np.ascontiguousarray of a number is not supported", "use np.full(1, x)"
         )
     if isinstance(array, Array) and not array.is_row_major:
-        return copy(graph, array, array.dtype)
+        return copy_(graph, array)
     return array
 
 

@@ -418,3 +418,11 @@ def test_hostile_arrays(function, name):
     if name == "bool" and function is not gelu:  # NumPy refuses its negative
         x = x.astype("i1")
     agrees(function, x, tolerance=2e-2 if name == "bool" else 1e-11)
+
+
+def contiguous(x):
+    return np.ascontiguousarray(x.T), np.ascontiguousarray((x + 1).T), np.ascontiguousarray(x + 1)
+
+
+def test_contiguous_copies():
+    agrees(contiguous, numbers(4, 5))
