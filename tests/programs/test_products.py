@@ -265,3 +265,97 @@ def test_tensordot():
 def test_agrees():
     """The arguments stay as they are."""
     agrees(matmul, numbers((3, 4)), numbers((4, 5)))
+
+
+def einsum_of_two(a, b):
+    return (
+        np.einsum("ij,jk->ik", a, b),
+        np.einsum("ij, jk", a, b),
+        np.einsum("ij,jk->ki", a, b),
+        np.einsum("ij,jk->", a, b),
+        np.einsum("ij,jk->j", a, b),
+        np.einsum("...j,jk->...k", a, b),
+    )
+
+
+def einsum_of_one(a):
+    return (
+        np.einsum("ij->ji", a),
+        np.einsum("ij->", a),
+        np.einsum("ij->j", a),
+        np.einsum("ij,ij->ij", a, a),
+        np.einsum("ij,ij->i", a, a),
+        np.einsum("i...->...", a),
+    )
+
+
+def einsum_of_three(a, b, x):
+    return np.einsum("ij,jk,k->i", a, b, x), np.einsum("ij,jk,k", a, b, x, optimize=True)
+
+
+def einsum_of_stacks(s, t):
+    return (
+        np.einsum("bij,bjk->bik", s, t),
+        np.einsum("bij,bjk->bki", s, t),
+        np.einsum("bhd,bkd->bhk", s, s),
+        np.einsum("...ij,...jk->...ik", s, t),
+    )
+
+
+def einsum_of_diagonals(q):
+    return (
+        np.einsum("ii", q),
+        np.einsum("ii->i", q) + 0,
+        np.einsum("i,j->ij", q[0], q[1]),
+        np.einsum("i,i", q[0], q[1]),
+    )
+
+
+def test_einsum():
+    a, b = numbers((3, 4)), numbers((4, 5), seed=1)
+    for left, right in ((a, b), (np.asfortranarray(a), b), (a, np.asfortranarray(b)), (a[:, ::-1], b[::-1])):
+        check(einsum_of_two, left, right)
+    for dtype in ("i1", "f2", "?"):
+        check(einsum_of_two, numbers((3, 4), dtype), numbers((4, 5), dtype))
+    check(einsum_of_one, a)
+    check(einsum_of_one, np.asfortranarray(a))
+    check(einsum_of_three, a, b, numbers(5))
+    check(einsum_of_stacks, numbers((2, 3, 4)), numbers((2, 4, 5)))
+    check(einsum_of_stacks, numbers((1, 3, 4)), numbers((1, 4, 5)))
+    check(einsum_of_diagonals, numbers((4, 4)))
+
+
+def einsum_too_few(a):
+    return np.einsum("ij,jk", a)
+
+
+def einsum_unfitting(a):
+    return np.einsum("ijk->i", a)
+
+
+def einsum_unknown(a):
+    return np.einsum("ij->k", a)
+
+
+def einsum_mismatch(a, b):
+    return np.einsum("ij,jk", a, b)
+
+
+@pytest.mark.parametrize(
+    ("function", "message"),
+    [
+        (einsum_too_few, "2 operands in the subscripts and 1 in the call"),
+        (einsum_unfitting, "do not fit their operand"),
+        (einsum_unknown, "are not those of the operands"),
+    ],
+)
+def test_einsum_refusals(function, message):
+    with pytest.raises(ValueError):
+        function(np.zeros((3, 4)))
+    with pytest.raises(ShapeError, match=message):
+        nt.jit(function)(np.zeros((3, 4)))
+
+
+def test_einsum_extents():
+    with pytest.raises(ShapeError, match="different extents for the label 'j'"):
+        nt.jit(einsum_mismatch)(np.zeros((3, 4)), np.zeros((3, 4)))
