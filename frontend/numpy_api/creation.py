@@ -31,7 +31,7 @@ from ..values import (
 from ..views import Slice, as_view, view
 from .registry import dtype_of, handles, static
 from .selection import where
-from .shapes import shape_argument
+from .shapes import copy_, shape_argument
 
 ZERO, FIFTY, TRUE, FALSE = Static(0), Static(50), Static(True), Static(False)
 
