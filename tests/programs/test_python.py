@@ -1,7 +1,5 @@
 """The Python of compiled functions, compared with Python: iterators, comprehensions, functions inside, unpacking."""
 
-
-
 import itertools
 
 import nestor as nt
@@ -330,8 +328,11 @@ def test_round(value):
 
 
 def test_round_of_what_is_no_integer():
-    with pytest.raises(ValueError, match="64-bit"):
-        nt.jit(rounded)(float("nan"))
+    for value, error in [(float("nan"), ValueError), (float("inf"), OverflowError)]:
+        with pytest.raises(error):
+            rounded(value)
+        with pytest.raises(error):
+            nt.jit(rounded)(value)
 
 
 # ---- compile-time arguments -------------------------------------------------------------------------
