@@ -101,7 +101,7 @@ def _reduce_tensor(
     tensor = convert(graph, value, wide)
     if not axes:
         tensor = cast(graph, tensor, dtype)
-        return as_array(tensor) if tensor.extents else tensor
+        return as_array(tensor) if tensor.extents else replace(tensor, weak=None, scalar=True)
     result = cast(graph, reduce(graph, combiner, tensor, axes), dtype)
     if keep:
         one = tuple([type(e)(1) if k in axes else e for k, e in enumerate(tensor.extents)])
