@@ -17,6 +17,7 @@ from .graph import Graph
 from .promotion import WEAK_DTYPES, Operand, fits, ufunc_dtypes, weak_result
 from .tensors import as_tensor, cast, constant, elementwise
 from .values import (
+    UNKNOWN_LENGTH,
     Extents,
     Index,
     Masked,
@@ -93,6 +94,10 @@ def _of_masked(graph: Graph, name: str, compute: Callable[..., Value], operands:
     """An operation on what masks select. What may raise would raise for elements that are not selected."""
     from .advanced import masked_operation
 
+    if getattr(np, name).signature is not None:
+        raise graph.error(
+            UnsupportedError, UNKNOWN_LENGTH, "(x[mask] * y[mask]).sum() is a product of vectors"
+        )
     kinds = [number_kind(graph, o) for o in operands]
     if name == "power" and all(k is not float if isinstance(k, type) else k.kind in "iub" for k in kinds):
         raise graph.error(
@@ -361,7 +366,9 @@ def compute_dtypes(
     ):
         # Compared by value: NumPy converts neither to the other's type.
         wide, widest = WEAK_DTYPES[int], np.dtype(np.uint64)
-        return tuple([d if d == widest and k is not int else wide for k, d in zip(kinds, dtypes, strict=True)])
+        return tuple(
+            [d if d == widest and k is not int else wide for k, d in zip(kinds, dtypes, strict=True)]
+        )
     return dtypes
 
 

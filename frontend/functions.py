@@ -13,7 +13,7 @@ from .errors import DTypeError
 from .frame import Frame, ReturnSignal
 from .objects import current, share, stored
 from .source import source_of
-from .values import Closure, Group, Iteration, Static, Value
+from .values import INSTEAD, UNKNOWN_LENGTH, Closure, Group, Iteration, Masked, Static, Value
 
 MAX_DEPTH = 32
 
@@ -85,6 +85,9 @@ def inline(
     except TypeError as error:
         frame.fail(node, f"{name}(): {error}", None, DTypeError)
     share(frame, inner)
+    if frame.graph.island is not None and any(isinstance(v, Masked) for v in (*args, *kwargs.values())):
+        # The function could write what is selected from before it is read.
+        frame.fail(node, UNKNOWN_LENGTH, INSTEAD)
     for parameter_name, parameter in signature.parameters.items():
         inner.variables[parameter_name] = stored(inner, _argument(parameter, bound.arguments))
     try:

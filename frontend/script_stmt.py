@@ -70,7 +70,14 @@ def execute(frame: Frame, statements: Sequence[ast.stmt]) -> None:
         if handler is None:
             word = _WORDS.get(type(statement), type(statement).__name__.lower())
             frame.fail(statement, f"{word} is not supported in compiled code", _HINTS.get(type(statement)))
-        handler(frame, statement)
+        try:
+            handler(frame, statement)
+        except UnsupportedError as error:
+            if (
+                error.diagnostic.location is None
+            ):  # of what has no place of its own: it is where the code stands
+                error.diagnostic.location = frame.graph.place
+            raise
 
 
 # ---- assignments ------------------------------------------------------------------------------------

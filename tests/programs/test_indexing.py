@@ -323,7 +323,24 @@ def flat_iterator(x):
     return x.flat
 
 
+def product_of_selected(x):
+    return x[x > 0] @ x[x > 0]
+
+
+def stacked_selected(x):
+    return np.stack([x[x > 0], x[x > 0]])
+
+
+def assigned_selected(x):
+    y = x * 1
+    y[:] = x[x > 0]
+    return y
+
+
 REFUSALS = [
+    (product_of_selected, np.ones(3), nt.UnsupportedError, "how many elements a mask selects"),
+    (stacked_selected, np.ones(3), nt.UnsupportedError, "how many elements a mask selects"),
+    (assigned_selected, np.ones(3), nt.UnsupportedError, "how many elements a mask selects"),
     (constant_out_of_bounds, np.ones(3), IndexError, "index 9 is out of bounds for axis 0 with size 3"),
     (wrong_mask, np.ones(3), IndexError, "boolean index did not match indexed array along axis 0"),
     (by_floats, np.ones(3), IndexError, "must be of integer"),
