@@ -209,8 +209,9 @@ def _tensordot_axes(graph: Graph, axes: Any, left: int, right: int) -> tuple[lis
         sides = [list(range(-axes, 0)), list(range(axes))]
     if len(sides[0]) != len(sides[1]):
         raise graph.error(ShapeError, "shape-mismatch for sum")
+    normal: list[list[int]] = []
     for side, rank in zip(sides, (left, right), strict=True):
-        side[:] = [normal_axis(graph, k, rank) for k in side]
-        if len(set(side)) != len(side):
+        normal.append([normal_axis(graph, k, rank) for k in side])
+        if len(set(normal[-1])) != len(side):
             raise graph.error(ShapeError, "an axis is summed over twice")
-    return sides[0], sides[1]
+    return normal[0], normal[1]

@@ -103,10 +103,11 @@ def accumulate(ufunc: np.ufunc) -> Callable[..., Value]:
             return _cumulative(graph, name, _ranked(graph, name, array), axis, dtype, out)
         array = _ranked(graph, name, array)
         row = ELEMENTWISE.get(name)
-        kinds = compute_dtypes(graph, ufunc, [array, array], dtype_of(graph, dtype)) if ufunc.nin == 2 else ()
-        if row is None or row.arity != 2 or len(set(kinds)) != 1 or nt_kind(kinds[0]) not in row.expansions:
-            raise graph.error(UnsupportedError, f"np.{name}.accumulate is not supported")
-        if row.result == "bool" and kinds[0] != BOOL:
+        kinds: list[np.dtype] = []
+        if row is not None and row.arity == 2:
+            kinds += compute_dtypes(graph, ufunc, [array, array], dtype_of(graph, dtype))
+        fits = row is not None and len(set(kinds)) == 1 and nt_kind(kinds[0]) in row.expansions
+        if row is None or not fits or (row.result == "bool" and kinds[0] != BOOL):
             raise graph.error(UnsupportedError, f"np.{name}.accumulate is not supported")
         position = normal_axis(graph, static(graph, axis, "axis"), len(extents_of(array)))
         return scan(graph, name, array, position, kinds[0])

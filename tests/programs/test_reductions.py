@@ -3,6 +3,7 @@
 import nestor as nt
 import numpy as np
 import pytest
+from nestor.frontend.errors import UnsupportedError
 
 from .agreement import same
 
@@ -232,3 +233,21 @@ def test_targets(target):
     x = np.random.default_rng(0).integers(0, 9, (4, 5)).astype("f4")
     same(nt.jit(running, target=target)(x), running(x), 1e-6)
     same(nt.jit(places, target=target)(x), places(x))
+
+
+def accumulated(x):
+    return np.subtract.accumulate(x), np.logical_and.accumulate(x, axis=1), np.fmin.accumulate(x, 1)
+
+
+def test_accumulate():
+    for x in (np.arange(12.0).reshape(3, 4) % 5, np.asfortranarray(np.arange(12).reshape(3, 4) % 5)):
+        same(nt.jit(accumulated)(x), accumulated(x))
+
+
+def compared(x):
+    return np.less.accumulate(x)
+
+
+def test_accumulate_refusal():
+    with pytest.raises(UnsupportedError, match=r"np\.less.accumulate is not supported"):
+        nt.jit(compared)(np.arange(3.0))
