@@ -31,7 +31,7 @@ from .arithmetic import (
 from .errors import RangeError, ShapeError, UnsupportedError
 from .graph import Graph
 from .promotion import WEAK_DTYPES, fits
-from .values import Index, Static, Tensor, Value, extents_of
+from .values import Array, Index, Lazy, Static, Tensor, Value, extents_of
 
 _HALVES = ("float16", "bfloat16")
 _NEGATIVE = "Integers to negative integer powers are not allowed."
@@ -40,10 +40,16 @@ _NEGATIVE = "Integers to negative integer powers are not allowed."
 def power(graph: Graph, base: Value, exponent: Value, *, operator: bool = False) -> Value:
     """`base ** exponent` (`operator`) or `np.power(base, exponent)`, at least one of them NumPy's."""
     exponent = _baked(graph, exponent)
+    if operator and isinstance(base, Array | Lazy) and base.dtype == np.bool_ and _is_two(exponent):
+        return apply(graph, np.square, base)  # its own type: np.power would convert to that of Python's integers
     dtype = compute_dtypes(graph, np.power, (base, exponent), None)[0]
     if nt_kind(dtype) == "f":
         return _float_power(graph, base, exponent, dtype, operator)
     return _integer_power(graph, base, exponent, dtype)
+
+
+def _is_two(exponent: Value) -> bool:
+    return isinstance(exponent, Static) and type(exponent.value) is int and exponent.value == 2
 
 
 def _baked(graph: Graph, exponent: Value) -> Value:

@@ -372,8 +372,8 @@ def _update(frame: Frame, node: ast.AugAssign, array: Array, operand: Value) -> 
 
 def _check_update(frame: Frame, node: ast.AugAssign, target: Array, result: Value) -> None:
     """NumPy's rules for an in-place ufunc: same-kind casting, and a result of the target's shape."""
-    if not target.axes:
-        return
+    if not target.axes and isinstance(node.target, ast.Subscript):
+        return  # an element: it is assigned to
     graph = frame.graph
     kind = number_kind(graph, result)
     if isinstance(kind, np.dtype) and not np.can_cast(kind, target.dtype, "same_kind"):

@@ -31,7 +31,7 @@ from .promotion import WEAK_DTYPES, Operand, same_operand
 from .rows import Growing
 from .script_expr import as_condition, test
 from .source import ir_name
-from .tensors import broadcast, constant
+from .tensors import broadcast, constant, order_of
 from .values import (
     Array,
     Buffer,
@@ -526,8 +526,16 @@ def tensor_if(frame: Frame, node: ast.If, condition: Value, execute: Execute) ->
     graph.insert(branch)
     _Carried(forms, buffers).set(frame, branch.results)
     for name in forms:
+        _set_order(frame.variables[name], *[side[name] for side in sides])
         for side in sides:
             _freeze(frame, name, side.get(name), before)
+
+
+def _set_order(joined: Value, one: Value, other: Value) -> None:
+    """Where two arrays have one memory order, what becomes of them has it too."""
+    if isinstance(joined, Array) and isinstance(one, Array) and isinstance(other, Array):
+        order = order_of(one)
+        joined.buffer.order = order if order == order_of(other) else None
 
 
 def _freeze(frame: Frame, name: str, old: Value | None, before: dict[str, Value]) -> None:

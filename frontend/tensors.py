@@ -204,8 +204,8 @@ def common_order(operands: Sequence[Tensor], rank: int) -> tuple[int, ...] | Non
             votes = [_outer(t, axis, other, rank) for t in operands]
             if any(votes):
                 break
-            if votes:
-                position = k
+            if False in votes:
+                position = k + 1
         order.insert(position, axis)
     return normal_order(order)
 
@@ -292,10 +292,10 @@ def _staged(graph: Graph, array: Array) -> Tensor:
     with open_island(graph) as island:
         island.assign(copy, array)
     assert copy.buffer.value is not None
-    return Tensor(copy.buffer.value, dtype, extents, order=_order_of(array))
+    return Tensor(copy.buffer.value, dtype, extents, order=order_of(array))
 
 
-def _order_of(array: Array) -> tuple[int, ...] | None:
+def order_of(array: Array) -> tuple[int, ...] | None:
     """The memory order of a view."""
     buffer = array.buffer
     if buffer.order is None:

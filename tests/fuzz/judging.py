@@ -80,6 +80,8 @@ class Verdict:
 
     wrong: str | None = None
     refused: str | None = None
+    other_error: bool = False
+    """It is refused as an error of the program, which NumPy does not find, or finds another one first."""
     raised: bool = False
     undecided: bool = False
     fused: bool = False
@@ -166,6 +168,10 @@ def judge(program: Program, folder: Path, target: str = "cpu", look_at_nests: bo
         place = got.error.diagnostic.location
         if place is not None and place.line not in executed(function, program):
             return Verdict(refused="an error in code that is not reached")
+        if want.error is None:
+            return Verdict(refused="an error that NumPy does not raise", other_error=True)
+        if difference(got, want, []) is not None:
+            return Verdict(refused="another error than NumPy raises", other_error=True)
     others = []
     marked = perturbed(program.source)
     if marked is not None:
@@ -179,8 +185,11 @@ def judge(program: Program, folder: Path, target: str = "cpu", look_at_nests: bo
         verdict.undecided = True
         return verdict
     # How axes along which elements repeat are laid out in results differs from one NumPy function to the next.
-    with_orders = "broadcast_to" not in program.source + program.setup
-    verdict.wrong = difference(got, want, others, with_orders)
+    # After a loop or a branch on whole arrays, whether a result is an argument's memory, and its order, may depend on
+    # the path: what is compiled gives a copy.
+    is_straight = not any(f" {word} " in program.source for word in ("if", "for", "while"))
+    with_orders = is_straight and "broadcast_to" not in program.source + program.setup
+    verdict.wrong = difference(got, want, others, is_straight, with_orders)
     if look_at_nests and verdict.wrong is None and got.error is None:
         verdict.fused = fuses(jitted, program)
     return verdict
@@ -193,7 +202,13 @@ def form(value: Any) -> Any:
     return type(value), getattr(value, "dtype", None), getattr(value, "shape", None)
 
 
-def difference(got: Outcome, want: Outcome, others: list[Outcome], with_orders: bool = True) -> str | None:
+def difference(
+    got: Outcome,
+    want: Outcome,
+    others: list[Outcome],
+    with_sharing: bool = True,
+    with_orders: bool = True,
+) -> str | None:
     """What differs, in words."""
     if want.error is not None:
         if got.error is None:
@@ -208,7 +223,7 @@ def difference(got: Outcome, want: Outcome, others: list[Outcome], with_orders: 
         return f"the compiled program raises {type(got.error).__name__}: {got.error}\nNumPy gives {want.result!r}"
     if form(got.result) != form(want.result):
         return f"kinds: {form(got.result)}\nNumPy's: {form(want.result)}"
-    if got.shares != want.shares:
+    if with_sharing and got.shares != want.shares:
         return f"results share memory with arguments: {got.shares}, NumPy's: {want.shares}"
     for k, (a, b) in enumerate(zip(leaves(got.result), leaves(want.result), strict=True)):
         if with_orders and isinstance(b, np.ndarray) and order(a) != order(b):
@@ -251,7 +266,9 @@ def _unequal(got: Any, want: Any, others: list[Any]) -> str | None:
         finite = np.isfinite(every).all(axis=0)
         low, high = every[: 1 + RUNS].min(axis=0), every[: 1 + RUNS].max(axis=0)
         spread = (high - low) + 2 * np.spacing(np.abs(w)).astype("f8")
-        near = (g >= low - spread) & (g <= high + spread)
+        # A few runs do not show all that many small errors together can do.
+        slack = np.where(spread > 256 * np.spacing(np.abs(w)), 4, 0.5) * spread
+        near = (g >= low - slack) & (g <= high + slack)
         jumps = every.max(axis=0) - every.min(axis=0) > 6 * FAR * spread
         good |= ~same & (~finite | near | jumps)
     else:

@@ -77,7 +77,21 @@ def copies(a):
     return a.astype("i8"), a.copy(), np.copy(a), a.astype("f4")
 
 
+def powers(a):
+    return a**2, a**3, a**a, np.power(a, 2)
+
+
+def branches(a):
+    if a.sum() > 3:
+        b = a * 2
+    else:
+        b = a - 1
+    return b, b + 1
+
+
 FINDINGS = [
+    (powers, np.array([True, False])),
+    (branches, np.ones((3, 4)).T),
     (absolute_of_a_wrapped_number, np.array([0, 1, 7, 255], "u1")),
     (absolute_of_a_wrapped_number, np.array([0, 1, -128], "i1")),
     (compared_with_a_counter, np.array([2, 1, 0, 255], "u1")),
@@ -122,6 +136,17 @@ def test_astype_without_a_copy():
     got = np.ones(3)
     np.testing.assert_array_equal(nt.jit(not_copied)(got), [8.0, 2, 2])
     np.testing.assert_array_equal(got, [7.0, 1, 1])
+
+
+def divided_in_place(a):
+    b = a
+    b /= 1
+    return b
+
+
+def test_rank_0_is_updated_in_place_by_the_rules_of_arrays():
+    with pytest.raises(TypeError, match="same_kind"):
+        nt.jit(divided_in_place)(np.asarray(3))
 
 
 def overlapping(a, b):

@@ -21,13 +21,14 @@ class Statistics:
 
     def __init__(self):
         self.programs = self.raised = self.undecided = self.fused = 0
-        self.looked_at = 0
+        self.looked_at = self.other_errors = 0
         self.refused: Counter[str] = Counter()
 
     def add(self, verdict: Verdict, looked: bool) -> None:
         self.programs += 1
         self.raised += verdict.raised
         self.undecided += verdict.undecided
+        self.other_errors += verdict.other_error
         self.looked_at += looked
         self.fused += verdict.fused
         if verdict.refused is not None:
@@ -75,6 +76,7 @@ def hold(drawn: Statistics, count: int) -> None:
     assert drawn.programs >= count
     assert drawn.fused >= 0.8 * drawn.looked_at, str(drawn)
     assert drawn.refused.total() <= 0.1 * drawn.programs, str(drawn)
+    assert drawn.other_errors <= 0.02 * drawn.programs, str(drawn)
     assert drawn.undecided <= 0.02 * drawn.programs, str(drawn)
     assert 0.005 * drawn.programs <= drawn.raised <= 0.1 * drawn.programs, str(drawn)
 
