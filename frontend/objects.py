@@ -113,7 +113,7 @@ def refuse_changes(frame: Frame, node: ast.AST, before: dict[str, Value], where:
             frame.fail(
                 node,
                 f"{describe(value)} is changed {where}",
-                "fill an array made before: out[i] = ...",
+                "change it in a statement of its own",
             )
 
 

@@ -17,7 +17,7 @@ from .functions import lambda_
 from .iteration import comprehension, dict_comprehension, listed
 from .numpy_api.attributes import ATTRIBUTES
 from .numpy_api.registry import METHODS
-from .objects import group_attribute, key_of, merge, position_of
+from .objects import group_attribute, key_of, merge, position_of, refuse_changes
 from .promotion import same_operand
 from .python_calls import reducing_loop
 from .rows import rows_item
@@ -224,12 +224,19 @@ def _bool_op(frame: Frame, node: ast.BoolOp, only_truth: bool = False) -> Value:
     """
     is_and = isinstance(node.op, ast.And)
     result: Value | None = None
+    before = dict(frame.variables)
     for k, operand in enumerate(node.values):
+        if result is None:
+            before = dict(frame.variables)
         if result is not None:
             refuse_assignments(frame, operand)
         if frame.graph.island is not None and k and result is not None and _reads_more(node, k):
-            return _skipping(frame, node, k, result, only_truth)
+            rest = _skipping(frame, node, k, result, only_truth)
+            refuse_changes(frame, node, before, _ON_SOME_PATHS)
+            return rest
         value = test(frame, operand) if only_truth else evaluate(frame, operand)
+        if result is not None:
+            refuse_changes(frame, operand, before, _ON_SOME_PATHS)
         frame.at(node)
         if isinstance(value, Static | Group) and (only_truth or result is None):
             if bool(truth(frame, operand, value)) != is_and and result is None:
@@ -249,6 +256,9 @@ def _bool_op(frame: Frame, node: ast.BoolOp, only_truth: bool = False) -> Value:
             result = _one_of(frame, result, condition, is_and)
     assert result is not None
     return result
+
+
+_ON_SOME_PATHS = "in a part of an expression that is computed on some paths only"
 
 
 def refuse_assignments(frame: Frame, node: ast.expr) -> None:
@@ -355,7 +365,10 @@ def _if_expression(frame: Frame, node: ast.IfExp) -> Value:
     from .nest_loops import either
 
     sides = (lambda: evaluate(frame, node.body), lambda: evaluate(frame, node.orelse))
-    return either(frame, node, condition, *sides)
+    before = dict(frame.variables)
+    chosen = either(frame, node, condition, *sides)
+    refuse_changes(frame, node, before, _ON_SOME_PATHS)
+    return chosen
 
 
 def _tuple(frame: Frame, node: ast.Tuple | ast.List) -> Value:
@@ -414,7 +427,9 @@ def attribute_of(frame: Frame, node: ast.Attribute, owner: Value) -> Value:
     if isinstance(owner, Rows):
         if node.attr != "append":
             frame.fail(
-                node, f"the method '{node.attr}' of {describe(owner)} is not supported", "use np.stack(ys), an array"
+                node,
+                f"the method '{node.attr}' of {describe(owner)} is not supported",
+                "use np.stack(ys), an array",
             )
         return Method(owner, "append")
     if isinstance(owner, Group):

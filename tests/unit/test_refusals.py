@@ -174,6 +174,17 @@ def walrus_on_a_path(x):
     return x.sum() > 1 and (n := x.sum()) > 2 and n
 
 
+def append_on_a_path(x):
+    items = []
+    is_large = x.sum() > 1 and grown(items, x) > 2
+    return items, is_large
+
+
+def grown(items, x):
+    items.append(x)
+    return x.max()
+
+
 def endless_list(x):
     items = [1, 2]
     for v in items:
@@ -237,6 +248,7 @@ CASES = [
     (decorated_inside, "a decorated function inside a compiled function is not supported", None),
     (kept_iterator, "keeping an iterator is not supported", "list(...)"),
     (walrus_on_a_path, "computed on some paths only is not supported", "a statement of its own"),
+    (append_on_a_path, "a list is changed in a part of an expression", "statement of its own"),
     (endless_list, "the length of a list changes while it is iterated over", "a copy"),
     (slice_of_a_list, "assigning to a slice of a list is not supported", "new list"),
     (unpacks_too_few, "not enough values to unpack (expected at least 2, got 1)", None),
