@@ -15,7 +15,17 @@ from xdsl.ir import Block, Operation, SSAValue
 from xdsl.traits import is_side_effect_free
 
 from ..dialects.diagnostic import fail
-from ..dialects.nest import AccumulateOp, AllocOp, ForOp, IfOp, IndexOp, LoadOp, StatementOp, StoreOp
+from ..dialects.nest import (
+    AccumulateOp,
+    AllocOp,
+    ForOp,
+    IfOp,
+    IndexOp,
+    LoadOp,
+    PrefetchOp,
+    StatementOp,
+    StoreOp,
+)
 from ..transforms.nest.dependence import argument_attribute
 from ..transforms.nest.loops import functions
 from ..transforms.nest.readable import NestText, line_text, mark_text
@@ -118,6 +128,8 @@ class _Outliner:
             index, extent = self._names.affine(op.index), self._names.affine(op.extent)
             text = f"check {self._names.name(op.result)} = {index} of {extent}, axis {op.axis.value.data} of {op.array.data}"
             return Node("check", text, [op])
+        if isinstance(op, PrefetchOp):
+            return Node("other", f"fetch {self._names.element(op.memref, op.indices)}", [op])
         return self._other(op)
 
     def _branches(self, op: IfOp) -> list[Node]:

@@ -6,7 +6,7 @@
 // LEVEL: error: target 'nest-tree' needs functions at the nest level, and there is none
 // LEVEL: help: loop nests come from the nt level by -p convert-nt-to-nest
 
-// PLACES: for i = 0 to n  parallel {{ +}}nest-tree.mlir:30
+// PLACES: for i = 0 to n  parallel {{ +}}nest-tree.mlir:31
 
 //      CHECK:func @f(x: f32[n, dim(x, 1)], c: i1, out y: f32[n])
 // CHECK-NEXT:├─ buffer t: f32[n, 4], shared
@@ -14,6 +14,7 @@
 // CHECK-NEXT:│  ├─ buffer sum: f32[2], 8 bytes
 // CHECK-NEXT:│  ├─ write sum[0]  "zero"
 // CHECK-NEXT:│  └─ for j = i to min(n, i + 3) step 2  vectorized(2)
+// CHECK-NEXT:│     ├─ fetch x[i, j + 8]
 // CHECK-NEXT:│     ├─ read x[i, j], x[i, 2 * j + 1]
 // CHECK-NEXT:│     └─ update sum[0] by add, sequential where (j < n)
 // CHECK-NEXT:├─ if c
@@ -31,6 +32,7 @@ func.func @f(%x: memref<?x?xf32> {nest.dims = ["n", 4]}, %c: i1, %y: memref<?xf3
     %sum = nest.alloc "sum" : memref<2xf32>
     nest.store "zero" %zero, %sum[0] : memref<2xf32>
     nest.for "j" %j = %i to min(%n, %i + 3) step 2 vectorized(2) {
+      nest.prefetch %x[%i, %j + 8] : memref<?x?xf32>
       %a = nest.load %x[%i, %j] : memref<?x?xf32>
       %b = nest.load %x[%i, 2 * %j + 1] : memref<?x?xf32>
       %ab = arith.addf %a, %b : f32
