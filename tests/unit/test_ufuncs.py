@@ -19,13 +19,10 @@ LETTERS = "?bBhHiIlLefd"
 
 REFUSED = {
     "isnat": "there are no dates",
-    "matvec": "products of matrices are not elementwise",
-    "vecmat": "products of matrices are not elementwise",
-    "vecdot": "products of matrices are not elementwise",
 }
 """Not compiled: refused by a diagnostic."""
 
-ELSEWHERE = {"matmul"}
+ELSEWHERE = {"matmul", "matvec", "vecmat", "vecdot"}
 """Not elementwise, and tested with the products of matrices."""
 
 TRANSCENDENTAL = frozenset(
