@@ -26,10 +26,10 @@ from .numpy_api import (  # noqa: F401  (they fill the tables)
     shapes,
     ufuncs,
 )
-from .numpy_api import special as _special  # noqa: F401
-from .numpy_api import windows as _windows  # noqa: F401
 from .numpy_api import einsum as _einsum  # noqa: F401
 from .numpy_api import norms as _norms  # noqa: F401
+from .numpy_api import special as _special  # noqa: F401
+from .numpy_api import windows as _windows  # noqa: F401
 from .numpy_api.registry import FUNCTIONS, METHODS, invoke
 from .objects import call_method, construct, is_outside_change, is_record
 from .python_calls import PYTHON
