@@ -169,8 +169,8 @@ handles(method="reshape")(_reshape_method)
 
 @handles(np.ravel, method="ravel")
 def ravel(graph: Graph, a: Value, order: Value | None = None) -> Value:
-    if isinstance(a, Array) and len(a.axes) == 1 and not a.is_row_major:
-        return copy(graph, a, a.dtype)  # unlike reshape(-1), which is a view of any array of rank 1
+    if isinstance(a, Array) and sum(e.known != 1 for e in a.extents) <= 1 and not a.is_row_major:
+        a = copy(graph, a, a.dtype)  # unlike reshape(-1), which is a view of any array of rank 1
     return _reordered(graph, a, (Affine(-1),), order)
 
 

@@ -162,10 +162,11 @@ def judge(program: Program, folder: Path, target: str = "cpu", look_at_nests: bo
     want = run(function, program)
     jitted = nt.jit(function, target=target)
     got = run(jitted, program)
-    if isinstance(got.error, UnsupportedError):
-        return Verdict(refused=got.error.diagnostic.message)
-    if isinstance(got.error, NestorError):
-        place = got.error.diagnostic.location
+    error = got.error
+    if isinstance(error, UnsupportedError):
+        return Verdict(refused=error.diagnostic.message)
+    if isinstance(error, NestorError):
+        place = error.diagnostic.location
         if place is not None and place.line not in executed(function, program):
             return Verdict(refused="an error in code that is not reached")
         if want.error is None:

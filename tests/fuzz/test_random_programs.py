@@ -51,7 +51,7 @@ def run(count: int, folder: Path, look_every: int = 1) -> Statistics:
         deadline=None,
         database=None,
         derandomize=True,
-        suppress_health_check=list(HealthCheck),
+        suppress_health_check=list(HealthCheck),  # pyright: ignore[reportArgumentType]
         phases=[Phase.generate, Phase.shrink],
         print_blob=False,
     )

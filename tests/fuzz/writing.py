@@ -154,7 +154,7 @@ class Writer:
             return self.pick(t.FLOATS_F2 if dtype == "f2" else t.FLOATS)
         info = np.iinfo(dtype)
         text = self.pick(t.SIGNED if dtype[0] == "i" else t.UNSIGNED)
-        return {"MIN": str(info.min), "MAX": str(info.max)}.get(text, text)
+        return text.replace("MIN", str(info.min)).replace("MAX", str(info.max))
 
     # ---- the program so far ---------------------------------------------------------------------------
 
@@ -378,9 +378,11 @@ class Writer:
 
     def swap(self) -> None:
         names = self.assignable()
-        a = self.pick(names) if names else None
+        if not names:
+            return
+        a = self.pick(names)
         alike = [k for k in names if k != a and _form(self.values[k]) == _form(self.values[a])]
-        if a is not None and alike:
+        if alike:
             b = self.pick(alike)
             self.keep(Line(f"{a}, {b} = {b}, {a}"))
 
