@@ -99,7 +99,11 @@ def _of_rows(frame: Frame, node: ast.Call, function: Value, rows: Rows) -> Value
         return Group((joined_rows(frame, node, rows),))
     whole = stacked(frame, node, rows)
     if target in (np.stack, np.vstack, np.hstack, np.dstack, np.column_stack):
-        frame.fail(node, f"{_name(target)} of a list that a loop makes is not supported", "use np.stack(ys), and views")
+        frame.fail(
+            node,
+            f"{_name(target)} of a list that a loop makes is not supported",
+            "use np.stack(ys), and views",
+        )
     return whole
 
 

@@ -262,7 +262,9 @@ class Assumptions:
         if all(c % divisor == 0 for c in (affine.constant, *[c for _, c in affine.terms])):
             if kind is AffineBinaryOpKind.Mod:
                 return Affine(0)
-            return Affine(affine.constant // divisor, tuple([(atom, c // divisor) for atom, c in affine.terms]))
+            return Affine(
+                affine.constant // divisor, tuple([(atom, c // divisor) for atom, c in affine.terms])
+            )
         identity = (kind, affine.constant, frozenset(affine.terms), divisor)
         atom = self._divided.get(identity)
         if atom is None:

@@ -41,7 +41,9 @@ def power(graph: Graph, base: Value, exponent: Value, *, operator: bool = False)
     """`base ** exponent` (`operator`) or `np.power(base, exponent)`, at least one of them NumPy's."""
     exponent = _baked(graph, exponent)
     if operator and isinstance(base, Array | Lazy) and base.dtype == np.bool_ and _is_two(exponent):
-        return apply(graph, np.square, base)  # its own type: np.power would convert to that of Python's integers
+        return apply(
+            graph, np.square, base
+        )  # its own type: np.power would convert to that of Python's integers
     dtype = compute_dtypes(graph, np.power, (base, exponent), None)[0]
     if nt_kind(dtype) == "f":
         return _float_power(graph, base, exponent, dtype, operator)

@@ -244,7 +244,21 @@ class Closure:
     keyword_defaults: tuple[Value | None, ...] = ()
 
 
-Value = Rows | Closure | Static | Index | Group | Tensor | Scalar | Array | Lazy | Masked | Range | Iteration | Method
+Value = (
+    Rows
+    | Closure
+    | Static
+    | Index
+    | Group
+    | Tensor
+    | Scalar
+    | Array
+    | Lazy
+    | Masked
+    | Range
+    | Iteration
+    | Method
+)
 
 
 NOTHING = Static(None)

@@ -295,7 +295,9 @@ def test_arrays(function, arguments, target):
     agrees(function, *arguments, tolerance=1e-14, target=target)
 
 
-ON_A_GPU = [case for case in ARRAYS if case[0] in (halve_until, loop_in_a_branch, recurrent, swap_rows, early)]
+ON_A_GPU = [
+    case for case in ARRAYS if case[0] in (halve_until, loop_in_a_branch, recurrent, swap_rows, early)
+]
 
 
 @pytest.mark.parametrize(("function", "arguments"), ON_A_GPU, ids=lambda p: getattr(p, "__name__", ""))
@@ -304,7 +306,9 @@ def test_arrays_on_a_gpu(function, arguments):
     agrees(function, *arguments, tolerance=1e-12, target="cuda-sim")
 
 
-@pytest.mark.parametrize(("function", "arguments"), [(newton, (2.0,)), (collatz, (27,)), (find, (SMALL, 4.0))])
+@pytest.mark.parametrize(
+    ("function", "arguments"), [(newton, (2.0,)), (collatz, (27,)), (find, (SMALL, 4.0))]
+)
 def test_elements_on_a_gpu(function, arguments):
     """A loop over numbers is one thread's."""
     agrees(function, *arguments, tolerance=1e-12, target="cuda-sim")

@@ -328,6 +328,8 @@ def test_messages_are_found():
     split = _messages_of("nest_split")
     assert ('cannot split the loop "', '": its lower bound is a max of several expressions') in split
     assert ('cannot split the loop "', '": it is', "already") in split, "of refuse_marked"
-    assert ("two of its elements would be in one place while both are needed",) in _messages_of("nest_transform_layout")
+    assert ("two of its elements would be in one place while both are needed",) in _messages_of(
+        "nest_transform_layout"
+    )
     assert any("copies of its body are more than" in message for message in _messages_of("nest_unroll"))
     assert not any("use tail=" in piece for message in split for piece in message)
