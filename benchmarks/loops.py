@@ -1,7 +1,7 @@
 """Loop-and-slice programs against numba's njit on the same source: `python -m benchmarks.loops [names]`.
 
 One thread each (numba's njit has one). Nestor checks every index that it cannot prove to be in bounds; numba does not
-(`njit`), and does with `boundscheck=True` (`checked`). Calls alternate; before each the arguments are what they were at first.
+(`njit`), and does with `boundscheck=True` (`checked`). Calls alternate, each with fresh copies of the first arguments.
 A figure is the median over rounds of Nestor's time divided by numba's in the same round.
 """
 
@@ -90,8 +90,9 @@ def write(rows: list[tuple[str, float, float, float]], summary: str) -> None:
     lines = [
         "# Loops and slices against numba",
         "",
-        "Written by `python -m benchmarks.loops`; the programs are in `tests/programs/numerical.py`. One thread each, float64 or",
-        "the first dtype of a program. Nestor checks what it cannot prove in bounds. Ratios below 1: Nestor is faster.",
+        "Written by `python -m benchmarks.loops`; the programs are in `tests/programs/numerical.py`. One thread each,",
+        "float64 or the first dtype of a program. Nestor checks what it cannot prove in bounds.",
+        "Ratios below 1: Nestor is faster.",
         "",
         f"**{summary}**",
         "",

@@ -1,4 +1,4 @@
-"""nest-fold-buffer, nest-resize-buffer and nest-expand-buffer: each of them on each axis of each buffer, run before and after."""
+"""nest-fold-buffer, nest-resize-buffer, nest-expand-buffer: each on each axis of each buffer, run before and after."""
 
 from __future__ import annotations
 

@@ -114,9 +114,11 @@ def _schedule(nest: ForOp, machine: Machine, for_threads: bool) -> None:
     """Schedule a nest; `for_threads`: no loop around it is parallel yet."""
     steps = machine.steps
     band = _best_order(flatten_neighbours(perfect_band(nest), steps), steps)
-    if (product := product_in(band)) is not None:
-        if tile_product(product, machine.vector_bits, _share if for_threads else None, steps):
-            return
+    product = product_in(band)
+    if product is not None and tile_product(
+        product, machine.vector_bits, _share if for_threads else None, steps
+    ):
+        return
     loop, dependences = band[0], Dependences(band[0])
     refusal = why_not_parallel(loop, dependences) if for_threads else None
     is_parallel = for_threads and refusal is None
