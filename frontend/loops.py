@@ -202,9 +202,6 @@ def _ending_early(
     def name(text: str, context: ast.expr_context) -> ast.Name:
         return ast.copy_location(ast.Name(text, context), node)
 
-    def located(made: ast.AST) -> ast.AST:
-        return ast.copy_location(made, node)
-
     order = ast.Lt() if span.step > 0 else ast.Gt()
     condition = ast.Compare(name(counter, ast.Load()), [order], [name(stop, ast.Load())])
     following = ast.BinOp(name(counter, ast.Load()), ast.Add(), ast.Constant(span.step))
@@ -236,14 +233,11 @@ def while_loop(frame: Frame, node: ast.While, execute: Execute) -> None:
     frame.at(node)
     if any(isinstance(n, ast.NamedExpr) for n in ast.walk(node.test)):
         return _unroll_while(frame, node, execute)
-    if frame.graph.island is not None:
-        value = test(frame, node.test)
-        if isinstance(value, Static) and not value.value:
-            return
-        nest_while(frame, node, execute)
-        return
     value = test(frame, node.test)
     if isinstance(value, Static) and not value.value:
+        return
+    if frame.graph.island is not None:
+        nest_while(frame, node, execute)
         return
     _outside(
         frame,
