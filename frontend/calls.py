@@ -32,6 +32,7 @@ from .numpy_api import special as _special  # noqa: F401
 from .numpy_api import windows as _windows  # noqa: F401
 from .numpy_api.registry import FUNCTIONS, METHODS, invoke
 from .objects import call_method, construct, is_outside_change, is_record
+from .printing import print_
 from .python_calls import PYTHON
 from .rows import append, joined_rows, stacked
 from .values import Closure, Group, Method, Rows, Static, Value, describe
@@ -85,7 +86,9 @@ def call(frame: Frame, node: ast.Call, function: Value, args: list[Value], kwarg
         return construct(frame, node, target, args, kwargs)
     if is_outside_change(target):
         frame.fail(node, "changing a list or another object from outside is not supported", "make it inside")
-    if target is not print and _foldable(target) and _all_static(args, kwargs, target):
+    if target is print:
+        return print_(frame, node, args, kwargs)
+    if _foldable(target) and _all_static(args, kwargs, target):
         return _fold(frame, node, target, args, kwargs)
     frame.fail(node, f"{_name(target)} is not supported in compiled code", _instead(target))
 

@@ -12,6 +12,7 @@ from xdsl.dialects.builtin import (
     DYNAMIC_INDEX,
     UNKNOWN_LOC,
     FileLineColLoc,
+    FunctionType,
     IndexType,
     IntAttr,
     IntegerAttr,
@@ -44,6 +45,8 @@ class Graph:
         self.block = self.entry
         self.tensors = self.entry
         """The block of whole arrays: the function's, or that of control flow on tensors."""
+        self.externals: dict[str, FunctionType] = {}
+        """Functions outside of the module that are called, and their types."""
         self._journals: list[dict[Buffer, tuple[SSAValue | None, int]]] = []
         self.place = SourceLocation("")
         self.location: Any = UNKNOWN_LOC

@@ -388,7 +388,11 @@ class _Lowering:
         )
         self.frame.at(self.source.node)
         function.location = self.graph.location
-        module = ModuleOp([function])
+        externals = [
+            func.FuncOp.external(name, list(kind.inputs), list(kind.outputs))
+            for name, kind in self.graph.externals.items()
+        ]
+        module = ModuleOp([*externals, function])
         module.location = UNKNOWN_LOC
         return module
 

@@ -33,6 +33,7 @@ from .values import (
     Scalar,
     Static,
     Tensor,
+    Text,
     Value,
     describe,
     extents_of,
@@ -551,23 +552,25 @@ def _call(frame: Frame, node: ast.Call) -> Value:
 
 
 def _joined_string(frame: Frame, node: ast.JoinedStr) -> Value:
-    expression = ast.Expression(ast.fix_missing_locations(_with_constants(frame, node)))
-    return Static(eval(compile(expression, frame.source.file, "eval"), {}))
+    """An f-string: a string where all of it is known, else its parts."""
+    parts = [_text_part(frame, part) for part in node.values]
+    if not all(isinstance(value, Static) for value, _, _ in parts):
+        return Text(tuple(parts))
+    texts = [format(convert(v.value) if convert else v.value, spec) for v, convert, spec in parts]  # pyright: ignore
+    return Static("".join(texts))
 
 
-def _with_constants(frame: Frame, node: ast.JoinedStr) -> ast.JoinedStr:
-    parts: list[ast.expr] = []
-    for part in node.values:
-        if isinstance(part, ast.FormattedValue):
-            value = constant_object(frame, part.value, evaluate(frame, part.value))
-            spec = ""
-            if part.format_spec is not None:
-                assert isinstance(part.format_spec, ast.JoinedStr)
-                spec = str(constant_object(frame, part, _joined_string(frame, part.format_spec)))
-            convert: Callable[[Any], str] | None = {115: str, 114: repr, 97: ascii}.get(part.conversion)
-            part = ast.Constant(format(convert(value) if convert else value, spec))
-        parts.append(part)
-    return ast.copy_location(ast.JoinedStr(parts), node)
+def _text_part(frame: Frame, part: ast.expr) -> tuple[Value, Callable[[Any], str] | None, str]:
+    """A part with its conversion and format."""
+    if not isinstance(part, ast.FormattedValue):
+        return evaluate(frame, part), None, ""
+    value, spec = evaluate(frame, part.value), ""
+    if isinstance(value, Group) and all(isinstance(item, Static) for item in value.items):
+        value = Static(constant_object(frame, part.value, value))
+    if part.format_spec is not None:
+        assert isinstance(part.format_spec, ast.JoinedStr)
+        spec = str(constant_object(frame, part, _joined_string(frame, part.format_spec)))
+    return value, {115: str, 114: repr, 97: ascii}.get(part.conversion), spec
 
 
 _WORDS: dict[type[ast.expr], str] = {

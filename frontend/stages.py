@@ -149,18 +149,24 @@ def build(module: ModuleOp, name: str, target: str, schedule: Schedule = None) -
 
 def _build_cpu(module: ModuleOp, name: str, schedule: Schedule) -> tuple[Kernel, Any]:
     from ..lowering.llvm_ir import emit_llvm_ir
+    from ..lowering.print_calls import PRINT_CALLS
     from ..runtime.abi import ErrorRecord, Packer
     from ..runtime.cpu import compile_llvm_ir
+    from ..runtime.printing import raise_error
 
     upstream = lowered_copy(module, ("cpu-to-scf",), schedule)
     function = _function(upstream, name)
     packer, sites = Packer.for_function(function), _sites(function)
     engine = compile_llvm_ir(emit_llvm_ir(run_pipeline(upstream, ("cpu-to-llvm",))))
     entry = engine.entry(name)
+    prints = any(symbol in PRINT_CALLS for symbol in _symbols(module))
 
     def kernel(arguments: Sequence[Any]) -> None:
         record = ErrorRecord()
-        if entry(packer(*arguments), record):
+        failed = entry(packer(*arguments), record)
+        if prints:
+            raise_error()
+        if failed:
             raise kernel_error(sites, *record)
 
     return kernel, engine
@@ -248,6 +254,11 @@ def _function(module: ModuleOp, name: str) -> Any:
         if op.name == "func.func" and symbol is not None and symbol.data == name:
             return op
     raise AssertionError(f"no function '{name}' in the lowered module")
+
+
+def _symbols(module: ModuleOp) -> list[str]:
+    """The names of the functions of a module."""
+    return [op.sym_name.data for op in module.ops if op.name == "func.func"]  # pyright: ignore
 
 
 def _sites(function: Any) -> list[dict[str, Any]]:

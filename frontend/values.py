@@ -244,8 +244,16 @@ class Closure:
     keyword_defaults: tuple[Value | None, ...] = ()
 
 
+@dataclass(frozen=True, eq=False)
+class Text:
+    """An f-string with numbers that are known at run time: values, each with its conversion and format."""
+
+    parts: tuple[tuple[Value, Callable[[Any], str] | None, str], ...]
+
+
 Value = (
-    Rows
+    Text
+    | Rows
     | Closure
     | Static
     | Index
@@ -316,6 +324,8 @@ def extents_of(value: Value) -> Extents:
 
 def describe(value: Value) -> str:
     """A few words for messages."""
+    if isinstance(value, Text):
+        return "a string made of numbers known at run time"
     if isinstance(value, Masked):
         return "what a mask selects, in a number known at run time only,"
     if isinstance(value, Static):

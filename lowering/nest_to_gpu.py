@@ -69,6 +69,7 @@ from .index_arithmetic import IndexBuilder
 from .index_width import is_known_to_host, width_of_indices
 from .nest_body import NestBody
 from .nest_to_scf import NOALIAS, prepend, set_arguments
+from .print_calls import PRINT_CALLS
 
 INDEX_BITS = "nestor.index_bits"
 
@@ -132,6 +133,13 @@ def lower_function(
 
 def _refuse_calls(function: func.FuncOp) -> None:
     for op in function.walk():
+        if isinstance(op, func.CallOp) and op.callee.string_value() in PRINT_CALLS:
+            raise fail(
+                op,
+                "print is not supported on a GPU",
+                hint="return the values, and print them outside",
+                error=LoweringError,
+            )
         if isinstance(op, func.CallOp) and any(isinstance(v.type, MemRefType) for v in op.arguments):
             raise fail(
                 op,

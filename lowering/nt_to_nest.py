@@ -108,8 +108,9 @@ def count_copies(function: Operation) -> int:
 
 def _has_tensors(function: FuncOp) -> bool:
     types = [*function.function_type.inputs, *function.function_type.outputs]
-    types += [r.type for op in function.body.block.ops for r in op.results]
-    return any(isinstance(t, TensorType) for t in types)
+    ops = list(function.body.block.ops)
+    types += [r.type for op in ops for r in op.results]
+    return any(isinstance(t, TensorType) for t in types) or any(isinstance(op, LoopsOp) for op in ops)
 
 
 Moves = Sequence[tuple[SSAValue, SSAValue]]

@@ -17,6 +17,7 @@ from typing import Any
 
 import llvmlite.binding as llvm
 
+from . import printing
 from .threads import install_thread_library, set_num_threads
 
 __all__ = [
@@ -141,6 +142,8 @@ class CpuModule:
         install_thread_library()
         with _lock:
             # An engine wants a module of its own; the code comes from the object file.
+            for name, address in printing.addresses().items():
+                llvm.add_symbol(name, address)
             holder = llvm.parse_assembly("")
             self._engine = llvm.create_mcjit_compiler(holder, _target_machine(0))
             self._engine.add_object_file(llvm.ObjectFileRef.from_data(object_code))

@@ -37,7 +37,7 @@ from ..dialects.nest import (
 )
 from ..lowering.domains import DIVISIONS, Domain, LoadGuards, domain_of
 from ..lowering.error_codes import ERROR_CODES, INDEX_ERROR
-from . import scalar_eval
+from . import printing, scalar_eval
 
 _KERNEL_OPERATORS = {
     AffineBinaryOpKind.Add: "({} + {})",
@@ -363,7 +363,12 @@ class Compiler:
         return ones
 
     def call(self, op: func.CallOp) -> None:
-        """The body of the function called stands here, on the arguments."""
+        """The body of the function called stands here, on the arguments; a call that prints prints."""
+        name = op.callee.string_value()
+        if name in printing.FUNCTIONS:
+            self.namespace[name] = printing.FUNCTIONS[name]
+            self.line(f"{name}({', '.join(self.names[v] for v in op.arguments)})")
+            return
         callee = _callee(op)
         if callee in self.calls:
             raise fail(op, f"@{callee.sym_name.data} calls itself", error=LoweringError)

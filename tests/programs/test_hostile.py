@@ -209,10 +209,6 @@ def in_a_table(x):
     return x * TABLE
 
 
-def prints(x):
-    print(x)
-
-
 def kept_iterator(x):
     pairs = enumerate(x)
     return list(pairs)
@@ -228,7 +224,6 @@ def strings(x):
         (set_comprehension, "a set comprehension is not supported", "a list or a dict"),
         (tries, "try is not supported", "around the call"),
         (in_a_table, "an array of shape (3,) from outside", "pass it as an argument"),
-        (prints, "print is not supported", "call it outside"),
         (kept_iterator, "keeping an iterator is not supported", "list(...)"),
         (strings, "arrays of bytes24 are not supported", "element types"),
     ],
