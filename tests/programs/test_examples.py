@@ -58,3 +58,14 @@ def test_convnet(target):
         numbers(4, 3, 3, 3), numbers(4), abs(numbers(4)), numbers(6, 4, 3, 3), numbers(6), numbers(6, 5), numbers(5),
     )  # fmt: skip
     agrees(example.classify, numbers(2, 3, 8, 8), *weights, tolerance=1e-9, target=target)
+
+
+@pytest.mark.parametrize("target", ["cpu", "interp"])
+@pytest.mark.parametrize("name", ["rnn", "rnn_list"])
+def test_rnn(name, target, capsys):
+    function = getattr(load("rnn"), name)
+    weights = 0.3 * numbers(3, 5, seed=1), 0.3 * numbers(5, 5, seed=2), numbers(5, seed=3)
+    agrees(function, numbers(25, 2, 3), numbers(2, 5, seed=4), *weights, tolerance=1e-9, target=target)
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) == 6 and lines[3:] == lines[:3]
+    assert [line.split()[1].rstrip(":") for line in lines[:3]] == ["0", "10", "20"]

@@ -1,0 +1,25 @@
+"""A recurrent network as a plain Python loop that reports as it runs: compiled, it prints the same lines."""
+
+import numpy as np
+
+
+def rnn(xs, h, w, u, bias):
+    """`xs` (time, batch, inputs), the state `h` (batch, n); the states of all steps, (time, batch, n)."""
+    states = np.empty((len(xs), *h.shape), h.dtype)
+    for t in range(len(xs)):
+        h = np.tanh(xs[t] @ w + h @ u + bias)
+        if t % 10 == 0:
+            print(f"step {t}: mean {h.mean():+.4f}, largest {np.abs(h).max():.4f}")
+        states[t] = h
+    return states
+
+
+def rnn_list(xs, h, w, u, bias):
+    """The same with a list of the states before each step; they, stacked, and the last state."""
+    states = []
+    for t, x in enumerate(xs):
+        states.append(h)
+        h = np.tanh(x @ w + h @ u + bias)
+        if t % 10 == 0:
+            print("step", t, "norm", np.round(np.linalg.norm(h), 3))
+    return np.stack(states), h
