@@ -21,5 +21,5 @@ def rnn_list(xs, h, w, u, bias):
         states.append(h)
         h = np.tanh(x @ w + h @ u + bias)
         if t % 10 == 0:
-            print("step", t, "norm", np.round(np.linalg.norm(h), 3))
+            print("step", t, "norm", f"{np.linalg.norm(h):.3f}")
     return np.stack(states), h
