@@ -92,7 +92,7 @@ def operate(graph: Graph, name: str, *operands: Value) -> Value:
 
 def _of_masked(graph: Graph, name: str, compute: Callable[..., Value], operands: Sequence[Value]) -> Value:
     """An operation on what masks select. What may raise would raise for elements that are not selected."""
-    from .advanced import masked_operation
+    from .masks import masked_operation
 
     if getattr(np, name).signature is not None:
         raise graph.error(

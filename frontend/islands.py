@@ -317,6 +317,14 @@ def open_island(graph: Graph) -> Iterator[Island]:
     island.finish()
 
 
+def in_island(graph: Graph, run: Callable[[Island], None]) -> None:
+    """Run in the open island, or in one made for it."""
+    if graph.island is not None:
+        return run(graph.island)
+    with open_island(graph) as island:
+        run(island)
+
+
 def _memref_type(dtype: np.dtype, extents: Extents) -> MemRefType:
     return MemRefType(storage_type(element_type(dtype)), static_shape(extents))
 
@@ -344,6 +352,11 @@ def reads_of(values: Sequence[Value]) -> tuple[Array, ...]:
         elif isinstance(value, Lazy):
             reads.extend(value.reads)
     return tuple(reads)
+
+
+def may_overlap(a: Array, b: Array) -> bool:
+    """Whether two views may be of the same memory."""
+    return a.buffer is b.buffer or (a.buffer.shared is not None and a.buffer.shared == b.buffer.shared)
 
 
 def _needs_staging(target: Array, value: Value) -> bool:

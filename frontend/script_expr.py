@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 
 from . import arithmetic as arith
-from .advanced import masked_attribute
 from .calls import call
 from .errors import DTypeError, UnsupportedError
 from .frame import Frame
 from .functions import lambda_
 from .iteration import comprehension, dict_comprehension, listed
+from .masks import masked_attribute
 from .numpy_api.attributes import ATTRIBUTES
 from .numpy_api.registry import METHODS
 from .objects import group_attribute, key_of, merge, position_of, refuse_changes

@@ -10,12 +10,13 @@ from typing import Any
 
 import numpy as np
 
-from .advanced import is_advanced, scatter, update
+from .advanced import scatter, update
 from .arithmetic import apply, broadcast_extents, convert, is_number, number_kind, operate
 from .checks import check
 from .errors import DTypeError, KernelAssertionError, ShapeError, UnsupportedError
 from .frame import Frame, ReturnSignal
 from .functions import define
+from .index_arrays import is_advanced
 from .islands import check_assignable, check_writable, open_island
 from .iteration import listed
 from .loops import Step, branch, for_loop, while_loop

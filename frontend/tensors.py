@@ -343,3 +343,8 @@ def _permuted(graph: Graph, tensor: Tensor, array: Array) -> Tensor:
 def as_array(tensor: Tensor, name: str = "") -> Array:
     """A tensor as the contents of a fresh array."""
     return whole(Buffer(tensor.ssa, tensor.dtype, tensor.extents, name, tensor.order))
+
+
+def as_readable(value: Value) -> Value:
+    """A value whose elements can be read by their index."""
+    return as_array(value) if isinstance(value, Tensor) and value.extents else value

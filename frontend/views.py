@@ -61,7 +61,8 @@ def element(graph: Graph, array: Array) -> Value:
 
 def subscript(graph: Graph, value: Value, items: Sequence[Item]) -> Value:
     """`value[items]` read: a scalar where integers index every axis, an array of its own by arrays, else a view."""
-    from .advanced import gather, is_advanced
+    from .advanced import gather
+    from .index_arrays import is_advanced
 
     if is_advanced(items):
         return gather(graph, value, items)

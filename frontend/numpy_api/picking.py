@@ -8,15 +8,7 @@ from typing import Any
 import numpy as np
 
 from ...dialects.nt import ELEMENTWISE
-from ..advanced import (
-    as_place,
-    check_indices,
-    constant_table,
-    gather,
-    scatter_along,
-    store_window,
-    wrapped_indices,
-)
+from ..advanced import gather, scatter_along, store_window
 from ..arithmetic import (
     BOOL,
     affine_of,
@@ -32,6 +24,7 @@ from ..checks import check
 from ..errors import DTypeError, IndexRangeError, ShapeError, UnsupportedError
 from ..extents import Affine
 from ..graph import Graph
+from ..index_arrays import as_place, check_indices, constant_table, wrapped_indices
 from ..islands import Island, check_writable
 from ..promotion import result_dtype
 from ..values import Array, Extents, Group, Static, Value, describe, extents_of

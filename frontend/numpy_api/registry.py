@@ -37,7 +37,7 @@ def handles(*functions: Any, method: str | None = None) -> Callable[[Handler], H
 def invoke(graph: Graph, name: str, handler: Handler, args: list[Value], kwargs: dict[str, Value]) -> Value:
     """Call a handler; a call it cannot bind is a diagnostic that names the parameters it knows."""
     if any(isinstance(value, Masked) for value in (*args, *kwargs.values())):
-        from ..advanced import masked_call
+        from ..masks import masked_call
 
         return masked_call(graph, name, handler, args, kwargs)
     signature = inspect.signature(handler)
