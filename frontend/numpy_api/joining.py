@@ -1,4 +1,4 @@
-"""Arrays joined, taken apart and repeated: concatenate, stack, split, tile, repeat, pad, roll, append, insert, delete."""
+"""Arrays joined, taken apart, and with items added or removed: concatenate, stack, split, append, insert, delete."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ from typing import Any
 
 import numpy as np
 
-from ..assemble import as_piece, concatenated, fortran_order, fresh, joint_dtype, repeated, window, with_axis
+from ..assemble import as_piece, concatenated, fortran_order, fresh, joint_dtype, window, with_axis
 from ..errors import DTypeError, Respecialise, ShapeError, UnsupportedError
 from ..extents import Affine
 from ..graph import Graph
 from ..islands import Island
-from ..values import Array, Extents, Group, Static, Value, describe, extents_of
+from ..values import Array, Group, Static, Value, describe, extents_of
 from ..views import Slice, as_view, subscript, view
 from .registry import dtype_of, handles, normal_axis, refuse_out, static
 from .shapes import atleast, reshape_to
 
-ZERO, NONE, CONSTANT = Static(0), Static(None), Static("constant")
+ZERO, NONE = Static(0), Static(None)
 
 
 def known_extent(graph: Graph, extent: Affine, what: str) -> int:
@@ -154,6 +154,12 @@ def column_stack(graph: Graph, tup: Value) -> Value:
     return concatenate(graph, Group(tuple(columns)), Static(1))
 
 
+def in_order_of(source: Array, result: Array) -> Array:
+    """A result that is in Fortran's order if the source is."""
+    result.buffer.order = fortran_order(source)
+    return result
+
+
 # ---- taking apart -----------------------------------------------------------------------------------
 
 
@@ -211,336 +217,6 @@ def dsplit(graph: Graph, ary: Value, indices_or_sections: Value) -> Value:
     return _split(graph, ary, indices_or_sections, 2, True)
 
 
-# ---- repeating --------------------------------------------------------------------------------------
-
-
-@handles(np.tile)
-def tile(graph: Graph, A: Value, reps: Value) -> Value:
-    request: Any = static(graph, reps, "the repetitions")
-    counts = [int(r) for r in (request if isinstance(request, tuple | list) else (request,))]
-    array = as_view(graph, atleast(graph, A, 0))
-    while len(array.axes) < len(counts):
-        array = with_axis(array, 0)
-    rank = len(array.axes)
-    counts = [1] * (rank - len(counts)) + counts
-    axes = [k for k in range(rank) if counts[k] != 1]
-    for k in axes:
-        if counts[k] < 0:
-            raise graph.error(ShapeError, "negative dimensions are not allowed")
-    extents = tuple([a.extent * c for a, c in zip(array.axes, counts, strict=True)])
-    if not axes:
-        from ..arithmetic import copy
-
-        return copy(graph, array, array.dtype)
-
-    def write(island: Island, target: Array, axis: int = 0, source: Array = array) -> None:
-        if axis == rank:
-            return island.assign(target, source)
-        for k in range(counts[axis]):
-            extent = array.axes[axis].extent
-            write(island, window(target, axis, extent * k, extent), axis + 1, source)
-
-    pieces = int(np.prod(counts))
-    if pieces <= 8 or any(a.extent.known is None for a in array.axes):
-        if pieces > 256:
-            raise Respecialise(shapes=True, why="np.tile of unknown extents")
-        return fresh(graph, array.dtype, extents, write)
-    # many copies: one nest with an axis for the repetitions
-    spread: list[Affine] = []
-    along: list[int] = []
-    for k, axis in enumerate(array.axes):
-        spread.append(Affine(counts[k]))
-        along.append(len(spread))
-        spread.append(axis.extent)
-    return reshape_to(graph, repeated(graph, array, tuple(spread), along), extents, new=True)
-
-
-@handles(np.repeat, method="repeat")
-def repeat(graph: Graph, a: Value, repeats: Value, axis: Value | None = None) -> Value:
-    request: Any = static(graph, axis, "axis")
-    if request is None:
-        a, position = flat(graph, atleast(graph, a, 1)), 0
-    else:
-        position = normal_axis(graph, request, _rank(a))
-    array = as_view(graph, a)
-    counts: Any = static(graph, repeats, "the repeats (the shape of the result depends on them)")
-    extent = array.axes[position].extent
-    if isinstance(counts, tuple | list | np.ndarray) and len(counts) == 1:
-        counts = counts[0]
-    if isinstance(counts, tuple | list | np.ndarray):
-        n = known_extent(graph, extent, "np.repeat")
-        if len(counts) != n:
-            raise graph.error(
-                ShapeError, f"operands could not be broadcast together with shape ({n},) ({len(counts)},)"
-            )
-        return _repeat_each(graph, array, position, [int(c) for c in counts])
-    count = int(counts)
-    if count < 0:
-        raise graph.error(ShapeError, "repeats may not contain negative values.")
-    wide = with_axis(array, position + 1)
-    total = [x.extent for x in array.axes]
-    total[position] = extent * count
-
-    def write(island: Island, target: Array) -> None:
-        old = target.axes[position]
-        for k in range(count):
-            every = type(old)(old.root, old.offset + old.stride * k, old.stride * count, extent)
-            axes = (*target.axes[:position], every, *target.axes[position + 1 :])
-            island.assign(Array(target.buffer, axes, target.fixed), array)
-
-    if count == 0 or count <= 4 or any(x.extent.known is None for x in array.axes):
-        if count > 256:
-            raise Respecialise(shapes=True, why="np.repeat of unknown extents")
-        return fresh(graph, array.dtype, tuple(total), write)
-    spread = [x.extent for x in wide.axes]
-    spread[position + 1] = Affine(count)
-    along = [k if k <= position else k + 1 for k in range(len(array.axes))]
-    return reshape_to(graph, repeated(graph, array, tuple(spread), along), tuple(total), new=True)
-
-
-def _repeat_each(graph: Graph, array: Array, axis: int, counts: Sequence[int]) -> Array:
-    extents = [x.extent for x in array.axes]
-    extents[axis] = Affine(sum(counts))
-
-    def write(island: Island, target: Array) -> None:
-        at = 0
-        for k, count in enumerate(counts):
-            if count:
-                island.assign(
-                    window(target, axis, Affine(at), Affine(count)), window(array, axis, Affine(k), Affine(1))
-                )
-            at += count
-
-    return fresh(graph, array.dtype, tuple(extents), write)
-
-
-@handles(np.roll)
-def roll(graph: Graph, a: Value, shift: Value, axis: Value | None = None) -> Value:
-    array = as_view(graph, a)
-    shifts: Any = static(graph, shift, "the shift")
-    request: Any = static(graph, axis, "axis")
-    if request is None:
-        extents = array.extents
-        rolled = _roll(graph, as_view(graph, flat(graph, array)), 0, _total(graph, shifts))
-        return reshape_to(graph, rolled, extents, new=True)
-    axes = request if isinstance(request, tuple | list) else (request,)
-    amounts = shifts if isinstance(shifts, tuple | list) else (shifts,)
-    if len(axes) != len(amounts) and 1 not in (len(axes), len(amounts)):
-        raise graph.error(ShapeError, "shape mismatch: objects cannot be broadcast to a single shape")
-    count = max(len(axes), len(amounts))
-    by_axis: dict[int, int] = {}
-    for k in range(count):
-        position = normal_axis(graph, axes[k % len(axes)], len(array.axes))
-        by_axis[position] = by_axis.get(position, 0) + int(amounts[k % len(amounts)])
-    for position, amount in by_axis.items():
-        array = _roll(graph, array, position, amount)
-    return array
-
-
-def _total(graph: Graph, shifts: Any) -> int:
-    return int(sum(shifts)) if isinstance(shifts, tuple | list) else int(shifts)
-
-
-def _roll(graph: Graph, array: Array, axis: int, shift: int) -> Array:
-    extent = array.axes[axis].extent
-    if extent.known is not None:
-        shift = shift % extent.known if extent.known else 0
-    elif shift and not graph.assumptions.nonnegative(extent - abs(shift) - 2, "a shift below the extent"):
-        raise Respecialise(shapes=True, why="np.roll by more than the extent")
-    ahead = Affine(shift) if shift >= 0 else extent + shift
-    parts = [window(array, axis, extent - ahead, ahead), window(array, axis, Affine(0), extent - ahead)]
-    return concatenated(graph, [p for p in parts if p.extents[axis].known != 0] or [array], axis)
-
-
-# ---- padding ----------------------------------------------------------------------------------------
-
-Segment = tuple[Affine, Affine, int, Affine]
-"""Part of a padded axis: where it begins, and the offset, stride and number of the elements of the source."""
-
-
-@handles(np.pad)
-def pad(graph: Graph, array: Value, pad_width: Value, mode: Value = CONSTANT, **options: Value) -> Value:
-    source = as_view(graph, atleast(graph, array, 0))
-    rank = len(source.axes)
-    widths = _pairs(graph, static(graph, pad_width, "the width of a pad"), rank, "pad_width")
-    if any(w < 0 for pair in widths for w in pair):
-        raise graph.error(ShapeError, "index can't contain negative values")
-    name = static(graph, mode, "the mode of a pad")
-    allowed = {"constant": {"constant_values"}, "reflect": {"reflect_type"}, "symmetric": {"reflect_type"}}
-    for option in options:
-        if option not in allowed.get(name, ()):
-            raise graph.error(ShapeError, f"unsupported keyword arguments for mode '{name}': {{'{option}'}}")
-    if static(graph, options.get("reflect_type"), "reflect_type") not in (None, "even"):
-        raise graph.error(UnsupportedError, "np.pad with reflect_type='odd' is not supported")
-    if name == "constant":
-        fills = _fills(graph, options.get("constant_values", ZERO), rank)
-        return _in_order(source, _pad_constant(graph, source, widths, fills))
-    if name not in _SEGMENTS:
-        raise graph.error(
-            UnsupportedError,
-            f"np.pad with mode '{name}' is not supported",
-            f"modes: constant, {', '.join(_SEGMENTS)}",
-        )
-    return _in_order(source, _pad_periodic(graph, source, widths, name))
-
-
-def _in_order(source: Array, result: Array) -> Array:
-    """A result that is in Fortran's order if the source is."""
-    result.buffer.order = fortran_order(source)
-    return result
-
-
-def _pairs(graph: Graph, request: Any, rank: int, what: str) -> list[tuple[int, int]]:
-    try:
-        table = np.broadcast_to(np.asarray(request), (rank, 2))
-    except ValueError as error:
-        raise graph.error(ShapeError, str(error)) from None
-    if table.size and table.dtype.kind not in "iu":
-        raise graph.error(DTypeError, f"`{what}` must be of integral type.")
-    return [(int(a), int(b)) for a, b in table]
-
-
-def _fills(graph: Graph, values: Value, rank: int) -> list[tuple[Value, Value]]:
-    """The constants before and after each axis."""
-    from ..values import is_number
-
-    if is_number(values) and not extents_of(values):
-        return [(values, values)] * rank
-    if isinstance(values, Group) and all(is_number(v) and not extents_of(v) for v in values.items):
-        items = values.items
-        if len(items) in (1, 2):
-            return [(items[0], items[-1])] * rank
-    request = static(graph, values, "the constants of a pad")
-    table = np.broadcast_to(np.asarray(request), (rank, 2))
-    return [(Static(a.item()), Static(b.item())) for a, b in table]
-
-
-def _padded(source: Array, widths: Sequence[tuple[int, int]]) -> Extents:
-    return tuple([x.extent + (a + b) for x, (a, b) in zip(source.axes, widths, strict=True)])
-
-
-def _pad_constant(
-    graph: Graph, source: Array, widths: Sequence[tuple[int, int]], fills: Sequence[tuple[Value, Value]]
-) -> Array:
-    """The borders of the last axis over all of the others, and so on inwards; then the array itself."""
-    extents = _padded(source, widths)
-    fills = [(_stored(graph, a, source.dtype), _stored(graph, b, source.dtype)) for a, b in fills]
-
-    def write(island: Island, target: Array) -> None:
-        inner = target
-        for axis in reversed(range(len(widths))):
-            before, after = widths[axis]
-            extent = source.axes[axis].extent
-            if before:
-                island.assign(window(inner, axis, Affine(0), Affine(before)), fills[axis][0])
-            if after:
-                island.assign(window(inner, axis, extent + before, Affine(after)), fills[axis][1])
-            inner = window(inner, axis, Affine(before), extent)
-        if not any(x.extent.known == 0 for x in source.axes):
-            island.assign(inner, source)
-
-    return fresh(graph, source.dtype, extents, write)
-
-
-def _stored(graph: Graph, value: Value, dtype: np.dtype) -> Value:
-    """A constant as the array's dtype holds it."""
-    if isinstance(value, Static):
-        return Static(np.asarray(value.value).astype(dtype)[()])
-    return value
-
-
-def _constant_run(at: Affine, offset: Affine, count: int) -> list[Segment]:
-    return [(at + k, offset, 1, Affine(1)) for k in range(count)]
-
-
-def _edge(graph: Graph, n: Affine, before: int, after: int) -> list[Segment]:
-    ends = _constant_run(Affine(0), Affine(0), before) + _constant_run(n + before, n - 1, after)
-    return [*ends, (Affine(before), Affine(0), 1, n)]
-
-
-def _mirrored(graph: Graph, n: Affine, before: int, after: int, skip: int) -> list[Segment]:
-    """Reflections at the borders: `skip` is 1 where the border itself is not repeated."""
-    if n.known == 1 and skip:
-        return _edge(graph, n, before, after)
-    widest = max(before, after)
-    if n.known is None and not graph.assumptions.nonnegative(n - widest - skip, "a pad within the array"):
-        raise Respecialise(shapes=True, why="a reflection wider than the array")
-    if n.known is not None and widest > n.known - skip:
-        period = 2 * (n.known - skip)
-        return _runs(n.known, before, after, [_fold(p, n.known, period, skip) for p in range(period)])
-    segments: list[Segment] = [(Affine(before), Affine(0), 1, n)]
-    if before:
-        segments.append((Affine(0), Affine(before - 1 + skip), -1, Affine(before)))
-    if after:
-        segments.append((n + before, n - 1 - skip, -1, Affine(after)))
-    return segments
-
-
-def _fold(position: int, n: int, period: int, skip: int) -> int:
-    return position if position < n else period - position - (0 if skip else 1)
-
-
-def _wrapped(graph: Graph, n: Affine, before: int, after: int) -> list[Segment]:
-    widest = max(before, after)
-    if n.known is None and not graph.assumptions.nonnegative(n - widest, "a pad within the array"):
-        raise Respecialise(shapes=True, why="a wrap wider than the array")
-    if n.known is not None and widest > n.known:
-        return _runs(n.known, before, after, list(range(n.known)))
-    segments: list[Segment] = [(Affine(before), Affine(0), 1, n)]
-    if before:
-        segments.append((Affine(0), n - before, 1, Affine(before)))
-    if after:
-        segments.append((n + before, Affine(0), 1, Affine(after)))
-    return segments
-
-
-def _runs(n: int, before: int, after: int, cycle: Sequence[int]) -> list[Segment]:
-    """A periodic pad wider than the array, in runs of one direction."""
-    where = [cycle[(k - before) % len(cycle)] for k in range(n + before + after)]
-    segments: list[Segment] = []
-    start = 0
-    while start < len(where):
-        end = start + 1
-        step = where[end] - where[start] if end < len(where) else 1
-        step = step if step in (1, -1) else 1
-        while end < len(where) and where[end] - where[end - 1] == step:
-            end += 1
-        segments.append((Affine(start), Affine(where[start]), step, Affine(end - start)))
-        start = end
-    return segments
-
-
-_SEGMENTS: dict[str, Any] = {
-    "edge": _edge,
-    "reflect": lambda graph, n, before, after: _mirrored(graph, n, before, after, 1),
-    "symmetric": lambda graph, n, before, after: _mirrored(graph, n, before, after, 0),
-    "wrap": _wrapped,
-}
-
-
-def _pad_periodic(graph: Graph, source: Array, widths: Sequence[tuple[int, int]], mode: str) -> Array:
-    for k, axis in enumerate(source.axes):
-        if axis.extent.known == 0 and any(widths[k]):
-            raise graph.error(
-                ShapeError, f"can't extend empty axis {k} using modes other than 'constant' or 'empty'"
-            )
-    segments = [
-        _SEGMENTS[mode](graph, axis.extent, *pair) if any(pair) else [(Affine(0), Affine(0), 1, axis.extent)]
-        for axis, pair in zip(source.axes, widths, strict=True)
-    ]
-
-    def write(island: Island, target: Array, seen: Array = source, axis: int = 0) -> None:
-        if axis == len(segments):
-            return island.assign(target, seen)
-        for at, offset, stride, count in segments[axis]:
-            old = seen.axes[axis]
-            part = type(old)(old.root, old.offset + offset * old.stride, old.stride * stride, count)
-            cut = Array(seen.buffer, (*seen.axes[:axis], part, *seen.axes[axis + 1 :]), seen.fixed)
-            write(island, window(target, axis, at, count), cut, axis + 1)
-
-    return fresh(graph, source.dtype, _padded(source, widths), write)
-
-
 # ---- items added and removed ------------------------------------------------------------------------
 
 
@@ -588,7 +264,7 @@ def delete(graph: Graph, arr: Value, obj: Value, axis: Value | None = None) -> V
             raise graph.error(ShapeError, str(error)) from None
         parts = [window(array, position, Affine(int(k)), Affine(1)) for k in keep]
     kept = [p for p in parts if p.extents[position].known != 0] or parts[:1]
-    return _in_order(array, concatenated(graph, kept, position))
+    return in_order_of(array, concatenated(graph, kept, position))
 
 
 @handles(np.insert)
@@ -628,4 +304,4 @@ def insert(graph: Graph, arr: Value, obj: Value, values: Value, axis: Value | No
                 island.assign(window(target, position, start, size), part)
         island.assign(window(target, position, at, count), piece)
 
-    return _in_order(array, fresh(graph, array.dtype, tuple(extents), write))
+    return in_order_of(array, fresh(graph, array.dtype, tuple(extents), write))
