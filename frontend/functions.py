@@ -10,6 +10,7 @@ from types import FunctionType
 from typing import Any
 
 from .errors import DTypeError
+from .expressions import evaluate
 from .frame import Frame, ReturnSignal
 from .objects import current, share, stored
 from .source import source_of
@@ -41,8 +42,6 @@ def lambda_(frame: Frame, node: ast.Lambda) -> Closure:
 
 
 def _closure(frame: Frame, node: ast.FunctionDef, arguments: ast.arguments) -> Closure:
-    from .script_expr import evaluate
-
     defaults = [stored(frame, evaluate(frame, d)) for d in arguments.defaults]
     keywords = [None if d is None else stored(frame, evaluate(frame, d)) for d in arguments.kw_defaults]
     return Closure(node, frame, tuple(defaults), tuple(keywords))

@@ -14,6 +14,7 @@ from typing import Any
 
 from .arithmetic import index_value, operate, require_static
 from .errors import DTypeError, Respecialise, ShapeError
+from .expressions import evaluate
 from .extents import Affine
 from .frame import Frame
 from .objects import current
@@ -184,7 +185,7 @@ def map_(frame: Frame, node: ast.Call, function: Value, *iterables: Value) -> Va
 
 def filter_(frame: Frame, node: ast.Call, function: Value, iterable: Value) -> Value:
     from .calls import call
-    from .script_expr import truth
+    from .conditions import truth
 
     kept = []
     for item in listed(frame, node, iterable):
@@ -208,8 +209,6 @@ ITERATORS: dict[Any, Callable[..., Value]] = {
 
 def comprehension(frame: Frame, node: ast.ListComp | ast.GeneratorExp | ast.SetComp) -> Value:
     """`[f(v) for v in xs if v is not None]`: its items are spelled out."""
-    from .script_expr import evaluate
-
     items: list[Value] = []
     with own_targets(frame, node.generators):
         _each(frame, node.generators, lambda: items.append(evaluate(frame, node.elt)))
@@ -219,7 +218,6 @@ def comprehension(frame: Frame, node: ast.ListComp | ast.GeneratorExp | ast.SetC
 def dict_comprehension(frame: Frame, node: ast.DictComp) -> Value:
     """`{name: f(v) for name, v in d.items()}`."""
     from .objects import key_of
-    from .script_expr import evaluate
 
     entries: dict[Any, Value] = {}
 
@@ -253,7 +251,7 @@ class own_targets:
 
 
 def _each(frame: Frame, generators: Sequence[ast.comprehension], emit: Callable[[], None]) -> None:
-    from .script_expr import evaluate, test, truth
+    from .conditions import test, truth
     from .script_stmt import bind
 
     if not generators:

@@ -11,7 +11,9 @@ import ast
 from collections.abc import Callable, Sequence
 
 from .arithmetic import index_value
+from .conditions import refuse_assignments, test, truth
 from .errors import UnsupportedError
+from .expressions import evaluate
 from .extents import Affine
 from .frame import Frame
 from .islands import open_island
@@ -26,7 +28,6 @@ from .nest_loops import (
     trip_count,
     with_stops,
 )
-from .script_expr import evaluate, refuse_assignments, test, truth
 from .structured import STOPS, stops_of, without
 from .tensor_control import tensor_for, tensor_if, tensor_while
 from .values import Array, Group, Iteration, Lazy, Range, Rows, Scalar, Static, Tensor, Value

@@ -23,6 +23,7 @@ from xdsl.traits import Pure
 
 from ..dialects.nest import IfOp
 from .arithmetic import convert, number_kind
+from .conditions import as_condition, test
 from .errors import UnsupportedError
 from .extents import Affine
 from .frame import Frame
@@ -30,7 +31,6 @@ from .islands import Island
 from .iteration import ACCUMULATOR
 from .objects import is_ref
 from .promotion import WEAK_DTYPES, Operand, result_dtype, same_operand, weak_result
-from .script_expr import as_condition, test
 from .source import ir_name
 from .structured import RESULT, RETURNED, is_synthetic, stops_of, without
 from .values import (

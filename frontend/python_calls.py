@@ -12,6 +12,7 @@ import numpy as np
 
 from . import arithmetic as arith
 from .errors import DTypeError
+from .expressions import constant_object, evaluate
 from .frame import Frame
 from .iteration import ITERATORS, listed, reduced, sequence
 from .numpy_api.python_math import to_integer
@@ -47,8 +48,6 @@ def reducing_loop(frame: Frame, node: ast.Call, function: Value) -> Value | None
     """`sum`, `any` or `all` of a generator expression or of what is counted at run time; None for other calls."""
     if not isinstance(function, Static) or not any(function.value is f for f in _START) or not node.args:
         return None
-    from .script_expr import evaluate
-
     what = function.value
     if node.keywords or len(node.args) > (2 if what is builtins.sum else 1):
         return None
@@ -76,7 +75,7 @@ def reducing_loop(frame: Frame, node: ast.Call, function: Value) -> Value | None
 
 
 def _sum(frame: Frame, node: ast.Call, iterable: Value, start: Value = _ZERO) -> Value:
-    from .script_expr import combined
+    from .operators import combined
 
     total = start
     for item in listed(frame, node, iterable):
@@ -93,7 +92,7 @@ def _all(frame: Frame, node: ast.Call, iterable: Value) -> Value:
 
 
 def _logical(frame: Frame, node: ast.Call, iterable: Value, ufunc: np.ufunc, start: bool) -> Value:
-    from .script_expr import as_condition, truth
+    from .conditions import as_condition, truth
 
     if isinstance(iterable, Array | Lazy | Tensor) and len(extents_of(iterable)) == 1:
         whole = METHODS["all" if start else "any"](frame.graph, iterable)
@@ -138,7 +137,6 @@ def _sorted(
 ) -> Value:
     """Items known at compile time, or by a key that is."""
     from .calls import call
-    from .script_expr import constant_object
 
     items = listed(frame, node, iterable)
     is_plain = isinstance(key, Static) and key.value is None
@@ -177,8 +175,6 @@ def type_of(frame: Frame, value: Value) -> type:
 
 
 def _isinstance(frame: Frame, node: ast.Call, value: Value, classes: Value) -> Value:
-    from .script_expr import constant_object
-
     wanted = constant_object(frame, node, classes)
     try:
         if isinstance(value, Static):

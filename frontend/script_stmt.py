@@ -13,7 +13,9 @@ import numpy as np
 from .advanced import scatter, update
 from .arithmetic import apply, broadcast_extents, convert, is_number, number_kind, operate
 from .checks import check
+from .conditions import as_condition, test, truth
 from .errors import DTypeError, KernelAssertionError, ShapeError, UnsupportedError
+from .expressions import evaluate
 from .frame import Frame, ReturnSignal
 from .functions import define
 from .index_arrays import is_advanced
@@ -21,7 +23,8 @@ from .islands import check_assignable, check_writable, open_island
 from .iteration import listed
 from .loops import Step, branch, for_loop, while_loop
 from .objects import change, current, group_attribute, position_of, set_field, set_item, stored
-from .script_expr import BINARY, as_condition, combined, evaluate, is_sequence, subscript_items, test, truth
+from .operators import BINARY, combined, is_sequence
+from .script_expr import subscript_items
 from .source import ir_name
 from .structured import RESULT, RETURNED, structured
 from .tensors import as_tensor, broadcast, reshape

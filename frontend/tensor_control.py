@@ -22,6 +22,7 @@ from xdsl.ir.affine import AffineBinaryOpKind
 
 from .arithmetic import convert, number_kind
 from .checks import as_bool
+from .conditions import as_condition, test
 from .extents import Affine, Atom
 from .frame import Frame
 from .graph import INDEX, tensor_type
@@ -29,7 +30,6 @@ from .nest_loops import Execute, Loop, changed_names, is_same, is_undefined, joi
 from .objects import current, is_ref, stored
 from .promotion import WEAK_DTYPES, Operand, same_operand
 from .rows import Growing
-from .script_expr import as_condition, test
 from .source import ir_name
 from .tensors import broadcast, constant, order_of
 from .values import (

@@ -1,0 +1,198 @@
+"""What decides: truth values, `not`, `and`, `or`, and `a if c else b`."""
+
+from __future__ import annotations
+
+import ast
+
+import numpy as np
+
+from . import arithmetic as arith
+from .errors import ShapeError
+from .expressions import evaluate
+from .frame import Frame
+from .objects import refuse_changes
+from .promotion import same_operand
+from .values import Array, Group, Lazy, Static, Tensor, Value, extents_of, is_array
+
+
+def negation(frame: Frame, node: ast.expr, operand: Value) -> Value:
+    """`not operand`."""
+    if isinstance(operand, Static | Group):
+        return Static(not truth(frame, node, operand))
+    condition = as_condition(frame, node, operand)
+    result = arith.apply(frame.graph, np.logical_not, condition)
+    return arith.as_weak(result, bool, arith.scalar_arguments([operand]))
+
+
+def both(frame: Frame, node: ast.expr, a: Value, b: Value) -> Value:
+    """Both of two comparisons: `a < b < c`."""
+    if isinstance(a, Static):
+        return b if a.value else a
+    if isinstance(b, Static) and b.value is True:
+        return a
+    return _joined(frame, np.logical_and, as_condition(frame, node, a), as_condition(frame, node, b))
+
+
+def _joined(frame: Frame, ufunc: np.ufunc, a: Value, b: Value) -> Value:
+    """`a and b` as a truth value: NumPy's bool when both are, else Python's."""
+    result = arith.apply(frame.graph, ufunc, a, b)
+    if not any(isinstance(arith.number_kind(frame.graph, v), type) for v in (a, b)):
+        return result
+    return arith.as_weak(result, bool, arith.scalar_arguments([a, b]))
+
+
+def test(frame: Frame, node: ast.expr) -> Value:
+    """An expression of which only the truth matters: the condition of an `if`, the operand of `not`."""
+    return bool_op(frame, node, only_truth=True) if isinstance(node, ast.BoolOp) else evaluate(frame, node)
+
+
+def bool_op(frame: Frame, node: ast.BoolOp, only_truth: bool = False) -> Value:
+    """`and`, `or`: on constants as Python; on run-time values without effects, all are evaluated.
+
+    Where more than the truth is wanted, the result is one of the operands: `n or 4`.
+    """
+    is_and = isinstance(node.op, ast.And)
+    result: Value | None = None
+    before = dict(frame.variables)
+    for k, operand in enumerate(node.values):
+        if result is None:
+            before = dict(frame.variables)
+        if result is not None:
+            refuse_assignments(frame, operand)
+        if frame.graph.island is not None and k and result is not None and _reads_more(node, k):
+            rest = _skipping(frame, node, k, result, only_truth)
+            refuse_changes(frame, node, before, _ON_SOME_PATHS)
+            return rest
+        value = test(frame, operand) if only_truth else evaluate(frame, operand)
+        if result is not None:
+            refuse_changes(frame, operand, before, _ON_SOME_PATHS)
+        frame.at(node)
+        if isinstance(value, Static | Group) and (only_truth or result is None):
+            if bool(truth(frame, operand, value)) != is_and and result is None:
+                return value
+            if k < len(node.values) - 1 or result is not None:
+                if bool(truth(frame, operand, value)) == is_and:
+                    continue
+                frame.fail(operand, "a constant after a run-time condition in `and`/`or` is not supported")
+            return value
+        condition = as_condition(frame, operand, value)
+        if result is None:
+            result = condition
+            continue
+        if only_truth or _are_bool(frame, result, condition):
+            result = _joined(frame, np.logical_and if is_and else np.logical_or, result, condition)
+        else:
+            result = _one_of(frame, result, condition, is_and)
+    assert result is not None
+    return result
+
+
+_ON_SOME_PATHS = "in a part of an expression that is computed on some paths only"
+
+
+def refuse_assignments(frame: Frame, node: ast.expr) -> None:
+    """Refuse `:=` in a part of an expression that is computed on some paths only."""
+    for child in ast.walk(node):
+        if isinstance(child, ast.NamedExpr):
+            frame.fail(
+                child,
+                "an assignment in a part of an expression that is computed on some paths only is not supported",
+                "assign in a statement of its own",
+            )
+
+
+def _reads_more(node: ast.BoolOp, k: int) -> bool:
+    """Whether operand `k` reads an element that no earlier one read, or divides: Python may skip that."""
+    operand = node.values[k]
+    if any(
+        isinstance(n, ast.BinOp) and isinstance(n.op, ast.Div | ast.FloorDiv | ast.Mod)
+        for n in ast.walk(operand)
+    ):
+        return True
+    return not _elements(operand) <= set().union(*map(_elements, node.values[:k]))
+
+
+def _skipping(frame: Frame, node: ast.BoolOp, k: int, left: Value, only_truth: bool) -> Value:
+    """`left and right`, the right side (the operands from `k`) computed only where Python computes it."""
+    from .nest_loops import either
+
+    rest = node.values[k:]
+    following = rest[0] if len(rest) == 1 else ast.copy_location(ast.BoolOp(node.op, rest), node)
+
+    def right() -> Value:
+        if not only_truth:
+            return evaluate(frame, following)
+        condition = as_condition(frame, following, test(frame, following))
+        return arith.as_weak(arith.apply(frame.graph, np.not_equal, condition, Static(0)), bool, None)
+
+    def known() -> Value:
+        return Static(isinstance(node.op, ast.Or)) if only_truth else left
+
+    sides = (right, known) if isinstance(node.op, ast.And) else (known, right)
+    return either(frame, node, left, *sides)
+
+
+def _elements(node: ast.expr) -> set[str]:
+    """The subscripts in an expression, as text. What stands on the left of `and` has been read."""
+    return {ast.dump(n) for n in ast.walk(node) if isinstance(n, ast.Subscript)}
+
+
+def _are_bool(frame: Frame, *values: Value) -> bool:
+    return all(arith.number_kind(frame.graph, v) in (bool, arith.BOOL) for v in values)
+
+
+def _one_of(frame: Frame, a: Value, b: Value, is_and: bool) -> Value:
+    """`a and b` (`a or b`) of numbers: the one that Python gives. Both must be of one type, unless they are baked in."""
+    from .numpy_api.selection import where
+
+    kinds = [arith.number_kind(frame.graph, v) for v in (a, b)]
+    if not same_operand(kinds[0], kinds[1]):
+        arith.require_static(frame.graph, a, "the left side of `and`/`or` between numbers of two types")
+    chosen = where(frame.graph, a, b, a) if is_and else where(frame.graph, a, a, b)
+    weak = kinds[0]
+    return arith.as_weak(chosen, weak, arith.scalar_arguments([a, b])) if isinstance(weak, type) else chosen
+
+
+def as_condition(frame: Frame, node: ast.expr, value: Value) -> Value:
+    """A number used as a truth value. Arrays of more than one element have none, as in NumPy."""
+    if isinstance(value, Array | Lazy) or (isinstance(value, Tensor) and is_array(value)):
+        if all(e.known == 1 for e in extents_of(value)):
+            return value
+        frame.fail(
+            node,
+            "the truth value of an array with more than one element is ambiguous",
+            "use & | ~ for elementwise logic, np.where to choose, .any() or .all() to reduce",
+            ShapeError,
+        )
+    return value
+
+
+def truth(frame: Frame, node: ast.expr, value: Value) -> bool:
+    """The truth value of a compile-time object."""
+    if isinstance(value, Group):
+        return bool(value.items)
+    as_condition(frame, node, value)
+    frame.at(node)
+    return bool(
+        arith.require_static(
+            frame.graph,
+            value,
+            "the condition",
+            "choose with np.where(condition, a, b), or put the `if` inside a loop over elements",
+        )
+    )
+
+
+def if_expression(frame: Frame, node: ast.IfExp) -> Value:
+    condition = test(frame, node.test)
+    if frame.graph.island is None or isinstance(condition, Static | Group):
+        return evaluate(frame, node.body if truth(frame, node.test, condition) else node.orelse)
+    for side in (node.body, node.orelse):
+        refuse_assignments(frame, side)
+    from .nest_loops import either
+
+    sides = (lambda: evaluate(frame, node.body), lambda: evaluate(frame, node.orelse))
+    before = dict(frame.variables)
+    chosen = either(frame, node, condition, *sides)
+    refuse_changes(frame, node, before, _ON_SOME_PATHS)
+    return chosen

@@ -1,0 +1,146 @@
+"""Operators on numbers and arrays, and on tuples and lists: arithmetic and comparison."""
+
+from __future__ import annotations
+
+import ast
+
+from . import arithmetic as arith
+from .conditions import both, negation, test
+from .errors import DTypeError
+from .expressions import constant_object, evaluate
+from .frame import Frame
+from .iteration import listed
+from .objects import merge
+from .values import Group, Iteration, Static, Value, describe, is_array
+
+BINARY: dict[type[ast.operator], str] = {
+    ast.Add: "add",
+    ast.Sub: "subtract",
+    ast.Mult: "multiply",
+    ast.Div: "divide",
+    ast.FloorDiv: "floor_divide",
+    ast.Mod: "remainder",
+    ast.Pow: "power",
+    ast.BitAnd: "bitwise_and",
+    ast.BitOr: "bitwise_or",
+    ast.BitXor: "bitwise_xor",
+    ast.LShift: "left_shift",
+    ast.RShift: "right_shift",
+    ast.MatMult: "matmul",
+}
+_UNARY: dict[type[ast.unaryop], str] = {ast.USub: "negative", ast.UAdd: "positive", ast.Invert: "invert"}
+_COMPARE: dict[type[ast.cmpop], str] = {
+    ast.Eq: "equal",
+    ast.NotEq: "not_equal",
+    ast.Lt: "less",
+    ast.LtE: "less_equal",
+    ast.Gt: "greater",
+    ast.GtE: "greater_equal",
+}
+
+
+def binary(frame: Frame, node: ast.BinOp) -> Value:
+    left, right = evaluate(frame, node.left), evaluate(frame, node.right)
+    frame.at(node)
+    return combined(frame, node, node.op, left, right)
+
+
+def combined(frame: Frame, node: ast.expr | ast.stmt, op: ast.operator, left: Value, right: Value) -> Value:
+    """`left op right`."""
+    if isinstance(left, Group) or isinstance(right, Group):
+        return _group_arithmetic(frame, node, op, left, right)
+    return arith.operate(frame.graph, BINARY[type(op)], left, right)
+
+
+def _group_arithmetic(
+    frame: Frame, node: ast.expr | ast.stmt, op: ast.operator, left: Value, right: Value
+) -> Value:
+    """`shape + (1,)` and `(1,) * n`."""
+    sides = [as_group(frame, node, v) if is_sequence(v) else v for v in (left, right)]
+    first, second = sides
+    if isinstance(first, Group) and isinstance(second, Group):
+        kinds = [sequence_kind(g) for g in (first, second)]
+        if isinstance(op, ast.Add) and kinds[0] is kinds[1] and kinds[0] in (tuple, list):
+            return Group(first.items + second.items, kinds[0])
+        if isinstance(op, ast.BitOr) and kinds == [dict, dict]:
+            return merge(frame, node, [first, second])
+    if isinstance(op, ast.Mult) and isinstance(first, Group) != isinstance(second, Group):
+        group, times = (first, second) if isinstance(first, Group) else (second, first)
+        assert isinstance(group, Group)
+        kind = sequence_kind(group)
+        if kind in (tuple, list) and not is_array(times):
+            return Group(
+                group.items * arith.require_static(frame.graph, times, "how often it is repeated"), kind
+            )
+    frame.fail(node, f"{describe(left)} and {describe(right)} do not combine here", None, DTypeError)
+
+
+def is_sequence(value: Value) -> bool:
+    """Whether it is a tuple or list known at compile time."""
+    return isinstance(value, Static) and isinstance(value.value, tuple | list)
+
+
+def sequence_kind(group: Group) -> type:
+    """What arithmetic takes a group for: a NamedTuple is a tuple."""
+    is_tuple = issubclass(group.kind, tuple)
+    return tuple if is_tuple else group.kind
+
+
+def unary(frame: Frame, node: ast.UnaryOp) -> Value:
+    is_not = isinstance(node.op, ast.Not)
+    operand = (test if is_not else evaluate)(frame, node.operand)
+    frame.at(node)
+    if is_not:
+        return negation(frame, node, operand)
+    return arith.operate(frame.graph, _UNARY[type(node.op)], operand)
+
+
+def compare(frame: Frame, node: ast.Compare) -> Value:
+    left = evaluate(frame, node.left)
+    result: Value | None = None
+    for op, comparator in zip(node.ops, node.comparators, strict=True):
+        right = evaluate(frame, comparator)
+        frame.at(node)
+        one = _compare_pair(frame, node, op, left, right)
+        result = one if result is None else both(frame, node, result, one)
+        left = right
+    assert result is not None
+    return result
+
+
+def _compare_pair(frame: Frame, node: ast.Compare, op: ast.cmpop, left: Value, right: Value) -> Value:
+    if isinstance(op, ast.Is | ast.IsNot):
+        return Static(_is_one(left, right) == isinstance(op, ast.Is))
+    if isinstance(op, ast.In | ast.NotIn):
+        if isinstance(right, Group) and right.kind is dict:
+            right = Group(tuple([Static(name) for name in right.names or ()]))
+        inside = constant_object(frame, node, left) in constant_object(frame, node, right)
+        return Static(inside == isinstance(op, ast.In))
+    if isinstance(left, Group) or isinstance(right, Group):
+        return Static(_compare_groups(frame, node, op, left, right))
+    return arith.operate(frame.graph, _COMPARE[type(op)], left, right)
+
+
+def _is_one(a: Value, b: Value) -> bool:
+    """`a is b`."""
+    if isinstance(a, Static) and isinstance(b, Static):
+        return a.value is b.value
+    if isinstance(a, Group) and isinstance(b, Group) and a.ref is not None:
+        return a.ref == b.ref
+    return a is b
+
+
+def _compare_groups(frame: Frame, node: ast.Compare, op: ast.cmpop, left: Value, right: Value) -> bool:
+    function = arith.PYTHON_OPERATORS[_COMPARE[type(op)]]
+    return function(constant_object(frame, node, left), constant_object(frame, node, right))
+
+
+def as_group(frame: Frame, node: ast.AST, value: Value) -> Group:
+    """A tuple or list of values."""
+    if isinstance(value, Group):
+        return Group(listed(frame, node, value)) if value.kind is dict else value
+    if isinstance(value, Static) and isinstance(value.value, tuple | list):
+        return Group(tuple([Static(v) for v in value.value]), type(value.value))
+    if isinstance(value, Iteration):
+        return Group(listed(frame, node, value))
+    frame.fail(node, f"{describe(value)} cannot be unpacked in compiled code")
