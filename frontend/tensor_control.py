@@ -285,6 +285,7 @@ def tensor_while(frame: Frame, node: ast.While, execute: Execute) -> None:
 
     def body(block: Block, carried: _Carried) -> None:
         check = Block(arg_types=carried.types())
+        inner = dict(frame.variables)
         with graph.tensors_inside(check):
             carried.set(frame, check.args)
             value = test(frame, condition)
@@ -294,7 +295,10 @@ def tensor_while(frame: Frame, node: ast.While, execute: Execute) -> None:
             frame.at(node)
             graph.insert(scf.ConditionOp(holds, *check.args))
         before[:] = [check]
-        carried.set(frame, block.args)
+        # The variables that `_settle` made, and knows: which are older arrays, which are written.
+        frame.scope.variables = inner
+        for buffer, contents in zip(reversed(carried.buffers), reversed(block.args), strict=False):
+            graph.update(buffer, contents)
         execute(frame, node.body)
 
     outside = dict(frame.variables)

@@ -180,8 +180,22 @@ def written_after_unrolled_branches(a):
     a[0] = 99
 
 
+def written_after_a_while_that_swaps(a):
+    x, n = a * 2, 0
+    while n < 1:
+        n += 1
+        a, x = x, a
+    x[0] = 99
+
+
 @pytest.mark.parametrize(
-    "function", [written_after_a_loop, written_after_branches_in_a_loop, written_after_unrolled_branches]
+    "function",
+    [
+        written_after_a_loop,
+        written_after_branches_in_a_loop,
+        written_after_unrolled_branches,
+        written_after_a_while_that_swaps,
+    ],
 )
 def test_writes_to_what_may_be_an_argument_are_refused(function):
     a = np.ones(3, "i8")
@@ -199,3 +213,19 @@ def rebound_and_written(a):
 
 def test_writes_to_a_new_array_after_a_loop():
     check(rebound_and_written, np.ones(3, "i8"))
+
+
+def swapped_and_written(a):
+    x, n = a * 2, 0
+    while n < 3:
+        n += 1
+        a[0] += 1
+        x, a = a, x
+    return n
+
+
+def test_writes_to_what_changes_places_with_an_argument_are_seen():
+    got, want = np.ones(2), np.ones(2)
+    nt.jit(swapped_and_written)(got)
+    swapped_and_written(want)
+    np.testing.assert_array_equal(got, want)
