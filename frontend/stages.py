@@ -10,9 +10,11 @@ from typing import TYPE_CHECKING, Any
 from ..dialects.diagnostic import SourceLocation
 from ..lowering.error_codes import (
     ASSERTION_ERROR,
+    CALL_ERROR,
     INDEX_ERROR,
     MEMORY_ERROR,
     OVERFLOW_ERROR,
+    VALUE,
     VALUE_ERROR,
     ZERO_DIVISION_ERROR,
 )
@@ -152,10 +154,12 @@ def _build_cpu(module: ModuleOp, name: str, schedule: Schedule) -> tuple[Kernel,
     from ..lowering.print_calls import PRINT_CALLS
     from ..runtime.abi import ErrorRecord, Packer
     from ..runtime.cpu import compile_llvm_ir
+    from ..runtime.custom_calls import provide
     from ..runtime.printing import raise_error
 
     upstream = lowered_copy(module, ("cpu-to-scf",), schedule)
     function = _function(upstream, name)
+    provide(upstream)
     packer, sites = Packer.for_function(function), _sites(function)
     engine = compile_llvm_ir(emit_llvm_ir(run_pipeline(upstream, ("cpu-to-llvm",))))
     entry = engine.entry(name)
@@ -284,6 +288,10 @@ def kernel_error(sites: Sequence[dict[str, Any]], code: int, site: int, value: i
         if "file" in entry
         else None
     )
+    if code == CALL_ERROR:
+        from ..runtime.custom_calls import take_error
+
+        return take_error(entry.get("file"), entry.get("line", 0))  # pyright: ignore
     if code == INDEX_ERROR:
         message = f"index {value} is out of bounds for axis {entry.get('axis', 0)} with size {extent}"
         hint = f"the array is '{entry['array']}'" if "array" in entry else None
@@ -303,4 +311,5 @@ def kernel_error(sites: Sequence[dict[str, Any]], code: int, site: int, value: i
         OVERFLOW_ERROR: "a number is out of range",
     }
     text = entry.get("message") or texts.get(code, f"a kernel stopped with code {code}")
+    text = text.replace(VALUE, str(value))
     return kinds.get(code, UnsupportedError)(text, place)

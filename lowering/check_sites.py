@@ -3,8 +3,8 @@
     func.func @f(...) attributes {nestor.sites = [
       {kind = "IndexError", array = "x", axis = 0 : i64, file = "prog.py", line = 7 : i64, column = 5 : i64}]}
 
-Site k is the k-th `nest.index`, or `cf.assert` with a `nestor.kind`, in the order of the text. The interpreter, the CPU
-and the GPU number alike.
+Site k is the k-th `nest.index`, or `cf.assert` or `func.call` with a `nestor.kind`, in the order of the text. The
+interpreter, the CPU and the GPU number alike.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ SITES = "nestor.sites"
 
 
 KIND, SITE = "nestor.kind", "nestor.site"
-"""The attributes of a `cf.assert`: the exception it raises, and its number once it has one."""
+"""The attributes of a `cf.assert` or a call: the exception it raises, and its number once it has one."""
 
 
 def check_sites(function: func.FuncOp) -> dict[Operation, int]:
@@ -30,7 +30,7 @@ def check_sites(function: func.FuncOp) -> dict[Operation, int]:
 
 
 def _is_check(op: Operation) -> bool:
-    return isinstance(op, IndexOp) or (isinstance(op, cf.AssertOp) and KIND in op.attributes)
+    return isinstance(op, IndexOp) or (isinstance(op, cf.AssertOp | func.CallOp) and KIND in op.attributes)
 
 
 def site_table(sites: dict[Operation, int]) -> ArrayAttr:
@@ -43,7 +43,9 @@ def _entry(op: Operation) -> DictionaryAttr:
     if isinstance(op, IndexOp):
         entry = {"kind": StringAttr("IndexError"), "array": op.array, "axis": op.axis}
     else:
-        entry = {"kind": op.attributes[KIND], "message": op.properties["msg"]}
+        entry = {"kind": op.attributes[KIND]}
+        if "msg" in op.properties:
+            entry["message"] = op.properties["msg"]
     where = op_location(op)
     if where is not None:
         entry["file"] = StringAttr(where.file)
@@ -53,13 +55,13 @@ def _entry(op: Operation) -> DictionaryAttr:
 
 
 def checked_index(condition: SSAValue) -> tuple[SSAValue | None, SSAValue | None]:
-    """What an index check compares: the index and the extent, of `i < n` or `0 <= i and i < n`."""
+    """What a check compares: the index and the extent, of `i < n` or `0 <= i and i < n`; the value of `0 <= v`."""
     op = condition.owner
     if isinstance(op, arith.AndIOp):
         for side in (op.rhs, op.lhs):
             value, extent = checked_index(side)
             if value is not None:
                 return value, extent
-    if isinstance(op, arith.CmpiOp) and op.predicate.value.data in (2, 6):  # slt, ult
+    if isinstance(op, arith.CmpiOp) and op.predicate.value.data in (2, 5, 6):  # slt, sge, ult
         return op.lhs, op.rhs
     return None, None

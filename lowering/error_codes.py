@@ -4,6 +4,8 @@ from __future__ import annotations
 
 INDEX_ERROR, ASSERTION_ERROR, ZERO_DIVISION_ERROR = 1, 2, 3
 MEMORY_ERROR, VALUE_ERROR, OVERFLOW_ERROR = 4, 5, 6
+CALL_ERROR = 7
+"""A function of Python that the kernel called raised an exception, which the runtime keeps."""
 
 ERROR_CODES: dict[str, int] = {
     "IndexError": INDEX_ERROR,
@@ -12,5 +14,9 @@ ERROR_CODES: dict[str, int] = {
     "MemoryError": MEMORY_ERROR,
     "ValueError": VALUE_ERROR,
     "OverflowError": OVERFLOW_ERROR,
+    "CallError": CALL_ERROR,
 }
 """The first word of an error record, by the exception that the caller raises (`nestor.kind` of a check)."""
+
+VALUE = "{value}"
+"""Stands in the message of a check for the third word of the error record."""

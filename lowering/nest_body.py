@@ -172,13 +172,13 @@ class NestBody:
             return self.clone(op)
         raise fail(op, f"'{op.name}' cannot stand in a loop nest that is lowered", error=LoweringError)
 
-    def clone(self, op: Operation) -> None:
-        """The same operation on the new values."""
+    def clone(self, op: Operation, more: dict[str, Attribute] | None = None) -> None:
+        """The same operation on the new values, with some attributes more."""
         copy = type(op).create(
             operands=[self.value(v) for v in op.operands],
             result_types=[r.type for r in op.results],
             properties=dict(op.properties),
-            attributes=dict(op.attributes),
+            attributes={**op.attributes, **(more or {})},
         )
         self.builder.emit(copy)
         for old, new in zip(op.results, copy.results, strict=True):
@@ -333,6 +333,10 @@ class NestBody:
         self.builder.emit(
             cf.AssertOp.create(operands=operands, properties=dict(op.properties), attributes=attributes)
         )
+
+    def call(self, op: func.CallOp) -> None:
+        """A call; one that may fail has a number, as a check has."""
+        self.clone(op, {SITE: IntegerAttr(self.sites[op], i64)} if op in self.sites else None)
 
     def conditional(self, op: IfOp) -> None:
         blocks = [Block()] if op.else_region is None else [Block(), Block()]
@@ -518,6 +522,7 @@ _HANDLERS: dict[type, Callable[[Any, Any], None]] = {
     ForOp: lambda body, op: body.loop(op),
     AllocOp: lambda body, op: body.alloc(op),
     cf.AssertOp: lambda body, op: body.assertion(op),
+    func.CallOp: lambda body, op: body.call(op),
     scf.IfOp: NestBody.structured,
     scf.ForOp: NestBody.structured,
     scf.WhileOp: NestBody.structured,

@@ -64,6 +64,7 @@ from ..dialects.nest import (
 )
 from .barrier_places import THREAD_AXES, foreign_operation
 from .check_sites import SITES, check_sites, site_table
+from .custom_calls import called, declarations, target_of
 from .gpu_kernel import KernelBody, accesses, declared_space, host_form, is_bound, root
 from .index_arithmetic import IndexBuilder
 from .index_width import is_known_to_host, width_of_indices
@@ -131,6 +132,12 @@ def lower_function(
     module.attributes["gpu.container_module"] = UnitAttr()
 
 
+def _module_of(function: func.FuncOp) -> ModuleOp:
+    around = function.parent_op()
+    assert isinstance(around, ModuleOp)
+    return around
+
+
 def _refuse_calls(function: func.FuncOp) -> None:
     for op in function.walk():
         if isinstance(op, func.CallOp) and op.callee.string_value() in PRINT_CALLS:
@@ -138,6 +145,15 @@ def _refuse_calls(function: func.FuncOp) -> None:
                 op,
                 "print is not supported on a GPU",
                 hint="return the values, and print them outside",
+                error=LoweringError,
+            )
+        if called(op):
+            name = op.callee.string_value()  # pyright: ignore
+            target = next(target_of(f) for f in declarations(_module_of(function)) if f.sym_name.data == name)
+            raise fail(
+                op,
+                f"calls Python: {target}, which a GPU cannot",
+                hint="call it outside the compiled function, or use the target cpu",
                 error=LoweringError,
             )
         if isinstance(op, func.CallOp) and any(isinstance(v.type, MemRefType) for v in op.arguments):

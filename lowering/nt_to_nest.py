@@ -51,6 +51,7 @@ from ..dialects.nt import (
     BroadcastOp,
     CastOp,
     ConstantOp,
+    CustomCallOp,
     DimOp,
     EmptyOp,
     FromScalarOp,
@@ -68,6 +69,7 @@ from ..dialects.nt import (
 from ..dialects.nt.ops import element_of
 from ..dialects.nt.types import storage_type
 from ..dialects.remarks import remark
+from .custom_calls import convert_call, note_calls
 from .nt_to_nest_access import Index
 from .nt_to_nest_control import CONTROL, sides_start_from, started_from
 from .nt_to_nest_dot import expand_dots
@@ -163,6 +165,13 @@ class Conversion:
         self._fusions = FusionEmitter(
             self._elements, self._shapes.of, self._signature.memory_order, self._alloc
         )
+
+    @property
+    def module(self) -> ModuleOp:
+        """The module of the function."""
+        around = self._function.parent_op()
+        assert isinstance(around, ModuleOp)
+        return around
 
     @property
     def scope(self) -> Scope:
@@ -301,7 +310,7 @@ class Conversion:
         if starts:
             return len(reads) == 1 and reads[0] == (op, False) and starts[new.index] is old  # pyright: ignore
         computing = list(op.body.block.ops) if isinstance(op, FusionOp) else [op]
-        pointwise = not any(
+        pointwise = not isinstance(op, CustomCallOp) and not any(
             isinstance(o, ReduceOp) or (isinstance(o, _VIEWS) and _source(o).owner in computing)
             for o in computing
         )
@@ -313,7 +322,7 @@ class Conversion:
             raise fail(self._function, "a function ends with func.return", error=LoweringError)
         return last
 
-    def _buffer_for(self, value: SSAValue) -> SSAValue:
+    def buffer_for(self, value: SSAValue) -> SSAValue:
         """The buffer that `value` is about to be computed into."""
         memref = self.scope.destination.get(value)
         if memref is None:
@@ -327,12 +336,12 @@ class Conversion:
         self._elements.location = self.scope.current.location
         self._fusions.emit([], [Output(value, memref, label)])
 
-    def _materialise(self, value: SSAValue) -> SSAValue:
+    def materialise(self, value: SSAValue) -> SSAValue:
         """The buffer that holds `value`, filled now when it is a view or a constant."""
         place = self._places.get(value)
         if place is not None:
             return place.memref
-        memref = self._buffer_for(value)
+        memref = self.buffer_for(value)
         self._copy(value, memref, self._label_of_fill(value))
         self._places[value] = Place(memref)
         return memref
@@ -351,7 +360,7 @@ class Conversion:
     def _fusion(self, op: FusionOp) -> None:
         body = op.body.block
         outputs = [
-            Output(inner, self._buffer_for(outer), outer.name_hint or op.label.data)
+            Output(inner, self.buffer_for(outer), outer.name_hint or op.label.data)
             for inner, outer in zip(body.last_op.operands, op.results, strict=True)  # pyright: ignore
         ]
         self._compute([o for o in body.ops if isinstance(o, ReduceOp)], outputs)
@@ -361,7 +370,7 @@ class Conversion:
     def _single(self, op: Operation) -> None:
         """An operation outside any fusion is a fusion of one."""
         outputs = [
-            Output(r, self._buffer_for(r), r.name_hint or op.name.partition(".")[2]) for r in op.results
+            Output(r, self.buffer_for(r), r.name_hint or op.name.partition(".")[2]) for r in op.results
         ]
         self._compute([op] if isinstance(op, ReduceOp) else [], outputs)
         for output in outputs:
@@ -373,7 +382,7 @@ class Conversion:
 
     def _scan(self, op: ScanOp) -> None:
         self._elements.location = op.location
-        memref = self._buffer_for(op.result)
+        memref = self.buffer_for(op.result)
         order = self._signature.memory_order(memref)
         label = op.result.name_hint or "scan"
         emit_scan(op, self._elements, self._shapes.of(op.source), memref, order, label)
@@ -395,7 +404,7 @@ class Conversion:
                 hint="pass the array as an argument",
                 error=LoweringError,
             )
-        memref = self._buffer_for(op.result)
+        memref = self.buffer_for(op.result)
         shape = op.result.type.get_shape()
         for position, value in enumerate(values):
             index: list[int] = []
@@ -415,6 +424,7 @@ class Conversion:
         body = op.body.block
         for arg, memref in zip(body.args, [*inputs, *outputs], strict=True):
             arg.replace_all_uses_with(memref)
+        note_calls(self.module, op)
         for inner in list(body.ops):
             inner.detach()
             self._rename_loops(inner)
@@ -429,7 +439,7 @@ class Conversion:
 
     def _input_buffer(self, op: LoopsOp, value: SSAValue) -> SSAValue:
         """What the island reads must not change under it: a view or the old contents of an out is copied first."""
-        memref = self._materialise(value)
+        memref = self.materialise(value)
         if not any(self._shares_memory(value, out) for out in op.outputs):
             return memref
         fresh = self._alloc(value.name_hint or "t", storage_type(element_of(value)), self._shapes.of(value))
@@ -463,7 +473,7 @@ class Conversion:
                 return memref
             self._copy(value, memref, label)
             return memref
-        memref = self._materialise(value)
+        memref = self.materialise(value)
         if memref not in taken and self.may_overwrite(memref) and goal in (None, memref):
             self._save_old_contents(op, memref)
             return memref
@@ -577,7 +587,7 @@ class Conversion:
         scope.block.erase_op(last)
         for op in reversed([op for op in ops if op in scope.position]):
             is_tensor = any(isinstance(r.type, TensorType) for r in op.results)
-            if is_tensor or isinstance(op, (ToScalarOp, LoopsOp, *CONTROL)):
+            if is_tensor or isinstance(op, (ToScalarOp, LoopsOp, CustomCallOp, *CONTROL)):
                 scope.block.erase_op(op)
 
 
@@ -616,6 +626,7 @@ _HANDLERS: dict[type[Operation], Callable[..., None]] = {
     ConstantOp: Conversion._constant,
     ScanOp: Conversion._scan,
     ToScalarOp: Conversion._to_scalar,
+    CustomCallOp: convert_call,
     **CONTROL,
     **{op_type: Conversion._single for op_type in (CastOp, ReduceOp, *ELEMENTWISE_OPS.values())},
 }

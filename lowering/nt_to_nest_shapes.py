@@ -19,7 +19,7 @@ from xdsl.ir.affine import (
 
 from ..dialects.affine import AffineList
 from ..dialects.nt.extents import Extents
-from ..dialects.nt.ops import shape_of
+from ..dialects.nt.ops import CustomCallOp, shape_of
 from .nt_to_nest_access import Index
 
 INDEX = IndexType()
@@ -122,7 +122,9 @@ class Shapes:
             hint = name if isinstance(name, str) else None
             return AffineList.of(self._prologue.dim(self._buffer_of(value), axis, hint))
         unknown = [k for k, extent in enumerate(shape_of(value)) if extent == DYNAMIC_INDEX]
-        sizes: AffineList = value.owner.sizes  # pyright: ignore
+        owner = value.owner
+        is_call = isinstance(owner, CustomCallOp)
+        sizes: AffineList = owner.sizes_of(value.index) if is_call else owner.sizes  # pyright: ignore
         return sizes[unknown.index(axis)].canonical()
 
 

@@ -23,8 +23,10 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 from ..dialects.diagnostic import LoweringError, fail
 from ..dialects.ext.llvm import LoopAnnotationAttr
 from .check_sites import checked_index
+from .custom_call_names import CUSTOM_CALL
 from .error_codes import ERROR_CODES
 from .to_llvm_builder import FunctionBuilder, Handler
+from .to_llvm_calls import call_runtime, declare_answered
 from .to_llvm_memref import layout_strides
 from .to_llvm_types import NSW, VOID, lower_type, make_function
 
@@ -174,13 +176,15 @@ def _assert(b: FunctionBuilder, op: cf.AssertOp) -> None:
             error=LoweringError,
         )
     number = site.value.data if isinstance(site, IntegerAttr) else 0
-    index, extent = checked_index(op.arg) if name == "IndexError" else (None, None)
+    index, extent = checked_index(op.arg) if name in ("IndexError", "OverflowError") else (None, None)
     words = [0 if v is None else b.value(v) for v in (index, extent)]
     b.fail_unless(b.value(op.arg), ERROR_CODES[name], number, *words)
 
 
 def _call(b: FunctionBuilder, op: func.CallOp) -> None:
-    """A call of a function of the module, or of an external function of scalars (the C math library)."""
+    """A call of a function of the module, of one that the runtime answers, or of an external function of scalars."""
+    if (declared := b.module.answered.get(op.callee.string_value())) is not None:
+        return call_runtime(b, op, declared)
     if (callee := b.module.sources.get(op.callee.string_value())) is not None:
         return _call_kernel(b, op, callee)
     if len(op.results) > 1:
@@ -251,6 +255,8 @@ def _reachable(b: FunctionBuilder, callee: func.FuncOp) -> list[func.FuncOp]:
 
 def declare_external(b_module: object, op: func.FuncOp) -> None:
     """Note a `func.func private @f(f64) -> f64` without a body."""
+    if CUSTOM_CALL in op.attributes:
+        return declare_answered(b_module, op)  # pyright: ignore
     types = [lower_type(op, t) for t in op.function_type.inputs]
     outputs = [lower_type(op, t) for t in op.function_type.outputs]
     if len(outputs) > 1:

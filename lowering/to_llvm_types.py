@@ -84,6 +84,9 @@ class ModuleState:
     sources: dict[str, func.FuncOp] = field(default_factory=dict)
     """The functions with a body that are converted, by name."""
 
+    answered: dict[str, func.FuncOp] = field(default_factory=dict)
+    """Those without a body that the runtime answers (`custom_calls.py`)."""
+
     def declare(self, name: str, inputs: Sequence[Attribute], output: Attribute, **attributes: Any) -> str:
         if name not in self.externals:
             self.externals[name] = make_function(

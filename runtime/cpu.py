@@ -17,7 +17,7 @@ from typing import Any
 
 import llvmlite.binding as llvm
 
-from . import printing
+from . import custom_calls, printing
 from .threads import install_thread_library, set_num_threads
 
 __all__ = [
@@ -142,7 +142,7 @@ class CpuModule:
         install_thread_library()
         with _lock:
             # An engine wants a module of its own; the code comes from the object file.
-            for name, address in printing.addresses().items():
+            for name, address in {**printing.addresses(), **custom_calls.addresses()}.items():
                 llvm.add_symbol(name, address)
             holder = llvm.parse_assembly("")
             self._engine = llvm.create_mcjit_compiler(holder, _target_machine(0))

@@ -35,9 +35,11 @@ from ..dialects.nest import (
     StoreOp,
     YieldOp,
 )
+from ..lowering.check_sites import checked_index
+from ..lowering.custom_call_names import CUSTOM_CALL
 from ..lowering.domains import DIVISIONS, Domain, LoadGuards, domain_of
-from ..lowering.error_codes import ERROR_CODES, INDEX_ERROR
-from . import printing, scalar_eval
+from ..lowering.error_codes import CALL_ERROR, ERROR_CODES, INDEX_ERROR
+from . import custom_calls, printing, scalar_eval
 
 _KERNEL_OPERATORS = {
     AffineBinaryOpKind.Add: "({} + {})",
@@ -370,6 +372,8 @@ class Compiler:
             self.line(f"{name}({', '.join(self.names[v] for v in op.arguments)})")
             return
         callee = _callee(op)
+        if CUSTOM_CALL in callee.attributes:
+            return self.call_python(op, callee)
         if callee in self.calls:
             raise fail(op, f"@{callee.sym_name.data} calls itself", error=LoweringError)
         body = callee.body.block
@@ -379,6 +383,21 @@ class Compiler:
         self.calls.append(callee)
         self.block(body)
         self.calls.pop()
+
+    def call_python(self, op: func.CallOp, callee: func.FuncOp) -> None:
+        """A call of Python on the buffers as they are; the last ones are written."""
+        run = self.fresh("c")
+        call = custom_calls.call_of(callee)
+        self.namespace[run] = call.on_arrays
+        buffers = [self.names[v] for v in op.arguments]
+        for value, name in zip(op.arguments, buffers, strict=True):
+            if value in self.shadowed and value in list(op.arguments)[: call.inputs]:
+                self.line(f"if not {name}_w.all(): trap(operations, {self.known(op)}, (), True)")
+        failed = f"raise KernelError({CALL_ERROR}, {self.sites.get(op, -1)})"
+        self.nested(f"if not {run}({', '.join(buffers)}):", lambda: self.line(failed))
+        for value, name in zip(list(op.arguments)[call.inputs :], buffers[call.inputs :], strict=True):
+            if value in self.shadowed:
+                self.line(f"{name}_w[...] = True")
 
     def index(self, op: IndexOp) -> None:
         value, extent = (self.fresh("k"), self.fresh("k"))
@@ -397,8 +416,10 @@ class Compiler:
         kind, site = op.attributes.get("nestor.kind"), op.attributes.get("nestor.site")
         code = ERROR_CODES[kind.data if kind is not None else "AssertionError"]  # pyright: ignore
         number = self.sites.get(op, -1) if site is None else site.value.data  # pyright: ignore
+        details = ["0" if v is None else self.names[v] for v in checked_index(op.arg)]
         self.nested(
-            f"if not {self.names[op.arg]}:", lambda: self.line(f"raise KernelError({code}, {number})")
+            f"if not {self.names[op.arg]}:",
+            lambda: self.line(f"raise KernelError({code}, {number}, {', '.join(details)})"),
         )
 
     def branch(self, op: IfOp) -> None:
@@ -477,6 +498,8 @@ def _callee(op: func.CallOp) -> func.FuncOp:
     functions = [f for f in around.ops if isinstance(f, func.FuncOp)] if around is not None else []
     for function in functions:
         if function.sym_name.data == name:
+            if CUSTOM_CALL in function.attributes:
+                return function
             if len(function.body.blocks) != 1 or function.function_type.outputs.data:
                 reason = f"calls @{name}, which is not one block without results"
                 raise fail(op, reason, error=LoweringError)

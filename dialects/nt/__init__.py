@@ -18,6 +18,7 @@ from .ops import (
     CastOp,
     CompositeOp,
     ConstantOp,
+    CustomCallOp,
     DimOp,
     DotOp,
     EmptyOp,
@@ -54,6 +55,7 @@ STRUCTURE_OPS = [
     FusionOp,
     WindowOp,
     CompositeOp,
+    CustomCallOp,
     LoopsOp,
     YieldOp,
 ]
@@ -69,6 +71,7 @@ __all__ = [
     "CastOp",
     "CompositeOp",
     "ConstantOp",
+    "CustomCallOp",
     "DimOp",
     "DotOp",
     "Elementwise",

@@ -24,6 +24,7 @@ from .ops import (
     BroadcastOp,
     CastOp,
     CompositeOp,
+    CustomCallOp,
     DimOp,
     DotOp,
     EmptyOp,
@@ -188,6 +189,13 @@ def _fusion(extents: Extents, value: SSAValue) -> Iterable[Extent]:
     return extents._of(last.values[value.index])  # pyright: ignore
 
 
+def _called(extents: Extents, value: SSAValue) -> Iterable[Extent]:
+    op = value.owner
+    assert isinstance(op, CustomCallOp)
+    sizes = iter(extents._sizes(op.sizes_of(value.index)))  # pyright: ignore
+    return [next(sizes) if extent == DYNAMIC_INDEX else extent for extent in shape_of(value)]
+
+
 def _loops(extents: Extents, value: SSAValue) -> Iterable[Extent]:
     op = value.owner
     assert isinstance(op, LoopsOp)
@@ -225,6 +233,7 @@ _HANDLERS: dict[type[Operation], Callable[[Extents, SSAValue], Iterable[Extent]]
     CompositeOp: _fusion,
     WindowOp: _sized,
     LoopsOp: _loops,
+    CustomCallOp: _called,
     scf.ForOp: _carried,
     scf.WhileOp: _carried,
     scf.IfOp: _chosen,

@@ -2,6 +2,7 @@
 
 from .common import INDEX, ORDERS, element_of, shape_of
 from .composite_op import CompositeOp
+from .custom_call import CustomCallOp
 from .dot_op import DotOp
 from .reduce_op import ReduceOp
 from .region_ops import FusionOp, LoopsOp, YieldOp
@@ -18,6 +19,7 @@ __all__ = [
     "CastOp",
     "CompositeOp",
     "ConstantOp",
+    "CustomCallOp",
     "DimOp",
     "DotOp",
     "EmptyOp",

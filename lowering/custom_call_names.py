@@ -1,0 +1,11 @@
+"""The names by which a declaration says what is called (`custom_calls.py`). Plain data, without xDSL."""
+
+from __future__ import annotations
+
+CUSTOM_CALL = "nestor.custom_call"
+"""The attribute of a declaration that the runtime answers; its entries:"""
+
+TARGET, ARGUMENTS, ELEMENTS, INPUTS = "target", "arguments", "elements", "inputs"
+
+NUMPY = "numpy."
+"""How the names of NumPy's functions begin: calls that the user did not ask for."""

@@ -1,0 +1,242 @@
+"""What answers the calls of Python in compiled code (`lowering/custom_calls.py`): functions by name, and how one is run.
+
+A function gets its operands as NumPy arrays that are views of the kernel's memory, read-only; what it returns is copied
+to the buffers of the results. What it raises stops the kernel and is raised when the kernel has returned, at the
+Python line of the call.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import gc
+import threading
+import traceback
+import weakref
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..lowering.custom_call_names import ARGUMENTS, CUSTOM_CALL, ELEMENTS, INPUTS, NUMPY, TARGET
+from .numpy_calls import NUMPY_CALLS
+
+if TYPE_CHECKING:
+    from xdsl.dialects.builtin import ModuleOp
+    from xdsl.dialects.func import FuncOp
+
+_OWN: dict[str, Callable[..., Any]] = {}
+"""The functions of the user that compiled code calls, by the name it has for them."""
+
+
+def name_of(function: Callable[..., Any]) -> str:
+    """The name by which compiled code calls a function of the user; two functions have two names."""
+    module, qualified = getattr(function, "__module__", None), getattr(function, "__qualname__", None)
+    base = f"{module or 'python'}.{qualified or type(function).__name__}"
+    name, k = base, 1
+    while name.startswith(NUMPY) or _OWN.setdefault(name, function) is not function:
+        k += 1
+        name = f"python.{base}.{k}" if base.startswith(NUMPY) else f"{base}.{k}"
+    return name
+
+
+def function_of(name: str) -> Callable[..., Any] | None:
+    """The function that compiled code calls by this name."""
+    return NUMPY_CALLS.get(name) or _OWN.get(name)
+
+
+# ---- errors -----------------------------------------------------------------------------------------
+
+
+class _State(threading.local):
+    error: BaseException | None = None
+
+
+_STATE = _State()
+
+
+def take_error(file: str | None, line: int) -> BaseException:
+    """The exception that stopped the kernel of this thread, with the Python line of the call in its traceback."""
+    error, _STATE.error = _STATE.error, None
+    assert error is not None, "a call failed without an exception"
+    if file is None or line < 1:
+        return error
+    # A frame of that line: what raises it stands there.
+    raising = compile("\n" * (line - 1) + "raise error", file, "exec")
+    try:
+        exec(raising, {"error": error})
+    except BaseException as raised:
+        if raised.__traceback__ is not None:
+            raised.__traceback__ = raised.__traceback__.tb_next
+        return raised
+    raise AssertionError("not reached")
+
+
+# ---- running ----------------------------------------------------------------------------------------
+
+
+class Call:
+    """A declared function: how operands become arrays, which function runs, where its results go."""
+
+    def __init__(self, declared: FuncOp):
+        from xdsl.dialects.builtin import MemRefType
+
+        facts: Any = declared.attributes[CUSTOM_CALL]
+        self.target: str = facts.data[TARGET].data
+        self.inputs: int = facts.data[INPUTS].value.data
+        self.arguments = {key: python_value(value) for key, value in facts.data[ARGUMENTS].data.items()}
+        self.dtypes = [_dtype(element) for element in facts.data[ELEMENTS].data]
+        types = declared.function_type.inputs.data
+        self.ranks = [t.get_num_dims() for t in types if isinstance(t, MemRefType)]
+        self.is_numpy = self.target.startswith(NUMPY)
+
+    def run(self, places: Sequence[Place]) -> bool:
+        """Run on buffers, those of the results last; whether it succeeded."""
+        try:
+            self._run(places)
+        except BaseException as error:
+            # The frames hold arrays whose memory is about to go.
+            traceback.clear_frames(error.__traceback__)
+            _STATE.error = error
+            return False
+        return True
+
+    def _run(self, places: Sequence[Place]) -> None:
+        function = function_of(self.target)
+        if function is None:
+            raise LookupError(f"no function '{self.target}' is known to the runtime")
+        given = list(zip(places, self.dtypes, strict=True))
+        outputs = [_array(place, dtype, False)[0] for place, dtype in given[self.inputs :]]
+        operands = [_array(place, dtype, True) for place, dtype in given[: self.inputs]]
+        memories = [memory for _, memory in operands if memory is not None]
+        arrays = [array for array, _ in operands]
+        operands.clear()
+        try:
+            if self.is_numpy:
+                with np.errstate(all="ignore"):
+                    _fill(self.target, outputs, function(*arrays, **self.arguments))
+            else:
+                _fill(self.target, outputs, function(*arrays, **self.arguments))
+        except BaseException as error:
+            traceback.clear_frames(error.__traceback__)
+            raise
+        finally:
+            arrays.clear()
+            _refuse_kept(self.target, memories)
+
+    def from_slots(self, address: int) -> int:
+        """What machine code calls: the slots of each buffer are its address, its extents, its strides in elements."""
+        count = sum(1 + 2 * rank for rank in self.ranks)
+        slots = (ctypes.c_int64 * count).from_address(address) if count else ()
+        places: list[Place] = []
+        at = 0
+        for rank, dtype in zip(self.ranks, self.dtypes, strict=True):
+            shape = tuple(slots[at + 1 : at + 1 + rank])
+            strides = tuple([s * dtype.itemsize for s in slots[at + 1 + rank : at + 1 + 2 * rank]])
+            places.append((slots[at], shape, strides))
+            at += 1 + 2 * rank
+        return 0 if self.run(places) else 1
+
+    def on_arrays(self, *memory: np.ndarray) -> bool:
+        """What the interpreter calls."""
+        return self.run([(a.__array_interface__["data"][0], a.shape, a.strides) for a in memory])
+
+
+Place = tuple[int, tuple[int, ...], tuple[int, ...]]
+"""Where a buffer is: its address, extents, and strides in bytes."""
+
+
+class _Memory:
+    """The memory of a buffer, as long as an array looks at it."""
+
+    def __init__(self, place: Place, typestr: str, read_only: bool):
+        address, shape, strides = place
+        self.__array_interface__ = {
+            "data": (address, read_only),
+            "shape": shape,
+            "strides": strides,
+            "typestr": typestr,
+            "version": 3,
+        }
+
+
+def _array(place: Place, dtype: np.dtype, read_only: bool) -> tuple[np.ndarray, weakref.ref[_Memory] | None]:
+    """A buffer as an array, and what is alive as long as the array, or a view of it, is."""
+    if 0 in place[1]:
+        return np.empty(place[1], dtype), None
+    is_known = dtype.name != "bfloat16"
+    memory = _Memory(place, dtype.str if is_known else f"<i{dtype.itemsize}", read_only)
+    array = np.asarray(memory)
+    return array if is_known else array.view(dtype), weakref.ref(memory)
+
+
+def _fill(target: str, outputs: Sequence[np.ndarray], given: Any) -> None:
+    """Copy what a function returned to where the kernel goes on with it."""
+    results = (given,) if len(outputs) == 1 else tuple(given) if outputs else ()
+    if len(results) != len(outputs):
+        raise ValueError(f"{target} returned {len(results)} results, {len(outputs)} are declared")
+    for result, output in zip(results, outputs, strict=True):
+        array = np.asarray(result)
+        if array.shape != output.shape or array.dtype != output.dtype:
+            raise ValueError(
+                f"{target} returned {array.dtype}{list(array.shape)}, "
+                f"{output.dtype}{list(output.shape)} is declared"
+            )
+        output[...] = array
+
+
+def _refuse_kept(target: str, memories: Sequence[weakref.ref[_Memory]]) -> None:
+    """Raise when a function has kept an operand, or a view of one: the memory is the kernel's, which goes on with it."""
+    if any(memory() is not None for memory in memories):
+        gc.collect()
+        if any(memory() is not None for memory in memories):
+            raise ValueError(
+                f"{target} keeps an array it was given, which is valid during the call only: keep a copy"
+            )
+
+
+def _dtype(element: Any) -> np.dtype:
+    from ..dialects.nt.types import TO_NAME
+
+    return np.dtype(TO_NAME[element])  # "bfloat16" is known once ml_dtypes, whose type it is, has been imported
+
+
+def python_value(attribute: Any) -> Any:
+    """The Python object that an attribute stands for."""
+    from xdsl.dialects.builtin import ArrayAttr, FloatAttr, IntegerAttr, StringAttr, UnitAttr, i1
+
+    if isinstance(attribute, ArrayAttr):
+        return tuple([python_value(one) for one in attribute.data])
+    if isinstance(attribute, IntegerAttr):
+        return bool(attribute.value.data) if attribute.type == i1 else attribute.value.data
+    if isinstance(attribute, FloatAttr):
+        return attribute.value.data
+    if isinstance(attribute, StringAttr):
+        return attribute.data
+    assert isinstance(attribute, UnitAttr), f"{attribute} stands for no Python object"
+    return None
+
+
+# ---- what machine code finds by name ----------------------------------------------------------------
+
+_CALLBACK = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p)
+_ANSWERS: dict[str, Any] = {}
+
+
+def call_of(declared: FuncOp) -> Call:
+    """The call that a declared function is."""
+    return Call(declared)
+
+
+def provide(module: ModuleOp) -> None:
+    """Be ready to answer the calls of a module: its symbols say all that is to be known, and are the same in all modules."""
+    from ..lowering.custom_calls import declarations
+
+    for declared in declarations(module):
+        name = declared.sym_name.data
+        if name not in _ANSWERS:
+            _ANSWERS[name] = _CALLBACK(Call(declared).from_slots)
+
+
+def addresses() -> dict[str, int]:
+    """The functions that machine code calls, by symbol."""
+    return {name: ctypes.cast(answer, ctypes.c_void_p).value or 0 for name, answer in _ANSWERS.items()}

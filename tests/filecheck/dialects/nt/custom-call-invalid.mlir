@@ -1,0 +1,40 @@
+// One case for every rule of nt.custom_call.
+// RUN: opt-tool %s --split-input-file --verify-diagnostics
+
+func.func @nameless(%x: tensor<4xf32>) {
+  // expected-error @below {{the name of the function is empty}}
+  %0 = nt.custom_call ""(%x) : (tensor<4xf32>) -> tensor<4xf32>
+  func.return
+}
+
+// -----
+
+func.func @element(%x: tensor<4xindex>) {
+  // expected-error @below {{index is not an element type of nt}}
+  %0 = nt.custom_call "f"(%x) : (tensor<4xindex>) -> tensor<4xf32>
+  func.return
+}
+
+// -----
+
+func.func @sizes(%x: tensor<?xf32>) {
+  // expected-error @below {{0 sizes for the 1 unknown extents of its results}}
+  %0 = nt.custom_call "f"(%x) : (tensor<?xf32>) -> tensor<?xf32>
+  func.return
+}
+
+// -----
+
+func.func @useless(%x: tensor<4xf32>) {
+  // expected-error @below {{a call without results has a purpose only if it is ordered}}
+  nt.custom_call "f"(%x) : (tensor<4xf32>) -> ()
+  func.return
+}
+
+// -----
+
+func.func @types(%x: tensor<4xf32>) {
+  // expected-error @below {{1 operands but 0 types}}
+  nt.custom_call ordered "f"(%x) : () -> ()
+  func.return
+}
