@@ -251,8 +251,8 @@ class own_targets:
 
 
 def _each(frame: Frame, generators: Sequence[ast.comprehension], emit: Callable[[], None]) -> None:
+    from .assignments import bind
     from .conditions import test, truth
-    from .script_stmt import bind
 
     if not generators:
         return emit()

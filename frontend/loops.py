@@ -139,7 +139,7 @@ def _turn(items: Iteration, k: int) -> Callable[[], Value]:
 
 def _binder(frame: Frame, node: ast.For, at: Callable[[Value], Value]) -> Callable[[Affine], None]:
     """Gives the loop's target its value for a count."""
-    from .script_stmt import bind
+    from .assignments import bind
 
     return lambda counter: bind(frame, node.target, at(index_value(counter)))
 
@@ -161,7 +161,7 @@ def _items(
 
 def _unroll(frame: Frame, node: ast.For, items: Sequence[Callable[[], Value]], execute: Execute) -> None:
     """The body once an item, each made in its turn. After what may end the loop early, what follows is under a condition."""
-    from .script_stmt import bind
+    from .assignments import bind
 
     stops = stops_of(node)
     frame.unrolling += 1
@@ -188,7 +188,7 @@ def _ending_early(
     frame: Frame, node: ast.For, span: Range, at: Callable[[Value], Value], execute: Execute
 ) -> None:
     """A counted loop that may end early: a `while` with a counter of its own."""
-    from .script_stmt import bind
+    from .assignments import bind
 
     short = _items(frame, span, at)
     if short is not None and frame.graph.island is None and trip_count(frame, span).known in range(SMALL + 1):

@@ -74,7 +74,7 @@ def _dict(frame: Frame, node: ast.Dict) -> Value:
 
 
 def _named(frame: Frame, node: ast.NamedExpr) -> Value:
-    from .script_stmt import bind
+    from .assignments import bind
 
     bind(frame, node.target, evaluate(frame, node.value))
     return evaluate(frame, ast.copy_location(ast.Name(node.target.id, ast.Load()), node))

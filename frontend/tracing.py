@@ -16,6 +16,7 @@ import numpy as np
 
 from ..dialects.diagnostic import NestorError, SourceLocation
 from . import arithmetic
+from .assignments import overwrite, update_in_place
 from .calls import call
 from .errors import DTypeError, MissingAttributeError, Respecialise, UnsupportedError
 from .frame import Frame
@@ -26,10 +27,9 @@ from .numpy_api.creation import constant_array
 from .numpy_api.registry import METHODS
 from .numpy_api.ufuncs import call_ufunc, ufunc_method
 from .python_calls import PYTHON
-from .script_stmt import _buffered, _update, overwrite
 from .source import FunctionSource
 from .structures import parts_of
-from .tensors import as_array
+from .tensors import as_array, as_readable
 from .trace import traced_call
 from .values import Array, Group, Method, Static, Tensor, Value, describe, extents_of, is_array, is_number
 from .views import Item, Slice, subscript, view
@@ -212,7 +212,7 @@ class Trace:
             if _same_window(window, value):
                 return  # what `x[1:] += y` ends with: the window is assigned to itself
         with open_island(graph) as island:
-            island.assign(view(graph, owner, items), _buffered(self.frame, value))
+            island.assign(view(graph, owner, items), as_readable(value))
 
 
 def _is_all(item: Item) -> bool:
@@ -387,7 +387,7 @@ def _in_place(operator: type[ast.operator]) -> Callable[..., Any]:
         def write(call: ast.Call) -> Value:
             place = ast.AugAssign(ast.Name("traced", ast.Store()), operator(), call)
             check_writable(trace.graph, value.buffer)
-            _update(trace.frame, place, value, operand)
+            update_in_place(trace.frame, place, value, operand)
             return Static(None)
 
         trace.record(write)

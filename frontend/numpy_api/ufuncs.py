@@ -170,7 +170,7 @@ def _given(value: Value | None, default: object = None) -> Value | None:
 
 def _stored(frame: Frame, ufunc: np.ufunc, out: Value, result: Value, mask: Value | None) -> Value:
     """`out[mask] = result`; gives `out`."""
-    from ..script_stmt import overwrite
+    from ..assignments import overwrite
 
     graph = frame.graph
     if not isinstance(out, Array) or isinstance(result, Group):

@@ -1,0 +1,344 @@
+"""Assignments: names, items, parts of arrays, `op=`; and what may be written."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Sequence
+from contextlib import nullcontext
+
+import numpy as np
+
+from .advanced import scatter, update
+from .arithmetic import broadcast_extents, convert, is_number, number_kind, operate
+from .errors import DTypeError, ShapeError, UnsupportedError
+from .expressions import evaluate
+from .frame import Frame
+from .index_arrays import is_advanced
+from .islands import check_assignable, check_writable, open_island
+from .iteration import listed
+from .objects import change, group_attribute, position_of, set_field, set_item, stored
+from .operators import BINARY, combined, is_sequence
+from .script_expr import subscript_items
+from .source import ir_name
+from .tensors import as_readable, broadcast
+from .values import (
+    INSTEAD,
+    UNKNOWN_LENGTH,
+    Array,
+    Group,
+    Iteration,
+    Lazy,
+    Masked,
+    Scalar,
+    Tensor,
+    Value,
+    describe,
+    extents_of,
+    shape_text,
+)
+from .views import Slice, element, view
+
+
+def assign(frame: Frame, node: ast.Assign) -> None:
+    if (
+        len(node.targets) == 1
+        and isinstance(node.targets[0], ast.Subscript)
+        and not _is_item(frame, node.targets[0])
+    ):
+        return _assign_subscript(frame, node.targets[0], node.value)
+    value = evaluate(frame, node.value)
+    for target in node.targets:
+        bind(frame, target, value)
+
+
+def annotated(frame: Frame, node: ast.AnnAssign) -> None:
+    if node.value is not None:
+        bind(frame, node.target, evaluate(frame, node.value))
+
+
+def bind(frame: Frame, target: ast.expr, value: Value) -> None:
+    """`target = value`, for any target."""
+    if isinstance(target, ast.Name):
+        return bind_name(frame, target.id, value)
+    if isinstance(target, ast.Tuple | ast.List):
+        return _unpack(frame, target, value)
+    if isinstance(target, ast.Subscript):
+        if _is_item(frame, target):
+            owner, key = _item(frame, target)
+            return set_item(frame, target, owner, key, value)
+        return _store(frame, target, lambda: value)
+    if isinstance(target, ast.Attribute):
+        owner = evaluate(frame, target.value)
+        if isinstance(owner, Group):
+            return set_field(frame, target, owner, target.attr, value)
+    frame.fail(target, "assigning to an attribute is not supported", "return the value instead")
+
+
+def _is_item(frame: Frame, target: ast.Subscript) -> bool:
+    """Whether the target is an item of a list or dict."""
+    root: ast.expr = target.value
+    while isinstance(root, ast.Subscript | ast.Attribute):
+        root = root.value
+    if not isinstance(root, ast.Name) or not isinstance(frame.lookup(root), Group):
+        return False
+    return isinstance(evaluate(frame, target.value), Group)
+
+
+def _item(frame: Frame, target: ast.Subscript) -> tuple[Group, Value]:
+    """The list or dict of a target, and the index or key."""
+    owner = evaluate(frame, target.value)
+    assert isinstance(owner, Group)
+    items = subscript_items(frame, target.slice)
+    frame.at(target)
+    keys = [item for item in items if not isinstance(item, Slice)]
+    if len(keys) != len(items):
+        frame.fail(target, "assigning to a slice of a list is not supported", "make a new list")
+    return owner, keys[0] if len(keys) == 1 else Group(tuple(keys))
+
+
+def bind_name(frame: Frame, name: str, value: Value) -> None:
+    """Give a variable its value; what was computed for it takes its name."""
+    if isinstance(value, Masked) and frame.graph.island is not None:
+        raise frame.graph.error(UnsupportedError, UNKNOWN_LENGTH, INSTEAD)
+    if isinstance(value, Lazy):
+        assert frame.graph.island is not None
+        value = frame.graph.island.materialise(value, name)
+    if isinstance(value, Iteration) and value.once:
+        raise frame.graph.error(
+            UnsupportedError, "keeping an iterator is not supported", "keep a list of it: list(...)"
+        )
+    frame.variables[name] = stored(frame, value)
+    if isinstance(value, Tensor | Scalar) and value.ssa.name_hint is None:
+        value.ssa.name_hint = ir_name(name)
+    if isinstance(value, Array) and not value.buffer.name:
+        value.buffer.name = name
+        if value.buffer.value is not None and value.buffer.value.name_hint is None:
+            value.buffer.value.name_hint = ir_name(name)
+
+
+def _unpack(frame: Frame, target: ast.Tuple | ast.List, value: Value) -> None:
+    frame.at(target)
+    items = listed(frame, target, value)
+    starred = [k for k, t in enumerate(target.elts) if isinstance(t, ast.Starred)]
+    if starred:
+        return _unpack_starred(frame, target, starred[0], items)
+    if len(items) != len(target.elts):
+        few = len(items) < len(target.elts)
+        text = f"not enough values to unpack (expected {len(target.elts)}, got {len(items)})"
+        frame.fail(
+            target,
+            text if few else f"too many values to unpack (expected {len(target.elts)})",
+            None,
+            ShapeError,
+        )
+    for one, item in zip(target.elts, items, strict=True):
+        bind(frame, one, item)
+
+
+def _unpack_starred(
+    frame: Frame, target: ast.Tuple | ast.List, position: int, items: Sequence[Value]
+) -> None:
+    """`first, *rest = values`: the starred target gets a list of what the others leave."""
+    after = len(target.elts) - position - 1
+    if len(items) < position + after:
+        text = f"not enough values to unpack (expected at least {position + after}, got {len(items)})"
+        frame.fail(target, text, None, ShapeError)
+    end = len(items) - after
+    middle = Group(tuple(items[position:end]), list)
+    for one, item in zip(target.elts, [*items[:position], middle, *items[end:]], strict=True):
+        bind(frame, one.value if isinstance(one, ast.Starred) else one, item)
+
+
+def _assign_subscript(frame: Frame, target: ast.Subscript, value_node: ast.expr) -> None:
+    """`a[...] = expression`: outside loops the expression is computed where it is stored, when it can be."""
+    if frame.graph.island is not None or _overwrites(frame, target):
+        value = evaluate(frame, value_node)
+        return _store(frame, target, lambda: value)
+    if not any(isinstance(n, ast.Call) for n in ast.walk(value_node)):
+        try:
+            return _store(frame, target, lambda: evaluate(frame, value_node))
+        except UnsupportedError:
+            pass  # what follows says the same again, or does it on whole tensors
+    value = evaluate(frame, value_node)
+    _store(frame, target, lambda: value)
+
+
+def _overwrites(frame: Frame, target: ast.Subscript) -> bool:
+    """Whether the target is all of an array: `a[:]`, `a[...]`."""
+    parts = target.slice.elts if isinstance(target.slice, ast.Tuple) else [target.slice]
+    return all(
+        (isinstance(p, ast.Slice) and p.lower is p.upper is p.step is None)
+        or (isinstance(p, ast.Constant) and p.value is Ellipsis)
+        for p in parts
+    )
+
+
+def _store(frame: Frame, target: ast.Subscript, compute: Callable[[], Value]) -> None:
+    """Write to `target` what `compute` gives."""
+    graph = frame.graph
+    owner = evaluate(frame, target.value)
+    if not isinstance(owner, Array):
+        frame.fail(target, f"{describe(owner)} does not support item assignment", None, DTypeError)
+    items = subscript_items(frame, target.slice)
+    frame.at(target)
+    if is_advanced(items):
+        value = _number(frame, target, compute())
+        frame.at(target)
+        return scatter(graph, owner, items, value)
+    if graph.island is not None:
+        return graph.island.assign(view(graph, owner, items), _number(frame, target, compute()))
+    if _overwrites(frame, target) and owner.whole:
+        return overwrite(frame, owner, _number(frame, target, compute()))
+    check_writable(graph, owner.buffer)
+    with open_island(graph) as island:
+        value = _number(frame, target, compute())
+        frame.at(target)
+        window = view(graph, owner, items)
+        island.assign(window, as_readable(value))
+
+
+def _number(frame: Frame, node: ast.AST, value: Value) -> Value:
+    if not is_number(value):
+        frame.fail(node, f"{describe(value)} cannot be stored in an array", None, DTypeError)
+    return value
+
+
+def overwrite(frame: Frame, array: Array, value: Value) -> None:
+    """`array[...] = value` for all of an array: its contents become a new tensor."""
+    graph = frame.graph
+    check_writable(graph, array.buffer)
+    check_assignable(graph, array.extents, extents_of(value))
+    if array.buffer.shared is not None:
+        # Another argument is in the same memory: what is written must show there, in program order.
+        with open_island(graph) as island:
+            return island.assign(array, as_readable(value))
+    if isinstance(value, Array) and value.axes:
+        # An array's contents are copied at once: later writes to either must not show in the other.
+        with open_island(graph) as island:
+            return island.assign(array, value)
+    tensor = broadcast(graph, convert(graph, value, array.dtype), array.extents)
+    buffer = array.buffer
+    if tensor.ssa is buffer.value:
+        return
+    graph.update(buffer, tensor.ssa)
+    if tensor.ssa.name_hint is None:
+        tensor.ssa.name_hint = ir_name(buffer.name) or None
+
+
+def augmented(frame: Frame, node: ast.AugAssign) -> None:
+    name = BINARY[type(node.op)]
+    if isinstance(node.target, ast.Subscript):
+        if not _is_item(frame, node.target):
+            return _augmented_subscript(frame, node, name)
+        owner, key = _item(frame, node.target)
+        present = owner.items[position_of(frame, node, owner, key)]
+        return set_item(frame, node, owner, key, _combined(frame, node, present))
+    if isinstance(node.target, ast.Attribute):
+        owner = evaluate(frame, node.target.value)
+        if not isinstance(owner, Group):
+            frame.fail(node.target, "assigning to an attribute is not supported")
+        present = group_attribute(frame, node.target, owner)
+        return set_field(frame, node.target, owner, node.target.attr, _combined(frame, node, present))
+    bind_name(frame, node.target.id, _combined(frame, node, frame.lookup(node.target)))
+
+
+def _combined(frame: Frame, node: ast.AugAssign, present: Value) -> Value:
+    """What a variable or item is after `op=`: the same object where it can change, else a new value."""
+    if isinstance(present, Group) or is_sequence(present):
+        operand = evaluate(frame, node.value)
+        frame.at(node)
+        if isinstance(present, Group) and present.ref is not None and present.kind is list:
+            if not isinstance(node.op, ast.Add):
+                frame.fail(node, "only += is supported of lists", "make a new list")
+            change(frame, node, present, (*present.items, *listed(frame, node, operand)))
+            return present
+        return combined(frame, node, node.op, present, operand)
+    operand = evaluate(frame, node.value)
+    frame.at(node)
+    if isinstance(present, Array):
+        update_in_place(frame, node, present, operand)
+        return present
+    return operate(frame.graph, BINARY[type(node.op)], present, operand)
+
+
+def _augmented_subscript(frame: Frame, node: ast.AugAssign, name: str) -> None:
+    assert isinstance(node.target, ast.Subscript)
+    graph = frame.graph
+    owner = evaluate(frame, node.target.value)
+    if not isinstance(owner, Array):
+        frame.fail(node.target, f"{describe(owner)} does not support item assignment", None, DTypeError)
+    items = subscript_items(frame, node.target.slice)
+    if is_advanced(items):
+        operand = evaluate(frame, node.value)
+        frame.at(node)
+        return update(graph, owner, items, name, operand)
+    if graph.island is None:
+        operand = evaluate(frame, node.value)
+        frame.at(node)
+        check_writable(graph, owner.buffer)
+        with open_island(graph) as island:
+            frame.at(node)
+            window = view(graph, owner, items)
+            result = operate(graph, name, _element_or_view(frame, window), as_readable(operand))
+            _check_update(frame, node, window, result)
+            island.assign(window, result)
+        return
+    frame.at(node)
+    window = view(graph, owner, items)
+    current = _element_or_view(frame, window)
+    operand = evaluate(frame, node.value)
+    frame.at(node)
+    result = operate(graph, name, current, operand)
+    _check_update(frame, node, window, result)
+    graph.island.assign(window, result)
+
+
+def _element_or_view(frame: Frame, window: Array) -> Value:
+    return window if window.axes else element(frame.graph, window)
+
+
+def update_in_place(frame: Frame, node: ast.AugAssign, array: Array, operand: Value) -> None:
+    """`x op= v` of an array writes in place."""
+    graph = frame.graph
+    name = BINARY[type(node.op)]
+    if graph.island is None and array.whole and array.buffer.shared is None:
+        result = operate(graph, name, array, operand)
+        _check_update(frame, node, array, result)
+        return overwrite(frame, array, result)
+    with nullcontext(graph.island) if graph.island is not None else open_island(graph) as island:
+        frame.at(node)
+        result = operate(graph, name, array, as_readable(operand))
+        _check_update(frame, node, array, result)
+        island.assign(array, result)
+
+
+def _check_update(frame: Frame, node: ast.AugAssign, target: Array, result: Value) -> None:
+    """NumPy's rules for an in-place ufunc: same-kind casting, and a result of the target's shape."""
+    if not target.axes and isinstance(node.target, ast.Subscript):
+        return  # an element: it is assigned to
+    graph = frame.graph
+    kind = number_kind(graph, result)
+    if isinstance(kind, np.dtype) and not np.can_cast(kind, target.dtype, "same_kind"):
+        frame.fail(
+            node,
+            f"Cannot cast ufunc '{BINARY[type(node.op)]}' output from {kind!r} to {target.dtype!r} "
+            "with casting rule 'same_kind'",
+            f"write x = x {_SYMBOLS.get(type(node.op), '+')} ... for a new array",
+            DTypeError,
+        )
+    shape = broadcast_extents(graph, [target.extents, extents_of(result)])
+    if len(shape) != len(target.extents) or not all(
+        a.equals(b) for a, b in zip(shape, target.extents, strict=True)
+    ):
+        frame.fail(
+            node,
+            f"non-broadcastable output operand with shape {shape_text(target.extents)} doesn't match the broadcast shape "
+            f"{shape_text(shape)}",
+            None,
+            ShapeError,
+        )
+
+
+_SYMBOLS: dict[type[ast.operator], str] = {
+    ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/", ast.FloorDiv: "//", ast.Mod: "%", ast.Pow: "**",
+}  # fmt: skip
