@@ -69,7 +69,7 @@ from .producers import (
     uses_of,
 )
 from .regions import NoWindow, window_of
-from .rolling_plan import runs_always
+from .rolling_window import runs_always
 from .trials import trial
 
 Statement = StoreOp | AccumulateOp

@@ -49,7 +49,8 @@ from .footprint import Range
 from .loops import add_domain, divide, find_loop, fresh_names, loops_in, replace_index
 from .nest_normalise import runs_twice
 from .producers import allocation_of, find_buffer, replace_extents, substitute
-from .rolling_plan import Part, RollingPlan, Statement, Storage, plan_rolling, runs_always, start_of
+from .rolling_plan import plan_rolling
+from .rolling_window import Part, RollingPlan, Statement, Storage, runs_always, start_of
 
 
 def why_not_rolling_buffer(
