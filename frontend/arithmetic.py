@@ -15,6 +15,7 @@ from .errors import DivisionError, DTypeError, RangeError, Respecialise, ShapeEr
 from .extents import Affine
 from .graph import Graph
 from .promotion import WEAK_DTYPES, Operand, fits, ufunc_dtypes, weak_result
+from .ranges import is_within, require_fit
 from .tensors import as_tensor, cast, constant, elementwise
 from .values import (
     UNKNOWN_LENGTH,
@@ -333,10 +334,12 @@ def _compare_mixed(
     return emit(graph, ELEMENTWISE["select"], [negative, answer, unsigned], (BOOL,) * 3)
 
 
-def _may_not_fit(operand: Value, kind: Operand, dtype: np.dtype) -> bool:
+def _may_not_fit(graph: Graph, operand: Value, kind: Operand, dtype: np.dtype) -> bool:
     """Whether a Python integer may have a value that `dtype`, in which it would be compared, does not have."""
     if isinstance(operand, Static):
         return not fits(operand.value, dtype)
+    if isinstance(operand, Index):
+        return not is_within(graph, operand.affine, dtype)
     return (
         kind is int
         and isinstance(operand, Tensor | Scalar)
@@ -362,7 +365,7 @@ def compute_dtypes(
     if ufunc.__name__.startswith("logical_"):
         return (BOOL,) * len(kinds)
     if ufunc.__name__ in _COMPARISONS and any(
-        _may_not_fit(o, k, d) for o, k, d in zip(operands, kinds, dtypes, strict=True)
+        _may_not_fit(graph, o, k, d) for o, k, d in zip(operands, kinds, dtypes, strict=True)
     ):
         # Compared by value: NumPy converts neither to the other's type.
         wide, widest = WEAK_DTYPES[int], np.dtype(np.uint64)
@@ -400,42 +403,11 @@ def finished(tensor: Tensor) -> Value:
 
 def convert(graph: Graph, value: Value, dtype: np.dtype) -> Tensor:
     """A value as a tensor of `dtype`; a Python integer must fit."""
+    require_fit(graph, value, dtype)
     if isinstance(value, Static):
-        check_fits(graph, value.value, dtype)
         ssa = constant(graph, np.asarray(value.value).astype(dtype)[()], dtype)
         return Tensor(ssa, dtype, (), True)
-    if isinstance(value, Index):
-        check_range(graph, value.affine, dtype)
     return cast(graph, as_tensor(graph, value), dtype)
-
-
-def check_fits(graph: Graph, value: Any, dtype: np.dtype) -> None:
-    """Raise the OverflowError of NumPy for a Python integer that `dtype` cannot hold."""
-    if not fits(value, dtype):
-        raise graph.error(RangeError, f"Python integer {value} out of bounds for {dtype}")
-
-
-def check_range(graph: Graph, affine: Affine, dtype: np.dtype) -> None:
-    """The same for an integer known at run time: by a guard, or by compiling for its value."""
-    if dtype.kind not in "iu" or dtype == WEAK_DTYPES[int]:
-        return
-    info = np.iinfo(dtype)
-    within = graph.assumptions.nonnegative
-    if within(-affine + int(info.max), "an integer fits") and within(
-        affine - int(info.min), "an integer fits"
-    ):
-        return
-    arguments = affine.arguments()
-    if arguments:
-        raise Respecialise(arguments, why=f"a Python integer must fit in {dtype}")
-    if affine.over_dims() is not None:
-        raise Respecialise(shapes=True, why=f"an extent must fit in {dtype}")
-    if (info.min == 0 and affine.lower_bound() is None) or np.dtype(dtype).itemsize < 4:
-        raise graph.error(
-            UnsupportedError,
-            f"a Python integer known at run time may not fit in {dtype}",
-            "use np.int64 arrays",
-        )
 
 
 def broadcast_extents(graph: Graph, shapes: Sequence[Extents]) -> Extents:

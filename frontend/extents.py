@@ -17,8 +17,8 @@ from ..dialects.affine import AffineList, combine
 
 
 class Atom:
-    """An integer known at run time. `low` is a lower bound, `high` (a loop variable's) an upper one, inclusive; `value`
-    makes its SSA value (of type index) on first use.
+    """An integer known at run time. `low` is a lower bound, `high` (a loop variable's, a remainder's) an upper one,
+    inclusive; `value` makes its SSA value (of type index) on first use.
 
     `dim` names the extent of an argument; `argument` is the position of the integer argument it comes from;
     `witness` is its value in the call being compiled.
@@ -273,7 +273,8 @@ class Assumptions:
             value = affine.witness()
             if value is not None:
                 value = value // divisor if kind is AffineBinaryOpKind.FloorDiv else value % divisor
-            atom = Atom(_no_value, low=low, witness=value, key=(kind, affine, divisor))
+            high = Affine(divisor - 1) if kind is AffineBinaryOpKind.Mod else None
+            atom = Atom(_no_value, low=low, high=high, witness=value, key=(kind, affine, divisor))
             self._divided[identity] = atom
         return Affine.of(atom)
 

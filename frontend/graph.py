@@ -22,6 +22,7 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.ir.affine import AffineBinaryOpKind
+from xdsl.traits import Pure
 
 from ..dialects.diagnostic import NestorError, SourceLocation
 from ..dialects.nt.expand import OVERFLOW_PROPERTIES, Emitter
@@ -59,6 +60,8 @@ class Graph:
         """Arrays that became read-only because they are in lists, and what they were before."""
         self.shared_lists: set[str | None] = set()
         """Lists that a loop makes, by ref, of arrays that are known under other names too."""
+        self.checked: set[Any] = set()
+        """Checks of arguments that have been made, and the blocks they are in (`ranges.py`)."""
         self._names = 0
 
     def unfreeze(self, first: int) -> None:
@@ -89,6 +92,21 @@ class Graph:
             self.entry.add_op(op)
         self._head = op
         return op.results[0]
+
+    def insert_early(self, block: Block) -> None:
+        """Move the operations of `block`, of arguments alone, before the last pure ones of the present block."""
+        target, ops = self.block, list(block.ops)
+        for op in ops:
+            op.detach()
+        before = target.last_op
+        while before is not None and before is not self._head and before.has_trait(Pure):
+            before = before.prev_op
+        if before is not None:
+            target.insert_ops_after(ops, before)
+        elif target.first_op is not None:
+            target.insert_ops_before(ops, target.first_op)
+        else:
+            target.add_ops(ops)
 
     @contextmanager
     def inside(self, block: Block) -> Iterator[None]:

@@ -26,11 +26,12 @@ from ..dialects.nt import REDUCTIONS, Elementwise, LoopsOp
 from ..dialects.nt.types import scalar_type, storage_type
 from ..lowering.nt_to_nest_scalars import convert as convert_scalar
 from ..lowering.nt_to_nest_scalars import from_storage, to_storage
-from .arithmetic import BOOL, check_fits, number_kind
+from .arithmetic import BOOL, number_kind
 from .errors import IndexRangeError, ReadOnlyError, Respecialise, ShapeError, UnsupportedError
 from .extents import Affine, Atom, affine_list
 from .graph import INDEX, Graph, dynamic, element_type, static_shape
 from .promotion import WEAK_DTYPES
+from .ranges import require_fit
 from .source import ir_name
 from .tensors import check_fresh, to_scalar
 from .values import (
@@ -60,6 +61,8 @@ class Island:
         self.graph = graph
         self.body = Block()
         self.depth = 0
+        self.runs: list[Affine | None] = []
+        """The turns of the loops around that may have none; None of what may be skipped for another reason."""
         self._kept = False
         self._stand_ins = Block()
         self._memrefs: dict[Buffer, SSAValue] = {}
@@ -124,8 +127,8 @@ class Island:
     def scalar(self, value: Value, dtype: np.dtype) -> SSAValue:
         """A number as an SSA scalar of `dtype`."""
         emitter = self.graph.emitter()
+        require_fit(self.graph, value, dtype)
         if isinstance(value, Static):
-            check_fits(self.graph, value.value, dtype)
             return emitter.const(
                 np.asarray(value.value).astype(dtype)[()].item(), scalar_type(element_type(dtype))
             )
@@ -168,7 +171,10 @@ class Island:
             return Scalar(expansion(self.graph.emitter(), *scalars), result)
 
         # Numbers are computed once, before the loops over the elements.
-        parts = [o if _has_elements(o) else self.number(o) for o in operands]
+        parts = [
+            o if _has_elements(o) else Scalar(self.scalar(o, d), d)
+            for o, d in zip(operands, dtypes, strict=True)
+        ]
 
         def at(indices: Sequence[Affine]) -> SSAValue:
             scalars = [self._element(p, d, indices) for p, d in zip(parts, dtypes, strict=True)]
@@ -213,10 +219,25 @@ class Island:
         self.graph.insert(op)
         self.depth += 1
         try:
-            with self.graph.inside(body):
-                yield Affine.of(Atom(body.args[0], low=lower.lower_bound()))
+            with self.graph.inside(body), self.perhaps(upper - lower):
+                yield Affine.of(Atom(body.args[0], low=lower.lower_bound(), high=upper - 1))
         finally:
             self.depth -= 1
+
+    @contextmanager
+    def perhaps(self, turns: Affine | None = None) -> Iterator[None]:
+        """Around what runs where a number of turns is positive, or on some paths only."""
+        if turns is not None and (turns.lower_bound() or 0) > 0:
+            yield
+            return
+        of_arguments = turns is not None and all(
+            atom.argument is not None or atom.dim is not None for atom in turns.atoms()
+        )
+        self.runs.append(turns if of_arguments else None)
+        try:
+            yield
+        finally:
+            self.runs.pop()
 
     def for_each(
         self, extents: Extents, body: Callable[[list[Affine]], None], at: tuple[Affine, ...] = ()

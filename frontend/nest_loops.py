@@ -108,12 +108,12 @@ def nest_while(frame: Frame, node: ast.While, execute: Execute) -> list[Carried]
     def emit(turn: _Turn) -> None:
         before, after = Block(), Block()
         island.depth += 1
-        with graph.inside(before):
+        with graph.inside(before), island.perhaps():
             turn.load()
             holds = island.scalar(as_condition(frame, node.test, _test(frame, node, condition)), _BOOL)
             frame.at(node)
             graph.insert(scf.ConditionOp(holds))
-        with graph.inside(after):
+        with graph.inside(after), island.perhaps():
             turn.load()
             turn.run()
             frame.at(node)
@@ -381,7 +381,7 @@ def nest_if(frame: Frame, node: ast.If, condition: Value, execute: Execute) -> N
     for body in (node.body, node.orelse):
         frame.scope.variables = dict(before)
         block = Block()
-        with graph.inside(block):
+        with graph.inside(block), island.perhaps():
             execute(frame, body)
         sides.append((block, frame.scope.variables))
     frame.at(node)
@@ -410,7 +410,7 @@ def either(
     holds = island.scalar(as_condition(frame, node, condition), _BOOL)
     blocks, values = [Block(), Block()], []
     for block, compute in zip(blocks, (then, other), strict=True):
-        with graph.inside(block):
+        with graph.inside(block), island.perhaps():
             values.append(compute())
     frame.at(node)
     if all(op.has_trait(Pure) for block in blocks for op in block.ops):
@@ -424,7 +424,7 @@ def either(
     dtype = WEAK_DTYPES[kind] if isinstance(kind, type) else kind
     cell = whole(island.allocate("either", dtype, ()))
     for block, value in zip(blocks, values, strict=True):
-        with graph.inside(block):
+        with graph.inside(block), island.perhaps():
             island.store(cell, (), island.scalar(value, dtype))
     _insert_if(frame, holds, *blocks)
     return _loaded(island, cell, kind, "")
@@ -477,7 +477,7 @@ def _joined_variables(
         dtype = WEAK_DTYPES[kind] if isinstance(kind, type) else kind
         cell = whole(island.allocate(name.lstrip("."), dtype, ()))
         for value, block in zip(sides, (then_block, else_block), strict=True):
-            with graph.inside(block):
+            with graph.inside(block), island.perhaps():
                 value = Static(dtype.type(0)) if is_undefined(name, value) else value
                 island.store(cell, (), island.scalar(value, dtype))
         joined[name] = (cell, kind)

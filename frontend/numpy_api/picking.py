@@ -32,6 +32,7 @@ from ..views import Slice, as_view, subscript
 from .joining import flat, sequence
 from .reductions import all_
 from .registry import handles, normal_axis, refuse_out, static
+from .selection import cut
 from .shapes import atleast
 
 ZERO, RAISE, MINUS_ONE, SAME_KIND = Static(0), Static("raise"), Static(-1), Static("same_kind")
@@ -223,14 +224,15 @@ def select(graph: Graph, condlist: Value, choicelist: Value, default: Value = ZE
         if number_kind(graph, condition) not in (bool, BOOL):
             raise graph.error(DTypeError, f"invalid entry {k} in condlist: should be boolean ndarray")
     dtype = result_dtype(tuple([number_kind(graph, v) for v in (*choices, default)]))
+    default = cut(graph, default, number_kind(graph, default), dtype)
     result: Value = copy(graph, default, dtype) if not isinstance(default, Static) else default
     for condition, choice in zip(reversed(conditions), reversed(choices), strict=True):
+        choice = cut(graph, choice, number_kind(graph, choice), dtype)
         result = _chosen(graph, condition, choice, result, dtype)
     return result
 
 
 def _chosen(graph: Graph, condition: Value, x: Value, y: Value, dtype: np.dtype) -> Value:
-
     return emit(graph, ELEMENTWISE["select"], [condition, x, y], (BOOL, dtype, dtype))
 
 

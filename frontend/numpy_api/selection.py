@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import builtins
-from typing import TypeGuard
+from collections.abc import Callable
 
 import numpy as np
 
@@ -23,7 +23,8 @@ from ..arithmetic import (
 )
 from ..errors import DTypeError, Respecialise, UnsupportedError
 from ..graph import Graph
-from ..promotion import WEAK_DTYPES, fits, result_dtype, weak_result
+from ..promotion import WEAK_DTYPES, Operand, fits, result_dtype, weak_result
+from ..ranges import require_fit
 from ..values import Buffer, Group, Index, Static, Tensor, Value, whole
 from .registry import handles, refuse_out
 
@@ -49,12 +50,7 @@ def where(graph: Graph, condition: Value, x: Value, y: Value) -> Value:
     kinds = tuple([number_kind(graph, o) for o in (x, y)])
     dtype = result_dtype(kinds)
     # A Python integer that the type of the other operand cannot hold is cut off, as by astype.
-    operands = [
-        Static(np.asarray(o.value).astype(dtype)[()])
-        if isinstance(o, Static) and not fits(o.value, dtype)
-        else o
-        for o in (x, y)
-    ]
+    operands = [cut(graph, o, kind, dtype) for o, kind in zip((x, y), kinds, strict=True)]
     # The condition is true where it is not zero.
     truth = (
         apply(graph, np.not_equal, condition, Static(0))
@@ -65,19 +61,37 @@ def where(graph: Graph, condition: Value, x: Value, y: Value) -> Value:
     return result
 
 
+def cut(graph: Graph, value: Value, kind: Operand, dtype: np.dtype) -> Value:
+    """What becomes `dtype`: a Python integer that it cannot hold as astype makes it."""
+    if kind is not int or dtype.kind not in "iu":
+        return value
+    if isinstance(value, Static):
+        return value if fits(value.value, dtype) else Static(np.asarray(value.value).astype(dtype)[()])
+    return value if dtype == WEAK_DTYPES[int] else copy(graph, value, WEAK_DTYPES[int])
+
+
 @handles(np.clip, method="clip")
-def clip(graph: Graph, a: Value, a_min: Value = NONE, a_max: Value = NONE, out: Value | None = None) -> Value:
+def clip(
+    graph: Graph,
+    a: Value,
+    a_min: Value = NONE,
+    a_max: Value = NONE,
+    out: Value | None = None,
+    *,
+    min: Value = NONE,
+    max: Value = NONE,
+) -> Value:
     refuse_out(graph, out)
-    low, high = [None if isinstance(v, Static) and v.value is None else v for v in (a_min, a_max)]
+    given = [_one_name(graph, a_min, min), _one_name(graph, a_max, max)]
+    low, high = [None if isinstance(v, Static) and v.value is None else v for v in given]
     kind = number_kind(graph, a)
     if isinstance(kind, type):  # a Python number becomes an array first
         kind = WEAK_DTYPES[kind]
         a = Static(np.asarray(a.value)[()]) if isinstance(a, Static) else copy(graph, a, kind)
     if isinstance(kind, np.dtype) and kind.kind in "iu":
         # A Python integer that the dtype cannot pass does not bound, as in NumPy.
-        info = np.iinfo(kind)
-        low = None if _is_int(low) and low.value <= info.min else low
-        high = None if _is_int(high) and high.value >= info.max else high
+        low = _bound(graph, low, np.iinfo(kind).min, python_max)
+        high = _bound(graph, high, np.iinfo(kind).max, python_min)
     if low is None and high is None:
         return operate(graph, "positive", a)
     if high is None:
@@ -88,8 +102,22 @@ def clip(graph: Graph, a: Value, a_min: Value = NONE, a_max: Value = NONE, out: 
     return apply(graph, UFUNC_CLIP, a, low, high)
 
 
-def _is_int(bound: Value | None) -> TypeGuard[Static]:
-    return isinstance(bound, Static) and type(bound.value) is int
+def _one_name(graph: Graph, old: Value, new: Value) -> Value:
+    """A bound, which has two names."""
+    if new is not NONE and old is not NONE:
+        raise graph.error(
+            DTypeError, "a bound of np.clip is given twice", "a_min and min are one, as a_max and max"
+        )
+    return old if new is NONE else new
+
+
+def _bound(graph: Graph, bound: Value | None, end: int, clipped: Callable[..., Value]) -> Value | None:
+    if bound is None or number_kind(graph, bound) is not int:
+        return bound
+    if isinstance(bound, Static):
+        return None if clipped(graph, bound, Static(int(end))).value == end else bound  # pyright: ignore
+    in_64_bits = -(1 << 63) < end < (1 << 63) - 1
+    return clipped(graph, bound, Static(int(end))) if in_64_bits else bound
 
 
 @handles(builtins.max)
@@ -130,6 +158,8 @@ def _better(graph: Graph, name: str, value: Value, best: Value) -> Value:
     if isinstance(decided, Tensor) and not decided.scalar:
         raise graph.error(DTypeError, "max and min of arrays are ambiguous", "use np.maximum or np.minimum")
     arguments = scalar_arguments([value, best])
+    for operand in (value, best):
+        require_fit(graph, operand, result_dtype(tuple(kinds)))
     chosen = where(graph, decided, value, best)
     if all(isinstance(k, type) for k in kinds):
         if kinds[0] is not kinds[1] and arguments:

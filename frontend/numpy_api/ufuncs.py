@@ -15,6 +15,7 @@ from ..frame import Frame
 from ..graph import Graph
 from ..islands import check_writable, open_island
 from ..powers import power
+from ..promotion import WEAK_DTYPES
 from ..tensors import as_array
 from ..values import Array, Group, Static, Tensor, Value, describe, extents_of, shape_text
 from ..views import as_view, view
@@ -226,9 +227,7 @@ def ufunc_method(
     if method == "outer":
         return invoke(graph, name, lambda g, A, B: _outer(g, ufunc, A, B), args, kwargs)
     if method == "at":
-        return invoke(
-            graph, name, lambda g, a, indices, b=None: update_each(g, ufunc, a, indices, b), args, kwargs
-        )
+        return invoke(graph, name, lambda g, a, indices, b=None: _at(g, ufunc, a, indices, b), args, kwargs)
     reduction = _REDUCTIONS.get(ufunc.__name__)
     if method == "reduce" and reduction is not None:
         # Unlike np.sum, the methods reduce the first axis by default.
@@ -247,8 +246,25 @@ def _outer(graph: Graph, ufunc: np.ufunc, a: Value, b: Value) -> Value:
     """Every element of a with every element of b: the axes of a, then those of b."""
     from ..views import Slice
 
+    a, b = _as_strong(graph, a), _as_strong(graph, b)
     rank = len(extents_of(b))
     if rank and extents_of(a):
         array = as_view(graph, a)
         a = view(graph, array, [*[Slice()] * len(array.axes), *[Static(None)] * rank])
     return apply(graph, ufunc, a, b)
+
+
+def _at(graph: Graph, ufunc: np.ufunc, a: Value, indices: Value, b: Value | None) -> Value:
+    return update_each(graph, ufunc, a, indices, None if b is None else _as_strong(graph, b))
+
+
+def _as_strong(graph: Graph, value: Value) -> Value:
+    """A Python number as the array that these methods make of it first: it promotes like one."""
+    kind = number_kind(graph, value)
+    if not isinstance(kind, type):
+        return value
+    return (
+        Static(np.asarray(value.value)[()])
+        if isinstance(value, Static)
+        else copy(graph, value, WEAK_DTYPES[kind])
+    )
