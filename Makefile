@@ -6,13 +6,15 @@ BIN := $(VENV)/bin
 JOBS ?= 2
 # The compiled-CUDA checks want NVRTC; it is a plain wheel, so it is installed wherever there is one.
 EXTRAS := test,nvrtc
+# What the bench extra names: where one of them has no wheel, the others are installed one by one.
+PEERS := numexpr numba jax torch==2.13.0 onnx onnxruntime halide matplotlib
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-all test-lit test-unit lint format bench golden docs clean
+.PHONY: help demo test test-all test-lit test-unit lint format bench bench-schedules golden docs clean
 
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-15s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 # Installed once; again when pyproject.toml changes or the folder has moved.
 $(VENV)/installed: pyproject.toml
@@ -55,13 +57,17 @@ format: $(VENV)/installed-dev ## let ruff format the code
 	$(BIN)/ruff check --fix .
 
 $(VENV)/installed-bench: $(VENV)/installed
-	$(BIN)/python -m pip install --quiet -e '.[bench]'
+	$(BIN)/python -m pip install --quiet -e '.[bench]' || \
+	  for peer in $(PEERS); do $(BIN)/python -m pip install --quiet $$peer || echo "note: no wheel of $$peer here"; done
 	@touch $@
 
-bench: $(VENV)/installed-bench ## paired timings against NumPy and numba; writes benchmarks/results/
-	$(BIN)/python -m benchmarks.run
+bench: $(VENV)/installed-bench ## the yardstick against all peers, into docs/performance.md; ROWS=iou,softmax for some rows
+	$(BIN)/python -m benchmarks.run $(if $(ROWS),--rows $(ROWS))
+
+bench-schedules: $(VENV)/installed-bench ## schedules and loops: matmul against the BLAS, blur, loops against numba
 	$(BIN)/python -m benchmarks.matmul
 	$(BIN)/python -m benchmarks.blur
+	$(BIN)/python -m benchmarks.loops
 
 golden: $(VENV)/installed ## regenerate the golden files; review the diff before committing it
 	NESTOR_UPDATE_GOLDEN=1 $(BIN)/python -m pytest tests/unit/test_cuda_c.py

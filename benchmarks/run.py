@@ -1,160 +1,133 @@
-"""`make bench`: every program by every peer, interleaved, each peer in a process of its own.
+"""`python -m benchmarks.run`: Nestor and its peers on every row of the yardstick.
 
-A row's figure is the median over rounds of Nestor's time divided by the peer's in the same round: the machine's
-drift cancels. Results go to benchmarks/results/ as JSON and a table; outputs are compared first.
+Each peer has a process of its own; the forms of all peers take turns in every round, and a figure is the median over rounds of
+Nestor's time divided by the peer's in the same round, so that the machine's drift cancels. Results are compared with
+NumPy's in float64 first. A run of all rows writes benchmarks/results/ and refreshes docs/performance.md; a
+run of some (`--rows iou,softmax`: names or their beginnings) prints only.
 """
 
 from __future__ import annotations
 
+import argparse
 import json
 import os
 import platform
-import statistics
-import subprocess
 import sys
 import time
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
-from .programs import PROGRAMS, Program
+from . import first_call, report
+from .measure import measure
+from .peers import PEERS
+from .processes import Process
+from .yardstick import ROWS
+from .yardstick.cold import FIRST_CALLS
 
 RESULTS = Path(__file__).parent / "results"
-PEERS = ("nestor", "numba", "numpy")
+FIRST_CALL_ROUNDS = 6
+LIMIT_MINUTES = 20
 
 
-class Worker:
-    """One peer on one program, in its own process."""
-
-    def __init__(self, peer: str, program: Program):
-        self.peer = peer
-        self.process = subprocess.Popen(
-            [sys.executable, "-m", "benchmarks.worker", peer, program.name],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            text=True,
-        )
-
-    def ask(self, request: str):
-        assert self.process.stdin is not None and self.process.stdout is not None
-        self.process.stdin.write(request + "\n")
-        self.process.stdin.flush()
-        answer = self.process.stdout.readline()
-        if not answer:
-            raise SystemExit(f"bench: the {self.peer} process ended with code {self.process.wait()}")
-        return json.loads(answer)
-
-    def close(self) -> None:
-        assert self.process.stdin is not None
-        self.process.stdin.close()
-        self.process.wait()
-
-
-def measure(program: Program) -> dict:
-    """Medians in milliseconds by peer, and the paired ratios of Nestor to the others."""
-    workers = [Worker(peer, program) for peer in PEERS]
-    samples = {w.peer: np.asarray(w.ask("check")) for w in workers}
-    for peer in PEERS[1:]:
-        np.testing.assert_allclose(
-            samples["nestor"],
-            samples[peer],
-            rtol=program.tolerance,
-            atol=1e-7,
-            err_msg=f"{program.name}: {peer}",
-        )
-    rounds = [{w.peer: w.ask("time") for w in workers} for _ in range(program.rounds)]
-    for worker in workers:
-        worker.close()
-    return {
-        "program": program.name,
-        "title": program.title,
-        "median_ms": {p: statistics.median(r[p] for r in rounds) * 1e3 for p in PEERS},
-        "ratio": {p: statistics.median(r["nestor"] / r[p] for r in rounds) for p in PEERS[1:]},
-    }
-
-
-def pipeline_ms() -> float:
-    """Median time of the passes for IoU, nt to LLVM IR text, in a warm process, in milliseconds."""
-    code = (
-        "import sys,time,statistics; sys.path.insert(0,'examples'); import nestor as nt; from iou import ratio_iou\n"
-        "s=nt.spec((100,1000),'f4'); t=[]\n"
-        "for _ in range(15):\n"
-        "    low=nt.jit(ratio_iou).lower(*[s]*8); a=time.perf_counter()\n"
-        "    low.as_text('llvm-ir'); t.append(time.perf_counter()-a)\n"
-        "print(statistics.median(t[3:])*1e3)"
-    )
-    return statistics.median(float(_fresh(code)) for _ in range(3))
-
-
-def fresh_process_ms() -> dict[str, float]:
-    """What a fresh process pays, medians of 7 interleaved runs in milliseconds, and how a first call compares with
-    its imports of libraries: the machine's speed drifts, the ratio does not.
-    """
-    first_call = (
-        "import sys,time; sys.path.insert(0,'examples'); import numpy as np, nestor as nt; from iou import ratio_iou\n"
-        "a=[np.ones((100,1000),np.float32)]*8; f=nt.jit(ratio_iou)\n"
-        "t=time.perf_counter(); f(*a); print((time.perf_counter()-t)*1e3)"
-    )
-    names = ("builtin", "func", "arith", "math", "memref", "scf", "cf", "vector", "llvm")
-    modules = ", ".join([f"xdsl.dialects.{name}" for name in names] + ["llvmlite.binding"])
-    libraries = (
-        f"import time, numpy; t=time.perf_counter(); import {modules}; print((time.perf_counter()-t)*1e3)"
-    )
-    bare = "import time, numpy; t=time.perf_counter(); import nestor; print((time.perf_counter()-t)*1e3)"
-    _fresh(first_call)  # writes the bytecode that an installed package has
-    runs = [[_fresh(code) for code in (first_call, libraries, bare)] for _ in range(7)]
-    calls, imports, own = zip(*runs, strict=True)
-    return {
-        "first call of IoU in a fresh process, ms": statistics.median(calls),
-        "importing only xDSL's dialects and llvmlite, ms": statistics.median(imports),
-        "first call / that import": statistics.median(c / i for c, i in zip(calls, imports, strict=True)),
-        "import nestor after numpy, ms": statistics.median(own),
-    }
-
-
-def _fresh(code: str) -> float:
-    environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
-    command = [sys.executable, "-c", code]
-    return float(subprocess.run(command, check=True, capture_output=True, text=True, env=environment).stdout)
-
-
-def table(rows: list[dict], compile_times: dict[str, float]) -> str:
-    lines = [
-        "| program | nestor ms | numba ms | numpy ms | nestor / numba | nestor / numpy |",
-        "|---|---|---|---|---|---|",
-    ]
-    for row in rows:
-        ms, ratio = row["median_ms"], row["ratio"]
-        lines.append(
-            f"| {row['title']} | {ms['nestor']:.3f} | {ms['numba']:.3f} | {ms['numpy']:.3f} "
-            f"| {ratio['numba']:.2f} | {ratio['numpy']:.2f} |"
-        )
-    lines.append("")
-    lines += [f"{what}: {value:.2f}" for what, value in compile_times.items()]
-    return "\n".join(lines)
-
-
-def main() -> int:
-    rows = []
-    for program in PROGRAMS.values():
-        print(f"timing {program.title} ...", file=sys.stderr)
-        rows.append(measure(program))
-    compile_times = {
-        "passes for IoU, nt to LLVM IR text, warm, ms": pipeline_ms(),
-        **fresh_process_ms(),
-    }
-    text = table(rows, compile_times)
-    RESULTS.mkdir(exist_ok=True)
+def main(arguments: Sequence[str] | None = None) -> int:
+    options = _options(arguments)
+    rows = _chosen(options.rows, [*ROWS, *FIRST_CALLS], "row")
+    peers = _chosen(options.peers, list(PEERS), "peer", exact=True)
+    peers = ["nestor", *[p for p in peers if p != "nestor"]]
+    started = time.monotonic()
     record = {
         "when": time.strftime("%Y-%m-%d"),
-        "machine": platform.machine(),
-        "rows": rows,
-        "compile": compile_times,
+        "machine": machine(),
+        "threads": options.threads,
+        "rounds": options.rounds,
+        "versions": {name: PEERS[name](options.threads).version() for name in peers},
+        "rows": _warm([r for r in rows if r in ROWS], peers, options),
+        "first_calls": _first([r for r in rows if r in FIRST_CALLS], peers, options),
     }
-    (RESULTS / "cpu.json").write_text(json.dumps(record, indent=2) + "\n")
-    (RESULTS / "cpu.md").write_text(text + "\n")
-    print(text)
-    return 0
+    record["minutes"] = (time.monotonic() - started) / 60
+    print(report.markdown(record))
+    if not options.rows and not options.peers:
+        report.write(record, RESULTS)
+    if options.json:
+        Path(options.json).write_text(json.dumps(record, indent=1) + "\n")
+    if record["minutes"] > LIMIT_MINUTES:
+        print(f"bench: took {record['minutes']:.0f} minutes, more than {LIMIT_MINUTES}", file=sys.stderr)
+    lost = [row["name"] for row in record["rows"] if "nestor" not in row["seconds"]]
+    if lost:
+        print(f"bench: Nestor has no right result for {', '.join(lost)}", file=sys.stderr)
+    return 1 if lost else 0
+
+
+def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.run", description=__doc__)
+    parser.add_argument(
+        "--rows", default="", help="names of rows, or how they begin, with commas; default: all"
+    )
+    parser.add_argument("--peers", default="", help=f"of {', '.join(PEERS)}; default: all")
+    parser.add_argument("--rounds", type=int, default=15, help="default: 15")
+    parser.add_argument("--threads", type=int, default=min(2, os.cpu_count() or 1), help="default: 2")
+    parser.add_argument("--json", help="write the record to this file as well")
+    options = parser.parse_args(arguments)
+    if options.rounds < 1 or options.threads < 1:
+        parser.error("--rounds and --threads are at least 1")
+    return options
+
+
+def _chosen(wanted: str, names: Sequence[str], what: str, exact: bool = False) -> list[str]:
+    """The names that `wanted` lists or begins; all for an empty text. Ends the program where one is unknown."""
+    if not wanted:
+        return list(names)
+    chosen: list[str] = []
+    for part in wanted.split(","):
+        found = [n for n in names if n == part] or [n for n in names if n.startswith(part) and not exact]
+        if not found:
+            raise SystemExit(f"bench: no {what} {part!r}; there are: {', '.join(names)}")
+        chosen += [n for n in found if n not in chosen]
+    return chosen
+
+
+def _warm(rows: Sequence[str], peers: Sequence[str], options: argparse.Namespace) -> list[dict[str, Any]]:
+    processes = [Process(name, options.threads) for name in (*peers, "roof")]
+    records = []
+    try:
+        for name in rows:
+            print(f"timing {name} ...", end=" ", file=sys.stderr, flush=True)
+            start = time.monotonic()
+            records.append(measure(ROWS[name], processes, options.rounds))
+            print(f"{report.one_line(records[-1])}  ({time.monotonic() - start:.0f} s)", file=sys.stderr)
+    finally:
+        for process in processes:
+            process.close()
+    return records
+
+
+def _first(names: Sequence[str], peers: Sequence[str], options: argparse.Namespace) -> list[dict[str, Any]]:
+    records = []
+    for name in names:
+        print(f"timing {name} ...", file=sys.stderr, flush=True)
+        rounds = min(FIRST_CALL_ROUNDS, options.rounds + 1)
+        records.append(first_call.measure(FIRST_CALLS[name], peers, options.threads, rounds))
+    return records
+
+
+def machine() -> dict[str, Any]:
+    """What the figures depend on."""
+    model = platform.processor() or platform.machine()
+    information = Path("/proc/cpuinfo")
+    if information.exists():
+        lines = (line.split(":", 1) for line in information.read_text().splitlines() if ":" in line)
+        model = next((value.strip() for key, value in lines if key.strip() == "model name"), model)
+    return {
+        "processor": model,
+        "cores": os.cpu_count(),
+        "load": round(os.getloadavg()[0], 1),
+        "system": f"{platform.system()} {platform.release()}",
+        "python": platform.python_version(),
+        "numpy": np.__version__,
+    }
 
 
 if __name__ == "__main__":
