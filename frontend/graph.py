@@ -20,6 +20,7 @@ from xdsl.dialects.builtin import (
     TensorType,
     i64,
 )
+from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.ir.affine import AffineBinaryOpKind
 from xdsl.traits import Pure
@@ -48,6 +49,8 @@ class Graph:
         """The block of whole arrays: the function's, or that of control flow on tensors."""
         self.externals: dict[str, FunctionType] = {}
         """Functions outside of the module that are called, and their types."""
+        self.declarations: dict[str, FuncOp] = {}
+        """The functions of Python that islands call (`lowering/custom_calls.py`), by symbol."""
         self._journals: list[dict[Buffer, tuple[SSAValue | None, int]]] = []
         self.place = SourceLocation("")
         self.location: Any = UNKNOWN_LOC

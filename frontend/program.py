@@ -392,7 +392,9 @@ class _Lowering:
             func.FuncOp.external(name, list(kind.inputs), list(kind.outputs))
             for name, kind in self.graph.externals.items()
         ]
-        module = ModuleOp([*externals, function])
+        called = {op.callee.string_value() for op in function.walk() if isinstance(op, func.CallOp)}
+        declared = [op for name, op in self.graph.declarations.items() if name in called]
+        module = ModuleOp([*externals, *declared, function])
         module.location = UNKNOWN_LOC
         return module
 

@@ -13,6 +13,7 @@ import threading
 import traceback
 import weakref
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -84,7 +85,10 @@ class Call:
         self.target: str = facts.data[TARGET].data
         self.inputs: int = facts.data[INPUTS].value.data
         self.arguments = {key: python_value(value) for key, value in facts.data[ARGUMENTS].data.items()}
-        self.dtypes = [_dtype(element) for element in facts.data[ELEMENTS].data]
+        elements = facts.data[ELEMENTS].data
+        self.operands = [_Element.of(element, True) for element in elements[: self.inputs]]
+        self.outputs = [_Element.of(element, False) for element in elements[self.inputs :]]
+        self.sizes = [one.dtype.itemsize for one in (*self.operands, *self.outputs)]
         types = declared.function_type.inputs.data
         self.ranks = [t.get_num_dims() for t in types if isinstance(t, MemRefType)]
         self.is_numpy = self.target.startswith(NUMPY)
@@ -104,21 +108,15 @@ class Call:
         function = function_of(self.target)
         if function is None:
             raise LookupError(f"no function '{self.target}' is known to the runtime")
-        given = list(zip(places, self.dtypes, strict=True))
-        outputs = [_array(place, dtype, False)[0] for place, dtype in given[self.inputs :]]
-        operands = [_array(place, dtype, True) for place, dtype in given[: self.inputs]]
-        memories = [memory for _, memory in operands if memory is not None]
-        arrays = [array for array, _ in operands]
-        operands.clear()
+        outputs = list(map(_array, places[self.inputs :], self.outputs))
+        if self.is_numpy:
+            with np.errstate(all="ignore"):
+                given = function(*map(_array, places, self.operands), **self.arguments)
+            return _fill(self.target, outputs, given)
+        arrays = list(map(_array, places, self.operands))
+        memories = [weakref.ref(_memory(array)) for array in arrays if array.size]
         try:
-            if self.is_numpy:
-                with np.errstate(all="ignore"):
-                    _fill(self.target, outputs, function(*arrays, **self.arguments))
-            else:
-                _fill(self.target, outputs, function(*arrays, **self.arguments))
-        except BaseException as error:
-            traceback.clear_frames(error.__traceback__)
-            raise
+            _fill(self.target, outputs, function(*arrays, **self.arguments))
         finally:
             arrays.clear()
             _refuse_kept(self.target, memories)
@@ -129,9 +127,9 @@ class Call:
         slots = (ctypes.c_int64 * count).from_address(address) if count else ()
         places: list[Place] = []
         at = 0
-        for rank, dtype in zip(self.ranks, self.dtypes, strict=True):
+        for rank, size in zip(self.ranks, self.sizes, strict=True):
             shape = tuple(slots[at + 1 : at + 1 + rank])
-            strides = tuple([s * dtype.itemsize for s in slots[at + 1 + rank : at + 1 + 2 * rank]])
+            strides = tuple([s * size for s in slots[at + 1 + rank : at + 1 + 2 * rank]])
             places.append((slots[at], shape, strides))
             at += 1 + 2 * rank
         return 0 if self.run(places) else 1
@@ -159,14 +157,37 @@ class _Memory:
         }
 
 
-def _array(place: Place, dtype: np.dtype, read_only: bool) -> tuple[np.ndarray, weakref.ref[_Memory] | None]:
-    """A buffer as an array, and what is alive as long as the array, or a view of it, is."""
+@dataclass(frozen=True, eq=False)
+class _Element:
+    """How the elements of a buffer become those of an array."""
+
+    dtype: np.dtype
+    read_only: bool
+    typestr: str
+
+    @staticmethod
+    def of(element: Any, read_only: bool) -> _Element:
+        from ..dialects.nt.types import TO_NAME
+
+        dtype = np.dtype(
+            TO_NAME[element]
+        )  # "bfloat16" is known once ml_dtypes, whose type it is, has been imported
+        return _Element(dtype, read_only, f"<i{dtype.itemsize}" if dtype.kind == "V" else dtype.str)
+
+
+def _array(place: Place, element: _Element) -> np.ndarray:
+    """A buffer as an array."""
     if 0 in place[1]:
-        return np.empty(place[1], dtype), None
-    is_known = dtype.name != "bfloat16"
-    memory = _Memory(place, dtype.str if is_known else f"<i{dtype.itemsize}", read_only)
-    array = np.asarray(memory)
-    return array if is_known else array.view(dtype), weakref.ref(memory)
+        return np.empty(place[1], element.dtype)
+    array = np.asarray(_Memory(place, element.typestr, element.read_only))
+    return array if element.dtype.kind != "V" else array.view(element.dtype)
+
+
+def _memory(array: Any) -> _Memory:
+    """What is alive as long as an array that `_array` made, or a view of it, is."""
+    while not isinstance(array, _Memory):
+        array = array.base
+    return array
 
 
 def _fill(target: str, outputs: Sequence[np.ndarray], given: Any) -> None:
@@ -192,12 +213,6 @@ def _refuse_kept(target: str, memories: Sequence[weakref.ref[_Memory]]) -> None:
             raise ValueError(
                 f"{target} keeps an array it was given, which is valid during the call only: keep a copy"
             )
-
-
-def _dtype(element: Any) -> np.dtype:
-    from ..dialects.nt.types import TO_NAME
-
-    return np.dtype(TO_NAME[element])  # "bfloat16" is known once ml_dtypes, whose type it is, has been imported
 
 
 def python_value(attribute: Any) -> Any:
