@@ -22,18 +22,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
-from typing import NamedTuple
 
-from xdsl.dialects import arith, gpu, memref
+from xdsl.dialects import arith, memref
 from xdsl.dialects.builtin import (
     DYNAMIC_INDEX,
     UNKNOWN_LOC,
     IntegerAttr,
     MemRefType,
     NoneAttr,
-    StringAttr,
-    i1,
-    i32,
     i64,
 )
 from xdsl.ir import Attribute, Operation, SSAValue
@@ -43,7 +39,6 @@ from ..dialects.diagnostic import LoweringError, fail, op_location
 from ..dialects.ext import gpu as gpu_ext
 from ..dialects.nest import (
     BIND_AXES,
-    LANES,
     AccumulateOp,
     AllocOp,
     BarrierOp,
@@ -57,31 +52,13 @@ from ..dialects.nest.common import name_hint_of
 from .barrier_places import BLOCK_AXES, THREAD_AXES, bound_loops, has_guard, is_uniform, threads_for
 from .combiners import identity
 from .domains import Domain, domain_of
-from .index_arithmetic import INDEX, Division, IndexBuilder, Linear, linear, terms_of
+from .gpu_accesses import Phase, accesses, declared_space, is_bound, is_repeated, loops_around, touches_memory
+from .gpu_threads import ThreadIds, on_any_lane, over_lanes
+from .index_arithmetic import Division, IndexBuilder, Linear, linear, terms_of
 from .lane_reductions import holds_first, reduction_loop
 from .nest_body import NestBody
 
 _SHARED = IntegerAttr(3, i64)
-_SPACES = {3: "shared", 5: "local"}
-"""The memory spaces that a buffer's type can ask for; in the default space it is where its place puts it."""
-
-_DIMENSIONS = {
-    axis: gpu.DimensionAttr(gpu.DimensionEnum(axis.partition(".")[2] or "x")) for axis in BIND_AXES
-}
-
-
-class Phase(NamedTuple):
-    """What threads of a block do between two barriers: the buffers they read and write that other threads see."""
-
-    reads: set[SSAValue]
-    writes: set[SSAValue]
-    by_first_thread: bool = False
-
-    def conflicts(self, other: Phase) -> bool:
-        """Whether one writes what the other touches, in different threads."""
-        if self.by_first_thread and other.by_first_thread:
-            return False
-        return bool(self.writes & (other.reads | other.writes) or self.reads & other.writes)
 
 
 class KernelBody(NestBody):
@@ -107,9 +84,7 @@ class KernelBody(NestBody):
             self.loops_on.setdefault(loop.kind, []).append(loop)
         self.spans: dict[str, list[Linear]] = {}
         """How many iterations each axis has to offer, for each loop bound to it, over values of the kernel."""
-        self.identities: dict[str, SSAValue] = {}
-        self.thread_along_x: SSAValue | None = None
-        """The id that warps and lanes are parts of."""
+        self.ids = ThreadIds(builder, self.loops_on)
         self.enclosing: set[str] = set()
         self.phases: list[Phase] = []
         """What the threads of a block have done since the last barrier."""
@@ -160,7 +135,7 @@ class KernelBody(NestBody):
         lower = self.forms(op.lower)
         first = lower[0] if len(lower) == 1 else linear(((self.one_of(op.lower, arith.MaxSIOp), 1),), 0)
         self.builder.location = self._location_of(op)
-        identity = self._identity(axis, op)
+        identity = self.ids.along(axis)
         variable = first.added(linear(((identity, op.step_value),), 0))
         value = self.values[op.iv] = self.builder.affine(variable)
         if self.builder.is_nonnegative(variable):
@@ -177,7 +152,7 @@ class KernelBody(NestBody):
         stem, _, part = op.label.rpartition(".")
         if part == "o":
             return any(loop.label == f"{stem}.i" for loop in bound_loops(op.body.block.ops))
-        outer = next((loop for loop in _loops_around(op) if loop.label == f"{stem}.o"), None)
+        outer = next((loop for loop in loops_around(op) if loop.label == f"{stem}.o"), None)
         factor = op.constant_trip_count()
         if part != "i" or outer is None or factor is None:
             return False
@@ -189,35 +164,6 @@ class KernelBody(NestBody):
         """The Python line of a loop; none where it is that of a statement inside, at which it is said."""
         lines = {_line(inner) for inner in op.walk() if not isinstance(inner, ForOp)}
         return UNKNOWN_LOC if _line(op) in lines else op.location
-
-    def _identity(self, axis: str, op: Operation) -> SSAValue:
-        """The id along an axis, read once at the start of the kernel."""
-        found = self.identities.get(axis)
-        if found is None:
-            found = self._part_of_warps(axis) if self._counts_warps(axis) else self._read_id(axis)
-            self.identities[axis] = found
-            self.builder.nonnegative.add(found)
-        return found
-
-    def _read_id(self, axis: str) -> SSAValue:
-        op_type = gpu_ext.BlockIdOp if axis in BLOCK_AXES else gpu_ext.ThreadIdOp
-        new = op_type.create(result_types=(INDEX,), properties={"dimension": _DIMENSIONS[axis]})
-        new.location = self.builder.location  # pyright: ignore[reportAttributeAccessIssue]
-        self.builder.prologue.append(new)
-        return new.results[0]
-
-    def _counts_warps(self, axis: str) -> bool:
-        return axis in ("thread.x", "lane") and "lane" in self.loops_on
-
-    def _part_of_warps(self, axis: str) -> SSAValue:
-        """The number of the warp, or of the lane in it, of a thread along x."""
-        if self.thread_along_x is None:
-            self.thread_along_x = self._read_id("thread.x")
-        op_type = arith.DivUIOp if axis == "thread.x" else arith.RemUIOp
-        part = op_type(self.thread_along_x, self.builder.constant(LANES))
-        part.location = self.builder.location  # pyright: ignore[reportAttributeAccessIssue]
-        self.builder.prologue.append(part)
-        return part.result
 
     def _guards(self, op: ForOp, axis: str, first: Linear) -> list[SSAValue]:
         """Record the length of the loop for the launch; the conditions under which the id is an iteration."""
@@ -262,7 +208,7 @@ class KernelBody(NestBody):
             return self._explicit_barrier(op)
         if isinstance(op, StoreOp | AccumulateOp | IndexOp):
             self._check_blocks(op)
-        if self.is_one_thread or not self.is_team_level or not _touches_memory(op):
+        if self.is_one_thread or not self.is_team_level or not touches_memory(op):
             return super().operation(op)
         threads = {loop.kind for loop in bound_loops([op])}.intersection(THREAD_AXES)
         if not threads:
@@ -294,7 +240,7 @@ class KernelBody(NestBody):
         self._enter(op, by_first_thread=self.enclosing.isdisjoint(THREAD_AXES))
         self.builder.location = op.location
         first = [
-            self.builder.compare("eq", self._identity(axis, op), self.builder.constant(0))
+            self.builder.compare("eq", self.ids.along(axis), self.builder.constant(0))
             for axis in self.thread_axes
             if axis not in self.enclosing
         ]
@@ -375,7 +321,7 @@ class KernelBody(NestBody):
         return Phase(reads, writes, by_first_thread)
 
     def _is_private(self, op: AllocOp) -> bool:
-        around = {loop.kind for loop in _loops_around(op)}
+        around = {loop.kind for loop in loops_around(op)}
         return around.issuperset(self.thread_axes)
 
     def _check_blocks_are_independent(self, unit: Sequence[Operation]) -> None:
@@ -384,8 +330,8 @@ class KernelBody(NestBody):
             before: list[Phase] = []
             for loop in self.loops_on.get(axis, ()):
                 phase = self._phase(loop)
-                is_repeated = _is_repeated(loop, unit) and phase.conflicts(phase)
-                if is_repeated or any(phase.conflicts(other) for other in before):
+                meets_itself = is_repeated(loop, unit) and phase.conflicts(phase)
+                if meets_itself or any(phase.conflicts(other) for other in before):
                     raise fail(
                         loop,
                         f'the loop "{loop.label}" is bound to {axis} and uses what other blocks of its kernel write',
@@ -434,12 +380,14 @@ class KernelBody(NestBody):
             none = self.builder.attribute_constant(identity(op.combiner.data, element), element)
             runs = self.condition(Domain(tuple(constraints), domain.mask))
             value = self.builder.value(arith.SelectOp, (runs, value, none), element)
-        total = self._over_lanes(value, lambda one, other: self.combine(op, [one], [other])[0])
-        conditions = [self._is_lane_0(op)]
+        total = over_lanes(self.builder, value, lambda one, other: self.combine(op, [one], [other])[0])
+        conditions = [self._is_lane_0()]
         if domain.mask is None and all(holds_first(c, loop) for c in constraints):
             conditions += [self.builder.at_least_zero(self.forms(c)[0]) for c in constraints]
         else:
-            conditions.append(self._on_any_lane(self.condition(Domain(tuple(constraints), domain.mask))))
+            conditions.append(
+                on_any_lane(self.builder, self.condition(Domain(tuple(constraints), domain.mask)))
+            )
 
         def update() -> Sequence[SSAValue]:
             buffer, indices = self.value(op.memrefs[0]), self.index_values(op.indices)
@@ -449,30 +397,8 @@ class KernelBody(NestBody):
 
         self.branch(self._all(conditions), (), update)
 
-    def _is_lane_0(self, op: Operation) -> SSAValue:
-        return self.builder.compare("eq", self._identity("lane", op), self.builder.constant(0))
-
-    def _over_lanes(self, value: SSAValue, combine: Callable[[SSAValue, SSAValue], SSAValue]) -> SSAValue:
-        """The values of all lanes combined, on each of them."""
-        width = self._int32(LANES)
-        offset = LANES // 2
-        while offset:
-            shuffle = gpu_ext.ShuffleOp.create(
-                operands=(value, self._int32(offset), width),
-                result_types=(value.type, i1),
-                properties={"mode": StringAttr("xor")},
-            )
-            value = combine(value, self.builder.emit(shuffle).results[0])
-            offset //= 2
-        return value
-
-    def _on_any_lane(self, condition: SSAValue) -> SSAValue:
-        flag = self.builder.value(arith.ExtUIOp, (condition,), i32)
-        flag = self._over_lanes(flag, lambda one, other: self.builder.value(arith.OrIOp, (one, other), i32))
-        return self.builder.compare("ne", flag, self._int32(0))
-
-    def _int32(self, value: int) -> SSAValue:
-        return self.builder.attribute_constant(IntegerAttr(value, i32), i32)
+    def _is_lane_0(self) -> SSAValue:
+        return self.builder.compare("eq", self.ids.along("lane"), self.builder.constant(0))
 
     def store(self, op: StoreOp) -> None:
         """A value that is computed to be stored is named by the place."""
@@ -511,7 +437,7 @@ class KernelBody(NestBody):
         new = self.stack_buffer(op, MemRefType(buffer.element_type, shape, layout, _SHARED))
         self.define(op.memref, new)
         if inside:
-            self.copies[new] = [self._identity(axis, op) for axis in inside]
+            self.copies[new] = [self.ids.along(axis) for axis in inside]
 
     def _length(self, axis: str, op: AllocOp) -> int:
         """How many threads there are along an axis, a loop over which makes a buffer for each of its iterations."""
@@ -532,17 +458,6 @@ class KernelBody(NestBody):
         super().write(op, value, buffer, [*self.copies.get(buffer, ()), *indices])
 
 
-def declared_space(buffer: MemRefType) -> str | None:
-    """The memory space that a type asks for by name; None for the default one."""
-    space = buffer.memory_space
-    return _SPACES.get(space.value.data) if isinstance(space, IntegerAttr) else None
-
-
-def is_bound(op: Operation) -> bool:
-    """Whether `op` is, or holds, a loop bound to blocks or threads."""
-    return bool(bound_loops([op]))
-
-
 def _iterations(span: Linear, step: int) -> Linear:
     """`ceil(span / step)`, at least 0."""
     if not span.terms:
@@ -550,52 +465,9 @@ def _iterations(span: Linear, step: int) -> Linear:
     return span if step == 1 else linear(((Division(AffineBinaryOpKind.CeilDiv, span, step), 1),), 0)
 
 
-def _touches_memory(op: Operation) -> bool:
-    return isinstance(op, ForOp | IfOp | LoadOp | StoreOp | AccumulateOp)
-
-
-def accesses(op: Operation) -> tuple[set[SSAValue], set[SSAValue]]:
-    """The buffers that `op` reads and writes."""
-    reads: set[SSAValue] = set()
-    writes: set[SSAValue] = set()
-    for inner in op.walk():
-        if isinstance(inner, LoadOp):
-            reads.add(root(inner.memref))
-        elif isinstance(inner, StoreOp):
-            writes.add(root(inner.memref))
-        elif isinstance(inner, AccumulateOp):
-            buffers = {root(m) for m in inner.memrefs}
-            reads |= buffers
-            writes |= buffers
-    return reads, writes
-
-
 def _line(op: Operation) -> tuple[str, int] | None:
     place = op_location(op)
     return None if place is None else (place.file, place.line)
-
-
-def _loops_around(op: Operation) -> Iterator[ForOp]:
-    parent = op.parent_op()
-    while parent is not None:
-        if isinstance(parent, ForOp):
-            yield parent
-        parent = parent.parent_op()
-
-
-def _is_repeated(loop: ForOp, unit: Sequence[Operation]) -> bool:
-    """Whether a loop over blocks stands in a loop of the kernel whose iterations follow each other."""
-    return any(
-        around.kind not in BIND_AXES and any(around in op.walk() for op in unit)
-        for around in _loops_around(loop)
-    )
-
-
-def root(buffer: SSAValue) -> SSAValue:
-    """The buffer that a collapsed view shows."""
-    while isinstance(buffer.owner, memref.CollapseShapeOp):
-        buffer = buffer.owner.src
-    return buffer
 
 
 def host_form(form: Linear, host_of: dict[SSAValue, SSAValue]) -> Linear:

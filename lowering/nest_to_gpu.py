@@ -65,7 +65,8 @@ from ..dialects.nest import (
 from .barrier_places import THREAD_AXES, foreign_operation
 from .check_sites import SITES, check_sites, site_table
 from .custom_calls import called, declarations, target_of
-from .gpu_kernel import KernelBody, accesses, declared_space, host_form, is_bound, root
+from .gpu_accesses import accesses, declared_space, is_bound, root
+from .gpu_kernel import KernelBody, host_form
 from .index_arithmetic import IndexBuilder
 from .index_width import is_known_to_host, width_of_indices
 from .nest_body import NestBody

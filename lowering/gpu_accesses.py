@@ -1,0 +1,84 @@
+"""What operations of a kernel touch, and what threads of a block do between two barriers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from xdsl.dialects import memref
+from xdsl.dialects.builtin import IntegerAttr, MemRefType
+from xdsl.ir import Operation, SSAValue
+
+from ..dialects.nest import BIND_AXES, AccumulateOp, ForOp, IfOp, LoadOp, StoreOp
+from .barrier_places import bound_loops
+
+_SPACES = {3: "shared", 5: "local"}
+"""The memory spaces that a buffer's type can ask for; in the default space it is where its place puts it."""
+
+
+class Phase(NamedTuple):
+    """What threads of a block do between two barriers: the buffers they read and write that other threads see."""
+
+    reads: set[SSAValue]
+    writes: set[SSAValue]
+    by_first_thread: bool = False
+
+    def conflicts(self, other: Phase) -> bool:
+        """Whether one writes what the other touches, in different threads."""
+        if self.by_first_thread and other.by_first_thread:
+            return False
+        return bool(self.writes & (other.reads | other.writes) or self.reads & other.writes)
+
+
+def declared_space(buffer: MemRefType) -> str | None:
+    """The memory space that a type asks for by name; None for the default one."""
+    space = buffer.memory_space
+    return _SPACES.get(space.value.data) if isinstance(space, IntegerAttr) else None
+
+
+def is_bound(op: Operation) -> bool:
+    """Whether `op` is, or holds, a loop bound to blocks or threads."""
+    return bool(bound_loops([op]))
+
+
+def touches_memory(op: Operation) -> bool:
+    return isinstance(op, ForOp | IfOp | LoadOp | StoreOp | AccumulateOp)
+
+
+def accesses(op: Operation) -> tuple[set[SSAValue], set[SSAValue]]:
+    """The buffers that `op` reads and writes."""
+    reads: set[SSAValue] = set()
+    writes: set[SSAValue] = set()
+    for inner in op.walk():
+        if isinstance(inner, LoadOp):
+            reads.add(root(inner.memref))
+        elif isinstance(inner, StoreOp):
+            writes.add(root(inner.memref))
+        elif isinstance(inner, AccumulateOp):
+            buffers = {root(m) for m in inner.memrefs}
+            reads |= buffers
+            writes |= buffers
+    return reads, writes
+
+
+def loops_around(op: Operation) -> Iterator[ForOp]:
+    parent = op.parent_op()
+    while parent is not None:
+        if isinstance(parent, ForOp):
+            yield parent
+        parent = parent.parent_op()
+
+
+def is_repeated(loop: ForOp, unit: Sequence[Operation]) -> bool:
+    """Whether a loop over blocks stands in a loop of the kernel whose iterations follow each other."""
+    return any(
+        around.kind not in BIND_AXES and any(around in op.walk() for op in unit)
+        for around in loops_around(loop)
+    )
+
+
+def root(buffer: SSAValue) -> SSAValue:
+    """The buffer that a collapsed view shows."""
+    while isinstance(buffer.owner, memref.CollapseShapeOp):
+        buffer = buffer.owner.src
+    return buffer

@@ -1,0 +1,85 @@
+"""The ids of blocks and threads in a kernel, and what the lanes of a warp tell each other."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Container
+
+from xdsl.dialects import arith, gpu
+from xdsl.dialects.builtin import IntegerAttr, StringAttr, i1, i32
+from xdsl.ir import SSAValue
+
+from ..dialects.ext import gpu as gpu_ext
+from ..dialects.nest import BIND_AXES, LANES
+from .barrier_places import BLOCK_AXES
+from .index_arithmetic import INDEX, IndexBuilder
+
+_DIMENSIONS = {
+    axis: gpu.DimensionAttr(gpu.DimensionEnum(axis.partition(".")[2] or "x")) for axis in BIND_AXES
+}
+
+
+class ThreadIds:
+    """The ids along the axes that a kernel uses, each read once at its start."""
+
+    def __init__(self, builder: IndexBuilder, used: Container[str]):
+        self._builder = builder
+        self._used = used
+        self._ids: dict[str, SSAValue] = {}
+        self._thread_along_x: SSAValue | None = None
+        """The id that warps and lanes are parts of."""
+
+    def along(self, axis: str) -> SSAValue:
+        found = self._ids.get(axis)
+        if found is None:
+            found = self._part_of_warps(axis) if self._counts_warps(axis) else self._read(axis)
+            self._ids[axis] = found
+            self._builder.nonnegative.add(found)
+        return found
+
+    def _read(self, axis: str) -> SSAValue:
+        op_type = gpu_ext.BlockIdOp if axis in BLOCK_AXES else gpu_ext.ThreadIdOp
+        new = op_type.create(result_types=(INDEX,), properties={"dimension": _DIMENSIONS[axis]})
+        new.location = self._builder.location  # pyright: ignore[reportAttributeAccessIssue]
+        self._builder.prologue.append(new)
+        return new.results[0]
+
+    def _counts_warps(self, axis: str) -> bool:
+        return axis in ("thread.x", "lane") and "lane" in self._used
+
+    def _part_of_warps(self, axis: str) -> SSAValue:
+        """The number of the warp, or of the lane in it, of a thread along x."""
+        if self._thread_along_x is None:
+            self._thread_along_x = self._read("thread.x")
+        op_type = arith.DivUIOp if axis == "thread.x" else arith.RemUIOp
+        part = op_type(self._thread_along_x, self._builder.constant(LANES))
+        part.location = self._builder.location  # pyright: ignore[reportAttributeAccessIssue]
+        self._builder.prologue.append(part)
+        return part.result
+
+
+def over_lanes(
+    builder: IndexBuilder, value: SSAValue, combine: Callable[[SSAValue, SSAValue], SSAValue]
+) -> SSAValue:
+    """The values of all lanes combined, on each of them."""
+    width = _int32(builder, LANES)
+    offset = LANES // 2
+    while offset:
+        shuffle = gpu_ext.ShuffleOp.create(
+            operands=(value, _int32(builder, offset), width),
+            result_types=(value.type, i1),
+            properties={"mode": StringAttr("xor")},
+        )
+        value = combine(value, builder.emit(shuffle).results[0])
+        offset //= 2
+    return value
+
+
+def on_any_lane(builder: IndexBuilder, condition: SSAValue) -> SSAValue:
+    """Whether a condition holds on some lane."""
+    flag = builder.value(arith.ExtUIOp, (condition,), i32)
+    flag = over_lanes(builder, flag, lambda one, other: builder.value(arith.OrIOp, (one, other), i32))
+    return builder.compare("ne", flag, _int32(builder, 0))
+
+
+def _int32(builder: IndexBuilder, value: int) -> SSAValue:
+    return builder.attribute_constant(IntegerAttr(value, i32), i32)
