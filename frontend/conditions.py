@@ -73,6 +73,8 @@ def bool_op(frame: Frame, node: ast.BoolOp, only_truth: bool = False) -> Value:
             if k < len(node.values) - 1 or result is not None:
                 if bool(truth(frame, operand, value)) == is_and:
                     continue
+                if only_truth:
+                    return Static(not is_and)
                 frame.fail(operand, "a constant after a run-time condition in `and`/`or` is not supported")
             return value
         condition = as_condition(frame, operand, value)

@@ -298,13 +298,15 @@ class NestBody:
     def index(self, op: IndexOp) -> None:
         """A Python index, checked and wrapped: `-n <= k and k < n`, `cf.assert`, then `k < 0 ? k + n : k`.
 
+        One that counts from the start is only compared with the extent.
+
         The error record's value and extent are the operands of that `k < n`.
         """
         builder = self.builder
         index, extent = self.forms(AffineList.from_op(op.map, op.map_operands))
         raw, bound = builder.affine(index), builder.affine(extent)
-        in_bounds = builder.compare("slt", raw, bound)
-        may_wrap = not builder.is_nonnegative(index)
+        in_bounds = builder.compare("ult" if op.from_start is not None else "slt", raw, bound)
+        may_wrap = op.from_start is None and not builder.is_nonnegative(index)
         if may_wrap:
             lowest = builder.affine(linear(((bound, -1),), 0))
             in_bounds = self._all([builder.compare("sge", raw, lowest), in_bounds])

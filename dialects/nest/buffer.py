@@ -5,9 +5,25 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Self
 
-from xdsl.dialects.builtin import DYNAMIC_INDEX, AffineMapAttr, IntegerAttr, MemRefType, StringAttr, i64
+from xdsl.dialects.builtin import (
+    DYNAMIC_INDEX,
+    AffineMapAttr,
+    IntegerAttr,
+    MemRefType,
+    StringAttr,
+    UnitAttr,
+    i64,
+)
 from xdsl.ir import SSAValue
-from xdsl.irdl import IRDLOperation, irdl_op_definition, prop_def, result_def, traits_def, var_operand_def
+from xdsl.irdl import (
+    IRDLOperation,
+    irdl_op_definition,
+    opt_prop_def,
+    prop_def,
+    result_def,
+    traits_def,
+    var_operand_def,
+)
 from xdsl.parser import Parser
 from xdsl.printer import Printer
 from xdsl.traits import MemoryAllocEffect, MemoryWriteEffect
@@ -73,7 +89,8 @@ class IndexOp(IRDLOperation):
 
     The value of the expression when it is in [0, n); n plus it when it is in [-n, 0); otherwise the kernel
     stops with an IndexError that names the array, the axis, the index and the extent.
-    `nest-prove-bounds` replaces the ones that cannot fail by plain affine indices.
+    `nest-prove-bounds` replaces the ones that cannot fail by plain affine indices, and marks those that are never
+    negative: `%k = nest.index %i - %w of %n axis 0 of "a" from_start`.
     """
 
     name = "nest.index"
@@ -82,6 +99,7 @@ class IndexOp(IRDLOperation):
     map = prop_def(AffineMapAttr)
     array = prop_def(StringAttr)
     axis = prop_def(IntegerAttr)
+    from_start = opt_prop_def(UnitAttr)
     result = result_def(INDEX)
 
     traits = traits_def(MemoryWriteEffect())
@@ -124,6 +142,8 @@ class IndexOp(IRDLOperation):
         printer.print_string(" of ")
         print_bound(printer, AffineList(both.exprs[1:], both.operands), "")
         printer.print_string(f' axis {self.axis.value.data} of "{self.array.data}"')
+        if self.from_start is not None:
+            printer.print_string(" from_start")
         printer.print_op_attributes(self.attributes)
 
     @classmethod
@@ -135,5 +155,7 @@ class IndexOp(IRDLOperation):
         axis = parser.parse_integer()
         parser.parse_keyword("of")
         op = cls(index, extent, parser.parse_str_literal("the array's name"), axis)
+        if parser.parse_optional_keyword("from_start"):
+            op.properties["from_start"] = UnitAttr()
         op.attributes.update(parser.parse_optional_attr_dict())
         return op

@@ -388,3 +388,18 @@ def sometimes_nothing(a):
 def test_refusals(function, arguments, message):
     with pytest.raises(nt.UnsupportedError, match=message):
         nt.jit(function)(*arguments)
+
+
+def constants_after_conditions(a, n):
+    count = 0
+    i = 3
+    while count < n and (i < 5 or a[0] > 0):
+        count += 1
+        if (a[count] > 1 and i < 0) or (a[count] > 3 and i > 2) or (a[0] < 9 and (i >= 3 or a[7] > 100)):
+            i += 1
+    return count, i
+
+
+def test_constants_after_conditions():
+    agrees(constants_after_conditions, np.array([1.0, 2, 3, 4, 5, 6, 7, 8]), 4)
+    agrees(constants_after_conditions, np.array([-1.0, 2, 3, 4, 5, 6, 7, 8]), 4)

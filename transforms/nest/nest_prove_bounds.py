@@ -7,12 +7,14 @@
       nest.store "a" %v, %a[%1] : memref<?xf64>        nest.store "a" %v, %a[%n - 1] : memref<?xf64>
     }                                                }
 
-An index in [0, n) is its own expression, one in [-n, 0) is n plus it. What holds: the bounds of the loops and
-the conditions of the branches around the check, that equal names of `nest.dims` are equal extents, and that
-the unknown extents of an argument are at least 2. A `where` domain is no help: the check runs before the
-statement asks for its domain. Indices that are not proved stay, and so does their IndexError.
+An index in [0, n) is its own expression, one in [-n, 0) is n plus it; one that is never negative but may be too large is
+marked `from_start`. What holds: the bounds of the loops and the conditions of the branches around the check, that
+equal names of `nest.dims` are equal extents, and that the unknown extents of an argument are at least 2. A `where`
+domain is no help: the check runs before the statement asks for its domain. Indices that are not proved stay, and
+so does their IndexError.
 
-Most proofs replace each loop variable by a bound (`_is_never_negative`, microseconds); the rest goes to isl.
+Most proofs replace each loop variable by a bound (`_is_never_negative`, microseconds); the rest goes to isl. Indices
+that scalars decide, in while loops above all, have ranges (`value_ranges.py`).
 """
 
 from __future__ import annotations
@@ -22,7 +24,7 @@ from dataclasses import dataclass
 
 from xdsl.context import Context
 from xdsl.dialects import arith
-from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.builtin import ModuleOp, UnitAttr
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Operation, SSAValue
 from xdsl.ir.affine import AffineDimExpr
@@ -33,20 +35,41 @@ from ...dialects.nest import ForOp, IndexOp, LoadOp, StoreOp
 from .integer_sets import System, input_dims, least_extent, value_key
 from .loops import enclosing_function, enclosing_loops, functions, replace_index
 from .scalar_facts import is_wide
+from .value_ranges import ValueRanges
 
 
 def prove_bounds(function: FuncOp) -> int:
     """Replace the checked indices of `function` that cannot fail; the number of those that stay."""
-    remaining = 0
+    remaining: list[IndexOp] = []
     for op in [op for op in function.walk() if isinstance(op, IndexOp)]:
         plain = plain_index(op)
         if plain is None:
-            remaining += 1
-            continue
-        replace_index(op.result, plain)
-        op.detach()
-        op.erase()
-    return remaining
+            remaining.append(op)
+        else:
+            _make_plain(op, plain)
+    if not remaining:
+        return 0
+    ranges = ValueRanges(function)
+    proved = [op for op in remaining if ranges.is_in_bounds(op)]
+    for op in remaining:
+        if ranges.is_nonnegative(op) or is_from_start(op):
+            op.properties["from_start"] = UnitAttr()
+    for op in proved:
+        _make_plain(op, op.index)
+    return len(remaining) - len(proved)
+
+
+def _make_plain(op: IndexOp, plain: AffineList) -> None:
+    replace_index(op.result, plain)
+    op.detach()
+    op.erase()
+
+
+def is_from_start(op: IndexOp) -> bool:
+    """Whether a checked index is certainly not negative, though it may be too large."""
+    if _is_any_number(op.index, op.extent):
+        return False
+    return _Range(op, op.index, AffineList.of(0)).holds()
 
 
 def plain_index(op: IndexOp) -> AffineList | None:

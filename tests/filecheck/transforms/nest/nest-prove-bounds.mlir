@@ -271,3 +271,102 @@ func.func @halves_of_any(%x: memref<?xf64> {nest.role = "inout", nest.dims = ["n
   }
   func.return
 }
+
+// -----
+
+// Scalars of while loops have ranges: a binary search never leaves the array.
+// CHECK-LABEL: @search
+// CHECK-NOT: nest.index
+// CHECK: nest.load %a[%{{.*}}] : memref<?xf64>
+func.func @search(%a: memref<?xf64> {nest.dims = ["n"]}, %x: f64, %out: memref<i64> {nest.role = "out"}) {
+  %c0 = arith.constant 0 : index
+  %zero = arith.constant 0 : i64
+  %one = arith.constant 1 : i64
+  %n = memref.dim %a, %c0 : memref<?xf64>
+  %size = arith.index_cast %n : index to i64
+  %low = nest.alloc "low" : memref<i64>
+  %high = nest.alloc "high" : memref<i64>
+  nest.store "low" %zero, %low[] : memref<i64>
+  nest.store "high" %size, %high[] : memref<i64>
+  scf.while () : () -> () {
+    %l = nest.load %low[] : memref<i64>
+    %h = nest.load %high[] : memref<i64>
+    %more = arith.cmpi slt, %l, %h : i64
+    scf.condition(%more)
+  } do {
+    %l = nest.load %low[] : memref<i64>
+    %h = nest.load %high[] : memref<i64>
+    %sum = arith.addi %l, %h : i64
+    %middle = arith.shrsi %sum, %one : i64
+    %m = arith.index_cast %middle : i64 to index
+    %k = nest.index %m of %n axis 0 of "a"
+    %v = nest.load %a[%k] : memref<?xf64>
+    %less = arith.cmpf olt, %v, %x : f64
+    nest.if %less {
+      %next = arith.addi %middle, %one : i64
+      nest.store "low" %next, %low[] : memref<i64>
+    } else {
+      nest.store "high" %middle, %high[] : memref<i64>
+    }
+    scf.yield
+  }
+  %result = nest.load %low[] : memref<i64>
+  nest.store "found" %result, %out[] : memref<i64>
+  func.return
+}
+
+// -----
+
+// A counter that nothing bounds from above counts from the start; one that goes down may become negative.
+// CHECK-LABEL: @counters
+// CHECK: nest.index %{{.*}} of %n axis 0 of "up" from_start
+// CHECK: nest.index %{{.*}} of %n axis 0 of "down"{{$}}
+func.func @counters(%a: memref<?xi1> {nest.dims = ["n"]}, %out: memref<i1> {nest.role = "out"}) {
+  %c0 = arith.constant 0 : index
+  %zero = arith.constant 0 : i64
+  %one = arith.constant 1 : i64
+  %n = memref.dim %a, %c0 : memref<?xi1>
+  %i = nest.alloc "i" : memref<i64>
+  %j = nest.alloc "j" : memref<i64>
+  nest.store "i" %zero, %i[] : memref<i64>
+  nest.store "j" %zero, %j[] : memref<i64>
+  scf.while () : () -> () {
+    %0 = nest.load %i[] : memref<i64>
+    %1 = arith.index_cast %0 : i64 to index
+    %2 = nest.index %1 of %n axis 0 of "up"
+    %more = nest.load %a[%2] : memref<?xi1>
+    scf.condition(%more)
+  } do {
+    %3 = nest.load %i[] : memref<i64>
+    %4 = nest.load %j[] : memref<i64>
+    %5 = arith.index_cast %4 : i64 to index
+    %6 = nest.index %5 of %n axis 0 of "down"
+    %7 = nest.load %a[%6] : memref<?xi1>
+    nest.store "out" %7, %out[] : memref<i1>
+    %8 = arith.addi %3, %one : i64
+    nest.store "i" %8, %i[] : memref<i64>
+    %9 = arith.subi %4, %one : i64
+    nest.store "j" %9, %j[] : memref<i64>
+    scf.yield
+  }
+  func.return
+}
+
+// -----
+
+// The condition of a branch bounds an index from below only: no wrapping, but a comparison.
+// CHECK-LABEL: @behind
+// CHECK: nest.index %i - %w of %n axis 0 of "a" from_start
+func.func @behind(%a: memref<?xf64> {nest.dims = ["n"]}, %w: index, %out: memref<f64> {nest.role = "out"}) {
+  %c0 = arith.constant 0 : index
+  %n = memref.dim %a, %c0 : memref<?xf64>
+  nest.for "i" %i = 0 to %n {
+    %c = arith.cmpi sge, %i, %w : index
+    nest.if %c {
+      %k = nest.index %i - %w of %n axis 0 of "a"
+      %v = nest.load %a[%k] : memref<?xf64>
+      nest.store "out" %v, %out[] : memref<f64>
+    }
+  }
+  func.return
+}
