@@ -237,11 +237,17 @@ def _round(frame: Frame, node: ast.Call, number: Value, ndigits: Value = NOTHING
         return Static(round(number.value, digits))
     if type_of(frame, number) is np.ndarray:
         frame.fail(node, "type numpy.ndarray doesn't define __round__ method", "use np.round", DTypeError)
+    kind = arith.number_kind(frame.graph, number)
+    if digits is not None and isinstance(kind, np.dtype):
+        return FUNCTIONS[np.round](frame.graph, number, ndigits)
     if digits is not None:
-        frame.fail(node, "round to digits of a number known at run time is not supported", "use np.round")
+        frame.fail(
+            node,
+            "round to digits of a Python number known at run time is not supported",
+            "np.round(x, digits) scales and rounds; Python's decimal digits may differ from it in the last place",
+        )
     if isinstance(number, Index):
         return number
-    kind = arith.number_kind(frame.graph, number)
     if kind in (int, bool) or (isinstance(kind, np.dtype) and kind.kind in "iub"):
         return FUNCTIONS[builtins.int](frame.graph, number)
     whole = arith.apply(frame.graph, np.rint, number)
