@@ -140,6 +140,12 @@ class Graph:
         finally:
             self.island = island
 
+    @property
+    def is_certain(self) -> bool:
+        """Whether what is inserted runs whenever the function does: it is in no loop and no branch."""
+        first = self.tensors if self.island is None else self.island.body
+        return self.tensors is self.entry and self.block is first
+
     # ---- contents of arrays -------------------------------------------------------------------------
 
     def update(self, buffer: Buffer, value: SSAValue) -> None:

@@ -293,6 +293,7 @@ def kernel_error(sites: Sequence[dict[str, Any]], code: int, site: int, value: i
 
         return take_error(entry.get("file"), entry.get("line", 0))  # pyright: ignore
     if code == INDEX_ERROR:
+        value, extent = entry.get("index", value), entry.get("extent", extent)
         message = f"index {value} is out of bounds for axis {entry.get('axis', 0)} with size {extent}"
         hint = f"the array is '{entry['array']}'" if "array" in entry else None
         return IndexRangeError(message, place, hint=hint)

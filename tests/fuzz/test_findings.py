@@ -89,7 +89,20 @@ def branches(a):
     return b, b + 1
 
 
+def one_row_is_left_over(a):
+    return np.floor(np.cbrt(a**0.5).sum())
+
+
+def one_turn_of_the_inner_loop(a):
+    for i in range(-2, 2):
+        for j in range(i):
+            a[:, 0] |= a[i, j] == 1
+    return a
+
+
 FINDINGS = [
+    (one_row_is_left_over, np.broadcast_to(np.array([3], "u8"), (33, 1))),
+    (one_turn_of_the_inner_loop, np.resize(np.array([2, 1, 5], "u2"), (3, 4))),
     (powers, np.array([True, False])),
     (branches, np.ones((3, 4)).T),
     (absolute_of_a_wrapped_number, np.array([0, 1, 7, 255], "u1")),
