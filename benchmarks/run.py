@@ -1,9 +1,9 @@
 """`python -m benchmarks.run`: Nestor and its peers on every row of the yardstick.
 
-Each peer has a process of its own; the forms of all peers take turns in every round, and a figure is the median over rounds of
-Nestor's time divided by the peer's in the same round, so that the machine's drift cancels. Results are compared with
-NumPy's in float64 first. A run of all rows writes benchmarks/results/ and refreshes docs/performance.md; a
-run of some (`--rows iou,softmax`: names or their beginnings) prints only.
+Each peer has a process of its own; the forms of all peers take turns in every round, and a figure is the median over
+rounds of Nestor's time divided by the peer's in the same round, so that the machine's drift cancels. Results are compared
+with NumPy's in float64 first. A run of all rows writes benchmarks/results/ and refreshes docs/performance.md; a run of
+some (`--rows iou,softmax`: names or their beginnings) prints only.
 """
 
 from __future__ import annotations
