@@ -24,7 +24,6 @@ from xdsl.ir import Attribute, Region, SSAValue
 
 from ..dialects.diagnostic import Diagnostic
 from ..dialects.nt.types import scalar_type
-from ..lowering.expand_math import LIBM
 from .arithmetic import scalar_arguments
 from .errors import UnsupportedError
 from .extents import Affine, Atom, Guard
@@ -403,13 +402,18 @@ def _grouped(structure: Structure, items: list[Value]) -> Group:
     return Group(tuple(items), structure.kind, structure.names)
 
 
-_RUNTIME_NAMES = frozenset({"aligned_alloc", "free", "memmove", "GOMP_parallel"})
+_RUNTIME_NAMES = frozenset({
+    "aligned_alloc", "free", "memmove", "GOMP_parallel",
+    "sin", "cos", "tan", "asin", "acos", "atan", "atan2", "sinh", "cosh", "asinh", "acosh", "atanh",
+    "cbrt", "erf", "pow", "fma", "fmod",
+})  # fmt: skip
+"""What compiled code or LLVM may call; of the functions for doubles, those for singles too."""
 
 
 def _symbol(name: str) -> str:
     """The symbol of the function: a name of the C library would be that function to everything below."""
     name = ir_name(name)
-    taken = name in _RUNTIME_NAMES or not {name, name.removesuffix("f")}.isdisjoint(LIBM.values())
+    taken = not {name, name.removesuffix("f")}.isdisjoint(_RUNTIME_NAMES)
     return f"{name}_" if taken else name
 
 
