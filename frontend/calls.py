@@ -32,6 +32,8 @@ from .numpy_api import (  # noqa: F401  (they fill the tables)
 )
 from .numpy_api import dtypes as _dtypes  # noqa: F401
 from .numpy_api import einsum as _einsum  # noqa: F401
+from .numpy_api import histograms as _histograms  # noqa: F401
+from .numpy_api import linear_algebra as _linear_algebra  # noqa: F401
 from .numpy_api import norms as _norms  # noqa: F401
 from .numpy_api import polynomials as _polynomials  # noqa: F401
 from .numpy_api import rounding as _rounding  # noqa: F401
