@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -24,23 +24,21 @@ class Invocation:
         names: dict[Any, int] = dict(binding(program.arguments, types) or {})
         self.program = program
         self.kernel = kernel
+        self.native = getattr(kernel, "native", None)
         self.names = names
         self.passed = [k for k, t in enumerate(program.arguments) if t.kind not in ("static", "same")]
         self.integers = [k for k, t in enumerate(program.arguments) if t.kind == "int"]
         self.orders = {k: t.order for k, t in enumerate(program.arguments) if t.order is not None}
         self.outputs = program.outputs
-        self.shapes = (
-            [tuple([e.value(names) for e in o.extents]) for o in program.outputs]
-            if not self.integers
-            else None
-        )
+        self.calls = 0
+        self.shapes = None if self.integers else self._shapes(names)
 
     def __call__(self, values: Sequence[Any], out: Any = None) -> Any:
         """Run on the leaves of the arguments."""
         names = self.names
         if self.integers:
             names = {**names, **{k: values[k] for k in self.integers}}
-        shapes = self.shapes or [tuple([e.value(names) for e in o.extents]) for o in self.outputs]
+        shapes = self._shapes(names) if self.shapes is None else self.shapes
         arguments, copies = self._arguments(values)
         stored, given = self._buffers(shapes, out, values)
         self.kernel([*arguments, *stored])
@@ -53,6 +51,13 @@ class Invocation:
                 np.copyto(target, arrays[k])
         return self._assemble(self.program.results, arrays, given, values, names)
 
+    def _shapes(self, names: dict[Any, int]) -> list[tuple[int, ...]]:
+        return [tuple([e.value(names) for e in o.extents]) for o in self.outputs]
+
+    def output_shapes(self, values: Sequence[Any]) -> list[tuple[int, ...]]:
+        """The shapes of the outputs of a call."""
+        return self._shapes({**self.names, **{k: values[k] for k in self.integers}})
+
     def _arguments(self, values: Sequence[Any]) -> tuple[list[Any], list[tuple[np.ndarray, np.ndarray]]]:
         arguments: list[Any] = []
         copies: list[tuple[np.ndarray, np.ndarray]] = []
@@ -60,7 +65,7 @@ class Invocation:
             value = values[k]
             if k in self.orders:
                 value = value.transpose(self.orders[k])
-            if isinstance(value, np.ndarray) and not _addressable(value):
+            if isinstance(value, np.ndarray) and not addressable(value):
                 fresh = value.copy(order="K")
                 if k in self.program.written:
                     copies.append((value, fresh))
@@ -105,7 +110,7 @@ class Invocation:
         return _RESULTS[result.how](self, result, arrays, given, values, names)
 
 
-def _addressable(array: np.ndarray) -> bool:
+def addressable(array: np.ndarray) -> bool:
     """Whether elements are aligned, and a whole number of elements apart."""
     size = array.itemsize
     return array.flags.aligned and (array.flags.c_contiguous or all(s % size == 0 for s in array.strides))
@@ -194,6 +199,12 @@ def _rows(call: Invocation, leaf: Leaf, arrays: Any, given: Any, values: Any, na
     """A list that a loop made."""
     array = _output(call, leaf, arrays, given, values, names)
     return list(array) if leaf.value is None else array.tolist()
+
+
+def late_result(leaf: Leaf, call: Invocation) -> Callable[[Any], Any]:
+    """What makes a view or a reshaped array of the argument."""
+    make, names = _RESULTS[leaf.how], dict(call.names)
+    return lambda argument: make(call, leaf, (), {}, {leaf.argument: argument}, names)
 
 
 _RESULTS: dict[str, Any] = {
