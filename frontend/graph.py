@@ -30,7 +30,7 @@ from ..dialects.nt.expand import OVERFLOW_PROPERTIES, Emitter
 from ..dialects.nt.types import BY_NAME
 from .errors import UnsupportedError
 from .extents import Affine, Assumptions, Atom
-from .values import Buffer, Extents
+from .values import Array, Buffer, Extents
 
 if TYPE_CHECKING:
     from .islands import Island
@@ -63,6 +63,10 @@ class Graph:
         """Arrays that became read-only because they are in lists, and what they were before."""
         self.shared_lists: set[str | None] = set()
         """Lists that a loop makes, by ref, of arrays that are known under other names too."""
+        self.aliases: list[Array] = []
+        """Views of arguments that other arrays are on some paths (`aliases.py`)."""
+        self.untagged: set[Buffer] = set()
+        """Arrays of which nothing says which alias they are, and something asked."""
         self.checked: set[Any] = set()
         """Checks of arguments that have been made, and the blocks they are in (`ranges.py`)."""
         self._names = 0

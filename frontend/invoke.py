@@ -129,9 +129,11 @@ def _given(
     if out is None:
         return {}
     targets = out if isinstance(out, tuple | list) else (out,)
-    if len(targets) != len(outputs):
-        raise ShapeError(f"out= has {len(targets)} arrays for {len(outputs)} results that are computed")
-    for target, one, shape in zip(targets, outputs, shapes, strict=True):
+    results = [k for k, one in enumerate(outputs) if one.kind != "tag"]
+    if len(targets) != len(results):
+        raise ShapeError(f"out= has {len(targets)} arrays for {len(results)} results that are computed")
+    for target, k in zip(targets, results, strict=True):
+        one, shape = outputs[k], shapes[k]
         if not isinstance(target, np.ndarray):
             raise DTypeError(f"out= must be an array, not {type(target).__name__}")
         if target.shape != shape or target.dtype != one.dtype:
@@ -141,7 +143,7 @@ def _given(
             )
         if not target.flags.writeable:
             raise ShapeError("output array is read-only")
-    return dict(enumerate(targets))
+    return dict(zip(results, targets, strict=True))
 
 
 # ---- results ----------------------------------------------------------------------------------------
@@ -207,7 +209,20 @@ def late_result(leaf: Leaf, call: Invocation) -> Callable[[Any], Any]:
     return lambda argument: make(call, leaf, (), {}, {leaf.argument: argument}, names)
 
 
+def _choice(call: Invocation, leaf: Leaf, arrays: Any, given: Any, values: Any, names: Any) -> Any:
+    """An argument, a view of one, or what the kernel filled: the kernel says which. Into `out` its contents go."""
+    chosen = leaf.value.get(int(arrays[leaf.tag]))
+    if chosen is None:
+        return _output(call, leaf, arrays, given, values, names)
+    result = call._assemble(chosen, arrays, given, values, names)
+    if leaf.output not in given:
+        return result
+    np.copyto(given[leaf.output], result)
+    return given[leaf.output]
+
+
 _RESULTS: dict[str, Any] = {
+    "choice": _choice,
     "constant": _constant,
     "argument": _argument,
     "integer": _integer,

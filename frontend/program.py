@@ -24,6 +24,7 @@ from xdsl.ir import Attribute, Region, SSAValue
 
 from ..dialects.diagnostic import Diagnostic
 from ..dialects.nt.types import scalar_type
+from .aliases import alternatives, root_of, unknown_alias
 from .arithmetic import scalar_arguments
 from .errors import UnsupportedError
 from .extents import Affine, Atom, Guard
@@ -44,7 +45,8 @@ class Leaf:
     """How one result is made after the kernel has run.
 
     `how` is `constant` (value), `argument` (the argument itself), `view` and `reshape` (of an argument), `integer`
-    (linear in extents and integer arguments) or `output` (position among the kernel's outputs).
+    (linear in extents and integer arguments), `output` (position among the kernel's outputs), `rows` (a list of them)
+    or `choice`: what `value`, a dictionary of leaves, has for the number that is in the output `tag`, else the output.
     """
 
     how: str
@@ -52,6 +54,7 @@ class Leaf:
     argument: int = -1
     output: int = -1
     view: Any = None
+    tag: int = -1
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,7 +65,7 @@ class OutputType:
     extents: tuple[Linear, ...]
     order: tuple[int, ...] | None
     kind: str
-    """`array`, `scalar` (a NumPy scalar) or the name of a Python type."""
+    """`array`, `scalar` (a NumPy scalar), the name of a Python type, or `tag`: no result, but what chooses one."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -317,11 +320,35 @@ class _Lowering:
             shared = self._shared(value)
             if shared is not None:
                 return shared
+            if root_of(value).buffer.aliases:
+                return self._choice(value)
             if not value.buffer.name and value.buffer.value is not None:
                 value.buffer.value.name_hint = value.buffer.value.name_hint or "result"
         if not isinstance(value, Array | Tensor):
             raise self.graph.error(UnsupportedError, f"{describe(value)} cannot be returned")
         return self._output(value)
+
+    def _choice(self, array: Array) -> Leaf:
+        """A result that shares memory with an argument on some paths: the run says with which."""
+        source = root_of(array)
+        if source is not array and not (source.whole and array.whole):
+            raise unknown_alias(self.graph)
+        leaves: dict[int, Leaf] = {}
+        for number, alias in alternatives(self.graph, source).items():
+            leaf = self._shared(alias)
+            if source is not array and leaf is not None and leaf.how in ("argument", "reshape"):
+                shape = tuple([_linear(e) for e in array.extents])
+                leaf = Leaf("reshape", argument=leaf.argument, view=shape)
+            elif source is not array or leaf is None:
+                raise unknown_alias(self.graph)
+            leaves[number] = leaf
+        buffer = source.buffer
+        assert buffer.tag is not None
+        tag = self._output(Tensor(buffer.tag, np.dtype(np.int64), (), True, int))
+        self.outputs[tag.output] = replace(self.outputs[tag.output], kind="tag")
+        # Where it is an argument, what was written to that since is in the argument.
+        buffer.lenders = tuple([(b, v) for b, v in buffer.lenders if b.argument is None])
+        return Leaf("choice", leaves, output=self._output(array).output, tag=tag.output)
 
     def _shared(self, array: Array) -> Leaf | None:
         """A result that shares memory with an argument is made from it, as NumPy does."""
