@@ -18,6 +18,7 @@ from .iteration import ITERATORS, listed, reduced, sequence
 from .numpy_api.python_math import to_integer
 from .numpy_api.registry import FUNCTIONS, METHODS
 from .objects import merge, replaced
+from .own_call_values import OWN_CALLS
 from .values import (
     NOTHING,
     Array,
@@ -277,6 +278,7 @@ def _extreme(function: Any) -> Callable[..., Value]:
 
 PYTHON: dict[Any, Callable[..., Value]] = {
     **ITERATORS,
+    **OWN_CALLS,
     builtins.sum: _sum,
     builtins.any: _any,
     builtins.all: _all,
