@@ -41,8 +41,9 @@ INDEX = IndexType()
 class Graph:
     """The function being built. `insert` adds an operation at the present place with the present location."""
 
-    def __init__(self, may_write: bool = True) -> None:
+    def __init__(self, may_write: bool = True, boundscheck: bool = True) -> None:
         self.may_write = may_write
+        self.boundscheck = boundscheck
         self.entry = Block()
         self.block = self.entry
         self.tensors = self.entry
@@ -253,6 +254,16 @@ class Graph:
         low = choose(lows) if len(lows) == 2 or (lows and choose is max) else None
         seen = [w for w in (a.witness(), b.witness()) if w is not None]
         return Affine.of(Atom(value, low=low, witness=choose(seen) if len(seen) == 2 else None))
+
+    def unchecked_index(self, index: Affine, extent: Affine) -> Affine:
+        """A Python index that the user says is in bounds: wrapped where it may be negative."""
+        low = index.least().lower_bound()
+        if low is not None and low >= 0:
+            return index
+        emitter, value = self.emitter(), self.index(index)
+        negative = emitter.cmp("slt", value, self.constant_index(0))
+        wrapped = emitter.select(negative, self.index(index + extent), value)
+        return Affine.of(Atom(wrapped, low=0, high=extent - 1))
 
     def constant_index(self, value: int) -> SSAValue:
         result = self.insert(arith.ConstantOp(IntegerAttr(value, INDEX)))

@@ -119,6 +119,8 @@ class Island:
             inside = -extent.known <= index.known < extent.known
             if inside or self.graph.is_certain:
                 return wrap_index(self.graph, index.known, extent.known, axis)
+        if not self.graph.boundscheck:
+            return self.graph.unchecked_index(index, extent)
         op = IndexOp(index.to_list(), extent.to_list(), name or "array", axis)
         value = self.graph.insert(op)
         assert value is not None

@@ -81,6 +81,7 @@ class JitFunction(fast_call.NativeCallable):
         static_argnames: str | Iterable[str] = (),
         fastmath: bool | Iterable[str] = False,
         strict: bool = False,
+        boundscheck: bool = True,
     ):
         function = _plain_function(function)
         functools.update_wrapper(self, function)
@@ -88,6 +89,7 @@ class JitFunction(fast_call.NativeCallable):
         self.target = target
         self.dynamic = dynamic_mode(dynamic)
         self.strict = strict
+        self.boundscheck = bool(boundscheck)
         self.fastmath = fastmath_flags(fastmath)
         self.signature = inspect.signature(function, follow_wrapped=False)
         self._names = list(self.signature.parameters)
@@ -378,7 +380,7 @@ class JitFunction(fast_call.NativeCallable):
         source = source_of(self.function)
         for _ in range(MAX_ATTEMPTS):
             try:
-                program = lower(source, pattern, may_write=self._writes())
+                program = lower(source, pattern, may_write=self._writes(), boundscheck=self.boundscheck)
                 _grant_fastmath(program.module, self.fastmath)
                 self._log.append(f"compiled for {', '.join(map(str, pattern)) or 'no arguments'}")
                 return program
@@ -513,7 +515,8 @@ def jit(function: Callable[..., Any] | None = None, **options: Any) -> Any:
     Options: `target` ("cpu", "cuda", "cuda-sim", "interp"); `dynamic` (None or "auto": static extents first, those that
     differ become unknown when a second shape arrives; True: all unknown; False: none); `static_argnums` and
     `static_argnames` (baked in by value); `strict`; `fastmath` (True, or names among FASTMATH_FLAGS: results are
-    then no longer those of IEEE arithmetic).
+    then no longer those of IEEE arithmetic); `boundscheck` (False: indices known at run time only are not checked, and
+    one outside of its axis reads or writes memory that is not the array's).
     """
     if function is None:
         return lambda f: JitFunction(f, **options)

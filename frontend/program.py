@@ -120,20 +120,27 @@ class Program:
     """What the passes had to say while it was compiled: copies that remain, loops that could not be vectorized."""
 
 
-def lower(source: FunctionSource, arguments: Sequence[ArgumentType], *, may_write: bool = True) -> Program:
-    """Compile the function for arguments of the given types, to the nt level.
+def lower(
+    source: FunctionSource,
+    arguments: Sequence[ArgumentType],
+    *,
+    may_write: bool = True,
+    boundscheck: bool = True,
+) -> Program:
+    """Compile the function for arguments of the given types, to the nt level; without `boundscheck`, indices that
+    are known at run time only are taken to be in bounds.
 
     Raises a diagnostic for what cannot be compiled, Respecialise when more must be known at compile time.
     """
-    return _Lowering(source, arguments, may_write).run()
+    return _Lowering(source, arguments, Graph(may_write, boundscheck)).run()
 
 
 class _Lowering:
-    def __init__(self, source: FunctionSource, arguments: Sequence[ArgumentType], may_write: bool):
+    def __init__(self, source: FunctionSource, arguments: Sequence[ArgumentType], graph: Graph):
         self.source = source
         self.symbol = _symbol(source.node.name)
         self.arguments = tuple(arguments)
-        self.graph = Graph(may_write)
+        self.graph = graph
         self.captured: dict[Any, Any] = {}
         self.frame = Frame(self.graph, source, self.captured)
         self.atoms: dict[str, Atom] = {}

@@ -140,6 +140,8 @@ def _checked(graph: Graph, item: Item, axis: Axis, name: str, position: int) -> 
 
 def _checked_later(graph: Graph, index: Affine, extent: Affine, name: str, position: int) -> Affine:
     """A Python index, checked and wrapped when the program runs."""
+    if not graph.boundscheck:
+        return graph.unchecked_index(index, extent)
     op = IndexOp(index.to_list(), extent.to_list(), name or "array", position)
     value = graph.insert(op)
     assert value is not None
