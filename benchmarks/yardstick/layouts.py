@@ -130,6 +130,7 @@ ROWS = [
         {
             "numexpr": "x + y",
             "numba": _add_numba,
+            "numba-fresh": lambda nb: nb.njit(add),
             "jax": lambda jax, jnp: lambda x, y: x + y,
             "torch": lambda torch: lambda x, y: x + y,
             "torch-out": lambda torch: lambda out, x, y: torch.add(x, y, out=out),
