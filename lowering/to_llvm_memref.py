@@ -244,7 +244,9 @@ def _kept_axes(op: memref.SubviewOp, strides: Sequence[Size]) -> tuple[int, ...]
             for k, n in zip(kept, wanted or (), strict=wanted is not None)
         ):
             return kept
-    raise fail(op, "which axes of size 1 the subview drops does not follow from its type", error=LoweringError)
+    raise fail(
+        op, "which axes of size 1 the subview drops does not follow from its type", error=LoweringError
+    )
 
 
 def _view(ref: MemRef, offset: Size, sizes: Sequence[Size], strides: Sequence[Size]) -> MemRef:

@@ -100,7 +100,23 @@ def one_turn_of_the_inner_loop(a):
     return a
 
 
+def two_that_start_alike(a):
+    b, c = np.zeros(a.shape), np.zeros(a.shape)
+    for _ in range(1):
+        if a[1] > 5:
+            break
+        b[1] = 1
+        c[1] /= 1
+    return c
+
+
+def variances_that_overflow(a):
+    return a.var(), a.var(axis=0), np.std(a, axis=1)
+
+
 FINDINGS = [
+    (two_that_start_alike, np.ones(8)),
+    (variances_that_overflow, np.resize(np.array([127, -2, 113, -90], "f2"), (7, 9)) * 4),
     (one_row_is_left_over, np.broadcast_to(np.array([3], "u8"), (33, 1))),
     (one_turn_of_the_inner_loop, np.resize(np.array([2, 1, 5], "u2"), (3, 4))),
     (powers, np.array([True, False])),
