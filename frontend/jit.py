@@ -201,11 +201,12 @@ class JitFunction(fast_call.NativeCallable):
         parts: list[Any] = []
         arrays = 0
         for name, value in zip(names, values, strict=True):
-            if type(value) is np.ndarray:
+            if isinstance(value, np.ndarray):
                 flags = value.flags
                 arrays += 1
                 parts.append(
                     (
+                        type(value),
                         value.dtype,
                         value.shape,
                         flags.c_contiguous or value.strides,

@@ -47,7 +47,25 @@ def scaled(x):
     return x * SCALE
 
 
-FUNCTIONS = (add, shifted, grow, both, picked, turned, scaled)
+def either(x, y):
+    return x | y
+
+
+def numbers(x):
+    return x.sum(), float(x.sum()), int(x.sum()), bool(x.any()), len(x), x
+
+
+def paired(x, y):
+    return np.stack([x, y], axis=1) * 2
+
+
+def first_two(xs):
+    return xs[0] + xs[1]
+
+
+@nt.jit
+def doubled(x):
+    return x * 2
 
 
 def arrays() -> list[np.ndarray]:
@@ -81,7 +99,7 @@ def arrays() -> list[np.ndarray]:
         np.ones((1, 6)),
         np.broadcast_to(np.float64(1.5), (6,)),
         np.ma.masked_array(np.arange(6.0), [0, 1, 0, 0, 0, 0]),
-        np.arange(6.0).view(np.memmap) if False else np.array([1 + 2j] * 6),
+        np.array([1 + 2j] * 6),
         np.array(["a"] * 6),
         np.array([None] * 6),
     ]
@@ -128,7 +146,7 @@ def _copied(value):
         fresh.flags.writeable = value.flags.writeable
         return fresh
     low = min(0, sum(min(0, s * (n - 1)) for s, n in zip(value.strides, value.shape, strict=True)))
-    memory = np.zeros(4096, np.uint8)
+    memory = np.zeros(4096 + 2 * value.nbytes, np.uint8)
     fresh = np.ndarray(value.shape, value.dtype, memory.data, -low, value.strides)
     fresh[...] = value
     return fresh
