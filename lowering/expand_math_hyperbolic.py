@@ -121,9 +121,10 @@ def asinh(b: FormBuilder, x: SSAValue) -> SSAValue:
 def acosh(b: FormBuilder, x: SSAValue) -> SSAValue:
     """ln(x + sqrt(x^2 - 1)), with what the rounding of the root lost."""
     square, square_low = b.two_product(x, x)
-    inside, inside_low = b.fast_two_sum(square, b.constant(-1.0, x.type))
+    less, less_low = b.fast_two_sum(square, b.constant(-1.0, x.type))
+    inside, inside_low = b.fast_two_sum(less, b.add(less_low, square_low))
     root = b.sqrt(inside)
-    rest = b.add(b.fma(b.neg(root), root, inside), b.add(inside_low, square_low))
+    rest = b.add(b.fma(b.neg(root), root, inside), inside_low)
     root_low = b.mul(b.mul(rest, 0.5), _rough_inverse(b, root))
     value = _logarithm_of_sum(b, x, root, root_low, root, x)
     return b.select(b.compare("oge", x, 1.0), value, float("nan"))

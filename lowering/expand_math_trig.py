@@ -1,8 +1,8 @@
 """The expansions of sin, cos and tan: for all arguments, the largest too.
 
-The argument is reduced to |r| <= pi / 2 (pi / 4 for tan) by subtracting a multiple of pi in three parts, exactly as
-long as the multiple is small. Larger arguments, which are rare, take a branch: they are multiplied with those bits of
-1 / (2 pi) that do not stand for whole turns, in integers and unevaluated sums (Payne and Hanek).
+The argument is reduced to |r| <= pi / 4 by subtracting a multiple of pi / 2 in three parts, exactly as long as the
+multiple is small. Larger arguments, which are rare, take a branch: they are multiplied with those bits of 1 / (2 pi)
+that do not stand for whole turns, in integers and unevaluated sums (Payne and Hanek).
 """
 
 from __future__ import annotations
@@ -17,85 +17,84 @@ _LARGE = {23: 2.0**17, 52: 2.0**30}
 """By the bits of the mantissa: up to here multiples of pi in three parts are exact."""
 
 Reduced = tuple[SSAValue, SSAValue, SSAValue]
-"""r, what its rounding lost, and the multiple: as a float to which 1.5 * 2^mantissa is added, so that its lowest bits
-are those of the integer."""
+"""r, what its rounding lost, and the multiple: an integer, or (before) a float to which 1.5 * 2^mantissa is added so
+that its lowest bits are those of the integer."""
+
+
+Terms = tuple[SSAValue, SSAValue]
 
 
 def sin(b: FormBuilder, x: SSAValue) -> SSAValue:
-    r, lost, n = _reduce(b, b.abs(x), 2, 0.0)
-    odd = b.integer(arith.ShLIOp, b.bits(n), format_of(x).width - 1)
-    sign = b.integer(arith.XOrIOp, odd, b.sign_bit(x))
-    return b.flip_sign(_sin_half_turn(b, r, lost), sign)
+    r, lost, n = _reduce(b, b.abs(x))
+    return b.flip_sign(_of_quadrant(b, r, lost, n), b.sign_bit(x))
 
 
 def cos(b: FormBuilder, x: SSAValue) -> SSAValue:
-    """sin(x + pi / 2): the multiples of pi that are subtracted are halves, and for half of them the sign changes."""
-    r, lost, n = _reduce(b, b.abs(x), 2, 0.5)
-    even = b.integer(arith.AddiOp, b.bits(n), 1)
-    return b.flip_sign(_sin_half_turn(b, r, lost), b.integer(arith.ShLIOp, even, format_of(x).width - 1))
+    """sin(x + pi / 2)."""
+    r, lost, n = _reduce(b, b.abs(x))
+    return _of_quadrant(b, r, lost, b.integer(arith.AddiOp, n, 1))
 
 
 def tan(b: FormBuilder, x: SSAValue) -> SSAValue:
     """sin / cos, or -cos / sin where the multiple of pi / 2 is odd."""
-    c = format_of(x).constants
-    r, lost, n = _reduce(b, b.abs(x), 4, 0.0)
-    z = b.mul(r, r)
-    sine, sine_low = b.fast_two_sum(r, b.fma(b.mul(r, z), b.polynomial(z, c.sin_quarter), lost))
-    half = b.mul(z, 0.5)
-    whole, low = b.fast_two_sum(b.constant(1.0, x.type), b.neg(half))
-    low = b.sub(low, b.fma(r, lost, b.mul(0.5, b.fma(r, r, b.neg(z)))))
-    cosine, cosine_low = b.fast_two_sum(whole, b.fma(b.mul(z, z), b.polynomial(z, c.cos), low))
-    parity = b.integer(arith.ShLIOp, b.bits(n), format_of(x).width - 1)
-    odd = b.compare_integers("ne", parity, 0)
+    r, lost, n = _reduce(b, b.abs(x))
+    sine, cosine = _terms(b, r, lost)
+    (sine, sine_low), (cosine, cosine_low) = b.fast_two_sum(*sine), b.fast_two_sum(*cosine)
+    odd, sign = _is_odd(b, n), b.integer(arith.ShLIOp, n, format_of(x).width - 1)
     above, above_low = b.select(odd, cosine, sine), b.select(odd, cosine_low, sine_low)
     below, below_low = b.select(odd, sine, cosine), b.select(odd, sine_low, cosine_low)
     quotient = b.divide_sums(above, above_low, below, below_low)
-    return b.flip_sign(quotient, b.integer(arith.XOrIOp, parity, b.sign_bit(x)))
+    return b.flip_sign(quotient, b.integer(arith.XOrIOp, sign, b.sign_bit(x)))
 
 
-def _sin_half_turn(b: FormBuilder, r: SSAValue, lost: SSAValue) -> SSAValue:
-    """sin(r + lost) for |r| <= pi / 2, as r + r z P(z), z = r^2.
+def _of_quadrant(b: FormBuilder, r: SSAValue, lost: SSAValue, n: SSAValue) -> SSAValue:
+    """sin(r + n pi / 2): sin(r), cos(r), and both with the other sign."""
+    odd = _is_odd(b, n)
+    (sine, sine_tail), (cosine, cosine_tail) = _terms(b, r, lost)
+    value = b.add(b.select(odd, cosine, sine), b.select(odd, cosine_tail, sine_tail))
+    second = b.integer(arith.AndIOp, n, 2)
+    return b.flip_sign(value, b.integer(arith.ShLIOp, second, format_of(r).width - 2))
 
-    What z and r lost counts by derivatives, for which a few digits do: 1 - 4 z / pi^2 for cos(r), and
-    (cos(r) - 1) / (2 r) = -r / 4 (1 - z / 12 + ...) for that of r z P(z) by z.
-    """
+
+def _is_odd(b: FormBuilder, n: SSAValue) -> SSAValue:
+    return b.compare_integers("ne", b.integer(arith.AndIOp, n, 1), 0)
+
+
+def _terms(b: FormBuilder, r: SSAValue, lost: SSAValue) -> tuple[Terms, Terms]:
+    """sin(r + lost) and cos(r + lost), each as a leading term, r or 1 - r^2 / 2 rounded, and what it lacks."""
+    c = format_of(r).constants
     z = b.mul(r, r)
-    z_lost = b.fma(r, r, b.neg(z))
-    slope = b.fma(z, -0.40528473456935109, 1.0)
-    by_z = b.mul(b.mul(r, b.fma(z, 0.0195, -0.25)), z_lost)
-    polynomial = b.polynomial(z, format_of(r).constants.sin)
-    return b.add(r, b.fma(b.mul(r, z), polynomial, b.fma(lost, slope, by_z)))
+    half = b.mul(z, 0.5)
+    whole = b.sub(1.0, half)
+    sine_tail = b.fma(b.mul(r, z), b.polynomial(z, c.sin), b.mul(lost, whole))
+    low = b.sub(b.sub(b.sub(1.0, whole), half), b.mul(r, lost))
+    return (r, sine_tail), (whole, b.fma(b.mul(z, z), b.polynomial(z, c.cos), low))
 
 
-def _reduce(b: FormBuilder, x: SSAValue, parts: int, offset: float) -> Reduced:
-    """x >= 0 less the nearest multiple of a turn / `parts`, the multiples starting at `offset` of them."""
+def _reduce(b: FormBuilder, x: SSAValue) -> Reduced:
+    """x >= 0 less the nearest multiple of pi / 2."""
     form = format_of(x)
-    c = form.constants
-    high, middle, low = c.pi if parts == 2 else c.half_pi
+    high, middle, low = form.constants.half_pi
     magic = 1.5 * 2.0**form.mantissa
-    scaled = (
-        b.fma(x, c.inverse_pi[0] * parts / 2, -offset) if offset else b.mul(x, c.inverse_pi[0] * parts / 2)
-    )
-    shifted = b.add(scaled, magic)
+    shifted = b.fma(x, form.constants.two_over_pi[0], magic)
     n = b.sub(shifted, magic)
-    if offset:
-        n = b.add(n, offset)
     first = b.fma(n, -high, x)
     second, second_low = b.two_product(n, middle)
     r = b.sub(first, second)
     lost = b.fma(n, -low, b.sub(b.sub(b.sub(first, r), second), second_low))
-    # Not `x > large`: NaN stays here, infinity becomes one there.
+    # NaN stays here; infinity becomes NaN there.
     large = b.compare("ogt", x, _LARGE[form.mantissa])
 
     def reduce_large() -> Reduced:
         if not is_single(x):
-            return _reduce_large_double(b, x, parts, offset)
-        r, lost, n = _reduce_large_single(b, b.widen(x), parts, offset)
+            r, lost, n = _reduce_large_double(b, x)
+            return r, lost, b.add(n, magic)
+        r, lost, n = _reduce_large_single(b, b.widen(x))
         narrow = b.narrow(r)
         return narrow, b.narrow(b.add(b.sub(r, b.widen(narrow)), lost)), b.add(b.narrow(n), magic)
 
     r, lost, shifted = b.where_any(large, reduce_large, [r, lost, shifted])
-    return r, lost, shifted
+    return r, lost, b.bits(shifted)
 
 
 # --- large arguments -------------------------------------------------------------------------------------
@@ -146,17 +145,13 @@ def _fraction(b: FormBuilder, x: SSAValue) -> SSAValue:
     return b.sub(x, b.nearest(x))
 
 
-def _from_turns(b: FormBuilder, turns: SSAValue, low: SSAValue, parts: int, offset: float) -> Reduced:
-    """r, lost and n of a number of turns within 1 / 2, as an unevaluated sum."""
-    scaled, low = b.mul(turns, float(parts)), b.mul(low, float(parts))
-    if offset:
-        scaled, more = b.two_sum(scaled, b.constant(-offset, scaled.type))
-        low = b.add(low, more)
+def _from_turns(b: FormBuilder, turns: SSAValue, low: SSAValue) -> Reduced:
+    """r, lost and the quarter turns of a number of turns within 1 / 2, as an unevaluated sum."""
+    scaled, low = b.mul(turns, 4.0), b.mul(low, 4.0)
     n = b.nearest(scaled)
     high, low = b.fast_two_sum(b.sub(scaled, n), low)
-    pi = DOUBLE.pi if parts == 2 else DOUBLE.half_pi
-    r, lost = b.two_product(high, pi[0])
-    return r, b.add(lost, b.fma(high, pi[1], b.mul(low, pi[0]))), n
+    r, lost = b.two_product(high, DOUBLE.half_pi[0])
+    return r, b.add(lost, b.fma(high, DOUBLE.half_pi[1], b.mul(low, DOUBLE.half_pi[0]))), n
 
 
 def _not_infinite(b: FormBuilder, x: SSAValue, reduced: Reduced) -> Reduced:
@@ -165,17 +160,17 @@ def _not_infinite(b: FormBuilder, x: SSAValue, reduced: Reduced) -> Reduced:
     return b.add(r, b.sub(x, x)), lost, n
 
 
-def _reduce_large_single(b: FormBuilder, x: SSAValue, parts: int, offset: float) -> Reduced:
+def _reduce_large_single(b: FormBuilder, x: SSAValue) -> Reduced:
     """Of singles as doubles: 24 bits times 96, of which the first 24 are whole turns."""
     whole, at = _mantissa(b, x, 24)
     first, second = _chunks(b, _window(b, at, TURN_SINGLE, 2), x, 2)
     product, low = b.two_product(whole, first)
     turns = _fraction(b, b.add(_fraction(b, product), low))
     turns, low = b.two_sum(turns, b.mul(whole, second))
-    return _not_infinite(b, x, _from_turns(b, turns, low, parts, offset))
+    return _not_infinite(b, x, _from_turns(b, turns, low))
 
 
-def _reduce_large_double(b: FormBuilder, x: SSAValue, parts: int, offset: float) -> Reduced:
+def _reduce_large_double(b: FormBuilder, x: SSAValue) -> Reduced:
     """53 bits times 192, of which the first 53 are whole turns, and up to 61 more may be zeros."""
     whole, at = _mantissa(b, x, 53)
     chunks = _chunks(b, _window(b, at, TURN_DOUBLE, 3), x, 4)
@@ -186,6 +181,4 @@ def _reduce_large_double(b: FormBuilder, x: SSAValue, parts: int, offset: float)
     turns, (tail, e1) = _fraction(b, turns), b.two_sum(q1, p2)
     turns, e2 = b.two_sum(turns, tail)
     low = b.add(b.add(e0, e2), b.add(e1, b.fma(whole, chunks[3], q2)))
-    reduced = _from_turns(b, turns, low, parts, offset)
-    r, lost, n = _not_infinite(b, x, reduced)
-    return r, lost, b.add(n, 1.5 * 2.0**52)
+    return _not_infinite(b, x, _from_turns(b, turns, low))

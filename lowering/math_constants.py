@@ -13,7 +13,6 @@ class Constants:
     log: tuple[float, ...]
     atanh: tuple[float, ...]
     sin: tuple[float, ...]
-    sin_quarter: tuple[float, ...]
     cos: tuple[float, ...]
     atan: tuple[float, ...]
     asin: tuple[float, ...]
@@ -23,10 +22,10 @@ class Constants:
     log2e: tuple[float, float]
     log10e: tuple[float, float]
     log10_2: tuple[float, float]
-    pi: tuple[float, float, float]
+    pi: tuple[float, float]
     half_pi: tuple[float, float, float]
     quarter_pi: tuple[float, float]
-    inverse_pi: tuple[float]
+    two_over_pi: tuple[float]
 
 
 SINGLE = Constants(
@@ -52,13 +51,6 @@ SINGLE = Constants(
         0.2130058854818344,
     ),
     sin=(
-        -0.1666666716337204,
-        0.00833333283662796,
-        -0.00019841086759697646,
-        2.75364641311171e-06,
-        -2.408019028621311e-08,
-    ),
-    sin_quarter=(
         -0.1666666716337204,
         0.008333331905305386,
         -0.00019840087043121457,
@@ -113,7 +105,6 @@ SINGLE = Constants(
     pi=(
         3.1415927410125732,
         -8.742277657347586e-08,
-        -3.4302490200117637e-15,
     ),
     half_pi=(
         1.5707963705062866,
@@ -124,8 +115,8 @@ SINGLE = Constants(
         0.785398006439209,
         1.5695823663008923e-07,
     ),
-    inverse_pi=(
-        0.31830987334251404,
+    two_over_pi=(
+        0.6366197466850281,
     ),
 )
 
@@ -166,17 +157,6 @@ DOUBLE = Constants(
         0.13406711531911777,
     ),
     sin=(
-        -0.16666666666666666,
-        0.008333333333333333,
-        -0.00019841269841269806,
-        2.7557319223971264e-06,
-        -2.5052108382391406e-08,
-        1.605904347941901e-10,
-        -7.647139121983424e-13,
-        2.810468777707321e-15,
-        -8.0060698863508e-18,
-    ),
-    sin_quarter=(
         -0.16666666666666666,
         0.008333333333333331,
         -0.00019841269841265065,
@@ -255,7 +235,6 @@ DOUBLE = Constants(
     pi=(
         3.141592653589793,
         1.2246467991473532e-16,
-        -2.9947698097183397e-33,
     ),
     half_pi=(
         1.5707963267948966,
@@ -266,8 +245,8 @@ DOUBLE = Constants(
         0.7853981633974483,
         3.061616997868383e-17,
     ),
-    inverse_pi=(
-        0.3183098861837907,
+    two_over_pi=(
+        0.6366197723675814,
     ),
 )
 

@@ -8,7 +8,7 @@ the variable where the function is even:
     EXP     (e^r - 1 - r) / r^2                     for |r| <= ln(2) / 2
     LOG     (ln((1 + s) / (1 - s)) - 2 s) / s^3     as a function of z = s^2, |s| <= (sqrt 2 - 1) / (sqrt 2 + 1)
     ATANH   the same                                for |s| <= 0.27
-    SIN     (sin r - r) / r^3                       for |r| <= pi / 2, and SIN_QUARTER for |r| <= pi / 4
+    SIN     (sin r - r) / r^3                       for |r| <= pi / 4
     COS     (cos r - 1 + z / 2) / z^2               for |r| <= pi / 4
     ATAN    (atan t - t) / t^3                      for |t| <= tan(pi / 8)
     ASIN    (asin t - t) / t^3                      for |t| <= 1 / 2
@@ -191,7 +191,6 @@ class Degrees:
     log: int
     atanh: int
     sin: int
-    sin_quarter: int
     cos: int
     atan: int
     asin: int
@@ -208,8 +207,7 @@ def table(name: str, round_to: Callable[[Decimal], float], degrees: Degrees, bit
         "exp": (exp_remainder, -half, half, degrees.exp),
         "log": (log_remainder, zero, top, degrees.log),
         "atanh": (log_remainder, zero, Decimal("0.27") ** 2, degrees.atanh),
-        "sin": (sin_remainder, zero, (PI / 2) ** 2, degrees.sin),
-        "sin_quarter": (sin_remainder, zero, (PI / 4) ** 2, degrees.sin_quarter),
+        "sin": (sin_remainder, zero, (PI / 4) ** 2, degrees.sin),
         "cos": (cos_remainder, zero, (PI / 4) ** 2, degrees.cos),
         "atan": (atan_remainder, zero, eighth, degrees.atan),
         "asin": (asin_remainder, zero, ONE / 4, degrees.asin),
@@ -231,10 +229,10 @@ def table(name: str, round_to: Callable[[Decimal], float], degrees: Degrees, bit
         "log2e": (log2e, round_to(inverse - Decimal(log2e))),
         "log10e": (log10e, round_to(inverse10 - Decimal(log10e))),
         "log10_2": (log10_2_high, log10_2_low),
-        "pi": rounded_pieces(PI, 3, round_to),
+        "pi": rounded_pieces(PI, 2, round_to),
         "half_pi": rounded_pieces(PI / 2, 3, round_to),
         "quarter_pi": pieces(PI / 4, 22 if bits < 20 else 50, 2, round_to),
-        "inverse_pi": (round_to(ONE / PI),),
+        "two_over_pi": (round_to(2 / PI),),
     }
     lines = [f"{name} = Constants("]
     for key, values in rows.items():
@@ -259,7 +257,6 @@ class Constants:
     log: tuple[float, ...]
     atanh: tuple[float, ...]
     sin: tuple[float, ...]
-    sin_quarter: tuple[float, ...]
     cos: tuple[float, ...]
     atan: tuple[float, ...]
     asin: tuple[float, ...]
@@ -269,10 +266,10 @@ class Constants:
     log2e: tuple[float, float]
     log10e: tuple[float, float]
     log10_2: tuple[float, float]
-    pi: tuple[float, float, float]
+    pi: tuple[float, float]
     half_pi: tuple[float, float, float]
     quarter_pi: tuple[float, float]
-    inverse_pi: tuple[float]
+    two_over_pi: tuple[float]
 
 '''
 
@@ -288,9 +285,9 @@ def show(name: str, values: Sequence[float], what: str) -> None:
 
 def main() -> None:
     print(HEADER)
-    print(table("SINGLE", to_single, Degrees(5, 3, 4, 4, 3, 2, 4, 5, 2, 2), bits=14))
+    print(table("SINGLE", to_single, Degrees(5, 3, 4, 3, 2, 4, 5, 2, 2), bits=14))
     print()
-    print(table("DOUBLE", float, Degrees(10, 7, 9, 8, 6, 5, 10, 12, 4, 5), bits=40))
+    print(table("DOUBLE", float, Degrees(10, 7, 9, 6, 5, 10, 12, 4, 5), bits=40))
 
     def double(
         function: Callable[[Decimal], Decimal], low: Decimal, high: Decimal, degree: int

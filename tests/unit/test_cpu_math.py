@@ -6,66 +6,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from cpu_kernels import Kernel
-from nestor.dialects import special
+from math_accuracy import ONE_OPERAND, TWO_OPERANDS, WIDER, doubles, kernel, measure, singles
 
 ROOT = Path(__file__).parents[2]
-
-FUNCTIONS = {
-    "exp": (np.exp, 1.0),
-    "exp2": (np.exp2, 1.0),
-    "expm1": (np.expm1, 2.0),
-    "log": (np.log, 1.0),
-    "log2": (np.log2, 1.0),
-    "log10": (np.log10, 1.0),
-    "log1p": (np.log1p, 2.0),
-    "sin": (np.sin, 2.0),
-    "cos": (np.cos, 2.0),
-    "tan": (np.tan, 1.5),
-    "asin": (np.arcsin, 2.0),
-    "acos": (np.arccos, 1.5),
-    "atan": (np.arctan, 2.0),
-    "sinh": (np.sinh, 1.0),
-    "cosh": (np.cosh, 1.0),
-    "tanh": (np.tanh, 1.0),
-    "asinh": (np.arcsinh, 2.0),
-    "acosh": (np.arccosh, 2.0),
-    "atanh": (np.arctanh, 1.5),
-    "cbrt": (np.cbrt, 1.0),
-    "erf": (special.erf, 1.0),
-}
-"""The function, and the bound in units in the last place: docs/math.md has what was measured."""
-
-OF_TWO = {"atan2": (np.arctan2, 2.0), "powf": (np.power, 1.0)}
-
-WIDE = {np.float32: np.float64, np.float64: np.longdouble}
-
-
-def kernel(name: str, element: str, width: int, arity: int = 1) -> Kernel:
-    type_ = element if width == 1 else f"vector<{width}x{element}>"
-    if width == 1:
-        load, store = "memref.load %{0}[%i] : memref<?x{1}>", "memref.store %r, %o[%i] : memref<?x{0}>"
-    else:
-        load, store = (
-            "vector.load %{0}[%i] : memref<?x{1}>, {2}",
-            "vector.store %r, %o[%i] : memref<?x{0}>, {1}",
-        )
-    operands = ["x", "y"][:arity]
-    parameters = ", ".join(f"%{v}: memref<?x{element}> {{nestor.noalias}}" for v in [*operands, "o"])
-    loads = "\n        ".join(f"%{v}0 = {load.format(v, element, type_)}" for v in operands)
-    return Kernel(f"""
-    func.func @apply({parameters}) {{
-      %c0 = arith.constant 0 : index
-      %step = arith.constant {width} : index
-      %n = memref.dim %x, %c0 : memref<?x{element}>
-      scf.for %i = %c0 to %n step %step {{
-        {loads}
-        %r = math.{name} {", ".join(f"%{v}0" for v in operands)} : {type_}
-        {store.format(element, type_)}
-      }}
-      func.return
-    }}
-    """)
 
 
 def arguments(dtype: type) -> np.ndarray:
@@ -111,16 +54,16 @@ def pairs(name: str, dtype: type) -> list[np.ndarray]:
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-@pytest.mark.parametrize("name", FUNCTIONS)
+@pytest.mark.parametrize("name", ONE_OPERAND)
 def test_error_bound(name, dtype):
-    function, bound = FUNCTIONS[name]
+    function, bound = ONE_OPERAND[name]
     check(name, function, bound, [arguments(dtype)])
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-@pytest.mark.parametrize("name", OF_TWO)
+@pytest.mark.parametrize("name", TWO_OPERANDS)
 def test_error_bound_of_two(name, dtype):
-    function, bound = OF_TWO[name]
+    function, bound = TWO_OPERANDS[name]
     check(name, function, bound, pairs(name, dtype))
 
 
@@ -133,13 +76,23 @@ def check(name, function, bound, operands):
     kernel(name, element, 1, len(operands))(*operands, scalar)
     np.testing.assert_array_equal(vector, scalar)
     with np.errstate(all="ignore"):
-        exact = function(*(x.astype(WIDE[dtype]) for x in operands))
+        exact = function(*(x.astype(WIDER[dtype]) for x in operands))
         rounded = exact.astype(dtype)
         finite = np.isfinite(rounded) & np.isfinite(exact)
-        error = np.abs(vector.astype(WIDE[dtype]) - exact)[finite] / np.spacing(np.abs(rounded[finite]))
+        error = np.abs(vector.astype(WIDER[dtype]) - exact)[finite] / np.spacing(np.abs(rounded[finite]))
     np.testing.assert_array_equal(vector[~finite], rounded[~finite])
     np.testing.assert_array_equal(np.signbit(vector[finite]), np.signbit(rounded[finite]))
     assert error.max() <= bound
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", [*ONE_OPERAND, *TWO_OPERANDS])
+def test_every_1009th_single_and_a_million_doubles(name):
+    _, bound = (ONE_OPERAND | TWO_OPERANDS)[name]
+    for blocks in (singles(1009), doubles(10**6)):
+        accuracy = measure(name, blocks)
+        assert not accuracy.wrong
+        assert accuracy.error <= bound, accuracy.worst
 
 
 def test_the_constants_are_what_their_script_derives():
