@@ -158,11 +158,14 @@ def _build_cpu(module: ModuleOp, name: str, schedule: Schedule) -> tuple[Kernel,
 
     upstream = lowered_copy(module, ("cpu-to-scf",), schedule)
     function = _function(upstream, name)
-    provide(upstream)
+    is_answered = provide(upstream)
     packer, sites = Packer.for_function(function), _sites(function)
     engine = compile_llvm_ir(emit_llvm_ir(run_pipeline(upstream, ("cpu-to-llvm",))))
     prints = any(symbol in PRINT_CALLS for symbol in _symbols(module))
-    return CpuKernel(engine, name, packer, sites, prints), engine
+    kernel = CpuKernel(engine, name, packer, sites, prints)
+    if is_answered:
+        kernel.native = None  # Python runs in the middle of it, and lets other threads in
+    return kernel, engine
 
 
 class CpuKernel:

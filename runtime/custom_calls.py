@@ -262,14 +262,16 @@ def call_of(declared: FuncOp) -> Call:
     return Call(declared)
 
 
-def provide(module: ModuleOp) -> None:
-    """Be ready to answer the calls of a module: its symbols say all that is to be known, and are the same in all modules."""
+def provide(module: ModuleOp) -> bool:
+    """Be ready to answer the calls of a module, if it has any: its symbols say all that is to be known."""
     from ..lowering.custom_calls import declarations
 
-    for declared in declarations(module):
+    declared_ones = declarations(module)
+    for declared in declared_ones:
         name = declared.sym_name.data
         if name not in _ANSWERS:
             _ANSWERS[name] = _CALLBACK(Call(declared).from_slots)
+    return bool(declared_ones)
 
 
 def addresses() -> dict[str, int]:
