@@ -23,8 +23,9 @@ from .nest_loops import is_same, is_undefined, join
 from .objects import current, is_ref, stored
 from .promotion import WEAK_DTYPES, Operand, same_operand
 from .source import ir_name
-from .tensors import broadcast, constant
+from .tensors import broadcast, constant, order_of
 from .values import (
+    Array,
     Buffer,
     Extents,
     Group,
@@ -47,6 +48,7 @@ class Form:
     `ref` says that it is one object all the time, whose content is a variable of its own (`objects.py`);
     `fixed` is an object known at compile time; `undefined` what a `return` that was not reached would leave.
     `aliases`: the views of arguments that an array may be; a tensor of its own says which (`aliases.py`).
+    `order` is the memory order of an array where all paths agree on it.
     """
 
     kind: Operand | None = None
@@ -58,6 +60,7 @@ class Form:
     fixed: Value | None = None
     undefined: bool = False
     aliases: tuple[int, ...] = ()
+    order: tuple[int, ...] | None = None
 
     @property
     def dtype(self) -> np.dtype:
@@ -97,7 +100,14 @@ def form_of(frame: Frame, name: str, value: Value) -> Form:
     kind = number_kind(frame.graph, value)
     if is_array(value) or extents_of(value):
         assert isinstance(kind, np.dtype)
-        return Form(kind, extents_of(value), aliases=aliases_of(frame.graph, value))
+        order = (
+            order_of(value)
+            if isinstance(value, Array)
+            else value.order
+            if isinstance(value, Tensor)
+            else None
+        )
+        return Form(kind, extents_of(value), aliases=aliases_of(frame.graph, value), order=order)
     return Form(kind)
 
 
@@ -135,7 +145,8 @@ def joined_form(frame: Frame, node: ast.AST, name: str, a: Form, b: Form) -> For
             f"'{name}' is an array of {a.kind} on one path and of {b.kind} on another",
             f"start it with the dtype it ends with, or use {name}.astype(...)",
         )
-    return replace(a, aliases=tuple(sorted({*a.aliases, *b.aliases})))
+    aliases = tuple(sorted({*a.aliases, *b.aliases}))
+    return replace(a, aliases=aliases, order=a.order if a.order == b.order else None)
 
 
 def _fail_forms(frame: Frame, node: ast.AST, name: str, a: Form, b: Form) -> NoReturn:
@@ -201,7 +212,7 @@ def built(frame: Frame, form: Form, tensors: Iterator[SSAValue], name: str) -> V
     if form.extents is None:
         weak = form.kind if isinstance(form.kind, type) else None
         return Tensor(ssa, form.dtype, (), True, weak)
-    buffer = Buffer(ssa, form.dtype, form.extents, name.lstrip("."), aliases=form.aliases)
+    buffer = Buffer(ssa, form.dtype, form.extents, name.lstrip("."), form.order, aliases=form.aliases)
     if form.aliases:
         buffer.tag = next(tensors)
     return whole(buffer)

@@ -30,7 +30,6 @@ from .objects import is_ref
 from .promotion import same_operand
 from .rows import Growing
 from .source import ir_name
-from .tensors import order_of
 from .values import (
     Array,
     Buffer,
@@ -325,7 +324,7 @@ def _differs(a: Form, b: Form) -> bool:
         return True
     if a.items is not None and b.items is not None:
         return any(_differs(x, y) for x, y in zip(a.items, b.items, strict=True))
-    if a.aliases != b.aliases:
+    if a.aliases != b.aliases or a.order != b.order:
         return True
     if a.kind is None or b.kind is None:
         return (a.kind is None) != (b.kind is None)
@@ -404,16 +403,8 @@ def tensor_if(frame: Frame, node: ast.If, condition: Value, execute: Execute) ->
     graph.insert(branch)
     _Carried(forms, buffers).set(frame, branch.results)
     for name in forms:
-        _set_order(frame.variables[name], *[side[name] for side in sides])
         for side in sides:
             _freeze(frame, name, side.get(name), before)
-
-
-def _set_order(joined: Value, one: Value, other: Value) -> None:
-    """Where two arrays have one memory order, what becomes of them has it too."""
-    if isinstance(joined, Array) and isinstance(one, Array) and isinstance(other, Array):
-        order = order_of(one)
-        joined.buffer.order = order if order == order_of(other) else None
 
 
 def _freeze(
