@@ -14,7 +14,9 @@ from .composites import composite_call
 from .errors import DTypeError
 from .frame import Frame
 from .functions import inline
+from .numpy_api import assembling as _assembling  # noqa: F401
 from .numpy_api import calculus as _calculus  # noqa: F401
+from .numpy_api import chains as _chains  # noqa: F401
 from .numpy_api import comparing as _comparing  # noqa: F401
 from .numpy_api import (  # noqa: F401  (they fill the tables)
     creation,
