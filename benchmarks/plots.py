@@ -14,8 +14,8 @@ matplotlib.rcParams["svg.hashsalt"] = "nestor"  # the same figures make the same
 
 WON, LOST, PEER = "#2a7f62", "#c0504d", "#8a8a8a"
 
-BEYOND_CACHES = 100e6
-"""Rows of more bytes say what memory can do."""
+A_CALL, BEYOND_CACHES = 500, 100e6
+"""Rows of fewer bytes are about the cost of a call; rows of more bytes than the other say what memory can do."""
 
 
 def write(record: dict[str, Any], folder: Path) -> list[Path]:
@@ -61,7 +61,7 @@ def _bars(rows: list[dict[str, Any]]) -> Figure:
 
 def _roofline(rows: list[dict[str, Any]]) -> Figure:
     """Operations a second against operations a byte; the lines are the highest roofs that any row measured."""
-    rows = [row for row in rows if row["operations"] and row["roofs"]]
+    rows = [row for row in rows if row["operations"] and row["roofs"] and row["bytes"] > A_CALL]
     widest = [row for row in rows if row["bytes"] > BEYOND_CACHES] or rows
     bandwidth = max(row["bytes"] / _memory(row) for row in widest)
     peak = max(row["operations"] / row["roofs"]["roof operations"] for row in rows)
