@@ -163,8 +163,11 @@ def _integer(call: Invocation, leaf: Leaf, arrays: Any, given: Any, values: Any,
 
 def _view(call: Invocation, leaf: Leaf, arrays: Any, given: Any, values: Any, names: Any) -> np.ndarray:
     """A basic-indexing view of an argument, by its own strides."""
-    fixed, axes = leaf.view
-    array = values[leaf.argument]
+    return _window(values[leaf.argument], leaf.view, names)
+
+
+def _window(array: np.ndarray, recipe: Any, names: Any) -> np.ndarray:
+    fixed, axes = recipe
     items: list[Any] = [slice(None)] * array.ndim
     for axis, offset in fixed:
         items[axis] = offset.value(names)
@@ -186,6 +189,13 @@ def _python_slice(start: int, stride: int, extent: int) -> slice:
 
 def _reshape(call: Invocation, leaf: Leaf, arrays: Any, given: Any, values: Any, names: Any) -> np.ndarray:
     return values[leaf.argument].reshape([e.value(names) for e in leaf.view])
+
+
+def _broadcast(call: Invocation, leaf: Leaf, arrays: Any, given: Any, values: Any, names: Any) -> np.ndarray:
+    shape, window = leaf.view
+    inner = _RESULTS[leaf.value.how](call, leaf.value, arrays, given, values, names)
+    result = np.broadcast_to(inner, [e.value(names) for e in shape])
+    return result if window is None else _window(result, window, names)
 
 
 def _output(call: Invocation, leaf: Leaf, arrays: Any, given: Any, values: Any, names: Any) -> Any:
@@ -228,6 +238,7 @@ _RESULTS: dict[str, Any] = {
     "integer": _integer,
     "view": _view,
     "reshape": _reshape,
+    "broadcast": _broadcast,
     "output": _output,
     "rows": _rows,
 }

@@ -191,7 +191,7 @@ def _is_open(call: Call, invocation: Invocation) -> bool:
         and len(names) + len(invocation.integers) <= MAX_NAMES
         and all(arguments[k].layout == "c" and not arguments[k].order for k in open_arrays)
         and all(isinstance(key, str | int) for form in forms for key, _ in form.terms)
-        and not any(leaf.how in ("view", "reshape") for leaf in _leaves(program.results))
+        and not any(leaf.how in ("view", "reshape", "broadcast") for leaf in _leaves(program.results))
     )
 
 
@@ -518,7 +518,7 @@ class _Writer:
             late[-1] = list if leaf.value is None else np.ndarray.tolist
             return LEAF.pack(how=How.OUTPUT, value=leaf.output)
         source = self.call.sources[leaf.argument]
-        self._need(source != NO_SOURCE and leaf.how in ("argument", "view", "reshape"))
+        self._need(source != NO_SOURCE and leaf.how in ("argument", "view", "reshape", "broadcast"))
         if leaf.how != "argument":
             self._need(not self.open and not self.invocation.integers)
             late[-1] = late_result(leaf, self.invocation)

@@ -44,8 +44,9 @@ from .values import Array, Buffer, Extents, Group, Index, Rows, Static, Tensor, 
 class Leaf:
     """How one result is made after the kernel has run.
 
-    `how` is `constant` (value), `argument` (the argument itself), `view` and `reshape` (of an argument), `integer`
-    (linear in extents and integer arguments), `output` (position among the kernel's outputs), `rows` (a list of them)
+    `how` is `constant` (value), `argument` (the argument itself), `view` and `reshape` (of an argument), `broadcast` (of
+    what the leaf `value` makes: the shape, and a window of that or None), `integer` (linear in extents and integer
+    arguments), `output` (position among the kernel's outputs), `rows` (a list of them)
     or `choice`: what `value`, a dictionary of leaves, has for the number that is in the output `tag`, else the output.
     """
 
@@ -369,6 +370,12 @@ class _Lowering:
             if source.buffer.argument is not None and source.whole:
                 shape = tuple([_linear(e) for e in buffer.extents])
                 return Leaf("reshape", argument=source.buffer.argument, view=shape)
+        if buffer.derived is not None and buffer.derived[1] == "broadcast":
+            inner = self._shared(buffer.derived[0])
+            if inner is not None:
+                shape = tuple([_linear(e) for e in buffer.extents])
+                window = None if array.whole else _recipe(array)
+                return Leaf("broadcast", inner, argument=inner.argument, view=(shape, window))
         return None
 
     def _output(self, value: Array | Tensor) -> Leaf:

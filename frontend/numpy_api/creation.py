@@ -41,7 +41,7 @@ from ..views import Slice, as_view, view
 from .orders import lay_out, requested, stays
 from .registry import dtype_of, handles, static
 from .selection import where
-from .shapes import copy_, number_as_array, shape_argument
+from .shapes import atleast, copy_, number_as_array, shape_argument
 
 ZERO, FIFTY, TRUE, FALSE = Static(0), Static(50), Static(True), Static(False)
 
@@ -156,9 +156,7 @@ def ascontiguousarray(graph: Graph, a: Value, dtype: Value | None = None) -> Val
     """An array in row-major order, of rank 1 at least: the array itself where it is one."""
     array = asarray(graph, a, dtype)
     if not extents_of(array):
-        raise graph.error(
-            UnsupportedError, "np.ascontiguousarray of a number is not supported", "use np.full(1, x)"
-        )
+        return atleast(graph, array, 1)
     if isinstance(array, Array) and not array.is_row_major:
         return copy_(graph, array)
     return array
