@@ -11,7 +11,7 @@ PEERS := numexpr numba jax torch==2.13.0 onnx onnxruntime halide matplotlib
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-all test-lit test-unit lint format bench bench-schedules golden docs clean
+.PHONY: help demo test test-all test-lit test-unit test-math-sweep lint format bench bench-schedules golden docs clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-15s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -42,6 +42,9 @@ test-lit: $(VENV)/installed ## only the FileCheck tests
 
 test-unit: $(VENV)/installed ## only the pytest suites
 	$(BIN)/python -m pytest -n $(JOBS) --dist worksteal -m 'not slow'
+
+test-math-sweep: $(VENV)/installed ## every single through exp, log, sin, cos, tanh and erf (half an hour)
+	$(BIN)/python tests/unit/math_accuracy.py --every 1 --only exp,log,sin,cos,tanh,erf
 
 $(VENV)/installed-dev: $(VENV)/installed
 	$(BIN)/python -m pip install --quiet -e '.[dev]'

@@ -10,6 +10,7 @@ __version__ = "0.1.0"
 _PUBLIC = {
     "jit": ".frontend.jit",
     "spec": ".frontend.spec",
+    "custom_call": ".frontend.own_calls",
     "trace": ".frontend.trace",
     "schedule": ".frontend.schedule",
     "NestorError": ".dialects.diagnostic",

@@ -137,6 +137,7 @@ def _record(
         "ratio": {form: _paired(times, form) for form in peers} if COUNTED in times else {},
         "errors": errors,
         "missing": missing,
+        "samples": times,
     }
 
 

@@ -5,11 +5,12 @@ What `Row.peers` holds for each of them:
 - numexpr: an expression of the parameters' names and of `tiny`, 1e-5 (numbers written out would make it float64), into a
   reused output;
 - numba: `make(numba)`, a function that writes its results into the arrays that come first. A function of scalar results
-  returns them;
+  returns them; `numba-fresh`: the form that allocates, where numba does that best itself;
 - jax: `make(jax, jax.numpy)`, a function that is given to `jax.jit`;
 - torch: `make(torch)`, a function of tensors, run eagerly and by `torch.compile`; `torch-out`: the same into tensors that
   come first, for the eager form;
-- onnxruntime: the nodes of a graph in ONNX's text form, from the parameters' names to `r0`, `r1` ...;
+- onnxruntime: the nodes of a graph in ONNX's text form, from the parameters' names to `r0`, `r1` ...; or a function of
+  the extents that gives them;
 - halide: `make(halide, extents, *buffers)`, a list of scheduled functions of outputs. Halide's first
   dimension is NumPy's last.
 
@@ -143,16 +144,18 @@ class Numba(Peer):
         if all(out.ndim == 0 for out in outputs):
             return {"numba": Form(kernel, arguments)}
 
-        def fresh():
+        def fresh(*arguments):
             results = [np.empty(out.shape, out.dtype) for out in outputs]
             kernel(*results, *arguments)
             return results
 
-        def reused():
+        def reused(*arguments):
             kernel(*outputs, *arguments)
             return outputs
 
-        return {"numba": Form(fresh), "numba, reused output": Form(reused)}
+        if "numba-fresh" in row.peers:
+            fresh = row.peers["numba-fresh"](numba)
+        return {"numba": Form(fresh, arguments), "numba, reused output": Form(reused, arguments)}
 
 
 class Jax(Peer):
@@ -249,10 +252,12 @@ def onnx_text(row: Row, arguments: Sequence[np.ndarray], small: bool) -> str:
         types = (f"{ONNX_TYPES[a.dtype.name]}[{','.join(map(str, a.shape))}]" for a in arrays)
         return ", ".join(f"{t} {n}" for t, n in zip(types, names, strict=True))
 
-    outputs = _outputs(row, small)
+    outputs, nodes = _outputs(row, small), _program(row, "onnxruntime")
+    if callable(nodes):
+        nodes = nodes(row.extents(small))
     ins = declared(row.parameters()[: len(arguments)], arguments)
     outs = declared([f"r{k}" for k in range(len(outputs))], outputs)
-    return f"{ONNX_VERSIONS} program ({ins}) => ({outs}) {{ {row.peers['onnxruntime']} }}"
+    return f"{ONNX_VERSIONS} program ({ins}) => ({outs}) {{ {nodes} }}"
 
 
 class OnnxRuntime(Peer):

@@ -6,15 +6,16 @@ from pathlib import Path
 from typing import Any
 
 import matplotlib
-
-matplotlib.use("svg")
-matplotlib.rcParams["svg.hashsalt"] = "nestor"  # the same figures make the same file
-
-import matplotlib.pyplot as plt
+from matplotlib.figure import Figure
 
 from .report import ratio, won
 
+matplotlib.rcParams["svg.hashsalt"] = "nestor"  # the same figures make the same file
+
 WON, LOST, PEER = "#2a7f62", "#c0504d", "#8a8a8a"
+
+A_CALL, BEYOND_CACHES = 500, 100e6
+"""Rows of fewer bytes are about the cost of a call; rows of more bytes than the other say what memory can do."""
 
 
 def write(record: dict[str, Any], folder: Path) -> list[Path]:
@@ -30,15 +31,15 @@ def write(record: dict[str, Any], folder: Path) -> list[Path]:
                 path, dpi=110, bbox_inches="tight", metadata={"Date": None} if kind == "svg" else None
             )
             written.append(path)
-        plt.close(figure)
     return written
 
 
-def _bars(rows: list[dict[str, Any]]) -> Any:
+def _bars(rows: list[dict[str, Any]]) -> Figure:
     """How many times as fast as the best peer: to the right of the line Nestor is faster."""
     rows = sorted(rows, key=ratio, reverse=True)  # type: ignore[arg-type]
     speedups = [1 / ratio(row) for row in rows]  # type: ignore[operator]
-    figure, axes = plt.subplots(figsize=(8, 0.26 * len(rows) + 1.2))
+    figure = Figure(figsize=(8, 0.26 * len(rows) + 1.2))
+    axes = figure.subplots()
     axes.barh(
         [row["name"] for row in rows],
         [s - 1 for s in speedups],
@@ -58,16 +59,14 @@ def _bars(rows: list[dict[str, Any]]) -> Any:
     return figure
 
 
-def _roofline(rows: list[dict[str, Any]]) -> Any:
+def _roofline(rows: list[dict[str, Any]]) -> Figure:
     """Operations a second against operations a byte; the lines are the highest roofs that any row measured."""
-    rows = [row for row in rows if row["operations"] and row["roofs"]]
-    bandwidth = (
-        max(row["bytes"] / _memory(row) for row in rows if row["bytes"] > 50e6)
-        if any(row["bytes"] > 50e6 for row in rows)
-        else max(row["bytes"] / _memory(row) for row in rows)
-    )
+    rows = [row for row in rows if row["operations"] and row["roofs"] and row["bytes"] > A_CALL]
+    widest = [row for row in rows if row["bytes"] > BEYOND_CACHES] or rows
+    bandwidth = max(row["bytes"] / _memory(row) for row in widest)
     peak = max(row["operations"] / row["roofs"]["roof operations"] for row in rows)
-    figure, axes = plt.subplots(figsize=(8, 5.5))
+    figure = Figure(figsize=(8, 5.5))
+    axes = figure.subplots()
     intensities = sorted(row["operations"] / row["bytes"] for row in rows)
     line = [intensities[0] / 2, peak / bandwidth, intensities[-1] * 2]
     axes.plot(line, [min(peak, bandwidth * x) / 1e9 for x in line], color="black", linewidth=1)

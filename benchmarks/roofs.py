@@ -19,6 +19,9 @@ SOURCE = Path(__file__).with_name("roofs.c")
 FLAGS = ("-O3", "-march=native", "-ffast-math", "-fopenmp", "-shared", "-fPIC")
 LINE = 64
 
+WORTH_THREADS = 1 << 16
+"""Bytes below which one thread is faster than several."""
+
 
 def load() -> ctypes.CDLL:
     """The library, compiled for this machine."""
@@ -40,7 +43,9 @@ def _aligned(size: int) -> np.ndarray:
 
 def forms(library: ctypes.CDLL, row: Row, threads: int) -> dict[str, Callable[[], None]]:
     """What is timed: the row's traffic by ordinary and by non-temporal stores, and its operations."""
-    reads, writes = ([_aligned(n) for n in sizes] for sizes in row.traffic())
+    traffic = row.traffic()
+    threads = threads if sum(map(sum, traffic)) > WORTH_THREADS else 1
+    reads, writes = ([_aligned(n) for n in sizes] for sizes in traffic)
 
     def table(arrays: list[np.ndarray]) -> tuple:
         pointers = (ctypes.c_void_p * len(arrays))(*[a.ctypes.data for a in arrays])

@@ -1,9 +1,9 @@
 """`python -m benchmarks.run`: Nestor and its peers on every row of the yardstick.
 
-Each peer has a process of its own; the forms of all peers take turns in every round, and a figure is the median over rounds of
-Nestor's time divided by the peer's in the same round, so that the machine's drift cancels. Results are compared with
-NumPy's in float64 first. A run of all rows writes benchmarks/results/ and refreshes docs/performance.md; a
-run of some (`--rows iou,softmax`: names or their beginnings) prints only.
+Each peer has a process of its own; the forms of all peers take turns in every round, and a figure is the median over
+rounds of Nestor's time divided by the peer's in the same round, so that the machine's drift cancels. Results are compared
+with NumPy's in float64 first. A run of all rows writes benchmarks/results/ and refreshes docs/performance.md; a run of
+some (`--rows iou,softmax`: names or their beginnings) prints only.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import argparse
 import json
 import os
 import platform
+import signal
 import sys
 import time
 from collections.abc import Sequence
@@ -28,7 +29,7 @@ from .yardstick import ROWS
 from .yardstick.cold import FIRST_CALLS
 
 RESULTS = Path(__file__).parent / "results"
-FIRST_CALL_ROUNDS = 6
+FIRST_CALL_ROUNDS = 5
 LIMIT_MINUTES = 20
 
 
@@ -67,7 +68,7 @@ def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
         "--rows", default="", help="names of rows, or how they begin, with commas; default: all"
     )
     parser.add_argument("--peers", default="", help=f"of {', '.join(PEERS)}; default: all")
-    parser.add_argument("--rounds", type=int, default=15, help="default: 15")
+    parser.add_argument("--rounds", type=int, default=11, help="default: 11")
     parser.add_argument("--threads", type=int, default=min(2, os.cpu_count() or 1), help="default: 2")
     parser.add_argument("--json", help="write the record to this file as well")
     options = parser.parse_args(arguments)
@@ -131,4 +132,5 @@ def machine() -> dict[str, Any]:
 
 
 if __name__ == "__main__":
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit("bench: ended"))  # the peers' processes end as well
     sys.exit(main())

@@ -329,7 +329,11 @@ def _compare_mixed(
     when_negative = row.name in (("less", "less_equal") if signed == 0 else ("greater", "greater_equal"))
     answer = Static(np.bool_(when_negative or row.name == "not_equal"))
     negative = emit(graph, _ROWS["less"], [operands[signed], Static(0)], (dtypes[signed],) * 2)
-    operands = [Static(max(o.value, 0)) if isinstance(o, Static) else o for o in operands]
+    # A Python integer takes part as an int64: a negative one is decided by then.
+    operands = [
+        Static(max(o.value, 0)) if isinstance(o, Static) else copy(graph, o, d) if operand_of(o) is int else o
+        for o, d in zip(operands, dtypes, strict=True)
+    ]
     unsigned = emit(graph, row, operands, (np.dtype(np.uint64),) * 2)
     return emit(graph, ELEMENTWISE["select"], [negative, answer, unsigned], (BOOL,) * 3)
 

@@ -10,7 +10,7 @@ from . import arithmetic as arith
 from .errors import ShapeError
 from .expressions import evaluate
 from .frame import Frame
-from .objects import refuse_changes
+from .objects import current, refuse_changes
 from .promotion import same_operand
 from .values import Array, Group, Lazy, Static, Tensor, Value, extents_of, is_array
 
@@ -187,8 +187,10 @@ def truth(frame: Frame, node: ast.expr, value: Value) -> bool:
 
 def if_expression(frame: Frame, node: ast.IfExp) -> Value:
     condition = test(frame, node.test)
-    if frame.graph.island is None or isinstance(condition, Static | Group):
+    if isinstance(condition, Static | Group):
         return evaluate(frame, node.body if truth(frame, node.test, condition) else node.orelse)
+    if frame.graph.island is None:
+        return _chosen(frame, node, condition)
     for side in (node.body, node.orelse):
         refuse_assignments(frame, side)
     from .nest_loops import either
@@ -198,3 +200,19 @@ def if_expression(frame: Frame, node: ast.IfExp) -> Value:
     chosen = either(frame, node, condition, *sides)
     refuse_changes(frame, node, before, _ON_SOME_PATHS)
     return chosen
+
+
+def _chosen(frame: Frame, node: ast.IfExp, condition: Value) -> Value:
+    """`x if c else y` on whole arrays: a branch that gives a variable its value."""
+    from .loops import branch
+    from .script_stmt import execute
+
+    name = frame.graph.new_name(".chosen")
+    sides: list[ast.stmt] = [
+        ast.copy_location(ast.Assign([ast.copy_location(ast.Name(name, ast.Store()), side)], side), side)
+        for side in (node.body, node.orelse)
+    ]
+    statement = ast.copy_location(ast.If(node.test, sides[:1], sides[1:]), node)
+    frame.at(node)
+    branch(frame, statement, condition, execute)
+    return current(frame, frame.variables.pop(name))

@@ -268,7 +268,7 @@ def _sample(one: _Sample) -> Any:
         return kind.type(1)
     if not shape:
         return np.ones((), kind)
-    data = np.arange(shape[0]) if len(shape) == 1 else np.broadcast_to(np.eye(*shape[-2:]), shape)
+    data = np.arange(shape[0]) if len(shape) == 1 else np.broadcast_to(np.eye(shape[-2], shape[-1]), shape)
     if order is None:
         return np.ascontiguousarray(data.astype(kind))
     stored = np.ascontiguousarray(data.transpose(order).astype(kind))

@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NoReturn
 
 import numpy as np
 from xdsl.ir import Attribute, SSAValue
 
+from .aliases import TAG, aliases_of, fresh_tag, tag_of
 from .arithmetic import convert, number_kind
 from .frame import Frame
 from .graph import tensor_type
@@ -22,8 +23,9 @@ from .nest_loops import is_same, is_undefined, join
 from .objects import current, is_ref, stored
 from .promotion import WEAK_DTYPES, Operand, same_operand
 from .source import ir_name
-from .tensors import broadcast, constant
+from .tensors import broadcast, constant, order_of
 from .values import (
+    Array,
     Buffer,
     Extents,
     Group,
@@ -45,6 +47,8 @@ class Form:
 
     `ref` says that it is one object all the time, whose content is a variable of its own (`objects.py`);
     `fixed` is an object known at compile time; `undefined` what a `return` that was not reached would leave.
+    `aliases`: the views of arguments that an array may be; a tensor of its own says which (`aliases.py`).
+    `order` is the memory order of an array where all paths agree on it.
     """
 
     kind: Operand | None = None
@@ -55,6 +59,8 @@ class Form:
     ref: str | None = None
     fixed: Value | None = None
     undefined: bool = False
+    aliases: tuple[int, ...] = ()
+    order: tuple[int, ...] | None = None
 
     @property
     def dtype(self) -> np.dtype:
@@ -72,7 +78,12 @@ class Form:
             yield self
 
     def types(self) -> list[Attribute]:
-        return [tensor_type(leaf.dtype, leaf.extents or ()) for leaf in self.leaves()]
+        types: list[Attribute] = []
+        for leaf in self.leaves():
+            types.append(tensor_type(leaf.dtype, leaf.extents or ()))
+            if leaf.aliases:
+                types.append(TAG)
+        return types
 
 
 def form_of(frame: Frame, name: str, value: Value) -> Form:
@@ -89,7 +100,14 @@ def form_of(frame: Frame, name: str, value: Value) -> Form:
     kind = number_kind(frame.graph, value)
     if is_array(value) or extents_of(value):
         assert isinstance(kind, np.dtype)
-        return Form(kind, extents_of(value))
+        order = (
+            order_of(value)
+            if isinstance(value, Array)
+            else value.order
+            if isinstance(value, Tensor)
+            else None
+        )
+        return Form(kind, extents_of(value), aliases=aliases_of(frame.graph, value), order=order)
     return Form(kind)
 
 
@@ -127,7 +145,8 @@ def joined_form(frame: Frame, node: ast.AST, name: str, a: Form, b: Form) -> For
             f"'{name}' is an array of {a.kind} on one path and of {b.kind} on another",
             f"start it with the dtype it ends with, or use {name}.astype(...)",
         )
-    return a
+    aliases = tuple(sorted({*a.aliases, *b.aliases}))
+    return replace(a, aliases=aliases, order=a.order if a.order == b.order else None)
 
 
 def _fail_forms(frame: Frame, node: ast.AST, name: str, a: Form, b: Form) -> NoReturn:
@@ -154,7 +173,7 @@ def flatten(frame: Frame, form: Form, value: Value) -> list[SSAValue]:
         return []
     if form.items is not None:
         if not isinstance(value, Group):
-            return [_zero(frame, leaf) for leaf in form.leaves()]
+            return [ssa for leaf in form.leaves() for ssa in _zeros(frame, leaf)]
         value = current(frame, value)
         assert isinstance(value, Group)
         pairs = zip(form.items, value.items, strict=True)
@@ -162,14 +181,16 @@ def flatten(frame: Frame, form: Form, value: Value) -> list[SSAValue]:
     if form.fixed is not None or form.undefined:
         return []
     if isinstance(value, Static) and value.value is None:
-        return [_zero(frame, form)]
-    return [convert(frame.graph, value, form.dtype).ssa]
+        return _zeros(frame, form)
+    contents = convert(frame.graph, value, form.dtype).ssa
+    return [contents, tag_of(frame.graph, value)] if form.aliases else [contents]
 
 
-def _zero(frame: Frame, leaf: Form) -> SSAValue:
+def _zeros(frame: Frame, leaf: Form) -> list[SSAValue]:
     """What stands where nothing was returned."""
     zero = Tensor(constant(frame.graph, 0, leaf.dtype), leaf.dtype, ())
-    return broadcast(frame.graph, zero, leaf.extents or ()).ssa
+    contents = broadcast(frame.graph, zero, leaf.extents or ()).ssa
+    return [contents, fresh_tag(frame.graph)] if leaf.aliases else [contents]
 
 
 def built(frame: Frame, form: Form, tensors: Iterator[SSAValue], name: str) -> Value:
@@ -191,4 +212,7 @@ def built(frame: Frame, form: Form, tensors: Iterator[SSAValue], name: str) -> V
     if form.extents is None:
         weak = form.kind if isinstance(form.kind, type) else None
         return Tensor(ssa, form.dtype, (), True, weak)
-    return whole(Buffer(ssa, form.dtype, form.extents, name.lstrip(".")))
+    buffer = Buffer(ssa, form.dtype, form.extents, name.lstrip("."), form.order, aliases=form.aliases)
+    if form.aliases:
+        buffer.tag = next(tensors)
+    return whole(buffer)

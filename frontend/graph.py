@@ -30,7 +30,7 @@ from ..dialects.nt.expand import OVERFLOW_PROPERTIES, Emitter
 from ..dialects.nt.types import BY_NAME
 from .errors import UnsupportedError
 from .extents import Affine, Assumptions, Atom
-from .values import Buffer, Extents
+from .values import Array, Buffer, Extents
 
 if TYPE_CHECKING:
     from .islands import Island
@@ -41,8 +41,9 @@ INDEX = IndexType()
 class Graph:
     """The function being built. `insert` adds an operation at the present place with the present location."""
 
-    def __init__(self, may_write: bool = True) -> None:
+    def __init__(self, may_write: bool = True, boundscheck: bool = True) -> None:
         self.may_write = may_write
+        self.boundscheck = boundscheck
         self.entry = Block()
         self.block = self.entry
         self.tensors = self.entry
@@ -63,6 +64,10 @@ class Graph:
         """Arrays that became read-only because they are in lists, and what they were before."""
         self.shared_lists: set[str | None] = set()
         """Lists that a loop makes, by ref, of arrays that are known under other names too."""
+        self.aliases: list[Array] = []
+        """Views of arguments that other arrays are on some paths (`aliases.py`)."""
+        self.untagged: set[Buffer] = set()
+        """Arrays of which nothing says which alias they are, and something asked."""
         self.checked: set[Any] = set()
         """Checks of arguments that have been made, and the blocks they are in (`ranges.py`)."""
         self._names = 0
@@ -139,6 +144,12 @@ class Graph:
                 yield
         finally:
             self.island = island
+
+    @property
+    def is_certain(self) -> bool:
+        """Whether what is inserted runs whenever the function does: it is in no loop and no branch."""
+        first = self.tensors if self.island is None else self.island.body
+        return self.tensors is self.entry and self.block is first
 
     # ---- contents of arrays -------------------------------------------------------------------------
 
@@ -243,6 +254,16 @@ class Graph:
         low = choose(lows) if len(lows) == 2 or (lows and choose is max) else None
         seen = [w for w in (a.witness(), b.witness()) if w is not None]
         return Affine.of(Atom(value, low=low, witness=choose(seen) if len(seen) == 2 else None))
+
+    def unchecked_index(self, index: Affine, extent: Affine) -> Affine:
+        """A Python index that the user says is in bounds: wrapped where it may be negative."""
+        low = index.least().lower_bound()
+        if low is not None and low >= 0:
+            return index
+        emitter, value = self.emitter(), self.index(index)
+        negative = emitter.cmp("slt", value, self.constant_index(0))
+        wrapped = emitter.select(negative, self.index(index + extent), value)
+        return Affine.of(Atom(wrapped, low=0, high=extent - 1))
 
     def constant_index(self, value: int) -> SSAValue:
         result = self.insert(arith.ConstantOp(IntegerAttr(value, INDEX)))

@@ -152,7 +152,7 @@ def check_indices(
                 IndexRangeError, f"index {bad[0]} is out of bounds for axis {axis} with size {extent.known}"
             )
         return
-    if any(e.known == 0 for e in array.extents):
+    if any(e.known == 0 for e in array.extents) or not graph.boundscheck:
         return
     values = copy(graph, array, INT)
     end = copy(graph, index_value(extent), INT) if extent.terms else Static(np.int64(extent.constant))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -24,23 +24,21 @@ class Invocation:
         names: dict[Any, int] = dict(binding(program.arguments, types) or {})
         self.program = program
         self.kernel = kernel
+        self.native = getattr(kernel, "native", None)
         self.names = names
         self.passed = [k for k, t in enumerate(program.arguments) if t.kind not in ("static", "same")]
         self.integers = [k for k, t in enumerate(program.arguments) if t.kind == "int"]
         self.orders = {k: t.order for k, t in enumerate(program.arguments) if t.order is not None}
         self.outputs = program.outputs
-        self.shapes = (
-            [tuple([e.value(names) for e in o.extents]) for o in program.outputs]
-            if not self.integers
-            else None
-        )
+        self.calls = 0
+        self.shapes = None if self.integers else self._shapes(names)
 
     def __call__(self, values: Sequence[Any], out: Any = None) -> Any:
         """Run on the leaves of the arguments."""
         names = self.names
         if self.integers:
             names = {**names, **{k: values[k] for k in self.integers}}
-        shapes = self.shapes or [tuple([e.value(names) for e in o.extents]) for o in self.outputs]
+        shapes = self._shapes(names) if self.shapes is None else self.shapes
         arguments, copies = self._arguments(values)
         stored, given = self._buffers(shapes, out, values)
         self.kernel([*arguments, *stored])
@@ -53,6 +51,13 @@ class Invocation:
                 np.copyto(target, arrays[k])
         return self._assemble(self.program.results, arrays, given, values, names)
 
+    def _shapes(self, names: dict[Any, int]) -> list[tuple[int, ...]]:
+        return [tuple([e.value(names) for e in o.extents]) for o in self.outputs]
+
+    def output_shapes(self, values: Sequence[Any]) -> list[tuple[int, ...]]:
+        """The shapes of the outputs of a call."""
+        return self._shapes({**self.names, **{k: values[k] for k in self.integers}})
+
     def _arguments(self, values: Sequence[Any]) -> tuple[list[Any], list[tuple[np.ndarray, np.ndarray]]]:
         arguments: list[Any] = []
         copies: list[tuple[np.ndarray, np.ndarray]] = []
@@ -60,7 +65,7 @@ class Invocation:
             value = values[k]
             if k in self.orders:
                 value = value.transpose(self.orders[k])
-            if isinstance(value, np.ndarray) and not _addressable(value):
+            if isinstance(value, np.ndarray) and not addressable(value):
                 fresh = value.copy(order="K")
                 if k in self.program.written:
                     copies.append((value, fresh))
@@ -105,7 +110,7 @@ class Invocation:
         return _RESULTS[result.how](self, result, arrays, given, values, names)
 
 
-def _addressable(array: np.ndarray) -> bool:
+def addressable(array: np.ndarray) -> bool:
     """Whether elements are aligned, and a whole number of elements apart."""
     size = array.itemsize
     return array.flags.aligned and (array.flags.c_contiguous or all(s % size == 0 for s in array.strides))
@@ -124,9 +129,11 @@ def _given(
     if out is None:
         return {}
     targets = out if isinstance(out, tuple | list) else (out,)
-    if len(targets) != len(outputs):
-        raise ShapeError(f"out= has {len(targets)} arrays for {len(outputs)} results that are computed")
-    for target, one, shape in zip(targets, outputs, shapes, strict=True):
+    results = [k for k, one in enumerate(outputs) if one.kind != "tag"]
+    if len(targets) != len(results):
+        raise ShapeError(f"out= has {len(targets)} arrays for {len(results)} results that are computed")
+    for target, k in zip(targets, results, strict=True):
+        one, shape = outputs[k], shapes[k]
         if not isinstance(target, np.ndarray):
             raise DTypeError(f"out= must be an array, not {type(target).__name__}")
         if target.shape != shape or target.dtype != one.dtype:
@@ -136,7 +143,7 @@ def _given(
             )
         if not target.flags.writeable:
             raise ShapeError("output array is read-only")
-    return dict(enumerate(targets))
+    return dict(zip(results, targets, strict=True))
 
 
 # ---- results ----------------------------------------------------------------------------------------
@@ -156,8 +163,11 @@ def _integer(call: Invocation, leaf: Leaf, arrays: Any, given: Any, values: Any,
 
 def _view(call: Invocation, leaf: Leaf, arrays: Any, given: Any, values: Any, names: Any) -> np.ndarray:
     """A basic-indexing view of an argument, by its own strides."""
-    fixed, axes = leaf.view
-    array = values[leaf.argument]
+    return _window(values[leaf.argument], leaf.view, names)
+
+
+def _window(array: np.ndarray, recipe: Any, names: Any) -> np.ndarray:
+    fixed, axes = recipe
     items: list[Any] = [slice(None)] * array.ndim
     for axis, offset in fixed:
         items[axis] = offset.value(names)
@@ -181,6 +191,13 @@ def _reshape(call: Invocation, leaf: Leaf, arrays: Any, given: Any, values: Any,
     return values[leaf.argument].reshape([e.value(names) for e in leaf.view])
 
 
+def _broadcast(call: Invocation, leaf: Leaf, arrays: Any, given: Any, values: Any, names: Any) -> np.ndarray:
+    shape, window = leaf.view
+    inner = _RESULTS[leaf.value.how](call, leaf.value, arrays, given, values, names)
+    result = np.broadcast_to(inner, [e.value(names) for e in shape])
+    return result if window is None else _window(result, window, names)
+
+
 def _output(call: Invocation, leaf: Leaf, arrays: Any, given: Any, values: Any, names: Any) -> Any:
     if leaf.output in given:
         return given[leaf.output]
@@ -196,12 +213,32 @@ def _rows(call: Invocation, leaf: Leaf, arrays: Any, given: Any, values: Any, na
     return list(array) if leaf.value is None else array.tolist()
 
 
+def late_result(leaf: Leaf, call: Invocation) -> Callable[[Any], Any]:
+    """What makes a view or a reshaped array of the argument."""
+    make, names = _RESULTS[leaf.how], dict(call.names)
+    return lambda argument: make(call, leaf, (), {}, {leaf.argument: argument}, names)
+
+
+def _choice(call: Invocation, leaf: Leaf, arrays: Any, given: Any, values: Any, names: Any) -> Any:
+    """An argument, a view of one, or what the kernel filled: the kernel says which. Into `out` its contents go."""
+    chosen = leaf.value.get(int(arrays[leaf.tag]))
+    if chosen is None:
+        return _output(call, leaf, arrays, given, values, names)
+    result = call._assemble(chosen, arrays, given, values, names)
+    if leaf.output not in given:
+        return result
+    np.copyto(given[leaf.output], result)
+    return given[leaf.output]
+
+
 _RESULTS: dict[str, Any] = {
+    "choice": _choice,
     "constant": _constant,
     "argument": _argument,
     "integer": _integer,
     "view": _view,
     "reshape": _reshape,
+    "broadcast": _broadcast,
     "output": _output,
     "rows": _rows,
 }

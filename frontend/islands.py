@@ -116,7 +116,11 @@ class Island:
     def checked_index(self, index: Affine, extent: Affine, name: str, axis: int) -> Affine:
         """A Python index of an axis: wrapped when negative, checked at run time where it is not a constant."""
         if index.known is not None and extent.known is not None:
-            return wrap_index(self.graph, index.known, extent.known, axis)
+            inside = -extent.known <= index.known < extent.known
+            if inside or self.graph.is_certain:
+                return wrap_index(self.graph, index.known, extent.known, axis)
+        if not self.graph.boundscheck:
+            return self.graph.unchecked_index(index, extent)
         op = IndexOp(index.to_list(), extent.to_list(), name or "array", axis)
         value = self.graph.insert(op)
         assert value is not None

@@ -8,8 +8,10 @@ from __future__ import annotations
 import ast
 import functools
 import inspect
+import itertools
 import os
 import threading
+import time
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +19,7 @@ import numpy as np
 
 from ..dialects.diagnostic import Diagnostic
 from ..dialects.remarks import listening
+from ..runtime import fast_call
 from .cold_start import collector_paused, formats_on_demand
 from .errors import DTypeError, Respecialise, UnsupportedError
 from .invoke import Invocation
@@ -54,12 +57,19 @@ def _renew_lock() -> None:
 
 os.register_at_fork(after_in_child=_renew_lock)  # the thread that held it does not exist in the child
 
+LONG = 1e-4
+"""Seconds after which a kernel must let other Python threads run."""
+
 MAX_ATTEMPTS = 16
 """Rounds of lowering with more and more known at compile time."""
 
 
-class JitFunction:
-    """A function and its specialisations. Made by `nt.jit`."""
+class JitFunction(fast_call.NativeCallable):
+    """A function and its specialisations. Made by `nt.jit`.
+
+    Calls run in Python until a specialisation has been used again; then those that fit it are native
+    (`runtime/fast_call.py`), and `__call__` is what answers the others.
+    """
 
     def __init__(
         self,
@@ -71,6 +81,7 @@ class JitFunction:
         static_argnames: str | Iterable[str] = (),
         fastmath: bool | Iterable[str] = False,
         strict: bool = False,
+        boundscheck: bool = True,
     ):
         function = _plain_function(function)
         functools.update_wrapper(self, function)
@@ -78,6 +89,7 @@ class JitFunction:
         self.target = target
         self.dynamic = dynamic_mode(dynamic)
         self.strict = strict
+        self.boundscheck = bool(boundscheck)
         self.fastmath = fastmath_flags(fastmath)
         self.signature = inspect.signature(function, follow_wrapped=False)
         self._names = list(self.signature.parameters)
@@ -86,6 +98,9 @@ class JitFunction:
             p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD) for p in self.signature.parameters.values()
         )
         self._required = sum(p.default is p.empty for p in self.signature.parameters.values())
+        self._can_be_native = target == "cpu" and not any(
+            p.kind in (p.VAR_POSITIONAL, p.VAR_KEYWORD) for p in self.signature.parameters.values()
+        )
         self._static = static_names(self._names, static_argnums, static_argnames)
         self._has_out = "out" in self._names
         self._baked: set[str] = set()
@@ -95,9 +110,11 @@ class JitFunction:
         self._rigid: set[Any] = set()
         self._log: list[str] = []
         self._hits = 0
+        self._entries: dict[int, fast_call.Entry] = {}
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        out = None if self._has_out else kwargs.pop("out", None)
+        keywords = dict(kwargs) if kwargs else {}
+        out = None if self._has_out or not kwargs else kwargs.pop("out", None)
         names, values, groups = self._leaves(args, kwargs)
         key = self._signature_key(names, values)
         invocation = self._invocations.get(key)
@@ -106,7 +123,33 @@ class JitFunction:
                 invocation = self._specialise(key, names, values, groups)
         else:
             self._hits += 1
-        return invocation(values, out)
+        if not _is_time(invocation):
+            return invocation(values, out)
+        began = time.perf_counter()
+        result = invocation(values, out)
+        spent = time.perf_counter() - began
+        self._install(invocation, names, values, groups, args, keywords, spent > LONG)
+        return result
+
+    def __del__(self) -> None:
+        # What the entries hold may be gone before the last call that some other finaliser makes.
+        self._can_be_native = False
+        self._leave_native()
+
+    def _leave_native(self) -> None:
+        """Forget the native entries: other programs are to run."""
+        if getattr(self, "_entries", None):
+            fast_call.uninstall(self)
+            self._entries.clear()
+
+    def __copy__(self) -> JitFunction:
+        return self
+
+    def __deepcopy__(self, memo: Any) -> JitFunction:
+        return self
+
+    def __reduce__(self) -> str:
+        return self.function.__qualname__  # pickled by name, as functions are
 
     def __get__(self, instance: Any, owner: type | None = None) -> Any:
         return self if instance is None else functools.partial(self, instance)
@@ -158,11 +201,12 @@ class JitFunction:
         parts: list[Any] = []
         arrays = 0
         for name, value in zip(names, values, strict=True):
-            if type(value) is np.ndarray:
+            if isinstance(value, np.ndarray):
                 flags = value.flags
                 arrays += 1
                 parts.append(
                     (
+                        type(value),
                         value.dtype,
                         value.shape,
                         flags.c_contiguous or value.strides,
@@ -223,6 +267,10 @@ class JitFunction:
             )
         return self._mutates
 
+    def _learn_writes(self) -> None:
+        self._mutates = True
+        self._leave_native()
+
     def _still_valid(self, program: Program) -> bool:
         """Whether the globals that were compiled in have the values they had."""
         from .frame_values import unchanged
@@ -239,7 +287,7 @@ class JitFunction:
             with collector_paused(), formats_on_demand():
                 program, kernel = self._find(types) or self._compile_for(types, values)
         except Respecialise:
-            self._mutates = True
+            self._learn_writes()
             return self._specialise(self._signature_key(names, values), names, values, groups)
         if self._baked:
             key = self._signature_key(names, values)
@@ -248,6 +296,36 @@ class JitFunction:
         # Lowering may have baked arguments in: the types of the program say which.
         invocation = self._invocations[key] = Invocation(program, kernel, self._types(names, values, groups))
         return invocation
+
+    def _install(
+        self,
+        invocation: Invocation,
+        names: Sequence[str],
+        values: Sequence[Any],
+        groups: Sequence[str | None],
+        args: tuple,
+        keywords: dict[str, Any],
+        long: bool,
+    ) -> None:
+        """Let calls like this one run natively, where they can."""
+        from .native_entry import native_entry, place_leaves
+
+        if not self._can_be_native or not fast_call.available() or not fast_call.call_natively(type(self)):
+            return
+        call = place_leaves(names, values, groups, self._names, args, keywords, self._writes())
+        if call is None:
+            return
+        call.long = long
+        call.earlier = self._before(invocation.program)
+        with _COMPILING:
+            entry = native_entry(call, invocation)
+            if entry is not None:
+                fast_call.install(self, type(self).__call__, self._entries, entry)
+
+    def _before(self, program: Program) -> list[tuple[ArgumentType, ...]]:
+        """The arguments of the programs that are asked before this one whether they fit."""
+        family = self._compiled.get(without_extents(program.arguments), ())
+        return [p.arguments for p, _ in itertools.takewhile(lambda pair: pair[0] is not program, family)]
 
     def _find(self, types: tuple[ArgumentType, ...]) -> tuple[Program, Kernel] | None:
         """A compiled program that serves these extents."""
@@ -303,7 +381,7 @@ class JitFunction:
         source = source_of(self.function)
         for _ in range(MAX_ATTEMPTS):
             try:
-                program = lower(source, pattern, may_write=self._writes())
+                program = lower(source, pattern, may_write=self._writes(), boundscheck=self.boundscheck)
                 _grant_fastmath(program.module, self.fastmath)
                 self._log.append(f"compiled for {', '.join(map(str, pattern)) or 'no arguments'}")
                 return program
@@ -337,6 +415,7 @@ class JitFunction:
                     f"argument '{name}': {request.why}", hint=f"pass a value for '{name}' instead of a spec"
                 )
             self._baked.add(name)
+            self._leave_native()
             changed[position] = static_type(name, values[position], pattern[position].group)
         static = [changed[k] if changed[k].kind == "static" else t for k, t in enumerate(types)]
         return tuple(changed), tuple(static)
@@ -354,13 +433,14 @@ class JitFunction:
             with _COMPILING:
                 return Lowered(self, self._lower(pattern, types, values))
         except Respecialise:
-            self._mutates = True
+            self._learn_writes()
             return self.lower(*args, **kwargs)
 
     def cache_info(self) -> dict[str, int]:
         """Counts: programs compiled, call signatures seen, calls served from a known signature."""
         compiled = sum(len(programs) for programs in self._compiled.values())
-        return {"compiled": compiled, "signatures": len(self._invocations), "hits": self._hits}
+        served = self._hits + fast_call.hits(self)
+        return {"compiled": compiled, "signatures": len(self._invocations), "hits": served}
 
     def explain(self, *args: Any, **kwargs: Any) -> str:
         """Text: which specialisation serves these arguments, what it assumes, what was compiled and why."""
@@ -436,11 +516,23 @@ def jit(function: Callable[..., Any] | None = None, **options: Any) -> Any:
     Options: `target` ("cpu", "cuda", "cuda-sim", "interp"); `dynamic` (None or "auto": static extents first, those that
     differ become unknown when a second shape arrives; True: all unknown; False: none); `static_argnums` and
     `static_argnames` (baked in by value); `strict`; `fastmath` (True, or names among FASTMATH_FLAGS: results are
-    then no longer those of IEEE arithmetic).
+    then no longer those of IEEE arithmetic); `boundscheck` (False: indices known at run time only are not checked, and
+    one outside of its axis reads or writes memory that is not the array's).
     """
     if function is None:
         return lambda f: JitFunction(f, **options)
     return JitFunction(function, **options)
+
+
+def _is_time(invocation: Invocation) -> bool:
+    """Whether to make calls like this one native: the second one, the 8th, the 32nd that Python still answers."""
+    kernel = invocation.native
+    if kernel is None:
+        return False
+    invocation.calls += 1
+    kernel.calls += 1
+    calls = invocation.calls if invocation.calls > 1 else kernel.calls
+    return calls & (calls - 1) == 0 and calls.bit_length() & 1 == 0
 
 
 def _sequences(schedule: Any) -> Any:

@@ -24,7 +24,7 @@ from xdsl.ir import Attribute, Region, SSAValue
 
 from ..dialects.diagnostic import Diagnostic
 from ..dialects.nt.types import scalar_type
-from ..lowering.expand_math import LIBM
+from .aliases import alternatives, root_of, unknown_alias
 from .arithmetic import scalar_arguments
 from .errors import UnsupportedError
 from .extents import Affine, Atom, Guard
@@ -44,8 +44,10 @@ from .values import Array, Buffer, Extents, Group, Index, Rows, Static, Tensor, 
 class Leaf:
     """How one result is made after the kernel has run.
 
-    `how` is `constant` (value), `argument` (the argument itself), `view` and `reshape` (of an argument), `integer`
-    (linear in extents and integer arguments) or `output` (position among the kernel's outputs).
+    `how` is `constant` (value), `argument` (the argument itself), `view` and `reshape` (of an argument), `broadcast` (of
+    what the leaf `value` makes: the shape, and a window of that or None), `integer` (linear in extents and integer
+    arguments), `output` (position among the kernel's outputs), `rows` (a list of them)
+    or `choice`: what `value`, a dictionary of leaves, has for the number that is in the output `tag`, else the output.
     """
 
     how: str
@@ -53,6 +55,7 @@ class Leaf:
     argument: int = -1
     output: int = -1
     view: Any = None
+    tag: int = -1
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,7 +66,7 @@ class OutputType:
     extents: tuple[Linear, ...]
     order: tuple[int, ...] | None
     kind: str
-    """`array`, `scalar` (a NumPy scalar) or the name of a Python type."""
+    """`array`, `scalar` (a NumPy scalar), the name of a Python type, or `tag`: no result, but what chooses one."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -118,20 +121,27 @@ class Program:
     """What the passes had to say while it was compiled: copies that remain, loops that could not be vectorized."""
 
 
-def lower(source: FunctionSource, arguments: Sequence[ArgumentType], *, may_write: bool = True) -> Program:
-    """Compile the function for arguments of the given types, to the nt level.
+def lower(
+    source: FunctionSource,
+    arguments: Sequence[ArgumentType],
+    *,
+    may_write: bool = True,
+    boundscheck: bool = True,
+) -> Program:
+    """Compile the function for arguments of the given types, to the nt level; without `boundscheck`, indices that
+    are known at run time only are taken to be in bounds.
 
     Raises a diagnostic for what cannot be compiled, Respecialise when more must be known at compile time.
     """
-    return _Lowering(source, arguments, may_write).run()
+    return _Lowering(source, arguments, Graph(may_write, boundscheck)).run()
 
 
 class _Lowering:
-    def __init__(self, source: FunctionSource, arguments: Sequence[ArgumentType], may_write: bool):
+    def __init__(self, source: FunctionSource, arguments: Sequence[ArgumentType], graph: Graph):
         self.source = source
         self.symbol = _symbol(source.node.name)
         self.arguments = tuple(arguments)
-        self.graph = Graph(may_write)
+        self.graph = graph
         self.captured: dict[Any, Any] = {}
         self.frame = Frame(self.graph, source, self.captured)
         self.atoms: dict[str, Atom] = {}
@@ -318,11 +328,35 @@ class _Lowering:
             shared = self._shared(value)
             if shared is not None:
                 return shared
+            if root_of(value).buffer.aliases:
+                return self._choice(value)
             if not value.buffer.name and value.buffer.value is not None:
                 value.buffer.value.name_hint = value.buffer.value.name_hint or "result"
         if not isinstance(value, Array | Tensor):
             raise self.graph.error(UnsupportedError, f"{describe(value)} cannot be returned")
         return self._output(value)
+
+    def _choice(self, array: Array) -> Leaf:
+        """A result that shares memory with an argument on some paths: the run says with which."""
+        source = root_of(array)
+        if source is not array and not (source.whole and array.whole):
+            raise unknown_alias(self.graph)
+        leaves: dict[int, Leaf] = {}
+        for number, alias in alternatives(self.graph, source).items():
+            leaf = self._shared(alias)
+            if source is not array and leaf is not None and leaf.how in ("argument", "reshape"):
+                shape = tuple([_linear(e) for e in array.extents])
+                leaf = Leaf("reshape", argument=leaf.argument, view=shape)
+            elif source is not array or leaf is None:
+                raise unknown_alias(self.graph)
+            leaves[number] = leaf
+        buffer = source.buffer
+        assert buffer.tag is not None
+        tag = self._output(Tensor(buffer.tag, np.dtype(np.int64), (), True, int))
+        self.outputs[tag.output] = replace(self.outputs[tag.output], kind="tag")
+        # Where it is an argument, what was written to that since is in the argument.
+        buffer.lenders = tuple([(b, v) for b, v in buffer.lenders if b.argument is None])
+        return Leaf("choice", leaves, output=self._output(array).output, tag=tag.output)
 
     def _shared(self, array: Array) -> Leaf | None:
         """A result that shares memory with an argument is made from it, as NumPy does."""
@@ -336,6 +370,12 @@ class _Lowering:
             if source.buffer.argument is not None and source.whole:
                 shape = tuple([_linear(e) for e in buffer.extents])
                 return Leaf("reshape", argument=source.buffer.argument, view=shape)
+        if buffer.derived is not None and buffer.derived[1] == "broadcast":
+            inner = self._shared(buffer.derived[0])
+            if inner is not None:
+                shape = tuple([_linear(e) for e in buffer.extents])
+                window = None if array.whole else _recipe(array)
+                return Leaf("broadcast", inner, argument=inner.argument, view=(shape, window))
         return None
 
     def _output(self, value: Array | Tensor) -> Leaf:
@@ -403,13 +443,18 @@ def _grouped(structure: Structure, items: list[Value]) -> Group:
     return Group(tuple(items), structure.kind, structure.names)
 
 
-_RUNTIME_NAMES = frozenset({"aligned_alloc", "free", "memmove", "GOMP_parallel"})
+_RUNTIME_NAMES = frozenset({
+    "aligned_alloc", "free", "memmove", "GOMP_parallel",
+    "sin", "cos", "tan", "asin", "acos", "atan", "atan2", "sinh", "cosh", "asinh", "acosh", "atanh",
+    "cbrt", "erf", "pow", "fma", "fmod",
+})  # fmt: skip
+"""What compiled code or LLVM may call; of the functions for doubles, those for singles too."""
 
 
 def _symbol(name: str) -> str:
     """The symbol of the function: a name of the C library would be that function to everything below."""
     name = ir_name(name)
-    taken = name in _RUNTIME_NAMES or not {name, name.removesuffix("f")}.isdisjoint(LIBM.values())
+    taken = not {name, name.removesuffix("f")}.isdisjoint(_RUNTIME_NAMES)
     return f"{name}_" if taken else name
 
 

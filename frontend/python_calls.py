@@ -18,6 +18,7 @@ from .iteration import ITERATORS, listed, reduced, sequence
 from .numpy_api.python_math import to_integer
 from .numpy_api.registry import FUNCTIONS, METHODS
 from .objects import merge, replaced
+from .own_call_values import OWN_CALLS
 from .values import (
     NOTHING,
     Array,
@@ -237,11 +238,17 @@ def _round(frame: Frame, node: ast.Call, number: Value, ndigits: Value = NOTHING
         return Static(round(number.value, digits))
     if type_of(frame, number) is np.ndarray:
         frame.fail(node, "type numpy.ndarray doesn't define __round__ method", "use np.round", DTypeError)
+    kind = arith.number_kind(frame.graph, number)
+    if digits is not None and isinstance(kind, np.dtype):
+        return FUNCTIONS[np.round](frame.graph, number, ndigits)
     if digits is not None:
-        frame.fail(node, "round to digits of a number known at run time is not supported", "use np.round")
+        frame.fail(
+            node,
+            "round to digits of a Python number known at run time is not supported",
+            "np.round(x, digits) scales and rounds; Python's decimal digits may differ from it in the last place",
+        )
     if isinstance(number, Index):
         return number
-    kind = arith.number_kind(frame.graph, number)
     if kind in (int, bool) or (isinstance(kind, np.dtype) and kind.kind in "iub"):
         return FUNCTIONS[builtins.int](frame.graph, number)
     whole = arith.apply(frame.graph, np.rint, number)
@@ -271,6 +278,7 @@ def _extreme(function: Any) -> Callable[..., Value]:
 
 PYTHON: dict[Any, Callable[..., Value]] = {
     **ITERATORS,
+    **OWN_CALLS,
     builtins.sum: _sum,
     builtins.any: _any,
     builtins.all: _all,

@@ -152,28 +152,52 @@ def build(module: ModuleOp, name: str, target: str, schedule: Schedule = None) -
 def _build_cpu(module: ModuleOp, name: str, schedule: Schedule) -> tuple[Kernel, Any]:
     from ..lowering.llvm_ir import emit_llvm_ir
     from ..lowering.print_calls import PRINT_CALLS
-    from ..runtime.abi import ErrorRecord, Packer
+    from ..runtime.abi import Packer
     from ..runtime.cpu import compile_llvm_ir
     from ..runtime.custom_calls import provide
-    from ..runtime.printing import raise_error
 
     upstream = lowered_copy(module, ("cpu-to-scf",), schedule)
     function = _function(upstream, name)
-    provide(upstream)
+    is_answered = provide(upstream)
     packer, sites = Packer.for_function(function), _sites(function)
     engine = compile_llvm_ir(emit_llvm_ir(run_pipeline(upstream, ("cpu-to-llvm",))))
-    entry = engine.entry(name)
     prints = any(symbol in PRINT_CALLS for symbol in _symbols(module))
+    kernel = CpuKernel(engine, name, packer, sites, prints)
+    if is_answered:
+        kernel.native = None  # Python runs in the middle of it, and lets other threads in
+    return kernel, engine
 
-    def kernel(arguments: Sequence[Any]) -> None:
-        record = ErrorRecord()
-        failed = entry(packer(*arguments), record)
-        if prints:
+
+class CpuKernel:
+    """Machine code, called through its packed entry point."""
+
+    def __init__(self, engine: Any, name: str, packer: Any, sites: list[dict[str, Any]], prints: bool):
+        from ..runtime.abi import ErrorRecord
+
+        self.engine = engine
+        self.packer = packer
+        self.address: int = engine.address(name)
+        self.native = None if prints else self
+        """This kernel, if the native call wrapper may call it."""
+        self.calls = 0
+        self._entry = engine.entry(name)
+        self._record = ErrorRecord
+        self._sites = sites
+        self._prints = prints
+
+    def __call__(self, arguments: Sequence[Any]) -> None:
+        record = self._record()
+        failed = self._entry(self.packer(*arguments), record)
+        if self._prints:
+            from ..runtime.printing import raise_error
+
             raise_error()
         if failed:
-            raise kernel_error(sites, *record)
+            self.fail(tuple(record))
 
-    return kernel, engine
+    def fail(self, record: Sequence[int]) -> None:
+        """Raise the exception of the check that failed."""
+        raise kernel_error(self._sites, *record)
 
 
 def _build_interp(module: ModuleOp, name: str, schedule: Schedule) -> tuple[Kernel, Any]:
@@ -293,6 +317,7 @@ def kernel_error(sites: Sequence[dict[str, Any]], code: int, site: int, value: i
 
         return take_error(entry.get("file"), entry.get("line", 0))  # pyright: ignore
     if code == INDEX_ERROR:
+        value, extent = entry.get("index", value), entry.get("extent", extent)
         message = f"index {value} is out of bounds for axis {entry.get('axis', 0)} with size {extent}"
         hint = f"the array is '{entry['array']}'" if "array" in entry else None
         return IndexRangeError(message, place, hint=hint)

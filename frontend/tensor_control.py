@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from xdsl.dialects import scf
@@ -30,7 +30,6 @@ from .objects import is_ref
 from .promotion import same_operand
 from .rows import Growing
 from .source import ir_name
-from .tensors import order_of
 from .values import (
     Array,
     Buffer,
@@ -49,7 +48,7 @@ class _Carried:
 
     forms: dict[str, Form] = field(default_factory=dict)
     buffers: list[Buffer] = field(default_factory=list)
-    kept: dict[str, str] = field(default_factory=dict)
+    kept: dict[str, tuple[str, Lenders]] = field(default_factory=dict)
     """Variables that may be an older array after a turn, and which."""
 
     def types(self) -> list[Attribute]:
@@ -100,12 +99,13 @@ def tensor_for(
         growing.leave(frame, node, turn)
 
     before = dict(frame.variables)
-    block, carried, starts = _settle(frame, node, [INDEX], body, growing)
+    certain = (trip_count(frame, iterable).lower_bound() or 0) >= 1
+    block, carried, starts = _settle(frame, node, [INDEX], body, growing, certain)
     loop = scf.ForOp(lower, upper, by, starts, Region(block))
     graph.insert(loop)
     carried.set(frame, loop.results)
     growing.close(frame, [frame.variables[name] for name in carried.forms])
-    if (trip_count(frame, iterable).lower_bound() or 0) < 1:
+    if not certain:
         _freeze_all(frame, carried, before)
     _freeze_kept(frame, carried)
 
@@ -121,6 +121,8 @@ def tensor_while(frame: Frame, node: ast.While, execute: Execute) -> None:
         inner = dict(frame.variables)
         with graph.tensors_inside(check):
             carried.set(frame, check.args)
+            for name in carried.forms:
+                _take_over(frame.variables[name], inner[name])
             value = test(frame, condition)
             if isinstance(value, Static):
                 frame.fail(node, "this loop never ends", "its condition does not change")
@@ -143,39 +145,65 @@ def tensor_while(frame: Frame, node: ast.While, execute: Execute) -> None:
     _freeze_kept(frame, carried)
 
 
-def _borrow(inner: Value, outer: Value, name: str, before: dict[str, Value]) -> None:
+def _borrow(inner: Value, outer: Value, name: str, carried: _Carried, before: dict[str, Value]) -> None:
     """Note of the array that a variable is in a loop that it may be the one that it was before."""
     if isinstance(inner, Array) and isinstance(outer, Array) and _is_seen(outer, name, before):
         inner.buffer.borrowed = outer.buffer.borrowed or outer.buffer.name or "another array"
+        inner.buffer.lenders = _lenders(outer.buffer, carried)
 
 
-def _kept(frame: Frame, carried: _Carried, before: dict[str, Value]) -> dict[str, str]:
+def _take_over(value: Value, known: Value) -> None:
+    """What is known of a variable in the body of a loop holds of it in the condition."""
+    if isinstance(value, Array) and isinstance(known, Array):
+        value.buffer.borrowed, value.buffer.lenders = known.buffer.borrowed, known.buffer.lenders
+
+
+Lenders = tuple[tuple[Buffer, int], ...]
+_NEVER = -1
+"""The version of an array that a loop writes: what it was in one turn is not what it is in the next."""
+
+
+def _lenders(buffer: Buffer, carried: _Carried | None = None) -> Lenders:
+    """The arrays that one which is `buffer` on some paths may be, with the versions that it has the contents of."""
+    own = buffer.lenders or ((buffer, buffer.version),)
+    if carried is None:
+        return own
+    return tuple([(lender, _NEVER if lender in carried.buffers else version) for lender, version in own])
+
+
+def _on_some_paths(name: str, whose: str) -> str:
+    what = "this array" if name.startswith(".") else f"'{name}'"
+    return f"{what}, which is '{whose}' on some paths only,"
+
+
+def _kept(frame: Frame, carried: _Carried, before: dict[str, Value]) -> dict[str, tuple[str, Lenders]]:
     """The variables that a turn may leave being an older array, and which."""
     outer = {v.buffer: v.buffer.name or "another array" for v in before.values() if isinstance(v, Array)}
-    kept: dict[str, str] = {}
+    kept: dict[str, tuple[str, Lenders]] = {}
     for name in carried.forms:
         value = frame.variables[name]
         if not isinstance(value, Array):
             continue
         whose = value.buffer.borrowed or outer.get(value.buffer)
         if whose is not None:
-            kept[name] = whose
+            kept[name] = (whose, _lenders(value.buffer, carried))
     return kept
 
 
 def _freeze_kept(frame: Frame, carried: _Carried) -> None:
     """Refuse later writes to what a loop may have left being another array."""
-    for name, whose in carried.kept.items():
+    for name, (whose, lenders) in carried.kept.items():
         value = frame.variables.get(name)
         if isinstance(value, Array):
-            value.buffer.frozen = f"'{name}', which is '{whose}' on some paths only,"
+            value.buffer.frozen = _on_some_paths(name, whose)
             value.buffer.borrowed = whose
+            value.buffer.lenders += lenders
 
 
 def _freeze_all(frame: Frame, carried: _Carried, before: dict[str, Value]) -> None:
     """The body may not have run: what it gives new values may still be what it was."""
     for name in carried.forms:
-        _freeze(frame, name, before.get(name), before)
+        _freeze(frame, name, before.get(name), before, carried)
 
 
 def _settle(
@@ -184,15 +212,18 @@ def _settle(
     leading: Sequence[Attribute],
     body: Callable[[Block, _Carried], None],
     growing: Growing | None = None,
+    certain: bool = False,
 ) -> tuple[Block, _Carried, list[SSAValue]]:
-    """Compile the body of a loop until what it carries does not change any more.
+    """Compile the body of a loop until what it carries does not change any more. `certain`: it has a turn.
 
     Returns the block, what is carried, and what it starts from.
     """
     graph, before = frame.graph, dict(frame.variables)
     at_first = len(graph.frozen_buffers)
     names = [name for name in changed_names(frame, node) if name in before]
-    carried = _Carried({name: form_of(frame, name, before[name]) for name in names})
+    first = {name: form_of(frame, name, before[name]) for name in names}
+    # Which argument a variable is before the first turn need not be carried where nothing asks for it.
+    carried = _Carried({name: replace(f, aliases=()) if certain else f for name, f in first.items()})
     frame.looping += 1
     try:
         while True:
@@ -207,9 +238,16 @@ def _settle(
                 carried.set(frame, block.args[len(leading) :])
                 inner = {name: frame.variables[name] for name in names}
                 for name in names:
-                    _borrow(inner[name], before[name], name, before)
+                    if isinstance(value := inner[name], Array):
+                        value.buffer.aliases = value.buffer.aliases or first[name].aliases
+                    _borrow(inner[name], before[name], name, carried, before)
                 body(block, carried)
                 after = _after(frame, node, carried, before, block, written, growing)
+                for name in names:
+                    if isinstance(value := inner[name], Array) and value.buffer in graph.untagged:
+                        after = after or carried
+                        tagged = {*after.forms[name].aliases, *first[name].aliases}
+                        after.forms[name] = replace(after.forms[name], aliases=tuple(sorted(tagged)))
                 if after is None:
                     _refuse_written_and_rebound(frame, node, before, inner, written)
                     if growing is not None:
@@ -286,6 +324,8 @@ def _differs(a: Form, b: Form) -> bool:
         return True
     if a.items is not None and b.items is not None:
         return any(_differs(x, y) for x, y in zip(a.items, b.items, strict=True))
+    if a.aliases != b.aliases or a.order != b.order:
+        return True
     if a.kind is None or b.kind is None:
         return (a.kind is None) != (b.kind is None)
     return not same_operand(a.kind, b.kind)
@@ -363,27 +403,22 @@ def tensor_if(frame: Frame, node: ast.If, condition: Value, execute: Execute) ->
     graph.insert(branch)
     _Carried(forms, buffers).set(frame, branch.results)
     for name in forms:
-        _set_order(frame.variables[name], *[side[name] for side in sides])
         for side in sides:
             _freeze(frame, name, side.get(name), before)
 
 
-def _set_order(joined: Value, one: Value, other: Value) -> None:
-    """Where two arrays have one memory order, what becomes of them has it too."""
-    if isinstance(joined, Array) and isinstance(one, Array) and isinstance(other, Array):
-        order = order_of(one)
-        joined.buffer.order = order if order == order_of(other) else None
-
-
-def _freeze(frame: Frame, name: str, old: Value | None, before: dict[str, Value]) -> None:
+def _freeze(
+    frame: Frame, name: str, old: Value | None, before: dict[str, Value], carried: _Carried | None = None
+) -> None:
     """Refuse later writes to an array that is another one's memory on some path only."""
     new = frame.variables.get(name)
     if not isinstance(new, Array) or not isinstance(old, Array):
         return
     if _is_seen(old, name, before):
         whose = old.buffer.borrowed or old.buffer.name or "another array"
-        new.buffer.frozen = f"'{name}', which is '{whose}' on some paths only,"
+        new.buffer.frozen = _on_some_paths(name, whose)
         new.buffer.borrowed = whose
+        new.buffer.lenders += _lenders(old.buffer, carried)
 
 
 def _is_seen(array: Array, name: str, before: dict[str, Value]) -> bool:

@@ -258,9 +258,18 @@ def as_tensor(graph: Graph, value: Value) -> Tensor:
 
 def check_fresh(graph: Graph, buffer: Buffer) -> None:
     """Raise for a copy that NumPy would share, once its source has been written."""
+    for lender, version in buffer.lenders:
+        if lender.version != version:
+            raise graph.error(
+                UnsupportedError,
+                f"'{buffer.name or 'the result'}', which is '{lender.name or 'another array'}' on some paths only, "
+                "is read after that was written; the update would be missed",
+                f"make a copy where it is chosen: {lender.name or 'x'}.copy()",
+            )
     if buffer.origin is None:
         return
     source, version = buffer.origin
+    check_fresh(graph, source)
     if source.version != version:
         raise graph.error(
             UnsupportedError,

@@ -89,9 +89,10 @@ class Buffer:
     """The memory of an array variable: at the level of tensors its present value, in an island a memref.
 
     `argument` is its position when it is an argument; `local` the memref of a buffer that lives in an island.
-    `borrowed` names the array that it may be on some path. `dense` says that its elements lie one after the other, in
-    the order `order`. `version` counts writes. `frozen` says why it cannot be written through (a copy that NumPy
-    would share).
+    `borrowed` names the array that it may be on some path, `lenders` are all such with their versions;
+    `aliases` are those of them that a result must share memory with (`aliases.py`), and `tag` says which one
+    it is. `dense` says that its elements lie one after the other, in the order `order`. `version` counts
+    writes. `frozen` says why it cannot be written through (a copy that NumPy would share).
     """
 
     value: SSAValue | None
@@ -104,6 +105,9 @@ class Buffer:
     version: int = 0
     frozen: str | None = None
     borrowed: str | None = None
+    lenders: tuple[tuple[Buffer, int], ...] = ()
+    aliases: tuple[int, ...] = ()
+    tag: SSAValue | None = None
     origin: tuple[Buffer, int] | None = None
     read_only: bool = False
     shared: int | None = None

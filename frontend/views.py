@@ -125,12 +125,13 @@ def _checked(graph: Graph, item: Item, axis: Axis, name: str, position: int) -> 
         )
     if graph.island is not None:
         return graph.island.checked_index(index, axis.extent, name, position)
-    if index.known is not None and (axis.extent.known is not None or index.known >= 0):
-        return _in_bounds(graph, index, axis.extent, position)
-    if index.known is not None:
-        return _in_bounds(graph, axis.extent + index.constant, axis.extent, position, index.constant)
     if index.over_dims() is not None:
-        return _in_bounds(graph, index, axis.extent, position)
+        try:
+            return _known_in_bounds(graph, index, axis.extent, position)
+        except IndexRangeError:
+            if graph.is_certain:
+                raise
+            return _checked_later(graph, index, axis.extent, name, position)  # it may not be reached
     nonnegative = graph.assumptions.nonnegative
     if nonnegative(index, "an index") and nonnegative(axis.extent - index - 1, "an index"):
         return index
@@ -139,10 +140,19 @@ def _checked(graph: Graph, item: Item, axis: Axis, name: str, position: int) -> 
 
 def _checked_later(graph: Graph, index: Affine, extent: Affine, name: str, position: int) -> Affine:
     """A Python index, checked and wrapped when the program runs."""
+    if not graph.boundscheck:
+        return graph.unchecked_index(index, extent)
     op = IndexOp(index.to_list(), extent.to_list(), name or "array", position)
     value = graph.insert(op)
     assert value is not None
     return Affine.of(Atom(value, low=0, high=extent - 1))
+
+
+def _known_in_bounds(graph: Graph, index: Affine, extent: Affine, position: int) -> Affine:
+    """An index that depends on extents only, in bounds."""
+    if index.known is None or extent.known is not None or index.known >= 0:
+        return _in_bounds(graph, index, extent, position)
+    return _in_bounds(graph, extent + index.constant, extent, position, index.constant)
 
 
 def _in_bounds(graph: Graph, index: Affine, extent: Affine, axis: int, written: int | None = None) -> Affine:

@@ -12,6 +12,7 @@ from __future__ import annotations
 from xdsl.dialects import arith, cf, func
 from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, IntegerAttr, StringAttr, i64
 from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.ir.affine import AffineConstantExpr
 
 from ..dialects.diagnostic import op_location
 from ..dialects.nest import IndexOp
@@ -42,6 +43,9 @@ def _entry(op: Operation) -> DictionaryAttr:
     entry: dict[str, Attribute]
     if isinstance(op, IndexOp):
         entry = {"kind": StringAttr("IndexError"), "array": op.array, "axis": op.axis}
+        numbers = [expr.value for expr in op.map.data.results if isinstance(expr, AffineConstantExpr)]
+        if len(numbers) == 2:  # folding may leave no comparison of the two
+            entry |= {k: IntegerAttr(n, i64) for k, n in zip(("index", "extent"), numbers, strict=True)}
     else:
         entry = {"kind": op.attributes[KIND]}
         if "msg" in op.properties:

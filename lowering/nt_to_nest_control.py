@@ -21,7 +21,7 @@ keeps its place, without operands or results. Numbers are carried as tensors of 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Sequence, Set
 from typing import TYPE_CHECKING, Any
 
 from xdsl.dialects import arith, scf
@@ -104,7 +104,11 @@ def convert_if(c: Conversion, op: scf.IfOp) -> None:
     """`scf.if`: both sides leave a result in one buffer, if it can be the one that both start from."""
     _require_tensors(op)
     regions = [region for region in (op.true_region, op.false_region) if region.blocks]
-    buffers = [_result_buffer(c, op, regions, k) for k in range(len(op.results))]
+    goals = [c.scope.destination.get(result) for result in op.results]
+    buffers: list[SSAValue] = []
+    for k, goal in enumerate(goals):
+        taken = {memref for memref in goals if memref is not None}.union(buffers)
+        buffers.append(_result_buffer(c, op, regions, k, taken) if goal is None else goal)
     blocks: list[Block] = []
     for region in regions:
         c.block(region.block, _yielded(region.block, buffers))
@@ -127,16 +131,15 @@ def sides_start_from(op: scf.IfOp) -> list[SSAValue | None]:
     return found
 
 
-def _result_buffer(c: Conversion, op: scf.IfOp, regions: Sequence[Region], k: int) -> SSAValue:
-    """Where result `k` goes: where it must end, or where a side that updates in place finds it, or a new buffer."""
+def _result_buffer(
+    c: Conversion, op: scf.IfOp, regions: Sequence[Region], k: int, taken: Set[SSAValue]
+) -> SSAValue:
+    """Where result `k` goes: where a side that updates in place finds it, or a new buffer; not where another one goes."""
     result = op.results[k]
-    goal = c.scope.destination.get(result)
-    if goal is not None:
-        return goal
     for region in regions:
         start = _start_outside(region.block.last_op.operands[k], region)  # pyright: ignore
         memref = None if start is None else c.buffer_of(start)
-        if memref is None or not c.may_overwrite(memref):
+        if memref is None or memref in taken or not c.may_overwrite(memref):
             continue
         others = [v for v in c.needed_in(memref, op) if v is not start]
         if not others and not c.is_used_after(start, op):  # pyright: ignore

@@ -451,5 +451,5 @@ class FunctionBuilder:
 _HINTS = {
     "nt": "run the pipeline up to convert-nest-to-scf first (-p cpu runs all of it)",
     "nest": "run convert-nest-to-scf first",
-    "math": "run expand-math first: it writes transcendental functions as arithmetic or libm calls",
+    "math": "run expand-math first: it writes transcendental functions as arithmetic",
 }

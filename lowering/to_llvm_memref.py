@@ -15,6 +15,7 @@ Accesses are aligned to the element only: NumPy promises no more. Small buffers 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import combinations
 from math import prod
 from typing import Any
 
@@ -218,16 +219,34 @@ def _subview(b: FunctionBuilder, op: memref.SubviewOp) -> None:
     offsets = _mixed(b, op.static_offsets, op.offsets)
     sizes = _mixed(b, op.static_sizes, op.sizes)
     steps = _mixed(b, op.static_strides, op.strides)
-    kept = list(range(len(sizes)))
-    if len(op.result.type.get_shape()) != len(sizes):  # type: ignore[union-attr]
-        kept = [axis for axis, size in enumerate(op.static_sizes.iter_values()) if size != 1]
-    if len(op.result.type.get_shape()) != len(kept):  # type: ignore[union-attr]
-        raise fail(op, "which axes of size 1 the subview drops is ambiguous", error=LoweringError)
+    strides = [b.multiply(step, stride) for step, stride in zip(steps, ref.strides, strict=True)]
+    kept = _kept_axes(op, strides)
     offset = ref.offset
     for start, stride in zip(offsets, ref.strides, strict=True):
         offset = b.add(offset, b.multiply(start, stride))
-    strides = [b.multiply(step, stride) for step, stride in zip(steps, ref.strides, strict=True)]
     b.bind_memref(op.result, _view(ref, offset, [sizes[k] for k in kept], [strides[k] for k in kept]))
+
+
+def _kept_axes(op: memref.SubviewOp, strides: Sequence[Size]) -> tuple[int, ...]:
+    """The axes that the result has: those not of size 1, and of the others the first ones that fit its type.
+
+    Of an axis of size 1 only element 0 exists, so that its stride does not matter where the type leaves it open.
+    """
+    assert isinstance(op.result.type, MemRefType)
+    shape, wanted = op.result.type.get_shape(), op.result.type.get_strides()
+    static_sizes = list(op.static_sizes.iter_values())
+    for kept in combinations(range(len(static_sizes)), len(shape)):
+        dropped = set(range(len(static_sizes))).difference(kept)
+        fits = all(static_sizes[k] == 1 for k in dropped)
+        fits = fits and all(static_sizes[k] == n for k, n in zip(kept, shape, strict=True))
+        if fits and all(
+            n is None or not isinstance(strides[k], int) or strides[k] == n
+            for k, n in zip(kept, wanted or (), strict=wanted is not None)
+        ):
+            return kept
+    raise fail(
+        op, "which axes of size 1 the subview drops does not follow from its type", error=LoweringError
+    )
 
 
 def _view(ref: MemRef, offset: Size, sizes: Sequence[Size], strides: Sequence[Size]) -> MemRef:

@@ -28,18 +28,24 @@ ErrorRecord = ctypes.c_int64 * ERROR_WORDS
 Fill = Callable[[Any, list[int]], None]
 """Appends the slots of one argument."""
 
+MemrefSlots = tuple[tuple[int, ...], tuple[int, ...]]
+"""The axes whose extents have slots, and those whose strides have, after the slot of the data pointer."""
+
 
 class Packer:
     """Packs the arguments of one signature. Calling it gives a ctypes array to pass to an entry point."""
 
-    def __init__(self, fills: Sequence[Fill]):
+    def __init__(self, fills: Sequence[Fill], layouts: Sequence[MemrefSlots | None]):
         self._fills = tuple(fills)
+        self.layouts = tuple(layouts)
+        """By argument: the slots of a memref; None for a scalar, which has one."""
         self._array_types: dict[int, type] = {}
 
     @classmethod
     def for_types(cls, types: Sequence[Any]) -> Packer:
         """A packer for memref and scalar types (xDSL attributes), in argument order."""
-        return cls([_fill_for(k, type) for k, type in enumerate(types)])
+        fills = [_fill_for(k, type) for k, type in enumerate(types)]
+        return cls(fills, [memref_slots(type) for type in types])
 
     @classmethod
     def for_function(cls, function: Any) -> Packer:
@@ -106,6 +112,17 @@ def _float_fill(format: str) -> Fill:
 def _fill_bfloat(value: Any, slots: list[int]) -> None:
     bits = struct.unpack("<I", struct.pack("<f", value))[0]
     slots.append((bits + 0x7FFF + ((bits >> 16) & 1)) >> 16 if value == value else 0x7FC0)
+
+
+def memref_slots(type_: Any) -> MemrefSlots | None:
+    """Which extents and strides of a memref are passed; None for other types."""
+    from xdsl.dialects.builtin import DYNAMIC_INDEX, MemRefType, NoneAttr
+
+    if not isinstance(type_, MemRefType):
+        return None
+    dynamic = tuple([axis for axis, extent in enumerate(type_.get_shape()) if extent == DYNAMIC_INDEX])
+    stated = () if isinstance(type_.layout, NoneAttr) else tuple(type_.layout.get_strides() or ())
+    return dynamic, tuple([axis for axis, stride in enumerate(stated) if stride is None])
 
 
 def _memref_fill(position: int, type_: Any) -> Fill:

@@ -85,6 +85,10 @@ class Call:
         self.target: str = facts.data[TARGET].data
         self.inputs: int = facts.data[INPUTS].value.data
         self.arguments = {key: python_value(value) for key, value in facts.data[ARGUMENTS].data.items()}
+        self.kinds: Sequence[str] = self.arguments.get("kinds", ())
+        """How a function of the user is given its operands."""
+        self.several: bool = self.arguments.get("several", False)
+        """Whether it returns a tuple of results."""
         elements = facts.data[ELEMENTS].data
         self.operands = [_Element.of(element, True) for element in elements[: self.inputs]]
         self.outputs = [_Element.of(element, False) for element in elements[self.inputs :]]
@@ -112,12 +116,21 @@ class Call:
         if self.is_numpy:
             with np.errstate(all="ignore"):
                 given = function(*map(_array, places, self.operands), **self.arguments)
-            return _fill(self.target, outputs, given)
-        arrays = list(map(_array, places, self.operands))
+            return _fill(self.target, outputs, (given,) if len(outputs) == 1 else given)
+        arrays: list[Any] = list(map(_array, places, self.operands))
         memories = [weakref.ref(_memory(array)) for array in arrays if array.size]
+        for k, kind in enumerate(self.kinds):
+            if kind != "array":
+                arrays[k] = _NUMBERS[kind](arrays[k])
         try:
-            _fill(self.target, outputs, function(*arrays, **self.arguments))
+            given = function(*arrays)
+            _fill(self.target, outputs, given if self.several else (given,))
+        except BaseException as error:
+            # The frames of the function hold what it was given.
+            traceback.clear_frames(error.__traceback__)
+            raise
         finally:
+            given = None
             arrays.clear()
             _refuse_kept(self.target, memories)
 
@@ -138,6 +151,13 @@ class Call:
         """What the interpreter calls."""
         return self.run([(a.__array_interface__["data"][0], a.shape, a.strides) for a in memory])
 
+
+_NUMBERS: dict[str, Callable[[np.ndarray], Any]] = {
+    "scalar": lambda array: array[()],
+    "int": int,
+    "float": float,
+    "bool": bool,
+}
 
 Place = tuple[int, tuple[int, ...], tuple[int, ...]]
 """Where a buffer is: its address, extents, and strides in bytes."""
@@ -192,7 +212,7 @@ def _memory(array: Any) -> _Memory:
 
 def _fill(target: str, outputs: Sequence[np.ndarray], given: Any) -> None:
     """Copy what a function returned to where the kernel goes on with it."""
-    results = (given,) if len(outputs) == 1 else tuple(given) if outputs else ()
+    results = tuple(given) if outputs else ()
     if len(results) != len(outputs):
         raise ValueError(f"{target} returned {len(results)} results, {len(outputs)} are declared")
     for result, output in zip(results, outputs, strict=True):
@@ -242,14 +262,16 @@ def call_of(declared: FuncOp) -> Call:
     return Call(declared)
 
 
-def provide(module: ModuleOp) -> None:
-    """Be ready to answer the calls of a module: its symbols say all that is to be known, and are the same in all modules."""
+def provide(module: ModuleOp) -> bool:
+    """Be ready to answer the calls of a module, if it has any: its symbols say all that is to be known."""
     from ..lowering.custom_calls import declarations
 
-    for declared in declarations(module):
+    declared_ones = declarations(module)
+    for declared in declared_ones:
         name = declared.sym_name.data
         if name not in _ANSWERS:
             _ANSWERS[name] = _CALLBACK(Call(declared).from_slots)
+    return bool(declared_ones)
 
 
 def addresses() -> dict[str, int]:

@@ -16,6 +16,60 @@ def _searchsorted(a: np.ndarray, v: np.ndarray, sorter: Any = None, *, side: Any
     return np.searchsorted(a, v, side=side, sorter=sorter)
 
 
+def _histogram(a: np.ndarray, weights: Any = None, **options: Any) -> Any:
+    return np.histogram(a, weights=weights, **options)
+
+
+def _histogram_counts(a: np.ndarray, edges: np.ndarray, weights: Any = None, *, density: bool) -> np.ndarray:
+    return np.histogram(a, edges, density=density, weights=weights)[0]
+
+
+def _histogram2d(
+    x: np.ndarray,
+    y: np.ndarray,
+    *more: np.ndarray,
+    bins: tuple[int, ...],
+    range: Any,
+    density: bool,
+    weighted: bool,
+) -> Any:
+    """`more` are the weights, if there are any, and the edges of each axis for which `bins` has a 0."""
+    weights, edges = (more[0], iter(more[1:])) if weighted else (None, iter(more))
+    chosen: list[Any] = [count or next(edges) for count in bins]
+    return np.histogram2d(x, y, chosen, range=range, density=density, weights=weights)
+
+
+def _bincount(x: np.ndarray, minlength: np.ndarray, weights: Any = None, *, exact: bool) -> np.ndarray:
+    length = int(minlength)
+    counts = np.bincount(x, weights, length)
+    if exact and len(counts) > length:
+        raise ValueError(
+            f"np.bincount of an element {len(counts) - 1} with minlength={length}: in compiled code that is the length "
+            "of the result"
+        )
+    return counts
+
+
+def _residuals(a: np.ndarray, b: np.ndarray, rcond: Any = None) -> np.ndarray:
+    """The residuals of np.linalg.lstsq for a matrix of full rank with more rows than columns."""
+    _, residuals, rank, _ = np.linalg.lstsq(a, b, rcond)
+    if rank < a.shape[1]:
+        raise np.linalg.LinAlgError(
+            f"the residuals of np.linalg.lstsq are empty for a matrix of rank {rank} < {a.shape[1]}: in compiled code "
+            "their shape is that for full rank"
+        )
+    return residuals
+
+
+def _no_residuals(a: np.ndarray, b: np.ndarray, rcond: Any = None) -> np.ndarray:
+    return np.linalg.lstsq(a, b, rcond)[1]
+
+
+def _least_squares(a: np.ndarray, b: np.ndarray, rcond: Any = None) -> tuple[Any, ...]:
+    x, _, rank, values = np.linalg.lstsq(a, b, rcond)
+    return x, np.int32(rank), values
+
+
 NUMPY_CALLS: dict[str, Callable[..., Any]] = {
     "numpy.sort": np.sort,
     "numpy.argsort": np.argsort,
@@ -25,4 +79,32 @@ NUMPY_CALLS: dict[str, Callable[..., Any]] = {
     "numpy.searchsorted": _searchsorted,
     "numpy.digitize": np.digitize,
     "numpy.interp": np.interp,
+    "numpy.histogram": _histogram,
+    "numpy.histogram.counts": _histogram_counts,
+    "numpy.histogram_bin_edges": np.histogram_bin_edges,
+    "numpy.histogram2d": _histogram2d,
+    "numpy.bincount": _bincount,
+    "numpy.median": np.median,
+    "numpy.nanmedian": np.nanmedian,
+    "numpy.quantile": np.quantile,
+    "numpy.percentile": np.percentile,
+    "numpy.nanquantile": np.nanquantile,
+    "numpy.nanpercentile": np.nanpercentile,
+    "numpy.linalg.inv": np.linalg.inv,
+    "numpy.linalg.det": np.linalg.det,
+    "numpy.linalg.slogdet": np.linalg.slogdet,
+    "numpy.linalg.cholesky": np.linalg.cholesky,
+    "numpy.linalg.qr": np.linalg.qr,
+    "numpy.linalg.svd": np.linalg.svd,
+    "numpy.linalg.svdvals": np.linalg.svdvals,
+    "numpy.linalg.eigh": np.linalg.eigh,
+    "numpy.linalg.eigvalsh": np.linalg.eigvalsh,
+    "numpy.linalg.pinv": np.linalg.pinv,
+    "numpy.linalg.matrix_power": np.linalg.matrix_power,
+    "numpy.linalg.matrix_rank": np.linalg.matrix_rank,
+    "numpy.linalg.solve": np.linalg.solve,
+    "numpy.linalg.cond": np.linalg.cond,
+    "numpy.linalg.lstsq": _least_squares,
+    "numpy.linalg.lstsq.residuals": _residuals,
+    "numpy.linalg.lstsq.none": _no_residuals,
 }

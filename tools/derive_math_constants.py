@@ -2,26 +2,53 @@
 lowering/math_constants.py.
 
 Each is the Chebyshev interpolant (within a fraction of a bit of the minimax polynomial) of a function that
-the reduction leaves, computed with 80 decimal digits and rounded once to the target precision:
+the reduction leaves, computed with 80 decimal digits and rounded once to the target precision. z is the square of
+the variable where the function is even:
 
-    EXP   (e^r - 1 - r) / r^2                     for |r| <= ln(2) / 2
-    LOG   (ln((1 + s) / (1 - s)) - 2 s) / s^3     as a function of z = s^2, |s| <= (sqrt 2 - 1) / (sqrt 2 + 1)
-    ERF   erf(x) / x                              as a function of t = x^2 / 8 - 1, |x| <= 4: for single precision,
-                                                  computed in double
+    EXP     (e^r - 1 - r) / r^2                     for |r| <= ln(2) / 2
+    LOG     (ln((1 + s) / (1 - s)) - 2 s) / s^3     as a function of z = s^2, |s| <= (sqrt 2 - 1) / (sqrt 2 + 1)
+    ATANH   the same                                for |s| <= 0.27
+    SIN     (sin r - r) / r^3                       for |r| <= pi / 4
+    COS     (cos r - 1 + z / 2) / z^2               for |r| <= pi / 4
+    ATAN    (atan t - t) / t^3                      for |t| <= tan(pi / 8)
+    ASIN    (asin t - t) / t^3                      for |t| <= 1 / 2
+    SINH    (sinh r - r) / r^3                      for |r| <= ln(2) / 2
+    COSH    (cosh r - 1) / z                        for |r| <= ln(2) / 2
+    ERF     erf(x) / x                              as a function of t = x^2 / 8 - 1, |x| <= 4: for single precision,
+                                                    computed in double
+    ERF_NEAR  erf(x) / x - 1                        as a function of z = x^2, |x| <= 1
+    ERFC    (1 + 2 x) e^(x^2) erfc(x)               as a function of t = (x - 2) / (x + 2), 0.5 <= x <= 28
+    POW_LOG (ln((1 + s) / (1 - s)) - 2 s) / s^3 - 2/3, over z
 """
 
 from __future__ import annotations
 
 import math
 import struct
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from decimal import Decimal, getcontext
 
-getcontext().prec = 80
 ONE = Decimal(1)
+
+
+def arctangent(t: Decimal) -> Decimal:
+    power, total, k = t, t, 1
+    while abs(power) > Decimal(10) ** -(getcontext().prec + 2):
+        power *= -t * t
+        k += 2
+        total += power / k
+    return total
+
+
+getcontext().prec = 400
+PI = 16 * arctangent(ONE / 5) - 4 * arctangent(ONE / 239)
+TURN_BITS = int(ONE / (2 * PI) * 2**1216)
+"""1 / (2 pi) as an integer, of more bits than the largest double has zeros."""
+getcontext().prec = 80
+PI = +PI
 LN2 = Decimal(2).ln()
 ROOT = Decimal(2).sqrt()
-PI = Decimal("3.14159265358979323846264338327950288419716939937510582097494459230781640628620899")
 
 
 def interpolate(
@@ -66,6 +93,62 @@ def erf_ratio(t: Decimal) -> Decimal:
     return 2 * total / PI.sqrt()
 
 
+def series(z: Decimal, term: Decimal, ratio: Callable[[int], Decimal]) -> Decimal:
+    """term * (1 + z * ratio(1) * (1 + z * ratio(2) * (...)))."""
+    total, k = term, 0
+    while abs(term) > Decimal("1e-78"):
+        k += 1
+        term *= z * ratio(k)
+        total += term
+    return total
+
+
+def sin_remainder(z: Decimal) -> Decimal:
+    return series(z, -ONE / 6, lambda k: -ONE / ((2 * k + 2) * (2 * k + 3)))
+
+
+def cos_remainder(z: Decimal) -> Decimal:
+    return series(z, ONE / 24, lambda k: -ONE / ((2 * k + 3) * (2 * k + 4)))
+
+
+def sinh_remainder(z: Decimal) -> Decimal:
+    return series(z, ONE / 6, lambda k: ONE / ((2 * k + 2) * (2 * k + 3)))
+
+
+def cosh_remainder(z: Decimal) -> Decimal:
+    return series(z, ONE / 2, lambda k: ONE / ((2 * k + 1) * (2 * k + 2)))
+
+
+def atan_remainder(z: Decimal) -> Decimal:
+    t = z.sqrt()
+    return (arctangent(t) - t) / (t * z)
+
+
+def asin_remainder(z: Decimal) -> Decimal:
+    """The sum of (2 k)! / (4^k k!^2 (2 k + 1)) z^(k - 1) from k = 1."""
+    return series(z, ONE / 6, lambda k: Decimal((2 * k + 1) ** 2) / ((2 * k + 2) * (2 * k + 3)))
+
+
+def pow_remainder(z: Decimal) -> Decimal:
+    return (log_remainder(z) - ONE * 2 / 3) / z
+
+
+def erf_near(z: Decimal) -> Decimal:
+    return erf_ratio(z / 8 - 1) - 1
+
+
+def erfc_scaled(t: Decimal) -> Decimal:
+    x = 2 * (1 + t) / (1 - t)
+    if x < 3:
+        value = (x * x).exp() * (1 - x * erf_ratio(x * x / 8 - 1))
+    else:  # a continued fraction: x + (1/2) / (x + 1 / (x + (3/2) / (x + ...)))
+        tail = x
+        for k in range(400, 0, -1):
+            tail = x + Decimal(k) / 2 / tail
+        value = 1 / (tail * PI.sqrt())
+    return (1 + 2 * x) * value
+
+
 def to_single(value: Decimal | float) -> float:
     return struct.unpack("<f", struct.pack("<f", float(value)))[0]
 
@@ -77,13 +160,63 @@ def split(value: Decimal, bits: int, round_low: Callable[[Decimal], float]) -> t
     return high, round_low(value - Decimal(high))
 
 
-def table(
-    name: str, round_to: Callable[[Decimal], float], exp_degree: int, log_degree: int, bits: int
-) -> str:
+def pieces(value: Decimal, bits: int, count: int, round_last: Callable[[Decimal], float]) -> list[float]:
+    """`value` as a sum: parts of so few bits that small multiples of them are exact, and what is left."""
+    parts = []
+    for _ in range(count - 1):
+        mantissa, exponent = math.frexp(float(value))
+        parts.append(math.ldexp(math.floor(mantissa * 2**bits), exponent - bits))
+        value -= Decimal(parts[-1])
+    return [*parts, round_last(value)]
+
+
+def rounded_pieces(value: Decimal, count: int, round_to: Callable[[Decimal], float]) -> list[float]:
+    parts = []
+    for _ in range(count):
+        parts.append(round_to(value))
+        value -= Decimal(parts[-1])
+    return parts
+
+
+def turn_words(padding: int, count: int) -> list[int]:
+    """The bits of 1 / (2 pi) after `padding` zeros, in words of 64 as signed integers."""
+    bits = TURN_BITS >> padding
+    words = [(bits >> (1216 - 64 * (k + 1))) & (2**64 - 1) for k in range(count)]
+    return [w - 2**64 if w >= 2**63 else w for w in words]
+
+
+@dataclass(frozen=True)
+class Degrees:
+    exp: int
+    log: int
+    atanh: int
+    sin: int
+    cos: int
+    atan: int
+    asin: int
+    sinh: int
+    cosh: int
+
+
+def table(name: str, round_to: Callable[[Decimal], float], degrees: Degrees, bits: int) -> str:
     half = LN2 / 2 * Decimal("1.0001")
     top = ((ROOT - 1) / (ROOT + 1)) ** 2 * Decimal("1.0001")
-    exp = [round_to(c) for c in interpolate(exp_remainder, -half, half, exp_degree)]
-    log = [round_to(c) for c in interpolate(log_remainder, Decimal("1e-12"), top, log_degree)]
+    zero = Decimal("1e-12")
+    eighth = (ROOT - 1) ** 2 * Decimal("1.0001")
+    intervals = {
+        "exp": (exp_remainder, -half, half, degrees.exp),
+        "log": (log_remainder, zero, top, degrees.log),
+        "atanh": (log_remainder, zero, Decimal("0.27") ** 2, degrees.atanh),
+        "sin": (sin_remainder, zero, (PI / 4) ** 2, degrees.sin),
+        "cos": (cos_remainder, zero, (PI / 4) ** 2, degrees.cos),
+        "atan": (atan_remainder, zero, eighth, degrees.atan),
+        "asin": (asin_remainder, zero, ONE / 4, degrees.asin),
+        "sinh": (sinh_remainder, zero, half * half, degrees.sinh),
+        "cosh": (cosh_remainder, zero, half * half, degrees.cosh),
+    }
+    rows: dict[str, Sequence[float]] = {
+        key: [round_to(c) for c in interpolate(*interval)] for key, interval in intervals.items()
+    }
     ln2_high, ln2_low = split(LN2, bits, round_to)
     log10_2 = LN2 / Decimal(10).ln()
     log10_2_high, log10_2_low = split(log10_2, bits, round_to)
@@ -91,13 +224,15 @@ def table(
     log2e = round_to(inverse)
     inverse10 = ONE / Decimal(10).ln()
     log10e = round_to(inverse10)
-    rows = {
-        "exp": exp,
-        "log": log,
+    rows |= {
         "ln2": (ln2_high, ln2_low),
         "log2e": (log2e, round_to(inverse - Decimal(log2e))),
         "log10e": (log10e, round_to(inverse10 - Decimal(log10e))),
         "log10_2": (log10_2_high, log10_2_low),
+        "pi": rounded_pieces(PI, 2, round_to),
+        "half_pi": rounded_pieces(PI / 2, 3, round_to),
+        "quarter_pi": pieces(PI / 4, 22 if bits < 20 else 50, 2, round_to),
+        "two_over_pi": (round_to(2 / PI),),
     }
     lines = [f"{name} = Constants("]
     for key, values in rows.items():
@@ -120,25 +255,64 @@ class Constants:
 
     exp: tuple[float, ...]
     log: tuple[float, ...]
+    atanh: tuple[float, ...]
+    sin: tuple[float, ...]
+    cos: tuple[float, ...]
+    atan: tuple[float, ...]
+    asin: tuple[float, ...]
+    sinh: tuple[float, ...]
+    cosh: tuple[float, ...]
     ln2: tuple[float, float]
     log2e: tuple[float, float]
     log10e: tuple[float, float]
     log10_2: tuple[float, float]
+    pi: tuple[float, float]
+    half_pi: tuple[float, float, float]
+    quarter_pi: tuple[float, float]
+    two_over_pi: tuple[float]
 
 '''
 
 
+def show(name: str, values: Sequence[float], what: str) -> None:
+    print()
+    print(f"{name} = (")
+    for value in values:
+        print(f"    {value!r},")
+    print(")")
+    print(f'"""{what}"""')
+
+
 def main() -> None:
     print(HEADER)
-    print(table("SINGLE", to_single, exp_degree=5, log_degree=3, bits=14))
+    print(table("SINGLE", to_single, Degrees(5, 3, 4, 3, 2, 4, 5, 2, 2), bits=14))
     print()
-    print(table("DOUBLE", float, exp_degree=10, log_degree=7, bits=40))
-    print()
-    print("ERF = (")
-    for coefficient in interpolate(erf_ratio, -ONE, ONE, 18):
-        print(f"    {float(coefficient)!r},")
-    print(")")
-    print('"""Of erf(x) / x in single precision, by powers of x * x / 8 - 1."""')
+    print(table("DOUBLE", float, Degrees(10, 7, 9, 6, 5, 10, 12, 4, 5), bits=40))
+
+    def double(
+        function: Callable[[Decimal], Decimal], low: Decimal, high: Decimal, degree: int
+    ) -> list[float]:
+        return [float(c) for c in interpolate(function, low, high, degree)]
+
+    zero, top = Decimal("1e-12"), ((ROOT - 1) / (ROOT + 1)) ** 2 * Decimal("1.0001")
+    half = LN2 / 2 * Decimal("1.0001")
+    erf = double(erf_ratio, -ONE, ONE, 18)
+    show("ERF", erf, "Of erf(x) / x in single precision, by powers of x * x / 8 - 1.")
+    show("ERF_NEAR", double(erf_near, zero, ONE, 12), "Of erf(x) / x - 1, by powers of x * x.")
+    low, high = -Decimal("1.5") / Decimal("2.5"), Decimal(26) / Decimal(30)
+    erfc = double(erfc_scaled, low, high, 22)
+    show("ERFC", erfc, "Of (1 + 2 x) e^(x^2) erfc(x), by powers of (x - 2) / (x + 2).")
+    show(
+        "POW_LOG", double(pow_remainder, zero, top, 7), "Of the logarithm of pow, from the fifth power of s."
+    )
+    show("TWO_THIRDS", rounded_pieces(ONE * 2 / 3, 2, float), "In two parts.")
+    show(
+        "POW_LOG_SINGLE", double(log_remainder, zero, top, 3), "Of the logarithm of pow in single precision."
+    )
+    exp = double(exp_remainder, -half, half, 4)
+    show("POW_EXP_SINGLE", exp, "Of the exponential of pow in single precision.")
+    show("TURN_SINGLE", turn_words(23, 4), "The bits of 1 / (2 pi) after 23 zeros, in words of 64.")
+    show("TURN_DOUBLE", turn_words(52, 19), "The bits of 1 / (2 pi) after 52 zeros, in words of 64.")
 
 
 if __name__ == "__main__":

@@ -15,6 +15,7 @@ import numpy as np
 
 from ..frontend import arithmetic, calls
 from ..frontend.numpy_api.attributes import ATTRIBUTES
+from ..frontend.numpy_api.calls_back import is_call_back
 from ..frontend.numpy_api.registry import FUNCTIONS, METHODS
 from ..frontend.python_calls import PYTHON
 
@@ -24,6 +25,8 @@ INTRODUCTION = """\
 What `nt.jit` and `nt.trace` compile of NumPy {version}: in both, results, dtypes, and which results are views are NumPy's.
 A parameter that is not listed is refused with a diagnostic, as is every function of the second list of a section; the
 compiled function has a caret there. What is refused can be called around the compiled function.
+
+What is marked "a call" has no native kernel: compiled code calls NumPy there ([custom-calls.md](custom-calls.md)).
 
 Element types: bool, int8 to int64, uint8 to uint64, float16, bfloat16, float32, float64.
 
@@ -47,12 +50,12 @@ FAMILIES: dict[str, tuple[str, str]] = {
     ),
     "Complex numbers": (
         "complex numbers are no element type",
-        "angle real imag real_if_close iscomplex isreal iscomplexobj isrealobj sort_complex",
+        "eig eigvals angle real imag real_if_close iscomplex isreal iscomplexobj isrealobj sort_complex",
     ),
     "Results whose shape depends on elements": (
         "the shape of every array is known before its elements",
         "unique unique_all unique_counts unique_inverse unique_values nonzero argwhere flatnonzero extract compress "
-        "union1d intersect1d setdiff1d setxor1d trim_zeros bincount",
+        "union1d intersect1d setdiff1d setxor1d trim_zeros",
     ),
     "Functions of Python for each element": (
         "write a loop over the elements, which is compiled",
@@ -76,11 +79,6 @@ FAMILIES: dict[str, tuple[str, str]] = {
         "write the sum, or Horner's rule in a loop",
         "poly polyadd polysub polymul polydiv polyfit polyint polyder polyval roots",
     ),
-    "Decompositions": (
-        "LAPACK is not called from compiled code",
-        "solve tensorsolve tensorinv inv cholesky eigvals eigvalsh pinv slogdet det svd svdvals eig eigh lstsq qr cond "
-        "matrix_rank",
-    ),
     "Fourier transforms": (
         "a library for them is called around the compiled function",
         "fft ifft fft2 ifft2 fftn ifftn rfft irfft rfft2 irfft2 rfftn irfftn hfft ihfft fftfreq rfftfreq fftshift ifftshift",
@@ -89,6 +87,9 @@ FAMILIES: dict[str, tuple[str, str]] = {
 """Family -> why it is refused, and the names in it."""
 
 OTHER = "Not compiled yet"
+CALL = " (a call)"
+"""Marks what NumPy runs."""
+
 MODULES: dict[str, ModuleType] = {"np": np, "np.linalg": np.linalg, "np.fft": np.fft}
 
 
@@ -131,7 +132,8 @@ def _signature(name: str, handler: Callable[..., Any] | None, skip: int = 1) -> 
     if handler is None:
         return f"* `{name}`"
     parameters = list(inspect.signature(handler).parameters.values())[skip:]
-    return f"* `{name}({', '.join(map(_parameter, parameters))})`"
+    mark = CALL if is_call_back(handler) else ""
+    return f"* `{name}({', '.join(map(_parameter, parameters))})`{mark}"
 
 
 def _parameter(parameter: inspect.Parameter) -> str:

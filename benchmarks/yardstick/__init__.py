@@ -1,7 +1,8 @@
 """The programs that Nestor is measured by: one table, in files by topic."""
 
-from . import layouts, pointwise, rows
+from . import convolution, layouts, matmul, networks, pointwise, reductions, rows
 from .row import Row
 
-ROWS: dict[str, Row] = {row.name: row for topic in (pointwise, rows, layouts) for row in topic.ROWS}
-ROWS |= {row.name: row for row in layouts.CALLS}
+TOPICS = (pointwise, rows, matmul, networks, convolution, reductions, layouts)
+
+ROWS: dict[str, Row] = {row.name: row for topic in TOPICS for row in topic.ROWS}

@@ -69,6 +69,12 @@ def _add_numba(nb):
     return kernel
 
 
+def _add_halide(hl, d, x, y):
+    i, out = hl.Var(), hl.Func("add")
+    out[i] = x[i] + y[i]
+    return [out]
+
+
 def _square(d):
     return [((d.n, d.n), "f4")]
 
@@ -112,9 +118,6 @@ ROWS = [
                 axis = Constant<value = int64[1] {1}>()  column = Unsqueeze(x, axis)  r0 = Add(column, y)""",
         },
     ),
-]
-
-CALLS = [
     Row(
         "add-10",
         "x + y on 10 elements",
@@ -127,17 +130,12 @@ CALLS = [
         {
             "numexpr": "x + y",
             "numba": _add_numba,
+            "numba-fresh": lambda nb: nb.njit(add),
             "jax": lambda jax, jnp: lambda x, y: x + y,
             "torch": lambda torch: lambda x, y: x + y,
             "torch-out": lambda torch: lambda out, x, y: torch.add(x, y, out=out),
-            "halide": lambda hl, d, x, y: [_sum_of_ten(hl, x, y)],
+            "halide": _add_halide,
             "onnxruntime": "r0 = Add(x, y)",
         },
     ),
 ]
-
-
-def _sum_of_ten(hl, x, y):
-    i, out = hl.Var(), hl.Func("add")
-    out[i] = x[i] + y[i]
-    return out

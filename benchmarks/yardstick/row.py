@@ -18,9 +18,9 @@ FLOAT = np.float32
 class Row:
     """One row.
 
-    `dims` names the extents, `small` those of the tests. `arguments(rng, d)` makes the arrays, `results(d)` says the shape
-    and type of each result, `flops(d)` the operations that cannot be avoided. `program` is plain NumPy: NumPy runs
-    it as it stands, Nestor compiles it. `reference` takes its place in float64 where NumPy's form would need too much memory.
+    `dims` names the extents, `small` those of the tests. `arguments(rng, d)` makes the arrays, `results(d)` says the
+    shape and type of each result, `flops(d)` the operations that cannot be avoided. `program` is plain NumPy: NumPy runs
+    it as it stands, Nestor compiles it. `reference` takes its place in float64 where that would need too much memory.
 
     `peers` says how each other peer writes it; what the values are is said in `benchmarks/peers.py`. Results agree
     when they differ by at most `tolerance` times the largest element of the reference.

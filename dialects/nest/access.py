@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from abc import ABC
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Self
 
 from xdsl.dialects.builtin import AffineMapAttr, MemRefType, StringAttr, i1
-from xdsl.ir import SSAValue
+from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import (
     AnyAttr,
     AttrSizedOperandSegments,
     IRDLOperation,
+    Operand,
     OptOperand,
     VarOperand,
     irdl_op_definition,
@@ -52,38 +54,23 @@ class AccessOp(IRDLOperation, ABC):
             )
 
 
-@irdl_op_definition
-class LoadOp(AccessOp):
-    """Read an element: `%v = nest.load %x[%i, %j + 1] : memref<?x?xf32>`."""
+class ElementOp(AccessOp):
+    """Shared by what names one element and no more: `%x[%i, %j + 1] : memref<?x?xf32>`."""
 
-    name = "nest.load"
+    if TYPE_CHECKING:
+        memref: Operand
 
-    memref = operand_def(MemRefType)
-    index_operands = var_operand_def(INDEX)
-    map = prop_def(AffineMapAttr)
-    result = result_def(AnyAttr())
-
-    traits = traits_def(MemoryReadEffect())
-
-    def __init__(self, memref: SSAValue, indices: AffineList):
-        assert isinstance(memref.type, MemRefType)
+    def __init__(self, memref: SSAValue, indices: AffineList, result_types: Sequence[Attribute] = ()):
         super().__init__(
             operands=[memref, indices.operands],
             properties={"map": indices.map_attr},
-            result_types=[memref.type.element_type],
+            result_types=list(result_types),
         )
 
     def set_indices(self, indices: AffineList) -> None:
         """Replace the indices."""
         self.operands = [self.memref, *indices.operands]
         self.properties["map"] = indices.map_attr
-
-    def verify_(self) -> None:
-        self._verify_access(self.memref)
-        if self.result.type != self.memref.type.element_type:  # pyright: ignore
-            raise VerifyException(
-                f"{self.name}: the result is {self.result.type}, the buffer holds another type"
-            )
 
     def print(self, printer: Printer) -> None:
         printer.print_string(" ")
@@ -102,6 +89,31 @@ class LoadOp(AccessOp):
         op = cls(parser.resolve_operand(memref, parse_memref(parser)), indices)
         op.attributes.update(attributes)
         return op
+
+
+@irdl_op_definition
+class LoadOp(ElementOp):
+    """Read an element: `%v = nest.load %x[%i, %j + 1] : memref<?x?xf32>`."""
+
+    name = "nest.load"
+
+    memref = operand_def(MemRefType)
+    index_operands = var_operand_def(INDEX)
+    map = prop_def(AffineMapAttr)
+    result = result_def(AnyAttr())
+
+    traits = traits_def(MemoryReadEffect())
+
+    def __init__(self, memref: SSAValue, indices: AffineList):
+        assert isinstance(memref.type, MemRefType)
+        super().__init__(memref, indices, [memref.type.element_type])
+
+    def verify_(self) -> None:
+        self._verify_access(self.memref)
+        if self.result.type != self.memref.type.element_type:  # pyright: ignore
+            raise VerifyException(
+                f"{self.name}: the result is {self.result.type}, the buffer holds another type"
+            )
 
 
 class StatementOp(AccessOp):
@@ -124,6 +136,14 @@ class StatementOp(AccessOp):
         if self.where_map is None:
             return None
         return AffineList.from_op(self.where_map, self.where_operands)
+
+    def set_access(self, indices: AffineList, where: AffineList | None) -> None:
+        """Replace the indices and the affine part of the domain."""
+        raise NotImplementedError
+
+    def set_indices(self, indices: AffineList) -> None:
+        """Replace the indices."""
+        self.set_access(indices, self.where)
 
     def _verify_statement(self) -> None:
         if self.where_map is not None:

@@ -1,4 +1,4 @@
-"""Attributes of arrays: .shape, .ndim, .size, .dtype, .T, .itemsize, .nbytes."""
+"""Attributes of arrays: .shape, .ndim, .size, .dtype, .T, .mT, .itemsize, .nbytes, .real."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 
 from ..arithmetic import index_value, operate
-from ..errors import MissingAttributeError
+from ..errors import MissingAttributeError, ShapeError
 from ..graph import Graph
 from ..promotion import WEAK_DTYPES
 from ..values import Group, Method, Static, Value, describe, extents_of, operand_of
@@ -39,6 +39,26 @@ def transpose(graph: Graph, value: Value) -> Value:
     return transposed(array, range(len(array.axes))[::-1])
 
 
+def matrix_transpose(graph: Graph, value: Value) -> Value:
+    _require_numpy(graph, value, "mT")
+    array = as_view(graph, value)
+    if len(array.axes) < 2:
+        raise graph.error(ShapeError, "matrix transpose with ndim < 2 is undefined")
+    axes = list(range(len(array.axes)))
+    return transposed(array, [*axes[:-2], axes[-1], axes[-2]])
+
+
+def nbytes(graph: Graph, value: Value) -> Value:
+    _require_numpy(graph, value, "nbytes")
+    itemsize = np.dtype(dtype(graph, value).value).itemsize
+    return operate(graph, "multiply", size(graph, value), Static(itemsize))
+
+
+def real(graph: Graph, value: Value) -> Value:
+    """Of a real array: itself."""
+    return value
+
+
 def _require_numpy(graph: Graph, value: Value, name: str) -> None:
     """Python numbers have none of these."""
     if isinstance(value, Method) or isinstance(operand_of(value), type):
@@ -54,5 +74,8 @@ ATTRIBUTES: dict[str, Callable[[Graph, Value], Value]] = {
     "dtype": dtype,
     "itemsize": lambda graph, value: Static(np.dtype(dtype(graph, value).value).itemsize),
     "T": transpose,
+    "mT": matrix_transpose,
+    "nbytes": nbytes,
+    "real": real,
 }
 """`ATTRIBUTES[name](graph, array)`."""

@@ -8,7 +8,16 @@ import numpy as np
 from xdsl.ir.affine import AffineBinaryOpKind
 
 from ..arithmetic import affine_of, apply, convert, copy, index_value, number_kind
-from ..assemble import INT, as_piece, dtype_of_value, element_window, fresh, joint_dtype, positions
+from ..assemble import (
+    INT,
+    as_piece,
+    axis_order,
+    dtype_of_value,
+    element_window,
+    fresh,
+    joint_dtype,
+    positions,
+)
 from ..errors import DTypeError, Respecialise, ShapeError, UnsupportedError
 from ..extents import Affine
 from ..graph import Graph
@@ -29,9 +38,10 @@ from ..values import (
     whole,
 )
 from ..views import Slice, as_view, view
+from .orders import lay_out, requested, stays
 from .registry import dtype_of, handles, static
 from .selection import where
-from .shapes import copy_, shape_argument
+from .shapes import atleast, copy_, number_as_array, shape_argument
 
 ZERO, FIFTY, TRUE, FALSE = Static(0), Static(50), Static(True), Static(False)
 
@@ -48,33 +58,38 @@ def _filled(graph: Graph, extents: Extents, fill: Value, dtype: np.dtype) -> Arr
 
 
 @handles(np.zeros)
-def zeros(graph: Graph, shape: Value, dtype: Value | None = None) -> Value:
-    return _filled(
-        graph, shape_argument(graph, [shape]), Static(0), dtype_of(graph, dtype) or np.dtype(float)
-    )
+def zeros(graph: Graph, shape: Value, dtype: Value | None = None, order: Value | None = None) -> Value:
+    extents = shape_argument(graph, [shape])
+    array = _filled(graph, extents, Static(0), dtype_of(graph, dtype) or np.dtype(float))
+    return lay_out(graph, array, requested(graph, order))
 
 
 @handles(np.ones)
-def ones(graph: Graph, shape: Value, dtype: Value | None = None) -> Value:
-    return _filled(
-        graph, shape_argument(graph, [shape]), Static(1), dtype_of(graph, dtype) or np.dtype(float)
-    )
+def ones(graph: Graph, shape: Value, dtype: Value | None = None, order: Value | None = None) -> Value:
+    extents = shape_argument(graph, [shape])
+    array = _filled(graph, extents, Static(1), dtype_of(graph, dtype) or np.dtype(float))
+    return lay_out(graph, array, requested(graph, order))
 
 
 @handles(np.empty)
-def empty(graph: Graph, shape: Value, dtype: Value | None = None) -> Value:
+def empty(graph: Graph, shape: Value, dtype: Value | None = None, order: Value | None = None) -> Value:
     """Elements that are never written are zero: reproducible, where NumPy's are whatever memory held."""
-    return zeros(graph, shape, dtype)
+    return zeros(graph, shape, dtype, order)
 
 
 @handles(np.full)
-def full(graph: Graph, shape: Value, fill_value: Value, dtype: Value | None = None) -> Value:
+def full(
+    graph: Graph, shape: Value, fill_value: Value, dtype: Value | None = None, order: Value | None = None
+) -> Value:
     kind = number_kind(graph, fill_value)
     own = WEAK_DTYPES[kind] if isinstance(kind, type) else kind
-    return _filled(graph, shape_argument(graph, [shape]), fill_value, dtype_of(graph, dtype) or own)
+    array = _filled(graph, shape_argument(graph, [shape]), fill_value, dtype_of(graph, dtype) or own)
+    return lay_out(graph, array, requested(graph, order))
 
 
-def _like(graph: Graph, a: Value, fill: Value, dtype: Value | None, shape: Value | None) -> Value:
+def _like(
+    graph: Graph, a: Value, fill: Value, dtype: Value | None, shape: Value | None, order: Value | None
+) -> Value:
     if shape is not None:
         extents = shape_argument(graph, [shape])
     else:
@@ -82,33 +97,58 @@ def _like(graph: Graph, a: Value, fill: Value, dtype: Value | None, shape: Value
     kind = number_kind(graph, a)
     own = WEAK_DTYPES[kind] if isinstance(kind, type) else kind
     array = _filled(graph, extents, fill, dtype_of(graph, dtype) or own)
-    if shape is None and isinstance(a, Array) and a.whole:
-        array.buffer.order = a.buffer.order
-    return array
+    if shape is None and isinstance(a, Array) and all(axis.root is not None for axis in a.axes):
+        array.buffer.order = axis_order(a)
+    return lay_out(graph, array, requested(graph, order, "K"), a)
 
 
 @handles(np.zeros_like)
-def zeros_like(graph: Graph, a: Value, dtype: Value | None = None, shape: Value | None = None) -> Value:
-    return _like(graph, a, Static(0), dtype, shape)
+def zeros_like(
+    graph: Graph,
+    a: Value,
+    dtype: Value | None = None,
+    order: Value | None = None,
+    *,
+    shape: Value | None = None,
+) -> Value:
+    return _like(graph, a, Static(0), dtype, shape, order)
 
 
 @handles(np.ones_like)
-def ones_like(graph: Graph, a: Value, dtype: Value | None = None, shape: Value | None = None) -> Value:
-    return _like(graph, a, Static(1), dtype, shape)
+def ones_like(
+    graph: Graph,
+    a: Value,
+    dtype: Value | None = None,
+    order: Value | None = None,
+    *,
+    shape: Value | None = None,
+) -> Value:
+    return _like(graph, a, Static(1), dtype, shape, order)
 
 
 @handles(np.empty_like)
 def empty_like(
-    graph: Graph, prototype: Value, dtype: Value | None = None, shape: Value | None = None
+    graph: Graph,
+    prototype: Value,
+    dtype: Value | None = None,
+    order: Value | None = None,
+    *,
+    shape: Value | None = None,
 ) -> Value:
-    return _like(graph, prototype, Static(0), dtype, shape)
+    return _like(graph, prototype, Static(0), dtype, shape, order)
 
 
 @handles(np.full_like)
 def full_like(
-    graph: Graph, a: Value, fill_value: Value, dtype: Value | None = None, shape: Value | None = None
+    graph: Graph,
+    a: Value,
+    fill_value: Value,
+    dtype: Value | None = None,
+    order: Value | None = None,
+    *,
+    shape: Value | None = None,
 ) -> Value:
-    return _like(graph, a, fill_value, dtype, shape)
+    return _like(graph, a, fill_value, dtype, shape, order)
 
 
 @handles(np.ascontiguousarray)
@@ -116,35 +156,76 @@ def ascontiguousarray(graph: Graph, a: Value, dtype: Value | None = None) -> Val
     """An array in row-major order, of rank 1 at least: the array itself where it is one."""
     array = asarray(graph, a, dtype)
     if not extents_of(array):
-        raise graph.error(
-            UnsupportedError, "np.ascontiguousarray of a number is not supported", "use np.full(1, x)"
-        )
+        return atleast(graph, array, 1)
     if isinstance(array, Array) and not array.is_row_major:
         return copy_(graph, array)
     return array
 
 
-@handles(np.asarray)
-def asarray(graph: Graph, a: Value, dtype: Value | None = None) -> Value:
-    """A conversion where the dtype differs; lists and numbers become new arrays."""
-    target = dtype_of(graph, dtype)
-    if not is_array(a):
-        return array_of(graph, a, target)
-    if target is None or target == number_kind(graph, a):
+@handles(np.asarray, np.asanyarray)
+def asarray(
+    graph: Graph,
+    a: Value,
+    dtype: Value | None = None,
+    order: Value | None = None,
+    *,
+    copy: Value | None = None,
+) -> Value:
+    """A conversion where the dtype or the order differs; lists and numbers become new arrays."""
+    if static(graph, copy, "copy"):
+        return array(graph, a, dtype, order=order)
+    target, wanted = dtype_of(graph, dtype), requested(graph, order, "K")
+    if is_array(a) and (target is None or target == number_kind(graph, a)) and stays(graph, a, wanted):
         return a
-    return copy(graph, a, target)
+    if static(graph, copy, "copy") is False:
+        raise graph.error(ShapeError, "Unable to avoid copy while creating an array as requested.")
+    return array(graph, a, dtype, order=order)
+
+
+@handles(np.asfortranarray)
+def asfortranarray(graph: Graph, a: Value, dtype: Value | None = None) -> Value:
+    return asarray(graph, a, dtype, Static("F"))
+
+
+@handles(np.require)
+def require(graph: Graph, a: Value, dtype: Value | None = None, requirements: Value | None = None) -> Value:
+    """An array of that dtype and order; a copy where it does not own its memory or must not be written."""
+    flags = {str(f).upper()[:1] for f in static(graph, requirements, "requirements") or ()}
+    if flags >= {"C", "F"}:
+        raise graph.error(ShapeError, 'Cannot specify both "C" and "F" order')
+    order = Static("F" if "F" in flags else "C" if "C" in flags else None)
+    result = asarray(graph, a, dtype, order)
+    if isinstance(result, Array) and (
+        ("O" in flags and not result.whole) or ("W" in flags and result.buffer.read_only)
+    ):
+        return array(graph, result, order=order)
+    return result
 
 
 @handles(np.array)
-def array(graph: Graph, object: Value, dtype: Value | None = None, copy: Value = TRUE) -> Value:
-    if static(graph, copy, "copy") is not True:
-        return asarray(graph, object, dtype)
-    target = dtype_of(graph, dtype)
-    if not is_array(object):
-        return array_of(graph, object, target)
+def array(
+    graph: Graph,
+    object: Value,
+    dtype: Value | None = None,
+    copy: Value = TRUE,
+    order: Value | None = None,
+    ndmin: Value = ZERO,
+) -> Value:
     from ..arithmetic import copy as copied
 
-    return copied(graph, object, target or dtype_of_value(graph, object))
+    target = dtype_of(graph, dtype)
+    if static(graph, copy, "copy") is not True:
+        result = asarray(graph, object, dtype, order, copy=copy)
+    elif is_array(object):
+        new = copied(graph, object, target or dtype_of_value(graph, object))
+        result = number_as_array(graph, new) if graph.island is None else new
+        result = lay_out(graph, result, requested(graph, order, "K"), object)
+    else:
+        result = lay_out(graph, array_of(graph, object, target), requested(graph, order, "K"))
+    missing = static(graph, ndmin, "ndmin") - len(extents_of(result))
+    if missing > 0:
+        return view(graph, as_view(graph, result), [Static(None)] * missing)
+    return result
 
 
 def array_of(graph: Graph, value: Value, dtype: np.dtype | None = None) -> Array:

@@ -229,6 +229,13 @@ def select(graph: Graph, condlist: Value, choicelist: Value, default: Value = ZE
     for condition, choice in zip(reversed(conditions), reversed(choices), strict=True):
         choice = cut(graph, choice, number_kind(graph, choice), dtype)
         result = _chosen(graph, condition, choice, result, dtype)
+    return _row_major(result)
+
+
+def _row_major(result: Value) -> Value:
+    """An array in row-major order, whatever that of what it was chosen from."""
+    if isinstance(result, Array):
+        result.buffer.order = None
     return result
 
 
@@ -256,7 +263,7 @@ def choose(graph: Graph, a: Value, choices: Value, out: Value | None = None, mod
         result = _chosen(graph, apply(graph, np.equal, index, Static(k)), options[k], result, dtype)
     if count == 1:
         result = _chosen(graph, apply(graph, np.equal, index, ZERO), options[0], result, dtype)
-    return result
+    return _row_major(result)
 
 
 # ---- refusals ---------------------------------------------------------------------------------------

@@ -103,6 +103,9 @@ def _converted(graph: Graph, value: Value, target: type) -> Value:
         return value
     if any(e.known != 1 for e in extents_of(value)):
         raise graph.error(DTypeError, "only length-1 arrays can be converted to Python scalars")
+    if target is int and number_kind(graph, value) == np.uint64 and not extents_of(value):
+        fits = apply(graph, np.less, value, Static(np.uint64(2**63)))
+        check(graph, fits, "OverflowError", "compiled Python integers have 64 bits, which do not hold this number")
     arguments = scalar_arguments([value])
     dtype = WEAK_DTYPES[target]
     if graph.island is not None:

@@ -453,6 +453,8 @@ def var(
             raise graph.error(ShapeError, "ddof and correction can't be provided simultaneously.")
         ddof = correction
     compute, result = _mean_dtype(graph, a, dtype)
+    if dtype_of(graph, dtype) is None and result == np.float16:
+        compute = result  # unlike a mean: squares and their sum overflow as NumPy's do
     wide = as_array(cast(graph, as_tensor(graph, a), compute)) if extents_of(a) else a
     kept = Static(True)
     centre = _divided(

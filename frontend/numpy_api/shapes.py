@@ -11,7 +11,7 @@ from xdsl.ir import Operation, SSAValue
 from xdsl.ir.affine import AffineBinaryOpKind
 
 from ...dialects.nt import DimOp
-from ..arithmetic import affine_of, broadcast_extents, copy, index_value, number_kind
+from ..arithmetic import affine_of, broadcast_extents, copy, index_value
 from ..assemble import dtype_of_value, fresh, opaque
 from ..errors import AxisError, DTypeError, Respecialise, ShapeError, UnsupportedError
 from ..extents import Affine
@@ -34,6 +34,7 @@ from ..values import (
     whole,
 )
 from ..views import Slice, as_view, transposed, view
+from .orders import lay_out, requested, stays
 from .registry import dtype_of, handles, normal_axis, static
 
 _ZERO, _ONE, _FIRST_TWO = Static(0), Static(1), Static((0, 1))
@@ -453,15 +454,34 @@ def flip(graph: Graph, m: Value, axis: Value | None = None) -> Value:
     return view(graph, array, [Slice(step=Static(-1)) if k in axes else Slice() for k in range(rank)])
 
 
-def _astype(graph: Graph, a: Value, dtype: Value, copy: Value | None = None) -> Value:
+def astype(
+    graph: Graph,
+    a: Value,
+    dtype: Value,
+    order: Value | None = None,
+    casting: Value | None = None,
+    subok: Value | None = None,
+    copy: Value | None = None,
+) -> Value:
     target = dtype_of(graph, dtype)
     assert target is not None
-    if static(graph, copy, "copy") is False and is_array(a) and number_kind(graph, a) == target:
+    wanted = requested(graph, order, "K")
+    own, rule = dtype_of_value(graph, a), static(graph, casting, "casting") or "unsafe"
+    if not np.can_cast(own, target, rule):
+        raise graph.error(
+            DTypeError, f"Cannot cast array data from {own!r} to {target!r} according to the rule '{rule}'"
+        )
+    if static(graph, copy, "copy") is False and is_array(a) and own == target and stays(graph, a, wanted):
         return a
-    return _copied(graph, a, target)
+    return lay_out(graph, _copied(graph, a, target), wanted, a)
 
 
-handles(method="astype")(_astype)
+handles(method="astype")(astype)
+
+
+@handles(np.astype)
+def numpy_astype(graph: Graph, x: Value, dtype: Value, copy: Value | None = None) -> Value:
+    return astype(graph, x, dtype, copy=copy)
 
 
 def _copied(graph: Graph, a: Value, dtype: np.dtype) -> Value:
@@ -474,17 +494,18 @@ def _copied(graph: Graph, a: Value, dtype: np.dtype) -> Value:
 
 
 @handles(np.copy)
-def copy_in_order(graph: Graph, a: Value) -> Value:
-    return _copied(graph, a, dtype_of_value(graph, a))
+def copy_in_order(graph: Graph, a: Value, order: Value | None = None) -> Value:
+    if not is_array(a):
+        from .creation import array_of
+
+        return array_of(graph, a)
+    return lay_out(graph, _copied(graph, a, dtype_of_value(graph, a)), requested(graph, order, "K"), a)
 
 
 @handles(method="copy")
-def copy_(graph: Graph, a: Value) -> Value:
-    result = _copied(graph, a, dtype_of_value(graph, a))
-    if isinstance(result, Array) and result.buffer.order is not None:
-        # ndarray.copy is row-major by default.
-        result.buffer.order = None
-    return result
+def copy_(graph: Graph, a: Value, order: Value | None = None) -> Value:
+    """Row-major by default, unlike np.copy."""
+    return lay_out(graph, _copied(graph, a, dtype_of_value(graph, a)), requested(graph, order), a)
 
 
 def _item(graph: Graph, a: Value) -> Value:

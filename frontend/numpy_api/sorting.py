@@ -1,4 +1,4 @@
-"""Sorting and searching, which NumPy does: sort, argsort, partition, argpartition, lexsort, searchsorted, digitize, interp."""
+"""Sorting and searching, which NumPy does: sort, argsort, partition, lexsort, searchsorted, digitize, interp."""
 
 from __future__ import annotations
 

@@ -51,6 +51,13 @@ def _conjugate(graph: Graph, operand: Value) -> Value:
     return copy(graph, operand, compute_dtypes(graph, np.conjugate, [operand], None)[0])
 
 
+@handles(method="conj")
+@handles(method="conjugate")
+def conj(graph: Graph, a: Value) -> Value:
+    """Of a real array: itself."""
+    return a
+
+
 @composite("invert")
 def _invert(graph: Graph, operand: Value) -> Value:
     dtype = compute_dtypes(graph, np.invert, [operand], None)[0]

@@ -71,6 +71,17 @@ VIEWS = (
     "{0}.reshape({0}.shape[::-1])", "np.asarray({0})",
 )  # fmt: skip
 
+WINDOWS = (
+    "{0}[1:]", "{0}[::2]", "{0}[::-1]", "{0}[:-1]", "{0}.T", "{0}[0]", "{0}[:, 0]", "{0}[:, ::-1]", "{0}[1:-1]",
+    "{0}[-1:0:-2]", "{0}[None]", "{0}[...]", "{0}",
+)  # fmt: skip
+"""Views that have a name of their own, and are written."""
+
+REARRANGED = (
+    "np.concatenate(({0}, {1}))", "np.stack(({0}, {0}))", "np.roll({0}, 1)", "np.argmax({0})", "{0}.argmin(axis=0)",
+    "np.diff({0} > 1)", "np.vstack(({0}, {1}))", "np.where(np.isnan({0}), 0, {0})", "np.count_nonzero({0})",
+)  # fmt: skip
+
 CREATIONS = (
     "np.zeros_like({0})", "np.ones({0}.shape)", "np.arange(len({0}))", "np.full_like({0}, 2)",
     "np.zeros({0}.shape, dtype=np.int32)", "np.full({0}.shape, 1.5)",
@@ -117,7 +128,7 @@ ELEMENTS_2D = (
     "{0}[{j}, {i}]",
 )  # fmt: skip
 
-OF_ARRAYS = frozenset({*VIEWS, *REDUCTIONS, *CREATIONS})
+OF_ARRAYS = frozenset({*VIEWS, *REDUCTIONS, *CREATIONS, *WINDOWS, *REARRANGED})
 """Not of numbers: `np.squeeze(2)`, `(3).sum()`."""
 
 OF_ONE_KIND = frozenset(

@@ -14,6 +14,7 @@ same in all runs must be met to the bit.
 from __future__ import annotations
 
 import ast
+from operator import ipow, itruediv
 from typing import Any
 
 import numpy as np
@@ -60,8 +61,17 @@ class _Replace(ast.NodeTransformer):
         return node
 
     def visit_AugAssign(self, node: ast.AugAssign) -> ast.AST:
+        """`x[i] **= y` and `x[i] /= y`: what is stored is sent to `free`."""
         self.generic_visit(node)
-        return node
+        if not isinstance(node.op, ast.Pow | ast.Div):
+            return node
+        old = ast.parse(ast.unparse(node.target), mode="eval").body
+        operator = ast.Constant("**" if isinstance(node.op, ast.Pow) else "/")
+        value = self._call("updated", node, [operator, old, node.value])
+        if isinstance(node.target, ast.Subscript):
+            array = ast.parse(ast.unparse(node.target.value), mode="eval").body
+            value = self._call("stored", node, [array, value])  # pyright: ignore[reportArgumentType]
+        return ast.copy_location(ast.Assign([node.target], value), node)  # pyright: ignore[reportArgumentType]
 
     def _call(self, name: str, node: ast.AST, args: list[ast.expr]) -> ast.AST:
         self.found = True
@@ -108,6 +118,26 @@ class Freedom:
         result = base**exponent
         return result if isinstance(exponent, int) and exponent == 2 else self._units(result)
 
+    def updated(self, operator: str, target: Any, value: Any) -> Any:
+        """`target **= value` or `target /= value`; an array is changed in place."""
+        update = {"**": ipow, "/": itruediv}[operator]
+        result = update(target, value)
+        if operator == "**" and not (isinstance(value, int) and value == 2):
+            result = self._units(result)
+        if isinstance(target, np.ndarray) and result is not target:
+            with np.errstate(all="ignore"):
+                target[...] = result
+            return target
+        return result
+
+    def stored(self, array: Any, value: Any) -> Any:
+        """What an array of integers makes of a floating-point number."""
+        if not isinstance(array, np.ndarray) or array.dtype.kind not in "iu" or isinstance(value, np.ndarray):
+            return value
+        if isinstance(value, float | np.floating):
+            return self._converted(np.float64(value), np.float64(value).astype(array.dtype))
+        return value
+
     def matmul(self, a: Any, b: Any) -> Any:
         result = a @ b
         if not _is_float(result):
@@ -120,11 +150,11 @@ class Freedom:
             return result
         return self._within(result, MOST_ULP * np.abs(np.spacing(result)))
 
-    def _within(self, result: Any, bound: Any) -> Any:
-        """A number at most `bound` away. Where the result or the bound is not finite, the result."""
+    def _within(self, result: Any, bound: Any, zeros: bool = False) -> Any:
+        """A number at most `bound` away. Where the result or the bound is not finite, or the result is zero, the result."""
         share = self.rng.choice([-1.0, 1.0, 0.5, -0.5], np.shape(result))
         moved = np.asarray(result, "f8") + self.times * share * np.asarray(bound, "f8")
-        moved = np.where(np.isfinite(moved) & (np.asarray(result) != 0), moved, result)
+        moved = np.where(np.isfinite(moved) & (zeros | (np.asarray(result) != 0)), moved, result)
         return _like(moved, result)
 
     def _reordered(self, name: str, result: Any, args: Any, kwargs: dict[str, Any]) -> Any:
@@ -147,10 +177,11 @@ class Freedom:
             bound = count * eps * np.abs(again.astype("f8"))
         elif name in ("sum", "mean"):
             bound = count * eps * np.asarray(getattr(wide, name)(**keep))
-        else:
-            bound = count * eps * np.asarray(((wide + wide.max(axis=axis, keepdims=True)) ** 2).mean(**keep))
-            if name == "std":
-                bound = np.minimum(bound / np.maximum(again.astype("f8"), 1e-300), np.sqrt(bound))
+        else:  # the mean is off, and so is each deviation from it
+            off = (count + 4) * eps * np.asarray(wide.mean(**keep))
+            spread = np.asarray(again, "f8") if name == "std" else np.sqrt(np.asarray(again, "f8"))
+            moved = self._within(spread, (count + 4) * eps * spread + off, zeros=True)
+            return _like(np.abs(moved) if name == "std" else np.square(moved), result)
         return _like(np.asarray(self._within(again, bound)), result)
 
     def _chosen(self, result: Any, operands: Any) -> Any:

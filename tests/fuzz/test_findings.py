@@ -89,7 +89,36 @@ def branches(a):
     return b, b + 1
 
 
+def one_row_is_left_over(a):
+    return np.floor(np.cbrt(a**0.5).sum())
+
+
+def one_turn_of_the_inner_loop(a):
+    for i in range(-2, 2):
+        for j in range(i):
+            a[:, 0] |= a[i, j] == 1
+    return a
+
+
+def two_that_start_alike(a):
+    b, c = np.zeros(a.shape), np.zeros(a.shape)
+    for _ in range(1):
+        if a[1] > 5:
+            break
+        b[1] = 1
+        c[1] /= 1
+    return c
+
+
+def variances_that_overflow(a):
+    return a.var(), a.var(axis=0), np.std(a, axis=1)
+
+
 FINDINGS = [
+    (two_that_start_alike, np.ones(8)),
+    (variances_that_overflow, np.resize(np.array([127, -2, 113, -90], "f2"), (7, 9)) * 4),
+    (one_row_is_left_over, np.broadcast_to(np.array([3], "u8"), (33, 1))),
+    (one_turn_of_the_inner_loop, np.resize(np.array([2, 1, 5], "u2"), (3, 4))),
     (powers, np.array([True, False])),
     (branches, np.ones((3, 4)).T),
     (absolute_of_a_wrapped_number, np.array([0, 1, 7, 255], "u1")),
@@ -229,3 +258,40 @@ def test_writes_to_what_changes_places_with_an_argument_are_seen():
     nt.jit(swapped_and_written)(got)
     swapped_and_written(want)
     np.testing.assert_array_equal(got, want)
+
+
+def broadcast_views(b):
+    x = np.broadcast_to(b[1:, ::2], (2, *b[1:, ::2].shape))
+    return x, x[1], x[:, ::-1], x.T, x[..., None]
+
+
+@pytest.mark.parametrize("b", [np.ones((3, 4)), np.ones((3, 4)).T, np.ones((6, 4))[::2], np.ones((4, 1))])
+def test_broadcast_views_of_arguments_are_views(b):
+    function = nt.jit(broadcast_views)
+    for _ in range(3):
+        for got, want in zip(function(b), broadcast_views(b), strict=True):
+            assert np.shares_memory(got, b) == np.shares_memory(want, b)
+            assert (got.strides, got.flags.writeable) == (want.strides, want.flags.writeable)
+
+
+def of_rank_one(a):
+    return np.ascontiguousarray(a), np.ascontiguousarray(a.sum()), np.ascontiguousarray(3.5)
+
+
+@pytest.mark.parametrize("a", [np.asarray(3.0), np.ones(3), np.asarray(3, "i2")])
+def test_contiguous_numbers(a):
+    check(of_rank_one, a)
+
+
+def last_as_a_python_number(a):
+    s = 0
+    for i in range(len(a)):
+        s = int(a[i])
+    return s, int(a.sum())
+
+
+def test_integers_of_more_than_64_bits_are_no_python_numbers():
+    function = nt.jit(last_as_a_python_number)
+    assert function(np.array([5, 2**62], "u8")) == (2**62, 2**62 + 5)
+    with pytest.raises(OverflowError, match="64 bits"):
+        function(np.array([5, 2**63], "u8"))

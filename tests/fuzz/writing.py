@@ -96,8 +96,9 @@ class Writer:
         for k in range(self.number(1, 3)):
             name = "abc"[k]
             shape = self.pick(shapes)
-            if k and self.chance(4):
-                self.setup.append(f"{name} = a[1:] if a.ndim else a" if self.chance(60) else f"{name} = a")
+            if k and self.chance(7):
+                view = self.pick(("a", "a[1:]", "a[::-1]", "a.T", "a[::2]", "a[:-1]"))
+                self.setup.append(f"{name} = {view} if a.ndim else a")
             else:
                 self._array(name, shape, self.pick(t.DTYPES) if self.chance(30) else dtype)
             self.parameters.append(name)
@@ -252,8 +253,10 @@ class Writer:
             return self.filled(self.pick(t.ELEMENTWISE), inner, self._leaf(names))
         if kind < 91:
             return self.filled(self.pick(t.VIEWS), inner, self._leaf(names))
-        if kind < 97:
+        if kind < 96:
             return self.filled(self.pick(t.REDUCTIONS), inner, self._leaf(names))
+        if kind < 98:
+            return self.filled(self.pick(t.REARRANGED), inner, self._leaf(names))
         return self.filled(self.pick(t.CREATIONS), inner, self._leaf(names))
 
     def _leaf(self, names: list[str]) -> str:
@@ -269,7 +272,7 @@ class Writer:
         """An expression on numbers: elements, sums, lengths."""
         if depth <= 0 or self.chance(15):
             return self._number()
-        table = (*t.SCALAR_EXPRESSIONS, *t.CHOICES) if self.elements else t.SCALAR_EXPRESSIONS
+        table = (*t.SCALAR_EXPRESSIONS, *t.CHOICES * 3) if self.elements else t.SCALAR_EXPRESSIONS
         text = self.filled(self.pick(table), lambda: self.scalar(depth - 1), "")
         return text if text and np.ndim(self.value(text)) == 0 else self._number()
 
@@ -319,7 +322,7 @@ class Writer:
 
     def statements(self, most: int) -> None:
         for _ in range(self.number(1, most)):
-            if self.reached or self.chance(4):
+            if self.reached or self.chance(4 if not self.depth else 60):
                 self.statement()
 
     def statement(self) -> None:
@@ -345,6 +348,13 @@ class Writer:
             name = self.pick(existing)
             self.keep(Line(f"{name} {self.pick(t.AUGMENTED)}= {self.expression(1)}"), may_raise=3)
             return
+        if self.chance(15) and self.arrays():
+            base = self.pick(self.arrays())
+            text = self.filled(self.pick(t.WINDOWS), lambda: base, "")
+            name = self.fresh("v")
+            if text:
+                self.keep(Line(f"{name} = {text}"), name)
+            return
         text = self.expression()
         if not self.depth:
             name = self.pick(existing) if existing and self.chance(20) else self.fresh("x")
@@ -365,7 +375,7 @@ class Writer:
         names = [k for k in self.arrays() if k not in self.fixed]
         if not names:
             return self.assign()
-        name = self.pick(names)
+        name = self.pick([*names, *[k for k in names if k.startswith("v")] * 2])
         target = self.element(name) if self.elements and self.chance(85) else f"{name}[{self.pick(t.ITEMS)}]"
         if not target.startswith(name):
             return
@@ -394,7 +404,7 @@ class Writer:
         self.depth += 1
         start = len(line.body)
         self.look()
-        if self.reached or self.chance(8):
+        if self.reached or self.chance(40):
             write()
         if len(line.body) == start and not self.chance(5):
             around.remove(line)

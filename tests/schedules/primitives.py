@@ -706,9 +706,7 @@ PRIMITIVES: dict[str, Primitive] = {
     "compute_root": Primitive(
         _of_loop("compute_root", _computes_a_part),
         _applied_to_loops(compute_root),
-        tuple(
-            f"nest_compute_root:_check_{what}" for what in ("covered", "complete", "starts_anew", "inputs")
-        ),
+        tuple(f"nest_compute_root:check_{what}" for what in ("covered", "complete", "starts_anew", "inputs")),
         copies=True,
         weight=3,
     ),

@@ -6,97 +6,93 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from cpu_kernels import Kernel
-from nestor.dialects import special
+from math_accuracy import ONE_OPERAND, TWO_OPERANDS, WIDER, doubles, kernel, measure, singles
 
 ROOT = Path(__file__).parents[2]
-
-FUNCTIONS = {
-    "exp": (np.exp, 1.0),
-    "exp2": (np.exp2, 1.0),
-    "expm1": (np.expm1, 2.0),
-    "log": (np.log, 1.0),
-    "log2": (np.log2, 1.0),
-    "log10": (np.log10, 1.0),
-    "log1p": (np.log1p, 2.0),
-    "tanh": (np.tanh, 2.5),
-    "erf": (special.erf, 1.0),
-}
-
-WIDE = {np.float32: np.float64, np.float64: np.longdouble}
-
-
-def kernel(name: str, element: str, width: int) -> Kernel:
-    if width == 1:
-        type, load, store = (
-            element,
-            "memref.load %x[%i] : memref<?x{0}>",
-            "memref.store %r, %o[%i] : memref<?x{0}>",
-        )
-    else:
-        type = f"vector<{width}x{element}>"
-        load = "vector.load %x[%i] : memref<?x{0}>, vector<{1}x{0}>"
-        store = "vector.store %r, %o[%i] : memref<?x{0}>, vector<{1}x{0}>"
-    return Kernel(f"""
-    func.func @apply(%x: memref<?x{element}> {{nestor.noalias}}, %o: memref<?x{element}> {{nestor.noalias}}) {{
-      %c0 = arith.constant 0 : index
-      %step = arith.constant {width} : index
-      %n = memref.dim %x, %c0 : memref<?x{element}>
-      scf.for %i = %c0 to %n step %step {{
-        %v = {load.format(element, width)}
-        %r = math.{name} %v : {type}
-        {store.format(element, width)}
-      }}
-      func.return
-    }}
-    """)
 
 
 def arguments(dtype: type) -> np.ndarray:
     rng = np.random.default_rng(1)
     bits = rng.integers(0, 2**64, 4000, dtype=np.uint64).view(dtype)
-    ranges = [(-1, 1), (-20, 20), (-110, 95), (-750, 715), (0, 3), (0.5, 1.5), (0.99, 1.01)]
+    ranges = [(-1, 1), (-20, 20), (-110, 95), (-750, 715), (0, 3), (0.5, 1.5), (0.99, 1.01), (-1e5, 1e5)]
     spread = [rng.uniform(low, high, 2000) for low, high in ranges]
-    corners = [
-        0.0,
-        -0.0,
-        np.inf,
-        -np.inf,
-        np.nan,
-        1,
-        -1,
-        88.72284,
-        88.73,
-        -87.4,
-        -103.97,
-        -104.1,
-        709.78,
-        709.79,
-    ]
-    tiny = [-745.13, -745.2, -708.5, 1e-40, 5e-324, 1e-310, 2e-16, -2e-16, 1e-8, -1e-8]
+    spread += [10.0 ** rng.uniform(-18, 18, 2000), 1 - 10.0 ** rng.uniform(-17, -1, 1000)]
+    turns = np.arange(1, 1500)
+    spread += [turns * np.pi / 2, turns * np.pi / 4, 1 + 10.0 ** rng.uniform(-16, 0, 1000)]
+    corners = [0.0, np.inf, np.nan, 0.2, 0.26, 0.41421356, 0.5, 1, 2, 2**17, 2**30, 1e154, 1.3e154, 1.7e308]
+    corners += [88.72284, 88.73, 87.4, 103.97, 104.1, 709.78, 709.79, 89.41, 89.42, 710.47, 710.48]
+    corners += [745.13, 745.2, 708.5, 1e-40, 5e-324, 1e-310, 2e-16, 1e-8, 1.2e-38, 3.4e38]
+    # The double, and two singles, that are nearest to a multiple of pi / 2 for their size.
+    corners += [6381956970095103 * 2.0**797, 16367173 * 2.0**72, 13253829.0 * 2.0**-6]
+    corners += [-c for c in corners]
     with np.errstate(over="ignore", invalid="ignore"):
-        values = np.concatenate([bits, *spread, corners, tiny]).astype(dtype)
+        values = np.concatenate([bits, *spread, corners]).astype(dtype)
     return np.concatenate([values, np.zeros(-len(values) % 16, dtype)])
 
 
+SPECIAL = [0.0, 1.0, 2.0, 3.0, 0.5, 1e-42, 1e-310, 1e30, 1e300, 3e38, 1.7e308, np.inf]
+
+
+def pairs(name: str, dtype: type) -> list[np.ndarray]:
+    """Ordinary numbers, numbers of any size, whole ones; and all pairs of special ones."""
+    rng = np.random.default_rng(2)
+    every = arguments(dtype)
+    ordinary = np.exp(rng.uniform(-20, 20, 20000))
+    if name == "powf":  # results of all sizes
+        largest = 88 if dtype is np.float32 else 709
+        other = rng.uniform(-largest, largest, 20000) / np.log(ordinary)
+    else:
+        other = ordinary * rng.uniform(-3, 3, 20000)
+    corners = np.array([*SPECIAL, *(-v for v in SPECIAL), np.nan])
+    first, second = (grid.ravel() for grid in np.meshgrid(corners, corners))
+    with np.errstate(over="ignore"):
+        x = np.concatenate([ordinary, every, np.abs(every), first]).astype(dtype)
+        whole = rng.integers(-20, 20, len(every))
+        y = np.concatenate([other, whole, rng.permutation(every), second]).astype(dtype)
+    rest = np.zeros(-len(x) % 16, dtype)
+    return [np.concatenate([x, rest]), np.concatenate([y, rest])]
+
+
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-@pytest.mark.parametrize("name", FUNCTIONS)
+@pytest.mark.parametrize("name", ONE_OPERAND)
 def test_error_bound(name, dtype):
-    function, bound = FUNCTIONS[name]
-    x = arguments(dtype)
-    vector, scalar = np.empty_like(x), np.empty_like(x)
+    function, bound = ONE_OPERAND[name]
+    check(name, function, bound, [arguments(dtype)])
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("name", TWO_OPERANDS)
+def test_error_bound_of_two(name, dtype):
+    function, bound = TWO_OPERANDS[name]
+    check(name, function, bound, pairs(name, dtype))
+
+
+def check(name, function, bound, operands):
+    """Vectors and scalars alike; the special cases to the bit, signs of zeros too; the others within the bound."""
+    dtype = operands[0].dtype.type
+    vector, scalar = np.empty_like(operands[0]), np.empty_like(operands[0])
     element = "f32" if dtype is np.float32 else "f64"
-    kernel(name, element, 16)(x, vector)
-    kernel(name, element, 1)(x, scalar)
+    kernel(name, element, 16, len(operands))(*operands, vector)
+    kernel(name, element, 1, len(operands))(*operands, scalar)
     np.testing.assert_array_equal(vector, scalar)
     with np.errstate(all="ignore"):
-        exact = function(x.astype(WIDE[dtype]))
+        exact = function(*(x.astype(WIDER[dtype]) for x in operands))
         rounded = exact.astype(dtype)
         finite = np.isfinite(rounded) & np.isfinite(exact)
-        error = np.abs(vector.astype(WIDE[dtype]) - exact)[finite] / np.spacing(np.abs(rounded[finite]))
+        error = np.abs(vector.astype(WIDER[dtype]) - exact)[finite] / np.spacing(np.abs(rounded[finite]))
     np.testing.assert_array_equal(vector[~finite], rounded[~finite])
     np.testing.assert_array_equal(np.signbit(vector[finite]), np.signbit(rounded[finite]))
     assert error.max() <= bound
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", [*ONE_OPERAND, *TWO_OPERANDS])
+def test_every_1009th_single_and_a_million_doubles(name):
+    _, bound = (ONE_OPERAND | TWO_OPERANDS)[name]
+    for blocks in (singles(1009), doubles(10**6)):
+        accuracy = measure(name, blocks)
+        assert not accuracy.wrong
+        assert accuracy.error <= bound, accuracy.worst
 
 
 def test_the_constants_are_what_their_script_derives():

@@ -440,10 +440,7 @@ def _move_storage(plan: _Plan) -> None:
     block.insert_op_before(new, plan.anchor)
     for op in (*uses.loads, *uses.writes):
         shifted = op.indices.minus(plan.part.origin)
-        if isinstance(op, LoadOp):
-            op.set_indices(shifted)
-        else:
-            op.set_access(shifted, op.where)
+        op.set_indices(shifted)
     old.memref.replace_all_uses_with(new.memref)
     old.detach()
     old.erase()

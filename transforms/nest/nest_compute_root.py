@@ -39,13 +39,20 @@ from xdsl.ir.affine import AffineDimExpr
 from xdsl.passes import ModulePass
 
 from ...dialects.affine import AffineList, linear_terms
-from ...dialects.diagnostic import NestorError, fail
+from ...dialects.diagnostic import NestorError
 from ...dialects.nest import AccumulateOp, AllocOp, ForOp, LoadOp, StoreOp
 from ...lowering.domains import is_computation
 from .bounds import largest, simplify_bounds
-from .coverage import Coverage
-from .dependence import READ, Access, accesses_of, is_private, may_overlap
-from .integer_sets import System, difference, is_never_negative
+from .compute_root_checks import (
+    Move,
+    check_complete,
+    check_covered,
+    check_inputs,
+    check_starts_anew,
+    refusal_of,
+)
+from .dependence import accesses_of, is_private
+from .integer_sets import is_never_negative
 from .loops import (
     INDEX,
     enclosing_loops,
@@ -59,20 +66,13 @@ from .loops import (
 )
 from .producers import (
     Uses,
-    common_loops,
-    describe_instance,
     replace_extents,
-    require_domain,
-    require_same_element,
-    runs_before,
     top_in,
     uses_of,
 )
 from .regions import NoWindow, window_of
 from .rolling_window import runs_always
 from .trials import trial
-
-Statement = StoreOp | AccumulateOp
 
 
 def why_not_compute_root(loop: ForOp) -> NestorError | None:
@@ -94,28 +94,6 @@ def compute_root(loop: ForOp) -> ForOp:
     return _carry_out(loop)
 
 
-def _refusal(
-    loop: ForOp, reason: str, notes: Sequence[tuple[Operation, str]] = (), hint: str | None = None
-) -> NestorError:
-    return fail(loop, f'cannot compute the loop "{loop.label}" at the root: {reason}', hint=hint, notes=notes)
-
-
-@dataclass(frozen=True, eq=False)
-class _Move:
-    """The producers of a buffer in one body, the loops around them, and their copies before these loops."""
-
-    loop: ForOp
-    uses: Uses
-    producers: list[Operation]
-    chain: list[ForOp]
-    copy_of: dict[Operation, Operation]
-    value_of: dict[SSAValue, SSAValue]
-
-    def own(self, op: Operation) -> list[ForOp]:
-        """The loops around `op` that are the producers'."""
-        return [around for around in enclosing_loops(op) if around not in self.chain]
-
-
 def _carry_out(loop: ForOp) -> ForOp:
     """Do it; raises the refusal half way where it is not legal."""
     chain = _chain(loop)
@@ -127,10 +105,10 @@ def _carry_out(loop: ForOp) -> ForOp:
         _number_by_elements(loop, uses, chain)
     needed = _needed(loop, uses, producers, chain)
     unit, move = _copy(loop, uses, producers, chain, needed)
-    _check_covered(move)
-    _check_complete(move)
-    _check_starts_anew(move)
-    _check_inputs(move)
+    check_covered(move)
+    check_complete(move)
+    check_starts_anew(move)
+    check_inputs(move)
     if is_made_inside:
         _make_whole(move, unit)
     for op in producers:
@@ -152,16 +130,16 @@ def _carry_out(loop: ForOp) -> ForOp:
 def _chain(loop: ForOp) -> list[ForOp]:
     chain = enclosing_loops(loop)
     if not chain:
-        raise _refusal(loop, "there is no loop around it")
+        raise refusal_of(loop, "there is no loop around it")
     around = loop.parent_op()
     while isinstance(around, ForOp):
         around = around.parent_op()
     if around is not chain[0].parent_op():
         assert around is not None
-        raise _refusal(loop, "it does not run in every iteration", [(around, "it is inside of this")])
+        raise refusal_of(loop, "it does not run in every iteration", [(around, "it is inside of this")])
     for outer in chain:
         if outer.kind not in ("serial", "unrolled", "parallel"):
-            raise _refusal(
+            raise refusal_of(
                 loop,
                 f'the loop "{outer.label}" is {outer.kind} already',
                 [(outer, "the loop is marked here")],
@@ -178,14 +156,14 @@ def _buffer(loop: ForOp) -> AllocOp:
             continue
         owner = access.buffer.owner if access.buffer is not None else None
         if not isinstance(owner, AllocOp):
-            raise _refusal(
+            raise refusal_of(
                 loop, "it writes what is not made by a nest.alloc", [(access.op, "this operation writes it")]
             )
         written.append(owner)
     found = list(dict.fromkeys(written))
     if len(found) != 1:
         notes: list[tuple[Operation, str]] = [(op, "this buffer") for op in found]
-        raise _refusal(loop, f"it writes {len(found)} buffers, not one", notes)
+        raise refusal_of(loop, f"it writes {len(found)} buffers, not one", notes)
     return found[0]
 
 
@@ -196,7 +174,7 @@ def _producers(loop: ForOp, uses: Uses) -> list[Operation]:
     assert outer is not None
     for op in uses.writes:
         if not is_inside(op, outer):
-            raise _refusal(loop, "its buffer is written elsewhere too", [(op, "this statement writes it")])
+            raise refusal_of(loop, "its buffer is written elsewhere too", [(op, "this statement writes it")])
     producers = list(dict.fromkeys(top_in(home, op) for op in uses.writes))
     for producer in producers:
         for inner in loops_in(producer):
@@ -209,11 +187,11 @@ def _producers(loop: ForOp, uses: Uses) -> list[Operation]:
 
 def _check_op(loop: ForOp, uses: Uses, producer: Operation, op: Operation) -> None:
     if not op.regions and may_fail(op) is not None:  # pyright: ignore[reportArgumentType]
-        raise _refusal(loop, "its computation can fail", [(op, "this check can fail")])
+        raise refusal_of(loop, "its computation can fail", [(op, "this check can fail")])
     for access in accesses_of(op):
         own = isinstance(producer, ForOp) and is_private(access, producer)
         if access.writes and access.buffer is not uses.alloc.memref and not own:
-            raise _refusal(
+            raise refusal_of(
                 loop,
                 "what writes its buffer has other effects",
                 [(op, "this operation has another effect")],
@@ -221,7 +199,7 @@ def _check_op(loop: ForOp, uses: Uses, producer: Operation, op: Operation) -> No
     if isinstance(op, LoadOp) and op.memref is uses.alloc.memref:
         for write in (w for w in uses.writes if is_inside(w, producer)):
             if write.indices != op.indices:
-                raise _refusal(
+                raise refusal_of(
                     loop,
                     "its elements are computed from others of them",
                     [(op, "this load reads an element"), (write, "this statement writes another")],
@@ -245,10 +223,7 @@ def _number_by_elements(loop: ForOp, uses: Uses, chain: Sequence[ForOp]) -> None
     offset = offset.canonical()
     for op in (*uses.loads, *uses.writes):
         indices = offset.plus(op.indices)
-        if isinstance(op, LoadOp):
-            op.set_indices(indices)
-        else:
-            op.set_access(indices, op.where)
+        op.set_indices(indices)
 
 
 def _needed(
@@ -262,7 +237,7 @@ def _needed(
         op, value = wanted.pop()
         owner = value.owner
         if value in variables:
-            raise _refusal(
+            raise refusal_of(
                 loop,
                 "what it computes depends on the iteration",
                 [(op, "this operation uses the loop's variable")],
@@ -272,7 +247,7 @@ def _needed(
         if any(is_inside(owner, producer) for producer in producers):
             continue
         if not is_computation(owner) and not isinstance(owner, memref.DimOp):
-            raise _refusal(
+            raise refusal_of(
                 loop,
                 "what it computes uses a value of the iteration",
                 [(op, "this operation uses it"), (owner, "the value is made here")],
@@ -295,7 +270,7 @@ def _fixed_operands(op: Operation, uses: Uses) -> Iterator[SSAValue]:
 
 def _copy(
     loop: ForOp, uses: Uses, producers: list[Operation], chain: list[ForOp], needed: list[Operation]
-) -> tuple[ForOp, _Move]:
+) -> tuple[ForOp, Move]:
     """Copies of the producers in front of the loops around them, in a loop of one iteration."""
     block = chain[0].parent
     assert block is not None
@@ -325,7 +300,7 @@ def _copy(
         assert isinstance(copy, ForOp)
         copy.set_bounds(lower.substitute_all(values), upper.substitute_all(values))
         simplify_bounds(copy)
-    return unit, _Move(loop, uses, producers, chain, copy_of, values)
+    return unit, Move(loop, uses, producers, chain, copy_of, values)
 
 
 def _over(loop: ForOp, inner: ForOp, chain: Sequence[ForOp]) -> tuple[AffineList, AffineList]:
@@ -333,11 +308,11 @@ def _over(loop: ForOp, inner: ForOp, chain: Sequence[ForOp]) -> tuple[AffineList
     lower = [b for k in range(len(inner.lower)) for b in _least(inner.lower[k], chain)]
     upper = [b for k in range(len(inner.upper)) for b in _least(inner.upper[k].times(-1), chain)]
     if not lower or not upper:
-        raise _refusal(
+        raise refusal_of(
             loop, f'there is no affine bound for all parts of "{inner.label}"', [(inner, "the loop is here")]
         )
     if inner.step_value != 1 and any(outer.iv in inner.lower.operands for outer in chain):
-        raise _refusal(loop, f'the loop "{inner.label}" has a step', [(inner, "the loop is here")])
+        raise refusal_of(loop, f'the loop "{inner.label}" has a step', [(inner, "the loop is here")])
     return AffineList.of(*lower).canonical(), AffineList.of(*upper).times(-1).canonical()
 
 
@@ -356,140 +331,20 @@ def _least(expression: AffineList, chain: Sequence[ForOp]) -> list[AffineList]:
     return [expression]
 
 
-# ---- whether it is the same -------------------------------------------------------------------------
-
-
-def _check_covered(move: _Move) -> None:
-    """Refuse when something would be computed that no iteration computes."""
-    import islpy
-
-    for op in move.uses.writes:
-        copy = move.copy_of[op]
-        system = System(move.chain[0], *(move.copy_of[p] for p in move.producers))
-        describe_instance(system, copy, "s")
-        every = _as_set(system)
-        size = every.dim(islpy.dim_type.set)
-        describe_instance(system, op, "s")
-        for inner in move.own(op):
-            system.require_zero(
-                difference(system.variable(inner.iv, "s"), system.variable(move.value_of[inner.iv], "s"))
-            )
-        some = _as_set(system)
-        some = some.project_out(islpy.dim_type.set, size, some.dim(islpy.dim_type.set) - size)
-        if not every.subtract(some).is_empty():
-            raise _refusal(
-                move.loop,
-                "all iterations together may not compute every element of a box",
-                [(op, "this statement writes them")],
-            )
-
-
-def _as_set(system: System):
-    import islpy
-
-    found = system.solutions()
-    return islpy.Set.from_basic_set(found) if isinstance(found, islpy.BasicSet) else found
-
-
-def _check_complete(move: _Move) -> None:
-    """Refuse when an iteration does less to an element than all of them together."""
-    variables = {outer.iv for outer in move.chain}
-    for other in move.uses.writes:
-        conditions = [c for c in _conditions(move, other) if variables & set(c.operands)]
-        for op in move.uses.writes if conditions else ():
-            for condition in conditions:
-                system = System(move.chain[0], *(move.copy_of[p] for p in move.producers))
-                copy = move.copy_of[other]
-                assert isinstance(copy, (StoreOp, AccumulateOp))
-                describe_instance(system, op, "s")
-                describe_instance(system, copy, "s")
-                for access in (*accesses_of(op), *accesses_of(copy)):
-                    require_domain(system, access, "s")
-                require_same_element(system, accesses_of(op)[0], op.indices, accesses_of(copy)[0], ("s", "s"))
-                moved = condition.substitute_all(move.value_of)
-                system.require_not_negative(difference({}, system.linear(moved, "s")[0], -1))
-                if system.has_solution():
-                    raise _refusal(
-                        move.loop,
-                        "an iteration may compute another value of an element than a later one",
-                        [(op, "this statement writes it"), (other, "it may be written here as well")],
-                    )
-
-
-def _conditions(move: _Move, op: Statement) -> Iterator[AffineList]:
-    for inner in move.own(op):
-        variable = AffineList.of(inner.iv)
-        for k in range(len(inner.lower)):
-            yield variable.minus(inner.lower[k])
-        for k in range(len(inner.upper)):
-            yield inner.upper[k].minus(variable).add(-1)
-
-
-def _check_starts_anew(move: _Move) -> None:
-    """Refuse when an iteration goes on with elements of the one before."""
-    stores = [a for op in move.uses.writes if isinstance(op, StoreOp) for a in accesses_of(op)]
-    coverage = Coverage(move.chain[-1])
-    own = [op for op in move.uses.loads if any(is_inside(op, p) for p in move.producers)]
-    for op in (*(op for op in move.uses.writes if isinstance(op, AccumulateOp)), *own):
-        for access in accesses_of(op):
-            if access.buffer is move.uses.alloc.memref and not coverage.written_before(access, stores):
-                raise _refusal(
-                    move.loop,
-                    "an element may be computed from its value of the iteration before",
-                    [(op, "this operation uses the element before it is written")],
-                )
-
-
-def _check_inputs(move: _Move) -> None:
-    """Refuse when what the producers read may be written before they read it."""
-    scope = move.chain[0]
-    order = {op: k for k, op in enumerate(scope.walk())}
-    inside = [op for op in scope.walk() if not any(is_inside(op, p) for p in move.producers)]
-    writes = [a for op in inside for a in accesses_of(op) if a.writes]
-    for read in (a for p in move.producers for op in p.walk() for a in accesses_of(op) if a.kind == READ):
-        if read.buffer is move.uses.alloc.memref or is_private(read, move.loop):
-            continue
-        for write in writes:
-            if may_overlap(read, write) and _comes_before(move, write, read, order):
-                raise _refusal(
-                    move.loop,
-                    "an element that it is computed from may be written by the loops around it",
-                    [(read.op, "this load reads the element"), (write.op, "this operation may write it")],
-                )
-
-
-def _comes_before(move: _Move, write: Access, read: Access, order: dict[Operation, int]) -> bool:
-    scope = move.chain[0]
-    system = System(scope)
-    describe_instance(system, read.op, "s")
-    describe_instance(system, write.op, "t")
-    require_domain(system, write, "t")
-    require_same_element(system, read, read.indices, write, ("s", "t"))
-    common = common_loops(write.op, read.op, scope)
-    before = runs_before(
-        common,
-        lambda outer: system.name(outer.iv, "t"),
-        lambda outer: system.name(outer.iv, "s"),
-        order[write.op] < order[read.op],
-    )
-    system.require(before)
-    return system.has_solution()
-
-
 # ---- storage ----------------------------------------------------------------------------------------
 
 
-def _make_whole(move: _Move, unit: ForOp) -> None:
+def _make_whole(move: Move, unit: ForOp) -> None:
     """Make a buffer for all parts before the loops, and use it instead."""
     uses = move.uses
     old, block = uses.alloc, unit.parent
     assert isinstance(old.memref.type, MemRefType) and block is not None
     if not isinstance(old.memref.type.layout, NoneAttr):
-        raise _refusal(move.loop, "the layout of its buffer is fixed", [(old, "the buffer is made here")])
+        raise refusal_of(move.loop, "the layout of its buffer is fixed", [(old, "the buffer is made here")])
     copies = [move.copy_of[op] for op in uses.writes]
     whole = window_of(unit, [a for op in copies for a in accesses_of(op)])
     if isinstance(whole, NoWindow):
-        raise _refusal(move.loop, whole.reason, [(whole.access.op, "this statement writes it")])
+        raise refusal_of(move.loop, whole.reason, [(whole.access.op, "this statement writes it")])
     extents = [_size(whole.extents[k], block, unit) for k in range(len(whole.extents))]
     shape = [n if isinstance(n, int) else DYNAMIC_INDEX for n in extents]
     new = AllocOp(
@@ -504,10 +359,7 @@ def _make_whole(move: _Move, unit: ForOp) -> None:
     for op in (*every, *(move.copy_of[op] for op in every if op in move.copy_of)):
         assert isinstance(op, (LoadOp, StoreOp, AccumulateOp))
         shifted = op.indices.minus(whole.origin)
-        if isinstance(op, LoadOp):
-            op.set_indices(shifted)
-        else:
-            op.set_access(shifted, op.where)
+        op.set_indices(shifted)
     old.memref.replace_all_uses_with(new.memref)
     old.detach()
     old.erase()

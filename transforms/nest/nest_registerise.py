@@ -282,10 +282,7 @@ def _redirect(op: Operation, buffer: SSAValue, register: SSAValue) -> None:
     for k, operand in enumerate(op.operands):
         if operand is buffer:
             op.operands[k] = register
-    if isinstance(op, LoadOp):
-        op.set_indices(NOTHING)
-    else:
-        op.set_access(NOTHING, op.where)
+    op.set_indices(NOTHING)
 
 
 @dataclass(frozen=True, eq=False)

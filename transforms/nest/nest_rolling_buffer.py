@@ -43,7 +43,7 @@ from xdsl.passes import ModulePass
 
 from ...dialects.affine import AffineList
 from ...dialects.diagnostic import NestorError
-from ...dialects.nest import AccumulateOp, AllocOp, ForOp, LoadOp, StoreOp
+from ...dialects.nest import AccumulateOp, AllocOp, ForOp, StoreOp
 from .bounds import simplify_bounds
 from .footprint import Range
 from .loops import add_domain, divide, find_loop, fresh_names, loops_in, replace_index
@@ -103,10 +103,7 @@ def _fold(plan: RollingPlan, length: int) -> AllocOp:
         indices = [op.indices[k] for k in range(len(op.indices))]
         indices[axis] = divide(indices[axis], AffineBinaryOpKind.Mod, length)
         folded = AffineList.of(*indices).canonical()
-        if isinstance(op, LoadOp):
-            op.set_indices(folded)
-        else:
-            op.set_access(folded, op.where)
+        op.set_indices(folded)
     old.memref.replace_all_uses_with(new.memref)
     old.detach()
     old.erase()

@@ -260,10 +260,7 @@ def replace_dim(op: memref.DimOp, extents: Sequence[AffineList]) -> None:
 def _rewrite(op: Accessing, new: AffineList, variables: Sequence[SSAValue]) -> None:
     """The new indices of an access."""
     indices = without_known_divisions(_moved(op.indices, new, variables), op)
-    if isinstance(op, LoadOp):
-        op.set_indices(indices)
-    else:
-        op.set_access(indices, op.where)
+    op.set_indices(indices)
 
 
 def _moved(old: AffineList, new: AffineList, variables: Sequence[SSAValue]) -> AffineList:

@@ -36,7 +36,7 @@ from itertools import product
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import Operation
+from xdsl.ir import Operation, SSAValue
 from xdsl.ir.affine import AffineBinaryOpExpr, AffineBinaryOpKind, AffineConstantExpr
 from xdsl.passes import ModulePass
 from xdsl.traits import is_side_effect_free
@@ -106,9 +106,13 @@ def _meet_in_one_vector(dependence: Dependence, width: int, dependences: Depende
 
 def _why_not_shared(loop: ForOp) -> NestorError | None:
     """Refuses a statement for all lanes at once which none of them can do for the others."""
+    varying: set[SSAValue] = {loop.iv}
+    for op in loop.body.walk():
+        if any(value in varying for value in op.operands):
+            varying.update(op.results)
     for op in statements(loop):
         is_fixed = isinstance(op, StoreOp) or op.order_name == "sequential"
-        if is_fixed and all(is_defined_outside(value, loop) for value in op.indices.operands):
+        if is_fixed and not any(value in varying for value in op.indices.operands):
             reason = f'cannot vectorize the loop "{loop.label}": all its iterations write one element'
             return fail(loop, reason, notes=[(op, "this element")])
     return None

@@ -9,7 +9,7 @@ from xdsl.dialects.builtin import MemRefType, NoneAttr
 
 from ...dialects.affine import AffineList, constant_of
 from ...dialects.diagnostic import NestorError
-from ...dialects.nest import AccumulateOp, AllocOp, LoadOp
+from ...dialects.nest import AccumulateOp, AllocOp
 from .dependence import Access, accesses_of
 from .integer_sets import System
 from .loops import enclosing_loops
@@ -57,10 +57,7 @@ def reshape(
             continue
         assert isinstance(op, Accessing)
         indices = without_known_divisions(change(op.indices).canonical(), op)
-        if isinstance(op, LoadOp):
-            op.set_indices(indices)
-        else:
-            op.set_access(indices, op.where)
+        op.set_indices(indices)
     new = reallocate(alloc, extents)
     hint = old.name_hint
     old.replace_all_uses_with(new.memref)

@@ -99,10 +99,7 @@ class _Staging:
         for k, operand in enumerate(op.operands):
             if operand is self.plan.buffer:
                 op.operands[k] = copy
-        if isinstance(op, LoadOp):
-            op.set_indices(local)
-        else:
-            op.set_access(local, op.where)
+        op.set_indices(local)
 
     # ---- copying ----
 

@@ -35,3 +35,16 @@ func.func @strided(%y: memref<?x4xf64, strided<[?, 1]>>, %v: f64) {
   memref.store %v, %y[%c2, %c2] : memref<?x4xf64, strided<[?, 1]>>
   func.return
 }
+
+// Of two axes of size 1 the one that the result's stride belongs to is kept: element 0 of it is at x + 3 * s + 2.
+// CHECK-LABEL: llvm.func internal @window.kernel(
+// CHECK-SAME: %x.stride0: i64
+// CHECK: [[ROW:%.+]] = llvm.mul {{%.+}}, %x.stride0
+// CHECK: [[AT:%.+]] = llvm.add [[ROW]], {{%.+}}
+// CHECK: llvm.getelementptr inbounds {{%.+}}{{\[}}[[AT]]]
+func.func @window(%x: memref<8x4xf64, strided<[?, 1]>>, %v: f64) {
+  %c0 = arith.constant 0 : index
+  %w = memref.subview %x[3, 2] [1, 1] [1, 1] : memref<8x4xf64, strided<[?, 1]>> to memref<1xf64, strided<[1], offset: ?>>
+  memref.store %v, %w[%c0] : memref<1xf64, strided<[1], offset: ?>>
+  func.return
+}

@@ -1,7 +1,6 @@
-// exp is fused arithmetic at any width, rounded by adding 1.5 * 2^23; sin is a libm call a lane.
+// exp is fused arithmetic at any width, rounded by adding 1.5 * 2^23.
 // RUN: opt-tool %s -p expand-math | filecheck %s
 
-// CHECK: func.func private @sinf(f32) -> f32
 // CHECK-LABEL: func.func @vector
 // CHECK-NOT: math.exp
 // CHECK: %{{.*}} = arith.cmpf olt, %x, {{%.+}} : vector<8xf32>
@@ -19,13 +18,40 @@ func.func @vector(%x: vector<8xf32>, %out: memref<8xf32>) {
   func.return
 }
 
-// CHECK-LABEL: func.func @lanes
-// CHECK-COUNT-2: func.call @sinf
-func.func @lanes(%x: vector<2xf32>, %out: memref<2xf32>) {
+// The reduction of large arguments is skipped where no lane has one.
+// CHECK-LABEL: func.func @branch
+// CHECK: [[LARGE:%.+]] = arith.cmpf ogt, {{%.+}}, {{%.+}} : vector<4xf64>
+// CHECK: [[ANY:%.+]] = vector.reduction <or>, [[LARGE]] : vector<4xi1> into i1
+// CHECK: = scf.if [[ANY]] -> (vector<4xf64>, vector<4xf64>, vector<4xf64>) {
+// CHECK: arith.shrui {{%.+}}, {{%.+}} : vector<4xi64>
+// CHECK: arith.select [[LARGE]]
+// CHECK: } else {
+// CHECK-NEXT: scf.yield
+// CHECK: math.fma
+func.func @branch(%x: vector<4xf64>, %out: memref<4xf64>) {
   %c0 = arith.constant 0 : index
-  %y = math.sin %x : vector<2xf32>
-  vector.store %y, %out[%c0] : memref<2xf32>, vector<2xf32>
+  %y = math.sin %x : vector<4xf64>
+  vector.store %y, %out[%c0] : memref<4xf64>, vector<4xf64>
   func.return
+}
+
+// A scalar has the same branch, of its own condition.
+// CHECK-LABEL: func.func @scalar_branch
+// CHECK: [[LARGE:%.+]] = arith.cmpf ogt, {{%.+}}, {{%.+}} : f32
+// CHECK: scf.if [[LARGE]] -> (f32, f32, f32) {
+func.func @scalar_branch(%x: f32) -> f32 {
+  %y = math.cos %x : f32
+  func.return %y : f32
+}
+
+// Two operands; pow of single precision is computed in double.
+// CHECK-LABEL: func.func @power
+// CHECK: arith.extf {{.*}} : vector<8xf32> to vector<8xf64>
+// CHECK: arith.truncf {{.*}} : vector<8xf64> to vector<8xf32>
+// CHECK-NOT: func.call
+func.func @power(%x: vector<8xf32>, %y: vector<8xf32>) -> vector<8xf32> {
+  %0 = math.powf %x, %y : vector<8xf32>
+  func.return %0 : vector<8xf32>
 }
 
 // Half precision is computed in single.
@@ -38,12 +64,12 @@ func.func @half(%x: f16, %out: memref<f16>) {
   func.return
 }
 
-// erf of single precision is a polynomial in double; of double it is libm's.
+// erf of single precision is a polynomial in double; of double it is one, or 1 less a multiple of e^(-x^2).
 // CHECK-LABEL: func.func @error_function
 // CHECK: [[W:%\S+]] = arith.extf %x : vector<8xf32> to vector<8xf64>
 // CHECK-COUNT-19: math.fma {{.*}} : vector<8xf64>
 // CHECK: arith.truncf {{.*}} : vector<8xf64> to vector<8xf32>
-// CHECK: func.call @erf(%y)
+// CHECK: arith.select {{.*}} : f64
 func.func @error_function(%x: vector<8xf32>, %y: f64) -> (vector<8xf32>, f64) {
   %0 = math.erf %x : vector<8xf32>
   %1 = math.erf %y : f64

@@ -1,4 +1,4 @@
-// Expanded functions on vectors, libm calls on scalars and lanes; f16 is computed in f32.
+// Expanded functions on vectors and scalars; f16 is computed in f32.
 func.func @transcendental(%x: memref<?xf32> {nestor.noalias}, %y: memref<?xf64> {nestor.noalias}, %e: memref<?xf32> {nestor.noalias}, %l: memref<?xf64> {nestor.noalias}) {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index

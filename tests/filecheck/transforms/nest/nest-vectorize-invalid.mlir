@@ -170,3 +170,20 @@ func.func @fetched(%k: memref<?xindex>, %x: memref<?xf32>, %y: memref<16xf32>) {
   }
   func.return
 }
+
+// -----
+
+// One iteration at most depends on nothing, but the element is not one of the lanes'.
+
+func.func @shared(%x: f32, %y: memref<8xf32>) {
+  nest.for "j" %j = 0 to 2 {
+    // expected-error @below {{cannot vectorize the loop "i": all its iterations write one element}}
+    nest.for "i" %i = 0 to %j {
+      nest.for "k" %k = 0 to 8 {
+        // expected-note @below {{this element}}
+        nest.store "y" %x, %y[%k] : memref<8xf32>
+      }
+    }
+  }
+  func.return
+}

@@ -1,0 +1,601 @@
+"""The entry of a specialisation for the native call wrapper: from what is known about a call to the words it reads.
+
+    entry = native_entry(call, invocation)     # None where such calls stay in Python
+
+`lowering/call_layout.py` says what the words mean. An entry stands for calls whose arguments are what those of `call` were:
+the same types, dtypes, shapes and strides, in the same places. Where the program has unknown extents, and all arrays with
+such are row-major, it stands for calls of any extents that the program takes.
+"""
+
+from __future__ import annotations
+
+import struct
+import sys
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..lowering.call_layout import (
+    ANY,
+    ARRAY,
+    AXIS,
+    CONDITION,
+    ENTRY,
+    EXCLUSION,
+    GUARD_GROUP,
+    KNOWN,
+    LEAF,
+    LINEAR,
+    MAX_NAMES,
+    MAX_OBJECTS,
+    MAX_OUTPUTS,
+    MAX_RANK,
+    MAX_SLOTS,
+    NO_SLOT,
+    NO_SOURCE,
+    NUMBER,
+    OUTPUT,
+    OUTPUT_AXIS,
+    TUPLE,
+    Apart,
+    Form,
+    Guarded,
+    How,
+    Kind,
+    Offsets,
+    Payload,
+    Result,
+)
+from ..runtime.fast_call import Entry, word_at
+from ..runtime.pool import POOL, SMALLEST
+from .invoke import Invocation, addressable, late_result
+from .source import FunctionSource
+from .structures import LEAVES, build, parts_of
+
+if TYPE_CHECKING:
+    from .program import Leaf, OutputType
+    from .program import Linear as LinearForm
+    from .specialise import ArgumentType
+
+_C_CONTIGUOUS, _ALIGNED, _WRITEABLE = 0x1, 0x100, 0x400
+_DESCR_WORD = Offsets().descr_word
+
+HELD_ELEMENTS = 20_000
+"""Up to so many elements in all arrays a kernel runs without letting other Python threads in."""
+
+_NEVER = -1
+_FORMS = {"array": Form.ARRAY, "scalar": Form.SCALAR, "float": Form.FLOAT, "int": Form.INT, "bool": Form.BOOL}
+_NUMBERS = {Form.FLOAT: np.dtype(np.float64), Form.INT: np.dtype(np.int64), Form.BOOL: np.dtype(np.bool_)}
+_PAYLOADS = {
+    "?": Payload.U8,
+    "B": Payload.U8,
+    "H": Payload.U16,
+    "e": Payload.U16,
+    "I": Payload.U32,
+    "f": Payload.U32,
+    "b": Payload.I8,
+    "h": Payload.I16,
+    "i": Payload.I32,
+    "l": Payload.WORD,
+    "L": Payload.WORD,
+    "d": Payload.WORD,
+}
+
+
+@dataclass(eq=False)
+class Call:
+    """A call that was answered in Python: its arguments, and where its leaves stand among them.
+
+    `passed` are the arguments as the caller wrote them, those of `keywords` last; `sources` says for each leaf which object
+    it is (NO_SOURCE: a default, or a structure), `tuples` are (object, type, length, first item) of structures that were
+    spread.
+    """
+
+    values: Sequence[Any]
+    passed: list[Any]
+    positional: int
+    keywords: tuple[str, ...]
+    sources: list[int]
+    tuples: list[tuple[int, type, int, int]]
+    mutates: bool
+    out: int = NO_SOURCE
+    """The object that is the caller's `out`, where the function has no parameter of that name."""
+    long: bool = False
+    earlier: Sequence[Sequence[ArgumentType]] = ()
+    """What the programs are for that come before the one that runs: where both fit, they do."""
+
+
+class _Declined(Exception):
+    """Such calls stay in Python."""
+
+
+def place_leaves(
+    names: Sequence[str],
+    values: Sequence[Any],
+    groups: Sequence[str | None],
+    parameters: Iterable[str],
+    args: tuple,
+    keywords: dict[str, Any],
+    mutates: bool,
+) -> Call | None:
+    """Where the leaves of a call stand among its arguments; None where that cannot be said."""
+    order = list(parameters)
+    passed = [*args, *keywords.values()]
+    places = dict(zip(order, range(len(args)), strict=False))
+    places.update({name: len(args) + k for k, name in enumerate(keywords)})
+    call = Call(values, passed, len(args), tuple(keywords), [], [], mutates)
+    if "out" in keywords and "out" not in order:
+        call.out = places["out"]
+    objects = len(passed)
+    leaf = 0
+    for name in order:
+        spread = bool(groups) and leaf < len(groups) and groups[leaf] == name and names[leaf] == name
+        source = places.get(name, NO_SOURCE)
+        if not spread:
+            call.sources.append(source)
+            leaf += 1
+            continue
+        if source == NO_SOURCE:
+            return None
+        call.sources.append(NO_SOURCE)
+        before = len(call.sources)
+        objects = _walk(call, passed[source], source, objects)
+        if objects < 0:
+            return None
+        leaf += 1 + len(call.sources) - before
+    return call if leaf == len(values) else None
+
+
+def _walk(call: Call, value: Any, source: int, objects: int) -> int:
+    """Notes the items of a tuple, those of tuples in it too; the number of objects so far, -1 for other structures."""
+    if not isinstance(value, tuple):
+        return -1  # another thread may change a list while the kernel runs
+    first = objects
+    call.tuples.append((source, type(value), len(value), first))
+    objects += len(value)
+    for k, item in enumerate(value):
+        if type(item) not in LEAVES and parts_of(item) is not None:
+            objects = _walk(call, item, first + k, objects)
+            if objects < 0:
+                return -1
+        else:
+            call.sources.append(first + k)
+    return objects
+
+
+def native_entry(call: Call, invocation: Invocation) -> Entry | None:
+    """The entry for calls like this one; None where they stay in Python."""
+    kernel = invocation.native
+    if kernel is None:
+        return None
+    try:
+        return _Writer(call, invocation, kernel, _is_open(call, invocation)).entry()
+    except _Declined:
+        return None
+
+
+def _is_open(call: Call, invocation: Invocation) -> bool:
+    """Whether the entry can leave unknown extents open."""
+    program = invocation.program
+    arguments = program.arguments
+    open_arrays = [k for k, a in enumerate(arguments) if any(isinstance(e, str) for e in a.extents)]
+    forms = [e for o in program.outputs for e in o.extents] + [
+        leaf.value for leaf in _leaves(program.results) if leaf.how == "integer"
+    ]
+    names = {e for a in arguments for e in a.extents if isinstance(e, str)}
+    return (
+        bool(open_arrays)
+        and len(names) + len(invocation.integers) <= MAX_NAMES
+        and all(arguments[k].layout == "c" and not arguments[k].order for k in open_arrays)
+        and all(isinstance(key, str | int) for form in forms for key, _ in form.terms)
+        and not any(leaf.how in ("view", "reshape", "broadcast") for leaf in _leaves(program.results))
+    )
+
+
+def _leaves(results: Any) -> list[Leaf]:
+    if isinstance(results, tuple):
+        return [leaf for item in results[2] for leaf in _leaves(item)]
+    return [results]
+
+
+@dataclass(eq=False)
+class _Writer:
+    call: Call
+    invocation: Invocation
+    kernel: Any
+    open: bool
+    result: Entry = field(default_factory=Entry)
+    names: dict[Any, int] = field(default_factory=dict)
+    slots: list[int] = field(default_factory=list)
+    records: list[list[int]] = field(default_factory=list)
+    bases: dict[int, int] = field(default_factory=dict)
+
+    def entry(self) -> Entry:
+        call, invocation, entry = self.call, self.invocation, self.result
+        program = invocation.program
+        objects = len(call.passed) + sum(length for _, _, length, _ in call.tuples)
+        self._need(objects <= MAX_OBJECTS and len(program.outputs) <= MAX_OUTPUTS)
+        self._place_slots()
+        for source, kind, length, first in call.tuples:
+            words = TUPLE.pack(
+                kind=Kind.TUPLE, source=source, type=entry.keep(kind), length=length, target=first
+            )
+            self._record(words)
+        for k, argument in enumerate(program.arguments):
+            if call.sources[k] != NO_SOURCE:
+                self._argument(k, argument, call.values[k])
+        given = self._out()
+        outputs = [self._output(k, one, given) for k, one in enumerate(program.outputs)]
+        form, leaves, finish = self._results()
+        groups = self._guards()
+        conditions = [self._condition(guard) for guard in program.guards] if self.open else []
+        exclusions = self._exclusions() if self.open else []
+        self._need(len(self.slots) <= MAX_SLOTS and len(self.names) <= MAX_NAMES)
+        entry.address = entry.block(
+            ENTRY.pack(
+                owner=id(entry),
+                kernel=self.kernel.address,
+                positional=call.positional,
+                keywords=len(call.keywords),
+                keyword_names=entry.block([entry.keep(sys.intern(name)) for name in call.keywords]),
+                guard_groups=len(groups),
+                guards=entry.block(_joined(groups)),
+                names=len(self.names),
+                conditions=len(conditions),
+                condition_words=entry.block(_joined(conditions)),
+                exclusions=len(exclusions),
+                exclusion_words=entry.block(_joined(exclusions)),
+                records=len(self.records),
+                record_words=entry.block(_joined(self.records)),
+                slot_count=len(self.slots),
+                slots=entry.block(self.slots),
+                output_count=len(outputs),
+                outputs=entry.block(_joined(outputs)),
+                leaf_count=len(leaves),
+                leaves=entry.block(_joined(leaves)),
+                form=form,
+                finish=entry.keep(finish),
+                fail=entry.keep(self.kernel.fail),
+                pool=entry.keep(POOL.empty),
+                pool_bytes=SMALLEST,
+                held_elements=_NEVER if call.long or invocation.integers else HELD_ELEMENTS,
+            )
+        )
+        entry.keep(self.kernel)
+        return entry
+
+    def _need(self, condition: bool) -> None:
+        if not condition:
+            raise _Declined
+
+    def _record(self, words: list[int]) -> None:
+        words[1] = len(words)
+        self.records.append(words)
+
+    def _name(self, key: Any) -> int:
+        return self.names.setdefault(key, len(self.names))
+
+    # ---- slots --------------------------------------------------------------------------------------
+
+    def _place_slots(self) -> None:
+        """Where each argument and output of the kernel has its slots; what is the same in all calls is written now."""
+        call, invocation = self.call, self.invocation
+        shapes = invocation.output_shapes(call.values)
+        layouts = self.kernel.packer.layouts
+        for position, k in enumerate(invocation.passed):
+            self.bases[k] = len(self.slots)
+            layout = layouts[position]
+            value = call.values[k]
+            if layout is None:
+                self.slots.append(0)
+                continue
+            self._need(type(value) is np.ndarray and addressable(value))
+            if k in invocation.orders:
+                value = value.transpose(invocation.orders[k])
+            self._array_slots(layout, value.shape, [s // value.itemsize for s in value.strides])
+        for k, (one, shape) in enumerate(zip(invocation.outputs, shapes, strict=True)):
+            self.bases[-1 - k] = len(self.slots)
+            layout = layouts[len(invocation.passed) + k]
+            self._need(not layout[1])
+            self._array_slots(layout, [shape[a] for a in one.order] if one.order else shape, ())
+        self._need(len(layouts) == len(invocation.passed) + len(shapes))
+
+    def _array_slots(self, layout: Any, extents: Sequence[int], strides: Sequence[int]) -> None:
+        dynamic, free = layout
+        self.slots += [0, *[extents[a] for a in dynamic], *[strides[a] for a in free]]
+
+    def _extent_slot(self, k: int, layout: Any, axis: int) -> int:
+        """The slot of an extent in memory order."""
+        return self.bases[k] + 1 + layout[0].index(axis) if axis in layout[0] else NO_SLOT
+
+    # ---- arguments ----------------------------------------------------------------------------------
+
+    def _argument(self, k: int, argument: Any, value: Any) -> None:
+        if argument.kind == "static":
+            self._static(self.call.sources[k], value)
+            return
+        write = {
+            "array": self._array_argument,
+            "scalar": self._scalar,
+            "int": self._number,
+            "float": self._number,
+            "bool": self._number,
+        }.get(argument.kind)
+        if write is None:
+            raise _Declined
+        write(k, argument, value)
+
+    def _static(self, source: int, value: Any) -> None:
+        entry = self.result
+        if type(value) is int and -(1 << 63) <= value < 1 << 63:
+            self._record(NUMBER.pack(kind=Kind.SAME_INT, source=source, value=value))
+        elif type(value) is float:
+            bits = struct.unpack("<q", struct.pack("<d", value))[0]
+            self._record(NUMBER.pack(kind=Kind.SAME_FLOAT, source=source, value=bits))
+        else:
+            self._record(NUMBER.pack(kind=Kind.IDENTITY, source=source, value=entry.keep(value)))
+
+    def _number(self, k: int, argument: Any, value: Any) -> None:
+        kinds = {"int": Kind.INT, "float": Kind.FLOAT, "bool": Kind.BOOL}
+        name = self._name(k) if argument.kind == "int" else 0
+        self._need(type(value).__name__ == argument.kind)
+        self._record(
+            NUMBER.pack(kind=kinds[argument.kind], source=self.call.sources[k], slot=self.bases[k], name=name)
+        )
+
+    def _scalar(self, k: int, argument: Any, value: Any) -> None:
+        payload = _PAYLOADS.get(argument.dtype.char)
+        self._need(payload is not None and type(value) is argument.dtype.type)
+        kind = self.result.keep(type(value))
+        source, slot = self.call.sources[k], self.bases[k]
+        self._record(
+            NUMBER.pack(kind=Kind.NUMPY_SCALAR, source=source, slot=slot, name=payload or 0, value=kind)
+        )
+
+    def _array_argument(self, k: int, argument: Any, value: np.ndarray) -> None:
+        layout = self.kernel.packer.layouts[self.invocation.passed.index(k)]
+        axes = []
+        for axis, extent in enumerate(argument.extents):
+            if self.open and isinstance(extent, str):
+                slot = self._extent_slot(k, layout, axis)
+                axes += AXIS.pack(name=self._name(extent), slot=slot)
+            else:
+                axes += AXIS.pack(name=KNOWN, extent=value.shape[axis], slot=NO_SLOT)
+        mask = _C_CONTIGUOUS | _ALIGNED | (_WRITEABLE if self.call.mutates else 0)
+        apart = Apart.CHECKED if self.call.mutates else Apart.NOTED if self.call.out >= 0 else Apart.NO_MATTER
+        self._array(self.call.sources[k], self.bases[k], value, axes, mask, apart)
+
+    def _array(
+        self, source: int, slot: int, value: np.ndarray, axes: list[int], mask: int, apart: int
+    ) -> None:
+        self._need(value.ndim <= MAX_RANK)
+        entry, strided = self.result, not value.flags.c_contiguous
+        words = ARRAY.pack(
+            kind=Kind.ARRAY,
+            source=source,
+            slot=slot,
+            descr=entry.keep(value.dtype),
+            descr_word=word_at(value.dtype, _DESCR_WORD),
+            rank=value.ndim,
+            mask=mask,
+            flags=value.flags.num & mask,
+            item_size=value.itemsize,
+            apart=apart,
+            strided=strided,
+        )
+        self._record([*words, *axes, *(value.strides if strided else ())])
+
+    def _out(self) -> int:
+        """The caller's `out`, where it is one that the kernel can fill."""
+        source = self.call.out
+        if source == NO_SOURCE:
+            return NO_SOURCE
+        out = self.call.passed[source]
+        if out is None:
+            self._static(source, None)
+            return NO_SOURCE
+        outputs = self.invocation.outputs
+        self._need(type(out) is np.ndarray and len(outputs) == 1)
+        (one,) = outputs
+        self._need(one.kind == "array" and one.order is None and out.dtype == one.dtype)
+        mask = _C_CONTIGUOUS | _ALIGNED | _WRITEABLE
+        self._need(out.flags.num & mask == mask)
+        axes = AXIS.pack(name=ANY, slot=NO_SLOT) * out.ndim
+        self._array(source, self.bases[-1], out, axes, mask, Apart.CHECKED)
+        return source
+
+    # ---- outputs and results ------------------------------------------------------------------------
+
+    def _output(self, k: int, one: OutputType, given: int) -> list[int]:
+        form = _FORMS.get(one.kind)
+        if form is None:
+            raise _Declined
+        if form != Form.ARRAY:
+            self._need(not one.extents and _NUMBERS.get(form, one.dtype) == one.dtype)
+        rank = len(one.extents)
+        self._need(rank <= MAX_RANK)
+        order = one.order or tuple(range(rank))
+        layout = self.kernel.packer.layouts[len(self.invocation.passed) + k]
+        shape = self.invocation.output_shapes(self.call.values)[k]
+        axes = []
+        for axis, extent in enumerate(one.extents):
+            varies = self._varies(extent)
+            axes += OUTPUT_AXIS.pack(
+                linear=self.result.block(self._linear(extent)) if varies else 0,
+                extent=shape[axis],
+                slot=self._extent_slot(-1 - k, layout, order.index(axis)) if varies else NO_SLOT,
+                inner=order[rank - 1 - axis],
+            )
+        words = OUTPUT.pack(
+            form=form,
+            descr=self.result.keep(one.dtype),
+            rank=rank,
+            item_size=one.dtype.itemsize,
+            ordered=one.order is not None,
+            slot=self.bases[-1 - k],
+            given=given,
+        )
+        words[0] = len(words) + len(axes)
+        return [*words, *axes]
+
+    def _varies(self, form: LinearForm) -> bool:
+        """Whether calls of this entry can have different values of it."""
+        if self.open:
+            return bool(form.terms)
+        self._need(
+            not any(_mentions_integers(key) for key, _ in form.terms if not isinstance(key, int | str))
+        )
+        return any(isinstance(key, int) for key, _ in form.terms)
+
+    def _linear(self, form: LinearForm) -> list[int]:
+        """A linear form over the names; extents that an entry does not leave open are part of the constant."""
+        constant, terms = form.constant, []
+        for key, coefficient in form.terms:
+            if not self.open and not isinstance(key, int):
+                known = self.invocation.names
+                constant += coefficient * (known[key] if isinstance(key, str) else key.value(known))
+            else:
+                self._need(key in self.names)
+                terms += [self.names[key], coefficient]
+        return [*LINEAR.pack(constant=constant, count=len(terms) // 2), *terms]
+
+    def _condition(self, guard: Any) -> list[int]:
+        terms = [word for name, c in guard.coefficients for word in (self._name_of_extent(name), c)]
+        return [
+            *CONDITION.pack(exact=guard.exact, constant=guard.constant, count=len(guard.coefficients)),
+            *terms,
+        ]
+
+    def _exclusions(self) -> list[list[int]]:
+        """Where an earlier program fits, known extents for ours: it may round differently, and has to go on running."""
+        found = []
+        for earlier in self.call.earlier:
+            known: dict[int, int] = {}
+            fits = True
+            for theirs, ours in zip(earlier, self.invocation.program.arguments, strict=True):
+                for extent, name in zip(theirs.extents, ours.extents, strict=True):
+                    if isinstance(extent, str):
+                        continue
+                    if isinstance(name, str):
+                        fits &= known.setdefault(self._name_of_extent(name), extent) == extent
+                    else:
+                        fits &= name == extent
+            if fits:
+                pairs = [word for pair in known.items() for word in pair]
+                found.append([*EXCLUSION.pack(count=len(known)), *pairs])
+        return found
+
+    def _name_of_extent(self, name: str) -> int:
+        self._need(name in self.names)
+        return self.names[name]
+
+    def _results(self) -> tuple[int, list[list[int]], Any]:
+        results = self.invocation.program.results
+        late: list[Callable[[Any], Any] | None] = []
+        leaves = [self._leaf(leaf, late) for leaf in _leaves(results)]
+        if not any(late):
+            if not isinstance(results, tuple):
+                return Result.SINGLE, leaves, None
+            if results[0] is tuple and not any(isinstance(item, tuple) for item in results[2]):
+                return Result.TUPLE, leaves, None
+        return Result.FINISHED, leaves, _Finish(results, late)
+
+    def _leaf(self, leaf: Leaf, late: list[Callable[[Any], Any] | None]) -> list[int]:
+        late.append(None)
+        if leaf.how == "constant":
+            return LEAF.pack(how=How.CONSTANT, value=self.result.keep(leaf.value))
+        if leaf.how == "output":
+            return LEAF.pack(how=How.OUTPUT, value=leaf.output)
+        if leaf.how == "integer" and self._varies(leaf.value):
+            return LEAF.pack(how=How.INTEGER, value=self.result.block(self._linear(leaf.value)))
+        if leaf.how == "integer":
+            value = leaf.value.value(self.invocation.names)
+            return LEAF.pack(how=How.CONSTANT, value=self.result.keep(value))
+        if leaf.how == "rows":
+            late[-1] = list if leaf.value is None else np.ndarray.tolist
+            return LEAF.pack(how=How.OUTPUT, value=leaf.output)
+        source = self.call.sources[leaf.argument]
+        self._need(source != NO_SOURCE and leaf.how in ("argument", "view", "reshape", "broadcast"))
+        if leaf.how != "argument":
+            self._need(not self.open and not self.invocation.integers)
+            late[-1] = late_result(leaf, self.invocation)
+        return LEAF.pack(how=How.OBJECT, value=source)
+
+    # ---- guards -------------------------------------------------------------------------------------
+
+    def _guards(self) -> list[list[int]]:
+        """What was compiled in from outside the function: one group a dict, one a cell of a closure."""
+        tables: dict[int, tuple[dict, dict[str, Any]]] = {}
+        cells: dict[int, tuple[Any, Any]] = {}
+        for source, name in self.invocation.program.captured:
+            if isinstance(source, FunctionSource):
+                function: Any = source.function
+                code = function.__code__
+                if name in code.co_freevars and function.__closure__ is not None:
+                    cell = function.__closure__[code.co_freevars.index(name)]
+                    cells[id(cell)] = (cell, cell.cell_contents)
+                    continue
+                self._expect(tables, function.__globals__, name)
+                if name not in function.__globals__:
+                    import builtins
+
+                    self._expect(tables, vars(builtins), name)
+            elif isinstance(source, ModuleType) and name in vars(source):
+                self._expect(tables, source.__dict__, name)
+            else:
+                raise _Declined
+        keep = self.result.keep
+        groups = []
+        for cell, value in cells.values():
+            head = GUARD_GROUP.pack(kind=Guarded.CELL, object=keep(cell), count=1)
+            groups.append([*head, 0, keep(value)])
+        for table, expected in tables.values():
+            head = GUARD_GROUP.pack(kind=Guarded.DICT, object=keep(table), count=len(expected))
+            pairs = [
+                word
+                for name, value in expected.items()
+                for word in (keep(sys.intern(name)), 0 if value is _ABSENT else keep(value))
+            ]
+            groups.append([*head, *pairs])
+        return groups
+
+    def _expect(self, tables: dict[int, Any], table: Any, name: str) -> None:
+        tables.setdefault(id(table), (table, {}))[1][name] = table.get(name, _ABSENT)
+
+
+_ABSENT = object()
+
+
+def _mentions_integers(quotient: Any) -> bool:
+    """Whether integer arguments decide the value."""
+    return any(
+        isinstance(key, int) or (not isinstance(key, str) and _mentions_integers(key))
+        for key, _ in quotient.numerator.terms
+    )
+
+
+class _Finish:
+    """Makes the result of a program of its leaves."""
+
+    def __init__(self, results: Any, late: Sequence[Callable[[Any], Any] | None]):
+        self.results = results
+        self.late = late
+
+    def __call__(self, leaves: tuple) -> Any:
+        done = iter(
+            [leaf if make is None else make(leaf) for leaf, make in zip(leaves, self.late, strict=True)]
+        )
+        return self._built(self.results, done)
+
+    def _built(self, results: Any, leaves: Any) -> Any:
+        if not isinstance(results, tuple):
+            return next(leaves)
+        kind, names, items = results
+        return build(kind, names, [self._built(item, leaves) for item in items])
+
+
+def _joined(rows: Iterable[Sequence[int]]) -> list[int]:
+    return [word for row in rows for word in row]

@@ -1,0 +1,89 @@
+"""The run of a definition (`definitions.py`) for one call in a program."""
+
+from __future__ import annotations
+
+import ast
+from typing import Any
+
+import numpy as np
+
+from ...dialects.diagnostic import NestorError, SourceLocation
+from ..advanced import store_window
+from ..arithmetic import require_static
+from ..errors import UnsupportedError
+from ..frame import Frame
+from ..graph import Graph
+from ..source import FunctionSource
+from ..tensors import as_array
+from ..tracing import Symbol, Trace
+from ..values import Array, Group, Static, Tensor, Value, is_array
+from ..views import Item, view
+from .creation import constant_array
+from .shapes import reshape_to, shape_argument
+
+
+class _CallSource(FunctionSource):
+    """Everything is at the place of the call."""
+
+    graph: Graph
+
+    def place(self, node: ast.AST) -> SourceLocation:
+        return self.graph.place
+
+
+class DefinitionRun(Trace):
+    """Like the run of a traced function, for one call, in a program that may loop over elements around it."""
+
+    def __init__(self, graph: Graph, name: str):
+        self.name = name
+        source = _CallSource(_nothing, ast.FunctionDef("definition", None, [], []), "")  # pyright: ignore
+        object.__setattr__(source, "graph", graph)
+        self.graph = graph
+        self.frame = Frame(graph, source, {})
+        self.active = True
+        self.wish = None
+        self.refusal = None
+        self._lists = []
+
+    def object(self, value: Value) -> Any:
+        if isinstance(value, Static):
+            return value.value
+        if isinstance(value, Group):
+            return value.built([self.object(item) for item in value.items])
+        if isinstance(value, Tensor) and is_array(value):
+            value = as_array(value)
+        return Symbol(self, value)
+
+    def value(self, obj: Any) -> Value:
+        if isinstance(obj, np.ndarray):
+            if self.graph.island is None:
+                return constant_array(self.graph, obj)
+            with self.graph.at_function_level():
+                return constant_array(self.graph, obj)
+        if isinstance(obj, Symbol) and obj._trace is not self:
+            return obj._value  # of a definition around this one
+        return super().value(obj)
+
+    def locate(self) -> ast.Call:
+        return ast.Call(ast.Name("definition", ast.Load()), [], [])
+
+    def error(
+        self, message: str, hint: str | None = None, kind: type[NestorError] = UnsupportedError
+    ) -> NestorError:
+        return self.graph.error(kind, message, hint)
+
+    def reshaped(self, symbol: Symbol, shape: Any) -> Symbol:
+        """The elements of an array in another shape, as an array of its own."""
+        wanted = self.value(tuple(shape) if isinstance(shape, tuple | list) else (shape,))
+        extents = shape_argument(self.graph, [wanted])
+        return Symbol(self, reshape_to(self.graph, self.value(symbol), extents, new=True))
+
+    def static(self, value: Value, what: str) -> Any:
+        return require_static(self.graph, value, what)
+
+    def _store(self, node: ast.Call, owner: Array, items: list[Item], value: Value) -> None:
+        store_window(self.graph, view(self.graph, owner, items), value)
+
+
+def _nothing() -> None:
+    """The function of a source without one."""

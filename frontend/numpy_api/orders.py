@@ -1,0 +1,46 @@
+"""The memory order that `order=` asks for: of new arrays, and of copies."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..assemble import fortran_order
+from ..errors import ShapeError
+from ..graph import Graph
+from ..values import Array, Value
+from .registry import static
+
+
+def requested(graph: Graph, order: Value | None, default: str = "C") -> str:
+    """One of C, F, A and K."""
+    request: Any = static(graph, order, "order")
+    if request is None:
+        return default
+    if request not in ("C", "F", "A", "K"):
+        raise graph.error(ShapeError, f"order must be one of 'C', 'F', 'A', or 'K' (got {request!r})")
+    return request
+
+
+def lay_out(graph: Graph, array: Value, order: str, source: Value | None = None) -> Value:
+    """`array`, which is new, in the order of the request; `source` is what it is like, or a copy of."""
+    if not isinstance(array, Array) or graph.island is not None or order == "K":
+        return array
+    if order == "A":
+        order = "F" if isinstance(source, Array) and is_fortran(source) else "C"
+    rank = len(array.buffer.extents)
+    array.buffer.order = tuple(range(rank))[::-1] if order == "F" and rank > 1 else None
+    return array
+
+
+def is_fortran(array: Array) -> bool:
+    """Whether it is in Fortran's order, and not in C's too."""
+    return len(array.axes) > 1 and fortran_order(array) is not None
+
+
+def stays(graph: Graph, array: Value, order: str) -> bool:
+    """Whether an array is in an order as it stands; among elements none is asked for."""
+    if not isinstance(array, Array) or graph.island is not None:
+        return True
+    if order == "C":
+        return array.is_row_major
+    return order in ("A", "K") or is_fortran(array) or (len(array.axes) < 2 and array.is_row_major)

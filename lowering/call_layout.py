@@ -1,0 +1,185 @@
+"""What the native call wrapper reads: the words of a callable, of an entry, and of the records in it.
+
+A compiled specialisation is described by words of 8 bytes, and one routine (`call_wrapper.py`) interprets them: it checks
+the arguments of a call against the records, fills the slots of the packed entry point, runs the kernel and puts the
+result together. The frontend writes the words (`frontend/native_entry.py`).
+"""
+
+from __future__ import annotations
+
+from enum import IntEnum
+from typing import NamedTuple
+
+WORD = 8
+
+
+class Layout:
+    """Names for consecutive words."""
+
+    def __init__(self, names: str):
+        self.names = tuple(names.split())
+        self.size = len(self.names)
+
+    def offset(self, name: str) -> int:
+        """The offset of a word, in bytes."""
+        return self.names.index(name) * WORD
+
+    def pack(self, **values: int) -> list[int]:
+        """The words, 0 where none is given."""
+        unknown = set(values) - set(self.names)
+        assert not unknown, unknown
+        return [values.get(name, 0) for name in self.names]
+
+
+MAX_ENTRIES = 4
+"""Specialisations that a callable tries natively, the one used last first."""
+
+MAX_SLOTS = 128
+MAX_NAMES = 16
+MAX_OBJECTS = 64
+MAX_OUTPUTS = 16
+MAX_RANK = 8
+
+CALLABLE = Layout("references type vectorcall slow hits entry0 entry1 entry2 entry3")
+"""An instance of the callable type: `slow` is the Python function that answers every other call."""
+
+ENTRY = Layout(
+    "owner kernel positional keywords keyword_names guard_groups guards names conditions condition_words exclusions "
+    "exclusion_words records record_words slot_count slots output_count outputs leaf_count leaves form finish fail "
+    "pool pool_bytes held_elements"
+)
+"""A specialisation. `owner` is the Python object that keeps everything alive which the words point to. Up to `held_elements`
+elements of arrays the kernel runs without letting other Python threads in."""
+
+
+class Guarded(IntEnum):
+    """What a group of guards on captured values looks into."""
+
+    DICT = 0
+    CELL = 1
+
+
+GUARD_GROUP = Layout("kind object version count")
+"""Then `count` pairs of key and value; a value of 0 is a key that must be absent."""
+
+
+class Kind(IntEnum):
+    """Of a record: what an argument must be, and where its value goes."""
+
+    ARRAY = 0
+    FLOAT = 1
+    BOOL = 2
+    INT = 3
+    IDENTITY = 4
+    SAME_INT = 5
+    SAME_FLOAT = 6
+    NUMPY_SCALAR = 7
+    TUPLE = 8
+
+
+RECORD = Layout("kind words source slot")
+"""What every record begins with: its length, the object it speaks of, the slot that takes the value."""
+
+ARRAY = Layout("kind words source slot descr descr_word rank mask flags item_size apart strided")
+"""Then an AXIS for each axis, and, where `strided`, the stride of each in bytes."""
+
+
+class Apart(IntEnum):
+    """Whether an array may overlap others."""
+
+    NO_MATTER = 0
+    NOTED = 1
+    """Where it lies is compared with arrays that come later."""
+    CHECKED = 2
+    """It must not overlap an array before it."""
+
+
+AXIS = Layout("name extent slot")
+"""`name` is the number of an unknown extent; KNOWN: it is `extent`; ANY: it is compared elsewhere."""
+
+KNOWN, ANY, NO_SLOT, NO_SOURCE = -1, -2, -1, -1
+
+NUMBER = Layout("kind words source slot name value")
+"""A scalar. `value`: the object or the bits that it must have; of NumPy scalars the type, with `name` the Payload."""
+
+TUPLE = Layout("kind words source slot type length target")
+"""Its items become the objects from `target` on."""
+
+
+class Payload(IntEnum):
+    """How the value of a NumPy scalar is read."""
+
+    U8 = 0
+    U16 = 1
+    U32 = 2
+    I8 = 3
+    I16 = 4
+    I32 = 5
+    WORD = 6
+
+
+LINEAR = Layout("constant count")
+"""Then `count` pairs of name and coefficient."""
+
+CONDITION = Layout("exact constant count")
+"""A LINEAR that must be 0 (`exact`) or at least 0."""
+
+EXCLUSION = Layout("count")
+"""Then `count` pairs of name and extent: where all are equal, another program is the one to run."""
+
+OUTPUT = Layout("words form descr rank item_size ordered slot given")
+"""Then an OUTPUT_AXIS for each axis. `given`: the object that is the caller's `out`."""
+
+OUTPUT_AXIS = Layout("linear extent slot inner")
+"""`linear` points to a LINEAR, or is 0 for a known `extent`; `inner` is the n-th axis of memory from the innermost."""
+
+
+class Form(IntEnum):
+    """What the caller gets for an output."""
+
+    ARRAY = 0
+    SCALAR = 1
+    FLOAT = 2
+    INT = 3
+    BOOL = 4
+
+
+class How(IntEnum):
+    """Where a leaf of the result comes from."""
+
+    OUTPUT = 0
+    OBJECT = 1
+    CONSTANT = 2
+    INTEGER = 3
+
+
+LEAF = Layout("how value")
+
+
+class Result(IntEnum):
+    """What is made of the leaves: the only one, a tuple, or what a Python function makes of the tuple."""
+
+    SINGLE = 0
+    TUPLE = 1
+    FINISHED = 2
+
+
+class Offsets(NamedTuple):
+    """Where things are in CPython's and NumPy's objects, in bytes. `runtime/fast_call.py` tests them on probes."""
+
+    type: int = 8
+    size: int = 16
+    tuple_items: int = 24
+    float_value: int = 16
+    cell_value: int = 16
+    scalar_value: int = 16
+    array_data: int = 16
+    array_rank: int = 24
+    array_extents: int = 32
+    array_strides: int = 40
+    array_descr: int = 56
+    array_flags: int = 64
+    descr_word: int = 24
+    """Kind, character, byte order and number of a dtype, in one word."""
+    dict_version: int | None = 24
+    """A word that changes whenever a dict does; None where there is none."""

@@ -1,0 +1,137 @@
+"""The parameters of a kernel: what it uses from the host, and what it may assume of it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from xdsl.dialects import arith, memref
+from xdsl.dialects.builtin import (
+    DYNAMIC_INDEX,
+    ArrayAttr,
+    DictionaryAttr,
+    IntegerAttr,
+    MemRefType,
+    UnitAttr,
+    i64,
+)
+from xdsl.dialects.func import FuncOp
+from xdsl.ir import Attribute, BlockArgument, Operation, SSAValue
+
+from ..dialects.nest import AccumulateOp, AllocOp, LoadOp, StoreOp
+from .gpu_accesses import root
+from .gpu_kernel import KernelBody
+from .nest_body import NestBody
+from .nest_to_scf import NOALIAS
+
+
+class KernelInputs(dict[SSAValue, "SSAValue | int"]):
+    """The values of a kernel; what it uses from the host becomes a parameter when it is first asked for."""
+
+    def __init__(self, host: NestBody, function: FuncOp, body: KernelBody, unit: Sequence[Operation]):
+        super().__init__()
+        self.host = host
+        self.function = function
+        self.body = body
+        self.operands: list[SSAValue] = []
+        self.sources: list[SSAValue] = []
+        self.block = body.builder.block
+        self.buffers = {
+            v for op in unit for inner in op.walk() for v in inner.operands if isinstance(v.type, MemRefType)
+        }
+
+    def __missing__(self, old: SSAValue) -> SSAValue | int:
+        value = self.host.values[old]
+        new = value if isinstance(value, int) else self._import(old, value)
+        self[old] = new
+        return new
+
+    def _import(self, old: SSAValue, value: SSAValue) -> SSAValue:
+        builder = self.body.builder
+        if isinstance(value.owner, arith.ConstantOp):
+            return builder.attribute_constant(value.owner.value, value.type, value.name_hint)
+        if isinstance(old.owner, memref.DimOp) and old.owner.source in self.buffers:
+            new = self._extent(old.owner)
+        else:
+            new = self.block.insert_arg(value.type, len(self.block.args))
+            self.operands.append(value)
+            self.sources.append(old)
+        new.name_hint = value.name_hint or _described(value)
+        self.body.host_of[new] = value
+        if value in self.host.builder.nonnegative:
+            builder.nonnegative.add(new)
+        return new
+
+    def import_buffers(self, ops: Sequence[Operation]) -> None:
+        """Make the buffers of loads and stores parameters: arguments of the function in its order, then temporaries."""
+        used: dict[SSAValue, None] = {}
+        for op in ops:
+            for inner in op.walk():
+                if isinstance(inner, LoadOp | StoreOp):
+                    used[inner.memref] = None
+                elif isinstance(inner, AccumulateOp):
+                    used.update(dict.fromkeys(inner.memrefs))
+        arguments = self.function.body.block.args
+        position: dict[SSAValue, int] = {argument: k for k, argument in enumerate(arguments)}
+        given = [b for b in used if b in self.host.values]
+        for buffer in sorted(given, key=lambda b: position.get(root(b), len(arguments))):
+            self[buffer]
+
+    def _extent(self, op: memref.DimOp) -> SSAValue:
+        builder = self.body.builder
+        axis = self.host.values[op.index]
+        assert isinstance(axis, int)
+        buffer = self[op.source]
+        assert isinstance(buffer, SSAValue)
+        new = memref.DimOp.create(operands=(buffer, builder.constant(axis)), result_types=(op.result.type,))
+        new.location = op.location
+        builder.prologue.append(new)
+        return new.result
+
+    def attributes(self) -> list[DictionaryAttr]:
+        """What the kernel may assume of each parameter."""
+        return [self._attributes_of(source) for source in self.sources]
+
+    def _attributes_of(self, source: SSAValue) -> DictionaryAttr:
+        if not isinstance(source.type, MemRefType):
+            return DictionaryAttr({})
+        given = self._given(source)
+        kept: dict[str, Attribute] = {}
+        if "nest.dims" in given:
+            kept["nest.dims"] = given["nest.dims"]
+        shared = [s for s in self.sources if isinstance(s.type, MemRefType) and root(s) is root(source)]
+        if len(shared) == 1 and "nest.alias_set" not in self._given(root(source)):
+            kept[NOALIAS] = UnitAttr()
+        return DictionaryAttr(kept)
+
+    def _given(self, source: SSAValue) -> dict[str, Attribute]:
+        """The attributes of the function argument `source`; of another buffer the names of its extents, if known."""
+        if isinstance(source.owner, AllocOp):
+            return self._names_of_extents(source.owner)
+        attributes = self.function.arg_attrs
+        if attributes is None or not isinstance(source, BlockArgument):
+            return {}
+        return dict(attributes.data[source.index].data)
+
+    def _names_of_extents(self, op: AllocOp) -> dict[str, Attribute]:
+        buffer, sizes = op.memref.type, iter(op.sizes)
+        assert isinstance(buffer, MemRefType)
+        names = [
+            self._name_of_extent(next(sizes)) if n == DYNAMIC_INDEX else IntegerAttr(n, i64)
+            for n in buffer.get_shape()
+        ]
+        return {} if None in names else {"nest.dims": ArrayAttr([n for n in names if n is not None])}
+
+    def _name_of_extent(self, size: SSAValue) -> Attribute | None:
+        """The name in `nest.dims` of an extent that `memref.dim` reads off an argument."""
+        if not isinstance(size.owner, memref.DimOp):
+            return None
+        dims, axis = self._given(size.owner.source).get("nest.dims"), self.host.values[size.owner.index]
+        return dims.data[axis] if isinstance(dims, ArrayAttr) and isinstance(axis, int) else None
+
+
+def _described(value: SSAValue) -> str | None:
+    """A name for a scalar that has none: a product of extents is a size, a converted scalar keeps its name."""
+    op = value.owner
+    if isinstance(op, arith.IndexCastOp):
+        return op.input.name_hint
+    return "size" if isinstance(op, arith.MuliOp) else None

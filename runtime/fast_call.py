@@ -1,0 +1,394 @@
+"""Calls without Python: the type of compiled functions, and the native wrapper that their instances are called through.
+
+    class Function(NativeCallable): ...      # calling an instance is calling what `vectorcall` points to (PEP 590)
+    install(function, entry)                 # from now on, arguments that fit `entry` run without Python
+
+An instance without entries is called as any Python object is, through `__call__`; one with entries falls back to it. The
+wrapper (`lowering/call_wrapper.py`) reads CPython's and NumPy's objects in place. Where everything lies is tested on probes
+once a process: on another interpreter, or where any test fails, `available()` is False and calls stay in Python.
+`NESTOR_FAST_CALL=0` asks for that.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+import os
+import struct
+import sys
+import types
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..lowering.call_layout import CALLABLE, MAX_ENTRIES, WORD, Offsets
+
+# ---- the type ---------------------------------------------------------------------------------------
+
+_HAVE_VECTORCALL = 1 << 11
+_BASE_TYPE = 1 << 10
+_MEMBERS_SLOT = 72
+_SSIZE_MEMBER, _READ_ONLY = 19, 1
+
+
+class _Member(ctypes.Structure):
+    _fields_ = [
+        ("name", ctypes.c_char_p),
+        ("type", ctypes.c_int),
+        ("offset", ctypes.c_ssize_t),
+        ("flags", ctypes.c_int),
+        ("doc", ctypes.c_char_p),
+    ]
+
+
+class _Slot(ctypes.Structure):
+    _fields_ = [("slot", ctypes.c_int), ("function", ctypes.c_void_p)]
+
+
+class _Spec(ctypes.Structure):
+    _fields_ = [
+        ("name", ctypes.c_char_p),
+        ("basicsize", ctypes.c_int),
+        ("itemsize", ctypes.c_int),
+        ("flags", ctypes.c_uint),
+        ("slots", ctypes.POINTER(_Slot)),
+    ]
+
+
+@functools.cache
+def _possible() -> bool:
+    """Whether this interpreter is one that the layouts were written for."""
+    return (
+        os.environ.get("NESTOR_FAST_CALL", "1") != "0"
+        and sys.implementation.name == "cpython"
+        and sys.maxsize == (1 << 63) - 1
+        and sys.byteorder == "little"
+        and not getattr(sys, "abiflags", "")  # debug builds and those without the GIL have larger objects
+    )
+
+
+_KEPT: list[Any] = []
+"""What the type points to."""
+
+
+def _native_type() -> type:
+    """A type whose instances begin with the words of CALLABLE."""
+    members = (_Member * 2)(
+        _Member(b"__vectorcalloffset__", _SSIZE_MEMBER, CALLABLE.offset("vectorcall"), _READ_ONLY, None),
+        _Member(),
+    )
+    slots = (_Slot * 2)(_Slot(_MEMBERS_SLOT, ctypes.addressof(members)), _Slot())
+    spec = _Spec(b"nestor.runtime.fast_call.NativeCallable", CALLABLE.size * WORD, 0, _BASE_TYPE, slots)
+    _KEPT.extend((members, slots, spec))
+    create = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.c_void_p)(("PyType_FromSpec", ctypes.pythonapi))
+    return create(ctypes.addressof(spec))
+
+
+if TYPE_CHECKING:
+
+    class NativeCallable:
+        """The base of callables that can be called natively."""
+
+else:
+    NativeCallable = _native_type() if _possible() else type("NativeCallable", (), {"__module__": __name__})
+
+
+# ---- entries ----------------------------------------------------------------------------------------
+
+
+class Entry:
+    """The words of a specialisation, and the objects that they point to."""
+
+    __slots__ = ("__weakref__", "_blocks", "address", "kept")
+
+    def __init__(self) -> None:
+        self._blocks: list[Any] = []
+        self.kept: list[Any] = []
+        self.address = 0
+
+    def keep(self, thing: Any) -> int:
+        """The address of an object, which lives as long as the entry."""
+        self.kept.append(thing)
+        return id(thing)
+
+    def block(self, words: Sequence[int]) -> int:
+        """The address of words, which live as long as the entry."""
+        memory = (ctypes.c_int64 * max(1, len(words)))(*words)
+        self._blocks.append(memory)
+        return ctypes.addressof(memory)
+
+
+def _words(function: Any) -> Any:
+    """The words of an instance from `vectorcall` on."""
+    first = CALLABLE.offset("vectorcall")
+    return (ctypes.c_int64 * (CALLABLE.size - first // WORD)).from_address(id(function) + first)
+
+
+_SLOW, _HITS, _FIRST = (CALLABLE.names.index(n) - 2 for n in ("slow", "hits", "entry0"))
+
+
+def install(function: Any, slow: Callable[..., Any], entries: dict[int, Entry], entry: Entry) -> None:
+    """Try `entry` first when `function` is called; `slow(function, ...)` answers calls that no entry fits.
+
+    `entries` has those that the function has by address, and keeps them alive: the one used least recently leaves it.
+    """
+    words = _words(function)
+    present = [address for address in words[_FIRST:] if address]
+    chain = [entry.address, *[a for a in present if a != entry.address]][:MAX_ENTRIES]
+    entries[entry.address] = entry
+    # At once: no thread sees a chain that is half written.
+    words[_FIRST:] = [*chain, *[0] * (MAX_ENTRIES - len(chain))]
+    words[_SLOW] = id(slow)
+    words[0] = wrapper_address()
+    for address in [a for a in entries if a not in chain]:
+        del entries[address]
+
+
+def uninstall(function: Any) -> None:
+    """Call `function` as a Python object from now on."""
+    if available():
+        words = _words(function)
+        words[0] = 0
+        words[_FIRST:] = [0] * MAX_ENTRIES
+
+
+def hits(function: Any) -> int:
+    """How many calls entries have answered."""
+    return _words(function)[_HITS] if _possible() else 0
+
+
+@functools.cache
+def call_natively(kind: type) -> bool:
+    """Let calls of the instances of a class go where their `vectorcall` points, where that is set; whether it worked.
+
+    CPython does not let classes inherit that (3.11), or not when they have a `__call__` (3.12): the class gets the
+    flag here.
+    """
+    flags = _flags_word(kind)
+    if flags is None:
+        return False
+    flags.value |= _HAVE_VECTORCALL
+    return bool(kind.__flags__ & _HAVE_VECTORCALL) and kind.__flags__ == flags.value
+
+
+_FLAGS_OFFSET = 168
+"""Of `tp_flags` in a type."""
+
+
+def _flags_word(kind: type) -> Any:
+    word = ctypes.c_ulong.from_address(id(kind) + _FLAGS_OFFSET)
+    return word if word.value == kind.__flags__ else None
+
+
+# ---- the wrapper ------------------------------------------------------------------------------------
+
+
+def available() -> bool:
+    """Whether calls can be native in this process."""
+    return wrapper_address() != 0
+
+
+@functools.cache
+def _wrapper() -> Any:
+    """The compiled wrapper; None where it cannot be had."""
+    if not _possible():
+        return None
+    offsets = _tested_offsets()
+    if offsets is None:
+        return None
+    import llvmlite.binding as llvm
+
+    from ..lowering.call_wrapper import emit_call_wrapper
+    from .cpu import compile_llvm_ir
+
+    for name, address in _symbols().items():
+        llvm.add_symbol(name, address)
+    return compile_llvm_ir(emit_call_wrapper(offsets), opt_level=1)
+
+
+@functools.cache
+def wrapper_address() -> int:
+    """The address of the wrapper; 0 where calls stay in Python."""
+    from ..lowering.call_wrapper import NAME
+
+    module = _wrapper()
+    return 0 if module is None else module.address(NAME)
+
+
+def _symbols() -> dict[str, int]:
+    """Addresses of what the wrapper refers to."""
+    from ..lowering.call_wrapper import FUNCTIONS, NUMPY_FUNCTIONS
+
+    table = {name: _address(getattr(ctypes.pythonapi, name)) for name in FUNCTIONS}
+    table.update({name: _numpy_table()[place] for name, (_, place) in NUMPY_FUNCTIONS.items()})
+    things = {
+        "ndarray_type": np.ndarray,
+        "float_type": float,
+        "int_type": int,
+        "bool_type": bool,
+        "true_object": True,
+    }
+    table.update({f"nestor_{name}": id(thing) for name, thing in things.items()})
+    return table
+
+
+def _address(function: Any) -> int:
+    address = ctypes.cast(function, ctypes.c_void_p).value
+    assert address is not None
+    return address
+
+
+_ARRAY_TYPE_PLACE = 2
+
+
+@functools.cache
+def _numpy_table() -> Any:
+    """NumPy's table of C functions."""
+    from numpy._core import multiarray
+
+    capsule = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.py_object, ctypes.c_char_p)(
+        ("PyCapsule_GetPointer", ctypes.pythonapi)
+    )
+    address = capsule(multiarray._ARRAY_API, None)  # pyright: ignore[reportAttributeAccessIssue]
+    return (ctypes.c_void_p * 256).from_address(address)
+
+
+# ---- the self-test ----------------------------------------------------------------------------------
+
+
+def _tested_offsets() -> Offsets | None:
+    """Where things are, after a look at objects that are known; None where something is not as expected."""
+    offsets = Offsets(dict_version=_tested_dict_version())
+    try:
+        tested = all(test(offsets) for test in (_arrays_fit, _numbers_fit, _containers_fit, _numpy_fits))
+    except (AttributeError, ImportError, ValueError, TypeError):
+        return None
+    return offsets if tested else None
+
+
+def word_at(thing: Any, offset: int, kind: Any = ctypes.c_int64) -> int:
+    """A word of an object."""
+    return kind.from_address(id(thing) + offset).value
+
+
+def _arrays_fit(off: Offsets) -> bool:
+    base = np.zeros((5, 7, 3), np.float32)
+    locked = np.arange(6.0)
+    locked.flags.writeable = False
+    swapped = np.zeros(3, ">f8")
+    probes = [base, base[::2, 1:, ::-1], base.T, locked, swapped, np.array(3, np.int8), np.zeros((2, 0))]
+    probes.append(np.frombuffer(bytearray(17), np.int64, 2, 1))
+    return all(_array_fits(off, a) for a in probes) and _descrs_fit(off)
+
+
+def _array_fits(off: Offsets, a: np.ndarray) -> bool:
+    rank = a.ndim
+    extents, strides = (
+        (ctypes.c_int64 * rank).from_address(word_at(a, o)) if rank else ()
+        for o in (off.array_extents, off.array_strides)
+    )
+    flags = word_at(a, off.array_flags, ctypes.c_int32)
+    return (
+        word_at(a, off.type) == id(np.ndarray)
+        and word_at(a, off.array_data) == a.__array_interface__["data"][0]
+        and word_at(a, off.array_rank, ctypes.c_int32) == rank
+        and tuple(extents) == a.shape
+        and tuple(strides) == a.strides
+        and word_at(a, off.array_descr) == id(a.dtype)
+        and flags & 0x503 == a.flags.num & 0x503
+        and bool(flags & 0x1) == a.flags.c_contiguous
+        and bool(flags & 0x100) == a.flags.aligned
+        and bool(flags & 0x400) == a.flags.writeable
+    )
+
+
+def _descrs_fit(off: Offsets) -> bool:
+    """The word tells dtypes apart, and is the same for two objects of one dtype."""
+    import pickle
+
+    codes = "?bBhHiIlLefd"
+    words = {word_at(np.dtype(code), off.descr_word) for code in codes}
+    words |= {word_at(np.dtype(code).newbyteorder(), off.descr_word) for code in "hHiIlLefd"}
+    copies = [pickle.loads(pickle.dumps(np.dtype(code))) for code in codes]
+    return len(words) == len(codes) + 9 and all(
+        word_at(copy, off.descr_word) == word_at(np.dtype(code), off.descr_word)
+        for copy, code in zip(copies, codes, strict=True)
+    )
+
+
+def _numbers_fit(off: Offsets) -> bool:
+    def same(thing: Any, format: str, offset: int) -> bool:
+        return ctypes.string_at(id(thing) + offset, struct.calcsize(format)) == struct.pack(format, thing)
+
+    scalars = [(np.float64, "d"), (np.float32, "f"), (np.float16, "e"), (np.bool_, "?")]
+    scalars += [(np.int8, "b"), (np.int16, "h"), (np.int32, "i"), (np.int64, "q")]
+    scalars += [(np.uint8, "B"), (np.uint16, "H"), (np.uint32, "I"), (np.uint64, "Q")]
+    return (
+        all(same(value, "d", off.float_value) for value in (1.25, -0.0, 3e300))
+        and all(same(kind(value), code, off.scalar_value) for kind, code in scalars for value in (1, 77))
+        and word_at(1.5, off.type) == id(float)
+        and word_at(True, off.type) == id(bool)
+        and word_at(1 << 70, off.type) == id(int)
+    )
+
+
+def _containers_fit(off: Offsets) -> bool:
+    probe = (1.5, "x", None)
+    items = [word_at(probe, off.tuple_items + k * WORD) for k in range(3)]
+    cell = types.CellType(probe)
+    return (
+        word_at(probe, off.size) == 3
+        and items == [id(item) for item in probe]
+        and word_at(cell, off.cell_value) == id(probe)
+    )
+
+
+def _numpy_fits(off: Offsets) -> bool:
+    """The table of NumPy's functions is the one that is expected: they make what they should."""
+    from ..lowering.call_wrapper import NUMPY_FUNCTIONS
+
+    table = _numpy_table()
+    if table[_ARRAY_TYPE_PLACE] != id(np.ndarray):
+        return False
+    scalar = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.c_void_p, ctypes.py_object, ctypes.c_void_p)(
+        table[NUMPY_FUNCTIONS["PyArray_Scalar"][1]]
+    )
+    value = scalar(ctypes.addressof(ctypes.c_double(2.5)), np.dtype(np.float64), None)
+    return type(value) is np.float64 and value == 2.5
+
+
+def _tested_dict_version() -> int | None:
+    """The offset of a word that changes with every change of a dict, and only then; None where there is none."""
+    offset = Offsets().dict_version
+    assert offset is not None
+    module = types.ModuleType("probe")
+    table = vars(module)
+    seen = {word_at(table, offset)}
+
+    def changes() -> bool:
+        version = word_at(table, offset)
+        if version in seen:
+            return False
+        seen.add(version)
+        return True
+
+    def stays() -> bool:
+        before = word_at(table, offset)
+        return table.get("x") is not table and "z" not in table and word_at(table, offset) == before
+
+    steps: list[Callable[[], Any]] = [
+        lambda: table.__setitem__("x", 1),
+        lambda: table.__setitem__("x", 2),
+        lambda: setattr(module, "x", 3),
+        lambda: table.update(y=1),
+        lambda: exec("x = 4", table),
+        lambda: exec("def f():\n global x\n x = 5\nfor _ in range(99): f()", table),
+        lambda: delattr(module, "x"),
+        lambda: table.pop("y"),
+    ]
+    for step in steps:
+        step()
+        if not (changes() and stays()):
+            return None
+    return offset

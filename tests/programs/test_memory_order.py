@@ -1,0 +1,117 @@
+"""The memory order of results: that of NumPy, through loops, branches and choices too."""
+
+import nestor as nt
+import numpy as np
+import pytest
+
+
+def some_turns(x, n):
+    for _ in range(n):
+        x = np.tanh(x) * 2
+    return x
+
+
+def while_it_is_small(x, n):
+    y = x * 1
+    while y.sum() < n:
+        y = y + 1
+    return y
+
+
+def accumulated(x, n):
+    s = np.zeros_like(x)
+    for t in range(9):
+        s = s + np.exp(x) * t
+    return s
+
+
+def swapped(x, n):
+    y, z = x * 1, x.T * 2
+    for _ in range(9):
+        y, z = np.sin(z.T), np.cos(y.T)
+    return y, z
+
+
+def on_a_path(x, n):
+    y = x * 1
+    if x.sum() > n:
+        y = y * 2
+    return y
+
+
+def element_by_element(x, n):
+    r = np.empty_like(x)
+    for i in range(x.shape[0]):
+        for j in range(x.shape[1]):
+            r[i, j] = x[i, j] * n
+    return r
+
+
+def in_a_tuple(x, n):
+    pair = (x * 1, x.T * 1)
+    for _ in range(n):
+        a, b = pair
+        pair = (a + 1, b + 1)
+    return pair
+
+
+def expression(x, n):
+    return x * 2 if x.sum() > n else x - 1
+
+
+def selected(x, n):
+    return np.select([x > n, x > 0], [x, -x]), np.choose((x > n) * 1, [x, -x])
+
+
+def of_both(x, n):
+    return (
+        np.ones((4, 3)).T + x,
+        x + np.ones(4),
+        np.where(x > n, x, 0.0),
+        np.clip(x, 0, n),
+        x.T + np.ones((4, 3)),
+    )
+
+
+X = np.arange(12.0).reshape(3, 4)
+ARRAYS = [
+    X,
+    np.asfortranarray(X),
+    np.asfortranarray(np.arange(48.0).reshape(6, 8))[::2, ::2],
+    X[::-1],
+    np.arange(12.0).reshape(4, 3).T,
+]
+FUNCTIONS = [
+    some_turns, while_it_is_small, accumulated, swapped, on_a_path, element_by_element, in_a_tuple, expression,
+    selected, of_both,
+]  # fmt: skip
+
+
+def agree(got, want):
+    if isinstance(want, tuple):
+        for a, b in zip(got, want, strict=True):
+            agree(a, b)
+        return
+    np.testing.assert_allclose(got, want, rtol=1e-12)
+    assert got.strides == want.strides
+
+
+@pytest.mark.parametrize("function", FUNCTIONS)
+@pytest.mark.parametrize("target", ["cpu", "interp"])
+def test_strides_are_those_of_numpy(function, target):
+    compiled = nt.jit(function, target=target)
+    for x in ARRAYS if target == "interp" else ARRAYS[:3]:
+        for n in (0, 3):
+            agree(compiled(x, n), function(x, n))
+
+
+def test_where_paths_disagree_the_result_is_row_major():
+    def either(x):
+        y = x * 1
+        if x[0, 0] > 0:
+            y = x.T * 1
+        return y
+
+    x = np.arange(9.0).reshape(3, 3)
+    for sign in (1, -1):
+        assert nt.jit(either)(x * sign + sign).flags.c_contiguous

@@ -1,0 +1,201 @@
+"""The error of the functions that `expand-math` writes, measured: `python tests/unit/math_accuracy.py` prints the
+table of docs/math.md.
+
+Singles are compared with NumPy's doubles, doubles with its long doubles (erf, which NumPy lacks, with Python's). The
+error is in units in the last place of the exact result, so that 0.5 is that of perfect rounding.
+
+    --every N     every Nth of the 2^32 singles; 1 is `make test-math-sweep`
+    --doubles N   so many random doubles
+    --only NAMES  with commas
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from cpu_kernels import Kernel
+from nestor.dialects import special
+
+ONE_OPERAND: dict[str, tuple[Callable[..., Any], float]] = {
+    "exp": (np.exp, 1.0),
+    "exp2": (np.exp2, 1.0),
+    "expm1": (np.expm1, 2.0),
+    "log": (np.log, 1.0),
+    "log2": (np.log2, 1.0),
+    "log10": (np.log10, 1.0),
+    "log1p": (np.log1p, 2.0),
+    "sin": (np.sin, 1.0),
+    "cos": (np.cos, 1.0),
+    "tan": (np.tan, 1.5),
+    "asin": (np.arcsin, 2.0),
+    "acos": (np.arccos, 1.5),
+    "atan": (np.arctan, 2.0),
+    "sinh": (np.sinh, 1.5),
+    "cosh": (np.cosh, 1.5),
+    "tanh": (np.tanh, 1.0),
+    "asinh": (np.arcsinh, 2.0),
+    "acosh": (np.arccosh, 1.5),
+    "atanh": (np.arctanh, 1.5),
+    "cbrt": (np.cbrt, 1.0),
+    "erf": (special.erf, 1.0),
+}
+"""The function, and the bound of its error: docs/math.md has what was measured."""
+
+TWO_OPERANDS: dict[str, tuple[Callable[..., Any], float]] = {
+    "atan2": (np.arctan2, 2.0),
+    "powf": (np.power, 1.0),
+}
+
+SWEPT = ("exp", "log", "sin", "cos", "tanh", "erf")
+"""Those of which every single is compared."""
+
+WIDER: dict[Any, Any] = {np.float32: np.float64, np.float64: np.longdouble}
+LANES = 16
+BLOCK = 1 << 20
+
+
+def kernel(name: str, element: str, width: int, arity: int = 1) -> Kernel:
+    """The function over arrays, `width` lanes at a time."""
+    type_ = element if width == 1 else f"vector<{width}x{element}>"
+    if width == 1:
+        load, store = "memref.load %{0}[%i] : memref<?x{1}>", "memref.store %r, %o[%i] : memref<?x{0}>"
+    else:
+        load, store = (
+            "vector.load %{0}[%i] : memref<?x{1}>, {2}",
+            "vector.store %r, %o[%i] : memref<?x{0}>, {1}",
+        )
+    operands = ["x", "y"][:arity]
+    parameters = ", ".join(f"%{v}: memref<?x{element}> {{nestor.noalias}}" for v in [*operands, "o"])
+    loads = "\n        ".join(f"%{v}0 = {load.format(v, element, type_)}" for v in operands)
+    return Kernel(f"""
+    func.func @apply({parameters}) {{
+      %c0 = arith.constant 0 : index
+      %step = arith.constant {width} : index
+      %n = memref.dim %x, %c0 : memref<?x{element}>
+      scf.for %i = %c0 to %n step %step {{
+        {loads}
+        %r = math.{name} {", ".join(f"%{v}0" for v in operands)} : {type_}
+        {store.format(element, type_)}
+      }}
+      func.return
+    }}
+    """)
+
+
+@dataclass
+class Accuracy:
+    """The largest error so far and where; and the arguments whose special result (nan, inf, a sign) is wrong."""
+
+    error: float = 0.0
+    worst: tuple[Any, ...] = ()
+    wrong: tuple[Any, ...] = ()
+
+    def add(self, operands: list[np.ndarray], result: np.ndarray, exact: np.ndarray) -> None:
+        dtype = result.dtype
+        with np.errstate(all="ignore"):
+            rounded = exact.astype(dtype)
+            finite = np.isfinite(rounded) & np.isfinite(exact)
+            spacing = np.spacing(np.abs(rounded)).astype(exact.dtype)
+            error = np.where(finite, np.abs(result.astype(exact.dtype) - exact) / spacing, 0.0)
+        error = np.where(np.isnan(error), np.inf, error)
+        place = int(error.argmax())
+        if error[place] > self.error:
+            self.error, self.worst = float(error[place]), tuple(x[place] for x in operands)
+        agrees = np.where(finite, np.signbit(result) == np.signbit(rounded), result == rounded)
+        agrees |= np.isnan(rounded) & np.isnan(result)
+        if not self.wrong and not agrees.all():
+            place = int(agrees.argmin())
+            self.wrong = (*(x[place] for x in operands), result[place])
+
+
+def padded(values: Any, dtype: Any) -> np.ndarray:
+    """As an array of whole vectors."""
+    with np.errstate(over="ignore"):
+        array = np.asarray(values).astype(dtype)
+    return np.concatenate([array, np.zeros(-len(array) % LANES, dtype)])
+
+
+def singles(every: int) -> Iterator[np.ndarray]:
+    """Every so-manyth of all singles, in blocks."""
+    for start in range(0, 1 << 32, BLOCK * every):
+        patterns = np.arange(start, min(start + BLOCK * every, 1 << 32), every, dtype=np.int64)
+        yield padded(patterns.astype(np.uint32).view(np.float32), np.float32)
+
+
+def doubles(count: int) -> Iterator[np.ndarray]:
+    """Random ones: half of all sizes, half between the sizes that matter; and multiples of pi / 4."""
+    rng = np.random.default_rng(5)
+    for start in range(0, count, BLOCK):
+        half = min(BLOCK, count - start) // 2 + 1
+        patterns = rng.integers(0, 2**64, half // 2, dtype=np.uint64).view(np.float64)
+        sizes = 10.0 ** rng.uniform(-9, 3, half) * rng.choice([-1.0, 1.0], half)
+        turns = (2.0 ** rng.uniform(0, 60, half // 4)).round() * (np.pi / 4)
+        near_one = rng.choice([-1.0, 1.0], half // 4) * (1 + 10.0 ** rng.uniform(-16, 0, half // 4))
+        yield padded(
+            np.concatenate([patterns, sizes, turns, near_one, rng.uniform(-2, 2, half // 2)]), np.float64
+        )
+
+
+def pairs_of(values: np.ndarray, rng: np.random.Generator, name: str) -> list[np.ndarray]:
+    """Those and others of like size; for pow, half of them exponents that lead to results of all sizes."""
+    if name != "powf":
+        return [values, rng.permutation(values)]
+    dtype = values.dtype
+    largest = 88 if dtype == np.float32 else 709
+    with np.errstate(all="ignore"):
+        exponent = (rng.uniform(-largest, largest, len(values)) / np.log(np.abs(values))).astype(dtype)
+    whole = rng.integers(-30, 30, len(values)).astype(dtype)
+    choice = rng.integers(0, 4, len(values))
+    return [
+        np.where(choice > 0, np.abs(values), values),
+        np.select([choice == 0, choice == 1], [whole, values], exponent).astype(dtype),
+    ]
+
+
+def measure(name: str, blocks: Iterator[np.ndarray]) -> Accuracy:
+    arity = 1 if name in ONE_OPERAND else 2
+    function, _ = (ONE_OPERAND | TWO_OPERANDS)[name]
+    rng = np.random.default_rng(6)
+    accuracy, compiled = Accuracy(), {}
+    for block in blocks:
+        dtype = block.dtype.type
+        if dtype not in compiled:
+            compiled[dtype] = kernel(name, "f32" if dtype is np.float32 else "f64", LANES, arity)
+        operands = [block] if arity == 1 else pairs_of(block, rng, name)
+        result = np.empty_like(block)
+        compiled[dtype](*operands, result)
+        with np.errstate(all="ignore"):
+            exact = np.asarray(function(*(x.astype(WIDER[dtype]) for x in operands)), WIDER[dtype])
+        accuracy.add(operands, result, exact)
+    return accuracy
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--every", type=int, default=1009)
+    parser.add_argument("--doubles", type=int, default=10_000_000)
+    parser.add_argument("--only", default="")
+    options = parser.parse_args()
+    names = options.only.split(",") if options.only else [*ONE_OPERAND, *TWO_OPERANDS]
+    failed = False
+    print("| function | f32 | worst at | f64 | worst at |\n|---|---|---|---|---|")
+    for name in names:
+        bound = (ONE_OPERAND | TWO_OPERANDS)[name][1]
+        cells = [f"`{name}`"]
+        for blocks in (singles(options.every), doubles(options.doubles)):
+            accuracy = measure(name, blocks)
+            cells += [f"{accuracy.error:.3f}", ", ".join(map(str, accuracy.worst))]
+            if accuracy.wrong:
+                cells[-1] += f" (wrong at {', '.join(map(str, accuracy.wrong))})"
+            failed = failed or bool(accuracy.wrong) or accuracy.error > bound
+        print(f"| {' | '.join(cells)} |", flush=True)
+    return int(failed)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
