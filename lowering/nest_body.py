@@ -26,6 +26,7 @@ from .domain_runs import Run, domain_runs, escaping_values
 from .domains import DIVISIONS, Domain, within_bound
 from .index_arithmetic import INDEX
 from .nest_statements import Statements
+from .to_llvm_types import NO_SLP
 
 STACK_BYTES = 16 << 10
 """Buffers of static size up to this many bytes live on the stack."""
@@ -172,7 +173,10 @@ class NestBody(Statements):
             builder.location = op.location
             builder.emit(scf.YieldOp.create())
         builder.location = op.location
-        builder.emit(scf.ForOp.create(operands=(lower, upper, step), regions=[Region(body)]))
+        attributes = {NO_SLP: op.attributes[NO_SLP]} if NO_SLP in op.attributes else {}
+        builder.emit(
+            scf.ForOp.create(operands=(lower, upper, step), attributes=attributes, regions=[Region(body)])
+        )
 
     def loop_body(self, op: ForOp, members: Callable[[], object]) -> Block:
         """The lowered body of a loop, its variable the block's argument."""

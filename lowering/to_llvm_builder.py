@@ -31,6 +31,7 @@ from .to_llvm_types import (
     C_CONVENTION,
     INBOUNDS,
     NO_BUNDLES,
+    NO_SLP_HERE,
     NO_TAIL_CALL,
     NSW,
     PREFER_WIDE_VECTORS,
@@ -68,6 +69,7 @@ class FunctionBuilder:
         self.location: Any = None
         self.error_record: SSAValue | None = None
         self.has_scalar_loop = False
+        self.may_use_slp = True
         self.may_fail = False
         self.parallel_regions = 0
         self.captured: dict[SSAValue, SSAValue] = {}
@@ -437,6 +439,8 @@ class FunctionBuilder:
         attributes = [PREFER_WIDE_VECTORS]
         if self.has_scalar_loop:
             attributes.append(SCALAR_LOOPS)
+            if not self.may_use_slp:
+                attributes.append(NO_SLP_HERE)
         return attributes
 
     def finish(self) -> None:

@@ -28,7 +28,7 @@ from .error_codes import ERROR_CODES
 from .to_llvm_builder import FunctionBuilder, Handler
 from .to_llvm_calls import call_runtime, declare_answered
 from .to_llvm_memref import layout_strides
-from .to_llvm_types import NSW, VOID, lower_type, make_function
+from .to_llvm_types import NO_SLP, NSW, VOID, lower_type, make_function
 
 NO_LOOP_TRANSFORMS = LoopAnnotationAttr(BoolAttr.from_bool(True), BoolAttr.from_bool(True))
 """A loop over explicit vectors is what the schedule asked for: LLVM must not vectorize or unroll it again."""
@@ -64,6 +64,7 @@ def loop_annotation(b: FunctionBuilder, op: Operation) -> Attribute | None:
         return None if nested else NO_LOOP_TRANSFORMS
     if not nested:
         b.has_scalar_loop = True
+        b.may_use_slp = b.may_use_slp and NO_SLP not in op.attributes
     return None
 
 

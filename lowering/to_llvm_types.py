@@ -163,3 +163,9 @@ PREFER_WIDE_VECTORS = _pair("prefer-vector-width", "512")
 
 SCALAR_LOOPS = _pair("nestor-loops", "scalar")
 """Read by the runtime: the function has innermost loops without explicit vectors."""
+
+NO_SLP = "nestor.no_slp"
+"""On a loop: its statements are not to be put into the lanes of a vector."""
+
+NO_SLP_HERE = _pair("nestor-slp", "off")
+"""Read by the runtime: the function has such a loop."""

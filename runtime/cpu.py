@@ -70,12 +70,12 @@ def _default_level(text: str) -> int:
     return 3 if '"nestor-loops"="scalar"' in text else 1
 
 
-def _optimize(module: llvm.ModuleRef, machine: llvm.TargetMachine, level: int) -> None:
+def _optimize(module: llvm.ModuleRef, machine: llvm.TargetMachine, level: int, slp: bool) -> None:
     if level == 0:
         return
     options = llvm.create_pipeline_tuning_options(speed_level=level)
     options.loop_vectorization = level > 1
-    options.slp_vectorization = level > 1
+    options.slp_vectorization = level > 1 and slp
     options.loop_interleaving = level > 1
     options.loop_unrolling = level > 1
     builder = llvm.create_pass_builder(machine, options)
@@ -99,7 +99,7 @@ def _prepare(text: str, level: int | None) -> tuple[llvm.ModuleRef, llvm.TargetM
     module.triple = machine.triple
     module.data_layout = str(machine.target_data)
     module.verify()
-    _optimize(module, machine, chosen)
+    _optimize(module, machine, chosen, slp='"nestor-slp"="off"' not in text)
     return module, machine
 
 

@@ -25,6 +25,7 @@ What is done to a nest, from the outside in, wherever the primitives find it leg
   accumulator a lane (nest-rfactor), in blocks when it is a long sum of floats, so that errors do not grow
   with its length.
 * A product of matrices is done in tiles of sums that stay in registers (cpu_products.py).
+* Sums of independent rows whose order is given stand side by side (cpu_recurrences.py).
 * Where only an outer loop is contiguous (sums over columns) that one becomes vectors, around the inner loops.
   What these update in each iteration is kept in registers (nest-registerise), and a variable of the body gets an
   element a lane (nest-expand-buffer).
@@ -62,6 +63,7 @@ from .cpu_lanes import (
     work_inside,
 )
 from .cpu_products import product_in, tile_product
+from .cpu_recurrences import is_recurrence, jam_rows
 from .dependence import Dependences, root_of
 from .loops import enclosing_function, functions, loops_in, parent_loop, perfect_band, sole_inner_loop
 from .nest_expand_buffer import expand_buffer
@@ -132,6 +134,10 @@ def _schedule(nest: ForOp, machine: Machine, for_threads: bool) -> None:
     inner = list(outermost_loops(loop))
     if not inner:
         _schedule_innermost(loop, machine, is_parallel, dependences)
+        return
+    if (rows := jam_rows(loop, dependences, steps)) is not None:
+        if is_parallel:
+            _share(rows, steps)
         return
     if is_parallel and not _is_better_shared_inside(loop, dependences):
         _share(loop, steps)
@@ -243,9 +249,13 @@ def _share(loop: ForOp, steps: Steps) -> None:
 
 
 def _is_better_outside(loop: ForOp, dependences: Dependences) -> bool:
-    """Whether `loop` makes better vectors than the loops in it: it is contiguous and they are not."""
+    """Whether `loop` makes better vectors than the loops in it: it is contiguous, and they are not or are recurrences."""
     inner = [other for other in loops_in(loop) if not list(outermost_loops(other))]
-    if inner == [loop] or _scattered(loop) or not any(map(_scattered, inner)):
+    if (
+        inner == [loop]
+        or _scattered(loop)
+        or not any(_scattered(other) or is_recurrence(other) for other in inner)
+    ):
         return False
     if why_not_split(loop, 2) is not None:
         return False
