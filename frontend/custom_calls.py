@@ -218,12 +218,16 @@ _Sample = tuple[tuple[int, ...], tuple[int, ...] | None, Any, bool]
 """Extents, memory order, dtype or Python type, whether it is an array."""
 
 
+_SMALL = 8
+"""Extents that samples have as they are."""
+
+
 def _sample_shapes(shapes: Sequence[Extents]) -> list[tuple[int, ...]]:
-    """Small extents of which those are equal that are, and of which the order is the same."""
+    """Small extents of which those are equal that are, and of which the order is the same; small ones as they are."""
     values = [[_size(e) for e in shape] for shape in shapes]
-    distinct = sorted({v for shape in values for v in shape if v > 1})
-    small = {0: 0, 1: 1, **{v: k + 2 for k, v in enumerate(distinct)}}
-    return [tuple([small[v] for v in shape]) for shape in values]
+    large = sorted({v for shape in values for v in shape if v > _SMALL})
+    small = {v: _SMALL + 1 + k for k, v in enumerate(large)}
+    return [tuple([small.get(v, v) for v in shape]) for shape in values]
 
 
 def _size(extent: Affine) -> int:

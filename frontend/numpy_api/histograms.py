@@ -12,7 +12,7 @@ import numpy as np
 
 from ..arithmetic import affine_of
 from ..custom_calls import as_operand, call_numpy
-from ..errors import DTypeError, ShapeError, UnsupportedError
+from ..errors import DTypeError, Respecialise, ShapeError, UnsupportedError
 from ..extents import Affine
 from ..graph import Graph
 from ..values import Extents, Group, Static, Value, extents_of
@@ -218,6 +218,57 @@ def bincount(graph: Graph, x: Value, weights: Value = NONE, minlength: Value = Z
         sample={"exact": False},
         exact=True,
     )
+
+
+@handles(np.histogramdd)
+@calls_back
+def histogramdd(
+    graph: Graph,
+    sample: Value,
+    bins: Value = TEN,
+    range: Value = NONE,
+    density: Value = NONE,
+    weights: Value = NONE,
+) -> Value:
+    """Of a table of points; `bins` is a number, or one for each coordinate."""
+    points = as_operand(graph, sample)
+    if len(extents_of(points)) != 2 or isinstance(sample, Group):
+        raise graph.error(
+            UnsupportedError,
+            "np.histogramdd of anything but a table of points is not supported",
+            "stack them",
+        )
+    rank = extents_of(points)[1].known
+    if rank is None:
+        raise Respecialise(shapes=True, why="a histogram of points in unknown dimensions")
+    given = static(graph, bins, "bins")
+    each = list(given) if isinstance(given, tuple | list) else [given] * rank
+    if len(each) != rank:
+        raise graph.error(ShapeError, "The dimension of bins must be equal to the dimension of the sample x.")
+    counts = [_number_of_bins(graph, Static(one), "np.histogramdd") for one in each]
+    if None in counts:
+        raise graph.error(
+            UnsupportedError,
+            "np.histogramdd with edges is not supported",
+            "give the number of bins, and range=",
+        )
+    weight = [] if _is_none(weights) else [as_operand(graph, weights)]
+    if weight and not _same(graph, extents_of(weight[0]), extents_of(points)[:1]):
+        raise graph.error(ShapeError, "The weights and list don't have the same length.")
+    shapes: list[Extents] = [tuple([Affine(n) for n in counts if n is not None])]
+    shapes += [(Affine(n + 1),) for n in counts if n is not None]
+    found = call_numpy(
+        graph,
+        "histogramdd",
+        [points, *weight],
+        shapes,
+        ordered=True,
+        bins=tuple(counts),
+        range=_span(graph, range),
+        density=bool(static(graph, density, "density")),
+    )
+    assert isinstance(found, Group)
+    return Group((found.items[0], Group(found.items[1:], list)))
 
 
 # ---- order statistics -------------------------------------------------------------------------------

@@ -66,6 +66,11 @@ def histograms_2d(x):
     return table + 0, first, second, np.histogram2d(x[0], x[1], 3, density=True, weights=x[1])[0]
 
 
+def histograms_of_points(x):
+    table, edges = np.histogramdd(x[:, :3], bins=(2, 3, 4), weights=x[:, 0])
+    return table + 0, edges, np.histogramdd(x[:, :2], 3, range=[(0, 2), (0, 3)], density=True)[1], np.i0(x)
+
+
 def medians(x):
     return np.median(x), np.median(x, axis=0), np.median(x, axis=(0, 1), keepdims=True), np.nanmedian(x, 1)
 
@@ -86,7 +91,18 @@ def arrays(dtype):
     return [x, x.T.copy().T, x[::-1, ::2], x[:, 1:4], np.ascontiguousarray(x)[:3, :3]]
 
 
-FUNCTIONS = [sorts, argsorts, partitions, lexsorts, searches, histograms, histograms_2d, medians, quantiles]
+FUNCTIONS = [
+    sorts,
+    argsorts,
+    partitions,
+    lexsorts,
+    searches,
+    histograms,
+    histograms_2d,
+    histograms_of_points,
+    medians,
+    quantiles,
+]
 
 
 @pytest.mark.parametrize("target", TARGETS)
@@ -178,6 +194,26 @@ def test_overlapping_arguments():
     for f in (overlapping, nt.jit(overlapping)):
         x = np.array([5.0, 4, 3, 2, 1])
         assert list(f(x[:4], x[1:])) == [1, 2, 3, 5]
+
+
+def puts(a):
+    np.put(a, [0, -1, 3], [7, 8])
+    view = a[1:, ::2]
+    view.put(np.array([1, 0]), 5)
+    np.put(a, 99, -3, mode="wrap")
+    return view.sum()
+
+
+def puts_outside(a):
+    np.put(a, 99, 1)
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_put(target):
+    for x in (np.zeros((4, 5)), np.zeros((4, 5), np.int8).T, np.zeros((8, 10))[::-2, ::2]):
+        agrees(puts, x, target=target)
+    with pytest.raises(IndexError, match="index 99 is out of bounds"):
+        nt.jit(puts_outside, target=target)(np.zeros(3))
 
 
 # ---- counts -----------------------------------------------------------------------------------------
@@ -279,6 +315,16 @@ def stacks(a, b):
     values, vectors = np.linalg.eigh(a @ np.swapaxes(a, 1, 2))
     solved = np.linalg.solve(a, b), np.linalg.inv(a), np.linalg.det(a), np.linalg.slogdet(a)[1]
     return solved, values, np.abs(vectors), np.linalg.matrix_rank(a), np.linalg.svdvals(b), np.linalg.pinv(b)
+
+
+def tensors(a, b):
+    inverse = np.linalg.tensorinv(a.reshape(2, 3, 6))
+    turned = np.linalg.tensorsolve(a.reshape(3, 2, 2, 3), b.reshape(2, 3), axes=(0, 2))
+    return inverse, turned, np.linalg.tensorsolve(a.reshape(2, 3, 2, 3), b.reshape(2, 3))
+
+
+def test_tensors_as_matrices():
+    agrees(tensors, RNG.random((6, 6)) + 3 * np.eye(6), RNG.random(6), tolerance=1e-8)
 
 
 def test_stacks_of_matrices():
