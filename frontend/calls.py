@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from .applied import APPLIED, Bound, Vectorized, vectorized_call
 from .composites import MARK as COMPOSITE
 from .composites import composite_call
 from .errors import DTypeError
@@ -73,12 +74,16 @@ def call(frame: Frame, node: ast.Call, function: Value, args: list[Value], kwarg
     if not isinstance(function, Static):
         frame.fail(node, f"{describe(function)} cannot be called", None, DTypeError)
     target = function.value
+    if isinstance(target, Vectorized | np.vectorize):
+        return vectorized_call(frame, node, target, args, kwargs)
+    if isinstance(target, Bound):
+        return call(frame, node, target.function, [*args, *target.args], {**kwargs, **target.kwargs})
     if isinstance(target, np.ufunc):
         return ufuncs.call_ufunc(frame, target, args, kwargs)
     owner = getattr(target, "__self__", None)
     if isinstance(owner, np.ufunc):
         return ufuncs.ufunc_method(frame.graph, owner, target.__name__, args, kwargs)
-    python_call = _entry(PYTHON, target)
+    python_call = _entry(PYTHON, target) or _entry(APPLIED, target)
     if python_call is not None:
         return _called(frame, node, target, python_call, args, kwargs)
     handler = _entry(FUNCTIONS, target)
