@@ -143,6 +143,41 @@ def test_half_precision():
     agrees(half, RNG.random(9).astype(np.float16))
 
 
+def of_selected(x):
+    positive = x > 1
+    few = x[positive]
+    some = np.median(x[positive]), np.percentile(few, [20, 80]), np.quantile(x[x > 2], 0.5)
+    return (
+        some,
+        np.histogram(few, bins=[0, 1, 2, 9])[0],
+        np.median(x[x[:, 0] < 2], axis=0),
+        np.histogram(few, 3),
+    )
+
+
+def counts_of_selected(k, w):
+    some = w > 0.5
+    out = np.zeros(len(k))
+    for i in range(len(k)):
+        out[i] = np.median(w[k <= k[i]])
+    return np.bincount(k[some], minlength=5), np.bincount(k[some], w[some], 5), out
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_what_masks_select(target):
+    agrees(of_selected, RNG.random((5, 4)) * 3, target=target)
+    agrees(counts_of_selected, RNG.integers(0, 5, 9), RNG.random(9), target=target)
+
+
+def sort_of_selected(x):
+    return np.sort(x[x > 0])
+
+
+def test_what_depends_on_how_much_a_mask_selects():
+    with pytest.raises(nt.UnsupportedError, match="how many elements a mask selects"):
+        nt.jit(sort_of_selected)(np.ones(3))
+
+
 # ---- in place, in loops ------------------------------------------------------------------------------
 
 
