@@ -67,10 +67,11 @@ def _weights(graph: Graph, weights: Value, a: Value) -> list[Value]:
         return []
     given = as_operand(graph, weights)
     if isinstance(a, Masked) or isinstance(given, Masked):
-        if isinstance(a, Masked) and isinstance(given, Masked) and same_mask(a.mask, given.mask):
-            if _same(graph, a.values.extents, given.values.extents):
-                return [given]
-        raise unknown_length(graph)
+        if not isinstance(a, Masked) or not isinstance(given, Masked) or not same_mask(a.mask, given.mask):
+            raise unknown_length(graph)
+        if not _same(graph, a.values.extents, given.values.extents):
+            raise graph.error(ShapeError, "weights should have the same shape as a.")
+        return [given]
     if not _same(graph, extents_of(given), extents_of(a)):
         raise graph.error(ShapeError, "weights should have the same shape as a.")
     return [given]
