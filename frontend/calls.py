@@ -39,6 +39,7 @@ from .numpy_api import histograms as _histograms  # noqa: F401
 from .numpy_api import linear_algebra as _linear_algebra  # noqa: F401
 from .numpy_api import norms as _norms  # noqa: F401
 from .numpy_api import polynomials as _polynomials  # noqa: F401
+from .numpy_api import python_math_more as _python_math_more  # noqa: F401
 from .numpy_api import rounding as _rounding  # noqa: F401
 from .numpy_api import sorting as _sorting  # noqa: F401
 from .numpy_api import special as _special  # noqa: F401
