@@ -128,6 +128,23 @@ def real(val):
     return val
 
 
+@defines(np.real_if_close)
+def real_if_close(a, tol=100):
+    return xp.asarray(a)
+
+
+@defines(np.imag)
+def imag(val):
+    return xp.zeros_like(val)
+
+
+@defines(np.angle)
+def angle(z, deg=False):
+    """Zero, or half a turn for negative numbers."""
+    result = xp.arctan2(0, z)
+    return result * (180 / np.pi) if deg else result
+
+
 @defines(np.isreal)
 def isreal(x):
     return xp.equal(x, x) | xp.not_equal(x, x)
