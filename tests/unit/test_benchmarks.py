@@ -7,6 +7,7 @@ import sys
 import numpy as np
 import pytest
 
+import benchmarks
 from benchmarks import report, run
 from benchmarks.measure import roof_of
 from benchmarks.peers import PEERS, NotWritten, onnx_text
@@ -166,6 +167,7 @@ def test_a_whole_run_leaves_its_files(record, tmp_path, monkeypatch, with_plots)
     else:
         monkeypatch.setitem(sys.modules, "matplotlib", None)
         monkeypatch.delitem(sys.modules, "benchmarks.plots", raising=False)
+        monkeypatch.delattr(benchmarks, "plots", raising=False)
     page = tmp_path / "docs" / "performance.md"
     page.parent.mkdir()
     page.write_text(f"text\n{report.BEGIN}\n{report.END}\n")
