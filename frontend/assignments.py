@@ -30,13 +30,14 @@ from .values import (
     Lazy,
     Masked,
     Scalar,
+    Static,
     Tensor,
     Value,
     describe,
     extents_of,
     shape_text,
 )
-from .views import Slice, element, view
+from .views import Item, Slice, element, view
 
 
 def assign(frame: Frame, node: ast.Assign) -> None:
@@ -280,7 +281,8 @@ def _augmented_subscript(frame: Frame, node: ast.AugAssign, name: str) -> None:
             frame.at(node)
             window = view(graph, owner, items)
             result = operate(graph, name, _element_or_view(frame, window), as_readable(operand))
-            _check_update(frame, node, window, result)
+            if window.axes or _has_ellipsis(items):
+                _check_update(frame, node, window, result)
             island.assign(window, result)
         return
     frame.at(node)
@@ -289,8 +291,14 @@ def _augmented_subscript(frame: Frame, node: ast.AugAssign, name: str) -> None:
     operand = evaluate(frame, node.value)
     frame.at(node)
     result = operate(graph, name, current, operand)
-    _check_update(frame, node, window, result)
+    if window.axes or _has_ellipsis(items):
+        _check_update(frame, node, window, result)
     graph.island.assign(window, result)
+
+
+def _has_ellipsis(items: Sequence[Item]) -> bool:
+    """Whether a subscript gives an array, of rank 0 perhaps, and never an element, which is assigned to."""
+    return any(isinstance(item, Static) and item.value is Ellipsis for item in items)
 
 
 def _element_or_view(frame: Frame, window: Array) -> Value:
@@ -314,8 +322,6 @@ def update_in_place(frame: Frame, node: ast.AugAssign, array: Array, operand: Va
 
 def _check_update(frame: Frame, node: ast.AugAssign, target: Array, result: Value) -> None:
     """NumPy's rules for an in-place ufunc: same-kind casting, and a result of the target's shape."""
-    if not target.axes and isinstance(node.target, ast.Subscript):
-        return  # an element: it is assigned to
     graph = frame.graph
     kind = number_kind(graph, result)
     if isinstance(kind, np.dtype) and not np.can_cast(kind, target.dtype, "same_kind"):
