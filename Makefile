@@ -43,8 +43,8 @@ test-lit: $(VENV)/installed ## only the FileCheck tests
 test-unit: $(VENV)/installed ## only the pytest suites
 	$(BIN)/python -m pytest -n $(JOBS) --dist worksteal -m 'not slow'
 
-test-math-sweep: $(VENV)/installed ## every single through exp, log, sin, cos, tanh and erf (half an hour)
-	$(BIN)/python tests/unit/math_accuracy.py --every 1 --only exp,log,sin,cos,tanh,erf
+test-math-sweep: $(VENV)/installed ## every single through exp, log, sin, cos, tanh, erf and sigmoid
+	$(BIN)/python tests/unit/math_accuracy.py --every 1 --only exp,log,sin,cos,tanh,erf,sigmoid
 
 $(VENV)/installed-dev: $(VENV)/installed
 	$(BIN)/python -m pip install --quiet -e '.[dev]'

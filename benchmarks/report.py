@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 from typing import Any
 
-ROOT = Path(__file__).resolve().parent.parent
-PAGE = ROOT / "docs" / "performance.md"
+PAGE = Path(__file__).resolve().parent.parent / "docs" / "performance.md"
 BEGIN, END = "<!-- begin: written by make bench -->", "<!-- end: written by make bench -->"
 
 NEAR_ROOF, ALLOWED = 1.05, 1.03
@@ -172,7 +172,11 @@ def refreshed(page: str, record: dict[str, Any], pictures: list[Path]) -> str:
     parts = [conditions(record), summary(record), "\n".join(main_table(record))]
     if record["first_calls"]:
         parts.append("\n".join(first_calls_table(record)))
-    parts += [f"![{p.stem}](../{p.relative_to(ROOT).as_posix()})" for p in pictures if p.suffix == ".svg"]
+    parts += [
+        f"![{p.stem}]({Path(os.path.relpath(p, PAGE.parent)).as_posix()})"
+        for p in pictures
+        if p.suffix == ".svg"
+    ]
     if notes(record):
         parts.append("\n".join(notes(record)))
     return f"{before}{BEGIN}\n\n" + "\n\n".join(parts) + f"\n\n{END}{after}"

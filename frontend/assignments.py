@@ -9,7 +9,7 @@ from contextlib import nullcontext
 import numpy as np
 
 from .advanced import scatter, update
-from .arithmetic import broadcast_extents, convert, is_number, number_kind, operate
+from .arithmetic import broadcast_extents, convert, is_number, number_kind, operate, require_static
 from .errors import DTypeError, ShapeError, UnsupportedError
 from .expressions import evaluate
 from .frame import Frame
@@ -30,13 +30,14 @@ from .values import (
     Lazy,
     Masked,
     Scalar,
+    Static,
     Tensor,
     Value,
     describe,
     extents_of,
     shape_text,
 )
-from .views import Slice, element, view
+from .views import Item, Slice, element, view
 
 
 def assign(frame: Frame, node: ast.Assign) -> None:
@@ -64,6 +65,8 @@ def bind(frame: Frame, target: ast.expr, value: Value) -> None:
         return _unpack(frame, target, value)
     if isinstance(target, ast.Subscript):
         if _is_item(frame, target):
+            if isinstance(target.slice, ast.Slice):
+                return _set_slice(frame, target, value)
             owner, key = _item(frame, target)
             return set_item(frame, target, owner, key, value)
         return _store(frame, target, lambda: value)
@@ -92,8 +95,54 @@ def _item(frame: Frame, target: ast.Subscript) -> tuple[Group, Value]:
     frame.at(target)
     keys = [item for item in items if not isinstance(item, Slice)]
     if len(keys) != len(items):
-        frame.fail(target, "assigning to a slice of a list is not supported", "make a new list")
+        frame.fail(target, "this slice of a list is not supported", "write xs[i:j] = ..., or make a new list")
     return owner, keys[0] if len(keys) == 1 else Group(tuple(keys))
+
+
+def _set_slice(frame: Frame, target: ast.Subscript, value: Value) -> None:
+    """`items[i:j] = values`."""
+    owner, where = _part_of_a_list(frame, target)
+    items = list(owner.items)
+    new = listed(frame, target, value)
+    try:
+        items[where] = new
+    except ValueError as error:
+        frame.fail(target, str(error), None, ShapeError)
+    change(frame, target, owner, items)
+
+
+def _part_of_a_list(frame: Frame, target: ast.Subscript) -> tuple[Group, slice]:
+    """The list of a target, and its slice, which must be known at compile time."""
+    owner = evaluate(frame, target.value)
+    assert isinstance(owner, Group)
+    if owner.kind is not list:
+        frame.fail(target, f"{describe(owner)} does not support slices as targets", None, DTypeError)
+    (part,) = subscript_items(frame, target.slice)
+    assert isinstance(part, Slice)
+    frame.at(target)
+    bounds = [
+        None if b is None else require_static(frame.graph, b, "a slice bound")
+        for b in (part.start, part.stop, part.step)
+    ]
+    return owner, slice(*bounds)
+
+
+def delete_item(frame: Frame, target: ast.Subscript) -> None:
+    """`del items[k]`, `del items[i:j]`, `del entries[key]`."""
+    if not _is_item(frame, target):
+        what = describe(evaluate(frame, target.value))
+        frame.fail(target, f"deleting a part of {what} is not supported", "take a slice of it, or np.delete")
+    if isinstance(target.slice, ast.Slice):
+        owner, where = _part_of_a_list(frame, target)
+        items = list(owner.items)
+        del items[where]
+        return change(frame, target, owner, items)
+    owner, key = _item(frame, target)
+    if owner.kind not in (list, dict):
+        frame.fail(target, f"{describe(owner)} does not support item deletion", None, DTypeError)
+    position = position_of(frame, target, owner, key)
+    names = None if owner.names is None else [n for k, n in enumerate(owner.names) if k != position]
+    change(frame, target, owner, [v for k, v in enumerate(owner.items) if k != position], names)
 
 
 def bind_name(frame: Frame, name: str, value: Value) -> None:
@@ -280,7 +329,8 @@ def _augmented_subscript(frame: Frame, node: ast.AugAssign, name: str) -> None:
             frame.at(node)
             window = view(graph, owner, items)
             result = operate(graph, name, _element_or_view(frame, window), as_readable(operand))
-            _check_update(frame, node, window, result)
+            if window.axes or _has_ellipsis(items):
+                _check_update(frame, node, window, result)
             island.assign(window, result)
         return
     frame.at(node)
@@ -289,8 +339,14 @@ def _augmented_subscript(frame: Frame, node: ast.AugAssign, name: str) -> None:
     operand = evaluate(frame, node.value)
     frame.at(node)
     result = operate(graph, name, current, operand)
-    _check_update(frame, node, window, result)
+    if window.axes or _has_ellipsis(items):
+        _check_update(frame, node, window, result)
     graph.island.assign(window, result)
+
+
+def _has_ellipsis(items: Sequence[Item]) -> bool:
+    """Whether a subscript gives an array, of rank 0 perhaps, and never an element, which is assigned to."""
+    return any(isinstance(item, Static) and item.value is Ellipsis for item in items)
 
 
 def _element_or_view(frame: Frame, window: Array) -> Value:
@@ -314,8 +370,6 @@ def update_in_place(frame: Frame, node: ast.AugAssign, array: Array, operand: Va
 
 def _check_update(frame: Frame, node: ast.AugAssign, target: Array, result: Value) -> None:
     """NumPy's rules for an in-place ufunc: same-kind casting, and a result of the target's shape."""
-    if not target.axes and isinstance(node.target, ast.Subscript):
-        return  # an element: it is assigned to
     graph = frame.graph
     kind = number_kind(graph, result)
     if isinstance(kind, np.dtype) and not np.can_cast(kind, target.dtype, "same_kind"):

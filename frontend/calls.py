@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from .applied import APPLIED, Bound, Vectorized, vectorized_call
 from .composites import MARK as COMPOSITE
 from .composites import composite_call
 from .errors import DTypeError
@@ -38,6 +39,7 @@ from .numpy_api import histograms as _histograms  # noqa: F401
 from .numpy_api import linear_algebra as _linear_algebra  # noqa: F401
 from .numpy_api import norms as _norms  # noqa: F401
 from .numpy_api import polynomials as _polynomials  # noqa: F401
+from .numpy_api import python_math_more as _python_math_more  # noqa: F401
 from .numpy_api import rounding as _rounding  # noqa: F401
 from .numpy_api import sorting as _sorting  # noqa: F401
 from .numpy_api import special as _special  # noqa: F401
@@ -73,12 +75,16 @@ def call(frame: Frame, node: ast.Call, function: Value, args: list[Value], kwarg
     if not isinstance(function, Static):
         frame.fail(node, f"{describe(function)} cannot be called", None, DTypeError)
     target = function.value
+    if isinstance(target, Vectorized | np.vectorize):
+        return vectorized_call(frame, node, target, args, kwargs)
+    if isinstance(target, Bound):
+        return call(frame, node, target.function, [*args, *target.args], {**kwargs, **target.kwargs})
     if isinstance(target, np.ufunc):
         return ufuncs.call_ufunc(frame, target, args, kwargs)
     owner = getattr(target, "__self__", None)
     if isinstance(owner, np.ufunc):
         return ufuncs.ufunc_method(frame.graph, owner, target.__name__, args, kwargs)
-    python_call = _entry(PYTHON, target)
+    python_call = _entry(PYTHON, target) or _entry(APPLIED, target)
     if python_call is not None:
         return _called(frame, node, target, python_call, args, kwargs)
     handler = _entry(FUNCTIONS, target)

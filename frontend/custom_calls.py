@@ -45,6 +45,7 @@ from .values import (
     Extents,
     Group,
     Lazy,
+    Masked,
     Scalar,
     Static,
     Tensor,
@@ -82,11 +83,13 @@ def call_numpy(
     """`np.name(*operands, **arguments)`, with results of the given extents, whose types NumPy itself says.
 
     `sample` are arguments to ask it with in place of the true ones. An `ordered` call may raise, and stays where it is.
+    What masks select is selected by the call, `values[mask]`: the extents of results must not depend on it.
     Raises what NumPy raises for operands of these types, ranks and extents.
     """
     operands = [as_operand(graph, o) for o in operands]
-    shapes = _sample_shapes([extents_of(o) for o in operands])
+    shapes = _sample_shapes([shape_of_operand(o) for o in operands])
     samples = tuple([_sample_type(graph, o, s) for o, s in zip(operands, shapes, strict=True)])
+    selected = tuple([k for k, o in enumerate(operands) if isinstance(o, Masked)])
     try:
         answer = _ask(name, samples, tuple(sorted({**arguments, **(sample or {})}.items())))
     except np.linalg.LinAlgError as error:
@@ -101,6 +104,10 @@ def call_numpy(
     ]
     for one in results:
         element_type(one.dtype, graph.place)
+    if selected:
+        arguments["selected"] = selected
+        masks = [o.mask for o in operands if isinstance(o, Masked)]
+        operands = [*[o.values if isinstance(o, Masked) else o for o in operands], *masks]
     values = python_call(graph, f"numpy.{name}", operands, results, ordered=ordered, **arguments)
     return values[0] if kind is None else Group(tuple(values), kind, fields)
 
@@ -138,6 +145,13 @@ def as_operand(graph: Graph, value: Value) -> Value:
         return atleast(graph, value, 0)
     number_kind(graph, value)
     return value
+
+
+def shape_of_operand(value: Value) -> Extents:
+    """The extents of an operand; what a mask selects has a first one that stands for any."""
+    if isinstance(value, Masked):
+        return (Affine(3), *value.values.extents[len(value.mask.extents) :])
+    return extents_of(value)
 
 
 def attribute_of(value: Any) -> Attribute:
@@ -218,12 +232,16 @@ _Sample = tuple[tuple[int, ...], tuple[int, ...] | None, Any, bool]
 """Extents, memory order, dtype or Python type, whether it is an array."""
 
 
+_SMALL = 8
+"""Extents that samples have as they are."""
+
+
 def _sample_shapes(shapes: Sequence[Extents]) -> list[tuple[int, ...]]:
-    """Small extents of which those are equal that are, and of which the order is the same."""
+    """Small extents of which those are equal that are, and of which the order is the same; small ones as they are."""
     values = [[_size(e) for e in shape] for shape in shapes]
-    distinct = sorted({v for shape in values for v in shape if v > 1})
-    small = {0: 0, 1: 1, **{v: k + 2 for k, v in enumerate(distinct)}}
-    return [tuple([small[v] for v in shape]) for shape in values]
+    large = sorted({v for shape in values for v in shape if v > _SMALL})
+    small = {v: _SMALL + 1 + k for k, v in enumerate(large)}
+    return [tuple([small.get(v, v) for v in shape]) for shape in values]
 
 
 def _size(extent: Affine) -> int:
@@ -237,7 +255,7 @@ def _sample_type(graph: Graph, value: Value, shape: tuple[int, ...]) -> _Sample:
         order = order_of(value)
     elif isinstance(value, Tensor):
         order = value.order
-    return shape, order, number_kind(graph, value), is_array(value)
+    return shape, order, number_kind(graph, value), is_array(value) or isinstance(value, Masked)
 
 
 @functools.lru_cache(maxsize=1024)

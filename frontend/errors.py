@@ -35,6 +35,10 @@ class UndefinedNameError(NestorError, NameError):
     """A name without a value."""
 
 
+class UnboundError(UndefinedNameError, UnboundLocalError):
+    """A local variable without a value: it was not assigned yet, or is that of a loop that had no turn."""
+
+
 class MissingAttributeError(NestorError, AttributeError):
     """An attribute that the value does not have."""
 

@@ -7,10 +7,10 @@ from types import ModuleType
 from typing import Any, NoReturn
 
 from ..dialects.diagnostic import NestorError
-from .errors import MissingAttributeError, UndefinedNameError, UnsupportedError
+from .errors import MissingAttributeError, UnboundError, UndefinedNameError, UnsupportedError
 from .graph import Graph
 from .source import FunctionSource
-from .values import Scope, Static, Value
+from .values import Late, Scope, Static, Value
 
 
 class ReturnSignal(Exception):
@@ -61,13 +61,17 @@ class Frame:
 
     def lookup(self, node: ast.Name) -> Value:
         """The value of a name: a variable, else a global, frozen at its present value."""
+        from .loop_variables import value_of
         from .objects import current
 
         name = node.id
         frame: Frame | None = self
         while frame is not None:
             if name in frame.variables:
-                return current(self, frame.variables[name])
+                value = frame.variables[name]
+                if isinstance(value, Late):
+                    value = value_of(self, node, value)
+                return current(self, value)
             if name in frame.scope.lost:
                 self.fail(
                     node, f"'{name}' is used here, but {frame.scope.lost[name]}", "give it a value before"
@@ -77,7 +81,7 @@ class Frame:
                     node,
                     f"cannot access local variable '{name}' where it is not associated with a value",
                     None,
-                    UndefinedNameError,
+                    UnboundError,
                 )
             frame = frame.home
         try:

@@ -188,13 +188,18 @@ def _python_slice(start: int, stride: int, extent: int) -> slice:
 
 
 def _reshape(call: Invocation, leaf: Leaf, arrays: Any, given: Any, values: Any, names: Any) -> np.ndarray:
-    return values[leaf.argument].reshape([e.value(names) for e in leaf.view])
+    return _derived(np.reshape, call, leaf, values, names)
 
 
 def _broadcast(call: Invocation, leaf: Leaf, arrays: Any, given: Any, values: Any, names: Any) -> np.ndarray:
+    return _derived(np.broadcast_to, call, leaf, values, names)
+
+
+def _derived(make: Any, call: Invocation, leaf: Leaf, values: Any, names: Any) -> np.ndarray:
+    """An argument, or a view of one, in another shape; then a window of that."""
     shape, window = leaf.view
-    inner = _RESULTS[leaf.value.how](call, leaf.value, arrays, given, values, names)
-    result = np.broadcast_to(inner, [e.value(names) for e in shape])
+    inner = _RESULTS[leaf.value.how](call, leaf.value, (), {}, values, names)
+    result = make(inner, [e.value(names) for e in shape])
     return result if window is None else _window(result, window, names)
 
 

@@ -18,6 +18,7 @@ from .extents import Affine
 from .frame import Frame
 from .islands import open_island
 from .iteration import sequence
+from .loop_variables import forget, kept_name, left_by
 from .nest_loops import (
     Carried,
     Execute,
@@ -30,7 +31,7 @@ from .nest_loops import (
 )
 from .structured import STOPS, stops_of, without
 from .tensor_control import tensor_for, tensor_if, tensor_while
-from .values import Array, Group, Iteration, Lazy, Range, Rows, Scalar, Static, Tensor, Value
+from .values import Array, Group, Iteration, Late, Lazy, Range, Rows, Scalar, Static, Tensor, Value
 
 MAX_UNROLL = 64
 """Turns that may be unrolled where a loop cannot stay one."""
@@ -52,9 +53,22 @@ def for_loop(frame: Frame, node: ast.For, execute: Execute) -> None:
     turns = trip_count(frame, span).known
     if turns is not None and turns <= 0:
         return
-    bind = _binder(frame, node, at)
+    is_range = not isinstance(iterable, Iteration | Array | Lazy | Tensor | Rows)
+    forget(frame, node.body if is_range else [node])
     if stops_of(node):
-        return _ending_early(frame, node, span, at, execute)
+        return _ending_early(frame, node, span, at, execute, kept_name(frame, node) if is_range else None)
+    late = left_by(frame, node, span, trip_count(frame, span)) if is_range else None
+    _whole_loop(frame, node, span, at, execute)
+    if late is not None:
+        assert isinstance(node.target, ast.Name)
+        frame.variables[node.target.id] = late
+
+
+def _whole_loop(
+    frame: Frame, node: ast.For, span: Range, at: Callable[[Value], Value], execute: Execute
+) -> None:
+    """A loop that nothing ends early."""
+    bind = _binder(frame, node, at)
     if frame.graph.island is not None:
         nest_for(frame, node, span, bind, execute)
         return
@@ -178,16 +192,27 @@ def _unroll(frame: Frame, node: ast.For, items: Sequence[Callable[[], Value]], e
                 bind(frame, node.target, item())
                 execute(frame, node.body)
                 continue
-            bind(frame, node.target, item())
-            execute(frame, [ast.copy_location(ast.If(without(stops, node), node.body, []), node)])
+            take = Step(_binding(frame, node, item), node)
+            execute(frame, [ast.copy_location(ast.If(without(stops, node), [take, *node.body], []), node)])
     finally:
         frame.unrolling -= 1
 
 
+def _binding(frame: Frame, node: ast.For, item: Callable[[], Value]) -> Callable[[], None]:
+    from .assignments import bind
+
+    return lambda: bind(frame, node.target, item())
+
+
 def _ending_early(
-    frame: Frame, node: ast.For, span: Range, at: Callable[[Value], Value], execute: Execute
+    frame: Frame,
+    node: ast.For,
+    span: Range,
+    at: Callable[[Value], Value],
+    execute: Execute,
+    kept: str | None,
 ) -> None:
-    """A counted loop that may end early: a `while` with a counter of its own."""
+    """A counted loop that may end early: a `while` with a counter of its own. `kept` is a variable to know after it."""
     from .assignments import bind
 
     short = _items(frame, span, at)
@@ -197,6 +222,10 @@ def _ending_early(
             return _unroll(frame, node, short(), execute)
         except UnsupportedError:
             frame.scope.variables, frame.scope.lost = variables, lost
+    before = frame.variables.get(kept) if kept is not None else None
+    turns = trip_count(frame, span) if before is None or isinstance(before, Late) else None
+    if kept is not None and turns is not None:
+        frame.variables[kept] = index_value(span.start)
     counter, stop = f".count{node.lineno}.{node.col_offset}", f".stop{node.lineno}.{node.col_offset}"
     frame.variables[counter], frame.variables[stop] = index_value(span.start), index_value(span.stop)
 
@@ -215,6 +244,8 @@ def _ending_early(
     while_loop(frame, loop, execute)
     for name_ in (counter, stop):
         frame.variables.pop(name_, None)
+    if kept is not None and turns is not None and (turns.lower_bound() or 0) < 1 and kept in frame.variables:
+        frame.variables[kept] = Late(frame.variables[kept], turns, before)
 
 
 class Step(ast.Pass):
@@ -232,6 +263,7 @@ class Step(ast.Pass):
 def while_loop(frame: Frame, node: ast.While, execute: Execute) -> None:
     """`while condition: body`."""
     frame.at(node)
+    forget(frame, node.body)
     if any(isinstance(n, ast.NamedExpr) for n in ast.walk(node.test)):
         return _unroll_while(frame, node, execute)
     value = test(frame, node.test)

@@ -20,6 +20,7 @@ from .arithmetic import BOOL, apply, as_weak, copy, emit, index_value
 from .errors import NestorError, UnsupportedError
 from .graph import Graph
 from .islands import Island, check_assignable, in_island, strip_leading
+from .numpy_api.calls_back import may_take_selected
 from .tensors import as_array, as_readable, read
 from .values import INSTEAD, UNKNOWN_LENGTH, Array, Masked, Static, Value, extents_of, shape_text
 from .views import Slice, as_view, view
@@ -134,6 +135,8 @@ def masked_call(
     """A NumPy function or method of what a mask selects: the reductions over all of it."""
     if name == "np.where":
         return masked_operation(graph, lambda *plain: handler(graph, *plain), args)
+    if may_take_selected(handler) and isinstance(args[0], Masked):
+        return handler(graph, *args, **kwargs)
     reduce = _REDUCED.get(name.strip(".()").removeprefix("np."))
     if reduce is None or len(args) != 1 or not isinstance(args[0], Masked):
         raise unknown_length(graph)

@@ -29,6 +29,7 @@ from .extents import Affine
 from .frame import Frame
 from .islands import Island
 from .iteration import ACCUMULATOR
+from .loop_variables import ONLY_INSIDE
 from .objects import is_ref
 from .promotion import WEAK_DTYPES, Operand, result_dtype, same_operand, weak_result
 from .source import ir_name
@@ -37,6 +38,7 @@ from .values import (
     Array,
     Buffer,
     Group,
+    Late,
     Lazy,
     Range,
     Scalar,
@@ -365,7 +367,7 @@ def _forget_body(frame: Frame, node: Loop, before: dict[str, Value], carried: Se
                 frame.variables[name] = before[name]
             continue
         del frame.variables[name]
-        frame.scope.lost[name] = "it has a value only while the loop runs"
+        frame.scope.lost[name] = ONLY_INSIDE
 
 
 # ---- branches ---------------------------------------------------------------------------------------
@@ -467,6 +469,10 @@ def _joined_variables(
     for name in {**then, **other}:
         if name not in then or name not in other:
             frame.scope.lost[name] = "it has a value on one side of an `if` only"
+            continue
+        if isinstance(then[name], Late) or isinstance(other[name], Late):
+            if then[name] is not other[name]:
+                frame.scope.lost[name] = ONLY_INSIDE
             continue
         if is_same(then[name], other[name]):
             other[name] = then[name]

@@ -22,6 +22,12 @@ def custom_call(function: Callable[..., Any], /, *args: Any, result: Any = None)
     What it returns must be of these shapes and dtypes, else ValueError; a result of shape () is a NumPy scalar. What it
     raises is raised. Functions on a GPU cannot call Python.
     """
+    for value in args:
+        if not isinstance(value, np.ndarray) and hasattr(value, "__array_function__"):
+            # An array that is being traced: the call is part of what is compiled.
+            return value.__array_function__(
+                custom_call, (type(value),), (function, *args), {"result": result}
+            )
     given = function(*map(_read_only, args))
     if result is None:
         return None

@@ -44,7 +44,7 @@ from .values import Array, Buffer, Extents, Group, Index, Rows, Static, Tensor, 
 class Leaf:
     """How one result is made after the kernel has run.
 
-    `how` is `constant` (value), `argument` (the argument itself), `view` and `reshape` (of an argument), `broadcast` (of
+    `how` is `constant` (value), `argument` (the argument itself), `view` (of an argument), `reshape` and `broadcast` (of
     what the leaf `value` makes: the shape, and a window of that or None), `integer` (linear in extents and integer
     arguments), `output` (position among the kernel's outputs), `rows` (a list of them)
     or `choice`: what `value`, a dictionary of leaves, has for the number that is in the output `tag`, else the output.
@@ -346,7 +346,7 @@ class _Lowering:
             leaf = self._shared(alias)
             if source is not array and leaf is not None and leaf.how in ("argument", "reshape"):
                 shape = tuple([_linear(e) for e in array.extents])
-                leaf = Leaf("reshape", argument=leaf.argument, view=shape)
+                leaf = Leaf("reshape", leaf, argument=leaf.argument, view=(shape, None))
             elif source is not array or leaf is None:
                 raise unknown_alias(self.graph)
             leaves[number] = leaf
@@ -365,17 +365,14 @@ class _Lowering:
             if array.whole:
                 return Leaf("argument", argument=buffer.argument)
             return Leaf("view", argument=buffer.argument, view=_recipe(array))
-        if buffer.derived is not None and buffer.derived[1] == "reshape" and array.whole:
-            source = buffer.derived[0]
-            if source.buffer.argument is not None and source.whole:
-                shape = tuple([_linear(e) for e in buffer.extents])
-                return Leaf("reshape", argument=source.buffer.argument, view=shape)
-        if buffer.derived is not None and buffer.derived[1] == "broadcast":
-            inner = self._shared(buffer.derived[0])
-            if inner is not None:
-                shape = tuple([_linear(e) for e in buffer.extents])
-                window = None if array.whole else _recipe(array)
-                return Leaf("broadcast", inner, argument=inner.argument, view=(shape, window))
+        if buffer.derived is None:
+            return None
+        source, how = buffer.derived
+        inner = self._shared(source)
+        if inner is not None and (how == "broadcast" or not _may_be_older(source, buffer)):
+            shape = tuple([_linear(e) for e in buffer.extents])
+            window = None if array.whole else _recipe(array)
+            return Leaf(how, inner, argument=inner.argument, view=(shape, window))
         return None
 
     def _output(self, value: Array | Tensor) -> Leaf:
@@ -437,6 +434,14 @@ class _Lowering:
         module = ModuleOp([*externals, *declared, function])
         module.location = UNKNOWN_LOC
         return module
+
+
+def _may_be_older(source: Array, buffer: Buffer) -> bool:
+    """Whether a reshaped array may be a copy that NumPy made before what it was made of was written."""
+    assert buffer.origin is not None
+    origin, version = buffer.origin
+    is_view = source.whole and source.buffer.dense and source.buffer.order is None
+    return origin.version != version and not is_view
 
 
 def _grouped(structure: Structure, items: list[Value]) -> Group:

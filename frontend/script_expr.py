@@ -117,21 +117,38 @@ def attribute_of(frame: Frame, node: ast.Attribute, owner: Value) -> Value:
 
 def _subscript(frame: Frame, node: ast.Subscript) -> Value:
     owner = evaluate(frame, node.value)
+    if isinstance(owner, Static) and not isinstance(owner.value, tuple | list):
+        return _known_element(frame, node, owner.value)
     items = subscript_items(frame, node.slice)
     frame.at(node)
-    if isinstance(owner, Static) and isinstance(owner.value, tuple | list):
+    if isinstance(owner, Static):
         owner = as_group(frame, node, owner)
     if isinstance(owner, Rows):
         return rows_item(frame, node, owner, items)
     if isinstance(owner, Group):
         return _group_item(frame, node, owner, items)
-    if isinstance(owner, Static):
-        index = arith.require_static(frame.graph, items[0], "the index") if len(items) == 1 else None  # pyright: ignore
-        try:
-            return Static(owner.value[index])
-        except Exception as error:
-            frame.fail(node, f"{type(error).__name__}: {error}", None, DTypeError)
     return subscript(frame.graph, owner, items)
+
+
+def _known_element(frame: Frame, node: ast.Subscript, owner: Any) -> Value:
+    """An element of an object known at compile time: of a dict, a string, or np.s_[1:3]."""
+    index = _known_index(frame, node.slice)
+    frame.at(node)
+    try:
+        return Static(owner[index])
+    except Exception as error:
+        frame.fail(node, f"{type(error).__name__}: {error}", None, DTypeError)
+
+
+def _known_index(frame: Frame, node: ast.expr) -> Any:
+    if isinstance(node, ast.Tuple) and not any(isinstance(part, ast.Starred) for part in node.elts):
+        return tuple([_known_index(frame, part) for part in node.elts])
+    if isinstance(node, ast.Slice):
+        return slice(*[None if b is None else _known_index(frame, b) for b in (node.lower, node.upper, node.step)])
+    value = evaluate(frame, node)
+    if isinstance(value, Group):
+        return value.built([arith.require_static(frame.graph, item, "the index") for item in value.items])
+    return arith.require_static(frame.graph, value, "the index")
 
 
 def _group_item(frame: Frame, node: ast.Subscript, group: Group, items: list[Item]) -> Value:
@@ -158,6 +175,8 @@ def subscript_items(frame: Frame, node: ast.expr) -> list[Item]:
     """What stands between the brackets."""
     if not isinstance(node, ast.Tuple):
         item = _item(frame, node)
+        if isinstance(item, Static) and isinstance(item.value, tuple):
+            return [_as_slice(Static(part)) for part in item.value]
         return _unpacked(item) if isinstance(item, Group) and item.kind is tuple else [item]
     items: list[Item] = []
     for part in node.elts:

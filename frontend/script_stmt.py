@@ -6,7 +6,7 @@ import ast
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from .assignments import annotated, assign, augmented
+from .assignments import annotated, assign, augmented, delete_item
 from .checks import check
 from .conditions import as_condition, test, truth
 from .errors import DTypeError, KernelAssertionError, UnsupportedError
@@ -137,8 +137,11 @@ def _define(frame: Frame, node: ast.FunctionDef) -> None:
 
 def _delete(frame: Frame, node: ast.Delete) -> None:
     for target in node.targets:
+        if isinstance(target, ast.Subscript):
+            delete_item(frame, target)
+            continue
         if not isinstance(target, ast.Name):
-            frame.fail(target, "del of anything but a name is not supported")
+            frame.fail(target, "del of an attribute is not supported")
         frame.lookup(target)
         del frame.variables[target.id]
         frame.scope.lost[target.id] = "it was deleted"

@@ -14,6 +14,7 @@ from ..lowering.error_codes import (
     INDEX_ERROR,
     MEMORY_ERROR,
     OVERFLOW_ERROR,
+    UNBOUND_LOCAL_ERROR,
     VALUE,
     VALUE_ERROR,
     ZERO_DIVISION_ERROR,
@@ -26,6 +27,7 @@ from .errors import (
     KernelMemoryError,
     RangeError,
     ShapeError,
+    UnboundError,
     UnsupportedError,
 )
 
@@ -327,6 +329,7 @@ def kernel_error(sites: Sequence[dict[str, Any]], code: int, site: int, value: i
         MEMORY_ERROR: KernelMemoryError,
         VALUE_ERROR: ShapeError,
         OVERFLOW_ERROR: RangeError,
+        UNBOUND_LOCAL_ERROR: UnboundError,
     }
     texts = {
         ASSERTION_ERROR: "assertion failed",

@@ -25,6 +25,7 @@ from .extents import Affine, Atom
 from .forms import Form, built, flatten, form_of, joined_form
 from .frame import Frame
 from .graph import INDEX, tensor_type
+from .loop_variables import ONLY_INSIDE
 from .nest_loops import Execute, Loop, changed_names, is_same, trip_count, with_stops
 from .objects import is_ref
 from .promotion import same_operand
@@ -33,6 +34,7 @@ from .source import ir_name
 from .values import (
     Array,
     Buffer,
+    Late,
     Range,
     Static,
     Tensor,
@@ -280,7 +282,7 @@ def _settle(
     )
     for name in targets - set(names):
         frame.variables.pop(name, None)
-        frame.scope.lost[name] = "it has a value only while the loop runs"
+        frame.scope.lost[name] = ONLY_INSIDE
     return block, carried, starts
 
 
@@ -445,6 +447,9 @@ def _joined_names(
     for name in {**then, **other}:
         if name not in then or name not in other:
             frame.scope.lost[name] = "it has a value on one side of an `if` only"
+        elif isinstance(then[name], Late) or isinstance(other[name], Late):
+            if then[name] is not other[name]:
+                frame.scope.lost[name] = ONLY_INSIDE
         elif not is_same(then[name], other[name]):
             sides = [form_of(frame, name, side[name]) for side in (then, other)]
             forms[name] = joined_form(frame, node, name, *sides)

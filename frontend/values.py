@@ -203,6 +203,15 @@ class Range:
 
 
 @dataclass(frozen=True, eq=False)
+class Late:
+    """The variable of a loop after it (`loop_variables.py`): `value`, where `turns` is positive, else as `before`."""
+
+    value: Value
+    turns: Affine | None = None
+    before: Value | None = None
+
+
+@dataclass(frozen=True, eq=False)
 class Iteration:
     """What `zip`, `enumerate` and `reversed` give: `count` items, the k-th of which `at` makes.
 
@@ -268,6 +277,7 @@ Value = (
     | Lazy
     | Masked
     | Range
+    | Late
     | Iteration
     | Method
 )
@@ -353,6 +363,8 @@ def describe(value: Value) -> str:
         return f"a {value.weak.__name__ if value.weak else value.dtype} computed at run time"
     if isinstance(value, Range | Iteration):
         return "a range" if isinstance(value, Range) else "an iterator"
+    if isinstance(value, Late):
+        return "the variable of a loop"
     return f"the method {value.name}"
 
 

@@ -7,6 +7,8 @@ MEMORY_ERROR, VALUE_ERROR, OVERFLOW_ERROR = 4, 5, 6
 CALL_ERROR = 7
 """A function of Python that the kernel called raised an exception, which the runtime keeps."""
 
+UNBOUND_LOCAL_ERROR = 8
+
 ERROR_CODES: dict[str, int] = {
     "IndexError": INDEX_ERROR,
     "AssertionError": ASSERTION_ERROR,
@@ -15,6 +17,7 @@ ERROR_CODES: dict[str, int] = {
     "ValueError": VALUE_ERROR,
     "OverflowError": OVERFLOW_ERROR,
     "CallError": CALL_ERROR,
+    "UnboundLocalError": UNBOUND_LOCAL_ERROR,
 }
 """The first word of an error record, by the exception that the caller raises (`nestor.kind` of a check)."""
 

@@ -18,6 +18,7 @@ from xdsl.dialects.builtin import (
     f64,
     i1,
 )
+from xdsl.dialects.utils import FastMathFlag
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
 from ..dialects.ext.arith import VECTOR_FORMS
@@ -25,6 +26,8 @@ from .math_constants import DOUBLE, SINGLE, Constants
 
 _NO_FASTMATH = {"fastmath": arith.FastMathFlagsAttr("none")}
 _NO_OVERFLOW = {"overflowFlags": arith.IntegerOverflowAttr("none")}
+_LONG = 9
+"""Coefficients from which on a polynomial is evaluated in two chains."""
 _ANY = vector.CombiningKindAttr(vector.CombiningKindFlag.OR)
 _CMPF = {"oeq": 1, "ogt": 2, "oge": 3, "olt": 4, "ole": 5, "one": 6, "une": 13, "uno": 14}
 _CMPI = {"eq": 0, "ne": 1, "slt": 2, "sgt": 4}
@@ -79,10 +82,17 @@ DOUBLE_FORMAT = Format(
 
 
 class FormBuilder:
-    """Inserts arithmetic before one operation; constants go to the head of the function, each once."""
+    """Inserts arithmetic before one operation; constants go to the head of the function, each once.
+
+    `approximate` is what the flag `afn` of the operation grants: the forms may leave out what corrects their last bits.
+    """
 
     def __init__(self, anchor: Operation, entry: Block, constants: dict[tuple[Any, Attribute], SSAValue]):
         self.anchor = anchor
+        flags = anchor.properties.get("fastmath")
+        self.approximate = (
+            isinstance(flags, arith.FastMathFlagsAttr) and FastMathFlag.APPROX_FUNC in flags.data
+        )
         self.location = anchor.location
         self.entry = entry
         self.constants = constants
@@ -210,11 +220,19 @@ class FormBuilder:
         return self.select(self.compare("ogt", x, high), high, x)
 
     def polynomial(self, x: SSAValue, coefficients: tuple[float, ...]) -> SSAValue:
-        """Horner's rule, fused; coefficients lowest power first."""
-        value = self.constant(coefficients[-1], x.type)
-        for coefficient in reversed(coefficients[:-1]):
-            value = self.fma(value, x, coefficient)
-        return value
+        """By Horner's rule, fused; coefficients lowest power first.
+
+        A long one is c + x (even(x^2) + x odd(x^2)): two chains side by side, as one step waits for the step before.
+        """
+        if len(coefficients) < _LONG:
+            value = self.constant(coefficients[-1], x.type)
+            for coefficient in reversed(coefficients[:-1]):
+                value = self.fma(value, x, coefficient)
+            return value
+        square = self.mul(x, x)
+        even = self.polynomial(square, coefficients[1::2])
+        odd = self.polynomial(square, coefficients[2::2])
+        return self.fma(self.fma(odd, x, even), x, coefficients[0])
 
     # --- unevaluated sums: a value and what its rounding lost --------------------------------------------
 
@@ -236,7 +254,9 @@ class FormBuilder:
     def divide_sums(
         self, above: SSAValue, above_low: SSAValue, below: SSAValue, below_low: SSAValue
     ) -> SSAValue:
-        """(above + above_low) / (below + below_low), rounded nearly once."""
+        """(above + above_low) / (below + below_low), rounded nearly once; above / below where that will do."""
+        if self.approximate:
+            return self.div(above, below)
         inverse = self.div(1.0, below)
         quotient = self.mul(above, inverse)
         negative = self.neg(quotient)

@@ -23,6 +23,12 @@ def round_scaled(b: FormBuilder, x: SSAValue, scale: float) -> tuple[SSAValue, S
     return b.sub(shifted, magic), number
 
 
+def one_plus(b: FormBuilder, r: SSAValue, tail: SSAValue) -> SSAValue:
+    """1 + (r + tail), rounded nearly once."""
+    leading, lost = b.fast_two_sum(b.constant(1.0, r.type), r)
+    return b.add(leading, b.add(lost, tail))
+
+
 def reduce_ln2(b: FormBuilder, x: SSAValue) -> tuple[SSAValue, SSAValue]:
     """x = n ln 2 + r: the remainder r and the integer n."""
     c = format_of(x).constants
@@ -52,7 +58,7 @@ def scale(b: FormBuilder, value: SSAValue, n: SSAValue) -> SSAValue:
 def exp(b: FormBuilder, x: SSAValue) -> SSAValue:
     form = format_of(x)
     r, n = reduce_ln2(b, b.clamp(x, form.exp_low, form.exp_high))
-    return scale(b, b.add(exp_minus_one(b, r), 1.0), n)
+    return scale(b, one_plus(b, r, b.mul(b.mul(r, r), exp_polynomial(b, r))), n)
 
 
 def exp2(b: FormBuilder, x: SSAValue) -> SSAValue:
@@ -62,7 +68,7 @@ def exp2(b: FormBuilder, x: SSAValue) -> SSAValue:
     fraction = b.sub(bounded, whole)
     ln2_high, ln2_low = form.constants.ln2
     r = b.fma(fraction, ln2_high, b.mul(fraction, ln2_low))
-    return scale(b, b.add(exp_minus_one(b, r), 1.0), n)
+    return scale(b, one_plus(b, r, b.mul(b.mul(r, r), exp_polynomial(b, r))), n)
 
 
 def expm1(b: FormBuilder, x: SSAValue) -> SSAValue:

@@ -7,7 +7,7 @@ from xdsl.dialects.builtin import i32
 from xdsl.ir import SSAValue
 
 from .expand_math_builder import DOUBLE_FORMAT, FormBuilder, format_of, is_single
-from .expand_math_forms import round_scaled, scale, split_exponent
+from .expand_math_forms import one_plus, round_scaled, scale, split_exponent
 from .math_constants import DOUBLE, POW_EXP_SINGLE, POW_LOG, POW_LOG_SINGLE, TWO_THIRDS
 
 
@@ -92,8 +92,7 @@ def exp_of_sum(b: FormBuilder, x: SSAValue, low: SSAValue) -> SSAValue:
     low = b.add(low, b.fma(n, -c.ln2[1], b.sub(first, second)))
     r, low = b.fast_two_sum(second, low)
     tail = b.fma(b.mul(r, r), b.polynomial(r, c.exp), low)
-    leading, lost = b.fast_two_sum(b.constant(1.0, x.type), r)
-    return scale(b, b.add(leading, b.add(lost, tail)), number)
+    return scale(b, one_plus(b, r, tail), number)
 
 
 def cbrt(b: FormBuilder, x: SSAValue) -> SSAValue:

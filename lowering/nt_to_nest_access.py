@@ -42,7 +42,7 @@ def _divided(kind: AffineBinaryOpKind, expression: AffineList, by: int) -> Affin
 
 def broadcast_index(op: BroadcastOp, index: Index, extents: Sequence[Index]) -> Index:
     shape = shape_of(op.source)
-    return tuple([ZERO if shape[k] == 1 else index[d] for k, d in enumerate(op.along_dims)])
+    return tuple([ZERO if shape[k] == 1 else index[d] for k, d in enumerate(op.dims)])
 
 
 def transpose_index(op: TransposeOp, index: Index, extents: Sequence[Index]) -> Index:

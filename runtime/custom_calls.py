@@ -89,6 +89,8 @@ class Call:
         """How a function of the user is given its operands."""
         self.several: bool = self.arguments.get("several", False)
         """Whether it returns a tuple of results."""
+        self.selected: Sequence[int] = self.arguments.pop("selected", ())
+        """Operands of NumPy of which a mask selects; the masks are the last operands."""
         elements = facts.data[ELEMENTS].data
         self.operands = [_Element.of(element, True) for element in elements[: self.inputs]]
         self.outputs = [_Element.of(element, False) for element in elements[self.inputs :]]
@@ -114,8 +116,12 @@ class Call:
             raise LookupError(f"no function '{self.target}' is known to the runtime")
         outputs = list(map(_array, places[self.inputs :], self.outputs))
         if self.is_numpy:
+            operands = list(map(_array, places, self.operands))
+            masks = [operands.pop() for _ in self.selected][::-1]
+            for k, mask in zip(self.selected, masks, strict=True):
+                operands[k] = operands[k][mask]
             with np.errstate(all="ignore"):
-                given = function(*map(_array, places, self.operands), **self.arguments)
+                given = function(*operands, **self.arguments)
             return _fill(self.target, outputs, (given,) if len(outputs) == 1 else given)
         arrays: list[Any] = list(map(_array, places, self.operands))
         memories = [weakref.ref(_memory(array)) for array in arrays if array.size]

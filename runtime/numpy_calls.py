@@ -16,6 +16,13 @@ def _searchsorted(a: np.ndarray, v: np.ndarray, sorter: Any = None, *, side: Any
     return np.searchsorted(a, v, side=side, sorter=sorter)
 
 
+def _put(a: np.ndarray, ind: np.ndarray, v: np.ndarray, *, mode: Any) -> np.ndarray:
+    """The array after np.put."""
+    after = np.array(a)
+    np.put(after, ind, v, mode)
+    return after
+
+
 def _histogram(a: np.ndarray, weights: Any = None, **options: Any) -> Any:
     return np.histogram(a, weights=weights, **options)
 
@@ -37,6 +44,11 @@ def _histogram2d(
     weights, edges = (more[0], iter(more[1:])) if weighted else (None, iter(more))
     chosen: list[Any] = [count or next(edges) for count in bins]
     return np.histogram2d(x, y, chosen, range=range, density=density, weights=weights)
+
+
+def _histogramdd(points: np.ndarray, weights: Any = None, **options: Any) -> tuple[np.ndarray, ...]:
+    table, edges = np.histogramdd(points, weights=weights, **options)
+    return table, *edges
 
 
 def _bincount(x: np.ndarray, minlength: np.ndarray, weights: Any = None, *, exact: bool) -> np.ndarray:
@@ -79,10 +91,13 @@ NUMPY_CALLS: dict[str, Callable[..., Any]] = {
     "numpy.searchsorted": _searchsorted,
     "numpy.digitize": np.digitize,
     "numpy.interp": np.interp,
+    "numpy.put": _put,
+    "numpy.i0": np.i0,
     "numpy.histogram": _histogram,
     "numpy.histogram.counts": _histogram_counts,
     "numpy.histogram_bin_edges": np.histogram_bin_edges,
     "numpy.histogram2d": _histogram2d,
+    "numpy.histogramdd": _histogramdd,
     "numpy.bincount": _bincount,
     "numpy.median": np.median,
     "numpy.nanmedian": np.nanmedian,

@@ -164,7 +164,7 @@ _TABLE: dict[str, str] = {
     "math.cttz": "trailing_zeros({0})",
     "math.roundeven": "np.rint({0})",
     "math.fpowi": "np.power({0}, {r}({1}))",
-    "math.powf": "np.power({0}, {1})",
+    "math.powf": "({0}) ** ({1})",  # np.power of scalars has roots of its own: -0.0 for -0.0 ** 0.5
     "math.erf": "{r}(erf({0}))",
     "math.rsqrt": "({r}(1) / np.sqrt({0}))",
     "math.atan2": "np.arctan2({0}, {1})",

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from ..frontend import arithmetic, calls
+from ..frontend.applied import APPLIED
 from ..frontend.numpy_api.attributes import ATTRIBUTES
 from ..frontend.numpy_api.calls_back import is_call_back
 from ..frontend.numpy_api.registry import FUNCTIONS, METHODS
@@ -42,7 +43,7 @@ FAMILIES: dict[str, tuple[str, str]] = {
     ),
     "Settings of NumPy": (
         "they concern NumPy, not arrays",
-        "seterr geterr seterrcall geterrcall setbufsize getbufsize show_config show_runtime get_include info test",
+        "seterr geterr seterrcall geterrcall setbufsize getbufsize show_config show_runtime get_include info test einsum_path",
     ),
     "Dates": (
         "dates are no element type",
@@ -50,7 +51,7 @@ FAMILIES: dict[str, tuple[str, str]] = {
     ),
     "Complex numbers": (
         "complex numbers are no element type",
-        "eig eigvals angle real imag real_if_close iscomplex isreal iscomplexobj isrealobj sort_complex",
+        "eig eigvals imag sort_complex",
     ),
     "Results whose shape depends on elements": (
         "the shape of every array is known before its elements",
@@ -58,17 +59,13 @@ FAMILIES: dict[str, tuple[str, str]] = {
         "union1d intersect1d setdiff1d setxor1d trim_zeros",
     ),
     "Functions of Python for each element": (
-        "write a loop over the elements, which is compiled",
-        "apply_along_axis apply_over_axes piecewise fromfunction fromiter frompyfunc nested_iters iterable",
+        "arrays of objects are not compiled; np.vectorize and loops over the elements are",
+        "fromiter frompyfunc nested_iters",
     ),
     "Memory": (
         "the memory of an array is the compiler's business",
-        "shares_memory may_share_memory frombuffer from_dlpack require asfortranarray isfortran base byteswap ctypes data "
-        "device flags flat getfield setfield setflags strides to_device view",
-    ),
-    "Questions about dtypes": (
-        "the answer is known before the call",
-        "can_cast promote_types result_type min_scalar_type common_type mintypecode typename issubdtype isdtype",
+        "shares_memory may_share_memory frombuffer from_dlpack base byteswap ctypes data device flags flat getfield "
+        "resize setfield setflags strides to_device view",
     ),
     "Matrices and blocks of text": (
         "np.matrix is no array type of its own here",
@@ -76,8 +73,8 @@ FAMILIES: dict[str, tuple[str, str]] = {
     ),
     "Packed bits": ("elements are whole bytes", "packbits unpackbits"),
     "Polynomials by their coefficients": (
-        "write the sum, or Horner's rule in a loop",
-        "poly polyadd polysub polymul polydiv polyfit polyint polyder polyval roots",
+        "how many coefficients the result has depends on them: np.convolve multiplies",
+        "poly polymul polydiv roots",
     ),
     "Fourier transforms": (
         "a library for them is called around the compiled function",
@@ -99,6 +96,7 @@ def generate() -> str:
     parts = [INTRODUCTION.format(version=version), _ufuncs()]
     for prefix, module in MODULES.items():
         parts.append(_functions(prefix, module))
+    parts.append(_classes())
     parts.append(_methods())
     return "\n".join(parts)
 
@@ -106,16 +104,24 @@ def generate() -> str:
 def _ufuncs() -> str:
     compiled = [name for name in ufuncs() if is_compiled(getattr(np, name))]
     others = [name for name in ufuncs() if name not in compiled]
-    text = f"## Ufuncs\n\nOn operands of every shape, with `dtype=`, `out=`, `where=`, and `.outer`: {_listed(compiled)}.\n"
-    return text + _refused(others)
+    keywords = "with `dtype=`, `out=`, `where=`, `casting=`, `order=`, and `.outer`"
+    return f"## Ufuncs\n\nOn operands of every shape, {keywords}: {_listed(compiled)}.\n" + _refused(others)
 
 
 def _functions(prefix: str, module: ModuleType) -> str:
     names = functions(module)
     compiled = [name for name in names if is_compiled(getattr(module, name))]
-    lines = [_signature(f"{prefix}.{name}", handler_of(getattr(module, name))) for name in compiled]
+    lines = [_function(prefix, name, getattr(module, name)) for name in compiled]
     text = f"## Functions of {prefix}\n\n" + ("\n".join(lines) + "\n" if lines else "None is compiled.\n")
     return text + _refused([name for name in names if name not in compiled])
+
+
+def _classes() -> str:
+    """What is called like a function, and is a class of NumPy."""
+    classes = [cls for cls in APPLIED if isinstance(cls, type)]
+    lines = [_function("np", cls.__name__, cls) for cls in classes]
+    text = "## Loops and functions over elements\n\n" + "\n".join(lines)
+    return text + "\n* `np.s_[...]`, `np.index_exp[...]`\n"
 
 
 def _methods() -> str:
@@ -125,6 +131,10 @@ def _methods() -> str:
     lines = [_signature(f"x.{name}", METHODS[name], skip=2) for name in compiled]
     text = f"## Arrays\n\nAttributes: {_listed(attributes)}.\n\n" + "\n".join(lines) + "\n"
     return text + _refused([name for name in names if name not in compiled and name not in attributes])
+
+
+def _function(prefix: str, name: str, function: Any) -> str:
+    return _signature(f"{prefix}.{name}", handler_of(function), 2 if function in APPLIED else 1)
 
 
 def _signature(name: str, handler: Callable[..., Any] | None, skip: int = 1) -> str:
@@ -180,7 +190,7 @@ def array_members() -> list[str]:
 
 def handler_of(function: Any) -> Callable[..., Any] | None:
     """What compiles calls of a NumPy function, when it has a table entry of its own."""
-    return FUNCTIONS.get(function)
+    return FUNCTIONS.get(function) or APPLIED.get(function)
 
 
 def is_compiled(function: Any) -> bool:
@@ -190,7 +200,11 @@ def is_compiled(function: Any) -> bool:
         name = function.__name__
         known = name in arithmetic._ROWS or name in arithmetic._SAME_AS or name in arithmetic.COMPOSITES
         return known or function in FUNCTIONS
-    return function in PYTHON or (function in FUNCTIONS and not only_refuses(FUNCTIONS[function]))
+    return (
+        function in PYTHON
+        or function in APPLIED
+        or (function in FUNCTIONS and not only_refuses(FUNCTIONS[function]))
+    )
 
 
 def only_refuses(handler: Callable[..., Any]) -> bool:

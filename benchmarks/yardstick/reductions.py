@@ -33,16 +33,28 @@ def cumsum_rows(x):
     return np.cumsum(x, axis=1)
 
 
+def _block_sum(nb):
+    """A sum in vectors: numba makes them of a loop over a slice."""
+
+    @nb.njit(fastmath=REORDERED)
+    def block_sum(block):
+        part = np.float32(0)
+        for i in range(block.size):
+            part += block[i]
+        return part
+
+    return block_sum
+
+
 def _total_numba(nb):
+    block_sum = _block_sum(nb)
+
     @nb.njit(parallel=True, fastmath=REORDERED)
     def kernel(x):
         parts = np.zeros(1024, np.float32)
         size = (x.size + 1023) // 1024
         for p in nb.prange(1024):
-            part = np.float32(0)
-            for i in range(p * size, min(x.size, (p + 1) * size)):
-                part += x[i]
-            parts[p] = part
+            parts[p] = block_sum(x[p * size : (p + 1) * size])
         return parts.sum()
 
     return kernel
@@ -154,22 +166,22 @@ def _argmax_numba(nb):
 
 
 def _cumsum_numba(nb):
-    @nb.njit(parallel=True, fastmath=REORDERED)
+    block_sum = _block_sum(nb)
+
+    @nb.njit(parallel=True)
     def kernel(out, x):
         parts = 2048
         size = (x.size + parts - 1) // parts
         sums = np.zeros(parts + 1, np.float32)
         for p in nb.prange(parts):
-            part = np.float32(0)
-            for i in range(p * size, min(x.size, (p + 1) * size)):
-                part += x[i]
-            sums[p + 1] = part
+            sums[p + 1] = block_sum(x[p * size : (p + 1) * size])
         sums = np.cumsum(sums)
         for p in nb.prange(parts):
             running = sums[p]
-            for i in range(p * size, min(x.size, (p + 1) * size)):
-                running += x[i]
-                out[i] = running
+            source, target = x[p * size : (p + 1) * size], out[p * size : (p + 1) * size]
+            for i in range(source.size):
+                running += source[i]
+                target[i] = running
 
     return kernel
 

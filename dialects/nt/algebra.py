@@ -195,7 +195,7 @@ def before_broadcast(op: ElementwiseOp, new: New) -> SSAValue | None:
     if any(source is None for source in sources):
         return None
     result = new.elementwise(op.row.name, *sources)  # pyright: ignore
-    return new.broadcast(result, first.along_dims, op.result.type, first.sizes)
+    return new.broadcast(result, first.dims, op.result.type, first.sizes)
 
 
 def _source_of_broadcast(value: SSAValue, like: BroadcastOp) -> SSAValue | None:

@@ -151,7 +151,7 @@ def cast_before_broadcast(op: CastOp, new: New) -> SSAValue | None:
         return None
     small = TensorType(element_of(op.result), shape_of(inner.source))
     return new.broadcast(
-        new.op(CastOp, (inner.source,), small), inner.along_dims, op.result.type, inner.sizes
+        new.op(CastOp, (inner.source,), small), inner.dims, op.result.type, inner.sizes
     )
 
 
@@ -165,7 +165,7 @@ def broadcast_chain(op: BroadcastOp, new: New) -> SSAValue | None:
     inner = op.source.owner
     if not isinstance(inner, BroadcastOp):
         return None
-    along = [op.along_dims[d] for d in inner.along_dims]
+    along = [op.dims[d] for d in inner.dims]
     return new.broadcast(inner.source, along, op.result.type, op.sizes)
 
 
@@ -175,7 +175,7 @@ def fold_broadcast(op: BroadcastOp, new: New) -> SSAValue | None:
     if array is None or not array.shape or DYNAMIC_INDEX in shape or np.prod(shape) > FOLD_LIMIT:
         return None
     expanded = [1] * len(shape)
-    for k, d in enumerate(op.along_dims):
+    for k, d in enumerate(op.dims):
         expanded[d] = array.shape[k]
     repeated = np.broadcast_to(array.reshape(expanded), shape)
     return new.constant(from_numpy(repeated, element_of(op.result)))

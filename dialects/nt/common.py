@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING, ClassVar, Self
 
 from xdsl.dialects.builtin import (
     DYNAMIC_INDEX,
@@ -11,9 +12,10 @@ from xdsl.dialects.builtin import (
     TensorType,
     i64,
 )
-from xdsl.ir import Attribute, SSAValue
+from xdsl.ir import Attribute, OpResult, SSAValue
 from xdsl.irdl import (
     IRDLOperation,
+    Operand,
 )
 from xdsl.parser import Parser
 from xdsl.printer import Printer
@@ -87,6 +89,76 @@ class SizedOp(IRDLOperation):
         return parse_affine_exprs(
             parser, lambda expr: parser.parse_comma_separated_list(parser.Delimiter.PAREN, expr)
         )
+
+
+class AlongOp(SizedOp):
+    """Shared by views that name dimensions: `nt.broadcast %x along [0] sizes(%n) : tensor<?xf32> -> tensor<?x4xf32>`.
+
+    The word before the dimensions is the name of the property that holds them.
+    """
+
+    KEYWORD: ClassVar[str]
+
+    if TYPE_CHECKING:
+        source: Operand
+        result: OpResult
+
+    def __init__(
+        self, source: SSAValue, dims: Sequence[int], result: TensorType, sizes: AffineList = NO_SIZES
+    ):
+        super().__init__(
+            operands=[source, sizes.operands],
+            properties={self.KEYWORD: int_array(dims), "size_map": sizes.map_attr},
+            result_types=[result],
+        )
+
+    @property
+    def dims(self) -> tuple[int, ...]:
+        return tuple(self.properties[self.KEYWORD].get_values())  # pyright: ignore
+
+    def print(self, printer: Printer) -> None:
+        printer.print_string(" ")
+        printer.print_operand(self.source)
+        printer.print_string(f" {self.KEYWORD} {list(self.dims)}")
+        self._print_sizes(printer)
+        printer.print_op_attributes(self.attributes)
+        print_types(printer, self.source, self.result)
+
+    @classmethod
+    def parse(cls, parser: Parser) -> Self:
+        source = parser.parse_unresolved_operand()
+        parser.parse_keyword(cls.KEYWORD)
+        dims = parse_int_list(parser)
+        sizes = cls._parse_sizes(parser)
+        attributes = parser.parse_optional_attr_dict()
+        source_type, result_type = parse_types(parser)
+        op = cls(parser.resolve_operand(source, source_type), dims, result_type, sizes)  # pyright: ignore
+        op.attributes.update(attributes)
+        return op
+
+
+def print_group(printer: Printer, values: Sequence[SSAValue]) -> None:
+    """`(%a, %b : type, type)`."""
+    printer.print_string("(")
+    printer.print_list(values, printer.print_operand)
+    if values:
+        printer.print_string(" : ")
+        printer.print_list((v.type for v in values), printer.print_attribute)
+    printer.print_string(")")
+
+
+def parse_group(parser: Parser, who: str = "") -> list[SSAValue]:
+    """`(%a, %b : type, type)`; `who` has the operands, in errors."""
+    parser.parse_punctuation("(")
+    if parser.parse_optional_punctuation(")"):
+        return []
+    names = parser.parse_comma_separated_list(parser.Delimiter.NONE, parser.parse_unresolved_operand)
+    parser.parse_punctuation(":")
+    types = parser.parse_comma_separated_list(parser.Delimiter.NONE, parser.parse_type)
+    parser.parse_punctuation(")")
+    if len(names) != len(types):
+        parser.raise_error(f"{who} {len(names)} operands but {len(types)} types".lstrip())
+    return [parser.resolve_operand(n, t) for n, t in zip(names, types, strict=True)]
 
 
 def print_types(printer: Printer, source: SSAValue, result: SSAValue) -> None:

@@ -21,6 +21,7 @@ from xdsl.printer import Printer
 from xdsl.traits import Pure, RecursiveMemoryEffect
 from xdsl.utils.exceptions import VerifyException
 
+from .common import parse_group, print_group
 from .region_ops import YieldOp
 
 
@@ -80,12 +81,8 @@ class CompositeOp(IRDLOperation):
                     )
 
     def print(self, printer: Printer) -> None:
-        printer.print_string(f' "{self.label.data}"(')
-        printer.print_list(self.inputs, printer.print_operand)
-        if self.inputs:
-            printer.print_string(" : ")
-            printer.print_list((v.type for v in self.inputs), printer.print_attribute)
-        printer.print_string(")")
+        printer.print_string(f' "{self.label.data}"')
+        print_group(printer, self.inputs)
         if self.parameters.data:
             printer.print_string(" ")
             printer.print_attr_dict(self.parameters.data)
@@ -98,7 +95,7 @@ class CompositeOp(IRDLOperation):
     @classmethod
     def parse(cls, parser: Parser) -> Self:
         label = parser.parse_str_literal("the name of the function")
-        inputs = _parse_inputs(parser)
+        inputs = parse_group(parser)
         parameters = DictionaryAttr(parser.parse_optional_attr_dict())
         attributes = parser.parse_optional_attr_dict_with_keyword()
         parser.parse_punctuation("->")
@@ -110,16 +107,3 @@ class CompositeOp(IRDLOperation):
         if attributes is not None:
             op.attributes.update(attributes.data)
         return op
-
-
-def _parse_inputs(parser: Parser) -> list[SSAValue]:
-    parser.parse_punctuation("(")
-    if parser.parse_optional_punctuation(")"):
-        return []
-    names = parser.parse_comma_separated_list(parser.Delimiter.NONE, parser.parse_unresolved_operand)
-    parser.parse_punctuation(":")
-    types = parser.parse_comma_separated_list(parser.Delimiter.NONE, parser.parse_type)
-    parser.parse_punctuation(")")
-    if len(names) != len(types):
-        parser.raise_error(f"{len(names)} operands but {len(types)} types")
-    return [parser.resolve_operand(n, t) for n, t in zip(names, types, strict=True)]

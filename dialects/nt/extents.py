@@ -158,7 +158,7 @@ def _sized(extents: Extents, value: SSAValue) -> Iterable[Extent]:
     names = [next(sizes) if extent == DYNAMIC_INDEX else extent for extent in shape_of(value)]
     if isinstance(op, BroadcastOp):
         source = extents._of(op.source)
-        for k, d in enumerate(op.along_dims):
+        for k, d in enumerate(op.dims):
             if source[k] != 1:
                 extents._merge(names[d], source[k])
     return names

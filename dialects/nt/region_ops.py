@@ -29,6 +29,8 @@ from xdsl.utils.exceptions import VerifyException
 
 from .common import (
     element_of,
+    parse_group,
+    print_group,
     shape_of,
 )
 
@@ -147,19 +149,18 @@ class LoopsOp(IRDLOperation):
 
     def print(self, printer: Printer) -> None:
         for keyword, group in (("ins", self.inputs), ("outs", self.outputs)):
-            printer.print_string(f" {keyword}(")
-            printer.print_list(group, printer.print_operand)
-            if group:
-                printer.print_string(" : ")
-                printer.print_list((v.type for v in group), printer.print_attribute)
-            printer.print_string(")")
+            printer.print_string(f" {keyword}")
+            print_group(printer, group)
         printer.print_op_attributes(self.attributes, print_keyword=True)
         printer.print_string(" ")
         printer.print_region(self.body)
 
     @classmethod
     def parse(cls, parser: Parser) -> Self:
-        inputs, outputs = _parse_group(parser, "ins"), _parse_group(parser, "outs")
+        parser.parse_keyword("ins")
+        inputs = parse_group(parser, "ins has")
+        parser.parse_keyword("outs")
+        outputs = parse_group(parser, "outs has")
         attributes = parser.parse_optional_attr_dict_with_keyword()
         body = parser.parse_region()
         if not body.blocks:
@@ -174,17 +175,3 @@ def _storage(value: SSAValue) -> Attribute:
     from .types import storage_type
 
     return storage_type(element_of(value))
-
-
-def _parse_group(parser: Parser, keyword: str) -> list[SSAValue]:
-    parser.parse_keyword(keyword)
-    parser.parse_punctuation("(")
-    if parser.parse_optional_punctuation(")"):
-        return []
-    names = parser.parse_comma_separated_list(parser.Delimiter.NONE, parser.parse_unresolved_operand)
-    parser.parse_punctuation(":")
-    types = parser.parse_comma_separated_list(parser.Delimiter.NONE, parser.parse_type)
-    parser.parse_punctuation(")")
-    if len(names) != len(types):
-        parser.raise_error(f"{keyword} has {len(names)} operands but {len(types)} types")
-    return [parser.resolve_operand(n, t) for n, t in zip(names, types, strict=True)]

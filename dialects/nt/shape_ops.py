@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import pairwise
-from typing import Self
+from typing import ClassVar, Self
 
 from xdsl.dialects.builtin import (
     DYNAMIC_INDEX,
@@ -32,6 +32,7 @@ from ..affine import AffineList, parse_indices, print_indices
 from .common import (
     INDEX,
     NO_SIZES,
+    AlongOp,
     SizedOp,
     element_of,
     int_array,
@@ -70,7 +71,7 @@ class CastOp(IRDLOperation):
 
 
 @irdl_op_definition
-class BroadcastOp(SizedOp):
+class BroadcastOp(AlongOp):
     """Repeat along new or size-1 dimensions: `nt.broadcast %m along [0] sizes(%n) : tensor<?xf32> -> tensor<?x4xf32>`.
 
     `along[k]` is the result dimension that dimension k of the source becomes, increasing; a source extent of 1
@@ -78,6 +79,7 @@ class BroadcastOp(SizedOp):
     """
 
     name = "nt.broadcast"
+    KEYWORD: ClassVar[str] = "along"
 
     source = operand_def(TensorType)
     size_operands = var_operand_def(INDEX)
@@ -87,23 +89,10 @@ class BroadcastOp(SizedOp):
 
     traits = traits_def(Pure(), Canonicalized())
 
-    def __init__(
-        self, source: SSAValue, along: Sequence[int], result: TensorType, sizes: AffineList = NO_SIZES
-    ):
-        super().__init__(
-            operands=[source, sizes.operands],
-            properties={"along": int_array(along), "size_map": sizes.map_attr},
-            result_types=[result],
-        )
-
-    @property
-    def along_dims(self) -> tuple[int, ...]:
-        return tuple(self.along.get_values())  # pyright: ignore
-
     def verify_(self) -> None:
         verify_same_element(self, self.source, self.result)
         self._verify_sizes(self.result)
-        source, result, along = shape_of(self.source), shape_of(self.result), self.along_dims
+        source, result, along = shape_of(self.source), shape_of(self.result), self.dims
         if len(along) != len(source):
             raise VerifyException(
                 f"{self.name}: along names {len(along)} dimensions of a tensor of rank {len(source)}"
@@ -118,26 +107,6 @@ class BroadcastOp(SizedOp):
                     f"{self.name}: dimension {k} of {self.source.type} does not stretch to dimension {d} of "
                     f"{self.result.type}"
                 )
-
-    def print(self, printer: Printer) -> None:
-        printer.print_string(" ")
-        printer.print_operand(self.source)
-        printer.print_string(f" along {list(self.along_dims)}")
-        self._print_sizes(printer)
-        printer.print_op_attributes(self.attributes)
-        print_types(printer, self.source, self.result)
-
-    @classmethod
-    def parse(cls, parser: Parser) -> Self:
-        source = parser.parse_unresolved_operand()
-        parser.parse_keyword("along")
-        along = parse_int_list(parser)
-        sizes = cls._parse_sizes(parser)
-        attributes = parser.parse_optional_attr_dict()
-        source_type, result_type = parse_types(parser)
-        op = cls(parser.resolve_operand(source, source_type), along, result_type, sizes)  # pyright: ignore
-        op.attributes.update(attributes)
-        return op
 
 
 @irdl_op_definition

@@ -2,33 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Self
+from typing import ClassVar
 
 from xdsl.dialects.builtin import DYNAMIC_INDEX, AffineMapAttr, DenseArrayBase, TensorType
-from xdsl.ir import SSAValue
 from xdsl.irdl import irdl_op_definition, operand_def, prop_def, result_def, traits_def, var_operand_def
-from xdsl.parser import Parser
-from xdsl.printer import Printer
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
-from ..affine import AffineList
 from .common import (
     INDEX,
-    NO_SIZES,
-    SizedOp,
-    int_array,
-    parse_int_list,
-    parse_types,
-    print_types,
+    AlongOp,
     shape_of,
     verify_same_element,
 )
 
 
 @irdl_op_definition
-class WindowOp(SizedOp):
+class WindowOp(AlongOp):
     """Windows along some dimensions: `nt.window %x over [1] : tensor<4x9xf32> -> tensor<4x7x3xf32>`.
 
     The result has the dimensions of the source, those of `over` shorter by the extent of the window less one, then the
@@ -36,6 +26,7 @@ class WindowOp(SizedOp):
     """
 
     name = "nt.window"
+    KEYWORD: ClassVar[str] = "over"
 
     source = operand_def(TensorType)
     size_operands = var_operand_def(INDEX)
@@ -44,20 +35,6 @@ class WindowOp(SizedOp):
     result = result_def(TensorType)
 
     traits = traits_def(Pure())
-
-    def __init__(
-        self, source: SSAValue, over: Sequence[int], result: TensorType, sizes: AffineList = NO_SIZES
-    ):
-        super().__init__(
-            operands=[source, sizes.operands],
-            properties={"over": int_array(over), "size_map": sizes.map_attr},
-            result_types=[result],
-        )
-
-    @property
-    def dims(self) -> tuple[int, ...]:
-        """The dimension that each window dimension runs along."""
-        return tuple(self.over.get_values())  # pyright: ignore
 
     def verify_(self) -> None:
         verify_same_element(self, self.source, self.result)
@@ -77,23 +54,3 @@ class WindowOp(SizedOp):
                 raise VerifyException(
                     f"{self.name}: dimension {k} of {self.result.type} has {is_} windows in place of {max(extent, 0)}"
                 )
-
-    def print(self, printer: Printer) -> None:
-        printer.print_string(" ")
-        printer.print_operand(self.source)
-        printer.print_string(f" over {list(self.dims)}")
-        self._print_sizes(printer)
-        printer.print_op_attributes(self.attributes)
-        print_types(printer, self.source, self.result)
-
-    @classmethod
-    def parse(cls, parser: Parser) -> Self:
-        source = parser.parse_unresolved_operand()
-        parser.parse_keyword("over")
-        over = parse_int_list(parser)
-        sizes = cls._parse_sizes(parser)
-        attributes = parser.parse_optional_attr_dict()
-        source_type, result_type = parse_types(parser)
-        op = cls(parser.resolve_operand(source, source_type), over, result_type, sizes)  # pyright: ignore
-        op.attributes.update(attributes)
-        return op

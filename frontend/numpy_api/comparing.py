@@ -8,14 +8,15 @@ import numpy as np
 
 from ..arithmetic import index_value
 from ..graph import Graph
-from ..values import Group, Static, Value, extents_of, is_array
+from ..values import Array, Group, Index, Scalar, Static, Value, extents_of, is_array
 from .attributes import size as size_of
-from .definitions import defines, dtype_of, number, unsupported, xp
+from .definitions import defines, dtype_of, is_symbol, known, number, unsupported, xp
+from .orders import is_fortran
 from .registry import handles, normal_axis, static
 from .rounding import plain
 
-MANY = 256
-"""Elements that np.isin compares each element with."""
+FEW, MANY = 16, 256
+"""Elements that np.isin compares each element with: in one expression, and in a loop."""
 
 
 @defines(np.isclose)
@@ -66,13 +67,19 @@ def array_equiv(a1, a2):
 def isin(element, test_elements, assume_unique=False, invert=False, *, kind=None):
     """Each element is compared with all of the others, which suits a few."""
     others = xp.ravel(xp.asarray(test_elements))
-    if len(others) > MANY:
+    count = known(len(others)) if is_symbol(others) else others.size
+    if count > MANY:
         raise unsupported(
-            f"np.isin with {len(others)} elements to look for is not supported (at most {MANY})",
+            f"np.isin with {count} elements to look for is not supported (at most {MANY})",
             "np.searchsorted in a sorted array finds elements",
         )
     element = xp.asarray(element)
-    found = xp.any(xp.expand_dims(element, -1) == others, axis=-1)
+    if count > FEW or not count:
+        found = xp.any(xp.expand_dims(element, -1) == others, axis=-1)
+    else:
+        found = element == others[0]
+        for k in range(1, count):
+            found = found | (element == others[k])
     return xp.asarray((~found if invert else found).copy())
 
 
@@ -116,3 +123,15 @@ def isscalar(graph: Graph, element: Value) -> Value:
     if isinstance(element, Static):
         return Static(np.isscalar(element.value))
     return Static(not isinstance(element, Group) and not is_array(element))
+
+
+@handles(np.isfortran)
+def isfortran(graph: Graph, a: Value) -> Value:
+    return Static(isinstance(a, Array) and is_fortran(a))
+
+
+@handles(np.iterable)
+def iterable(graph: Graph, y: Value) -> Value:
+    if isinstance(y, Static):
+        return Static(np.iterable(y.value))
+    return Static(not isinstance(y, Scalar | Index) and (isinstance(y, Group) or bool(extents_of(y))))

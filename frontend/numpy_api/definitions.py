@@ -36,6 +36,7 @@ _RUNNING: list[Any] = []
 def defines(*functions: Any, method: str | None = None, folds: bool = True) -> Callable[[Any], Any]:
     """Enter the decorated definition for `functions`, and for the array method `method`.
 
+    A parameter `out` is done by `registry.invoke`: the definition is called without it.
     `folds`: of arguments that are all known at compile time NumPy computes it, and the result is a constant.
     """
 

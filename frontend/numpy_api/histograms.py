@@ -11,12 +11,13 @@ from typing import Any
 import numpy as np
 
 from ..arithmetic import affine_of
-from ..custom_calls import as_operand, call_numpy
-from ..errors import DTypeError, ShapeError, UnsupportedError
+from ..custom_calls import as_operand, call_numpy, shape_of_operand
+from ..errors import DTypeError, Respecialise, ShapeError, UnsupportedError
 from ..extents import Affine
 from ..graph import Graph
-from ..values import Extents, Group, Static, Value, extents_of
-from .calls_back import calls_back
+from ..masks import same_mask, unknown_length
+from ..values import Extents, Group, Masked, Static, Value, extents_of
+from .calls_back import calls_back, takes_selected
 from .registry import handles, normal_axis, refuse_out, static
 
 NONE, FALSE, ZERO, TEN, LINEAR = (Static(v) for v in (None, False, 0, 10, "linear"))
@@ -65,6 +66,12 @@ def _weights(graph: Graph, weights: Value, a: Value) -> list[Value]:
     if _is_none(weights):
         return []
     given = as_operand(graph, weights)
+    if isinstance(a, Masked) or isinstance(given, Masked):
+        if not isinstance(a, Masked) or not isinstance(given, Masked) or not same_mask(a.mask, given.mask):
+            raise unknown_length(graph)
+        if not _same(graph, a.values.extents, given.values.extents):
+            raise graph.error(ShapeError, "weights should have the same shape as a.")
+        return [given]
     if not _same(graph, extents_of(given), extents_of(a)):
         raise graph.error(ShapeError, "weights should have the same shape as a.")
     return [given]
@@ -77,6 +84,7 @@ def _same(graph: Graph, a: Extents, b: Extents) -> bool:
 
 
 @handles(np.histogram)
+@takes_selected
 @calls_back
 def histogram(
     graph: Graph,
@@ -189,17 +197,19 @@ def _two_axes(graph: Graph, bins: Value) -> Sequence[Value]:
 
 
 @handles(np.bincount)
+@takes_selected
 @calls_back
 def bincount(graph: Graph, x: Value, weights: Value = NONE, minlength: Value = ZERO) -> Value:
     """`minlength` is the length of the result: an element that is not below it raises ValueError at run time."""
     values = as_operand(graph, x)
-    if len(extents_of(values)) != 1:
-        deep = "deep" if len(extents_of(values)) else "of too small depth"
+    shape = shape_of_operand(values)
+    if len(shape) != 1:
+        deep = "deep" if shape else "of too small depth"
         raise graph.error(ShapeError, f"object too {deep} for desired array")
     length = affine_of(minlength)
     if length is None:
         length = Affine(int(static(graph, minlength, "minlength")))
-    if length.known == 0 and extents_of(values)[0].known != 0:
+    if length.known == 0 and shape[0].known != 0:
         raise graph.error(
             UnsupportedError,
             "np.bincount without minlength is not supported: the length of the result depends on the elements",
@@ -218,6 +228,57 @@ def bincount(graph: Graph, x: Value, weights: Value = NONE, minlength: Value = Z
         sample={"exact": False},
         exact=True,
     )
+
+
+@handles(np.histogramdd)
+@calls_back
+def histogramdd(
+    graph: Graph,
+    sample: Value,
+    bins: Value = TEN,
+    range: Value = NONE,
+    density: Value = NONE,
+    weights: Value = NONE,
+) -> Value:
+    """Of a table of points; `bins` is a number, or one for each coordinate."""
+    points = as_operand(graph, sample)
+    if len(extents_of(points)) != 2 or isinstance(sample, Group):
+        raise graph.error(
+            UnsupportedError,
+            "np.histogramdd of anything but a table of points is not supported",
+            "stack them",
+        )
+    rank = extents_of(points)[1].known
+    if rank is None:
+        raise Respecialise(shapes=True, why="a histogram of points in unknown dimensions")
+    given = static(graph, bins, "bins")
+    each = list(given) if isinstance(given, tuple | list) else [given] * rank
+    if len(each) != rank:
+        raise graph.error(ShapeError, "The dimension of bins must be equal to the dimension of the sample x.")
+    counts = [_number_of_bins(graph, Static(one), "np.histogramdd") for one in each]
+    if None in counts:
+        raise graph.error(
+            UnsupportedError,
+            "np.histogramdd with edges is not supported",
+            "give the number of bins, and range=",
+        )
+    weight = [] if _is_none(weights) else [as_operand(graph, weights)]
+    if weight and not _same(graph, extents_of(weight[0]), extents_of(points)[:1]):
+        raise graph.error(ShapeError, "The weights and list don't have the same length.")
+    shapes: list[Extents] = [tuple([Affine(n) for n in counts if n is not None])]
+    shapes += [(Affine(n + 1),) for n in counts if n is not None]
+    found = call_numpy(
+        graph,
+        "histogramdd",
+        [points, *weight],
+        shapes,
+        ordered=True,
+        bins=tuple(counts),
+        range=_span(graph, range),
+        density=bool(static(graph, density, "density")),
+    )
+    assert isinstance(found, Group)
+    return Group((found.items[0], Group(found.items[1:], list)))
 
 
 # ---- order statistics -------------------------------------------------------------------------------
@@ -255,8 +316,11 @@ def _statistic(
     refuse_out(graph, out)
     values = as_operand(graph, a)
     keep = bool(static(graph, keepdims, "keepdims"))
-    axes = _axes(graph, axis, len(extents_of(values)))
-    extents = _reduced(extents_of(values), axes, keep)
+    shape = shape_of_operand(values)
+    axes = _axes(graph, axis, len(shape))
+    if isinstance(values, Masked) and axes is not None and 0 not in axes:
+        raise unknown_length(graph)
+    extents = _reduced(shape, axes, keep)
     common: dict[str, Any] = {"axis": axes, "keepdims": keep, **more}
     if q is None:
         return call_numpy(graph, name, [values], [extents], **common)
@@ -276,6 +340,7 @@ def _numbers(q: Any) -> Any:
 
 
 def _median(name: str) -> Any:
+    @takes_selected
     @calls_back
     def median(
         graph: Graph,
@@ -291,6 +356,7 @@ def _median(name: str) -> Any:
 
 
 def _quantile(name: str) -> Any:
+    @takes_selected
     @calls_back
     def quantile(
         graph: Graph,

@@ -5,6 +5,7 @@ Stacks of matrices are one call. What LAPACK refuses raises LinAlgError at the l
 
 from __future__ import annotations
 
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -15,10 +16,12 @@ from ..errors import Respecialise, ShapeError, UnsupportedError
 from ..extents import Affine
 from ..graph import Graph
 from ..values import Extents, Group, Static, Value, extents_of
+from ..views import as_view, transposed
 from .calls_back import calls_back
-from .registry import handles, static
+from .registry import handles, normal_axis, static
+from .shapes import ravel, reshape
 
-NONE, FALSE, TRUE, LOWER, REDUCED = (Static(v) for v in (None, False, True, "L", "reduced"))
+NONE, FALSE, TRUE, TWO, LOWER, REDUCED = (Static(v) for v in (None, False, True, 2, "L", "reduced"))
 
 
 def _matrices(graph: Graph, a: Value) -> tuple[Value, Extents, Affine, Affine]:
@@ -209,6 +212,47 @@ def pinv(
         hermitian=_flag(graph, hermitian, "hermitian"),
         **given,
     )
+
+
+def _sizes(graph: Graph, value: Value) -> tuple[int, ...]:
+    """The extents, known."""
+    sizes = tuple([e.known for e in extents_of(value)])
+    if None in sizes:
+        raise Respecialise(shapes=True, why="a tensor seen as a matrix")
+    return sizes  # pyright: ignore
+
+
+@handles(np.linalg.tensorsolve)
+@calls_back
+def tensorsolve(graph: Graph, a: Value, b: Value, axes: Value = NONE) -> Value:
+    left, right = as_view(graph, as_operand(graph, a)), as_operand(graph, b)
+    moved, rank = static(graph, axes, "axes"), len(left.axes)
+    if moved is not None:
+        order = list(range(rank))
+        for k in moved:
+            order.remove(normal_axis(graph, k, rank))
+            order.append(normal_axis(graph, k, rank))
+        left = transposed(left, order)
+    unknowns = _sizes(graph, left)[len(extents_of(right)) :]
+    count = prod(unknowns)
+    if prod(_sizes(graph, left)) != count**2:
+        raise graph.error(
+            LinearAlgebraError,
+            "Input arrays must satisfy the requirement prod(a.shape[b.ndim:]) == prod(a.shape[:b.ndim])",
+        )
+    found = solve(graph, reshape(graph, left, Static((count, count))), ravel(graph, right))
+    return reshape(graph, found, Static(unknowns))
+
+
+@handles(np.linalg.tensorinv)
+@calls_back
+def tensorinv(graph: Graph, a: Value, ind: Value = TWO) -> Value:
+    value, split = as_operand(graph, a), static(graph, ind, "ind")
+    if split <= 0:
+        raise graph.error(ShapeError, "Invalid ind argument.")
+    sizes = _sizes(graph, value)
+    matrix = reshape(graph, value, Static((prod(sizes[split:]), -1)))
+    return reshape(graph, inv(graph, matrix), Static((*sizes[split:], *sizes[:split])))
 
 
 # ---- decompositions ---------------------------------------------------------------------------------

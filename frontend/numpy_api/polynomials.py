@@ -1,4 +1,4 @@
-"""Polynomials by their coefficients, highest power first: polyval, polyadd, polysub, polyder, polyint, vander."""
+"""Polynomials by their coefficients, highest power first: polyval, polyadd, polysub, polyder, polyint, polyfit, vander."""
 
 from __future__ import annotations
 
@@ -6,7 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from .definitions import defines, known, xp
+from .calls_back import calls_back
+from .definitions import call, defines, dtype_of, known, unsupported, xp
+from .registry import FUNCTIONS
 
 
 @defines(np.polyval)
@@ -82,3 +84,32 @@ def vander(x, N=None, increasing=False):
     parts = [xp.ones_like(column), xp.broadcast_to(column, (rows, count - 1))]
     powers = xp.cumprod(xp.concatenate(parts, axis=1), axis=1, dtype=dtype)
     return powers if increasing else xp.flip(powers, 1).copy()
+
+
+@defines(np.polyfit)
+def polyfit(x, y, deg, rcond=None, full=False, w=None, cov=False):
+    """The coefficients of least squares: LAPACK solves it, on columns of unit length."""
+    if full or cov:
+        raise unsupported("np.polyfit with full= or cov= is not supported", "np.linalg.lstsq gives residuals")
+    x, y = xp.asarray(x) + 0.0, xp.asarray(y) + 0.0
+    if deg < 0:
+        raise ValueError("expected deg >= 0")
+    if x.ndim != 1:
+        raise TypeError("expected 1D vector for x")
+    if y.ndim < 1 or y.ndim > 2:
+        raise TypeError("expected 1D or 2D array for y")
+    count = known(x.shape[0])
+    if count != known(y.shape[0]):
+        raise TypeError("expected x and y to have same length")
+    columns = vander(x, deg + 1)
+    if w is not None:
+        w = xp.asarray(w) + 0.0
+        columns = columns * w[:, None]
+        y = y * (w[:, None] if y.ndim == 2 else w)
+    length = xp.sqrt((columns * columns).sum(axis=0))
+    bound = count * float(np.finfo(dtype_of(x)).eps) if rcond is None else rcond
+    solution = call(np.linalg.lstsq, columns / length, y, bound)[0]
+    return solution / (length[:, None] if y.ndim == 2 else length)
+
+
+calls_back(FUNCTIONS[np.polyfit])

@@ -16,33 +16,35 @@ from ..values import Index, Static, Value
 from .python import float_, int_
 from .registry import handles
 
+DOMAIN_ERROR, RANGE_ERROR = "math domain error", "math range error"
+
 Holds = Callable[[Graph, Value], Value]
 
 
-def _not(graph: Graph, condition: Value) -> Value:
+def negated(graph: Graph, condition: Value) -> Value:
+    """`not condition`."""
     return apply(graph, np.logical_not, condition)
 
 
-def _is_not(name: str, bound: float) -> Holds:
+def is_not(name: str, bound: float) -> Holds:
     """The condition that the number is not `name` (less, ...) than the bound: nan passes."""
-    return lambda graph, x: _not(graph, operate(graph, name, x, Static(bound)))
+    return lambda graph, x: negated(graph, operate(graph, name, x, Static(bound)))
 
 
 def _within(name: str) -> Holds:
     """The condition that the magnitude is not `name` than 1."""
-    return lambda graph, x: _not(graph, operate(graph, name, operate(graph, "absolute", x), Static(1.0)))
+    return lambda graph, x: negated(graph, operate(graph, name, operate(graph, "absolute", x), Static(1.0)))
 
 
 def _is_not_infinite(graph: Graph, x: Value) -> Value:
-    return _not(graph, apply(graph, np.isinf, x))
+    return negated(graph, apply(graph, np.isinf, x))
 
 
 _DOMAINS: list[tuple[Any, np.ufunc, Holds | None]] = [
-    (math.sqrt, np.sqrt, _is_not("less", 0.0)),
-    (math.log, np.log, _is_not("less_equal", 0.0)),
-    (math.log2, np.log2, _is_not("less_equal", 0.0)),
-    (math.log10, np.log10, _is_not("less_equal", 0.0)),
-    (math.log1p, np.log1p, _is_not("less_equal", -1.0)),
+    (math.sqrt, np.sqrt, is_not("less", 0.0)),
+    (math.log2, np.log2, is_not("less_equal", 0.0)),
+    (math.log10, np.log10, is_not("less_equal", 0.0)),
+    (math.log1p, np.log1p, is_not("less_equal", -1.0)),
     (math.sin, np.sin, _is_not_infinite),
     (math.cos, np.cos, _is_not_infinite),
     (math.tan, np.tan, _is_not_infinite),
@@ -51,7 +53,7 @@ _DOMAINS: list[tuple[Any, np.ufunc, Holds | None]] = [
     (math.atan, np.arctan, None),
     (math.tanh, np.tanh, None),
     (math.asinh, np.arcsinh, None),
-    (math.acosh, np.arccosh, _is_not("less", 1.0)),
+    (math.acosh, np.arccosh, is_not("less", 1.0)),
     (math.atanh, np.arctanh, _within("greater_equal")),
     (math.fabs, np.fabs, None),
     (math.degrees, np.degrees, None),
@@ -64,48 +66,47 @@ _OVERFLOWING = [
 ]  # fmt: skip
 
 
-def _float(graph: Graph, ufunc: np.ufunc, *operands: Value) -> Value:
+def of_floats(graph: Graph, ufunc: np.ufunc, *operands: Value) -> Value:
     return as_weak(apply(graph, ufunc, *operands), float, scalar_arguments(list(operands)))
 
 
-def _in_domain(ufunc: np.ufunc, holds: Holds | None) -> Callable[[Graph, Value], Value]:
+def in_domain(ufunc: np.ufunc, holds: Holds | None) -> Callable[[Graph, Value], Value]:
     def function(graph: Graph, x: Value) -> Value:
         number = float_(graph, x)
         if holds is not None:
-            check(graph, holds(graph, number), "ValueError", "math domain error")
-        return _float(graph, ufunc, number)
+            check(graph, holds(graph, number), "ValueError", DOMAIN_ERROR)
+        return of_floats(graph, ufunc, number)
 
     return function
 
 
-def _in_range(ufunc: np.ufunc) -> Callable[..., Value]:
+def in_range(ufunc: np.ufunc) -> Callable[..., Value]:
     def function(graph: Graph, *operands: Value) -> Value:
         numbers = [float_(graph, x) for x in operands]
-        result = _float(graph, ufunc, *numbers)
-        fine = _not(graph, apply(graph, np.isinf, result))
+        result = of_floats(graph, ufunc, *numbers)
+        fine = negated(graph, apply(graph, np.isinf, result))
         for number in numbers:
             fine = apply(graph, np.logical_or, fine, apply(graph, np.isinf, number))
-        check(graph, fine, "OverflowError", "math range error")
+        check(graph, fine, "OverflowError", RANGE_ERROR)
         return result
 
     return function
 
 
 for _function, _ufunc, _holds in _DOMAINS:
-    handles(_function)(_in_domain(_ufunc, _holds))
+    handles(_function)(in_domain(_ufunc, _holds))
 for _function, _ufunc in _OVERFLOWING:
-    handles(_function)(_in_range(_ufunc))
-handles(math.hypot)(_in_range(np.hypot))
+    handles(_function)(in_range(_ufunc))
 
 
 @handles(math.atan2)
 def _atan2(graph: Graph, y: Value, x: Value) -> Value:
-    return _float(graph, np.arctan2, float_(graph, y), float_(graph, x))
+    return of_floats(graph, np.arctan2, float_(graph, y), float_(graph, x))
 
 
 @handles(math.copysign)
 def _copysign(graph: Graph, x: Value, y: Value) -> Value:
-    return _float(graph, np.copysign, float_(graph, x), float_(graph, y))
+    return of_floats(graph, np.copysign, float_(graph, x), float_(graph, y))
 
 
 def _test(ufunc: np.ufunc) -> Callable[[Graph, Value], Value]:
@@ -122,7 +123,7 @@ handles(math.isfinite)(_test(np.isfinite))
 
 def to_integer(graph: Graph, whole: Value) -> Value:
     """A whole float as a Python integer. ValueError for nan, OverflowError for what 64 bits do not hold."""
-    is_number = _not(graph, apply(graph, np.isnan, whole))
+    is_number = negated(graph, apply(graph, np.isnan, whole))
     check(graph, is_number, "ValueError", "cannot convert float NaN to integer")
     inside = operate(graph, "less", operate(graph, "absolute", whole), Static(2.0**63))
     check(graph, inside, "OverflowError", "the float does not fit in a 64-bit integer")
@@ -136,7 +137,7 @@ def _integer(ufunc: np.ufunc) -> Callable[[Graph, Value], Value]:
         kind = number_kind(graph, x)
         if ufunc is np.trunc and isinstance(kind, np.dtype) and kind.kind == "f" and kind != np.float64:
             raise graph.error(DTypeError, f"type numpy.{kind} doesn't define __trunc__ method", "use int(x)")
-        return to_integer(graph, _float(graph, ufunc, float_(graph, x)))
+        return to_integer(graph, of_floats(graph, ufunc, float_(graph, x)))
 
     return function
 

@@ -42,12 +42,18 @@ def invoke(graph: Graph, name: str, handler: Handler, args: list[Value], kwargs:
         return masked_call(graph, name, handler, args, kwargs)
     signature = inspect.signature(handler)
     try:
-        signature.bind(graph, *args, **kwargs)
+        bound = signature.bind(graph, *args, **kwargs)
     except TypeError as error:
         known = [p for p in list(signature.parameters)[1:]]
         raise graph.error(
             DTypeError, f"{name}: {error}", f"parameters supported: {', '.join(known)}"
         ) from None
+    if "out" in bound.arguments:
+        from .outputs import output_of, store
+
+        out = output_of(graph, name, bound.arguments)
+        if out is not None:
+            return store(graph, name, out, handler(*bound.args, **bound.kwargs))
     return handler(graph, *args, **kwargs)
 
 

@@ -16,7 +16,7 @@ from .joining import flat
 from .registry import handles, normal_axis, static
 from .shapes import atleast
 
-MINUS_ONE, ZERO, NONE, FALSE, LEFT = (Static(v) for v in (-1, 0, None, False, "left"))
+MINUS_ONE, ZERO, NONE, FALSE, LEFT, RAISE = (Static(v) for v in (-1, 0, None, False, "left", "raise"))
 
 
 def along(graph: Graph, a: Value, axis: Value | None) -> tuple[Value, int]:
@@ -183,6 +183,30 @@ def lexsort(graph: Graph, keys: Value, axis: Value = MINUS_ONE) -> Value:
             raise graph.error(ShapeError, "all keys need to be the same shape")
     position = normal_axis(graph, static(graph, axis, "axis"), max(1, len(extents)))
     return call_numpy(graph, "lexsort", columns, [extents], axis=position, table=is_table)
+
+
+@handles(np.i0)
+@calls_back
+def i0(graph: Graph, x: Value) -> Value:
+    values = as_operand(graph, x)
+    return call_numpy(graph, "i0", [values], [extents_of(values)])
+
+
+# ---- writing by position ----------------------------------------------------------------------------
+
+
+@handles(np.put, method="put")
+@calls_back
+def put(graph: Graph, a: Value, ind: Value, v: Value, mode: Value = RAISE) -> Value:
+    """Values repeat where there are fewer than positions, which count the elements in row-major order."""
+    array = _in_place(graph, a, ZERO, "np.put")
+    way = static(graph, mode, "mode")
+    operands = [array, as_operand(graph, ind), as_operand(graph, v)]
+    result = call_numpy(
+        graph, "put", operands, [array.extents], ordered=True, sample={"mode": "clip"}, mode=way
+    )
+    in_island(graph, lambda island: island.assign(array, result))
+    return NONE
 
 
 # ---- searching --------------------------------------------------------------------------------------

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import builtins
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
@@ -20,7 +21,8 @@ from ..tensors import as_array
 from ..values import Array, Group, Static, Tensor, Value, describe, extents_of, shape_text
 from ..views import as_view, view
 from . import reductions
-from .registry import dtype_of, handles, invoke
+from .orders import lay_out, requested
+from .registry import dtype_of, handles, invoke, static
 from .scans import accumulate
 
 _UINT8, _INT32 = np.dtype(np.uint8), np.dtype(np.int32)
@@ -144,19 +146,24 @@ def _frexp(graph: Graph, operand: Value) -> Value:
 
 
 def call_ufunc(frame: Frame, ufunc: np.ufunc, args: list[Value], kwargs: dict[str, Value]) -> Value:
-    """`ufunc(*args, dtype=, out=, where=)`. A third operand of an operation on two is `out`, as in NumPy."""
+    """`ufunc(*args, dtype=, out=, where=, casting=, order=)`; an operand too many is `out`, as in NumPy."""
     graph = frame.graph
     if getattr(np, ufunc.__name__, None) is not ufunc:
         raise graph.error(UnsupportedError, f"the ufunc '{ufunc.__name__}' is not one of NumPy's")
     dtype = dtype_of(graph, kwargs.pop("dtype", None))
     out = _given(kwargs.pop("out", args[ufunc.nin] if len(args) == ufunc.nin + 1 else None))
     mask = _given(kwargs.pop("where", None), True)
+    rule: Any = static(graph, kwargs.pop("casting", None), "casting") or "same_kind"
+    order = requested(graph, kwargs.pop("order", None), "K")
+    kwargs.pop("subok", None)
     if kwargs:
         raise graph.error(
             UnsupportedError,
             f"np.{ufunc.__name__} with {', '.join(kwargs)}= is not supported",
-            "keywords supported: dtype, out, where",
+            "keywords supported: dtype, out, where, casting, order, subok",
         )
+    if dtype is not None and rule != "same_kind":
+        args = [_cast(graph, ufunc, k, a, dtype, rule) for k, a in enumerate(args)]
     if mask is not None and out is None:
         raise graph.error(
             UnsupportedError,
@@ -164,7 +171,23 @@ def call_ufunc(frame: Frame, ufunc: np.ufunc, args: list[Value], kwargs: dict[st
             "np.where(mask, f(x), y) gives the others a value",
         )
     result = apply(graph, ufunc, *(args if out is None else args[: ufunc.nin]), dtype=dtype)
-    return result if out is None else _stored(frame, ufunc, out, result, mask)
+    if out is None:
+        return result if order == "K" else lay_out(graph, result, order, args[0])
+    return _stored(frame, ufunc, out, result, mask, rule)
+
+
+def _cast(graph: Graph, ufunc: np.ufunc, position: int, operand: Value, dtype: np.dtype, rule: Any) -> Value:
+    """An operand in the element type of the call, by the rule of the call."""
+    kind = number_kind(graph, operand)
+    if isinstance(kind, type):
+        return operand
+    if not np.can_cast(kind, dtype, rule):
+        raise graph.error(
+            DTypeError,
+            f"Cannot cast ufunc '{ufunc.__name__}' input {position} from {kind!r} to {dtype!r} with casting rule "
+            f"'{rule}'",
+        )
+    return copy(graph, operand, dtype)
 
 
 def _given(value: Value | None, default: object = None) -> Value | None:
@@ -176,7 +199,9 @@ def _given(value: Value | None, default: object = None) -> Value | None:
     return value
 
 
-def _stored(frame: Frame, ufunc: np.ufunc, out: Value, result: Value, mask: Value | None) -> Value:
+def _stored(
+    frame: Frame, ufunc: np.ufunc, out: Value, result: Value, mask: Value | None, rule: Any = "same_kind"
+) -> Value:
     """`out[mask] = result`; gives `out`."""
     from ..assignments import overwrite
 
@@ -185,10 +210,10 @@ def _stored(frame: Frame, ufunc: np.ufunc, out: Value, result: Value, mask: Valu
         what = "a tuple of arrays" if isinstance(result, Group) else describe(out)
         raise graph.error(DTypeError, f"np.{ufunc.__name__} with out= needs one array, not {what}")
     kind = number_kind(graph, result)
-    if isinstance(kind, np.dtype) and not np.can_cast(kind, out.dtype, "same_kind"):
+    if isinstance(kind, np.dtype) and not np.can_cast(kind, out.dtype, rule):
         raise graph.error(
             DTypeError,
-            f"Cannot cast ufunc '{ufunc.__name__}' output from {kind!r} to {out.dtype!r} with casting rule 'same_kind'",
+            f"Cannot cast ufunc '{ufunc.__name__}' output from {kind!r} to {out.dtype!r} with casting rule '{rule}'",
         )
     operands = [v for v in (result, mask) if v is not None]
     if any(len(extents_of(v)) > len(out.extents) for v in operands):

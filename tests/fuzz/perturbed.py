@@ -14,7 +14,7 @@ same in all runs must be met to the bit.
 from __future__ import annotations
 
 import ast
-from operator import ipow, itruediv
+import operator
 from typing import Any
 
 import numpy as np
@@ -28,6 +28,18 @@ _SIGNS = frozenset({"signbit", "copysign"})
 _NAMES = ULP_FUNCTIONS | _SUMS | _CHOICES | _SIGNS
 _METHODS = _SUMS | {"max", "min", "clip", "astype"}
 _REDUCES = {"add": "sum", "multiply": "prod", "maximum": "max", "minimum": "min"}
+
+
+_UPDATES = {
+    ast.Pow: "ipow", ast.Div: "itruediv", ast.Add: "iadd", ast.Sub: "isub", ast.Mult: "imul", ast.Mod: "imod",
+    ast.FloorDiv: "ifloordiv",
+}  # fmt: skip
+"""In-place operators of arithmetic, and their functions in `operator`."""
+
+
+def _read(target: ast.expr) -> ast.expr:
+    """The value that a target has so far."""
+    return ast.parse(ast.unparse(target), mode="eval").body
 
 
 class _Replace(ast.NodeTransformer):
@@ -60,20 +72,28 @@ class _Replace(ast.NodeTransformer):
             return self._call("matmul", node, [node.left, node.right])
         return node
 
-    def visit_AugAssign(self, node: ast.AugAssign) -> ast.AST:
-        """`x[i] **= y` and `x[i] /= y`: what is stored is sent to `free`."""
+    def visit_Assign(self, node: ast.Assign) -> ast.AST:
+        """`x[i] = y`: what becomes of `y` is sent to `free`."""
         self.generic_visit(node)
-        if not isinstance(node.op, ast.Pow | ast.Div):
-            return node
-        old = ast.parse(ast.unparse(node.target), mode="eval").body
-        operator = ast.Constant("**" if isinstance(node.op, ast.Pow) else "/")
-        value = self._call("updated", node, [operator, old, node.value])
-        if isinstance(node.target, ast.Subscript):
-            array = ast.parse(ast.unparse(node.target.value), mode="eval").body
-            value = self._call("stored", node, [array, value])  # pyright: ignore[reportArgumentType]
-        return ast.copy_location(ast.Assign([node.target], value), node)  # pyright: ignore[reportArgumentType]
+        if len(node.targets) == 1 and isinstance(node.targets[0], ast.Subscript):
+            node.value = self._stored(node, node.targets[0], node.value)
+        return node
 
-    def _call(self, name: str, node: ast.AST, args: list[ast.expr]) -> ast.AST:
+    def visit_AugAssign(self, node: ast.AugAssign) -> ast.AST:
+        """`x[i] += y`, and `x **= y`: what is stored is sent to `free`."""
+        self.generic_visit(node)
+        operator = _UPDATES.get(type(node.op))
+        if operator is None or not (isinstance(node.target, ast.Subscript) or operator == "ipow"):
+            return node
+        value = self._call("updated", node, [ast.Constant(operator), _read(node.target), node.value])
+        if isinstance(node.target, ast.Subscript):
+            value = self._stored(node, node.target, value)
+        return ast.copy_location(ast.Assign([node.target], value), node)
+
+    def _stored(self, node: ast.AST, target: ast.Subscript, value: ast.expr) -> ast.expr:
+        return self._call("stored", node, [_read(target.value), value])
+
+    def _call(self, name: str, node: ast.AST, args: list[ast.expr]) -> ast.expr:
         self.found = True
         keywords = node.keywords if isinstance(node, ast.Call) else []
         function = ast.Attribute(ast.Name("free", ast.Load()), name, ast.Load())
@@ -118,24 +138,22 @@ class Freedom:
         result = base**exponent
         return result if isinstance(exponent, int) and exponent == 2 else self._units(result)
 
-    def updated(self, operator: str, target: Any, value: Any) -> Any:
-        """`target **= value` or `target /= value`; an array is changed in place."""
-        update = {"**": ipow, "/": itruediv}[operator]
-        result = update(target, value)
-        if operator == "**" and not (isinstance(value, int) and value == 2):
+    def updated(self, name: str, target: Any, value: Any) -> Any:
+        """`target **= value` and the like; an array is changed in place."""
+        result = getattr(operator, name)(target, value)
+        if name == "ipow" and not (isinstance(value, int) and value == 2):
             result = self._units(result)
         if isinstance(target, np.ndarray) and result is not target:
-            with np.errstate(all="ignore"):
-                target[...] = result
+            target[...] = result
             return target
         return result
 
     def stored(self, array: Any, value: Any) -> Any:
-        """What an array of integers makes of a floating-point number."""
-        if not isinstance(array, np.ndarray) or array.dtype.kind not in "iu" or isinstance(value, np.ndarray):
-            return value
-        if isinstance(value, float | np.floating):
-            return self._converted(np.float64(value), np.float64(value).astype(array.dtype))
+        """What an array of integers makes of floating-point numbers."""
+        is_integral = isinstance(array, np.ndarray) and array.dtype.kind in "iu"
+        if is_integral and isinstance(value, float | np.floating | np.ndarray):
+            values = np.asarray(value)
+            return self._converted(values, values.astype(array.dtype))
         return value
 
     def matmul(self, a: Any, b: Any) -> Any:

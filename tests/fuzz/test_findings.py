@@ -295,3 +295,43 @@ def test_integers_of_more_than_64_bits_are_no_python_numbers():
     assert function(np.array([5, 2**62], "u8")) == (2**62, 2**62 + 5)
     with pytest.raises(OverflowError, match="64 bits"):
         function(np.array([5, 2**63], "u8"))
+
+
+def reshaped_views(a):
+    return a[1:].reshape(-1), a.reshape(-1)[1:], a[1:].reshape(-1)[::2], a.T.reshape(-1)
+
+
+@pytest.mark.parametrize(
+    "a", [np.ones((3, 4)), np.ones((3, 4)).T, np.ones((3, 8))[:, ::2], np.ones(8)[::2], np.ones(8)]
+)
+def test_reshaped_views_of_arguments_are_views_where_they_can_be(a):
+    for got, want in zip(nt.jit(reshaped_views)(a), reshaped_views(a), strict=True):
+        assert np.shares_memory(got, a) == np.shares_memory(want, a)
+        assert got.strides == want.strides
+
+
+def reshaped_and_written(a):
+    x = a.reshape(-1)
+    a[0] = 5
+    return x
+
+
+def test_what_reshape_may_have_copied_before_a_write_is_refused():
+    np.testing.assert_array_equal(nt.jit(reshaped_and_written)(np.ones((2, 2))), [5, 5, 1, 1])
+    with pytest.raises(UnsupportedError, match="is read after"):
+        nt.jit(reshaped_and_written)(np.ones((2, 2)).T)
+
+
+def rank_0_in_place(a):
+    a[..., 0] += 0.5
+
+
+def element_in_place(a):
+    a[0] += 0.5
+
+
+def test_an_ellipsis_makes_an_array_which_is_updated_by_the_rules_of_arrays():
+    check(element_in_place, np.array([1, 2]))
+    check(rank_0_in_place, np.array([1.0, 2]))
+    with pytest.raises(TypeError, match="same_kind"):
+        nt.jit(rank_0_in_place)(np.array([1, 2]))

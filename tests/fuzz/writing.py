@@ -322,7 +322,7 @@ class Writer:
 
     def statements(self, most: int) -> None:
         for _ in range(self.number(1, most)):
-            if self.reached or self.chance(4 if not self.depth else 60):
+            if self.reached or self.chance(4 if not self.depth else 40):
                 self.statement()
 
     def statement(self) -> None:
@@ -404,7 +404,7 @@ class Writer:
         self.depth += 1
         start = len(line.body)
         self.look()
-        if self.reached or self.chance(40):
+        if self.reached or self.chance(25):
             write()
         if len(line.body) == start and not self.chance(5):
             around.remove(line)

@@ -66,6 +66,11 @@ def histograms_2d(x):
     return table + 0, first, second, np.histogram2d(x[0], x[1], 3, density=True, weights=x[1])[0]
 
 
+def histograms_of_points(x):
+    table, edges = np.histogramdd(x[:, :3], bins=(2, 3, 4), weights=x[:, 0])
+    return table + 0, edges, np.histogramdd(x[:, :2], 3, range=[(0, 2), (0, 3)], density=True)[1], np.i0(x)
+
+
 def medians(x):
     return np.median(x), np.median(x, axis=0), np.median(x, axis=(0, 1), keepdims=True), np.nanmedian(x, 1)
 
@@ -86,7 +91,18 @@ def arrays(dtype):
     return [x, x.T.copy().T, x[::-1, ::2], x[:, 1:4], np.ascontiguousarray(x)[:3, :3]]
 
 
-FUNCTIONS = [sorts, argsorts, partitions, lexsorts, searches, histograms, histograms_2d, medians, quantiles]
+FUNCTIONS = [
+    sorts,
+    argsorts,
+    partitions,
+    lexsorts,
+    searches,
+    histograms,
+    histograms_2d,
+    histograms_of_points,
+    medians,
+    quantiles,
+]
 
 
 @pytest.mark.parametrize("target", TARGETS)
@@ -125,6 +141,41 @@ def half(x):
 
 def test_half_precision():
     agrees(half, RNG.random(9).astype(np.float16))
+
+
+def of_selected(x):
+    positive = x > 1
+    few = x[positive]
+    some = np.median(x[positive]), np.percentile(few, [20, 80]), np.quantile(x[x > 2], 0.5)
+    return (
+        some,
+        np.histogram(few, bins=[0, 1, 2, 9])[0],
+        np.median(x[x[:, 0] < 2], axis=0),
+        np.histogram(few, 3),
+    )
+
+
+def counts_of_selected(k, w):
+    some = w > 0.5
+    out = np.zeros(len(k))
+    for i in range(len(k)):
+        out[i] = np.median(w[k <= k[i]])
+    return np.bincount(k[some], minlength=5), np.bincount(k[some], w[some], 5), out
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_what_masks_select(target):
+    agrees(of_selected, RNG.random((5, 4)) * 3, target=target)
+    agrees(counts_of_selected, RNG.integers(0, 5, 9), RNG.random(9), target=target)
+
+
+def sort_of_selected(x):
+    return np.sort(x[x > 0])
+
+
+def test_what_depends_on_how_much_a_mask_selects():
+    with pytest.raises(nt.UnsupportedError, match="how many elements a mask selects"):
+        nt.jit(sort_of_selected)(np.ones(3))
 
 
 # ---- in place, in loops ------------------------------------------------------------------------------
@@ -178,6 +229,26 @@ def test_overlapping_arguments():
     for f in (overlapping, nt.jit(overlapping)):
         x = np.array([5.0, 4, 3, 2, 1])
         assert list(f(x[:4], x[1:])) == [1, 2, 3, 5]
+
+
+def puts(a):
+    np.put(a, [0, -1, 3], [7, 8])
+    view = a[1:, ::2]
+    view.put(np.array([1, 0]), 5)
+    np.put(a, 99, -3, mode="wrap")
+    return view.sum()
+
+
+def puts_outside(a):
+    np.put(a, 99, 1)
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_put(target):
+    for x in (np.zeros((4, 5)), np.zeros((4, 5), np.int8).T, np.zeros((8, 10))[::-2, ::2]):
+        agrees(puts, x, target=target)
+    with pytest.raises(IndexError, match="index 99 is out of bounds"):
+        nt.jit(puts_outside, target=target)(np.zeros(3))
 
 
 # ---- counts -----------------------------------------------------------------------------------------
@@ -279,6 +350,16 @@ def stacks(a, b):
     values, vectors = np.linalg.eigh(a @ np.swapaxes(a, 1, 2))
     solved = np.linalg.solve(a, b), np.linalg.inv(a), np.linalg.det(a), np.linalg.slogdet(a)[1]
     return solved, values, np.abs(vectors), np.linalg.matrix_rank(a), np.linalg.svdvals(b), np.linalg.pinv(b)
+
+
+def tensors(a, b):
+    inverse = np.linalg.tensorinv(a.reshape(2, 3, 6))
+    turned = np.linalg.tensorsolve(a.reshape(3, 2, 2, 3), b.reshape(2, 3), axes=(0, 2))
+    return inverse, turned, np.linalg.tensorsolve(a.reshape(2, 3, 2, 3), b.reshape(2, 3))
+
+
+def test_tensors_as_matrices():
+    agrees(tensors, RNG.random((6, 6)) + 3 * np.eye(6), RNG.random(6), tolerance=1e-8)
 
 
 def test_stacks_of_matrices():

@@ -97,6 +97,12 @@ def test_shapes_that_are_not_known():
     assert f.cache_info()["compiled"] == 1
 
 
+def test_trace():
+    x = np.arange(6.0).reshape(2, 3)
+    for got, want in zip(nt.trace(results)(x), results(x), strict=True):
+        np.testing.assert_array_equal(got, want)
+
+
 # ---- what goes wrong --------------------------------------------------------------------------------
 
 

@@ -47,6 +47,10 @@ ELEMENTWISE = [
     "np.iscomplex(x)",
     "np.iscomplexobj(x)",
     "np.isrealobj(x)",
+    "np.imag(x)",
+    "np.angle(x)",
+    "np.angle(x, deg=True)",
+    "np.real_if_close(x)",
     "np.unwrap(x)",
     "np.unwrap(x, period=4)",
     "np.unwrap(x.reshape(3, 3), axis=0)",
@@ -67,6 +71,8 @@ COMPARED = [
     "np.isin(x, [1.2345, 3.5])",
     "np.isin(x, x[:3], invert=True)",
     "np.isin(x.reshape(3, 3).T, 1)",
+    "np.isin(x, np.arange(20))",
+    "np.isin(x, x[:0])",
 ]
 
 QUESTIONS = [
@@ -86,6 +92,9 @@ QUESTIONS = [
     "np.zeros(2, np.promote_types(x.dtype, 'i4'))",
     "np.issubdtype(x.dtype, np.floating)",
     "np.isdtype(x.dtype, 'integral')",
+    "np.isfortran(x.reshape(3, 3).T)",
+    "np.iterable(x)",
+    "np.iterable(x[0])",
     "np.broadcast_shapes((2, 1), (3,))",
     "np.broadcast_shapes(x.shape, (2, 1))",
 ]
@@ -142,6 +151,9 @@ POLYNOMIALS = [
     "np.polyder(x, 2)",
     "np.polyint(y)",
     "np.polyint(y, 2, k=[1, 2])",
+    "np.polyfit(z, x, 2)",
+    "np.polyfit(z, x.reshape(9, 1) * y, 1)",
+    "np.polyfit(z, x, 1, w=z + 1)",
     "np.vander(y)",
     "np.vander(x, 4)",
     "np.vander(y, 2, increasing=True)",

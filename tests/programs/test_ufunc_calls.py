@@ -249,8 +249,8 @@ def no_array(a):
     return np.add(a, 1, out=3)
 
 
-def cast_keyword(a):
-    return np.add(a, 1, casting="unsafe")
+def signature_keyword(a):
+    return np.add(a, 1, signature="dd->d")
 
 
 def reduced_at(a):
@@ -283,7 +283,7 @@ def private(a):
         (wrong_out, [k, k * 1.0], TypeError, "Cannot cast ufunc 'add' output from"),
         (small_out, [x, x[0]], ValueError, "non-broadcastable output operand"),
         (no_array, [x], TypeError, "needs one array, not 3"),
-        (cast_keyword, [x], NestorError, "with casting= is not supported"),
+        (signature_keyword, [x], NestorError, "with signature= is not supported"),
         (reduced_at, [x], NestorError, "np.add.reduceat is not supported"),
         (wrong_reduction, [x], NestorError, "np.subtract.reduce is not supported"),
         (private, [k], NestorError, "the ufunc 'clip' is not one of NumPy's"),

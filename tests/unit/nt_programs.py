@@ -181,7 +181,7 @@ def _value(op, operands):
 
 def _run_broadcast(op, x):
     shape = [1] * len(shape_of(op.result))
-    for k, d in enumerate(op.along_dims):
+    for k, d in enumerate(op.dims):
         shape[d] = x.shape[k]
     return np.broadcast_to(x.reshape(shape), shape_of(op.result))
 

@@ -2,10 +2,12 @@
 
 import json
 import re
+import sys
 
 import numpy as np
 import pytest
 
+import benchmarks
 from benchmarks import report, run
 from benchmarks.measure import roof_of
 from benchmarks.peers import PEERS, NotWritten, onnx_text
@@ -156,6 +158,25 @@ def test_the_page_is_refreshed_between_its_markers(record):
     assert report.refreshed(once, record, []) == once
     with pytest.raises(SystemExit, match="lacks the lines"):
         report.refreshed("no markers", record, [])
+
+
+@pytest.mark.parametrize("with_plots", [True, False])
+def test_a_whole_run_leaves_its_files(record, tmp_path, monkeypatch, with_plots):
+    if with_plots:
+        pytest.importorskip("matplotlib", reason="it comes with the bench extra")
+    else:
+        monkeypatch.setitem(sys.modules, "matplotlib", None)
+        monkeypatch.delitem(sys.modules, "benchmarks.plots", raising=False)
+        monkeypatch.delattr(benchmarks, "plots", raising=False)
+    page = tmp_path / "docs" / "performance.md"
+    page.parent.mkdir()
+    page.write_text(f"text\n{report.BEGIN}\n{report.END}\n")
+    monkeypatch.setattr(report, "PAGE", page)
+    report.write(record, tmp_path / "results")
+    assert json.loads((tmp_path / "results" / "yardstick.json").read_text()) == record
+    assert (tmp_path / "results" / "yardstick.md").read_text() == report.markdown(record) + "\n"
+    assert ("![bars](../results/bars.svg)" in page.read_text()) == with_plots
+    assert (tmp_path / "results" / "bars.svg").exists() == with_plots
 
 
 def test_the_page_has_its_markers():

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from math_accuracy import ONE_OPERAND, TWO_OPERANDS, WIDER, doubles, kernel, measure, singles
+from math_accuracy import ONE_OPERAND, REFERENCES, TWO_OPERANDS, WIDER, doubles, kernel, measure, singles
 
 ROOT = Path(__file__).parents[2]
 
@@ -86,13 +86,31 @@ def check(name, function, bound, operands):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", [*ONE_OPERAND, *TWO_OPERANDS])
+@pytest.mark.parametrize("name", REFERENCES)
 def test_every_1009th_single_and_a_million_doubles(name):
-    _, bound = (ONE_OPERAND | TWO_OPERANDS)[name]
+    _, bound = REFERENCES[name]
     for blocks in (singles(1009), doubles(10**6)):
         accuracy = measure(name, blocks)
         assert not accuracy.wrong
         assert accuracy.error <= bound, accuracy.worst
+
+
+SHORTER = {"tan": 4, "tanh": 4, "asinh": 4, "acosh": 4}
+"""Functions with a shorter form for `afn`, and the bound on ordinary arguments."""
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("name", SHORTER)
+def test_approximate_forms_are_others_and_near(name, dtype):
+    x = np.random.default_rng(4).uniform(1.1, 3.0, 4096).astype(dtype)
+    element = "f32" if dtype is np.float32 else "f64"
+    results = [np.empty_like(x) for _ in range(3)]
+    for result, width, flags in zip(results, (16, 16, 1), ("", "afn", "afn"), strict=True):
+        kernel(name, element, width, flags=flags)(x, result)
+    exact, fast, scalar = results
+    np.testing.assert_array_equal(fast, scalar)
+    assert (fast != exact).any()
+    np.testing.assert_array_max_ulp(fast, exact, SHORTER[name])
 
 
 def test_the_constants_are_what_their_script_derives():

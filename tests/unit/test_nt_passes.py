@@ -165,7 +165,7 @@ class Axes:
     def _pairs(self, op, value):
         shape = shape_of(value)
         if isinstance(op, BroadcastOp):
-            return [(k, d) for k, d in enumerate(op.along_dims) if shape[k] != 1]
+            return [(k, d) for k, d in enumerate(op.dims) if shape[k] != 1]
         if isinstance(op, TransposeOp):
             return [(p, k) for k, p in enumerate(op.permutation)]
         if isinstance(op, ReduceOp):

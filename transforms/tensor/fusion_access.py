@@ -100,7 +100,7 @@ def _through_broadcast(op: Operation, source: Access) -> Access:
     assert isinstance(op, BroadcastOp)
     axes: list[int | None] = [None] * len(shape_of(op.result))
     extents = shape_of(op.source)
-    for k, d in enumerate(op.along_dims):
+    for k, d in enumerate(op.dims):
         if extents[k] != 1:
             axes[d] = source.axes[k]
     return Access(source.root, tuple(axes), source.shifted)

@@ -1,5 +1,6 @@
 // A call of Python at the levels of memory: a declared function that fills buffers, a check that may fail, slots on the stack.
 // RUN: opt-tool %s -p to-nest --verify-diagnostics | filecheck %s
+// RUN: opt-tool %s -p nt-fuse | filecheck %s --check-prefix=FUSE
 // RUN: opt-tool %s -p cpu | filecheck %s --check-prefix=LLVM
 
 // CHECK: func.func private @numpy.sort.[[H:[0-9a-f]+]](memref<?xf32, strided<[?]>>, memref<?xf32>) -> ()
@@ -18,6 +19,22 @@ func.func @sorted(%x: tensor<?xf32> {nt.layout = "strided"}) -> tensor<?xf32> {
   %y = nt.custom_call "numpy.sort"(%x) sizes(%n) {axis = 0 : i64} : (tensor<?xf32>) -> tensor<?xf32>
   %z = nt.add %y, %y : tensor<?xf32>
   func.return %z : tensor<?xf32>
+}
+
+// What is before a call and what is after it are two fusions.
+// FUSE-LABEL: func.func @between
+// FUSE: nt.fusion
+// FUSE-NOT: custom_call
+// FUSE: }
+// FUSE: nt.custom_call "program.f"
+// FUSE: nt.fusion
+func.func @between(%x: tensor<8xf32>) -> tensor<8xf32> {
+  %a = nt.add %x, %x : tensor<8xf32>
+  %b = nt.multiply %a, %x : tensor<8xf32>
+  %c = nt.custom_call "program.f"(%b) : (tensor<8xf32>) -> tensor<8xf32>
+  %d = nt.add %c, %b : tensor<8xf32>
+  %e = nt.multiply %d, %d : tensor<8xf32>
+  func.return %e : tensor<8xf32>
 }
 
 // In a loop, what it carries is not overwritten while the function reads it; equal calls are of one function.

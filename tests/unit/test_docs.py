@@ -1,0 +1,51 @@
+"""The paths that the documentation names exist."""
+
+import re
+from fnmatch import fnmatch
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
+TREES = (
+    "dialects",
+    "frontend",
+    "lowering",
+    "runtime",
+    "tools",
+    "transforms",
+    "tests",
+    "docs",
+    "benchmarks",
+    "examples",
+)
+PATH = re.compile(rf"`((?:{'|'.join(TREES)})/[\w./*-]*)`")
+WRITTEN = "benchmarks/results/"  # by `make bench`: not in every checkout
+LINK = re.compile(r"\]\(([^)#\s]+)[^)]*\)")
+
+
+def exists(path: str) -> bool:
+    """Whether there is such a file or folder; a module may be named without its suffix."""
+    place, _, name = path.rstrip("/").rpartition("/")
+    folder = ROOT / place
+    return folder.is_dir() and any(fnmatch(p.name, name) or p.stem == name for p in folder.iterdir())
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_paths_exist(page):
+    missing = [path for path in PATH.findall(page.read_text()) if not exists(path)]
+    assert not missing, f"{page.relative_to(ROOT)} names what is not there: {missing}"
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_links_lead_somewhere(page):
+    links = [link for link in LINK.findall(page.read_text()) if "://" not in link and WRITTEN not in link]
+    missing = [link for link in links if not (page.parent / link).exists()]
+    assert not missing, f"{page.relative_to(ROOT)} links to what is not there: {missing}"
+
+
+def test_the_patterns_find_what_is_written():
+    assert PATH.findall("see `frontend/jit.py` and `lowering/`") == ["frontend/jit.py", "lowering/"]
+    assert LINK.findall("[a](docs/a.md#part) [b](../b.md)") == ["docs/a.md", "../b.md"]
+    assert exists("frontend/jit.py") and exists("lowering") and not exists("frontend/no_such_file.py")
