@@ -43,7 +43,8 @@ FAMILIES: dict[str, tuple[str, str]] = {
     ),
     "Settings of NumPy": (
         "they concern NumPy, not arrays",
-        "seterr geterr seterrcall geterrcall setbufsize getbufsize show_config show_runtime get_include info test einsum_path",
+        "seterr geterr seterrcall geterrcall setbufsize getbufsize show_config show_runtime get_include info test "
+        "einsum_path",
     ),
     "Dates": (
         "dates are no element type",
