@@ -6,11 +6,15 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from xdsl.dialects.builtin import ModuleOp
+
     from .program import Program
 
 
 def explain(program: Program, target: str, log: Sequence[str], compiled: bool) -> str:
-    """Which specialisation serves a call, what it assumes, and what its nests do."""
+    """Which specialisation serves a call, what it assumes, what its nests do, and what it does not compile."""
+    from .stages import lowered_copy
+
     lines = [f"{program.name} on {target}, {'compiled' if compiled else 'not compiled yet'}", "arguments:"]
     lines += [f"  {one}" for one in program.arguments]
     if program.guards:
@@ -18,19 +22,21 @@ def explain(program: Program, target: str, log: Sequence[str], compiled: bool) -
             "assumes:",
             *[f"  {guard}" + (f"   ({guard.why})" if guard.why else "") for guard in program.guards],
         ]
-    lines += ["nests:", *_nests(program)]
+    module = lowered_copy(program.module, ("to-nest",))
+    lines += ["nests:", *_nests(module)]
+    calls = _calls(module)
+    if calls:
+        lines += ["calls of Python:", *calls]
     if program.remarks:
         lines += ["remarks:", *[f"  {line}" for r in program.remarks for line in r.render().splitlines()]]
     lines += ["history:", *[f"  {entry}" for entry in log]]
     return "\n".join(lines)
 
 
-def _nests(program: Program) -> list[str]:
+def _nests(module: ModuleOp) -> list[str]:
     """A line for each outermost loop: its name and its memory accesses an iteration of the innermost."""
     from ..dialects.nest import AccumulateOp, ForOp, LoadOp, StoreOp
-    from .stages import lowered_copy
 
-    module = lowered_copy(program.module, ("to-nest",))
     lines: list[str] = []
     for loop in module.walk():
         if not isinstance(loop, ForOp) or isinstance(loop.parent_op(), ForOp):
@@ -41,6 +47,20 @@ def _nests(program: Program) -> list[str]:
         stores = sum(isinstance(op, StoreOp | AccumulateOp) for op in inner)
         lines.append(f"  {names}: {_count(loads, 'load')}, {_count(stores, 'store')}")
     return lines or ["  none: nothing is computed element by element"]
+
+
+def _calls(module: ModuleOp) -> list[str]:
+    """A line for each call of Python: the function, and where it stands."""
+    from ..dialects.diagnostic import op_location
+    from ..lowering.custom_calls import called, declarations, target_of
+
+    targets = {f.sym_name.data: target_of(f) for f in declarations(module)}
+    lines: list[str] = []
+    for op in filter(called, module.walk()):
+        where = op_location(op)
+        place = f"   ({where.file}:{where.line})" if where is not None else ""
+        lines.append(f"  {targets[op.callee.string_value()]}{place}")  # pyright: ignore
+    return lines
 
 
 def _count(number: int, what: str) -> str:

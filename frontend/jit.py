@@ -22,6 +22,7 @@ from ..dialects.remarks import listening
 from ..runtime import fast_call
 from .cold_start import collector_paused, formats_on_demand
 from .errors import DTypeError, Respecialise, UnsupportedError
+from .frame_values import unchanged
 from .invoke import Invocation
 from .options import dynamic_mode, fastmath_flags, static_names
 from .source import source_of
@@ -59,6 +60,9 @@ os.register_at_fork(after_in_child=_renew_lock)  # the thread that held it does 
 
 LONG = 1e-4
 """Seconds after which a kernel must let other Python threads run."""
+
+PATIENCE = 32
+"""Calls of a specialisation after which it is worth compiling the native call wrapper."""
 
 MAX_ATTEMPTS = 16
 """Rounds of lowering with more and more known at compile time."""
@@ -163,8 +167,11 @@ class JitFunction(fast_call.NativeCallable):
         """Arguments in the order of the parameters; tuples of arrays are spread out, defaults marked."""
         count = len(args)
         simple = self._plain and not kwargs and self._required <= count <= len(self._names)
-        if not simple or any(type(a) not in LEAVES and is_spread(a) for a in args):
+        if not simple:
             return self._bound_leaves(args, kwargs)
+        for argument in args:
+            if type(argument) not in LEAVES and is_spread(argument):
+                return self._bound_leaves(args, kwargs)
         return self._names, [*args, *self._defaults[count:]], []
 
     def _bound_leaves(
@@ -273,9 +280,10 @@ class JitFunction(fast_call.NativeCallable):
 
     def _still_valid(self, program: Program) -> bool:
         """Whether the globals that were compiled in have the values they had."""
-        from .frame_values import unchanged
-
-        return all(unchanged(source, name, value) for (source, name), value in program.captured.items())
+        captured = program.captured
+        return not captured or all(
+            unchanged(source, name, value) for (source, name), value in captured.items()
+        )
 
     # ---- specialisation -----------------------------------------------------------------------------
 
@@ -525,14 +533,19 @@ def jit(function: Callable[..., Any] | None = None, **options: Any) -> Any:
 
 
 def _is_time(invocation: Invocation) -> bool:
-    """Whether to make calls like this one native: the second one, the 8th, the 32nd that Python still answers."""
+    """Whether to make calls like this one native: the second one, the 8th, the 32nd that Python still answers.
+
+    The first entry of a process waits for a 32nd call, for it has to compile the wrapper, which takes as long as
+    some thousand calls.
+    """
     kernel = invocation.native
     if kernel is None:
         return False
     invocation.calls += 1
     kernel.calls += 1
     calls = invocation.calls if invocation.calls > 1 else kernel.calls
-    return calls & (calls - 1) == 0 and calls.bit_length() & 1 == 0
+    due = calls & (calls - 1) == 0 and calls.bit_length() & 1 == 0
+    return due and (calls >= PATIENCE or fast_call.is_compiled())
 
 
 def _sequences(schedule: Any) -> Any:

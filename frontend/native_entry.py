@@ -25,6 +25,7 @@ from ..lowering.call_layout import (
     CONDITION,
     ENTRY,
     EXCLUSION,
+    FIXED,
     GUARD_GROUP,
     KNOWN,
     LEAF,
@@ -212,6 +213,7 @@ class _Writer:
     slots: list[int] = field(default_factory=list)
     records: list[list[int]] = field(default_factory=list)
     bases: dict[int, int] = field(default_factory=dict)
+    elements: int = 0
 
     def entry(self) -> Entry:
         call, invocation, entry = self.call, self.invocation, self.result
@@ -261,6 +263,7 @@ class _Writer:
                 fail=entry.keep(self.kernel.fail),
                 pool=entry.keep(POOL.empty),
                 pool_bytes=SMALLEST,
+                elements=self.elements,
                 held_elements=_NEVER if call.long or invocation.integers else HELD_ELEMENTS,
             )
         )
@@ -357,16 +360,37 @@ class _Writer:
 
     def _array_argument(self, k: int, argument: Any, value: np.ndarray) -> None:
         layout = self.kernel.packer.layouts[self.invocation.passed.index(k)]
-        axes = []
-        for axis, extent in enumerate(argument.extents):
-            if self.open and isinstance(extent, str):
-                slot = self._extent_slot(k, layout, axis)
-                axes += AXIS.pack(name=self._name(extent), slot=slot)
-            else:
-                axes += AXIS.pack(name=KNOWN, extent=value.shape[axis], slot=NO_SLOT)
         mask = _C_CONTIGUOUS | _ALIGNED | (_WRITEABLE if self.call.mutates else 0)
         apart = Apart.CHECKED if self.call.mutates else Apart.NOTED if self.call.out >= 0 else Apart.NO_MATTER
-        self._array(self.call.sources[k], self.bases[k], value, axes, mask, apart)
+        names = [extent if self.open and isinstance(extent, str) else None for extent in argument.extents]
+        source, slot = self.call.sources[k], self.bases[k]
+        if value.flags.c_contiguous and not any(names):
+            self._fixed(source, slot, value, mask, apart)
+            return
+        axes = []
+        for axis, name in enumerate(names):
+            if name is None:
+                axes += AXIS.pack(name=KNOWN, extent=value.shape[axis], slot=NO_SLOT)
+            else:
+                axes += AXIS.pack(name=self._name(name), slot=self._extent_slot(k, layout, axis))
+        self._array(source, slot, value, axes, mask, apart)
+
+    def _fixed(self, source: int, slot: int, value: np.ndarray, mask: int, apart: int) -> None:
+        self._need(value.ndim <= MAX_RANK)
+        words = FIXED.pack(
+            kind=Kind.FIXED,
+            source=source,
+            slot=slot,
+            descr=self.result.keep(value.dtype),
+            descr_word=word_at(value.dtype, _DESCR_WORD),
+            rank=value.ndim,
+            mask=mask,
+            flags=value.flags.num & mask,
+            bytes=value.nbytes,
+            apart=apart,
+        )
+        self.elements += value.size
+        self._record([*words, *value.shape])
 
     def _array(
         self, source: int, slot: int, value: np.ndarray, axes: list[int], mask: int, apart: int

@@ -22,7 +22,7 @@ from xdsl.ir.affine import AffineBinaryOpKind
 from xdsl.traits import Pure
 
 from ..dialects.nest import IfOp
-from .arithmetic import convert, number_kind
+from .arithmetic import as_weak, convert, number_kind
 from .conditions import as_condition, test
 from .errors import UnsupportedError
 from .extents import Affine
@@ -420,7 +420,9 @@ def either(
             for op in list(block.ops):
                 op.detach()
                 graph.block.add_op(op)
-        return where(graph, as_condition(frame, node, condition), *values)
+        chosen = where(graph, as_condition(frame, node, condition), *values)
+        weak = [k for k in (number_kind(graph, value) for value in values) if isinstance(k, type)]
+        return as_weak(chosen, weak_result(tuple(weak)), None) if len(weak) == len(values) else chosen
     kinds = [kind_of_value(frame, node, "this value", value) for value in values]
     kind = join(frame, node, "this value", *kinds)
     dtype = WEAK_DTYPES[kind] if isinstance(kind, type) else kind

@@ -28,6 +28,7 @@ from .arithmetic import (
     require_static,
     scalar_arguments,
 )
+from .checks import check
 from .errors import RangeError, ShapeError, UnsupportedError
 from .graph import Graph
 from .promotion import WEAK_DTYPES, fits
@@ -169,6 +170,10 @@ def python_power(graph: Graph, base: Value, exponent: Value) -> Value:
     if float not in kinds and isinstance(exponent, Index) and _is_nonnegative(graph, _baked(graph, exponent)):
         result = emit(graph, ELEMENTWISE["power"], [base, exponent], (WEAK_DTYPES[int],) * 2)
         return as_weak(result, int, scalar_arguments([base, exponent]))
+    if kinds[0] is float and not isinstance(exponent, Static) and not scalar_arguments([exponent]):
+        is_positive = isinstance(base, Static) and base.value > 0
+        if is_positive or kinds[1] is not float:
+            return _power_of_float(graph, base, exponent, is_positive)
     value = require_static(
         graph, exponent, "the exponent of **", "make the base a NumPy number: np.float64(x) ** y"
     )
@@ -182,6 +187,30 @@ def python_power(graph: Graph, base: Value, exponent: Value) -> Value:
         result = _integer_constant_power(graph, base, int(value), WEAK_DTYPES[int])
         return as_weak(result, int, scalar_arguments([base]))
     return _python_float_power(graph, base, value, kinds)
+
+
+def _power_of_float(graph: Graph, base: Value, exponent: Value, is_positive: bool) -> Value:
+    """A float to an exponent known at run time, where Python's result is a float: the base is positive, or the exponent
+    an integer. Zero to a negative power raises, and so does a result that is too large."""
+    affine = affine_of(exponent)
+    rises = affine is not None and graph.assumptions.nonnegative(affine, "an exponent is not negative")
+    if not is_positive and not rises:
+        fine = apply(
+            graph,
+            np.logical_or,
+            apply(graph, np.not_equal, base, Static(0.0)),
+            apply(graph, np.greater_equal, exponent, Static(0)),
+        )
+        check(graph, fine, "ZeroDivisionError", "0.0 cannot be raised to a negative power")
+    result = emit(graph, ELEMENTWISE["power"], [base, exponent], (WEAK_DTYPES[float],) * 2)
+    if not (rises and isinstance(base, Static) and abs(base.value) <= 1):
+        grew = apply(graph, np.isinf, result)
+        for operand in (base, exponent):
+            if number_kind(graph, operand) is float:
+                grew = apply(graph, np.logical_and, grew, apply(graph, np.isfinite, operand))
+        fine = apply(graph, np.logical_not, grew)
+        check(graph, fine, "OverflowError", "(34, 'Numerical result out of range')")
+    return as_weak(result, float, scalar_arguments([base, exponent]))
 
 
 def _python_float_power(graph: Graph, base: Value, value: Any, kinds: Sequence[Any]) -> Value:

@@ -18,6 +18,7 @@ from .functions import lambda_
 from .iteration import comprehension, dict_comprehension, listed
 from .masks import masked_attribute
 from .numpy_api.attributes import ATTRIBUTES
+from .numpy_api.grids import maker
 from .numpy_api.registry import METHODS
 from .objects import group_attribute, key_of, merge, position_of
 from .operators import as_group, binary, compare, is_sequence, sequence_kind, unary
@@ -118,7 +119,12 @@ def attribute_of(frame: Frame, node: ast.Attribute, owner: Value) -> Value:
 def _subscript(frame: Frame, node: ast.Subscript) -> Value:
     owner = evaluate(frame, node.value)
     if isinstance(owner, Static) and not isinstance(owner.value, tuple | list):
-        return _known_element(frame, node, owner.value)
+        make = maker(owner.value)
+        if make is None:
+            return _known_element(frame, node, owner.value)
+        items = subscript_items(frame, node.slice)
+        frame.at(node)
+        return make(frame.graph, items)
     items = subscript_items(frame, node.slice)
     frame.at(node)
     if isinstance(owner, Static):

@@ -46,10 +46,10 @@ CALLABLE = Layout("references type vectorcall slow hits entry0 entry1 entry2 ent
 ENTRY = Layout(
     "owner kernel positional keywords keyword_names guard_groups guards names conditions condition_words exclusions "
     "exclusion_words records record_words slot_count slots output_count outputs leaf_count leaves form finish fail "
-    "pool pool_bytes held_elements"
+    "pool pool_bytes elements held_elements"
 )
 """A specialisation. `owner` is the Python object that keeps everything alive which the words point to. Up to `held_elements`
-elements of arrays the kernel runs without letting other Python threads in."""
+elements of arrays the kernel runs without letting other Python threads in: `elements` of them are in FIXED arrays."""
 
 
 class Guarded(IntEnum):
@@ -75,6 +75,7 @@ class Kind(IntEnum):
     SAME_FLOAT = 6
     NUMPY_SCALAR = 7
     TUPLE = 8
+    FIXED = 9
 
 
 RECORD = Layout("kind words source slot")
@@ -93,6 +94,9 @@ class Apart(IntEnum):
     CHECKED = 2
     """It must not overlap an array before it."""
 
+
+FIXED = Layout("kind words source slot descr descr_word rank mask flags bytes apart")
+"""A row-major array of known extents, which follow: the common case, in fewer steps."""
 
 AXIS = Layout("name extent slot")
 """`name` is the number of an unknown extent; KNOWN: it is `extent`; ANY: it is compared elsewhere."""

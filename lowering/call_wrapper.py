@@ -20,6 +20,7 @@ from .call_layout import (
     CONDITION,
     ENTRY,
     EXCLUSION,
+    FIXED,
     GUARD_GROUP,
     KNOWN,
     LEAF,
@@ -321,7 +322,7 @@ class _Call:
         with f.loop(self.of(entry, "names")) as k:
             f.store("i64", 0, self.names, k, WORD)
         f.store("i64", 0, self.array_count)
-        f.store("i64", 0, self.elements)
+        f.store("i64", self.of(entry, "elements"), self.elements)
 
     def match_records(self, entry: str) -> None:
         f = self.f
@@ -344,17 +345,35 @@ class _Call:
     def fill(self, record: str, value: str, kind: str = "i64") -> None:
         self.f.store(kind, value, self.slots, _field(self.f, RECORD, record, "slot"), WORD)
 
-    def match_array(self, record: str, thing: str, kind: str) -> None:
+    def match_fixed(self, record: str, thing: str, kind: str) -> None:
+        f, off = self.f, self.offsets
+        rank = self.match_head(FIXED, record, thing, kind)
+        extents, wanted = f.load("ptr", thing, off.array_extents), f.at(record, FIXED.size, WORD)
+        with f.loop(rank) as k:
+            same = f.compare("eq", f.load("i64", extents, k, WORD), f.load("i64", wanted, k, WORD))
+            f.require(same, "miss")
+        data = f.load("i64", thing, off.array_data)
+        self.fill(record, data)
+        apart = _field(f, FIXED, record, "apart")
+        with f.when(f.compare("ne", apart, Apart.NO_MATTER)):
+            self.note(data, f.add(data, _field(f, FIXED, record, "bytes")), apart)
+
+    def match_head(self, layout: Layout, record: str, thing: str, kind: str) -> str:
+        """An array of the right dtype, rank and flags; its rank."""
         f, off = self.f, self.offsets
         f.require(f.compare("eq", kind, "@nestor_ndarray_type", "ptr"), "miss")
-        self.match_descr(record, f.load("ptr", thing, off.array_descr))
-        rank = _field(f, ARRAY, record, "rank")
-        f.require(
-            f.compare("eq", f.op(f"sext i32 {f.load('i32', thing, off.array_rank)} to i64"), rank), "miss"
-        )
+        self.match_descr(layout, record, f.load("ptr", thing, off.array_descr))
+        rank = _field(f, layout, record, "rank")
+        found = f.op(f"zext i32 {f.load('i32', thing, off.array_rank)} to i64")
+        f.require(f.compare("eq", found, rank), "miss")
         flags = f.op(f"zext i32 {f.load('i32', thing, off.array_flags)} to i64")
-        flags = f.op(f"and i64 {flags}, {_field(f, ARRAY, record, 'mask')}")
-        f.require(f.compare("eq", flags, _field(f, ARRAY, record, "flags")), "miss")
+        flags = f.op(f"and i64 {flags}, {_field(f, layout, record, 'mask')}")
+        f.require(f.compare("eq", flags, _field(f, layout, record, "flags")), "miss")
+        return rank
+
+    def match_array(self, record: str, thing: str, kind: str) -> None:
+        f, off = self.f, self.offsets
+        rank = self.match_head(ARRAY, record, thing, kind)
         axes = f.at(record, ARRAY.size, WORD)
         extents, strides = f.load("ptr", thing, off.array_extents), f.load("ptr", thing, off.array_strides)
         count = f.slot("i64")
@@ -373,14 +392,14 @@ class _Call:
         self.fill(record, data)
         self.match_apart(record, data, rank, extents, strides)
 
-    def match_descr(self, record: str, descr: str) -> None:
+    def match_descr(self, layout: Layout, record: str, descr: str) -> None:
         """The dtype itself, or another object for the same one."""
         f = self.f
         other, after = f.new_label("descr"), f.new_label("same")
-        f.branch(f.compare("eq", descr, _field(f, ARRAY, record, "descr", "ptr"), "ptr"), after, other)
+        f.branch(f.compare("eq", descr, _field(f, layout, record, "descr", "ptr"), "ptr"), after, other)
         f.label(other)
         word = f.load("i64", descr, self.offsets.descr_word)
-        f.require(f.compare("eq", word, _field(f, ARRAY, record, "descr_word")), "miss")
+        f.require(f.compare("eq", word, _field(f, layout, record, "descr_word")), "miss")
         f.label(after)
 
     def match_axis(self, axis: str, extent: str) -> None:
@@ -421,7 +440,12 @@ class _Call:
             back, forth = (f.call("i64", f"@llvm.{m}.i64", f"i64 {span}", "i64 0") for m in ("smin", "smax"))
             f.store("i64", f.add(f.load("i64", low), back), low)
             f.store("i64", f.add(f.load("i64", high), forth), high)
-        begin, end = f.load("i64", low), f.load("i64", high)
+        self.note(f.load("i64", low), f.load("i64", high), apart)
+        f.label(noted)
+
+    def note(self, begin: str, end: str, apart: str) -> None:
+        """Remember where an array lies, and compare with those before it where that is asked for."""
+        f = self.f
         before = f.load("i64", self.array_count)
         f.store("i64", begin, self.lows, before, WORD)
         f.store("i64", end, self.highs, before, WORD)
@@ -430,7 +454,6 @@ class _Call:
             left = f.compare("ule", end, f.load("i64", self.lows, k, WORD))
             right = f.compare("ule", f.load("i64", self.highs, k, WORD), begin)
             f.require(f.op(f"or i1 {left}, {right}"), "miss")
-        f.label(noted)
 
     def match_float(self, record: str, thing: str, kind: str) -> None:
         f = self.f

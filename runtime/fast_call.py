@@ -207,6 +207,11 @@ def _wrapper() -> Any:
     return compile_llvm_ir(emit_call_wrapper(offsets), opt_level=1)
 
 
+def is_compiled() -> bool:
+    """Whether the wrapper is there, or known not to be: `available()` has an answer at once."""
+    return _wrapper.cache_info().currsize > 0
+
+
 @functools.cache
 def wrapper_address() -> int:
     """The address of the wrapper; 0 where calls stay in Python."""
@@ -270,6 +275,13 @@ def _tested_offsets() -> Offsets | None:
 def word_at(thing: Any, offset: int, kind: Any = ctypes.c_int64) -> int:
     """A word of an object."""
     return kind.from_address(id(thing) + offset).value
+
+
+@functools.cache
+def data_offset() -> int | None:
+    """Where an array has its data pointer, tested; None on other interpreters."""
+    off = Offsets()
+    return off.array_data if _possible() and _arrays_fit(off) else None
 
 
 def _arrays_fit(off: Offsets) -> bool:

@@ -16,11 +16,33 @@ def _searchsorted(a: np.ndarray, v: np.ndarray, sorter: Any = None, *, side: Any
     return np.searchsorted(a, v, side=side, sorter=sorter)
 
 
-def _put(a: np.ndarray, ind: np.ndarray, v: np.ndarray, *, mode: Any) -> np.ndarray:
+def _put(
+    a: np.ndarray, ind: np.ndarray, v: np.ndarray, *, mode: Any, out: np.ndarray | None = None
+) -> np.ndarray:
     """The array after np.put."""
-    after = np.array(a)
+    after = _copied(a, out)
     np.put(after, ind, v, mode)
     return after
+
+
+def _sort(a: np.ndarray, out: np.ndarray | None = None, **options: Any) -> np.ndarray:
+    after = _copied(a, out)
+    after.sort(**options)
+    return after
+
+
+def _partition(a: np.ndarray, out: np.ndarray | None = None, *, kth: Any, **options: Any) -> np.ndarray:
+    after = _copied(a, out)
+    after.partition(kth, **options)
+    return after
+
+
+def _copied(a: np.ndarray, out: np.ndarray | None) -> np.ndarray:
+    """A copy in `out`, or in memory of its own."""
+    if out is None:
+        return a.copy(order="K")
+    out[...] = a
+    return out
 
 
 def _histogram(a: np.ndarray, weights: Any = None, **options: Any) -> Any:
@@ -83,9 +105,9 @@ def _least_squares(a: np.ndarray, b: np.ndarray, rcond: Any = None) -> tuple[Any
 
 
 NUMPY_CALLS: dict[str, Callable[..., Any]] = {
-    "numpy.sort": np.sort,
+    "numpy.sort": _sort,
     "numpy.argsort": np.argsort,
-    "numpy.partition": np.partition,
+    "numpy.partition": _partition,
     "numpy.argpartition": np.argpartition,
     "numpy.lexsort": _lexsort,
     "numpy.searchsorted": _searchsorted,
@@ -123,3 +145,6 @@ NUMPY_CALLS: dict[str, Callable[..., Any]] = {
     "numpy.linalg.lstsq.residuals": _residuals,
     "numpy.linalg.lstsq.none": _no_residuals,
 }
+
+FILL = frozenset({"numpy.sort", "numpy.partition", "numpy.put"})
+"""Those that take `out`: the array in which they compute their result."""

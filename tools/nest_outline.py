@@ -26,7 +26,7 @@ from ..dialects.nest import (
     StatementOp,
     StoreOp,
 )
-from ..transforms.nest.dependence import argument_attribute
+from ..transforms.nest.accesses import argument_attribute
 from ..transforms.nest.loops import functions
 from ..transforms.nest.readable import NestText, line_text, mark_text
 

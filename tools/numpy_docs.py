@@ -43,7 +43,8 @@ FAMILIES: dict[str, tuple[str, str]] = {
     ),
     "Settings of NumPy": (
         "they concern NumPy, not arrays",
-        "seterr geterr seterrcall geterrcall setbufsize getbufsize show_config show_runtime get_include info test einsum_path",
+        "seterr geterr seterrcall geterrcall setbufsize getbufsize show_config show_runtime get_include info test "
+        "einsum_path",
     ),
     "Dates": (
         "dates are no element type",
@@ -121,7 +122,10 @@ def _classes() -> str:
     classes = [cls for cls in APPLIED if isinstance(cls, type)]
     lines = [_function("np", cls.__name__, cls) for cls in classes]
     text = "## Loops and functions over elements\n\n" + "\n".join(lines)
-    return text + "\n* `np.s_[...]`, `np.index_exp[...]`\n"
+    return (
+        text
+        + "\n* `np.s_[...]`, `np.index_exp[...]`, `np.mgrid[...]`, `np.ogrid[...]`, `np.r_[...]`, `np.c_[...]`\n"
+    )
 
 
 def _methods() -> str:

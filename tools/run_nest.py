@@ -24,7 +24,8 @@ from ..lowering.check_sites import check_sites
 from ..runtime import scalar_eval
 from ..runtime.errors import NAMES, KernelError
 from ..runtime.interp import run_nest
-from ..transforms.nest.dependence import analyse, argument_attribute
+from ..transforms.nest.accesses import argument_attribute
+from ..transforms.nest.dependence import analyse
 
 _DEFAULT_EXTENT = 8
 _INDEX_VALUE = 3

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from .definitions import call, defines, dtype_of, known, reshaped, unsupported, xp
+from .definitions import assembled, broadcast_shape, call, defines, dtype_of, known, reshaped, unsupported, xp
 
 
 def _axis(axis: int, rank: int) -> int:
@@ -81,7 +81,10 @@ def _derivative(f: Any, axis: int, step: Any, edge_order: int) -> Any:
 
     is_even = xp.ndim(step) == 0
     if is_even:
-        inside = (part(2, None) - part(None, -2)) / (2.0 * step)
+        width = 2.0 * step
+
+        def inside() -> Any:
+            return (part(2, None) - part(None, -2)) / width
     else:
         before, after = step[:-1], step[1:]
         shape = [1] * f.ndim
@@ -89,17 +92,31 @@ def _derivative(f: Any, axis: int, step: Any, edge_order: int) -> Any:
         a = (-after / (before * (before + after))).reshape(shape)
         b = ((after - before) / (before * after)).reshape(shape)
         c = (before / (after * (before + after))).reshape(shape)
-        inside = a * part(None, -2) + b * part(1, -1) + c * part(2, None)
+
+        def inside() -> Any:
+            return a * part(None, -2) + b * part(1, -1) + c * part(2, None)
+
     if edge_order == 1:
-        first = (part(1, 2) - part(0, 1)) / (step if is_even else step[0])
-        last = (part(-1, None) - part(-2, -1)) / (step if is_even else step[-1])
+        low, high = (step, step) if is_even else (step[0], step[-1])
+
+        def first() -> Any:
+            return (part(1, 2) - part(0, 1)) / low
+
+        def last() -> Any:
+            return (part(-1, None) - part(-2, -1)) / high
     else:
-        a, b, c = _first_weights(step, step) if is_even else _first_weights(step[0], step[1])
-        first = a * part(0, 1) + b * part(1, 2) + c * part(2, 3)
-        a, b, c = _last_weights(step, step) if is_even else _last_weights(step[-2], step[-1])
-        last = a * part(-3, -2) + b * part(-2, -1) + c * part(-1, None)
-    dtype = dtype_of(f)
-    return xp.concatenate([p.astype(dtype) for p in (first, inside, last)], axis=axis)
+        p = _first_weights(step, step) if is_even else _first_weights(step[0], step[1])
+        q = _last_weights(step, step) if is_even else _last_weights(step[-2], step[-1])
+
+        def first() -> Any:
+            return p[0] * part(0, 1) + p[1] * part(1, 2) + p[2] * part(2, 3)
+
+        def last() -> Any:
+            return q[0] * part(-3, -2) + q[1] * part(-2, -1) + q[2] * part(-1, None)
+
+    ends = ((slice(None, 1), first), (slice(1, -1), inside), (slice(-1, None), last))
+    parts = [(_along(axis, place), compute) for place, compute in ends]
+    return assembled(f.shape, dtype_of(f), parts, like=f)
 
 
 def _first_weights(p: Any, q: Any) -> tuple[Any, Any, Any]:
@@ -194,18 +211,22 @@ def cross(a, b, axisa=-1, axisb=-1, axisc=-1, axis=None):
     if not {m, n} <= {2, 3}:
         raise ValueError("incompatible dimensions for cross product\n(dimension must be 2 or 3)")
     dtype = xp.promote_types(a.dtype, b.dtype)
-    left = [a[..., k].astype(dtype) for k in range(m)]
-    right = [b[..., k].astype(dtype) for k in range(n)]
-    last = left[0] * right[1] - left[1] * right[0]
+
+    def product(i: int, j: int) -> Any:
+        """a[i] * b[j]; None where a third number is missing, which is a zero."""
+        return a[..., i].astype(dtype) * b[..., j].astype(dtype) if i < m and j < n else None
+
+    def minor(i: int, j: int) -> Any:
+        first, second = product(i, j), product(j, i)
+        if first is None:
+            return -second
+        return first if second is None else first - second
+
     if m == n == 2:
-        return xp.asarray(last)
-    if m == 2:
-        parts = [left[1] * right[2], -(left[0] * right[2]), last]
-    elif n == 2:
-        parts = [-(left[2] * right[1]), left[2] * right[0], last]
-    else:
-        parts = [left[1] * right[2] - left[2] * right[1], left[2] * right[0] - left[0] * right[2], last]
-    return xp.moveaxis(xp.stack(parts, axis=-1), -1, axisc)
+        return xp.asarray(minor(0, 1))
+    shape = broadcast_shape(a.shape[:-1], b.shape[:-1])
+    parts = [((..., k), lambda i=i, j=j: minor(i, j)) for k, (i, j) in enumerate(((1, 2), (2, 0), (0, 1)))]
+    return xp.moveaxis(assembled((*shape, 3), dtype, parts), -1, axisc)
 
 
 @defines(np.linalg.cross)

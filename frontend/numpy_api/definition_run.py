@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
 from ...dialects.diagnostic import NestorError, SourceLocation
 from ..advanced import store_window
-from ..arithmetic import require_static
+from ..arithmetic import broadcast_extents, index_value, require_static
+from ..assemble import as_piece, axis_order, fresh
 from ..errors import UnsupportedError
 from ..frame import Frame
 from ..graph import Graph
+from ..islands import Island
 from ..source import FunctionSource
 from ..tensors import as_array
 from ..tracing import Symbol, Trace
@@ -77,6 +80,28 @@ class DefinitionRun(Trace):
         wanted = self.value(tuple(shape) if isinstance(shape, tuple | list) else (shape,))
         extents = shape_argument(self.graph, [wanted])
         return Symbol(self, reshape_to(self.graph, self.value(symbol), extents, new=True))
+
+    def assembled(
+        self, shape: Any, dtype: np.dtype, parts: Sequence[tuple[Any, Callable[[], Any]]], like: Any
+    ) -> Symbol:
+        """A new array written part by part, each computed where it is written; in the memory order of `like`."""
+        extents = shape_argument(self.graph, [self.value(tuple(shape))])
+
+        def write(island: Island, target: Array) -> None:
+            for place, part in parts:
+                value = self.value(part())
+                island.assign(view(self.graph, target, self.items(place)), as_piece(self.graph, value))
+
+        result = fresh(self.graph, dtype, extents, write)
+        source = self.value(like) if like is not None else None
+        if isinstance(source, Array) and self.graph.island is None:
+            result.buffer.order = axis_order(source)
+        return Symbol(self, result)
+
+    def broadcast_shape(self, shapes: Sequence[Any]) -> tuple[Any, ...]:
+        """The shape of arrays of these shapes broadcast together."""
+        extents = [shape_argument(self.graph, [self.value(tuple(shape))]) for shape in shapes]
+        return tuple([self.object(index_value(e)) for e in broadcast_extents(self.graph, extents)])
 
     def static(self, value: Value, what: str) -> Any:
         return require_static(self.graph, value, what)

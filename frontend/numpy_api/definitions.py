@@ -155,6 +155,14 @@ def reshaped(value: Any, shape: Any) -> Any:
     return _RUNNING[-1].reshaped(value, shape)
 
 
+def assembled(shape: Any, dtype: Any, parts: Any, like: Any = None) -> Any:
+    """A new array from parts, each a subscript and a function that gives what is assigned to it.
+
+    Nothing is computed into an array of its own first. `like` is the array whose memory order the new one has.
+    """
+    return _RUNNING[-1].assembled(shape, np.dtype(dtype), parts, like)
+
+
 def require(condition: Any, message: str) -> None:
     """Raise ValueError when the program runs, unless the condition holds."""
     if not is_symbol(condition):
@@ -163,6 +171,11 @@ def require(condition: Any, message: str) -> None:
         return
     trace = _RUNNING[-1]
     check(trace.graph, condition._value, "ValueError", message)
+
+
+def broadcast_shape(*shapes: Any) -> tuple[Any, ...]:
+    """The shape of arrays of these shapes broadcast together."""
+    return _RUNNING[-1].broadcast_shape(shapes)
 
 
 def number(kind: type, value: Any) -> Any:

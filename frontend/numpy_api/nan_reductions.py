@@ -28,7 +28,7 @@ from .reductions import (
     sum_,
     var,
 )
-from .registry import handles, refuse_out
+from .registry import Handler, handles, refuse_out
 
 
 def with_nans(graph: Graph, a: Value) -> bool:
@@ -53,32 +53,29 @@ def _without_nans(handler: Callable[..., Value]) -> Callable[..., Value]:
     return reduction
 
 
-def nansum(
-    graph: Graph,
-    a: Value,
-    axis: Value | None = None,
-    dtype: Value | None = None,
-    out: Value | None = None,
-    keepdims: Value | None = None,
-    initial: Value | None = None,
-    where: Value | None = None,
-) -> Value:
-    return _without_nans(sum_)(graph, a, axis, dtype, out, keepdims, initial, where=where)
+def _total_by(whole: Handler) -> Handler:
+    """np.nansum and np.nanprod."""
+
+    def handler(
+        graph: Graph,
+        a: Value,
+        axis: Value | None = None,
+        dtype: Value | None = None,
+        out: Value | None = None,
+        keepdims: Value | None = None,
+        initial: Value | None = None,
+        where: Value | None = None,
+    ) -> Value:
+        return _without_nans(whole)(graph, a, axis, dtype, out, keepdims, initial, where=where)
+
+    return handler
 
 
-def nanprod(
-    graph: Graph,
-    a: Value,
-    axis: Value | None = None,
-    dtype: Value | None = None,
-    out: Value | None = None,
-    keepdims: Value | None = None,
-    initial: Value | None = None,
-    where: Value | None = None,
-) -> Value:
-    return _without_nans(prod)(graph, a, axis, dtype, out, keepdims, initial, where=where)
+handles(np.nansum)(_total_by(sum_))
+handles(np.nanprod)(_total_by(prod))
 
 
+@handles(np.nanmean)
 def nanmean(
     graph: Graph,
     a: Value,
@@ -91,6 +88,7 @@ def nanmean(
     return _without_nans(mean)(graph, a, axis, dtype, out, keepdims, where=where)
 
 
+@handles(np.nanvar)
 def nanvar(
     graph: Graph,
     a: Value,
@@ -115,6 +113,7 @@ def nanvar(
     return emit(graph, ELEMENTWISE["select"], [few, Static(own.type(np.nan)), result], (BOOL, own, own))
 
 
+@handles(np.nanstd)
 def nanstd(
     graph: Graph,
     a: Value,
@@ -157,30 +156,26 @@ def _nan_extreme(
     )
 
 
-def nanmax(
-    graph: Graph,
-    a: Value,
-    axis: Value | None = None,
-    out: Value | None = None,
-    keepdims: Value | None = None,
-    initial: Value | None = None,
-    where: Value | None = None,
-) -> Value:
-    refuse_out(graph, out)
-    return _nan_extreme(graph, "maximum", a, axis, keepdims, initial, where)
+def _extreme_by(combiner: str) -> Handler:
+    """np.nanmax and np.nanmin."""
+
+    def handler(
+        graph: Graph,
+        a: Value,
+        axis: Value | None = None,
+        out: Value | None = None,
+        keepdims: Value | None = None,
+        initial: Value | None = None,
+        where: Value | None = None,
+    ) -> Value:
+        refuse_out(graph, out)
+        return _nan_extreme(graph, combiner, a, axis, keepdims, initial, where)
+
+    return handler
 
 
-def nanmin(
-    graph: Graph,
-    a: Value,
-    axis: Value | None = None,
-    out: Value | None = None,
-    keepdims: Value | None = None,
-    initial: Value | None = None,
-    where: Value | None = None,
-) -> Value:
-    refuse_out(graph, out)
-    return _nan_extreme(graph, "minimum", a, axis, keepdims, initial, where)
+handles(np.nanmax)(_extreme_by("maximum"))
+handles(np.nanmin)(_extreme_by("minimum"))
 
 
 def _nan_place(
@@ -199,19 +194,21 @@ def _nan_place(
     return place_of(graph, combiner, a, axis, keepdims, name)
 
 
-def nanargmax(
-    graph: Graph, a: Value, axis: Value | None = None, out: Value | None = None, keepdims: Value | None = None
-) -> Value:
-    refuse_out(graph, out)
-    return _nan_place(graph, "maximum", a, axis, keepdims, "argmax")
+def _place_by(combiner: str, name: str) -> Handler:
+    """np.nanargmax and np.nanargmin."""
+
+    def handler(
+        graph: Graph,
+        a: Value,
+        axis: Value | None = None,
+        out: Value | None = None,
+        keepdims: Value | None = None,
+    ) -> Value:
+        refuse_out(graph, out)
+        return _nan_place(graph, combiner, a, axis, keepdims, name)
+
+    return handler
 
 
-def nanargmin(
-    graph: Graph, a: Value, axis: Value | None = None, out: Value | None = None, keepdims: Value | None = None
-) -> Value:
-    refuse_out(graph, out)
-    return _nan_place(graph, "minimum", a, axis, keepdims, "argmin")
-
-
-for _handler in (nansum, nanprod, nanmean, nanvar, nanstd, nanmax, nanmin, nanargmax, nanargmin):
-    handles(getattr(np, _handler.__name__))(_handler)
+handles(np.nanargmax)(_place_by("maximum", "argmax"))
+handles(np.nanargmin)(_place_by("minimum", "argmin"))

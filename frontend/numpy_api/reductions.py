@@ -30,7 +30,7 @@ from ..promotion import WEAK_DTYPES
 from ..tensors import as_array, as_tensor, broadcast, cast, reduce
 from ..values import Array, Lazy, Scalar, Static, Tensor, Value, extents_of
 from .attributes import size
-from .registry import dtype_of, handles, normal_axis, refuse_out, static
+from .registry import Handler, dtype_of, handles, normal_axis, refuse_out, static
 
 ZERO = Static(0)
 INT = np.dtype(np.int64)
@@ -161,34 +161,27 @@ def sum_dtype(graph: Graph, value: Value, dtype: Value | None) -> np.dtype:
 # ---- sums and products ------------------------------------------------------------------------------
 
 
-@handles(np.sum, method="sum")
-def sum_(
-    graph: Graph,
-    a: Value,
-    axis: Value | None = None,
-    dtype: Value | None = None,
-    out: Value | None = None,
-    keepdims: Value | None = None,
-    initial: Value | None = None,
-    where: Value | None = None,
-) -> Value:
-    refuse_out(graph, out)
-    return reduction(graph, "add", a, sum_dtype(graph, a, dtype), axis, keepdims, initial, where)
+def _total_by(combiner: str) -> Handler:
+    """np.sum and np.prod."""
+
+    def handler(
+        graph: Graph,
+        a: Value,
+        axis: Value | None = None,
+        dtype: Value | None = None,
+        out: Value | None = None,
+        keepdims: Value | None = None,
+        initial: Value | None = None,
+        where: Value | None = None,
+    ) -> Value:
+        refuse_out(graph, out)
+        return reduction(graph, combiner, a, sum_dtype(graph, a, dtype), axis, keepdims, initial, where)
+
+    return handler
 
 
-@handles(np.prod, method="prod")
-def prod(
-    graph: Graph,
-    a: Value,
-    axis: Value | None = None,
-    dtype: Value | None = None,
-    out: Value | None = None,
-    keepdims: Value | None = None,
-    initial: Value | None = None,
-    where: Value | None = None,
-) -> Value:
-    refuse_out(graph, out)
-    return reduction(graph, "multiply", a, sum_dtype(graph, a, dtype), axis, keepdims, initial, where)
+sum_ = handles(np.sum, method="sum")(_total_by("add"))
+prod = handles(np.prod, method="prod")(_total_by("multiply"))
 
 
 @handles(np.count_nonzero)
@@ -234,32 +227,26 @@ def extreme(
     return reduction(graph, combiner, a, own_dtype(graph, a), axis, keepdims, initial, where)
 
 
-@handles(np.max, np.amax, method="max")
-def max_(
-    graph: Graph,
-    a: Value,
-    axis: Value | None = None,
-    out: Value | None = None,
-    keepdims: Value | None = None,
-    initial: Value | None = None,
-    where: Value | None = None,
-) -> Value:
-    refuse_out(graph, out)
-    return extreme(graph, "maximum", a, axis, keepdims, initial, where)
+def _extreme_by(combiner: str) -> Handler:
+    """np.max and np.min."""
+
+    def handler(
+        graph: Graph,
+        a: Value,
+        axis: Value | None = None,
+        out: Value | None = None,
+        keepdims: Value | None = None,
+        initial: Value | None = None,
+        where: Value | None = None,
+    ) -> Value:
+        refuse_out(graph, out)
+        return extreme(graph, combiner, a, axis, keepdims, initial, where)
+
+    return handler
 
 
-@handles(np.min, np.amin, method="min")
-def min_(
-    graph: Graph,
-    a: Value,
-    axis: Value | None = None,
-    out: Value | None = None,
-    keepdims: Value | None = None,
-    initial: Value | None = None,
-    where: Value | None = None,
-) -> Value:
-    refuse_out(graph, out)
-    return extreme(graph, "minimum", a, axis, keepdims, initial, where)
+max_ = handles(np.max, np.amax, method="max")(_extreme_by("maximum"))
+min_ = handles(np.min, np.amin, method="min")(_extreme_by("minimum"))
 
 
 @handles(np.ptp)
@@ -317,20 +304,24 @@ def _integer(extent: Affine) -> Value:
     return Static(np.int64(value.value)) if isinstance(value, Static) else value
 
 
-@handles(np.argmax, method="argmax")
-def argmax(
-    graph: Graph, a: Value, axis: Value | None = None, out: Value | None = None, keepdims: Value | None = None
-) -> Value:
-    refuse_out(graph, out)
-    return place_of(graph, "maximum", a, axis, keepdims, "argmax")
+def _place_by(combiner: str, name: str) -> Handler:
+    """np.argmax and np.argmin."""
+
+    def handler(
+        graph: Graph,
+        a: Value,
+        axis: Value | None = None,
+        out: Value | None = None,
+        keepdims: Value | None = None,
+    ) -> Value:
+        refuse_out(graph, out)
+        return place_of(graph, combiner, a, axis, keepdims, name)
+
+    return handler
 
 
-@handles(np.argmin, method="argmin")
-def argmin(
-    graph: Graph, a: Value, axis: Value | None = None, out: Value | None = None, keepdims: Value | None = None
-) -> Value:
-    refuse_out(graph, out)
-    return place_of(graph, "minimum", a, axis, keepdims, "argmin")
+argmax = handles(np.argmax, method="argmax")(_place_by("maximum", "argmax"))
+argmin = handles(np.argmin, method="argmin")(_place_by("minimum", "argmin"))
 
 
 # ---- truth ------------------------------------------------------------------------------------------
@@ -347,30 +338,25 @@ def _logical(
     return reduction(graph, combiner, _nonzero(graph, a), BOOL, axis, keepdims, None, where)
 
 
-@handles(np.any, method="any")
-def any_(
-    graph: Graph,
-    a: Value,
-    axis: Value | None = None,
-    out: Value | None = None,
-    keepdims: Value | None = None,
-    where: Value | None = None,
-) -> Value:
-    refuse_out(graph, out)
-    return _logical(graph, "or", a, axis, keepdims, where)
+def _truth_by(combiner: str) -> Handler:
+    """np.any and np.all."""
+
+    def handler(
+        graph: Graph,
+        a: Value,
+        axis: Value | None = None,
+        out: Value | None = None,
+        keepdims: Value | None = None,
+        where: Value | None = None,
+    ) -> Value:
+        refuse_out(graph, out)
+        return _logical(graph, combiner, a, axis, keepdims, where)
+
+    return handler
 
 
-@handles(np.all, method="all")
-def all_(
-    graph: Graph,
-    a: Value,
-    axis: Value | None = None,
-    out: Value | None = None,
-    keepdims: Value | None = None,
-    where: Value | None = None,
-) -> Value:
-    refuse_out(graph, out)
-    return _logical(graph, "and", a, axis, keepdims, where)
+any_ = handles(np.any, method="any")(_truth_by("or"))
+all_ = handles(np.all, method="all")(_truth_by("and"))
 
 
 # ---- moments ----------------------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""Running results: cumsum, cumprod, those that leave NaNs out, and ufunc.accumulate."""
+"""Running results: cumsum, cumprod, those that leave NaNs out, ufunc.accumulate, and most of ufunc.reduce."""
 
 from __future__ import annotations
 
@@ -8,11 +8,12 @@ from dataclasses import replace
 import numpy as np
 
 from ...dialects.nt import ELEMENTWISE, ScanOp
-from ..arithmetic import BOOL, compute_dtypes, convert, emit, nt_kind
-from ..errors import DTypeError, UnsupportedError
+from ..arithmetic import BOOL, compute_dtypes, convert, copy, emit, nt_kind
+from ..errors import DTypeError, ShapeError, UnsupportedError
 from ..graph import Graph
 from ..tensors import as_array
 from ..values import Static, Value, extents_of
+from ..views import Slice, subscript
 from .nan_reductions import numbers_in, with_nans
 from .reductions import own_dtype, sum_dtype
 from .registry import dtype_of, handles, normal_axis, refuse_out, static
@@ -119,3 +120,51 @@ def _ranked(graph: Graph, name: str, array: Value) -> Value:
     if not extents_of(array):
         raise graph.error(DTypeError, f"cannot accumulate on a scalar: np.{name}.accumulate")
     return array
+
+
+def reduce(ufunc: np.ufunc) -> Callable[..., Value]:
+    """The handler of `ufunc.reduce` where no reduction has that operation: the last of the running results."""
+
+    def handler(
+        graph: Graph,
+        array: Value,
+        axis: Value = _ZERO,
+        dtype: Value | None = None,
+        out: Value | None = None,
+        keepdims: Value | None = None,
+    ) -> Value:
+        refuse_out(graph, out)
+        name, rank = ufunc.__name__, len(extents_of(array))
+        if not rank:
+            raise graph.error(DTypeError, f"cannot reduce on a scalar: np.{name}.reduce")
+        wanted = static(graph, axis, "axis")
+        given = range(rank) if wanted is None else wanted if isinstance(wanted, tuple) else [wanted]
+        axes = sorted({normal_axis(graph, one, rank) for one in given})
+        if len(axes) > 1 and not _is_reorderable(ufunc):
+            text = f"reduction operation '{name}' is not reorderable, so at most one axis may be specified"
+            raise graph.error(ShapeError, text)
+        if any(extents_of(array)[k].known == 0 for k in axes):
+            text = f"np.{name}.reduce of an axis without elements is not supported"
+            raise graph.error(UnsupportedError, text, "test the extent before")
+        kept = bool(static(graph, keepdims, "keepdims"))
+        running = accumulate(ufunc)
+        for position in reversed(axes):
+            results = running(graph, array, Static(position), dtype)
+            last = Slice(Static(-1)) if kept else Static(-1)
+            array = subscript(graph, results, [*[Slice()] * position, last])
+        return copy(graph, array, own_dtype(graph, array))
+
+    return handler
+
+
+def _is_reorderable(ufunc: np.ufunc) -> bool:
+    """Whether NumPy reduces several axes at once by it."""
+    for dtype in (np.float64, np.int64):
+        try:
+            ufunc.reduce(np.ones((1, 1), dtype), axis=(0, 1))
+        except ValueError:
+            return False
+        except TypeError:
+            continue
+        return True
+    return False

@@ -21,7 +21,7 @@ MINUS_ONE, ZERO, NONE, FALSE, LEFT, RAISE = (Static(v) for v in (-1, 0, None, Fa
 
 def along(graph: Graph, a: Value, axis: Value | None) -> tuple[Value, int]:
     """The array, raveled for axis None, and the axis."""
-    array = atleast(graph, a, 0)
+    array = atleast(graph, as_operand(graph, a), 0)
     request = static(graph, axis, "axis")
     if request is None:
         return flat(graph, array), 0

@@ -23,7 +23,7 @@ from ..views import as_view, view
 from . import reductions
 from .orders import lay_out, requested
 from .registry import dtype_of, handles, invoke, static
-from .scans import accumulate
+from .scans import accumulate, reduce
 
 _UINT8, _INT32 = np.dtype(np.uint8), np.dtype(np.int32)
 _LARGEST_EXPONENT = {"float16": 100, "bfloat16": 400, "float32": 400, "float64": 2200}
@@ -265,12 +265,14 @@ def ufunc_method(
         # Unlike np.sum, the methods reduce the first axis by default.
         arguments = [*args, _FIRST] if len(args) == 1 and "axis" not in kwargs else args
         return invoke(graph, name, reduction, arguments, kwargs)
+    if method == "reduce" and ufunc.nin == 2 and ufunc.nout == 1:
+        return invoke(graph, name, reduce(ufunc), args, kwargs)
     if method == "accumulate":
         return invoke(graph, name, accumulate(ufunc), args, kwargs)
     raise graph.error(
         UnsupportedError,
         f"{name} is not supported",
-        f"ufunc methods supported: outer and accumulate, reduce of {', '.join(sorted(_REDUCTIONS))}",
+        "ufunc methods supported: reduce, accumulate, outer and at",
     )
 
 

@@ -303,11 +303,14 @@ def _equal(a: np.ndarray, b: np.ndarray) -> np.ndarray:
 
 
 def fuses(jitted: Any, program: Program) -> bool:
-    """Whether some nest computes two operations or more without going to memory between them."""
+    """Whether all is compiled, and some nest computes two operations or more without going to memory between them."""
     from nestor.frontend.stages import lowered_copy
 
     with quiet():
-        module = lowered_copy(jitted.lower(*program.arguments()).program.module, ("to-nest",))
+        written = jitted.lower(*program.arguments()).program.module
+        if any(op.name == "nt.custom_call" for op in written.walk()):
+            return False  # a call back to NumPy
+        module = lowered_copy(written, ("to-nest",))
     return any(
         _operations(block) >= 2
         for op in module.walk()

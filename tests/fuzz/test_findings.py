@@ -335,3 +335,14 @@ def test_an_ellipsis_makes_an_array_which_is_updated_by_the_rules_of_arrays():
     check(rank_0_in_place, np.array([1.0, 2]))
     with pytest.raises(TypeError, match="same_kind"):
         nt.jit(rank_0_in_place)(np.array([1, 2]))
+
+
+def chosen_python_number(a):
+    s = 1
+    for i in range(2, a.size):
+        s = 3 if i > 3 else i
+    return s, min(s, 2)
+
+
+def test_a_choice_of_python_numbers_is_one():
+    assert [type(n) for n in nt.jit(chosen_python_number)(np.ones(6))] == [int, int]

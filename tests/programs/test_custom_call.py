@@ -213,4 +213,6 @@ def test_refusals(function, message):
 
 def test_it_is_asked_for():
     assert (nt.jit(one, strict=True)(np.ones(2)) == 2).all()
-    assert "one" in nt.jit(one).explain(np.ones(2))
+    text = nt.jit(one).explain(np.ones(2))
+    assert "calls of Python:" in text
+    assert f"{doubled.__module__}.doubled   ({__file__}:" in text

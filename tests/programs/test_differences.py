@@ -94,6 +94,17 @@ def test_a_check_before_the_loop_stops_what_the_loop_would_have_written():
     assert b.tolist() == [1, 1, 1]
 
 
+def test_repeated_elements_count_as_row_major():
+    def added(a, b):
+        return a + b
+
+    a, b = np.asfortranarray(np.ones((3, 4))), np.broadcast_to(np.arange(4.0), (3, 4))
+    got, want = nt.jit(added)(a, b), added(a, b)
+    np.testing.assert_array_equal(got, want)
+    assert want.flags.f_contiguous
+    assert got.flags.c_contiguous
+
+
 def test_empty_is_zero():
     def made(n):
         return np.empty(n)

@@ -2,6 +2,7 @@
 
 import nestor as nt
 import numpy as np
+import pytest
 from agreement import agrees, same
 
 RNG = np.random.default_rng(7)
@@ -419,3 +420,90 @@ def gauss_elimination(a, b):
 
 def test_gauss_elimination():
     agrees(gauss_elimination, RNG.normal(size=(6, 6)), RNG.normal(size=6), tolerance=1e-9)
+
+
+def adam(w, x, y, steps):
+    m, v = np.zeros_like(w), np.zeros_like(w)
+    for t in range(1, steps + 1):
+        g = 2 * x.T @ (x @ w - y) / len(y)
+        m = 0.9 * m + 0.1 * g
+        v = 0.999 * v + 0.001 * g**2
+        w = w - 0.1 * (m / (1 - 0.9**t)) / (np.sqrt(v / (1 - 0.999**t)) + 1e-8)
+    return w
+
+
+def test_adam():
+    agrees(adam, np.zeros(3), RNG.normal(size=(20, 3)), RNG.normal(size=20), 10, tolerance=1e-9)
+
+
+def powers(x, k):
+    total = 0.0
+    for i in range(len(x)):
+        base = x[i].item()
+        total += base**i + 2.0**-i + base ** k[i].item()
+    return total
+
+
+def test_powers_of_python_numbers():
+    x, k = np.array([1.5, -2.0, 0.5]), np.array([2, 3, -1])
+    jitted = agrees(powers, x, k, tolerance=1e-14)
+    with pytest.raises(ZeroDivisionError, match="negative power"):
+        jitted(np.zeros(3), k)
+    with pytest.raises(OverflowError, match="out of range"):
+        jitted(x, np.array([5000, 1, 1]))
+
+
+def runge_kutta(y, end, steps):
+    def f(t, y):
+        return np.array([y[1], -y[0] - 0.1 * y[1] + np.cos(t)])
+
+    h, out = end / steps, np.empty((steps + 1, 2))
+    out[0] = y
+    for k in range(steps):
+        t = k * h
+        k1 = f(t, y)
+        k2 = f(t + h / 2, y + h / 2 * k1)
+        k3 = f(t + h / 2, y + h / 2 * k2)
+        k4 = f(t + h, y + h * k3)
+        y = y + h / 6 * (k1 + 2 * k2 + 2 * k3 + k4)
+        out[k + 1] = y
+    return out
+
+
+def test_runge_kutta():
+    agrees(runge_kutta, np.array([1.0, 0.0]), 2.0, 10, tolerance=1e-10)
+
+
+def ising(spins, random, beta):
+    n = spins.shape[0]
+    for k in range(len(random)):
+        i, j = int(random[k, 0] * n), int(random[k, 1] * n)
+        around = spins[(i + 1) % n, j] + spins[(i - 1) % n, j] + spins[i, (j + 1) % n] + spins[i, (j - 1) % n]
+        change = 2 * spins[i, j] * around
+        if change <= 0 or random[k, 2] < np.exp(-beta * change):
+            spins[i, j] *= -1
+    return spins.mean(), -(spins * (np.roll(spins, 1, 0) + np.roll(spins, 1, 1))).sum()
+
+
+def test_ising():
+    agrees(ising, RNG.choice([-1, 1], (8, 8)), RNG.random((100, 3)), 0.4, tolerance=1e-9)
+
+
+def suppressed(boxes, scores, threshold):
+    n = len(scores)
+    keep, dead = np.zeros(n, dtype=bool), np.zeros(n, dtype=bool)
+    area = (boxes[:, 2] - boxes[:, 0]) * (boxes[:, 3] - boxes[:, 1])
+    for i in np.argsort(-scores):
+        if dead[i]:
+            continue
+        keep[i] = True
+        low, high = np.maximum(boxes[i, :2], boxes[:, :2]), np.minimum(boxes[i, 2:], boxes[:, 2:])
+        inside = np.maximum(0, high - low).prod(axis=1)
+        dead |= inside / (area[i] + area - inside) > threshold
+    return keep
+
+
+def test_suppressed():
+    corners = RNG.random((12, 2))
+    boxes = np.hstack([corners, corners + RNG.random((12, 2))])
+    agrees(suppressed, boxes, RNG.random(12), 0.3)

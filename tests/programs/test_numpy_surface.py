@@ -286,6 +286,26 @@ LINEAR = [
     "np.matrix_transpose(m)",
 ]
 
+SUBSCRIPTS = [
+    "np.mgrid[0:3, 0:4]",
+    "np.mgrid[0:3]",
+    "np.mgrid[1:3:0.5, 0:2]",
+    "np.mgrid[0:1:5j, 0:2]",
+    "np.mgrid[: m.shape[0], : m.shape[1]]",
+    "np.mgrid[:300, :300].sum()",
+    "np.ogrid[0:3, 0:4]",
+    "np.ogrid[:3, :2]",
+    "np.r_[v, 0, v]",
+    "np.r_[1:4]",
+    "np.r_[0, v, 5]",
+    "np.r_[m, m]",
+    "np.r_[[1, 2], v[:2]]",
+    "np.r_[0:1:3j, v]",
+    "np.c_[v, v]",
+    "np.c_[m, v[:3]]",
+    "np.c_[[1, 2, 3], v[:3]]",
+]
+
 MATRICES = (np.arange(12.0).reshape(3, 4), np.arange(9.0).reshape(3, 3), np.array([3.0, 1, 2, 4]))
 
 ARGUMENTS = {
@@ -298,6 +318,7 @@ ARGUMENTS = {
     "ordered": (ORDERED, MATRICES, "f8 bool"),
     "assembled": (ASSEMBLED, MATRICES, "f8 u1"),
     "linear": (LINEAR, MATRICES, "f8 f4 i4"),
+    "subscripts": (SUBSCRIPTS, MATRICES, "f4 u1"),
 }
 """Group -> its rows, what they are called with (x, y and z, or m, n and v), and in which layouts."""
 CASES = [(group, layout) for group, (_, _, layouts) in ARGUMENTS.items() for layout in layouts.split()]
@@ -397,3 +418,39 @@ def among_elements(x, y):
 def test_definitions_in_loops_over_elements(target):
     x = np.array([1.25, np.nan, 3.0, np.inf])
     agrees(among_elements, x, np.array([1.25, 2.0, 3.1, 4.0]), target=target)
+
+
+REFUSED = [
+    ("np.mgrid[0:]", "a range without an end"),
+    ("np.mgrid[x]", "take ranges"),
+    ("np.r_['0,2', x]", "a string in np.r_"),
+    ("np.cov(x, fweights=[1] * 9)", "with weights is not supported"),
+    ("np.polyfit(x, x, 1, full=True)", "with full= or cov="),
+    ("np.isin(x, np.arange(1000))", "at most 256"),
+    ("np.place(x, x > 1, [1, 2])", "more than one value"),
+    ("np.fill_diagonal(x, 1)", "at least 2-d"),
+    ("np.polymul(x, x)", "np.polymul is not supported"),
+    ("np.round(x, decimals=x)", "must be known at compile time"),
+]
+
+
+@pytest.mark.parametrize(("text", "message"), REFUSED)
+def test_refused_with_a_caret(text, message):
+    with pytest.raises(nt.NestorError, match=message) as caught:
+        nt.jit(program(text, "x"))(VECTOR.copy())
+    assert "^" in str(caught.value)
+
+
+@pytest.mark.parametrize("text", ["np.round(x, 2)", "np.convolve(x, y)", "np.gradient(x)", "np.cross(y, y)"])
+@pytest.mark.parametrize("target", ["interp", "cuda-sim"])
+def test_other_targets(text, target):
+    agrees(program(text, "xy"), VECTOR, THREE, tolerance=1e-12, target=target)
+
+
+@pytest.mark.parametrize(
+    "text", ["np.allclose(x, x + 1e-9)", "np.kron(y, x)", "np.nan_to_num(x / 0)", "np.trapezoid(x)"]
+)
+def test_traced(text):
+    with np.errstate(all="ignore"):
+        want = program(text, "xy")(VECTOR, THREE)
+    np.testing.assert_allclose(nt.trace(program(text, "xy"))(VECTOR, THREE), want)

@@ -85,7 +85,7 @@ def root_of_minus_infinity(a, out):
 
 
 def test_special_powers_in_loops():
-    agrees(root_of_minus_infinity, x.ravel(), np.zeros(8))
+    agrees(root_of_minus_infinity, x.ravel(), np.zeros(8), tolerance=1e-15)
 
 
 # ---- shifts -----------------------------------------------------------------------------------------
@@ -258,7 +258,7 @@ def reduced_at(a):
 
 
 def wrong_reduction(a):
-    return np.subtract.reduce(a)
+    return np.less.reduce(a)
 
 
 def wrong_dtype(a):
@@ -285,7 +285,7 @@ def private(a):
         (no_array, [x], TypeError, "needs one array, not 3"),
         (signature_keyword, [x], NestorError, "with signature= is not supported"),
         (reduced_at, [x], NestorError, "np.add.reduceat is not supported"),
-        (wrong_reduction, [x], NestorError, "np.subtract.reduce is not supported"),
+        (wrong_reduction, [x], NestorError, "np.less.accumulate is not supported"),
         (private, [k], NestorError, "the ufunc 'clip' is not one of NumPy's"),
         (wrong_dtype, [x], TypeError, "Cannot cast ufunc 'add' input 0"),
     ],

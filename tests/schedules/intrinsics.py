@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 from nestor.dialects.affine import AffineList
 from nestor.dialects.nest import AccumulateOp, ForOp, LoadOp, StoreOp
-from nestor.transforms.nest.dependence import alias_set, is_defined_outside
+from nestor.transforms.nest.accesses import alias_set, is_defined_outside
 from nestor.transforms.nest.loops import loops_in, replace_index, rewrite_indices
 from xdsl.dialects import arith, func
 from xdsl.dialects.builtin import (

@@ -17,10 +17,12 @@ from nestor.dialects.diagnostic import NestorError
 from nestor.dialects.nest import AccumulateOp, ForOp, IfOp, LoadOp, StoreOp
 from nestor.dialects.verifier import verify
 from nestor.runtime.interp import TrapError
-from nestor.transforms.nest.dependence import is_defined_outside
+from nestor.transforms.nest.accesses import is_defined_outside
 from nestor.transforms.nest.loops import find_loop
-from primitives import PRIMITIVES, NothingToDo, Request, apply, program_loops, unchecked
-from programs import MOST, Program
+from primitive_loops import program_loops
+from primitive_requests import NothingToDo, Request
+from primitives import PRIMITIVES, apply, unchecked
+from program_drafts import MOST, Program
 from sequences import Runner, Stop, defined_elements, difference
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import AnyFloat, FloatAttr, IndexType, IntegerAttr, ModuleOp, StringAttr

@@ -20,8 +20,10 @@ from nestor.lowering.check_sites import check_sites
 from nestor.runtime.errors import KernelError
 from nestor.runtime.interp import TrapError, compile_nest
 from nestor.transforms.nest.loops import functions
-from primitives import PRIMITIVES, NothingToDo, Request, apply
-from programs import Program, draw_program
+from primitive_requests import NothingToDo, Request
+from primitives import PRIMITIVES, apply
+from program_drafts import Program
+from programs import draw_program
 from xdsl.dialects.builtin import ModuleOp
 
 LONGEST = 12

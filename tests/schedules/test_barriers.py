@@ -18,7 +18,8 @@ from nestor.runtime.interp import TrapError
 from nestor.transforms.nest.loops import functions, loops_in
 from nestor.transforms.nest.nest_bind import bind
 from nestor.transforms.nest.nest_insert_barriers import insert_barriers
-from programs import Program, draw_program
+from program_drafts import Program
+from programs import draw_program
 from sequences import Reference, Runner, difference, draw_schedule
 from xdsl.dialects.builtin import ModuleOp
 

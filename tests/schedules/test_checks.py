@@ -33,7 +33,8 @@ from nestor.transforms.nest.nest_specialise import specialise
 from nestor.transforms.nest.nest_stream import stream
 from nestor.transforms.nest.nest_unroll import unroll
 from nestor.transforms.registry import load_pass
-from primitives import PRIMITIVES, buffers, without
+from primitive_buffers import buffers
+from primitives import PRIMITIVES, without
 from test_schedules import WITHOUT_CHECKS
 from xdsl.dialects.builtin import ModuleOp
 

@@ -187,6 +187,7 @@ def native(function, *args, **kwargs) -> bool:
 def stress(seed: int, count: int) -> None:
     """Random calls of functions that have native entries, compared with what Python answers."""
     generator = random.Random(seed)
+    assert fast_call.available()
     x = np.arange(6.0)
     base = np.arange(24.0).reshape(4, 6)
     calls = [

@@ -388,7 +388,9 @@ def test_no_reference_is_lost(case):
     gc.collect()
     after = [sys.getrefcount(thing) for thing in things]
     assert [abs(a - b) < 20 for a, b in zip(after, before, strict=True)] == [True] * len(things)
-    assert sys.getallocatedblocks() - blocks < 200
+    assert sys.getallocatedblocks() - blocks < max(
+        200, count
+    )  # those that are refused fill caches of the compiler
 
 
 def test_a_dead_function_frees_its_machine_code():
@@ -494,7 +496,7 @@ from nestor.runtime import fast_call
 from fast_calls import add
 f = nt.jit(add)
 x = np.ones(3)
-print([f(x, x).tolist() for _ in range(5)][-1], fast_call.available(), len(f._entries), f.cache_info()["hits"])
+print([f(x, x).tolist() for _ in range(40)][-1], fast_call.available(), len(f._entries), f.cache_info()["hits"])
 """
 
 
@@ -502,7 +504,7 @@ print([f(x, x).tolist() for _ in range(5)][-1], fast_call.available(), len(f._en
 def test_the_switch(off):
     here = os.pathsep.join([str(Path(fast_calls.__file__).parent), os.environ.get("PYTHONPATH", "")])
     result = run(SCRIPT, NESTOR_FAST_CALL=off, PYTHONPATH=here)
-    expected = "[2.0, 2.0, 2.0] False 0 4" if off == "0" else "[2.0, 2.0, 2.0] True 1 4"
+    expected = "[2.0, 2.0, 2.0] False 0 39" if off == "0" else "[2.0, 2.0, 2.0] True 1 39"
     assert result.stdout.strip() == expected, result.stderr
 
 

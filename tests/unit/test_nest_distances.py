@@ -11,7 +11,8 @@ from nestor.dialects.affine import constant_of
 from nestor.dialects.nest import ForOp, IfOp
 from nestor.dialects.parse import parse_module
 from nestor.tools.context import make_tool_context
-from nestor.transforms.nest.dependence import accesses_of, analyse
+from nestor.transforms.nest.accesses import accesses_of
+from nestor.transforms.nest.dependence import analyse
 from nestor.transforms.nest.distances import SIGNS
 from nestor.transforms.nest.loops import enclosing_loops, functions, loops_in
 from xdsl.dialects import arith

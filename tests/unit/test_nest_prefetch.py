@@ -8,8 +8,8 @@ from nestor.dialects.nest import PrefetchOp
 from nestor.dialects.parse import parse_module
 from nestor.dialects.registry import make_context
 from nestor.dialects.remarks import listening
+from nestor.transforms.nest.accesses import accesses_of
 from nestor.transforms.nest.buffers import buffers_in
-from nestor.transforms.nest.dependence import accesses_of
 from nestor.transforms.nest.loops import find_loop, functions
 from nestor.transforms.nest.nest_eliminate_dead import eliminate_dead
 from nestor.transforms.nest.nest_prefetch import prefetch, why_not_prefetch

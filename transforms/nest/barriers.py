@@ -44,7 +44,7 @@ from ...lowering.barrier_places import (
     threads_for,
 )
 from ...lowering.lane_reductions import reduction_loop
-from .dependence import Access, accesses_of, may_overlap
+from .accesses import Access, accesses_of, may_overlap
 from .integer_sets import Row, System, Terms, difference, require_pair
 from .loops import enclosing_loops, is_inside
 from .warps import why_not_lanes

@@ -10,8 +10,8 @@ from xdsl.ir import Operation, SSAValue
 from ...dialects.affine import AffineList
 from ...dialects.diagnostic import NestorError, fail
 from ...dialects.nest import AccumulateOp, ForOp, StoreOp
+from .accesses import READ, Access, accesses_of, is_private, may_overlap
 from .coverage import Coverage
-from .dependence import READ, Access, accesses_of, is_private, may_overlap
 from .integer_sets import System, difference
 from .loops import enclosing_loops, is_inside
 from .producers import (

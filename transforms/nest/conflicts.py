@@ -20,7 +20,8 @@ from xdsl.ir import Operation
 
 from ...dialects.affine import AffineList
 from ...dialects.nest import AccumulateOp, ForOp, StoreOp
-from .dependence import READ, UPDATE, WRITE, Access, accesses_of, kind_of, may_overlap
+from .accesses import READ, UPDATE, WRITE, Access, accesses_of, may_overlap
+from .dependence import kind_of
 from .integer_sets import Row, System, difference, pair_system
 from .loops import enclosing_loops
 

@@ -23,7 +23,7 @@ from xdsl.ir import Block, Operation, SSAValue
 from ...dialects.affine import AffineList
 from ...dialects.nest import ForOp, IfOp
 from ...lowering.domains import LoadGuards
-from .dependence import READ, Access
+from .accesses import READ, Access
 from .integer_sets import Row, System, extent_key, least_extent
 from .loops import enclosing_loops, is_inside
 from .regions import Window

@@ -29,7 +29,7 @@ from xdsl.ir.affine import AffineDimExpr
 
 from ...dialects.affine import AffineList, dims_of, linear_terms
 from ...dialects.nest import AccumulateOp, ForOp, LoadOp, StoreOp
-from .dependence import FRESH, VIEWS, argument_attribute, root_of
+from .accesses import FRESH, VIEWS, argument_attribute, root_of
 from .integer_sets import bound_key
 
 UNIT, SCATTERED, INVARIANT, SEVERAL = "unit", "scattered", "invariant", "several"

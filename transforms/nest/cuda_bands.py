@@ -18,7 +18,8 @@ from xdsl.traits import is_side_effect_free
 
 from ...dialects.diagnostic import NestorError
 from ...dialects.nest import BIND_AXES, AccumulateOp, AllocOp, ForOp, IfOp, LoadOp, StoreOp
-from .dependence import Dependences, accesses_of, is_defined_outside, may_overlap
+from .accesses import accesses_of, is_defined_outside, may_overlap
+from .dependence import Dependences
 from .integer_sets import bound_key
 from .loops import is_inside, loops_in, may_fail, perfect_band
 from .nest_parallel import why_not_independent

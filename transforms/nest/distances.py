@@ -26,7 +26,7 @@ from .loops import enclosing_loops
 if TYPE_CHECKING:
     import islpy as isl
 
-    from .dependence import Access
+    from .accesses import Access
 
 Entry = int | str
 """A distance, or the signs that occur."""

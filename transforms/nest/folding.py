@@ -19,7 +19,7 @@ from xdsl.ir import Operation
 
 from ...dialects.affine import AffineList
 from ...dialects.nest import AllocOp, LoadOp
-from .dependence import READ, WRITE, Access, accesses_of
+from .accesses import READ, WRITE, Access, accesses_of
 from .integer_sets import System
 from .producers import (
     common_loops,

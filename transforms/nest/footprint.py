@@ -17,7 +17,7 @@ from xdsl.ir.affine import AffineBinaryOpKind, AffineDimExpr
 
 from ...dialects.affine import AffineList, linear_terms
 from ...dialects.nest import AccessOp, ForOp
-from .dependence import is_defined_outside
+from .accesses import is_defined_outside
 from .integer_sets import System, difference
 from .loops import divide
 from .regions import Window, bounds_of

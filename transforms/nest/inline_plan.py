@@ -19,7 +19,7 @@ from ...dialects.affine import AffineList, linear_terms
 from ...dialects.diagnostic import fail
 from ...dialects.nest import AccumulateOp, AllocOp, BarrierOp, ForOp, IfOp, LoadOp, StoreOp
 from ...lowering.domains import is_computation
-from .dependence import Access, accesses_of, is_defined_outside, may_overlap
+from .accesses import Access, accesses_of, is_defined_outside, may_overlap
 from .integer_sets import System
 from .loops import enclosing_loops, is_inside
 from .producers import (

@@ -40,7 +40,7 @@ from .scalar_facts import fact_of, formula, is_wide
 if TYPE_CHECKING:
     import islpy as isl
 
-    from .dependence import Access
+    from .accesses import Access
 
 
 # ---- extents ----------------------------------------------------------------------------------------

@@ -44,7 +44,8 @@ from xdsl.passes import ModulePass
 from ...dialects.affine import AffineList
 from ...dialects.diagnostic import NestorError, fail
 from ...dialects.nest import BIND_AXES, LANES, MAX_THREADS, THREAD_AXES, ForOp
-from .dependence import Dependences, is_defined_outside
+from .accesses import is_defined_outside
+from .dependence import Dependences
 from .loops import enclosing_loops, find_loop, loops_in, refuse_in_vector, refuse_marked
 from .nest_parallel import why_not_independent
 from .warps import why_not_lanes

@@ -44,26 +44,23 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from xdsl.context import Context
-from xdsl.dialects import arith
-from xdsl.dialects.builtin import DYNAMIC_INDEX, IntegerAttr, MemRefType, ModuleOp, NoneAttr
+from xdsl.dialects.builtin import ModuleOp, NoneAttr
 from xdsl.ir import Operation, SSAValue
 from xdsl.passes import ModulePass
 
 from ...dialects.affine import AffineList
 from ...dialects.diagnostic import NestorError, fail
 from ...dialects.nest import AccumulateOp, AllocOp, ForOp, LoadOp, StoreOp
-from .dependence import READ, Access, accesses_of, is_defined_outside, may_overlap
+from .accesses import READ, Access, accesses_of, is_defined_outside, may_overlap
 from .footprint import Range, range_of, shortened
-from .integer_sets import System, difference, is_never_negative
+from .integer_sets import System, difference
 from .loops import (
-    INDEX,
     add_domain,
     enclosing_loops,
     find_loop,
     fresh_names,
     is_inside,
     loops_in,
-    materialise,
     may_fail,
     refuse_marked,
 )
@@ -83,6 +80,7 @@ from .producers import (
     writes_in,
 )
 from .regions import NoWindow, Window, window_of
+from .sizes import reallocate, replace
 
 Storage = Literal["root", "here"]
 
@@ -424,42 +422,13 @@ def _may_change(
 
 def _move_storage(plan: _Plan) -> None:
     """Make a buffer for the part in the loop, and use it instead."""
-    uses, block = plan.uses, plan.loop.body.block
+    uses, part = plan.uses, plan.part
     replace_extents(uses)
-    old = uses.alloc
-    assert isinstance(old.memref.type, MemRefType)
-    extents = [_size(plan, plan.part.extents[axis]) for axis in range(len(plan.part.extents))]
-    shape = [n if isinstance(n, int) else DYNAMIC_INDEX for n in extents]
-    sizes = [n for n in extents if not isinstance(n, int)]
-    element = old.memref.type.element_type
-    new = AllocOp(
-        old.label.data, MemRefType(element, shape, memory_space=old.memref.type.memory_space), sizes
-    )
-    new.attributes.update(old.attributes)
-    new.location, new.memref.name_hint = old.location, old.memref.name_hint
-    block.insert_op_before(new, plan.anchor)
+    extents = [part.extents[axis] for axis in range(len(part.extents))]
+    new = reallocate(uses.alloc, extents, plan.anchor)
     for op in (*uses.loads, *uses.writes):
-        shifted = op.indices.minus(plan.part.origin)
-        op.set_indices(shifted)
-    old.memref.replace_all_uses_with(new.memref)
-    old.detach()
-    old.erase()
-
-
-def _size(plan: _Plan, extent: AffineList) -> int | SSAValue:
-    """The extent as a number, or as a value that is computed before the anchor and never negative."""
-    if (numbers := extent.constants()) is not None:
-        return max(0, numbers[0])
-    block = plan.loop.body.block
-    size = materialise(extent, block, plan.anchor)
-    if is_never_negative(extent, plan.anchor):
-        return size
-    zero = arith.ConstantOp(IntegerAttr(0, INDEX))
-    larger = arith.MaxSIOp(size, zero.result)
-    for op in (zero, larger):
-        op.location = plan.loop.location
-        block.insert_op_before(op, plan.anchor)
-    return larger.result
+        op.set_indices(op.indices.minus(part.origin))
+    replace(uses.alloc, new)
 
 
 @dataclass(frozen=True, eq=False)

@@ -32,8 +32,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from xdsl.context import Context
-from xdsl.dialects import arith, memref
-from xdsl.dialects.builtin import DYNAMIC_INDEX, IntegerAttr, MemRefType, ModuleOp, NoneAttr
+from xdsl.dialects import memref
+from xdsl.dialects.builtin import MemRefType, ModuleOp, NoneAttr
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.ir.affine import AffineDimExpr
 from xdsl.passes import ModulePass
@@ -42,6 +42,7 @@ from ...dialects.affine import AffineList, linear_terms
 from ...dialects.diagnostic import NestorError
 from ...dialects.nest import AccumulateOp, AllocOp, ForOp, LoadOp, StoreOp
 from ...lowering.domains import is_computation
+from .accesses import accesses_of, is_private
 from .bounds import largest, simplify_bounds
 from .compute_root_checks import (
     Move,
@@ -51,16 +52,12 @@ from .compute_root_checks import (
     check_starts_anew,
     refusal_of,
 )
-from .dependence import accesses_of, is_private
-from .integer_sets import is_never_negative
 from .loops import (
-    INDEX,
     enclosing_loops,
     find_loop,
     fresh_names,
     is_inside,
     loops_in,
-    materialise,
     may_fail,
     refuse_marked,
 )
@@ -72,6 +69,7 @@ from .producers import (
 )
 from .regions import NoWindow, window_of
 from .rolling_window import runs_always
+from .sizes import reallocate, replace
 from .trials import trial
 
 
@@ -337,47 +335,20 @@ def _least(expression: AffineList, chain: Sequence[ForOp]) -> list[AffineList]:
 def _make_whole(move: Move, unit: ForOp) -> None:
     """Make a buffer for all parts before the loops, and use it instead."""
     uses = move.uses
-    old, block = uses.alloc, unit.parent
-    assert isinstance(old.memref.type, MemRefType) and block is not None
+    old = uses.alloc
+    assert isinstance(old.memref.type, MemRefType)
     if not isinstance(old.memref.type.layout, NoneAttr):
         raise refusal_of(move.loop, "the layout of its buffer is fixed", [(old, "the buffer is made here")])
     copies = [move.copy_of[op] for op in uses.writes]
     whole = window_of(unit, [a for op in copies for a in accesses_of(op)])
     if isinstance(whole, NoWindow):
         raise refusal_of(move.loop, whole.reason, [(whole.access.op, "this statement writes it")])
-    extents = [_size(whole.extents[k], block, unit) for k in range(len(whole.extents))]
-    shape = [n if isinstance(n, int) else DYNAMIC_INDEX for n in extents]
-    new = AllocOp(
-        old.label.data,
-        MemRefType(old.memref.type.element_type, shape, memory_space=old.memref.type.memory_space),
-        [n for n in extents if not isinstance(n, int)],
-    )
-    new.attributes.update(old.attributes)
-    new.location, new.memref.name_hint = old.location, old.memref.name_hint
-    block.insert_op_before(new, unit)
+    new = reallocate(old, [whole.extents[k] for k in range(len(whole.extents))], unit)
     every = [*uses.loads, *uses.writes]
     for op in (*every, *(move.copy_of[op] for op in every if op in move.copy_of)):
         assert isinstance(op, (LoadOp, StoreOp, AccumulateOp))
-        shifted = op.indices.minus(whole.origin)
-        op.set_indices(shifted)
-    old.memref.replace_all_uses_with(new.memref)
-    old.detach()
-    old.erase()
-
-
-def _size(extent: AffineList, block: Block, before: Operation) -> int | SSAValue:
-    """The extent as a number, or as a value that is never negative."""
-    if (numbers := extent.constants()) is not None:
-        return max(0, numbers[0])
-    size = materialise(extent, block, before)
-    if is_never_negative(extent, before):
-        return size
-    zero = arith.ConstantOp(IntegerAttr(0, INDEX))
-    larger = arith.MaxSIOp(size, zero.result)
-    for op in (zero, larger):
-        op.location = before.location
-        block.insert_op_before(op, before)
-    return larger.result
+        op.set_indices(op.indices.minus(whole.origin))
+    replace(old, new)
 
 
 @dataclass(frozen=True, eq=False)

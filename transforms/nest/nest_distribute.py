@@ -39,9 +39,10 @@ from xdsl.traits import is_side_effect_free
 from ...dialects.affine import AffineList
 from ...dialects.diagnostic import NestorError, fail
 from ...dialects.nest import AccumulateOp, AllocOp, ForOp, LoadOp, StoreOp
+from .accesses import FRESH, VIEWS, Access, accesses_of, is_private
+from .accesses import buffer_name as described
 from .conflicts import Comparison, Relation, can_meet, ordered_pairs, turned_around, verb_of
-from .dependence import FRESH, VIEWS, Access, Dependences, accesses_of, analyse, is_private
-from .dependence import buffer_name as described
+from .dependence import Dependences, analyse
 from .loops import find_loop, fresh_names, may_fail, refuse_marked
 from .nest_expand_buffer import expand_buffer, why_not_expand_buffer
 

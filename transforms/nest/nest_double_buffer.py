@@ -49,17 +49,10 @@ from ...dialects.diagnostic import NestorError, fail
 from ...dialects.nest import AllocOp, ForOp, LoadOp, StoreOp
 from ...dialects.nest.common import INDEX
 from ...lowering.domains import is_computation
+from .accesses import Access, accesses_of, buffer_name, is_defined_outside, may_overlap
 from .bounds import refuse_several, simplify_bounds, smallest
 from .buffers import find_alloc, why_not_space
-from .dependence import (
-    Access,
-    Dependences,
-    accesses_of,
-    analyse,
-    buffer_name,
-    is_defined_outside,
-    may_overlap,
-)
+from .dependence import Dependences, analyse
 from .loops import (
     divide,
     enclosing_loops,

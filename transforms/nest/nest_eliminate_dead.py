@@ -33,7 +33,7 @@ from xdsl.passes import ModulePass
 
 from ...dialects.nest import AccumulateOp, AllocOp, ForOp, IfOp, LoadOp, StoreOp
 from ...lowering.domains import is_computation
-from .dependence import root_of
+from .accesses import root_of
 from .loops import functions
 
 

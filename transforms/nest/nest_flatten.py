@@ -58,7 +58,7 @@ from ...dialects.affine import AffineList
 from ...dialects.diagnostic import NestorError, fail
 from ...dialects.nest import AccumulateOp, ForOp, LoadOp, StoreOp
 from ...dialects.nest.common import name_hint_of
-from .dependence import is_defined_outside
+from .accesses import is_defined_outside
 from .integer_sets import bound_key, extent_key, is_never_negative
 from .loops import (
     INDEX,

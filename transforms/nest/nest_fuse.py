@@ -48,6 +48,8 @@ from xdsl.traits import is_side_effect_free
 from ...dialects.affine import AffineList
 from ...dialects.diagnostic import NestorError, fail
 from ...dialects.nest import BIND_AXES, AccumulateOp, ForOp, IfOp, LoadOp, StoreOp
+from .accesses import FRESH, VIEWS, Access, accesses_of
+from .accesses import buffer_name as described
 from .conflicts import (
     Comparison,
     Relation,
@@ -58,8 +60,7 @@ from .conflicts import (
     turned_around,
     verb_of,
 )
-from .dependence import FRESH, VIEWS, Access, Dependences, accesses_of, analyse, equal_in_one_iteration
-from .dependence import buffer_name as described
+from .dependence import Dependences, analyse, equal_in_one_iteration
 from .integer_sets import is_never_negative
 from .loops import (
     INDEX,

@@ -44,17 +44,10 @@ from ...dialects.diagnostic import NestorError, fail
 from ...dialects.nest import BIND_AXES, ForOp, LoadOp
 from ...dialects.nest.common import INDEX
 from ...lowering.domains import DIVISIONS, LoadGuards, is_computation, may_be_undefined
+from .accesses import accesses_of, argument_attribute, buffer_name, may_overlap, root_of
+from .accesses import is_defined_outside as defined_outside
 from .conflicts import can_meet
-from .dependence import (
-    Dependences,
-    accesses_of,
-    analyse,
-    argument_attribute,
-    buffer_name,
-    may_overlap,
-    root_of,
-)
-from .dependence import is_defined_outside as defined_outside
+from .dependence import Dependences, analyse
 from .integer_sets import extent_key
 from .loops import find_loop, refuse_marked
 from .nest_simplify import holds_at

@@ -32,19 +32,19 @@ from dataclasses import dataclass
 
 from xdsl.context import Context
 from xdsl.dialects import arith, memref
-from xdsl.dialects.builtin import IntegerAttr, ModuleOp
+from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation, SSAValue
 from xdsl.passes import ModulePass
 
 from ...dialects.affine import AffineList, constant_of
 from ...dialects.diagnostic import NestorError, fail
 from ...dialects.nest import AllocOp, ForOp
-from ...dialects.nest.common import INDEX
+from .accesses import is_defined_outside
 from .buffers import find_alloc
-from .dependence import is_defined_outside
 from .integer_sets import is_never_negative
 from .loops import find_loop, is_inside
 from .own_buffers import loops_between, name_of, why_not_of_function
+from .sizes import at_least_zero
 
 _MOVABLE = (arith.AddiOp, arith.SubiOp, arith.MuliOp, arith.MinSIOp, arith.MaxSIOp, arith.IndexCastOp)
 _DIVISIONS = (arith.FloorDivSIOp, arith.CeilDivSIOp)
@@ -129,12 +129,7 @@ def sizes_before(sizes: Sequence[SSAValue], loop: ForOp) -> list[SSAValue]:
         if is_moved:
             _move(size, loop)
         if is_moved and not is_never_negative(AffineList.of(size), loop):
-            zero = arith.ConstantOp(IntegerAttr(0, INDEX))
-            clamped = arith.MaxSIOp(size, zero.result)
-            for op in (zero, clamped):
-                op.location = loop.location
-                block.insert_op_before(op, loop)
-            size = clamped.result
+            size = at_least_zero(size, loop)
         found.append(size)
     return found
 

@@ -37,8 +37,8 @@ from ...dialects.affine import AffineList
 from ...dialects.diagnostic import NestorError, fail
 from ...dialects.nest import BIND_AXES, AccumulateOp, ForOp, LoadOp, PrefetchOp
 from ...lowering.nest_body import element_bytes
+from .accesses import is_defined_outside, root_of
 from .buffers import buffer_name, find_buffer
-from .dependence import is_defined_outside, root_of
 from .loops import find_loop
 
 LINE_BYTES = 64

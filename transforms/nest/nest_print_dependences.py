@@ -41,7 +41,8 @@ from xdsl.ir import Operation
 from xdsl.passes import ModulePass
 
 from ...dialects.nest import ForOp
-from .dependence import Access, Dependences, analyse
+from .accesses import Access
+from .dependence import Dependences, analyse
 from .distances import DependenceVector
 from .loops import enclosing_function, enclosing_loops, find_loop, functions, is_inside, loops_in
 from .readable import NestText, line_text, mark_text

@@ -41,6 +41,7 @@ from ...dialects.affine import AffineList
 from ...dialects.diagnostic import NestorError, fail
 from ...dialects.nest import AccumulateOp, AllocOp, ForOp, LoadOp, StoreOp
 from ...lowering.domains import LoadGuards
+from .accesses import WRITE, Access, access_notes, is_defined_outside, may_alias, root_of
 from .buffers import (
     buffer_name,
     erase_unused,
@@ -49,16 +50,7 @@ from .buffers import (
     space_attribute,
     why_not_space,
 )
-from .dependence import (
-    WRITE,
-    Access,
-    Dependences,
-    access_notes,
-    analyse,
-    is_defined_outside,
-    may_alias,
-    root_of,
-)
+from .dependence import Dependences, analyse
 from .integer_sets import System, difference
 from .loops import enclosing_loops, find_loop, may_fail, refuse_in_vector, refuse_marked
 from .private import inside_buffer, is_reached, is_shared_out, is_touched_before, is_written, where_not_empty

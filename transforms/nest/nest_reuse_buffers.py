@@ -48,7 +48,8 @@ from xdsl.ir import Operation, SSAValue
 from xdsl.passes import ModulePass
 
 from ...dialects.nest import AccumulateOp, AllocOp, ForOp, IfOp, LoadOp, StoreOp
-from .dependence import Access, accesses_of, alias_set, argument_attribute, equal_in_one_iteration
+from .accesses import Access, accesses_of, alias_set, argument_attribute
+from .dependence import equal_in_one_iteration
 from .integer_sets import difference, extent_key, pair_system
 from .loops import functions
 from .producers import Moment, runs_before

@@ -42,7 +42,7 @@ from ...dialects.affine import AffineList
 from ...dialects.diagnostic import NestorError, fail
 from ...dialects.nest import AccumulateOp, AllocOp, ForOp, LoadOp
 from ...lowering.domains import is_computation
-from .dependence import Access, accesses_of, is_defined_outside, may_overlap
+from .accesses import Access, accesses_of, is_defined_outside, may_overlap
 from .footprint import Range, range_of, shortened
 from .integer_sets import System, difference
 from .loops import (

@@ -52,18 +52,18 @@ from xdsl.passes import ModulePass
 from ...dialects.affine import AffineList
 from ...dialects.diagnostic import NestorError, fail
 from ...dialects.nest import BIND_AXES, AccumulateOp, AllocOp, ForOp, LoadOp, StoreOp
-from .dependence import Dependences, analyse, is_defined_outside, kind_of, may_overlap
+from .accesses import is_defined_outside, may_overlap
+from .dependence import Dependences, analyse, kind_of
 from .integer_sets import System, bound_key, extent_key, is_never_negative
 from .loops import (
-    INDEX,
     divide,
     enclosing_loops,
     find_loop,
     fresh_names,
-    materialise,
     parent_loop,
     refuse_marked,
 )
+from .sizes import size_of
 
 
 def why_not_rfactor(lanes: ForOp, dependences: Dependences | None = None) -> NestorError | None:
@@ -267,28 +267,13 @@ def rfactor(lanes: ForOp, dependences: Dependences | None = None) -> tuple[ForOp
     init.location = combine.location = lanes.location
     outer.parent.insert_op_before(init, outer)
     outer.parent.insert_op_after(combine, outer)
-    size = _size(extent, outer.parent, init)
+    size = size_of(extent, init)
     position = divide(AffineList.of(lanes.iv).minus(start), AffineBinaryOpKind.FloorDiv, lanes.step_value)
     for op in reductions_of(lanes):
         domain = _domain_of_total(op, lanes, outer)
         assert domain is not None
         _factor(op, position, size, outer, init, combine, domain)
     return init, combine
-
-
-def _size(extent: AffineList, block: Block, before: Operation) -> int | SSAValue:
-    """An extent as a number, or as a value that is never negative."""
-    if (numbers := extent.constants()) is not None:
-        return numbers[0]
-    value = materialise(extent, block, before)
-    if is_never_negative(extent, before):
-        return value
-    zero = arith.ConstantOp(IntegerAttr(0, INDEX))
-    larger = arith.MaxSIOp(value, zero.result)
-    for op in (zero, larger):
-        op.location = before.location
-        block.insert_op_before(op, before)
-    return larger.result
 
 
 def _factor(

@@ -51,6 +51,7 @@ from .nest_normalise import runs_twice
 from .producers import allocation_of, find_buffer, replace_extents, substitute
 from .rolling_plan import plan_rolling
 from .rolling_window import Part, RollingPlan, Statement, Storage, runs_always, start_of
+from .sizes import like, replace
 
 
 def why_not_rolling_buffer(
@@ -90,23 +91,17 @@ def _fold(plan: RollingPlan, length: int) -> AllocOp:
     replace_extents(uses)
     old = uses.alloc
     assert isinstance(old.memref.type, MemRefType)
-    shape, sizes = list(old.memref.type.get_shape()), list(old.sizes)
-    if shape[axis] == DYNAMIC_INDEX:
-        del sizes[sum(n == DYNAMIC_INDEX for n in shape[:axis])]
-    shape[axis] = length
-    space = old.memref.type.memory_space
-    new = AllocOp(old.label.data, MemRefType(old.memref.type.element_type, shape, memory_space=space), sizes)
-    new.attributes.update(old.attributes)
-    new.location, new.memref.name_hint = old.location, old.memref.name_hint
-    uses.block.insert_op_before(new, old)
+    rest = iter(old.sizes)
+    sizes: list[int | SSAValue] = [
+        next(rest) if n == DYNAMIC_INDEX else n for n in old.memref.type.get_shape()
+    ]
+    sizes[axis] = length
+    new = like(old, sizes, old)
     for op in (*uses.loads, *uses.writes):
         indices = [op.indices[k] for k in range(len(op.indices))]
         indices[axis] = divide(indices[axis], AffineBinaryOpKind.Mod, length)
-        folded = AffineList.of(*indices).canonical()
-        op.set_indices(folded)
-    old.memref.replace_all_uses_with(new.memref)
-    old.detach()
-    old.erase()
+        op.set_indices(AffineList.of(*indices).canonical())
+    replace(old, new)
     return new
 
 

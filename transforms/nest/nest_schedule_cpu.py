@@ -48,6 +48,7 @@ from xdsl.passes import ModulePass
 from ...dialects.diagnostic import NestorError, fail
 from ...dialects.nest import AccumulateOp, AllocOp, ForOp, StoreOp
 from ...dialects.remarks import remark
+from .accesses import root_of
 from .buffers import buffer_name, buffers_in
 from .cpu_lanes import (
     SCATTERED,
@@ -64,7 +65,7 @@ from .cpu_lanes import (
 )
 from .cpu_products import product_in, tile_product
 from .cpu_recurrences import is_recurrence, jam_rows
-from .dependence import Dependences, root_of
+from .dependence import Dependences
 from .loops import enclosing_function, functions, loops_in, parent_loop, perfect_band, sole_inner_loop
 from .nest_expand_buffer import expand_buffer
 from .nest_flatten import flatten_neighbours

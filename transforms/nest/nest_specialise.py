@@ -56,10 +56,10 @@ from ...dialects.affine import AffineList, constant_of, linear_terms
 from ...dialects.diagnostic import NestorError, fail
 from ...dialects.nest import BIND_AXES, AllocOp, ForOp, IfOp
 from ...dialects.nest.common import INDEX, name_hint_of
+from .accesses import argument_attribute
 from .affine_text import AffineText
 from .bounds import is_known_before
 from .buffers import fresh_buffer_name
-from .dependence import argument_attribute
 from .integer_sets import value_key
 from .loops import (
     divide,

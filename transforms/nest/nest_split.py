@@ -55,9 +55,9 @@ from ...dialects.diagnostic import NestorError, fail
 from ...dialects.nest import AccumulateOp, AllocOp, ForOp, LoadOp, StoreOp
 from ...dialects.nest.common import INDEX, name_hint_of
 from ...lowering.domains import DIVISIONS, is_computation
+from .accesses import accesses_of, is_defined_outside
 from .bounds import largest, simplify_bounds, smallest
 from .buffers import fresh_buffer_name
-from .dependence import accesses_of, is_defined_outside
 from .integer_sets import Row, System, difference, is_never_negative
 from .loops import (
     add_domain,

@@ -46,8 +46,9 @@ from xdsl.ir import Block, SSAValue
 from ...dialects.affine import AffineList, constant_of
 from ...dialects.diagnostic import NestorError
 from ...dialects.nest import AllocOp, ForOp, StoreOp
+from .accesses import Access
 from .affine_text import parse_window
-from .dependence import Access, Dependences, analyse
+from .dependence import Dependences, analyse
 from .integer_sets import System
 from .loops import enclosing_function, enclosing_loops
 from .regions import Window

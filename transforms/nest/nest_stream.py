@@ -27,9 +27,9 @@ from xdsl.passes import ModulePass
 
 from ...dialects.diagnostic import NestorError, fail
 from ...dialects.nest import ForOp, StoreOp
+from .accesses import root_of
 from .buffers import buffer_name, find_buffer
 from .cpu_lanes import UNIT, pattern_of, varying_values
-from .dependence import root_of
 from .loops import find_loop
 
 

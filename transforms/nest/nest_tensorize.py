@@ -55,8 +55,8 @@ from xdsl.passes import ModulePass
 from ...dialects.affine import AffineList
 from ...dialects.diagnostic import NestorError, fail
 from ...dialects.nest import ForOp
+from .accesses import Access, accesses_of, alias_set, is_defined_outside, may_overlap
 from .buffers import erase_unused, extent_before
-from .dependence import Access, accesses_of, alias_set, is_defined_outside, may_overlap
 from .integer_sets import System, extent_key, pair_system
 from .loops import enclosing_function, find_loop, materialise
 from .unify import Accessing, Mismatch, Unification, differ

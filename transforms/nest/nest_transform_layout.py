@@ -38,7 +38,7 @@ from itertools import pairwise
 from xdsl.context import Context
 from xdsl.dialects import arith, memref
 from xdsl.dialects.builtin import DYNAMIC_INDEX, IntegerAttr, MemRefType, ModuleOp, NoneAttr
-from xdsl.ir import Block, SSAValue
+from xdsl.ir import SSAValue
 from xdsl.ir.affine import AffineBinaryOpExpr, AffineBinaryOpKind, AffineConstantExpr, AffineExpr
 from xdsl.passes import ModulePass
 
@@ -49,9 +49,10 @@ from ...dialects.nest.common import INDEX
 from .affine_text import parse_layout
 from .buffers import buffer_name, erase_unused, find_alloc, owner_of
 from .folding import overwritten_while_needed
-from .integer_sets import System, is_never_negative
-from .loops import divide, enclosing_loops, materialise, parent_loop
+from .integer_sets import System
+from .loops import divide, enclosing_loops, parent_loop
 from .regions import bounds_of, complexity
+from .sizes import reallocate, replace
 
 Accessing = LoadOp | StoreOp | AccumulateOp
 
@@ -190,11 +191,8 @@ def transform_layout(alloc: AllocOp | SSAValue, layout: str, pad: Sequence[int] 
                 assert isinstance(op, Accessing)
                 _rewrite(op, new, variables)
     padded = [e.add(p) for e, p in zip(extents, pad or [0] * len(extents), strict=True)]
-    replacement = reallocate(alloc, padded)
-    old.replace_all_uses_with(replacement.memref)
-    replacement.memref.name_hint = old.name_hint
-    alloc.detach()
-    alloc.erase()
+    replacement = reallocate(alloc, padded, alloc)
+    replace(alloc, replacement)
     return replacement
 
 
@@ -209,35 +207,6 @@ def _extent(index: AffineList, axes: Sequence[ForOp]) -> AffineList:
     assert around is not None
     ends = [bound.add(1).canonical() for bound in bounds_of(index, around, low=False)]
     return min(ends, key=complexity)
-
-
-def reallocate(alloc: AllocOp, extents: Sequence[AffineList]) -> AllocOp:
-    block, old = alloc.parent, _type(alloc)
-    assert block is not None
-    shape, sizes = [], []
-    for extent in extents:
-        numbers = extent.constants()
-        shape.append(DYNAMIC_INDEX if numbers is None else max(0, numbers[0]))
-        if numbers is None:
-            sizes.append(_size(extent, block, alloc))
-    new = AllocOp(alloc.label.data, MemRefType(old.element_type, shape, memory_space=old.memory_space), sizes)
-    new.attributes.update(alloc.attributes)
-    new.location = alloc.location
-    block.insert_op_before(new, alloc)
-    return new
-
-
-def _size(extent: AffineList, block: Block, alloc: AllocOp) -> SSAValue:
-    """The value of an extent; 0 where the largest index of a buffer without elements is negative."""
-    size = materialise(extent, block, alloc)
-    if is_never_negative(extent, alloc):
-        return size
-    zero = arith.ConstantOp(IntegerAttr(0, INDEX))
-    clamped = arith.MaxSIOp(size, zero.result)
-    for op in (zero, clamped):
-        op.location = alloc.location
-        block.insert_op_before(op, alloc)
-    return clamped.result
 
 
 def replace_dim(op: memref.DimOp, extents: Sequence[AffineList]) -> None:

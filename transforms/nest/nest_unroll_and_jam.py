@@ -51,9 +51,10 @@ from xdsl.traits import is_side_effect_free
 from ...dialects.affine import AffineList
 from ...dialects.diagnostic import NestorError, fail
 from ...dialects.nest import ForOp, LoadOp
+from .accesses import FRESH, is_defined_outside, is_private
+from .accesses import buffer_name as described
 from .conflicts import Comparison, Relation, can_meet, ordered_pairs, rows, turned_around, verb_of
-from .dependence import FRESH, Dependences, analyse, is_defined_outside, is_private
-from .dependence import buffer_name as described
+from .dependence import Dependences, analyse
 from .integer_sets import Row, System, difference
 from .loops import (
     INDEX,

@@ -44,9 +44,10 @@ from xdsl.traits import is_side_effect_free
 from ...dialects.affine import AffineList
 from ...dialects.diagnostic import NestorError, fail
 from ...dialects.nest import AccumulateOp, ForOp, LoadOp, PrefetchOp, StoreOp, YieldOp
+from .accesses import is_defined_outside, may_overlap
 from .bounds import refuse_several
 from .conflicts import Comparison, can_meet
-from .dependence import Dependence, Dependences, analyse, is_defined_outside, may_overlap
+from .dependence import Dependence, Dependences, analyse
 from .integer_sets import is_never_negative
 from .loops import divide, find_loop, refuse_in_vector, refuse_marked, statements
 from .nest_normalise import normalise

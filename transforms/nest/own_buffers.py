@@ -17,9 +17,10 @@ from xdsl.ir import Operation, SSAValue
 
 from ...dialects.diagnostic import NestorError
 from ...dialects.nest import AccumulateOp, AllocOp, ForOp, LoadOp, StoreOp
+from .accesses import READ, WRITE, Access
 from .buffers import buffer_name, owner_of
 from .coverage import Coverage
-from .dependence import READ, WRITE, Access, Dependences
+from .dependence import Dependences
 from .loops import enclosing_loops, is_inside
 
 Notes = Sequence[tuple[Operation, str]]

@@ -19,7 +19,7 @@ from ...dialects.affine import AffineList, constant_of, replace_dims
 from ...dialects.diagnostic import fail
 from ...dialects.nest import AccumulateOp, AllocOp, ForOp, IfOp, LoadOp, StoreOp
 from ...lowering.domains import LoadGuards
-from .dependence import Access, accesses_of
+from .accesses import Access, accesses_of
 from .integer_sets import System
 from .loops import INDEX, enclosing_loops, functions, is_inside
 

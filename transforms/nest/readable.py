@@ -17,7 +17,7 @@ from xdsl.printer import Printer
 from ...dialects.affine import AffineList, constant_of, print_bound, print_indices, print_where
 from ...dialects.diagnostic import op_location
 from ...dialects.nest import BIND_AXES, AllocOp, ForOp
-from .dependence import READ, UPDATE, Access
+from .accesses import READ, UPDATE, Access
 from .integer_sets import extent_key, value_key
 from .loops import loops_in
 

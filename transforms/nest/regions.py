@@ -28,7 +28,7 @@ from xdsl.ir.affine import (
 
 from ...dialects.affine import AffineList, linear_terms
 from ...dialects.nest import ForOp
-from .dependence import Access, is_defined_outside
+from .accesses import Access, is_defined_outside
 from .integer_sets import is_never_negative
 from .loops import divide, enclosing_loops, is_inside
 

@@ -10,11 +10,12 @@ from xdsl.dialects.builtin import MemRefType, NoneAttr
 from ...dialects.affine import AffineList, constant_of
 from ...dialects.diagnostic import NestorError
 from ...dialects.nest import AccumulateOp, AllocOp
-from .dependence import Access, accesses_of
+from .accesses import Access, accesses_of
 from .integer_sets import System
 from .loops import enclosing_loops
-from .nest_transform_layout import Accessing, extents_of, reallocate, replace_dim, without_known_divisions
+from .nest_transform_layout import Accessing, extents_of, replace_dim, without_known_divisions
 from .own_buffers import Refuse, why_not_accesses
+from .sizes import reallocate, replace
 
 
 def why_not_reshape(alloc: AllocOp, refuse: Refuse) -> NestorError | None:
@@ -58,12 +59,8 @@ def reshape(
         assert isinstance(op, Accessing)
         indices = without_known_divisions(change(op.indices).canonical(), op)
         op.set_indices(indices)
-    new = reallocate(alloc, extents)
-    hint = old.name_hint
-    old.replace_all_uses_with(new.memref)
-    new.memref.name_hint = hint
-    alloc.detach()
-    alloc.erase()
+    new = reallocate(alloc, extents, alloc)
+    replace(alloc, new)
     return new
 
 

@@ -8,8 +8,8 @@ from xdsl.ir import Operation
 
 from ...dialects.affine import AffineList
 from ...dialects.nest import AccumulateOp, StoreOp
+from .accesses import READ, Access, accesses_of, may_overlap
 from .coverage import Coverage
-from .dependence import READ, Access, accesses_of, may_overlap
 from .integer_sets import System, difference
 from .loops import enclosing_loops, is_inside
 from .producers import describe_instance, require_domain, require_same_element, top_in

@@ -15,9 +15,9 @@ from xdsl.ir import Block, Operation, SSAValue
 from ...dialects.diagnostic import NestorError
 from ...dialects.nest import AccumulateOp, AllocOp, ForOp, StoreOp
 from ...lowering.domains import is_computation
+from .accesses import accesses_of, is_defined_outside
 from .bounds import refuse_several
 from .coverage import Coverage
-from .dependence import accesses_of, is_defined_outside
 from .footprint import range_of
 from .integer_sets import System
 from .loops import enclosing_loops, is_inside, loops_in, may_fail, refuse_marked

@@ -16,8 +16,8 @@ from xdsl.ir import Operation
 from ...dialects.affine import AffineList
 from ...dialects.diagnostic import NestorError, fail
 from ...dialects.nest import AccumulateOp, AllocOp, ForOp, LoadOp, StoreOp
+from .accesses import Access, accesses_of, is_private
 from .bounds import largest
-from .dependence import Access, accesses_of, is_private
 from .footprint import Range
 from .integer_sets import System, difference, is_never_negative
 from .loops import is_inside

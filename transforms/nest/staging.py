@@ -28,21 +28,20 @@ from xdsl.passes import ModulePass
 
 from ...dialects.diagnostic import NestorError, fail
 from ...dialects.nest import BIND_AXES, THREAD_AXES, AccumulateOp, AllocOp, ForOp, IfOp
-from .buffers import buffer_name, find_buffer, why_not_space
-from .coverage import Coverage
-from .dependence import (
+from .accesses import (
     FRESH,
     READ,
     WRITE,
     Access,
-    Dependences,
     access_notes,
-    analyse,
     argument_attribute,
     is_defined_outside,
     may_alias,
     root_of,
 )
+from .buffers import buffer_name, find_buffer, why_not_space
+from .coverage import Coverage
+from .dependence import Dependences, analyse
 from .integer_sets import pair_system
 from .loops import enclosing_loops, find_loop, is_inside, loops_in, may_fail
 from .producers import common_loops, runs_before

@@ -6,16 +6,16 @@ from collections.abc import Callable, Sequence
 from itertools import pairwise
 
 from xdsl.dialects import arith
-from xdsl.dialects.builtin import IntegerAttr, MemRefType
+from xdsl.dialects.builtin import MemRefType
 from xdsl.ir import Operation, SSAValue
 
 from ...dialects.affine import AffineList
 from ...dialects.nest import AccumulateOp, AllocOp, ForOp, LoadOp, StoreOp
-from ...dialects.nest.common import INDEX
 from .buffers import buffer_name, erase_unused, extent_before, fresh_buffer_name, space_attribute
 from .integer_sets import is_never_negative
-from .loops import fresh_names, materialise
+from .loops import fresh_names
 from .nest_rfactor import identities
+from .sizes import size_of
 from .staging import Plan
 
 
@@ -67,30 +67,16 @@ class _Staging:
     def _allocate(self) -> AllocOp:
         source = self.plan.buffer.type
         assert isinstance(source, MemRefType)
-        sizes = []
-        for axis in self.plan.kept:
-            extent = self.plan.window.extents[axis]
-            if extent.constants() is None:
-                sizes.append(self._size(extent))
+        sizes = [size_of(self.plan.window.extents[axis], self.first) for axis in self.plan.kept]
         space = space_attribute(self.space)
         alloc = AllocOp(
-            self.name, MemRefType(source.element_type, self.plan.shape, memory_space=space), sizes
+            self.name,
+            MemRefType(source.element_type, self.plan.shape, memory_space=space),
+            [n for n in sizes if not isinstance(n, int)],
         )
         alloc.location = self.loop.location
         self._insert_first(alloc)
         return alloc
-
-    def _size(self, extent: AffineList) -> SSAValue:
-        """The extent as a value, 0 where it would be negative."""
-        value = materialise(extent, self.block, self.first)
-        if is_never_negative(extent, self.first):
-            return value
-        zero = arith.ConstantOp(IntegerAttr(0, INDEX))
-        size = arith.MaxSIOp(value, zero.result)
-        for op in (zero, size):
-            op.location = self.loop.location
-            self._insert_first(op)
-        return size.result
 
     def _redirect(self, op: Operation, copy: SSAValue) -> None:
         assert isinstance(op, LoadOp | StoreOp | AccumulateOp)

@@ -7,9 +7,9 @@ from collections.abc import Iterator, Sequence
 from xdsl.dialects.func import FuncOp
 
 from ...dialects.nest import AccumulateOp, ForOp, StoreOp
+from ..nest.accesses import accesses_of, is_defined_outside
 from ..nest.buffers import buffer_name
 from ..nest.cpu_lanes import UNIT, pattern_of, varying_values
-from ..nest.dependence import accesses_of, is_defined_outside
 
 
 def statements_in(function: FuncOp) -> Iterator[StoreOp | AccumulateOp]:

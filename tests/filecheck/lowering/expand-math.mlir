@@ -75,3 +75,17 @@ func.func @error_function(%x: vector<8xf32>, %y: f64) -> (vector<8xf32>, f64) {
   %1 = math.erf %y : f64
   func.return %0, %1 : vector<8xf32>, f64
 }
+
+// The quotient of tanh is corrected, unless its flags say that approximations will do.
+// CHECK-LABEL: func.func @approximate
+// CHECK: arith.divf
+// CHECK: math.fma
+// CHECK: %exact = math.copysign
+// CHECK: arith.divf
+// CHECK-NOT: math.fma
+// CHECK: %near = math.copysign
+func.func @approximate(%x: vector<8xf32>) -> (vector<8xf32>, vector<8xf32>) {
+  %exact = math.tanh %x : vector<8xf32>
+  %near = math.tanh %x fastmath<afn> : vector<8xf32>
+  func.return %exact, %near : vector<8xf32>, vector<8xf32>
+}

@@ -46,4 +46,4 @@ def mismatch(x, y):
 
 
 def unsupported(x):
-    return np.sort(x)
+    return np.fft.fft(x)

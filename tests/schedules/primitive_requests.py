@@ -1,0 +1,46 @@
+"""What a random schedule asks for: requests, and what is known of a primitive."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from xdsl.dialects.builtin import ModuleOp
+
+
+@dataclass(frozen=True)
+class Request:
+    """One use of a primitive."""
+
+    primitive: str
+    loops: tuple[str, ...] = ()
+    buffer: int | None = None
+    options: dict[str, Any] = field(default_factory=dict)
+
+    def __str__(self) -> str:
+        parts = [self.primitive, *self.loops]
+        if self.buffer is not None:
+            parts.append(f"buffer {self.buffer}")
+        return " ".join([*parts, *(f"{k}={v}" for k, v in self.options.items())])
+
+
+class NothingToDo(Exception):
+    """The request is legal and changes nothing."""
+
+
+@dataclass(frozen=True)
+class Primitive:
+    """One row. `draw` may give None: nothing here to ask for.
+
+    `checks` are the functions that refuse, as `module:name=answer`: what they answer when they find nothing wrong
+    (None when it is left out). `is_mark`: decides how a loop runs, and no more. `copies`: may leave more code.
+    """
+
+    draw: Callable[[random.Random, ModuleOp], Request | None]
+    apply: Callable[[ModuleOp, Request], Any]
+    checks: tuple[str, ...] = ()
+    is_mark: bool = False
+    copies: bool = False
+    weight: int = 2
