@@ -454,3 +454,19 @@ def test_traced(text):
     with np.errstate(all="ignore"):
         want = program(text, "xy")(VECTOR, THREE)
     np.testing.assert_allclose(nt.trace(program(text, "xy"))(VECTOR, THREE), want)
+
+
+def rows(a, b, kernel):
+    out, total = np.zeros_like(a), 0.0
+    for i in range(len(a)):
+        out[i] = np.cross(a[i], b[i])
+        total += np.gradient(a[i])[0] + np.trapezoid(a[i]) + np.convolve(a[i], kernel).sum()
+        if np.array_equal(a[i], a[0]) or np.allclose(b[i], 1.0):
+            total += np.round(b[i], 1).sum()
+    return out, total
+
+
+@pytest.mark.parametrize("target", ["cpu", "interp"])
+def test_definitions_of_rows_in_loops(target):
+    rng = np.random.default_rng(3)
+    agrees(rows, rng.random((5, 3)), rng.random((5, 3)), rng.random(2), tolerance=1e-12, target=target)
