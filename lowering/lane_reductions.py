@@ -24,7 +24,7 @@ def reduction_loop(op: Operation) -> ForOp | None:
     if not isinstance(op, AccumulateOp):
         return None
     loop = _lane_loop(op)
-    if loop is None or any(isinstance(m.owner, AllocOp) and _is_inside(m.owner, loop) for m in op.memrefs):
+    if loop is None or any(isinstance(m.owner, AllocOp) and loop.is_ancestor(m.owner) for m in op.memrefs):
         return None
     return None if any(differs(v, loop) for v in op.indices.operands) else loop
 
@@ -74,10 +74,10 @@ def differs(value: SSAValue, loop: ForOp) -> bool:
         around = owner.parent_op()
         if around is loop:
             return True
-        if not isinstance(around, ForOp) or not _is_inside(around, loop):
+        if not isinstance(around, ForOp) or not loop.is_ancestor(around):
             return False
         return any(differs(v, loop) for v in (*around.lower_operands, *around.upper_operands))
-    if not _is_inside(owner, loop):
+    if not loop.is_ancestor(owner):
         return False
     return (
         isinstance(owner, LoadOp | IndexOp)
@@ -91,10 +91,3 @@ def _lane_loop(op: Operation) -> ForOp | None:
     while parent is not None and not (isinstance(parent, ForOp) and parent.kind == "lane"):
         parent = parent.parent_op()
     return parent if isinstance(parent, ForOp) else None
-
-
-def _is_inside(op: Operation, loop: ForOp) -> bool:
-    current: Operation | None = op
-    while current is not None and current is not loop:
-        current = current.parent_op()
-    return current is loop

@@ -41,7 +41,7 @@ from ...dialects.affine import AffineList, combine
 from ...dialects.nest import BIND_AXES, AccumulateOp, ForOp, IfOp, IndexOp, LoadOp, PrefetchOp, StoreOp
 from ...dialects.nest.common import segments
 from .integer_sets import System, difference
-from .loops import enclosing_function, functions, loops_in, rewrite_indices, statements
+from .loops import enclosing_function, functions, is_inside, loops_in, rewrite_indices, statements
 from .nest_normalise import remove_unit_loop, why_not_remove_unit_loop
 from .nest_unroll import erase_with_inputs
 from .scalar_facts import formula
@@ -63,19 +63,12 @@ def _simplify_once(scope: Operation) -> bool:
     for statement in list(statements(scope)):
         changed |= _simplify_domain(statement) or _settle_mask(statement)
     for branch in [op for op in scope.walk() if isinstance(op, IfOp)]:
-        if _is_below(branch, scope):
+        if is_inside(branch, scope):
             changed |= _settle_branch(branch)
     for loop in loops_in(scope)[::-1]:
         if loop is not scope:
             changed |= _remove_loop(loop)
     return changed
-
-
-def _is_below(op: Operation, scope: Operation) -> bool:
-    current: Operation | None = op
-    while current is not None and current is not scope:
-        current = current.parent_op()
-    return current is scope
 
 
 # ---- what is known ----------------------------------------------------------------------------------
