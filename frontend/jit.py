@@ -123,6 +123,9 @@ class JitFunction(fast_call.NativeCallable):
         key = self._signature_key(names, values)
         invocation = self._invocations.get(key)
         if invocation is None or not self._still_valid(invocation.program):
+            symbol = next((v for v in values if hasattr(type(v), "called_by_trace")), None)
+            if symbol is not None:  # a traced function calls this one: its source is compiled in place of the call
+                return symbol.called_by_trace(self, args, keywords)
             with _COMPILING:
                 invocation = self._specialise(key, names, values, groups)
         else:

@@ -258,6 +258,10 @@ class Symbol:
     def __repr__(self) -> str:
         return f"<traced: {describe(self._value)}>"
 
+    def called_by_trace(self, function: Any, args: tuple, kwargs: dict[str, Any]) -> Any:
+        """A jitted function called with this among its arguments: its source is compiled in place of the call."""
+        return self._trace.call(function, args, kwargs)
+
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
         return self._trace.call_ufunc(ufunc, method, inputs, kwargs)
 

@@ -237,3 +237,36 @@ def test_lists_that_are_passed_are_not_changed():
 def test_what_has_no_parameters():
     with pytest.raises(NestorError, match="has no parameters that can be known"):
         nt.trace(max)
+
+
+@nt.jit
+def clipped_sum(x, limit=1.5):
+    total = 0.0
+    for i in range(len(x)):
+        if x[i] > limit:
+            total += limit
+        else:
+            total += x[i]
+    return total
+
+
+@nt.jit
+def doubled(x):
+    return x * 2
+
+
+def calls_jitted(x):
+    y = doubled(x) + 1
+    return y, clipped_sum(y), clipped_sum(y, limit=3.0), doubled(np.ones(2)).sum()
+
+
+def test_jitted_functions_are_compiled_in_place_of_their_calls():
+    x = np.array([0.25, 1.0, 2.0])
+    plain = x * 2 + 1, clipped_sum(x * 2 + 1), clipped_sum(x * 2 + 1, 3.0), np.float64(4.0)
+    traced = nt.trace(calls_jitted, nt.spec((3,), "f8"))
+    for _ in range(3):
+        got = traced(x)
+        for a, b in zip(got, plain, strict=True):
+            np.testing.assert_array_equal(a, b)
+    with pytest.raises(TypeError, match="unexpected keyword argument 'out'"):
+        nt.trace(lambda x: doubled(x, out=x))(x)
