@@ -97,12 +97,30 @@ class Call:
         self.sizes = [one.dtype.itemsize for one in (*self.operands, *self.outputs)]
         types = declared.function_type.inputs.data
         self.ranks = [t.get_num_dims() for t in types if isinstance(t, MemRefType)]
+        self.slots = sum(1 + 2 * rank for rank in self.ranks)
         self.is_numpy = self.target.startswith(NUMPY)
+        self._seen: tuple[bytes, list[np.ndarray], list[np.ndarray]] | None = None
 
-    def run(self, places: Sequence[Place]) -> bool:
+    def from_slots(self, address: int) -> int:
+        """What machine code calls: the slots of each buffer are its address, its extents, its strides in elements."""
+        if not self.is_numpy:
+            return 0 if self._succeeds(lambda: self._call_own(self._places(address))) else 1
+        # In a loop buffers are where they were, mostly; NumPy keeps no array, so those of the last call do again.
+        words = ctypes.string_at(address, 8 * self.slots)
+        seen = self._seen
+        if seen is None or seen[0] != words:
+            seen = self._seen = (words, *self._arrays(self._places(address)))
+        return 0 if self._succeeds(lambda: self._call_numpy(*seen[1:])) else 1
+
+    def on_places(self, places: Sequence[Place]) -> bool:
         """Run on buffers, those of the results last; whether it succeeded."""
+        if self.is_numpy:
+            return self._succeeds(lambda: self._call_numpy(*self._arrays(places)))
+        return self._succeeds(lambda: self._call_own(places))
+
+    def _succeeds(self, run: Callable[[], None]) -> bool:
         try:
-            self._run(places)
+            run()
         except BaseException as error:
             # The frames hold arrays whose memory is about to go.
             traceback.clear_frames(error.__traceback__)
@@ -110,23 +128,48 @@ class Call:
             return False
         return True
 
-    def _run(self, places: Sequence[Place]) -> None:
+    def _places(self, address: int) -> list[Place]:
+        slots = (ctypes.c_int64 * self.slots).from_address(address)
+        places: list[Place] = []
+        at = 0
+        for rank, size in zip(self.ranks, self.sizes, strict=True):
+            shape = tuple(slots[at + 1 : at + 1 + rank])
+            strides = tuple([s * size for s in slots[at + 1 + rank : at + 1 + 2 * rank]])
+            places.append((slots[at], shape, strides))
+            at += 1 + 2 * rank
+        return places
+
+    def _arrays(self, places: Sequence[Place]) -> tuple[list[np.ndarray], list[np.ndarray]]:
+        """The operands, and the results."""
+        return list(map(_array, places, self.operands)), list(
+            map(_array, places[self.inputs :], self.outputs)
+        )
+
+    def _function(self) -> Callable[..., Any]:
         function = function_of(self.target)
         if function is None:
             raise LookupError(f"no function '{self.target}' is known to the runtime")
-        outputs = list(map(_array, places[self.inputs :], self.outputs))
-        if self.is_numpy:
-            operands = list(map(_array, places, self.operands))
-            masks = [operands.pop() for _ in self.selected][::-1]
+        return function
+
+    def _call_numpy(self, operands: list[np.ndarray], outputs: list[np.ndarray]) -> None:
+        function = self._function()
+        if self.selected:
+            count = len(operands) - len(self.selected)
+            operands, masks = operands[:count], operands[count:]
             for k, mask in zip(self.selected, masks, strict=True):
                 operands[k] = operands[k][mask]
-            if self.target in FILL:
-                function(*operands, out=outputs[0], **self.arguments)
-                return
-            with np.errstate(all="ignore"):
-                given = function(*operands, **self.arguments)
-            return _fill(self.target, outputs, (given,) if len(outputs) == 1 else given)
-        arrays: list[Any] = list(map(_array, places, self.operands))
+        if self.target in FILL:
+            function(*operands, out=outputs[0], **self.arguments)
+            return
+        with np.errstate(all="ignore"):
+            given = function(*operands, **self.arguments)
+        _fill(self.target, outputs, (given,) if len(outputs) == 1 else given)
+
+    def _call_own(self, places: Sequence[Place]) -> None:
+        """A function of the user: numbers as numbers, and no array is kept."""
+        function = self._function()
+        arrays: list[Any]
+        arrays, outputs = self._arrays(places)
         memories = [weakref.ref(_memory(array)) for array in arrays if array.size]
         for k, kind in enumerate(self.kinds):
             if kind != "array":
@@ -143,22 +186,9 @@ class Call:
             arrays.clear()
             _refuse_kept(self.target, memories)
 
-    def from_slots(self, address: int) -> int:
-        """What machine code calls: the slots of each buffer are its address, its extents, its strides in elements."""
-        count = sum(1 + 2 * rank for rank in self.ranks)
-        slots = (ctypes.c_int64 * count).from_address(address) if count else ()
-        places: list[Place] = []
-        at = 0
-        for rank, size in zip(self.ranks, self.sizes, strict=True):
-            shape = tuple(slots[at + 1 : at + 1 + rank])
-            strides = tuple([s * size for s in slots[at + 1 + rank : at + 1 + 2 * rank]])
-            places.append((slots[at], shape, strides))
-            at += 1 + 2 * rank
-        return 0 if self.run(places) else 1
-
     def on_arrays(self, *memory: np.ndarray) -> bool:
         """What the interpreter calls."""
-        return self.run([(a.__array_interface__["data"][0], a.shape, a.strides) for a in memory])
+        return self.on_places([(a.__array_interface__["data"][0], a.shape, a.strides) for a in memory])
 
 
 _NUMBERS: dict[str, Callable[[np.ndarray], Any]] = {
