@@ -507,3 +507,15 @@ def test_suppressed():
     corners = RNG.random((12, 2))
     boxes = np.hstack([corners, corners + RNG.random((12, 2))])
     agrees(suppressed, boxes, RNG.random(12), 0.3)
+
+
+def every_other(x):
+    y = x * 2
+    return y[::2]
+
+
+def test_a_view_of_part_of_a_local_array_is_returned_by_itself():
+    x = np.arange(6.0)
+    result = nt.jit(every_other)(x)
+    same(result, every_other(x).copy())
+    assert result.strides == (8,)

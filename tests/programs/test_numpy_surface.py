@@ -470,3 +470,8 @@ def rows(a, b, kernel):
 def test_definitions_of_rows_in_loops(target):
     rng = np.random.default_rng(3)
     agrees(rows, rng.random((5, 3)), rng.random((5, 3)), rng.random(2), tolerance=1e-12, target=target)
+
+
+def test_gradient_of_points_at_equal_distances():
+    for distance in (0.25, 3, 7):
+        agrees(program("np.gradient(x, y)", "xy"), VECTOR, np.arange(9) * distance, tolerance=1e-13)
