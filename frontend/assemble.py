@@ -120,13 +120,6 @@ def element_window(array: Array, index: Sequence[int]) -> Array:
     return Array(array.buffer, array.axes[len(index) :], tuple(fixed))
 
 
-def reversed_axis(array: Array, axis: int) -> Array:
-    """The array with its elements along `axis` in the opposite order."""
-    old = array.axes[axis]
-    new = Axis(old.root, old.offset + (old.extent - 1) * old.stride, -old.stride, old.extent)
-    return Array(array.buffer, (*array.axes[:axis], new, *array.axes[axis + 1 :]), array.fixed)
-
-
 def with_axis(array: Array, axis: int) -> Array:
     """The array with a new axis of extent 1."""
     new = Axis(None, Affine(0), 1, Affine(1))

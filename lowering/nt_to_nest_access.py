@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from xdsl.dialects.builtin import DYNAMIC_INDEX
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import Operation
 from xdsl.ir.affine import AffineBinaryOpKind, AffineConstantExpr, AffineExpr
 
 from ..dialects.affine import AffineList, combine
@@ -136,8 +136,3 @@ VIEW_INDEX: dict[type[Operation], Callable[..., Index]] = {
     ReshapeOp: reshape_index,
 }
 """By view operation: the index into the source for an index into the result (and the extents of source and result)."""
-
-
-def view_source(op: Operation) -> SSAValue:
-    """The tensor that a view looks at."""
-    return op.operands[0]
