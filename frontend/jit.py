@@ -124,7 +124,8 @@ class JitFunction(fast_call.NativeCallable):
         invocation = self._invocations.get(key)
         if invocation is None or not self._still_valid(invocation.program):
             symbol = next((v for v in values if hasattr(type(v), "called_by_trace")), None)
-            if symbol is not None:  # a traced function calls this one: its source is compiled in place of the call
+            # A traced function calls this one: its source is compiled in place of the call.
+            if symbol is not None:
                 return symbol.called_by_trace(self, args, keywords)
             with _COMPILING:
                 invocation = self._specialise(key, names, values, groups)

@@ -1,0 +1,135 @@
+"""What the native call wrapper calls: sums over extents, tuples of integers, guards, and the way back to Python."""
+
+from __future__ import annotations
+
+from .call_layout import (
+    CALLABLE,
+    GUARD_GROUP,
+    LINEAR,
+    WORD,
+    Guarded,
+    Layout,
+    Offsets,
+)
+from .ir_text import FunctionText
+
+
+def field(f: FunctionText, layout: Layout, base: str, name: str, kind: str = "i64") -> str:
+    return f.load(kind, base, layout.offset(name))
+
+
+def linear() -> str:
+    """The value of a LINEAR."""
+    f = FunctionText("i64", "@linear", "ptr %words, ptr %names", "nounwind ")
+    total = f.slot("i64")
+    f.store("i64", field(f, LINEAR, "%words", "constant"), total)
+    with f.loop(field(f, LINEAR, "%words", "count")) as k:
+        term = f.at(f.at("%words", LINEAR.size, WORD), k, 2 * WORD)
+        known = f.load("i64", "%names", f.load("i64", term), WORD)
+        f.store("i64", f.add(f.load("i64", total), f.multiply(known, f.load("i64", term, WORD))), total)
+    f.ret("i64", f.load("i64", total))
+    return f.text().replace("define", "define internal", 1)
+
+
+def integers() -> str:
+    """A tuple of integers; null, with an exception, where there is no memory."""
+    f = FunctionText("ptr", "@integers", "ptr %words, i64 %count", "nounwind ")
+    result = f.call("ptr", "@PyTuple_New", "i64 %count")
+    f.require(f.compare("ne", result, "null", "ptr"), "nothing")
+    with f.loop("%count") as k:
+        number = f.call("ptr", "@PyLong_FromLongLong", f"i64 {f.load('i64', '%words', k, WORD)}")
+        f.require(f.compare("ne", number, "null", "ptr"), "drop")
+        f.call("i32", "@PyTuple_SetItem", f"ptr {result}", f"i64 {k}", f"ptr {number}")
+    f.ret("ptr", result)
+    f.label("drop")
+    f.call("void", "@Py_DecRef", f"ptr {result}")
+    f.jump("nothing")
+    f.label("nothing")
+    f.ret("ptr", "null")
+    return f.text().replace("define", "define internal", 1)
+
+
+def slow(offsets: Offsets) -> str:
+    """The same call of the Python function, which gets the callable as its first argument.
+
+    A caller that says so (the top bit of `nargsf`) lends the place before the first argument.
+    """
+    f = FunctionText("ptr", "@slow", "ptr %callable, ptr %args, i64 %nargsf, ptr %names", "noinline ")
+    function = field(f, CALLABLE, "%callable", "slow", "ptr")
+    given = f.op(f"and i64 %nargsf, {(1 << 63) - 1}")
+    count = f.add(given, 1)
+    f.branch(f.compare("slt", "%nargsf", 0), "lent", "copied")
+    f.label("lent")
+    before = f.at("%args", -WORD)
+    kept = f.load("ptr", before)
+    f.store("ptr", "%callable", before)
+    result = f.call(
+        "ptr", "@PyObject_Vectorcall", f"ptr {function}", f"ptr {before}", f"i64 {count}", "ptr %names"
+    )
+    f.store("ptr", kept, before)
+    f.ret("ptr", result)
+    f.label("copied")
+    total = f.slot("i64")
+    f.store("i64", given, total)
+    with f.when(f.compare("ne", "%names", "null", "ptr")):
+        f.store("i64", f.add(given, f.load("i64", "%names", offsets.size)), total)
+    every = f.load("i64", total)
+    memory = f.call("ptr", "@PyMem_Malloc", f"i64 {f.multiply(f.add(every, 1), WORD)}")
+    f.require(f.compare("ne", memory, "null", "ptr"), "nothing")
+    f.store("ptr", "%callable", memory)
+    with f.loop(every) as k:
+        f.store("ptr", f.load("ptr", "%args", k, WORD), f.at(memory, WORD), k, WORD)
+    result = f.call(
+        "ptr", "@PyObject_Vectorcall", f"ptr {function}", f"ptr {memory}", f"i64 {count}", "ptr %names"
+    )
+    f.call("void", "@PyMem_Free", f"ptr {memory}")
+    f.ret("ptr", result)
+    f.label("nothing")
+    f.ret("ptr", f.call("ptr", "@PyErr_NoMemory"))
+    return f.text().replace("define", "define internal", 1)
+
+
+def match_guards(offsets: Offsets) -> str:
+    """Whether captured globals and closures are the objects that were compiled in.
+
+    A dict whose version is the one last seen has not changed. Otherwise each name is looked up, and the version noted.
+    """
+    f = FunctionText("i1", "@guards_hold", "ptr %words, i64 %count", "")
+    place = f.slot("ptr")
+    f.store("ptr", "%words", place)
+    with f.loop("%count"):
+        group = f.load("ptr", place)
+        container = field(f, GUARD_GROUP, group, "object", "ptr")
+        pairs = f.at(group, GUARD_GROUP.size, WORD)
+        count = field(f, GUARD_GROUP, group, "count")
+        f.store("ptr", f.at(pairs, count, 2 * WORD), place)
+        cell, table, after = f.new_label("cell"), f.new_label("dict"), f.new_label("next")
+        f.branch(f.compare("eq", field(f, GUARD_GROUP, group, "kind"), Guarded.CELL), cell, table)
+        f.label(cell)
+        f.require(
+            f.compare("eq", f.load("ptr", container, offsets.cell_value), f.load("ptr", pairs, WORD), "ptr"),
+            "changed",
+        )
+        f.jump(after)
+        f.label(table)
+        version = ""
+        if offsets.dict_version is not None:
+            version = f.load("i64", container, offsets.dict_version)
+            search = f.new_label("search")
+            f.branch(f.compare("eq", version, field(f, GUARD_GROUP, group, "version")), after, search)
+            f.label(search)
+        with f.loop(count) as k:
+            pair = f.at(pairs, k, 2 * WORD)
+            found = f.call(
+                "ptr", "@PyDict_GetItemWithError", f"ptr {container}", f"ptr {f.load('ptr', pair)}"
+            )
+            with f.when(f.compare("eq", found, "null", "ptr")):
+                f.call("void", "@PyErr_Clear")
+            f.require(f.compare("eq", found, f.load("ptr", pair, WORD), "ptr"), "changed")
+        if version:
+            f.store("i64", version, group, GUARD_GROUP.offset("version"))
+        f.label(after)
+    f.ret("i1", "true")
+    f.label("changed")
+    f.ret("i1", "false")
+    return f.text().replace("define", "define internal", 1)
