@@ -65,7 +65,8 @@ def unstack(x, axis=0):
     return tuple(xp.moveaxis(x, axis, 0))
 
 
-handles(np.row_stack)(vstack)
+if hasattr(np, "row_stack"):  # gone in NumPy 2.5
+    handles(np.row_stack)(vstack)
 
 
 @defines(np.cumulative_sum)
