@@ -145,7 +145,7 @@ def test_out_is_filled_and_returned():
         (np.empty(6),),
         (np.empty(6), np.empty(6)),
     ],
-    ids=str,
+    ids=["shape", "dtype", "rank", "strided", "read-only", "list", "byte order", "tuple", "too many"],
 )
 def test_other_outs(out):
     jitted = warmed(add, X, X + 1, out=np.empty(6))
