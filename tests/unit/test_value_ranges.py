@@ -1,6 +1,7 @@
 """What the interval analysis of scalars proves, and that it proves nothing that does not hold."""
 
 import copy
+import time
 
 import nestor as nt
 import numpy as np
@@ -125,6 +126,28 @@ def halving_too_late(a):
         else:
             high = middle
     return low
+
+
+def power_tower(a, x):
+    k = 1
+    for i in range(len(a)):
+        k = (k * k if k > i else k * 3) * (k * k if k < 50 else k)
+        k = (k * k if k > i else k + x) * (k * k if k < 50 else k)
+        k = (k * k if k > i else k - x) * (k * k if k < 50 else k)
+        k = k**x % len(a)
+        a[k] += 1
+    while k < len(a):
+        a[k] += 1
+        k += max(1, (k * k if k > x else k) * (k**x if k < x else k) * (k * k if k < 50 else k))
+    return k
+
+
+def test_deep_expressions_are_looked_at_in_steps():
+    """An expression that says each operand twice would be looked at exponentially often."""
+    start = time.perf_counter()
+    lowered = nt.jit(power_tower).lower(np.zeros(7), 2)
+    assert "nest.index" in lowered.as_text("nest")
+    assert time.perf_counter() - start < 20
 
 
 SORTED = np.arange(10.0)

@@ -33,6 +33,9 @@ from .ranges import ANY, Bound, Leasts, Range, exactly, of_width
 ROUNDS = 3
 """How often the ends of a loop's ranges may move before they are given up, and how often they are narrowed."""
 
+MOST_STEPS = 200
+"""Operations that a question looks at: the operands of operands may be the same again and again."""
+
 Condition = tuple[SSAValue, bool]
 
 
@@ -67,6 +70,7 @@ class ValueRanges:
         self._loaded: dict[SSAValue, tuple[SSAValue, object, Range]] = {}
         self._indices: dict[IndexOp, tuple[bool, bool]] = {}
         self._variables: dict[SSAValue, Range] = {}
+        self._steps_left: int | None = None
         self._state = _State()
         self._block(function.body.block)
 
@@ -326,9 +330,14 @@ class ValueRanges:
     # ---- values ---------------------------------------------------------------------------------------
 
     def range_of(self, value: SSAValue) -> Range:
-        """What an integer can be, where the walk has come to."""
+        """What an integer can be, where the walk has come to; no more than its type says beyond `MOST_STEPS`."""
+        is_question = self._steps_left is None
+        left = MOST_STEPS if self._steps_left is None else self._steps_left
+        self._steps_left = left - 1
+        computed = self._computed(value) if left > 0 else _of_type(value.type)
+        if is_question:
+            self._steps_left = None
         known = self._state.facts.get(value)
-        computed = self._computed(value)
         return computed if known is None else self.leasts.met(computed, known)
 
     def _computed(self, value: SSAValue) -> Range:
