@@ -1,4 +1,4 @@
-"""`break`, `continue` and `return` in the middle, rewritten as conditions before a function is compiled.
+"""`break`, `continue`, `return` in the middle and the `else` of loops, rewritten as conditions before compiling.
 
     for k in range(n):                    .break1 = False
         if x * x > 4:                     for k in range(n):          (ends when .break1 holds)
@@ -46,8 +46,8 @@ def stops_of(loop: ast.For | ast.While) -> tuple[str, ...]:
 
 @functools.lru_cache(maxsize=1024)
 def structured(function: ast.FunctionDef) -> Structured:
-    """The body of `function` with jumps rewritten; the body itself where there are none."""
-    if not any(_has_jumps(s) for s in function.body):
+    """The body of `function` with jumps and the `else` of loops rewritten; the body itself where there are none."""
+    if not any(_is_rewritten(s) for s in function.body):
         return Structured(function.body)
     body, flags = _Rewriter().rewrite(function.body, None)
     always = _always_leaves(function.body)
@@ -68,11 +68,15 @@ def rewrite(statements: Sequence[ast.stmt], new_name: Callable[[str], str]) -> l
     return _Rewriter(new_name).rewrite(statements, None)[0]
 
 
-def _has_jumps(statement: ast.stmt) -> bool:
-    """Whether a statement has a `return` inside of it, or a jump of a loop."""
+def _is_rewritten(statement: ast.stmt) -> bool:
+    """Whether a statement has a `return` inside of it, a jump of a loop, or the `else` of one."""
     if isinstance(statement, ast.Return):
         return False
-    return any(isinstance(n, ast.Return | ast.Break | ast.Continue) for n in _own_nodes(statement))
+    return any(
+        isinstance(n, ast.Return | ast.Break | ast.Continue)
+        or (isinstance(n, ast.For | ast.While) and n.orelse)
+        for n in _own_nodes(statement)
+    )
 
 
 def _own_nodes(node: ast.AST):

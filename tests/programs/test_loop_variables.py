@@ -197,3 +197,41 @@ def over_elements(x, n):
 def test_other_values_are_refused(function):
     with pytest.raises(nt.UnsupportedError, match="used here, but it has a value only while the loop runs"):
         nt.jit(function)(X.copy(), 4)
+
+
+def else_of_a_for(x, n):
+    for i in range(n):
+        x[i] = 1
+    else:
+        x[0] = 100
+        for v in x[::2]:
+            n += v
+        else:
+            n = n * 2
+    return x, n
+
+
+def else_of_a_while(x, n):
+    s = x.sum()
+    while s < 100:
+        s = s * 2
+        x = x + 1
+    else:
+        s = s + n
+    return s, x
+
+
+def else_in_a_branch(x, n):
+    if n > 3:
+        for k in range(3):
+            x = x * k
+        else:
+            x = x - n
+    return x
+
+
+@pytest.mark.parametrize("target", ["cpu", "interp"])
+@pytest.mark.parametrize("n", [0, 4])
+@pytest.mark.parametrize("function", [else_of_a_for, else_of_a_while, else_in_a_branch])
+def test_the_else_of_loops_without_jumps(function, n, target):
+    agrees(function, X, n, target=target)
