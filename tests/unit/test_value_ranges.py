@@ -44,6 +44,7 @@ def test_arithmetic_that_may_leave_64_bits_says_nothing():
     assert counter.plus(counter) == ANY and counter.plus(exactly(1 << 20)) == ANY
     assert wide.plus(exactly(1)) == ANY and counter.times(2) == ANY
     assert Range(0, N).plus(Range(0, below(N, 1))) == Range(0, Bound(-1, 2, "n"))
+    assert Range(0, Bound(0, 7, "n")).plus(Range(0, Bound(0, 7, "m"))) == ANY
     assert Range(1, Bound(5)).negated() == Range(-5, Bound(-1))
 
 
@@ -128,6 +129,11 @@ def halving_too_late(a):
     return low
 
 
+def by_truth(a, flag):
+    if flag == True:  # noqa: E712
+        a[int(flag)] += 1
+
+
 def power_tower(a, x):
     k = 1
     for i in range(len(a)):
@@ -165,6 +171,7 @@ CHECKED = [
     (doubling, (np.zeros(100),)),
     (halving_too_late, (SORTED,)),
     (table, (np.zeros(255), np.array([3, 255, 3], np.uint8))),
+    (by_truth, (np.zeros(1), True)),
 ]
 named = pytest.mark.parametrize(("function", "arguments"), PROVED, ids=lambda p: getattr(p, "__name__", ""))
 failing = pytest.mark.parametrize(

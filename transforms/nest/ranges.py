@@ -110,8 +110,11 @@ class Range:
         if not (self.is_known() and other.is_known()) and not (self.is_small() or other.is_small()):
             return ANY
         low = None if self.low is None or other.low is None else self.low + other.low
-        high = None if self.high is None or other.high is None else self.high.plus(other.high)
-        return Range(low, high).without_overflow()
+        if self.high is None or other.high is None:
+            return Range(low, None).without_overflow()
+        if self.high.most() + other.high.most() > LARGEST:
+            return ANY
+        return Range(low, self.high.plus(other.high)).without_overflow()
 
     def negated(self) -> Range:
         """The lower end is a number."""

@@ -7,9 +7,10 @@
       %middle = arith.shrsi (%low + %high), 1           middle in [0, n - 1]
       %k = nest.index %middle of %n axis 0 of "a"       never fails
 
-Scalars are buffers and results of rank 0 that are only loaded and stored. A loop is gone through until what holds at
-its head no longer changes: ends that move are widened to "unknown", then narrowed again by going through it twice more.
-A condition narrows what was loaded for it, and the scalar itself while nothing else was stored.
+Integers are signed, as `arith` takes them: a true `i1` is -1. Scalars are buffers and results of rank 0 that are only
+loaded and stored. A loop is gone through until what holds at its head no longer changes: ends that move are widened
+to "unknown", then narrowed again by going through it twice more. A condition narrows what was loaded for it, and the
+scalar itself while nothing else was stored.
 The textbook is Cousot and Cousot, "Abstract interpretation" (POPL 1977).
 """
 
@@ -72,6 +73,8 @@ class ValueRanges:
         self._variables: dict[SSAValue, Range] = {}
         self._steps_left: int | None = None
         self._state = _State()
+        for buffer in self._scalars:
+            self._state.put(buffer, _of_element(buffer))
         self._block(function.body.block)
 
     def is_in_bounds(self, op: IndexOp) -> bool:
@@ -95,8 +98,7 @@ class ValueRanges:
     def _load(self, op: LoadOp) -> None:
         if op.memref in self._scalars:
             state = self._state
-            known = state.ranges.get(op.memref, _of_type(op.result.type))
-            self._loaded[op.result] = (op.memref, state.stores.get(op.memref), known)
+            self._loaded[op.result] = (op.memref, state.stores[op.memref], state.ranges[op.memref])
 
     def _store(self, op: StoreOp) -> None:
         if op.memref not in self._scalars:
@@ -104,7 +106,7 @@ class ValueRanges:
         value = self.range_of(op.value)
         conditions = self._implied_by(op.value)
         if op.mask is not None or op.where_map is not None:
-            value = self.leasts.joined(value, self._state.ranges.get(op.memref, ANY))
+            value = self.leasts.joined(value, self._state.ranges[op.memref])
             conditions = ()
         self._state.put(op.memref, value)
         if conditions:
@@ -150,12 +152,8 @@ class ValueRanges:
         self._state.facts = dict(before.facts)
         for scalar in self._state.ranges:
             for truth, (one, other) in ((True, after), (False, after[::-1])):
-                zero = other.ranges.get(scalar)
-                if (
-                    zero is not None
-                    and zero.number == 0
-                    and one.stores.get(scalar) is not other.stores.get(scalar)
-                ):
+                is_zero = other.ranges[scalar].number == 0
+                if is_zero and one.stores[scalar] is not other.stores[scalar]:
                     more = one.implied.get(scalar, ())
                     self._state.implied[scalar] = ((op.condition, truth), *more)
 
@@ -197,14 +195,12 @@ class ValueRanges:
             self._state = head.copy()
             body()
             following = self._renewed(self._joined(entry, self._state), changed)
-            if all(self._holds(head.ranges.get(s, ANY), following.ranges.get(s, ANY)) for s in changed):
+            if all(self._holds(head.ranges[s], following.ranges[s]) for s in changed):
                 break
             following = self._renewed(self._joined(head, following), changed)
             if count >= ROUNDS:
                 for scalar in changed:
-                    following.ranges[scalar] = self._widened(
-                        head.ranges.get(scalar, ANY), following.ranges.get(scalar, ANY)
-                    )
+                    following.ranges[scalar] = self._widened(head.ranges[scalar], following.ranges[scalar])
             following.facts = dict(entry.facts)
             head = following
         for _ in range(ROUNDS - 1):
@@ -230,29 +226,20 @@ class ValueRanges:
         return Range(low, old.high if kept else None)
 
     def _stored_in(self, op: Operation) -> list[SSAValue]:
-        """The scalars from outside of a loop that it stores to."""
-        found: dict[SSAValue, None] = {}
-        for inner in op.walk():
-            if (
-                isinstance(inner, StoreOp)
-                and inner.memref in self._scalars
-                and inner.memref in self._state.ranges
-            ):
-                found[inner.memref] = None
-        return list(found)
+        """The scalars that a loop stores to."""
+        stored = (inner.memref for inner in op.walk() if isinstance(inner, StoreOp))
+        return list(dict.fromkeys(buffer for buffer in stored if buffer in self._scalars))
 
     def _renewed(self, state: _State, scalars: list[SSAValue]) -> _State:
         """The state at the head of a loop that stores to `scalars`."""
         state = state.copy()
         for scalar in scalars:
-            state.put(scalar, state.ranges.get(scalar, ANY))
+            state.put(scalar, state.ranges[scalar])
         return state
 
     def _joined(self, a: _State, b: _State) -> _State:
         joined = _State()
         for scalar, one in a.ranges.items():
-            if scalar not in b.ranges:
-                continue
             joined.ranges[scalar] = self.leasts.joined(one, b.ranges[scalar])
             same = a.stores[scalar] is b.stores[scalar]
             joined.stores[scalar] = a.stores[scalar] if same else object()
@@ -273,11 +260,11 @@ class ValueRanges:
         if isinstance(owner, arith.AndIOp if truth else arith.OrIOp):
             self._assume(owner.operands[0], truth)
             self._assume(owner.operands[1], truth)
-        elif isinstance(owner, arith.XOrIOp) and self.range_of(owner.operands[1]).number in (1, -1):
+        elif isinstance(owner, arith.XOrIOp) and self.range_of(owner.operands[1]).number == -1:
             self._assume(owner.operands[0], not truth)
         elif isinstance(owner, arith.CmpiOp):
             self._assume_comparison(owner, truth)
-        elif truth and isinstance(owner, LoadOp | arith.ExtUIOp | arith.TruncIOp):
+        elif truth and isinstance(owner, LoadOp | arith.ExtUIOp):
             for implied in self._implied_by(condition):
                 self._assume(*implied)
 
@@ -313,7 +300,7 @@ class ValueRanges:
             return ((value, True),)
         if isinstance(owner, LoadOp) and value in self._loaded:
             scalar, store, _ = self._loaded[value]
-            if self._state.stores.get(scalar) is store:
+            if self._state.stores[scalar] is store:
                 return self._state.implied.get(scalar, ())
         return ()
 
@@ -324,8 +311,8 @@ class ValueRanges:
             self._narrow(owner.input, by)
         elif value in self._loaded:
             scalar, store, _ = self._loaded[value]
-            if state.stores.get(scalar) is store:
-                state.ranges[scalar] = self.leasts.met(state.ranges.get(scalar, ANY), by)
+            if state.stores[scalar] is store:
+                state.ranges[scalar] = self.leasts.met(state.ranges[scalar], by)
 
     # ---- values ---------------------------------------------------------------------------------------
 
@@ -437,6 +424,8 @@ class ValueRanges:
         value, width = self.range_of(op.operands[0]), _bits(op.operands[0].type)
         if value.low is not None and value.low >= 0:
             return value
+        if value.number is not None:
+            return exactly(value.number + (1 << width))
         return of_width(width, signed=False)
 
 
@@ -465,6 +454,11 @@ def _bits(type_: Attribute) -> int:
     return type_.width.data if isinstance(type_, IntegerType) and type_.width.data <= 64 else 0
 
 
+def _of_element(buffer: SSAValue) -> Range:
+    assert isinstance(buffer.type, MemRefType)
+    return _of_type(buffer.type.element_type)
+
+
 def _of_type(type_: Attribute) -> Range:
     bits = _bits(type_)
     return of_width(bits) if bits else ANY
@@ -474,8 +468,6 @@ def _constant(op: arith.ConstantOp) -> Range:
     if not isinstance(op.value, IntegerAttr):
         return ANY
     number, bits = op.value.value.data, _bits(op.result.type)
-    if bits == 1:
-        return exactly(number & 1)
     return exactly(number - (1 << bits) if number >> (bits - 1) == 1 else number)
 
 

@@ -370,3 +370,52 @@ func.func @behind(%a: memref<?xf64> {nest.dims = ["n"]}, %w: index, %out: memref
   }
   func.return
 }
+
+// -----
+
+// What is said of a variable before it has a value says nothing of what is stored to it later.
+// CHECK-LABEL: @stored_after
+// CHECK: nest.index %{{.*}} of 10 axis 0 of "a"{{$}}
+func.func @stored_after(%a: memref<10xf64>, %x: i64, %out: memref<f64> {nest.role = "out"}) {
+  %zero = arith.constant 0 : i64
+  %three = arith.constant 3 : i64
+  %k = nest.alloc "k" : memref<i64>
+  %before = nest.load %k[] : memref<i64>
+  %c = arith.cmpi sgt, %x, %zero : i64
+  nest.if %c {
+    nest.store "k" %x, %k[] : memref<i64>
+  }
+  %least = arith.cmpi sge, %before, %zero : i64
+  %most = arith.cmpi slt, %before, %three : i64
+  %small = arith.andi %least, %most : i1
+  nest.if %small {
+    %0 = nest.load %k[] : memref<i64>
+    %1 = arith.index_cast %0 : i64 to index
+    %2 = nest.index %1 of 10 axis 0 of "a"
+    %v = nest.load %a[%2] : memref<10xf64>
+    nest.store "out" %v, %out[] : memref<f64>
+  }
+  func.return
+}
+
+// -----
+
+// A true i1 is -1 as a signed number, and 1 as an unsigned one.
+// CHECK-LABEL: @truth
+// CHECK: nest.index %{{.*}} of 1 axis 0 of "a" from_start
+// CHECK-NOT: nest.index
+func.func @truth(%a: memref<1xf64>, %b: memref<2xf64>, %flag: i1, %out: memref<f64> {nest.role = "out"}) {
+  %true = arith.constant true
+  %c = arith.cmpi eq, %flag, %true : i1
+  nest.if %c {
+    %0 = arith.extui %flag : i1 to i64
+    %1 = arith.index_cast %0 : i64 to index
+    %2 = nest.index %1 of 1 axis 0 of "a"
+    %v = nest.load %a[%2] : memref<1xf64>
+    %3 = nest.index %1 of 2 axis 0 of "b"
+    %w = nest.load %b[%3] : memref<2xf64>
+    %sum = arith.addf %v, %w : f64
+    nest.store "out" %sum, %out[] : memref<f64>
+  }
+  func.return
+}
