@@ -21,7 +21,11 @@ def relu(x):
 def sigmoid(x):
     """1 / (1 + exp(-x)), computed so that nothing overflows."""
     small = np.exp(-np.abs(x))
-    return np.where(x >= 0, 1, small) / (1 + small)
+    total = 1 + small
+    quotient = np.where(x >= 0, 1, small) / total
+    # What the rounding of the sum lost is put right; 1 / total as a line is near enough for that.
+    lost = small - (total - 1)
+    return quotient - quotient * lost * (1.457 - 0.5 * total)
 
 
 def silu(x):

@@ -162,7 +162,7 @@ def sigmoid(x: Any) -> Any:
 
 
 COMPOSED: dict[str, tuple[Callable[..., Any], Callable[..., Any], float]] = {
-    "sigmoid": (nt.nn.sigmoid, sigmoid, 2.5),
+    "sigmoid": (nt.nn.sigmoid, sigmoid, 2),
 }
 """Functions of nt.nn that are written with those: what is compiled, what it is compared with, and the bound."""
 
