@@ -26,6 +26,7 @@ from xdsl.dialects.builtin import (
     IntegerAttr,
     MemRefType,
     ModuleOp,
+    StridedLayoutAttr,
     StringAttr,
     i64,
 )
@@ -147,8 +148,6 @@ def note_calls(module: ModuleOp, scope: Operation) -> None:
 
 def any_layout(kind: MemRefType) -> MemRefType:
     """The memref type for every layout: what a buffer of unknown strides is cast to for a call."""
-    from xdsl.dialects.builtin import StridedLayoutAttr
-
     return MemRefType(
         kind.element_type,
         kind.get_shape(),

@@ -228,9 +228,8 @@ class _Element:
     def of(element: Any, read_only: bool) -> _Element:
         from ..dialects.nt.types import TO_NAME
 
-        dtype = np.dtype(
-            TO_NAME[element]
-        )  # "bfloat16" is known once ml_dtypes, whose type it is, has been imported
+        # "bfloat16" is known once ml_dtypes, whose type it is, has been imported.
+        dtype = np.dtype(TO_NAME[element])
         return _Element(dtype, read_only, f"<i{dtype.itemsize}" if dtype.kind == "V" else dtype.str)
 
 
