@@ -6,11 +6,12 @@ A first call imports the compiler and compiles once; both figures here are of th
 from __future__ import annotations
 
 import gc
-import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
+
+from ..runtime.fork_lock import ForkLock
 
 if TYPE_CHECKING:
     from xdsl.irdl import OpDef
@@ -37,7 +38,7 @@ def collector_paused() -> Iterator[None]:
             gc.enable()
 
 
-_lock = threading.Lock()
+_lock = ForkLock()
 _depth = 0
 _eager: Callable[[str, OpDef], FormatProgram]
 

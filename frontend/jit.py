@@ -7,12 +7,10 @@ from __future__ import annotations
 
 import ast
 import functools
-import inspect
 import itertools
-import os
-import threading
 import time
 from collections.abc import Callable, Iterable, Sequence
+from types import MethodType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -20,10 +18,12 @@ import numpy as np
 from ..dialects.diagnostic import Diagnostic
 from ..dialects.remarks import listening
 from ..runtime import fast_call
+from .arguments import Default, default_of, hashable, overlaps, plain_function, signature_of
 from .cold_start import collector_paused, formats_on_demand
 from .errors import DTypeError, Respecialise, UnsupportedError
 from .frame_values import unchanged
 from .invoke import Invocation
+from .lowered import COMPILING, Lowered
 from .options import dynamic_mode, fastmath_flags, static_names
 from .source import source_of
 from .spec import ScalarSpec, Spec
@@ -33,30 +33,17 @@ from .specialise import (
     binding,
     generalised,
     overlap_partition,
-    signs,
     static_type,
     without_extents,
 )
-from .structures import LEAVES, Structure, is_spread, spread
+from .structures import LEAVES, is_spread, spread
 
 if TYPE_CHECKING:
     from .program import Program
-    from .schedule import Schedule
     from .stages import Kernel
 
 MAX_SIGNATURES = 4096
 """Call signatures remembered a function; beyond, all are forgotten (compiled programs are kept)."""
-
-_COMPILING = threading.RLock()
-"""Held while anything is compiled: threads that call a function at the same time get one program, compiled once."""
-
-
-def _renew_lock() -> None:
-    global _COMPILING
-    _COMPILING = threading.RLock()
-
-
-os.register_at_fork(after_in_child=_renew_lock)  # the thread that held it does not exist in the child
 
 LONG = 1e-4
 """Seconds after which a kernel must let other Python threads run."""
@@ -87,7 +74,7 @@ class JitFunction(fast_call.NativeCallable):
         strict: bool = False,
         boundscheck: bool = True,
     ):
-        function = _plain_function(function)
+        function = function.function if isinstance(function, JitFunction) else plain_function(function)
         functools.update_wrapper(self, function)
         self.function = function
         self.target = target
@@ -95,15 +82,19 @@ class JitFunction(fast_call.NativeCallable):
         self.strict = strict
         self.boundscheck = bool(boundscheck)
         self.fastmath = fastmath_flags(fastmath)
-        self.signature = inspect.signature(function, follow_wrapped=False)
+        self.signature = signature_of(function)
         self._names = list(self.signature.parameters)
-        self._defaults = [_Default(p.default) for p in self.signature.parameters.values()]
-        self._plain = all(
+        self._defaults = [default_of(p.default) for p in self.signature.parameters.values()]
+        self._plain = not any(map(is_spread, self._defaults)) and all(
             p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD) for p in self.signature.parameters.values()
         )
         self._required = sum(p.default is p.empty for p in self.signature.parameters.values())
-        self._can_be_native = target == "cpu" and not any(
-            p.kind in (p.VAR_POSITIONAL, p.VAR_KEYWORD) for p in self.signature.parameters.values()
+        self._can_be_native = (
+            target == "cpu"
+            and type(self).__call__ is JitFunction.__call__
+            and not any(
+                p.kind in (p.VAR_POSITIONAL, p.VAR_KEYWORD) for p in self.signature.parameters.values()
+            )
         )
         self._static = static_names(self._names, static_argnums, static_argnames)
         self._has_out = "out" in self._names
@@ -127,7 +118,7 @@ class JitFunction(fast_call.NativeCallable):
             # A traced function calls this one: its source is compiled in place of the call.
             if symbol is not None:
                 return symbol.called_by_trace(self, args, keywords)
-            with _COMPILING:
+            with COMPILING:
                 invocation = self._specialise(key, names, values, groups)
         else:
             self._hits += 1
@@ -160,7 +151,7 @@ class JitFunction(fast_call.NativeCallable):
         return self.function.__qualname__  # pickled by name, as functions are
 
     def __get__(self, instance: Any, owner: type | None = None) -> Any:
-        return self if instance is None else functools.partial(self, instance)
+        return self if instance is None else MethodType(self, instance)
 
     def __repr__(self) -> str:
         return f"<nt.jit of {getattr(self.function, '__qualname__', self.function)}>"
@@ -189,11 +180,11 @@ class JitFunction(fast_call.NativeCallable):
         values: list[Any] = []
         groups: list[str | None] = []
         taken = set(self._names)
-        for name, parameter in self.signature.parameters.items():
-            value = bound.arguments.get(name, _Default(parameter.default))
-            if parameter.kind is parameter.VAR_POSITIONAL and isinstance(value, _Default):
-                value = _Default(())
-            if parameter.kind is parameter.VAR_KEYWORD and isinstance(value, _Default):
+        for (name, parameter), default in zip(self.signature.parameters.items(), self._defaults, strict=True):
+            value = bound.arguments.get(name, default)
+            if parameter.kind is parameter.VAR_POSITIONAL and isinstance(value, Default):
+                value = Default(())
+            if parameter.kind is parameter.VAR_KEYWORD and isinstance(value, Default):
                 value = {}
             leaves: list[tuple[str, Any]] = [(name, value)]
             is_structure = name not in self._static and is_spread(value)
@@ -224,18 +215,18 @@ class JitFunction(fast_call.NativeCallable):
                         not mutates or flags.writeable,
                     )
                 )
-            elif isinstance(value, _Default):
-                parts.append(_Default)
+            elif isinstance(value, Default):
+                parts.append(Default)
             elif name in self._baked or name in self._static:
-                parts.append(_hashable(value))
+                parts.append(hashable(value))
             elif type(value) in (int, float, bool):
                 parts.append(type(value))
             elif isinstance(value, np.generic):
                 parts.append(value.dtype)
             else:
-                parts.append(_hashable(value))
+                parts.append(hashable(value))
         if mutates and arrays > 1:
-            parts.append(_overlaps(values))
+            parts.append(overlaps(values))
         return tuple(parts)
 
     def _types(
@@ -245,7 +236,7 @@ class JitFunction(fast_call.NativeCallable):
         types: list[ArgumentType] = []
         for k, (name, value) in enumerate(zip(names, values, strict=True)):
             group = groups[k] if groups else None
-            if isinstance(value, _Default):
+            if isinstance(value, Default):
                 types.append(ArgumentType(name, "static", value=value.value))
             elif isinstance(value, Spec | ScalarSpec):
                 types.append(value.argument_type(name))
@@ -329,7 +320,7 @@ class JitFunction(fast_call.NativeCallable):
             return
         call.long = long
         call.earlier = self._before(invocation.program)
-        with _COMPILING:
+        with COMPILING:
             entry = native_entry(call, invocation)
             if entry is not None:
                 fast_call.install(self, type(self).__call__, self._entries, entry)
@@ -442,7 +433,7 @@ class JitFunction(fast_call.NativeCallable):
         if self.dynamic is True:
             pattern = generalised(types, [(k, a) for k, t in enumerate(types) for a in range(len(t.extents))])
         try:
-            with _COMPILING:
+            with COMPILING:
                 return Lowered(self, self._lower(pattern, types, values))
         except Respecialise:
             self._learn_writes()
@@ -463,63 +454,6 @@ class JitFunction(fast_call.NativeCallable):
         found = self._find(types)
         program = found[0] if found else self.lower(*args, **kwargs).program
         return explain(program, self.target, self._log, found is not None)
-
-
-class Lowered:
-    """A function at the nt level, for one specialisation."""
-
-    def __init__(self, owner: JitFunction, program: Program):
-        self.owner = owner
-        self.program = program
-
-    def as_text(self, level: str = "nt", schedule: Any = None) -> str:
-        """Its text at a level: nt, nest, scf, llvm, llvm-ir, asm, gpu, cuda, ptx; `schedule` as for `compile`."""
-        from .stages import text_of
-
-        return text_of(self.program.module, level, _sequences(schedule))
-
-    def schedule(self, target: str | None = None) -> Schedule:
-        """The schedule in use for a target (`cpu` or `cuda`): to print, to go on with, to save and edit."""
-        from .schedule import automatic
-
-        wanted = target or self.owner.target
-        return automatic(self, "cuda" if wanted == "cuda-sim" else wanted)
-
-    def compile(self, target: str | None = None, schedule: Any = None) -> Compiled:
-        """Machine code for a target.
-
-        `schedule` takes the place of the automatic one: what `nt.schedule` or `low.schedule` gave, the path of a
-        file, or the text of a schedule. Raises NestorError, which names the step, where it is not legal here.
-        """
-        from .stages import build
-
-        name, chosen = self.program.name, _sequences(schedule)
-        with _COMPILING:
-            kernel, engine = build(self.program.module, name, target or self.owner.target, chosen)
-        return Compiled(self.owner, self.program, kernel, engine)
-
-
-class Compiled:
-    """A compiled specialisation. Call it with arguments of the types it was lowered for."""
-
-    def __init__(self, owner: JitFunction, program: Program, kernel: Kernel, engine: Any):
-        self._owner = owner
-        self.program = program
-        self._kernel = kernel
-        self.engine = engine
-
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        out = None if self._owner._has_out else kwargs.pop("out", None)
-        names, values, groups = self._owner._leaves(args, kwargs)
-        types = self._owner._types(names, values, groups)
-        extents = binding(self.program.arguments, types) if _agree(self.program.arguments, types) else None
-        if extents is None or not all(guard.holds(extents) for guard in self.program.guards):
-            raise DTypeError(
-                "these arguments are not of the types it was compiled for: "
-                + ", ".join(map(str, self.program.arguments)),
-                hint="call the jitted function, which compiles again",
-            )
-        return Invocation(self.program, self._kernel, types)(values, out)
 
 
 def jit(function: Callable[..., Any] | None = None, **options: Any) -> Any:
@@ -552,75 +486,12 @@ def _is_time(invocation: Invocation) -> bool:
     return due and (calls >= PATIENCE or fast_call.is_compiled())
 
 
-def _sequences(schedule: Any) -> Any:
-    if schedule is None:
-        return None
-    from .schedule import sequences_of
-
-    return sequences_of(schedule)
-
-
 def _strictness(remarks: Sequence[Diagnostic]) -> UnsupportedError:
     """What strict=True says: the first remark as an error, the others as notes."""
     first, *others = remarks
     return UnsupportedError(
         f"strict: {first.message}", first.location, hint=first.hint, notes=[*first.notes, *others]
     )
-
-
-class _Default:
-    """The default of a parameter that was not passed: baked in."""
-
-    def __init__(self, value: Any):
-        self.value = value
-
-
-def _agree(pattern: Sequence[ArgumentType], types: Sequence[ArgumentType]) -> bool:
-    return (
-        len(pattern) == len(types)
-        and all(
-            (p.kind, p.dtype, len(p.extents), p.layout, p.order, p.read_only, p.overlap)
-            == (t.kind, t.dtype, len(t.extents), t.layout, t.order, t.read_only, t.overlap)
-            for p, t in zip(pattern, types, strict=True)
-            if p.kind != "static"
-        )
-        and [p.value for p in pattern if isinstance(p.value, Structure)]
-        == [t.value for t in types if isinstance(t.value, Structure)]
-    )
-
-
-def _hashable(value: Any) -> Any:
-    try:
-        hash(value)
-    except TypeError:
-        return type(value)
-    return (type(value), value, signs(value))
-
-
-def _overlaps(values: Sequence[Any]) -> tuple:
-    """Which pairs of array arguments may share memory, and which are the same."""
-    arrays = [(k, v) for k, v in enumerate(values) if isinstance(v, np.ndarray)]
-    pairs = []
-    for position, (k, a) in enumerate(arrays):
-        for j, b in arrays[:position]:
-            if np.may_share_memory(a, b):
-                exact = a.__array_interface__["data"][0] - b.__array_interface__["data"][0]
-                pairs.append((j, k, exact))
-    return tuple(pairs)
-
-
-def _plain_function(function: Any) -> Callable[..., Any]:
-    """The function to compile. Raises DTypeError for what is none, or is bound to an object."""
-    if isinstance(function, JitFunction):
-        return function.function
-    if inspect.ismethod(function):
-        raise DTypeError(
-            f"'{function.__qualname__}' is bound to an object",
-            hint="decorate the method in its class with @nt.jit",
-        )
-    if not callable(function) or inspect.isclass(function):
-        raise DTypeError(f"{function!r} is not a function", hint="nt.jit compiles functions defined with def")
-    return function
 
 
 def _grant_fastmath(module: Any, flags: tuple[str, ...]) -> None:

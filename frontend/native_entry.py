@@ -229,6 +229,8 @@ class _Writer:
         for k, argument in enumerate(program.arguments):
             if call.sources[k] != NO_SOURCE:
                 self._argument(k, argument, call.values[k])
+            else:
+                self._need(argument.kind == "static")  # a default that is an array is read in Python
         given = self._out()
         outputs = [self._output(k, one, given) for k, one in enumerate(program.outputs)]
         form, leaves, finish = self._results()

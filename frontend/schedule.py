@@ -35,7 +35,7 @@ from ..transforms.schedule.payload import name_of
 from ..transforms.schedule.recorder import Recorder
 
 if TYPE_CHECKING:
-    from .jit import Lowered
+    from .lowered import Lowered
 
 
 class Handle:
@@ -229,7 +229,7 @@ def automatic(source: Lowered | ModuleOp | str, target: str, function: str | Non
 
 
 def _nest_of(source: Lowered | ModuleOp | str, function: str | None) -> FuncOp:
-    from .jit import Lowered
+    from .lowered import Lowered
     from .stages import lowered_copy
 
     if isinstance(source, Lowered):

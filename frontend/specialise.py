@@ -84,7 +84,7 @@ def static_type(name: str, value: Any, group: str | None = None) -> ArgumentType
     """An argument baked in by its value, which must be hashable."""
     try:
         hash(value)
-    except TypeError:
+    except (TypeError, ValueError):  # of a memoryview
         raise UnsupportedError(
             f"argument '{name}': a {type(value).__name__} cannot be passed to compiled code",
             hint="pass arrays, numbers, None, strings, or tuples of them",

@@ -11,13 +11,13 @@ from __future__ import annotations
 
 import ctypes
 import functools
-import threading
 from collections.abc import Callable
 from typing import Any
 
 import llvmlite.binding as llvm
 
 from . import custom_calls, printing
+from .fork_lock import ForkLock
 from .threads import install_thread_library, set_num_threads
 
 __all__ = [
@@ -33,7 +33,7 @@ EntryPoint = Callable[[Any, Any], int]
 _ENTRY_TYPE = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p, ctypes.c_void_p)
 
 # LLVM's contexts and pass managers are not to be shared between threads.
-_lock = threading.RLock()
+_lock = ForkLock()
 
 _X86_LEVELS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("sapphirerapids", ("avx512fp16", "avx512bf16", "amx-tile")),

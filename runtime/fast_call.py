@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..lowering.call_layout import CALLABLE, MAX_ENTRIES, WORD, Offsets
+from .fork_lock import ForkLock
 
 # ---- the type ---------------------------------------------------------------------------------------
 
@@ -137,6 +138,7 @@ def install(function: Any, slow: Callable[..., Any], entries: dict[int, Entry], 
     present = [address for address in words[_FIRST:] if address]
     chain = [entry.address, *[a for a in present if a != entry.address]][:MAX_ENTRIES]
     entries[entry.address] = entry
+    entry.keep(slow)
     # At once: no thread sees a chain that is half written.
     words[_FIRST:] = [*chain, *[0] * (MAX_ENTRIES - len(chain))]
     words[_SLOW] = id(slow)
@@ -189,9 +191,13 @@ def available() -> bool:
     return wrapper_address() != 0
 
 
+_LOCK = ForkLock()
+"""Held while the wrapper is compiled: machine code that a second thread compiled would be freed while calls use it."""
+
+
 @functools.cache
-def _wrapper() -> Any:
-    """The compiled wrapper; None where it cannot be had."""
+def _compiled_wrapper() -> Any:
+    """The compiled wrapper; None where it cannot be had. For one thread at a time."""
     if not _possible():
         return None
     offsets = _tested_offsets()
@@ -209,7 +215,7 @@ def _wrapper() -> Any:
 
 def is_compiled() -> bool:
     """Whether the wrapper is there, or known not to be: `available()` has an answer at once."""
-    return _wrapper.cache_info().currsize > 0
+    return _compiled_wrapper.cache_info().currsize > 0
 
 
 @functools.cache
@@ -217,7 +223,8 @@ def wrapper_address() -> int:
     """The address of the wrapper; 0 where calls stay in Python."""
     from ..lowering.call_wrapper import NAME
 
-    module = _wrapper()
+    with _LOCK:
+        module = _compiled_wrapper()
     return 0 if module is None else module.address(NAME)
 
 
@@ -366,7 +373,8 @@ def _numpy_fits(off: Offsets) -> bool:
     scalar = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.c_void_p, ctypes.py_object, ctypes.c_void_p)(
         table[NUMPY_FUNCTIONS["PyArray_Scalar"][1]]
     )
-    value = scalar(ctypes.addressof(ctypes.c_double(2.5)), np.dtype(np.float64), None)
+    probe = ctypes.c_double(2.5)
+    value = scalar(ctypes.addressof(probe), np.dtype(np.float64), None)
     return type(value) is np.float64 and value == 2.5
 
 

@@ -12,9 +12,10 @@ from __future__ import annotations
 
 import os
 import sys
-import threading
 
 import numpy as np
+
+from .fork_lock import ForkLock
 
 SMALLEST = 1 << 20
 """Results of fewer bytes are allocated by NumPy, whose own cache is fast enough."""
@@ -47,7 +48,7 @@ class ResultPool:
     def __init__(self, limit: int):
         self.limit = limit
         self._buffers: list[np.ndarray] = []
-        self._lock = threading.Lock()
+        self._lock = ForkLock()
 
     def empty(
         self, shape: tuple[int, ...], dtype: np.dtype, strides: tuple[int, ...] | None = None

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import random
+import subprocess
 import sys
+from pathlib import Path
 from typing import NamedTuple
 
 import nestor as nt
@@ -182,6 +185,18 @@ def native(function, *args, **kwargs) -> bool:
     before = fast_call.hits(function)
     function(*args, **kwargs)
     return fast_call.hits(function) == before + 1
+
+
+def run_script(code: str, *options: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    """A script in a process of its own, which finds this module: a crash must not hide."""
+    path = os.pathsep.join([str(Path(__file__).parent), os.environ.get("PYTHONPATH", "")])
+    return subprocess.run(
+        [sys.executable, "-X", "faulthandler", *options, "-c", code],
+        capture_output=True,
+        text=True,
+        env={**os.environ, "PYTHONPATH": path, **environment},
+        timeout=600,
+    )
 
 
 def stress(seed: int, count: int) -> None:

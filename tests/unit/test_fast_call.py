@@ -1,14 +1,8 @@
 """Calls that the native wrapper answers are what Python would answer, for every kind of argument; nothing leaks."""
 
-import contextlib
-import copy
-import gc
-import os
 import pickle
 import subprocess
 import sys
-import threading
-import weakref
 from pathlib import Path
 
 import fast_calls
@@ -19,7 +13,6 @@ from fast_calls import (
     Pair,
     add,
     both,
-    doubled,
     either,
     first_two,
     grow,
@@ -29,6 +22,7 @@ from fast_calls import (
     outcome,
     paired,
     picked,
+    run_script,
     scaled,
     shifted,
     turned,
@@ -40,18 +34,6 @@ pytestmark = pytest.mark.skipif(not fast_call.available(), reason="no native cal
 
 X = np.arange(6.0)
 BASE = np.arange(24.0).reshape(4, 6)
-
-
-def run(code, **environment):
-    """A script in a process of its own: a crash must not hide."""
-    env = {**os.environ, **environment}
-    return subprocess.run(
-        [sys.executable, "-X", "faulthandler", "-c", code],
-        capture_output=True,
-        text=True,
-        env=env,
-        timeout=600,
-    )
 
 
 @pytest.mark.parametrize("seed", [1, 2])
@@ -344,134 +326,7 @@ def test_a_write_before_an_error_is_not_done_twice():
     np.testing.assert_array_equal(x, X + 1)
 
 
-# ---- memory -----------------------------------------------------------------------------------------
-
-
-LEAKS = {
-    "result": (add, (X, X + 1), (X, X + 1), {}, 100_000),
-    "out": (add, (X, X + 1), (X, X + 1), {"out": np.empty(6)}, 100_000),
-    "structure": (both, ((X, X + 1), 3), ((X, X + 1), 3), {}, 100_000),
-    "scalar": (numbers, (X,), (X,), {}, 100_000),
-    "integer": (turned, (np.array(2.5), 3), (np.array(2.5), 3), {}, 100_000),
-    "error": (picked, (BASE, 2), (BASE, 99), {}, 2000),
-    "wrong type": (add, (X, X + 1), (X, "no"), {}, 300),
-    "wrong count": (add, (X, X + 1), (X,), {}, 300),
-}
-
-
-@pytest.mark.parametrize("case", LEAKS)
-def test_no_reference_is_lost(case):
-    function, good, args, kwargs, count = LEAKS[case]
-    jitted = warmed(function, *good, **kwargs)
-    things = [
-        *args,
-        *kwargs.values(),
-        None,
-        X.dtype,
-        tuple,
-        jitted,
-        float,
-        int,
-        True,
-        *jitted._entries.values(),
-    ]
-
-    def calls(number):
-        for _ in range(number):
-            with contextlib.suppress(TypeError, IndexError, nt.NestorError):
-                jitted(*args, **kwargs)
-
-    calls(50)
-    gc.collect()
-    before, blocks = [sys.getrefcount(thing) for thing in things], sys.getallocatedblocks()
-    calls(count)
-    gc.collect()
-    after = [sys.getrefcount(thing) for thing in things]
-    assert [abs(a - b) < 20 for a, b in zip(after, before, strict=True)] == [True] * len(things)
-    assert sys.getallocatedblocks() - blocks < max(
-        200, count
-    )  # those that are refused fill caches of the compiler
-
-
-def test_a_dead_function_frees_its_machine_code():
-    jitted = warmed(add, X, X + 1)
-    kernel = next(iter(jitted._invocations.values())).kernel
-    engine = weakref.ref(kernel.engine)
-    entry = weakref.ref(next(iter(jitted._entries.values())))
-    del jitted, kernel
-    gc.collect()
-    assert engine() is None and entry() is None
-
-
-def test_entries_that_leave_are_freed():
-    jitted = nt.jit(add)
-    seen = []
-    for kind in (np.float64, np.float32, np.int64, np.int32, np.int16, np.int8):
-        warmed(jitted, X.astype(kind), X.astype(kind))
-        seen.append(weakref.ref(next(reversed(jitted._entries.values()))))
-    gc.collect()
-    assert sum(ref() is not None for ref in seen) == 4
-
-
-def test_threads():
-    jitted = nt.jit(add)
-    small = [X.astype(t) for t in (np.float64, np.float32, np.int64, np.int32, np.int16)]
-    large = np.ones(200_000)
-    errors = []
-
-    def work(number):
-        try:
-            for k in range(2000):
-                x = small[(k + number) % len(small)]
-                assert np.array_equal(jitted(x, x), x + x)
-                if k % 100 == number:
-                    assert jitted(large, large)[-1] == 2
-        except BaseException as error:
-            errors.append(error)
-
-    threads = [threading.Thread(target=work, args=(n,)) for n in range(6)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert not errors
-
-
-# ---- what users see ---------------------------------------------------------------------------------
-
-
-def test_it_remains_an_object_with_methods():
-    jitted = warmed(add, X, X + 1)
-    assert jitted.__name__ == "add" and jitted.__wrapped__ is add and "nt.jit of add" in repr(jitted)
-    assert "float64[6]" in jitted.explain(X, X) and "nt." in jitted.lower(X, X).as_text()
-    jitted.label = "mine"
-    assert jitted.label == "mine" and weakref.ref(jitted)() is jitted
-    assert copy.copy(jitted) is jitted and copy.deepcopy([jitted])[0] is jitted
-    assert next(map(jitted, [X], [X])).tolist() == (X + X).tolist()
-    hits = jitted.cache_info()["hits"]
-    jitted(X, X + 1)
-    assert jitted.cache_info()["hits"] == hits + 1
-
-
-def test_methods():
-    class Model:
-        scale = 1
-
-        @nt.jit
-        def times(self, x):
-            return x * 2.0
-
-    model = Model()
-    for _ in range(4):
-        np.testing.assert_array_equal(model.times(X), X * 2)
-    assert native(Model.times, model, X)
-    np.testing.assert_array_equal(Model().times(X), X * 2)
-
-
-def test_pickle_by_name():
-    assert pickle.loads(pickle.dumps(doubled)) is doubled
-    with pytest.raises(pickle.PicklingError):  # the name is that of the function that was jitted
-        pickle.dumps(nt.jit(scaled))
+# ---- other arrays ---------------------------------------------------------------------------------
 
 
 def test_memory_maps_of_several_shapes(tmp_path):
@@ -502,8 +357,7 @@ print([f(x, x).tolist() for _ in range(40)][-1], fast_call.available(), len(f._e
 
 @pytest.mark.parametrize("off", ["0", "1"])
 def test_the_switch(off):
-    here = os.pathsep.join([str(Path(fast_calls.__file__).parent), os.environ.get("PYTHONPATH", "")])
-    result = run(SCRIPT, NESTOR_FAST_CALL=off, PYTHONPATH=here)
+    result = run_script(SCRIPT, NESTOR_FAST_CALL=off)
     expected = "[2.0, 2.0, 2.0] False 0 39" if off == "0" else "[2.0, 2.0, 2.0] True 1 39"
     assert result.stdout.strip() == expected, result.stderr
 

@@ -25,7 +25,7 @@ from mlir_judge import (
     needs_mlir_opt,
     needs_mlir_translate,
 )
-from nestor.frontend.jit import Compiled, Lowered
+from nestor.frontend.lowered import Compiled, Lowered
 from nestor.frontend.stages import lowered_copy, run_pipeline
 from nestor.lowering.llvm_ir import emit_llvm_ir
 from nestor.runtime.abi import ErrorRecord, Packer

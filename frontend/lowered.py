@@ -1,0 +1,100 @@
+"""The stages of a jitted function that are had without calling it: what it was lowered to, and the machine code of that."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from ..runtime.fork_lock import ForkLock
+from .errors import DTypeError
+from .invoke import Invocation
+from .specialise import ArgumentType, binding
+from .structures import Structure
+
+if TYPE_CHECKING:
+    from .jit import JitFunction
+    from .program import Program
+    from .schedule import Schedule
+    from .stages import Kernel
+
+COMPILING = ForkLock()
+"""Held while anything is compiled: threads that call a function at the same time get one program, compiled once."""
+
+
+class Lowered:
+    """A function at the nt level, for one specialisation."""
+
+    def __init__(self, owner: JitFunction, program: Program):
+        self.owner = owner
+        self.program = program
+
+    def as_text(self, level: str = "nt", schedule: Any = None) -> str:
+        """Its text at a level: nt, nest, scf, llvm, llvm-ir, asm, gpu, cuda, ptx; `schedule` as for `compile`."""
+        from .stages import text_of
+
+        return text_of(self.program.module, level, _sequences(schedule))
+
+    def schedule(self, target: str | None = None) -> Schedule:
+        """The schedule in use for a target (`cpu` or `cuda`): to print, to go on with, to save and edit."""
+        from .schedule import automatic
+
+        wanted = target or self.owner.target
+        return automatic(self, "cuda" if wanted == "cuda-sim" else wanted)
+
+    def compile(self, target: str | None = None, schedule: Any = None) -> Compiled:
+        """Machine code for a target.
+
+        `schedule` takes the place of the automatic one: what `nt.schedule` or `low.schedule` gave, the path of a
+        file, or the text of a schedule. Raises NestorError, which names the step, where it is not legal here.
+        """
+        from .stages import build
+
+        name, chosen = self.program.name, _sequences(schedule)
+        with COMPILING:
+            kernel, engine = build(self.program.module, name, target or self.owner.target, chosen)
+        return Compiled(self.owner, self.program, kernel, engine)
+
+
+class Compiled:
+    """A compiled specialisation. Call it with arguments of the types it was lowered for."""
+
+    def __init__(self, owner: JitFunction, program: Program, kernel: Kernel, engine: Any):
+        self._owner = owner
+        self.program = program
+        self._kernel = kernel
+        self.engine = engine
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        out = None if self._owner._has_out else kwargs.pop("out", None)
+        names, values, groups = self._owner._leaves(args, kwargs)
+        types = self._owner._types(names, values, groups)
+        extents = binding(self.program.arguments, types) if _agree(self.program.arguments, types) else None
+        if extents is None or not all(guard.holds(extents) for guard in self.program.guards):
+            raise DTypeError(
+                "these arguments are not of the types it was compiled for: "
+                + ", ".join(map(str, self.program.arguments)),
+                hint="call the jitted function, which compiles again",
+            )
+        return Invocation(self.program, self._kernel, types)(values, out)
+
+
+def _sequences(schedule: Any) -> Any:
+    if schedule is None:
+        return None
+    from .schedule import sequences_of
+
+    return sequences_of(schedule)
+
+
+def _agree(pattern: Sequence[ArgumentType], types: Sequence[ArgumentType]) -> bool:
+    return (
+        len(pattern) == len(types)
+        and all(
+            (p.kind, p.dtype, len(p.extents), p.layout, p.order, p.read_only, p.overlap)
+            == (t.kind, t.dtype, len(t.extents), t.layout, t.order, t.read_only, t.overlap)
+            for p, t in zip(pattern, types, strict=True)
+            if p.kind != "static"
+        )
+        and [p.value for p in pattern if isinstance(p.value, Structure)]
+        == [t.value for t in types if isinstance(t.value, Structure)]
+    )
