@@ -59,7 +59,11 @@ def vectorize(
                 node, f"np.vectorize with {name}= is not supported", "write a loop that fills an array"
             )
     wanted = require_static(frame.graph, otypes, "otypes")
-    return Static(Vectorized(pyfunc, None if wanted is None else "".join(np.dtype(t).char for t in wanted)))
+    try:
+        types = None if wanted is None else "".join(np.dtype(t).char for t in wanted)
+    except TypeError as error:
+        frame.fail(node, f"Invalid otype specified: {error}", None, ShapeError)
+    return Static(Vectorized(pyfunc, types))
 
 
 def vectorized_call(
@@ -344,9 +348,9 @@ def _indices(frame: Frame, extents: Sequence[Affine]) -> tuple[Affine, Callable[
 
 
 def ndindex(frame: Frame, node: ast.Call, *shape: Value) -> Value:
-    from .numpy_api.shapes import shape_argument
+    from .numpy_api.shapes import array_shape
 
-    extents = shape_argument(frame.graph, shape) if shape else ()
+    extents = array_shape(frame.graph, shape) if shape else ()
     count, at = _indices(frame, extents)
     return Iteration(count, lambda k: Group(at(k)), once=True)
 

@@ -12,7 +12,7 @@ import numpy as np
 from .applied import APPLIED, Bound, Vectorized, vectorized_call
 from .composites import MARK as COMPOSITE
 from .composites import composite_call
-from .errors import DTypeError
+from .errors import DTypeError, kind_of
 from .frame import Frame
 from .functions import inline
 from .numpy_api import assembling as _assembling  # noqa: F401
@@ -194,4 +194,4 @@ def _fold(frame: Frame, node: ast.Call, target: Any, args: list[Value], kwargs: 
     try:
         return Static(target(*map(_plain, args), **{k: _plain(v) for k, v in kwargs.items()}))
     except Exception as error:
-        frame.fail(node, f"{type(error).__name__}: {error}", None, DTypeError)
+        frame.fail(node, f"{type(error).__name__}: {error}", None, kind_of(error))

@@ -59,6 +59,18 @@ class KernelMemoryError(NestorError, MemoryError):
     """A kernel that could not allocate."""
 
 
+def kind_of(error: Exception) -> type[NestorError]:
+    """The class of this file for what Python raised in a call on constants."""
+    kinds = {
+        OverflowError: RangeError,
+        ZeroDivisionError: DivisionError,
+        IndexError: IndexRangeError,
+        AttributeError: MissingAttributeError,
+        ValueError: ShapeError,
+    }
+    return next((kind for python, kind in kinds.items() if isinstance(error, python)), DTypeError)
+
+
 class Respecialise(Exception):
     """Internal: lowering needs the values of scalar `arguments`, or all extents (`shapes`), at compile time; or
     arguments are written (`writes`), so that read-only and overlapping ones must be told apart."""

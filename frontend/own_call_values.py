@@ -18,7 +18,7 @@ from .errors import DTypeError
 from .frame import Frame
 from .graph import element_type
 from .numpy_api.registry import static
-from .numpy_api.shapes import shape_argument
+from .numpy_api.shapes import array_shape
 from .own_calls import custom_call
 from .spec import Spec, spec
 from .values import (
@@ -41,7 +41,7 @@ def spec_(
     frame: Frame, node: ast.Call, shape: Value = _NO_SHAPE, dtype: Value = _DOUBLE, layout: Value = _C
 ) -> Value:
     """`nt.spec` of extents that may be known at run time only."""
-    extents = shape_argument(frame.graph, [shape])
+    extents = array_shape(frame.graph, [shape])
     made = spec((), static(frame.graph, dtype, "a dtype"), layout=static(frame.graph, layout, "layout"))
     return Group((Group(tuple(map(index_value, extents))), Static(made.dtype)), Spec, ("shape", "dtype"))
 
@@ -111,9 +111,9 @@ def _spec(frame: Frame, node: ast.Call, value: Value) -> Result:
                 "give integers: result=nt.spec(x.shape, x.dtype)",
                 DTypeError,
             )
-        extents = shape_argument(frame.graph, [Static(value.value.shape)])
+        extents = array_shape(frame.graph, [Static(value.value.shape)])
     elif isinstance(value, Group) and value.kind is Spec:
-        extents, kind = shape_argument(frame.graph, [value.items[0]]), value.items[1]
+        extents, kind = array_shape(frame.graph, [value.items[0]]), value.items[1]
         dtype = static(frame.graph, kind, "a dtype")
     else:
         frame.fail(node, "result= of nt.custom_call is an nt.spec, or a tuple of them", None, DTypeError)

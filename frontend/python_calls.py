@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from . import arithmetic as arith
-from .errors import DTypeError
+from .errors import DTypeError, ShapeError
 from .expressions import constant_object, evaluate
 from .frame import Frame
 from .iteration import ITERATORS, listed, reduced, sequence
@@ -267,7 +267,9 @@ def _extreme(function: Any) -> Callable[..., Value]:
             if len(values) == 1:
                 return values[0]
             if not values:
-                frame.fail(node, f"{function.__name__}() arg is an empty sequence", None, DTypeError)
+                frame.fail(node, f"{function.__name__}() arg is an empty sequence", None, ShapeError)
+        if not values:
+            frame.fail(node, f"{function.__name__} expected at least 1 argument, got 0", None, DTypeError)
         known = [v.value for v in values if isinstance(v, Static)]
         if len(known) == len(values):
             return Static(function(known if len(known) != 1 else known[0]))

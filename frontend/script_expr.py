@@ -11,7 +11,7 @@ import numpy as np
 from . import arithmetic as arith
 from .calls import call
 from .conditions import bool_op, if_expression
-from .errors import DTypeError
+from .errors import DTypeError, kind_of
 from .expressions import EXPRESSIONS, constant_object, evaluate
 from .frame import Frame
 from .functions import lambda_
@@ -143,14 +143,16 @@ def _known_element(frame: Frame, node: ast.Subscript, owner: Any) -> Value:
     try:
         return Static(owner[index])
     except Exception as error:
-        frame.fail(node, f"{type(error).__name__}: {error}", None, DTypeError)
+        frame.fail(node, f"{type(error).__name__}: {error}", None, kind_of(error))
 
 
 def _known_index(frame: Frame, node: ast.expr) -> Any:
     if isinstance(node, ast.Tuple) and not any(isinstance(part, ast.Starred) for part in node.elts):
         return tuple([_known_index(frame, part) for part in node.elts])
     if isinstance(node, ast.Slice):
-        return slice(*[None if b is None else _known_index(frame, b) for b in (node.lower, node.upper, node.step)])
+        return slice(
+            *[None if b is None else _known_index(frame, b) for b in (node.lower, node.upper, node.step)]
+        )
     value = evaluate(frame, node)
     if isinstance(value, Group):
         return value.built([arith.require_static(frame.graph, item, "the index") for item in value.items])

@@ -206,6 +206,7 @@ def _build_interp(module: ModuleOp, name: str, schedule: Schedule) -> tuple[Kern
     from ..lowering.check_sites import check_sites, site_table
     from ..runtime.errors import KernelError
     from ..runtime.interp import compile_nest
+    from ..runtime.printing import raise_error
 
     lowered = lowered_copy(module, ("to-nest",))
     if schedule is not None:
@@ -218,7 +219,9 @@ def _build_interp(module: ModuleOp, name: str, schedule: Schedule) -> tuple[Kern
         try:
             run(*arguments)
         except KernelError as error:
+            raise_error()
             raise kernel_error(sites, error.code, error.site, error.value, error.extent) from None
+        raise_error()
 
     return kernel, function
 

@@ -12,7 +12,7 @@ from xdsl.ir.affine import AffineBinaryOpKind
 
 from ..dialects.nest import IndexOp
 from .arithmetic import affine_of, require_static
-from .errors import DTypeError, IndexRangeError, Respecialise, UnsupportedError
+from .errors import DTypeError, IndexRangeError, Respecialise, ShapeError, UnsupportedError
 from .extents import Affine, Atom
 from .graph import INDEX, Graph
 from .promotion import WEAK_DTYPES
@@ -201,7 +201,7 @@ def _sliced(graph: Graph, axis: Axis, item: Slice) -> Axis:
         value = require_static(graph, item.step, "the step of a slice")
         step = 1 if value is None else int(value)
     if step == 0:
-        raise graph.error(DTypeError, "slice step cannot be zero")
+        raise graph.error(ShapeError, "slice step cannot be zero")
     n = axis.extent
     forward = step > 0
     start = _bound(graph, item.start, n, Affine(0) if forward else n - 1, forward)

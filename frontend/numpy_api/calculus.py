@@ -190,6 +190,8 @@ def convolve(a, v, mode="full"):
 
 @defines(np.correlate)
 def correlate(a, v, mode="valid"):
+    if not xp.ndim(a) or not xp.ndim(v):
+        raise ValueError("object of too small depth for desired array")
     a, v = _vectors(a, v)
     if known(v.shape[0]) > known(a.shape[0]):
         return _slid(v, a, _mode(mode))[::-1].copy()

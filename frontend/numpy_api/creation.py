@@ -41,7 +41,7 @@ from ..views import Slice, as_view, view
 from .orders import lay_out, requested, stays
 from .registry import dtype_of, handles, static
 from .selection import where
-from .shapes import atleast, copy_, number_as_array, shape_argument
+from .shapes import array_shape, atleast, copy_, number_as_array, shape_argument
 
 ZERO, FIFTY, TRUE, FALSE = Static(0), Static(50), Static(True), Static(False)
 
@@ -438,6 +438,8 @@ def diagonal_mask(graph: Graph, rows: Affine, columns: Affine, offset: Value, uf
     across = as_view(graph, positions(graph, columns))
     column = view(graph, down, [Slice(), Static(None)])
     amount = static(graph, offset, "the diagonal")
+    if not isinstance(amount, int | np.integer):
+        raise graph.error(DTypeError, f"the diagonal must be an integer, not {amount!r}")
     shifted: Value = column
     if amount:
         shifted = apply(graph, np.add, column, Static(np.int64(amount)))
@@ -446,8 +448,8 @@ def diagonal_mask(graph: Graph, rows: Affine, columns: Affine, offset: Value, uf
 
 @handles(np.eye)
 def eye(graph: Graph, N: Value, M: Value | None = None, k: Value = ZERO, dtype: Value | None = None) -> Value:
-    rows = shape_argument(graph, [N])
-    columns = rows if M is None or (isinstance(M, Static) and M.value is None) else shape_argument(graph, [M])
+    rows = array_shape(graph, [N])
+    columns = rows if M is None or (isinstance(M, Static) and M.value is None) else array_shape(graph, [M])
     mask = diagonal_mask(graph, rows[0], columns[0], k, np.equal)
     return copy(graph, mask, dtype_of(graph, dtype) or np.dtype(float))
 
@@ -459,8 +461,8 @@ def identity(graph: Graph, n: Value, dtype: Value | None = None) -> Value:
 
 @handles(np.tri)
 def tri(graph: Graph, N: Value, M: Value | None = None, k: Value = ZERO, dtype: Value | None = None) -> Value:
-    rows = shape_argument(graph, [N])
-    columns = rows if M is None or (isinstance(M, Static) and M.value is None) else shape_argument(graph, [M])
+    rows = array_shape(graph, [N])
+    columns = rows if M is None or (isinstance(M, Static) and M.value is None) else array_shape(graph, [M])
     mask = diagonal_mask(graph, rows[0], columns[0], k, np.less_equal)
     return copy(graph, mask, dtype_of(graph, dtype) or np.dtype(float))
 

@@ -213,7 +213,9 @@ def diff(
     prepend: Value | None = None,
     append: Value | None = None,
 ) -> Value:
-    times = int(static(graph, n, "the number of differences"))
+    times = static(graph, n, "the number of differences")
+    if not isinstance(times, int | np.integer):
+        raise graph.error(DTypeError, f"{times!r} cannot be interpreted as an integer")
     if times < 0:
         raise graph.error(ShapeError, f"order must be non-negative but got {times}")
     if times == 0:
@@ -226,7 +228,7 @@ def diff(
     for _ in range(times):
         extent = array.axes[position].extent
         if extent.known == 0:
-            raise graph.error(UnsupportedError, "np.diff of an empty array is not supported")
+            break
         before = [Slice()] * position
         later = view(graph, array, [*before, Slice(ONE)])
         earlier = view(graph, array, [*before, Slice(None, MINUS_ONE)])

@@ -8,7 +8,7 @@ import numpy as np
 
 from ..arithmetic import affine_of, apply, as_weak, copy, index_value, number_kind, operate, scalar_arguments
 from ..checks import check
-from ..errors import DTypeError, UnsupportedError
+from ..errors import DTypeError, ShapeError, UnsupportedError
 from ..extents import Affine, Atom
 from ..graph import Graph
 from ..promotion import WEAK_DTYPES
@@ -59,7 +59,7 @@ def range_(graph: Graph, *bounds: Value) -> Value:
         return _stepping(graph, *bounds)
     step = static(graph, bounds[2], "the step of a range") if len(bounds) == 3 else 1
     if step == 0:
-        raise graph.error(DTypeError, "range() arg 3 must not be zero")
+        raise graph.error(ShapeError, "range() arg 3 must not be zero")
     ends = [_bound(graph, b) for b in bounds[:2]]
     start, stop = (Affine(0), ends[0]) if len(ends) == 1 else ends
     return Range(start, stop, step)
@@ -105,7 +105,12 @@ def _converted(graph: Graph, value: Value, target: type) -> Value:
         raise graph.error(DTypeError, "only length-1 arrays can be converted to Python scalars")
     if target is int and number_kind(graph, value) == np.uint64 and not extents_of(value):
         fits = apply(graph, np.less, value, Static(np.uint64(2**63)))
-        check(graph, fits, "OverflowError", "compiled Python integers have 64 bits, which do not hold this number")
+        check(
+            graph,
+            fits,
+            "OverflowError",
+            "compiled Python integers have 64 bits, which do not hold this number",
+        )
     arguments = scalar_arguments([value])
     dtype = WEAK_DTYPES[target]
     if graph.island is not None:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
+import operator
 from typing import Any
 
 import numpy as np
 
-from ..values import is_array
+from ..arithmetic import number_kind
+from ..values import Group, is_array
 from .definitions import defines, dtype_of, is_symbol, shape_of, xp
 
 
@@ -19,7 +21,7 @@ def plain(x: Any) -> Any:
 @defines(np.round, np.around, method="round")
 def round(a, decimals=0, out=None):
     """As NumPy does it: scaled by a power of ten, rounded to even, and scaled back."""
-    dtype = dtype_of(a)
+    dtype, decimals = dtype_of(a), operator.index(decimals)
     if dtype.kind in "iu" and decimals >= 0:
         return +plain(xp.asarray(a))
     if dtype.kind == "b":
@@ -123,6 +125,13 @@ def _split_first(p: Any, axis: int) -> tuple[Any, Any]:
 # ---- numbers are real -------------------------------------------------------------------------------
 
 
+def _kind(value: Any) -> Any:
+    """The type of a number of Python, the dtype of one of NumPy; None of arrays and lists."""
+    if not is_symbol(value) or is_array(value._value) or isinstance(value._value, Group):
+        return None
+    return number_kind(value._trace.graph, value._value)
+
+
 @defines(np.real)
 def real(val):
     return val
@@ -135,7 +144,10 @@ def real_if_close(a, tol=100):
 
 @defines(np.imag)
 def imag(val):
-    return xp.zeros_like(val)
+    kind = _kind(val)
+    if kind is None:
+        return xp.zeros_like(val)
+    return (int if kind is bool else kind)(0) if isinstance(kind, type) else kind.type(0)
 
 
 @defines(np.angle)
@@ -147,6 +159,8 @@ def angle(z, deg=False):
 
 @defines(np.isreal)
 def isreal(x):
+    if isinstance(_kind(x), type):
+        return True
     return xp.equal(x, x) | xp.not_equal(x, x)
 
 

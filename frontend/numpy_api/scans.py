@@ -100,6 +100,8 @@ def accumulate(ufunc: np.ufunc) -> Callable[..., Value]:
     ) -> Value:
         refuse_out(graph, out)
         name = ufunc.__name__
+        if static(graph, axis, "axis") is None and len(extents_of(array)) > 1:
+            raise graph.error(ShapeError, "accumulate does not allow multiple axes")
         if ufunc in (np.add, np.multiply):
             return _cumulative(graph, name, _ranked(graph, name, array), axis, dtype, out)
         array = _ranked(graph, name, array)

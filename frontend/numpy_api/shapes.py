@@ -11,7 +11,7 @@ from xdsl.ir import Operation, SSAValue
 from xdsl.ir.affine import AffineBinaryOpKind
 
 from ...dialects.nt import DimOp
-from ..arithmetic import affine_of, broadcast_extents, copy, index_value
+from ..arithmetic import affine_of, broadcast_extents, copy, index_value, number_kind
 from ..assemble import dtype_of_value, fresh, opaque
 from ..errors import AxisError, DTypeError, Respecialise, ShapeError, UnsupportedError
 from ..extents import Affine
@@ -68,6 +68,14 @@ def shape_argument(graph: Graph, values: Sequence[Value]) -> Extents:
             raise graph.error(UnsupportedError, "a shape that depends on a loop variable is not supported")
         extents.append(affine)
     return tuple(extents)
+
+
+def array_shape(graph: Graph, values: Sequence[Value]) -> Extents:
+    """Extents of a new array, none of which is negative."""
+    extents = shape_argument(graph, values)
+    if any(e.known is not None and e.known < 0 for e in extents):
+        raise graph.error(ShapeError, "negative dimensions are not allowed")
+    return extents
 
 
 @handles(np.transpose, np.permute_dims, method="transpose")
@@ -363,6 +371,7 @@ def number_as_array(graph: Graph, value: Value) -> Array:
     """A number as an array of rank 0; an array as it is."""
     if is_array(value):
         return as_view(graph, value)
+    number_kind(graph, value)  # refuses what is no number
     if graph.island is not None:
         return fresh(
             graph, dtype_of_value(graph, value), (), lambda island, array: island.assign(array, value)
@@ -463,8 +472,7 @@ def astype(
     subok: Value | None = None,
     copy: Value | None = None,
 ) -> Value:
-    target = dtype_of(graph, dtype)
-    assert target is not None
+    target = dtype_of(graph, dtype) or np.dtype(np.float64)
     wanted = requested(graph, order, "K")
     own, rule = dtype_of_value(graph, a), static(graph, casting, "casting") or "unsafe"
     if not np.can_cast(own, target, rule):

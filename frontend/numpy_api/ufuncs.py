@@ -154,6 +154,9 @@ def call_ufunc(frame: Frame, ufunc: np.ufunc, args: list[Value], kwargs: dict[st
     out = _given(kwargs.pop("out", args[ufunc.nin] if len(args) == ufunc.nin + 1 else None))
     mask = _given(kwargs.pop("where", None), True)
     rule: Any = static(graph, kwargs.pop("casting", None), "casting") or "same_kind"
+    if rule not in ("no", "equiv", "safe", "same_kind", "unsafe"):
+        text = f"casting must be one of 'no', 'equiv', 'safe', 'same_kind', 'unsafe' (got {rule!r})"
+        raise graph.error(ShapeError, text)
     order = requested(graph, kwargs.pop("order", None), "K")
     kwargs.pop("subok", None)
     if kwargs:

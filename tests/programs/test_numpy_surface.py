@@ -73,6 +73,11 @@ COMPARED = [
     "np.isin(x.reshape(3, 3).T, 1)",
     "np.isin(x, np.arange(20))",
     "np.isin(x, x[:0])",
+    "np.diff(x[:0])",
+    "np.diff(x[:1], 2)",
+    "np.unwrap(x[:0])",
+    "np.add.accumulate(x, axis=None)",
+    "x.astype(None)",
 ]
 
 QUESTIONS = [
@@ -393,6 +398,16 @@ def test_arrays_are_filled_in_place(target):
     agrees(in_loops, square, 3, target=target)
 
 
+def of_numbers(x, n, v):
+    return [(np.imag(k), np.isreal(k)) for k in (n, v, x[0], x)]
+
+
+@pytest.mark.parametrize("target", ["cpu", "interp"])
+def test_numbers_are_real(target):
+    agrees(of_numbers, np.array([1.5, np.nan], np.float32), 3, np.inf, target=target)
+    agrees(of_numbers, np.arange(3, dtype=np.int8), True, 2.5, target=target)
+
+
 def chosen(x):
     return np.asarray_chkfinite(x) * 2, np.unravel_index(x.astype(int), (3, 3))[1] + 0
 
@@ -431,6 +446,16 @@ REFUSED = [
     ("np.fill_diagonal(x, 1)", "at least 2-d"),
     ("np.polymul(x, x)", "np.polymul is not supported"),
     ("np.round(x, decimals=x)", "must be known at compile time"),
+    ("np.round(x, 1.5)", "'float' object cannot be interpreted as an integer"),
+    ("np.diff(x, 1.5)", "1.5 cannot be interpreted as an integer"),
+    ("np.correlate(x[0], x)", "too small depth"),
+    ("np.append(x, None)", "None is not a number"),
+    ("np.eye(-1)", "negative dimensions are not allowed"),
+    ("np.tri(3, 3, 'a')", "the diagonal must be an integer, not 'a'"),
+    ("[k for k in np.ndindex(-1)]", "negative dimensions are not allowed"),
+    ("np.vectorize(np.sin, otypes='zz')(x)", "Invalid otype specified"),
+    ("np.add(x, x, casting='any')", "casting must be one of"),
+    ("np.add.accumulate(x.reshape(3, 3), axis=None)", "does not allow multiple axes"),
 ]
 
 

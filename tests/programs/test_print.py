@@ -105,6 +105,20 @@ def test_an_error_of_the_stream_is_raised(monkeypatch):
         compiled(np.ones(3))
 
 
+def wrong_format(x):
+    print(f"{x.sum():zz}")
+    return x[int(x[0])]
+
+
+@pytest.mark.parametrize("target", ["cpu", "interp"])
+def test_an_error_of_a_format_is_raised_once(target):
+    compiled = nt.jit(wrong_format, target=target)
+    for x in (np.ones(3), np.full(3, 7.0)):
+        with pytest.raises(ValueError, match="Unknown format code 'z'"):
+            compiled(x)
+    nt.jit(noisy)(np.ones(3))
+
+
 def to_a_file(x):
     print(x, file=None)
 

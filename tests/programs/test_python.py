@@ -1,6 +1,7 @@
 """The Python of compiled functions, compared with Python: iterators, comprehensions, functions inside, unpacking."""
 
 import itertools
+import runpy
 
 import nestor as nt
 import numpy as np
@@ -372,3 +373,27 @@ def test_static_arguments():
         for jitted in (by_number, by_name):
             np.testing.assert_array_equal(jitted(X, n, mode), power(X, n, mode))
     assert by_number.cache_info()["compiled"] == 4
+
+
+@pytest.mark.parametrize(
+    ("text", "kind"),
+    [
+        ("math.sqrt(-1)", ValueError),
+        ("math.exp(1000)", OverflowError),
+        ("int('a')", ValueError),
+        ("'abc'[9]", IndexError),
+        ("max()", TypeError),
+        ("max([])", ValueError),
+        ("x[::0]", ValueError),
+        ("[k for k in range(0, 3, 0)]", ValueError),
+    ],
+)
+def test_what_python_raises_for_constants(text, kind, tmp_path):
+    path = tmp_path / "program.py"
+    path.write_text(f"import math\n\ndef f(x):\n    return {text}\n")
+    function = runpy.run_path(str(path))["f"]
+    with pytest.raises(kind):
+        function(np.ones(2))
+    with pytest.raises(nt.NestorError, match=r"program.py:4") as caught:
+        nt.jit(function)(np.ones(2))
+    assert isinstance(caught.value, kind)
