@@ -65,11 +65,6 @@ class Packer:
         return array_type(*slots)
 
 
-def pack_arguments(types: Sequence[Any], values: Sequence[Any]) -> Any:
-    """The slots of `values` for arguments of the given types: a ctypes array."""
-    return Packer.for_types(types)(*values)
-
-
 _MASK = (1 << 64) - 1
 
 

@@ -56,14 +56,14 @@ def check_covered(move: Move) -> None:
         copy = move.copy_of[op]
         system = System(move.chain[0], *(move.copy_of[p] for p in move.producers))
         describe_instance(system, copy, "s")
-        every = _as_set(system)
+        every = system.solution_set()
         size = every.dim(islpy.dim_type.set)
         describe_instance(system, op, "s")
         for inner in move.own(op):
             system.require_zero(
                 difference(system.variable(inner.iv, "s"), system.variable(move.value_of[inner.iv], "s"))
             )
-        some = _as_set(system)
+        some = system.solution_set()
         some = some.project_out(islpy.dim_type.set, size, some.dim(islpy.dim_type.set) - size)
         if not every.subtract(some).is_empty():
             raise refusal_of(
@@ -71,13 +71,6 @@ def check_covered(move: Move) -> None:
                 "all iterations together may not compute every element of a box",
                 [(op, "this statement writes them")],
             )
-
-
-def _as_set(system: System):
-    import islpy
-
-    found = system.solutions()
-    return islpy.Set.from_basic_set(found) if isinstance(found, islpy.BasicSet) else found
 
 
 def check_complete(move: Move) -> None:

@@ -214,6 +214,13 @@ class System:
         text = f"{{ [{', '.join(self._names.values())}] : {' and '.join(self._constraints)} }}"
         return islpy.Set.from_basic_set(found).intersect(islpy.Set(text))
 
+    def solution_set(self) -> isl.Set:
+        """All solutions, whatever the form of the constraints."""
+        import islpy
+
+        found = self.solutions()
+        return islpy.Set.from_basic_set(found) if isinstance(found, islpy.BasicSet) else found
+
     def _polyhedron(self, rows: Sequence[Row]) -> isl.BasicSet:
         columns = {"": -1} | {name: k for k, name in enumerate(self._names.values())}
         placed = [({columns[n]: c for n, c in row.terms.items() if c}, row.equal) for row in rows]

@@ -30,7 +30,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 from xdsl.context import Context
 from xdsl.dialects import memref
@@ -63,9 +62,6 @@ from .producers import (
     top_in,
 )
 from .regions import NoWindow, window_of
-
-if TYPE_CHECKING:
-    import islpy as isl
 
 
 def why_not_reverse_compute_at(consumer: ForOp, loop: ForOp) -> NestorError | None:
@@ -284,23 +280,16 @@ def _covers(plan: _Plan, loops: Sequence[ForOp], fixed: Sequence[SSAValue]) -> b
         system.name(loop.iv, "s")
     for value in fixed:
         system.name(value, "s")
-    every = _as_set(system)
+    every = system.solution_set()
     size = every.dim(islpy.dim_type.set)
     for outer in plan.chain:
         system.name(outer.iv, "s")
     for loop in loops:
         if loop in plan.ranges:
             plan.ranges[loop].require(system, loop, "s")
-    kept = _as_set(system)
+    kept = system.solution_set()
     kept = kept.project_out(islpy.dim_type.set, size, kept.dim(islpy.dim_type.set) - size)
     return bool(every.subtract(kept).is_empty())
-
-
-def _as_set(system: System) -> isl.Set:
-    import islpy
-
-    found = system.solutions()
-    return islpy.Set.from_basic_set(found) if isinstance(found, islpy.BasicSet) else found
 
 
 def _is_disjoint(plan: _Plan, loops: Sequence[ForOp]) -> bool:
