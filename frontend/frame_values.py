@@ -18,6 +18,11 @@ def unchanged(source: FunctionSource | ModuleType, name: str, value: Any) -> boo
         present = source.lookup(name) if isinstance(source, FunctionSource) else getattr(source, name)
     except (KeyError, ValueError, AttributeError):
         return False
+    return is_same(present, value)
+
+
+def is_same(present: Any, value: Any) -> bool:
+    """Whether what was found is the object that was compiled in, or an equal scalar."""
     if present is value:
         return True
     return type(present) is type(value) and isinstance(value, _BY_VALUE) and repr(present) == repr(value)

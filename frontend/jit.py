@@ -311,7 +311,8 @@ class JitFunction(fast_call.NativeCallable):
         long: bool,
     ) -> None:
         """Let calls like this one run natively, where they can."""
-        from .native_entry import native_entry, place_leaves
+        from .native_call import place_leaves
+        from .native_entry import native_entry
 
         if not self._can_be_native or not fast_call.available() or not fast_call.call_natively(type(self)):
             return

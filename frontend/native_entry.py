@@ -13,7 +13,6 @@ import struct
 import sys
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
-from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -26,7 +25,6 @@ from ..lowering.call_layout import (
     ENTRY,
     EXCLUSION,
     FIXED,
-    GUARD_GROUP,
     KNOWN,
     LEAF,
     LINEAR,
@@ -43,7 +41,6 @@ from ..lowering.call_layout import (
     TUPLE,
     Apart,
     Form,
-    Guarded,
     How,
     Kind,
     Offsets,
@@ -53,13 +50,13 @@ from ..lowering.call_layout import (
 from ..runtime.fast_call import Entry, word_at
 from ..runtime.pool import POOL, SMALLEST
 from .invoke import Invocation, addressable, late_result
-from .source import FunctionSource
-from .structures import LEAVES, build, parts_of
+from .native_call import Call, Declined
+from .native_guards import guards
+from .structures import build
 
 if TYPE_CHECKING:
     from .program import Leaf, OutputType
     from .program import Linear as LinearForm
-    from .specialise import ArgumentType
 
 _C_CONTIGUOUS, _ALIGNED, _WRITEABLE = 0x1, 0x100, 0x400
 _DESCR_WORD = Offsets().descr_word
@@ -86,87 +83,6 @@ _PAYLOADS = {
 }
 
 
-@dataclass(eq=False)
-class Call:
-    """A call that was answered in Python: its arguments, and where its leaves stand among them.
-
-    `passed` are the arguments as the caller wrote them, those of `keywords` last; `sources` says for each leaf which object
-    it is (NO_SOURCE: a default, or a structure), `tuples` are (object, type, length, first item) of structures that were
-    spread.
-    """
-
-    values: Sequence[Any]
-    passed: list[Any]
-    positional: int
-    keywords: tuple[str, ...]
-    sources: list[int]
-    tuples: list[tuple[int, type, int, int]]
-    mutates: bool
-    out: int = NO_SOURCE
-    """The object that is the caller's `out`, where the function has no parameter of that name."""
-    long: bool = False
-    earlier: Sequence[Sequence[ArgumentType]] = ()
-    """What the programs are for that come before the one that runs: where both fit, they do."""
-
-
-class _Declined(Exception):
-    """Such calls stay in Python."""
-
-
-def place_leaves(
-    names: Sequence[str],
-    values: Sequence[Any],
-    groups: Sequence[str | None],
-    parameters: Iterable[str],
-    args: tuple,
-    keywords: dict[str, Any],
-    mutates: bool,
-) -> Call | None:
-    """Where the leaves of a call stand among its arguments; None where that cannot be said."""
-    order = list(parameters)
-    passed = [*args, *keywords.values()]
-    places = dict(zip(order, range(len(args)), strict=False))
-    places.update({name: len(args) + k for k, name in enumerate(keywords)})
-    call = Call(values, passed, len(args), tuple(keywords), [], [], mutates)
-    if "out" in keywords and "out" not in order:
-        call.out = places["out"]
-    objects = len(passed)
-    leaf = 0
-    for name in order:
-        spread = bool(groups) and leaf < len(groups) and groups[leaf] == name and names[leaf] == name
-        source = places.get(name, NO_SOURCE)
-        if not spread:
-            call.sources.append(source)
-            leaf += 1
-            continue
-        if source == NO_SOURCE:
-            return None
-        call.sources.append(NO_SOURCE)
-        before = len(call.sources)
-        objects = _walk(call, passed[source], source, objects)
-        if objects < 0:
-            return None
-        leaf += 1 + len(call.sources) - before
-    return call if leaf == len(values) else None
-
-
-def _walk(call: Call, value: Any, source: int, objects: int) -> int:
-    """Notes the items of a tuple, those of tuples in it too; the number of objects so far, -1 for other structures."""
-    if not isinstance(value, tuple):
-        return -1  # another thread may change a list while the kernel runs
-    first = objects
-    call.tuples.append((source, type(value), len(value), first))
-    objects += len(value)
-    for k, item in enumerate(value):
-        if type(item) not in LEAVES and parts_of(item) is not None:
-            objects = _walk(call, item, first + k, objects)
-            if objects < 0:
-                return -1
-        else:
-            call.sources.append(first + k)
-    return objects
-
-
 def native_entry(call: Call, invocation: Invocation) -> Entry | None:
     """The entry for calls like this one; None where they stay in Python."""
     kernel = invocation.native
@@ -174,7 +90,7 @@ def native_entry(call: Call, invocation: Invocation) -> Entry | None:
         return None
     try:
         return _Writer(call, invocation, kernel, _is_open(call, invocation)).entry()
-    except _Declined:
+    except Declined:
         return None
 
 
@@ -234,7 +150,7 @@ class _Writer:
         given = self._out()
         outputs = [self._output(k, one, given) for k, one in enumerate(program.outputs)]
         form, leaves, finish = self._results()
-        groups = self._guards()
+        groups = guards(invocation.program.captured, entry.keep)
         conditions = [self._condition(guard) for guard in program.guards] if self.open else []
         exclusions = self._exclusions() if self.open else []
         self._need(len(self.slots) <= MAX_SLOTS and len(self.names) <= MAX_NAMES)
@@ -274,7 +190,7 @@ class _Writer:
 
     def _need(self, condition: bool) -> None:
         if not condition:
-            raise _Declined
+            raise Declined
 
     def _record(self, words: list[int]) -> None:
         words[1] = len(words)
@@ -330,7 +246,7 @@ class _Writer:
             "bool": self._number,
         }.get(argument.kind)
         if write is None:
-            raise _Declined
+            raise Declined
         write(k, argument, value)
 
     def _static(self, source: int, value: Any) -> None:
@@ -364,6 +280,7 @@ class _Writer:
         layout = self.kernel.packer.layouts[self.invocation.passed.index(k)]
         mask = _C_CONTIGUOUS | _ALIGNED | (_WRITEABLE if self.call.mutates else 0)
         apart = Apart.CHECKED if self.call.mutates else Apart.NOTED if self.call.out >= 0 else Apart.NO_MATTER
+        self._need(argument.overlap is None)  # such calls are answered in Python: an entry would not fit one
         names = [extent if self.open and isinstance(extent, str) else None for extent in argument.extents]
         source, slot = self.call.sources[k], self.bases[k]
         if value.flags.c_contiguous and not any(names):
@@ -438,7 +355,7 @@ class _Writer:
     def _output(self, k: int, one: OutputType, given: int) -> list[int]:
         form = _FORMS.get(one.kind)
         if form is None:
-            raise _Declined
+            raise Declined
         if form != Form.ARRAY:
             self._need(not one.extents and _NUMBERS.get(form, one.dtype) == one.dtype)
         rank = len(one.extents)
@@ -549,50 +466,6 @@ class _Writer:
             self._need(not self.open and not self.invocation.integers)
             late[-1] = late_result(leaf, self.invocation)
         return LEAF.pack(how=How.OBJECT, value=source)
-
-    # ---- guards -------------------------------------------------------------------------------------
-
-    def _guards(self) -> list[list[int]]:
-        """What was compiled in from outside the function: one group a dict, one a cell of a closure."""
-        tables: dict[int, tuple[dict, dict[str, Any]]] = {}
-        cells: dict[int, tuple[Any, Any]] = {}
-        for source, name in self.invocation.program.captured:
-            if isinstance(source, FunctionSource):
-                function: Any = source.function
-                code = function.__code__
-                if name in code.co_freevars and function.__closure__ is not None:
-                    cell = function.__closure__[code.co_freevars.index(name)]
-                    cells[id(cell)] = (cell, cell.cell_contents)
-                    continue
-                self._expect(tables, function.__globals__, name)
-                if name not in function.__globals__:
-                    import builtins
-
-                    self._expect(tables, vars(builtins), name)
-            elif isinstance(source, ModuleType) and name in vars(source):
-                self._expect(tables, source.__dict__, name)
-            else:
-                raise _Declined
-        keep = self.result.keep
-        groups = []
-        for cell, value in cells.values():
-            head = GUARD_GROUP.pack(kind=Guarded.CELL, object=keep(cell), count=1)
-            groups.append([*head, 0, keep(value)])
-        for table, expected in tables.values():
-            head = GUARD_GROUP.pack(kind=Guarded.DICT, object=keep(table), count=len(expected))
-            pairs = [
-                word
-                for name, value in expected.items()
-                for word in (keep(sys.intern(name)), 0 if value is _ABSENT else keep(value))
-            ]
-            groups.append([*head, *pairs])
-        return groups
-
-    def _expect(self, tables: dict[int, Any], table: Any, name: str) -> None:
-        tables.setdefault(id(table), (table, {}))[1][name] = table.get(name, _ABSENT)
-
-
-_ABSENT = object()
 
 
 def _mentions_integers(quotient: Any) -> bool:

@@ -291,6 +291,24 @@ def test_globals_are_looked_at():
         jitted(X)
 
 
+def test_globals_that_change_during_a_call():
+    """The entry is written after the call: what it expects is what was compiled in, not what is there by then."""
+    from nestor.frontend.native_call import Declined
+    from nestor.frontend.native_guards import guards
+    from nestor.frontend.source import FunctionSource, source_of
+
+    jitted = warmed(scaled, X)
+    (invocation,) = jitted._invocations.values()
+    captured = invocation.program.captured
+    assert any(isinstance(source, FunctionSource) and name == "SCALE" for source, name in captured)
+    assert len(guards(captured, id)) == 1
+    source = source_of(scaled)
+    with pytest.raises(Declined):
+        guards({(source, "SCALE"): fast_calls.SCALE + 1}, id)
+    with pytest.raises(Declined):
+        guards({(source, "NOWHERE"): 1.0}, id)
+
+
 def test_closures_are_looked_at():
     factor = 2.0
 
