@@ -29,7 +29,7 @@ from .nest_loops import (
     trip_count,
     with_stops,
 )
-from .structured import STOPS, stops_of, without
+from .structured import ELSE, STOPS, read_after, stops_of, without
 from .tensor_control import tensor_for, tensor_if, tensor_while
 from .values import Array, Group, Iteration, Late, Lazy, Range, Rows, Scalar, Static, Tensor, Value
 
@@ -241,6 +241,7 @@ def _ending_early(
     for made in (condition, following, following.right, advance, loop):
         ast.copy_location(made, node)
     setattr(loop, STOPS, stops_of(node))
+    setattr(loop, ELSE, read_after(node))
     while_loop(frame, loop, execute)
     for name_ in (counter, stop):
         frame.variables.pop(name_, None)

@@ -33,7 +33,7 @@ from .loop_variables import ONLY_INSIDE
 from .objects import is_ref
 from .promotion import WEAK_DTYPES, Operand, result_dtype, same_operand, weak_result
 from .source import ir_name
-from .structured import RESULT, RETURNED, is_synthetic, stops_of, without
+from .structured import RESULT, RETURNED, is_synthetic, read_after, stops_of, without
 from .values import (
     Array,
     Buffer,
@@ -283,7 +283,7 @@ def _read_later(frame: Frame, node: ast.AST, name: str) -> bool:
     if name in (RESULT, RETURNED) or frame.unrolling or frame.depth:
         return True
     if is_synthetic(name):
-        return name.startswith(ACCUMULATOR)
+        return name.startswith(ACCUMULATOR) or name in read_after(node)
     if any(isinstance(n, ast.Lambda | ast.FunctionDef) for s in frame.source.node.body for n in ast.walk(s)):
         return True  # a function defined before may read it when it is called
     end = getattr(node, "end_lineno", None) or node.lineno  # pyright: ignore

@@ -25,6 +25,10 @@ STOPS = "nestor_stops"
 """The attribute of a loop with the flags that end it early."""
 
 
+ELSE = "nestor_else"
+"""The attribute of a loop with the flags that say whether its `else` runs: they are read after it."""
+
+
 @dataclass(frozen=True, eq=False)
 class Structured:
     """A function's body without jumps. `has_result`: a `return` leaves its value in RESULT; `always`: every path does."""
@@ -42,6 +46,11 @@ def is_synthetic(name: str) -> bool:
 def stops_of(loop: ast.For | ast.While) -> tuple[str, ...]:
     """The flags that end a loop early."""
     return getattr(loop, STOPS, ())
+
+
+def read_after(loop: ast.AST) -> tuple[str, ...]:
+    """The flags that are read after a loop, by its `else`."""
+    return getattr(loop, ELSE, ())
 
 
 @functools.lru_cache(maxsize=1024)
@@ -163,6 +172,9 @@ class _Rewriter:
             copy = ast.While(node.test, body, [])
         ast.copy_location(copy, node)
         setattr(copy, STOPS, stops)
+        if node.orelse:
+            copy.end_lineno = node.body[-1].end_lineno
+            setattr(copy, ELSE, stops)
         result: list[ast.stmt] = [copy]
         if own.stop in flags:
             result.insert(0, _assign(own.stop, ast.Constant(False), node))

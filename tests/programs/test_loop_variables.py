@@ -235,3 +235,43 @@ def else_in_a_branch(x, n):
 @pytest.mark.parametrize("function", [else_of_a_for, else_of_a_while, else_in_a_branch])
 def test_the_else_of_loops_without_jumps(function, n, target):
     agrees(function, X, n, target=target)
+
+
+def first_above(x):
+    i = 0
+    while i < len(x):
+        if x[i] > 6:
+            break
+        i += 1
+    else:
+        i = 99
+    return i
+
+
+def stops_at_three(x):
+    s = 0
+    for i in range(len(x)):
+        if i == 3:
+            break
+        s += i
+    else:
+        return -1, i
+    return s, i
+
+
+def read_in_the_else_only(x):
+    s = 0.0
+    for v in x:
+        if v > 7:
+            break
+        s += v
+    else:
+        x[0] = s
+    return x
+
+
+@pytest.mark.parametrize("target", ["cpu", "interp"])
+@pytest.mark.parametrize("function", [first_above, stops_at_three, read_in_the_else_only])
+def test_the_else_of_loops_that_may_end_early(function, target):
+    for x in (X, X[:3], X - 10):
+        agrees(function, x, target=target)
