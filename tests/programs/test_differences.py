@@ -78,6 +78,32 @@ def test_integers_have_64_bits():
         nt.jit(floor)(np.array([2.0**70]))
 
 
+@pytest.mark.parametrize("target", ["cpu", "interp"])
+def test_int_of_a_float_is_not_checked_and_trunc_is(target):
+    def by_int(x):
+        return int(x[0])
+
+    def by_trunc(x):
+        return math.trunc(float(x[0]))
+
+    for value, error in ((np.nan, ValueError), (np.inf, OverflowError), (2.0**70, OverflowError)):
+        x = np.array([value])
+        assert nt.jit(by_int, target=target)(x) == -(2**63)
+        with pytest.raises(error):
+            nt.jit(by_trunc, target=target)(x)
+
+
+@pytest.mark.parametrize("target", ["cpu", "interp"])
+def test_sums_over_the_ends_have_zeros(target):
+    def both(x, y):
+        return np.convolve(x, y), np.correlate(x, y[::-1], "full")
+
+    x, y = np.array([1.0, 2]), np.array([np.inf, 1.0])
+    for got, want in zip(nt.jit(both, target=target)(x, y), both(x, y), strict=True):
+        np.testing.assert_array_equal(want, [np.inf, np.inf, 2])
+        np.testing.assert_array_equal(got, [np.inf, np.inf, np.nan])
+
+
 def test_a_check_before_the_loop_stops_what_the_loop_would_have_written():
     def filled(a, b, n):
         for i in range(len(a)):
