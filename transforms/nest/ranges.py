@@ -17,7 +17,7 @@ SMALL = 1 << 10
 LARGEST = (1 << 63) - 1
 
 MOST_EXTENT = 1 << 60
-"""No extent is larger."""
+"""No extent is larger, but of an axis of stride 0: there every index is the same address."""
 
 
 @dataclass(frozen=True)

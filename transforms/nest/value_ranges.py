@@ -9,7 +9,7 @@
 
 Integers are signed, as `arith` takes them: a true `i1` is -1. Scalars are buffers and results of rank 0 that are only
 loaded and stored. A loop is gone through until what holds at its head no longer changes: ends that move are widened
-to "unknown", then narrowed again by going through it twice more. A condition narrows what was loaded for it, and the
+to "unknown", then narrowed again by going through it at most twice more. A condition narrows what was loaded for it, and the
 scalar itself while nothing else was stored.
 The textbook is Cousot and Cousot, "Abstract interpretation" (POPL 1977).
 """
@@ -205,6 +205,8 @@ class ValueRanges:
             head = following
         for _ in range(ROUNDS - 1):
             narrowed = self._renewed(self._joined(entry, self._state), changed)
+            if narrowed.ranges == head.ranges:
+                break
             narrowed.facts = dict(entry.facts)
             head = narrowed
             self._state = head.copy()
