@@ -39,6 +39,12 @@ def _matrices(graph: Graph, a: Value) -> tuple[Value, Extents, Affine, Affine]:
 def _square(graph: Graph, a: Value) -> tuple[Value, Extents, Affine]:
     value, stack, rows, columns = _matrices(graph, a)
     if not graph.assumptions.equal(rows, columns, "a square matrix"):
+        if (rows - columns).known is None and (rows - columns).over_dims() is None:
+            raise graph.error(
+                UnsupportedError,
+                "whether this matrix is square is known at run time only",
+                "slice it within its extents, for k in range(1, len(a) + 1): a[:k, :k]",
+            )
         raise graph.error(LinearAlgebraError, "Last 2 dimensions of the array must be square")
     return value, stack, rows
 

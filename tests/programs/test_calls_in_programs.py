@@ -95,3 +95,22 @@ def test_extents_that_are_not_known():
         for got, want in zip(f(x, centres), sizes_of_clusters(x, centres), strict=True):
             np.testing.assert_array_equal(got, want)
     assert f.cache_info()["compiled"] == 1
+
+
+def corners(a, n):
+    total = 0.0
+    for k in range(n):
+        total += np.linalg.det(a[: k + 1, : k + 1])
+    return total
+
+
+def determinant(a):
+    return np.linalg.det(a)
+
+
+def test_a_slice_that_may_reach_over_the_end_is_not_called_oblong():
+    with pytest.raises(nt.UnsupportedError, match="is square is known at run time only") as caught:
+        nt.jit(corners)(np.eye(3), 2)
+    assert "help: slice it within its extents" in str(caught.value)
+    with pytest.raises(np.linalg.LinAlgError, match="must be square"):
+        nt.jit(determinant)(np.ones((2, 3)))
