@@ -198,7 +198,7 @@ class FloatReduction(CallIntrinsic, ABC):
     traits = traits_def(Pure())
 
 
-class IntegerReduction(CallIntrinsic, ABC):
+class IntegerReduction(IRDLOperation, ABC):
     T: ClassVar = VarConstraint("T", SignlessIntegerConstraint)
     vector = operand_def(VectorType.constr(T))
     res = result_def(T)
