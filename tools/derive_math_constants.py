@@ -236,6 +236,9 @@ def table(name: str, round_to: Callable[[Decimal], float], degrees: Degrees, bit
     }
     lines = [f"{name} = Constants("]
     for key, values in rows.items():
+        if len(values) == 1:
+            lines.append(f"    {key}=({values[0]!r},),")
+            continue
         lines.append(f"    {key}=(")
         lines += [f"        {value!r}," for value in values]
         lines.append("    ),")

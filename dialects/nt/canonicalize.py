@@ -150,9 +150,7 @@ def cast_before_broadcast(op: CastOp, new: New) -> SSAValue | None:
     if not isinstance(inner, BroadcastOp):
         return None
     small = TensorType(element_of(op.result), shape_of(inner.source))
-    return new.broadcast(
-        new.op(CastOp, (inner.source,), small), inner.dims, op.result.type, inner.sizes
-    )
+    return new.broadcast(new.op(CastOp, (inner.source,), small), inner.dims, op.result.type, inner.sizes)
 
 
 # ---- shapes -------------------------------------------------------------------------------------------
