@@ -179,7 +179,12 @@ def _window(array: np.ndarray, recipe: Any, names: Any) -> np.ndarray:
     window = window.transpose([sorted(roots).index(root) for root in roots])
     if not axes:
         return window
-    return window[tuple([None if root is None else slice(None) for root, *_ in axes])]
+    window = window[tuple([None if root is None else slice(None) for root, *_ in axes])]
+    if all(root is not None for root, *_ in axes):
+        return window
+    return window[
+        tuple([slice(None if root is not None else extent.value(names)) for root, *_, extent in axes])
+    ]
 
 
 def _python_slice(start: int, stride: int, extent: int) -> slice:

@@ -100,3 +100,16 @@ def stale_reshape(x):
 def test_what_cannot_be_seen_is_refused():
     with pytest.raises(nt.UnsupportedError, match="reshaped view of 'x' is read after"):
         nt.jit(stale_reshape)(np.zeros((2, 2)))
+
+
+def empty_new_axes(a):
+    b = a[None][1:]
+    return b, a[:, None][:, 1:], a[None][::-1][1:], a[None][:5], a[None, None, 1:][:, 2:], a[None][:0].T
+
+
+@pytest.mark.parametrize(
+    "a", [np.arange(3.0), np.arange(6)[::-2], np.zeros(0)], ids=["row-major", "backwards", "empty"]
+)
+def test_new_axes_that_are_cut_to_nothing_are_empty(a):
+    jitted = agrees(empty_new_axes, a)
+    assert [r.strides for r in jitted(a)] == [r.strides for r in empty_new_axes(a)]
