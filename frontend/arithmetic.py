@@ -42,6 +42,9 @@ _SAME_AS = {"deg2rad": "radians", "rad2deg": "degrees", "fabs": "absolute", "flo
 """Ufuncs that compute what another one does, in types of their own."""
 COMPOSITES: dict[str, Callable[..., Value]] = {}
 """Ufuncs that are made of others, by name: `COMPOSITES["power"](graph, x, y)`. numpy_api/ufuncs.py fills it."""
+MOST_TERMS = 64
+"""Values and quotients in an integer, beyond which its next quotient is computed, not written into every use of it."""
+
 _IDENTITY_ON_INTEGERS = frozenset({"floor", "ceil", "trunc", "rint"})
 _COMPARISONS = frozenset({"equal", "not_equal", "less", "less_equal", "greater", "greater_equal"})
 
@@ -234,6 +237,8 @@ def _affine_arithmetic(graph: Graph, name: str, operands: Sequence[Affine | None
         return a - b
     if name == "multiply" and (a.known is not None or b.known is not None):
         return a * b.constant if b.known is not None else b * a.constant
+    if a.size() > MOST_TERMS:
+        return None
     if name.endswith("_shift") and b.known is not None and 0 <= b.known < 63:
         if name == "left_shift":
             return a * (1 << b.known)

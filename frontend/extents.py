@@ -158,6 +158,10 @@ class Affine:
         roots = [atom.root() for atom, _ in self.terms]
         return all(r.dim is not None or (r.key is not None and r.key[1].is_of_extents()) for r in roots)
 
+    def size(self) -> int:
+        """How many values and quotients it names, those of its quotients included."""
+        return sum(1 + (0 if atom.key is None else atom.key[1].size()) for atom, _ in self.terms)
+
     def to_list(self) -> AffineList:
         """As one affine expression over SSA values."""
         operands: list[SSAValue] = []

@@ -397,3 +397,39 @@ def test_what_python_raises_for_constants(text, kind, tmp_path):
     with pytest.raises(nt.NestorError, match=r"program.py:4") as caught:
         nt.jit(function)(np.ones(2))
     assert isinstance(caught.value, kind)
+
+
+def growing_halves(a, n):
+    i = n
+    i += i >> 1
+    i -= i // 3
+    i += i >> 1
+    i -= i // 3
+    i += i >> 1
+    i -= i // 3
+    i += i >> 1
+    i -= i // 3
+    i += i >> 1
+    i -= i // 3
+    i += i >> 1
+    i -= i // 3
+    i += i >> 1
+    i -= i // 3
+    i += i >> 1
+    i -= i // 3
+    i += i >> 1
+    i -= i // 3
+    i += i >> 1
+    i -= i // 3
+    i += i >> 1
+    i -= i // 3
+    i += i >> 1
+    i -= i // 3
+    a[i % 3] = i
+    return i
+
+
+def test_quotients_of_quotients_are_not_written_out():
+    """Each step names its number twice: the expression of the last would have 2^24 terms."""
+    agrees(growing_halves, np.zeros(3), 7)
+    agrees(growing_halves, np.zeros(3), -7)
