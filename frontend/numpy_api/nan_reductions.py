@@ -17,10 +17,12 @@ from .reductions import (
     axes_of,
     count_of,
     extreme,
+    extreme_by,
     identity_of,
     mask_of,
     mean,
     own_dtype,
+    place_by,
     place_of,
     prod,
     reduction,
@@ -28,7 +30,7 @@ from .reductions import (
     sum_,
     var,
 )
-from .registry import Handler, handles, refuse_out
+from .registry import Handler, handles
 
 
 def with_nans(graph: Graph, a: Value) -> bool:
@@ -156,26 +158,8 @@ def _nan_extreme(
     )
 
 
-def _extreme_by(combiner: str) -> Handler:
-    """np.nanmax and np.nanmin."""
-
-    def handler(
-        graph: Graph,
-        a: Value,
-        axis: Value | None = None,
-        out: Value | None = None,
-        keepdims: Value | None = None,
-        initial: Value | None = None,
-        where: Value | None = None,
-    ) -> Value:
-        refuse_out(graph, out)
-        return _nan_extreme(graph, combiner, a, axis, keepdims, initial, where)
-
-    return handler
-
-
-handles(np.nanmax)(_extreme_by("maximum"))
-handles(np.nanmin)(_extreme_by("minimum"))
+handles(np.nanmax)(extreme_by("maximum", _nan_extreme))
+handles(np.nanmin)(extreme_by("minimum", _nan_extreme))
 
 
 def _nan_place(
@@ -194,21 +178,5 @@ def _nan_place(
     return place_of(graph, combiner, a, axis, keepdims, name)
 
 
-def _place_by(combiner: str, name: str) -> Handler:
-    """np.nanargmax and np.nanargmin."""
-
-    def handler(
-        graph: Graph,
-        a: Value,
-        axis: Value | None = None,
-        out: Value | None = None,
-        keepdims: Value | None = None,
-    ) -> Value:
-        refuse_out(graph, out)
-        return _nan_place(graph, combiner, a, axis, keepdims, name)
-
-    return handler
-
-
-handles(np.nanargmax)(_place_by("maximum", "argmax"))
-handles(np.nanargmin)(_place_by("minimum", "argmin"))
+handles(np.nanargmax)(place_by("maximum", "argmax", _nan_place))
+handles(np.nanargmin)(place_by("minimum", "argmin", _nan_place))

@@ -6,6 +6,7 @@ They share their keywords: `axis` (None, a number, a tuple), `keepdims`, and whe
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -227,8 +228,8 @@ def extreme(
     return reduction(graph, combiner, a, own_dtype(graph, a), axis, keepdims, initial, where)
 
 
-def _extreme_by(combiner: str) -> Handler:
-    """np.max and np.min."""
+def extreme_by(combiner: str, compute: Callable[..., Value] = extreme) -> Handler:
+    """np.max and np.min, and those without NaNs: `compute` does the work."""
 
     def handler(
         graph: Graph,
@@ -240,13 +241,13 @@ def _extreme_by(combiner: str) -> Handler:
         where: Value | None = None,
     ) -> Value:
         refuse_out(graph, out)
-        return extreme(graph, combiner, a, axis, keepdims, initial, where)
+        return compute(graph, combiner, a, axis, keepdims, initial, where)
 
     return handler
 
 
-max_ = handles(np.max, np.amax, method="max")(_extreme_by("maximum"))
-min_ = handles(np.min, np.amin, method="min")(_extreme_by("minimum"))
+max_ = handles(np.max, np.amax, method="max")(extreme_by("maximum"))
+min_ = handles(np.min, np.amin, method="min")(extreme_by("minimum"))
 
 
 @handles(np.ptp)
@@ -304,8 +305,8 @@ def _integer(extent: Affine) -> Value:
     return Static(np.int64(value.value)) if isinstance(value, Static) else value
 
 
-def _place_by(combiner: str, name: str) -> Handler:
-    """np.argmax and np.argmin."""
+def place_by(combiner: str, name: str, compute: Callable[..., Value] = place_of) -> Handler:
+    """np.argmax and np.argmin, and those without NaNs: `compute` does the work."""
 
     def handler(
         graph: Graph,
@@ -315,13 +316,13 @@ def _place_by(combiner: str, name: str) -> Handler:
         keepdims: Value | None = None,
     ) -> Value:
         refuse_out(graph, out)
-        return place_of(graph, combiner, a, axis, keepdims, name)
+        return compute(graph, combiner, a, axis, keepdims, name)
 
     return handler
 
 
-argmax = handles(np.argmax, method="argmax")(_place_by("maximum", "argmax"))
-argmin = handles(np.argmin, method="argmin")(_place_by("minimum", "argmin"))
+argmax = handles(np.argmax, method="argmax")(place_by("maximum", "argmax"))
+argmin = handles(np.argmin, method="argmin")(place_by("minimum", "argmin"))
 
 
 # ---- truth ------------------------------------------------------------------------------------------
