@@ -5,8 +5,8 @@ from __future__ import annotations
 from xdsl.ir import SSAValue
 
 from .expand_math_builder import FormBuilder, is_single
-from .expand_math_forms import exp_minus_one, reduce_ln2
-from .math_constants import ERF, ERF_NEAR, ERFC
+from .expand_math_forms import exp_minus_one, reduce_ln2, round_scaled
+from .math_constants import ERF_NEAR, ERF_NEAR_SINGLE, ERFC, ERFC_EXPONENT, EXP2_NEGATIVE
 
 
 def erf(b: FormBuilder, x: SSAValue) -> SSAValue:
@@ -14,11 +14,14 @@ def erf(b: FormBuilder, x: SSAValue) -> SSAValue:
 
 
 def _erf_single(b: FormBuilder, x: SSAValue) -> SSAValue:
-    """x times a polynomial in x^2, in double precision: one rounding to single, and no case but the ends."""
-    wide = b.widen(x)
-    bounded = b.clamp(wide, -4.0, 4.0)
-    t = b.fma(b.mul(bounded, bounded), 0.125, -1.0)
-    return b.narrow(b.mul(bounded, b.polynomial(t, ERF)))
+    """x + x P(x^2) for |x| < 1; 1 - 2^-q beyond, where q, a polynomial in |x|, is -log2 of erfc."""
+    magnitude = b.abs(x)
+    near = b.fma(x, b.polynomial(b.mul(x, x), ERF_NEAR_SINGLE), x)
+    q = b.polynomial(b.at_most(magnitude, 4.0), ERFC_EXPONENT)
+    whole, n = round_scaled(b, q, -1.0)
+    power = b.polynomial(b.add(q, whole), EXP2_NEGATIVE)
+    far = b.fma(b.neg(power), b.power_of_two(n, x), 1.0)
+    return b.select(b.compare("olt", magnitude, 1.0), near, b.copysign(far, x))
 
 
 def _erf_double(b: FormBuilder, x: SSAValue) -> SSAValue:

@@ -1,9 +1,10 @@
 """Derives the polynomials of `expand-math`: run as `python tools/derive_math_constants.py`, output in
 lowering/math_constants.py.
 
-Each is the Chebyshev interpolant (within a fraction of a bit of the minimax polynomial) of a function that
-the reduction leaves, computed with 80 decimal digits and rounded once to the target precision. z is the square of
-the variable where the function is even:
+Each is a polynomial for a function that the reduction leaves, computed with 80 decimal digits and rounded once to the
+target precision: the Chebyshev interpolant (within a fraction of a bit of the best one), or, where errors do not weigh
+the same over the interval, the minimax polynomial under that weight. z is the square of the variable where the
+function is even:
 
     EXP     (e^r - 1 - r) / r^2                     for |r| <= ln(2) / 2
     LOG     (ln((1 + s) / (1 - s)) - 2 s) / s^3     as a function of z = s^2, |s| <= (sqrt 2 - 1) / (sqrt 2 + 1)
@@ -14,8 +15,9 @@ the variable where the function is even:
     ASIN    (asin t - t) / t^3                      for |t| <= 1 / 2
     SINH    (sinh r - r) / r^3                      for |r| <= ln(2) / 2
     COSH    (cosh r - 1) / z                        for |r| <= ln(2) / 2
-    ERF     erf(x) / x                              as a function of t = x^2 / 8 - 1, |x| <= 4: for single precision,
-                                                    computed in double
+    ERF_NEAR_SINGLE  erf(x) / x - 1                 as a function of z = x^2, |x| <= 1
+    ERFC_EXPONENT    -log2(erfc(x))                 for 1 <= x <= 4, weighed with what it does to 1 - erfc(x)
+    EXP2_NEGATIVE    2^-r                           for |r| <= 1 / 2
     ERF_NEAR  erf(x) / x - 1                        as a function of z = x^2, |x| <= 1
     ERFC    (1 + 2 x) e^(x^2) erfc(x)               as a function of t = (x - 2) / (x + 2), 0.5 <= x <= 28
     POW_LOG (ln((1 + s) / (1 - s)) - 2 s) / s^3 - 2/3, over z
@@ -69,6 +71,75 @@ def interpolate(
         coefficients = [s - node * c for s, c in zip(shifted, coefficients, strict=True)]
         coefficients[0] += value
     return coefficients
+
+
+def minimax(
+    function: Callable[[Decimal], Decimal],
+    low: Decimal,
+    high: Decimal,
+    degree: int,
+    weight: Callable[[Decimal], Decimal] = lambda x: ONE,
+) -> list[Decimal]:
+    """The polynomial with the least largest weighed error, lowest power first: Remez's exchange on a fine grid."""
+    steps = 40 * (degree + 2)
+    middle, radius = (low + high) / 2, (high - low) / 2
+    grid = [Decimal(math.cos(math.pi * k / steps)) for k in range(steps + 1)]
+    values = [function(middle + radius * t) for t in grid]
+    weights = [weight(middle + radius * t) for t in grid]
+    places = [round(k * steps / (degree + 1)) for k in range(degree + 2)]
+    solution: list[Decimal] = []
+    for _ in range(30):
+        rows = [
+            [*(grid[p] ** j for j in range(degree + 1)), (-1) ** k / weights[p], values[p]]
+            for k, p in enumerate(places)
+        ]
+        solution = solve(rows)[:-1]
+        errors = [w * (v - horner(solution, t)) for t, v, w in zip(grid, values, weights, strict=True)]
+        found = extrema(errors, degree + 2)
+        if found == places:
+            break
+        places = found
+    # From powers of t to powers of x, t = (x - middle) / radius.
+    result = [Decimal(0)]
+    for c in reversed(solution):
+        shifted = [Decimal(0), *(r / radius for r in result)]
+        result = [s - r * middle / radius for s, r in zip(shifted, [*result, Decimal(0)], strict=True)]
+        result[0] += c
+    return result[: degree + 1]
+
+
+def horner(coefficients: Sequence[Decimal], x: Decimal) -> Decimal:
+    total = Decimal(0)
+    for c in reversed(coefficients):
+        total = total * x + c
+    return total
+
+
+def solve(rows: list[list[Decimal]]) -> list[Decimal]:
+    """The solution of linear equations; each row ends with its right side."""
+    size = len(rows)
+    for k in range(size):
+        pivot = max(range(k, size), key=lambda r: abs(rows[r][k]))
+        rows[k], rows[pivot] = rows[pivot], rows[k]
+        rows[k] = [v / rows[k][k] for v in rows[k]]
+        for r in range(size):
+            if r != k:
+                rows[r] = [v - rows[r][k] * w for v, w in zip(rows[r], rows[k], strict=True)]
+    return [row[-1] for row in rows]
+
+
+def extrema(errors: Sequence[Decimal], count: int) -> list[int]:
+    """Where the error is largest between its changes of sign: so many places, the outermost left out."""
+    places: list[int] = []
+    for k, error in enumerate(errors):
+        if places and (error > 0) == (errors[places[-1]] > 0):
+            if abs(error) > abs(errors[places[-1]]):
+                places[-1] = k
+        else:
+            places.append(k)
+    while len(places) > count:
+        del places[0 if abs(errors[places[0]]) < abs(errors[places[-1]]) else -1]
+    return places
 
 
 def exp_remainder(r: Decimal) -> Decimal:
@@ -135,6 +206,24 @@ def pow_remainder(z: Decimal) -> Decimal:
 
 def erf_near(z: Decimal) -> Decimal:
     return erf_ratio(z / 8 - 1) - 1
+
+
+def erfc_exponent(x: Decimal) -> Decimal:
+    return -erfc(x).ln() / LN2
+
+
+def erfc_exponent_weight(x: Decimal) -> Decimal:
+    """What an error of -log2(erfc(x)) is of 1 - erfc(x)."""
+    return LN2 * erfc(x) / (1 - erfc(x))
+
+
+def exp2_negative(r: Decimal) -> Decimal:
+    return (-r * LN2).exp()
+
+
+def erfc(x: Decimal) -> Decimal:
+    t = (x - 2) / (x + 2)
+    return erfc_scaled(t) / (1 + 2 * x) * (-x * x).exp()
 
 
 def erfc_scaled(t: Decimal) -> Decimal:
@@ -299,8 +388,12 @@ def main() -> None:
 
     zero, top = Decimal("1e-12"), ((ROOT - 1) / (ROOT + 1)) ** 2 * Decimal("1.0001")
     half = LN2 / 2 * Decimal("1.0001")
-    erf = double(erf_ratio, -ONE, ONE, 18)
-    show("ERF", erf, "Of erf(x) / x in single precision, by powers of x * x / 8 - 1.")
+    single = [to_single(c) for c in interpolate(erf_near, zero, ONE, 6)]
+    show("ERF_NEAR_SINGLE", single, "Of erf(x) / x - 1 in single precision, by powers of x * x.")
+    single = [to_single(c) for c in minimax(erfc_exponent, ONE, Decimal(4), 6, erfc_exponent_weight)]
+    show("ERFC_EXPONENT", single, "Of -log2(erfc(x)) for x >= 1, in single precision.")
+    single = [to_single(c) for c in minimax(exp2_negative, -ONE / 2, ONE / 2, 5)]
+    show("EXP2_NEGATIVE", single, "Of 2^-r, in single precision.")
     show("ERF_NEAR", double(erf_near, zero, ONE, 12), "Of erf(x) / x - 1, by powers of x * x.")
     low, high = -Decimal("1.5") / Decimal("2.5"), Decimal(26) / Decimal(30)
     erfc = double(erfc_scaled, low, high, 22)
