@@ -17,6 +17,9 @@ typedef float vec __attribute__((vector_size(16), aligned(4), may_alias));
 #define STREAM(p, v) (*(vec *)(p) = (v))
 #endif
 #define LANES (sizeof(vec) / sizeof(float))
+/* Floats; a line that is going to be written is fetched for that, which the machine does not foresee. */
+#define READ_AHEAD 1024
+#define WRITE_AHEAD 512
 
 static volatile float sink;  /* volatile: what is computed for it alone is not left out */
 
@@ -24,6 +27,7 @@ static vec read_part(const float *p, size_t n) {
   vec a = {0}, b = {0}, c = {0}, d = {0};
   size_t i = 0;
   for (; i + 4 * LANES <= n; i += 4 * LANES) {
+    for (size_t line = 0; line < 4 * LANES; line += 16) __builtin_prefetch(p + i + line + READ_AHEAD, 0, 3);
     a += *(const vec *)(p + i);
     b += *(const vec *)(p + i + LANES);
     c += *(const vec *)(p + i + 2 * LANES);
@@ -38,17 +42,20 @@ static void write_part(float *p, size_t n, vec value, int past_cache) {
   if (past_cache)
     for (; i + LANES <= n; i += LANES) STREAM(p + i, value);
   else
-    for (; i + LANES <= n; i += LANES) *(vec *)(p + i) = value;
+    for (; i + LANES <= n; i += LANES) {
+      if (i % 16 == 0) __builtin_prefetch(p + i + WRITE_AHEAD, 1, 3);
+      *(vec *)(p + i) = value;
+    }
 }
 
-/* Every byte of `reads` is read once and every byte of `writes` written once, in proportion, in blocks of at most 4 KiB.
+/* Every byte of `reads` is read once and every byte of `writes` written once, in proportion, in blocks of at most 16 KiB.
    Lengths are in floats, multiples of 16; arrays are aligned to 64 bytes. */
 void roof_stream(const float **reads, const size_t *read_lengths, int n_reads, float **writes,
                  const size_t *write_lengths, int n_writes, int past_cache, int threads) {
   size_t longest = 1;
   for (int k = 0; k < n_reads; k++) longest = read_lengths[k] > longest ? read_lengths[k] : longest;
   for (int k = 0; k < n_writes; k++) longest = write_lengths[k] > longest ? write_lengths[k] : longest;
-  size_t blocks = (longest + 1023) / 1024;
+  size_t blocks = (longest + 4096 - 1) / 4096;
 #pragma omp parallel num_threads(threads)
   {
     size_t team = omp_get_num_threads(), me = omp_get_thread_num();
