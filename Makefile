@@ -67,10 +67,11 @@ $(VENV)/installed-bench: $(VENV)/installed
 bench: $(VENV)/installed-bench ## the yardstick against all peers, into docs/performance.md; ROWS=iou,softmax for some rows
 	$(BIN)/python -m benchmarks.run $(if $(ROWS),--rows $(ROWS))
 
-bench-schedules: $(VENV)/installed-bench ## schedules and loops: matmul against the BLAS, blur, loops against numba
+bench-schedules: $(VENV)/installed-bench ## matmul against the BLAS, blur, loops against numba, one thread against two
 	$(BIN)/python -m benchmarks.matmul
 	$(BIN)/python -m benchmarks.blur
 	$(BIN)/python -m benchmarks.loops
+	$(BIN)/python -m benchmarks.scaling
 
 golden: $(VENV)/installed ## regenerate the golden files; review the diff before committing it
 	NESTOR_UPDATE_GOLDEN=1 $(BIN)/python -m pytest tests/unit/test_cuda_c.py
