@@ -7,6 +7,7 @@ from xdsl.ir import SSAValue
 
 from .expand_math_builder import FormBuilder, format_of, is_single
 from .expand_math_forms import exp_polynomial, round_scaled, split_bits
+from .math_constants import EXP2_SINGLE, TANH_NEAR_SINGLE
 
 
 def sinh(b: FormBuilder, x: SSAValue) -> SSAValue:
@@ -46,6 +47,25 @@ def _exponentials(b: FormBuilder, x: SSAValue) -> tuple[SSAValue, ...]:
 
 
 def tanh(b: FormBuilder, x: SSAValue) -> SSAValue:
+    return _tanh_single(b, x) if is_single(x) else _tanh_double(b, x)
+
+
+def _tanh_single(b: FormBuilder, x: SSAValue) -> SSAValue:
+    """x + x^3 P(x^2) for |x| < 1; 1 - 2 / (e^(2 |x|) + 1) beyond, where the quotient is less than a quarter."""
+    form = format_of(x)
+    magnitude = b.abs(x)
+    z = b.mul(x, x)
+    near = b.fma(b.mul(x, z), b.polynomial(z, TANH_NEAR_SINGLE), x)
+    bounded = b.at_most(magnitude, form.tanh_high)
+    high, low = (2 * v for v in form.constants.log2e)
+    n, number = round_scaled(b, bounded, high)
+    r = b.fma(bounded, low, b.fma(bounded, high, b.neg(n)))
+    below = b.fma(b.polynomial(r, EXP2_SINGLE), b.power_of_two(number, x), 1.0)
+    far = b.sub(1.0, b.div(2.0, below))
+    return b.copysign(b.select(b.compare("olt", magnitude, 1.0), near, far), x)
+
+
+def _tanh_double(b: FormBuilder, x: SSAValue) -> SSAValue:
     """(e^y - 1) / (e^y + 1) with y = 2 |x|, both of them and the quotient as unevaluated sums."""
     form = format_of(x)
     c = form.constants

@@ -18,6 +18,8 @@ function is even:
     ERF_NEAR_SINGLE  erf(x) / x - 1                 as a function of z = x^2, |x| <= 1
     ERFC_EXPONENT    -log2(erfc(x))                 for 1 <= x <= 4, weighed with what it does to 1 - erfc(x)
     EXP2_NEGATIVE    2^-r                           for |r| <= 1 / 2
+    TANH_NEAR_SINGLE (tanh x - x) / x^3             as a function of z = x^2, |x| <= 1
+    EXP2_SINGLE      2^r                            for |r| <= 1 / 2
     ERF_NEAR  erf(x) / x - 1                        as a function of z = x^2, |x| <= 1
     ERFC    (1 + 2 x) e^(x^2) erfc(x)               as a function of t = (x - 2) / (x + 2), 0.5 <= x <= 28
     POW_LOG (ln((1 + s) / (1 - s)) - 2 s) / s^3 - 2/3, over z
@@ -208,6 +210,16 @@ def erf_near(z: Decimal) -> Decimal:
     return erf_ratio(z / 8 - 1) - 1
 
 
+def exp2(r: Decimal) -> Decimal:
+    return (r * LN2).exp()
+
+
+def tanh_remainder(z: Decimal) -> Decimal:
+    x = z.sqrt()
+    square = (2 * x).exp()
+    return ((square - 1) / (square + 1) - x) / (x * z)
+
+
 def erfc_exponent(x: Decimal) -> Decimal:
     return -erfc(x).ln() / LN2
 
@@ -388,6 +400,10 @@ def main() -> None:
 
     zero, top = Decimal("1e-12"), ((ROOT - 1) / (ROOT + 1)) ** 2 * Decimal("1.0001")
     half = LN2 / 2 * Decimal("1.0001")
+    single = [to_single(c) for c in minimax(tanh_remainder, zero, ONE, 6, lambda z: z)]
+    show("TANH_NEAR_SINGLE", single, "Of (tanh x - x) / x^3 in single precision, by powers of x * x.")
+    single = [to_single(c) for c in minimax(exp2, -ONE / 2, ONE / 2, 6)]
+    show("EXP2_SINGLE", single, "Of 2^r, in single precision.")
     single = [to_single(c) for c in interpolate(erf_near, zero, ONE, 6)]
     show("ERF_NEAR_SINGLE", single, "Of erf(x) / x - 1 in single precision, by powers of x * x.")
     single = [to_single(c) for c in minimax(erfc_exponent, ONE, Decimal(4), 6, erfc_exponent_weight)]

@@ -55,7 +55,7 @@ TWO_OPERANDS: dict[str, tuple[Callable[..., Any], float]] = {
 
 WIDER: dict[Any, Any] = {np.float32: np.float64, np.float64: np.longdouble}
 LANES = 16
-BLOCK = 1 << 20
+BLOCK = 1 << 15
 
 
 def kernel(name: str, element: str, width: int, arity: int = 1, flags: str = "") -> Kernel:
@@ -87,6 +87,10 @@ def kernel(name: str, element: str, width: int, arity: int = 1, flags: str = "")
     """)
 
 
+_UNITS = np.array([*(2.0 ** (150 - max(e, 1)) for e in range(255)), np.nan])
+"""One over the unit in the last place, by the bits of a single's exponent."""
+
+
 @dataclass
 class Accuracy:
     """The largest error so far and where; and the arguments whose special result (nan, inf, a sign) is wrong."""
@@ -96,6 +100,36 @@ class Accuracy:
     wrong: tuple[Any, ...] = ()
 
     def add(self, operands: list[np.ndarray], result: np.ndarray, exact: np.ndarray) -> None:
+        if result.dtype == np.float32:
+            self._add_singles(operands, result, exact)
+        else:
+            self._add(operands, result, exact)
+
+    def _add_singles(self, operands: list[np.ndarray], result: np.ndarray, exact: np.ndarray) -> None:
+        """As `_add`, by the bits: what a sweep over all singles has time for."""
+        with np.errstate(all="ignore"):
+            rounded = exact.astype(np.float32)
+            exponents = (rounded.view(np.int32) >> 23) & 0xFF
+            error = np.abs(result - exact) * _UNITS[exponents]
+        largest = np.fmax.reduce(error)
+        if largest > self.error:
+            place = int(np.nanargmax(error))
+            self.error, self.worst = float(largest), tuple(x[place] for x in operands)
+        # Where the result is not finite it is to be the same; and a nan only where the exact result is one.
+        wrong = (result.view(np.int32) ^ rounded.view(np.int32)) < 0
+        ends = exponents == 0xFF
+        if wrong.any() or ends.any() or np.isnan(largest) or np.isnan(result).any():
+            wrong &= ~np.isnan(rounded)
+            wrong |= np.isnan(result) != np.isnan(rounded)
+            wrong |= ends & (result != rounded) & ~np.isnan(rounded)
+            self.note_wrong(operands, result, wrong)
+
+    def note_wrong(self, operands: list[np.ndarray], result: np.ndarray, wrong: np.ndarray) -> None:
+        if not self.wrong and wrong.any():
+            place = int(wrong.argmax())
+            self.wrong = (*(x[place] for x in operands), result[place])
+
+    def _add(self, operands: list[np.ndarray], result: np.ndarray, exact: np.ndarray) -> None:
         dtype = result.dtype
         with np.errstate(all="ignore"):
             rounded = exact.astype(dtype)
@@ -108,9 +142,7 @@ class Accuracy:
             self.error, self.worst = float(error[place]), tuple(x[place] for x in operands)
         agrees = np.where(finite, np.signbit(result) == np.signbit(rounded), result == rounded)
         agrees |= np.isnan(rounded) & np.isnan(result)
-        if not self.wrong and not agrees.all():
-            place = int(agrees.argmin())
-            self.wrong = (*(x[place] for x in operands), result[place])
+        self.note_wrong(operands, result, ~agrees)
 
 
 def padded(values: Any, dtype: Any) -> np.ndarray:
@@ -120,10 +152,17 @@ def padded(values: Any, dtype: Any) -> np.ndarray:
     return np.concatenate([array, np.zeros(-len(array) % LANES, dtype)])
 
 
-def singles(every: int) -> Iterator[np.ndarray]:
-    """Every so-manyth of all singles, in blocks."""
-    for start in range(0, 1 << 32, BLOCK * every):
-        patterns = np.arange(start, min(start + BLOCK * every, 1 << 32), every, dtype=np.int64)
+ODD = {"sin", "tan", "asin", "atan", "sinh", "tanh", "asinh", "atanh", "cbrt", "erf"}
+EVEN = {"cos", "cosh"}
+"""Functions whose results for -x must have the bits of those for x, the sign aside: singles of half the line are
+compared with the exact results, and with their mirror images."""
+
+
+def singles(every: int, name: str = "") -> Iterator[np.ndarray]:
+    """Every so-manyth of all singles, in blocks; of those without a sign where the function is its own mirror image."""
+    count = 1 << 31 if name in ODD | EVEN else 1 << 32
+    for start in range(0, count, BLOCK * every):
+        patterns = np.arange(start, min(start + BLOCK * every, count), every, dtype=np.int64)
         yield padded(patterns.astype(np.uint32).view(np.float32), np.float32)
 
 
@@ -178,20 +217,36 @@ def function_of(name: str, dtype: Any, flags: str) -> Callable[..., Any]:
     return kernel(name, element, LANES, 2 if name in TWO_OPERANDS else 1, flags)
 
 
+def exact_values(name: str, operands: list[np.ndarray], compiled: Callable[..., Any] | None) -> np.ndarray:
+    """In the wider type. erf, which Python has for one number at a time only, is for singles our own of doubles:
+    that is compared with Python's."""
+    with np.errstate(all="ignore"):
+        wide = [x.astype(WIDER[operands[0].dtype.type]) for x in operands]
+    if compiled is not None:
+        result = np.empty_like(wide[0])
+        compiled(*wide, result)
+        return result
+    with np.errstate(all="ignore"):
+        return np.asarray(REFERENCES[name][0](*wide), wide[0].dtype)
+
+
 def measure(name: str, blocks: Iterator[np.ndarray], flags: str = "") -> Accuracy:
-    function, _ = REFERENCES[name]
     rng = np.random.default_rng(6)
     accuracy, compiled = Accuracy(), {}
     for block in blocks:
         dtype = block.dtype.type
         if dtype not in compiled:
             compiled[dtype] = function_of(name, dtype, flags)
+            wide = function_of(name, np.float64, "") if name == "erf" and dtype is np.float32 else None
         operands = pairs_of(block, rng, name) if name in TWO_OPERANDS else [block]
         result = np.empty_like(block)
         compiled[dtype](*operands, result)
-        with np.errstate(all="ignore"):
-            exact = np.asarray(function(*(x.astype(WIDER[dtype]) for x in operands)), WIDER[dtype])
-        accuracy.add(operands, result, exact)
+        accuracy.add(operands, result, exact_values(name, operands, wide))
+        if dtype is np.float32 and name in ODD | EVEN:
+            mirrored = np.empty_like(block)
+            compiled[dtype](-block, mirrored)
+            same = (-mirrored if name in ODD else mirrored).view(np.int32) == result.view(np.int32)
+            accuracy.note_wrong([-block], mirrored, ~same & ~(np.isnan(mirrored) & np.isnan(result)))
     return accuracy
 
 
@@ -208,7 +263,7 @@ def main() -> int:
     for name in names:
         bound = REFERENCES[name][1]
         cells = [f"`{name}`"]
-        for blocks in (singles(options.every), doubles(options.doubles)):
+        for blocks in (singles(options.every, name), doubles(options.doubles)):
             accuracy = measure(name, blocks, options.flags)
             cells += [f"{accuracy.error:.3f}", ", ".join(map(str, accuracy.worst))]
             if accuracy.wrong:
