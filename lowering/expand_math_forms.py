@@ -5,7 +5,8 @@ from __future__ import annotations
 from xdsl.dialects import arith
 from xdsl.ir import SSAValue
 
-from .expand_math_builder import FormBuilder, format_of
+from .expand_math_builder import FormBuilder, format_of, is_single
+from .math_constants import EXP_SINGLE
 
 # --- exponentials ----------------------------------------------------------------------------------------
 
@@ -55,20 +56,43 @@ def scale(b: FormBuilder, value: SSAValue, n: SSAValue) -> SSAValue:
     return b.mul(b.mul(value, b.power_of_two(half, value)), b.power_of_two(rest, value))
 
 
+def round_halved(b: FormBuilder, x: SSAValue, scale: float) -> tuple[SSAValue, tuple[SSAValue, SSAValue]]:
+    """n = round(x * scale) as a float, and 2^(n // 2) and 2^(n - n // 2), which are normal where 2^n is not.
+
+    As `round_scaled`, with twice the bias added as well: the low bits hold the sum of two biased exponents.
+    """
+    form = format_of(x)
+    magic = 1.5 * 2.0**form.mantissa + 2 * form.bias
+    shifted = b.fma(x, scale, magic)
+    bits = b.bits(shifted)
+    half = b.integer(arith.ShRUIOp, bits, 1)
+    halves = [b.integer(arith.ShLIOp, n, form.mantissa) for n in (half, b.integer(arith.SubiOp, bits, half))]
+    return b.sub(shifted, magic), (b.from_bits(halves[0], x), b.from_bits(halves[1], x))
+
+
+def exp_reduced(b: FormBuilder, r: SSAValue) -> SSAValue:
+    """e^r for |r| <= ln(2) / 2; in double precision the sum of its first terms is corrected."""
+    if is_single(r):
+        return b.polynomial(r, (1.0, 1.0, *EXP_SINGLE))
+    return one_plus(b, r, b.mul(b.mul(r, r), exp_polynomial(b, r)))
+
+
 def exp(b: FormBuilder, x: SSAValue) -> SSAValue:
     form = format_of(x)
-    r, n = reduce_ln2(b, b.clamp(x, form.exp_low, form.exp_high))
-    return scale(b, one_plus(b, r, b.mul(b.mul(r, r), exp_polynomial(b, r))), n)
+    bounded = b.clamp(x, form.exp_low, form.exp_high)
+    n, (power, rest) = round_halved(b, bounded, form.constants.log2e[0])
+    r = b.fma(n, -form.constants.ln2[1], b.fma(n, -form.constants.ln2[0], bounded))
+    return b.mul(b.mul(exp_reduced(b, r), power), rest)
 
 
 def exp2(b: FormBuilder, x: SSAValue) -> SSAValue:
     form = format_of(x)
     bounded = b.clamp(x, form.exp2_low, form.exp2_high)
-    whole, n = round_scaled(b, bounded, 1.0)
+    whole, (power, rest) = round_halved(b, bounded, 1.0)
     fraction = b.sub(bounded, whole)
     ln2_high, ln2_low = form.constants.ln2
     r = b.fma(fraction, ln2_high, b.mul(fraction, ln2_low))
-    return scale(b, one_plus(b, r, b.mul(b.mul(r, r), exp_polynomial(b, r))), n)
+    return b.mul(b.mul(exp_reduced(b, r), power), rest)
 
 
 def expm1(b: FormBuilder, x: SSAValue) -> SSAValue:

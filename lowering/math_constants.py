@@ -370,6 +370,15 @@ POW_LOG_SINGLE = (
 )
 """Of the logarithm of pow in single precision."""
 
+EXP_SINGLE = (
+    0.5,
+    0.1666650027036667,
+    0.041666459292173386,
+    0.00837063416838646,
+    0.0013935496099293232,
+)
+"""(e^r - 1 - r) / r^2 in single precision, one power less: for e^r, not for e^r - 1."""
+
 POW_EXP_SINGLE = (
     0.5,
     0.16666576989698775,

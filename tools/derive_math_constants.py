@@ -63,6 +63,12 @@ def interpolate(
         (low + high) / 2 + (high - low) / 2 * Decimal(math.cos(math.pi * (2 * k + 1) / (2 * degree + 2)))
         for k in range(degree + 1)
     ]
+    return interpolate_at(function, nodes)
+
+
+def interpolate_at(function: Callable[[Decimal], Decimal], nodes: Sequence[Decimal]) -> list[Decimal]:
+    """Coefficients, lowest power first, of the interpolant at `nodes`."""
+    degree = len(nodes) - 1
     divided = [function(x) for x in nodes]
     for order in range(1, degree + 1):
         for k in reversed(range(order, degree + 1)):
@@ -148,6 +154,11 @@ def exp_remainder(r: Decimal) -> Decimal:
     if abs(r) < Decimal("1e-30"):
         return ONE / 2
     return (r.exp() - ONE - r) / (r * r)
+
+
+def exp_nodes(half: Decimal) -> list[Decimal]:
+    """For `exp_remainder`, of which r^2 is a factor in e^r: the Chebyshev nodes of seven, the inner three as one."""
+    return [half * Decimal(math.cos(math.pi * k / 14)) for k in (1, 3, 7, 11, 13)]
 
 
 def log_remainder(z: Decimal) -> Decimal:
@@ -420,6 +431,12 @@ def main() -> None:
     show("TWO_THIRDS", rounded_pieces(ONE * 2 / 3, 2, float), "In two parts.")
     show(
         "POW_LOG_SINGLE", double(log_remainder, zero, top, 3), "Of the logarithm of pow in single precision."
+    )
+    single = [to_single(c) for c in interpolate_at(exp_remainder, exp_nodes(half))]
+    show(
+        "EXP_SINGLE",
+        single,
+        "(e^r - 1 - r) / r^2 in single precision, one power less: for e^r, not for e^r - 1.",
     )
     exp = double(exp_remainder, -half, half, 4)
     show("POW_EXP_SINGLE", exp, "Of the exponential of pow in single precision.")
