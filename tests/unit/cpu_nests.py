@@ -221,7 +221,7 @@ func.func @f(%x: memref<?x?xf32>, %s: memref<f32> {nest.role = "out"}) {
 }""",
     lambda rng: [floats(rng, 7, 61), np.zeros((), np.float32)],
     lambda x, s: {1: x.sum(dtype=np.float64)},
-    ["i_j.i vectorized", "i_j.t vectorized"],
+    ["i_j.1.o.p parallel", "i_j.i vectorized", "i_j.t vectorized"],
     rtol=1e-6,
 )
 

@@ -31,6 +31,7 @@ from ...dialects.affine import AffineList, dims_of, linear_terms
 from ...dialects.nest import AccumulateOp, ForOp, LoadOp, StoreOp
 from .accesses import FRESH, VIEWS, argument_attribute, root_of
 from .integer_sets import bound_key
+from .loops import trip_count
 
 UNIT, SCATTERED, INVARIANT, SEVERAL = "unit", "scattered", "invariant", "several"
 
@@ -218,6 +219,8 @@ def extent_of(loop: ForOp) -> int | None:
         and isinstance(key := bound_key(loop.upper), int)
     ):
         return max(0, key)
-    bounds = loop.upper.exprs
-    constants = [loop.upper[k].constants() for k in range(len(bounds))]
-    return min((c[0] for c in constants if c is not None), default=None)
+    trips = trip_count(loop)
+    if trips is None:
+        return None
+    constants = [trips[k].constants() for k in range(len(trips))]
+    return min((max(0, c[0]) for c in constants if c is not None), default=None)

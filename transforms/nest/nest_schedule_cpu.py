@@ -24,6 +24,8 @@ What is done to a nest, from the outside in, wherever the primitives find it leg
 * An innermost loop becomes vectors of several registers, the remainder one masked vector. A reduction gets one
   accumulator a lane (nest-rfactor), in blocks when it is a long sum of floats, so that errors do not grow
   with its length.
+* A long reduction is done in parts, a number of them that depends on extents alone, by threads, and sums of columns a
+  few rows at a time (cpu_reductions.py).
 * A product of matrices is done in tiles of sums that stay in registers (cpu_products.py).
 * Sums of independent rows whose order is given stand side by side (cpu_recurrences.py).
 * Where only an outer loop is contiguous (sums over columns) that one becomes vectors, around the inner loops.
@@ -65,6 +67,7 @@ from .cpu_lanes import (
 )
 from .cpu_products import product_in, tile_product
 from .cpu_recurrences import is_recurrence, jam_rows
+from .cpu_reductions import block_rows, column_sums_in, has_many_rows, in_turn, share_reduction
 from .dependence import Dependences
 from .loops import enclosing_function, functions, loops_in, parent_loop, perfect_band, sole_inner_loop
 from .nest_expand_buffer import expand_buffer
@@ -107,16 +110,25 @@ class Machine:
     """Does the steps; a recorder writes them down as well."""
 
 
+def schedule_nests(function: FuncOp, machine: Machine = Machine()) -> None:
+    """Schedule all nests of a function."""
+    for nest in in_turn(outermost_loops(function)):
+        schedule(nest, machine)
+
+
 def schedule(nest: ForOp, machine: Machine = Machine()) -> None:
     """Schedule one nest. Loops that are marked already stay as they are."""
     if all(loop.kind == "serial" for loop in loops_in(nest)):
         _schedule(nest, machine, for_threads=machine.threads != 1)
 
 
-def _schedule(nest: ForOp, machine: Machine, for_threads: bool) -> None:
-    """Schedule a nest; `for_threads`: no loop around it is parallel yet."""
+def _schedule(nest: ForOp, machine: Machine, for_threads: bool, in_parts: bool = True) -> None:
+    """Schedule a nest; `for_threads`: no loop around it is parallel yet; `in_parts`: reductions may be shared."""
     steps = machine.steps
-    band = _best_order(flatten_neighbours(perfect_band(nest), steps), steps)
+    band = flatten_neighbours(perfect_band(nest), steps)
+    if _schedule_column_sums(band, machine, for_threads, in_parts):
+        return
+    band = _best_order(band, steps)
     product = product_in(band)
     if product is not None and tile_product(
         product, machine.vector_bits, _share if for_threads else None, steps
@@ -125,6 +137,8 @@ def _schedule(nest: ForOp, machine: Machine, for_threads: bool) -> None:
     loop, dependences = band[0], Dependences(band[0])
     refusal = why_not_parallel(loop, dependences) if for_threads else None
     is_parallel = for_threads and refusal is None
+    if refusal is not None and in_parts and _schedule_parts(loop, machine):
+        return
     if _is_better_outside(loop, dependences):
         _vectorize(loop, machine, is_parallel, dependences)
         return
@@ -147,6 +161,43 @@ def _schedule(nest: ForOp, machine: Machine, for_threads: bool) -> None:
         _schedule(child, machine, for_threads)
     if refusal is not None and not any(loop.kind == "parallel" for loop in loops_in(loop)):
         _remark(loop, "runs on one thread", refusal)
+
+
+def _schedule_column_sums(band: list[ForOp], machine: Machine, for_threads: bool, in_parts: bool) -> bool:
+    """Read the rows of sums of columns a few at a time, and share them among threads; False where that is of no use."""
+    found = column_sums_in(band)
+    if found is None:
+        return False
+    if for_threads:
+        return in_parts and _schedule_parts(band[0], machine)
+    row, column = found
+    extent = extent_of(column)
+    if not has_many_rows(row) or (
+        extent is not None and extent <= 4 * machine_lanes(column, machine.vector_bits)
+    ):
+        return False
+    if not _is_better_outside(column, Dependences(column)) and why_not_lanes(column) is not None:
+        return False
+    blocked = block_rows(row, column, machine.steps)
+    if blocked is None:
+        return False
+    _vectorize(blocked[1], machine, False, Dependences(blocked[1]))
+    return True
+
+
+def _schedule_parts(loop: ForOp, machine: Machine) -> bool:
+    """Share a reduction among threads, each part with a result of its own; False where that is of no use."""
+    parts = share_reduction(loop, machine.steps)
+    if parts is None:
+        return False
+    _share(parts.outer, machine.steps)
+    for child in list(outermost_loops(parts.outer)):
+        _schedule(child, machine, for_threads=False)
+    for nest in parts.beside:
+        _schedule(nest, machine, for_threads=False)
+    if parts.short is not None:
+        _schedule(parts.short, machine, for_threads=True, in_parts=False)
+    return True
 
 
 def outermost_loops(op: Operation) -> Iterator[ForOp]:
@@ -338,7 +389,7 @@ def _vectorize(loop: ForOp, machine: Machine, is_parallel: bool, dependences: De
     extent = loop.constant_trip_count()
     if extent is not None and extent <= width:
         if extent > 1:
-            if _variables(loop):
+            if _variables(loop) or list(outermost_loops(loop)):
                 _give_registers(loop, steps)
                 dependences = Dependences(loop)
             steps.do(vectorize, loop, width=padded_width(extent, lanes), dependences=dependences)
@@ -421,5 +472,4 @@ class NestScheduleCpuPass(ModulePass):
             raise fail(op, f"vector-bits is {self.vector_bits}; a power of two of at least 64 is expected")
         machine = Machine(self.vector_bits, self.threads)
         for function in functions(op):
-            for nest in list(outermost_loops(function)):
-                schedule(nest, machine)
+            schedule_nests(function, machine)

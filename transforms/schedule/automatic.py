@@ -22,9 +22,7 @@ def record(function: FuncOp, target: str) -> Recorder:
     """Schedule one function and keep the record."""
     recorder = Recorder([function], target)
     if target == "cpu":
-        machine = nest_schedule_cpu.Machine(steps=recorder)
-        for nest in list(nest_schedule_cpu.outermost_loops(function)):
-            nest_schedule_cpu.schedule(nest, machine)
+        nest_schedule_cpu.schedule_nests(function, nest_schedule_cpu.Machine(steps=recorder))
     else:
         for nest in list(units(function.body.block)):
             nest_schedule_cuda.schedule(nest, steps=recorder)
