@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import inspect
+import opcode
 from collections.abc import Callable, Sequence
+from types import CodeType, FunctionType
 from typing import Any
 
 import numpy as np
@@ -62,6 +64,24 @@ def plain_function(function: Any) -> Callable[..., Any]:
     if not callable(function) or inspect.isclass(function):
         raise DTypeError(f"{function!r} is not a function", hint="nt.jit compiles functions defined with def")
     return function
+
+
+_STORES = frozenset(opcode.opmap[name] for name in ("STORE_SUBSCR", "STORE_SLICE") if name in opcode.opmap)
+_OPERATE = opcode.opmap["BINARY_OP"]
+_IN_PLACE = 13
+"""The number of `+=` among the operators of BINARY_OP; those after it work in place too."""
+
+
+def seems_to_write(function: Any) -> bool:
+    """Whether `x[i] = ...` or `x += ...` is in the code of a function, or of one inside it."""
+    return _writes(function.__code__) if isinstance(function, FunctionType) else False
+
+
+def _writes(code: CodeType) -> bool:
+    steps = zip(code.co_code[::2], code.co_code[1::2], strict=True)
+    if any(step in _STORES or (step == _OPERATE and what >= _IN_PLACE) for step, what in steps):
+        return True
+    return any(isinstance(inner, CodeType) and _writes(inner) for inner in code.co_consts)
 
 
 def signature_of(function: Callable[..., Any]) -> inspect.Signature:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import inspect
-from types import FunctionType
+from types import FunctionType, ModuleType
 from typing import Any
 
 import numpy as np
@@ -13,6 +13,7 @@ from .applied import APPLIED, Bound, Vectorized, vectorized_call
 from .composites import MARK as COMPOSITE
 from .composites import composite_call
 from .errors import DTypeError, kind_of
+from .fingerprints import is_versioned
 from .frame import Frame
 from .functions import inline
 from .numpy_api import assembling as _assembling  # noqa: F401
@@ -190,7 +191,25 @@ def _plain(value: Value) -> Any:
     return value.value
 
 
+_REPEATABLE = ("builtins", "math", "cmath", "_operator")
+_CHANGING = frozenset(
+    (id, hash, input, open, eval, exec, globals, locals, vars, dir, __import__, breakpoint, compile)
+)
+
+
+def _is_repeatable(target: Any) -> bool:
+    """Whether a call that is evaluated now gives the same in another process."""
+    owner = getattr(target, "__self__", None)
+    if inspect.isbuiltin(target) and owner is not None and not isinstance(owner, ModuleType):
+        return type(owner).__module__ in ("builtins", "numpy")
+    if inspect.isbuiltin(target):
+        return target.__module__ in _REPEATABLE and target not in _CHANGING
+    return is_versioned(getattr(getattr(target, "__objclass__", target), "__module__", None))
+
+
 def _fold(frame: Frame, node: ast.Call, target: Any, args: list[Value], kwargs: dict[str, Value]) -> Value:
+    if not _is_repeatable(target):
+        frame.captured.unkeyed = f"what '{_name(target)}' returns"
     try:
         return Static(target(*map(_plain, args), **{k: _plain(v) for k, v in kwargs.items()}))
     except Exception as error:

@@ -7,13 +7,14 @@ proved becomes a guard: the dispatcher checks it, and specialises again where it
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
 from xdsl.ir import SSAValue
 from xdsl.ir.affine import AffineBinaryOpKind, AffineConstantExpr, AffineDimExpr, AffineExpr
 
 from ..dialects.affine import AffineList, combine
+from .program_parts import Guard
 
 
 class Atom:
@@ -200,26 +201,6 @@ def affine_list(entries: Iterable[Affine]) -> AffineList:
     operands: list[SSAValue] = []
     exprs = tuple([_expr(entry, operands) for entry in entries])
     return AffineList(exprs, tuple(operands))
-
-
-@dataclass(frozen=True)
-class Guard:
-    """`constant + sum(coefficient * extent)` is at least 0 (`exact`: is 0)."""
-
-    constant: int
-    coefficients: tuple[tuple[str, int], ...]
-    exact: bool
-    why: str = ""
-
-    def holds(self, extents: Mapping[str, int]) -> bool:
-        total = self.constant + sum(c * extents[name] for name, c in self.coefficients)
-        return total == 0 if self.exact else total >= 0
-
-    def __str__(self) -> str:
-        text = " + ".join(
-            [f"{c} * {n}" if c != 1 else n for n, c in self.coefficients] + [str(self.constant)]
-        )
-        return f"{text.replace('+ -', '- ')} {'==' if self.exact else '>='} 0"
 
 
 @dataclass(eq=False)

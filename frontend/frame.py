@@ -8,6 +8,7 @@ from typing import Any, NoReturn
 
 from ..dialects.diagnostic import NestorError
 from .errors import MissingAttributeError, UnboundError, UndefinedNameError, UnsupportedError
+from .frame_values import Captured
 from .graph import Graph
 from .source import FunctionSource
 from .values import Late, Scope, Static, Value
@@ -27,7 +28,7 @@ class Frame:
         self,
         graph: Graph,
         source: FunctionSource,
-        captured: dict[tuple[Any, str], Any],
+        captured: Captured,
         depth: int = 0,
         home: Frame | None = None,
     ):
@@ -95,8 +96,9 @@ class Frame:
         """An attribute of a compile-time object (a module, a dtype)."""
         try:
             value = getattr(owner, name)
-            if isinstance(owner, ModuleType) and isinstance(value, int | float):
-                self.captured[(owner, name)] = value
+            if isinstance(owner, ModuleType):
+                again = isinstance(value, int | float)
+                (self.captured if again else self.captured.read)[(owner, name)] = value
             return Static(value)
         except AttributeError as error:
             self.fail(node, str(error), None, MissingAttributeError)

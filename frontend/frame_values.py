@@ -9,6 +9,24 @@ import numpy as np
 
 from .source import FunctionSource
 
+
+class Captured(dict[tuple[Any, str], Any]):
+    """What a function read from outside while it was compiled, by who read it and the name: calls look at it again.
+
+    `read` is what they do not look at again: attributes of modules that are no numbers. `unkeyed` says what the compilation
+    depended on that another process cannot find again, if anything.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.read: dict[tuple[Any, str], Any] = {}
+        self.unkeyed: str | None = None
+
+
+class Absent:
+    """Stands for the value of a name that was looked for and not found."""
+
+
 _BY_VALUE = (bool, int, float, complex, str, type(None), np.generic)
 
 

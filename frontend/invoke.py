@@ -13,7 +13,7 @@ from .specialise import ArgumentType, binding
 from .structures import build
 
 if TYPE_CHECKING:
-    from .program import Leaf, Linear, OutputType, Program
+    from .program_parts import Leaf, Linear, OutputType, Program
     from .stages import Kernel
 
 

@@ -10,15 +10,17 @@ import functools
 import itertools
 import time
 from collections.abc import Callable, Iterable, Sequence
-from types import MethodType
+from dataclasses import replace
+from types import FunctionType, MethodType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ..dialects.diagnostic import Diagnostic
 from ..dialects.remarks import listening
-from ..runtime import fast_call
-from .arguments import Default, default_of, hashable, overlaps, plain_function, signature_of
+from ..runtime import disk_cache, fast_call
+from . import stored_programs as disk
+from .arguments import Default, default_of, hashable, overlaps, plain_function, seems_to_write, signature_of
 from .cold_start import collector_paused, formats_on_demand
 from .errors import DTypeError, Respecialise, UnsupportedError
 from .frame_values import unchanged
@@ -39,7 +41,7 @@ from .specialise import (
 from .structures import LEAVES, is_spread, spread
 
 if TYPE_CHECKING:
-    from .program import Program
+    from .program_parts import Program
     from .stages import Kernel
 
 MAX_SIGNATURES = 4096
@@ -261,12 +263,7 @@ class JitFunction(fast_call.NativeCallable):
     def _writes(self) -> bool:
         """Whether an array argument may be written: a guess from the source, corrected when lowering finds a write."""
         if self._mutates is None:
-            node = source_of(self.function).node
-            self._mutates = any(
-                isinstance(n, ast.AugAssign)
-                or (isinstance(n, ast.Subscript) and isinstance(n.ctx, ast.Store))
-                for n in ast.walk(node)
-            )
+            self._mutates = seems_to_write(self.function)
         return self._mutates
 
     def _learn_writes(self) -> None:
@@ -286,12 +283,18 @@ class JitFunction(fast_call.NativeCallable):
         self, key: Any, names: Sequence[str], values: Sequence[Any], groups: Sequence[str | None]
     ) -> Invocation:
         types = self._types(names, values, groups)
+        request = self._request(types, values)
         try:
-            with collector_paused(), formats_on_demand():
-                program, kernel = self._find(types) or self._compile_for(types, values)
+            found = self._find(types) or self._from_disk(request, types)
+            if found is None:
+                with collector_paused(), formats_on_demand():
+                    found = self._compile_for(types, values)
         except Respecialise:
+            if request is not None:
+                disk.store_writes(request)
             self._learn_writes()
             return self._specialise(self._signature_key(names, values), names, values, groups)
+        program, kernel = found
         if self._baked:
             key = self._signature_key(names, values)
         if len(self._invocations) >= MAX_SIGNATURES:
@@ -344,11 +347,52 @@ class JitFunction(fast_call.NativeCallable):
     def _compile_for(self, types: tuple[ArgumentType, ...], values: Sequence[Any]) -> tuple[Program, Kernel]:
         from .stages import build
 
+        request = self._request(types, values)
+        baked, rigid = set(self._baked), without_extents(types) in self._rigid
         program = self._lower(self._pattern(types), types, values)
         with listening(program.remarks.append):
             kernel, _ = build(program.module, program.name, self.target)
         if self.strict and program.remarks:
             raise _strictness(program.remarks)
+        if request is not None:
+            is_rigid = not rigid and without_extents(program.arguments) in self._rigid
+            reason = disk.store(request, program, kernel, baked=sorted(self._baked - baked), rigid=is_rigid)
+            if reason is not None:
+                self._log.append(f"not kept on the disk: {reason}")
+        self._compiled.setdefault(without_extents(program.arguments), []).append((program, kernel))
+        return program, kernel
+
+    def _request(self, types: tuple[ArgumentType, ...], values: Sequence[Any]) -> disk.Request | None:
+        """What is asked of the disk for these arguments; None where nothing is."""
+        is_kept = (
+            self.target == "cpu" and type(self) is JitFunction and isinstance(self.function, FunctionType)
+        )
+        if not is_kept or not disk_cache.is_on():
+            return None
+        options = (self.strict, self.boundscheck, self.fastmath, self._writes())
+        return disk.Request(self.function, options, self._pattern(types), values)  # pyright: ignore
+
+    def _from_disk(
+        self, request: disk.Request | None, types: tuple[ArgumentType, ...]
+    ) -> tuple[Program, Kernel] | None:
+        """A program that another process has compiled for this request."""
+        found = None if request is None else disk.load(request)
+        if found is None:
+            return None
+        if isinstance(found, str):
+            raise Respecialise(writes=True)
+        from .stages import load_cpu
+
+        program = found.program
+        if found.rigid:
+            self._rigid.add(without_extents(program.arguments))
+        for name in found.baked:
+            self._baked.add(name)
+            self._leave_native()
+        kernel = load_cpu(found.code, program.name, found.forms, found.sites)
+        self._log.append(
+            f"taken from the disk for {', '.join(map(str, program.arguments)) or 'no arguments'}"
+        )
         self._compiled.setdefault(without_extents(program.arguments), []).append((program, kernel))
         return program, kernel
 
@@ -454,6 +498,10 @@ class JitFunction(fast_call.NativeCallable):
         types = self._types(names, values, groups)
         found = self._find(types)
         program = found[0] if found else self.lower(*args, **kwargs).program
+        if program.module is None:
+            with COMPILING:
+                again = self._lower(program.arguments, types, values)
+            program = replace(again, remarks=program.remarks)
         return explain(program, self.target, self._log, found is not None)
 
 

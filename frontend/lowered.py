@@ -13,7 +13,7 @@ from .structures import Structure
 
 if TYPE_CHECKING:
     from .jit import JitFunction
-    from .program import Program
+    from .program_parts import Program
     from .schedule import Schedule
     from .stages import Kernel
 

@@ -55,8 +55,8 @@ from .native_guards import guards
 from .structures import build
 
 if TYPE_CHECKING:
-    from .program import Leaf, OutputType
-    from .program import Linear as LinearForm
+    from .program_parts import Leaf, OutputType
+    from .program_parts import Linear as LinearForm
 
 _C_CONTIGUOUS, _ALIGNED, _WRITEABLE = 0x1, 0x100, 0x400
 _DESCR_WORD = Offsets().descr_word

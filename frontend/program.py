@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -22,15 +22,16 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute, Region, SSAValue
 
-from ..dialects.diagnostic import Diagnostic
 from ..dialects.nt.types import scalar_type
 from .aliases import alternatives, root_of, unknown_alias
 from .arithmetic import scalar_arguments
 from .errors import UnsupportedError
-from .extents import Affine, Atom, Guard
+from .extents import Affine, Atom
 from .frame import Frame, ReturnSignal
+from .frame_values import Captured
 from .graph import INDEX, Graph, element_type, tensor_type
 from .objects import stored
+from .program_parts import Guard, Leaf, Linear, OutputType, Program, Quotient
 from .promotion import WEAK_DTYPES
 from .script_stmt import run_body
 from .source import FunctionSource, ir_name
@@ -38,87 +39,6 @@ from .specialise import ArgumentType
 from .structures import Structure
 from .tensors import as_tensor, dim_value, from_scalar, normal_order, transpose
 from .values import Array, Buffer, Extents, Group, Index, Rows, Static, Tensor, Value, describe, whole
-
-
-@dataclass(frozen=True, eq=False)
-class Leaf:
-    """How one result is made after the kernel has run.
-
-    `how` is `constant` (value), `argument` (the argument itself), `view` (of an argument), `reshape` and `broadcast` (of
-    what the leaf `value` makes: the shape, and a window of that or None), `integer` (linear in extents and integer
-    arguments), `output` (position among the kernel's outputs), `rows` (a list of them)
-    or `choice`: what `value`, a dictionary of leaves, has for the number that is in the output `tag`, else the output.
-    """
-
-    how: str
-    value: Any = None
-    argument: int = -1
-    output: int = -1
-    view: Any = None
-    tag: int = -1
-
-
-@dataclass(frozen=True, eq=False)
-class OutputType:
-    """An array that the kernel fills: `extents` are integers or linear forms, in memory order `order` when not row-major."""
-
-    dtype: np.dtype
-    extents: tuple[Linear, ...]
-    order: tuple[int, ...] | None
-    kind: str
-    """`array`, `scalar` (a NumPy scalar), the name of a Python type, or `tag`: no result, but what chooses one."""
-
-
-@dataclass(frozen=True, eq=False)
-class Linear:
-    """An integer computed from the call: constant + sum(coefficient * extent or integer argument), or a quotient of one."""
-
-    constant: int
-    terms: tuple[tuple[str | int | Quotient, int], ...] = ()
-
-    def value(self, names: dict[str | int, int]) -> int:
-        total = self.constant
-        for key, coefficient in self.terms:
-            number = key.value(names) if isinstance(key, Quotient) else names[key]
-            total += coefficient * number
-        return total
-
-    def __str__(self) -> str:
-        parts = [f"{c} * {key}" if c != 1 else f"{key}" for key, c in sorted(self.terms, key=str)]
-        text = " + ".join(parts + ([str(self.constant)] if self.constant or not parts else []))
-        return text.replace("+ -", "- ")
-
-
-@dataclass(frozen=True, eq=False)
-class Quotient:
-    """`numerator // divisor`, or the remainder."""
-
-    numerator: Linear
-    divisor: int
-    remainder: bool
-
-    def value(self, names: dict[str | int, int]) -> int:
-        number = self.numerator.value(names)
-        return number % self.divisor if self.remainder else number // self.divisor
-
-    def __str__(self) -> str:
-        return f"({self.numerator}) {'%' if self.remainder else '//'} {self.divisor}"
-
-
-@dataclass(eq=False)
-class Program:
-    """A function lowered to nt for one specialisation."""
-
-    name: str
-    module: ModuleOp
-    arguments: tuple[ArgumentType, ...]
-    results: Any
-    outputs: list[OutputType]
-    written: list[int]
-    guards: list[Guard]
-    captured: dict[Any, Any]
-    remarks: list[Diagnostic] = field(default_factory=list)
-    """What the passes had to say while it was compiled: copies that remain, loops that could not be vectorized."""
 
 
 def lower(
@@ -142,7 +62,7 @@ class _Lowering:
         self.symbol = _symbol(source.node.name)
         self.arguments = tuple(arguments)
         self.graph = graph
-        self.captured: dict[Any, Any] = {}
+        self.captured = Captured()
         self.frame = Frame(self.graph, source, self.captured)
         self.atoms: dict[str, Atom] = {}
         self.attributes: list[dict[str, Attribute]] = []

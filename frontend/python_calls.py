@@ -6,6 +6,7 @@ import ast
 import builtins
 import dataclasses
 from collections.abc import Callable
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ from . import arithmetic as arith
 from .errors import DTypeError, ShapeError
 from .expressions import constant_object, evaluate
 from .frame import Frame
+from .frame_values import Absent
 from .iteration import ITERATORS, listed, reduced, sequence
 from .numpy_api.python_math import to_integer
 from .numpy_api.registry import FUNCTIONS, METHODS
@@ -201,6 +203,8 @@ def _has(frame: Frame, owner: Value, name: str) -> bool:
     from .numpy_api.attributes import ATTRIBUTES
 
     if isinstance(owner, Static):
+        if isinstance(owner.value, ModuleType):
+            frame.captured.read[(owner.value, name)] = getattr(owner.value, name, Absent)
         return hasattr(owner.value, name)
     if isinstance(owner, Group):
         is_field = owner.kind is not dict and owner.names is not None and name in owner.names

@@ -170,6 +170,14 @@ def _build_cpu(module: ModuleOp, name: str, schedule: Schedule) -> tuple[Kernel,
     return kernel, engine
 
 
+def load_cpu(code: bytes, name: str, forms: Sequence[Any], sites: list[dict[str, Any]]) -> CpuKernel:
+    """The kernel of object code that was compiled before, in this process or another."""
+    from ..runtime.abi import Packer
+    from ..runtime.machine_code import load_object
+
+    return CpuKernel(load_object(code), name, Packer(forms), sites, False)
+
+
 class CpuKernel:
     """Machine code, called through its packed entry point."""
 
@@ -184,7 +192,7 @@ class CpuKernel:
         self.calls = 0
         self._entry = engine.entry(name)
         self._record = ErrorRecord
-        self._sites = sites
+        self.sites = sites
         self._prints = prints
 
     def __call__(self, arguments: Sequence[Any]) -> None:
@@ -199,7 +207,7 @@ class CpuKernel:
 
     def fail(self, record: Sequence[int]) -> None:
         """Raise the exception of the check that failed."""
-        raise kernel_error(self._sites, *record)
+        raise kernel_error(self.sites, *record)
 
 
 def _build_interp(module: ModuleOp, name: str, schedule: Schedule) -> tuple[Kernel, Any]:

@@ -15,7 +15,7 @@ import ctypes
 import functools
 import struct
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -33,20 +33,46 @@ MemrefSlots = tuple[tuple[int, ...], tuple[int, ...]]
 """The axes whose extents have slots, and those whose strides have, after the slot of the data pointer."""
 
 
+class MemrefForm(NamedTuple):
+    """What a kernel was promised of an array: None stands for an extent or a stride that is passed."""
+
+    text: str
+    """Its type in the IR."""
+    kinds: str
+    """Kinds of NumPy's dtypes."""
+    item_size: int
+    extents: tuple[int | None, ...]
+    strides: tuple[int | None, ...] | None
+    """In elements; None: contiguous in row-major order."""
+
+    @property
+    def slots(self) -> MemrefSlots:
+        """Which extents and strides are passed."""
+        return _unknown(self.extents), _unknown(self.strides or ())
+
+
+def _unknown(numbers: Sequence[int | None]) -> tuple[int, ...]:
+    return tuple([axis for axis, number in enumerate(numbers) if number is None])
+
+
+Form = MemrefForm | str
+"""Of an argument: a memref, or how a scalar is packed: `integer`, `bfloat`, or a format of `struct`."""
+
+
 class Packer:
     """Packs the arguments of one signature. Calling it gives a ctypes array to pass to an entry point."""
 
-    def __init__(self, fills: Sequence[Fill], layouts: Sequence[MemrefSlots | None]):
-        self._fills = tuple(fills)
-        self.layouts = tuple(layouts)
+    def __init__(self, forms: Sequence[Form]):
+        self.forms = tuple(forms)
+        self._fills = [_fill_for(k, form) for k, form in enumerate(forms)]
+        self.layouts = tuple([form.slots if isinstance(form, MemrefForm) else None for form in forms])
         """By argument: the slots of a memref; None for a scalar, which has one."""
         self._array_types: dict[int, type] = {}
 
     @classmethod
     def for_types(cls, types: Sequence[Any]) -> Packer:
         """A packer for memref and scalar types (xDSL attributes), in argument order."""
-        fills = [_fill_for(k, type) for k, type in enumerate(types)]
-        return cls(fills, [memref_slots(type) for type in types])
+        return cls([form_of(k, type) for k, type in enumerate(types)])
 
     @classmethod
     def for_function(cls, function: Any) -> Packer:
@@ -68,8 +94,10 @@ class Packer:
 _MASK = (1 << 64) - 1
 
 
-def _fill_for(position: int, type_: Any) -> Fill:
+def form_of(position: int, type_: Any) -> Form:
+    """What the packed form of an argument depends on, from its type (an xDSL attribute)."""
     from xdsl.dialects.builtin import (
+        DYNAMIC_INDEX,
         BFloat16Type,
         Float16Type,
         Float32Type,
@@ -77,18 +105,31 @@ def _fill_for(position: int, type_: Any) -> Fill:
         IndexType,
         IntegerType,
         MemRefType,
+        NoneAttr,
     )
 
     if isinstance(type_, MemRefType):
-        return _memref_fill(position, type_)
+        element = type_.element_type
+        bits = 64 if isinstance(element, IndexType) else element.bitwidth  # pyright: ignore
+        kinds = "iub" if isinstance(element, IntegerType | IndexType) else "fV"
+        extents = tuple([None if e == DYNAMIC_INDEX else e for e in type_.get_shape()])
+        layout = type_.layout
+        strides = None if isinstance(layout, NoneAttr) else tuple(layout.get_strides() or ())
+        return MemrefForm(str(type_), kinds, max(1, bits // 8), extents, strides)
     if isinstance(type_, IntegerType | IndexType):
-        return _fill_integer
+        return "integer"
+    if isinstance(type_, BFloat16Type):
+        return "bfloat"
     formats = {Float64Type: "<d", Float32Type: "<f4x", Float16Type: "<e6x"}
     if type(type_) in formats:
-        return _float_fill(formats[type(type_)])
-    if isinstance(type_, BFloat16Type):
-        return _fill_bfloat
+        return formats[type(type_)]
     raise NestorError(f"argument {position}: no packed form for {type_}")
+
+
+def _fill_for(position: int, form: Form) -> Fill:
+    if isinstance(form, MemrefForm):
+        return _memref_fill(position, form)
+    return {"integer": _fill_integer, "bfloat": _fill_bfloat}.get(form) or _float_fill(form)
 
 
 def _fill_integer(value: Any, slots: list[int]) -> None:
@@ -122,32 +163,12 @@ def _data_pointer() -> Callable[[np.ndarray], int]:
     return lambda array: word_at(id(array) + offset).value
 
 
-def memref_slots(type_: Any) -> MemrefSlots | None:
-    """Which extents and strides of a memref are passed; None for other types."""
-    from xdsl.dialects.builtin import DYNAMIC_INDEX, MemRefType, NoneAttr
-
-    if not isinstance(type_, MemRefType):
-        return None
-    dynamic = tuple([axis for axis, extent in enumerate(type_.get_shape()) if extent == DYNAMIC_INDEX])
-    stated = () if isinstance(type_.layout, NoneAttr) else tuple(type_.layout.get_strides() or ())
-    return dynamic, tuple([axis for axis, stride in enumerate(stated) if stride is None])
-
-
-def _memref_fill(position: int, type_: Any) -> Fill:
-    from xdsl.dialects.builtin import DYNAMIC_INDEX, IndexType, IntegerType, NoneAttr
-
-    shape = tuple(type_.get_shape())
-    rank = len(shape)
-    element = type_.element_type
-    bits = 64 if isinstance(element, IndexType) else element.bitwidth
-    item_size = max(1, bits // 8)
-    kinds = "iub" if isinstance(element, IntegerType | IndexType) else "fV"
-    dynamic = tuple(axis for axis, extent in enumerate(shape) if extent == DYNAMIC_INDEX)
-    static = tuple((axis, extent) for axis, extent in enumerate(shape) if extent != DYNAMIC_INDEX)
-    contiguous = isinstance(type_.layout, NoneAttr)
-    stated = () if contiguous else tuple(type_.layout.get_strides())
-    free_strides = tuple(axis for axis, stride in enumerate(stated) if stride is None)
-    fixed_strides = tuple((axis, stride) for axis, stride in enumerate(stated) if stride is not None)
+def _memref_fill(position: int, form: MemrefForm) -> Fill:
+    rank, item_size, kinds = len(form.extents), form.item_size, form.kinds
+    static = tuple([(axis, extent) for axis, extent in enumerate(form.extents) if extent is not None])
+    contiguous = form.strides is None
+    dynamic, free_strides = form.slots
+    fixed_strides = tuple([(a, stride) for a, stride in enumerate(form.strides or ()) if stride is not None])
 
     data_pointer = _data_pointer()
 
@@ -155,7 +176,7 @@ def _memref_fill(position: int, type_: Any) -> Fill:
         found = (
             f"{getattr(array, 'dtype', type(array).__name__)} array of shape {getattr(array, 'shape', ())}"
         )
-        return NestorError(f"argument {position}: {found} does not fit {type_}: {why}")
+        return NestorError(f"argument {position}: {found} does not fit {form.text}: {why}")
 
     def fill(array: np.ndarray, slots: list[int]) -> None:
         if not isinstance(array, np.ndarray):

@@ -3,22 +3,21 @@
     module = compile_llvm_ir(text)
     status = module.entry("f")(arguments, error)     # the packed ABI of docs/architecture.md, section 5
 
-`compile_object` and `load_object` are the two halves, so that object code can be kept on disk: a cached
-kernel loads in about a millisecond and needs no LLVM optimisation.
+`compile_object` and `load_object` (`machine_code.py`) are the two halves: object code that is kept on disk is loaded
+without LLVM.
 """
 
 from __future__ import annotations
 
-import ctypes
 import functools
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Mapping
 
 import llvmlite.binding as llvm
 
-from . import custom_calls, printing
+from . import object_loader
 from .fork_lock import ForkLock
-from .threads import install_thread_library, set_num_threads
+from .machine_code import MachineCode, load_object
+from .threads import answered, set_num_threads
 
 __all__ = [
     "CpuModule",
@@ -28,9 +27,6 @@ __all__ = [
     "load_object",
     "set_num_threads",
 ]
-
-EntryPoint = Callable[[Any, Any], int]
-_ENTRY_TYPE = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p, ctypes.c_void_p)
 
 # LLVM's contexts and pass managers are not to be shared between threads.
 _lock = ForkLock()
@@ -60,8 +56,10 @@ def host() -> tuple[str, str]:
 def _target_machine(level: int) -> llvm.TargetMachine:
     name, features = host()
     target = llvm.Target.from_default_triple()
+    # LLVM's own loader may place what belongs together far apart, ours does not.
+    model = "small" if object_loader.can_load() else "jitdefault"
     return target.create_target_machine(
-        cpu=name, features=features, opt=level, reloc="pic", codemodel="jitdefault", jit=True
+        cpu=name, features=features, opt=level, reloc="pic", codemodel=model, jit=True
     )
 
 
@@ -95,7 +93,7 @@ def _optimize(module: llvm.ModuleRef, machine: llvm.TargetMachine, level: int, s
 def _prepare(text: str, level: int | None) -> tuple[llvm.ModuleRef, llvm.TargetMachine]:
     chosen = _default_level(text) if level is None else level
     machine = _target_machine(chosen)
-    module = llvm.parse_assembly(text)
+    module = llvm.parse_assembly(answered(text))
     module.triple = machine.triple
     module.data_layout = str(machine.target_data)
     module.verify()
@@ -121,52 +119,40 @@ def emit_assembly(text: str, *, opt_level: int | None = None) -> str:
         return machine.emit_assembly(module)
 
 
-def compile_llvm_ir(text: str, *, opt_level: int | None = None) -> CpuModule:
-    """LLVM IR text -> loaded machine code."""
-    return CpuModule(compile_object(text, opt_level=opt_level), text, opt_level)
+def compile_llvm_ir(
+    text: str, *, opt_level: int | None = None, symbols: Mapping[str, int] | None = None
+) -> CpuModule:
+    """LLVM IR text -> loaded machine code; `symbols` are the addresses of what it refers to beside the runtime."""
+    return CpuModule(compile_object(text, opt_level=opt_level), text, opt_level, symbols)
 
 
-def load_object(code: bytes) -> CpuModule:
-    """Object code from `compile_object` -> loaded machine code."""
-    return CpuModule(code)
+def load_with_llvm(object_code: bytes, symbols: Mapping[str, int]) -> llvm.ExecutionEngine:
+    """Object code linked by LLVM, where `object_loader.py` does not know the machine."""
+    with _lock:
+        for name, address in symbols.items():
+            llvm.add_symbol(name, address)
+        # An engine wants a module of its own; the code comes from the object file.
+        engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), _target_machine(0))
+        engine.add_object_file(llvm.ObjectFileRef.from_data(object_code))
+        engine.finalize_object()
+        return engine
 
 
-class CpuModule:
-    """Machine code in this process. Its entry points are valid while the module is referenced."""
+class CpuModule(MachineCode):
+    """Machine code in this process, and the LLVM IR that it was made from."""
 
-    def __init__(self, object_code: bytes, text: str | None = None, opt_level: int | None = None):
-        self.object_code = object_code
+    def __init__(
+        self,
+        object_code: bytes,
+        text: str,
+        opt_level: int | None = None,
+        symbols: Mapping[str, int] | None = None,
+    ):
+        super().__init__(object_code, symbols)
         self.llvm_ir = text
         self._opt_level = opt_level
-        self._entries: dict[str, EntryPoint] = {}
-        install_thread_library()
-        with _lock:
-            # An engine wants a module of its own; the code comes from the object file.
-            for name, address in {**printing.addresses(), **custom_calls.addresses()}.items():
-                llvm.add_symbol(name, address)
-            holder = llvm.parse_assembly("")
-            self._engine = llvm.create_mcjit_compiler(holder, _target_machine(0))
-            self._engine.add_object_file(llvm.ObjectFileRef.from_data(object_code))
-            self._engine.finalize_object()
-
-    def address(self, name: str) -> int:
-        """The address of a function. Raises KeyError when there is none of that name."""
-        address = self._engine.get_function_address(name)
-        if not address:
-            raise KeyError(name)
-        return address
-
-    def entry(self, name: str) -> EntryPoint:
-        """The packed entry point `name` as a ctypes callable: `entry(arguments, error) -> status`."""
-        function = self._entries.get(name)
-        if function is None:
-            function = self._entries[name] = _ENTRY_TYPE(self.address(name))
-            function.owner = self  # type: ignore[attr-defined]  # keeps the code alive while it is held
-        return function
 
     @property
     def assembly(self) -> str:
         """Assembly text of the module (compiled again: machine code keeps no text)."""
-        if self.llvm_ir is None:
-            raise ValueError("a module loaded from object code has no LLVM IR to print")
         return emit_assembly(self.llvm_ir, opt_level=self._opt_level)

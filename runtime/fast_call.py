@@ -203,14 +203,10 @@ def _compiled_wrapper() -> Any:
     offsets = _tested_offsets()
     if offsets is None:
         return None
-    import llvmlite.binding as llvm
-
     from ..lowering.call_wrapper import emit_call_wrapper
     from .cpu import compile_llvm_ir
 
-    for name, address in _symbols().items():
-        llvm.add_symbol(name, address)
-    return compile_llvm_ir(emit_call_wrapper(offsets), opt_level=1)
+    return compile_llvm_ir(emit_call_wrapper(offsets), opt_level=1, symbols=_symbols())
 
 
 def is_compiled() -> bool:

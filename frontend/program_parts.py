@@ -1,0 +1,121 @@
+"""What is known of a compiled function beside its code: its guards, what the kernel fills, how results are made of that.
+
+Plain data, and nothing here imports xDSL: programs are kept on disk and come back without the compiler.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..dialects.diagnostic import Diagnostic
+from .frame_values import Captured
+from .specialise import ArgumentType
+
+if TYPE_CHECKING:
+    from xdsl.dialects.builtin import ModuleOp
+
+
+@dataclass(frozen=True)
+class Guard:
+    """`constant + sum(coefficient * extent)` is at least 0 (`exact`: is 0)."""
+
+    constant: int
+    coefficients: tuple[tuple[str, int], ...]
+    exact: bool
+    why: str = ""
+
+    def holds(self, extents: Mapping[str, int]) -> bool:
+        total = self.constant + sum(c * extents[name] for name, c in self.coefficients)
+        return total == 0 if self.exact else total >= 0
+
+    def __str__(self) -> str:
+        text = " + ".join(
+            [f"{c} * {n}" if c != 1 else n for n, c in self.coefficients] + [str(self.constant)]
+        )
+        return f"{text.replace('+ -', '- ')} {'==' if self.exact else '>='} 0"
+
+
+@dataclass(frozen=True, eq=False)
+class Leaf:
+    """How one result is made after the kernel has run.
+
+    `how` is `constant` (value), `argument` (the argument itself), `view` (of an argument), `reshape` and `broadcast` (of
+    what the leaf `value` makes: the shape, and a window of that or None), `integer` (linear in extents and integer
+    arguments), `output` (position among the kernel's outputs), `rows` (a list of them)
+    or `choice`: what `value`, a dictionary of leaves, has for the number that is in the output `tag`, else the output.
+    """
+
+    how: str
+    value: Any = None
+    argument: int = -1
+    output: int = -1
+    view: Any = None
+    tag: int = -1
+
+
+@dataclass(frozen=True, eq=False)
+class OutputType:
+    """An array that the kernel fills: `extents` are integers or linear forms, in memory order `order` when not row-major."""
+
+    dtype: np.dtype
+    extents: tuple[Linear, ...]
+    order: tuple[int, ...] | None
+    kind: str
+    """`array`, `scalar` (a NumPy scalar), the name of a Python type, or `tag`: no result, but what chooses one."""
+
+
+@dataclass(frozen=True, eq=False)
+class Linear:
+    """An integer computed from the call: constant + sum(coefficient * extent or integer argument), or a quotient of one."""
+
+    constant: int
+    terms: tuple[tuple[str | int | Quotient, int], ...] = ()
+
+    def value(self, names: dict[str | int, int]) -> int:
+        total = self.constant
+        for key, coefficient in self.terms:
+            number = key.value(names) if isinstance(key, Quotient) else names[key]
+            total += coefficient * number
+        return total
+
+    def __str__(self) -> str:
+        parts = [f"{c} * {key}" if c != 1 else f"{key}" for key, c in sorted(self.terms, key=str)]
+        text = " + ".join(parts + ([str(self.constant)] if self.constant or not parts else []))
+        return text.replace("+ -", "- ")
+
+
+@dataclass(frozen=True, eq=False)
+class Quotient:
+    """`numerator // divisor`, or the remainder."""
+
+    numerator: Linear
+    divisor: int
+    remainder: bool
+
+    def value(self, names: dict[str | int, int]) -> int:
+        number = self.numerator.value(names)
+        return number % self.divisor if self.remainder else number // self.divisor
+
+    def __str__(self) -> str:
+        return f"({self.numerator}) {'%' if self.remainder else '//'} {self.divisor}"
+
+
+@dataclass(eq=False)
+class Program:
+    """A function lowered to nt for one specialisation."""
+
+    name: str
+    module: ModuleOp
+    """At the nt level; None for one that came from the disk, of which only the code was kept."""
+    arguments: tuple[ArgumentType, ...]
+    results: Any
+    outputs: list[OutputType]
+    written: list[int]
+    guards: list[Guard]
+    captured: Captured
+    remarks: list[Diagnostic] = field(default_factory=list)
+    """What the passes had to say while it was compiled: copies that remain, loops that could not be vectorized."""

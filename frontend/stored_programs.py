@@ -1,0 +1,345 @@
+"""Programs of `nt.jit` on the disk: what one depends on, how it is written, how it comes back without the compiler.
+
+The key is the function's code, the arguments' types, the options, and what compiles and runs (`disk_cache.environment`).
+What the function read from outside while it was compiled (globals, closures, attributes of modules, the functions it calls
+with what those read) is noted in the file as a list of reads, each with the fingerprint of what was found:
+
+    (0, "scale", "float:...")          the global `scale` of the function itself
+    (0, "helper", "function:...")      a function that it calls
+    ("read 1", "offset", "int:3")      a global of that function
+
+A program is used where every read still finds the same. Functions that depend on what has no fingerprint are not stored.
+"""
+
+from __future__ import annotations
+
+import io
+import linecache
+import pickle
+import sys
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from types import CodeType, FunctionType, ModuleType
+from typing import Any
+
+from ..runtime import disk_cache
+from ..runtime.disk_cache import COUNTS, Variant
+from .fingerprints import Unkeyed, code_of, digest, fingerprint, is_versioned
+from .frame_values import Absent, Captured
+from .program_parts import Program
+from .source import FunctionSource
+from .specialise import ArgumentType
+
+_FIELDS = ("name", "arguments", "results", "outputs", "written", "guards", "remarks")
+"""What is stored of a program."""
+
+
+@dataclass(eq=False)
+class Request:
+    """A program that is wanted: for the types of `pattern`, in a call with these values."""
+
+    function: Any
+    options: tuple[Any, ...]
+    pattern: tuple[ArgumentType, ...]
+    values: Sequence[Any]
+
+    def key(self) -> str:
+        """Raises Unkeyed."""
+        types = [
+            repr((t.name, t.kind, t.extents, t.witness, t.layout, t.order, t.memory_order, t.read_only, t.overlap, t.group))
+            + fingerprint((t.dtype, t.value, t.text))
+            for t in self.pattern
+        ]  # fmt: skip
+        facts = (disk_cache.environment(), disk_cache.settings(), repr(self.options), code_of(self.function))
+        return digest(*facts, *types)
+
+
+@dataclass(eq=False)
+class Found:
+    """A program that came from the disk."""
+
+    program: Program
+    forms: tuple[Any, ...]
+    sites: list[dict[str, Any]]
+    code: bytes
+    baked: list[str]
+    """Arguments whose values it was compiled for."""
+    rigid: bool
+    """Whether all extents had to be known."""
+
+
+WRITES = "writes"
+"""In place of a program: arguments are written, so that more must be known of them."""
+
+
+# ---- what was read from outside ---------------------------------------------------------------------
+
+
+@dataclass(eq=False)
+class Reads:
+    """What was found outside, in the order of the list; objects among it are referred to by their place."""
+
+    entries: list[tuple[Any, str, str, bool]] = field(default_factory=list)
+    """Owner, name, fingerprint, whether calls look at it again."""
+    values: list[Any] = field(default_factory=list)
+
+    def add(self, owner: Any, name: str, value: Any, again: bool) -> None:
+        self.entries.append((owner, name, fingerprint(value), again))
+        self.values.append(value)
+
+    def place_of(self, thing: Any) -> int | None:
+        """Where an object is that was read."""
+        return next((k for k, v in enumerate(self.values) if _function_of(v) is thing or v is thing), None)
+
+
+def _function_of(value: Any) -> Any:
+    """The function that is compiled where `value` is called."""
+    return getattr(value, "function", None) if hasattr(type(value), "lower") else value
+
+
+def _collected(request: Request, captured: Captured) -> Reads:
+    """All that was read, owners before what was found in them. Raises Unkeyed."""
+    reads = Reads()
+    rest = [(owner, name, value, True) for (owner, name), value in captured.items()]
+    rest += [(owner, name, value, False) for (owner, name), value in captured.read.items()]
+    rest = [one for one in rest if not _is_own(one[0])]
+    while rest:
+        later = []
+        for owner, name, value, again in rest:
+            place = _owner_place(request, reads, owner)
+            if place is None:
+                later.append((owner, name, value, again))
+            else:
+                reads.add(place, name, value, again)
+        if len(later) == len(rest):
+            owner = later[0][0]
+            what = getattr(getattr(owner, "function", owner), "__qualname__", repr(owner))
+            raise Unkeyed(f"what '{what}' reads, which was not found by a name")
+        rest = later
+    return reads
+
+
+def _is_own(owner: Any) -> bool:
+    """Whether a reader is a function of Nestor, which changes with its version only."""
+    return isinstance(owner, FunctionSource) and is_versioned(owner.function.__module__)
+
+
+def _owner_place(request: Request, reads: Reads, owner: Any) -> Any:
+    """How the owner of a name is found again: the function itself, a module, what was read before, an argument."""
+    if isinstance(owner, ModuleType):
+        return f"module {owner.__name__}"
+    thing = owner.function if isinstance(owner, FunctionSource) else owner
+    if thing is request.function:
+        return 0
+    place = reads.place_of(thing)
+    if place is not None:
+        return f"read {place}"
+    return next((f"argument {k}" for k, t in enumerate(request.pattern) if t.value is thing), None)
+
+
+def _owner(request: Request, reads: Reads, place: Any) -> Any:
+    """The owner at such a place. Raises LookupError."""
+    if place == 0:
+        return FunctionSource(request.function, None, request.function.__code__.co_filename)  # pyright: ignore
+    how, _, where = place.partition(" ")
+    if how == "module":
+        return sys.modules[where]
+    thing = reads.values[int(where)] if how == "read" else request.pattern[int(where)].value
+    thing = _function_of(thing)
+    if isinstance(thing, FunctionType):
+        return FunctionSource(thing, None, thing.__code__.co_filename)  # pyright: ignore
+    return thing
+
+
+def _look_up(owner: Any, name: str) -> Any:
+    try:
+        return owner.lookup(name) if isinstance(owner, FunctionSource) else getattr(owner, name)
+    except (KeyError, AttributeError, ValueError):
+        return Absent
+
+
+def _again(request: Request, entries: Iterable[tuple[Any, str, str, bool]]) -> tuple[Reads, Captured] | None:
+    """The reads done again, and those that calls look at; None where one finds another value."""
+    reads, captured = Reads(), Captured()
+    for place, name, expected, again in entries:
+        owner = _owner(request, reads, place)
+        value = _look_up(owner, name)
+        if fingerprint(value) != expected:
+            return None
+        reads.entries.append((place, name, expected, again))
+        reads.values.append(value)
+        if again:
+            captured[(owner, name)] = value
+    return reads, captured
+
+
+# ---- objects that are referred to -------------------------------------------------------------------
+
+
+class _Pickler(pickle.Pickler):
+    """Pickles plain data; objects of the program are referred to by where they were found."""
+
+    def __init__(self, file: Any, known: dict[int, tuple[str, int]]):
+        super().__init__(file, pickle.HIGHEST_PROTOCOL)
+        self._known = known
+
+    def persistent_id(self, obj: Any) -> Any:
+        return self._known.get(id(obj))
+
+    def reducer_override(self, obj: Any) -> Any:
+        if isinstance(obj, type | FunctionType) and not is_versioned(obj.__module__):
+            raise Unkeyed(f"'{obj.__qualname__}', which is part of the result and was not found by a name")
+        return NotImplemented
+
+
+class _Unpickler(pickle.Unpickler):
+    def __init__(self, data: bytes, objects: Callable[[tuple[str, int]], Any]):
+        super().__init__(io.BytesIO(data))
+        self._objects = objects
+
+    def persistent_load(self, pid: Any) -> Any:
+        return self._objects(pid)
+
+
+_PLAIN = (int, float, bool, str, bytes, type(None), tuple)
+
+
+def _objects(request: Request, reads: Reads) -> Iterator[tuple[str, int, Any]]:
+    """What a program may refer to."""
+    for k, value in enumerate(reads.values):
+        yield "read", k, value
+    for k, argument in enumerate(request.pattern):
+        yield "argument", k, argument.value
+        for n, kind in enumerate(_kinds(argument.value)):
+            yield "kind", k * 1000 + n, kind
+
+
+def _kinds(structure: Any) -> Iterator[type]:
+    """The classes of a structured argument."""
+    if hasattr(structure, "items") and hasattr(structure, "kind"):
+        yield structure.kind
+        for item in structure.items:
+            yield from _kinds(item)
+
+
+# ---- storing ----------------------------------------------------------------------------------------
+
+
+def store(
+    request: Request,
+    program: Program,
+    kernel: Any,
+    *,
+    baked: Sequence[str],
+    rigid: bool,
+) -> str | None:
+    """Keep a program that was compiled for the request; the reason where that is not possible."""
+    if kernel.native is None:
+        return "it calls Python"
+    if program.captured.unkeyed is not None:
+        return f"it depends on {program.captured.unkeyed}"
+    try:
+        reads = _collected(request, program.captured)
+        for function in (request.function, *map(_function_of, reads.values)):
+            _check_source(function)
+        known = {
+            id(thing): (how, place)
+            for how, place, thing in _objects(request, reads)
+            if not isinstance(thing, _PLAIN) or hasattr(thing, "_fields")
+        }
+        values = dict(zip([t.name for t in request.pattern], request.values, strict=True))
+        conditions = pickle.dumps(
+            (reads.entries, [(name, fingerprint(values[name])) for name in baked], False)
+        )
+        file = io.BytesIO()
+        parts = [getattr(program, name) for name in _FIELDS]
+        _Pickler(file, known).dump((parts, kernel.packer.forms, kernel.sites, rigid))
+        key = request.key()
+    except Unkeyed as reason:
+        return f"it depends on {reason}"
+    except (pickle.PicklingError, TypeError, AttributeError) as error:
+        return f"what is known of it cannot be stored: {error}"
+    variant = Variant(conditions, file.getvalue(), kernel.engine.object_code)
+    return None if disk_cache.write(key, variant) else "there is no directory that can be used"
+
+
+def store_writes(request: Request) -> None:
+    """Note that the function writes to its arguments, which its own source does not say."""
+    try:
+        key = request.key()
+    except Unkeyed:
+        return
+    disk_cache.write(key, Variant(pickle.dumps(([], [], True)), b"", b""))
+
+
+def _check_source(function: Any) -> None:
+    """What was compiled is the text of the file: it must be that of the code which runs, for the key is that code."""
+    if not isinstance(function, FunctionType) or is_versioned(function.__module__):
+        return
+    code = function.__code__
+    text = "".join(linecache.getlines(code.co_filename, function.__globals__))
+    try:
+        found = _code_like(compile(text, code.co_filename, "exec", dont_inherit=True), code)
+    except (SyntaxError, ValueError):
+        found = None
+    if found is None:
+        raise Unkeyed(f"the source of '{function.__qualname__}', which is not the one that runs")
+
+
+def _code_like(outer: CodeType, wanted: CodeType) -> CodeType | None:
+    if outer == wanted:
+        return outer
+    inner = [constant for constant in outer.co_consts if isinstance(constant, CodeType)]
+    return next((found for one in inner if (found := _code_like(one, wanted)) is not None), None)
+
+
+# ---- loading ----------------------------------------------------------------------------------------
+
+
+def load(request: Request) -> Found | str | None:
+    """The program that is stored for a request; WRITES; or None."""
+    if not disk_cache.is_on():
+        return None
+    try:
+        variants = disk_cache.read(request.key())
+        found = next((f for f in (_usable(request, v) for v in variants) if f is not None), None)
+    except Unkeyed:
+        return None
+    if found is None:
+        COUNTS.misses += 1
+    elif found != WRITES:
+        COUNTS.hits += 1
+    return found
+
+
+def _usable(request: Request, variant: Variant) -> Found | str | None:
+    try:
+        entries, baked, writes = pickle.loads(variant.conditions)
+        if writes:
+            return WRITES
+        values = dict(zip([t.name for t in request.pattern], request.values, strict=True))
+        if any(fingerprint(values[name]) != expected for name, expected in baked):
+            return None
+        looked = _again(request, entries)
+        if looked is None:
+            return None
+        reads, captured = looked
+        table = {(how, place): thing for how, place, thing in _objects(request, reads)}
+        parts, forms, sites, rigid = _Unpickler(variant.program, table.__getitem__).load()
+    except (
+        Unkeyed,
+        LookupError,
+        pickle.UnpicklingError,
+        EOFError,
+        ValueError,
+        TypeError,
+        AttributeError,
+        ImportError,
+    ):
+        return None  # of another time
+    known: dict[str, Any] = dict(zip(_FIELDS, parts, strict=True))
+    program = Program(module=None, captured=captured, **known)  # pyright: ignore
+    return Found(program, forms, sites, variant.code, [name for name, _ in baked], rigid)
+
+
+__all__ = ["WRITES", "Found", "Request", "load", "store", "store_writes"]

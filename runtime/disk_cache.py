@@ -1,0 +1,299 @@
+"""Compiled kernels on the disk: which directory, which files, and what a file must be to be believed.
+
+A file holds the variants of one key, each with a digest of its own: what is cut off, damaged or of another version is passed
+over. Files are written beside their place and renamed, so that readers see an old one or a new one. What is loaded is run:
+the directory must belong to the user, and nobody else may be able to write to it.
+
+`NESTOR_CACHE=0` turns the cache off; `NESTOR_CACHE_DIR` says where it is (default: the user's cache directory);
+`NESTOR_CACHE_BYTES` bounds it (default 512 MiB): the files that were used longest ago go first.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import hashlib
+import importlib.util
+import os
+import stat
+import struct
+import sys
+from collections.abc import Iterator
+from typing import NamedTuple
+
+MAX_VARIANTS = 8
+"""Of one key: the same call where it read other values from outside."""
+
+_SUFFIX = ".kernels"
+_MAGIC = b"nestor01"
+_VARIANT = struct.Struct("<8sQQQ16s")
+_PRUNE_EVERY = 32
+
+
+class Variant(NamedTuple):
+    """A stored program: what must hold for it to be used, what is known of it, its machine code."""
+
+    conditions: bytes
+    program: bytes
+    code: bytes
+
+
+class Counts:
+    """What this process did."""
+
+    hits = 0
+    misses = 0
+    stored = 0
+
+
+COUNTS = Counts()
+
+
+def is_on() -> bool:
+    """Whether the cache may be used here; where it is, and whether that can be trusted, is another matter."""
+    return (
+        os.environ.get("NESTOR_CACHE", "1") != "0"
+        and hasattr(os, "geteuid")
+        and os.open in os.supports_dir_fd
+    )
+
+
+def directory() -> str | None:
+    """Where files are kept; None where there is no place for them."""
+    root = os.environ.get("NESTOR_CACHE_DIR")
+    if not root:
+        base = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
+        if not os.path.isabs(base):
+            return None
+        root = os.path.join(base, "nestor")
+    return os.path.join(root, "kernels")
+
+
+def limit() -> int:
+    """How many bytes all files may have."""
+    try:
+        return int(os.environ.get("NESTOR_CACHE_BYTES", 512 << 20))
+    except ValueError:
+        return 512 << 20
+
+
+@contextlib.contextmanager
+def _opened(create: bool) -> Iterator[int | None]:
+    """The directory as a file descriptor; None where it is not there, or not to be trusted."""
+    path = directory()
+    if path is None or not is_on():
+        yield None
+        return
+    try:
+        if create:
+            os.makedirs(path, mode=0o700, exist_ok=True)
+        handle = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
+    except OSError:
+        yield None
+        return
+    try:
+        yield handle if _is_ours(os.fstat(handle)) else None
+    finally:
+        os.close(handle)
+
+
+def _is_ours(status: os.stat_result) -> bool:
+    return status.st_uid == os.geteuid() and not status.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
+
+
+# ---- reading ----------------------------------------------------------------------------------------
+
+
+def read(key: str) -> list[Variant]:
+    """The variants stored under a key, newest first; none where there is no file that can be believed."""
+    with _opened(create=False) as folder:
+        if folder is None:
+            return []
+        try:
+            handle = os.open(key + _SUFFIX, os.O_RDONLY | os.O_NOFOLLOW, dir_fd=folder)
+        except OSError:
+            return []
+        with open(handle, "rb") as file:
+            if not _is_ours(os.fstat(handle)):
+                return []
+            data = file.read()
+            with contextlib.suppress(OSError):
+                os.utime(handle)  # the file was used
+    return list(_variants(data))
+
+
+def _variants(data: bytes) -> Iterator[Variant]:
+    at = 0
+    while at + _VARIANT.size <= len(data):
+        magic, *sizes, wanted = _VARIANT.unpack_from(data, at)
+        start = at + _VARIANT.size
+        at = start + sum(sizes)
+        if magic != _MAGIC or at > len(data):
+            return
+        parts = []
+        for size in sizes:
+            parts.append(data[start : start + size])
+            start += size
+        variant = Variant(*parts)
+        if _digest(variant) == wanted:
+            yield variant
+
+
+def _digest(variant: Variant) -> bytes:
+    made = hashlib.blake2b(digest_size=16)
+    for part in variant:
+        made.update(len(part).to_bytes(8, "little"))
+        made.update(part)
+    return made.digest()
+
+
+# ---- writing ----------------------------------------------------------------------------------------
+
+
+def write(key: str, variant: Variant) -> bool:
+    """Store a variant, beside others of its key; whether that was possible."""
+    others = [v for v in read(key) if v.conditions != variant.conditions][: MAX_VARIANTS - 1]
+    with _opened(create=True) as folder:
+        if folder is None:
+            return False
+        temporary = f".{key}-{os.getpid()}-{os.urandom(4).hex()}"
+        try:
+            handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600, dir_fd=folder)
+            with open(handle, "wb") as file:
+                for one in (variant, *others):
+                    file.write(_VARIANT.pack(_MAGIC, *map(len, one), _digest(one)))
+                    file.writelines(one)
+            os.replace(temporary, key + _SUFFIX, src_dir_fd=folder, dst_dir_fd=folder)
+        except OSError:
+            with contextlib.suppress(OSError):
+                os.unlink(temporary, dir_fd=folder)
+            return False
+        if COUNTS.stored % _PRUNE_EVERY == 0:
+            _prune(folder)
+        COUNTS.stored += 1
+    return True
+
+
+def _files(folder: int) -> list[tuple[float, int, str]]:
+    """When each file was used, its bytes, its name."""
+    found = []
+    with os.scandir(folder) as entries:
+        for entry in entries:
+            with contextlib.suppress(OSError):
+                status = entry.stat(follow_symlinks=False)
+                if stat.S_ISREG(status.st_mode):
+                    found.append((status.st_mtime, status.st_size, entry.name))
+    return found
+
+
+_ABANDONED = 3600.0
+"""Seconds after which a file that was being written belongs to a process that has died."""
+
+
+def _prune(folder: int) -> None:
+    """Remove the files that were used longest ago until the rest is within the limit."""
+    files = sorted(_files(folder), reverse=True)
+    newest, room = files[0][0] if files else 0.0, limit()
+    for used, size, name in files:
+        room -= size
+        if room < 0 or (name.startswith(".") and newest - used > _ABANDONED):
+            with contextlib.suppress(OSError):
+                os.unlink(name, dir_fd=folder)
+
+
+def clear() -> int:
+    """Remove all files; how many there were."""
+    removed = 0
+    with _opened(create=False) as folder:
+        for *_, name in _files(folder) if folder is not None else ():
+            with contextlib.suppress(OSError):
+                os.unlink(name, dir_fd=folder)
+                removed += 1
+    return removed
+
+
+def sizes() -> tuple[int, int]:
+    """How many files there are, and their bytes."""
+    with _opened(create=False) as folder:
+        files = _files(folder) if folder is not None else []
+    return len(files), sum(size for _, size, _ in files)
+
+
+# ---- what every key depends on ----------------------------------------------------------------------
+
+_PARTS = ("dialects", "frontend", "lowering", "runtime", "transforms")
+_LIBRARIES = ("xdsl", "llvmlite", "islpy")
+_OWN_SETTINGS = ("NESTOR_CACHE", "NESTOR_POOL", "NESTOR_FAST_CALL")
+
+
+@functools.cache
+def environment() -> str:
+    """A digest of what compiles and what runs the code: this package, its libraries, Python, the processor, settings."""
+    made = hashlib.blake2b(digest_size=16)
+    for text in (*_own_files(), *_libraries(), sys.version, str(sys.flags.optimize), _processor()):
+        made.update(text.encode())
+        made.update(b"\0")
+    return made.hexdigest()
+
+
+def settings() -> str:
+    """Environment variables that compilation may read."""
+    items = sorted(
+        item
+        for item in os.environ.items()
+        if item[0].startswith("NESTOR_") and not item[0].startswith(_OWN_SETTINGS)
+    )
+    return repr(items)
+
+
+def _own_files() -> Iterator[str]:
+    """The files of this package: their names, sizes, and when they were written."""
+    root = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+    yield root
+    folders = [os.path.join(root, part) for part in _PARTS]
+    while folders:
+        found = []
+        folder = folders.pop()
+        with os.scandir(folder) as entries:
+            for entry in entries:
+                if entry.name.endswith(".py"):
+                    status = entry.stat()
+                    found.append(f"{entry.name} {status.st_size} {status.st_mtime_ns}")
+                elif not entry.name.startswith("__") and entry.is_dir():
+                    folders.append(entry.path)
+        yield folder
+        yield from sorted(found)
+
+
+def _libraries() -> Iterator[str]:
+    """Where libraries are, and when they were installed: reading their versions would import them."""
+    import numpy as np
+
+    yield np.__version__
+    for name in _LIBRARIES:
+        spec = importlib.util.find_spec(name)
+        folder = os.path.dirname(spec.origin) if spec is not None and spec.origin else ""
+        yield f"{name} {folder}"
+        for file in ("__init__.py", "_version.py"):
+            with contextlib.suppress(OSError):
+                status = os.stat(os.path.join(folder, file))
+                yield f"{file} {status.st_size} {status.st_mtime_ns}"
+
+
+_FACTS = (b"vendor_id", b"cpu family", b"model", b"stepping", b"flags", b"CPU ", b"Features")
+
+
+@functools.cache
+def _processor() -> str:
+    """The processor and its features, as Linux says it; elsewhere as LLVM does."""
+    try:
+        with open("/proc/cpuinfo", "rb", buffering=0) as file:
+            first = file.read(1 << 14).split(b"\n\n")[0]
+    except OSError:
+        first = b""
+    facts = [line for line in first.splitlines() if line.startswith(_FACTS)]
+    if any(line.startswith((b"flags", b"Features")) for line in facts):
+        return b"\n".join(facts).decode("utf-8", "replace")
+    from .cpu import host
+
+    return repr(host())
