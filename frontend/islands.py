@@ -103,15 +103,20 @@ class Island:
         op.result.name_hint = ir_name(buffer.name) or None
         return from_storage(self.graph.emitter(), op.result, element_type(buffer.dtype))
 
-    def store(self, array: Array, indices: Sequence[Affine], value: SSAValue) -> None:
-        """Write the SSA scalar `value`, of the view's element type, at `indices` (in bounds)."""
+    def store(
+        self, array: Array, indices: Sequence[Affine], value: SSAValue, where: Sequence[Affine] = ()
+    ) -> None:
+        """Write the SSA scalar `value`, of the view's element type, at `indices` (in bounds).
+
+        Where `where` is given, only where none of it is negative.
+        """
         buffer = array.buffer
         memref = self.memref(buffer, write=True)
         assert isinstance(memref.type, MemRefType)
         stored = to_storage(self.graph.emitter(), value, memref.type.element_type)
-        self.graph.insert(
-            StoreOp(stored, memref, affine_list(_root_indices(array, indices)), label=ir_name(buffer.name))
-        )
+        domain = affine_list(where) if where else None
+        at = affine_list(_root_indices(array, indices))
+        self.graph.insert(StoreOp(stored, memref, at, label=ir_name(buffer.name), where=domain))
 
     def checked_index(self, index: Affine, extent: Affine, name: str, axis: int) -> Affine:
         """A Python index of an axis: wrapped when negative, checked at run time where it is not a constant."""

@@ -82,11 +82,16 @@ def _padded(source: Array, widths: Sequence[tuple[int, int]]) -> Extents:
 def _pad_constant(
     graph: Graph, source: Array, widths: Sequence[tuple[int, int]], fills: Sequence[tuple[Value, Value]]
 ) -> Array:
-    """The borders of the last axis over all of the others, and so on inwards; then the array itself."""
+    """The constant everywhere and the array over it, in one nest; borders of their own where constants differ."""
     extents = _padded(source, widths)
     fills = [(_stored(graph, a, source.dtype), _stored(graph, b, source.dtype)) for a, b in fills]
+    is_empty = any(x.extent.known == 0 for x in source.axes)
+    if fills and not is_empty and all(_is_same(fill, fills[0][0]) for pair in fills for fill in pair):
+        fill = fills[0][0]
+        return fresh(graph, source.dtype, extents, lambda i, t: _fill_around(i, t, source, widths, fill))
 
     def write(island: Island, target: Array) -> None:
+        """The borders of the last axis over all of the others, and so on inwards; then the array itself."""
         inner = target
         for axis in reversed(range(len(widths))):
             before, after = widths[axis]
@@ -96,10 +101,36 @@ def _pad_constant(
             if after:
                 island.assign(window(inner, axis, extent + before, Affine(after)), fills[axis][1])
             inner = window(inner, axis, Affine(before), extent)
-        if not any(x.extent.known == 0 for x in source.axes):
+        if not is_empty:
             island.assign(inner, source)
 
     return fresh(graph, source.dtype, extents, write)
+
+
+def _is_same(fill: Value, other: Value) -> bool:
+    """Whether two constants have the same bits (a zero has a sign)."""
+    if isinstance(fill, Static) and isinstance(other, Static):
+        return np.asarray(fill.value).tobytes() == np.asarray(other.value).tobytes()
+    return fill is other
+
+
+def _fill_around(
+    island: Island, target: Array, source: Array, widths: Sequence[tuple[int, int]], fill: Value
+) -> None:
+    """Each element is `fill` first, and then that of the array where there is one."""
+    number = island.scalar(fill, target.dtype)
+
+    def element(index: list[Affine]) -> None:
+        island.store(target, index, number)
+        inner = [i - before for i, (before, _) in zip(index, widths, strict=True)]
+        inside: list[Affine] = []
+        for i, axis, (before, after) in zip(inner, source.axes, widths, strict=True):
+            inside += [i] if before else []
+            inside += [axis.extent - 1 - i] if after else []
+        value = island.element(source, target.dtype, inner)
+        island.store(target, index, value, inside)
+
+    island.for_each(target.extents, element)
 
 
 def _stored(graph: Graph, value: Value, dtype: np.dtype) -> Value:

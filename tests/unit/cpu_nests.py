@@ -423,6 +423,75 @@ func.func @f(%x: memref<?x?xf32>, %y: memref<?xf32> {nest.role = "out"}) {
     ["i parallel"],
 )
 
+CONVOLUTION = Nest(
+    """
+func.func @f(%x: memref<2x3x9x20xf32>, %w: memref<37x3x3x3xf32>, %y: memref<2x37x9x20xf32> {nest.role = "out"}) {
+  %zero = arith.constant 0.0 : f32
+  %p = nest.alloc "p" : memref<2x3x11x22xf32>
+  nest.for "b" %b = 0 to 2 {
+    nest.for "c" %c = 0 to 3 {
+      nest.for "i" %i = 0 to 11 {
+        nest.for "j" %j = 0 to 22 {
+          nest.store "p" %zero, %p[%b, %c, %i, %j] : memref<2x3x11x22xf32>
+          %e = nest.load %x[%b, %c, %i - 1, %j - 1] : memref<2x3x9x20xf32>
+          nest.store "p" %e, %p[%b, %c, %i, %j] where (%i >= 1, %i < 10, %j >= 1, %j < 21) : memref<2x3x11x22xf32>
+        }
+      }
+    }
+  }
+  %t = nest.alloc "t" : memref<2x9x20x37xf32>
+  nest.for "b.0" %b = 0 to 2 {
+    nest.for "i.0" %i = 0 to 9 {
+      nest.for "j.0" %j = 0 to 20 {
+        nest.for "k.0" %k = 0 to 37 {
+          nest.store "t" %zero, %t[%b, %i, %j, %k] : memref<2x9x20x37xf32>
+        }
+      }
+    }
+  }
+  nest.for "b.1" %b = 0 to 2 {
+    nest.for "i.1" %i = 0 to 9 {
+      nest.for "j.1" %j = 0 to 20 {
+        nest.for "k.1" %k = 0 to 37 {
+          nest.for "c.1" %c = 0 to 3 {
+            nest.for "u" %u = 0 to 3 {
+              nest.for "v" %v = 0 to 3 {
+                %e = nest.load %p[%b, %c, %i + %u, %j + %v] : memref<2x3x11x22xf32>
+                %f = nest.load %w[%k, %c, %u, %v] : memref<37x3x3x3xf32>
+                %g = arith.mulf %e, %f : f32
+                nest.accumulate "t" add %g, %t[%b, %i, %j, %k] : memref<2x9x20x37xf32>
+              }
+            }
+          }
+        }
+      }
+    }
+  }
+  nest.for "b.2" %b = 0 to 2 {
+    nest.for "k.3" %k = 0 to 37 {
+      nest.for "i.3" %i = 0 to 9 {
+        nest.for "j.3" %j = 0 to 20 {
+          %e = nest.load %t[%b, %i, %j, %k] : memref<2x9x20x37xf32>
+          nest.store "y" %e, %y[%b, %k, %i, %j] : memref<2x37x9x20xf32>
+        }
+      }
+    }
+  }
+  func.return
+}""",
+    lambda rng: [floats(rng, 2, 3, 9, 20), floats(rng, 37, 3, 3, 3), np.zeros((2, 37, 9, 20), np.float32)],
+    lambda x, w, y: {2: _convolved(x, w)},
+    ["b.2 parallel", "j.1.at.i unrolled", "k.1.at.i vectorized"],
+    rtol=1e-5,
+)
+
+
+def _convolved(x: np.ndarray, w: np.ndarray) -> np.ndarray:
+    padded = np.pad(x, ((0, 0), (0, 0), (1, 1), (1, 1))).astype(np.float64)
+    windows = np.lib.stride_tricks.sliding_window_view(padded, (3, 3), (2, 3))
+    return np.einsum("bcijuv,kcuv->bkij", windows, w.astype(np.float64))
+
+
 NESTS = {
     name.lower().replace("_", "-"): nest for name, nest in globals().copy().items() if isinstance(nest, Nest)
 }

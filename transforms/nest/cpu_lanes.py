@@ -122,7 +122,7 @@ def is_streamed(store: StoreOp) -> bool:
     shape = root.type.get_shape()
     if DYNAMIC_INDEX in shape:
         return False
-    size = prod(shape) * _bits(root.type.element_type) // 8
+    size = prod(shape) * bits_of(root.type.element_type) // 8
     return size > LAST_LEVEL_CACHE and _uses_of_buffer(root) == [store]
 
 
@@ -142,7 +142,7 @@ def _uses_of_buffer(buffer: SSAValue) -> list[Operation]:
 
 def machine_lanes(loop: ForOp, vector_bits: int) -> int:
     """Lanes of one machine vector of the widest type that the loop computes with."""
-    return max(1, vector_bits // max(map(_bits, _element_types(loop)), default=32))
+    return max(1, vector_bits // max(map(bits_of, _element_types(loop)), default=32))
 
 
 def _element_types(loop: ForOp):
@@ -153,7 +153,7 @@ def _element_types(loop: ForOp):
             yield from (result.type for result in op.results)
 
 
-def _bits(type_) -> int:
+def bits_of(type_) -> int:
     """The width of a number; 1 for what is no element (masks, index values)."""
     if isinstance(type_, IntegerType):
         return type_.width.data

@@ -27,6 +27,8 @@ What is done to a nest, from the outside in, wherever the primitives find it leg
 * A long reduction is done in parts, a number of them that depends on extents alone, by threads, and sums of columns a
   few rows at a time (cpu_reductions.py).
 * A product of matrices is done in tiles of sums that stay in registers (cpu_products.py).
+* A sum over several loops (a convolution) is done so, too, a block of the result at a time with what it is computed
+  from and what is computed from it (cpu_convolutions.py).
 * Sums of independent rows whose order is given stand side by side (cpu_recurrences.py).
 * Where only an outer loop is contiguous (sums over columns) that one becomes vectors, around the inner loops.
   What these update in each iteration is kept in registers (nest-registerise), and a variable of the body gets an
@@ -52,6 +54,7 @@ from ...dialects.nest import AccumulateOp, AllocOp, ForOp, StoreOp
 from ...dialects.remarks import remark
 from .accesses import root_of
 from .buffers import buffer_name, buffers_in
+from .cpu_convolutions import Convolution, convolution_in, tile_convolution
 from .cpu_lanes import (
     SCATTERED,
     SEVERAL,
@@ -111,9 +114,20 @@ class Machine:
 
 
 def schedule_nests(function: FuncOp, machine: Machine = Machine()) -> None:
-    """Schedule all nests of a function."""
+    """Schedule all nests of a function: first those that take others into their blocks."""
+    for nest in list(outermost_loops(function)):
+        if nest.parent is not None and (sum_ := convolution_in(nest)) is not None:
+            _tile_convolution(sum_, machine)
     for nest in in_turn(outermost_loops(function)):
         schedule(nest, machine)
+
+
+def _tile_convolution(sum_: Convolution, machine: Machine) -> None:
+    def rest(beside: ForOp) -> None:
+        _schedule(beside, machine, for_threads=False)
+
+    share = _share if machine.threads != 1 else None
+    tile_convolution(sum_, machine.vector_bits, share, rest, machine.steps)
 
 
 def schedule(nest: ForOp, machine: Machine = Machine()) -> None:

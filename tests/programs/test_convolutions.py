@@ -1,0 +1,142 @@
+"""Convolutions on the CPU, where their sums are kept in tiles: odd shapes, strides and borders, exactly NumPy's numbers.
+
+The elements are small integers, so that every order of a sum gives the same bits.
+"""
+
+import nestor as nt
+import numpy as np
+import pytest
+from agreement import agrees
+from nestor import nn
+from numpy.lib.stride_tricks import sliding_window_view
+
+
+def integers(*shape, dtype="f4", seed=0):
+    return np.random.default_rng(seed).integers(-4, 5, shape).astype(dtype)
+
+
+def plain(x, w):
+    return nn.conv2d(x, w)
+
+
+def bordered(x, w):
+    return nn.conv2d(x, w, padding=1)
+
+
+def biased(x, w, bias):
+    return nn.relu(nn.conv2d(x, w, bias, padding=1))
+
+
+def strided(x, w):
+    return nn.conv2d(x, w, stride=(2, 3), padding=((1, 0), (2, 1)))
+
+
+def dilated(x, w):
+    return nn.conv2d(x, w, dilation=2, padding="same")
+
+
+def grouped(x, w):
+    return nn.conv2d(x, w, groups=2, padding=1)
+
+
+def volumes(x, w):
+    return nn.conv3d(x, w, padding=1)
+
+
+def lines(x, w):
+    return nn.conv1d(x, w, padding=2)
+
+
+def channels_last(x, w):
+    x = np.pad(x, ((0, 0), (1, 1), (1, 1), (0, 0)))
+    return np.tensordot(sliding_window_view(x, (3, 3), (1, 2)), w, ((4, 5, 3), (0, 1, 2)))
+
+
+def twice(x, w):
+    """A result that two nests read, and a border that two sums read."""
+    y = nn.conv2d(x, w, padding=1)
+    return y - y.max(axis=(2, 3), keepdims=True)
+
+
+@pytest.mark.parametrize("dtype", ["f4", "f8", "i4"])
+@pytest.mark.parametrize("outputs", [1, 5, 16, 37])
+def test_columns(outputs, dtype):
+    """Every number of lanes, full registers and masked ones."""
+    agrees(bordered, integers(2, 3, 7, 9, dtype=dtype), integers(outputs, 3, 3, 3, dtype=dtype, seed=1))
+
+
+@pytest.mark.parametrize("width", [1, 2, 13, 14, 15, 29, 31])
+def test_rows(width):
+    """Every number of rows of the tiles, one that nothing divides included."""
+    agrees(bordered, integers(1, 4, 3, width), integers(20, 4, 3, 3, seed=1))
+
+
+@pytest.mark.parametrize("height", [1, 2, 7, 61])
+def test_blocks(height):
+    agrees(bordered, integers(3, 20, height, 40), integers(24, 20, 3, 3, seed=1))
+
+
+def test_windows():
+    x, w = integers(2, 6, 17, 19), integers(8, 6, 3, 5, seed=1)
+    for function in (plain, strided, dilated):
+        agrees(function, x, w)
+    agrees(grouped, x, w[:, :3])
+    agrees(biased, x, w[..., :3], integers(8, seed=2))
+    agrees(plain, x, w[..., :1, :1])
+    agrees(plain, x, integers(8, 6, 17, 19, seed=3))
+    agrees(lines, x[..., 0], w[..., 0])
+    agrees(volumes, integers(1, 2, 4, 5, 6), integers(16, 2, 3, 3, 3, seed=1))
+    agrees(twice, x, w[..., :3])
+
+
+@pytest.mark.parametrize("shape", [(2, 6, 7, 5), (1, 14, 56, 32), (3, 5, 31, 1)])
+def test_channels_last(shape):
+    agrees(channels_last, integers(*shape), integers(3, 3, shape[-1], 33, seed=1))
+
+
+def test_layouts_and_extents():
+    x, w = integers(2, 6, 17, 19), integers(8, 6, 3, 3, seed=1)
+    agrees(bordered, x[:, :, ::-1, ::2], w.transpose(1, 0, 3, 2)[:, :, ::-1, ::-1].transpose(1, 0, 2, 3))
+    agrees(bordered, np.frombuffer(b"...." + x.tobytes(), "f4", offset=4).reshape(x.shape), w)
+    agrees(bordered, x[:0], w)
+    agrees(bordered, x, w, dynamic=True)
+    agrees(strided, x, w, dynamic=True)
+    agrees(channels_last, x.transpose(0, 2, 3, 1), w.transpose(2, 3, 1, 0), dynamic=True)
+
+
+def test_not_a_number_stays_in_its_windows():
+    x, w = integers(1, 3, 9, 20), integers(17, 3, 3, 3, seed=1)
+    x[0, 1, 4, 7], x[0, 2, 8, 19] = np.nan, np.inf
+    agrees(bordered, x, w)
+
+
+def test_the_same_bits_every_time():
+    rng = np.random.default_rng(5)
+    x, w = rng.standard_normal((5, 12, 20, 30)), rng.standard_normal((24, 12, 3, 3))
+    function = nt.jit(bordered)
+    first = function(x, w)
+    assert all(np.array_equal(first, function(x, w)) for _ in range(20))
+
+
+@pytest.mark.parametrize("fill", [0.0, -0.0, np.inf])
+def test_a_border_of_one_constant(fill):
+    def around(x):
+        return np.pad(x, ((1, 2), (0, 0), (3, 0)), constant_values=fill)
+
+    got = agrees(around, integers(3, 5, 40))(integers(3, 5, 40))
+    np.testing.assert_array_equal(np.signbit(got), np.signbit(around(integers(3, 5, 40))))
+    agrees(around, integers(1, 1, 1)[:, ::-1], dynamic=True)
+    agrees(around, integers(3, 0, 2))
+
+
+def several(x):
+    return np.pad(x, ((1, 2), (3, 0)), constant_values=((1, 2), (3, 4)))
+
+
+def given(x, fill):
+    return np.pad(x, 1, constant_values=fill)
+
+
+def test_borders_of_other_constants():
+    agrees(several, integers(5, 40))
+    agrees(given, integers(5, 40), 3)

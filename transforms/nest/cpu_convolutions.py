@@ -1,0 +1,500 @@
+"""Sums over several loops on the CPU (convolutions): nest-schedule-cpu's tiles of sums, block by block of the result.
+
+    ... %p, the image with a border, is written
+    ... %t is filled with zeros
+    nest.for "b" ... nest.for "i" ... nest.for "j" ... nest.for "k" ...
+      nest.for "u" ... nest.for "v" ... nest.for "c" ...
+        nest.accumulate "t" add %s, %t[%b, %i, %j, %k]        // of %p[%b, %i + %u, %j + %v, %c] and %w[%u, %v, %c, %k]
+    ... %y is computed from %t
+  becomes
+    ... %w is copied, the lanes of a tile side by side
+    nest.for "b" ... parallel {
+      nest.for "i.o" ... {                                    // a block of rows: what follows is in the cache
+        ... the rows of %p that the block reads
+        ... zeros in the rows of %t
+        nest.for "i.i" ... nest.for "j.o" ... nest.for "k.o" ... {
+          nest.for "u" ... nest.for "v" ... nest.for "c" ... {
+            nest.for "j.i" ... unrolled {                       // a tile of sums, in registers
+              nest.for "k.i" ... vectorized {
+        ... the rows of %y
+
+Lanes move along the contiguous axis of the result, with the operand that is copied (the weights); the rows of a tile
+are another axis of the result, along which only the other operand moves: each of its elements is in all lanes. So
+neither strides nor gaps of the window matter, nor whether channels come first or last. Any reduction by a named
+combiner over several loops is tiled so when its operands move in this way; over one loop it is a product of
+matrices (cpu_products.py).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from math import prod
+
+from xdsl.dialects.builtin import DYNAMIC_INDEX, MemRefType
+from xdsl.ir import Operation, SSAValue
+from xdsl.ir.affine import AffineDimExpr
+
+from ...dialects.affine import AffineList
+from ...dialects.nest import AccumulateOp, AllocOp, ForOp, LoadOp, StoreOp
+from .cpu_lanes import (
+    INVARIANT,
+    UNIT,
+    UNKNOWN_EXTENT,
+    bits_of,
+    extent_of,
+    machine_lanes,
+    pattern_of,
+    varying_values,
+)
+from .loops import enclosing_loops, is_inside, loops_in, perfect_band, sole_inner_loop
+from .nest_annotate import annotate, why_not_annotate
+from .nest_cache_read import cache_read, why_not_cache_read
+from .nest_cache_write import cache_write, why_not_cache_write
+from .nest_compute_at import compute_at, why_not_compute_at
+from .nest_fuse import fuse, why_not_fuse
+from .nest_normalise import add_unit_loop, remove_unit_loop, why_not_remove_unit_loop
+from .nest_parallel import why_not_parallel
+from .nest_reorder import reorder, why_not_reorder
+from .nest_split import split, why_not_split
+from .nest_transform_layout import transform_layout, why_not_transform_layout
+from .nest_vectorize import vectorize, why_not_vectorize
+from .steps import Steps
+
+BLOCK_BYTES = 320 << 10
+"""What a block of the result and the part of the image that it is computed from may take of the second-level cache."""
+
+FEWEST_BLOCKS = 8
+"""Blocks that threads can share evenly enough."""
+
+MOST_ROWS = 14
+"""Rows of a tile: with two registers a row, 28 of 32 hold sums."""
+
+FEWEST_LANES = 4
+"""Columns below which most lanes would be idle."""
+
+FEWEST_TERMS = 8
+"""Terms of a sum below which a tile is not worth its edges."""
+
+
+@dataclass(frozen=True, eq=False)
+class Convolution:
+    """A sum over several loops: `outer` are the loops of the result beside the rows and columns of a tile."""
+
+    outer: list[ForOp]
+    row: ForOp
+    column: ForOp
+    terms: list[ForOp]
+    sums: AccumulateOp
+    images: list[LoadOp]
+    panels: list[LoadOp]
+
+    @property
+    def result(self) -> SSAValue:
+        return self.sums.memrefs[0]
+
+
+@dataclass(frozen=True)
+class Shape:
+    """Rows of a tile and machine vectors of a row."""
+
+    rows: int
+    vectors: int
+
+
+# ---- what is a convolution ---------------------------------------------------------------------------
+
+
+def convolution_in(nest: ForOp) -> Convolution | None:
+    """The sum over several loops that a nest computes, None when it is something else."""
+    band = perfect_band(nest)
+    accesses = _accesses(band)
+    if accesses is None:
+        return None
+    loads, sums = accesses
+    terms = [loop for loop in band if _pattern(sums, sums.memrefs[0], loop) == INVARIANT]
+    columns = [loop for loop in band if _pattern(sums, sums.memrefs[0], loop) == UNIT]
+    if len(terms) < 2 or len(columns) != 1 or axes_of(sums.indices) is None:
+        return None
+    column = columns[0]
+    panels = [load for load in loads if _pattern(load, load.memref, column) != INVARIANT]
+    images = [load for load in loads if load not in panels]
+    rows = [
+        loop
+        for loop in band
+        if loop is not column
+        and loop not in terms
+        and all(_pattern(load, load.memref, loop) == INVARIANT for load in panels)
+        and any(_pattern(load, load.memref, loop) != INVARIANT for load in images)
+    ]
+    if not rows or not panels or any(axes_of(load.indices) is None for load in panels):
+        return None
+    lanes, count = extent_of(column), [extent_of(loop) for loop in terms]
+    if lanes is not None and lanes < FEWEST_LANES:
+        return None
+    if all(n is not None for n in count) and prod(n for n in count if n is not None) < FEWEST_TERMS:
+        return None
+    outer = [loop for loop in band if loop not in (*terms, rows[-1], column)]
+    terms.sort(key=lambda loop: extent_of(loop) or UNKNOWN_EXTENT)
+    return Convolution(outer, rows[-1], column, terms, sums, images, panels)
+
+
+def _accesses(band: list[ForOp]) -> tuple[list[LoadOp], AccumulateOp] | None:
+    """The loads and the one accumulation of a band whose body is straight-line code."""
+    if len(band) < 4 or any(loop.kind != "serial" or loop.step_value != 1 for loop in band):
+        return None
+    if len(loops_in(band[0])) != len(band) or any(loop.lower.constants() != (0,) for loop in band):
+        return None
+    loads: list[LoadOp] = []
+    sums: list[AccumulateOp] = []
+    for op in band[-1].body.block.ops:
+        if isinstance(op, LoadOp):
+            loads.append(op)
+        elif isinstance(op, AccumulateOp):
+            sums.append(op)
+        elif isinstance(op, StoreOp | AllocOp) or op.regions:
+            return None
+    if len(sums) != 1 or sums[0].combiner.data == "custom" or sums[0].order_name != "any":
+        return None
+    return loads, sums[0]
+
+
+def _pattern(op: LoadOp | AccumulateOp, buffer: SSAValue, loop: ForOp) -> str:
+    return pattern_of(op.indices, buffer, loop, varying_values(loop))
+
+
+def axes_of(indices: AffineList) -> list[SSAValue | None] | None:
+    """The variable that each index is, None for one that is a constant.
+
+    None where an index is something else, or two are the same variable.
+    """
+    found: list[SSAValue | None] = []
+    for k in range(len(indices)):
+        index = indices[k].canonical()
+        if index.constants() is not None:
+            found.append(None)
+        elif len(index.operands) == 1 and isinstance(index.exprs[0], AffineDimExpr):
+            found.append(index.operands[0])
+        else:
+            return None
+    variables = [value for value in found if value is not None]
+    return found if len(set(variables)) == len(variables) else None
+
+
+# ---- the tile ---------------------------------------------------------------------------------------
+
+
+def tile_shape(rows: int | None, columns: int | None, lanes: int, registers: int) -> Shape:
+    """The tile that takes the fewest cycles for a result of so many rows and columns.
+
+    A term is `rows + vectors` loads and `rows * vectors` multiply-adds, two of each a cycle; with fewer than ten
+    sums each addition waits for the one before. One register is left for what is in all lanes. Among equals the one
+    with the fewest loads, of which those of whole vectors come from farther away.
+
+    >>> tile_shape(56, 64, 16, 32), tile_shape(7, 64, 16, 32), tile_shape(None, None, 8, 16)
+    (Shape(rows=14, vectors=2), Shape(rows=7, vectors=3), Shape(rows=6, vectors=2))
+    """
+    best, least = Shape(1, 1), None
+    for vectors in range(1, 5):
+        most = min(MOST_ROWS, (registers - 1 - vectors) // vectors)
+        for height in range(1, most + 1):
+            tiles = (-(-rows // height) if rows else 16 / height) * (
+                -(-columns // (vectors * lanes)) if columns else 16 / vectors
+            )
+            cost = tiles * max(height * vectors / 2, (height + vectors) / 2, 5)
+            loads = tiles * (height + 4 * vectors)
+            if least is None or (cost, loads) < least:
+                best, least = Shape(height, vectors), (cost, loads)
+    return best
+
+
+def tile_convolution(
+    sum_: Convolution,
+    vector_bits: int,
+    share: Callable[[ForOp, Steps], None] | None,
+    rest: Callable[[ForOp], None],
+    steps: Steps,
+) -> bool:
+    """Tile a convolution; False, and nothing changed, where a step is refused.
+
+    `share` gives a loop to threads, `rest` schedules a nest that stands beside the tiles.
+    """
+    lanes = machine_lanes(sum_.column, vector_bits)
+    registers = 32 if vector_bits >= 512 else 16
+    shape = tile_shape(extent_of(sum_.row), extent_of(sum_.column), lanes, registers)
+    width = shape.vectors * lanes
+    if not _is_legal(sum_, shape.rows, width):
+        return False
+    _blocks(sum_, steps)
+    row_tiles, row = _split(sum_.row, shape.rows, steps)
+    column_tiles, column = _split(sum_.column, width, steps)
+    own = _around_tiles(sum_, row_tiles)
+    steps.do(reorder, [*own, row_tiles, column_tiles, *sum_.terms, row, column])
+    _keep_sums(sum_, column_tiles, width, steps)
+    outermost = enclosing_loops(sum_.sums)[0]
+    if share is not None and why_not_parallel(outermost) is None:
+        share(outermost, steps)
+    unit = steps.do(add_unit_loop, outermost)
+    for buffer in dict.fromkeys(load.memref for load in sum_.panels):
+        _pack(sum_, buffer, unit, column, width, rest, steps)
+    if why_not_remove_unit_loop(unit) is None:
+        steps.do(remove_unit_loop, unit)
+    _mark(column, width, steps)
+    _unroll(row, steps)
+    for loop in enclosing_loops(row_tiles):
+        for op in list(loop.body.block.ops):
+            if isinstance(op, ForOp) and not is_inside(sum_.sums, op):
+                rest(op)
+    return True
+
+
+def _is_legal(sum_: Convolution, rows: int, width: int) -> bool:
+    """Whether the first steps are: splits, and an order that any order of a sum allows."""
+    if any(
+        why_not_split(loop, k, "mask") is not None for loop, k in ((sum_.row, rows), (sum_.column, width))
+    ):
+        return False
+    order = [*sum_.outer, *sum_.terms, sum_.row, sum_.column]
+    return why_not_reorder(order, new_bounds=False) is None
+
+
+def _around_tiles(sum_: Convolution, tiles: ForOp) -> list[ForOp]:
+    """The outer loops of a sum that have nothing else in them, outermost first."""
+    found: list[ForOp] = []
+    for loop in reversed(sum_.outer):
+        if sole_inner_loop(loop) is not (found[0] if found else tiles):
+            break
+        found.insert(0, loop)
+    return found
+
+
+def _split(loop: ForOp, factor: int, steps: Steps) -> tuple[ForOp, ForOp]:
+    """Blocks of `factor` iterations, without a domain where they divide the loop."""
+    tail = "perfect" if why_not_split(loop, factor, "perfect") is None else "mask"
+    outer, inner = steps.do(split, loop, factor=factor, tail=tail)
+    return outer, inner
+
+
+def _keep_sums(sum_: Convolution, tile: ForOp, width: int, steps: Steps) -> None:
+    """A tile of sums starts from the identity, stays in registers, and is added to the result at its end."""
+    if why_not_cache_write(sum_.result, tile, "identity") is not None:
+        return
+    _, start, back = steps.do(cache_write, sum_.result, tile, init="identity", name="sums")
+    for copy in (start, back):
+        if copy is not None:
+            *rows, lane = loops_in(copy)
+            _mark(lane, width, steps)
+            for loop in rows:
+                _unroll(loop, steps)
+
+
+def _pack(
+    sum_: Convolution,
+    buffer: SSAValue,
+    around: ForOp,
+    column: ForOp,
+    width: int,
+    rest: Callable[[ForOp], None],
+    steps: Steps,
+) -> None:
+    """Copy an operand that moves with the lanes: in the order of the terms, the lanes of a tile side by side."""
+    load = next((op for op in around.walk() if isinstance(op, LoadOp) and op.memref is buffer), None)
+    if load is None or why_not_cache_read(buffer, around) is not None:
+        return
+    places = {loop.iv: k for k, loop in enumerate(sum_.terms)}
+    rank = len(load.indices)
+
+    def place(axis: int) -> int:
+        operands = load.indices[axis].operands
+        if column.iv in operands:
+            return len(places)
+        return max((places.get(value, -1) for value in operands), default=-1)
+
+    axes = tuple(sorted(range(rank), key=place))
+    panel, copy = steps.do(cache_read, buffer, around, axes=axes, name="panel")
+    if copy is None:
+        return
+    shape = panel.memref.type.get_shape()
+    names = [f"d{k}" for k in range(len(shape))]
+    layout = f"{' '.join(names)} -> {names[-1]}/{width} {' '.join(names[:-1])} {names[-1]}%{width}"
+    if shape[-1] != width and why_not_transform_layout(panel, layout) is None:
+        panel = steps.do(transform_layout, panel, layout=layout)
+    rest(copy)
+
+
+def _mark(lane: ForOp, width: int, steps: Steps) -> None:
+    """Make vectors of a loop of at most `width` iterations, where that is legal."""
+    if why_not_vectorize(lane, width) is None:
+        steps.do(vectorize, lane, width=width)
+
+
+def _unroll(loop: ForOp, steps: Steps) -> None:
+    """Put the iterations of a loop side by side, where that is legal."""
+    if why_not_annotate(loop, "unrolled") is None:
+        steps.do(annotate, loop, mark="unrolled")
+
+
+# ---- blocks -----------------------------------------------------------------------------------------
+
+
+def _blocks(sum_: Convolution, steps: Steps) -> None:
+    """Loops over blocks of the result, with all that happens to a block inside of them."""
+    if not sum_.outer:
+        return
+    nest = _outermost(sum_)
+    reordered = [*sum_.outer, sum_.row, sum_.column, *sum_.terms]
+    if perfect_band(nest) != reordered:
+        steps.do(reorder, reordered)
+    borders = _borders(sum_)
+    rows = _block_rows(sum_, borders)
+    if (around := _into_consumer(sum_, rows, steps)) is None:
+        around = _with_initial(sum_, rows, steps)
+    if around:
+        for alloc in borders:
+            if why_not_compute_at(alloc, around[-1], "here") is None:
+                steps.do(compute_at, alloc, around[-1], storage="here")
+
+
+def _outermost(sum_: Convolution) -> ForOp:
+    return enclosing_loops(sum_.sums)[0]
+
+
+def _borders(sum_: Convolution) -> list[AllocOp]:
+    """The buffers that are written right before, in one nest each, and that only this sum reads."""
+    found: list[AllocOp] = []
+    for load in sum_.images:
+        alloc = load.memref.owner
+        if isinstance(alloc, AllocOp) and alloc not in found and alloc.parent is _outermost(sum_).parent:
+            found.append(alloc)
+    return found
+
+
+def _block_rows(sum_: Convolution, borders: Sequence[AllocOp]) -> int:
+    """How many iterations of the last outer loop a block has: a divisor of them all where one is large enough."""
+    loop = sum_.outer[-1]
+    extent = extent_of(loop)
+    buffers = [sum_.result, *(alloc.memref for alloc in borders)]
+    most = max(1, BLOCK_BYTES // max(1, sum(_row_bytes(sum_, buffer) for buffer in buffers)))
+    if len(sum_.outer) == 1:  # its blocks are what threads share
+        most = min(most, 4 if extent is None else max(1, extent // FEWEST_BLOCKS))
+    if extent is None:
+        return most
+    return next((k for k in range(most, most // 2, -1) if extent % k == 0), min(most, max(1, extent)))
+
+
+def _row_bytes(sum_: Convolution, buffer: SSAValue) -> int:
+    """Bytes of a buffer that one iteration of the last outer loop works on, roughly."""
+    assert isinstance(buffer.type, MemRefType)
+    shape = [n if n != DYNAMIC_INDEX else 64 for n in buffer.type.get_shape()]
+    count = prod(extent_of(loop) or 64 for loop in sum_.outer)
+    return prod(shape) * bits_of(buffer.type.element_type) // 8 // max(1, count)
+
+
+def _into_consumer(sum_: Convolution, rows: int, steps: Steps) -> list[ForOp] | None:
+    """Compute blocks of the result where the only nest that reads it needs them; None when there is no such nest."""
+    alloc = sum_.result.owner
+    if not isinstance(alloc, AllocOp):
+        return None
+    band = _reading_band(sum_, alloc)
+    if band is None:
+        return None
+    reads = [op for op in band[-1].walk() if isinstance(op, LoadOp) and op.memref is alloc.memref]
+    axes, own = axes_of(reads[0].indices), axes_of(sum_.sums.indices)
+    if axes is None or own is None or any(read.indices != reads[0].indices for read in reads):
+        return None
+    around: list[ForOp] = []
+    for loop in sum_.outer:
+        at = own.index(loop.iv)
+        match = next((other for other in band if other.iv is axes[at]), None)
+        if match is None:
+            return None
+        around.append(match)
+    order = [*around, *(loop for loop in band if loop not in around)]
+    if why_not_reorder(order, new_bounds=False) is not None:
+        return None
+    if why_not_split(around[-1], rows, "clamp") is not None:
+        return None
+    if order != band:
+        steps.do(reorder, order)
+    blocks, _ = _in_blocks(around[-1], rows, steps)
+    around[-1] = blocks
+    if why_not_compute_at(alloc, blocks, "here") is not None:
+        return []
+    steps.do(compute_at, alloc, blocks, storage="here")
+    for loop in sum_.outer[: None if rows == 1 else -1]:
+        if why_not_remove_unit_loop(loop) is None:
+            steps.do(remove_unit_loop, loop)
+    return around
+
+
+def _in_blocks(loop: ForOp, rows: int, steps: Steps) -> tuple[ForOp, ForOp]:
+    """Blocks of `rows` iterations, and the loop in them: the loop itself where a block is one iteration."""
+    if rows == 1:
+        return loop, loop
+    tail = "perfect" if why_not_split(loop, rows, "perfect") is None else "clamp"
+    blocks, inner = steps.do(split, loop, factor=rows, tail=tail)
+    return blocks, inner
+
+
+def _reading_band(sum_: Convolution, alloc: AllocOp) -> list[ForOp] | None:
+    """The perfect nest of unmarked loops that is all that reads a buffer besides the sum."""
+    nest, block = _outermost(sum_), alloc.parent
+    readers: list[Operation] = []
+    for use in alloc.memref.uses:
+        op: Operation = use.operation
+        if not isinstance(op, (LoadOp, StoreOp, AccumulateOp)):
+            return None
+        while op.parent is not block:
+            parent = op.parent_op()
+            assert parent is not None
+            op = parent
+        if isinstance(use.operation, LoadOp) and op is not nest and op not in readers:
+            readers.append(op)
+    if len(readers) != 1 or not isinstance(readers[0], ForOp):
+        return None
+    band = perfect_band(readers[0])
+    is_plain = all(loop.kind == "serial" and loop.step_value == 1 for loop in band)
+    if (
+        not is_plain
+        or len(loops_in(readers[0])) != len(band)
+        or any(op.regions for op in band[-1].body.block.ops)
+    ):
+        return None
+    return band
+
+
+def _with_initial(sum_: Convolution, rows: int, steps: Steps) -> list[ForOp]:
+    """Blocks of the result, in which the first values of the sums are stored right before the sums."""
+    outer = list(sum_.outer)
+    first = _initial(sum_)
+    fused = 0
+    if first is not None:
+        for k, loop in enumerate(outer):
+            if why_not_fuse(first[k], loop) is not None:
+                break
+            outer[k] = steps.do(fuse, first[k], loop)
+            fused = k + 1
+    sum_.outer[:] = outer
+    if first is not None and 0 < fused < len(outer):
+        return outer[:fused]
+    blocks, inner = _in_blocks(outer[-1], rows, steps)
+    outer[-1] = blocks
+    sum_.outer[-1] = inner
+    return outer
+
+
+def _initial(sum_: Convolution) -> list[ForOp] | None:
+    """The nest that stores the first values, its loops in the order of the sum's outer loops."""
+    nest = _outermost(sum_)
+    own = axes_of(sum_.sums.indices)
+    for use in sum_.result.uses:
+        store = use.operation
+        if not isinstance(store, StoreOp) or own is None:
+            continue
+        loops = enclosing_loops(store)
+        axes = axes_of(store.indices)
+        if axes is None or len(loops) < len(sum_.outer) or loops[0].parent is not nest.parent:
+            return None
+        wanted = [axes[own.index(loop.iv)] for loop in sum_.outer]
+        return loops if [loop.iv for loop in loops[: len(wanted)]] == wanted else None
+    return None
