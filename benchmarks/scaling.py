@@ -1,8 +1,8 @@
 """What a second thread brings: `python -m benchmarks.scaling`, written to benchmarks/results/scaling.md.
 
 The rows of the yardstick that are bound by computing: their operations at the peak of one core take `COMPUTE_BOUND`
-times as long as their bytes. Threads are pinned to cores; one and two threads take turns in one process, and the figure is the
-median of the ratios of neighbouring turns. It should be at least `WANTED`.
+times as long as their bytes. Threads are pinned to cores; one and two threads take turns in one process, and the
+figure is the median of the ratios of neighbouring turns. It should be at least `WANTED`.
 """
 
 from __future__ import annotations
