@@ -216,7 +216,12 @@ GROUPS: dict[str, tuple[Primitive, ...]] = {
         _primitive("decompose_reduction", _loop(consumed=True), (), (Result("init"), Result("update"))),
     ),
     "Memory": (
-        _primitive("cache_read", _INTO_LOOP, _CACHE, (Result("cache", BUFFER), Result("copy"))),
+        _primitive(
+            "cache_read",
+            _INTO_LOOP,
+            (*_CACHE, Option("along", "string")),
+            (Result("cache", BUFFER), Result("copy")),
+        ),
         _primitive(
             "cache_write",
             _INTO_LOOP,

@@ -21,7 +21,8 @@ becomes with consumer=j, loop=o
     }
 
 The consumer is a whole nest; its loops take the iterations that read the part of a buffer which the iteration of
-the loop writes. Refused unless each instance of the consumer runs exactly once so, everything that it touches
+the loop writes. A store between the nests to what only the consumer uses, as to a sum before it is added up, moves before
+the loop. Refused unless each instance of the consumer runs exactly once so, everything that it touches
 is complete by then, and neither nest can fail. `reverse_compute_at` in TVM; Halide says it as `compute_at` with the roles
 exchanged, Exo as `fuse`, and NNC as `fuseLoops` of loops with the same bounds.
 """
@@ -39,7 +40,7 @@ from xdsl.passes import ModulePass
 
 from ...dialects.affine import AffineList
 from ...dialects.diagnostic import NestorError, fail
-from ...dialects.nest import AccumulateOp, AllocOp, ForOp, LoadOp
+from ...dialects.nest import AccumulateOp, AllocOp, ForOp, LoadOp, StoreOp
 from ...lowering.domains import is_computation
 from .accesses import Access, accesses_of, is_defined_outside, may_overlap
 from .footprint import Range, range_of, shortened
@@ -99,7 +100,7 @@ class _Plan:
     """A nest that moves into `loop` of another one of the same block, and the new bounds of its loops.
 
     `chain` are the loops of the producer around the new place, outermost first; `needed` are the operations between
-    the nests that the consumer needs, and that move before the producer.
+    the nests that the consumer needs, or that start what it updates, and that move before the producer.
     """
 
     consumer: ForOp
@@ -189,16 +190,30 @@ def _check_nests(plan: _Plan) -> None:
 
 
 def _find_needed(plan: _Plan) -> None:
-    """The operations between the nests whose results the consumer uses: they must be movable as well."""
+    """The operations between the nests that the consumer needs: they must be movable as well."""
     between = _between(plan)
     wanted = {value.owner for op in plan.consumer.walk() for value in op.operands}
     for op in reversed(between):
-        if op not in wanted:
+        starts = isinstance(op, StoreOp) and _may_go_first(plan, op)
+        if op not in wanted and not starts:
             continue
-        if not isinstance(op, (AllocOp, memref.DimOp)) and not is_computation(op):
+        if not starts and not isinstance(op, (AllocOp, memref.DimOp)) and not is_computation(op):
             raise plan.refusal("it uses what is computed after the loop", [(op, "this operation is needed")])
         plan.needed.insert(0, op)
         wanted |= {value.owner for value in op.operands}
+
+
+def _may_go_first(plan: _Plan, store: StoreOp) -> bool:
+    """Whether the consumer uses what is stored between the nests, and nothing that the store would overtake does."""
+    ops = list(plan.block.ops)
+    overtaken = [a for op in ops[ops.index(plan.producer) : ops.index(store)] for a in _accesses(op)]
+    computed = {value.owner for value in store.operands if isinstance(value.owner, Operation)}
+    if any(
+        op in computed and not isinstance(op, AllocOp) and not is_computation(op) for op in _between(plan)
+    ):
+        return False
+    written = accesses_of(store)
+    return any(_conflicts(written, _accesses(plan.consumer))) and not any(_conflicts(overtaken, written))
 
 
 def _between(plan: _Plan) -> list[Operation]:
@@ -319,7 +334,8 @@ def _why_not_ordered(plan: _Plan) -> NestorError | None:
     """The refusal when two accesses to one element, one of them a write, would run the other way round."""
     order = {op: k for k, op in enumerate(plan.block.walk())}
     mine = [a for a in _accesses(plan.consumer) if not _is_private(a, plan.consumer)]
-    before = [a for op in (plan.producer, *_between(plan)) for a in _accesses(op)]
+    between = [op for op in _between(plan) if op not in plan.needed]
+    before = [a for op in (plan.producer, *between) for a in _accesses(op)]
     for other, access in _conflicts(before, mine):
         if _runs_later(plan, other, access, order):
             return plan.refusal(

@@ -29,6 +29,7 @@ What is done to a nest, from the outside in, wherever the primitives find it leg
 * A product of matrices is done in tiles of sums that stay in registers (cpu_products.py).
 * A sum over several loops (a convolution) is done so, too, a block of the result at a time with what it is computed
   from and what is computed from it (cpu_convolutions.py).
+* A matrix that serves one sum only is made in tiles, and never whole (cpu_pairs.py).
 * Sums of independent rows whose order is given stand side by side (cpu_recurrences.py).
 * Where only an outer loop is contiguous (sums over columns) that one becomes vectors, around the inner loops.
   What these update in each iteration is kept in registers (nest-registerise), and a variable of the body gets an
@@ -68,6 +69,7 @@ from .cpu_lanes import (
     padded_width,
     work_inside,
 )
+from .cpu_pairs import pairs_in, tile_pairs
 from .cpu_products import product_in, tile_product
 from .cpu_recurrences import is_recurrence, jam_rows
 from .cpu_reductions import block_rows, column_sums_in, has_many_rows, in_turn, share_reduction
@@ -118,6 +120,8 @@ def schedule_nests(function: FuncOp, machine: Machine = Machine()) -> None:
     for nest in list(outermost_loops(function)):
         if nest.parent is not None and (sum_ := convolution_in(nest)) is not None:
             _tile_convolution(sum_, machine)
+    for pairs in list(pairs_in(function)):
+        tile_pairs(pairs, machine.vector_bits, _share if machine.threads != 1 else None, machine.steps)
     for nest in in_turn(outermost_loops(function)):
         schedule(nest, machine)
 

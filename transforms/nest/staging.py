@@ -87,6 +87,8 @@ class Request:
     space: str = "global"
     window: Window | None = None
     dependences: Dependences | None = None
+    along: str | None = None
+    """Only the reads that move with the loop of this name, which is inside of the loop, go to the copy."""
 
     def refuse(self, reason: str, hint: str | None = None, notes: Notes = ()) -> NestorError:
         return fail(self.loop, f"cannot {self.action}: {reason}", hint=hint, notes=notes)
@@ -103,10 +105,11 @@ def request_for(
     space: str,
     axes: tuple[int, ...],
     dependences: Dependences | None,
+    along: str | None = None,
 ) -> Request:
     """The request that the arguments of a primitive make."""
     value = buffer.memref if isinstance(buffer, AllocOp) else buffer
-    return Request(verb, value, loop, axes, space, dependences=dependences)
+    return Request(verb, value, loop, axes, space, dependences=dependences, along=along)
 
 
 @dataclass(frozen=True, eq=False)
@@ -135,6 +138,11 @@ def plan_reads(request: Request) -> Plan | NestorError:
         return found
     own, others = found
     reads = [a for a in own if a.kind == READ]
+    if request.along is not None:
+        moving = _moving(request, reads)
+        if isinstance(moving, NestorError):
+            return moving
+        reads = moving
     if not reads:
         return request.refuse("nothing in the loop reads it")
     for write in (a for a in (*own, *others) if a.writes):
@@ -157,6 +165,16 @@ def plan_reads(request: Request) -> Plan | NestorError:
                 f"the copy would hold elements that the loop may not read, and {text}", notes=note
             )
     return plan
+
+
+def _moving(request: Request, reads: list[Access]) -> list[Access] | NestorError:
+    """The reads with an index that the variable of the loop `along` is in."""
+    named = [inner for inner in loops_in(request.loop)[1:] if inner.label == request.along]
+    if not named:
+        return request.refuse(f'there is no loop "{request.along}" in it')
+    variable = named[0].iv
+    moving = [a for a in reads if a.indices is not None and variable in a.indices.operands]
+    return moving or request.refuse(f'no read of it moves with the loop "{request.along}"')
 
 
 def plan_updates(request: Request, init: str = LOAD) -> Plan | NestorError:

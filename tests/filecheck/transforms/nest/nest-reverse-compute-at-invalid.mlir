@@ -366,7 +366,7 @@ func.func @between(%v: f32, %x: memref<8xf32>, %y: memref<8xf32>) {
     }
   }
   // expected-note @below {{this access}}
-  nest.store "y" %v, %y[3] : memref<8xf32>
+  nest.accumulate "y" add %v, %y[3] : memref<8xf32>
   // expected-error @below {{something that runs before it would run after it}}
   nest.for "j" %j = 0 to 8 {
     %p = nest.load %t[%j] : memref<8xf32>
@@ -436,6 +436,29 @@ func.func @race(%x: memref<8xf32>, %y: memref<8xf32>) {
     // expected-note @below {{this access}}
     // expected-note @below {{touches an element of this one}}
     nest.store "y" %p, %y[0] : memref<8xf32>
+  }
+  func.return
+}
+
+// -----
+
+// The loop reads what is stored between the nests: the store cannot move before it.
+func.func @start_is_read(%x: memref<64xf32>, %s: memref<f32>) {
+  %zero = arith.constant 0.0 : f32
+  %t = nest.alloc "t" : memref<64xf32>
+  nest.for "o" %o = 0 to 4 {
+    nest.for "i" %i = 0 to 16 {
+      // expected-note @below {{this access}}
+      %a = nest.load %s[] : memref<f32>
+      nest.store "t" %a, %t[16 * %o + %i] : memref<64xf32>
+    }
+  }
+  nest.store "s" %zero, %s[] : memref<f32>
+  // expected-error @below {{something that runs before it would run after it}}
+  nest.for "j" %j = 0 to 64 {
+    %p = nest.load %t[%j] : memref<64xf32>
+    // expected-note @below {{touches an element of this one}}
+    nest.accumulate "s" add %p, %s[] : memref<f32>
   }
   func.return
 }

@@ -97,3 +97,28 @@ func.func @stencil(%x: memref<8xi64>, %y: memref<8xi64>) {
   }
   func.return
 }
+
+// -----
+
+// What starts a sum that only the consumer updates moves before the nests.
+// CHECK-LABEL: @sum
+// CHECK: nest.store "s" %{{.*}}, %s[]
+// CHECK-NEXT: nest.for "o" [[O:%\S+]] = 0 to 4 {
+// CHECK: nest.for "j.at"
+// CHECK: nest.accumulate "s" add %{{.*}}, %s[]
+func.func @sum(%x: memref<64xf32>, %s: memref<f32>) {
+  %zero = arith.constant 0.0 : f32
+  %t = nest.alloc "t" : memref<64xf32>
+  nest.for "o" %o = 0 to 4 {
+    nest.for "i" %i = 0 to 16 {
+      %a = nest.load %x[16 * %o + %i] : memref<64xf32>
+      nest.store "t" %a, %t[16 * %o + %i] : memref<64xf32>
+    }
+  }
+  nest.store "s" %zero, %s[] : memref<f32>
+  nest.for "j" %j = 0 to 64 {
+    %p = nest.load %t[%j] : memref<64xf32>
+    nest.accumulate "s" add %p, %s[] : memref<f32>
+  }
+  func.return
+}

@@ -1,0 +1,106 @@
+"""Sums over all pairs of rows: the matrix of a product is never whole, and results are NumPy's at every size."""
+
+from __future__ import annotations
+
+import os
+
+import nestor as nt
+import numpy as np
+import pytest
+from nestor.runtime.threads import set_num_threads
+
+
+def by_products(x, y):
+    return np.sum(np.exp(-np.abs(x @ y.T)))
+
+
+def by_differences(x):
+    difference = x[:, None, :] - x[None, :, :]
+    return np.sum(np.exp(-np.sum(difference * difference, axis=-1)))
+
+
+def largest(x, y):
+    return np.max(x @ y - 1)
+
+
+PROGRAMS = [
+    (by_products, lambda x, y: (x, y)),
+    (by_differences, lambda x, _: (x,)),
+    (largest, lambda x, y: (x, np.ascontiguousarray(y.T))),
+]
+
+
+def points(rows: int, columns: int, terms: int, dtype: str = "f4"):
+    rng = np.random.default_rng(rows + columns + terms)
+    return rng.normal(size=(rows, terms)).astype(dtype), rng.normal(size=(columns, terms)).astype(dtype)
+
+
+def is_close(result, program, arguments) -> bool:
+    exact = program(*(a.astype("f8") for a in arguments))
+    return abs(float(result) - exact) <= 1e-5 * max(1, abs(exact))
+
+
+@pytest.mark.parametrize("program, choose", PROGRAMS)
+def test_sizes(program, choose):
+    compiled = nt.jit(program, dynamic=True)
+    for rows, columns, terms in [
+        (200, 130, 40),
+        (65, 63, 9),
+        (24, 64, 8),
+        (7, 200, 3),
+        (1, 1, 1),
+        (97, 1, 70),
+    ]:
+        arguments = choose(*points(rows, columns, terms))
+        assert is_close(compiled(*arguments), program, arguments), (rows, columns, terms)
+
+
+@pytest.mark.parametrize("program, choose", PROGRAMS)
+@pytest.mark.parametrize("dtype", ["f4", "f8"])
+def test_known_sizes(program, choose, dtype):
+    for rows, columns, terms in [(192, 128, 32), (131, 77, 41)]:
+        arguments = choose(*points(rows, columns, terms, dtype))
+        compiled = nt.jit(program)
+        assert is_close(compiled(*arguments), program, arguments)
+
+
+@pytest.mark.parametrize("program, choose", PROGRAMS)
+def test_strided_arguments(program, choose):
+    x, y = points(120, 140, 60)
+    for change in (lambda a: a[::-1], lambda a: a[::2, ::3], np.asfortranarray):
+        arguments = [change(a) for a in choose(x, y)]
+        if program is largest:
+            arguments = [arguments[0], np.ascontiguousarray(change(y).T)]
+        assert is_close(nt.jit(program)(*arguments), program, arguments)
+
+
+def test_the_matrix_is_not_made():
+    x, _ = points(192, 192, 32)
+    text = nt.jit(by_differences).lower(x).as_text("nest")
+    assert "192x192" not in text and "panel" in text
+
+
+def test_a_nan_spreads():
+    x, y = points(130, 70, 20)
+    x[17, 3] = np.nan
+    assert np.isnan(nt.jit(by_products)(x, y)) and np.isnan(nt.jit(largest)(x, np.ascontiguousarray(y.T)))
+
+
+def test_threads_do_not_change_the_bits():
+    x, y = points(500, 700, 30)
+    compiled = nt.jit(by_products)
+    results = set()
+    try:
+        for count in (1, 2, 3):
+            set_num_threads(count)
+            results |= {float(compiled(x, y)) for _ in range(3)}
+    finally:
+        set_num_threads(len(os.sched_getaffinity(0)))
+    assert len(results) == 1
+
+
+def test_the_schedule_replays():
+    x, y = points(131, 77, 41)
+    low = nt.jit(by_products).lower(x, y)
+    replayed = low.compile(schedule=low.schedule())
+    assert float(replayed(x, y)) == float(low.compile()(x, y))
