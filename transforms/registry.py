@@ -46,6 +46,7 @@ PASSES: dict[str, str] = {
     "nest-unroll-and-jam": "transforms.nest.nest_unroll_and_jam:NestUnrollAndJamPass",
     "nest-rfactor": "transforms.nest.nest_rfactor:NestRfactorPass",
     "nest-privatise": "transforms.nest.nest_privatise:NestPrivatisePass",
+    "nest-block-scan": "transforms.nest.nest_block_scan:NestBlockScanPass",
     "nest-tree-reduce": "transforms.nest.nest_tree_reduce:NestTreeReducePass",
     "nest-cache-read": "transforms.nest.nest_cache_read:NestCacheReadPass",
     "nest-cache-write": "transforms.nest.nest_cache_write:NestCacheWritePass",

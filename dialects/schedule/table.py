@@ -213,6 +213,12 @@ GROUPS: dict[str, tuple[Primitive, ...]] = {
             (Result("parts"), Result("combine")),
         ),
         _primitive("tree_reduce", _loop(), (), (Result("steps"),)),
+        _primitive(
+            "block_scan",
+            _loop(consumed=True),
+            (_FACTOR,),
+            (Result("sums"), Result("carry"), Result("blocks"), Result("rest")),
+        ),
         _primitive("decompose_reduction", _loop(consumed=True), (), (Result("init"), Result("update"))),
     ),
     "Memory": (

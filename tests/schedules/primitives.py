@@ -24,6 +24,7 @@ from nestor.transforms.nest.loops import (
 )
 from nestor.transforms.nest.nest_annotate import annotate
 from nestor.transforms.nest.nest_bind import bind
+from nestor.transforms.nest.nest_block_scan import block_scan
 from nestor.transforms.nest.nest_cache_read import cache_read
 from nestor.transforms.nest.nest_cache_write import cache_write
 from nestor.transforms.nest.nest_compute_at import compute_at
@@ -311,6 +312,13 @@ PRIMITIVES: dict[str, Primitive] = {
         of_loop("tree_reduce", accumulates_often),
         _applied_to_loops(tree_reduce),
         ("nest_tree_reduce:why_not_tree_reduce",),
+        copies=True,
+        weight=4,
+    ),
+    "block_scan": Primitive(
+        of_loop("block_scan", accumulates, factor=(1, 2, 3, 4)),
+        _applied_to_loops(block_scan),
+        ("nest_block_scan:why_not_block_scan",),
         copies=True,
         weight=4,
     ),

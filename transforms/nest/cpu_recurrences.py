@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from xdsl.dialects.builtin import AnyFloat, MemRefType
 
-from ...dialects.nest import ForOp, IfOp, LoadOp, StoreOp
+from ...dialects.nest import AccumulateOp, ForOp, IfOp, LoadOp, StoreOp
 from .cpu_lanes import arithmetic_in, extent_of
 from .dependence import Dependences
 from .loops import loops_in
@@ -65,9 +65,13 @@ def _recurrence(loop: ForOp) -> ForOp | None:
 
 
 def is_recurrence(loop: ForOp) -> bool:
-    """Whether each iteration waits for a floating-point variable that the last one stored."""
+    """Whether each iteration waits for a floating-point variable that the last one stored, or added to."""
     loaded = {op.memref for op in loop.body.block.ops if isinstance(op, LoadOp) and _is_variable(op)}
-    return any(isinstance(op, StoreOp) and op.memref in loaded for op in loop.body.block.ops)
+    return any(
+        (isinstance(op, StoreOp) and op.memref in loaded)
+        or (isinstance(op, AccumulateOp) and any(memref in loaded for memref in op.memrefs))
+        for op in loop.body.block.ops
+    )
 
 
 def _is_variable(op: LoadOp) -> bool:

@@ -31,6 +31,7 @@ What is done to a nest, from the outside in, wherever the primitives find it leg
   from and what is computed from it (cpu_convolutions.py).
 * A matrix that serves one sum only is made in tiles, and never whole (cpu_pairs.py).
 * Sums of independent rows whose order is given stand side by side (cpu_recurrences.py).
+* A long running result is computed in blocks, by threads (cpu_scans.py).
 * Where only an outer loop is contiguous (sums over columns) that one becomes vectors, around the inner loops.
   What these update in each iteration is kept in registers (nest-registerise), and a variable of the body gets an
   element a lane (nest-expand-buffer).
@@ -73,6 +74,7 @@ from .cpu_pairs import pairs_in, tile_pairs
 from .cpu_products import product_in, tile_product
 from .cpu_recurrences import is_recurrence, jam_rows
 from .cpu_reductions import block_rows, column_sums_in, has_many_rows, in_turn, share_reduction
+from .cpu_scans import block_long_scan, is_long_scan
 from .dependence import Dependences
 from .loops import enclosing_function, functions, loops_in, parent_loop, perfect_band, sole_inner_loop
 from .nest_expand_buffer import expand_buffer
@@ -165,6 +167,10 @@ def _schedule(nest: ForOp, machine: Machine, for_threads: bool, in_parts: bool =
             _share(tiles, steps)
         return
     inner = list(outermost_loops(loop))
+    if for_threads and (scan := block_long_scan(loop, steps)) is not None:
+        for blocks in scan:
+            _schedule(blocks, machine, for_threads)
+        return
     if not inner:
         _schedule_innermost(loop, machine, is_parallel, dependences)
         return
@@ -296,8 +302,10 @@ def _contiguous(loop: ForOp) -> int:
 
 
 def _is_better_shared_inside(loop: ForOp, dependences: Dependences) -> bool:
-    """Whether `loop` has too few iterations for threads and the loop in it is independent, too."""
+    """Whether `loop` has too few iterations for threads and the loop in it can be shared, too."""
     extent, inner = extent_of(loop), sole_inner_loop(loop)
+    if extent is not None and extent < FEW and any(is_long_scan(other) for other in outermost_loops(loop)):
+        return True
     if extent is None or extent >= FEW or inner is None:
         return False
     inner_extent = extent_of(inner)

@@ -1,20 +1,32 @@
-// Running results: the first element of each row, then each from the one before it; in the order of memory.
+// Running results: rows have a variable for the result so far; else the first element, then each from the one before it.
 // RUN: opt-tool %s -p to-nest | filecheck %s
 
-// An unknown extent may be 0: there is a first element where the loop over it runs.
 // CHECK-LABEL: func.func @rows
 // CHECK:       nest.for "i" %[[I:.*]] = 0 to 4 {
-// CHECK:         nest.for "j" %[[F:.*]] = 0 to min(1, %[[N:.*]]) {
-// CHECK:           nest.load %x[%[[I]], %[[F]]] : memref<4x?xf32>
-// CHECK:       nest.for "i.1" %[[I:.*]] = 0 to 4 {
-// CHECK-NEXT:    nest.for "j.1" %[[J:.*]] = 0 to %[[N]] - 1 {
-// CHECK-NEXT:      %[[OLD:.*]] = nest.load %y[%[[I]], %[[J]]] : memref<4x?xf32>
-// CHECK-NEXT:      %[[X:.*]] = nest.load %x[%[[I]], %[[J]] + 1] : memref<4x?xf32>
-// CHECK-NEXT:      %[[NEW:.*]] = arith.addf %[[OLD]], %[[X]] : f32
-// CHECK-NEXT:      nest.store "y" %[[NEW]], %y[%[[I]], %[[J]] + 1] : memref<4x?xf32>
+// CHECK:         %[[S:.*]] = nest.alloc "y" : memref<f32>
+// CHECK:         nest.store "y" %{{.*}}, %[[S]][]
+// CHECK:         nest.for "j" %[[J:.*]] = 0 to %[[N:.*]] {
+// CHECK-NEXT:      %[[X:.*]] = nest.load %x[%[[I]], %[[J]]] : memref<4x?xf32>
+// CHECK-NEXT:      nest.accumulate "y" add %[[X]], %[[S]][] : memref<f32>
+// CHECK-NEXT:      %[[NEW:.*]] = nest.load %[[S]][] : memref<f32>
+// CHECK-NEXT:      nest.store "y" %[[NEW]], %y[%[[I]], %[[J]]] : memref<4x?xf32>
 func.func @rows(%x: tensor<4x?xf32>) -> tensor<4x?xf32> {
   %y = nt.scan add %x along 1 : tensor<4x?xf32>
   func.return %y : tensor<4x?xf32>
+}
+
+// An operation without an identity. An unknown extent may be 0: there is a first element where the loop over it runs.
+// CHECK-LABEL: func.func @differences
+// CHECK:       nest.for "i" %[[F:.*]] = 0 to min(1, %[[N:.*]]) {
+// CHECK:         nest.load %x[%[[F]]] : memref<?xf32>
+// CHECK:       nest.for "i.1" %[[I:.*]] = 0 to %[[N]] - 1 {
+// CHECK-NEXT:    %[[OLD:.*]] = nest.load %y[%[[I]]] : memref<?xf32>
+// CHECK-NEXT:    %[[X:.*]] = nest.load %x[%[[I]] + 1] : memref<?xf32>
+// CHECK-NEXT:    %[[NEW:.*]] = arith.subf %[[OLD]], %[[X]] : f32
+// CHECK-NEXT:    nest.store "y" %[[NEW]], %y[%[[I]] + 1] : memref<?xf32>
+func.func @differences(%x: tensor<?xf32>) -> tensor<?xf32> {
+  %y = nt.scan subtract %x along 0 : tensor<?xf32>
+  func.return %y : tensor<?xf32>
 }
 
 // Down the columns, of truth values, of what a view shows.
