@@ -44,6 +44,7 @@ Blelloch's work-efficient scans; in Halide an `rfactor` and two updates written 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from xdsl.context import Context
@@ -91,8 +92,8 @@ def running_update(loop: ForOp) -> AccumulateOp | None:
     return update if isinstance(update, AccumulateOp) else None
 
 
-def _refuse(loop: ForOp, reason: str, notes: list[tuple[Operation, str]] | None = None) -> NestorError:
-    return fail(loop, f'cannot block the scan of the loop "{loop.label}": {reason}', notes=notes or [])
+def _refuse(loop: ForOp, reason: str, notes: Sequence[tuple[Operation, str]] = ()) -> NestorError:
+    return fail(loop, f'cannot block the scan of the loop "{loop.label}": {reason}', notes=notes)
 
 
 def _running(loop: ForOp) -> AccumulateOp | NestorError:
