@@ -1,4 +1,4 @@
-"""Running results: cumsum, cumprod and ufunc.accumulate along every axis, long enough to be computed in blocks by threads."""
+"""Running results (cumsum, cumprod, accumulate) along every axis, long enough to be computed in blocks by threads."""
 
 from __future__ import annotations
 
