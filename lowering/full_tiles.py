@@ -89,7 +89,7 @@ def _candidates(loop: ForOp) -> Iterator[TileConstraint]:
         seen.add((constraint, repeated))
         ranges = {v: tiles[v] for v in constraint.operands if v in tiles}
         rest = [v for v in constraint.operands if v not in tiles]
-        if _is_linear_in(constraint, ranges) and not any(_is_made_inside(v, loop) for v in rest):
+        if _is_linear_in(constraint, ranges) and not any(is_made_inside(v, loop) for v in rest):
             yield TileConstraint(constraint, ranges, repeated)
 
 
@@ -130,7 +130,7 @@ def _is_linear_in(constraint: AffineList, ranges: Mapping[SSAValue, Range]) -> b
     return not any(form.without(value).uses(value) for value in ranges)
 
 
-def _is_made_inside(value: SSAValue, loop: ForOp) -> bool:
+def is_made_inside(value: SSAValue, loop: ForOp) -> bool:
     """Whether `value` is known only after the body of `loop` has begun."""
     if value is loop.iv:
         return False

@@ -34,6 +34,8 @@ class Statements:
         self.heap_buffers: list[SSAValue] = []
         self.private: set[SSAValue] = set()
         """The buffers on the stack of the thread that runs this."""
+        self.across: dict[LoadOp, tuple[SSAValue, dict[int, SSAValue]]] = {}
+        """The loads whose vectors are made already, for each value of the variable of an unrolled loop."""
 
     def operation(self, op: Operation) -> None:
         """Lower one operation, of any kind."""

@@ -24,7 +24,7 @@ lowered in `nest_body.py`, vectorized loops in `nest_to_vector.py`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from xdsl.context import Context
@@ -43,15 +43,17 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.passes import ModulePass
 
+from ..dialects.affine import AffineList
 from ..dialects.diagnostic import LoweringError, fail
 from ..dialects.ext.memref import PrefetchOp as FetchOp
 from ..dialects.nest import AccumulateOp, ForOp, PrefetchOp
 from .check_sites import SITES, check_sites, site_table
 from .combiners import allow_fma
 from .full_tiles import FullTiles
-from .index_arithmetic import IndexBuilder
+from .index_arithmetic import IndexBuilder, Linear
 from .nest_body import NestBody
 from .nest_to_vector import VectorLoop
+from .transposed_loads import TransposedTile, loads_across
 
 GRAIN = "nestor.grain"
 NOALIAS = "nestor.noalias"
@@ -163,22 +165,46 @@ class CpuBody(NestBody):
 
     def members(self, op: ForOp) -> None:
         """The body of a serial or parallel loop, in two versions where full tiles need no questions."""
-        builder = self.builder
         tiles = [t for t in self.full_tiles.of(op) if t.constraint not in self.assumed]
         asked = dict.fromkeys(t.least(self.values) for t in tiles if t.is_repeated)
         if not asked:
             return self.block(op.body.block)
         fresh = {t.constraint for t in tiles if t.least(self.values) in asked}
+        self.versions(asked, fresh, lambda: self.block(op.body.block), lambda: self.block(op.body.block))
+
+    def versions(
+        self,
+        asked: Iterable[Linear],
+        settled: set[AffineList],
+        whole: Callable[[], None],
+        edge: Callable[[], None],
+    ) -> None:
+        """`whole` where all forms `asked` are at least zero, with the constraints that this settles assumed; else `edge`."""
+        builder = self.builder
+        location = builder.location
         inside = self._all([builder.at_least_zero(form) for form in asked])
         blocks = [Block(), Block()]
-        self.assumed |= fresh
-        self.nested(blocks[0], op.body.block)
-        self.assumed -= fresh
-        self.nested(blocks[1], op.body.block)
-        builder.location = op.location
+        self.assumed |= settled
+        with builder.inside(blocks[0]):
+            whole()
+        self.assumed -= settled
+        with builder.inside(blocks[1]):
+            edge()
+        builder.location = location
         for block in blocks:
             block.add_op(scf.YieldOp.create())
         builder.emit(scf.IfOp.create(operands=(inside,), regions=[Region(block) for block in blocks]))
+
+    def unrolled(self, op: ForOp) -> None:
+        """Copies of the body; what they load across the lanes of vectors is read as rows first."""
+
+        def copies() -> None:
+            NestBody.unrolled(self, op)
+
+        if loads := loads_across(op):
+            TransposedTile(self, op, loads).lower(copies)
+        else:
+            copies()
 
     def combine(
         self, op: AccumulateOp, old: Sequence[SSAValue], new: Sequence[SSAValue]

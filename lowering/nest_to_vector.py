@@ -155,6 +155,11 @@ class VectorLoop:
         return self.lanes.mask(Domain()) if guards is None else self.lanes.any_of(guards)
 
     def load(self, op: LoadOp) -> None:
+        if op in self.body.across:
+            copy, vectors = self.body.across[op]
+            at = self.body.values[copy]
+            assert isinstance(at, int)
+            return self.body.define(op.result, vectors[at])
         mask = self._needed(op)
         if self.varies(op.indices):
             buffer = self.body.value(op.memref)

@@ -182,7 +182,7 @@ class VectorAccess:
         assert isinstance(buffer.type, MemRefType)
         rank = buffer.type.get_num_dims()
         sizes = [self.lanes.width if d == axis else 1 for d in range(rank)]
-        stride = _strides(buffer.type)[axis]
+        stride = strides_of(buffer.type)[axis]
         layout = StridedLayoutAttr([stride], None)
         result = MemRefType(buffer.type.element_type, [self.lanes.width], layout, buffer.type.memory_space)
         properties = {
@@ -231,10 +231,10 @@ class VectorAccess:
 
 def _is_contiguous(buffer: SSAValue) -> bool:
     assert isinstance(buffer.type, MemRefType)
-    return _strides(buffer.type)[-1] == 1
+    return strides_of(buffer.type)[-1] == 1
 
 
-def _strides(buffer: MemRefType) -> list[int | None]:
+def strides_of(buffer: MemRefType) -> list[int | None]:
     """Strides in elements that the type states; None where only the run time knows."""
     layout = buffer.layout
     if isinstance(layout, StridedLayoutAttr):
