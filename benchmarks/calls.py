@@ -12,8 +12,9 @@ import timeit
 from pathlib import Path
 from typing import Any
 
-import nestor as nt
 import numpy as np
+
+import nestor as nt
 
 ROUNDS, SECONDS = 500, 2e-4
 """Runs of each contestant, and how long one takes: shorter than a turn on a busy processor."""

@@ -69,9 +69,7 @@ def _unpacked(count: int, piece: int, run: int) -> tuple[tuple[int, ...], ...]:
 
 def _exchanged(count: int, piece: int) -> tuple[tuple[int, ...], ...]:
     """Every second piece of the one vector, then of the other: those at even places, and those at odd ones."""
-    return tuple(
-        tuple(lane for lane in range(2 * count) if lane // piece % 2 == parity) for parity in (0, 1)
-    )
+    return tuple(tuple(lane for lane in range(2 * count) if lane // piece % 2 == parity) for parity in (0, 1))
 
 
 def _columns(count: int, rounds: Sequence[Sequence[Shuffle]]) -> tuple[int, ...]:

@@ -1,4 +1,4 @@
-"""Loads of a tile that lie side by side across its lanes: rows and shuffles in place of gathers (part of convert-nest-to-scf).
+"""Loads of a tile that lie side by side across its lanes: rows and shuffles (part of convert-nest-to-scf).
 
     nest.for "i" %i = 0 to 8 unrolled {
       nest.for "j" %j = 0 to 8 vectorized(8) {
@@ -19,9 +19,10 @@ becomes
 
 so that a tile of n x n elements takes n loads and n log2(n) shuffles. To get it, unroll a loop whose variable moves along
 the last axis of what is loaded, directly around a vectorized loop whose variable moves along another axis, both of a
-multiple of four iterations; the loops may end early (split them with tail=clamp): a tile at the edge is told from a whole
-one by a branch, and reads no further than its rows reach. Rows are read before anything of the tile runs, so that
-nothing in it may write the buffer; where one of these conditions fails, the lanes are gathered.
+multiple of four iterations. The loops may end early (split them with tail=clamp): a tile at the edge is told from a
+whole one by a branch, and reads no further than its rows reach; with domains (tail=mask) the edge is gathered. Rows are
+read before anything of the tile runs, so that nothing in it may write the buffer; where one of these conditions fails,
+the lanes are gathered.
 """
 
 from __future__ import annotations
@@ -39,7 +40,7 @@ from ..dialects.affine import AffineList
 from ..dialects.nest import AccumulateOp, AllocOp, ForOp, LoadOp, PrefetchOp, StoreOp
 from .combiners import splat, zero
 from .domains import is_computation, within_bound
-from .full_tiles import is_made_inside
+from .full_tiles import TileConstraint, is_made_inside
 from .index_arithmetic import Linear, linear_form
 from .nest_body import element_bytes
 from .shuffles import Shuffle, beginning, concatenation, transposition
@@ -208,6 +209,19 @@ class TransposedTile:
                 if loop.upper[k].constants() is None:
                     (upper,) = self.body.forms(loop.upper[k])
                     yield within_bound(loop, k), upper.plus(-self._end(loop))
+        for load in self.loads:
+            yield from self._domain_bounds(load)
+
+    def _domain_bounds(self, load: AcrossLoad) -> Iterator[tuple[AffineList, Linear]]:
+        """The constraints on where the load is needed that can be asked ahead, and their least value in a whole tile."""
+        ranges = {loop.iv: (_first(loop), self._end(loop) - 1) for loop in (self.loop, load.lanes)}
+        for domain in self.body.guards.of(load.op) or ():
+            for constraint in domain.constraints:
+                others = [value for value in constraint.operands if value not in ranges]
+                form = linear_form(constraint.exprs[0], constraint.operands)
+                is_steady = not any(form.without(iv).uses(iv) for iv in ranges)
+                if is_steady and not any(is_made_inside(value, self.loop) for value in others):
+                    yield constraint, TileConstraint(constraint, ranges, False).least(self.body.values)
 
     def _end(self, loop: ForOp) -> int:
         """The variable's value behind the last iteration of a whole tile."""
@@ -219,7 +233,7 @@ class TransposedTile:
     def _version(self, copies: Callable[[], None], whole: bool) -> None:
         body = self.body
         for load in self.loads:
-            if whole or self._is_needed_everywhere(load.op):
+            if self._is_needed_everywhere(load.op):
                 body.across[load.op] = (self.loop.iv, self._columns(load, whole))
         copies()
         for load in self.loads:

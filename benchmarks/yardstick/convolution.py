@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-from nestor import nn
 from numpy.lib.stride_tricks import sliding_window_view
+
+from nestor import nn
 
 from .row import Row, normal, weights
 

@@ -30,6 +30,7 @@ What is done to a nest, from the outside in, wherever the primitives find it leg
 * A sum over several loops (a convolution) is done so, too, a block of the result at a time with what it is computed
   from and what is computed from it (cpu_convolutions.py).
 * A matrix that serves one sum only is made in tiles, and never whole (cpu_pairs.py).
+* What is read across what is written is done in tiles that are transposed in registers (cpu_transposes.py).
 * Sums of independent rows whose order is given stand side by side (cpu_recurrences.py).
 * A long running result is computed in blocks, by threads (cpu_scans.py).
 * Where only an outer loop is contiguous (sums over columns) that one becomes vectors, around the inner loops.
@@ -75,6 +76,7 @@ from .cpu_products import product_in, tile_product
 from .cpu_recurrences import is_recurrence, jam_rows
 from .cpu_reductions import block_rows, column_sums_in, has_many_rows, in_turn, share_reduction
 from .cpu_scans import block_long_scan, is_long_scan
+from .cpu_transposes import tile_transposed
 from .dependence import Dependences
 from .loops import enclosing_function, functions, loops_in, parent_loop, perfect_band, sole_inner_loop
 from .nest_expand_buffer import expand_buffer
@@ -161,6 +163,10 @@ def _schedule(nest: ForOp, machine: Machine, for_threads: bool, in_parts: bool =
         return
     if _is_better_outside(loop, dependences):
         _vectorize(loop, machine, is_parallel, dependences)
+        return
+    if (tiles := tile_transposed(band, machine.vector_bits, steps)) is not None:
+        if for_threads and why_not_parallel(tiles) is None:
+            _share(tiles, steps)
         return
     if (tiles := _tiled(band, steps)) is not None:
         if is_parallel:

@@ -98,17 +98,18 @@ func.func @column_sums(%n: index, %m: index, %x: memref<?x?xf32>, %s: memref<?xf
 
 // -----
 
-// A transposed copy is contiguous along one loop here and along the other there: tiles.
-// CHECK-LABEL: @transpose
+// Two copies, one of them transposed, are contiguous along one loop here and along the other there: tiles.
+// CHECK-LABEL: @both_ways
 // CHECK: nest.for "i.o" {{%\S+}} = 0 to %n ceildiv 32 parallel
 // CHECK-NEXT: nest.for "j.o"
 // CHECK-NEXT: nest.for "i.i"
 // CHECK-NEXT: nest.for "j.i"
-func.func @transpose(%n: index, %m: index, %x: memref<?x?xf32>, %y: memref<?x?xf32> {nest.role = "out"}) {
+func.func @both_ways(%n: index, %m: index, %x: memref<?x?xf32>, %y: memref<?x?xf32> {nest.role = "out"}, %z: memref<?x?xf32> {nest.role = "out"}) {
   nest.for "i" %i = 0 to %n {
     nest.for "j" %j = 0 to %m {
-      %v = nest.load %x[%j, %i] : memref<?x?xf32>
+      %v = nest.load %x[%i, %j] : memref<?x?xf32>
       nest.store "y" %v, %y[%i, %j] : memref<?x?xf32>
+      nest.store "z" %v, %z[%j, %i] : memref<?x?xf32>
     }
   }
   func.return
