@@ -12,9 +12,8 @@ import timeit
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 import nestor as nt
+import numpy as np
 
 ROUNDS, SECONDS = 500, 2e-4
 """Runs of each contestant, and how long one takes: shorter than a turn on a busy processor."""

@@ -18,10 +18,9 @@ from typing import Any
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
+import nestor as nt
 import numba
 import numpy as np
-
-import nestor as nt
 
 ROOT = Path(__file__).parent.parent
 sys.path.insert(0, str(ROOT / "tests" / "programs"))

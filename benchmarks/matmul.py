@@ -33,8 +33,6 @@ MatMul = Callable[["np.ndarray", "np.ndarray", "np.ndarray"], None]
 
 def compile_nest(text: str) -> MatMul:
     """Machine code for the only function of a module of nest IR, called with arrays."""
-    from xdsl.dialects.func import FuncOp
-
     from nestor.dialects.parse import parse_module
     from nestor.dialects.registry import make_context
     from nestor.dialects.verifier import verify
@@ -42,6 +40,7 @@ def compile_nest(text: str) -> MatMul:
     from nestor.runtime.abi import ErrorRecord, Packer
     from nestor.runtime.cpu import compile_llvm_ir
     from nestor.transforms.registry import load_pass
+    from xdsl.dialects.func import FuncOp
 
     module = parse_module(text)
     verify(module)

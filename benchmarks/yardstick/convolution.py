@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.lib.stride_tricks import sliding_window_view
-
 from nestor import nn
+from numpy.lib.stride_tricks import sliding_window_view
 
 from .row import Row, normal, weights
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-
 from nestor import nn
 
 from .pointwise import GATES_ONNX, numba_gates
