@@ -13,11 +13,13 @@ _PUBLIC = {
     "custom_call": ".frontend.own_calls",
     "trace": ".frontend.trace",
     "schedule": ".frontend.schedule",
+    "set_num_threads": ".runtime.threads",
+    "get_num_threads": ".runtime.threads",
     "NestorError": ".dialects.diagnostic",
     "UnsupportedError": ".frontend.errors",
 }
 
-_MODULES = {"nn": ".frontend.nn", "random": ".frontend.nn.random"}
+_MODULES = {"cache": ".frontend.cache", "nn": ".frontend.nn", "random": ".frontend.nn.random"}
 
 __all__ = ["__version__", *_PUBLIC, *_MODULES]
 

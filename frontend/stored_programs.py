@@ -260,7 +260,10 @@ def store(
     except (pickle.PicklingError, TypeError, AttributeError) as error:
         return f"what is known of it cannot be stored: {error}"
     variant = Variant(conditions, file.getvalue(), kernel.engine.object_code)
-    return None if disk_cache.write(key, variant) else "there is no directory that can be used"
+    if not disk_cache.write(key, variant):
+        return "there is no directory that can be used"
+    COUNTS.stored += 1
+    return None
 
 
 def store_writes(request: Request) -> None:

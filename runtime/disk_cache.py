@@ -14,6 +14,7 @@ import contextlib
 import functools
 import hashlib
 import importlib.util
+import itertools
 import os
 import stat
 import struct
@@ -28,6 +29,7 @@ _SUFFIX = ".kernels"
 _MAGIC = b"nestor01"
 _VARIANT = struct.Struct("<8sQQQ16s")
 _PRUNE_EVERY = 32
+_WRITTEN = itertools.count()
 
 
 class Variant(NamedTuple):
@@ -41,9 +43,10 @@ class Variant(NamedTuple):
 class Counts:
     """What this process did."""
 
-    hits = 0
-    misses = 0
-    stored = 0
+    def __init__(self) -> None:
+        self.hits = 0
+        self.misses = 0
+        self.stored = 0
 
 
 COUNTS = Counts()
@@ -168,9 +171,8 @@ def write(key: str, variant: Variant) -> bool:
             with contextlib.suppress(OSError):
                 os.unlink(temporary, dir_fd=folder)
             return False
-        if COUNTS.stored % _PRUNE_EVERY == 0:
+        if next(_WRITTEN) % _PRUNE_EVERY == 0:
             _prune(folder)
-        COUNTS.stored += 1
     return True
 
 

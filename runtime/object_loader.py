@@ -18,7 +18,7 @@ import platform
 import struct
 import sys
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 
 class LoadError(Exception):
@@ -107,6 +107,8 @@ class _File:
 
 _PAGE = mmap.PAGESIZE
 _READ, _READ_RUN = 1, 1 | 4
+_MOST = 1 << 30
+"""Bytes of one object: relative addresses reach 2 GiB."""
 
 _JUMP = struct.Struct("<HiH")
 _JUMP_CODE, _TWO_NOPS = 0x25FF, 0x9090
@@ -164,6 +166,8 @@ class LoadedObject:
                 self._code_end = _aligned(end, _PAGE)
             elif number == 1:
                 self._constants_end = _aligned(end, _PAGE)
+        if end > _MOST:
+            raise LoadError("the object wants too much memory")
         self._stub_of = {k: self._stubs + _JUMP.size * n for n, k in enumerate(undefined)}
         self._memory = mmap.mmap(-1, max(_PAGE, _aligned(end, _PAGE)), mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
         self._hold = ctypes.c_char.from_buffer(self._memory)
@@ -235,13 +239,13 @@ class LoadedObject:
     def _absolute(self, at: int, addresses: list[int], symbol: int, addend: int) -> None:
         self._put(at, addresses[symbol] + addend & (1 << 64) - 1, "<Q")
 
-    def _relative(self, form: str) -> Callable[[int, list[int], int, int], None]:
-        def apply(at: int, addresses: list[int], symbol: int, addend: int) -> None:
-            stub = self._stub_of.get(symbol)
-            address = addresses[symbol] if stub is None else self._base + stub
-            self._put(at, address + addend - (self._base + at), form)
+    def _relative(self, at: int, addresses: list[int], symbol: int, addend: int, form: str = "<i") -> None:
+        stub = self._stub_of.get(symbol)
+        address = addresses[symbol] if stub is None else self._base + stub
+        self._put(at, address + addend - (self._base + at), form)
 
-        return apply
+    def _relative_far(self, *place: Any) -> None:
+        self._relative(*place, form="<q")
 
     def _of_slot(self, at: int, addresses: list[int], symbol: int, addend: int) -> None:
         """Relative to here, the place in the table that has the address."""
@@ -253,24 +257,25 @@ class LoadedObject:
     def _from_table(self, at: int, addresses: list[int], symbol: int, addend: int) -> None:
         self._put(at, addresses[symbol] + addend - (self._base + self._table), "<q")
 
-    def _table_from_here(self, form: str) -> Callable[[int, list[int], int, int], None]:
-        return lambda at, addresses, symbol, addend: self._put(at, self._table + addend - at, form)
+    def _table_near(self, at: int, addresses: list[int], symbol: int, addend: int) -> None:
+        self._put(at, self._table + addend - at, "<i")
+
+    def _table_far(self, at: int, addresses: list[int], symbol: int, addend: int) -> None:
+        self._put(at, self._table + addend - at, "<q")
 
 
-Apply = Callable[[LoadedObject, int, list[int], int, int], None]
-
-_APPLY: dict[int, Apply] = {
-    1: lambda code, *place: code._absolute(*place),  # R_X86_64_64
-    2: lambda code, *place: code._relative("<i")(*place),  # PC32
-    4: lambda code, *place: code._relative("<i")(*place),  # PLT32
-    9: lambda code, *place: code._of_slot(*place),  # GOTPCREL
-    24: lambda code, *place: code._relative("<q")(*place),  # PC64
-    25: lambda code, *place: code._from_table(*place),  # GOTOFF64
-    26: lambda code, *place: code._table_from_here("<i")(*place),  # GOTPC32
-    27: lambda code, *place: code._slot(*place),  # GOT64
-    29: lambda code, *place: code._table_from_here("<q")(*place),  # GOTPC64
-    41: lambda code, *place: code._of_slot(*place),  # GOTPCRELX
-    42: lambda code, *place: code._of_slot(*place),  # REX_GOTPCRELX
+_APPLY: dict[int, Callable[..., None]] = {
+    1: LoadedObject._absolute,  # R_X86_64_64
+    2: LoadedObject._relative,  # PC32
+    4: LoadedObject._relative,  # PLT32
+    9: LoadedObject._of_slot,  # GOTPCREL
+    24: LoadedObject._relative_far,  # PC64
+    25: LoadedObject._from_table,  # GOTOFF64
+    26: LoadedObject._table_near,  # GOTPC32
+    27: LoadedObject._slot,  # GOT64
+    29: LoadedObject._table_far,  # GOTPC64
+    41: LoadedObject._of_slot,  # GOTPCRELX
+    42: LoadedObject._of_slot,  # REX_GOTPCRELX
 }
 """By the number of a relocation of the psABI: what is written at a place."""
 
@@ -279,7 +284,7 @@ def load(data: bytes, address_of: Callable[[str], int]) -> LoadedObject:
     """Object code -> machine code in this process. Raises LoadError where it is not as expected."""
     try:
         return LoadedObject(data, address_of)
-    except (struct.error, IndexError, ValueError, UnicodeDecodeError) as error:
+    except (struct.error, IndexError, ValueError, OverflowError, MemoryError, OSError) as error:
         raise LoadError(f"the object is damaged: {error}") from None
 
 
