@@ -4,7 +4,8 @@ table of docs/math.md.
 Singles are compared with NumPy's doubles, doubles with its long doubles (erf, which NumPy lacks, with Python's). The
 error is in units in the last place of the exact result, so that 0.5 is that of perfect rounding.
 
-    --every N     every Nth of the 2^32 singles; 1 is `make test-math-sweep`
+    --every N     every Nth of the 2^32 singles; 1 is `make test-math-sweep`, and compares those of `SWEPT` with the C
+                  library's vector functions of doubles (gcc is wanted)
     --doubles N   so many random doubles
     --only NAMES  with commas
     --flags afn   the shorter forms, whose errors are not judged
@@ -13,9 +14,13 @@ error is in units in the last place of the exact result, so that 0.5 is that of 
 from __future__ import annotations
 
 import argparse
+import ctypes
+import subprocess
 import sys
+import tempfile
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import nestor as nt
@@ -56,6 +61,8 @@ TWO_OPERANDS: dict[str, tuple[Callable[..., Any], float]] = {
 WIDER: dict[Any, Any] = {np.float32: np.float64, np.float64: np.longdouble}
 LANES = 16
 BLOCK = 1 << 15
+SWEPT = ("exp", "log", "sin", "cos", "tanh", "erf", "sigmoid")
+"""Functions of which all singles are compared, with the C library: math_sweep.c."""
 
 
 def kernel(name: str, element: str, width: int, arity: int = 1, flags: str = "") -> Kernel:
@@ -236,6 +243,45 @@ def measure(name: str, blocks: Iterator[np.ndarray], flags: str = "") -> Accurac
     return accuracy
 
 
+def c_library(folder: str) -> ctypes.CDLL:
+    """math_sweep.c. Linked without -ffast-math: with it, loading would make denormals zero in the whole process."""
+    source, object_file, library = Path(__file__).with_name("math_sweep.c"), f"{folder}/s.o", f"{folder}/s.so"
+    options = ["-O3", "-march=native", "-ffast-math", "-fPIC"]
+    subprocess.run(["gcc", *options, "-c", str(source), "-o", object_file], check=True)
+    subprocess.run(["gcc", "-shared", object_file, "-o", library, "-lm"], check=True)
+    return ctypes.CDLL(library)
+
+
+def sweep(name: str, flags: str = "", count: int = 1 << 32) -> Accuracy:
+    """All singles, against the C library's function of doubles."""
+    function = function_of(name, np.float32, flags)
+    accuracy, mirror = Accuracy(), name in ODD | EVEN
+    result, mirrored = (np.empty(BLOCK, np.float32) for _ in range(2))
+    exact, places = np.empty(BLOCK, np.float64), np.empty(BLOCK, np.int32)
+    with tempfile.TemporaryDirectory(prefix="nestor-sweep-") as folder:
+        library = c_library(folder)
+        reference, differences = getattr(library, f"exact_{name}"), library.differences
+        differences.restype = ctypes.c_int64
+        size = ctypes.c_int64(BLOCK)
+        pointers = [ctypes.c_void_p(a.ctypes.data) for a in (result, exact, places)]
+        for start in range(0, count >> 1 if mirror else count, BLOCK):
+            bits = np.arange(start, start + BLOCK, dtype=np.int64).astype(np.uint32)
+            x = bits.view(np.float32)
+            function(x, result)
+            reference(ctypes.c_void_p(x.ctypes.data), pointers[1], size)
+            found = differences(pointers[0], pointers[1], size, ctypes.c_double(accuracy.error), pointers[2])
+            if found:
+                at = places[:found]
+                accuracy.add([x[at]], result[at], exact[at])
+            if mirror:
+                function((bits ^ np.uint32(1 << 31)).view(np.float32), mirrored)
+                sign = np.uint32(1 << 31 if name in ODD else 0)
+                same = (mirrored.view(np.uint32) ^ sign) == result.view(np.uint32)
+                if not same.all():
+                    accuracy.note_wrong([-x], mirrored, ~same & ~(np.isnan(mirrored) & np.isnan(result)))
+    return accuracy
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description="the error of what expand-math writes")
     parser.add_argument("--every", type=int, default=1009)
@@ -250,7 +296,8 @@ def main() -> int:
         bound = REFERENCES[name][1]
         cells = [f"`{name}`"]
         for blocks in (singles(options.every, name), doubles(options.doubles)):
-            accuracy = measure(name, blocks, options.flags)
+            whole = options.every == 1 and name in SWEPT and not cells[1:]
+            accuracy = sweep(name, options.flags) if whole else measure(name, blocks, options.flags)
             cells += [f"{accuracy.error:.3f}", ", ".join(map(str, accuracy.worst))]
             if accuracy.wrong:
                 cells[-1] += f" (wrong at {', '.join(map(str, accuracy.wrong))})"
