@@ -288,7 +288,7 @@ GROUPS: dict[str, tuple[Primitive, ...]] = {
         _primitive(
             "prefetch",
             (Target("buffer", BUFFER), Target("loop", keyword="in")),
-            (Option("distance", "int", required=True, keyword="by"),),
+            (Option("distance", "int", required=True, keyword="by"), Option("whole", "flag", False)),
         ),
         _primitive("stream", (Target("buffer", BUFFER), Target("loop", keyword="in"))),
     ),

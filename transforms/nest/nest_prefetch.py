@@ -19,6 +19,15 @@ last iterations the element lies behind the buffer, which is harmless: no addres
 vectorized loop it is one a vector, kernels of a GPU leave it out. LLVM vectorizes no loop that holds one: vectorize
 the loop first, or prefetch in a loop around it.
 
+With `whole`, everything that an iteration loads, through loops inside of it as well, is fetched at the start of the
+iteration so many before, a prefetch a line: of tiles whose loops are unrolled and vectorized, where each element would
+be fetched once a row otherwise.
+
+    nest.for "k" %k = 0 to %n {                          nest.for "k" %k = 0 to %n {
+      nest.for "i" %i = 0 to 6 unrolled {                  nest.prefetch %x[%k + 8, 0] : memref<?x32xf32>
+        nest.for "j" %j = 0 to 32 vectorized(32) {         nest.prefetch %x[%k + 8, 16] : memref<?x32xf32>
+          ... nest.load %x[%k, %j]             becomes     nest.for "i" ...
+
 Refused when no load of the buffer can be known ahead, when the iterations run together, when the loop ends before,
 and for buffers in the memory of a kernel. `prefetch` in Halide; TVM, Exo and NNC have none.
 """
@@ -27,6 +36,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import product
+from math import prod
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import MemRefType, ModuleOp, NoneAttr
@@ -37,9 +48,10 @@ from ...dialects.affine import AffineList
 from ...dialects.diagnostic import NestorError, fail
 from ...dialects.nest import BIND_AXES, AccumulateOp, ForOp, LoadOp, PrefetchOp
 from ...lowering.nest_body import element_bytes
-from .accesses import is_defined_outside, root_of
+from .accesses import accesses_of, is_defined_outside, root_of
 from .buffers import buffer_name, find_buffer
 from .loops import find_loop
+from .regions import NoWindow, Window, window_of
 
 LINE_BYTES = 64
 """What one fetch brings into the cache."""
@@ -48,7 +60,11 @@ MOST_AHEAD = 1 << 20
 """Iterations; nothing fetched earlier is still there when it is read."""
 
 
-def why_not_prefetch(buffer: SSAValue, loop: ForOp, distance: int) -> NestorError | None:
+MOST_LINES = 64
+"""Lines that an iteration may load for all of them to be fetched ahead."""
+
+
+def why_not_prefetch(buffer: SSAValue, loop: ForOp, distance: int, whole: bool = False) -> NestorError | None:
     """The diagnostic that refuses, None when there is something to fetch."""
     if not 1 <= distance <= MOST_AHEAD:
         return _refusal(buffer, loop, f"the distance is a number of iterations from 1 to {MOST_AHEAD}")
@@ -68,7 +84,7 @@ def why_not_prefetch(buffer: SSAValue, loop: ForOp, distance: int) -> NestorErro
         return _refusal(buffer, loop, "nothing there loads from it")
     found = [(op, _why_not_ahead(op, loop)) for op in loads]
     if any(why is None for _, why in found):
-        return None
+        return _why_not_whole(buffer, loop) if whole else None
     notes = [(op, why) for op, why in found if why is not None]
     return _refusal(buffer, loop, "what later iterations load is not known ahead", notes=notes)
 
@@ -96,11 +112,48 @@ def _why_not_ahead(load: LoadOp, loop: ForOp) -> str | None:
     return None if loop.iv in used else "it loads one element in all iterations"
 
 
-def prefetch(buffer: SSAValue, loop: ForOp, distance: int) -> None:
+def _why_not_whole(buffer: SSAValue, loop: ForOp) -> NestorError | None:
+    """Why the lines that an iteration loads cannot be counted, or are too many."""
+    window = _window(buffer, loop)
+    if isinstance(window, NoWindow):
+        return _refusal(buffer, loop, window.reason, notes=[(window.access.op, "this load")])
+    lines = _lines(buffer, window)
+    if lines is None:
+        return _refusal(buffer, loop, "how much an iteration loads is not constant")
+    if len(lines) > MOST_LINES:
+        reason = f"an iteration loads {len(lines)} lines, more than {MOST_LINES}"
+        return _refusal(buffer, loop, reason, hint="prefetch in a loop inside of it")
+    return None
+
+
+def _window(buffer: SSAValue, loop: ForOp) -> Window | NoWindow:
+    """What an iteration loads of the buffer, as far as that can be known ahead."""
+    loads = [op for op in loop.walk() if isinstance(op, LoadOp) and op.memref is buffer]
+    known = [op for op in loads if _why_not_ahead(op, loop) is None]
+    return window_of(loop, [access for op in known for access in accesses_of(op)])
+
+
+def _lines(buffer: SSAValue, window: Window) -> list[tuple[int, ...]] | None:
+    """Where the lines of the window start, counted from its origin; None when that is not constant."""
+    assert isinstance(buffer.type, MemRefType)
+    numbers = [window.extents[axis].constants() for axis in range(len(window.extents))]
+    if any(n is None for n in numbers):
+        return None
+    extents = [n[0] for n in numbers if n is not None]
+    steps = [1] * len(extents)
+    steps[-1:] = [LINE_BYTES // element_bytes(buffer.type.element_type)] if steps else []
+    if prod(-(-n // step) for n, step in zip(extents, steps, strict=True)) > MOST_LINES:
+        return [()] * (MOST_LINES + 1)
+    return list(product(*(range(0, n, step) for n, step in zip(extents, steps, strict=True))))
+
+
+def prefetch(buffer: SSAValue, loop: ForOp, distance: int, whole: bool = False) -> None:
     """Fetch what `loop` loads of `buffer` so many iterations ahead. Raises the diagnostic of `why_not_prefetch`."""
-    if (refusal := why_not_prefetch(buffer, loop, distance)) is not None:
+    if (refusal := why_not_prefetch(buffer, loop, distance, whole)) is not None:
         raise refusal
     ahead = AffineList.of(loop.iv).add(distance * loop.step_value)
+    if whole:
+        return _fetch_window(buffer, loop, ahead)
     placed: list[PrefetchOp] = [op for op in loop.walk() if isinstance(op, PrefetchOp)]
     for load in list(loop.walk()):
         if not isinstance(load, LoadOp) or root_of(load.memref) is not buffer or _why_not_ahead(load, loop):
@@ -112,6 +165,17 @@ def prefetch(buffer: SSAValue, loop: ForOp, distance: int) -> None:
         op.location = load.location
         load.parent.insert_op_before(op, load)
         placed.append(op)
+
+
+def _fetch_window(buffer: SSAValue, loop: ForOp, ahead: AffineList) -> None:
+    window, first = _window(buffer, loop), loop.body.block.first_op
+    assert isinstance(window, Window) and first is not None
+    origin = window.origin.substitute(loop.iv, ahead)
+    for place in _lines(buffer, window) or ():
+        entries = [origin[axis].add(offset) for axis, offset in enumerate(place)]
+        op = PrefetchOp(buffer, AffineList.of(*entries).canonical())
+        op.location = loop.location
+        loop.body.block.insert_op_before(op, first)
 
 
 def _shares_line(op: PrefetchOp, block: Block | None, other: PrefetchOp) -> bool:
@@ -134,8 +198,9 @@ class NestPrefetchPass(ModulePass):
     loop: str
     buffer: str
     distance: int
+    whole: bool = False
     func: str | None = None
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         buffer = find_buffer(op, self.buffer, self.func)
-        prefetch(buffer, find_loop(op, self.loop, self.func), self.distance)
+        prefetch(buffer, find_loop(op, self.loop, self.func), self.distance, self.whole)

@@ -72,7 +72,8 @@ from .cpu_lanes import (
     work_inside,
 )
 from .cpu_pairs import pairs_in, tile_pairs
-from .cpu_products import product_in, tile_product
+from .cpu_product_tiles import ProductTiling
+from .cpu_products import product_in
 from .cpu_recurrences import is_recurrence, jam_rows
 from .cpu_reductions import block_rows, column_sums_in, has_many_rows, in_turn, share_reduction
 from .cpu_scans import block_long_scan, is_long_scan
@@ -126,6 +127,7 @@ def schedule_nests(function: FuncOp, machine: Machine = Machine()) -> None:
             _tile_convolution(sum_, machine)
     for pairs in list(pairs_in(function)):
         tile_pairs(pairs, machine.vector_bits, _share if machine.threads != 1 else None, machine.steps)
+    schedule_products(function, machine)
     for nest in in_turn(outermost_loops(function)):
         schedule(nest, machine)
 
@@ -151,10 +153,7 @@ def _schedule(nest: ForOp, machine: Machine, for_threads: bool, in_parts: bool =
     if _schedule_column_sums(band, machine, for_threads, in_parts):
         return
     band = _best_order(band, steps)
-    product = product_in(band)
-    if product is not None and tile_product(
-        product, machine.vector_bits, _share if for_threads else None, steps
-    ):
+    if _tile_product(band, machine, for_threads):
         return
     loop, dependences = band[0], Dependences(band[0])
     refusal = why_not_parallel(loop, dependences) if for_threads else None
@@ -227,6 +226,31 @@ def _schedule_parts(loop: ForOp, machine: Machine) -> bool:
         _schedule(nest, machine, for_threads=False)
     if parts.short is not None:
         _schedule(parts.short, machine, for_threads=True, in_parts=False)
+    return True
+
+
+def schedule_products(function: FuncOp, machine: Machine) -> None:
+    """Tile the products of a function, with the nests around them."""
+    for nest in list(outermost_loops(function)):
+        if nest.parent is not None:
+            _tile_product(perfect_band(nest), machine, for_threads=machine.threads != 1)
+
+
+def _tile_product(band: list[ForOp], machine: Machine, for_threads: bool) -> bool:
+    """Tile a band that is a product of matrices; whether it was one."""
+    product = product_in(band)
+    if product is None:
+        return False
+    tiling = ProductTiling(
+        product,
+        machine.vector_bits,
+        _share if for_threads else None,
+        lambda nest: _schedule(nest, machine, for_threads=False),
+        machine.steps,
+    )
+    if not tiling.is_legal():
+        return False
+    tiling.run()
     return True
 
 

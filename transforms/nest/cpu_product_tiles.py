@@ -1,0 +1,371 @@
+"""Tiles of products of matrices on the CPU: sizes, blocks that are shared among threads, packed panels of both operands.
+
+    nest.for "i" %i = 0 to %m {                                   (and a nest before it that sets %c,
+      nest.for "j" %j = 0 to %n {                                  nests after it that use %c)
+        nest.for "k" %k = 0 to %l {
+          ... nest.accumulate "c" add %p, %c[%i, %j]            // of %a[%i, %k] and %b[%k, %j]
+  becomes
+    nest.for "product" = 0 to 1 {
+      ... %b is copied to panels                                  // in parallel; side by side what a tile reads at a time
+      nest.for "i.o" %io = 0 to ... parallel {                    // a block of rows
+        ... their elements of %c are set
+        nest.for "k.o" ... {                                      // a block of the sum
+          ... the block of %a is copied to panels
+          nest.for "j.o" ... {
+            nest.for "i.i.o" ... {                                // a tile of sums, in registers
+              nest.for "k.i" ... {
+                nest.for "i.i.i" ... unrolled {
+                  nest.for "j.i" ... vectorized {
+        ... what uses these rows of %c
+
+after Goto and van de Geijn, "Anatomy of high-performance matrix multiplication" (2008). Where there are few rows the
+columns are shared: then %a is copied as a whole, and a block of columns of %b by the thread that uses it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from xdsl.ir import Operation, SSAValue
+
+from ...dialects.nest import AccumulateOp, ForOp, LoadOp, StoreOp
+from .cpu_lanes import UNIT, extent_of, machine_lanes, padded_width
+from .cpu_products import Product, pattern_in
+from .loops import loops_in, perfect_band
+from .nest_annotate import annotate, why_not_annotate
+from .nest_cache_read import cache_read, why_not_cache_read
+from .nest_cache_write import cache_write, why_not_cache_write
+from .nest_fuse import fuse, why_not_fuse
+from .nest_normalise import add_unit_loop
+from .nest_parallel import why_not_parallel
+from .nest_prefetch import prefetch, why_not_prefetch
+from .nest_reorder import reorder, why_not_reorder
+from .nest_split import split, why_not_split
+from .nest_transform_layout import transform_layout, why_not_transform_layout
+from .nest_vectorize import vectorize, why_not_vectorize
+from .steps import Steps
+
+DEPTH = 1024
+"""Terms of the sum in a block: a panel of so many terms is read from the second-level cache by each tile."""
+
+BLOCK_BYTES = 128 << 10
+"""A block of packed rows: it stays in the second-level cache while the panels of the other operand pass."""
+
+FEW_ROWS = 8
+"""Tiles of rows below which threads share the columns."""
+
+COLUMN_PANELS = 4
+"""Panels of columns that are packed at a time: as many as there are, so that the reads go along the rows."""
+
+WORTH_PACKING = 192
+"""Columns that use an element of the rows: below, copying it costs more than reading it where it is."""
+
+SHARES = (2, 4)
+"""Numbers of threads among which the blocks of rows are to come out even."""
+
+AHEAD = 24
+"""Steps of the sum by which a tile fetches its panel of columns ahead."""
+
+
+@dataclass(frozen=True, eq=False)
+class Sizes:
+    """Of a tile, its rows and its columns; of a block, its terms (None: all of them) and its tiles."""
+
+    rows: int
+    width: int
+    depth: int | None
+    block: int
+    by_columns: bool
+
+
+def sizes_for(product: Product, vector_bits: int) -> Sizes:
+    """The sizes for a product on a machine with such vectors."""
+    row, column, term = (extent_of(loop) for loop in (product.row, product.column, product.term))
+    lanes = machine_lanes(product.term, vector_bits)
+    width = 2 * lanes if column is None else min(2 * lanes, padded_width(column, lanes))
+    most = 14 if vector_bits >= 512 else 6
+    depth = None
+    if term is None:
+        depth = DEPTH
+    elif term > DEPTH:
+        depth = -(-term // -(-term // DEPTH))
+    if row is not None and row <= FEW_ROWS * most:
+        tiles = -(-row // most)
+        return Sizes(-(-row // tiles), width, depth, COLUMN_PANELS, True)
+    bytes_of_row = (depth or term or DEPTH) * max(1, vector_bits // lanes // 8)
+    most_tiles = max(1, BLOCK_BYTES // (bytes_of_row * most))
+    if row is None:
+        return Sizes(most, width, depth, most_tiles, False)
+    rows, block = min(
+        ((r, b) for r in range(most, most - 3, -1) for b in range(most_tiles, 0, -1)),
+        key=lambda pair: _rows_at_most(row, *pair),
+    )
+    return Sizes(rows, width, depth, block, False)
+
+
+def _rows_at_most(extent: int, rows: int, block: int) -> tuple[float, int]:
+    """How much more than its part of the rows the busiest thread gets, and how many blocks there are."""
+    blocks = -(-extent // (rows * block))
+    worst = max(-(-blocks // threads) * threads * rows * block / extent for threads in SHARES)
+    return round(max(worst, 1.02), 2), blocks
+
+
+# ---- the nests around -------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class Neighbours:
+    """The nest that sets the elements of a product, before it, and nests that use them, after it."""
+
+    start: ForOp | None
+    uses: Sequence[ForOp]
+
+
+def neighbours_of(product: Product) -> Neighbours:
+    """The nests in the same block over the same elements; none where the product is one of a stack."""
+    nest = product.outermost
+    if product.batch:
+        return Neighbours(None, ())
+    start = _next_nest(nest, lambda op: op.prev_op)
+    if start is not None and not (_is_elementwise(start, product) and _only_sets(start, product)):
+        start = None
+    uses: list[ForOp] = []
+    last = nest
+    while (use := _next_nest(last, lambda op: op.next_op)) is not None and _is_elementwise(use, product):
+        uses.append(use)
+        last = use
+    return Neighbours(start, uses)
+
+
+def _next_nest(op: Operation, step: Callable[[Operation], Operation | None]) -> ForOp | None:
+    other = step(op)
+    while other is not None and not isinstance(other, ForOp):
+        if other.regions:
+            return None
+        other = step(other)
+    return other
+
+
+def _is_elementwise(nest: ForOp, product: Product) -> bool:
+    """Whether a nest runs once over the elements of the product, and reads or writes them."""
+    band = perfect_band(nest)
+    if len(band) != 2 or len(loops_in(nest)) != 2 or any(loop.kind != "serial" for loop in band):
+        return False
+    variables = {loop.iv for loop in band}
+    for op in band[-1].body.block.ops:
+        if op.regions or isinstance(op, AccumulateOp):
+            return False
+        if isinstance(op, LoadOp | StoreOp) and op.memref is product.result:
+            indices = [op.indices[k].single_value() for k in range(len(op.indices))]
+            if len(indices) != 2 or set(indices) != variables:
+                return False
+    return any(isinstance(op, LoadOp | StoreOp) and op.memref is product.result for op in nest.walk())
+
+
+def _only_sets(nest: ForOp, product: Product) -> bool:
+    return all(not isinstance(op, StoreOp) or op.memref is product.result for op in nest.walk())
+
+
+def _axis_loop(nest: ForOp, product: Product, of: ForOp) -> ForOp:
+    """The loop of an elementwise nest that runs along the axis along which `of` moves in the result."""
+    axis = next(k for k in range(len(product.sums.indices)) if of.iv in product.sums.indices[k].operands)
+    access = next(
+        op for op in nest.walk() if isinstance(op, LoadOp | StoreOp) and op.memref is product.result
+    )
+    variable = access.indices[axis].single_value()
+    return next(loop for loop in loops_in(nest) if loop.iv is variable)
+
+
+# ---- tiling -----------------------------------------------------------------------------------------
+
+
+class ProductTiling:
+    """Tiles one product, with the nests around it. `share` gives a loop to threads, `inside` schedules a nest."""
+
+    def __init__(
+        self,
+        product: Product,
+        vector_bits: int,
+        share: Callable[[ForOp, Steps], None] | None,
+        inside: Callable[[ForOp], None],
+        steps: Steps,
+    ):
+        self.product = product
+        self.sizes = sizes_for(product, vector_bits)
+        self.columns = extent_of(product.column)
+        self.share = share
+        self.inside = inside
+        self.steps = steps
+
+    def is_legal(self) -> bool:
+        """Whether the first steps are: splits, and an order that any order of a sum allows."""
+        product, sizes = self.product, self.sizes
+        splits = ((product.row, sizes.rows), (product.column, sizes.width))
+        if any(why_not_split(loop, factor, "mask") is not None for loop, factor in splits):
+            return False
+        if why_not_split(product.term, DEPTH, "clamp") is not None:
+            return False
+        order = [*product.batch, product.term, product.column, product.row]
+        return why_not_reorder(order, new_bounds=False) is None
+
+    def run(self) -> None:
+        """Tile it; the steps were found legal."""
+        product, sizes, steps = self.product, self.sizes, self.steps
+        around = neighbours_of(product)
+        outer = product.column if sizes.by_columns else product.row
+        others = [
+            _axis_loop(nest, product, outer) for nest in (around.start, *around.uses) if nest is not None
+        ]
+        tile = sizes.width if sizes.by_columns else sizes.rows
+        shares, row, column, term = self._split_shares(outer, tile * sizes.block)
+        blocks: list[ForOp] = []
+        if sizes.depth is not None:
+            block, term = steps.do(split, term, factor=sizes.depth, tail="clamp")
+            blocks.append(block)
+        row_tiles, row = steps.do(split, row, factor=sizes.rows, tail="mask")
+        column_tiles, column = steps.do(split, column, factor=sizes.width, tail="mask")
+        steps.do(reorder, [*product.batch, shares, *blocks, column_tiles, row_tiles, term, row, column])
+        shares, inside = self._fuse_around(shares, around, others, tile * sizes.block)
+        is_shared = self.share is not None and why_not_parallel(shares) is None
+        self._keep_sums(row_tiles)
+        panels = self._pack((blocks or [shares])[-1], shares, row_tiles, row, column, is_shared)
+        self._mark(column)
+        self._unroll(row)
+        for panel in panels:
+            if why_not_prefetch(panel, term, AHEAD, whole=True) is None:
+                self.steps.do(prefetch, panel, term, distance=AHEAD, whole=True)
+        for nest in inside:
+            self.inside(nest)
+        if self.share is None:
+            return
+        outermost = product.batch[0] if product.batch else shares
+        if is_shared if outermost is shares else why_not_parallel(outermost) is None:
+            self.share(outermost, steps)
+
+    def _split_shares(self, outer: ForOp, size: int) -> tuple[ForOp, ForOp, ForOp, ForOp]:
+        product = self.product
+        shares, inner = self.steps.do(split, outer, factor=size, tail="clamp")
+        if self.sizes.by_columns:
+            return shares, product.row, inner, product.term
+        return shares, inner, product.column, product.term
+
+    def _fuse_around(
+        self, shares: ForOp, around: Neighbours, others: Sequence[ForOp], size: int
+    ) -> tuple[ForOp, list[ForOp]]:
+        """Let each share do what the nests around do to its elements; the new loop, and the nests in it."""
+        inside: list[ForOp] = []
+        nests = [nest for nest in (around.start, *around.uses) if nest is not None]
+        for nest, loop in zip(nests, others, strict=True):
+            if why_not_split(loop, size, "clamp") is not None:
+                return shares, inside
+            band = perfect_band(nest)
+            order = [loop, *(other for other in band if other is not loop)]
+            if loop is not band[0]:
+                if why_not_reorder(order, new_bounds=False) is not None:
+                    return shares, inside
+                self.steps.do(reorder, order)
+            outer, inner = self.steps.do(split, loop, factor=size, tail="clamp")
+            first, second = (outer, shares) if nest is around.start else (shares, outer)
+            if why_not_fuse(first, second) is not None:
+                continue
+            shares = self.steps.do(fuse, first, second)
+            inside.append(inner)
+        return shares, inside
+
+    def _keep_sums(self, tile: ForOp) -> None:
+        """A tile of sums starts from the identity, stays in registers, and is added to the result at its end."""
+        if why_not_cache_write(self.product.result, tile, "identity") is not None:
+            return
+        _, start, back = self.steps.do(cache_write, self.product.result, tile, init="identity", name="sums")
+        for copy in (start, back):
+            if copy is not None:
+                *rows, lane = loops_in(copy)
+                self._mark(lane)
+                for loop in rows:
+                    self._unroll(loop)
+
+    # ---- panels ----
+
+    def _pack(
+        self, block: ForOp, shares: ForOp, tile: ForOp, row: ForOp, column: ForOp, is_shared: bool
+    ) -> list[SSAValue]:
+        """Pack both operands, one for all shares and the other for each block; the panels."""
+        product, sizes = self.product, self.sizes
+        columns = (product.panels, column, sizes.width)
+        rows = (product.row_panels, row, sizes.rows)
+        whole, part = (rows, columns) if sizes.by_columns else (columns, rows)
+        found: list[SSAValue] = []
+        if self._is_worth(whole[1], column):
+            unit = self.steps.do(add_unit_loop, shares, name="product")
+            for buffer in whole[0]:
+                panel = self._pack_one(buffer, unit, whole[1], whole[2], tile, is_shared)
+                found += [] if panel is None else [panel]
+        if self._is_worth(part[1], column):
+            for buffer in part[0]:
+                panel = self._pack_one(buffer, block, part[1], part[2], tile, False)
+                found += [] if panel is None else [panel]
+        return found
+
+    def _is_worth(self, loop: ForOp, column: ForOp) -> bool:
+        return loop is column or self.columns is None or self.columns >= WORTH_PACKING
+
+    def _pack_one(
+        self,
+        buffer: SSAValue,
+        at: ForOp,
+        lane: ForOp,
+        width: int,
+        tile: ForOp,
+        is_shared: bool,
+    ) -> SSAValue | None:
+        """Copy what `at` reads of a buffer to panels: `width` elements along `lane` side by side."""
+        steps = self.steps
+        if why_not_cache_read(buffer, at) is not None:
+            return None
+        panel, copy = steps.do(cache_read, buffer, at, name="panel")
+        reads = [op for op in tile.walk() if isinstance(op, LoadOp) and op.memref is panel.memref]
+        axes = {
+            axis for op in reads for axis in range(len(op.indices)) if lane.iv in op.indices[axis].operands
+        }
+        if copy is None or len(axes) != 1:
+            return panel.memref
+        (axis,) = axes
+        band = loops_in(copy)
+        names = [f"d{k}" for k in range(len(band))]
+        rest = [name for k, name in enumerate(names) if k != axis]
+        layout = (
+            f"{' '.join(names)} -> {' '.join([f'{names[axis]}/{width}', *rest, f'{names[axis]}%{width}'])}"
+        )
+        if why_not_transform_layout(panel, layout) is not None:
+            return panel.memref
+        panels, inner = steps.do(split, band[axis], factor=width, tail="clamp")
+        others = [loop for k, loop in enumerate(band) if k != axis]
+        load = next(op for op in inner.walk() if isinstance(op, LoadOp))
+        if pattern_in(load, load.memref, inner) == UNIT:
+            panels, together = steps.do(split, panels, factor=COLUMN_PANELS, tail="clamp")
+            steps.do(reorder, [panels, *others, together, inner])
+            self._unroll(together)
+            self._mark_width(inner, width)
+        else:
+            steps.do(reorder, [panels, *others, inner])
+            self._unroll(inner)
+        panel = steps.do(transform_layout, panel, layout=layout)
+        if is_shared and self.share is not None:
+            self.share(panels, steps)
+        return panel.memref
+
+    # ---- marks ----
+
+    def _mark(self, lane: ForOp) -> None:
+        self._mark_width(lane, self.sizes.width)
+
+    def _mark_width(self, lane: ForOp, width: int) -> None:
+        """Make vectors of a loop of at most `width` iterations, where that is legal."""
+        if why_not_vectorize(lane, width) is None:
+            self.steps.do(vectorize, lane, width=width)
+
+    def _unroll(self, loop: ForOp) -> None:
+        """Put the rows of a tile side by side, where that is legal."""
+        if why_not_annotate(loop, "unrolled") is None:
+            self.steps.do(annotate, loop, mark="unrolled")
