@@ -46,8 +46,8 @@ from .nest_transform_layout import transform_layout, why_not_transform_layout
 from .nest_vectorize import vectorize, why_not_vectorize
 from .steps import Steps
 
-DEPTH = 1024
-"""Terms of the sum in a block: a panel of so many terms is read from the second-level cache by each tile."""
+DEPTH_BYTES = 4096
+"""Terms of the sum in a block, times the bytes of one: more of them, and panels leave the second-level cache."""
 
 BLOCK_BYTES = 128 << 10
 """A block of packed rows: it stays in the second-level cache while the panels of the other operand pass."""
@@ -85,16 +85,17 @@ def sizes_for(product: Product, vector_bits: int) -> Sizes:
     lanes = machine_lanes(product.term, vector_bits)
     width = 2 * lanes if column is None else min(2 * lanes, padded_width(column, lanes))
     most = 14 if vector_bits >= 512 else 6
-    depth = None
+    size = max(1, vector_bits // lanes // 8)
+    depth, most_terms = None, DEPTH_BYTES // size
     if term is None:
-        depth = DEPTH
-    elif term > DEPTH:
-        depth = -(-term // -(-term // DEPTH))
+        depth = most_terms
+    elif term > most_terms:
+        depth = -(-term // -(-term // most_terms))
     if row is not None and row <= FEW_ROWS * most:
         tiles = -(-row // most)
         return Sizes(-(-row // tiles), width, depth, COLUMN_PANELS, True)
-    bytes_of_row = (depth or term or DEPTH) * max(1, vector_bits // lanes // 8)
-    most_tiles = max(1, BLOCK_BYTES // (bytes_of_row * most))
+    bytes_of_tile = (depth or term or most_terms) * size * most
+    most_tiles = max(2, BLOCK_BYTES // bytes_of_tile)
     if row is None:
         return Sizes(most, width, depth, most_tiles, False)
     rows, block = min(
@@ -204,7 +205,7 @@ class ProductTiling:
         splits = ((product.row, sizes.rows), (product.column, sizes.width))
         if any(why_not_split(loop, factor, "mask") is not None for loop, factor in splits):
             return False
-        if why_not_split(product.term, DEPTH, "clamp") is not None:
+        if why_not_split(product.term, DEPTH_BYTES, "clamp") is not None:
             return False
         order = [*product.batch, product.term, product.column, product.row]
         return why_not_reorder(order, new_bounds=False) is None

@@ -426,10 +426,12 @@ def _why_not_worthwhile(loop: ForOp, dependences: Dependences) -> NestorError | 
     gathers, scatters = patterns[SCATTERED, False], patterns[SCATTERED, True]
     if arithmetic_in(loop) < GATHER_COST * (gathers + scatters):
         return fail(loop, f"{gathers + scatters} accesses are not contiguous, and there is little to compute")
-    for op in _reductions(loop, dependences):
+    reductions = _reductions(loop, dependences)
+    for op in reductions:
         if op.combiner.data == "custom":
             return fail(loop, "a custom reduction combines one element after the other", notes=[(op, "here")])
-    return why_not_split(loop, 2)
+    refusal = why_not_split(loop, 2)
+    return refusal if refusal is None or reductions else why_not_split(loop, 2, "mask")
 
 
 def _reductions(loop: ForOp, dependences: Dependences) -> list[AccumulateOp]:
@@ -454,7 +456,8 @@ def _vectorize(loop: ForOp, machine: Machine, is_parallel: bool, dependences: De
         _vectorize_reduction(loop, width, lanes, reductions, steps)
         return
     _stream_big_results(loop, steps)
-    vectors, *pieces = steps.do(split, loop, factor=width)
+    tail = "remainder" if why_not_split(loop, width) is None else "mask"
+    vectors, *pieces = steps.do(split, loop, factor=width, tail=tail)
     for piece in pieces:
         _give_registers(piece, steps)
         _mark_vectorized(piece, _width_of(piece, width, lanes), steps)

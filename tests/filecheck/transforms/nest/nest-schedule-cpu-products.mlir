@@ -1,26 +1,31 @@
-// Products of matrices on the CPU: blocks of the sum, panels of one operand, tiles of sums in registers.
+// Products of matrices on the CPU: blocks for threads, panels of both operands, tiles of sums in registers.
 // RUN: opt-tool %s -p nest-schedule-cpu | filecheck %s
 // RUN: opt-tool %s -p nest-schedule-cpu{vector-bits=256} | filecheck %s --check-prefix=NARROW
 
 // CHECK-LABEL: func.func @matmul
-// CHECK:       nest.for "k.o" %[[KO:.*]] = 0 to %k ceildiv 256 {
-// CHECK:         nest.for "j.o" %[[JO:.*]] = 0 to %n ceildiv 32 parallel
-// CHECK:           %[[P:.*]] = nest.alloc "panel" : memref<256x32xf64>
+// CHECK:       nest.for "product" %{{.*}} = 0 to 1 {
+// CHECK:         %[[P:.*]] = nest.alloc "panel"(%{{.*}}, %k) : memref<?x?x16xf64>
+// CHECK:         nest.for "panel.load.ax1.o.o" {{.*}} parallel
 // CHECK:           nest.for "panel.load.ax0"
-// CHECK:             nest.for "panel.load.ax1" {{.*}} vectorized(32)
-// CHECK:           nest.for "i.o" %[[IO:.*]] = 0 to %m ceildiv 6 {
-// CHECK:             %[[S:.*]] = nest.alloc "sums" : memref<6x32xf64>
-// CHECK:             nest.for "sums.init.ax0" {{.*}} unrolled
-// CHECK:             nest.for "k.i" %[[KI:.*]] = 0 to min(256, %k - 256 * %[[KO]]) {
-// CHECK-NEXT:          nest.for "i.i" %[[I:.*]] = 0 to 6 unrolled {
-// CHECK-NEXT:            nest.for "j.i" %[[J:.*]] = 0 to 32 vectorized(32) {
-// CHECK-NEXT:              nest.load %a[6 * %[[IO]] + %[[I]], 256 * %[[KO]] + %[[KI]]]
-// CHECK-NEXT:              nest.load %[[P]][%[[KI]], %[[J]]]
-// CHECK:                   nest.accumulate "c" add %{{.*}}, %[[S]][%[[I]], %[[J]]] where
-// CHECK:             nest.for "sums.back.ax0"
-// CHECK:               nest.for "sums.back.ax1" {{.*}} vectorized(32)
+// CHECK:             nest.for "panel.load.ax1.i" {{.*}} vectorized(16)
+// CHECK:         nest.for "i.o" %[[IB:.*]] = 0 to %m ceildiv 28 parallel
+// CHECK:           nest.for "k.o" %[[KO:.*]] = 0 to %k ceildiv 512 {
+// CHECK:             %[[A:.*]] = nest.alloc "panel.1" : memref<2x512x14xf64>
+// CHECK:             nest.for "j.o" %[[JO:.*]] = 0 to %n ceildiv 16 {
+// CHECK:               nest.for "i.i.o" %[[IO:.*]] = 0 to min(2, {{.*}}) {
+// CHECK:                 %[[S:.*]] = nest.alloc "sums" : memref<14x16xf64>
+// CHECK:                 nest.for "sums.init.ax0" {{.*}} unrolled
+// CHECK:                 nest.for "k.i" %[[KI:.*]] = 0 to min(512, %k - 512 * %[[KO]]) {
+// CHECK:                   nest.prefetch %[[P]][%[[JO]], 512 * %[[KO]] + %[[KI]] + 24, 8]
+// CHECK-NEXT:              nest.for "i.i.i" %[[I:.*]] = 0 to 14 unrolled {
+// CHECK-NEXT:                nest.for "j.i" %[[J:.*]] = 0 to 16 vectorized(16) {
+// CHECK-NEXT:                  nest.load %[[A]][%[[IO]], %[[KI]], %[[I]]]
+// CHECK-NEXT:                  nest.load %[[P]][%[[JO]], 512 * %[[KO]] + %[[KI]], %[[J]]]
+// CHECK:                       nest.accumulate "c" add %{{.*}}, %[[S]][%[[I]], %[[J]]] where
+// CHECK:                 nest.for "sums.back.ax0"
+// CHECK:                   nest.for "sums.back.ax1" {{.*}} vectorized(16)
 // NARROW-LABEL: func.func @matmul
-// NARROW:      nest.for "i.i" %{{.*}} = 0 to 4 unrolled
+// NARROW:      nest.for "i.i.i" %{{.*}} = 0 to 6 unrolled
 // NARROW-NEXT:   nest.for "j.i" %{{.*}} = 0 to 8 vectorized(8)
 func.func @matmul(%a: memref<?x?xf64>, %b: memref<?x?xf64>, %c: memref<?x?xf64>) {
   %c0 = arith.constant 0 : index
@@ -41,12 +46,13 @@ func.func @matmul(%a: memref<?x?xf64>, %b: memref<?x?xf64>, %c: memref<?x?xf64>)
   func.return
 }
 
-// The other operand by rows: its panels are turned as they are copied.
+// The other operand by rows: its panels are turned as they are copied. Few rows: threads share the columns.
 // CHECK-LABEL: func.func @by_rows
-// CHECK:       nest.for "panel.load.ax0" %[[R:.*]] =
-// CHECK:         nest.for "panel.load.ax1" %[[C:.*]] =
-// CHECK:           nest.load %b[32 * %{{.*}} + %[[R]], 256 * %{{.*}} + %[[C]]]
-// CHECK:           nest.store "panel" %{{.*}}, %{{.*}}[%[[C]], %[[R]]] : memref<256x32xf64>
+// CHECK:       nest.for "j.o" %[[JB:.*]] = 0 to 2 parallel
+// CHECK:         nest.for "panel.load.ax1" %[[K:.*]] = 0 to 300 {
+// CHECK:           nest.for "panel.load.ax0.i" %[[C:.*]] = 0 to min(16, {{.*}}) unrolled
+// CHECK:             nest.load %b[64 * %[[JB]] + 16 * %[[P:.*]] + %[[C]], %[[K]]]
+// CHECK:             nest.store "panel" %{{.*}}, %{{.*}}[%[[P]], %[[K]], %[[C]]] : memref<4x300x16xf64>
 func.func @by_rows(%a: memref<64x300xf64>, %b: memref<70x300xf64>, %c: memref<64x70xf64>) {
   nest.for "i" %i = 0 to 64 {
     nest.for "j" %j = 0 to 70 {
@@ -64,8 +70,7 @@ func.func @by_rows(%a: memref<64x300xf64>, %b: memref<70x300xf64>, %c: memref<64
 // A stack of products is shared among threads by its first axis; distances are tiled like products.
 // CHECK-LABEL: func.func @distances
 // CHECK:       nest.for "s" {{.*}} parallel
-// CHECK:         nest.for "k.o"
-// CHECK:           nest.for "i.i" %{{.*}} = 0 to 6 unrolled
+// CHECK:           nest.for "i.i" %{{.*}} = 0 to 13 unrolled
 func.func @distances(%a: memref<100x64x64xf32>, %b: memref<100x64x64xf32>, %c: memref<100x64x64xf32>) {
   nest.for "s" %s = 0 to 100 {
     nest.for "i" %i = 0 to 64 {
