@@ -64,11 +64,13 @@ func.func @half(%x: f16, %out: memref<f16>) {
   func.return
 }
 
-// erf of single precision is a polynomial in double; of double it is one, or 1 less a multiple of e^(-x^2).
+// erf is x + x P(x^2) for small x; beyond, 1 less a power of two (single precision) or a multiple of e^(-x^2) (double).
 // CHECK-LABEL: func.func @error_function
-// CHECK: [[W:%\S+]] = arith.extf %x : vector<8xf32> to vector<8xf64>
-// CHECK-COUNT-19: math.fma {{.*}} : vector<8xf64>
-// CHECK: arith.truncf {{.*}} : vector<8xf64> to vector<8xf32>
+// CHECK: [[NEAR:%\S+]] = math.fma %x, {{%\S+}}, %x : vector<8xf32>
+// CHECK: [[N:%\S+]] = arith.shli {{.*}} : vector<8xi32>
+// CHECK: [[POWER:%\S+]] = arith.bitcast [[N]] : vector<8xi32> to vector<8xf32>
+// CHECK: math.fma {{%\S+}}, [[POWER]], {{%\S+}} : vector<8xf32>
+// CHECK: arith.select {{%\S+}}, [[NEAR]], {{%\S+}} : vector<8xi1>, vector<8xf32>
 // CHECK: arith.select {{.*}} : f64
 func.func @error_function(%x: vector<8xf32>, %y: f64) -> (vector<8xf32>, f64) {
   %0 = math.erf %x : vector<8xf32>
@@ -84,8 +86,8 @@ func.func @error_function(%x: vector<8xf32>, %y: f64) -> (vector<8xf32>, f64) {
 // CHECK: arith.divf
 // CHECK-NOT: math.fma
 // CHECK: %near = math.copysign
-func.func @approximate(%x: vector<8xf32>) -> (vector<8xf32>, vector<8xf32>) {
-  %exact = math.tanh %x : vector<8xf32>
-  %near = math.tanh %x fastmath<afn> : vector<8xf32>
-  func.return %exact, %near : vector<8xf32>, vector<8xf32>
+func.func @approximate(%x: vector<8xf64>) -> (vector<8xf64>, vector<8xf64>) {
+  %exact = math.tanh %x : vector<8xf64>
+  %near = math.tanh %x fastmath<afn> : vector<8xf64>
+  func.return %exact, %near : vector<8xf64>, vector<8xf64>
 }
