@@ -33,16 +33,18 @@ from math import prod
 from xdsl.dialects.builtin import DYNAMIC_INDEX, MemRefType
 from xdsl.ir import Block
 
-from ...dialects.nest import AccumulateOp, ForOp
-from .cpu_lanes import SCATTERED, SEVERAL, UNIT, access_patterns, extent_of, work_inside
+from ...dialects.nest import AccumulateOp, ForOp, StoreOp
+from .cpu_lanes import SCATTERED, SEVERAL, UNIT, access_patterns, arithmetic_in, extent_of, work_inside
 from .dependence import Dependences
 from .loops import loops_in, perfect_band
 from .nest_cut import cut, why_not_cut
+from .nest_normalise import normalise, why_not_normalise
 from .nest_parallel import why_not_parallel
 from .nest_privatise import privatise, why_not_privatise
 from .nest_reorder import reorder, why_not_reorder
 from .nest_specialise import specialise, why_not_specialise
 from .nest_split import split, why_not_split
+from .nest_unroll_and_jam import unroll_and_jam, why_not_unroll_and_jam
 from .private import Group, groups_of
 from .steps import Steps
 
@@ -52,7 +54,7 @@ MOST_PARTS = 64
 PARTS = 16
 """Parts of a reduction whose extent only the run time knows."""
 
-WORK_PER_PART = 1 << 17
+WORK_PER_PART = 1 << 16
 """Element operations below which a part does not pay."""
 
 SHARE_OF_TOTALS = 32
@@ -63,6 +65,12 @@ BLOCK = 4096
 
 LINE = 64
 """A part that starts at a multiple of so many iterations starts at a cache line, whatever the elements."""
+
+STREAMS = 4
+"""Parts that an iteration reads side by side: a core fetches more from memory in several places than in one."""
+
+FEWEST_ROWS, FEWEST_TERMS = 64, 1024
+"""Rows and terms below which rows are reduced one after the other."""
 
 ROWS = 8
 """Rows that are read at a time: as many streams as a core's prefetchers follow with ease."""
@@ -107,7 +115,54 @@ def share_reduction(loop: ForOp, steps: Steps) -> Parts | None:
             return None
         loop, rest = steps.do(cut, loop, at=even)
     outer, combine = steps.do(privatise, loop, parts=parts)
+    if is_innermost and extent is not None:
+        outer = _side_by_side(outer, loop, parts, steps)
     return Parts(outer, [combine, *([] if rest is None else [rest])], short)
+
+
+def _side_by_side(outer: ForOp, loop: ForOp, parts: int, steps: Steps) -> ForOp:
+    """Let an iteration do several parts at once, where they only wait for memory: the loop over the parts then."""
+    if parts < 2 * STREAMS or parts % STREAMS or not _waits_for_memory(loop):
+        return outer
+    if why_not_normalise(loop) is not None:
+        return outer
+    steps.do(normalise, loop)
+    if why_not_unroll_and_jam(outer, STREAMS) is not None:
+        return outer
+    return steps.do(unroll_and_jam, outer, factor=STREAMS)
+
+
+def jam_sums(loop: ForOp, dependences: Dependences, steps: Steps) -> ForOp | None:
+    """Put reductions of long rows side by side; the loop over blocks of rows.
+
+    None, and nothing changed, where that is illegal or of no use.
+    """
+    inner = [other for other in loops_in(loop) if other is not loop]
+    rows = extent_of(loop)
+    if len(inner) != 1 or inner[0].parent_op() is not loop or rows is None or rows % STREAMS:
+        return None
+    terms = extent_of(inner[0])
+    is_small = rows < FEWEST_ROWS or terms is None or terms < FEWEST_TERMS
+    if is_small or not _waits_for_memory(inner[0]) or why_not_parallel(loop, dependences) is not None:
+        return None
+    if why_not_unroll_and_jam(loop, STREAMS, dependences) is not None:
+        return None
+    return steps.do(unroll_and_jam, loop, factor=STREAMS, dependences=dependences)
+
+
+def _waits_for_memory(loop: ForOp) -> bool:
+    """Whether a loop reduces what it reads one element after the other, and computes next to nothing."""
+    patterns = access_patterns(loop)
+    loads = patterns[UNIT, False]
+    if (
+        not 1 <= loads <= 2
+        or arithmetic_in(loop) > loads
+        or patterns[SCATTERED, False]
+        or patterns[SEVERAL, False]
+    ):
+        return False
+    statements = [op for op in loop.body.block.ops if isinstance(op, (StoreOp, AccumulateOp))]
+    return len(statements) == 1 and isinstance(statements[0], AccumulateOp)
 
 
 def _even_part(extent: int, parts: int) -> int:
@@ -126,7 +181,8 @@ def _parts_of(loop: ForOp, groups: list[Group]) -> int:
     if extent is None:
         return PARTS if slots <= _fewest(loop) * work // (PARTS * SHARE_OF_TOTALS) else 0
     total = extent * work
-    return min(MOST_PARTS, total // WORK_PER_PART, total // (SHARE_OF_TOTALS * slots), extent)
+    parts = min(MOST_PARTS, total // WORK_PER_PART, total // (SHARE_OF_TOTALS * slots), extent)
+    return parts if parts < 2 * STREAMS else parts // STREAMS * STREAMS
 
 
 def _fewest(loop: ForOp) -> int:

@@ -75,7 +75,15 @@ from .cpu_pairs import pairs_in, tile_pairs
 from .cpu_product_tiles import ProductTiling
 from .cpu_products import product_in
 from .cpu_recurrences import is_recurrence, jam_rows
-from .cpu_reductions import block_rows, column_sums_in, has_many_rows, in_turn, share_reduction
+from .cpu_reductions import (
+    STREAMS,
+    block_rows,
+    column_sums_in,
+    has_many_rows,
+    in_turn,
+    jam_sums,
+    share_reduction,
+)
 from .cpu_scans import block_long_scan, is_long_scan
 from .cpu_transposes import tile_transposed
 from .dependence import Dependences
@@ -184,6 +192,8 @@ def _schedule(nest: ForOp, machine: Machine, for_threads: bool, in_parts: bool =
             _share(rows, steps)
         return
     if is_parallel and not _is_better_shared_inside(loop, dependences):
+        if (sums := jam_sums(loop, dependences, steps)) is not None:
+            loop, inner = sums, list(outermost_loops(sums))
         _share(loop, steps)
         for_threads = False
     for child in inner:
@@ -453,7 +463,7 @@ def _vectorize(loop: ForOp, machine: Machine, is_parallel: bool, dependences: De
             steps.do(vectorize, loop, width=padded_width(extent, lanes), dependences=dependences)
         return
     if reductions := _reductions(loop, dependences):
-        _vectorize_reduction(loop, width, lanes, reductions, steps)
+        _vectorize_reduction(loop, lanes if len(reductions) >= STREAMS else width, lanes, reductions, steps)
         return
     _stream_big_results(loop, steps)
     tail = "remainder" if why_not_split(loop, width) is None else "mask"

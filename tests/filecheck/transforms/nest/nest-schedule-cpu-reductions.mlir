@@ -1,10 +1,14 @@
 // RUN: opt-tool %s -p nest-schedule-cpu --split-input-file | filecheck %s
-// A long reduction is done in parts, by threads; sums of columns are read a few rows at a time.
+// A long reduction is done in parts, several at a time, by threads; sums of columns are read a few rows at a time.
 
 // CHECK-LABEL: @total
-// CHECK: nest.for "i.0.p" [[P:%\S+]] = 0 to 16 parallel
-// CHECK: nest.load %x[65536 * [[P]]
+// CHECK: nest.for "i.0.p.o" [[P:%\S+]] = 0 to 8 parallel
+// CHECK: nest.for "i.0.i" [[V:%\S+]] = 0 to 16 vectorized(16)
+// CHECK: nest.load %x[131072 * [[P]]
+// CHECK: nest.load %x[131072 * [[P]] {{.*}} + 32768]
+// CHECK: nest.load %x[131072 * [[P]] {{.*}} + 98304]
 // CHECK: nest.for "i.0.combine" {{.*}} vectorized
+// CHECK: nest.for "i.1" {{.*}} = 1048576 to 1048590
 func.func @total(%x: memref<1048590xf32>, %s: memref<f32> {nest.role = "inout"}) {
   nest.for "i" %i = 0 to 1048590 {
     %0 = nest.load %x[%i] : memref<1048590xf32>
@@ -57,12 +61,12 @@ func.func @dynamic(%x: memref<?xi64>, %s: memref<i64> {nest.role = "inout"}) {
 
 // Columns: parts of the rows, eight of them at a time, their sums in registers.
 // CHECK-LABEL: @columns
-// CHECK: nest.for "i.p" [[P:%\S+]] = 0 to 16 parallel
-// CHECK: nest.for "i.o" [[O:%\S+]] = 0 to 8
+// CHECK: nest.for "i.p" [[P:%\S+]] = 0 to 32 parallel
+// CHECK: nest.for "i.o" [[O:%\S+]] = 0 to 4
 // CHECK: nest.for "j.o" [[J:%\S+]] = 0 to 16
 // CHECK: nest.for "j.i" [[V:%\S+]] = 0 to 64 vectorized(64)
 // CHECK: nest.for "i.i" [[I:%\S+]] = 0 to 8
-// CHECK: nest.load %x[64 * [[P]] + 8 * [[O]] + [[I]], 64 * [[J]] + [[V]]]
+// CHECK: nest.load %x[32 * [[P]] + 8 * [[O]] + [[I]], 64 * [[J]] + [[V]]]
 // CHECK: nest.for "i.combine.o"
 func.func @columns(%x: memref<1024x1024xf32>, %s: memref<1024xf32> {nest.role = "inout"}) {
   nest.for "i" %i = 0 to 1024 {
@@ -105,6 +109,29 @@ func.func @histogram(%x: memref<1048576xi64>, %s: memref<1048576xi64> {nest.role
     %0 = nest.load %x[%i] : memref<1048576xi64>
     %1 = arith.index_cast %0 : i64 to index
     nest.accumulate "s" add %one, %s[%1] : memref<1048576xi64>
+  }
+  func.return
+}
+
+// -----
+
+// Long rows: four at a time.
+// CHECK-LABEL: @rows
+// CHECK: nest.for "i.o" [[O:%\S+]] = 0 to 256 parallel
+// CHECK: nest.for "j.i" {{.*}} = 0 to 16 vectorized(16)
+// CHECK: nest.load %x[4 * [[O]], {{.*}}]
+// CHECK: nest.load %x[4 * [[O]] + 3, {{.*}}]
+func.func @rows(%x: memref<1024x2048xf32>, %y: memref<1024xf32> {nest.role = "out"}) {
+  %zero = arith.constant 0.0 : f32
+  nest.for "i" %i = 0 to 1024 {
+    %s = nest.alloc "s" : memref<f32>
+    nest.store "s" %zero, %s[] : memref<f32>
+    nest.for "j" %j = 0 to 2048 {
+      %0 = nest.load %x[%i, %j] : memref<1024x2048xf32>
+      nest.accumulate "s" add %0, %s[] : memref<f32>
+    }
+    %1 = nest.load %s[] : memref<f32>
+    nest.store "y" %1, %y[%i] : memref<1024xf32>
   }
   func.return
 }
