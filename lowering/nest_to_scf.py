@@ -214,8 +214,9 @@ class CpuBody(NestBody):
         return combined
 
     def prefetch(self, op: PrefetchOp) -> None:
-        """Into all levels of the cache."""
-        self.builder.emit(FetchOp(self.value(op.memref), self.index_values(op.indices)))
+        """Into all levels of the cache, alone there where it is going to be written."""
+        is_write = "nestor.write" in op.attributes
+        self.builder.emit(FetchOp(self.value(op.memref), self.index_values(op.indices), is_write=is_write))
 
     def vectorized(self, op: ForOp) -> None:
         VectorLoop(self, op).lower()

@@ -32,6 +32,7 @@ from xdsl.dialects.builtin import (
     IndexType,
     IntegerAttr,
     IntegerType,
+    MemRefType,
     VectorType,
     i64,
 )
@@ -45,13 +46,18 @@ from ..dialects.nest import AccumulateOp, ForOp, IndexOp, LoadOp, PrefetchOp, St
 from .combiners import VECTOR_KINDS, allow_fma, combiner_op, identity
 from .domains import DIVISIONS, Domain, domain_of, is_computation, may_be_undefined
 from .lanes import LaneMask, Lanes
-from .vector_access import VectorAccess
+from .nest_body import element_bytes
+from .vector_access import VectorAccess, strides_of
 
 if TYPE_CHECKING:
     from .nest_body import NestBody
 
 _REASSOC: Attribute = arith.FastMathFlagsAttr([FastMathFlag.REASSOC])
 _NO_FASTMATH: Attribute = arith.FastMathFlagsAttr("none")
+
+
+LINE_BYTES = 64
+"""What one prefetch brings."""
 
 
 class VectorLoop:
@@ -199,7 +205,7 @@ class VectorLoop:
         self.body.branch(condition, (), write)
 
     def prefetch(self, op: PrefetchOp) -> None:
-        """One for all lanes: the line of the first one's element."""
+        """One for each cache line of lanes that are neighbours in memory, else one: that of the first lane's element."""
         if any(v in self.varying and v is not self.loop.iv for v in op.operands):
             raise self.refusal(
                 op,
@@ -207,9 +213,21 @@ class VectorLoop:
                 "prefetch in a loop around it, or leave the prefetch out",
             )
         values, iv = self.body.values, self.loop.iv
-        lanes, values[iv] = values[iv], self.builder.affine(self.lanes.first)
-        self.body.operation(op)
+        lanes = values[iv]
+        for lane in self._first_of_lines(op):
+            values[iv] = self.builder.affine(self.lanes.first.plus(lane * self.loop.step_value))
+            self.body.operation(op)
         values[iv] = lanes
+
+    def _first_of_lines(self, op: PrefetchOp) -> range:
+        """The lanes whose elements begin a cache line, as far as the first lane's does."""
+        assert isinstance(op.memref.type, MemRefType)
+        *outer, last = self.body.forms(op.indices)
+        split = self.lanes.split(last)
+        is_dense = split is not None and split[1] == 1 and strides_of(op.memref.type)[-1] == 1
+        if not is_dense or any(form.uses(self.lanes.iv) for form in outer):
+            return range(1)
+        return range(0, self.lanes.width, LINE_BYTES // element_bytes(op.memref.type.element_type))
 
     # ---- reductions ----
 

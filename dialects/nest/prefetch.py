@@ -13,8 +13,9 @@ from .common import INDEX
 class PrefetchOp(ElementOp):
     """Fetch the line of an element that is read later: `nest.prefetch %x[%i + 8] : memref<?xf32>`.
 
-    It reads nothing and has no effect on a value; the element may lie outside of the buffer. It states no effects,
-    so that what does not know it leaves it where it is.
+    With `{nestor.write}` it is going to be written: other cores give the line up. It reads nothing and has no effect on
+    a value; the element may lie outside of the buffer. It states no effects, so that what does not know it leaves it
+    where it is.
     """
 
     name = "nest.prefetch"

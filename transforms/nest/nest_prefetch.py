@@ -1,23 +1,24 @@
-"""nest-prefetch: fetch now what a later iteration of a loop reads.
+"""nest-prefetch: fetch now what a later iteration of a loop reads or writes.
 
     nest.for "i" %i = 0 to %n {
       %v = nest.load %x[%i, 0] : memref<?x64xf32>
       nest.store "y" %v, %y[%i] : memref<?xf32>
     }
 
-becomes with buffer=x distance=8
+becomes with buffer=x distance=8, and then with buffer=y distance=64
 
     nest.for "i" %i = 0 to %n {
       nest.prefetch %x[%i + 8, 0] : memref<?x64xf32>
       %v = nest.load %x[%i, 0] : memref<?x64xf32>
+      nest.prefetch %y[%i + 64] {nestor.write} : memref<?xf32>
       nest.store "y" %v, %y[%i] : memref<?xf32>
     }
 
-A hint that changes no value, for access that the machine does not foresee by itself: long strides, many streams. It
-stands before each load whose element differs from iteration to iteration; loads of one cache line share one. In the
-last iterations the element lies behind the buffer, which is harmless: no address is too far for a prefetch. In a
-vectorized loop it is one a vector, kernels of a GPU leave it out. LLVM vectorizes no loop that holds one: vectorize
-the loop first, or prefetch in a loop around it.
+A hint that changes no value, for access that the machine does not foresee by itself: long strides, many streams, lines that
+are only written. It stands before each load and store whose element differs from iteration to iteration; those of one
+cache line share one. In the last iterations the element lies behind the buffer, which is harmless: no address is too
+far for a prefetch. In a vectorized loop it is one a cache line of the vector, kernels of a GPU leave it out. LLVM
+vectorizes no loop that holds one: vectorize the loop first, or prefetch in a loop around it.
 
 With `whole`, everything that an iteration loads, through loops inside of it as well, is fetched at the start of the
 iteration so many before, a prefetch a line: of tiles whose loops are unrolled and vectorized, where each element would
@@ -40,13 +41,13 @@ from itertools import product
 from math import prod
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import MemRefType, ModuleOp, NoneAttr
+from xdsl.dialects.builtin import MemRefType, ModuleOp, NoneAttr, UnitAttr
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.passes import ModulePass
 
 from ...dialects.affine import AffineList
 from ...dialects.diagnostic import NestorError, fail
-from ...dialects.nest import BIND_AXES, AccumulateOp, ForOp, LoadOp, PrefetchOp
+from ...dialects.nest import BIND_AXES, AccumulateOp, ForOp, LoadOp, PrefetchOp, StoreOp
 from ...lowering.nest_body import element_bytes
 from .accesses import accesses_of, is_defined_outside, root_of
 from .buffers import buffer_name, find_buffer
@@ -79,14 +80,14 @@ def why_not_prefetch(buffer: SSAValue, loop: ForOp, distance: int, whole: bool =
     trips = loop.constant_trip_count()
     if trips is not None and trips <= distance:
         return _refusal(buffer, loop, f"the loop has {trips} iterations, none is {distance} after another")
-    loads = [op for op in loop.walk() if isinstance(op, LoadOp) and root_of(op.memref) is buffer]
-    if not loads:
-        return _refusal(buffer, loop, "nothing there loads from it")
-    found = [(op, _why_not_ahead(op, loop)) for op in loads]
+    accesses = [op for op in loop.walk() if isinstance(op, LoadOp | StoreOp) and root_of(op.memref) is buffer]
+    if not accesses:
+        return _refusal(buffer, loop, "nothing there loads from it or stores to it")
+    found = [(op, _why_not_ahead(op, loop)) for op in accesses]
     if any(why is None for _, why in found):
         return _why_not_whole(buffer, loop) if whole else None
     notes = [(op, why) for op, why in found if why is not None]
-    return _refusal(buffer, loop, "what later iterations load is not known ahead", notes=notes)
+    return _refusal(buffer, loop, "what later iterations access is not known ahead", notes=notes)
 
 
 def _refusal(
@@ -102,14 +103,16 @@ def _refusal(
     )
 
 
-def _why_not_ahead(load: LoadOp, loop: ForOp) -> str | None:
-    """Why the element that a later iteration loads is not another one that can be named now."""
-    if isinstance(load.parent_op(), AccumulateOp):
+def _why_not_ahead(access: LoadOp | StoreOp, loop: ForOp) -> str | None:
+    """Why the element that a later iteration accesses is not another one that can be named now."""
+    if isinstance(access.parent_op(), AccumulateOp):
         return "it belongs to the combiner of a reduction"
-    used = load.indices.canonical().operands
+    used = access.indices.canonical().operands
     if any(isinstance(v.owner, Operation) and not is_defined_outside(v, loop) for v in used):
         return "its index is computed inside of the loop"
-    return None if loop.iv in used else "it loads one element in all iterations"
+    if loop.iv in used:
+        return None
+    return f"it {'loads' if isinstance(access, LoadOp) else 'stores to'} one element in all iterations"
 
 
 def _why_not_whole(buffer: SSAValue, loop: ForOp) -> NestorError | None:
@@ -148,22 +151,29 @@ def _lines(buffer: SSAValue, window: Window) -> list[tuple[int, ...]] | None:
 
 
 def prefetch(buffer: SSAValue, loop: ForOp, distance: int, whole: bool = False) -> None:
-    """Fetch what `loop` loads of `buffer` so many iterations ahead. Raises the diagnostic of `why_not_prefetch`."""
+    """Fetch what `loop` loads of `buffer`, or stores to it, so many iterations ahead.
+
+    Raises the diagnostic of `why_not_prefetch`.
+    """
     if (refusal := why_not_prefetch(buffer, loop, distance, whole)) is not None:
         raise refusal
     ahead = AffineList.of(loop.iv).add(distance * loop.step_value)
     if whole:
         return _fetch_window(buffer, loop, ahead)
     placed: list[PrefetchOp] = [op for op in loop.walk() if isinstance(op, PrefetchOp)]
-    for load in list(loop.walk()):
-        if not isinstance(load, LoadOp) or root_of(load.memref) is not buffer or _why_not_ahead(load, loop):
+    for access in list(loop.walk()):
+        if not isinstance(access, LoadOp | StoreOp) or root_of(access.memref) is not buffer:
             continue
-        op = PrefetchOp(load.memref, load.indices.substitute(loop.iv, ahead))
-        if any(_shares_line(op, load.parent, other) for other in placed):
+        if _why_not_ahead(access, loop) is not None:
             continue
-        assert load.parent is not None
-        op.location = load.location
-        load.parent.insert_op_before(op, load)
+        op = PrefetchOp(access.memref, access.indices.substitute(loop.iv, ahead))
+        if any(_shares_line(op, access.parent, other) for other in placed):
+            continue
+        if isinstance(access, StoreOp):
+            op.attributes["nestor.write"] = UnitAttr()
+        assert access.parent is not None
+        op.location = access.location
+        access.parent.insert_op_before(op, access)
         placed.append(op)
 
 
@@ -191,7 +201,7 @@ def _shares_line(op: PrefetchOp, block: Block | None, other: PrefetchOp) -> bool
 
 @dataclass(frozen=True, eq=False)
 class NestPrefetchPass(ModulePass):
-    """Fetch what a loop reads of a buffer some iterations ahead."""
+    """Fetch what a loop reads or writes of a buffer some iterations ahead."""
 
     name = "nest-prefetch"
 

@@ -36,7 +36,8 @@ What is done to a nest, from the outside in, wherever the primitives find it leg
 * Where only an outer loop is contiguous (sums over columns) that one becomes vectors, around the inner loops.
   What these update in each iteration is kept in registers (nest-registerise), and a variable of the body gets an
   element a lane (nest-expand-buffer).
-* Stores to a result larger than the caches pass them (`nestor.nontemporal`).
+* Big arrays are fetched ahead, where they are read and where they are written; stores pass the caches
+  (`nestor.nontemporal`) where much is read for them (cpu_streams.py).
 
 What stays serial or scalar is said in a remark, with the dependence or the access that is the reason.
 """
@@ -55,7 +56,6 @@ from xdsl.passes import ModulePass
 from ...dialects.diagnostic import NestorError, fail
 from ...dialects.nest import AccumulateOp, AllocOp, ForOp, StoreOp
 from ...dialects.remarks import remark
-from .accesses import root_of
 from .buffers import buffer_name, buffers_in
 from .cpu_convolutions import Convolution, convolution_in, tile_convolution
 from .cpu_lanes import (
@@ -66,7 +66,6 @@ from .cpu_lanes import (
     arithmetic_in,
     extent_of,
     has_transcendental,
-    is_streamed,
     machine_lanes,
     padded_width,
     work_inside,
@@ -85,6 +84,7 @@ from .cpu_reductions import (
     share_reduction,
 )
 from .cpu_scans import block_long_scan, is_long_scan
+from .cpu_streams import fetch_ahead, stream_results
 from .cpu_transposes import tile_transposed
 from .dependence import Dependences
 from .loops import enclosing_function, functions, loops_in, parent_loop, perfect_band, sole_inner_loop
@@ -96,7 +96,6 @@ from .nest_reorder import reorder, why_not_reorder
 from .nest_rfactor import reductions_of, rfactor, why_not_rfactor
 from .nest_set_memory import set_memory
 from .nest_split import split, why_not_split
-from .nest_stream import stream, why_not_stream
 from .nest_vectorize import vectorize, why_not_lanes
 from .steps import UNRECORDED, Steps
 from .trials import trial
@@ -461,6 +460,7 @@ def _vectorize(loop: ForOp, machine: Machine, is_parallel: bool, dependences: De
                 _give_registers(loop, steps)
                 dependences = Dependences(loop)
             steps.do(vectorize, loop, width=padded_width(extent, lanes), dependences=dependences)
+            fetch_ahead(loop, steps)
         return
     if reductions := _reductions(loop, dependences):
         _vectorize_reduction(loop, lanes if len(reductions) >= STREAMS else width, lanes, reductions, steps)
@@ -468,11 +468,14 @@ def _vectorize(loop: ForOp, machine: Machine, is_parallel: bool, dependences: De
     _stream_big_results(loop, steps)
     tail = "remainder" if why_not_split(loop, width) is None else "mask"
     vectors, *pieces = steps.do(split, loop, factor=width, tail=tail)
+    stream_results(loop, steps)
+    vectors, *pieces = steps.do(split, loop, factor=width)
     for piece in pieces:
         _give_registers(piece, steps)
         _mark_vectorized(piece, _width_of(piece, width, lanes), steps)
     if is_parallel:
         _share(vectors, steps)
+    fetch_ahead(pieces[0], steps)
 
 
 def _mark_vectorized(loop: ForOp, width: int, steps: Steps) -> None:
@@ -518,13 +521,6 @@ def _can_factor(loop: ForOp) -> bool:
 def _rounds(op: AccumulateOp) -> bool:
     """Whether the result depends on the order: errors add up."""
     return op.combiner.data in ("add", "mul") and isinstance(op.values[0].type, AnyFloat)
-
-
-def _stream_big_results(loop: ForOp, steps: Steps) -> None:
-    stores = [op for op in loop.body.block.ops if isinstance(op, StoreOp) and is_streamed(op)]
-    for buffer in dict.fromkeys(root_of(op.memref) for op in stores):
-        if why_not_stream(buffer, loop) is None:
-            steps.do(stream, buffer, loop)
 
 
 @dataclass(frozen=True, eq=False)

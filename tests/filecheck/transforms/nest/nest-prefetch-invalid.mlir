@@ -63,11 +63,11 @@ func.func @short(%x: memref<?xf32>, %y: memref<?xf32>) {
 
 // -----
 
-func.func @stored(%x: memref<?xf32>, %y: memref<?xf32>, %n: index) {
-  // expected-error @below {{cannot prefetch "x" in the loop "i": nothing there loads from it}}
+func.func @accumulated(%x: memref<?xf32>, %y: memref<?xf32>, %n: index) {
+  // expected-error @below {{cannot prefetch "x" in the loop "i": nothing there loads from it or stores to it}}
   nest.for "i" %i = 0 to %n {
     %a = nest.load %y[%i] : memref<?xf32>
-    nest.store "x" %a, %x[%i] : memref<?xf32>
+    nest.accumulate "x" add %a, %x[%i] : memref<?xf32>
   }
   func.return
 }
@@ -75,7 +75,7 @@ func.func @stored(%x: memref<?xf32>, %y: memref<?xf32>, %n: index) {
 // -----
 
 func.func @unknown(%x: memref<?xf32>, %k: memref<?xindex>, %y: memref<?xf32>, %n: index) {
-  // expected-error @below {{cannot prefetch "x" in the loop "i": what later iterations load is not known ahead}}
+  // expected-error @below {{cannot prefetch "x" in the loop "i": what later iterations access is not known ahead}}
   nest.for "i" %i = 0 to %n {
     // expected-note @below {{it loads one element in all iterations}}
     %a = nest.load %x[0] : memref<?xf32>

@@ -48,3 +48,31 @@ func.func @inner(%x: memref<?xf32>, %y: memref<16xf32>) {
   }
   func.return
 }
+
+// -----
+
+// What is stored is fetched for writing.
+// CHECK-LABEL: @written
+// CHECK:      nest.prefetch %x[{{%\S+}} + 8] {nestor.write} : memref<?xf32>
+// CHECK-NEXT: nest.store "x"
+func.func @written(%x: memref<?xf32>, %y: memref<?xf32>, %n: index) {
+  nest.for "i" %i = 0 to %n {
+    %a = nest.load %y[%i] : memref<?xf32>
+    nest.store "x" %a, %x[%i] : memref<?xf32>
+  }
+  func.return
+}
+
+// -----
+
+// An element that is loaded first is fetched already.
+// CHECK-LABEL: @updated
+// CHECK:      nest.prefetch %x[{{%\S+}} + 8] : memref<?xf32>
+// CHECK-NOT:  nest.prefetch
+func.func @updated(%x: memref<?xf32>, %n: index) {
+  nest.for "i" %i = 0 to %n {
+    %a = nest.load %x[%i] : memref<?xf32>
+    nest.store "x" %a, %x[%i] : memref<?xf32>
+  }
+  func.return
+}

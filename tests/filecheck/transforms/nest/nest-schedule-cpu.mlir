@@ -36,9 +36,12 @@ func.func @symbolic(%n: index, %x: memref<?xf64>, %y: memref<?xf64> {nest.role =
 
 // -----
 
-// A result larger than the caches is written past them.
+// Big arrays are fetched ahead: 512 elements, 2 KiB, the result for writing.
 // CHECK-LABEL: @streaming
-// CHECK: nest.store "y" {{.*}} {nestor.nontemporal}
+// CHECK: nest.prefetch %x[64 * [[O:%\S+]] + [[V:%\S+]] + 512] : memref
+// CHECK-NEXT: nest.load
+// CHECK-NEXT: nest.prefetch %y[64 * [[O]] + [[V]] + 512] {nestor.write}
+// CHECK-NEXT: nest.store "y" {{.*}}] : memref
 func.func @streaming(%x: memref<10000000xf32>, %y: memref<10000000xf32> {nest.role = "out"}) {
   nest.for "i" %i = 0 to 10000000 {
     %v = nest.load %x[%i] : memref<10000000xf32>
