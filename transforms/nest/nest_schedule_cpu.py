@@ -465,11 +465,9 @@ def _vectorize(loop: ForOp, machine: Machine, is_parallel: bool, dependences: De
     if reductions := _reductions(loop, dependences):
         _vectorize_reduction(loop, lanes if len(reductions) >= STREAMS else width, lanes, reductions, steps)
         return
-    _stream_big_results(loop, steps)
+    stream_results(loop, steps)
     tail = "remainder" if why_not_split(loop, width) is None else "mask"
     vectors, *pieces = steps.do(split, loop, factor=width, tail=tail)
-    stream_results(loop, steps)
-    vectors, *pieces = steps.do(split, loop, factor=width)
     for piece in pieces:
         _give_registers(piece, steps)
         _mark_vectorized(piece, _width_of(piece, width, lanes), steps)
