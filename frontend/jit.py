@@ -522,8 +522,8 @@ def jit(function: Callable[..., Any] | None = None, **options: Any) -> Any:
 def _is_time(invocation: Invocation) -> bool:
     """Whether to make calls like this one native: the second one, the 8th, the 32nd that Python still answers.
 
-    The first entry of a process waits for a 32nd call, for it has to compile the wrapper, which takes as long as
-    some thousand calls.
+    The first entry of a process waits for a 32nd call where it has to compile the wrapper, which takes as long as
+    some thousand calls, and is not on the disk.
     """
     kernel = invocation.native
     if kernel is None:
@@ -532,7 +532,7 @@ def _is_time(invocation: Invocation) -> bool:
     kernel.calls += 1
     calls = invocation.calls if invocation.calls > 1 else kernel.calls
     due = calls & (calls - 1) == 0 and calls.bit_length() & 1 == 0
-    return due and (calls >= PATIENCE or fast_call.is_compiled())
+    return due and (calls >= PATIENCE or fast_call.is_at_hand())
 
 
 def _strictness(remarks: Sequence[Diagnostic]) -> UnsupportedError:

@@ -171,6 +171,7 @@ class Result(IntEnum):
 class Offsets(NamedTuple):
     """Where things are in CPython's and NumPy's objects, in bytes. `runtime/fast_call.py` tests them on probes."""
 
+    count: int = 0
     type: int = 8
     size: int = 16
     tuple_items: int = 24

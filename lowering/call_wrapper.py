@@ -7,7 +7,7 @@ records and guards hold runs: outputs are allocated through NumPy's C interface,
 is called, and its results are put together. Where no entry fits, the Python function `slow` of the callable gets the same
 arguments. Whatever this routine does not know for certain, it leaves to that function.
 
-Objects that can be immortal are counted by Python itself (`Py_IncRef`), never by writing to them.
+Objects that can be immortal are counted by Python itself (`Py_IncRef`); to an entry's owner, which is none, it writes.
 """
 
 from __future__ import annotations
@@ -91,7 +91,8 @@ class _Call(CallMatch):
         entry = f.load("ptr", f.at("%callable", CALLABLE.offset("entry0")), position, WORD)
         f.require(f.compare("ne", entry, "null", "ptr"), "slow")
         f.store("ptr", entry, self.entry_slot)
-        f.call("void", "@Py_IncRef", f"ptr {self.of(entry, 'owner', 'ptr')}")
+        owner = self.of(entry, "owner", "ptr")
+        f.store("i32", f.add(f.load("i32", owner, self.offsets.count), 1, "i32"), owner, self.offsets.count)
         self.match_keywords(entry, given)
         guarded = self.of(entry, "guard_groups")
         good = f.call("i1", "@guards_hold", f"ptr {self.of(entry, 'guards', 'ptr')}", f"i64 {guarded}")
@@ -113,19 +114,36 @@ class _Call(CallMatch):
         f.jump("finish")
         f.label("finish")
         with f.loop(self.of(entry, "output_count")) as k:
-            f.call("void", "@Py_DecRef", f"ptr {f.load('ptr', self.results, k, WORD)}")
-        f.call("void", "@Py_DecRef", f"ptr {self.of(entry, 'owner', 'ptr')}")
+            left = f.load("ptr", self.results, k, WORD)
+            with f.when(f.compare("ne", left, "null", "ptr")):
+                f.call("void", "@Py_DecRef", f"ptr {left}")
+        self.release(entry)
         f.ret("ptr", f.load("ptr", self.result))
 
         f.label("miss")
         tried = f.load("ptr", self.entry_slot)
         f.store("i64", f.add(f.load("i64", self.position), 1), self.position)
-        f.call("void", "@Py_DecRef", f"ptr {self.of(tried, 'owner', 'ptr')}")
+        self.release(tried)
         f.jump("try")
         f.label("slow")
         slow = f.call("ptr", "@slow", "ptr %callable", "ptr %args", "i64 %nargsf", "ptr %keywords")
         f.ret("ptr", slow)
         return f.text()
+
+    def release(self, entry: str) -> None:
+        """The entry is no longer in use: where it has left the chain meanwhile, it goes."""
+        f = self.f
+        owner = self.of(entry, "owner", "ptr")
+        count = f.load("i32", owner, self.offsets.count)
+        last, others, after = f.new_label("last"), f.new_label("others"), f.new_label("released")
+        f.branch(f.compare("eq", count, 1, "i32"), last, others)
+        f.label(last)
+        f.call("void", "@Py_DecRef", f"ptr {owner}")
+        f.jump(after)
+        f.label(others)
+        f.store("i32", f.add(count, -1, "i32"), owner, self.offsets.count)
+        f.jump(after)
+        f.label(after)
 
     def plan_outputs(self, entry: str) -> None:
         """The extents of the outputs, and whether the caller's `out` has them."""
@@ -385,6 +403,14 @@ class _Call(CallMatch):
         form = self.of(entry, "form")
         f.branch(f.compare("eq", form, Result.SINGLE), single, several)
         f.label(single)
+        moved, made = f.new_label("moved"), f.new_label("made")
+        f.branch(f.compare("eq", field(f, LEAF, leaves, "how"), How.OUTPUT), moved, made)
+        f.label(moved)  # the only reference becomes the caller's
+        place = field(f, LEAF, leaves, "value")
+        f.store("ptr", f.load("ptr", self.results, place, WORD), self.result)
+        f.store("ptr", "null", self.results, place, WORD)
+        f.jump(after)
+        f.label(made)
         only = self.leaf(leaves)
         f.require(f.compare("ne", only, "null", "ptr"), "failed")
         f.store("ptr", only, self.result)

@@ -74,8 +74,8 @@ class FunctionText:
     def compare(self, how: str, left: str, right: str | int, kind: str = "i64") -> str:
         return self.op(f"icmp {how} {kind} {left}, {right}")
 
-    def add(self, left: str, right: str | int) -> str:
-        return self.op(f"add i64 {left}, {right}")
+    def add(self, left: str, right: str | int, kind: str = "i64") -> str:
+        return self.op(f"add {kind} {left}, {right}")
 
     def multiply(self, left: str, right: str | int) -> str:
         return self.op(f"mul i64 {left}, {right}")

@@ -23,7 +23,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..lowering.call_layout import CALLABLE, MAX_ENTRIES, WORD, Offsets
+from . import disk_cache
 from .fork_lock import ForkLock
+from .machine_code import MachineCode
 
 # ---- the type ---------------------------------------------------------------------------------------
 
@@ -203,15 +205,33 @@ def _compiled_wrapper() -> Any:
     offsets = _tested_offsets()
     if offsets is None:
         return None
-    from ..lowering.call_wrapper import emit_call_wrapper
-    from .cpu import compile_llvm_ir
+    code = _stored_wrapper()
+    if code is None:
+        from ..lowering.call_wrapper import emit_call_wrapper
+        from .cpu import compile_object
 
-    return compile_llvm_ir(emit_call_wrapper(offsets), opt_level=1, symbols=_symbols())
+        code = compile_object(emit_call_wrapper(offsets), opt_level=1)
+        if disk_cache.is_on():
+            disk_cache.write(_wrapper_key(), disk_cache.Variant(repr(offsets).encode(), b"", code))
+    return MachineCode(code, _symbols())
 
 
-def is_compiled() -> bool:
-    """Whether the wrapper is there, or known not to be: `available()` has an answer at once."""
-    return _compiled_wrapper.cache_info().currsize > 0
+def _wrapper_key() -> str:
+    return f"wrapper-{disk_cache.environment()}"
+
+
+@functools.cache
+def _stored_wrapper() -> bytes | None:
+    """The object code of the wrapper, where another process has compiled it for the same layouts."""
+    offsets = _tested_offsets() if disk_cache.is_on() else None
+    wanted = repr(offsets).encode()
+    found = [] if offsets is None else disk_cache.read(_wrapper_key())
+    return next((one.code for one in found if one.conditions == wanted), None)
+
+
+def is_at_hand() -> bool:
+    """Whether `available()` has an answer at once: the wrapper is there, on the disk, or known not to be possible."""
+    return _compiled_wrapper.cache_info().currsize > 0 or (_possible() and _stored_wrapper() is not None)
 
 
 @functools.cache
@@ -265,6 +285,7 @@ def _numpy_table() -> Any:
 # ---- the self-test ----------------------------------------------------------------------------------
 
 
+@functools.cache
 def _tested_offsets() -> Offsets | None:
     """Where things are, after a look at objects that are known; None where something is not as expected."""
     offsets = Offsets(dict_version=_tested_dict_version())
@@ -352,8 +373,12 @@ def _containers_fit(off: Offsets) -> bool:
     probe = (1.5, "x", None)
     items = [word_at(probe, off.tuple_items + k * WORD) for k in range(3)]
     cell = types.CellType(probe)
+    owner = Entry()
+    alone = word_at(owner, off.count, ctypes.c_int32)
+    others = [owner] * 5
     return (
-        word_at(probe, off.size) == 3
+        word_at(owner, off.count, ctypes.c_int32) == alone + len(others)
+        and word_at(probe, off.size) == 3
         and items == [id(item) for item in probe]
         and word_at(cell, off.cell_value) == id(probe)
     )
