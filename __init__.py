@@ -27,11 +27,15 @@ __all__ = ["__version__", *_PUBLIC, *_MODULES]
 def __getattr__(name: str):
     from importlib import import_module
 
-    if name in _MODULES:
-        return import_module(_MODULES[name], __name__)
-    if name in _PUBLIC:
-        value = getattr(import_module(_PUBLIC[name], __name__), name)
-        globals()[name] = value
+    place = _MODULES.get(name) or _PUBLIC.get(name)
+    if place is not None:
+        from .frontend.cold_start import quick_dataclasses
+
+        with quick_dataclasses():
+            module = import_module(place, __name__)
+        if name in _MODULES:
+            return module
+        globals()[name] = value = getattr(module, name)
         return value
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 

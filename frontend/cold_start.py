@@ -1,14 +1,18 @@
-"""What makes a first call cheaper: the garbage collector paused, xDSL's assembly formats compiled on demand.
+"""What makes a first call cheaper: the garbage collector paused, xDSL's assembly formats compiled on demand, the methods
+of dataclasses made without compiling a text for each.
 
-A first call imports the compiler and compiles once; both figures here are of that (docs/decisions/0005-first-call.md).
+A first call imports the compiler and compiles once; the figures here are of that (docs/decisions/0005-first-call.md).
 """
 
 from __future__ import annotations
 
+import dataclasses
 import gc
-from collections.abc import Callable, Iterator
+import sys
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cached_property
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 from ..runtime.fork_lock import ForkLock
@@ -36,6 +40,13 @@ def collector_paused() -> Iterator[None]:
                 gc.freeze()
                 gc.unfreeze()
             gc.enable()
+
+
+@contextmanager
+def cheaper_compilation() -> Iterator[None]:
+    """All of this file, for the time of a compilation."""
+    with collector_paused(), quick_dataclasses(), formats_on_demand():
+        yield
 
 
 _lock = ForkLock()
@@ -83,3 +94,104 @@ class _FormatOnDemand:
     @cached_property
     def _program(self) -> FormatProgram:
         return _eager(self._text, self._op_def)
+
+
+# ---- dataclasses ------------------------------------------------------------------------------------
+
+_IS_KNOWN = sys.implementation.name == "cpython" and sys.version_info[:2] in ((3, 11), (3, 12))
+"""Later versions compile one text for a class."""
+
+_quick_depth = 0
+_usual_comparison: Any = getattr(dataclasses, "_cmp_fn", None)
+_usual: dict[str, Any] = {}
+
+
+@contextmanager
+def quick_dataclasses() -> Iterator[None]:
+    """Dataclasses that are defined meanwhile have methods that are closures.
+
+    Python 3.11 compiles the text of each `__repr__`, `__eq__`, `__hash__`, `__setattr__` and `__delattr__` of a dataclass;
+    xDSL makes one of every attribute. They do the same, also where other threads define classes meanwhile.
+    """
+    global _quick_depth
+    with _lock:
+        if _quick_depth == 0 and _IS_KNOWN:
+            for name, make in _QUICK.items():
+                _usual[name] = getattr(dataclasses, name)
+                setattr(dataclasses, name, make)
+        _quick_depth += 1
+    try:
+        yield
+    finally:
+        with _lock:
+            _quick_depth -= 1
+            if _quick_depth == 0:
+                for name, make in _usual.items():
+                    setattr(dataclasses, name, make)
+                _usual.clear()
+
+
+def _values(names: Sequence[str]) -> Callable[[Any], tuple[Any, ...]]:
+    """What gives the values of fields as a tuple."""
+    if len(names) > 1:
+        return attrgetter(*names)
+    if not names:
+        return lambda thing: ()
+    only = attrgetter(*names)
+    return lambda thing: (only(thing),)
+
+
+def _repr_method(fields: Sequence[dataclasses.Field], globals: Any) -> Any:
+    names = [field.name for field in fields]
+
+    def __repr__(self: Any) -> str:
+        parts = [f"{name}={getattr(self, name)!r}" for name in names]
+        return f"{self.__class__.__qualname__}({', '.join(parts)})"
+
+    return dataclasses._recursive_repr(__repr__)  # pyright: ignore[reportAttributeAccessIssue]
+
+
+def _hash_method(fields: Sequence[dataclasses.Field], globals: Any) -> Any:
+    values = _values([field.name for field in fields])
+
+    def __hash__(self: Any) -> int:
+        return hash(values(self))
+
+    return __hash__
+
+
+def _comparison(name: str, operator: str, mine: str, others: str, globals: Any) -> Any:
+    if operator != "==":
+        return _usual_comparison(name, operator, mine, others, globals)
+    # `mine` is the text "(self.a,self.b,)".
+    values = _values([part.removeprefix("self.") for part in mine.strip("()").split(",") if part])
+
+    def __eq__(self: Any, other: Any) -> Any:
+        return values(self) == values(other) if other.__class__ is self.__class__ else NotImplemented
+
+    return __eq__
+
+
+def _refusals(cls: type, fields: Sequence[dataclasses.Field], globals: Any) -> Any:
+    names = frozenset([field.name for field in fields])
+
+    def __setattr__(self: Any, name: str, value: Any) -> None:
+        if type(self) is cls or name in names:
+            raise dataclasses.FrozenInstanceError(f"cannot assign to field {name!r}")
+        super(cls, self).__setattr__(name, value)
+
+    def __delattr__(self: Any, name: str) -> None:
+        if type(self) is cls or name in names:
+            raise dataclasses.FrozenInstanceError(f"cannot delete field {name!r}")
+        super(cls, self).__delattr__(name)
+
+    return __setattr__, __delattr__
+
+
+_QUICK = {
+    "_repr_fn": _repr_method,
+    "_hash_fn": _hash_method,
+    "_cmp_fn": _comparison,
+    "_frozen_get_del_attr": _refusals,
+}
+"""Functions of `dataclasses` that make methods."""

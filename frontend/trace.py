@@ -21,7 +21,7 @@ from typing import Any
 
 import numpy as np
 
-from .cold_start import collector_paused, formats_on_demand
+from .cold_start import cheaper_compilation
 from .errors import DTypeError
 from .jit import JitFunction
 
@@ -46,7 +46,7 @@ class TracedFunction(JitFunction):
     def compile_for(self, *specs: Any) -> None:
         """Trace and compile for arguments like these."""
         names, values, groups = self._leaves(specs, {})
-        with collector_paused(), formats_on_demand():
+        with cheaper_compilation():
             self._compile_for(self._types(names, values, groups), values)
 
 
