@@ -26,7 +26,7 @@ from .domain_runs import Run, domain_runs, escaping_values
 from .domains import DIVISIONS, Domain, within_bound
 from .index_arithmetic import INDEX
 from .nest_statements import Statements
-from .to_llvm_types import NO_SLP
+from .to_llvm_types import AS_WRITTEN, NO_SLP
 
 STACK_BYTES = 16 << 10
 """Buffers of static size up to this many bytes live on the stack."""
@@ -173,7 +173,7 @@ class NestBody(Statements):
             builder.location = op.location
             builder.emit(scf.YieldOp.create())
         builder.location = op.location
-        attributes = {NO_SLP: op.attributes[NO_SLP]} if NO_SLP in op.attributes else {}
+        attributes = {name: op.attributes[name] for name in (AS_WRITTEN, NO_SLP) if name in op.attributes}
         builder.emit(
             scf.ForOp.create(operands=(lower, upper, step), attributes=attributes, regions=[Region(body)])
         )

@@ -28,7 +28,7 @@ from .error_codes import ERROR_CODES
 from .to_llvm_builder import FunctionBuilder, Handler
 from .to_llvm_calls import call_runtime, declare_answered
 from .to_llvm_memref import layout_strides
-from .to_llvm_types import NO_SLP, NSW, VOID, lower_type, make_function
+from .to_llvm_types import AS_WRITTEN, NO_SLP, NSW, VOID, lower_type, make_function
 
 NO_LOOP_TRANSFORMS = LoopAnnotationAttr(BoolAttr.from_bool(True), BoolAttr.from_bool(True))
 """A loop over explicit vectors is what the schedule asked for: LLVM must not vectorize or unroll it again."""
@@ -53,8 +53,8 @@ def _block_like(b: FunctionBuilder, op: Operation, values: Sequence[SSAValue]) -
 
 
 def loop_annotation(b: FunctionBuilder, op: Operation) -> Attribute | None:
-    """Off-switches for a loop that holds explicit vectors; an innermost loop without is noted as scalar."""
-    nested = explicit = False
+    """Off-switches for a loop that holds explicit vectors, or is to stay as written; others are noted as scalar."""
+    nested, explicit = False, AS_WRITTEN in op.attributes
     for inner in op.walk():
         if inner is op:
             continue

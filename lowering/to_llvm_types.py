@@ -167,5 +167,8 @@ SCALAR_LOOPS = _pair("nestor-loops", "scalar")
 NO_SLP = "nestor.no_slp"
 """On a loop: its statements are not to be put into the lanes of a vector."""
 
+AS_WRITTEN = "nestor.as_written"
+"""On a loop: its body is the order of accesses that is wanted, and makes no better vectors."""
+
 NO_SLP_HERE = _pair("nestor-slp", "off")
 """Read by the runtime: the function has such a loop."""

@@ -30,6 +30,7 @@ from dataclasses import dataclass
 from xdsl.ir import Operation, SSAValue
 
 from ...dialects.nest import AccumulateOp, ForOp, LoadOp, StoreOp
+from ...lowering.to_llvm_types import AS_WRITTEN
 from .cpu_lanes import UNIT, extent_of, machine_lanes, padded_width
 from .cpu_products import Product, pattern_in
 from .loops import loops_in, perfect_band
@@ -63,6 +64,9 @@ WORTH_PACKING = 192
 
 SHARES = (2, 4)
 """Numbers of threads among which the blocks of rows are to come out even."""
+
+TRANSPOSED = 16
+"""Neighbours that are read at a time where a panel is transposed: a line of floats."""
 
 AHEAD = 24
 """Steps of the sum by which a tile fetches its panel of columns ahead."""
@@ -348,9 +352,17 @@ class ProductTiling:
             steps.do(reorder, [panels, *others, together, inner])
             self._unroll(together)
             self._mark_width(inner, width)
+        elif width % 4 == 0 and others and pattern_in(load, load.memref, others[-1]) == UNIT:
+            *before, along = others
+            along, across = steps.do(split, along, factor=TRANSPOSED, tail="clamp")
+            steps.do(reorder, [panels, *before, along, across, inner])
+            self._mark_width(inner, width)
+            self._unroll(across)
         else:
             steps.do(reorder, [panels, *others, inner])
             self._unroll(inner)
+            if others and inner.kind == "unrolled":
+                steps.do(annotate, others[-1], mark=AS_WRITTEN)
         panel = steps.do(transform_layout, panel, layout=layout)
         if is_shared and self.share is not None:
             self.share(panels, steps)
