@@ -59,7 +59,7 @@ def loop_annotation(b: FunctionBuilder, op: Operation) -> Attribute | None:
         if inner is op:
             continue
         nested = nested or isinstance(inner, scf.ForOp | scf.WhileOp | scf.ParallelOp)
-        explicit = explicit or any(isinstance(r.type, VectorType) for r in inner.results)
+        explicit = explicit or any(isinstance(v.type, VectorType) for v in (*inner.results, *inner.operands))
     if explicit:
         return None if nested else NO_LOOP_TRANSFORMS
     if not nested:
