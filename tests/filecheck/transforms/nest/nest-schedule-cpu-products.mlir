@@ -49,10 +49,10 @@ func.func @matmul(%a: memref<?x?xf64>, %b: memref<?x?xf64>, %c: memref<?x?xf64>)
 // The other operand by rows: its panels are turned as they are copied. Few rows: threads share the columns.
 // CHECK-LABEL: func.func @by_rows
 // CHECK:       nest.for "j.o" %[[JB:.*]] = 0 to 2 parallel
-// CHECK:         nest.for "panel.load.ax1" %[[K:.*]] = 0 to 300 {
-// CHECK:           nest.for "panel.load.ax0.i" %[[C:.*]] = 0 to min(16, {{.*}}) unrolled
-// CHECK:             nest.load %b[64 * %[[JB]] + 16 * %[[P:.*]] + %[[C]], %[[K]]]
-// CHECK:             nest.store "panel" %{{.*}}, %{{.*}}[%[[P]], %[[K]], %[[C]]] : memref<4x300x16xf64>
+// CHECK:         nest.for "panel.load.ax1.i" %[[K:.*]] = 0 to min(16, {{.*}}) unrolled
+// CHECK:           nest.for "panel.load.ax0.i" %[[C:.*]] = 0 to min(16, {{.*}}) vectorized(16)
+// CHECK:             nest.load %b[64 * %[[JB]] + 16 * %{{.*}} + %[[C]], 16 * %{{.*}} + %[[K]]]
+// CHECK:             nest.store "panel" %{{.*}}, %{{.*}}, %[[C]]] : memref<4x300x16xf64>
 func.func @by_rows(%a: memref<64x300xf64>, %b: memref<70x300xf64>, %c: memref<64x70xf64>) {
   nest.for "i" %i = 0 to 64 {
     nest.for "j" %j = 0 to 70 {
