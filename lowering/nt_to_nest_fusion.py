@@ -51,6 +51,7 @@ class FusionEmitter:
             emit = self._emit_columns if nest.by_columns else self._emit_rows
             emit(nest)
             inner_places += [r for op in nest.reductions() for r in op.results]
+        inner_places += planner.row_values
         for value in [*inner_places, *self._shared]:
             self._places.pop(value, None)
 
@@ -133,9 +134,14 @@ class FusionEmitter:
         return exports
 
     def _leave_rows(self, nest: Nest, outputs: Sequence[Output]) -> None:
-        """The accumulators are out of scope now: results live where they were stored."""
+        """The accumulators are out of scope now: results live where they were stored, and so do values of rows."""
         if not nest.rows:
             return
+        stored = [value for value in nest.exports if not isinstance(value.owner, ReduceOp)]
+        for value in stored:
+            memref = self._output_buffer(outputs, value)
+            assert memref is not None
+            self._places[value] = Place(memref)
         for op in nest.reductions():
             for result in op.results:
                 del self._places[result]

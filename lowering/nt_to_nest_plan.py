@@ -9,7 +9,15 @@ after the other inside the rows, each a loop nest over the reduced axes. The sof
       for j: out[i, j] = exp(...) / s      pass 2: an output over the full space
 
 A reduction whose innermost axis is kept (`sum(axis=0)` of a row-major array) would read with a stride that way, so it
-accumulates into a buffer over the rows instead ("by columns"); what needs its result is another nest.
+accumulates into a buffer over the rows instead ("by columns"); what needs its result is another nest. What is computed
+of such results for a row alone, and is slow, is stored for all rows first: a nest of its own, instead of a division or
+a square root at each element. The batch norm of the last axis:
+
+    for i, j: s[j] += x[i, j]              by columns
+    for j: mean[j] = s[j] / n              a value of rows
+    for i, j: v[j] += (x[i, j] - mean[j]) ** 2
+    for j: root[j] = sqrt(v[j] / n + eps)  a value of rows
+    for i, j: out[i, j] = (x[i, j] - mean[j]) / root[j]
 """
 
 from __future__ import annotations
@@ -33,6 +41,7 @@ Key = tuple[SSAValue, Index]
 """An element of a tensor."""
 
 _SLOW = frozenset({"floor_divide", "remainder"})
+_SLOWER_THAN_A_LOAD = _SLOW | {"divide", "reciprocal", "sqrt"}
 
 
 @dataclass(eq=False)
@@ -113,14 +122,21 @@ class Planner:
         self._memory_order = memory_order
         self._buffer_of = buffer_of
         self._home: dict[SSAValue, tuple[Nest, int]] = {}
+        self._outputs: Sequence[Output] = ()
         self.nests: list[Nest] = []
+        self.row_values: list[SSAValue] = []
+        """What is stored for all rows before the elements that need it."""
 
     def plan(self, reductions: Sequence[ReduceOp], outputs: Sequence[Output]) -> list[Nest]:
         """The nests in the order they run."""
+        self._outputs = outputs
         for op in reductions:
+            self._store_row_values(op.inputs)
             self._place_reduction(op)
         for output in outputs:
-            self._place_output(output)
+            self._store_row_values([output.value])
+            if output.value not in self.row_values:
+                self._place_output(output)
         self._find_exports()
         return self.nests
 
@@ -189,8 +205,8 @@ class Planner:
         return any(a - b and b - a for a in moving for b in moving)
 
     def _needed(self, roots: Sequence[Key]) -> list[Key]:
-        """The results of this fusion's reductions that `roots` need."""
-        return [key for key in self._trace(roots) if key[0] in self._home]
+        """The results of this fusion's reductions, and the stored values of rows, that `roots` need."""
+        return [key for key in self._trace(roots, stop=self.row_values) if key[0] in self._home]
 
     def _fits(self, nest: Nest, needed: Sequence[Key]) -> bool:
         """Whether every result of `nest` that is needed is needed at the current row, when it is at hand."""
@@ -217,6 +233,41 @@ class Planner:
         while len(nest.passes) <= level:
             nest.passes.append(Pass())
         return nest.passes[level]
+
+    # ---- values of rows -----------------------------------------------------------------------------
+
+    def _store_row_values(self, values: Sequence[SSAValue]) -> None:
+        """Nests for the slow values of rows that computing `values` needs at each element: the last ones of each chain."""
+        if not any(nest.by_columns for nest in self.nests):
+            return
+        space = self._extents(values[0])
+        point = stand_ins(len(space))
+        while True:
+            needed = self._trace([(v, point) for v in values], stop=self.row_values)
+            found = [v for v, _ in needed if self._is_slow_row_value(v, space)]
+            if not found:
+                return
+            self._store_rows(max(found, key=_position))
+
+    def _is_slow_row_value(self, value: SSAValue, space: Index) -> bool:
+        extents = self._extents(value)
+        if value in self.row_values or not isinstance(value.owner, ElementwiseOp):
+            return False
+        if not extents or len(extents) >= len(space):
+            return False
+        needed = self._trace([(value, stand_ins(len(extents)))], stop=self.row_values)
+        homes = [self._home_nest(v) for v, _ in needed]
+        return any(home is not None and home.by_columns for home in homes) and any(
+            is_expensive(v) or _name(v) in _SLOWER_THAN_A_LOAD for v, _ in needed if v not in self.row_values
+        )
+
+    def _store_rows(self, value: SSAValue) -> None:
+        space = self._extents(value)
+        outputs = [output for output in self._outputs if output.value is value]
+        nest = Nest(space, (), False, tuple(range(len(space))), stand_ins(len(space)), row_outputs=outputs)
+        self.nests.append(nest)
+        self._home[value] = (nest, 0)
+        self.row_values.append(value)
 
     # ---- outputs ------------------------------------------------------------------------------------
 
@@ -294,6 +345,12 @@ class Planner:
         return {
             v for v, at in found if is_expensive(v) and at == nest.point and self._extents(v) == nest.space
         }
+
+
+def _name(value: SSAValue) -> str:
+    """The name of the elementwise operation that gives `value`, empty for another one."""
+    op = value.owner
+    return op.row.name if isinstance(op, ElementwiseOp) else ""
 
 
 def _position(value: SSAValue) -> int:
