@@ -302,21 +302,37 @@ class FormBuilder:
     ) -> list[SSAValue]:
         """What `compute` emits where the condition holds, `otherwise` elsewhere: lane by lane, and skipped as a
         whole where no lane needs it."""
-        some = condition
-        if isinstance(condition.type, VectorType):
-            some = self.emit(vector.ReductionOp, [condition], i1, {"kind": _ANY, **_NO_FASTMATH})
-        types = [v.type for v in otherwise]
-        then, rest = Block([scf.YieldOp()]), Block([scf.YieldOp(*otherwise)])
+
+        def chosen() -> list[SSAValue]:
+            return [self.select(condition, a, b) for a, b in zip(compute(), otherwise, strict=True)]
+
+        return self.branch(self.any_lane(condition), chosen, lambda: otherwise, [v.type for v in otherwise])
+
+    def any_lane(self, condition: SSAValue) -> SSAValue:
+        """Whether a condition holds in a lane."""
+        if not isinstance(condition.type, VectorType):
+            return condition
+        return self.emit(vector.ReductionOp, [condition], i1, {"kind": _ANY, **_NO_FASTMATH})
+
+    def branch(
+        self,
+        condition: SSAValue,
+        then: Callable[[], Sequence[SSAValue]],
+        otherwise: Callable[[], Sequence[SSAValue]],
+        types: Sequence[Attribute],
+    ) -> list[SSAValue]:
+        """What `then` emits where the scalar condition holds, else what `otherwise` does."""
+        blocks = [Block([scf.YieldOp()]), Block([scf.YieldOp()])]
+        regions = [Region(block) for block in blocks]
         op = scf.IfOp.create(
-            operands=[some], result_types=types, regions=[Region(then), Region(rest)], location=self.location
+            operands=[condition], result_types=types, regions=regions, location=self.location
         )
         self._insert(op)
         outer = self.anchor
-        assert then.last_op is not None
-        self.anchor = then.last_op
-        computed = compute()
-        chosen = [self.select(condition, a, b) for a, b in zip(computed, otherwise, strict=True)]
-        then.last_op.operands = chosen
+        for block, emitted in zip(blocks, (then, otherwise), strict=True):
+            assert block.last_op is not None
+            self.anchor = block.last_op
+            block.last_op.operands = list(emitted())
         self.anchor = outer
         return list(op.results)
 

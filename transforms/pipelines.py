@@ -30,6 +30,7 @@ PIPELINES: dict[str, tuple[str, ...]] = {
     ),
     # upstream -> llvm; what is left to simplify, LLVM does
     "cpu-to-llvm": (
+        "expand-division",
         "expand-math",
         "convert-to-llvm",
     ),

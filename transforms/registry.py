@@ -82,6 +82,7 @@ PASSES: dict[str, str] = {
     "convert-nest-to-scf": "lowering.nest_to_scf:ConvertNestToScfPass",
     "convert-nest-to-gpu": "lowering.nest_to_gpu:ConvertNestToGpuPass",
     # upstream -> llvm
+    "expand-division": "lowering.expand_division:ExpandDivisionPass",
     "expand-math": "lowering.expand_math:ExpandMathPass",
     "convert-to-llvm": "lowering.to_llvm:ConvertToLlvmPass",
 }

@@ -288,7 +288,11 @@ GROUPS: dict[str, tuple[Primitive, ...]] = {
         _primitive(
             "prefetch",
             (Target("buffer", BUFFER), Target("loop", keyword="in")),
-            (Option("distance", "int", required=True, keyword="by"), Option("whole", "flag", False)),
+            (
+                Option("distance", "int", required=True, keyword="by"),
+                Option("whole", "flag", False),
+                Option("at", "string"),
+            ),
         ),
         _primitive("stream", (Target("buffer", BUFFER), Target("loop", keyword="in"))),
     ),

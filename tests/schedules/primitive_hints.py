@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from typing import Any
 
 from intrinsics import draw_intrinsic
 from nestor.dialects.parse import parse_module
@@ -56,7 +57,9 @@ def apply_stream(module: ModuleOp, request: Request) -> None:
 
 
 def draw_prefetch(rng: random.Random, module: ModuleOp) -> Request | None:
-    options = {"distance": rng.choice((1, 2, 3, 8))}
+    options: dict[str, Any] = {"distance": rng.choice((1, 2, 3, 8))}
+    if rng.random() < 0.3:
+        options["at"] = rng.choice([loop.label for loop in program_loops(module)] or ["j"])
     pairs = [
         (loop.label, k)
         for loop in program_loops(module)

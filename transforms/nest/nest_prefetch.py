@@ -16,9 +16,10 @@ becomes with buffer=x distance=8, and then with buffer=y distance=64
 
 A hint that changes no value, for access that the machine does not foresee by itself: long strides, many streams, lines that
 are only written. It stands before each load and store whose element differs from iteration to iteration; those of one
-cache line share one. In the last iterations the element lies behind the buffer, which is harmless: no address is too
-far for a prefetch. In a vectorized loop it is one a cache line of the vector, kernels of a GPU leave it out. LLVM
-vectorizes no loop that holds one: vectorize the loop first, or prefetch in a loop around it.
+cache line share one, to be written if one of them writes. With at=j only accesses in that loop inside get one, so that
+several passes over a row fetch the next row once. In the last iterations the element lies behind the buffer, which is
+harmless: no address is too far for a prefetch. In a vectorized loop it is one a cache line of the vector, kernels of a
+GPU leave it out. LLVM vectorizes no loop that holds one: vectorize the loop first, or prefetch in a loop around it.
 
 With `whole`, everything that an iteration loads, through loops inside of it as well, is fetched at the start of the
 iteration so many before, a prefetch a line: of tiles whose loops are unrolled and vectorized, where each element would
@@ -51,7 +52,7 @@ from ...dialects.nest import BIND_AXES, AccumulateOp, ForOp, LoadOp, PrefetchOp,
 from ...lowering.nest_body import element_bytes
 from .accesses import accesses_of, is_defined_outside, root_of
 from .buffers import buffer_name, find_buffer
-from .loops import find_loop
+from .loops import find_loop, loops_in
 from .regions import NoWindow, Window, window_of
 
 LINE_BYTES = 64
@@ -65,7 +66,9 @@ MOST_LINES = 64
 """Lines that an iteration may load for all of them to be fetched ahead."""
 
 
-def why_not_prefetch(buffer: SSAValue, loop: ForOp, distance: int, whole: bool = False) -> NestorError | None:
+def why_not_prefetch(
+    buffer: SSAValue, loop: ForOp, distance: int, whole: bool = False, at: str | None = None
+) -> NestorError | None:
     """The diagnostic that refuses, None when there is something to fetch."""
     if not 1 <= distance <= MOST_AHEAD:
         return _refusal(buffer, loop, f"the distance is a number of iterations from 1 to {MOST_AHEAD}")
@@ -80,14 +83,32 @@ def why_not_prefetch(buffer: SSAValue, loop: ForOp, distance: int, whole: bool =
     trips = loop.constant_trip_count()
     if trips is not None and trips <= distance:
         return _refusal(buffer, loop, f"the loop has {trips} iterations, none is {distance} after another")
-    accesses = [op for op in loop.walk() if isinstance(op, LoadOp | StoreOp) and root_of(op.memref) is buffer]
+    if whole and at is not None:
+        return _refusal(
+            buffer, loop, "what a whole iteration loads is fetched at its start, not in a loop inside of it"
+        )
+    if at is not None and not any(inner.label == at for inner in loops_in(loop)):
+        return _refusal(buffer, loop, f'there is no loop "{at}" in it')
+    accesses = _accesses(buffer, loop, at)
     if not accesses:
-        return _refusal(buffer, loop, "nothing there loads from it or stores to it")
+        where = "there" if at is None else f'in the loop "{at}"'
+        return _refusal(buffer, loop, f"nothing {where} loads from it or stores to it")
     found = [(op, _why_not_ahead(op, loop)) for op in accesses]
     if any(why is None for _, why in found):
         return _why_not_whole(buffer, loop) if whole else None
     notes = [(op, why) for op, why in found if why is not None]
     return _refusal(buffer, loop, "what later iterations access is not known ahead", notes=notes)
+
+
+def _accesses(buffer: SSAValue, loop: ForOp, at: str | None) -> list[LoadOp | StoreOp]:
+    """The loads and stores of `buffer` in `loop`, or in that loop inside of it."""
+    places = [loop] if at is None else [inner for inner in loops_in(loop) if inner.label == at]
+    return [
+        op
+        for place in places
+        for op in place.walk()
+        if isinstance(op, LoadOp | StoreOp) and root_of(op.memref) is buffer
+    ]
 
 
 def _refusal(
@@ -150,27 +171,28 @@ def _lines(buffer: SSAValue, window: Window) -> list[tuple[int, ...]] | None:
     return list(product(*(range(0, n, step) for n, step in zip(extents, steps, strict=True))))
 
 
-def prefetch(buffer: SSAValue, loop: ForOp, distance: int, whole: bool = False) -> None:
+def prefetch(
+    buffer: SSAValue, loop: ForOp, distance: int, whole: bool = False, at: str | None = None
+) -> None:
     """Fetch what `loop` loads of `buffer`, or stores to it, so many iterations ahead.
 
     Raises the diagnostic of `why_not_prefetch`.
     """
-    if (refusal := why_not_prefetch(buffer, loop, distance, whole)) is not None:
+    if (refusal := why_not_prefetch(buffer, loop, distance, whole, at)) is not None:
         raise refusal
     ahead = AffineList.of(loop.iv).add(distance * loop.step_value)
     if whole:
         return _fetch_window(buffer, loop, ahead)
     placed: list[PrefetchOp] = [op for op in loop.walk() if isinstance(op, PrefetchOp)]
-    for access in list(loop.walk()):
-        if not isinstance(access, LoadOp | StoreOp) or root_of(access.memref) is not buffer:
-            continue
+    for access in _accesses(buffer, loop, at):
         if _why_not_ahead(access, loop) is not None:
             continue
         op = PrefetchOp(access.memref, access.indices.substitute(loop.iv, ahead))
-        if any(_shares_line(op, access.parent, other) for other in placed):
-            continue
+        same = next((other for other in placed if _shares_line(op, access.parent, other)), op)
         if isinstance(access, StoreOp):
-            op.attributes["nestor.write"] = UnitAttr()
+            same.attributes["nestor.write"] = UnitAttr()
+        if same is not op:
+            continue
         assert access.parent is not None
         op.location = access.location
         access.parent.insert_op_before(op, access)
@@ -209,8 +231,9 @@ class NestPrefetchPass(ModulePass):
     buffer: str
     distance: int
     whole: bool = False
+    at: str | None = None
     func: str | None = None
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         buffer = find_buffer(op, self.buffer, self.func)
-        prefetch(buffer, find_loop(op, self.loop, self.func), self.distance, self.whole)
+        prefetch(buffer, find_loop(op, self.loop, self.func), self.distance, self.whole, self.at)

@@ -37,7 +37,8 @@ What is done to a nest, from the outside in, wherever the primitives find it leg
   What these update in each iteration is kept in registers (nest-registerise), and a variable of the body gets an
   element a lane (nest-expand-buffer).
 * Big arrays are fetched ahead, where they are read and where they are written; stores pass the caches
-  (`nestor.nontemporal`) where much is read for them (cpu_streams.py).
+  (`nestor.nontemporal`) where much is read for them (cpu_streams.py). Where several passes are made over a row, the
+  later ones fetch the next row (cpu_rows.py).
 
 What stays serial or scalar is said in a remark, with the dependence or the access that is the reason.
 """
@@ -45,7 +46,7 @@ What stays serial or scalar is said in a remark, with the dependence or the acce
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import AnyFloat, IntegerAttr, ModuleOp, i64
@@ -83,6 +84,7 @@ from .cpu_reductions import (
     jam_sums,
     share_reduction,
 )
+from .cpu_rows import fetch_rows, rows_of
 from .cpu_scans import block_long_scan, is_long_scan
 from .cpu_streams import fetch_ahead, stream_results
 from .cpu_transposes import tile_transposed
@@ -125,6 +127,8 @@ class Machine:
     threads: int | None = None
     steps: Steps = UNRECORDED
     """Does the steps; a recorder writes them down as well."""
+    in_rows: bool = False
+    """Whether a loop around makes several passes over a row, and what is fetched ahead is the next row."""
 
 
 def schedule_nests(function: FuncOp, machine: Machine = Machine()) -> None:
@@ -195,8 +199,10 @@ def _schedule(nest: ForOp, machine: Machine, for_threads: bool, in_parts: bool =
             loop, inner = sums, list(outermost_loops(sums))
         _share(loop, steps)
         for_threads = False
+    rows = rows_of(loop)
     for child in inner:
-        _schedule(child, machine, for_threads)
+        _schedule(child, replace(machine, in_rows=bool(rows) or machine.in_rows), for_threads)
+    fetch_rows(loop, rows, steps)
     if refusal is not None and not any(loop.kind == "parallel" for loop in loops_in(loop)):
         _remark(loop, "runs on one thread", refusal)
 
@@ -460,7 +466,7 @@ def _vectorize(loop: ForOp, machine: Machine, is_parallel: bool, dependences: De
                 _give_registers(loop, steps)
                 dependences = Dependences(loop)
             steps.do(vectorize, loop, width=padded_width(extent, lanes), dependences=dependences)
-            fetch_ahead(loop, steps)
+            _fetch_ahead(loop, machine)
         return
     if reductions := _reductions(loop, dependences):
         _vectorize_reduction(loop, lanes if len(reductions) >= STREAMS else width, lanes, reductions, steps)
@@ -473,7 +479,12 @@ def _vectorize(loop: ForOp, machine: Machine, is_parallel: bool, dependences: De
         _mark_vectorized(piece, _width_of(piece, width, lanes), steps)
     if is_parallel:
         _share(vectors, steps)
-    fetch_ahead(pieces[0], steps)
+    _fetch_ahead(pieces[0], machine)
+
+
+def _fetch_ahead(lanes: ForOp, machine: Machine) -> None:
+    if not machine.in_rows:
+        fetch_ahead(lanes, machine.steps)
 
 
 def _mark_vectorized(loop: ForOp, width: int, steps: Steps) -> None:

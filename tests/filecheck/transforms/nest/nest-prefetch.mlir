@@ -65,9 +65,10 @@ func.func @written(%x: memref<?xf32>, %y: memref<?xf32>, %n: index) {
 
 // -----
 
-// An element that is loaded first is fetched already.
+// An element that is loaded and stored is fetched once, for writing.
 // CHECK-LABEL: @updated
-// CHECK:      nest.prefetch %x[{{%\S+}} + 8] : memref<?xf32>
+// CHECK:      nest.prefetch %x[{{%\S+}} + 8] {nestor.write} : memref<?xf32>
+// CHECK-NEXT: nest.load
 // CHECK-NOT:  nest.prefetch
 func.func @updated(%x: memref<?xf32>, %n: index) {
   nest.for "i" %i = 0 to %n {

@@ -6,6 +6,7 @@
 // CHECK: %[[B:.*]] = nest.alloc "b_local" : memref<8x16xf32>
 // CHECK: nest.for "i.o"
 // CHECK: nest.alloc "c_local" : memref<4x8xf32, 5 : i64>
+// CHECK: nest.prefetch %a[4 * %{{.*}} + %{{.*}} + 4, %{{.*}}] : memref<16x16xf32>
 // CHECK: nest.prefetch %b[%{{.*}} + 4, 8 * %{{.*}}] : memref<16x16xf32>
 func.func @matmul(%a: memref<16x16xf32>, %b: memref<16x16xf32>, %c: memref<16x16xf32>) {
   nest.for "i" %i = 0 to 16 {
@@ -27,6 +28,7 @@ schedule.sequence @of_matmul for @matmul {
   schedule.reorder %jo, %io, %k, %ii, %ji
   %a, %b, %c = schedule.match buffers ["a", "b", "c"]
   schedule.prefetch %b in %k by 4
+  schedule.prefetch %a in %io by 1 at("k")
   %panel, %copy = schedule.cache_read %b at %jo
   %packed = schedule.transform_layout %panel to "k j -> j k"
   %tile, %start, %back = schedule.cache_write %c at %io
