@@ -86,14 +86,18 @@ def main_table(record: dict[str, Any]) -> list[str]:
 def first_calls_table(record: dict[str, Any]) -> list[str]:
     peers = [p for p in record["versions"] if any(p in r["seconds"] for r in record["first_calls"])]
     lines = [
-        "| first call, after its import, ms (the import) | " + " | ".join(peers) + " |",
-        "|---|" + "---:|" * len(peers),
+        "| first call, after its import, ms (the import) | "
+        + " | ".join(peers)
+        + " | nestor, from the disk |",
+        "|---|" + "---:|" * (len(peers) + 1),
     ]
     for row in record["first_calls"]:
         cells = [
             f"{row['seconds'][p] * 1e3:.0f} ({row['import'][p] * 1e3:.0f})" if p in row["seconds"] else "-"
             for p in peers
         ]
+        stored = row.get("stored")
+        cells.append("-" if stored is None else f"{stored * 1e3:.0f}")
         lines.append(f"| {row['title']} | " + " | ".join(cells) + " |")
     return lines
 

@@ -10,7 +10,6 @@ says so: programs that depend on it are compiled in every process.
 
 from __future__ import annotations
 
-import hashlib
 import struct
 import sys
 from collections.abc import Iterable
@@ -19,6 +18,7 @@ from typing import Any
 
 import numpy as np
 
+from ..runtime.disk_cache import blake2b
 from .structures import Structure, parts_of
 
 MAX_DEPTH = 16
@@ -35,7 +35,7 @@ class Unkeyed(Exception):
 
 def digest(*parts: str | bytes) -> str:
     """A short text for long ones."""
-    made = hashlib.blake2b(digest_size=16)
+    made = blake2b(digest_size=16)
     for part in parts:
         data = part.encode("utf-8", "surrogatepass") if isinstance(part, str) else part
         made.update(len(data).to_bytes(8, "little"))

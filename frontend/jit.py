@@ -381,15 +381,19 @@ class JitFunction(fast_call.NativeCallable):
             return None
         if isinstance(found, str):
             raise Respecialise(writes=True)
+        from ..runtime.object_loader import LoadError
         from .stages import load_cpu
 
         program = found.program
+        try:
+            kernel = load_cpu(found.code, program.name, found.forms, found.sites)
+        except LoadError:  # it needs what this process does not have
+            return None
         if found.rigid:
             self._rigid.add(without_extents(program.arguments))
         for name in found.baked:
             self._baked.add(name)
             self._leave_native()
-        kernel = load_cpu(found.code, program.name, found.forms, found.sites)
         self._log.append(
             f"taken from the disk for {', '.join(map(str, program.arguments)) or 'no arguments'}"
         )

@@ -272,7 +272,8 @@ def store_writes(request: Request) -> None:
         key = request.key()
     except Unkeyed:
         return
-    disk_cache.write(key, Variant(pickle.dumps(([], [], True)), b"", b""))
+    if not disk_cache.read(key):
+        disk_cache.write(key, Variant(pickle.dumps(([], [], True)), b"", b""))
 
 
 def _check_source(function: Any) -> None:

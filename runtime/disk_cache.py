@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import contextlib
 import functools
-import hashlib
 import importlib.util
 import itertools
 import os
@@ -21,6 +20,11 @@ import struct
 import sys
 from collections.abc import Iterator
 from typing import NamedTuple
+
+try:
+    from _blake2 import blake2b
+except ImportError:
+    from hashlib import blake2b  # which loads OpenSSL
 
 MAX_VARIANTS = 8
 """Of one key: the same call where it read other values from outside."""
@@ -143,7 +147,7 @@ def _variants(data: bytes) -> Iterator[Variant]:
 
 
 def _digest(variant: Variant) -> bytes:
-    made = hashlib.blake2b(digest_size=16)
+    made = blake2b(digest_size=16)
     for part in variant:
         made.update(len(part).to_bytes(8, "little"))
         made.update(part)
@@ -231,7 +235,7 @@ _OWN_SETTINGS = ("NESTOR_CACHE", "NESTOR_POOL", "NESTOR_FAST_CALL")
 @functools.cache
 def environment() -> str:
     """A digest of what compiles and what runs the code: this package, its libraries, Python, the processor, settings."""
-    made = hashlib.blake2b(digest_size=16)
+    made = blake2b(digest_size=16)
     for text in (*_own_files(), *_libraries(), sys.version, str(sys.flags.optimize), _processor()):
         made.update(text.encode())
         made.update(b"\0")
