@@ -54,6 +54,7 @@ from .index_arithmetic import IndexBuilder, Linear
 from .nest_body import NestBody
 from .nest_to_vector import VectorLoop
 from .transposed_loads import TransposedTile, loads_across
+from .vector_scans import VectorScan, scan_in
 
 GRAIN = "nestor.grain"
 NOALIAS = "nestor.noalias"
@@ -217,6 +218,11 @@ class CpuBody(NestBody):
         """Into all levels of the cache, alone there where it is going to be written."""
         is_write = "nestor.write" in op.attributes
         self.builder.emit(FetchOp(self.value(op.memref), self.index_values(op.indices), is_write=is_write))
+
+    def serial(self, op: ForOp) -> None:
+        if (update := scan_in(op)) is not None:
+            return VectorScan(self, op, update).lower()
+        super().serial(op)
 
     def vectorized(self, op: ForOp) -> None:
         VectorLoop(self, op).lower()

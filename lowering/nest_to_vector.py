@@ -63,13 +63,15 @@ LINE_BYTES = 64
 class VectorLoop:
     """Lowers one vectorized loop into the current block of `body.builder`."""
 
-    def __init__(self, body: NestBody, loop: ForOp):
-        assert loop.width is not None
+    def __init__(self, body: NestBody, loop: ForOp, width: int | None = None):
+        if width is None:
+            assert loop.width is not None
+            width = loop.width.value.data
         self.body = body
         self.loop = loop
         self.builder = body.builder
         self.varying = _varying_values(loop)
-        self.lanes = Lanes(body, loop, loop.width.value.data)
+        self.lanes = Lanes(body, loop, width)
         self.access = VectorAccess(body, self.lanes)
 
     def lower(self) -> None:
@@ -269,7 +271,7 @@ class VectorLoop:
             return [total]
         region = op.combine.block
         self.body.values.update(zip(region.args, (*old, *new), strict=True))
-        self.varying |= _varying_in(region, set(region.args) | self.varying)
+        self.varying |= varying_in(region, set(region.args) | self.varying)
         last = region.last_op
         assert last is not None
         for member in region.ops:
@@ -364,16 +366,16 @@ class VectorLoop:
 
 
 def _varying_values(loop: ForOp) -> set[SSAValue]:
-    return _varying_in(loop.body.block, {loop.iv})
+    return varying_in(loop.body.block, {loop.iv})
 
 
-def _varying_in(block: Block, varying: set[SSAValue]) -> set[SSAValue]:
+def varying_in(block: Block, varying: set[SSAValue]) -> set[SSAValue]:
     """`varying` and what the operations of `block` compute from it."""
     for op in block.ops:
         if any(v in varying for v in op.operands):
             varying.update(op.results)
         if isinstance(op, ForOp):
-            _varying_in(op.body.block, varying)
+            varying_in(op.body.block, varying)
     return varying
 
 

@@ -9,14 +9,28 @@
     nest.for "i.o" ... parallel { ... the running results of each block ... }
 
 Blocks are as long whatever the number of threads, so the bits of a result do not depend on it.
+
+    nest.for "j" %j = 0 to 1024 {
+      nest.accumulate "s" add %x, %s[]                             // of %x[%j], neighbours in memory
+      ... %s[] ...
+  becomes
+    nest.for "j.o" %o = 0 to 64 {
+      nest.for "j.i" %v = 0 to 16 attributes {nestor.scan} {       // lanes of a vector: lowering/vector_scans.py
+
+Elements of 32 and 64 bits: shuffles of smaller ones cost more than the additions they save.
 """
 
 from __future__ import annotations
 
+from xdsl.dialects.builtin import AnyFloat, IntegerType
+
 from ...dialects.nest import ForOp
-from .cpu_lanes import extent_of
+from ...lowering.vector_scans import SCAN
+from .cpu_lanes import SCATTERED, SEVERAL, access_patterns, extent_of, machine_lanes
 from .loops import loops_in
+from .nest_annotate import annotate, why_not_annotate
 from .nest_block_scan import block_scan, running_update, why_not_block_scan
+from .nest_split import split, why_not_split
 from .steps import Steps
 
 BLOCK = 2080
@@ -44,3 +58,30 @@ def block_long_scan(loop: ForOp, steps: Steps) -> tuple[ForOp, ForOp] | None:
         return None
     sums, _, blocks, *_ = steps.do(block_scan, loop, factor=BLOCK)
     return sums, blocks
+
+
+def has_lanes(loop: ForOp, vector_bits: int) -> bool:
+    """Whether the running result of an innermost loop is worth vectors."""
+    update = running_update(loop)
+    if update is None or loops_in(loop) != [loop]:
+        return False
+    element, extent = update.values[0].type, extent_of(loop)
+    bits = element.bitwidth if isinstance(element, IntegerType | AnyFloat) else 0
+    lanes = machine_lanes(loop, vector_bits)
+    if bits not in (32, 64) or lanes < 4 or (extent is not None and extent < 2 * lanes):
+        return False
+    patterns = access_patterns(loop)
+    return not any(patterns[pattern, writes] for pattern in (SCATTERED, SEVERAL) for writes in (False, True))
+
+
+def scan_in_lanes(loop: ForOp, vector_bits: int, steps: Steps) -> bool:
+    """Compute the running result of an innermost loop in vectors; False where that is illegal or does not pay."""
+    if not has_lanes(loop, vector_bits):
+        return False
+    lanes = machine_lanes(loop, vector_bits)
+    if why_not_split(loop, lanes) is not None:
+        return False
+    _, members, *_ = steps.do(split, loop, factor=lanes)
+    if why_not_annotate(members, SCAN) is None:
+        steps.do(annotate, members, mark=SCAN)
+    return True

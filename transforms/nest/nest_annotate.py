@@ -19,8 +19,9 @@ which the lowerings write as four copies of the body, in their order; and with m
 The order of iterations stays, so no dependence forbids it. The mark is refused where the loop does not start at a
 constant and end at one or earlier, where there would be more than 64 copies (unless `force` is said), and where
 another mark is set. Attributes are called `nestor.*`, and primitives keep them; `nestor.grain`, which threads obey,
-goes with a parallel loop only. `unroll` in Halide and TVM (whose `annotate` and `pragma` set attributes); Exo
-and NNC have no marks for it.
+goes with a parallel loop only, and `nestor.scan`, which makes a vector of the running results of a loop (nest-block-scan
+says which these are), with a loop of a constant number of iterations that lanes in lockstep may run.
+`unroll` in Halide and TVM (whose `annotate` and `pragma` set attributes); Exo and NNC have no marks for it.
 """
 
 from __future__ import annotations
@@ -34,7 +35,9 @@ from xdsl.passes import ModulePass
 
 from ...dialects.diagnostic import NestorError, fail
 from ...dialects.nest import BIND_AXES, MARKS, ForOp
+from ...lowering.vector_scans import SCAN
 from .loops import enclosing_loops, find_loop, refuse_marked
+from .nest_block_scan import why_not_scan_in_lanes
 from .nest_unroll import refuse_copies
 
 UNROLLED = "unrolled"
@@ -62,6 +65,8 @@ def why_not_annotate(
         )
     if value is not None and text is not None:
         return _refusal(loop, mark, "an attribute has one value, a number or a text")
+    if mark == SCAN:
+        return why_not_scan_in_lanes(loop)
     return _why_not_grain(loop, value) if mark == _GRAIN else None
 
 

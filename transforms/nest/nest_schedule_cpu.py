@@ -85,7 +85,7 @@ from .cpu_reductions import (
     share_reduction,
 )
 from .cpu_rows import fetch_rows, rows_of
-from .cpu_scans import block_long_scan, is_long_scan
+from .cpu_scans import block_long_scan, has_lanes, is_long_scan, scan_in_lanes
 from .cpu_streams import fetch_ahead, stream_results
 from .cpu_transposes import tile_transposed
 from .dependence import Dependences
@@ -183,14 +183,18 @@ def _schedule(nest: ForOp, machine: Machine, for_threads: bool, in_parts: bool =
             _share(tiles, steps)
         return
     inner = list(outermost_loops(loop))
-    if for_threads and (scan := block_long_scan(loop, steps)) is not None:
-        for blocks in scan:
+    if for_threads and (scans := block_long_scan(loop, steps)) is not None:
+        for blocks in scans:
             _schedule(blocks, machine, for_threads)
         return
     if not inner:
+        if not is_parallel and scan_in_lanes(loop, machine.vector_bits, steps):
+            return
         _schedule_innermost(loop, machine, is_parallel, dependences)
         return
-    if (rows := jam_rows(loop, dependences, steps)) is not None:
+    if any(has_lanes(child, machine.vector_bits) for child in inner):
+        pass
+    elif (rows := jam_rows(loop, dependences, steps)) is not None:
         if is_parallel:
             _share(rows, steps)
         return

@@ -69,14 +69,14 @@ def why_not_lanes(
                 notes=[(op, reason)],
             )
     dependences = dependences or analyse(loop)
-    first = dependences.first_not(loop, lambda d: _is_kept(d, loop, width, dependences))
+    first = dependences.first_not(loop, lambda d: is_kept(d, loop, width, dependences))
     if first is None:
         return _why_not_shared(loop)
     is_reduction = first.kind == "reduction"
     return _refuse(loop, first, "two lanes may update one element" if is_reduction else first.describe())
 
 
-def _is_kept(dependence: Dependence, loop: ForOp, width: int | None, dependences: Dependences) -> bool:
+def is_kept(dependence: Dependence, loop: ForOp, width: int | None, dependences: Dependences) -> bool:
     """Whether lanes in lockstep do as iterations one after the other would."""
     source, sink = dependence.source, dependence.sink
     if dependence.kind == "reduction" and _shares_one_element(sink, loop):

@@ -90,3 +90,65 @@ func.func @short(%a: memref<256x5xf64>, %y: memref<256xf64> {nest.role = "out"})
   }
   func.return
 }
+
+// -----
+
+// Running results of rows: lanes of a vector, which wait for the vectors before them only. Small elements: rows side by side.
+// CHECK-LABEL: @running
+// CHECK: nest.for "i" {{.*}} parallel
+// CHECK: nest.for "j.o" [[O:%\S+]] = 0 to 64
+// CHECK: nest.for "j.i" [[V:%\S+]] = 0 to 16 attributes {nestor.scan}
+// CHECK: nest.load %x[%i, 16 * [[O]] + [[V]]]
+// CHECK-LABEL: @halves
+// CHECK: nestor.no_slp
+// CHECK-NOT: nestor.scan
+func.func @running(%x: memref<4096x1024xf32>, %y: memref<4096x1024xf32> {nest.role = "out"}) {
+  %zero = arith.constant 0.0 : f32
+  nest.for "i" %i = 0 to 4096 {
+    %s = nest.alloc "s" : memref<f32>
+    nest.store "s" %zero, %s[] : memref<f32>
+    nest.for "j" %j = 0 to 1024 {
+      %0 = nest.load %x[%i, %j] : memref<4096x1024xf32>
+      nest.accumulate "s" add %0, %s[] : memref<f32>
+      %1 = nest.load %s[] : memref<f32>
+      nest.store "y" %1, %y[%i, %j] : memref<4096x1024xf32>
+    }
+  }
+  func.return
+}
+func.func @halves(%x: memref<4096x1024xf16>, %y: memref<4096x1024xf16> {nest.role = "out"}) {
+  %zero = arith.constant 0.0 : f16
+  nest.for "i" %i = 0 to 4096 {
+    %s = nest.alloc "s" : memref<f16>
+    nest.store "s" %zero, %s[] : memref<f16>
+    nest.for "j" %j = 0 to 1024 {
+      %0 = nest.load %x[%i, %j] : memref<4096x1024xf16>
+      nest.accumulate "s" add %0, %s[] : memref<f16>
+      %1 = nest.load %s[] : memref<f16>
+      nest.store "y" %1, %y[%i, %j] : memref<4096x1024xf16>
+    }
+  }
+  func.return
+}
+
+// -----
+
+// A long one in blocks, whose sums and running results threads share.
+// CHECK-LABEL: @long
+// CHECK: nest.for "i.sums.o{{.*}}" {{.*}} parallel
+// CHECK: nest.for "i.carry" {{.*}} = 0 to 480
+// CHECK: nest.for "i.o" {{.*}} = 0 to 480 parallel
+// CHECK: nest.for "i.i.i" {{.*}} attributes {nestor.scan}
+// CHECK: nest.for "i.t" {{.*}} = 0 to 1600
+func.func @long(%x: memref<1000000xf32>, %y: memref<1000000xf32> {nest.role = "out"}) {
+  %zero = arith.constant 0.0 : f32
+  %s = nest.alloc "s" : memref<f32>
+  nest.store "s" %zero, %s[] : memref<f32>
+  nest.for "i" %i = 0 to 1000000 {
+    %0 = nest.load %x[%i] : memref<1000000xf32>
+    nest.accumulate "s" add %0, %s[] : memref<f32>
+    %1 = nest.load %s[] : memref<f32>
+    nest.store "y" %1, %y[%i] : memref<1000000xf32>
+  }
+  func.return
+}
