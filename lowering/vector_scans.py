@@ -35,7 +35,7 @@ from xdsl.dialects import vector
 from xdsl.dialects.builtin import DenseArrayBase, i64
 from xdsl.ir import Operation, SSAValue
 
-from ..dialects.nest import AccumulateOp, ForOp, LoadOp, StoreOp, YieldOp
+from ..dialects.nest import AccumulateOp, ForOp, LoadOp, PrefetchOp, StoreOp, YieldOp
 from .combiners import combiner_op, identity
 from .domains import is_computation
 from .nest_to_vector import VectorLoop, varying_in
@@ -68,7 +68,7 @@ def scan_in(loop: ForOp) -> AccumulateOp | None:
         elif isinstance(op, StoreOp):
             if not _is_plain(op) or not any(v in varying for v in op.indices.operands):
                 return None
-        elif op is not update and not is_computation(op):
+        elif op is not update and not isinstance(op, PrefetchOp) and not is_computation(op):
             return None
     return None if update.memrefs[0] in stored else update
 

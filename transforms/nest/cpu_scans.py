@@ -27,6 +27,7 @@ from xdsl.dialects.builtin import AnyFloat, IntegerType
 from ...dialects.nest import ForOp
 from ...lowering.vector_scans import SCAN
 from .cpu_lanes import SCATTERED, SEVERAL, access_patterns, extent_of, machine_lanes
+from .cpu_streams import fetch_ahead
 from .loops import loops_in
 from .nest_annotate import annotate, why_not_annotate
 from .nest_block_scan import block_scan, running_update, why_not_block_scan
@@ -84,4 +85,5 @@ def scan_in_lanes(loop: ForOp, vector_bits: int, steps: Steps) -> bool:
     _, members, *_ = steps.do(split, loop, factor=lanes)
     if why_not_annotate(members, SCAN) is None:
         steps.do(annotate, members, mark=SCAN)
+        fetch_ahead(members, steps)
     return True

@@ -61,7 +61,7 @@ def stream_results(loop: ForOp, steps: Steps) -> None:
 
 
 def fetch_ahead(lanes: ForOp, steps: Steps) -> None:
-    """Fetch what later iterations of the loop around a vectorized loop read, and what they write, of big arrays."""
+    """Fetch what later iterations of the loop around a loop of lanes read, and what they write, of big arrays."""
     around = parent_loop(lanes)
     if around is None:
         return
@@ -121,5 +121,6 @@ def _advance(op: LoadOp | StoreOp, loop: ForOp) -> int:
 
 def _is_dense(op: LoadOp | StoreOp, lanes: ForOp, advance: int) -> bool:
     """Whether each iteration goes on where the lanes of the last one ended."""
-    assert lanes.width is not None and isinstance(op.memref.type, MemRefType)
-    return advance == lanes.width.value.data * element_bytes(op.memref.type.element_type)
+    assert isinstance(op.memref.type, MemRefType)
+    width = lanes.constant_trip_count() if lanes.width is None else lanes.width.value.data
+    return width is not None and advance == width * element_bytes(op.memref.type.element_type)

@@ -192,9 +192,8 @@ def _schedule(nest: ForOp, machine: Machine, for_threads: bool, in_parts: bool =
             return
         _schedule_innermost(loop, machine, is_parallel, dependences)
         return
-    if any(has_lanes(child, machine.vector_bits) for child in inner):
-        pass
-    elif (rows := jam_rows(loop, dependences, steps)) is not None:
+    in_lanes = any(has_lanes(child, machine.vector_bits) for child in inner)
+    if not in_lanes and (rows := jam_rows(loop, dependences, steps)) is not None:
         if is_parallel:
             _share(rows, steps)
         return
