@@ -36,30 +36,35 @@ from xdsl.ir import Operation, SSAValue
 from xdsl.ir.affine import AffineDimExpr
 
 from ...dialects.affine import AffineList
+from ...dialects.diagnostic import NestorError
 from ...dialects.nest import AccumulateOp, AllocOp, ForOp, LoadOp, StoreOp
 from .cpu_lanes import (
     INVARIANT,
     UNIT,
     UNKNOWN_EXTENT,
+    arithmetic_in,
     bits_of,
     extent_of,
+    has_transcendental,
     machine_lanes,
+    padded_width,
     pattern_of,
     varying_values,
 )
-from .loops import enclosing_loops, is_inside, loops_in, perfect_band, sole_inner_loop
+from .loops import enclosing_loops, is_inside, loops_in, perfect_band
 from .nest_annotate import annotate, why_not_annotate
 from .nest_cache_read import cache_read, why_not_cache_read
 from .nest_cache_write import cache_write, why_not_cache_write
 from .nest_compute_at import compute_at, why_not_compute_at
-from .nest_fuse import fuse, why_not_fuse
+from .nest_fuse import fuse
 from .nest_normalise import add_unit_loop, remove_unit_loop, why_not_remove_unit_loop
 from .nest_parallel import why_not_parallel
 from .nest_reorder import reorder, why_not_reorder
 from .nest_split import split, why_not_split
 from .nest_transform_layout import transform_layout, why_not_transform_layout
 from .nest_vectorize import vectorize, why_not_vectorize
-from .steps import Steps
+from .steps import UNRECORDED, Steps
+from .trials import trial
 
 BLOCK_BYTES = 320 << 10
 """What a block of the result and the part of the image that it is computed from may take of the second-level cache."""
@@ -69,6 +74,9 @@ FEWEST_BLOCKS = 8
 
 MOST_ROWS = 14
 """Rows of a tile: with two registers a row, 28 of 32 hold sums."""
+
+MOST_WORK = 8
+"""Operations on an element of the result that are done in its tile."""
 
 FEWEST_LANES = 4
 """Columns below which most lanes would be idle."""
@@ -88,6 +96,8 @@ class Convolution:
     sums: AccumulateOp
     images: list[LoadOp]
     panels: list[LoadOp]
+    axes: list[int]
+    """The axes of the result along which the outer loops, the rows and the columns run."""
 
     @property
     def result(self) -> SSAValue:
@@ -100,6 +110,17 @@ class Shape:
 
     rows: int
     vectors: int
+
+
+@dataclass(frozen=True, eq=False)
+class Tiles:
+    """The loops over the tiles of a block, and those over the rows and columns of what is in a tile, the sums last."""
+
+    rows: int
+    width: int
+    row: ForOp
+    column: ForOp
+    inner: list[tuple[ForOp, ForOp]]
 
 
 # ---- what is a convolution ---------------------------------------------------------------------------
@@ -136,7 +157,10 @@ def convolution_in(nest: ForOp) -> Convolution | None:
         return None
     outer = [loop for loop in band if loop not in (*terms, rows[-1], column)]
     terms.sort(key=lambda loop: extent_of(loop) or UNKNOWN_EXTENT)
-    return Convolution(outer, rows[-1], column, terms, sums, images, panels)
+    own = axes_of(sums.indices)
+    assert own is not None
+    axes = [own.index(loop.iv) for loop in (*outer, rows[-1], column)]
+    return Convolution(outer, rows[-1], column, terms, sums, images, panels, axes)
 
 
 def _accesses(band: list[ForOp]) -> tuple[list[LoadOp], AccumulateOp] | None:
@@ -192,10 +216,10 @@ def tile_shape(rows: int | None, columns: int | None, lanes: int, registers: int
     with the fewest loads, of which those of whole vectors come from farther away.
 
     >>> tile_shape(56, 64, 16, 32), tile_shape(7, 64, 16, 32), tile_shape(None, None, 8, 16)
-    (Shape(rows=14, vectors=2), Shape(rows=7, vectors=3), Shape(rows=6, vectors=2))
+    (Shape(rows=14, vectors=2), Shape(rows=7, vectors=2), Shape(rows=6, vectors=2))
     """
     best, least = Shape(1, 1), None
-    for vectors in range(1, 5):
+    for vectors in (1, 2, 4):  # LLVM takes a sum of three registers to pieces
         most = min(MOST_ROWS, (registers - 1 - vectors) // vectors)
         for height in range(1, most + 1):
             tiles = (-(-rows // height) if rows else 16 / height) * (
@@ -225,23 +249,25 @@ def tile_convolution(
     width = shape.vectors * lanes
     if not _is_legal(sum_, shape.rows, width):
         return False
-    _blocks(sum_, steps)
-    row_tiles, row = _split(sum_.row, shape.rows, steps)
-    column_tiles, column = _split(sum_.column, width, steps)
-    own = _around_tiles(sum_, row_tiles)
-    steps.do(reorder, [*own, row_tiles, column_tiles, *sum_.terms, row, column])
-    _keep_sums(sum_, column_tiles, width, steps)
+    tiles = _tile(sum_, shape.rows, width, steps)
+    place = _blocks(sum_, tiles, steps)
+    if place is None:
+        place = tiles.column
+        _keep_sums(sum_, tiles, width, steps)
     outermost = enclosing_loops(sum_.sums)[0]
     if share is not None and why_not_parallel(outermost) is None:
         share(outermost, steps)
     unit = steps.do(add_unit_loop, outermost)
     for buffer in dict.fromkeys(load.memref for load in sum_.panels):
-        _pack(sum_, buffer, unit, column, width, rest, steps)
+        _pack(sum_, tiles, buffer, unit, width, rest, steps)
     if why_not_remove_unit_loop(unit) is None:
         steps.do(remove_unit_loop, unit)
-    _mark(column, width, steps)
-    _unroll(row, steps)
-    for loop in enclosing_loops(row_tiles):
+    for row, column in tiles.inner:
+        _mark(column, width, steps)
+        _unroll(row, steps)
+    if place is not tiles.column:
+        _mark_reader(place, lanes, steps)
+    for loop in enclosing_loops(place):
         for op in list(loop.body.block.ops):
             if isinstance(op, ForOp) and not is_inside(sum_.sums, op):
                 rest(op)
@@ -258,14 +284,45 @@ def _is_legal(sum_: Convolution, rows: int, width: int) -> bool:
     return why_not_reorder(order, new_bounds=False) is None
 
 
-def _around_tiles(sum_: Convolution, tiles: ForOp) -> list[ForOp]:
-    """The outer loops of a sum that have nothing else in them, outermost first."""
-    found: list[ForOp] = []
-    for loop in reversed(sum_.outer):
-        if sole_inner_loop(loop) is not (found[0] if found else tiles):
-            break
-        found.insert(0, loop)
-    return found
+def _tile(sum_: Convolution, rows: int, width: int, steps: Steps) -> Tiles:
+    """Tiles of the sum, and in each of them the first values of its sums where these are stored right before."""
+    band = [*sum_.outer, sum_.row, sum_.column, *sum_.terms]
+    first, size = _initial(sum_), len(sum_.outer) + 2
+
+    def both(*loops: ForOp) -> None:
+        _tile_both(list(loops[:size]), list(loops[size:]), rows, width, UNRECORDED)
+
+    if first is not None:
+        try:
+            trial(both, *first, *band)
+        except NestorError:
+            first = None
+    if first is not None:
+        around, *tiles, first_tile, tile = _tile_both(first, band, rows, width, steps)
+        sum_.outer[:] = around
+        return Tiles(rows, width, *tiles, [first_tile, tile])  # pyright: ignore
+    *_, row_tiles, column_tiles, row, column = _tile_one(band, size, rows, width, steps)
+    return Tiles(rows, width, row_tiles, column_tiles, [(row, column)])
+
+
+def _tile_one(band: list[ForOp], size: int, rows: int, width: int, steps: Steps) -> tuple[ForOp, ...]:
+    """Tiles of the last two of `size` loops over elements, with the loops over terms in them."""
+    if perfect_band(enclosing_loops(band[-1].body.block.first_op)[0]) != band:  # pyright: ignore
+        steps.do(reorder, band)
+    outer, (row, column), terms = band[: size - 2], band[size - 2 : size], band[size:]
+    row_tiles, row = _split(row, rows, steps)
+    column_tiles, column = _split(column, width, steps)
+    steps.do(reorder, [*outer, row_tiles, column_tiles, *terms, row, column])
+    return (*outer, row_tiles, column_tiles, row, column)
+
+
+def _tile_both(first: list[ForOp], band: list[ForOp], rows: int, width: int, steps: Steps):
+    """The same tiles of two nests, which are then fused: the outer loops, the tiles, and what is in these of each."""
+    size = len(first)
+    *firsts, first_row, first_column = _tile_one(first, size, rows, width, steps)
+    *seconds, row, column = _tile_one(band, size, rows, width, steps)
+    loops = [steps.do(fuse, one, other) for one, other in zip(firsts, seconds, strict=True)]
+    return loops[:-2], *loops[-2:], (first_row, first_column), (row, column)
 
 
 def _split(loop: ForOp, factor: int, steps: Steps) -> tuple[ForOp, ForOp]:
@@ -275,12 +332,15 @@ def _split(loop: ForOp, factor: int, steps: Steps) -> tuple[ForOp, ForOp]:
     return outer, inner
 
 
-def _keep_sums(sum_: Convolution, tile: ForOp, width: int, steps: Steps) -> None:
-    """A tile of sums starts from the identity, stays in registers, and is added to the result at its end."""
-    if why_not_cache_write(sum_.result, tile, "identity") is not None:
+def _keep_sums(sum_: Convolution, tiles: Tiles, width: int, steps: Steps) -> None:
+    """A tile of sums stays in registers; it starts from what is stored first, or from the identity, to be added."""
+    for init in ("load", "identity") if len(tiles.inner) > 1 else ("identity",):
+        if why_not_cache_write(sum_.result, tiles.column, init) is None:
+            _, *copies = steps.do(cache_write, sum_.result, tiles.column, init=init, name="sums")
+            break
+    else:
         return
-    _, start, back = steps.do(cache_write, sum_.result, tile, init="identity", name="sums")
-    for copy in (start, back):
+    for copy in copies:
         if copy is not None:
             *rows, lane = loops_in(copy)
             _mark(lane, width, steps)
@@ -290,9 +350,9 @@ def _keep_sums(sum_: Convolution, tile: ForOp, width: int, steps: Steps) -> None
 
 def _pack(
     sum_: Convolution,
+    tiles: Tiles,
     buffer: SSAValue,
     around: ForOp,
-    column: ForOp,
     width: int,
     rest: Callable[[ForOp], None],
     steps: Steps,
@@ -302,11 +362,12 @@ def _pack(
     if load is None or why_not_cache_read(buffer, around) is not None:
         return
     places = {loop.iv: k for k, loop in enumerate(sum_.terms)}
+    columns = {loop.iv for loop in (tiles.column, tiles.inner[-1][1])}
     rank = len(load.indices)
 
     def place(axis: int) -> int:
         operands = load.indices[axis].operands
-        if column.iv in operands:
+        if not set(operands).isdisjoint(columns):
             return len(places)
         return max((places.get(value, -1) for value in operands), default=-1)
 
@@ -314,12 +375,33 @@ def _pack(
     panel, copy = steps.do(cache_read, buffer, around, axes=axes, name="panel")
     if copy is None:
         return
+    lane = loops_in(copy)[-1]
+    if why_not_split(lane, width, "clamp") is None:
+        _, lane = _in_blocks(lane, width, steps)
     shape = panel.memref.type.get_shape()
     names = [f"d{k}" for k in range(len(shape))]
     layout = f"{' '.join(names)} -> {names[-1]}/{width} {' '.join(names[:-1])} {names[-1]}%{width}"
     if shape[-1] != width and why_not_transform_layout(panel, layout) is None:
         panel = steps.do(transform_layout, panel, layout=layout)
-    rest(copy)
+    if _pattern_in(lane, buffer) == UNIT:
+        _mark(lane, width, steps)
+    else:
+        rest(copy)
+
+
+def _mark_reader(place: ForOp, lanes: int, steps: Steps) -> None:
+    """The tile of what reads the result is as the last nest in `place`: its sums are in registers."""
+    last = place.body.block.last_op
+    if isinstance(last, ForOp):
+        other, lane = loops_in(last)
+        _mark(lane, padded_width(extent_of(lane) or lanes, lanes), steps)
+        _unroll(other, steps)
+
+
+def _pattern_in(loop: ForOp, buffer: SSAValue) -> str:
+    """How the load of a buffer in a loop that copies it moves."""
+    loads = [op for op in loop.walk() if isinstance(op, LoadOp) and op.memref is buffer]
+    return _pattern(loads[0], buffer, loop) if loads else INVARIANT
 
 
 def _mark(lane: ForOp, width: int, steps: Steps) -> None:
@@ -337,22 +419,22 @@ def _unroll(loop: ForOp, steps: Steps) -> None:
 # ---- blocks -----------------------------------------------------------------------------------------
 
 
-def _blocks(sum_: Convolution, steps: Steps) -> None:
-    """Loops over blocks of the result, with all that happens to a block inside of them."""
+def _blocks(sum_: Convolution, tiles: Tiles, steps: Steps) -> ForOp | None:
+    """Loops over blocks of the result, with all that happens to a block inside of them.
+
+    Returns the loop over the tiles of what reads the result, where each of these is computed from one of the sums.
+    """
     if not sum_.outer:
-        return
-    nest = _outermost(sum_)
-    reordered = [*sum_.outer, sum_.row, sum_.column, *sum_.terms]
-    if perfect_band(nest) != reordered:
-        steps.do(reorder, reordered)
+        return None
     borders = _borders(sum_)
     rows = _block_rows(sum_, borders)
-    if (around := _into_consumer(sum_, rows, steps)) is None:
-        around = _with_initial(sum_, rows, steps)
-    if around:
-        for alloc in borders:
-            if why_not_compute_at(alloc, around[-1], "here") is None:
-                steps.do(compute_at, alloc, around[-1], storage="here")
+    around, place = _into_consumer(sum_, tiles, rows, steps) or (None, None)
+    if around is None:
+        around, _ = _in_blocks(sum_.outer[-1], rows, steps)
+    for alloc in borders:
+        if why_not_compute_at(alloc, around, "here") is None:
+            steps.do(compute_at, alloc, around, storage="here")
+    return place
 
 
 def _outermost(sum_: Convolution) -> ForOp:
@@ -390,8 +472,14 @@ def _row_bytes(sum_: Convolution, buffer: SSAValue) -> int:
     return prod(shape) * bits_of(buffer.type.element_type) // 8 // max(1, count)
 
 
-def _into_consumer(sum_: Convolution, rows: int, steps: Steps) -> list[ForOp] | None:
-    """Compute blocks of the result where the only nest that reads it needs them; None when there is no such nest."""
+def _into_consumer(
+    sum_: Convolution, tiles: Tiles, rows: int, steps: Steps
+) -> tuple[ForOp, ForOp | None] | None:
+    """Compute the result where the only nest that reads it needs it.
+
+    Returns the loop over the blocks of that nest, and the one over its tiles where it has some; None, and nothing
+    moved, where there is no such nest.
+    """
     alloc = sum_.result.owner
     if not isinstance(alloc, AllocOp):
         return None
@@ -399,32 +487,55 @@ def _into_consumer(sum_: Convolution, rows: int, steps: Steps) -> list[ForOp] | 
     if band is None:
         return None
     reads = [op for op in band[-1].walk() if isinstance(op, LoadOp) and op.memref is alloc.memref]
-    axes, own = axes_of(reads[0].indices), axes_of(sum_.sums.indices)
-    if axes is None or own is None or any(read.indices != reads[0].indices for read in reads):
+    axes = axes_of(reads[0].indices)
+    if axes is None or any(read.indices != reads[0].indices for read in reads):
         return None
-    around: list[ForOp] = []
-    for loop in sum_.outer:
-        at = own.index(loop.iv)
-        match = next((other for other in band if other.iv is axes[at]), None)
-        if match is None:
-            return None
-        around.append(match)
-    order = [*around, *(loop for loop in band if loop not in around)]
-    if why_not_reorder(order, new_bounds=False) is not None:
+    found = [next((loop for loop in band if loop.iv is axes[axis]), None) for axis in sum_.axes]
+    loops = [loop for loop in found if loop is not None]
+    order = [*loops, *(loop for loop in band if loop not in loops)]
+    if len(loops) < len(found) or why_not_reorder(order, new_bounds=False) is not None:
         return None
-    if why_not_split(around[-1], rows, "clamp") is not None:
+    outer = loops[:-2]
+    if why_not_split(outer[-1], rows, "clamp") is not None:
         return None
     if order != band:
         steps.do(reorder, order)
-    blocks, _ = _in_blocks(around[-1], rows, steps)
-    around[-1] = blocks
-    if why_not_compute_at(alloc, blocks, "here") is not None:
-        return []
-    steps.do(compute_at, alloc, blocks, storage="here")
-    for loop in sum_.outer[: None if rows == 1 else -1]:
-        if why_not_remove_unit_loop(loop) is None:
+    blocks, _ = _in_blocks(outer[-1], rows, steps)
+    place = _tiles_of_reader(loops[-2:], tiles, steps) if len(loops) == len(band) else None
+    if place is not None and why_not_compute_at(alloc, place, "here") is not None:
+        place = None
+    if place is None and why_not_compute_at(alloc, blocks, "here") is not None:
+        return None
+    at = place or blocks
+    steps.do(compute_at, alloc, at, storage="here")
+    for loop in [*enclosing_loops(sum_.sums), *_first_loops(sum_)]:
+        if loop is not at and is_inside(loop, at) and why_not_remove_unit_loop(loop) is None:
             steps.do(remove_unit_loop, loop)
-    return around
+    return blocks, place
+
+
+def _first_loops(sum_: Convolution) -> list[ForOp]:
+    """The loops around what stores the first values."""
+    stores = [use.operation for use in sum_.result.uses if isinstance(use.operation, StoreOp)]
+    around = enclosing_loops(sum_.sums)
+    return [loop for store in stores for loop in enclosing_loops(store) if loop not in around]
+
+
+def _tiles_of_reader(loops: list[ForOp], tiles: Tiles, steps: Steps) -> ForOp | None:
+    """Tiles of what reads the result, of the size of those of the sum; what is written side by side makes the lanes.
+
+    None, and nothing changed, where there is much to compute: each element of a tile has its own instructions.
+    """
+    if has_transcendental(loops[-1]) or arithmetic_in(loops[-1]) > MOST_WORK:
+        return None
+    row_tiles, row = _split(loops[0], tiles.rows, steps)
+    column_tiles, column = _split(loops[1], tiles.width, steps)
+    order = [row_tiles, column_tiles, row, column]
+    stores = [op for op in column.body.walk() if isinstance(op, StoreOp)]
+    if any(_pattern(op, op.memref, row) == UNIT for op in stores):
+        order = [row_tiles, column_tiles, column, row]
+    steps.do(reorder, order)
+    return column_tiles
 
 
 def _in_blocks(loop: ForOp, rows: int, steps: Steps) -> tuple[ForOp, ForOp]:
@@ -463,38 +574,17 @@ def _reading_band(sum_: Convolution, alloc: AllocOp) -> list[ForOp] | None:
     return band
 
 
-def _with_initial(sum_: Convolution, rows: int, steps: Steps) -> list[ForOp]:
-    """Blocks of the result, in which the first values of the sums are stored right before the sums."""
-    outer = list(sum_.outer)
-    first = _initial(sum_)
-    fused = 0
-    if first is not None:
-        for k, loop in enumerate(outer):
-            if why_not_fuse(first[k], loop) is not None:
-                break
-            outer[k] = steps.do(fuse, first[k], loop)
-            fused = k + 1
-    sum_.outer[:] = outer
-    if first is not None and 0 < fused < len(outer):
-        return outer[:fused]
-    blocks, inner = _in_blocks(outer[-1], rows, steps)
-    outer[-1] = blocks
-    sum_.outer[-1] = inner
-    return outer
-
-
 def _initial(sum_: Convolution) -> list[ForOp] | None:
-    """The nest that stores the first values, its loops in the order of the sum's outer loops."""
-    nest = _outermost(sum_)
-    own = axes_of(sum_.sums.indices)
-    for use in sum_.result.uses:
-        store = use.operation
-        if not isinstance(store, StoreOp) or own is None:
-            continue
-        loops = enclosing_loops(store)
-        axes = axes_of(store.indices)
-        if axes is None or len(loops) < len(sum_.outer) or loops[0].parent is not nest.parent:
-            return None
-        wanted = [axes[own.index(loop.iv)] for loop in sum_.outer]
-        return loops if [loop.iv for loop in loops[: len(wanted)]] == wanted else None
-    return None
+    """The nest that stores the first values: its loops over what the sum's outer loops, rows and columns are over."""
+    nest, own = _outermost(sum_), axes_of(sum_.sums.indices)
+    stores = [use.operation for use in sum_.result.uses if isinstance(use.operation, StoreOp)]
+    if len(stores) != 1 or own is None:
+        return None
+    loops, axes = enclosing_loops(stores[0]), axes_of(stores[0].indices)
+    if axes is None or not loops or loops[0].parent is not nest.parent or perfect_band(loops[0]) != loops:
+        return None
+    if any(op is not stores[0] for op in loops[-1].body.block.ops):
+        return None
+    wanted = [axes[own.index(loop.iv)] for loop in (*sum_.outer, sum_.row, sum_.column)]
+    found = [next((loop for loop in loops if loop.iv is variable), None) for variable in wanted]
+    return [loop for loop in found if loop] if None not in found and len(found) == len(loops) else None

@@ -39,9 +39,9 @@ from ...dialects.affine import AffineList
 from ...dialects.diagnostic import NestorError, fail
 from ...dialects.nest import BIND_AXES, ForOp
 from ...dialects.nest.common import INDEX
-from .bounds import largest, refuse_several, smallest
+from .bounds import largest, refuse_several, simplify_bounds, smallest
 from .integer_sets import System, is_never_negative
-from .loops import enclosing_loops, find_loop, fresh_names, refuse_marked, replace_index, trip_count
+from .loops import enclosing_loops, find_loop, fresh_names, loops_in, refuse_marked, replace_index, trip_count
 
 # ---- normalise --------------------------------------------------------------------------------------
 
@@ -138,12 +138,16 @@ def remove_unit_loop(loop: ForOp) -> None:
         raise refusal
     only, block = _sole_iteration(loop), loop.parent
     assert only is not None and block is not None
+    inside = loops_in(loop)[1:]
     replace_index(loop.iv, only)
     for op in list(loop.body.block.ops):
         op.detach()
         block.insert_op_before(op, loop)
     loop.detach()
     loop.erase()
+    for inner in inside:  # bounds that were told apart by the variable
+        if len(inner.lower) > 1 or len(inner.upper) > 1:
+            simplify_bounds(inner)
 
 
 @dataclass(frozen=True, eq=False)

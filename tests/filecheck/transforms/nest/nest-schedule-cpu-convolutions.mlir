@@ -1,30 +1,33 @@
-// Sums over several loops on the CPU: blocks of the result, in each of them its part of the image, and what follows.
+// Sums over several loops on the CPU: blocks of the result with their part of the image, tiles with what follows.
 // RUN: opt-tool %s -p nest-schedule-cpu | filecheck %s
 // RUN: opt-tool %s -p nest-schedule-cpu{vector-bits=256} | filecheck %s --check-prefix=NARROW
 
-// Channels first: the sums have channels last, in a block of rows; they are turned as the block leaves it.
+// Channels first: the sums of a tile have channels last, and are turned as they leave the registers.
 // CHECK-LABEL: func.func @first
 // CHECK:       %[[W:.*]] = nest.alloc "panel" : memref<2x3x3x16x32xf32>
 // CHECK:       nest.for "b.2" {{.*}} parallel
 // CHECK-NEXT:    nest.for "i.3.o" %[[B:.*]] = 0 to 4 {
-// CHECK:           %[[T:.*]] = nest.alloc "t" : memref<1x14x56x64xf32>
 // CHECK:           %[[P:.*]] = nest.alloc "p" : memref<1x16x16x58xf32>
-// CHECK:           nest.for "i.1.at" %[[I:.*]] = 14 * %[[B]] to 14 * %[[B]] + 14 {
-// CHECK-NEXT:        nest.for "j.1.at.o" %[[J:.*]] = 0 to 4 {
-// CHECK-NEXT:          nest.for "k.1.at.o" %[[K:.*]] = 0 to 2 {
-// CHECK:                 %[[S:.*]] = nest.alloc "sums" : memref<14x32xf32>
+// CHECK:           nest.for "i.3.i" %[[I:.*]] = 0 to 14 {
+// CHECK-NEXT:        nest.for "j.3.o" %[[J:.*]] = 0 to 4 {
+// CHECK-NEXT:          nest.for "k.3.o" %[[K:.*]] = 0 to 2 {
+// CHECK-NEXT:            %[[T:.*]] = nest.alloc "t" : memref<1x1x14x32xf32>
+// CHECK:                 nest.store "t" %zero, %[[T]]
 // CHECK:                 nest.for "u.at" %[[U:.*]] = 0 to 3 {
 // CHECK-NEXT:              nest.for "v.at" %[[V:.*]] = 0 to 3 {
 // CHECK-NEXT:                nest.for "c.1.at" %[[C:.*]] = 0 to 16 {
-// CHECK-NEXT:                  nest.for "j.1.at.i" %[[R:.*]] = 0 to 14 unrolled {
-// CHECK-NEXT:                    nest.for "k.1.at.i" %[[L:.*]] = 0 to 32 vectorized(32) {
-// CHECK-NEXT:                      nest.load %[[P]][0, %[[C]], %[[I]] + %[[U]] - 14 * %[[B]], 14 * %[[J]] + %[[R]] + %[[V]]]
+// CHECK:                       nest.for "j.1.i.at" %[[R:.*]] = 0 to 14 unrolled {
+// CHECK-NEXT:                    nest.for "k.1.i.at" %[[L:.*]] = 0 to 32 vectorized(32) {
+// CHECK-NEXT:                      nest.load %[[P]][0, %[[C]], %[[I]] + %[[U]], 14 * %[[J]] + %[[R]] + %[[V]]]
 // CHECK-NEXT:                      nest.load %[[W]][%[[K]], %[[U]], %[[V]], %[[C]], %[[L]]]
-// CHECK:                           nest.accumulate "t" add %{{.*}}, %[[S]][%[[R]], %[[L]]]
-// CHECK:           nest.store "y"
+// CHECK:                           nest.accumulate "t" add %{{.*}}, %[[T]][0, 0, %[[R]], %[[L]]]
+// CHECK:                 nest.for "k.3.i" %[[L:.*]] = 0 to 32 unrolled {
+// CHECK-NEXT:              nest.for "j.3.i" %[[R:.*]] = 0 to 14 vectorized(16) {
+// CHECK-NEXT:                nest.load %[[T]][0, 0, %[[R]], %[[L]]]
+// CHECK-NEXT:                nest.store "y"
 // NARROW-LABEL: func.func @first
-// NARROW:      nest.for "j.1.at.i" %{{.*}} = 0 to {{[4-7]}} unrolled
-// NARROW-NEXT:   nest.for "k.1.at.i" %{{.*}} = 0 to 16 vectorized(16)
+// NARROW:      nest.for "j.1.i.at" %{{.*}} = 0 to 6 unrolled
+// NARROW-NEXT:   nest.for "k.1.i.at" %{{.*}} = 0 to 16 vectorized(16)
 func.func @first(%x: memref<8x16x56x56xf32>, %w: memref<64x16x3x3xf32>, %y: memref<8x64x56x56xf32> {nest.role = "out"}) {
   %zero = arith.constant 0.0 : f32
   %p = nest.alloc "p" : memref<8x16x58x58xf32>
@@ -80,13 +83,13 @@ func.func @first(%x: memref<8x16x56x56xf32>, %w: memref<64x16x3x3xf32>, %y: memr
   func.return
 }
 
-// Lines, channels last, from an argument: the zeros are stored in the block.
+// Lines, channels last, from an argument: sums start from what is stored first.
 // CHECK-LABEL: func.func @lines
 // CHECK:       nest.alloc "panel" : memref<5x5x7x8xf64>
 // CHECK:       nest.for "b.o" %{{.*}} = 0 to %n ceildiv 4 parallel
-// CHECK:         nest.store "y" %zero
-// CHECK:         nest.for "i.1.o"
-// CHECK:           nest.alloc "sums" : memref<14x8xf64>
+// CHECK:         nest.for "i.o"
+// CHECK:           %[[S:.*]] = nest.alloc "sums" : memref<14x8xf64>
+// CHECK:             nest.store "y" %zero, %[[S]]
 // CHECK:             nest.for "i.1.i" %[[R:.*]] = 0 to 14 unrolled {
 // CHECK:                 nest.load %x[{{.*}} + 2 * %[[R]] + {{.*}}]
 // CHECK:               nest.accumulate "y" add %{{.*}} where
