@@ -55,6 +55,9 @@ def index_list(*values: int) -> Attribute:
     return DenseArrayBase.from_list(i32, values)
 
 
+LAST_LEVEL_CACHE = 16 << 20
+"""Bytes of a result from which stores had better pass the caches."""
+
 Size = int | SSAValue
 """An extent, stride or offset: known now, or an i64 value."""
 

@@ -29,7 +29,17 @@ from ..dialects.ext import vector as ext_vector
 from .to_llvm_arith import fastmath
 from .to_llvm_builder import FunctionBuilder, Handler
 from .to_llvm_memref import address
-from .to_llvm_types import NO_WRAP, PTR, MemRef, byte_size, index_list, int_attr, lower_type
+from .to_llvm_types import (
+    LAST_LEVEL_CACHE,
+    NO_WRAP,
+    PTR,
+    MemRef,
+    Size,
+    byte_size,
+    index_list,
+    int_attr,
+    lower_type,
+)
 
 
 def _vector_address(b: FunctionBuilder, op: Any, source: SSAValue, indices: Any) -> tuple[MemRef, SSAValue]:
@@ -61,7 +71,7 @@ def _store(b: FunctionBuilder, op: vector.StoreOp) -> None:
     b.written.add(ref.base)
     value = b.value(op.vector)
     if "nestor.nontemporal" in op.attributes or _is_true(op.nontemporal):
-        _store_streaming(b, value, pointer, byte_size(ref.element))
+        _store_streaming(b, ref, value, pointer)
     elif isinstance(ref.base.owner, llvm.AllocaOp):
         b.store(value, pointer, byte_size(ref.element))
     else:
@@ -87,14 +97,23 @@ def _store_registers(b: FunctionBuilder, ref: MemRef, value: SSAValue, pointer: 
 _REGISTER_BYTES = 64
 
 
-def _store_streaming(b: FunctionBuilder, value: SSAValue, pointer: SSAValue, element_size: int) -> None:
+def _store_streaming(b: FunctionBuilder, ref: MemRef, value: SSAValue, pointer: SSAValue) -> None:
     """Past the caches where the address allows it: machines stream whole aligned registers only, and
-    NumPy memory may start anywhere, so the alignment is asked at run time (a branch that never changes)."""
+    NumPy memory may start anywhere, so the alignment is asked at run time (a branch that never changes), and so is
+    whether a buffer is larger than the caches where its extents do not say it."""
+    element_size = byte_size(ref.element)
     size = element_size * value.type.get_shape()[0]  # type: ignore[union-attr]
     register = min(64, size & -size)
     streamed, plain, done = (b.new_block() for _ in range(3))
     low = b.binary(llvm.AndOp, b.emit(llvm.PtrToIntOp, (pointer,), i64), b.integer(register - 1))
-    b.branch_if(b.compare("eq", low, b.integer(0)), streamed, (), plain, ())
+    is_streamed = b.compare("eq", low, b.integer(0))
+    if not all(isinstance(extent, int) for extent in ref.sizes):
+        total: Size = element_size
+        for extent in ref.sizes:
+            total = b.multiply(total, extent)
+        is_big = b.compare("sgt", b.size(total), b.integer(LAST_LEVEL_CACHE))
+        is_streamed = b.binary(llvm.AndOp, is_streamed, is_big)
+    b.branch_if(is_streamed, streamed, (), plain, ())
     b.start(streamed)
     b.store(value, pointer, register, streaming=True)
     b.branch(done)

@@ -29,6 +29,7 @@ from xdsl.ir.affine import AffineDimExpr
 
 from ...dialects.affine import AffineList, dims_of, linear_terms
 from ...dialects.nest import AccumulateOp, ForOp, LoadOp, StoreOp
+from ...lowering.to_llvm_types import LAST_LEVEL_CACHE
 from .accesses import FRESH, VIEWS, argument_attribute, root_of
 from .integer_sets import bound_key
 from .loops import trip_count
@@ -37,9 +38,6 @@ UNIT, SCATTERED, INVARIANT, SEVERAL = "unit", "scattered", "invariant", "several
 
 UNKNOWN_EXTENT = 1024
 """Iterations assumed of a loop whose extent only the run time knows."""
-
-LAST_LEVEL_CACHE = 16 << 20
-"""Bytes of a result from which stores had better pass the caches."""
 
 
 # ---- memory -----------------------------------------------------------------------------------------
@@ -113,17 +111,19 @@ def varying_values(loop: ForOp) -> set[SSAValue]:
     return varying
 
 
-def is_streamed(store: StoreOp) -> bool:
-    """Whether a store had better pass the caches: to a big result that is written once and not read here."""
+def is_streamed(store: StoreOp, unknown: bool = False) -> bool:
+    """Whether a store had better pass the caches: to a big result that is written once and not read here.
+
+    `unknown` is the answer for a size that only the run time knows.
+    """
     root = root_of(store.memref)
     role = argument_attribute(root, "nest.role")
     if role != StringAttr("out") or not isinstance(root.type, MemRefType):
         return False
     shape = root.type.get_shape()
-    if DYNAMIC_INDEX in shape:
-        return False
     size = prod(shape) * bits_of(root.type.element_type) // 8
-    return size > LAST_LEVEL_CACHE and _uses_of_buffer(root) == [store]
+    is_big = unknown if DYNAMIC_INDEX in shape else size > LAST_LEVEL_CACHE
+    return is_big and _uses_of_buffer(root) == [store]
 
 
 def _uses_of_buffer(buffer: SSAValue) -> list[Operation]:

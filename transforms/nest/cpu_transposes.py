@@ -91,7 +91,9 @@ def tile_transposed(band: list[ForOp], vector_bits: int, steps: Steps) -> ForOp 
     order = [*outer, column_blocks, row_blocks, column_tiles, row_tiles, row, column]
     if why_not_reorder(order, new_bounds=False) is None:
         steps.do(reorder, order)
-    for buffer in dict.fromkeys(root_of(op.memref) for op in _stores(column) if is_streamed(op)):
+    for buffer in dict.fromkeys(
+        root_of(op.memref) for op in _stores(column) if is_streamed(op, unknown=True)
+    ):
         if why_not_stream(buffer, column) is None:
             steps.do(stream, buffer, column)
     column.set_kind("vectorized", tile_columns)

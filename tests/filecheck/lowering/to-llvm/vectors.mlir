@@ -9,7 +9,8 @@
 // CHECK: %q = llvm.fadd %p, %v {fastmathFlags = #llvm.fastmath<contract>} : vector<64xf32>
 // CHECK: [[LOW:%.+]] = llvm.and {{%.+}}, {{%.+}} : i64
 // CHECK: [[ALIGNED:%.+]] = llvm.icmp "eq" [[LOW]], {{%.+}} : i64
-// CHECK: llvm.cond_br [[ALIGNED]], ^bb1, ^bb2
+// CHECK: [[STREAMED:%.+]] = llvm.and [[ALIGNED]], {{%.+}} : i1
+// CHECK: llvm.cond_br [[STREAMED]], ^bb1, ^bb2
 // CHECK: llvm.store %q, {{%.+}} {alignment = 64 : i64, nontemporal}
 // CHECK: llvm.store %q, {{%.+}} {alignment = 4 : i64} :
 // CHECK: %s = "llvm.intr.vector.reduce.fadd"({{.*}}) <{fastmathFlags = #llvm.fastmath<reassoc>}>

@@ -56,3 +56,17 @@ func.func @few(%x: memref<1000x3xf32>, %y: memref<3x1000xf32> {nest.role = "out"
   }
   func.return
 }
+
+// Extents known at run time: whether the result is large is asked then, where the store is made.
+// CHECK-LABEL: func.func @dynamic
+// CHECK: nest.for "j.i.i" %{{.+}} = 0 to min(16, {{.*}}) vectorized(16)
+// CHECK: nest.store "y" {{.*}} {nestor.nontemporal} : memref<?x?xf32>
+func.func @dynamic(%n: index, %m: index, %x: memref<?x?xf32>, %y: memref<?x?xf32> {nest.role = "out"}) {
+  nest.for "i" %i = 0 to %n {
+    nest.for "j" %j = 0 to %m {
+      %v = nest.load %x[%j, %i] : memref<?x?xf32>
+      nest.store "y" %v, %y[%i, %j] : memref<?x?xf32>
+    }
+  }
+  func.return
+}
