@@ -8,19 +8,21 @@ OWN: dict[str, str] = {
     "nt": "nt:NT",
     "nest": "nest:NEST",
     "schedule": "schedule:SCHEDULE",
+    "special": "functions:SPECIAL",
 }
 """Dialects that Nestor defines."""
 
 EXTENDED: dict[str, str] = {
     "arith": "ext.arith:ARITH",
     "gpu": "ext.gpu:GPU",
+    "math": "ext.math:MATH",
     "memref": "ext.memref:MEMREF",
     "vector": "ext.vector:VECTOR",
     "llvm": "ext.llvm:LLVM",
 }
 """Upstream dialects that Nestor extends by operations that xDSL lacks: these replace xDSL's dialect object."""
 
-UPSTREAM = ("builtin", "func", "scf", "math", "cf", "tensor")
+UPSTREAM = ("builtin", "func", "scf", "cf", "tensor")
 """Upstream dialects used as xDSL defines them."""
 
 

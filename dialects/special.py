@@ -1,4 +1,5 @@
-"""Functions that the element tables have and NumPy lacks, in NumPy: erf, and the random bits of Philox.
+"""Functions that the element tables have and NumPy lacks, in NumPy: erf, erfc, lgamma, the sigmoid, and the random bits
+of Philox.
 
 They are what compiled code is compared with, and what `nt.nn` and `nt.random` run outside of it.
 """
@@ -6,6 +7,7 @@ They are what compiled code is compared with, and what `nt.nn` and `nt.random` r
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -19,12 +21,50 @@ _HALF = np.uint64(32)
 
 def erf(x: Any) -> Any:
     """The error function, elementwise. Types are those of np.tanh: integers become floats."""
-    array = np.asarray(x)
-    dtype = np.tanh.resolve_dtypes((array.dtype, None))[1]
-    values = np.fromiter(map(math.erf, array.ravel().tolist()), np.float64, array.size)
+    return _elementwise(math.erf, x)
+
+
+def erfc(x: Any) -> Any:
+    """1 - erf(x), without the loss of digits."""
+    return _elementwise(math.erfc, x)
+
+
+def lgamma(x: Any) -> Any:
+    """The logarithm of the absolute value of the gamma function."""
+    return _elementwise(_lgamma, x)
+
+
+def sigmoid(x: Any) -> Any:
+    """1 / (1 + exp(-x)), computed so that nothing overflows."""
+    array, dtype = _float_array(x)
+    wide = array.astype(np.longdouble if dtype == np.float64 else np.float64)
+    small = np.exp(-np.abs(wide))
+    return (np.where(wide >= 0, 1, small) / (1 + small)).astype(dtype)[()]
+
+
+def _lgamma(x: float) -> float:
+    """Infinite at the poles, where Python raises an error, and for results that are too large."""
+    if x <= 0 and x.is_integer():
+        return math.inf
+    try:
+        return math.lgamma(x)
+    except OverflowError:
+        return math.inf
+
+
+def _elementwise(function: Callable[[float], float], x: Any) -> Any:
+    array, dtype = _float_array(x)
+    values = np.fromiter(map(function, array.ravel().tolist()), np.float64, array.size)
     result = np.empty_like(array, dtype)
-    result[...] = values.reshape(array.shape)
+    with np.errstate(over="ignore"):
+        result[...] = values.reshape(array.shape)
     return result[()]
+
+
+def _float_array(x: Any) -> tuple[np.ndarray, np.dtype]:
+    """The array, and the type of what functions make of it: integers become floats."""
+    array = np.asarray(x)
+    return array, np.tanh.resolve_dtypes((array.dtype, None))[1]
 
 
 def philox(counter: Any, stream: Any, key: Any) -> Any:

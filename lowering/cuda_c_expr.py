@@ -16,9 +16,11 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Operation
 
+from ..dialects import functions
 from ..dialects.diagnostic import LoweringError, fail
 from ..dialects.ext import arith as ext_arith
 from ..dialects.ext import gpu as gpu_ext
+from ..dialects.ext.math import ErfcOp
 from .cuda_c_build import (
     Printer,
     Rule,
@@ -45,6 +47,7 @@ from .cuda_c_float import (
     negate,
     powi,
     reciprocal_root,
+    sigmoid,
 )
 from .cuda_c_integer import (
     abs_integer,
@@ -170,6 +173,7 @@ EXPRESSIONS: dict[type[Operation], Rule] = {
     math.IPowIOp: integer_helper("nt_int_pow"),
     math.FmaOp: fma,
     math.RsqrtOp: reciprocal_root,
+    functions.SigmoidOp: sigmoid,
     math.CtPopOp: count_bits("popc", fixup=0),
     math.CountLeadingZerosOp: count_bits("clz", fixup=1),
     math.CountTrailingZerosOp: count_bits("ffs", fixup=0),
@@ -198,6 +202,8 @@ for _op, _name in {
     math.CosOp: "cos",
     math.CoshOp: "cosh",
     math.ErfOp: "erf",
+    ErfcOp: "erfc",
+    functions.LgammaOp: "lgamma",
     math.ExpOp: "exp",
     math.Exp2Op: "exp2",
     math.ExpM1Op: "expm1",

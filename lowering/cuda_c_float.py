@@ -23,6 +23,7 @@ from .cuda_c_build import (
     signed_operand,
 )
 from .cuda_c_types import (
+    ADD,
     EQUALITY,
     LOGIC_OR,
     MUL,
@@ -83,6 +84,16 @@ def reciprocal_root(p: Printer, op: Any) -> CExpr:
     type = op.results[0].type
     root = call(_c_math("sqrt", type), p.value(op.operands[0]))
     return rounded(p, type, binary("/", MUL, p.types.floating(1.0, type), root))
+
+
+def sigmoid(p: Printer, op: Any) -> CExpr:
+    """exp(min(x, 0)) / (1 + exp(-|x|)): nothing overflows, and small results keep their digits."""
+    type = op.results[0].type
+    x, exp = p.value(op.operands[0]), _c_math("exp", type)
+    above = call(exp, call(_c_math("fmin", type), x, p.types.floating(0.0, type)))
+    small = call(exp, call(_c_math("copysign", type), x, p.types.floating(-1.0, type)))
+    below = binary("+", ADD, p.types.floating(1.0, type), small)
+    return rounded(p, type, binary("/", MUL, above, below))
 
 
 def powi(p: Printer, op: Any) -> CExpr:

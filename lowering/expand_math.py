@@ -35,14 +35,17 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.passes import ModulePass
 
+from ..dialects import functions
 from ..dialects.diagnostic import LoweringError, fail
+from ..dialects.ext.math import ErfcOp
 from . import expand_math_forms as forms
 from . import expand_math_hyperbolic as hyperbolic
 from . import expand_math_inverse as inverse
 from . import expand_math_pow as powers
 from . import expand_math_trig as trig
 from .expand_math_builder import FormBuilder
-from .expand_math_erf import erf
+from .expand_math_erf import erf, erfc
+from .expand_math_gamma import lgamma
 
 
 class ExpandMathPass(ModulePass):
@@ -114,6 +117,9 @@ FORMS: dict[type[Operation], Callable[..., SSAValue]] = {
     math.AcoshOp: hyperbolic.acosh,
     math.AtanhOp: hyperbolic.atanh,
     math.ErfOp: erf,
+    ErfcOp: erfc,
+    functions.LgammaOp: lgamma,
+    functions.SigmoidOp: forms.sigmoid,
     math.PowFOp: powers.pow,
     math.CbrtOp: powers.cbrt,
     math.RsqrtOp: _rsqrt,

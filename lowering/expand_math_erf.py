@@ -1,11 +1,12 @@
-"""The expansions of erf."""
+"""The expansions of erf and erfc."""
 
 from __future__ import annotations
 
 from xdsl.ir import SSAValue
 
 from .expand_math_builder import FormBuilder, is_single
-from .expand_math_forms import exp_minus_one, reduce_ln2, round_scaled
+from .expand_math_forms import exp_minus_one, reduce_ln2, round_scaled, scale
+from .expand_math_pow import exp_parts
 from .math_constants import ERF_NEAR, ERF_NEAR_SINGLE, ERFC, ERFC_EXPONENT, EXP2_NEGATIVE
 
 
@@ -35,6 +36,33 @@ def _erf_double(b: FormBuilder, x: SSAValue) -> SSAValue:
     far = b.sub(1.0, b.mul(b.fma(power, exp_minus_one(b, r), power), _erfc_factor(b, bounded)))
     value = b.select(b.compare("olt", magnitude, 1.0), near, far)
     return b.copysign(value, x)
+
+
+def erfc(b: FormBuilder, x: SSAValue) -> SSAValue:
+    """In double precision throughout."""
+    return b.narrow(_erfc_double(b, b.widen(x))) if is_single(x) else _erfc_double(b, x)
+
+
+def _erfc_double(b: FormBuilder, x: SSAValue) -> SSAValue:
+    """1 - erf(x) for |x| < 1/2; e^(-x^2) P beyond, with the square in two parts, or 2 less that."""
+    magnitude = b.abs(x)
+    near = b.sub(1.0, b.fma(x, b.polynomial(b.mul(x, x), ERF_NEAR), x))
+    bounded = b.at_most(magnitude, 28.0)
+    square, square_low = b.two_product(bounded, bounded)
+    leading, rest, n = exp_parts(b, b.neg(square), b.neg(square_low))
+    m, m_low = b.fast_two_sum(leading, rest)
+    # P / (1 + 2 x) in two parts.
+    below, below_low = b.fast_two_sum(b.add(bounded, bounded), b.constant(1.0, x.type))
+    t = b.div(b.sub(bounded, 2.0), b.add(bounded, 2.0))
+    above, above_low = b.fast_two_sum(b.constant(ERFC[0], x.type), b.mul(t, b.polynomial(t, ERFC[1:])))
+    inverse = b.div(1.0, below)
+    factor = b.mul(above, inverse)
+    negative = b.neg(factor)
+    left = b.add(b.fma(negative, below_low, b.fma(negative, below, above)), above_low)
+    factor_low = b.mul(left, inverse)
+    far = scale(b, b.fma(m, factor, b.fma(m, factor_low, b.mul(m_low, factor))), n)
+    far = b.select(b.compare("olt", x, 0.0), b.sub(2.0, far), far)
+    return b.select(b.compare("olt", magnitude, 0.5), near, far)
 
 
 def _erfc_factor(b: FormBuilder, x: SSAValue) -> SSAValue:

@@ -85,6 +85,23 @@ def exp(b: FormBuilder, x: SSAValue) -> SSAValue:
     return b.mul(b.mul(exp_reduced(b, r), power), rest)
 
 
+def sigmoid(b: FormBuilder, x: SSAValue) -> SSAValue:
+    """1 / (1 + e), or e / (1 + e) for x < 0, where e = e^-|x| = m 2^n: m and both sums in two parts, and 2^n last, so
+    that denormal results round once."""
+    form = format_of(x)
+    r, n = reduce_ln2(b, b.clamp(b.neg(b.abs(x)), form.exp_low, form.exp_high))
+    tail = b.mul(b.mul(r, r), exp_polynomial(b, r))
+    leading, lost = b.fast_two_sum(b.constant(1.0, r.type), r)
+    m, m_low = b.fast_two_sum(leading, b.add(lost, tail))
+    power = b.power_of_two(b.integer(arith.MaxSIOp, n, 1 - form.bias), x)
+    below, below_low = b.fast_two_sum(b.constant(1.0, r.type), b.mul(m, power))
+    below_low = b.fma(m_low, power, below_low)
+    negative = b.compare("olt", x, 0.0)
+    above, above_low = b.select(negative, m, 1.0), b.select(negative, m_low, 0.0)
+    quotient = b.divide_sums(above, above_low, below, below_low)
+    return b.select(negative, scale(b, quotient, n), quotient)
+
+
 def exp2(b: FormBuilder, x: SSAValue) -> SSAValue:
     form = format_of(x)
     bounded = b.clamp(x, form.exp2_low, form.exp2_high)

@@ -7,7 +7,7 @@ from xdsl.dialects.builtin import i32
 from xdsl.ir import SSAValue
 
 from .expand_math_builder import DOUBLE_FORMAT, FormBuilder, format_of, is_single
-from .expand_math_forms import one_plus, round_scaled, scale, split_exponent
+from .expand_math_forms import round_scaled, scale, split_exponent
 from .math_constants import DOUBLE, POW_EXP_SINGLE, POW_LOG, POW_LOG_SINGLE, TWO_THIRDS
 
 
@@ -51,7 +51,7 @@ def _ends(b: FormBuilder, x: SSAValue, logarithm: SSAValue) -> SSAValue:
 
 
 def _pow_double(b: FormBuilder, x: SSAValue, y: SSAValue) -> SSAValue:
-    high, low = _logarithm(b, x)
+    high, low = logarithm_sum(b, x)
     high = _ends(b, x, high)
     product, rest = b.two_product(y, high)
     rest = b.fma(y, low, rest)
@@ -60,7 +60,7 @@ def _pow_double(b: FormBuilder, x: SSAValue, y: SSAValue) -> SSAValue:
     return exp_of_sum(b, bounded, rest)
 
 
-def _logarithm(b: FormBuilder, x: SSAValue) -> tuple[SSAValue, SSAValue]:
+def logarithm_sum(b: FormBuilder, x: SSAValue) -> tuple[SSAValue, SSAValue]:
     """ln(x) within 2^-64 of itself: 2 s + s z (2/3 + z P(z)), whose first terms are unevaluated sums."""
     f, k = split_exponent(b, x)
     below, below_low = b.fast_two_sum(b.constant(2.0, x.type), f)
@@ -85,6 +85,12 @@ def _logarithm(b: FormBuilder, x: SSAValue) -> tuple[SSAValue, SSAValue]:
 
 def exp_of_sum(b: FormBuilder, x: SSAValue, low: SSAValue) -> SSAValue:
     """e^(x + low)."""
+    leading, rest, n = exp_parts(b, x, low)
+    return scale(b, b.add(leading, rest), n)
+
+
+def exp_parts(b: FormBuilder, x: SSAValue, low: SSAValue) -> tuple[SSAValue, SSAValue, SSAValue]:
+    """e^(x + low) = m 2^n: m as the sum of two, and the integer n."""
     c = DOUBLE
     n, number = round_scaled(b, x, c.log2e[0])
     first = b.fma(n, -c.ln2[0], x)
@@ -92,7 +98,8 @@ def exp_of_sum(b: FormBuilder, x: SSAValue, low: SSAValue) -> SSAValue:
     low = b.add(low, b.fma(n, -c.ln2[1], b.sub(first, second)))
     r, low = b.fast_two_sum(second, low)
     tail = b.fma(b.mul(r, r), b.polynomial(r, c.exp), low)
-    return scale(b, one_plus(b, r, tail), number)
+    leading, lost = b.fast_two_sum(b.constant(1.0, r.type), r)
+    return leading, b.add(lost, tail), number
 
 
 def cbrt(b: FormBuilder, x: SSAValue) -> SSAValue:

@@ -31,7 +31,7 @@ from .to_llvm_types import AS_WRITTEN, NO_SLP
 STACK_BYTES = 16 << 10
 """Buffers of static size up to this many bytes live on the stack."""
 
-_CLONED_DIALECTS = ("arith", "math", "memref", "func")
+_CLONED_DIALECTS = ("arith", "math", "special", "memref", "func")
 
 
 class NestBody(Statements):

@@ -455,5 +455,6 @@ class FunctionBuilder:
 _HINTS = {
     "nt": "run the pipeline up to convert-nest-to-scf first (-p cpu runs all of it)",
     "nest": "run convert-nest-to-scf first",
+    "special": "run expand-math first: it writes functions as arithmetic",
     "math": "run expand-math first: it writes transcendental functions as arithmetic",
 }

@@ -300,7 +300,7 @@ class _Translator:
         if handler is not None:
             handler(self, op)
             return
-        if op.name.startswith(("arith.", "math.")) and len(op.results) == 1:
+        if op.name.startswith(("arith.", "math.", "special.")) and len(op.results) == 1:
             expression = scalar_eval.expression(op, self._values(op.operands))
             self._line(f"{self._name(op.results[0])} = {expression}")
             return

@@ -25,6 +25,7 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute, Operation
 
+from ..dialects import special
 from ..dialects.diagnostic import LoweringError, fail
 
 _FLOATS = {Float16Type: "f16", Float32Type: "f32", Float64Type: "f64", BFloat16Type: "bf16"}
@@ -106,6 +107,9 @@ NAMESPACE: dict[str, Any] = {
     "ceil_divide": _ceil_divide,
     "trailing_zeros": _trailing_zeros,
     "erf": math.erf,
+    "erfc": math.erfc,
+    "lgamma": special.lgamma,
+    "sigmoid": special.sigmoid,
 }
 """Names that the expressions use."""
 
@@ -166,6 +170,9 @@ _TABLE: dict[str, str] = {
     "math.fpowi": "np.power({0}, {r}({1}))",
     "math.powf": "({0}) ** ({1})",  # np.power of scalars has roots of its own: -0.0 for -0.0 ** 0.5
     "math.erf": "{r}(erf({0}))",
+    "math.erfc": "{r}(erfc({0}))",
+    "special.lgamma": "lgamma({0})",
+    "special.sigmoid": "sigmoid({0})",
     "math.rsqrt": "({r}(1) / np.sqrt({0}))",
     "math.atan2": "np.arctan2({0}, {1})",
     "math.copysign": "np.copysign({0}, {1})",

@@ -22,6 +22,8 @@ function is even:
     EXP2_SINGLE      2^r                            for |r| <= 1 / 2
     ERF_NEAR  erf(x) / x - 1                        as a function of z = x^2, |x| <= 1
     ERFC    (1 + 2 x) e^(x^2) erfc(x)               as a function of t = (x - 2) / (x + 2), 0.5 <= x <= 28
+    GAMMA_NEAR_TWO  lgamma(2 + t) / (t (t + 1))     for -7 / 8 <= t <= 1 / 2
+    STIRLING  y (lgamma(y) - (y - 1/2) ln y + y - ln(2 pi) / 2)    as a function of 1 / y^2, y >= 8
     POW_LOG (ln((1 + s) / (1 - s)) - 2 s) / s^3 - 2/3, over z
 """
 
@@ -32,6 +34,7 @@ import struct
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal, getcontext
+from fractions import Fraction
 
 ONE = Decimal(1)
 
@@ -261,6 +264,38 @@ def erfc_scaled(t: Decimal) -> Decimal:
     return (1 + 2 * x) * value
 
 
+def bernoulli_terms(count: int) -> list[Decimal]:
+    """B(2k) / (2k (2k - 1)) from k = 1: Stirling's series."""
+    numbers = [Fraction(1)]
+    for n in range(1, 2 * count + 1):
+        numbers.append(-sum((math.comb(n + 1, j) * numbers[j] for j in range(n)), Fraction(0)) / (n + 1))
+    terms = [numbers[2 * k] / (2 * k * (2 * k - 1)) for k in range(1, count + 1)]
+    return [Decimal(t.numerator) / t.denominator for t in terms]
+
+
+STIRLING_TERMS = bernoulli_terms(40)
+
+
+def stirling_rest(y: Decimal) -> Decimal:
+    """lgamma(y) - ((y - 1/2) ln y - y + ln(2 pi) / 2): by the series at y + 60, and back by the recurrence."""
+    above = y + 60
+    rest = sum((c / above ** (2 * k + 1) for k, c in enumerate(STIRLING_TERMS)), Decimal(0))
+    product = ONE
+    for j in range(60):
+        product *= y + j
+    return rest + (above - ONE / 2) * above.ln() - 60 - product.ln() - (y - ONE / 2) * y.ln()
+
+
+def gamma_near_two(t: Decimal) -> Decimal:
+    y = t + 2
+    return ((y - ONE / 2) * y.ln() - y + (2 * PI).ln() / 2 + stirling_rest(y)) / (t * (t + 1))
+
+
+def stirling_series(w: Decimal) -> Decimal:
+    y = 1 / w.sqrt()
+    return stirling_rest(y) * y
+
+
 def to_single(value: Decimal | float) -> float:
     return struct.unpack("<f", struct.pack("<f", float(value)))[0]
 
@@ -425,6 +460,12 @@ def main() -> None:
     low, high = -Decimal("1.5") / Decimal("2.5"), Decimal(26) / Decimal(30)
     erfc = double(erfc_scaled, low, high, 22)
     show("ERFC", erfc, "Of (1 + 2 x) e^(x^2) erfc(x), by powers of (x - 2) / (x + 2).")
+    gamma = double(gamma_near_two, -ONE * 7 / 8, ONE / 2, 23)
+    show("GAMMA_NEAR_TWO", gamma, "Of lgamma(2 + t) / (t (t + 1)), by powers of t.")
+    stirling = double(stirling_series, Decimal("1e-8"), ONE / 64, 8)
+    show("STIRLING", stirling, "Of what Stirling's formula lacks, times y, by powers of 1 / y^2.")
+    print(f"\nHALF_LOG_TURN = {float((2 * PI).ln() / 2)!r}")
+    print('"""ln(2 pi) / 2."""')
     show(
         "POW_LOG", double(pow_remainder, zero, top, 7), "Of the logarithm of pow, from the fifth power of s."
     )

@@ -15,7 +15,8 @@ import numpy as np
 from xdsl.dialects import arith, math
 from xdsl.ir import Operation, SSAValue
 
-from .. import special
+from .. import functions, special
+from ..ext.math import ErfcOp
 from . import expand as x
 from . import expand_float as xf
 from . import expand_integer as xi
@@ -252,6 +253,11 @@ _ROWS = (
     ),
     Elementwise("tanh", 1, "tanh", {"f": _math(math.TanhOp)}, ulp=2.0),
     Elementwise("erf", 1, "erf", {"f": _math(math.ErfOp)}, ulp=2.0, reference=special.erf),
+    Elementwise("erfc", 1, "erfc", {"f": _math(ErfcOp)}, ulp=4.0, reference=special.erfc),
+    Elementwise("lgamma", 1, "lgamma", {"f": _math(functions.LgammaOp)}, ulp=8.0, reference=special.lgamma),
+    Elementwise(
+        "sigmoid", 1, "sigmoid", {"f": _math(functions.SigmoidOp)}, ulp=2.0, reference=special.sigmoid
+    ),
     Elementwise("floor", 1, "floor", {"f": _math(math.FloorOp)}),
     Elementwise("ceil", 1, "ceil", {"f": _math(math.CeilOp)}),
     Elementwise("rint", 1, "rint", {"f": _math(math.RoundEvenOp)}),

@@ -4,7 +4,7 @@ The functions here run as they stand outside of compiled code; inside it they ar
 Those marked `composite` stay one operation of the nt level (`nt.composite "softmax"`) until `nt-decompose`.
 """
 
-from .activations import erf, gelu, log_softmax, logsumexp, relu, sigmoid, silu, softmax
+from .activations import erf, erfc, gelu, lgamma, log_softmax, logsumexp, relu, sigmoid, silu, softmax
 from .convolution import conv, conv1d, conv2d, conv3d
 from .layers import attention, cross_entropy, dropout, embedding, one_hot
 from .normalise import batch_norm, batch_norm_training, layer_norm, rms_norm
@@ -25,8 +25,10 @@ __all__ = [
     "dropout",
     "embedding",
     "erf",
+    "erfc",
     "gelu",
     "layer_norm",
+    "lgamma",
     "log_softmax",
     "logsumexp",
     "max_pool",

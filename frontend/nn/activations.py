@@ -4,10 +4,21 @@ from __future__ import annotations
 
 import numpy as np
 
-from ...dialects.special import erf
+from ...dialects.special import erf, erfc, lgamma, sigmoid
 from .composites import composite
 
-__all__ = ["erf", "gelu", "log_softmax", "logsumexp", "relu", "sigmoid", "silu", "softmax"]
+__all__ = [
+    "erf",
+    "erfc",
+    "gelu",
+    "lgamma",
+    "log_softmax",
+    "logsumexp",
+    "relu",
+    "sigmoid",
+    "silu",
+    "softmax",
+]
 
 _ROOT_HALF = 0.7071067811865476
 _ROOT_TWO_OVER_PI = 0.7978845608028654
@@ -16,16 +27,6 @@ _ROOT_TWO_OVER_PI = 0.7978845608028654
 def relu(x):
     """max(x, 0)."""
     return np.maximum(x, 0)
-
-
-def sigmoid(x):
-    """1 / (1 + exp(-x)), computed so that nothing overflows."""
-    small = np.exp(-np.abs(x))
-    total = 1 + small
-    quotient = np.where(x >= 0, 1, small) / total
-    # What the rounding of the sum lost is put right; 1 / total as a line is near enough for that.
-    lost = small - (total - 1)
-    return quotient - quotient * lost * (1.457 - 0.5 * total)
 
 
 def silu(x):

@@ -25,7 +25,7 @@ from .python_math import (
 )
 from .registry import handles, static
 from .selection import python_max, python_min, where
-from .special import erf
+from .special import erf, erfc, lgamma
 
 NEAR, ZERO, ONE = Static(1e-09), Static(0.0), Static(1)
 
@@ -38,6 +38,32 @@ if hasattr(math, "exp2"):  # Python 3.11
 def _erf(graph: Graph, x: Value) -> Value:
     number = float_(graph, x)
     return as_weak(erf(graph, number), float, scalar_arguments([number]))
+
+
+@handles(math.erfc)
+def _erfc(graph: Graph, x: Value) -> Value:
+    number = float_(graph, x)
+    return as_weak(erfc(graph, number), float, scalar_arguments([number]))
+
+
+@handles(math.lgamma)
+def _lgamma(graph: Graph, x: Value) -> Value:
+    """ValueError at 0 and at negative whole numbers, OverflowError where the result is too large."""
+    number = float_(graph, x)
+    pole = _both(
+        graph,
+        apply(graph, np.less_equal, number, Static(0.0)),
+        _both(
+            graph,
+            apply(graph, np.equal, of_floats(graph, np.floor, number), number),
+            _is_finite(graph, number),
+        ),
+    )
+    check(graph, negated(graph, pole), "ValueError", DOMAIN_ERROR)
+    result = as_weak(lgamma(graph, number), float, scalar_arguments([number]))
+    too_large = _both(graph, _is_finite(graph, number), apply(graph, np.isinf, result))
+    check(graph, negated(graph, too_large), "OverflowError", RANGE_ERROR)
+    return result
 
 
 @handles(math.pow)

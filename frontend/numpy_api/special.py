@@ -1,6 +1,8 @@
-"""Functions of `nt.nn` and `nt.random` that are rows of the element table (erf, philox), and the limits of types."""
+"""Functions of `nt.nn` and `nt.random` that are rows of the element table (erf, philox ...), and the limits of types."""
 
 from __future__ import annotations
+
+from collections.abc import Callable
 
 import numpy as np
 
@@ -15,9 +17,17 @@ from .registry import dtype_of, handles
 _UINT64 = np.dtype(np.uint64)
 
 
-@handles(special.erf)
-def erf(graph: Graph, x: Value) -> Value:
-    return emit(graph, ELEMENTWISE["erf"], [x], compute_dtypes(graph, np.tanh, [x], None)[:1])
+def _of_floats(name: str) -> Callable[[Graph, Value], Value]:
+    def function(graph: Graph, x: Value) -> Value:
+        return emit(graph, ELEMENTWISE[name], [x], compute_dtypes(graph, np.tanh, [x], None)[:1])
+
+    return function
+
+
+erf = handles(special.erf)(_of_floats("erf"))
+erfc = handles(special.erfc)(_of_floats("erfc"))
+lgamma = handles(special.lgamma)(_of_floats("lgamma"))
+handles(special.sigmoid)(_of_floats("sigmoid"))
 
 
 @handles(special.philox)

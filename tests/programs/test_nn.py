@@ -36,6 +36,14 @@ def erf(x):
     return nn.erf(x)
 
 
+def erfc(x):
+    return nn.erfc(x)
+
+
+def lgamma(x):
+    return nn.lgamma(x)
+
+
 def gelu(x):
     return nn.gelu(x)
 
@@ -44,7 +52,9 @@ def gelu_by_tanh(x):
     return nn.gelu(x, approximate="tanh")
 
 
-@pytest.mark.parametrize("function", [relu, sigmoid, silu, erf, gelu, gelu_by_tanh], ids=lambda f: f.__name__)
+@pytest.mark.parametrize(
+    "function", [relu, sigmoid, silu, erf, erfc, lgamma, gelu, gelu_by_tanh], ids=lambda f: f.__name__
+)
 @each_dtype
 def test_activations(function, dtype):
     x = np.concatenate(
@@ -55,7 +65,8 @@ def test_activations(function, dtype):
 
 @each_target
 def test_activations_on_targets(target):
-    agrees(gelu, numbers(5, 7), tolerance=1e-5, target=target)
+    for function in (gelu, sigmoid, erfc, lgamma):
+        agrees(function, numbers(5, 7), tolerance=1e-5, target=target)
 
 
 def test_erf_of_integers_and_shapes():

@@ -1,4 +1,5 @@
-/* What a sweep over all singles is compared with: the C library's functions of doubles, and the comparison.
+/* The C library's functions that NumPy lacks, of long doubles; and what a sweep over all singles is compared with, its
+   functions of doubles, with the comparison.
    tests/unit/math_accuracy.py compiles it with -ffast-math, so that loops call the library's vectors: the arguments may
    be nan and infinite, which those answer as the scalars do. Comparisons of special values go by the bits. */
 #include <math.h>
@@ -20,6 +21,16 @@ REFERENCE(cos, cos(x))
 REFERENCE(tanh, tanh(x))
 REFERENCE(erf, erf(x))
 REFERENCE(sigmoid, 1 / (1 + exp(-x)))
+
+#define LONG_REFERENCE(name)                                                                           \
+    void long_##name(const double *in, long double *out, int64_t n) {                                 \
+        for (int64_t i = 0; i < n; i++)                                                               \
+            out[i] = name##l(in[i]);                                                                  \
+    }
+
+LONG_REFERENCE(erf)
+LONG_REFERENCE(erfc)
+LONG_REFERENCE(lgamma)
 
 /* Whether the result may be off by more than `limit` units of the exact value rounded to single: a unit is at least 2^-24
    of that. Signs, nan and infinities count whatever the limit; all nans are the same. */

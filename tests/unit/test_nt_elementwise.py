@@ -161,7 +161,7 @@ def toward_zero(a):
 
 
 def test_every_row_names_a_numpy_function():
-    ours = {"erf", "philox"}
+    ours = {"erf", "erfc", "lgamma", "philox", "sigmoid"}
     assert {row.ufunc for row in ELEMENTWISE.values() if not hasattr(np, row.ufunc)} == ours
     assert all(ELEMENTWISE[name].reference is not None for name in ours)
 

@@ -193,7 +193,7 @@ def work_inside(loop: ForOp) -> int:
 def _weight(op: Operation) -> int:
     if isinstance(op, (arith.ConstantOp, FuncOp, ForOp, *FRESH)):
         return 0
-    if op.name.startswith("math."):
+    if op.name.startswith(("math.", "special.")):
         return 12
     return 4 if op.name in ("arith.divf", "arith.remf", "arith.divsi", "arith.remsi") else 1
 
@@ -205,7 +205,7 @@ def arithmetic_in(loop: ForOp) -> int:
 
 
 def has_transcendental(loop: ForOp) -> bool:
-    return any(op.name.startswith("math.") for op in loop.body.walk())
+    return any(op.name.startswith(("math.", "special.")) for op in loop.body.walk())
 
 
 def extent_of(loop: ForOp) -> int | None:

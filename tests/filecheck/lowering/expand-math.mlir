@@ -91,3 +91,17 @@ func.func @approximate(%x: vector<8xf64>) -> (vector<8xf64>, vector<8xf64>) {
   %near = math.tanh %x fastmath<afn> : vector<8xf64>
   func.return %exact, %near : vector<8xf64>, vector<8xf64>
 }
+
+// The functions of `special`, and erfc, are arithmetic as well; a branch has what lgamma does to negative arguments.
+// CHECK-LABEL: func.func @special_functions
+// CHECK-NOT: special.
+// CHECK-NOT: erfc
+// CHECK: vector.reduction <or>
+// CHECK: scf.if
+// CHECK: func.return
+func.func @special_functions(%x: vector<4xf64>) -> (vector<4xf64>, vector<4xf64>, vector<4xf64>) {
+  %0 = special.sigmoid %x : vector<4xf64>
+  %1 = math.erfc %x : vector<4xf64>
+  %2 = special.lgamma %x : vector<4xf64>
+  func.return %0, %1, %2 : vector<4xf64>, vector<4xf64>, vector<4xf64>
+}
