@@ -196,7 +196,7 @@ NO_RESULT = {
     ),
     "prefetch": Case(
         _loops("0 to %n"),
-        lambda m: prefetch(buffers(m)[1], _i(m), 8),
+        lambda m: prefetch(buffers(m)[1], _i(m), 8, at="j"),
         "nest_prefetch:why_not_prefetch",
         None,
     ),

@@ -34,7 +34,7 @@ WITHOUT_CHECKS = {
     "insert_barriers": "refused are places that not all threads reach; loops in program order need no barrier",
     "annotate": "refused are marks that a later level could not obey",
     "stream": "refused are loops without a store that it could mark",
-    "prefetch": "refused are loops without a load that it could fetch for",
+    "prefetch": "refused are loops without an access that it could fetch for",
 }
 """Primitives whose iterations keep their order whatever is asked for: no refusal of theirs keeps from a wrong value.
 
