@@ -32,7 +32,7 @@ from ...dialects.nest import ForOp, LoadOp, StoreOp
 from ...lowering.nest_body import element_bytes
 from .accesses import FRESH, root_of
 from .cpu_lanes import UNIT, is_streamed, pattern_of, varying_values
-from .loops import parent_loop
+from .loops import loops_in, parent_loop
 from .nest_prefetch import prefetch, why_not_prefetch
 from .nest_stream import stream, why_not_stream
 from .steps import Steps
@@ -52,7 +52,7 @@ LEAST_AHEAD, MOST_AHEAD = 512, 2048
 
 def stream_results(loop: ForOp, steps: Steps) -> None:
     """Let stores to results larger than the caches pass them, in a loop that reads many arrays for it."""
-    if len(_arrays(loop, LoadOp)) < MANY:
+    if len(_arrays(loop, loop, LoadOp)) < MANY:
         return
     stores = [op for op in loop.body.block.ops if isinstance(op, StoreOp) and is_streamed(op)]
     for buffer in dict.fromkeys(root_of(op.memref) for op in stores):
@@ -62,12 +62,18 @@ def stream_results(loop: ForOp, steps: Steps) -> None:
 
 def fetch_ahead(lanes: ForOp, steps: Steps) -> None:
     """Fetch what later iterations of the loop around a loop of lanes read, and what they write, of big arrays."""
-    around = parent_loop(lanes)
-    if around is None:
-        return
-    reads = _arrays(lanes, LoadOp)
+    inner = [loop for loop in loops_in(lanes) if loop is not lanes and loop.kind == "serial"]
+    if not inner and (around := parent_loop(lanes)) is not None:
+        _fetch_ahead(lanes, lanes, around, steps)
+    for loop in inner:
+        _fetch_ahead(loop, lanes, loop, steps)
+
+
+def _fetch_ahead(body: ForOp, lanes: ForOp, around: ForOp, steps: Steps) -> None:
+    """Fetch what stands in `body` and moves along `lanes`, iterations of `around` ahead."""
+    reads = _arrays(body, lanes, LoadOp)
     each = min(MOST_AHEAD, max(LEAST_AHEAD, AHEAD // max(1, len(reads))))
-    for root, accesses in {**_arrays(lanes, StoreOp), **reads}.items():
+    for root, accesses in {**_arrays(body, lanes, StoreOp), **reads}.items():
         if any("nestor.nontemporal" in op.attributes for op in accesses):
             continue
         steps_bytes = {_advance(op, around) for op in accesses}
@@ -79,12 +85,14 @@ def fetch_ahead(lanes: ForOp, steps: Steps) -> None:
             steps.do(prefetch, root, around, distance=distance)
 
 
-def _arrays(loop: ForOp, kind: type[LoadOp | StoreOp]) -> dict[SSAValue, list[LoadOp | StoreOp]]:
-    """The big arrays of known size that are read or written element by element along a loop, and where."""
-    varying = varying_values(loop)
+def _arrays(
+    body: ForOp, lanes: ForOp, kind: type[LoadOp | StoreOp]
+) -> dict[SSAValue, list[LoadOp | StoreOp]]:
+    """The big arrays of known size that `body` reads or writes element by element along the lanes, and where."""
+    varying = varying_values(lanes)
     found: dict[SSAValue, list[LoadOp | StoreOp]] = {}
-    for op in loop.body.block.ops:
-        if isinstance(op, kind) and pattern_of(op.indices, op.memref, loop, varying) == UNIT:
+    for op in body.body.block.ops:
+        if isinstance(op, kind) and pattern_of(op.indices, op.memref, lanes, varying) == UNIT:
             root = root_of(op.memref)
             if _bytes(root) >= BIG and not isinstance(root.owner, FRESH):
                 found.setdefault(root, []).append(op)

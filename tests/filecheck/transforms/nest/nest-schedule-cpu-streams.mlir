@@ -60,3 +60,19 @@ func.func @small(%x: memref<10000xf32>, %z: memref<?xf32>, %y: memref<10000xf32>
   }
   func.return
 }
+
+// Sums of columns: the rows go on inside of the lanes.
+// CHECK-LABEL: func.func @columns
+// CHECK: vectorized(64)
+// CHECK-NEXT: nest.for {{.*}} {
+// CHECK-NEXT: nest.prefetch %x[{{.+}} + 8, %{{.+}}] : memref<100000x64xf32>
+// CHECK-NEXT: nest.load %x
+func.func @columns(%x: memref<100000x64xf32>, %s: memref<64xf32>) {
+  nest.for "j" %j = 0 to 64 {
+    nest.for "i" %i = 0 to 100000 {
+      %a = nest.load %x[%i, %j] : memref<100000x64xf32>
+      nest.accumulate "s" add %a, %s[%j] : memref<64xf32>
+    }
+  }
+  func.return
+}
