@@ -38,6 +38,7 @@ from xdsl.ir.affine import AffineDimExpr
 from ...dialects.affine import AffineList
 from ...dialects.diagnostic import NestorError
 from ...dialects.nest import AccumulateOp, AllocOp, ForOp, LoadOp, StoreOp
+from .accesses import root_of
 from .cpu_lanes import (
     INVARIANT,
     UNIT,
@@ -59,6 +60,7 @@ from .nest_compute_at import compute_at, why_not_compute_at
 from .nest_fuse import fuse
 from .nest_normalise import add_unit_loop, remove_unit_loop, why_not_remove_unit_loop
 from .nest_parallel import why_not_parallel
+from .nest_prefetch import prefetch, why_not_prefetch
 from .nest_reorder import reorder, why_not_reorder
 from .nest_split import split, why_not_split
 from .nest_transform_layout import transform_layout, why_not_transform_layout
@@ -74,6 +76,9 @@ FEWEST_BLOCKS = 8
 
 MOST_ROWS = 14
 """Rows of a tile: with two registers a row, 28 of 32 hold sums."""
+
+PANEL_AHEAD, IMAGE_AHEAD = 8, 2
+"""Terms ahead of which the panel and the image are fetched: longer than the second-level cache takes, by measurement."""
 
 MOST_WORK = 8
 """Operations on an element of the result that are done in its tile."""
@@ -183,7 +188,7 @@ def _accesses(band: list[ForOp]) -> tuple[list[LoadOp], AccumulateOp] | None:
     return loads, sums[0]
 
 
-def _pattern(op: LoadOp | AccumulateOp, buffer: SSAValue, loop: ForOp) -> str:
+def _pattern(op: LoadOp | StoreOp | AccumulateOp, buffer: SSAValue, loop: ForOp) -> str:
     return pattern_of(op.indices, buffer, loop, varying_values(loop))
 
 
@@ -265,6 +270,7 @@ def tile_convolution(
     for row, column in tiles.inner:
         _mark(column, width, steps)
         _unroll(row, steps)
+    _fetch(sum_, row, steps)
     if place is not tiles.column:
         _mark_reader(place, lanes, steps)
     for loop in enclosing_loops(place):
@@ -387,6 +393,19 @@ def _pack(
         _mark(lane, width, steps)
     else:
         rest(copy)
+
+
+def _fetch(sum_: Convolution, row: ForOp, steps: Steps) -> None:
+    """Fetch ahead the lines of a tile that other terms do not share: the panel's, and an image's that lie along rows."""
+    inner = sum_.terms[-1]
+    loads = [op for op in row.walk() if isinstance(op, LoadOp)]
+    for load in loads:
+        is_image = row.iv in load.indices.operands
+        if is_image and _pattern(load, load.memref, row) != UNIT:
+            continue
+        distance, buffer = IMAGE_AHEAD if is_image else PANEL_AHEAD, root_of(load.memref)
+        if why_not_prefetch(buffer, inner, distance, whole=True) is None:
+            steps.do(prefetch, buffer, inner, distance=distance, whole=True)
 
 
 def _mark_reader(place: ForOp, lanes: int, steps: Steps) -> None:
