@@ -57,7 +57,7 @@ PARTS = 16
 WORK_PER_PART = 1 << 16
 """Element operations below which a part does not pay."""
 
-SHARE_OF_TOTALS = 32
+SHARE_OF_TOTALS = 256
 """A part has so many times the work of setting up its results and taking them together at least."""
 
 BLOCK = 4096
@@ -187,7 +187,7 @@ def _parts_of(loop: ForOp, groups: list[Group]) -> int:
 
 def _fewest(loop: ForOp) -> int:
     """Iterations of a loop of unknown extent from which parts pay."""
-    return max(PARTS * SHARE_OF_TOTALS, 4 * WORK_PER_PART // work_inside(loop))
+    return max(PARTS * SHARE_OF_TOTALS // 2, 4 * WORK_PER_PART // work_inside(loop))
 
 
 def _elements_of(group: Group, loop: ForOp) -> int | None:

@@ -45,13 +45,13 @@ What stays serial or scalar is said in a remark, with the dependence or the acce
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import AnyFloat, IntegerAttr, ModuleOp, i64
 from xdsl.dialects.func import FuncOp
-from xdsl.ir import Operation
+from xdsl.ir import Operation, SSAValue
 from xdsl.passes import ModulePass
 
 from ...dialects.diagnostic import NestorError, fail
@@ -413,12 +413,20 @@ def _check_lanes_of_variables(loop: ForOp) -> None:
         raise refusal
 
 
+def _updated_by(op: Operation, piece: ForOp) -> Sequence[SSAValue]:
+    """The buffers that `op` updates and a register may take the place of."""
+    if isinstance(op, StoreOp):
+        return [op.memref]
+    is_known = piece.constant_trip_count() is not None and len(piece.lower) == 1
+    return op.memrefs if isinstance(op, AccumulateOp) and is_known else []
+
+
 def _give_registers(piece: ForOp, steps: Steps) -> None:
     """What loops inside of `piece` update in each iteration, and its variables: an element a lane, in registers."""
     own = [variable.memref for variable in _variables(piece)]
     for inner in outermost_loops(piece):
-        stores = [op for op in inner.body.block.ops if isinstance(op, StoreOp) and op.memref not in own]
-        for buffer in dict.fromkeys(store.memref for store in stores):
+        updated = [b for op in inner.body.block.ops for b in _updated_by(op, piece) if b not in own]
+        for buffer in dict.fromkeys(updated):
             if why_not_registerise(buffer, inner) is None:
                 for register in steps.do(registerise, buffer, inner):
                     steps.do(set_memory, register, space="global")

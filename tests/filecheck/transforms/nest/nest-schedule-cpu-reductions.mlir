@@ -61,13 +61,14 @@ func.func @dynamic(%x: memref<?xi64>, %s: memref<i64> {nest.role = "inout"}) {
 
 // Columns: parts of the rows, eight of them at a time, their sums in registers.
 // CHECK-LABEL: @columns
-// CHECK: nest.for "i.p" [[P:%\S+]] = 0 to 32 parallel
-// CHECK: nest.for "i.o" [[O:%\S+]] = 0 to 4
+// CHECK: nest.for "i.p" [[P:%\S+]] = 0 to 8 parallel
+// CHECK: nest.for "i.o" [[O:%\S+]] = 0 to 16
 // CHECK: nest.for "j.o" [[J:%\S+]] = 0 to 16
+// CHECK: %s_parts_acc = nest.alloc
 // CHECK: nest.for "j.i" [[V:%\S+]] = 0 to 64 vectorized(64)
 // CHECK: nest.for "i.i" [[I:%\S+]] = 0 to 8
-// CHECK: nest.load %x[32 * [[P]] + 8 * [[O]] + [[I]], 64 * [[J]] + [[V]]]
-// CHECK: nest.for "i.combine.o"
+// CHECK: nest.load %x[128 * [[P]] + 8 * [[O]] + [[I]], 64 * [[J]] + [[V]]]
+// CHECK: nest.for "i.combine
 func.func @columns(%x: memref<1024x1024xf32>, %s: memref<1024xf32> {nest.role = "inout"}) {
   nest.for "i" %i = 0 to 1024 {
     nest.for "j" %j = 0 to 1024 {

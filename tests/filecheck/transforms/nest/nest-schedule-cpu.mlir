@@ -87,8 +87,10 @@ func.func @row_sums(%x: memref<?x?xf32>, %s: memref<?xf32> {nest.role = "out"}) 
 // Sums over columns: the columns are the lanes, around the loop over the rows.
 // CHECK-LABEL: @column_sums
 // CHECK: nest.for "j.o" {{%\S+}} = 0 to %m floordiv 64 parallel
+// CHECK-NEXT: [[S:%\S+]] = nest.alloc "s_acc{{.*}}" : memref<64xf32>
 // CHECK-NEXT: nest.for "j.i" {{%\S+}} = 0 to 64 vectorized(64) {
-// CHECK-NEXT: nest.for "i" {{%\S+}} = 0 to %n {
+// CHECK: nest.for "i" {{%\S+}} = 0 to %n {
+// CHECK: nest.accumulate "s" add {{.*}}, [[S]]
 func.func @column_sums(%n: index, %m: index, %x: memref<?x?xf32>, %s: memref<?xf32>) {
   nest.for "i" %i = 0 to %n {
     nest.for "j" %j = 0 to %m {
