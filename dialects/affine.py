@@ -233,8 +233,23 @@ def combine(kind: AffineBinaryOpKind, lhs: AffineExpr, rhs: AffineExpr) -> Affin
 def linear_terms(expr: AffineExpr) -> tuple[dict[AffineExpr, int], int]:
     """`expr` as a sum: the factor of each atom (a dimension, or a mod/floordiv/ceildiv), and the constant."""
     terms: dict[AffineExpr, int] = {}
-    constant = _collect(expr, 1, terms)
+    constant = _collect(expr, 1, terms) + _join_divisions(terms)
     return {atom: factor for atom, factor in terms.items() if factor}, constant
+
+
+def _join_divisions(terms: dict[AffineExpr, int]) -> int:
+    """A quotient and its remainder become what was divided: `16 * (v floordiv 16) + v mod 16` is `v`.
+
+    The constant that this adds is returned.
+    """
+    constant = 0
+    for atom in [a for a in terms if isinstance(a, AffineBinaryOpExpr) and a.kind is AffineBinaryOpKind.Mod]:
+        quotient = AffineBinaryOpExpr(AffineBinaryOpKind.FloorDiv, atom.lhs, atom.rhs)
+        factor = terms[atom]
+        if factor and isinstance(atom.rhs, AffineConstantExpr) and terms.get(quotient) == factor * atom.rhs.value:
+            del terms[atom], terms[quotient]
+            constant += _collect(atom.lhs, factor, terms)
+    return constant
 
 
 def _collect(expr: AffineExpr, factor: int, terms: dict[AffineExpr, int]) -> int:

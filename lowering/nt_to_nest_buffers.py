@@ -85,6 +85,7 @@ class Buffers:
         self._signature = Signature(function)
         self._scopes = [Scope.of(block)]
         self.names = LoopNames()
+        self._buffer_names = LoopNames()
         self._places: dict[SSAValue, Place] = {
             arg: Place(self._signature.buffer_of(arg)) for arg in self._signature.tensors
         }
@@ -117,7 +118,7 @@ class Buffers:
         scope = self.scope if any(self._is_inside(v) for v in values) else self._scopes[0]
         shape = [DYNAMIC_INDEX if (known := extent.constants()) is None else known[0] for extent in extents]
         counts = [as_value(size, scope.insert, self._prologue.index_constant) for size in sizes]
-        op = AllocOp(label, MemRefType(element, shape), counts)
+        op = AllocOp(self._buffer_names.take(label), MemRefType(element, shape), counts)
         op.location = self.scope.current.location
         scope.insert(op)
         self.scope.own.add(op.memref)

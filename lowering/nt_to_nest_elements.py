@@ -32,7 +32,7 @@ _STORE_SEGMENTS: dict[int, Attribute] = {}
 
 
 class LoopNames:
-    """Names of loops, unique in a function: `i`, then `i.1`."""
+    """Names of loops, or of buffers, unique in a function: `i`, then `i.1`."""
 
     LETTERS = "ijklmn"
 

@@ -301,24 +301,37 @@ def _collapsed(
         source = buffer.owner.src
         groups = [[n.value.data for n in group.data] for group in buffer.owner.reassociation.data]
     groups[axis : axis + 2] = [groups[axis] + groups[axis + 1]]
+    reassociation = ArrayAttr([ArrayAttr([IntegerAttr(k, i64) for k in group]) for group in groups])
+    place: ForOp = flat
+    while isinstance(loop := place.parent_op(), ForOp) and not _is_inside(source, loop):
+        place = loop
+    if (earlier := _view_before(source, reassociation, place)) is not None:
+        views[buffer, axis] = earlier
+        return earlier
     view = memref.CollapseShapeOp.create(
         operands=[source],
-        properties={
-            "reassociation": ArrayAttr([ArrayAttr([IntegerAttr(k, i64) for k in group]) for group in groups])
-        },
+        properties={"reassociation": reassociation},
         result_types=[_merge_axes(buffer.type, axis)],
     )
     view.location = flat.location
     base = source.name_hint
     view.results[0].name_hint = f"{base}_flat" if base else None
-    place: ForOp = flat
-    while isinstance(loop := place.parent_op(), ForOp) and not _is_inside(source, loop):
-        place = loop
     block = place.parent
     assert block is not None
     block.insert_op_before(view, place)
     views[buffer, axis] = view.results[0]
     return view.results[0]
+
+
+def _view_before(source: SSAValue, reassociation: ArrayAttr, place: ForOp) -> SSAValue | None:
+    """A view of the buffer that was made for an earlier nest of the block: nests then access one buffer."""
+    for use in source.uses:
+        view = use.operation
+        if not isinstance(view, memref.CollapseShapeOp) or view.parent is not place.parent:
+            continue
+        if view.reassociation == reassociation and view.is_before_in_block(place):
+            return view.results[0]
+    return None
 
 
 def _is_inside(value: SSAValue, loop: ForOp) -> bool:

@@ -31,6 +31,8 @@ What is done to a nest, from the outside in, wherever the primitives find it leg
   from and what is computed from it (cpu_convolutions.py).
 * A matrix that serves one sum only is made in tiles, and never whole (cpu_pairs.py).
 * What is read across what is written is done in tiles that are transposed in registers (cpu_transposes.py).
+* Matrices of batches are made and used slice by slice (cpu_slices.py), a stack of them times one matrix is one product
+  (cpu_stacks.py).
 * Sums of independent rows whose order is given stand side by side (cpu_recurrences.py).
 * A long running result is computed in blocks, by threads (cpu_scans.py).
 * Where only an outer loop is contiguous (sums over columns) that one becomes vectors, around the inner loops.
@@ -86,6 +88,8 @@ from .cpu_reductions import (
 )
 from .cpu_rows import fetch_rows, rows_of
 from .cpu_scans import block_long_scan, has_lanes, is_long_scan, scan_in_lanes
+from .cpu_slices import do_slices, join_axes, slices_in
+from .cpu_stacks import join_stacks
 from .cpu_streams import fetch_ahead, stream_results
 from .cpu_transposes import tile_transposed
 from .dependence import Dependences
@@ -138,6 +142,10 @@ def schedule_nests(function: FuncOp, machine: Machine = Machine()) -> None:
             _tile_convolution(sum_, machine)
     for pairs in list(pairs_in(function)):
         tile_pairs(pairs, machine.vector_bits, _share if machine.threads != 1 else None, machine.steps)
+    join_axes(function, machine.steps)
+    for sliced in slices_in(function):
+        schedule(do_slices(sliced, machine.steps), machine)
+    join_stacks(function, machine.steps)
     schedule_products(function, machine)
     for nest in in_turn(outermost_loops(function)):
         schedule(nest, machine)
