@@ -89,10 +89,8 @@ def sigmoid(b: FormBuilder, x: SSAValue) -> SSAValue:
     """1 / (1 + e), or e / (1 + e) for x < 0, where e = e^-|x| = m 2^n: m and both sums in two parts, and 2^n last, so
     that denormal results round once."""
     form = format_of(x)
-    r, n = reduce_ln2(b, b.clamp(b.neg(b.abs(x)), form.exp_low, form.exp_high))
-    tail = b.mul(b.mul(r, r), exp_polynomial(b, r))
-    leading, lost = b.fast_two_sum(b.constant(1.0, r.type), r)
-    m, m_low = b.fast_two_sum(leading, b.add(lost, tail))
+    r, n = reduce_ln2(b, b.neg(b.at_most(b.abs(x), -form.exp_low)))
+    m, m_low = b.fast_two_sum(b.constant(1.0, r.type), exp_minus_one(b, r))
     power = b.power_of_two(b.integer(arith.MaxSIOp, n, 1 - form.bias), x)
     below, below_low = b.fast_two_sum(b.constant(1.0, r.type), b.mul(m, power))
     below_low = b.fma(m_low, power, below_low)
