@@ -46,6 +46,8 @@ FUNCTIONS: dict[str, tuple[str, tuple[float, float]]] = {
     "cbrt": ("np.cbrt(x)", (-20, 20)),
     "pow": ("np.power(x, y)", (0, 20)),
     "erf": ("erf(x)", (-3, 3)),
+    "erfc": ("erfc(x)", (-3, 3)),
+    "lgamma": ("lgamma(x)", (0, 20)),
 }
 """The call, and the range of the arguments."""
 
@@ -56,7 +58,7 @@ def nestor_form(folder: Path, name: str, call: str) -> Callable[..., Any]:
     two = "y" in call
     path = folder / f"of_{name}.py"
     path.write_text(
-        "import numpy as np\nfrom nestor.frontend.nn import erf\n\n\n"
+        "import numpy as np\nfrom nestor.frontend.nn import erf, erfc, lgamma\n\n\n"
         f"def apply(x{', y' if two else ''}):\n    return {call}\n"
     )
     spec = spec_from_file_location(path.stem, path)
@@ -74,7 +76,7 @@ def numba_form(name: str, call: str) -> Callable[..., Any]:
     text = (
         f"def apply(x{', y' if two else ''}, out):\n    for i in range(x.size):\n        out[i] = {element}\n"
     )
-    scope: dict[str, Any] = {"np": np, "erf": math.erf}
+    scope: dict[str, Any] = {"np": np, "erf": math.erf, "erfc": math.erfc, "lgamma": math.lgamma}
     exec(text, scope)
     return numba.njit(scope["apply"])
 

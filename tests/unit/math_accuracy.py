@@ -275,8 +275,8 @@ def measure(name: str, blocks: Iterator[np.ndarray], flags: str = "") -> Accurac
     return accuracy
 
 
-def sweep(name: str, flags: str = "", count: int = 1 << 32) -> Accuracy:
-    """All singles, against the C library's function of doubles."""
+def sweep(name: str, flags: str = "", first: int = 0, last: int = 1 << 32) -> Accuracy:
+    """All singles (or those of a range of bits), against the C library's function of doubles."""
     function = function_of(name, np.float32, flags)
     accuracy, mirror = Accuracy(name), name in ODD | EVEN
     result, mirrored = (np.empty(BLOCK, np.float32) for _ in range(2))
@@ -286,7 +286,7 @@ def sweep(name: str, flags: str = "", count: int = 1 << 32) -> Accuracy:
     differences.restype = ctypes.c_int64
     size = ctypes.c_int64(BLOCK)
     pointers = [ctypes.c_void_p(a.ctypes.data) for a in (result, exact, places)]
-    for start in range(0, count >> 1 if mirror else count, BLOCK):
+    for start in range(first, min(last, 1 << 31) if mirror else last, BLOCK):
         bits = np.arange(start, start + BLOCK, dtype=np.int64).astype(np.uint32)
         x = bits.view(np.float32)
         function(x, result)
