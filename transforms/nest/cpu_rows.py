@@ -12,8 +12,8 @@
 
 A machine foresees accesses within a page. A row is about as long: its first pass waits for memory, the others find it
 in the cache and leave memory idle. So the later passes fetch the next row, which is worth a fifth of softmax. Rows shorter
-than a page are fetched several rows ahead; longer than `LONGEST` they stay as they are, and so do buffers that fit into
-the cache of a core or whose extents only the run time knows.
+than a page are fetched several rows ahead; longer than `LONGEST` they stay as they are, and so do rows whose length only
+the run time knows, and buffers that fit into the cache of a core.
 """
 
 from __future__ import annotations
@@ -88,7 +88,7 @@ def _row_bytes(buffer: SSAValue, loop: ForOp, passes: list[ForOp]) -> int | None
     if not isinstance(root_of(buffer).owner, Block) or not isinstance(type_.layout, NoneAttr):
         return None
     size = element_bytes(type_.element_type)
-    if DYNAMIC_INDEX in shape or prod(shape) * size <= SMALLEST:
+    if DYNAMIC_INDEX not in shape and prod(shape) * size <= SMALLEST:
         return None
     places = {
         _axis_of(op.indices, loop) for p in passes for op, other in buffer_accesses(p) if other is buffer
@@ -98,6 +98,8 @@ def _row_bytes(buffer: SSAValue, loop: ForOp, passes: list[ForOp]) -> int | None
         return None
     (axis,) = places
     assert axis is not None
+    if DYNAMIC_INDEX in shape[axis + 1 :]:
+        return None
     row = prod(shape[axis + 1 :]) * size * loop.step_value
     return row if row >= LINE_BYTES else None
 

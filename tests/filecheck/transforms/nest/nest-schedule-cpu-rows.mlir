@@ -34,18 +34,18 @@ func.func @rows(%x: memref<4096x1024xf32>, %w: memref<1024xf32>, %y: memref<4096
 
 // -----
 
-// Rows of 256 bytes are fetched a page ahead. What the caches hold, or what has an unknown extent, is not fetched.
+// Rows of 256 bytes are fetched a page ahead, of any number of rows. What the caches hold, and rows of unknown length, are not.
 // CHECK-LABEL: @short
-// CHECK: nest.prefetch %x[%{{.*}} + 16, %{{.*}}] : memref<65536x64xf32>
+// CHECK: nest.prefetch %x[%{{.*}} + 16, %{{.*}}] : memref<?x64xf32>
 // CHECK-NOT: nest.prefetch
 // CHECK: func.return
-func.func @short(%x: memref<65536x64xf32>, %small: memref<256x64xf32>, %k: memref<?x64xf32>, %y: memref<65536xf32> {nest.role = "out"}) {
+func.func @short(%x: memref<?x64xf32>, %small: memref<256x64xf32>, %k: memref<256x?xf32>, %y: memref<65536xf32> {nest.role = "out"}) {
   %zero = arith.constant 0.0 : f32
   nest.for "i" %i = 0 to 256 {
     %s = nest.alloc "s" : memref<f32>
     nest.store "s" %zero, %s[] : memref<f32>
     nest.for "j" %j = 0 to 64 {
-      %a = nest.load %x[%i, %j] : memref<65536x64xf32>
+      %a = nest.load %x[%i, %j] : memref<?x64xf32>
       %b = nest.load %small[%i, %j] : memref<256x64xf32>
       %c = arith.mulf %a, %b : f32
       nest.accumulate "s" add %c, %s[] : memref<f32>
@@ -53,7 +53,7 @@ func.func @short(%x: memref<65536x64xf32>, %small: memref<256x64xf32>, %k: memre
     %m = nest.load %s[] : memref<f32>
     nest.store "y" %zero, %y[%i] : memref<65536xf32>
     nest.for "j.1" %j = 0 to 64 {
-      %a = nest.load %k[%i, %j] : memref<?x64xf32>
+      %a = nest.load %k[%i, %j] : memref<256x?xf32>
       %b = arith.mulf %a, %m : f32
       nest.accumulate "y" add %b, %y[%i] : memref<65536xf32>
     }
