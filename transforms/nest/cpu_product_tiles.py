@@ -50,7 +50,7 @@ from .steps import Steps
 DEPTH_BYTES = 4096
 """Terms of the sum in a block, times the bytes of one: more of them, and panels leave the second-level cache."""
 
-BLOCK_BYTES = 128 << 10
+BLOCK_BYTES = 256 << 10
 """A block of packed rows: it stays in the second-level cache while the panels of the other operand pass."""
 
 FEW_ROWS = 8
@@ -64,6 +64,12 @@ WORTH_PACKING = 192
 
 SHARES = (2, 4)
 """Numbers of threads among which the blocks of rows are to come out even."""
+
+PANEL_COST = 0.16
+"""What reading the panels of columns from the last cache adds to a block of one tile."""
+
+ROWS_AHEAD = 8
+"""Rows by which a copy fetches ahead what it packs: each is on another page, where machines do not look by themselves."""
 
 TRANSPOSED = 16
 """Neighbours that are read at a time where a panel is transposed: a line of floats."""
@@ -102,18 +108,19 @@ def sizes_for(product: Product, vector_bits: int) -> Sizes:
     most_tiles = max(2, BLOCK_BYTES // bytes_of_tile)
     if row is None:
         return Sizes(most, width, depth, most_tiles, False)
-    rows, block = min(
-        ((r, b) for r in range(most, most - 3, -1) for b in range(most_tiles, 0, -1)),
-        key=lambda pair: _rows_at_most(row, *pair),
-    )
+    sizes = ((r, b) for r in range(most, most - 3, -1) for b in range(most_tiles, 0, -1))
+    rows, block = min(sizes, key=lambda size: _cost(row, *size))
     return Sizes(rows, width, depth, block, False)
 
 
-def _rows_at_most(extent: int, rows: int, block: int) -> tuple[float, int]:
-    """How much more than its part of the rows the busiest thread gets, and how many blocks there are."""
+def _cost(extent: int, rows: int, block: int) -> float:
+    """Roughly, the time of a number of rows in such tiles and blocks, per row.
+
+    The busiest thread's part of the rows, edges filled up, and that the panels of columns are read once a block.
+    """
     blocks = -(-extent // (rows * block))
-    worst = max(-(-blocks // threads) * threads * rows * block / extent for threads in SHARES)
-    return round(max(worst, 1.02), 2), blocks
+    parts = [-(-blocks // threads) * threads * rows * block / extent for threads in SHARES]
+    return sum(parts) / len(parts) + PANEL_COST / block
 
 
 # ---- the nests around -------------------------------------------------------------------------------
@@ -352,6 +359,8 @@ class ProductTiling:
             steps.do(reorder, [panels, *others, together, inner])
             self._unroll(together)
             self._mark_width(inner, width)
+            if others and why_not_prefetch(buffer, others[-1], ROWS_AHEAD, whole=True) is None:
+                steps.do(prefetch, buffer, others[-1], distance=ROWS_AHEAD, whole=True)
         elif width % 4 == 0 and others and pattern_in(load, load.memref, others[-1]) == UNIT:
             *before, along = others
             along, across = steps.do(split, along, factor=TRANSPOSED, tail="clamp")
