@@ -302,7 +302,7 @@ class ProductTiling:
     def _pack(
         self, block: ForOp, shares: ForOp, tile: ForOp, row: ForOp, column: ForOp, is_shared: bool
     ) -> list[SSAValue]:
-        """Pack both operands, one for all shares and the other for each block; the panels."""
+        """Pack both operands, one for all shares and the other for each block; the panels of columns."""
         product, sizes = self.product, self.sizes
         columns = (product.panels, column, sizes.width)
         rows = (product.row_panels, row, sizes.rows)
@@ -312,11 +312,11 @@ class ProductTiling:
             unit = self.steps.do(add_unit_loop, shares, name="product")
             for buffer in whole[0]:
                 panel = self._pack_one(buffer, unit, whole[1], whole[2], tile, is_shared)
-                found += [] if panel is None else [panel]
+                found += [panel] if panel is not None and whole is columns else []
         if self._is_worth(part[1], column):
             for buffer in part[0]:
                 panel = self._pack_one(buffer, block, part[1], part[2], tile, False)
-                found += [] if panel is None else [panel]
+                found += [panel] if panel is not None and part is columns else []
         return found
 
     def _is_worth(self, loop: ForOp, column: ForOp) -> bool:
