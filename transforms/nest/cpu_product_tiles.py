@@ -29,6 +29,7 @@ from dataclasses import dataclass
 
 from xdsl.ir import Operation, SSAValue
 
+from ...dialects.diagnostic import NestorError, fail
 from ...dialects.nest import AccumulateOp, ForOp, LoadOp, StoreOp
 from ...lowering.to_llvm_types import AS_WRITTEN
 from .cpu_lanes import UNIT, extent_of, machine_lanes, padded_width
@@ -45,7 +46,8 @@ from .nest_reorder import reorder, why_not_reorder
 from .nest_split import split, why_not_split
 from .nest_transform_layout import transform_layout, why_not_transform_layout
 from .nest_vectorize import vectorize, why_not_vectorize
-from .steps import Steps
+from .steps import UNRECORDED, Steps
+from .trials import trial
 
 DEPTH_BYTES = 4096
 """Terms of the sum in a block, times the bytes of one: more of them, and panels leave the second-level cache."""
@@ -240,7 +242,11 @@ class ProductTiling:
         steps.do(reorder, [*product.batch, shares, *blocks, column_tiles, row_tiles, term, row, column])
         shares, inside = self._fuse_around(shares, around, others, tile * sizes.block)
         is_shared = self.share is not None and why_not_parallel(shares) is None
-        self._keep_sums(row_tiles)
+        tiles = self._fuse_into_tiles(inside, around.start, column_tiles, row_tiles) if not blocks else None
+        if tiles is None:
+            self._keep_sums(row_tiles)
+        else:
+            row_tiles, inside = tiles, []
         panels = self._pack((blocks or [shares])[-1], shares, row_tiles, row, column, is_shared)
         self._mark(column)
         self._unroll(row)
@@ -284,6 +290,56 @@ class ProductTiling:
             shares = self.steps.do(fuse, first, second)
             inside.append(inner)
         return shares, inside
+
+    def _fuse_into_tiles(
+        self, nests: Sequence[ForOp], start: ForOp | None, column_tiles: ForOp, row_tiles: ForOp
+    ) -> ForOp | None:
+        """Where a tile has all of the sum: set it, sum it up and use it in registers. The loop over tiles.
+
+        None, and nothing changed, where that is not legal.
+        """
+        if start is None or not nests:
+            return None
+        try:
+            trial(
+                lambda *loops: self._into_tiles(loops[2:], *loops[:2], UNRECORDED),
+                column_tiles,
+                row_tiles,
+                *nests,
+            )
+        except NestorError:
+            return None
+        return self._into_tiles(nests, column_tiles, row_tiles, self.steps)
+
+    def _into_tiles(
+        self, nests: Sequence[ForOp], column_tiles: ForOp, row_tiles: ForOp, steps: Steps
+    ) -> ForOp:
+        """Fuse nests over a share into the tiles, the first before the sums; raises where that is refused."""
+        sizes, by_columns = self.sizes, self.sizes.by_columns
+        bodies: list[tuple[ForOp, ForOp]] = []
+        for k, nest in enumerate(nests):
+            outer, other = perfect_band(nest)
+            own_row, own_column = (other, outer) if by_columns else (outer, other)
+            own_row_tiles, own_row = steps.do(split, own_row, factor=sizes.rows, tail="clamp")
+            own_column_tiles, own_column = steps.do(split, own_column, factor=sizes.width, tail="clamp")
+            steps.do(reorder, [own_column_tiles, own_row_tiles, own_row, own_column])
+            pairs = (own_column_tiles, column_tiles), (own_row_tiles, row_tiles)
+            column_tiles, row_tiles = (
+                steps.do(fuse, *(pair if k == 0 else reversed(pair))) for pair in pairs
+            )
+            bodies.append((own_row, own_column))
+        result = next(op.memrefs[0] for op in row_tiles.walk() if isinstance(op, AccumulateOp))
+        _, filled, back = steps.do(cache_write, result, row_tiles, init="load", name="sums")
+        if filled is not None:
+            raise fail(row_tiles, "a tile would be loaded first")
+        if back is not None:
+            bodies.append((back, loops_in(back)[-1]))
+        for own_row, own_column in bodies:
+            if why_not_vectorize(own_column, sizes.width) is None:
+                steps.do(vectorize, own_column, width=sizes.width)
+            if why_not_annotate(own_row, "unrolled") is None:
+                steps.do(annotate, own_row, mark="unrolled")
+        return row_tiles
 
     def _keep_sums(self, tile: ForOp) -> None:
         """A tile of sums starts from the identity, stays in registers, and is added to the result at its end."""
