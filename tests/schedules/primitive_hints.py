@@ -57,7 +57,7 @@ def apply_stream(module: ModuleOp, request: Request) -> None:
 
 
 def draw_prefetch(rng: random.Random, module: ModuleOp) -> Request | None:
-    options: dict[str, Any] = {"distance": rng.choice((1, 2, 3, 8))}
+    options: dict[str, Any] = {"distance": rng.choice((1, 2, 3, 8)), "whole": rng.random() < 0.3}
     if rng.random() < 0.3:
         options["at"] = rng.choice([loop.label for loop in program_loops(module)] or ["j"])
     pairs = [

@@ -145,7 +145,7 @@ def _why_not_whole(buffer: SSAValue, loop: ForOp) -> NestorError | None:
     if lines is None:
         return _refusal(buffer, loop, "how much an iteration loads is not constant")
     if len(lines) > MOST_LINES:
-        reason = f"an iteration loads {len(lines)} lines, more than {MOST_LINES}"
+        reason = f"an iteration loads more than {MOST_LINES} lines"
         return _refusal(buffer, loop, reason, hint="prefetch in a loop inside of it")
     return None
 
