@@ -18,7 +18,7 @@
                   nest.for "j.i" ... vectorized {
         ... what uses these rows of %c
 
-after Goto and van de Geijn, "Anatomy of high-performance matrix multiplication" (2008). Where there are few rows the
+Where all of the sum is one block, a tile is set, summed up and used in registers before the next one. After Goto and van de Geijn, "Anatomy of high-performance matrix multiplication" (2008). Where there are few rows the
 columns are shared: then %a is copied as a whole, and a block of columns of %b by the thread that uses it.
 """
 
@@ -302,7 +302,7 @@ class ProductTiling:
             return None
         try:
             trial(
-                lambda *loops: self._into_tiles(loops[2:], *loops[:2], UNRECORDED),
+                lambda columns, rows, *loops: self._into_tiles(loops, columns, rows, UNRECORDED),
                 column_tiles,
                 row_tiles,
                 *nests,
@@ -314,7 +314,15 @@ class ProductTiling:
     def _into_tiles(
         self, nests: Sequence[ForOp], column_tiles: ForOp, row_tiles: ForOp, steps: Steps
     ) -> ForOp:
-        """Fuse nests over a share into the tiles, the first before the sums; raises where that is refused."""
+        """Fuse nests over a share into the tiles, the first before the sums; raises where that is refused.
+
+        nest.for "j.o" ... {
+          nest.for "i.i.o" ... {
+            ... %sums is set
+            nest.for "k" ... { ... nest.accumulate "c" add %p, %sums[...] }
+            ... %sums is used
+            ... %c is set to %sums
+        """
         sizes, by_columns = self.sizes, self.sizes.by_columns
         bodies: list[tuple[ForOp, ForOp]] = []
         for k, nest in enumerate(nests):
