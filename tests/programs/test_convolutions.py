@@ -27,6 +27,10 @@ def biased(x, w, bias):
     return nn.relu(nn.conv2d(x, w, bias, padding=1))
 
 
+def pointwise(x, w, bias):
+    return nn.relu(nn.conv2d(x, w, bias))
+
+
 def strided(x, w):
     return nn.conv2d(x, w, stride=(2, 3), padding=((1, 0), (2, 1)))
 
@@ -92,6 +96,19 @@ def test_windows():
 @pytest.mark.parametrize("shape", [(2, 6, 7, 5), (1, 14, 56, 32), (3, 5, 31, 1)])
 def test_channels_last(shape):
     agrees(channels_last, integers(*shape), integers(3, 3, shape[-1], 33, seed=1))
+
+
+def mixed(x, w):
+    return np.tensordot(x, w, ((3,), (0,)))
+
+
+def test_windows_of_one_element():
+    """The same weights for all of an image: one loop over terms."""
+    x, w = integers(2, 6, 9, 15), integers(37, 6, 1, 1, seed=1)
+    agrees(strided, x, w)
+    agrees(pointwise, x, w, integers(37, seed=2))
+    agrees(plain, x, w, dynamic=True)
+    agrees(mixed, x.transpose(0, 2, 3, 1), w[:, :, 0, 0].T)
 
 
 def test_layouts_and_extents():

@@ -21,8 +21,8 @@
 Lanes move along the contiguous axis of the result, with the operand that is copied (the weights); the rows of a tile
 are another axis of the result, along which only the other operand moves: each of its elements is in all lanes. So
 neither strides nor gaps of the window matter, nor whether channels come first or last. Any reduction by a named
-combiner over several loops is tiled so when its operands move in this way; over one loop it is a product of
-matrices (cpu_products.py).
+combiner over several loops is tiled so when its operands move in this way; over one loop where the same weights serve
+two more axes (windows of one element), else it is a product of matrices (cpu_products.py).
 """
 
 from __future__ import annotations
@@ -140,7 +140,7 @@ def convolution_in(nest: ForOp) -> Convolution | None:
     loads, sums = accesses
     terms = [loop for loop in band if _pattern(sums, sums.memrefs[0], loop) == INVARIANT]
     columns = [loop for loop in band if _pattern(sums, sums.memrefs[0], loop) == UNIT]
-    if len(terms) < 2 or len(columns) != 1 or axes_of(sums.indices) is None:
+    if not terms or len(columns) != 1 or axes_of(sums.indices) is None:
         return None
     column = columns[0]
     panels = [load for load in loads if _pattern(load, load.memref, column) != INVARIANT]
@@ -161,11 +161,17 @@ def convolution_in(nest: ForOp) -> Convolution | None:
     if all(n is not None for n in count) and prod(n for n in count if n is not None) < FEWEST_TERMS:
         return None
     outer = [loop for loop in band if loop not in (*terms, rows[-1], column)]
+    if len(terms) == 1 and (len(outer) < 2 or _vary(panels, outer)):
+        return None
     terms.sort(key=lambda loop: extent_of(loop) or UNKNOWN_EXTENT)
     own = axes_of(sums.indices)
     assert own is not None
     axes = [own.index(loop.iv) for loop in (*outer, rows[-1], column)]
     return Convolution(outer, rows[-1], column, terms, sums, images, panels, axes)
+
+
+def _vary(loads: list[LoadOp], loops: list[ForOp]) -> bool:
+    return any(_pattern(load, load.memref, loop) != INVARIANT for load in loads for loop in loops)
 
 
 def _accesses(band: list[ForOp]) -> tuple[list[LoadOp], AccumulateOp] | None:
