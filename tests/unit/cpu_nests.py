@@ -359,7 +359,7 @@ TRANSPOSE = Nest(
     _copy_text(),
     lambda rng: [floats(rng, 37, 45), np.zeros((45, 37), np.float32)],
     lambda x, y: {1: x.T},
-    ["i.o parallel"],
+    ["j.o parallel", "i.i.i unrolled", "j.i.i vectorized"],
 )
 
 BIAS = Nest(
