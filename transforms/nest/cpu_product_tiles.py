@@ -18,8 +18,9 @@
                   nest.for "j.i" ... vectorized {
         ... what uses these rows of %c
 
-Where all of the sum is one block, a tile is set, summed up and used in registers before the next one. After Goto and van de Geijn, "Anatomy of high-performance matrix multiplication" (2008). Where there are few rows the
-columns are shared: then %a is copied as a whole, and a block of columns of %b by the thread that uses it.
+Where all of the sum is one block, a tile is set, summed up and used in registers before the next one. After Goto and van
+de Geijn, "Anatomy of high-performance matrix multiplication" (2008). Where there are few rows the columns are shared: then
+%a is copied as a whole, and a block of columns of %b by the thread that uses it.
 """
 
 from __future__ import annotations
