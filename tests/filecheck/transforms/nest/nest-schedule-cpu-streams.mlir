@@ -64,7 +64,7 @@ func.func @small(%x: memref<10000xf32>, %z: memref<?xf32>, %y: memref<10000xf32>
 // Sums of columns: the rows go on inside of the lanes.
 // CHECK-LABEL: func.func @columns
 // CHECK: vectorized(64)
-// CHECK-NEXT: nest.for {{.*}} {
+// CHECK: nest.for "i"
 // CHECK-NEXT: nest.prefetch %x[{{.+}} + 8, %{{.+}}] : memref<100000x64xf32>
 // CHECK-NEXT: nest.load %x
 func.func @columns(%x: memref<100000x64xf32>, %s: memref<64xf32>) {
