@@ -138,6 +138,8 @@ def _why_not_ahead(access: LoadOp | StoreOp, loop: ForOp) -> str | None:
 
 def _why_not_whole(buffer: SSAValue, loop: ForOp) -> NestorError | None:
     """Why the lines that an iteration loads cannot be counted, or are too many."""
+    if not _loads_ahead(buffer, loop):
+        return _refusal(buffer, loop, "nothing there loads from it what is known ahead")
     window = _window(buffer, loop)
     if isinstance(window, NoWindow):
         return _refusal(buffer, loop, window.reason, notes=[(window.access.op, "this load")])
@@ -152,9 +154,13 @@ def _why_not_whole(buffer: SSAValue, loop: ForOp) -> NestorError | None:
 
 def _window(buffer: SSAValue, loop: ForOp) -> Window | NoWindow:
     """What an iteration loads of the buffer, as far as that can be known ahead."""
+    return window_of(loop, [access for op in _loads_ahead(buffer, loop) for access in accesses_of(op)])
+
+
+def _loads_ahead(buffer: SSAValue, loop: ForOp) -> list[LoadOp]:
+    """The loads from the buffer whose elements in a later iteration can be named now."""
     loads = [op for op in loop.walk() if isinstance(op, LoadOp) and op.memref is buffer]
-    known = [op for op in loads if _why_not_ahead(op, loop) is None]
-    return window_of(loop, [access for op in known for access in accesses_of(op)])
+    return [op for op in loads if _why_not_ahead(op, loop) is None]
 
 
 def _lines(buffer: SSAValue, window: Window) -> list[tuple[int, ...]] | None:
