@@ -106,7 +106,8 @@ def sizes_for(product: Product, vector_bits: int) -> Sizes:
         depth = -(-term // -(-term // most_terms))
     if row is not None and row <= FEW_ROWS * most:
         tiles = -(-row // most)
-        return Sizes(-(-row // tiles), width, depth, COLUMN_PANELS, True)
+        panels = COLUMN_PANELS if column is None else min(COLUMN_PANELS, -(-column // width))
+        return Sizes(-(-row // tiles), width, depth, panels, True)
     bytes_of_tile = (depth or term or most_terms) * size * most
     most_tiles = max(2, BLOCK_BYTES // bytes_of_tile)
     if row is None:

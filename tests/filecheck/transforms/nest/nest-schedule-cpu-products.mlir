@@ -8,11 +8,11 @@
 // CHECK:         nest.for "panel.load.ax1.o.o" {{.*}} parallel
 // CHECK:           nest.for "panel.load.ax0"
 // CHECK:             nest.for "panel.load.ax1.i" {{.*}} vectorized(16)
-// CHECK:         nest.for "i.o" %[[IB:.*]] = 0 to %m ceildiv 28 parallel
+// CHECK:         nest.for "i.o" %[[IB:.*]] = 0 to %m ceildiv 56 parallel
 // CHECK:           nest.for "k.o" %[[KO:.*]] = 0 to %k ceildiv 512 {
-// CHECK:             %[[A:.*]] = nest.alloc "panel.1" : memref<2x512x14xf64>
+// CHECK:             %[[A:.*]] = nest.alloc "panel.1" : memref<4x512x14xf64>
 // CHECK:             nest.for "j.o" %[[JO:.*]] = 0 to %n ceildiv 16 {
-// CHECK:               nest.for "i.i.o" %[[IO:.*]] = 0 to min(2, {{.*}}) {
+// CHECK:               nest.for "i.i.o" %[[IO:.*]] = 0 to min(4, {{.*}}) {
 // CHECK:                 %[[S:.*]] = nest.alloc "sums" : memref<14x16xf64>
 // CHECK:                 nest.for "sums.init.ax0" {{.*}} unrolled
 // CHECK:                 nest.for "k.i" %[[KI:.*]] = 0 to min(512, %k - 512 * %[[KO]]) {
