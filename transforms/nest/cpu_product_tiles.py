@@ -249,7 +249,9 @@ class ProductTiling:
             self._keep_sums(row_tiles)
         else:
             row_tiles, inside = tiles, []
-        panels = self._pack((blocks or [shares])[-1], shares, row_tiles, row, column, is_shared)
+        # The threads take the matrices of a batch, so the copies for each of them are not shared again.
+        copies_shared = is_shared and not product.batch
+        panels = self._pack((blocks or [shares])[-1], shares, row_tiles, row, column, copies_shared)
         self._mark(column)
         self._unroll(row)
         for panel in panels:
