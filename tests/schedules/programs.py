@@ -186,6 +186,18 @@ def blur(d: Draft) -> None:
         d.store(d.tame_op(a, b), target, j)
 
 
+def running(d: Draft) -> None:
+    """A running sum: into another array, or into the element that is added next."""
+    n = d.extent("n")
+    d.buffer("x", n, role="inout")
+    d.buffer("y", n, role="inout")
+    d.buffer("s", role="inout")
+    target = d.rng.choice(("x", "y"))
+    with d.nest([("i", n)], margin=1, plain=0.9) as v:
+        d.accumulate("add", d.load("x", v["i"]), "s", "")
+        d.store(d.load("s", ""), target, _shifted(v["i"], 1))
+
+
 def matmul(d: Draft) -> None:
     """A product of matrices, its loops in any order, cleared before or in the nest."""
     n, m, p = d.extent("n"), d.extent("m"), d.extent("p")
@@ -451,6 +463,7 @@ FAMILIES: dict[str, tuple[Callable[[Draft], None], Sequence[str]]] = {
     "blur": (blur, tuple(DTYPES)),
     "matmul": (matmul, tuple(DTYPES)),
     "scan": (scan, tuple(DTYPES)),
+    "running": (running, INTEGERS),
     "transposed": (transposed, INTEGERS),
     "triangular": (triangular, tuple(DTYPES)),
     "affine": (affine, INTEGERS),

@@ -101,6 +101,7 @@ def test_without_its_checks_a_primitive_is_caught(name: str):
 
 
 PROVOKING = {
+    "block_scan": ("running",),
     "cache_read": ("aliased",),
     "compute_at": ("blur", "chain"),
     "compute_inline": ("blur",),
