@@ -130,6 +130,8 @@ class _Writer:
     records: list[list[int]] = field(default_factory=list)
     bases: dict[int, int] = field(default_factory=dict)
     elements: int = 0
+    constant_slots: int = 0
+    """How many slots there are up to the last one whose value is the same in every call."""
 
     def entry(self) -> Entry:
         call, invocation, entry = self.call, self.invocation, self.result
@@ -170,7 +172,8 @@ class _Writer:
                 exclusion_words=entry.block(_joined(exclusions)),
                 records=len(self.records),
                 record_words=entry.block(_joined(self.records)),
-                slot_count=len(self.slots),
+                spread=bool(call.tuples),
+                slot_count=self.constant_slots,
                 slots=entry.block(self.slots),
                 output_count=len(outputs),
                 outputs=entry.block(_joined(outputs)),
@@ -227,6 +230,8 @@ class _Writer:
     def _array_slots(self, layout: Any, extents: Sequence[int], strides: Sequence[int]) -> None:
         dynamic, free = layout
         self.slots += [0, *[extents[a] for a in dynamic], *[strides[a] for a in free]]
+        if dynamic or free:
+            self.constant_slots = len(self.slots)
 
     def _extent_slot(self, k: int, layout: Any, axis: int) -> int:
         """The slot of an extent in memory order."""
@@ -307,9 +312,17 @@ class _Writer:
             flags=value.flags.num & mask,
             bytes=value.nbytes,
             apart=apart,
+            count=1,
         )
         self.elements += value.size
-        self._record([*words, *value.shape])
+        words += value.shape
+        before = self.records[-1] if self.records else []
+        if before and _alike(before, words):
+            before[_COUNT] += 1
+            before += [source, slot]
+            before[1] = len(before)
+        else:
+            self._record([*words, source, slot])
 
     def _array(
         self, source: int, slot: int, value: np.ndarray, axes: list[int], mask: int, apart: int
@@ -466,6 +479,17 @@ class _Writer:
             self._need(not self.open and not self.invocation.integers)
             late[-1] = late_result(leaf, self.invocation)
         return LEAF.pack(how=How.OBJECT, value=source)
+
+
+_COUNT = FIXED.names.index("count")
+
+
+def _alike(record: Sequence[int], words: Sequence[int]) -> bool:
+    """Whether a FIXED record without its places says of its arrays what another record says of its own."""
+    head = slice(FIXED.names.index("descr"), _COUNT)
+    rank = words[FIXED.names.index("rank")]
+    same = (record[0], *record[head]) == (words[0], *words[head])
+    return same and list(record[FIXED.size : FIXED.size + rank]) == list(words[FIXED.size :])
 
 
 def _mentions_integers(quotient: Any) -> bool:

@@ -45,11 +45,13 @@ CALLABLE = Layout("references type vectorcall slow hits entry0 entry1 entry2 ent
 
 ENTRY = Layout(
     "owner kernel positional keywords keyword_names guard_groups guards names conditions condition_words exclusions "
-    "exclusion_words records record_words slot_count slots output_count outputs leaf_count leaves form finish fail "
-    "pool pool_bytes elements held_elements"
+    "exclusion_words records record_words spread slot_count slots output_count outputs leaf_count leaves form finish "
+    "fail pool pool_bytes elements held_elements"
 )
-"""A specialisation. `owner` is the Python object that keeps everything alive which the words point to. Up to `held_elements`
-elements of arrays the kernel runs without letting other Python threads in: `elements` of them are in FIXED arrays."""
+"""A specialisation. `owner` is the Python object that keeps everything alive which the words point to. `spread`: whether
+items of tuples are among the objects, which otherwise are the arguments. Up to `held_elements` elements of arrays the kernel
+runs without letting other Python threads in: `elements` of them are in FIXED arrays. The first `slot_count` slots have a
+value that is the same in every call, or get theirs later."""
 
 
 class Guarded(IntEnum):
@@ -95,8 +97,11 @@ class Apart(IntEnum):
     """It must not overlap an array before it."""
 
 
-FIXED = Layout("kind words source slot descr descr_word rank mask flags bytes apart")
-"""A row-major array of known extents, which follow: the common case, in fewer steps."""
+FIXED = Layout("kind words source slot descr descr_word rank mask flags bytes apart count")
+"""`count` row-major arrays that are alike, of known extents: the common case, in fewer steps. The extents follow, then the
+source and the slot of each array (a PLACE)."""
+
+PLACE = Layout("source slot")
 
 AXIS = Layout("name extent slot")
 """`name` is the number of an unknown extent; KNOWN: it is `extent`; ANY: it is compared elsewhere."""

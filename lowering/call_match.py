@@ -18,6 +18,7 @@ from .call_layout import (
     MAX_RANK,
     MAX_SLOTS,
     NUMBER,
+    PLACE,
     RECORD,
     TUPLE,
     WORD,
@@ -42,7 +43,8 @@ class CallMatch:
         self.entry_slot = f.slot("ptr")
         self.slots = f.slot("i64", MAX_SLOTS)
         self.names = f.slot("i64", MAX_NAMES)
-        self.objects = f.slot("ptr", MAX_OBJECTS)
+        self.spread = f.slot("ptr", MAX_OBJECTS)
+        self.objects_slot = f.slot("ptr")
         self.lows = f.slot("i64", MAX_OBJECTS)
         self.highs = f.slot("i64", MAX_OBJECTS)
         self.array_count = f.slot("i64")
@@ -81,8 +83,11 @@ class CallMatch:
     def prepare(self, entry: str) -> None:
         """The objects of the call, the constants among the slots, nothing known of extents yet."""
         f = self.f
-        with f.loop(f.add(self.of(entry, "positional"), self.of(entry, "keywords"))) as k:
-            f.store("ptr", f.load("ptr", "%args", k, WORD), self.objects, k, WORD)
+        f.store("ptr", "%args", self.objects_slot)
+        with f.when(f.compare("ne", self.of(entry, "spread"), 0)):
+            f.store("ptr", self.spread, self.objects_slot)
+            with f.loop(f.add(self.of(entry, "positional"), self.of(entry, "keywords"))) as k:
+                f.store("ptr", f.load("ptr", "%args", k, WORD), self.spread, k, WORD)
         constants = self.of(entry, "slots", "ptr")
         with f.loop(self.of(entry, "slot_count")) as k:
             f.store("i64", f.load("i64", constants, k, WORD), self.slots, k, WORD)
@@ -98,7 +103,7 @@ class CallMatch:
         after = f.new_label("next")
         with f.loop(self.of(entry, "records")):
             record = f.load("ptr", self.place)
-            thing = f.load("ptr", self.objects, field(f, RECORD, record, "source"), WORD)
+            thing = self.object(field(f, RECORD, record, "source"))
             kind = f.load("ptr", thing, self.offsets.type)
             f.switch(field(f, RECORD, record, "kind"), "miss", cases)
             for case, label in cases.items():
@@ -112,35 +117,52 @@ class CallMatch:
     def fill(self, record: str, value: str, kind: str = "i64") -> None:
         self.f.store(kind, value, self.slots, field(self.f, RECORD, record, "slot"), WORD)
 
+    def object(self, source: str) -> str:
+        """An argument, or an item of one."""
+        f = self.f
+        return f.load("ptr", f.load("ptr", self.objects_slot), source, WORD)
+
     def match_fixed(self, record: str, thing: str, kind: str) -> None:
         f, off = self.f, self.offsets
-        rank = self.match_head(FIXED, record, thing, kind)
-        extents, wanted = f.load("ptr", thing, off.array_extents), f.at(record, FIXED.size, WORD)
-        with f.loop(rank) as k:
-            same = f.compare("eq", f.load("i64", extents, k, WORD), f.load("i64", wanted, k, WORD))
-            f.require(same, "miss")
-        data = f.load("i64", thing, off.array_data)
-        self.fill(record, data)
-        apart = field(f, FIXED, record, "apart")
-        with f.when(f.compare("ne", apart, Apart.NO_MATTER)):
-            self.note(data, f.add(data, field(f, FIXED, record, "bytes")), apart)
+        head = self.array_head(FIXED, record)
+        wanted = f.at(record, FIXED.size, WORD)
+        places = f.at(wanted, head["rank"], WORD)
+        size, apart = field(f, FIXED, record, "bytes"), field(f, FIXED, record, "apart")
+        with f.loop(field(f, FIXED, record, "count")) as n:
+            place = f.at(places, n, PLACE.size * WORD)
+            one = self.object(field(f, PLACE, place, "source"))
+            self.match_head(head, one, f.load("ptr", one, off.type))
+            extents = f.load("ptr", one, off.array_extents)
+            with f.loop(head["rank"]) as k:
+                same = f.compare("eq", f.load("i64", extents, k, WORD), f.load("i64", wanted, k, WORD))
+                f.require(same, "miss")
+            data = f.load("i64", one, off.array_data)
+            f.store("i64", data, self.slots, field(f, PLACE, place, "slot"), WORD)
+            with f.when(f.compare("ne", apart, Apart.NO_MATTER)):
+                self.note(data, f.add(data, size), apart)
 
-    def match_head(self, layout: Layout, record: str, thing: str, kind: str) -> str:
-        """An array of the right dtype, rank and flags; its rank."""
+    def array_head(self, layout: Layout, record: str) -> dict[str, str]:
+        """What an array must be, read once for all arrays of a record."""
+        f = self.f
+        head = {name: field(f, layout, record, name) for name in ("descr_word", "rank", "mask", "flags")}
+        return {"descr": field(f, layout, record, "descr", "ptr"), **head}
+
+    def match_head(self, head: dict[str, str], thing: str, kind: str) -> None:
+        """An array of the right dtype, rank and flags."""
         f, off = self.f, self.offsets
         f.require(f.compare("eq", kind, "@nestor_ndarray_type", "ptr"), "miss")
-        self.match_descr(layout, record, f.load("ptr", thing, off.array_descr))
-        rank = field(f, layout, record, "rank")
+        self.match_descr(head, f.load("ptr", thing, off.array_descr))
         found = f.op(f"zext i32 {f.load('i32', thing, off.array_rank)} to i64")
-        f.require(f.compare("eq", found, rank), "miss")
+        f.require(f.compare("eq", found, head["rank"]), "miss")
         flags = f.op(f"zext i32 {f.load('i32', thing, off.array_flags)} to i64")
-        flags = f.op(f"and i64 {flags}, {field(f, layout, record, 'mask')}")
-        f.require(f.compare("eq", flags, field(f, layout, record, "flags")), "miss")
-        return rank
+        flags = f.op(f"and i64 {flags}, {head['mask']}")
+        f.require(f.compare("eq", flags, head["flags"]), "miss")
 
     def match_array(self, record: str, thing: str, kind: str) -> None:
         f, off = self.f, self.offsets
-        rank = self.match_head(ARRAY, record, thing, kind)
+        head = self.array_head(ARRAY, record)
+        self.match_head(head, thing, kind)
+        rank = head["rank"]
         axes = f.at(record, ARRAY.size, WORD)
         extents, strides = f.load("ptr", thing, off.array_extents), f.load("ptr", thing, off.array_strides)
         count = f.slot("i64")
@@ -159,14 +181,14 @@ class CallMatch:
         self.fill(record, data)
         self.match_apart(record, data, rank, extents, strides)
 
-    def match_descr(self, layout: Layout, record: str, descr: str) -> None:
+    def match_descr(self, head: dict[str, str], descr: str) -> None:
         """The dtype itself, or another object for the same one."""
         f = self.f
         other, after = f.new_label("descr"), f.new_label("same")
-        f.branch(f.compare("eq", descr, field(f, layout, record, "descr", "ptr"), "ptr"), after, other)
+        f.branch(f.compare("eq", descr, head["descr"], "ptr"), after, other)
         f.label(other)
         word = f.load("i64", descr, self.offsets.descr_word)
-        f.require(f.compare("eq", word, field(f, layout, record, "descr_word")), "miss")
+        f.require(f.compare("eq", word, head["descr_word"]), "miss")
         f.label(after)
 
     def match_axis(self, axis: str, extent: str) -> None:
@@ -286,7 +308,7 @@ class CallMatch:
         f.require(f.compare("eq", kind, field(f, TUPLE, record, "type", "ptr"), "ptr"), "miss")
         length = field(f, TUPLE, record, "length")
         f.require(f.compare("eq", f.load("i64", thing, off.size), length), "miss")
-        target = f.at(self.objects, field(f, TUPLE, record, "target"), WORD)
+        target = f.at(self.spread, field(f, TUPLE, record, "target"), WORD)
         with f.loop(length) as k:
             f.store("ptr", f.load("ptr", f.at(thing, off.tuple_items), k, WORD), target, k, WORD)
 

@@ -86,6 +86,30 @@ def test_hostile_arrays(argument):
         assert outcome(jitted, args, {}) == outcome(in_python(jitted), args, {})
 
 
+def of_five(a, b, c, d, e):
+    return a + b + c[:6] + d * e
+
+
+@pytest.mark.parametrize("place", range(5))
+def test_one_of_several_arrays_that_are_alike_is_another(place):
+    """Arrays in a row that are alike are checked together (a, b; d, e): each of them, and each for everything."""
+    fine = [X, X + 1, np.arange(9.0), X + 2, X + 3]
+    jitted = warmed(of_five, *fine)
+    assert native(jitted, *fine)
+    for other in fast_calls.arrays():
+        args = tuple([*fine[:place], other, *fine[place + 1 :]])
+        assert outcome(jitted, args, {}) == outcome(in_python(jitted), args, {})
+
+
+def test_arrays_that_are_alike_among_those_of_unknown_extents():
+    jitted = nt.jit(of_five)
+    for n in (6, 9, 8, 7, 11):
+        args = (X, X + 1, np.arange(float(n)), X + 2, X + 3)
+        for _ in range(3):
+            assert outcome(jitted, args, {}) == outcome(in_python(jitted), args, {})
+        assert native(jitted, *args)
+
+
 @pytest.mark.parametrize(
     "kwargs", [{"y": X}, {"x": X}, {"z": 1}, {"out": X.copy()}, {"out": None}, {"out": 3}]
 )
