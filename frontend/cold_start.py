@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 import gc
+import inspect
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -103,15 +104,17 @@ _IS_KNOWN = sys.implementation.name == "cpython" and sys.version_info[:2] in ((3
 
 _quick_depth = 0
 _usual_comparison: Any = getattr(dataclasses, "_cmp_fn", None)
+_usual_init: Any = getattr(dataclasses, "_init_fn", None)
+_usual_process: Any = getattr(dataclasses, "_process_class", None)
 _usual: dict[str, Any] = {}
 
 
 @contextmanager
 def quick_dataclasses() -> Iterator[None]:
-    """Dataclasses that are defined meanwhile have methods that are closures.
+    """Dataclasses that are defined meanwhile have methods that are closures, and an `__init__` that is made when it is used.
 
-    Python 3.11 compiles the text of each `__repr__`, `__eq__`, `__hash__`, `__setattr__` and `__delattr__` of a dataclass;
-    xDSL makes one of every attribute. They do the same, also where other threads define classes meanwhile.
+    Python 3.11 compiles the text of each `__init__`, `__repr__`, `__eq__`, `__hash__`, `__setattr__` and `__delattr__` of a
+    dataclass; xDSL makes one of every attribute. They do the same, also where other threads define classes meanwhile.
     """
     global _quick_depth
     with _lock:
@@ -188,7 +191,69 @@ def _refusals(cls: type, fields: Sequence[dataclasses.Field], globals: Any) -> A
     return __setattr__, __delattr__
 
 
+class _InitOnDemand:
+    """Stands for the `__init__` of a dataclass until someone looks at it, which most programs do not for most classes.
+
+    An `__init__` that is called often has to be one that was compiled: a closure would take twice the time.
+    """
+
+    def __init__(self, *arguments: Any):
+        self._arguments = arguments
+
+    def __get__(self, instance: Any, owner: type) -> Any:
+        method = _usual_init(*self._arguments)
+        for cls in owner.__mro__:
+            if cls.__dict__.get("__init__") is self:
+                method.__qualname__ = f"{cls.__qualname__}.__init__"
+                type.__setattr__(cls, "__init__", method)
+        return method.__get__(instance, owner)
+
+
+def _init_method(
+    fields: Sequence[dataclasses.Field], positional: Sequence[dataclasses.Field], *rest: Any
+) -> Any:
+    *_, has_post_init, _, _, _ = rest
+    if not fields and not has_post_init:
+
+        def __init__(self: Any):
+            pass
+
+        __init__.__annotations__ = {"return": None}
+        return __init__
+    optional = [
+        field.default is not dataclasses.MISSING or field.default_factory is not dataclasses.MISSING
+        for field in positional
+        if field.init
+    ]
+    if optional != sorted(optional):
+        return _usual_init(fields, positional, *rest)  # it says what is wrong
+    return _InitOnDemand(fields, positional, *rest)
+
+
+class _DocOnDemand:
+    """The `__doc__` of a dataclass that has none: its signature."""
+
+    def __get__(self, instance: Any, owner: type) -> str:
+        try:
+            signature = str(inspect.signature(owner)).replace(" -> None", "")
+        except (TypeError, ValueError):
+            signature = ""
+        owner.__doc__ = owner.__name__ + signature
+        return owner.__doc__
+
+
+def _process_class(cls: Any, *options: Any) -> Any:
+    if cls.__doc__:
+        return _usual_process(cls, *options)
+    cls.__doc__ = "-"  # so that none is made
+    made = _usual_process(cls, *options)
+    made.__doc__ = _DocOnDemand()
+    return made
+
+
 _QUICK = {
+    "_process_class": _process_class,
+    "_init_fn": _init_method,
     "_repr_fn": _repr_method,
     "_hash_fn": _hash_method,
     "_cmp_fn": _comparison,

@@ -5,9 +5,12 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import gc
+import inspect
 import subprocess
 import sys
+import types
 from pathlib import Path
+from typing import Any
 
 import pytest
 from nestor.frontend.cold_start import collector_paused, formats_on_demand, quick_dataclasses
@@ -117,6 +120,109 @@ def test_quick_dataclasses_do_the_same(options):
     assert seen[0] == seen[1]
 
 
+def _described(cls):
+    facts = [
+        cls.__doc__,
+        str(inspect.signature(cls)),
+        cls.__init__.__qualname__,
+        cls.__init__.__annotations__,
+    ]
+    return [*facts, type(vars(cls).get("__init__")) is types.FunctionType]
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"frozen": True},
+        {"slots": True},
+        {"kw_only": True},
+        {"init": False},
+        {"slots": True, "frozen": True},
+    ],
+)
+def test_quick_dataclasses_are_made_alike(options):
+    def classes(decorate) -> Any:
+        @decorate
+        class Plain:
+            x: int
+            y: list = dataclasses.field(default_factory=list)
+            z: int = dataclasses.field(default=1, init=False)
+
+        @decorate
+        class WithDoc(Plain):
+            """A class."""
+
+        @decorate
+        class After(Plain):
+            w: dataclasses.InitVar[int] = 2
+
+            def __post_init__(self, w):
+                object.__setattr__(self, "x", (self.x, w))
+
+        @decorate
+        class NoFields:
+            def __post_init__(self):
+                raise KeyError("made")
+
+        @decorate
+        class Empty:
+            pass
+
+        @decorate
+        class Own:
+            x: int = 1
+
+            def __init__(self):
+                pass
+
+        return Plain, WithDoc, After, NoFields, Empty, Own
+
+    seen = []
+    for context in (contextlib.nullcontext, quick_dataclasses):
+        with context():
+            made = classes(dataclasses.dataclass(**options))
+        plain, _, after, no_fields, empty, own = made
+        calls = [(plain, (1,)), (plain, (1, [2])), (plain, ()), (plain, (1, 2, 3)), (after, (1, [], 7))]
+        calls += [(no_fields, ()), (empty, ()), (empty, (1,)), (own, ())]
+        facts = [_of(lambda cls, given: repr(cls(*given)), cls, given) for cls, given in calls]
+        facts += [_of(_replaced, plain), _of(lambda cls: repr(cls(x=3, w=7)), after)]
+        seen.append((facts, [_described(cls) for cls in made if options != {"init": False}]))
+    assert seen[0] == seen[1]
+
+
+def _replaced(cls):
+    return repr(dataclasses.replace(cls(x=1, y=[2]), x=2))
+
+
+def test_a_subclass_calls_the_init_of_a_quick_dataclass():
+    with quick_dataclasses():
+
+        @dataclasses.dataclass
+        class Base:
+            x: int
+
+        class Sub(Base):
+            def __init__(self, x):
+                super().__init__(x + 1)
+
+        @dataclasses.dataclass
+        class Below(Base):
+            pass
+
+    assert Sub(1).x == 2 and Below(1).x == 1 and Base(3).x == 3
+    assert [cls.__init__.__qualname__.split(".")[-2] for cls in (Base, Sub, Below)] == [
+        "Base",
+        "Sub",
+        "Below",
+    ]
+
+
+def test_a_quick_dataclass_with_fields_in_a_wrong_order_is_refused_at_once():
+    with quick_dataclasses(), pytest.raises(TypeError, match="non-default argument 'y'"):
+        dataclasses.make_dataclass("Wrong", [("x", int, 1), ("y", int)])
+
+
 def _of(do, *arguments):
     try:
         return do(*arguments)
@@ -131,7 +237,7 @@ def _recursive(one):
 
 
 def test_dataclasses_are_usual_again_afterwards():
-    names = ("_repr_fn", "_hash_fn", "_cmp_fn", "_frozen_get_del_attr")
+    names = ("_process_class", "_init_fn", "_repr_fn", "_hash_fn", "_cmp_fn", "_frozen_get_del_attr")
     before = [getattr(dataclasses, name, None) for name in names]
     with quick_dataclasses(), quick_dataclasses():
         pass
