@@ -49,6 +49,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import AnyFloat, IntegerAttr, ModuleOp, i64
@@ -60,7 +61,6 @@ from ...dialects.diagnostic import NestorError, fail
 from ...dialects.nest import AccumulateOp, AllocOp, ForOp, StoreOp
 from ...dialects.remarks import remark
 from .buffers import buffer_name, buffers_in
-from .cpu_convolutions import Convolution, convolution_in, tile_convolution
 from .cpu_lanes import (
     SCATTERED,
     SEVERAL,
@@ -73,9 +73,6 @@ from .cpu_lanes import (
     padded_width,
     work_inside,
 )
-from .cpu_pairs import pairs_in, tile_pairs
-from .cpu_product_tiles import ProductTiling
-from .cpu_products import product_in
 from .cpu_recurrences import is_recurrence, jam_rows
 from .cpu_reductions import (
     STREAMS,
@@ -88,8 +85,6 @@ from .cpu_reductions import (
 )
 from .cpu_rows import fetch_rows, rows_of
 from .cpu_scans import block_long_scan, has_lanes, is_long_scan, scan_in_lanes
-from .cpu_slices import do_slices, join_axes, slices_in
-from .cpu_stacks import join_stacks
 from .cpu_streams import fetch_ahead, stream_results
 from .cpu_transposes import tile_transposed
 from .dependence import Dependences
@@ -105,6 +100,9 @@ from .nest_split import split, why_not_split
 from .nest_vectorize import vectorize, why_not_lanes
 from .steps import UNRECORDED, Steps
 from .trials import trial
+
+if TYPE_CHECKING:
+    from .cpu_convolutions import Convolution
 
 WORK_PER_THREAD = 1 << 17
 """Element operations below which waking a thread costs more than it saves."""
@@ -137,6 +135,19 @@ class Machine:
 
 def schedule_nests(function: FuncOp, machine: Machine = Machine()) -> None:
     """Schedule all nests of a function: first those that take others into their blocks."""
+    if any(isinstance(op, AccumulateOp | AllocOp) for op in function.walk()):
+        _schedule_sums_of_products(function, machine)
+    for nest in in_turn(outermost_loops(function)):
+        schedule(nest, machine)
+
+
+def _schedule_sums_of_products(function: FuncOp, machine: Machine) -> None:
+    """Convolutions, products, and the matrices that they make and use. A program without any does not import how."""
+    from .cpu_convolutions import convolution_in
+    from .cpu_pairs import pairs_in, tile_pairs
+    from .cpu_slices import do_slices, join_axes, slices_in
+    from .cpu_stacks import join_stacks
+
     for nest in list(outermost_loops(function)):
         if nest.parent is not None and (sum_ := convolution_in(nest)) is not None:
             _tile_convolution(sum_, machine)
@@ -147,11 +158,11 @@ def schedule_nests(function: FuncOp, machine: Machine = Machine()) -> None:
         schedule(do_slices(sliced, machine.steps), machine)
     join_stacks(function, machine.steps)
     schedule_products(function, machine)
-    for nest in in_turn(outermost_loops(function)):
-        schedule(nest, machine)
 
 
 def _tile_convolution(sum_: Convolution, machine: Machine) -> None:
+    from .cpu_convolutions import tile_convolution
+
     def rest(beside: ForOp) -> None:
         _schedule(beside, machine, for_threads=False)
 
@@ -264,6 +275,11 @@ def schedule_products(function: FuncOp, machine: Machine) -> None:
 
 def _tile_product(band: list[ForOp], machine: Machine, for_threads: bool) -> bool:
     """Tile a band that is a product of matrices; whether it was one."""
+    if not any(isinstance(op, AccumulateOp) for op in band[-1].body.block.ops):
+        return False
+    from .cpu_product_tiles import ProductTiling
+    from .cpu_products import product_in
+
     product = product_in(band)
     if product is None:
         return False
