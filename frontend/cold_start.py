@@ -1,5 +1,5 @@
-"""What makes a first call cheaper: the garbage collector paused, xDSL's assembly formats compiled on demand, the methods
-of dataclasses made without compiling a text for each.
+"""What makes a first call cheaper: the garbage collector paused, xDSL's assembly formats compiled on demand, its unions of
+constraints simplified once, the methods of dataclasses made without compiling a text for each.
 
 A first call imports the compiler and compiles once; the figures here are of that (docs/decisions/0005-first-call.md).
 """
@@ -46,7 +46,7 @@ def collector_paused() -> Iterator[None]:
 @contextmanager
 def cheaper_compilation() -> Iterator[None]:
     """All of this file, for the time of a compilation."""
-    with collector_paused(), quick_dataclasses(), formats_on_demand():
+    with collector_paused(), quick_dataclasses(), formats_on_demand(), unions_once():
         yield
 
 
@@ -95,6 +95,46 @@ class _FormatOnDemand:
     @cached_property
     def _program(self) -> FormatProgram:
         return _eager(self._text, self._op_def)
+
+
+_unions_depth = 0
+_union: Callable[..., Any]
+
+
+@contextmanager
+def unions_once() -> Iterator[None]:
+    """A union of constraints on attributes (`f32 | f64 | ...`) is simplified once, not for each operand that has it."""
+    from xdsl.irdl.constraints import AnyOf
+
+    global _unions_depth, _union
+    with _lock:
+        if _unions_depth == 0:
+            _union = AnyOf.get
+            AnyOf.get = staticmethod(_remembered(_union))
+        _unions_depth += 1
+    try:
+        yield
+    finally:
+        with _lock:
+            _unions_depth -= 1
+            if _unions_depth == 0:
+                AnyOf.get = staticmethod(_union)
+
+
+def _remembered(make: Callable[..., Any]) -> Callable[..., Any]:
+    """The same function, which gives the same (immutable) thing again for arguments that are equal."""
+    made: dict[tuple, Any] = {}
+
+    def get(*constraints: Any) -> Any:
+        try:
+            found = made.get(constraints)
+        except TypeError:  # one has no hash
+            return make(*constraints)
+        if found is None:
+            found = made[constraints] = make(*constraints)
+        return found
+
+    return get
 
 
 # ---- dataclasses ------------------------------------------------------------------------------------

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from nestor.frontend.cold_start import collector_paused, formats_on_demand, quick_dataclasses
+from nestor.frontend.cold_start import collector_paused, formats_on_demand, quick_dataclasses, unions_once
 from xdsl.irdl.declarative_assembly_format import FormatProgram
 
 ROOT = Path(__file__).parents[2]
@@ -63,6 +63,28 @@ def test_collector_is_as_it_was():
         assert not gc.isenabled()
     finally:
         gc.enable()
+
+
+def test_unions_are_the_same():
+    from xdsl.dialects.builtin import Float32Type, Float64Type, IndexType, i1
+    from xdsl.irdl import AnyAttr
+    from xdsl.irdl.constraints import AnyOf, BaseAttr, EqAttrConstraint
+
+    unions = [
+        (Float32Type, Float64Type),
+        (BaseAttr(Float32Type), Float64Type),
+        (Float64Type, Float32Type),
+        (EqAttrConstraint(i1), IndexType),
+        (Float32Type, Float32Type),
+        (Float32Type, AnyAttr()),
+        (Float32Type | Float64Type, IndexType),
+    ]
+    before, usual = AnyOf.get, [AnyOf.get(*union) for union in unions]
+    with unions_once(), unions_once():
+        assert AnyOf.get is not before
+        once, again = ([AnyOf.get(*union) for union in unions] for _ in range(2))
+    assert AnyOf.get is before
+    assert once == usual and all(a is b for a, b in zip(once, again, strict=True))
 
 
 def test_frozen_objects_stay_frozen():
