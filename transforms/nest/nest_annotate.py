@@ -37,8 +37,8 @@ from ...dialects.diagnostic import NestorError, fail
 from ...dialects.nest import BIND_AXES, MARKS, ForOp
 from ...lowering.vector_scans import SCAN
 from .loops import enclosing_loops, find_loop, refuse_marked
-from .nest_block_scan import why_not_scan_in_lanes
 from .nest_unroll import refuse_copies
+from .running_results import why_not_scan_in_lanes
 
 UNROLLED = "unrolled"
 _PREFIX = "nestor."

@@ -44,7 +44,6 @@ Blelloch's work-efficient scans; in Halide an `rfactor` and two updates written 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 from xdsl.context import Context
@@ -52,26 +51,22 @@ from xdsl.dialects import arith
 from xdsl.dialects.builtin import DYNAMIC_INDEX, MemRefType, ModuleOp
 from xdsl.ir import Operation, SSAValue
 from xdsl.passes import ModulePass
-from xdsl.traits import is_side_effect_free
 
 from ...dialects.affine import AffineList
-from ...dialects.diagnostic import NestorError, fail
+from ...dialects.diagnostic import NestorError
 from ...dialects.nest import AccumulateOp, AllocOp, ForOp, LoadOp, StoreOp, YieldOp
-from .accesses import is_defined_outside, may_alias, root_of
+from .accesses import may_alias, root_of
 from .buffers import buffer_name, fresh_buffer_name
-from .dependence import Dependence, analyse
-from .loops import find_loop, fresh_names, is_check, refuse_in_vector, refuse_marked, rename_copies
+from .loops import find_loop, fresh_names, refuse_in_vector, refuse_marked, rename_copies
 from .nest_rfactor import identity_of
 from .nest_split import split, why_not_split
-from .nest_vectorize import is_kept
+from .running_results import refuse, running_result, running_update
 from .sizes import size_of
+
+BLOCK = "block the scan of"
 
 ELEMENT = AffineList((), ())
 """The indices of a buffer of one element."""
-
-
-BLOCK, LANES = "block the scan of", "scan in lanes"
-"""What is refused."""
 
 
 def why_not_block_scan(loop: ForOp, factor: int) -> NestorError | None:
@@ -80,88 +75,16 @@ def why_not_block_scan(loop: ForOp, factor: int) -> NestorError | None:
     if refusal is not None:
         return refusal
     if factor < 1:
-        return _refuse(BLOCK, loop, f"blocks of {factor} iterations are none")
-    if isinstance(update := _running(loop), NestorError):
+        return refuse(BLOCK, loop, f"blocks of {factor} iterations are none")
+    if isinstance(update := running_result(loop, BLOCK), NestorError):
         return update
     written = [op.memref for op in loop.body.block.ops if isinstance(op, StoreOp)]
     for op in _slice(update):
         if isinstance(op, LoadOp) and any(may_alias(root_of(op.memref), root_of(b)) for b in written):
-            return _refuse(
+            return refuse(
                 BLOCK, loop, "what is accumulated is read from memory that the loop writes", [(op, "here")]
             )
     return why_not_split(loop, factor)
-
-
-def running_update(loop: ForOp) -> AccumulateOp | None:
-    """The reduction whose result so far each iteration of `loop` reads; None where there is not just one, or more to it."""
-    update = _running(loop)
-    return update if isinstance(update, AccumulateOp) else None
-
-
-def why_not_scan_in_lanes(loop: ForOp) -> NestorError | None:
-    """The diagnostic that refuses to compute the running result of all iterations in one vector, None when it is legal.
-
-    What is beside the running result must be as it was when the iterations are lanes in lockstep.
-    """
-    refusal = refuse_marked(loop, LANES) or refuse_in_vector(loop, LANES)
-    if refusal is not None:
-        return refusal
-    width = loop.constant_trip_count()
-    if width is None or width < 2 or loop.step_value != 1:
-        return _refuse(LANES, loop, "how many lanes there are is not known")
-    if isinstance(update := _running(loop, LANES), NestorError):
-        return update
-    running = root_of(update.memrefs[0])
-
-    def is_harmless(dependence: Dependence) -> bool:
-        source = dependence.source
-        buffers = source.memrefs if isinstance(source, AccumulateOp) else [source.memref]  # pyright: ignore
-        return root_of(buffers[0]) is running or is_kept(dependence, loop, width, dependences)
-
-    dependences = analyse(loop)
-    if (first := dependences.first_not(loop, is_harmless)) is not None:
-        return _refuse(LANES, loop, first.describe(), first.notes)
-    for op in loop.body.block.ops:
-        if isinstance(op, StoreOp) and (op.where is not None or op.mask is not None):
-            return _refuse(LANES, loop, "a store leaves out iterations", [(op, "here")])
-    return None
-
-
-def _refuse(verb: str, loop: ForOp, reason: str, notes: Sequence[tuple[Operation, str]] = ()) -> NestorError:
-    return fail(loop, f'cannot {verb} the loop "{loop.label}": {reason}', notes=notes)
-
-
-def _running(loop: ForOp, verb: str = BLOCK) -> AccumulateOp | NestorError:
-    ops = [op for op in loop.body.block.ops if not isinstance(op, YieldOp)]
-    updates = [op for op in ops if isinstance(op, AccumulateOp)]
-    for op in ops:
-        is_known = isinstance(op, (LoadOp, StoreOp, AccumulateOp)) or (
-            is_side_effect_free(op) and not op.regions
-        )
-        if is_check(op) or not is_known:
-            return _refuse(verb, loop, "its body is more than loads, stores and computations", [(op, "here")])
-    if len(updates) != 1:
-        return _refuse(verb, loop, f"it has {len(updates)} reductions, and one is expected")
-    (update,) = updates
-    here = [(update, "the reduction is here")]
-    if update.combiner.data == "custom" or update.order_name != "any":
-        return _refuse(verb, loop, "its reduction has no named combiner that may run in any order", here)
-    if update.where is not None or update.mask is not None:
-        return _refuse(verb, loop, "its reduction leaves out iterations", here)
-    fixed = (*update.indices.operands, *update.memrefs)
-    if not all(is_defined_outside(value, loop) for value in fixed):
-        return _refuse(verb, loop, "the reduction's element is not the same in all iterations", here)
-    reads = 0
-    for op in ops:
-        if op is update or not isinstance(op, (LoadOp, StoreOp)):
-            continue
-        if not may_alias(root_of(op.memref), root_of(update.memrefs[0])):
-            continue
-        is_read = isinstance(op, LoadOp) and op.memref is update.memrefs[0] and op.indices == update.indices
-        if not is_read or not update.is_before_in_block(op):
-            return _refuse(verb, loop, "the reduction's buffer is used in another way", [*here, (op, "here")])
-        reads += 1
-    return update if reads else _refuse(verb, loop, "no iteration reads the result so far", here)
 
 
 def _slice(update: AccumulateOp) -> list[Operation]:
@@ -184,8 +107,8 @@ def block_scan(loop: ForOp, factor: int) -> tuple[ForOp, ...]:
     """
     if (refusal := why_not_block_scan(loop, factor)) is not None:
         raise refusal
-    update = _running(loop)
-    assert isinstance(update, AccumulateOp) and loop.parent is not None
+    update = running_update(loop)
+    assert update is not None and loop.parent is not None
     block, element, indices = loop.parent, update.memrefs[0], update.indices
     assert isinstance(element.type, MemRefType)
     sums_name, carry_name = fresh_names(loop, f"{loop.label}.sums", f"{loop.label}.carry")

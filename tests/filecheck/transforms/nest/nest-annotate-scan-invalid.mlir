@@ -51,3 +51,17 @@ func.func @none(%x: memref<16xf32>, %y: memref<16xf32>) {
   }
   func.return
 }
+
+// -----
+
+func.func @some(%n: index, %x: memref<16xf32>, %y: memref<16xf32>, %s: memref<f32>) {
+  // expected-error @below {{cannot scan in lanes the loop "i": a store leaves out iterations}}
+  nest.for "i" %i = 0 to 16 {
+    %a = nest.load %x[%i] : memref<16xf32>
+    nest.accumulate "s" add %a, %s[] : memref<f32>
+    %b = nest.load %s[] : memref<f32>
+    // expected-note @below {{here}}
+    nest.store "y" %b, %y[%i] where (%n - %i - 1 >= 0) : memref<16xf32>
+  }
+  func.return
+}

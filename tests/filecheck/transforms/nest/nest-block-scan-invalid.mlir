@@ -111,3 +111,32 @@ func.func @some(%n: index, %x: memref<64xf32>, %y: memref<64xf32>, %s: memref<f3
   }
   func.return
 }
+
+// -----
+
+func.func @marked(%x: memref<64xf32>, %y: memref<64xf32>, %s: memref<f32>) {
+  // expected-error @below {{cannot block the scan of the loop "i": it is unrolled already}}
+  nest.for "i" %i = 0 to 64 unrolled {
+    %a = nest.load %x[%i] : memref<64xf32>
+    nest.accumulate "s" add %a, %s[] : memref<f32>
+    %b = nest.load %s[] : memref<f32>
+    nest.store "y" %b, %y[%i] : memref<64xf32>
+  }
+  func.return
+}
+
+// -----
+
+func.func @in_lanes(%x: memref<64x16xf32>, %y: memref<64x16xf32>, %s: memref<16xf32>) {
+  // expected-note @below {{that loop is here}}
+  nest.for "j" %j = 0 to 16 vectorized(16) {
+    // expected-error @below {{cannot block the scan of the loop "i": it is inside of the vectorized loop "j"}}
+    nest.for "i" %i = 0 to 64 {
+      %a = nest.load %x[%i, %j] : memref<64x16xf32>
+      nest.accumulate "s" add %a, %s[%j] : memref<16xf32>
+      %b = nest.load %s[%j] : memref<16xf32>
+      nest.store "y" %b, %y[%i, %j] : memref<64x16xf32>
+    }
+  }
+  func.return
+}

@@ -61,3 +61,21 @@ func.func @even(%x: memref<1032xi32>, %y: memref<1032xi32>, %z: memref<1032xi32>
   }
   func.return
 }
+
+// -----
+
+// Of 1000 iterations 232 are left: they go on from the sum of the blocks.
+// CHECK-LABEL: @uneven
+// CHECK:       nest.for "i.carry" {{.*}} = 0 to 3 {
+// CHECK:       nest.for "i.o" {{.*}} = 0 to 3 {
+// CHECK:       nest.for "i.t" {{.*}} {
+// CHECK:         nest.accumulate "s" add {{.*}}, %s[]
+func.func @uneven(%x: memref<1000xf32>, %y: memref<1000xf32>, %s: memref<f32>) {
+  nest.for "i" %i = 0 to 1000 {
+    %a = nest.load %x[%i] : memref<1000xf32>
+    nest.accumulate "s" add %a, %s[] : memref<f32>
+    %b = nest.load %s[] : memref<f32>
+    nest.store "y" %b, %y[%i] : memref<1000xf32>
+  }
+  func.return
+}

@@ -16,7 +16,7 @@
 
 // ELSEWHERE: error: cannot prefetch "y" in the loop "i": nothing in the loop "k" loads from it or stores to it
 // MISSING: error: cannot prefetch "x" in the loop "i": there is no loop "l" in it
-// WHOLE: error: cannot prefetch "x" in the loop "i": what a whole iteration loads is fetched at its start
+// WHOLE: error: cannot prefetch "x" in the loop "i": what a whole iteration loads is fetched at its start, not in a loop inside of it
 func.func @f(%x: memref<?x100xf32>, %y: memref<?x24xf64>, %n: index) {
   nest.for "i" %i = 0 to %n {
     nest.for "v" %v = 0 to 24 vectorized(24) {

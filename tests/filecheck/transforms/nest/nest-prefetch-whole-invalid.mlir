@@ -24,3 +24,16 @@ func.func @large(%x: memref<?x2048xf32>, %y: memref<2048xf32>, %n: index) {
   }
   func.return
 }
+
+// -----
+
+func.func @stored(%x: memref<?x64xf32>, %n: index) {
+  %zero = arith.constant 0.0 : f32
+  // expected-error @below {{cannot prefetch "x" in the loop "k": nothing there loads from it what is known ahead}}
+  nest.for "k" %k = 0 to %n {
+    nest.for "j" %j = 0 to 64 {
+      nest.store "x" %zero, %x[%k, %j] : memref<?x64xf32>
+    }
+  }
+  func.return
+}
