@@ -246,7 +246,11 @@ def _join_divisions(terms: dict[AffineExpr, int]) -> int:
     for atom in [a for a in terms if isinstance(a, AffineBinaryOpExpr) and a.kind is AffineBinaryOpKind.Mod]:
         quotient = AffineBinaryOpExpr(AffineBinaryOpKind.FloorDiv, atom.lhs, atom.rhs)
         factor = terms[atom]
-        if factor and isinstance(atom.rhs, AffineConstantExpr) and terms.get(quotient) == factor * atom.rhs.value:
+        if (
+            factor
+            and isinstance(atom.rhs, AffineConstantExpr)
+            and terms.get(quotient) == factor * atom.rhs.value
+        ):
             del terms[atom], terms[quotient]
             constant += _collect(atom.lhs, factor, terms)
     return constant

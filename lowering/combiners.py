@@ -69,7 +69,7 @@ def _with_contract(flags: arith.FastMathFlagsAttr | None) -> arith.FastMathFlags
     return arith.FastMathFlagsAttr([*dict.fromkeys((*granted, FastMathFlag.ALLOW_CONTRACT))])
 
 
-def identity(name: str, element: Attribute) -> Attribute:
+def identity(name: str, element: Attribute) -> FloatAttr | IntegerAttr:
     """The neutral element of a named combiner, as the attribute of a constant."""
     if isinstance(element, AnyFloat):
         # -0.0 is the neutral element of addition: 0.0 would turn a sum of -0.0 into 0.0

@@ -14,6 +14,7 @@ from ..arithmetic import broadcast_extents, index_value, require_static
 from ..assemble import as_piece, axis_order, fresh
 from ..errors import UnsupportedError
 from ..frame import Frame
+from ..frame_values import Captured
 from ..graph import Graph
 from ..islands import Island
 from ..source import FunctionSource
@@ -42,7 +43,7 @@ class DefinitionRun(Trace):
         source = _CallSource(_nothing, ast.FunctionDef("definition", None, [], []), "")  # pyright: ignore
         object.__setattr__(source, "graph", graph)
         self.graph = graph
-        self.frame = Frame(graph, source, {})
+        self.frame = Frame(graph, source, Captured())
         self.active = True
         self.wish = None
         self.refusal = None
