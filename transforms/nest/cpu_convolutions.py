@@ -49,11 +49,9 @@ from .cpu_lanes import (
     has_transcendental,
     machine_lanes,
     padded_width,
-    pattern_of,
-    varying_values,
 )
+from .cpu_tiles import mark_lanes, mark_unrolled, pattern_in, sum_in
 from .loops import enclosing_loops, is_inside, loops_in, perfect_band
-from .nest_annotate import annotate, why_not_annotate
 from .nest_cache_read import cache_read, why_not_cache_read
 from .nest_cache_write import cache_write, why_not_cache_write
 from .nest_compute_at import compute_at, why_not_compute_at
@@ -64,7 +62,6 @@ from .nest_prefetch import prefetch, why_not_prefetch
 from .nest_reorder import reorder, why_not_reorder
 from .nest_split import split, why_not_split
 from .nest_transform_layout import transform_layout, why_not_transform_layout
-from .nest_vectorize import vectorize, why_not_vectorize
 from .steps import UNRECORDED, Steps
 from .trials import trial
 
@@ -134,24 +131,24 @@ class Tiles:
 def convolution_in(nest: ForOp) -> Convolution | None:
     """The sum over several loops that a nest computes, None when it is something else."""
     band = perfect_band(nest)
-    accesses = _accesses(band)
-    if accesses is None:
+    accesses = sum_in(band) if len(band) >= 4 else None
+    if accesses is None or any(loop.lower.constants() != (0,) for loop in band):
         return None
     loads, sums = accesses
-    terms = [loop for loop in band if _pattern(sums, sums.memrefs[0], loop) == INVARIANT]
-    columns = [loop for loop in band if _pattern(sums, sums.memrefs[0], loop) == UNIT]
+    terms = [loop for loop in band if pattern_in(sums, sums.memrefs[0], loop) == INVARIANT]
+    columns = [loop for loop in band if pattern_in(sums, sums.memrefs[0], loop) == UNIT]
     if not terms or len(columns) != 1 or axes_of(sums.indices) is None:
         return None
     column = columns[0]
-    panels = [load for load in loads if _pattern(load, load.memref, column) != INVARIANT]
+    panels = [load for load in loads if pattern_in(load, load.memref, column) != INVARIANT]
     images = [load for load in loads if load not in panels]
     rows = [
         loop
         for loop in band
         if loop is not column
         and loop not in terms
-        and all(_pattern(load, load.memref, loop) == INVARIANT for load in panels)
-        and any(_pattern(load, load.memref, loop) != INVARIANT for load in images)
+        and all(pattern_in(load, load.memref, loop) == INVARIANT for load in panels)
+        and any(pattern_in(load, load.memref, loop) != INVARIANT for load in images)
     ]
     if not rows or not panels or any(axes_of(load.indices) is None for load in panels):
         return None
@@ -171,31 +168,7 @@ def convolution_in(nest: ForOp) -> Convolution | None:
 
 
 def _vary(loads: list[LoadOp], loops: list[ForOp]) -> bool:
-    return any(_pattern(load, load.memref, loop) != INVARIANT for load in loads for loop in loops)
-
-
-def _accesses(band: list[ForOp]) -> tuple[list[LoadOp], AccumulateOp] | None:
-    """The loads and the one accumulation of a band whose body is straight-line code."""
-    if len(band) < 4 or any(loop.kind != "serial" or loop.step_value != 1 for loop in band):
-        return None
-    if len(loops_in(band[0])) != len(band) or any(loop.lower.constants() != (0,) for loop in band):
-        return None
-    loads: list[LoadOp] = []
-    sums: list[AccumulateOp] = []
-    for op in band[-1].body.block.ops:
-        if isinstance(op, LoadOp):
-            loads.append(op)
-        elif isinstance(op, AccumulateOp):
-            sums.append(op)
-        elif isinstance(op, StoreOp | AllocOp) or op.regions:
-            return None
-    if len(sums) != 1 or sums[0].combiner.data == "custom" or sums[0].order_name != "any":
-        return None
-    return loads, sums[0]
-
-
-def _pattern(op: LoadOp | StoreOp | AccumulateOp, buffer: SSAValue, loop: ForOp) -> str:
-    return pattern_of(op.indices, buffer, loop, varying_values(loop))
+    return any(pattern_in(load, load.memref, loop) != INVARIANT for load in loads for loop in loops)
 
 
 def axes_of(indices: AffineList) -> list[SSAValue | None] | None:
@@ -274,8 +247,8 @@ def tile_convolution(
     if why_not_remove_unit_loop(unit) is None:
         steps.do(remove_unit_loop, unit)
     for row, column in tiles.inner:
-        _mark(column, width, steps)
-        _unroll(row, steps)
+        mark_lanes(column, width, steps)
+        mark_unrolled(row, steps)
     _fetch(sum_, row, steps)
     if place is not tiles.column:
         _mark_reader(place, lanes, steps)
@@ -355,9 +328,9 @@ def _keep_sums(sum_: Convolution, tiles: Tiles, width: int, steps: Steps) -> Non
     for copy in copies:
         if copy is not None:
             *rows, lane = loops_in(copy)
-            _mark(lane, width, steps)
+            mark_lanes(lane, width, steps)
             for loop in rows:
-                _unroll(loop, steps)
+                mark_unrolled(loop, steps)
 
 
 def _pack(
@@ -396,7 +369,7 @@ def _pack(
     if shape[-1] != width and why_not_transform_layout(panel, layout) is None:
         panel = steps.do(transform_layout, panel, layout=layout)
     if _pattern_in(lane, buffer) == UNIT:
-        _mark(lane, width, steps)
+        mark_lanes(lane, width, steps)
     else:
         rest(copy)
 
@@ -407,7 +380,7 @@ def _fetch(sum_: Convolution, row: ForOp, steps: Steps) -> None:
     loads = [op for op in row.walk() if isinstance(op, LoadOp)]
     for load in loads:
         is_image = row.iv in load.indices.operands
-        if is_image and _pattern(load, load.memref, row) != UNIT:
+        if is_image and pattern_in(load, load.memref, row) != UNIT:
             continue
         distance, buffer = IMAGE_AHEAD if is_image else PANEL_AHEAD, root_of(load.memref)
         if why_not_prefetch(buffer, inner, distance, whole=True) is None:
@@ -419,26 +392,14 @@ def _mark_reader(place: ForOp, lanes: int, steps: Steps) -> None:
     last = place.body.block.last_op
     if isinstance(last, ForOp):
         other, lane = loops_in(last)
-        _mark(lane, padded_width(extent_of(lane) or lanes, lanes), steps)
-        _unroll(other, steps)
+        mark_lanes(lane, padded_width(extent_of(lane) or lanes, lanes), steps)
+        mark_unrolled(other, steps)
 
 
 def _pattern_in(loop: ForOp, buffer: SSAValue) -> str:
     """How the load of a buffer in a loop that copies it moves."""
     loads = [op for op in loop.walk() if isinstance(op, LoadOp) and op.memref is buffer]
-    return _pattern(loads[0], buffer, loop) if loads else INVARIANT
-
-
-def _mark(lane: ForOp, width: int, steps: Steps) -> None:
-    """Make vectors of a loop of at most `width` iterations, where that is legal."""
-    if why_not_vectorize(lane, width) is None:
-        steps.do(vectorize, lane, width=width)
-
-
-def _unroll(loop: ForOp, steps: Steps) -> None:
-    """Put the iterations of a loop side by side, where that is legal."""
-    if why_not_annotate(loop, "unrolled") is None:
-        steps.do(annotate, loop, mark="unrolled")
+    return pattern_in(loads[0], buffer, loop) if loads else INVARIANT
 
 
 # ---- blocks -----------------------------------------------------------------------------------------
@@ -557,7 +518,7 @@ def _tiles_of_reader(loops: list[ForOp], tiles: Tiles, steps: Steps) -> ForOp | 
     column_tiles, column = _split(loops[1], tiles.width, steps)
     order = [row_tiles, column_tiles, row, column]
     stores = [op for op in column.body.walk() if isinstance(op, StoreOp)]
-    if any(_pattern(op, op.memref, row) == UNIT for op in stores):
+    if any(pattern_in(op, op.memref, row) == UNIT for op in stores):
         order = [row_tiles, column_tiles, column, row]
     steps.do(reorder, order)
     return column_tiles

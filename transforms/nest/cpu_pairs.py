@@ -38,6 +38,7 @@ from .accesses import is_defined_outside
 from .buffers import buffer_name, buffers_in
 from .cpu_lanes import extent_of, machine_lanes, padded_width
 from .cpu_products import product_in
+from .cpu_tiles import mark_lanes
 from .loops import loops_in, perfect_band
 from .nest_annotate import annotate
 from .nest_cache_read import cache_read, why_not_cache_read
@@ -51,7 +52,6 @@ from .nest_reverse_compute_at import reverse_compute_at, why_not_reverse_compute
 from .nest_rfactor import rfactor, why_not_rfactor
 from .nest_sink_alloc import sink_alloc, why_not_sink_alloc
 from .nest_split import split, why_not_split
-from .nest_vectorize import vectorize, why_not_vectorize
 from .producers import top_in
 from .steps import Steps
 
@@ -215,10 +215,10 @@ def tile_pairs(
         for axis in range(2):
             if why_not_resize_buffer(matrix, axis) is None:
                 matrix = steps.do(resize_buffer, matrix, dimension=axis)
-    _vectorize(first_column, width, steps)
+    mark_lanes(first_column, width, steps)
     for user in pairs.users[:-1]:
         lane = steps.do(normalise, loops_in(user)[-1])
-        _vectorize(lane, width, steps)
+        mark_lanes(lane, width, steps)
     _sum_in_lanes(pairs.users[-1], width, steps)
     _give_parts(panels, share, steps)
     return True
@@ -255,7 +255,7 @@ def _copy_panel(buffer: SSAValue, panels: ForOp, column: ForOp, width: int, step
         return
     _, copy = steps.do(cache_read, buffer, panels, name="panel", **options)
     if copy is not None:
-        _vectorize(loops_in(copy)[-1], width, steps)
+        mark_lanes(loops_in(copy)[-1], width, steps)
 
 
 def _sum_in_registers(
@@ -269,9 +269,9 @@ def _sum_in_registers(
         for copy in (start, back):
             if copy is not None:
                 outer, lane = loops_in(copy)
-                _vectorize(lane, width, steps)
+                mark_lanes(lane, width, steps)
                 steps.do(annotate, outer, mark="unrolled")
-    _vectorize(column, width, steps)
+    mark_lanes(column, width, steps)
     steps.do(annotate, row, mark="unrolled")
 
 
@@ -292,7 +292,7 @@ def _sum_in_lanes(nest: ForOp, width: int, steps: Steps) -> None:
         start, lane = steps.do(rfactor, lane)
         marked += [start, lane]
     for loop in marked:
-        _vectorize(loop, width, steps)
+        mark_lanes(loop, width, steps)
 
 
 def _give_parts(panels: ForOp, share: Callable[[ForOp, Steps], None] | None, steps: Steps) -> None:
@@ -304,8 +304,3 @@ def _give_parts(panels: ForOp, share: Callable[[ForOp, Steps], None] | None, ste
     outer, _ = steps.do(privatise, panels, parts=parts)
     if share is not None:
         share(outer, steps)
-
-
-def _vectorize(lane: ForOp, width: int, steps: Steps) -> None:
-    if why_not_vectorize(lane, width) is None:
-        steps.do(vectorize, lane, width=width)

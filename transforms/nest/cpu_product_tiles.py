@@ -34,9 +34,10 @@ from ...dialects.diagnostic import NestorError, fail
 from ...dialects.nest import AccumulateOp, ForOp, LoadOp, StoreOp
 from ...lowering.to_llvm_types import AS_WRITTEN
 from .cpu_lanes import UNIT, extent_of, machine_lanes, padded_width
-from .cpu_products import Product, pattern_in
+from .cpu_products import Product
+from .cpu_tiles import mark_lanes, mark_unrolled, pattern_in
 from .loops import loops_in, perfect_band
-from .nest_annotate import annotate, why_not_annotate
+from .nest_annotate import annotate
 from .nest_cache_read import cache_read, why_not_cache_read
 from .nest_cache_write import cache_write, why_not_cache_write
 from .nest_fuse import fuse, why_not_fuse
@@ -46,7 +47,6 @@ from .nest_prefetch import prefetch, why_not_prefetch
 from .nest_reorder import reorder, why_not_reorder
 from .nest_split import split, why_not_split
 from .nest_transform_layout import transform_layout, why_not_transform_layout
-from .nest_vectorize import vectorize, why_not_vectorize
 from .steps import UNRECORDED, Steps
 from .trials import trial
 
@@ -252,8 +252,8 @@ class ProductTiling:
         # The threads take the matrices of a batch, so the copies for each of them are not shared again.
         copies_shared = is_shared and not product.batch
         panels = self._pack((blocks or [shares])[-1], shares, row_tiles, row, column, copies_shared)
-        self._mark(column)
-        self._unroll(row)
+        mark_lanes(column, self.sizes.width, self.steps)
+        mark_unrolled(row, self.steps)
         for panel in panels:
             if why_not_prefetch(panel, term, AHEAD, whole=True) is None:
                 self.steps.do(prefetch, panel, term, distance=AHEAD, whole=True)
@@ -347,10 +347,8 @@ class ProductTiling:
         if back is not None:
             bodies.append((back, loops_in(back)[-1]))
         for own_row, own_column in bodies:
-            if why_not_vectorize(own_column, sizes.width) is None:
-                steps.do(vectorize, own_column, width=sizes.width)
-            if why_not_annotate(own_row, "unrolled") is None:
-                steps.do(annotate, own_row, mark="unrolled")
+            mark_lanes(own_column, sizes.width, steps)
+            mark_unrolled(own_row, steps)
         return row_tiles
 
     def _keep_sums(self, tile: ForOp) -> None:
@@ -361,9 +359,9 @@ class ProductTiling:
         for copy in (start, back):
             if copy is not None:
                 *rows, lane = loops_in(copy)
-                self._mark(lane)
+                mark_lanes(lane, self.sizes.width, self.steps)
                 for loop in rows:
-                    self._unroll(loop)
+                    mark_unrolled(loop, self.steps)
 
     # ---- panels ----
 
@@ -425,37 +423,22 @@ class ProductTiling:
         if pattern_in(load, load.memref, inner) == UNIT:
             panels, together = steps.do(split, panels, factor=COLUMN_PANELS, tail="clamp")
             steps.do(reorder, [panels, *others, together, inner])
-            self._unroll(together)
-            self._mark_width(inner, width)
+            mark_unrolled(together, self.steps)
+            mark_lanes(inner, width, self.steps)
             if others and why_not_prefetch(buffer, others[-1], ROWS_AHEAD, whole=True) is None:
                 steps.do(prefetch, buffer, others[-1], distance=ROWS_AHEAD, whole=True)
         elif width % 4 == 0 and others and pattern_in(load, load.memref, others[-1]) == UNIT:
             *before, along = others
             along, across = steps.do(split, along, factor=TRANSPOSED, tail="clamp")
             steps.do(reorder, [panels, *before, along, across, inner])
-            self._mark_width(inner, width)
-            self._unroll(across)
+            mark_lanes(inner, width, self.steps)
+            mark_unrolled(across, self.steps)
         else:
             steps.do(reorder, [panels, *others, inner])
-            self._unroll(inner)
+            mark_unrolled(inner, self.steps)
             if others and inner.kind == "unrolled":
                 steps.do(annotate, others[-1], mark=AS_WRITTEN)
         panel = steps.do(transform_layout, panel, layout=layout)
         if is_shared and self.share is not None:
             self.share(panels, steps)
         return panel.memref
-
-    # ---- marks ----
-
-    def _mark(self, lane: ForOp) -> None:
-        self._mark_width(lane, self.sizes.width)
-
-    def _mark_width(self, lane: ForOp, width: int) -> None:
-        """Make vectors of a loop of at most `width` iterations, where that is legal."""
-        if why_not_vectorize(lane, width) is None:
-            self.steps.do(vectorize, lane, width=width)
-
-    def _unroll(self, loop: ForOp) -> None:
-        """Put the rows of a tile side by side, where that is legal."""
-        if why_not_annotate(loop, "unrolled") is None:
-            self.steps.do(annotate, loop, mark="unrolled")

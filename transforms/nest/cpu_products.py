@@ -15,9 +15,9 @@ from dataclasses import dataclass
 
 from xdsl.ir import SSAValue
 
-from ...dialects.nest import AccumulateOp, AllocOp, ForOp, LoadOp, StoreOp
-from .cpu_lanes import INVARIANT, UNIT, extent_of, pattern_of, varying_values
-from .loops import loops_in
+from ...dialects.nest import AccumulateOp, ForOp
+from .cpu_lanes import INVARIANT, UNIT, extent_of
+from .cpu_tiles import pattern_in, sum_in
 
 FEWEST = 8
 """Rows, columns and terms below which a tile is not worth its edges."""
@@ -43,7 +43,7 @@ class Product:
 
 def product_in(band: list[ForOp]) -> Product | None:
     """The product that a perfect band of loops computes, None when it is something else."""
-    accesses = _accesses(band)
+    accesses = sum_in(band) if len(band) >= 3 else None
     if accesses is None:
         return None
     loads, sums = accesses
@@ -69,31 +69,6 @@ def product_in(band: list[ForOp]) -> Product | None:
     ]
     row_panels = list(dict.fromkeys(load.memref for load in others))
     return Product(batch, rows[-1], column, term, sums, panels, row_panels, band[0])
-
-
-def _accesses(band: list[ForOp]) -> tuple[list[LoadOp], AccumulateOp] | None:
-    """The loads and the one accumulation of a band whose body is straight-line code."""
-    if len(band) < 3 or any(loop.kind != "serial" or loop.step_value != 1 for loop in band):
-        return None
-    if len(list(loops_in(band[0]))) != len(band):
-        return None
-    loads: list[LoadOp] = []
-    sums: list[AccumulateOp] = []
-    for op in band[-1].body.block.ops:
-        if isinstance(op, LoadOp):
-            loads.append(op)
-        elif isinstance(op, AccumulateOp):
-            sums.append(op)
-        elif isinstance(op, StoreOp | AllocOp) or op.regions:
-            return None
-    if len(sums) != 1 or sums[0].combiner.data == "custom" or sums[0].order_name != "any":
-        return None
-    return loads, sums[0]
-
-
-def pattern_in(op: LoadOp | AccumulateOp, buffer: SSAValue, loop: ForOp) -> str:
-    """How an access moves with the variable of `loop`."""
-    return pattern_of(op.indices, buffer, loop, varying_values(loop))
 
 
 def _is_small(loop: ForOp) -> bool:

@@ -1,0 +1,52 @@
+"""What tiles of sums have in common, those of products (cpu_products.py) and of convolutions (cpu_convolutions.py).
+
+The sum of a band of loops, how its operands move, and the marks of a tile: lanes of a vector, and rows side by side.
+"""
+
+from __future__ import annotations
+
+from xdsl.ir import SSAValue
+
+from ...dialects.nest import AccumulateOp, AllocOp, ForOp, LoadOp, StoreOp
+from .cpu_lanes import pattern_of, varying_values
+from .loops import loops_in
+from .nest_annotate import annotate, why_not_annotate
+from .nest_vectorize import vectorize, why_not_vectorize
+from .steps import Steps
+
+
+def sum_in(band: list[ForOp]) -> tuple[list[LoadOp], AccumulateOp] | None:
+    """The loads and the one sum of a perfect band whose body is straight-line code; None when it is something else."""
+    if any(loop.kind != "serial" or loop.step_value != 1 for loop in band):
+        return None
+    if len(list(loops_in(band[0]))) != len(band):
+        return None
+    loads: list[LoadOp] = []
+    sums: list[AccumulateOp] = []
+    for op in band[-1].body.block.ops:
+        if isinstance(op, LoadOp):
+            loads.append(op)
+        elif isinstance(op, AccumulateOp):
+            sums.append(op)
+        elif isinstance(op, StoreOp | AllocOp) or op.regions:
+            return None
+    if len(sums) != 1 or sums[0].combiner.data == "custom" or sums[0].order_name != "any":
+        return None
+    return loads, sums[0]
+
+
+def pattern_in(op: LoadOp | StoreOp | AccumulateOp, buffer: SSAValue, loop: ForOp) -> str:
+    """How an access moves with the variable of `loop`."""
+    return pattern_of(op.indices, buffer, loop, varying_values(loop))
+
+
+def mark_lanes(lane: ForOp, width: int, steps: Steps) -> None:
+    """Make vectors of a loop of at most `width` iterations, where that is legal."""
+    if why_not_vectorize(lane, width) is None:
+        steps.do(vectorize, lane, width=width)
+
+
+def mark_unrolled(loop: ForOp, steps: Steps) -> None:
+    """Put the iterations of a loop side by side, where that is legal."""
+    if why_not_annotate(loop, "unrolled") is None:
+        steps.do(annotate, loop, mark="unrolled")
