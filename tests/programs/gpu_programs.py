@@ -1,0 +1,521 @@
+"""The programs of the GPU schedules: one table for the simulator, for NVRTC, and for a real GPU.
+
+`test_gpu_programs.py` runs every call of every row on cuda-sim against NumPy, `tests/unit/test_nvrtc_programs.py` compiles
+all their kernels for sm_80 and sm_90 and looks at their registers, `make test-gpu` runs them on the GPU of the machine.
+
+A row is a plain NumPy function and the calls it is tested with. A call is a text, its arguments separated by semicolons:
+
+    f32[33,65]              an array of normal numbers (integers: -20 to 20; bool: both)
+    f32[33,65] strided      every second element along each axis of a larger array
+    f32[33,65] reversed     negative strides along each axis
+    f32[33,65] transposed   the transpose of a row-major array
+    f32[33,65] shifted      row-major, from one element past an aligned address
+    f32[33,65] positive     no number below 0.1
+    f32[33,65] special      with NaNs, infinities, zeros of both signs and denormals among them
+    i64[100] below 7        indices from 0 to 6
+    3, 0.5                  a Python number
+
+The first call of a row is the one that `make test` runs; it should be odd in every extent. All are run by `make test-all`,
+with static extents and with unknown ones. `tolerance` bounds the error relative to each element, `absolute` that relative to
+the largest one (sums whose terms cancel); 0 and 0 ask for equality. What floats of 16 bits may be off is FLOAT16 instead.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from nestor import nn
+
+
+@dataclass(frozen=True, eq=False)
+class Program:
+    """A row of the table."""
+
+    name: str
+    function: Callable[..., Any]
+    calls: tuple[str, ...]
+    tolerance: float = 0.0
+    absolute: float = 0.0
+    dynamic: bool = True
+    """Whether it can be compiled for extents that are not known."""
+
+
+FLOAT16 = {"float16": 4e-3, "bfloat16": 4e-2}
+
+# ---- pointwise --------------------------------------------------------------------------------------
+
+
+def iou(x1, y1, w1, h1, x2, y2, w2, h2):
+    xi = np.maximum(x1, x2)
+    yi = np.maximum(y1, y2)
+    wi = np.maximum(np.minimum(x1 + w1, x2 + w2) - xi, 0)
+    hi = np.maximum(np.minimum(y1 + h1, y2 + h2) - yi, 0)
+    area_i = wi * hi
+    area_u = w1 * h1 + w2 * h2 - area_i
+    return area_i / (area_u + 1e-5)
+
+
+def axpy(a, x, y):
+    return a * x + y
+
+
+def clipped(x):
+    return np.where(np.isnan(x), 0, np.minimum(np.maximum(x, -1), 1))
+
+
+def bias_and_scale(x, row, column):
+    return (x + row) * column
+
+
+def integer_mix(a, b):
+    return (a * 3 + b) // 7 - (a % 5)
+
+
+POINTWISE = (
+    Program(
+        "iou",
+        iou,
+        (
+            "; ".join(["f32[1021]"] * 8),
+            "; ".join(["f32[7,45]"] * 8),
+            "; ".join(["f32[7,45] strided"] * 4 + ["f32[7,45] reversed"] * 4),
+            "; ".join(["f64[300]"] * 7 + ["f64[300] shifted"]),
+            "; ".join(["f32[0]"] * 8),
+            "; ".join(["f32[1]"] * 8),
+        ),
+        tolerance=1e-6,
+    ),
+    Program(
+        "axpy",
+        axpy,
+        (
+            "0.5; f32[1027]; f32[1027] shifted",
+            "3; i32[131]; i32[131]",
+            "0.5; f16[515]; f16[515]",
+            "0.5; f64[33,5] reversed; f64[33,5] strided",
+            "0.5; f32[2048]; f32[1]",
+            "0.5; f32[0]; f32[0]",
+        ),
+    ),
+    Program("axpy of bfloat16", axpy, ("0.5; bf16[515]; bf16[515]", "0.5; bf16[3,7] strided; bf16[7]")),
+    Program(
+        "clipped", clipped, ("f32[517] special", "f64[5,7] special", "f16[33] special", "f32[5,9] transposed")
+    ),
+    Program(
+        "bias and scale",
+        bias_and_scale,
+        ("f32[33,67]; f32[67]; f32[33,1]", "f64[1,5]; f64[5]; f64[7,1]", "f32[0,4]; f32[4]; f32[0,1]"),
+    ),
+    Program(
+        "integer mix",
+        integer_mix,
+        ("i32[259]; i32[259]", "i64[9,31]; i64[31]", "i8[77]; i8[77]", "ui8[77] strided; ui8[77]"),
+    ),
+)
+
+# ---- transposes, concatenation, padding, gathers ----------------------------------------------------
+
+
+def transposed(x):
+    return np.ascontiguousarray(x.T)
+
+
+def plus_transpose(x, y):
+    return x + y.T
+
+
+def joined(x, y):
+    return np.concatenate([x, y * 2], axis=1)
+
+
+def bordered(x):
+    return np.pad(x, ((1, 2), (3, 0)))
+
+
+def taken(x, rows):
+    return x[rows]
+
+
+LAYOUTS = (
+    Program(
+        "transpose",
+        transposed,
+        ("f32[65,47]", "f64[33,31]", "i8[129,35]", "f16[31,70]", "f32[1,77]", "f32[77,1]", "f32[0,5]"),
+    ),
+    Program(
+        "plus transpose",
+        plus_transpose,
+        ("f32[45,37]; f32[37,45]", "f64[3,130] strided; f64[130,3] reversed"),
+    ),
+    Program("concatenate", joined, ("f32[9,31]; f32[9,5]", "i32[3,1]; i32[3,40]", "f32[5,0]; f32[5,3]")),
+    Program("pad", bordered, ("f32[17,29]", "f64[1,1]", "i16[5,64] reversed")),
+    Program("gather", taken, ("f32[37,19]; i64[53] below 37", "f64[5,1]; i32[7] below 5")),
+)
+
+# ---- reductions -------------------------------------------------------------------------------------
+
+
+def row_sums(x):
+    return np.sum(x, axis=1)
+
+
+def column_sums(x):
+    return np.sum(x, axis=0)
+
+
+def whole_sum(x):
+    return np.sum(x)
+
+
+def outer_axes(x):
+    return np.sum(x, axis=(0, 2))
+
+
+def column_extremes(x):
+    return np.max(x, axis=0), np.min(x, axis=0)
+
+
+def spread(x):
+    return np.mean(x, axis=1), np.var(x, axis=1)
+
+
+def best(x):
+    return np.argmax(x, axis=1)
+
+
+def count_above(x, limit):
+    return np.count_nonzero(x > limit)
+
+
+def running(x):
+    return np.cumsum(x, axis=1)
+
+
+REDUCTIONS = (
+    Program(
+        "row sums",
+        row_sums,
+        (
+            "f32[37,301]",
+            "f64[5,2000]",
+            "i64[9,33]",
+            "i32[3,1]",
+            "f32[1,70000] positive",
+            "f32[4,0]",
+            "f32[129,7] transposed",
+        ),
+        tolerance=1e-5,
+        absolute=1e-5,
+    ),
+    Program(
+        "column sums",
+        column_sums,
+        ("f32[301,37]", "f64[2000,5]", "i64[33,129]", "f32[1,9]", "f32[0,9]", "f32[300,70] reversed"),
+        tolerance=1e-5,
+        absolute=1e-5,
+    ),
+    Program(
+        "whole sum",
+        whole_sum,
+        ("f32[70001] positive", "f64[33,57]", "i32[1001]", "f32[0]", "f32[1]", "f32[100,31] strided"),
+        tolerance=1e-5,
+        absolute=1e-4,
+    ),
+    Program("outer axes", outer_axes, ("f32[5,9,33]", "f64[3,1,7]"), tolerance=1e-5, absolute=1e-5),
+    Program("column extremes", column_extremes, ("f32[77,35]", "i16[5,130]", "f32[40,9] special")),
+    Program(
+        "mean and variance", spread, ("f32[11,257]", "f64[3,1]", "f32[2,5000]"), tolerance=1e-5, absolute=1e-6
+    ),
+    Program("argmax", best, ("f32[13,77]", "i32[5,300]", "f32[4,1]")),
+    Program("count above", count_above, ("f32[5003]; 0.25", "i32[77]; 3")),
+    Program(
+        "running sums", running, ("i64[7,300]", "f64[3,1030]", "i32[2,1]"), tolerance=1e-9, absolute=1e-9
+    ),
+)
+
+# ---- rows that are normalised -----------------------------------------------------------------------
+
+
+def softmax(x):
+    e = np.exp(x - np.max(x, axis=1, keepdims=True))
+    return e / np.sum(e, axis=1, keepdims=True)
+
+
+def log_softmax(x):
+    return nn.log_softmax(x)
+
+
+def layer_norm(x, weight, bias):
+    return nn.layer_norm(x, weight, bias)
+
+
+def rms_norm(x, weight):
+    return nn.rms_norm(x, weight)
+
+
+def batch_norm_training(x, weight, bias):
+    mean = np.mean(x, axis=0)
+    centred = x - mean
+    return centred / np.sqrt(np.mean(centred * centred, axis=0) + 1e-5) * weight + bias
+
+
+ROWS = (
+    Program(
+        "softmax",
+        softmax,
+        (
+            "f32[9,131]",
+            "f64[5,1000]",
+            "f32[3,5000]",
+            "f32[2,17001]",
+            "f32[7,1]",
+            "f32[33,40] transposed",
+            "f32[0,4]",
+        ),
+        tolerance=2e-5,
+    ),
+    Program(
+        "log_softmax", log_softmax, ("f32[9,131]", "f64[5,1025]", "f32[3,1]"), tolerance=2e-5, absolute=1e-6
+    ),
+    Program(
+        "layer norm",
+        layer_norm,
+        (
+            "f32[7,257]; f32[257]; f32[257]",
+            "f64[3,1024]; f64[1024]; f64[1024]",
+            "f32[2,9000]; f32[9000]; f32[9000]",
+        ),
+        tolerance=2e-5,
+        absolute=1e-5,
+    ),
+    Program(
+        "RMS norm",
+        rms_norm,
+        ("f32[7,257]; f32[257]", "f64[3,33]; f64[33]", "f32[2,5000]; f32[5000]"),
+        tolerance=2e-5,
+    ),
+    Program(
+        "batch norm",
+        batch_norm_training,
+        ("f32[257,35]; f32[35]; f32[35]", "f64[40,7]; f64[7]; f64[7]"),
+        tolerance=2e-5,
+        absolute=1e-5,
+    ),
+)
+
+# ---- products, convolutions, attention --------------------------------------------------------------
+
+
+def matmul(a, b):
+    return a @ b
+
+
+def dense(x, w, bias):
+    return np.maximum(x @ w + bias, 0)
+
+
+def attention(q, k, v):
+    return nn.attention(q, k, v)
+
+
+def conv(x, w):
+    return nn.conv2d(x, w)
+
+
+def lstm_cell(x, h, c, w, u, bias):
+    n = h.shape[-1]
+    gates = x @ w + h @ u + bias
+    i, f, o = nn.sigmoid(gates[:, :n]), nn.sigmoid(gates[:, n : 2 * n]), nn.sigmoid(gates[:, 3 * n :])
+    c = f * c + i * np.tanh(gates[:, 2 * n : 3 * n])
+    return o * np.tanh(c), c
+
+
+PRODUCTS = (
+    Program(
+        "matmul",
+        matmul,
+        (
+            "f32[33,45]; f32[45,37]",
+            "f64[17,9]; f64[9,20]",
+            "f32[130,70]; f32[70,131]",
+            "f32[5,1]; f32[1,7]",
+            "f32[1,33]; f32[33,1]",
+            "f32[4,0]; f32[0,5]",
+            "i32[9,11]; i32[11,13]",
+            "f32[40,33] transposed; f32[33,50] strided",
+        ),
+        tolerance=1e-5,
+        absolute=1e-5,
+    ),
+    Program("dense layer", dense, ("f32[35,33]; f32[33,41]; f32[41]",), tolerance=1e-5, absolute=1e-5),
+    Program(
+        "batched matmul",
+        matmul,
+        ("f32[3,17,9]; f32[3,9,21]", "f64[2,1,5]; f64[2,5,3]"),
+        tolerance=1e-5,
+        absolute=1e-5,
+    ),
+    Program(
+        "attention",
+        attention,
+        ("f32[2,3,17,9]; f32[2,3,13,9]; f32[2,3,13,9]", "f64[1,1,40,8]; f64[1,1,70,8]; f64[1,1,70,8]"),
+        tolerance=2e-5,
+        absolute=1e-5,
+    ),
+    Program(
+        "convolution",
+        conv,
+        ("f32[2,3,11,9]; f32[5,3,3,3]", "f64[1,1,5,5]; f64[1,1,1,1]"),
+        tolerance=1e-5,
+        absolute=1e-5,
+    ),
+    Program(
+        "LSTM step",
+        lstm_cell,
+        ("f32[5,7]; f32[5,9]; f32[5,9]; f32[7,36]; f32[9,36]; f32[36]",),
+        tolerance=2e-5,
+        absolute=1e-5,
+    ),
+)
+
+# ---- several kernels, checks ------------------------------------------------------------------------
+
+
+def centred_columns(x):
+    y = x - np.mean(x, axis=0)
+    z = y * y
+    return z / np.max(z, axis=0), np.sum(y, axis=1)
+
+
+def doubled_at(x, places):
+    y = x + 1
+    for i in range(places.shape[0]):
+        y[places[i]] *= 2
+    return y
+
+
+SEVERAL = (
+    Program("centred columns", centred_columns, ("f32[65,33]", "f64[9,5]"), tolerance=1e-5, absolute=1e-5),
+    Program("indices that are checked", doubled_at, ("f32[41]; i64[9] below 41",)),
+)
+
+PROGRAMS = (*POINTWISE, *LAYOUTS, *REDUCTIONS, *ROWS, *PRODUCTS, *SEVERAL)
+
+# ---- arguments --------------------------------------------------------------------------------------
+
+_ARRAY = re.compile(
+    r"(?P<type>[a-z]+\d*)\[(?P<shape>[\d,\s]*)\](?:\s+(?P<word>[a-z]+)(?:\s+(?P<number>\d+))?)?$"
+)
+_TYPES = {
+    "bool": "?", "i8": "i1", "i16": "i2", "i32": "i4", "i64": "i8", "ui8": "u1", "ui16": "u2", "ui32": "u4",
+    "ui64": "u8", "f16": "f2", "f32": "f4", "f64": "f8",
+}  # fmt: skip
+_SPECIAL = (np.nan, np.inf, -np.inf, 0.0, -0.0, 1e-40, -1e-45, 3e38)
+
+
+class Unavailable(Exception):
+    """This machine cannot make the arguments of a call; the text says why."""
+
+
+def arguments_of(call: str, seed: int = 0) -> list[Any]:
+    """The arguments of a call, the same ones every time. Raises Unavailable for bfloat16 without ml_dtypes."""
+    rng = np.random.default_rng(seed)
+    return [_argument(text.strip(), rng) for text in call.split(";")]
+
+
+def _argument(text: str, rng: np.random.Generator) -> Any:
+    match = _ARRAY.match(text)
+    if match is None:
+        return float(text) if "." in text else int(text)
+    shape = tuple(int(n) for n in match["shape"].split(",") if n.strip())
+    dtype, word = dtype_of(match["type"]), match["word"]
+    if word in _PLACES:
+        return _PLACES[word](lambda s: _values(s, dtype, rng), shape)
+    array = _values(shape, dtype, rng)
+    if word == "below":
+        array = rng.integers(0, int(match["number"]), shape).astype(dtype)
+    elif word == "positive":
+        array = (np.abs(array) + dtype.type(0.1)).astype(dtype)
+    elif word == "special":
+        with np.errstate(all="ignore"):
+            array.reshape(-1)[: len(_SPECIAL)] = np.array(_SPECIAL[: array.size]).astype(dtype)
+    elif word is not None:
+        raise ValueError(f"'{word}' in the call {text!r} is not known")
+    return array
+
+
+def dtype_of(name: str) -> np.dtype:
+    """The dtype that a text of the table names."""
+    if name != "bf16":
+        return np.dtype(_TYPES[name])
+    try:
+        import ml_dtypes  # pyright: ignore[reportMissingImports]
+    except ImportError:
+        raise Unavailable("NumPy has bfloat16 with ml_dtypes only, which is not installed") from None
+    return np.dtype(ml_dtypes.bfloat16)
+
+
+def _values(shape: tuple[int, ...], dtype: np.dtype, rng: np.random.Generator) -> np.ndarray:
+    if dtype.kind == "b":
+        return rng.integers(0, 2, shape).astype(bool)
+    if dtype.kind in "iu":
+        return rng.integers(-20 if dtype.kind == "i" else 0, 20, shape).astype(dtype)
+    return rng.standard_normal(shape).astype(dtype)
+
+
+def _strided(make: Callable, shape: tuple[int, ...]) -> np.ndarray:
+    return make(tuple(2 * n for n in shape))[tuple(slice(None, None, 2) for _ in shape)]
+
+
+def _reversed(make: Callable, shape: tuple[int, ...]) -> np.ndarray:
+    return make(shape)[tuple(slice(None, None, -1) for _ in shape)]
+
+
+def _transposed(make: Callable, shape: tuple[int, ...]) -> np.ndarray:
+    return make(shape[::-1]).T
+
+
+def _shifted(make: Callable, shape: tuple[int, ...]) -> np.ndarray:
+    return make((int(np.prod(shape)) + 1,))[1:].reshape(shape)
+
+
+_PLACES: dict[str, Callable[[Callable, tuple[int, ...]], np.ndarray]] = {
+    "strided": _strided,
+    "reversed": _reversed,
+    "transposed": _transposed,
+    "shifted": _shifted,
+}
+
+# ---- comparing --------------------------------------------------------------------------------------
+
+
+def expected(program: Program, arguments: list[Any]) -> Any:
+    """What NumPy computes."""
+    with np.errstate(all="ignore"):
+        return program.function(*[a.copy(order="K") if isinstance(a, np.ndarray) else a for a in arguments])
+
+
+def compare(program: Program, got: Any, want: Any) -> None:
+    """Raise AssertionError unless a result, or each of a tuple of them, is NumPy's within the tolerance of the row."""
+    if isinstance(want, tuple):
+        assert isinstance(got, tuple) and len(got) == len(want)
+        for one, other in zip(got, want, strict=True):
+            compare(program, one, other)
+        return
+    got, want = np.asarray(got), np.asarray(want)
+    assert (got.dtype, got.shape) == (want.dtype, want.shape)
+    relative = absolute = FLOAT16.get(want.dtype.name, 0.0)
+    if want.dtype.kind in "iub":
+        relative = absolute = 0.0
+    elif not relative:
+        relative, absolute = program.tolerance, program.absolute
+    if want.dtype.kind not in "iub":
+        got, want = got.astype("f8"), want.astype("f8")
+    if not relative and not absolute:
+        return np.testing.assert_array_equal(got, want)
+    largest = float(np.max(np.abs(want[np.isfinite(want)]), initial=0.0))
+    np.testing.assert_allclose(got, want, rtol=relative, atol=absolute * largest)
