@@ -1,11 +1,13 @@
 """Device functions that CUDA C lacks, printed in front of the kernels that use them and only then.
 
-They use no header, so that NVRTC needs no include path. Inline PTX appears nowhere else.
+They use no header, so that NVRTC needs no include path. Inline PTX appears here and in cuda_c_tensor_cores.py only.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
+
+from .cuda_c_tensor_cores import PTX_HELPERS, guarded
 
 _MINMAX = """\
 static __device__ {type} nt_{name}({type} a, {type} b) {{  // NumPy's: NaN if either is NaN
@@ -128,8 +130,9 @@ for _type, _unsigned in (("int", "unsigned"), ("long long", "unsigned long long"
 
 
 def prelude(used: Iterable[str]) -> list[str]:
-    """The definitions of the helpers in `used` (keys of HELPERS) and of what these call, in a fixed order."""
+    """The definitions of the helpers in `used` (keys of both tables) and of what these call, in a fixed order."""
     needed = set(used)
     for name in list(needed):
         needed.update(_DEPENDS.get(name, ()))
-    return [text for name, text in HELPERS.items() if name in needed]
+    own = [text for name, text in HELPERS.items() if name in needed]
+    return [*own, *guarded([text for name, text in PTX_HELPERS.items() if name in needed])]

@@ -14,8 +14,10 @@ from ...dialects.diagnostic import NestorError
 
 _HERE = Path(__file__).parent
 _FLAGS = ("-std=c++17", "-O2", "-fPIC", "-fwrapv", "-ffp-contract=off", "-fno-math-errno", "-w")
+_SOURCES = ("scheduler.cpp", "cuda_on_cpu.h", "tensor_cores.h")
 _KERNEL = re.compile(r"__global__\s+void\s+(?:__launch_bounds__\([^)]*\)\s*)?(\w+)\s*\(")
-_BARRIER = re.compile(r"\b__sync\w+\s*\(|\b__\w+_sync\s*\(")
+_PTX_HELPER = re.compile(r"\bnt_(?:copy_async|load_matrix|mma)_?\w+\s*\(")
+_BARRIER = re.compile(r"\b__sync\w+\s*\(|\b__\w+_sync\s*\(|\bnt_(?:load_matrix|mma)_\w+\s*\(")
 
 
 def kernel_names(source: str) -> list[str]:
@@ -38,7 +40,7 @@ def build_library(source: str) -> Path:
     Raises NestorError when there is no g++, or when it refuses the text.
     """
     compiler = _compiler()
-    runtime = (_HERE / "scheduler.cpp").read_bytes() + (_HERE / "cuda_on_cpu.h").read_bytes()
+    runtime = b"".join((_HERE / name).read_bytes() for name in _SOURCES)
     toolchain = f"{compiler} {os.stat(compiler).st_mtime_ns} {_FLAGS}".encode()
     library = cache_directory() / f"{_digest(source.encode(), runtime, toolchain)}.so"
     if library.exists():
@@ -57,7 +59,8 @@ def _translation_unit(source: str) -> str:
     """The text behind the shim: its own lines keep their numbers in error messages."""
     barriers = "#define SIM_HAS_BARRIERS\n" if _BARRIER.search(source) else ""
     exports = "".join(f"SIM_EXPORT({name})\n" for name in kernel_names(source))
-    return f'{barriers}#include "cuda_on_cpu.h"\n#line 1 "kernels.cu"\n{source}\n{exports}'
+    helpers = '#include "tensor_cores.h"\n' if _PTX_HELPER.search(source) else ""
+    return f'{barriers}#include "cuda_on_cpu.h"\n{helpers}#line 1 "kernels.cu"\n{source}\n{exports}'
 
 
 def _compiler() -> str:

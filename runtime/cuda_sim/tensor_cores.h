@@ -1,0 +1,170 @@
+// The PTX helpers of the prelude (lowering/cuda_c_tensor_cores.py) for the simulator, by what the PTX ISA says of
+// cp.async, ldmatrix and mma.sync.
+//
+// A copy that is on its way arrives when the thread waits for its group, and no earlier: what a kernel reads without
+// waiting is what was there before.
+#pragma once
+#include <stdint.h>
+
+#include <vector>
+
+// -- cp.async --------------------------------------------------------------------------------------------
+
+struct SimCopy {
+  void *shared;
+  const void *global;
+  int bytes, bytes_read;
+  unsigned group;
+};
+
+struct SimCopies {  // of one thread, the oldest first
+  SimIndex block;
+  unsigned groups;  // how many it has committed
+  std::vector<SimCopy> under_way;
+};
+
+static SimCopies &sim_copies() {
+  static SimCopies all[1024];
+  const SimIndex t = threadIdx, d = blockDim, b = blockIdx;
+  SimCopies &own = all[t.x + d.x * (t.y + d.y * t.z)];
+  if (own.block.x != b.x || own.block.y != b.y || own.block.z != b.z) own = {b, 0, {}};
+  return own;
+}
+
+template <class Word>
+static void sim_copy_words(const SimCopy &copy) {
+  for (int k = 0; k < copy.bytes / (int)sizeof(Word); k++)
+    ((Word *)copy.shared)[k] = k * (int)sizeof(Word) < copy.bytes_read ? ((const Word *)copy.global)[k] : Word(0);
+}
+
+static void sim_copy_async(void *shared, const void *global, int bytes, int bytes_read) {
+  if ((uintptr_t)shared % bytes || (uintptr_t)global % bytes)
+    sim_fault("an asynchronous copy is not aligned to its size");
+  if (bytes_read < 0 || bytes_read > bytes) sim_fault("an asynchronous copy reads more than it writes");
+  SimCopies &own = sim_copies();
+  own.under_way.push_back({shared, global, bytes, bytes_read, own.groups});
+}
+
+static void sim_wait_copies(unsigned groups) {
+  SimCopies &own = sim_copies();
+  size_t arrived = 0;
+  for (; arrived < own.under_way.size(); arrived++) {
+    const SimCopy &copy = own.under_way[arrived];
+    if (copy.group + groups >= own.groups) break;
+    copy.bytes_read % 4 ? sim_copy_words<uint16_t>(copy) : sim_copy_words<uint32_t>(copy);
+  }
+  own.under_way.erase(own.under_way.begin(), own.under_way.begin() + arrived);
+}
+
+static inline void nt_copy_async16(void *shared, const void *global, int bytes = 16) {
+  sim_copy_async(shared, global, 16, bytes);
+}
+static inline void nt_copy_async8(void *shared, const void *global, int bytes = 8) {
+  sim_copy_async(shared, global, 8, bytes);
+}
+static inline void nt_copy_async4(void *shared, const void *global, int bytes = 4) {
+  sim_copy_async(shared, global, 4, bytes);
+}
+static inline void nt_commit_copies() { sim_copies().groups++; }
+
+template <int N>
+static inline void nt_wait_copies() {
+  sim_wait_copies(N);
+}
+
+// -- ldmatrix --------------------------------------------------------------------------------------------
+
+// Lanes 8 * m to 8 * m + 7 say where the rows of matrix m are. Lane l gets of each matrix the elements 2 * (l % 4) and the
+// next one of row l / 4; transposed: the elements l / 4 of the rows 2 * (l % 4) and the next one.
+template <int N>
+static void sim_load_matrix(unsigned (&fragment)[N], const void *row, bool transposed) {
+  const int lane = sim_lane();
+  if (lane < 8 * N && (uintptr_t)row % 16) sim_fault("a row of ldmatrix is not aligned to 16 bytes");
+  SimSlot in = {}, out[32];
+  unsigned present = 0;
+  memcpy(in.bytes, &row, sizeof row);
+  sim_warp_exchange(0xffffffffu, &in, out, &present);
+  if (present != 0xffffffffu) return sim_fault("ldmatrix is not reached by all lanes of the warp");
+  for (int m = 0; m < N; m++) {
+    unsigned word = 0;
+    for (int e = 0; e < 2; e++) {
+      const int r = transposed ? 2 * (lane % 4) + e : lane / 4, c = transposed ? lane / 4 : 2 * (lane % 4) + e;
+      const uint16_t *elements;
+      memcpy(&elements, out[8 * m + r].bytes, sizeof elements);
+      word |= (unsigned)elements[c] << 16 * e;
+    }
+    fragment[m] = word;
+  }
+}
+
+static inline void nt_load_matrix_x4(unsigned (&fragment)[4], const void *row) { sim_load_matrix(fragment, row, false); }
+static inline void nt_load_matrix_x2(unsigned (&fragment)[2], const void *row) { sim_load_matrix(fragment, row, false); }
+static inline void nt_load_matrix_x4_trans(unsigned (&fragment)[4], const void *row) {
+  sim_load_matrix(fragment, row, true);
+}
+static inline void nt_load_matrix_x2_trans(unsigned (&fragment)[2], const void *row) {
+  sim_load_matrix(fragment, row, true);
+}
+
+// -- mma.sync --------------------------------------------------------------------------------------------
+
+struct SimF16 {
+  static constexpr int bits = 16;
+  static float value(unsigned x) { return (float)sim_bits<_Float16>((uint16_t)x); }
+};
+struct SimBf16 {
+  static constexpr int bits = 16;
+  static float value(unsigned x) { return __uint_as_float(x << 16); }
+};
+struct SimTf32 {  // the low 13 bits are not looked at
+  static constexpr int bits = 32;
+  static float value(unsigned x) { return __uint_as_float(x & 0xffffe000u); }
+};
+struct SimS8 {
+  static constexpr int bits = 8;
+  static int value(unsigned x) { return (signed char)x; }
+};
+
+// Element e of register r, counted from the least significant bits, stands in lane l for
+//   of a (16 x K): row l / 4 + 8 * (r % 2), column per * (l % 4) + e + K / 2 * (r / 2)
+//   of b (K x 8):  row per * (l % 4) + e + K / 2 * r, column l / 4
+// where `per` elements are in a register; and of sum (16 x 8) element [r][e] is row l / 4 + 8 * r, column 2 * (l % 4) + e.
+template <class Element, int K, class Sum>
+static void sim_mma(Sum (&sum)[2][2], const unsigned (&a)[4], const unsigned (&b)[2]) {
+  constexpr int per = 32 / Element::bits;
+  SimSlot in = {}, as[32], bs[32];
+  unsigned present = 0;
+  memcpy(in.bytes, a, sizeof a);
+  sim_warp_exchange(0xffffffffu, &in, as, &present);
+  memcpy(in.bytes, b, sizeof b);
+  sim_warp_exchange(0xffffffffu, &in, bs, &present);
+  if (present != 0xffffffffu) return sim_fault("mma.sync is not reached by all lanes of the warp");
+  const auto element = [](const SimSlot &slot, int r, int e) {
+    unsigned word;
+    memcpy(&word, slot.bytes + 4 * r, sizeof word);
+    return Element::value(word >> Element::bits * e);
+  };
+  const int lane = sim_lane();
+  for (int r = 0; r < 2; r++)
+    for (int e = 0; e < 2; e++) {
+      const int row = lane / 4 + 8 * r, column = 2 * (lane % 4) + e;
+      for (int k = 0; k < K; k++) {
+        const int half = k / (K / 2), rest = k % (K / 2);
+        const SimSlot &of_a = as[row % 8 * 4 + rest / per], &of_b = bs[column * 4 + rest / per];
+        sum[r][e] += element(of_a, row / 8 + 2 * half, rest % per) * element(of_b, half, rest % per);
+      }
+    }
+}
+
+static inline void nt_mma_m16n8k16_f16(float (&sum)[2][2], const unsigned (&a)[4], const unsigned (&b)[2]) {
+  sim_mma<SimF16, 16>(sum, a, b);
+}
+static inline void nt_mma_m16n8k16_bf16(float (&sum)[2][2], const unsigned (&a)[4], const unsigned (&b)[2]) {
+  sim_mma<SimBf16, 16>(sum, a, b);
+}
+static inline void nt_mma_m16n8k8_tf32(float (&sum)[2][2], const unsigned (&a)[4], const unsigned (&b)[2]) {
+  sim_mma<SimTf32, 8>(sum, a, b);
+}
+static inline void nt_mma_m16n8k32_s8(int (&sum)[2][2], const unsigned (&a)[4], const unsigned (&b)[2]) {
+  sim_mma<SimS8, 32>(sum, a, b);
+}
