@@ -16,36 +16,7 @@ from .errors import DTypeError, kind_of
 from .fingerprints import is_versioned
 from .frame import Frame
 from .functions import inline
-from .numpy_api import assembling as _assembling  # noqa: F401
-from .numpy_api import calculus as _calculus  # noqa: F401
-from .numpy_api import chains as _chains  # noqa: F401
-from .numpy_api import comparing as _comparing  # noqa: F401
-from .numpy_api import (  # noqa: F401  (they fill the tables)
-    creation,
-    joining,
-    matrices,
-    padding,
-    picking,
-    products,
-    python,
-    reductions,
-    repeating,
-    selection,
-    shapes,
-    ufuncs,
-)
-from .numpy_api import dtypes as _dtypes  # noqa: F401
-from .numpy_api import einsum as _einsum  # noqa: F401
-from .numpy_api import histograms as _histograms  # noqa: F401
-from .numpy_api import linear_algebra as _linear_algebra  # noqa: F401
-from .numpy_api import norms as _norms  # noqa: F401
-from .numpy_api import polynomials as _polynomials  # noqa: F401
-from .numpy_api import python_math_more as _python_math_more  # noqa: F401
-from .numpy_api import rounding as _rounding  # noqa: F401
-from .numpy_api import sorting as _sorting  # noqa: F401
-from .numpy_api import special as _special  # noqa: F401
-from .numpy_api import tables as _tables  # noqa: F401
-from .numpy_api import windows as _windows  # noqa: F401
+from .numpy_api import python, ufuncs
 from .numpy_api.registry import FUNCTIONS, METHODS, invoke
 from .objects import call_method, construct, is_outside_change, is_record
 from .printing import print_

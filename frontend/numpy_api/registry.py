@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import inspect
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from importlib import import_module
 from typing import Any
 
+from ...runtime.fork_lock import ForkLock
 from ..arithmetic import require_static
 from ..errors import AxisError, DTypeError, UnsupportedError
 from ..graph import Graph, element_type
@@ -14,10 +16,77 @@ from ..values import Masked, Value
 
 Handler = Callable[..., Value]
 
-FUNCTIONS: dict[Any, Handler] = {}
+FAMILIES = [
+    "selection",
+    "shapes",
+    "reductions",
+    "creation",
+    "products",
+    "joining",
+    "rounding",
+    "scans",
+    "repeating",
+    "matrices",
+    "padding",
+    "picking",
+    "assembling",
+    "calculus",
+    "chains",
+    "comparing",
+    "dtypes",
+    "einsum",
+    "histograms",
+    "linear_algebra",
+    "norms",
+    "polynomials",
+    "python_math_more",
+    "sorting",
+    "special",
+    "tables",
+    "windows",
+]
+"""The modules that fill the tables and are imported when a key is looked for that is not known yet, one after the other."""
+
+_left = [*reversed(FAMILIES)]
+_LOCK = ForkLock()
+
+
+class Table(dict[Any, Handler]):
+    """Handlers by key. A first call needs a few of them: the families are imported until the key is found."""
+
+    def __missing__(self, key: Any) -> Handler:
+        if key in self:
+            return self[key]
+        raise KeyError(key)
+
+    def get(self, key: Any, default: Any = None) -> Any:
+        return super().get(key, default) if key in self else default
+
+    def __contains__(self, key: Any) -> bool:
+        while not super().__contains__(key):
+            if not _import_another():
+                return super().__contains__(key)
+        return True
+
+    def __iter__(self) -> Iterator[Any]:
+        while _import_another():
+            pass
+        return super().__iter__()
+
+
+def _import_another() -> bool:
+    """Import a family that is not yet; False when there is none. Other threads wait until it is whole."""
+    with _LOCK:
+        if not _left:
+            return False
+        import_module(f"{__package__}.{_left.pop()}")
+        return True
+
+
+FUNCTIONS = Table()
 """`FUNCTIONS[np.sum](graph, x, axis=...)`: called with values, as Python calls the function."""
 
-METHODS: dict[str, Handler] = {}
+METHODS = Table()
 """`METHODS["sum"](graph, x, axis=...)`: the receiver comes first."""
 
 

@@ -264,3 +264,22 @@ def test_dataclasses_are_usual_again_afterwards():
     with quick_dataclasses(), quick_dataclasses():
         pass
     assert [getattr(dataclasses, name, None) for name in names] == before
+
+
+FAMILIES = """
+import importlib, pkgutil
+import nestor as nt
+nt.jit
+from nestor.frontend import numpy_api
+from nestor.frontend.numpy_api.registry import FUNCTIONS, METHODS
+listed = {*map(id, FUNCTIONS)}, {*METHODS}
+for module in pkgutil.iter_modules(numpy_api.__path__):
+    importlib.import_module(f"{numpy_api.__name__}.{module.name}")
+missing = [f for f in FUNCTIONS if id(f) not in listed[0]] + [m for m in METHODS if m not in listed[1]]
+print(len(listed[0]) > 300, missing)
+"""
+
+
+def test_every_family_of_numpy_functions_is_found_by_a_lookup():
+    done = subprocess.run([sys.executable, "-c", FAMILIES], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["True", "[]"]
