@@ -13,11 +13,32 @@ from pathlib import Path
 from ...dialects.diagnostic import NestorError
 
 _HERE = Path(__file__).parent
-_FLAGS = ("-std=c++17", "-O2", "-fPIC", "-fwrapv", "-ffp-contract=off", "-fno-math-errno", "-w")
-_SOURCES = ("scheduler.cpp", "cuda_on_cpu.h", "tensor_cores.h")
+_FLAGS = (
+    "-std=c++17", "-fPIC", "-fwrapv", "-ffp-contract=off", "-fno-math-errno", "-fno-strict-aliasing", "-w",
+)  # fmt: skip
+_PLAIN = ("-O2",)
+_INSTRUMENTED = ("-DSIM_INSTRUMENTED", "-O2")
+# Accesses are seen where the text makes them: none is moved, made early, or taken for impossible.
+_KERNELS_INSTRUMENTED = (
+    "-DSIM_INSTRUMENTED", "-O1", "-g1", "-fsanitize=thread", "--param=tsan-instrument-func-entry-exit=0",
+    "-fno-aggressive-loop-optimizations", "-fno-tree-loop-im", "-fno-tree-phiprop", "-fno-if-conversion",
+    "-fno-if-conversion2", "-fno-tree-loop-distribute-patterns",
+)  # fmt: skip
+MODES: dict[str, tuple[str, ...]] = {
+    "plain": ("scheduler.cpp",),
+    "checked": ("scheduler.cpp", "hooks.cpp", "checked.cpp"),
+    "profile": ("scheduler.cpp", "hooks.cpp", "profile.cpp"),
+}
+"""What can be asked of the simulator, and the parts of its runtime that this takes."""
+
 _KERNEL = re.compile(r"__global__\s+void\s+(?:__launch_bounds__\([^)]*\)\s*)?(\w+)\s*\(")
 _PTX_HELPER = re.compile(r"\bnt_(?:copy_async|load_matrix|mma)_?\w+\s*\(")
-_BARRIER = re.compile(r"\b__sync\w+\s*\(|\b__\w+_sync\s*\(|\bnt_(?:load_matrix|mma)_\w+\s*\(")
+_BARRIER = re.compile(
+    r"\b__sync\w+\s*\(|\b__\w+_sync\s*\(|\b__activemask\b|\bnt_(?:load_matrix|mma)_\w+\s*\("
+)
+_DYNAMIC_SHARED = re.compile(
+    r"\bextern\s+__shared__\s+(?:__align__\(\s*\d+\s*\)\s*)?([\w ]+?)\s+(\w+)\s*\[\s*\]\s*;"
+)
 
 
 def kernel_names(source: str) -> list[str]:
@@ -34,33 +55,55 @@ def cache_directory() -> Path:
     return directory
 
 
-def build_library(source: str) -> Path:
+def build_library(source: str, mode: str = "plain") -> Path:
     """Compile a CUDA C text (0.3 s the first time); returns the path of the shared library.
 
     Raises NestorError when there is no g++, or when it refuses the text.
     """
+    if mode not in MODES:
+        raise NestorError(f"the CUDA simulator has no mode {mode!r}", hint=f"modes: {', '.join(MODES)}")
     compiler = _compiler()
-    runtime = b"".join((_HERE / name).read_bytes() for name in _SOURCES)
-    toolchain = f"{compiler} {os.stat(compiler).st_mtime_ns} {_FLAGS}".encode()
-    library = cache_directory() / f"{_digest(source.encode(), runtime, toolchain)}.so"
+    headers = b"".join(path.read_bytes() for path in sorted(_HERE.glob("*.h")))
+    flags = _PLAIN if mode == "plain" else _INSTRUMENTED
+    kernel_flags = _PLAIN if mode == "plain" else _KERNELS_INSTRUMENTED
+    tools = f"{compiler} {os.stat(compiler).st_mtime_ns} {_FLAGS}".encode() + headers
+    parts = [(_HERE / name).read_bytes() for name in MODES[mode]]
+    library = cache_directory() / f"{_digest(source.encode(), tools, str(kernel_flags).encode(), *parts)}.so"
     if library.exists():
         return library
-    scheduler = cache_directory() / f"scheduler-{_digest(runtime, toolchain)}.o"
-    if not scheduler.exists():
-        _compile(compiler, scheduler, ["-c", str(_HERE / "scheduler.cpp")])
+    objects: list[str] = []
+    for name, text in zip(MODES[mode], parts, strict=True):
+        target = cache_directory() / f"{Path(name).stem}-{_digest(text, tools, str(flags).encode())}.o"
+        if not target.exists():
+            _compile(compiler, target, [*flags, "-c", str(_HERE / name)])
+        objects.append(str(target))
     with tempfile.TemporaryDirectory(prefix="nestor-cuda-sim-") as work:
-        unit = Path(work, "kernels.cpp")
+        unit, kernels = Path(work, "kernels.cpp"), Path(work, "kernels.o")
         unit.write_text(_translation_unit(source))
-        _compile(compiler, library, ["-shared", "-I", str(_HERE), str(unit), str(scheduler)])
+        if mode == "plain":
+            _compile(compiler, library, [*kernel_flags, "-shared", f"-I{_HERE}", str(unit), *objects])
+            return library
+        _compile(compiler, kernels, [*kernel_flags, "-c", f"-I{_HERE}", str(unit)])
+        _compile(compiler, library, ["-shared", str(kernels), *objects])  # our hooks are linked, not libtsan
     return library
 
 
 def _translation_unit(source: str) -> str:
-    """The text behind the shim: its own lines keep their numbers in error messages."""
+    """The text behind the shim: its own lines keep their numbers in error messages.
+
+    `extern __shared__ T x[];` is the one declaration that C++ has no way to read as CUDA does.
+    """
     barriers = "#define SIM_HAS_BARRIERS\n" if _BARRIER.search(source) else ""
     exports = "".join(f"SIM_EXPORT({name})\n" for name in kernel_names(source))
     helpers = '#include "tensor_cores.h"\n' if _PTX_HELPER.search(source) else ""
-    return f'{barriers}#include "cuda_on_cpu.h"\n{helpers}#line 1 "kernels.cu"\n{source}\n{exports}'
+    text = _DYNAMIC_SHARED.sub(r"SIM_DYNAMIC_SHARED(\1, \2);", source)
+    shim = f'{barriers}#include "cuda_on_cpu.h"\n{helpers}'
+    return f'{shim}#line 1 "kernels.cu"\n{text}\n#line 1 "launches"\n{exports}'
+
+
+def dynamic_shared(source: str) -> list[tuple[str, str]]:
+    """The `extern __shared__` arrays that a text declares: element type and name."""
+    return _DYNAMIC_SHARED.findall(source)
 
 
 def _compiler() -> str:

@@ -2,6 +2,9 @@
 //
 // The runtime (scheduler.cpp) runs one thread of a block at a time. Kernels without barriers and warp
 // operations are called in a plain loop; others run as fibers that switch at those operations.
+//
+// With SIM_INSTRUMENTED the text is compiled with -fsanitize=thread, and every access of a kernel calls
+// hooks.cpp. What the shim itself does with memory is not instrumented (SIM_QUIET).
 #pragma once
 #include <math.h>
 #include <stddef.h>
@@ -9,12 +12,24 @@
 
 #include <utility>
 
+#define SIM_CAT_(a, b) a##b
+#define SIM_CAT(a, b) SIM_CAT_(a, b)
+#define SIM_IN_SHARED __attribute__((section("nestor_shared")))
+
 #define __global__
 #define __device__
 #define __host__
 #define __constant__ static const
 // One block runs at a time: its shared memory is static storage, in a section that the runtime can poison.
-#define __shared__ static __attribute__((section("nestor_shared")))
+// Where accesses are seen, a gap that belongs to no array stands in front of each.
+#ifdef SIM_INSTRUMENTED
+#define __shared__                                                                                   \
+  static SIM_IN_SHARED __attribute__((used)) char SIM_CAT(sim_gap_, __COUNTER__)[256]; \
+  static SIM_IN_SHARED
+#else
+#define __shared__ static SIM_IN_SHARED
+#endif
+#define SIM_DYNAMIC_SHARED(type, name) type *const name = reinterpret_cast<type *>(sim_dynamic_shared)
 #define __forceinline__ inline __attribute__((always_inline))
 #define __noinline__ __attribute__((noinline))
 #define __launch_bounds__(...)
@@ -26,6 +41,7 @@ struct SimIndex {
 
 struct SimContext {
   SimIndex thread, block, block_dim, grid_dim;
+  unsigned launch;  // counts launches
 };
 
 struct alignas(16) SimSlot {  // what one lane puts into a warp operation
@@ -33,102 +49,94 @@ struct alignas(16) SimSlot {  // what one lane puts into a warp operation
 };
 
 #define SIM_RUNTIME extern "C" __attribute__((visibility("hidden")))
+#ifdef SIM_INSTRUMENTED
+#define SIM_QUIET __attribute__((noinline, no_sanitize("thread")))
+#define SIM_THREAD_BODY __attribute__((no_sanitize("thread")))
+#define SIM_KERNEL_CALL static SIM_QUIET
+#else
+#define SIM_THREAD_BODY
+#define SIM_QUIET inline
+#define SIM_KERNEL_CALL static inline __attribute__((always_inline))
+#endif
 
 SIM_RUNTIME SimContext sim_context;
-SIM_RUNTIME void sim_barrier();
-SIM_RUNTIME void sim_warp_exchange(unsigned mask, const SimSlot *in, SimSlot *out32, unsigned *present);
+SIM_RUNTIME unsigned char sim_dynamic_shared[];
+// `site` is the line of the kernels' text that calls: what tells two barriers apart.
+SIM_RUNTIME int sim_barrier(int site, int predicate);  // how many threads passed a predicate that is not 0
+SIM_RUNTIME void sim_warp_exchange(int site, unsigned mask, const SimSlot *in, SimSlot *out32, unsigned *present);
+SIM_RUNTIME void sim_warp_barrier(int site, unsigned mask);
 SIM_RUNTIME int sim_lane();
+SIM_RUNTIME void sim_absent_lane(int site, int source);
 SIM_RUNTIME void sim_fault(const char *what);
-SIM_RUNTIME int sim_run_fibers(void (*thread)(void **), void **arguments);
+SIM_RUNTIME int sim_run_grid(void (*thread)(void **), void **arguments);
+SIM_RUNTIME void sim_start_launch(const unsigned *grid, const unsigned *block);
+SIM_RUNTIME int sim_end_launch();
+SIM_RUNTIME unsigned long long sim_block_count();
+SIM_RUNTIME void sim_go_to_block(unsigned long long position);
 
+#ifdef SIM_INSTRUMENTED
+// The indices of a running thread never change, so the compiler may keep them in registers.
+SIM_RUNTIME SimIndex sim_thread_index() __attribute__((const));
+SIM_RUNTIME SimIndex sim_block_index() __attribute__((const));
+SIM_RUNTIME SimIndex sim_block_extents() __attribute__((const));
+SIM_RUNTIME SimIndex sim_grid_extents() __attribute__((const));
+SIM_RUNTIME void sim_on_atomic(const volatile void *address, unsigned size, const void *pc);
+#define threadIdx (sim_thread_index())
+#define blockIdx (sim_block_index())
+#define blockDim (sim_block_extents())
+#define gridDim (sim_grid_extents())
+#define SIM_ATOMIC_HOOK(address) sim_on_atomic(address, sizeof *(address), __builtin_return_address(0))
+#else
 #define threadIdx (sim_context.thread)
 #define blockIdx (sim_context.block)
 #define blockDim (sim_context.block_dim)
 #define gridDim (sim_context.grid_dim)
+#define SIM_ATOMIC_HOOK(address)
+#endif
 #define warpSize 32
 
-// -- barriers and warp operations ----------------------------------------------------------------------
-
-static inline void __syncthreads() { sim_barrier(); }
-
-static inline void __syncwarp(unsigned mask = 0xffffffffu) { sim_warp_exchange(mask, nullptr, nullptr, nullptr); }
-
-template <class T>
-static T sim_shuffle(unsigned mask, T value, int source) {
-  static_assert(sizeof(T) <= sizeof(SimSlot), "a lane exchanges at most 16 bytes");
-  SimSlot in = {}, out[32];
-  unsigned present = 0;
-  memcpy(in.bytes, &value, sizeof value);
-  sim_warp_exchange(mask, &in, out, &present);
-  if (!(present >> source & 1)) sim_fault("a shuffle reads a lane that does not take part in it");
-  memcpy(&value, out[source].bytes, sizeof value);
-  return value;
-}
-
-template <class T>
-static T __shfl_sync(unsigned mask, T value, int source, int width = 32) {
-  const int lane = sim_lane();
-  return sim_shuffle(mask, value, lane / width * width + (source & (width - 1)));
-}
-
-template <class T>
-static T __shfl_xor_sync(unsigned mask, T value, int bits, int width = 32) {
-  const int lane = sim_lane(), source = lane ^ bits;
-  return sim_shuffle(mask, value, source / width > lane / width ? lane : source);
-}
-
-template <class T>
-static T __shfl_down_sync(unsigned mask, T value, unsigned delta, int width = 32) {
-  const int lane = sim_lane();
-  return sim_shuffle(mask, value, lane % width + (int)delta >= width ? lane : lane + (int)delta);
-}
-
-template <class T>
-static T __shfl_up_sync(unsigned mask, T value, unsigned delta, int width = 32) {
-  const int lane = sim_lane();
-  return sim_shuffle(mask, value, lane % width < (int)delta ? lane : lane - (int)delta);
-}
-
-static unsigned __ballot_sync(unsigned mask, int predicate) {
-  SimSlot in = {}, out[32];
-  unsigned present = 0, votes = 0;
-  in.bytes[0] = predicate != 0;
-  sim_warp_exchange(mask, &in, out, &present);
-  for (int lane = 0; lane < 32; lane++)
-    if (present >> lane & 1 && out[lane].bytes[0]) votes |= 1u << lane;
-  return votes;
-}
-
-static inline int __any_sync(unsigned mask, int predicate) { return __ballot_sync(mask, predicate) != 0; }
-static inline int __all_sync(unsigned mask, int predicate) { return __ballot_sync(mask, !predicate) == 0; }
+#include "cuda_vectors.h"
+#include "cuda_warp.h"
 
 // -- atomics: one thread runs at a time, so a plain read and write is one -------------------------------
 
-#define SIM_ATOMIC(name, update)              \
-  template <class T>                          \
-  static inline T name(T *address, T value) { \
-    const T old = *address;                   \
-    *address = update;                        \
-    return old;                               \
+#define SIM_ATOMIC(name, update)                 \
+  template <class T>                             \
+  static SIM_QUIET T name(T *address, T value) { \
+    SIM_ATOMIC_HOOK(address);                    \
+    const T old = *address;                      \
+    *address = update;                           \
+    return old;                                  \
   }
 SIM_ATOMIC(atomicAdd, old + value)
+SIM_ATOMIC(atomicSub, old - value)
 SIM_ATOMIC(atomicExch, value)
 SIM_ATOMIC(atomicMax, old < value ? value : old)
 SIM_ATOMIC(atomicMin, value < old ? value : old)
 SIM_ATOMIC(atomicAnd, old & value)
 SIM_ATOMIC(atomicOr, old | value)
 SIM_ATOMIC(atomicXor, old ^ value)
+SIM_ATOMIC(atomicInc, old >= value ? 0 : old + 1)
+SIM_ATOMIC(atomicDec, old == 0 || old > value ? value : old - 1)
 #undef SIM_ATOMIC
 
 template <class T>
-static inline T atomicCAS(T *address, T expected, T value) {
+static SIM_QUIET T atomicCAS(T *address, T expected, T value) {
+  SIM_ATOMIC_HOOK(address);
   const T old = *address;
   if (old == expected) *address = value;
   return old;
 }
 
+#ifdef SIM_INSTRUMENTED
+SIM_RUNTIME void sim_on_fence(int scope);  // 0: the block, 1: the device
+#define __threadfence() sim_on_fence(1)
+#define __threadfence_block() sim_on_fence(0)
+#else
 static inline void __threadfence() {}
 static inline void __threadfence_block() {}
+#endif
+#define __threadfence_system() __threadfence()
 
 // -- arithmetic -----------------------------------------------------------------------------------------
 
@@ -169,21 +177,15 @@ static inline unsigned long long __umul64hi(unsigned long long a, unsigned long 
   return (unsigned long long)((unsigned __int128)a * b >> 64);
 }
 
-template <class T>
-static inline T __ldg(const T *address) {
-  return *address;
-}
-
 // -- how Python calls a kernel --------------------------------------------------------------------------
 
 template <class... A, size_t... I>
-static inline __attribute__((always_inline)) void sim_call(void (*kernel)(A...), void **arguments,
-                                                           std::index_sequence<I...>) {
+SIM_KERNEL_CALL void sim_call(void (*kernel)(A...), void **arguments, std::index_sequence<I...>) {
   kernel(*static_cast<std::remove_reference_t<A> *>(arguments[I])...);
 }
 
 template <class... A>
-static inline __attribute__((always_inline)) void sim_call(void (*kernel)(A...), void **arguments) {
+SIM_KERNEL_CALL void sim_call(void (*kernel)(A...), void **arguments) {
   sim_call(kernel, arguments, std::index_sequence_for<A...>{});
 }
 
@@ -194,26 +196,23 @@ static inline __attribute__((always_inline)) void sim_each(SimIndex count, SimIn
       for (index.x = 0; index.x < count.x; index.x++) body();
 }
 
-// Returns 0, or 1 after a fault. `SIM_HAS_BARRIERS` is defined for a text that contains any.
-#ifdef SIM_HAS_BARRIERS
-#define SIM_RUN(kernel)                                                                             \
-  const auto thread = [](void **a) { sim_call(kernel, a); };                                        \
-  int fault = 0;                                                                                    \
-  sim_each(sim_context.grid_dim, sim_context.block,                                                 \
-           [&] { fault = fault || sim_run_fibers(thread, arguments); });                            \
-  return fault;
+// `SIM_HAS_BARRIERS` is defined for a text that contains any; a text whose accesses are seen runs as one that does.
+// Names here start with sim_: a kernel may have any other.
+#if defined(SIM_HAS_BARRIERS) || defined(SIM_INSTRUMENTED)
+#define SIM_RUN(kernel) sim_run_grid([](void **sim_a) SIM_THREAD_BODY { sim_call(kernel, sim_a); }, sim_arguments)
 #else
-#define SIM_RUN(kernel)                                                                             \
-  sim_each(sim_context.grid_dim, sim_context.block, [&] {                                           \
-    sim_each(sim_context.block_dim, sim_context.thread, [&] { sim_call(kernel, arguments); });      \
-  });                                                                                               \
-  return 0;
+#define SIM_RUN(kernel)                                                                               \
+  for (unsigned long long sim_k = 0, sim_blocks = sim_block_count(); sim_k < sim_blocks; sim_k++) {   \
+    sim_go_to_block(sim_k);                                                                           \
+    sim_each(sim_context.block_dim, sim_context.thread, [&] { sim_call(kernel, sim_arguments); });    \
+  }
 #endif
 
-#define SIM_EXPORT(kernel)                                                                           \
-  extern "C" __attribute__((visibility("default"))) int sim_launch_##kernel(                         \
-      void **arguments, const unsigned *grid, const unsigned *block) {                               \
-    sim_context.grid_dim = {grid[0], grid[1], grid[2]};                                              \
-    sim_context.block_dim = {block[0], block[1], block[2]};                                          \
-    SIM_RUN(kernel)                                                                                  \
+// Returns 0, or 1 after a fault.
+#define SIM_EXPORT(kernel)                                                                     \
+  extern "C" __attribute__((visibility("default"))) SIM_THREAD_BODY int sim_launch_##kernel(   \
+      void **sim_arguments, const unsigned *sim_grid, const unsigned *sim_block) {             \
+    sim_start_launch(sim_grid, sim_block);                                                     \
+    SIM_RUN(kernel);                                                                           \
+    return sim_end_launch();                                                                   \
   }

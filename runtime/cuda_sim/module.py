@@ -3,16 +3,39 @@
 from __future__ import annotations
 
 import ctypes
+import subprocess
 import threading
-from collections.abc import Sequence
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from ...dialects.diagnostic import NestorError
-from .build import build_library, kernel_names
+from .build import build_library, dynamic_shared, kernel_names
+from .faults import Fault, Launch, RawReport, SimulatorFault, describe
+from .memory import GuardedMemory, Region
+from .text import KernelText, size_of
+
+ORDERS = ("forward", "reverse", "random")
+"""Orders of the threads of a block between two barriers, and of the blocks of a grid."""
 
 _Extent3 = ctypes.c_uint * 3
+_locks: dict[str, threading.Lock] = defaultdict(threading.Lock)  # a library runs one launch at a time
+
+
+class RawRegion(ctypes.Structure):
+    """`SimRegion` of hooks.h."""
+
+    _fields_ = [
+        ("base", ctypes.c_uint64),
+        ("bytes", ctypes.c_uint64),
+        ("element_bytes", ctypes.c_uint32),
+        ("flags", ctypes.c_uint32),
+        ("state", ctypes.c_uint64),
+    ]
 
 
 class SimModule:
@@ -23,31 +46,193 @@ class SimModule:
     >>> SimModule(text).launch("twice", grid=(1,), block=(4,), args=[x])
     >>> x.tolist()
     [0, 2, 4, 6]
+
+    `mode` is "plain", "checked" (a launch with a race, an index out of bounds, ... raises SimulatorFault) or
+    "profile". `order` is that of the threads between barriers and of blocks: "forward", "reverse", or "random", which
+    `seed` fixes.
     """
 
-    def __init__(self, source: str):
-        self.source = source
+    def __init__(self, source: str, mode: str = "plain", order: str = "forward", seed: int = 0):
+        if order not in ORDERS:
+            raise NestorError(
+                f"the CUDA simulator has no order {order!r}", hint=f"orders: {', '.join(ORDERS)}"
+            )
+        self.source, self.mode, self.order, self.seed = source, mode, order, seed
         self.kernels = kernel_names(source)
-        self._library = ctypes.CDLL(str(build_library(source)))
-        self._library.sim_take_fault.restype = ctypes.c_char_p
-        self._lock = threading.Lock()  # the library runs one launch at a time
+        self.path = build_library(source, mode)
+        self.library = ctypes.CDLL(str(self.path))
+        self.library.sim_take_fault.restype = ctypes.c_char_p
+        self.library.sim_prepare.argtypes = (ctypes.c_int, ctypes.c_uint64, ctypes.c_uint64)
+        self.text = KernelText(source)
+        self._lock = _locks[str(self.path)]
+        if mode != "plain":
+            self._shared = _shared_arrays(self.library, self.path, self.text)
 
-    def launch(self, kernel: str, grid: Sequence[int], block: Sequence[int], args: Sequence[Any]) -> None:
+    def launch(
+        self,
+        kernel: str,
+        grid: Sequence[int],
+        block: Sequence[int],
+        args: Sequence[Any],
+        shared_bytes: int = 0,
+        memory: GuardedMemory | None = None,
+    ) -> None:
         """Run a kernel on `grid` x `block` threads (x first; missing extents are 1).
 
         An argument is an array (its address is passed), a NumPy scalar (passed with its own type), or a
-        Python int (`int`), float (`float`) or bool. Raises NestorError for a fault such as a deadlock.
+        Python int (`int`), float (`float`) or bool. `shared_bytes` is the size of `extern __shared__` memory.
+        `memory` holds the arrays already, where accesses are seen; without it they are copied for this launch.
+        Raises NestorError for a fault such as a deadlock, SimulatorFault for those that mode "checked" finds (arrays
+        of the caller are then as they were).
         """
         if kernel not in self.kernels:
             raise NestorError(f"no kernel {kernel!r}", hint=f"kernels here: {', '.join(self.kernels)}")
+        if self.mode == "plain":
+            with self._lock:
+                self._run(kernel, grid, block, args, shared_bytes)
+            return
+        own = memory is None
+        memory = GuardedMemory() if memory is None else memory
+        if own:
+            positions = [k for k, a in enumerate(args) if isinstance(a, np.ndarray)]
+            copies = iter(memory.adopt([args[k] for k in positions]))
+            args = [next(copies) if isinstance(a, np.ndarray) else a for a in args]
+        self._launch_seen(kernel, grid, block, args, shared_bytes, memory)
+        if own:
+            memory.write_back()
+
+    def _launch_seen(
+        self,
+        kernel: str,
+        grid: Sequence[int],
+        block: Sequence[int],
+        args: Sequence[Any],
+        shared_bytes: int,
+        memory: GuardedMemory,
+    ) -> None:
+        """A launch whose accesses are seen. Raises SimulatorFault."""
+        launch = Launch(kernel, tuple(grid), tuple(block), self.text, str(self.path))
+        with self._lock, self._arrays(launch, args, shared_bytes, memory):
+            failure = None
+            try:
+                self._run(kernel, grid, block, args, shared_bytes)
+            except NestorError as error:
+                failure = error
+            faults = self._take_reports(launch)
+        if faults:
+            raise SimulatorFault(launch, faults)
+        if failure is not None:
+            raise failure
+
+    def _run(
+        self, kernel: str, grid: Sequence[int], block: Sequence[int], args: Sequence[Any], shared_bytes: int
+    ) -> None:
         cells = [_cell(argument) for argument in args]
         pointers = (ctypes.c_void_p * len(cells))(*(ctypes.addressof(cell) for cell in cells))
-        run = getattr(self._library, f"sim_launch_{kernel}")
-        with self._lock:
-            failed = run(pointers, _extent3(grid, "grid"), _extent3(block, "block"))
-            fault = self._library.sim_take_fault().decode() if failed else ""
-        if failed:
+        run = getattr(self.library, f"sim_launch_{kernel}")
+        extents = _extent3(grid, "grid"), _extent3(block, "block")
+        if self.library.sim_prepare(ORDERS.index(self.order), self.seed, shared_bytes):
+            raise NestorError(
+                f"kernel {kernel!r} asks for {shared_bytes} bytes of shared memory: CUDA has 227 KiB"
+            )
+        if run(pointers, *extents):
+            fault = self.library.sim_take_fault().decode()
             raise NestorError(f"kernel {kernel!r} failed in the CUDA simulator: {fault}")
+
+    @contextmanager
+    def _arrays(
+        self, launch: Launch, args: Sequence[Any], shared_bytes: int, memory: GuardedMemory
+    ) -> Iterator[None]:
+        """Tell the library which arrays the launch may touch."""
+        parameters = self.text.parameters.get(launch.kernel, [])
+        found: dict[int, tuple[Region, bool]] = {}
+        for k, argument in enumerate(args):
+            if not isinstance(argument, np.ndarray) or not argument.size:
+                continue
+            region = memory.region_of(argument)
+            assert region is not None, "an array of a launch is not in its memory"
+            constant = k < len(parameters) and parameters[k].is_const_pointer
+            _, before = found.get(id(region), (region, True))
+            found[id(region)] = region, before and constant
+            name = parameters[k].name if k < len(parameters) else f"argument {k}"
+            launch.arrays.append((region.base, name, argument))
+        regions = sorted(found.values(), key=lambda pair: pair[0].base)
+        launch.regions = [region.base for region, _ in regions]
+        raw = [
+            RawRegion(
+                region.base,
+                region.bytes,
+                region.element_bytes,
+                int(constant),
+                region.state.ctypes.data if region.state is not None else 0,
+            )
+            for region, constant in regions
+        ]
+        self._set_arrays(0, raw)
+        shared = list(self._shared)
+        if shared_bytes:
+            bounds = _shared_bounds(self.library)
+            declared = [d for d in dynamic_shared(self.source)]
+            unit = size_of(declared[0][0]) if declared else 1
+            shared.append((bounds[2], shared_bytes, declared[0][1] if declared else "shared", unit, ()))
+            shared.sort()
+        launch.shared = shared
+        self._set_arrays(1, [RawRegion(base, size, unit, 0, 0) for base, size, _, unit, _ in shared])
+        try:
+            yield
+        finally:
+            self._set_arrays(0, [])
+            self.library.sim_forget_reports()
+
+    def _set_arrays(self, space: int, regions: Sequence[RawRegion]) -> None:
+        self.library.sim_set_arrays(space, (RawRegion * len(regions))(*regions), len(regions))
+
+    def _take_reports(self, launch: Launch) -> list[Fault]:
+        count = self.library.sim_report_count()
+        if not count:
+            return []
+        self.library.sim_report_list.restype = ctypes.POINTER(RawReport)
+        reports = self.library.sim_report_list()[:count]
+        return describe(reports, launch, image_base(self.library))
+
+
+def image_base(library: ctypes.CDLL) -> int:
+    """Where the code of a library is in this process: what addresses in its file are relative to."""
+    library.sim_image_base.restype = ctypes.c_void_p
+    return library.sim_image_base()
+
+
+def _shared_bounds(library: ctypes.CDLL) -> list[int]:
+    bounds = (ctypes.c_uint64 * 3)()
+    library.sim_shared_bounds(bounds)
+    return list(bounds)
+
+
+def _shared_arrays(
+    library: ctypes.CDLL, path: Path, text: KernelText
+) -> list[tuple[int, int, str, int, tuple[int, ...]]]:
+    """The `__shared__` arrays of a library: address, bytes, name, bytes of an element, extents."""
+    low, high, _ = _shared_bounds(library)
+    if low == high:
+        return []
+    base = image_base(library)
+    done = subprocess.run(
+        ["nm", "-SC", "--defined-only", str(path)], capture_output=True, text=True, check=True
+    )
+    found = []
+    for line in done.stdout.splitlines():
+        fields = line.split(maxsplit=3)
+        if len(fields) != 4 or not low <= base + int(fields[0], 16) < high or "sim_gap_" in fields[3]:
+            continue
+        kernel, _, name = fields[3].rpartition("::")
+        kernel = kernel.partition("(")[0]
+        name = name.partition(".")[0]
+        size = int(fields[1], 16)
+        known = text.shared.get((kernel, name)) or text.shared.get(("", name))
+        unit = known.element_bytes if known and size % known.element_bytes == 0 else 1
+        extents = known.extents if known else ()
+        found.append((base + int(fields[0], 16), size, name, unit, extents))
+    return sorted(found)
 
 
 def _extent3(extents: Sequence[int], what: str) -> ctypes.Array:

@@ -1,22 +1,26 @@
 // The threads of a block as fibers: they run one at a time and switch at barriers and warp operations.
 //
-// A block makes progress in rounds. Each round runs every runnable thread until it finishes or waits; then
-// warp operations whose lanes have all arrived, and the barrier if all live threads wait at it, release
-// their threads. A round without progress is a deadlock, and is reported as the fault it is.
+// A block makes progress in rounds. Each round runs every runnable thread, in the order asked for, until it
+// finishes or waits; then warp operations whose lanes have all arrived, and the barrier if all live threads wait
+// at it, release their threads. A round without progress is a deadlock, and is reported as the fault it is.
+//
+// Compiled twice: as it is, and with SIM_INSTRUMENTED, where it tells the hooks who runs and what is ordered.
 #include "cuda_on_cpu.h"
 
-#include <sys/mman.h>
+#include "fibers.h"
+#ifdef SIM_INSTRUMENTED
+#include "hooks.h"
+#endif
 
 #include <stdint.h>
 #include <stdio.h>
 
 #include <vector>
 
-#if !defined(__x86_64__)
-#include <ucontext.h>
-#endif
+constexpr size_t kMostDynamicShared = 227 << 10;
 
-SIM_RUNTIME SimContext sim_context = {};
+SimContext sim_context = {};
+alignas(1024) unsigned char sim_dynamic_shared[kMostDynamicShared + 1024] = {};
 
 // The bounds of the kernels' shared memory, made by the linker; absent when no kernel has any.
 extern "C" char __start_nestor_shared[] __attribute__((weak, visibility("hidden")));
@@ -24,69 +28,16 @@ extern "C" char __stop_nestor_shared[] __attribute__((weak, visibility("hidden")
 
 namespace {
 
-constexpr size_t kStackBytes = 256 << 10;
-constexpr size_t kGuardBytes = 4096;
-
-#if defined(__x86_64__)
-
-using Continuation = void *;  // the stack pointer under which the callee-saved registers lie
-
-extern "C" void sim_switch(void **save, void *load) __attribute__((visibility("hidden")));
-asm(R"(.text
-.globl sim_switch
-.hidden sim_switch
-.type sim_switch, @function
-sim_switch:
-  pushq %rbp
-  pushq %rbx
-  pushq %r12
-  pushq %r13
-  pushq %r14
-  pushq %r15
-  movq %rsp, (%rdi)
-  movq %rsi, %rsp
-  popq %r15
-  popq %r14
-  popq %r13
-  popq %r12
-  popq %rbx
-  popq %rbp
-  ret
-)");
-
-void prepare(Continuation &continuation, char *stack, void (*entry)()) {
-  void **top = reinterpret_cast<void **>(stack + kStackBytes) - 2;
-  *--top = nullptr;  // the return address of `entry`, which never returns: aligns its frame to 16 bytes
-  *--top = reinterpret_cast<void *>(entry);
-  for (int saved = 0; saved < 6; saved++) *--top = nullptr;
-  continuation = top;
-}
-
-void transfer(Continuation &from, Continuation &to) { sim_switch(&from, to); }
-
-#else
-
-using Continuation = ucontext_t;
-
-void prepare(Continuation &continuation, char *stack, void (*entry)()) {
-  getcontext(&continuation);
-  continuation.uc_stack.ss_sp = stack;
-  continuation.uc_stack.ss_size = kStackBytes;
-  continuation.uc_link = nullptr;
-  makecontext(&continuation, entry, 0);
-}
-
-void transfer(Continuation &from, Continuation &to) { swapcontext(&from, &to); }
-
-#endif
-
-enum class State { kRunnable, kAtBarrier, kInWarp, kDone };
+enum class State { kRunnable, kAtBarrier, kInWarp, kDone, kStopped };
+enum class Order { kForward, kReverse, kRandom };
 
 struct Fiber {
   Continuation continuation;
   SimIndex thread;
   State state;
-  unsigned mask;  // the lanes of the warp operation it waits in
+  unsigned mask;   // the lanes of the warp operation it waits in
+  int site;        // the line where it waits
+  bool predicate;  // what it passed to the barrier
 };
 
 struct Warp {
@@ -97,18 +48,33 @@ struct Warp {
 std::vector<char *> stacks;  // reused from block to block
 std::vector<Fiber> fibers;
 std::vector<Warp> warps;
+std::vector<unsigned> turns;  // the threads in the order in which a round runs them
+std::vector<unsigned> block_turns;
 Continuation scheduler;
 unsigned current;
+int barrier_votes;
 void (*thread_body)(void **);
 void **thread_arguments;
 char fault_text[256];
+Order order = Order::kForward;
+uint64_t random_state;
+size_t dynamic_bytes;
 
-char *new_stack() {
-  void *memory = mmap(nullptr, kGuardBytes + kStackBytes, PROT_READ | PROT_WRITE,
-                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  if (memory == MAP_FAILED) return nullptr;
-  mprotect(memory, kGuardBytes, PROT_NONE);
-  return static_cast<char *>(memory) + kGuardBytes;
+unsigned random_below(unsigned limit) {  // xorshift64*
+  random_state ^= random_state >> 12;
+  random_state ^= random_state << 25;
+  random_state ^= random_state >> 27;
+  return (unsigned)((random_state * 0x2545f4914f6cdd1dull >> 32) * limit >> 32);
+}
+
+void shuffle(std::vector<unsigned> &values) {
+  for (unsigned k = (unsigned)values.size(); k > 1; k--) std::swap(values[k - 1], values[random_below(k)]);
+}
+
+void fill_turns(std::vector<unsigned> &turns, size_t count) {
+  turns.resize(count);
+  for (size_t k = 0; k < count; k++) turns[k] = (unsigned)(order == Order::kReverse ? count - 1 - k : k);
+  if (order == Order::kRandom) shuffle(turns);
 }
 
 void wait_as(State state) {
@@ -122,14 +88,24 @@ void run_thread() {
   wait_as(State::kDone);
 }
 
-bool run_runnable(unsigned &done) {
+bool has_ended(const Fiber &fiber) { return fiber.state == State::kDone || fiber.state == State::kStopped; }
+
+bool run_runnable(unsigned &ended) {
   bool progress = false;
-  for (unsigned k = 0; k < fibers.size(); k++) {
+  if (order == Order::kRandom) shuffle(turns);
+  for (const unsigned k : turns) {
     if (fibers[k].state != State::kRunnable) continue;
     current = k;
     sim_context.thread = fibers[k].thread;
+#ifdef SIM_INSTRUMENTED
+    sim_running.thread = k;
+    sim_running.warp = k >> 5;
+    sim_running.lane = k & 31;
+    sim_running.stack = stacks[k];
+    sim_running.stack_bytes = kStackBytes;
+#endif
     transfer(scheduler, fibers[k].continuation);
-    done += fibers[k].state == State::kDone;
+    ended += has_ended(fibers[k]);
     progress = true;
   }
   return progress;
@@ -138,43 +114,89 @@ bool run_runnable(unsigned &done) {
 unsigned live_lanes(unsigned warp) {
   unsigned live = 0;
   for (unsigned lane = 0; lane < 32 && warp * 32 + lane < fibers.size(); lane++)
-    if (fibers[warp * 32 + lane].state != State::kDone) live |= 1u << lane;
+    if (!has_ended(fibers[warp * 32 + lane])) live |= 1u << lane;
   return live;
 }
 
+#ifdef SIM_INSTRUMENTED
+SimParty at_site(unsigned thread) {
+  return {nullptr, fibers[thread].site, thread, sim_running.block, 0};
+}
+
+void report_sites(SimFaultKind kind, unsigned first, unsigned second) {
+  sim_report({kind, 1, at_site(first), at_site(second), 0, 0, kSimNoMemory, -1, 0});
+}
+#endif
+
 bool release_warp(unsigned index) {
   Warp &warp = warps[index];
-  const unsigned live = live_lanes(index);
+  const unsigned live = live_lanes(index), base = index * 32;
   for (unsigned lane = 0; lane < 32; lane++) {
     if (!(warp.arrived >> lane & 1)) continue;
-    const unsigned mask = fibers[index * 32 + lane].mask & live;
+    const unsigned mask = fibers[base + lane].mask & live;
     if ((warp.arrived & mask) != mask) continue;
     for (unsigned other = 0; other < 32; other++) {
       if (!(mask >> other & 1)) continue;
-      Fiber &fiber = fibers[index * 32 + other];
+      Fiber &fiber = fibers[base + other];
+#ifdef SIM_INSTRUMENTED
+      if ((fiber.mask & live) != mask) report_sites(kSimMasksDiffer, base + lane, base + other);
+      if (fiber.site != fibers[base + lane].site) report_sites(kSimDivergentWarp, base + lane, base + other);
+#else
       if ((fiber.mask & live) != mask) sim_fault("lanes of a warp operation disagree on its mask");
+#endif
       warp.out[other] = warp.in[other];
       fiber.state = State::kRunnable;
     }
     warp.present = mask;
     warp.arrived &= ~mask;
+#ifdef SIM_INSTRUMENTED
+    sim_on_warp_operation(index, mask, fibers[base + lane].predicate);
+#endif
     return true;
   }
   return false;
 }
 
-bool release_barrier(unsigned done) {
+bool release_barrier(unsigned ended) {
   unsigned waiting = 0;
-  for (const Fiber &fiber : fibers) waiting += fiber.state == State::kAtBarrier;
-  if (waiting == 0 || waiting + done != fibers.size()) return false;
+  int votes = 0;
+  for (const Fiber &fiber : fibers) {
+    waiting += fiber.state == State::kAtBarrier;
+    votes += fiber.state == State::kAtBarrier && fiber.predicate;
+  }
+  if (waiting == 0 || waiting + ended != fibers.size()) return false;
+#ifdef SIM_INSTRUMENTED
+  unsigned first = 0;
+  while (fibers[first].state != State::kAtBarrier) first++;
+  for (unsigned k = 0; k < fibers.size(); k++) {
+    if (fibers[k].state == State::kDone) report_sites(kSimMissedBarrier, first, k);
+    if (fibers[k].state == State::kAtBarrier && fibers[k].site != fibers[first].site)
+      report_sites(kSimDivergentBarrier, first, k);
+  }
+  sim_on_barrier();
+#endif
+  barrier_votes = votes;
   for (Fiber &fiber : fibers)
     if (fiber.state == State::kAtBarrier) fiber.state = State::kRunnable;
   return true;
 }
 
+void report_deadlock() {
+#ifdef SIM_INSTRUMENTED
+  unsigned first = 0, second = 0;
+  for (unsigned k = (unsigned)fibers.size(); k-- > 0;)
+    if (!has_ended(fibers[k])) first = k;
+  second = first;
+  for (unsigned k = (unsigned)fibers.size(); k-- > first + 1;)
+    if (!has_ended(fibers[k]) && fibers[k].site != fibers[first].site) second = k;
+  report_sites(kSimDeadlock, first, second);
+#endif
+  sim_fault("deadlock: a barrier or warp operation is not reached by all threads");
+}
+
 bool make_fibers() {
   const SimIndex count = sim_context.block_dim;
-  fibers.resize(count.x * count.y * count.z);
+  fibers.resize((size_t)count.x * count.y * count.z);
   warps.assign((fibers.size() + 31) / 32, Warp{});
   while (stacks.size() < fibers.size()) {
     char *stack = new_stack();
@@ -184,14 +206,34 @@ bool make_fibers() {
   for (unsigned k = 0; k < fibers.size(); k++) {
     fibers[k].thread = {k % count.x, k / count.x % count.y, k / (count.x * count.y)};
     fibers[k].state = State::kRunnable;
+    fibers[k].site = 0;
     prepare(fibers[k].continuation, stacks[k], run_thread);
   }
+  fill_turns(turns, fibers.size());
   return true;
 }
 
 void poison_shared_memory() {  // a float read before it is written is a NaN
   if (__start_nestor_shared != nullptr)
     memset(__start_nestor_shared, 0xff, (size_t)(__stop_nestor_shared - __start_nestor_shared));
+  memset(sim_dynamic_shared, 0xff, dynamic_bytes);
+}
+
+bool run_block() {
+  poison_shared_memory();
+  if (!make_fibers()) {
+    sim_fault("no memory for the stacks of the threads");
+    return false;
+  }
+  unsigned ended = 0;
+  while (ended < fibers.size() && !fault_text[0]) {
+    bool progress = run_runnable(ended);
+    for (unsigned k = 0; k < warps.size(); k++)
+      if (warps[k].arrived) progress = release_warp(k) || progress;
+    progress = release_barrier(ended) || progress;
+    if (!progress) report_deadlock();
+  }
+  return !fault_text[0];
 }
 
 }  // namespace
@@ -205,43 +247,134 @@ SIM_RUNTIME void sim_fault(const char *what) {
 
 SIM_RUNTIME int sim_lane() { return (int)(current & 31); }
 
-SIM_RUNTIME void sim_barrier() { wait_as(State::kAtBarrier); }
+SIM_RUNTIME unsigned sim_active_lanes() { return live_lanes(current >> 5); }
 
-SIM_RUNTIME void sim_warp_exchange(unsigned mask, const SimSlot *in, SimSlot *out32, unsigned *present) {
+SIM_RUNTIME int sim_barrier(int site, int predicate) {
+  fibers[current].site = site;
+  fibers[current].predicate = predicate != 0;
+  wait_as(State::kAtBarrier);
+  return barrier_votes;
+}
+
+namespace {
+
+void arrive(int site, unsigned mask, bool orders_memory) {
   const unsigned me = current, lane = me & 31;
-  Warp &warp = warps[me >> 5];
+  Fiber &fiber = fibers[me];
+  fiber.site = site;
+  fiber.predicate = orders_memory;
+#ifdef SIM_INSTRUMENTED
+  if (!(mask >> lane & 1)) report_sites(kSimNotInMask, me, me);
+#else
   if (!(mask >> lane & 1)) sim_fault("a thread calls a warp operation without being in its mask");
-  if (in != nullptr) warp.in[lane] = *in;
-  warp.arrived |= 1u << lane;
-  fibers[me].mask = mask | 1u << lane;
+#endif
+  warps[me >> 5].arrived |= 1u << lane;
+  fiber.mask = mask | 1u << lane;
   wait_as(State::kInWarp);
-  if (out32 == nullptr) return;
+}
+
+}  // namespace
+
+SIM_RUNTIME void sim_warp_barrier(int site, unsigned mask) { arrive(site, mask, true); }
+
+SIM_RUNTIME void sim_warp_exchange(int site, unsigned mask, const SimSlot *in, SimSlot *out32, unsigned *present) {
+  Warp &warp = warps[current >> 5];
+  warp.in[current & 31] = *in;
+  arrive(site, mask, false);
   memcpy(out32, warp.out, sizeof warp.out);
   *present = warp.present;
 }
 
-SIM_RUNTIME int sim_run_fibers(void (*thread)(void **), void **arguments) {
-  thread_body = thread;
-  thread_arguments = arguments;
-  poison_shared_memory();
-  if (!make_fibers()) {
-    sim_fault("no memory for the stacks of the threads");
-    return 1;
-  }
-  unsigned done = 0;
-  while (done < fibers.size() && !fault_text[0]) {
-    bool progress = run_runnable(done);
-    for (unsigned k = 0; k < warps.size(); k++)
-      if (warps[k].arrived) progress = release_warp(k) || progress;
-    progress = release_barrier(done) || progress;
-    if (!progress) sim_fault("deadlock: a barrier or warp operation is not reached by all threads");
-  }
+SIM_RUNTIME void sim_absent_lane([[maybe_unused]] int site, [[maybe_unused]] int source) {
+#ifdef SIM_INSTRUMENTED
+  const unsigned thread = (current & ~31u) + (unsigned)source;
+  if (thread < fibers.size() && fibers[thread].state == State::kStopped) sim_stop_thread();
+  fibers[current].site = site;
+  sim_report({kSimAbsentLane, 1, at_site(current), {nullptr, 0, thread, sim_running.block, 0}, 0, 0, kSimNoMemory, -1,
+              (uint64_t)source});
+#else
+  sim_fault("a shuffle reads a lane that does not take part in it");
+#endif
+}
+
+SIM_RUNTIME void sim_start_launch(const unsigned *grid, const unsigned *block) {
+  sim_context.launch++;
+  sim_context.grid_dim = {grid[0], grid[1], grid[2]};
+  sim_context.block_dim = {block[0], block[1], block[2]};
+  block_turns.clear();
+  if (order == Order::kRandom) fill_turns(block_turns, sim_block_count());
+#ifdef SIM_INSTRUMENTED
+  sim_on_launch_start();
+#endif
+}
+
+SIM_RUNTIME int sim_end_launch() {
+#ifdef SIM_INSTRUMENTED
+  sim_on_launch_end();
+#endif
   return fault_text[0] != 0;
 }
 
-extern "C" __attribute__((visibility("default"))) const char *sim_take_fault() {
+SIM_RUNTIME unsigned long long sim_block_count() {
+  const SimIndex &grid = sim_context.grid_dim;
+  return (unsigned long long)grid.x * grid.y * grid.z;
+}
+
+SIM_RUNTIME void sim_go_to_block(unsigned long long position) {
+  const SimIndex &grid = sim_context.grid_dim;
+  unsigned long long block = position;
+  if (order == Order::kReverse) block = sim_block_count() - 1 - position;
+  if (order == Order::kRandom) block = block_turns[position];
+  sim_context.block = {(unsigned)(block % grid.x), (unsigned)(block / grid.x % grid.y),
+                       (unsigned)(block / grid.x / grid.y)};
+#ifdef SIM_INSTRUMENTED
+  sim_running.block = (uint32_t)block;
+#endif
+}
+
+SIM_RUNTIME int sim_run_grid(void (*thread)(void **), void **arguments) {
+  thread_body = thread;
+  thread_arguments = arguments;
+  const unsigned long long blocks = sim_block_count();
+  for (unsigned long long k = 0; k < blocks; k++) {
+    sim_go_to_block(k);
+#ifdef SIM_INSTRUMENTED
+    sim_on_block_start();
+#endif
+    if (!run_block()) return 1;
+#ifdef SIM_INSTRUMENTED
+    sim_on_block_end();
+#endif
+  }
+  return 0;
+}
+
+#define SIM_API extern "C" __attribute__((visibility("default")))
+
+SIM_API const char *sim_take_fault() {
   static char taken[sizeof fault_text];
   memcpy(taken, fault_text, sizeof taken);
   fault_text[0] = 0;
   return taken;
 }
+
+// Before a launch: the order of threads and blocks (0 forward, 1 reverse, 2 random), and the bytes of `extern
+// __shared__` memory. Returns 0, or 1 if there is not that much of it.
+SIM_API int sim_prepare(int order_asked, uint64_t seed, uint64_t shared_bytes) {
+  order = static_cast<Order>(order_asked);
+  random_state = (seed + 1) * 0x9e3779b97f4a7c15ull | 1;
+  dynamic_bytes = shared_bytes;
+  return shared_bytes > kMostDynamicShared;
+}
+
+#ifdef SIM_INSTRUMENTED
+SIM_RUNTIME SimIndex sim_thread_index() { return sim_context.thread; }
+SIM_RUNTIME SimIndex sim_block_index() { return sim_context.block; }
+SIM_RUNTIME SimIndex sim_block_extents() { return sim_context.block_dim; }
+SIM_RUNTIME SimIndex sim_grid_extents() { return sim_context.grid_dim; }
+
+SIM_RUNTIME void sim_stop_thread() {
+  wait_as(State::kStopped);
+  __builtin_unreachable();
+}
+#endif

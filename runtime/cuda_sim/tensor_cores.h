@@ -5,8 +5,7 @@
 // waiting is what was there before.
 #pragma once
 #include <stdint.h>
-
-#include <vector>
+#include <stdlib.h>
 
 // -- cp.async --------------------------------------------------------------------------------------------
 
@@ -15,60 +14,84 @@ struct SimCopy {
   const void *global;
   int bytes, bytes_read;
   unsigned group;
+  const void *pc;
 };
 
-struct SimCopies {  // of one thread, the oldest first
+struct SimCopies {  // of one thread, the oldest first; plain memory, whose accesses no hook sees
   SimIndex block;
+  unsigned launch;
   unsigned groups;  // how many it has committed
-  std::vector<SimCopy> under_way;
+  SimCopy *under_way;
+  unsigned count, room;
 };
 
-static SimCopies &sim_copies() {
+#ifdef SIM_INSTRUMENTED
+SIM_RUNTIME void sim_on_shim_access(const void *address, unsigned size, bool write, const void *pc);
+SIM_RUNTIME void sim_on_copy_start(const void *target, unsigned size, const void *pc);
+SIM_RUNTIME void sim_on_copy_landed(const void *target, unsigned size, const void *pc);
+#define SIM_COPY_HOOK(name, ...) sim_on_##name(__VA_ARGS__)
+#else
+#define SIM_COPY_HOOK(name, ...)
+#endif
+
+static SIM_QUIET SimCopies &sim_copies() {
   static SimCopies all[1024];
   const SimIndex t = threadIdx, d = blockDim, b = blockIdx;
   SimCopies &own = all[t.x + d.x * (t.y + d.y * t.z)];
-  if (own.block.x != b.x || own.block.y != b.y || own.block.z != b.z) own = {b, 0, {}};
+  if (own.block.x != b.x || own.block.y != b.y || own.block.z != b.z || own.launch != sim_context.launch) {
+    own.block = b;
+    own.launch = sim_context.launch;
+    own.groups = own.count = 0;
+  }
   return own;
 }
 
 template <class Word>
-static void sim_copy_words(const SimCopy &copy) {
+static SIM_QUIET void sim_copy_words(const SimCopy &copy) {
   for (int k = 0; k < copy.bytes / (int)sizeof(Word); k++)
     ((Word *)copy.shared)[k] = k * (int)sizeof(Word) < copy.bytes_read ? ((const Word *)copy.global)[k] : Word(0);
 }
 
-static void sim_copy_async(void *shared, const void *global, int bytes, int bytes_read) {
+static SIM_QUIET void sim_copy_async(void *shared, const void *global, int bytes, int bytes_read, const void *pc) {
   if ((uintptr_t)shared % bytes || (uintptr_t)global % bytes)
     sim_fault("an asynchronous copy is not aligned to its size");
   if (bytes_read < 0 || bytes_read > bytes) sim_fault("an asynchronous copy reads more than it writes");
+  if (bytes_read > 0) SIM_COPY_HOOK(shim_access, global, bytes_read, false, pc);
+  SIM_COPY_HOOK(copy_start, shared, bytes, pc);
   SimCopies &own = sim_copies();
-  own.under_way.push_back({shared, global, bytes, bytes_read, own.groups});
+  if (own.count == own.room) {
+    own.room = own.room ? 2 * own.room : 8;
+    own.under_way = (SimCopy *)realloc(own.under_way, own.room * sizeof(SimCopy));
+  }
+  own.under_way[own.count++] = {shared, global, bytes, bytes_read, own.groups, pc};
 }
 
-static void sim_wait_copies(unsigned groups) {
+static SIM_QUIET void sim_wait_copies(unsigned groups) {
   SimCopies &own = sim_copies();
-  size_t arrived = 0;
-  for (; arrived < own.under_way.size(); arrived++) {
+  unsigned arrived = 0;
+  for (; arrived < own.count; arrived++) {
     const SimCopy &copy = own.under_way[arrived];
     if (copy.group + groups >= own.groups) break;
     copy.bytes_read % 4 ? sim_copy_words<uint16_t>(copy) : sim_copy_words<uint32_t>(copy);
+    SIM_COPY_HOOK(copy_landed, copy.shared, copy.bytes, copy.pc);
   }
-  own.under_way.erase(own.under_way.begin(), own.under_way.begin() + arrived);
+  own.count -= arrived;
+  memmove(own.under_way, own.under_way + arrived, own.count * sizeof(SimCopy));
 }
 
-static inline void nt_copy_async16(void *shared, const void *global, int bytes = 16) {
-  sim_copy_async(shared, global, 16, bytes);
+static SIM_QUIET void nt_copy_async16(void *shared, const void *global, int bytes = 16) {
+  sim_copy_async(shared, global, 16, bytes, __builtin_return_address(0));
 }
-static inline void nt_copy_async8(void *shared, const void *global, int bytes = 8) {
-  sim_copy_async(shared, global, 8, bytes);
+static SIM_QUIET void nt_copy_async8(void *shared, const void *global, int bytes = 8) {
+  sim_copy_async(shared, global, 8, bytes, __builtin_return_address(0));
 }
-static inline void nt_copy_async4(void *shared, const void *global, int bytes = 4) {
-  sim_copy_async(shared, global, 4, bytes);
+static SIM_QUIET void nt_copy_async4(void *shared, const void *global, int bytes = 4) {
+  sim_copy_async(shared, global, 4, bytes, __builtin_return_address(0));
 }
-static inline void nt_commit_copies() { sim_copies().groups++; }
+static SIM_QUIET void nt_commit_copies() { sim_copies().groups++; }
 
 template <int N>
-static inline void nt_wait_copies() {
+static SIM_QUIET void nt_wait_copies() {
   sim_wait_copies(N);
 }
 
@@ -77,13 +100,14 @@ static inline void nt_wait_copies() {
 // Lanes 8 * m to 8 * m + 7 say where the rows of matrix m are. Lane l gets of each matrix the elements 2 * (l % 4) and the
 // next one of row l / 4; transposed: the elements l / 4 of the rows 2 * (l % 4) and the next one.
 template <int N>
-static void sim_load_matrix(unsigned (&fragment)[N], const void *row, bool transposed) {
+static SIM_QUIET void sim_load_matrix(int site, bool transposed, unsigned (&fragment)[N], const void *row) {
   const int lane = sim_lane();
+  if (lane < 8 * N) SIM_COPY_HOOK(shim_access, row, 16, false, __builtin_return_address(0));
   if (lane < 8 * N && (uintptr_t)row % 16) sim_fault("a row of ldmatrix is not aligned to 16 bytes");
   SimSlot in = {}, out[32];
   unsigned present = 0;
   memcpy(in.bytes, &row, sizeof row);
-  sim_warp_exchange(0xffffffffu, &in, out, &present);
+  sim_warp_exchange(site, 0xffffffffu, &in, out, &present);
   if (present != 0xffffffffu) return sim_fault("ldmatrix is not reached by all lanes of the warp");
   for (int m = 0; m < N; m++) {
     unsigned word = 0;
@@ -97,32 +121,28 @@ static void sim_load_matrix(unsigned (&fragment)[N], const void *row, bool trans
   }
 }
 
-static inline void nt_load_matrix_x4(unsigned (&fragment)[4], const void *row) { sim_load_matrix(fragment, row, false); }
-static inline void nt_load_matrix_x2(unsigned (&fragment)[2], const void *row) { sim_load_matrix(fragment, row, false); }
-static inline void nt_load_matrix_x4_trans(unsigned (&fragment)[4], const void *row) {
-  sim_load_matrix(fragment, row, true);
-}
-static inline void nt_load_matrix_x2_trans(unsigned (&fragment)[2], const void *row) {
-  sim_load_matrix(fragment, row, true);
-}
+#define nt_load_matrix_x4(...) sim_load_matrix(__LINE__, false, __VA_ARGS__)
+#define nt_load_matrix_x2(...) sim_load_matrix(__LINE__, false, __VA_ARGS__)
+#define nt_load_matrix_x4_trans(...) sim_load_matrix(__LINE__, true, __VA_ARGS__)
+#define nt_load_matrix_x2_trans(...) sim_load_matrix(__LINE__, true, __VA_ARGS__)
 
 // -- mma.sync --------------------------------------------------------------------------------------------
 
 struct SimF16 {
   static constexpr int bits = 16;
-  static float value(unsigned x) { return (float)sim_bits<_Float16>((uint16_t)x); }
+  static SIM_QUIET float value(unsigned x) { return (float)sim_bits<_Float16>((uint16_t)x); }
 };
 struct SimBf16 {
   static constexpr int bits = 16;
-  static float value(unsigned x) { return __uint_as_float(x << 16); }
+  static SIM_QUIET float value(unsigned x) { return __uint_as_float(x << 16); }
 };
 struct SimTf32 {  // the low 13 bits are not looked at
   static constexpr int bits = 32;
-  static float value(unsigned x) { return __uint_as_float(x & 0xffffe000u); }
+  static SIM_QUIET float value(unsigned x) { return __uint_as_float(x & 0xffffe000u); }
 };
 struct SimS8 {
   static constexpr int bits = 8;
-  static int value(unsigned x) { return (signed char)x; }
+  static SIM_QUIET int value(unsigned x) { return (signed char)x; }
 };
 
 // Element e of register r, counted from the least significant bits, stands in lane l for
@@ -130,16 +150,16 @@ struct SimS8 {
 //   of b (K x 8):  row per * (l % 4) + e + K / 2 * r, column l / 4
 // where `per` elements are in a register; and of sum (16 x 8) element [r][e] is row l / 4 + 8 * r, column 2 * (l % 4) + e.
 template <class Element, int K, class Sum>
-static void sim_mma(Sum (&sum)[2][2], const unsigned (&a)[4], const unsigned (&b)[2]) {
+static SIM_QUIET void sim_mma(int site, Sum (&sum)[2][2], const unsigned (&a)[4], const unsigned (&b)[2]) {
   constexpr int per = 32 / Element::bits;
   SimSlot in = {}, as[32], bs[32];
   unsigned present = 0;
   memcpy(in.bytes, a, sizeof a);
-  sim_warp_exchange(0xffffffffu, &in, as, &present);
+  sim_warp_exchange(site, 0xffffffffu, &in, as, &present);
   memcpy(in.bytes, b, sizeof b);
-  sim_warp_exchange(0xffffffffu, &in, bs, &present);
+  sim_warp_exchange(site, 0xffffffffu, &in, bs, &present);
   if (present != 0xffffffffu) return sim_fault("mma.sync is not reached by all lanes of the warp");
-  const auto element = [](const SimSlot &slot, int r, int e) {
+  const auto element = [](const SimSlot &slot, int r, int e) SIM_THREAD_BODY {
     unsigned word;
     memcpy(&word, slot.bytes + 4 * r, sizeof word);
     return Element::value(word >> Element::bits * e);
@@ -156,15 +176,7 @@ static void sim_mma(Sum (&sum)[2][2], const unsigned (&a)[4], const unsigned (&b
     }
 }
 
-static inline void nt_mma_m16n8k16_f16(float (&sum)[2][2], const unsigned (&a)[4], const unsigned (&b)[2]) {
-  sim_mma<SimF16, 16>(sum, a, b);
-}
-static inline void nt_mma_m16n8k16_bf16(float (&sum)[2][2], const unsigned (&a)[4], const unsigned (&b)[2]) {
-  sim_mma<SimBf16, 16>(sum, a, b);
-}
-static inline void nt_mma_m16n8k8_tf32(float (&sum)[2][2], const unsigned (&a)[4], const unsigned (&b)[2]) {
-  sim_mma<SimTf32, 8>(sum, a, b);
-}
-static inline void nt_mma_m16n8k32_s8(int (&sum)[2][2], const unsigned (&a)[4], const unsigned (&b)[2]) {
-  sim_mma<SimS8, 32>(sum, a, b);
-}
+#define nt_mma_m16n8k16_f16(...) sim_mma<SimF16, 16>(__LINE__, __VA_ARGS__)
+#define nt_mma_m16n8k16_bf16(...) sim_mma<SimBf16, 16>(__LINE__, __VA_ARGS__)
+#define nt_mma_m16n8k8_tf32(...) sim_mma<SimTf32, 8>(__LINE__, __VA_ARGS__)
+#define nt_mma_m16n8k32_s8(...) sim_mma<SimS8, 32>(__LINE__, __VA_ARGS__)

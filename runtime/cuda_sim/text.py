@@ -1,0 +1,107 @@
+"""What the text of kernels says about them: parameters, shared arrays, the Python line of a line."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+
+_HEAD = re.compile(r"__global__\s+void\s+(?:__launch_bounds__\([^)]*\)\s*)?(\w+)\s*\(([^)]*)\)")
+_SHARED = re.compile(
+    r"(?<!extern )__shared__\s+(?:__align__\(\s*\d+\s*\)\s*)?([\w ]+?)\s+(\w+)((?:\s*\[[^\]]*\])*)\s*;"
+)
+_COMMENT = re.compile(r"^(\s*)// (\S+\.pyi?):(\d+)(?:: ?(.*))?$")
+_SIZES = {
+    "bool": 1, "char": 1, "signed char": 1, "unsigned char": 1, "short": 2, "unsigned short": 2, "int": 4,
+    "unsigned": 4, "unsigned int": 4, "long long": 8, "unsigned long long": 8, "float": 4, "double": 8,
+}  # fmt: skip
+_VECTOR_ELEMENTS = {
+    "char": 1, "uchar": 1, "short": 2, "ushort": 2, "int": 4, "uint": 4, "float": 4, "longlong": 8, "ulonglong": 8,
+    "double": 8,
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """One parameter of a kernel."""
+
+    name: str
+    is_const_pointer: bool
+
+
+@dataclass(frozen=True)
+class SharedArray:
+    """A `__shared__` array; `extents` is empty for a scalar."""
+
+    kernel: str
+    name: str
+    element_bytes: int
+    extents: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class PythonLine:
+    """Where a statement of a kernel comes from, as the comments of the text say."""
+
+    file: str
+    line: int
+    text: str
+
+    def __str__(self) -> str:
+        return f"{self.file}:{self.line}: {self.text}".rstrip(": ")
+
+
+@dataclass
+class KernelText:
+    """The text of a module of kernels."""
+
+    source: str
+    lines: list[str] = field(init=False)
+    parameters: dict[str, list[Parameter]] = field(init=False, default_factory=dict)
+    shared: dict[tuple[str, str], SharedArray] = field(init=False, default_factory=dict)
+
+    def __post_init__(self):
+        self.lines = self.source.split("\n")
+        heads = list(_HEAD.finditer(self.source))
+        self._starts = [(self.source.count("\n", 0, head.start()) + 1, head[1]) for head in heads]
+        for head in heads:
+            pieces = [piece.strip() for piece in head[2].split(",") if piece.strip()]
+            self.parameters[head[1]] = [_parameter(piece) for piece in pieces]
+        for found in _SHARED.finditer(self.source):
+            kernel = self.kernel_at(self.source.count("\n", 0, found.start()) + 1)
+            extents = tuple(int(e) for e in re.findall(r"\[\s*(\d+)\s*\]", found[3]))
+            self.shared[kernel, found[2]] = SharedArray(kernel, found[2], size_of(found[1]), extents)
+
+    def kernel_at(self, line: int) -> str:
+        """The kernel that a line is in (the last one that starts above it)."""
+        names = [name for start, name in self._starts if start <= line]
+        return names[-1] if names else ""
+
+    def at(self, line: int) -> str:
+        """A line, without its indentation."""
+        return self.lines[line - 1].strip() if 0 < line <= len(self.lines) else ""
+
+    def python_line(self, line: int) -> PythonLine | None:
+        """The nearest comment above a line that names a Python line and is not inside a deeper block."""
+        if not 0 < line <= len(self.lines):
+            return None
+        text = self.lines[line - 1]
+        indent = len(text) - len(text.lstrip())
+        first = max((start for start, _ in self._starts if start <= line), default=1)
+        for k in range(line, first - 1, -1):
+            found = _COMMENT.match(self.lines[k - 1])
+            if found and len(found[1]) <= indent:
+                return PythonLine(found[2], int(found[3]), found[4] or "")
+        return None
+
+
+def size_of(c_type: str) -> int:
+    """Bytes of an element of a C type, vectors included; 1 for a type that is not known."""
+    name = c_type.removeprefix("const ").strip()
+    if name in _SIZES:
+        return _SIZES[name]
+    element = _VECTOR_ELEMENTS.get(name[:-1])
+    return element * int(name[-1]) if element and name[-1] in "1234" else 1
+
+
+def _parameter(text: str) -> Parameter:
+    return Parameter(re.findall(r"\w+", text)[-1], "*" in text and text.startswith("const "))
