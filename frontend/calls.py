@@ -16,6 +16,7 @@ from .errors import DTypeError, kind_of
 from .fingerprints import is_versioned
 from .frame import Frame
 from .functions import inline
+from .numpy_api import products as _products  # noqa: F401  (operators need it)
 from .numpy_api import python, ufuncs
 from .numpy_api.registry import FUNCTIONS, METHODS, invoke
 from .objects import call_method, construct, is_outside_change, is_record

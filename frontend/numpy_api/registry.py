@@ -21,7 +21,6 @@ FAMILIES = [
     "shapes",
     "reductions",
     "creation",
-    "products",
     "joining",
     "rounding",
     "scans",
