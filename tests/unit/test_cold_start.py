@@ -270,7 +270,7 @@ FAMILIES = """
 import importlib, pkgutil
 import nestor as nt
 nt.jit
-from nestor.frontend import numpy_api
+from nestor.frontend import calls, numpy_api
 from nestor.frontend.numpy_api.registry import FUNCTIONS, METHODS
 listed = {*map(id, FUNCTIONS)}, {*METHODS}
 for module in pkgutil.iter_modules(numpy_api.__path__):
