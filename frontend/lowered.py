@@ -6,12 +6,13 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from ..runtime.fork_lock import ForkLock
-from .errors import DTypeError
+from .errors import DTypeError, UnsupportedError
 from .invoke import Invocation
 from .specialise import ArgumentType, binding
 from .structures import Structure
 
 if TYPE_CHECKING:
+    from ..runtime.cuda_sim.report import ProfileReport
     from .jit import JitFunction
     from .program_parts import Program
     from .schedule import Schedule
@@ -65,6 +66,28 @@ class Compiled:
         self.engine = engine
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return self._call(self._kernel, args, kwargs)
+
+    def profile(self, *args: Any, **kwargs: Any) -> ProfileReport:
+        """What its memory accesses cost on a GPU, line by line; for target `cuda-sim`.
+
+        The program runs once in the simulator, on copies of the arguments: print the result, or see
+        `runtime/cuda_sim/report.py`. Raises what a call raises, and SimulatorFault.
+        """
+        engine, reports = self.engine, []
+        if not hasattr(engine, "profile"):
+            raise UnsupportedError("only the simulator profiles", hint='compile with target="cuda-sim"')
+
+        def kernel(arguments: Sequence[Any]) -> None:
+            record, report = engine.profile(*arguments)
+            reports.append(report)
+            if record.code:
+                self._kernel(arguments)  # raises the exception of the check that failed
+
+        self._call(kernel, args, kwargs)
+        return reports[0]
+
+    def _call(self, kernel: Kernel, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         out = None if self._owner._has_out else kwargs.pop("out", None)
         names, values, groups = self._owner._leaves(args, kwargs)
         types = self._owner._types(names, values, groups)
@@ -75,7 +98,7 @@ class Compiled:
                 + ", ".join(map(str, self.program.arguments)),
                 hint="call the jitted function, which compiles again",
             )
-        return Invocation(self.program, self._kernel, types)(values, out)
+        return Invocation(self.program, kernel, types)(values, out)
 
 
 def _sequences(schedule: Any) -> Any:

@@ -14,7 +14,8 @@ from ...dialects.diagnostic import NestorError
 
 _HERE = Path(__file__).parent
 _FLAGS = (
-    "-std=c++17", "-fPIC", "-fwrapv", "-ffp-contract=off", "-fno-math-errno", "-fno-strict-aliasing", "-w",
+    "-std=c++17", "-fPIC", "-fwrapv", "-ffp-contract=off", "-fno-math-errno", "-fno-strict-aliasing",
+    "-fno-threadsafe-statics", "-w",
 )  # fmt: skip
 _PLAIN = ("-O2",)
 _INSTRUMENTED = ("-DSIM_INSTRUMENTED", "-O2")
@@ -24,6 +25,10 @@ _KERNELS_INSTRUMENTED = (
     "-fno-aggressive-loop-optimizations", "-fno-tree-loop-im", "-fno-tree-phiprop", "-fno-if-conversion",
     "-fno-if-conversion2", "-fno-tree-loop-distribute-patterns",
 )  # fmt: skip
+_KERNELS_PROFILED = (
+    *_KERNELS_INSTRUMENTED, "-fsanitize-coverage=trace-pc", "-fno-reorder-blocks",
+)  # fmt: skip
+"""... and so are basic blocks, which lie in the order of the text."""
 MODES: dict[str, tuple[str, ...]] = {
     "plain": ("scheduler.cpp",),
     "checked": ("scheduler.cpp", "hooks.cpp", "checked.cpp"),
@@ -65,7 +70,7 @@ def build_library(source: str, mode: str = "plain") -> Path:
     compiler = _compiler()
     headers = b"".join(path.read_bytes() for path in sorted(_HERE.glob("*.h")))
     flags = _PLAIN if mode == "plain" else _INSTRUMENTED
-    kernel_flags = _PLAIN if mode == "plain" else _KERNELS_INSTRUMENTED
+    kernel_flags = {"plain": _PLAIN, "checked": _KERNELS_INSTRUMENTED, "profile": _KERNELS_PROFILED}[mode]
     tools = f"{compiler} {os.stat(compiler).st_mtime_ns} {_FLAGS}".encode() + headers
     parts = [(_HERE / name).read_bytes() for name in MODES[mode]]
     library = cache_directory() / f"{_digest(source.encode(), tools, str(kernel_flags).encode(), *parts)}.so"

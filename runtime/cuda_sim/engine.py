@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from xdsl.dialects.builtin import ModuleOp
 
 from ..host_plan import ErrorRecord, HostPlan
 from .module import SimModule
+
+if TYPE_CHECKING:
+    from .report import ProfileReport
 
 
 class SimDevice:
@@ -55,3 +58,9 @@ class SimEngine:
     def __call__(self, *arguments: Any) -> ErrorRecord:
         """Run the program."""
         return self.plan.run(self.device, arguments)
+
+    def profile(self, *arguments: Any) -> tuple[ErrorRecord, ProfileReport]:
+        """Run the program on copies of its arguments; how it ended, and what its memory accesses cost."""
+        from .profile import profile
+
+        return profile(self.plan, arguments)

@@ -119,7 +119,7 @@ class SimulatorFault(NestorError):
 
 def describe(raw: Sequence[RawReport], launch: Launch, image_base: int) -> list[Fault]:
     """Reports of the library as faults: one for each kind and pair of lines."""
-    lines = _lines_of_code(
+    lines = lines_of_code(
         [p.pc - image_base for r in raw for p in (r.first, r.second) if p.pc], launch.library
     )
     faults: dict[tuple, Fault] = {}
@@ -237,7 +237,7 @@ def _shared_index(position: int, extents: tuple[int, ...], count: int) -> str:
     return "".join(f"[{k}]" for k in (position, *reversed(index)))
 
 
-def _lines_of_code(offsets: Sequence[int], library: str) -> dict[int, int]:
+def lines_of_code(offsets: Sequence[int], library: str) -> dict[int, int]:
     """The line of the kernels' text that each return address (relative to the library) belongs to."""
     wanted = list(dict.fromkeys(offsets))
     if not wanted:

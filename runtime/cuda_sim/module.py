@@ -6,7 +6,7 @@ import ctypes
 import subprocess
 import threading
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -64,6 +64,8 @@ class SimModule:
         self.library.sim_take_fault.restype = ctypes.c_char_p
         self.library.sim_prepare.argtypes = (ctypes.c_int, ctypes.c_uint64, ctypes.c_uint64)
         self.text = KernelText(source)
+        self.on_launch: Callable[[Launch], None] | None = None
+        """Called after each launch whose accesses are seen, while the library still holds what it counted."""
         self._lock = _locks[str(self.path)]
         if mode != "plain":
             self._shared = _shared_arrays(self.library, self.path, self.text)
@@ -119,6 +121,8 @@ class SimModule:
             except NestorError as error:
                 failure = error
             faults = self._take_reports(launch)
+            if self.on_launch is not None and failure is None and not faults:
+                self.on_launch(launch)
         if faults:
             raise SimulatorFault(launch, faults)
         if failure is not None:
