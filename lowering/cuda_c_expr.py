@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from xdsl.dialects import arith, gpu, math, memref
+from xdsl.dialects import arith, gpu, math, memref, vector
 from xdsl.dialects.builtin import (
     FloatAttr,
     IntegerAttr,
@@ -76,6 +76,7 @@ from .cuda_c_types import (
     TERNARY,
     CExpr,
 )
+from .cuda_c_vector import extract_lane
 
 
 def _constant(p: Printer, op: arith.ConstantOp) -> CExpr:
@@ -179,6 +180,7 @@ EXPRESSIONS: dict[type[Operation], Rule] = {
     math.CountTrailingZerosOp: count_bits("ffs", fixup=0),
     memref.LoadOp: _load,
     memref.DimOp: _dim,
+    vector.ExtractOp: extract_lane,
     gpu.ThreadIdOp: _builtin("threadIdx"),
     gpu.BlockIdOp: _builtin("blockIdx"),
     gpu.BlockDimOp: _builtin("blockDim"),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from xdsl.dialects import arith, cf, gpu, memref, scf
+from xdsl.dialects import arith, cf, gpu, memref, scf, vector
 from xdsl.dialects.builtin import (
     DenseArrayBase,
     IndexType,
@@ -23,8 +23,9 @@ from .check_sites import checked_index
 from .cuda_c_build import cast, float_to_memory, plain, signed_operand
 from .cuda_c_expr import EXPRESSIONS
 from .cuda_c_integer import multiply_extended, opposite
-from .cuda_c_scope import Buffer, KernelScope, argument_attributes, written_buffers
+from .cuda_c_scope import Buffer, argument_attributes, written_buffers
 from .cuda_c_types import ADD, LIBRARY_NAMES, RESERVED, CExpr, is_short_float
+from .cuda_c_vector import VectorPrinter, alignment, is_local_vector
 from .error_codes import ERROR_CODES
 from .kernel_signature import KernelParameter, KernelSignature
 
@@ -32,7 +33,7 @@ _LINE_LIMIT = 100
 _SHARED = 3
 
 
-class KernelPrinter(KernelScope):
+class KernelPrinter(VectorPrinter):
     """Prints one kernel: its body first, which decides what parameters the head needs."""
 
     def print(self) -> str:
@@ -144,6 +145,8 @@ class KernelPrinter(KernelScope):
         type = op.memref.type
         assert isinstance(type, MemRefType)
         shared = _is_shared(type)
+        if isinstance(op, memref.AllocaOp) and is_local_vector(op):
+            return self.declare_local_vector(op)
         if isinstance(op, memref.AllocOp) and not shared:
             raise fail(
                 op,
@@ -161,7 +164,9 @@ class KernelPrinter(KernelScope):
             return
         self._comment(op)
         extents = "".join(f"[{extent}]" for extent in type.get_shape())
+        unit = alignment(op.memref)
         prefix = "__shared__ " if shared else ""
+        prefix += f"__align__({unit}) " if unit else ""
         self._line(f"{prefix}{element(type.element_type, op)} {name}{extents};")
 
     def _deallocate(self, op: memref.DeallocOp) -> None:
@@ -354,6 +359,8 @@ class KernelPrinter(KernelScope):
 
 _STATEMENTS = {
     memref.StoreOp: KernelPrinter._store,
+    vector.LoadOp: KernelPrinter.vector_load,
+    vector.StoreOp: KernelPrinter.vector_store,
     memref.AllocaOp: KernelPrinter._allocate,
     memref.AllocOp: KernelPrinter._allocate,
     memref.DeallocOp: KernelPrinter._deallocate,

@@ -47,6 +47,23 @@ static __device__ {type} nt_powi({type} base, long long exponent) {{  // the mul
 }}"""
 
 HELPERS: dict[str, str] = {
+    "nt_vector": """\
+template <class T, int N>
+struct __align__(N * sizeof(T) < 16 ? N * sizeof(T) : 16) nt_vector {  // N neighbours in memory, as one value
+  T at[N];
+  __device__ T &operator[](int k) { return at[k]; }
+  __device__ const T &operator[](int k) const { return at[k]; }
+};""",
+    "nt_load": """\
+template <int N, class T>
+static __device__ nt_vector<T, N> nt_load(const T *first) {  // at a multiple of the vector's size, or of 16 bytes
+  return *reinterpret_cast<const nt_vector<T, N> *>(first);
+}""",
+    "nt_store": """\
+template <class T, int N>
+static __device__ void nt_store(T *first, nt_vector<T, N> elements) {
+  *reinterpret_cast<nt_vector<T, N> *>(first) = elements;
+}""",
     "nt_raise": """\
 static __device__ void nt_raise(long long *err, long long code, long long site, long long value,
                                 long long extent) {  // the first failure wins
@@ -114,6 +131,8 @@ static __device__ float nt_round_bf16(float value) { return nt_bf16_to_float(nt_
 }
 
 _DEPENDS = {
+    "nt_load": ("nt_vector",),
+    "nt_store": ("nt_vector",),
     "nt_round_half": ("nt_half_to_float", "nt_float_to_half"),
     "nt_round_bf16": ("nt_bf16_to_float", "nt_float_to_bf16"),
     "nt_double_to_bf16": ("nt_float_to_bf16",),

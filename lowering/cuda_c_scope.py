@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from xdsl.dialects import cf, gpu, memref
+from xdsl.dialects import cf, gpu, memref, vector
 from xdsl.dialects.builtin import (
     DYNAMIC_INDEX,
     ArrayAttr,
@@ -165,6 +165,8 @@ class KernelScope:
         self._values[result] = expr
         if expr.is_literal or (expr.text.isidentifier() and not expr.reads):
             return
+        if isinstance(result.owner, vector.ExtractOp) and expr.precedence == ATOM and "(" not in expr.text:
+            return
         if expr.is_builtin and expr.precedence == ATOM and result.name_hint is None:
             return
         if _is_short_index(result, expr):
@@ -249,6 +251,9 @@ def argument_attributes(func: gpu.FuncOp) -> list[dict[str, Attribute]]:
 
 
 def written_buffers(op: Operation) -> list[SSAValue]:
+    """The buffers that an operation writes."""
+    if isinstance(op, vector.StoreOp):
+        return [op.base]
     return [op.memref] if isinstance(op, (memref.StoreOp, memref.AtomicRMWOp)) else []
 
 

@@ -23,10 +23,10 @@ is not asked again.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
-from xdsl.ir import Block, SSAValue
+from xdsl.ir import Block, Operation, SSAValue
 
 from ..dialects.affine import AffineList
 from ..dialects.nest import AccumulateOp, ForOp, StoreOp
@@ -81,9 +81,20 @@ class FullTiles:
         return any(self._asks(op) for op in inner)
 
 
+def constraints_within(loop: ForOp) -> list[TileConstraint]:
+    """The constraints of what is inside `loop`, itself a tile loop, that may be asked before it."""
+    return list(_asked_before(_constraints([loop], {}, False), loop))
+
+
 def _candidates(loop: ForOp) -> Iterator[TileConstraint]:
+    return _asked_before(_constraints(loop.body.block.ops, {}, False), loop)
+
+
+def _asked_before(
+    found: Iterable[tuple[AffineList, dict[SSAValue, Range], bool]], loop: ForOp
+) -> Iterator[TileConstraint]:
     seen: set[tuple[AffineList, bool]] = set()
-    for constraint, tiles, repeated in _constraints(loop.body.block, {}, False):
+    for constraint, tiles, repeated in found:
         if (constraint, repeated) in seen:
             continue
         seen.add((constraint, repeated))
@@ -94,10 +105,10 @@ def _candidates(loop: ForOp) -> Iterator[TileConstraint]:
 
 
 def _constraints(
-    block: Block, tiles: dict[SSAValue, Range], repeated: bool
+    ops: Iterable[Operation], tiles: dict[SSAValue, Range], repeated: bool
 ) -> Iterator[tuple[AffineList, dict[SSAValue, Range], bool]]:
-    """The constraints in `block`, the tile variables around them, and whether a loop inside it repeats them."""
-    for op in block.ops:
+    """The constraints in `ops`, the tile variables around them, and whether a loop inside repeats them."""
+    for op in ops:
         if isinstance(op, StoreOp | AccumulateOp):
             yield from ((constraint, tiles, repeated) for constraint in domain_of(op).constraints)
             continue
@@ -110,7 +121,7 @@ def _constraints(
             yield from ((within_bound(op, k), inner, repeated) for k in bounds)
         for region in op.regions:
             for nested in region.blocks:
-                yield from _constraints(nested, inner, again)
+                yield from _constraints(nested.ops, inner, again)
 
 
 def _range(loop: ForOp) -> Range | None:

@@ -35,8 +35,8 @@ from ..dialects.nest import (
 from .barrier_places import THREAD_AXES, foreign_operation
 from .gpu_accesses import accesses, declared_space, is_bound, root
 from .gpu_inputs import KernelInputs
-from .gpu_kernel import KernelBody, host_form
-from .index_arithmetic import IndexBuilder
+from .gpu_kernel import KernelBody
+from .index_arithmetic import Division, IndexBuilder, Linear, linear, terms_of
 from .index_width import is_known_to_host
 from .nest_body import NestBody
 from .nest_to_scf import prepend
@@ -188,6 +188,7 @@ class HostBody(NestBody):
         builder.emit(gpu_ext.ReturnOp.create())
         prepend(block, builder.prologue)
         self.builder.location = unit[0].location
+        inputs.set_flag()
         name = self._name(unit)
         grid, threads = self._sizes(body, "block"), self._sizes(body, "thread")
         self.kernels.append(self._kernel(name, block, inputs, threads, unit[0]))
@@ -286,7 +287,7 @@ class HostBody(NestBody):
                 warp = LANES if letter == "x" and "lane" in body.loops_on else 1
                 sizes.append(warp * max([1, *(s.constant for s in spans)]))
                 continue
-            values = [self.builder.affine(host_form(s, body.host_of)) for s in spans]
+            values = [self.builder.affine(_host_form(s, body.host_of)) for s in spans]
             size = values[0] if values else self.builder.constant(1)
             for other in values[1:]:
                 size = self.builder.value(arith.MaxSIOp, (size, other))
@@ -318,6 +319,17 @@ class HostBody(NestBody):
         )
         kernel.location = at.location
         return kernel
+
+
+def _host_form(form: Linear, host_of: dict[SSAValue, SSAValue]) -> Linear:
+    """A form over values of the kernel as one over values of the host."""
+
+    def atom(a: SSAValue | Division) -> SSAValue | Division:
+        if isinstance(a, Division):
+            return Division(a.kind, _host_form(a.numerator, host_of), a.divisor)
+        return host_of[a]
+
+    return linear(((atom(a), c) for a, c in terms_of(form)), form.constant)
 
 
 def _overlaps(function: func.FuncOp) -> dict[SSAValue, SSAValue]:

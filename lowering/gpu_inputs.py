@@ -12,6 +12,7 @@ from xdsl.dialects.builtin import (
     IntegerAttr,
     MemRefType,
     UnitAttr,
+    i1,
     i64,
 )
 from xdsl.dialects.func import FuncOp
@@ -19,6 +20,7 @@ from xdsl.ir import Attribute, BlockArgument, Operation, SSAValue
 
 from ..dialects.nest import AccumulateOp, AllocOp, LoadOp, StoreOp
 from .gpu_accesses import root
+from .gpu_alignment import is_aligned
 from .gpu_kernel import KernelBody
 from .nest_body import NestBody
 from .nest_to_scf import NOALIAS
@@ -35,6 +37,9 @@ class KernelInputs(dict[SSAValue, "SSAValue | int"]):
         self.operands: list[SSAValue] = []
         self.sources: list[SSAValue] = []
         self.block = body.builder.block
+        body.new_flag = self.flag
+        self._flag: int | None = None
+        """The position of the parameter that says whether buffers are aligned."""
         self.buffers = {
             v for op in unit for inner in op.walk() for v in inner.operands if isinstance(v.type, MemRefType)
         }
@@ -60,6 +65,20 @@ class KernelInputs(dict[SSAValue, "SSAValue | int"]):
         if value in self.host.builder.nonnegative:
             builder.nonnegative.add(new)
         return new
+
+    def flag(self) -> SSAValue:
+        """A parameter that says whether what `alignment` of the body needs holds; `set_flag` gives the operand."""
+        new = self.block.insert_arg(i1, len(self.block.args))
+        new.name_hint = "aligned"
+        self._flag = len(self.operands)
+        self.operands.append(new)
+        self.sources.append(new)
+        return new
+
+    def set_flag(self) -> None:
+        """Compute on the host what `flag` says."""
+        if self._flag is not None:
+            self.operands[self._flag] = is_aligned(self.host, self.body.alignment)
 
     def import_buffers(self, ops: Sequence[Operation]) -> None:
         """Make the buffers of loads and stores parameters: arguments of the function in its order, then temporaries."""

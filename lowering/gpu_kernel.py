@@ -52,16 +52,25 @@ from ..dialects.nest.common import name_hint_of
 from .barrier_places import BLOCK_AXES, THREAD_AXES, bound_loops, has_guard, is_uniform, threads_for
 from .combiners import identity
 from .domains import Domain, domain_of
-from .gpu_accesses import Phase, accesses, declared_space, is_bound, is_repeated, loops_around, touches_memory
+from .gpu_accesses import (
+    Phase,
+    accesses,
+    declared_space,
+    is_bound,
+    is_repeated,
+    loops_around,
+    root,
+    touches_memory,
+)
 from .gpu_threads import ThreadIds, on_any_lane, over_lanes
-from .index_arithmetic import Division, IndexBuilder, Linear, linear, terms_of
+from .gpu_tiles import TileBody
+from .index_arithmetic import Division, IndexBuilder, Linear, linear
 from .lane_reductions import holds_first, reduction_loop
-from .nest_body import NestBody
 
 _SHARED = IntegerAttr(3, i64)
 
 
-class KernelBody(NestBody):
+class KernelBody(TileBody):
     """Lowers one top-level nest into the body of a kernel.
 
     `overlaps` maps arguments that may overlap to one of them. Where barriers are `explicit`, the nest holds all that
@@ -99,6 +108,9 @@ class KernelBody(NestBody):
         """The ids of threads that each have a part of a shared buffer: it is made inside the loops over these axes."""
         self.host_of: dict[SSAValue, SSAValue] = {}
         """The value on the host side of what the kernel was given."""
+        self.new_flag: Callable[[], SSAValue] | None = None
+        """Makes the parameter that says whether buffers are aligned."""
+        self._flag: SSAValue | None = None
         self._check_blocks_are_independent(unit)
 
     @property
@@ -134,7 +146,7 @@ class KernelBody(NestBody):
             )
         lower = self.forms(op.lower)
         first = lower[0] if len(lower) == 1 else linear(((self.one_of(op.lower, arith.MaxSIOp), 1),), 0)
-        self.builder.location = self._location_of(op)
+        self.builder.location = self.location_of(op)
         identity = self.ids.along(axis)
         variable = first.added(linear(((identity, op.step_value),), 0))
         value = self.values[op.iv] = self.builder.affine(variable)
@@ -160,7 +172,7 @@ class KernelBody(NestBody):
         self.builder.affine(position).name_hint = name_hint_of(stem)
         return True
 
-    def _location_of(self, op: ForOp) -> Attribute:
+    def location_of(self, op: ForOp) -> Attribute:
         """The Python line of a loop; none where it is that of a statement inside, at which it is said."""
         lines = {_line(inner) for inner in op.walk() if not isinstance(inner, ForOp)}
         return UNKNOWN_LOC if _line(op) in lines else op.location
@@ -320,6 +332,24 @@ class KernelBody(NestBody):
         )
         return Phase(reads, writes, by_first_thread)
 
+    def is_private(self, buffer: SSAValue) -> bool:
+        return buffer in self.private or self.values.get(buffer) in self.copies
+
+    def may_overlap(self, one: SSAValue, other: SSAValue) -> bool:
+        one, other = root(one), root(other)
+        return self.overlaps.get(one, one) is self.overlaps.get(other, other)
+
+    def alignment_flag(self) -> SSAValue:
+        if self._flag is None:
+            assert self.new_flag is not None
+            self._flag = self.new_flag()
+        return self._flag
+
+    def name_lane_0(self, loop: ForOp, position: SSAValue) -> None:
+        """A loop `i.i` is part of a loop `i`, whose name its position takes."""
+        if isinstance(position.owner, Operation) and position.name_hint is None:
+            position.name_hint = name_hint_of(loop.label.partition(".")[0])
+
     def _is_private(self, op: AllocOp) -> bool:
         around = {loop.kind for loop in loops_around(op)}
         return around.issuperset(self.thread_axes)
@@ -468,14 +498,3 @@ def _iterations(span: Linear, step: int) -> Linear:
 def _line(op: Operation) -> tuple[str, int] | None:
     place = op_location(op)
     return None if place is None else (place.file, place.line)
-
-
-def host_form(form: Linear, host_of: dict[SSAValue, SSAValue]) -> Linear:
-    """A form over values of the kernel as one over values of the host."""
-
-    def atom(a: SSAValue | Division) -> SSAValue | Division:
-        if isinstance(a, Division):
-            return Division(a.kind, host_form(a.numerator, host_of), a.divisor)
-        return host_of[a]
-
-    return linear(((atom(a), c) for a, c in terms_of(form)), form.constant)

@@ -151,6 +151,11 @@ class _Run:
             )
         return source.reshape([math.prod(source.shape[k] for k in group) for group in groups])
 
+    def address(self, source: Any) -> int:
+        """Where element zero of an array is."""
+        found = getattr(source, "__cuda_array_interface__", None) or source.__array_interface__
+        return found["data"][0]
+
     def check(self, condition: Any, code: int, site: int, value: Any, extent: Any) -> None:
         if not condition:
             raise _Stopped(ErrorRecord(code, site, int(value), int(extent)))
@@ -323,6 +328,15 @@ class _Translator:
         element = scalar_eval.type_name(op.res.type)
         self._line(f"{self._name(op.res)} = run.element({self._names[op.memref]}, ({indices}), {element!r})")
 
+    def _address(self, op: memref.ExtractAlignedPointerAsIndexOp) -> None:
+        self._line(f"{self._name(op.aligned_pointer)} = run.address({self._names[op.source]})")
+
+    def _metadata(self, op: memref.ExtractStridedMetaDataOp) -> None:
+        source = self._names[op.source]
+        for axis, (size, stride) in enumerate(zip(op.sizes, op.strides, strict=True)):
+            self._line(f"{self._name(size)} = {source}.shape[{axis}]")
+            self._line(f"{self._name(stride)} = {source}.strides[{axis}] // {source}.itemsize")
+
     def _alloc(self, op: memref.AllocOp) -> None:
         type = op.memref.type
         assert isinstance(type, MemRefType)
@@ -414,6 +428,8 @@ _HANDLERS: dict[str, Callable[[_Translator, Any], None]] = {
     "arith.constant": _Translator._constant,
     "memref.dim": _Translator._dim,
     "memref.load": _Translator._load,
+    "memref.extract_aligned_pointer_as_index": _Translator._address,
+    "memref.extract_strided_metadata": _Translator._metadata,
     "memref.alloc": _Translator._alloc,
     "memref.dealloc": _Translator._dealloc,
     "memref.copy": _Translator._copy,

@@ -1,0 +1,99 @@
+"""Accesses of several elements at once as CUDA C (see gpu_vectors.py for the operations).
+
+%x_v = vector.load %x[%i]                     const nt_vector<float, 4> x_v = nt_load<4>(&x[i]);
+%y_v = memref.alloca() : memref<4xf32>        nt_vector<float, 4> y_v;
+%a = vector.extract %x_v[%v]                  x_v[v]
+%0 = vector.load %y_v[%c0]
+vector.store %0, %y[%i]                       nt_store(&y[i], y_v);
+"""
+
+from __future__ import annotations
+
+from xdsl.dialects import memref, vector
+from xdsl.dialects.builtin import IntegerAttr, MemRefType, VectorType
+from xdsl.ir import SSAValue
+
+from ..dialects.diagnostic import LoweringError, fail
+from .cuda_c_build import Printer, float_from_memory, join, signed_operand
+from .cuda_c_scope import Buffer, KernelScope
+from .cuda_c_types import ATOM, CExpr, is_short_float
+from .nest_body import element_bytes
+
+
+class VectorPrinter(KernelScope):
+    """The part of a kernel's printer that writes vector accesses."""
+
+    def vector_load(self, op: vector.LoadOp) -> None:
+        """A local vector is its own value; elements of any other buffer are loaded here."""
+        source = op.base.owner
+        if isinstance(source, memref.AllocaOp) and is_local_vector(source):
+            self._values[op.result] = CExpr(self._buffers[op.base].name)
+            return
+        type = _vector_type(op.result)
+        element, width = self.types.memory(type.element_type, op), type.get_shape()[0]
+        place = self.place(op.base, list(op.indices))
+        name = self._names.fresh(op.result.name_hint or f"{self._buffers[op.base].name}_v")
+        load = self.helper("nt_load")
+        self._comment(op)
+        self._line(f"const nt_vector<{element}, {width}> {name} = {load}<{width}>(&{place.text});")
+        self._values[op.result] = CExpr(name)
+
+    def vector_store(self, op: vector.StoreOp) -> None:
+        value, place = self.value(op.vector), self.place(op.base, list(op.indices))
+        self._flush([op.base])
+        self._comment(op)
+        self._line(f"{self.helper('nt_store')}(&{place.text}, {value.text});")
+
+    def declare_local_vector(self, op: memref.AllocaOp) -> None:
+        """An array of elements that is stored at once."""
+        type = op.memref.type
+        assert isinstance(type, MemRefType)
+        name = self._names.fresh(op.memref.name_hint or "vector")
+        self._buffers[op.memref] = Buffer(name, type, None, private=False, no_alias=True)
+        element, width = self.types.memory(type.element_type, op), type.get_shape()[0]
+        self._line(f"{self.helper('nt_vector')}<{element}, {width}> {name};")
+
+
+def is_local_vector(op: memref.AllocaOp) -> bool:
+    """Whether a local array of elements is the value of a vector access."""
+    type = op.memref.type
+    assert isinstance(type, MemRefType)
+    is_shared = isinstance(type.memory_space, IntegerAttr)
+    users = (use.operation for use in op.memref.uses)
+    return type.get_num_dims() == 1 and not is_shared and any(isinstance(u, vector.LoadOp) for u in users)
+
+
+def extract_lane(p: Printer, op: vector.ExtractOp) -> CExpr:
+    """One element of a vector."""
+    type, source = _vector_type(op.vector), p.value(op.vector)
+    if op.dynamic_position:
+        lane = signed_operand(p, op.dynamic_position[0])
+    else:
+        lane = CExpr(str(op.static_position.get_values()[0]))
+    element = join(f"{source.text}[{lane.text}]", ATOM, source, lane)
+    if is_short_float(type.element_type):
+        return float_from_memory(p, type.element_type, element)
+    return element
+
+
+def alignment(buffer: SSAValue) -> int:
+    """Bytes at a multiple of which a shared buffer must begin, for the vector accesses to it."""
+    found = 0
+    for use in buffer.uses:
+        op = use.operation
+        if isinstance(op, vector.LoadOp):
+            found = max(found, _bytes(op.result))
+        elif isinstance(op, vector.StoreOp) and op.base is buffer:
+            found = max(found, _bytes(op.vector))
+    return min(16, found)
+
+
+def _bytes(value: SSAValue) -> int:
+    type = _vector_type(value)
+    return type.get_shape()[0] * element_bytes(type.element_type)
+
+
+def _vector_type(value: SSAValue) -> VectorType:
+    if not isinstance(value.type, VectorType) or value.type.get_num_dims() != 1:
+        raise fail(value.owner, f"CUDA C has no vectors of type {value.type}", error=LoweringError)
+    return value.type

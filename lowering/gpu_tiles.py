@@ -1,0 +1,216 @@
+"""Unrolled and vectorized loops in kernels (part of convert-nest-to-gpu).
+
+    nest.for "u" %u = 0 to 2 unrolled {                        %whole = ... 1024 * %u + 4 * %t + 3 of %u = 1 is below %n
+      nest.for "v" %v = 0 to 4 vectorized(4) {       ->        scf.if %whole {
+        ... x[1024 * %u + 4 * %t + %v] ...                       scf.for %u = %c0 to %c2 step %c1 { vectors } {nestor.unroll}
+      }                                                        } else {
+    }                                                            scf.for %u = %c0 to %c2 step %c1 { elements }
+                                                               }
+
+An unrolled loop stays a loop, which the compiler of CUDA C unrolls. A tile (a vectorized loop, and the unrolled
+loops directly around it) is told apart once: whole, with the vectors of gpu_vectors.py, or not, element by element.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from xdsl.dialects import arith, scf
+from xdsl.dialects.builtin import UnitAttr
+from xdsl.ir import Block, Operation, Region, SSAValue
+
+from ..dialects.diagnostic import LoweringError, fail
+from ..dialects.nest import ForOp, LoadOp, StoreOp
+from .domains import within_bound
+from .full_tiles import constraints_within
+from .gpu_vectors import Alignment, LaneLoop
+from .index_arithmetic import Linear
+from .nest_body import NestBody
+
+UNROLL = "nestor.unroll"
+
+
+class TileBody(NestBody):
+    """What the body of a kernel does with unrolled and vectorized loops."""
+
+    def __init__(self, *arguments):
+        super().__init__(*arguments)
+        self.alignment = Alignment()
+        """What vector accesses so far need of the kernel's parameters."""
+        self.vectors: dict[Operation, LaneLoop] = {}
+        """The accesses that are, in the lanes lowered now, elements of a vector."""
+        self.done: set[Operation] = set()
+        """Operations that are lowered already, for all lanes."""
+        self._lanes: dict[ForOp, Callable[[], None]] = {}
+        """How the vectorized loops of the tile at hand are lowered."""
+        self._is_edge = False
+
+    def is_private(self, buffer: SSAValue) -> bool:
+        """Whether each thread has the buffer, or a part of it, for itself."""
+        raise NotImplementedError
+
+    def may_overlap(self, one: SSAValue, other: SSAValue) -> bool:
+        """Whether two buffers of the nest may be the same memory."""
+        raise NotImplementedError
+
+    def alignment_flag(self) -> SSAValue:
+        """The parameter of the kernel that says whether its buffers are as `alignment` needs them."""
+        raise NotImplementedError
+
+    def name_lane_0(self, loop: ForOp, position: SSAValue) -> None:
+        """Name the position of lane 0 of a vectorized loop."""
+
+    def loop_handlers(self) -> dict[str, Callable[[ForOp], None]]:
+        return {**super().loop_handlers(), "vectorized": self.vectorized}
+
+    # ---- tiles ----
+
+    def vectorized(self, op: ForOp) -> None:
+        lower = self._lanes.get(op)
+        return self._tile(op) if lower is None else lower()
+
+    def unrolled(self, op: ForOp) -> None:
+        loops = _vectorized_in(op)
+        if loops and loops[0] not in self._lanes:
+            return self._tile(op)
+        self._unrolled(op)
+
+    def _tile(self, op: ForOp) -> None:
+        """Two versions where it is not known that the tile is whole."""
+        asked = [c for c in constraints_within(op) if c.constraint not in self.assumed]
+        fresh = {c.constraint for c in asked}
+        lanes = [LaneLoop(self, loop, self.assumed | fresh) for loop in _vectorized_in(op)]
+        if not any(lane.accesses for lane in lanes):
+            return self._version(op, {lane.loop: lane.edge for lane in lanes})
+        self.builder.location = self.location_of(op)
+        needs = Alignment()
+        for lane in lanes:
+            needs.merge(lane.needs)
+        self.alignment.merge(needs)
+        conditions = [self.alignment_flag()] if needs.is_needed else []
+        conditions += dict.fromkeys(self.builder.at_least_zero(c.least(self.values)) for c in asked)
+
+        def whole() -> None:
+            self.assumed |= fresh
+            self._version(op, {lane.loop: lane.whole for lane in lanes})
+            self.assumed -= fresh
+
+        if not conditions:
+            return whole()
+
+        def edge() -> None:
+            self._is_edge = True
+            self._version(op, {lane.loop: lane.edge for lane in lanes})
+            self._is_edge = False
+
+        self.either(self._all(conditions), whole, edge)
+
+    def _version(self, op: ForOp, lanes: dict[ForOp, Callable[[], None]]) -> None:
+        outer, self._lanes = self._lanes, {**self._lanes, **lanes}
+        self.loop(op)
+        self._lanes = outer
+
+    def either(self, condition: SSAValue, then: Callable[[], None], other: Callable[[], None]) -> None:
+        """`scf.if` without results."""
+        blocks = Block(), Block()
+        for block, body in zip(blocks, (then, other), strict=True):
+            with self.builder.inside(block):
+                body()
+                self.builder.emit(scf.YieldOp.create())
+        self.builder.emit(scf.IfOp.create(operands=(condition,), regions=[Region(b) for b in blocks]))
+
+    # ---- loops ----
+
+    def _unrolled(self, op: ForOp) -> None:
+        """A loop of constant length; upper bounds that are not constant become a branch in it."""
+        lower, upper = self.forms(op.lower), self.forms(op.upper)
+        ends = [form for form in upper if not form.terms]
+        if not ends or any(form.terms for form in lower):
+            raise fail(
+                op,
+                f'the loop "{op.label}" is marked unrolled, but its bounds are not constant',
+                hint="split it by a constant factor and unroll the inner loop",
+                error=LoweringError,
+            )
+        unknown = [
+            within_bound(op, k)
+            for k, form in enumerate(upper)
+            if form.terms and within_bound(op, k) not in self.assumed
+        ]
+
+        first, last = max(form.constant for form in lower), min(form.constant for form in ends)
+
+        def body() -> None:
+            conditions = [self.builder.at_least_zero(self.forms(c)[0]) for c in unknown]
+            if not conditions:
+                return self.block(op.body.block)
+
+            def then() -> Sequence[SSAValue]:
+                self.block(op.body.block)
+                return ()
+
+            self.branch(self._all(conditions), (), then)
+
+        if first < last <= first + op.step_value:
+            self.values[op.iv] = first
+            return body()
+        self._emit_loop(op, first, ends, not self._is_edge, body)
+
+    def lane_loop(self, op: ForOp, ends: Sequence[Linear], is_unrolled: bool) -> None:
+        """The lanes of a vectorized loop that begins at a constant, one after the other."""
+        lower = self.forms(op.lower)
+        start = self.builder.affine(lower[0]) if len(lower) == 1 else self.one_of(op.lower, arith.MaxSIOp)
+        self._emit_loop(op, start, ends, is_unrolled, lambda: self.block(op.body.block))
+
+    def _emit_loop(
+        self,
+        op: ForOp,
+        lower: SSAValue | int,
+        ends: Sequence[Linear],
+        is_unrolled: bool,
+        body: Callable[[], None],
+    ) -> None:
+        builder = self.builder
+        builder.location = self.location_of(op)
+        start = builder.constant(lower) if isinstance(lower, int) else lower
+        known = [form.constant for form in ends if not form.terms]
+        others = dict.fromkeys(form for form in ends if form.terms)
+        values = [builder.constant(min(known))] if known else []
+        values += [builder.affine(form) for form in others]
+        end = values[0]
+        for value in values[1:]:
+            end = builder.value(arith.MinSIOp, (end, value))
+        step = builder.constant(op.step_value)
+        block = self.loop_body(op, body)
+        with builder.inside(block):
+            builder.emit(scf.YieldOp.create())
+        attributes = {UNROLL: UnitAttr()} if is_unrolled else {}
+        builder.emit(
+            scf.ForOp.create(operands=(start, end, step), attributes=attributes, regions=[Region(block)])
+        )
+
+    def location_of(self, op: ForOp):
+        """The Python line of a loop."""
+        return op.location
+
+    # ---- statements ----
+
+    def operation(self, op: Operation) -> None:
+        if op not in self.done:
+            super().operation(op)
+
+    def load(self, op: LoadOp) -> None:
+        lanes = self.vectors.get(op)
+        return super().load(op) if lanes is None else lanes.load_lane(op)
+
+    def store(self, op: StoreOp) -> None:
+        lanes = self.vectors.get(op)
+        return super().store(op) if lanes is None else lanes.store_lane(op)
+
+
+def _vectorized_in(loop: ForOp) -> list[ForOp]:
+    """`loop` where it is vectorized, else the vectorized loops in it with only unrolled ones around them."""
+    if loop.kind == "vectorized":
+        return [loop]
+    inner = [op for op in loop.body.block.ops if isinstance(op, ForOp)]
+    return [found for op in inner for found in _vectorized_in(op)] if loop.kind == "unrolled" else []

@@ -1,0 +1,348 @@
+"""Vectorized loops in kernels (part of convert-nest-to-gpu): accesses of up to 16 bytes, lanes one after the other.
+
+    nest.for "i.i" %v = 0 to 4 vectorized(4) {
+      %a = nest.load %x[1024 * %b + 4 * %t + %v] : memref<?xf32>
+      %c = arith.mulf %a, %s : f32
+      nest.store "y" %c, %y[1024 * %b + 4 * %t + %v] where (1024 * %b + 4 * %t + %v < %n) : memref<?xf32>
+    }
+
+becomes, with %i = 1024 * %b + 4 * %t and a parameter of the kernel that says whether its buffers are aligned,
+
+    %0 = arith.addi %i, %c3
+    %1 = arith.cmpi slt, %0, %n
+    %whole = arith.andi %aligned, %1
+    scf.if %whole {
+      %x_v = vector.load %x[%i] : memref<?xf32>, vector<4xf32>
+      %y_v = memref.alloca() : memref<4xf32>
+      scf.for %v = %c0 to %c4 step %c1 {
+        %a = vector.extract %x_v[%v] : f32 from vector<4xf32>
+        %c = arith.mulf %a, %s : f32
+        memref.store %c, %y_v[%v]
+      } {nestor.unroll}
+      %2 = vector.load %y_v[%c0] : memref<4xf32>, vector<4xf32>
+      vector.store %2, %y[%i] : memref<?xf32>, vector<4xf32>
+    } else {
+      scf.for %v = %c0 to min(%c4, %n - %i) { the same with memref.load and memref.store }
+    }
+
+One access moves elements that are neighbours in memory and begin at a multiple of the access's size; the others
+(broadcast, strided, shifted by one) stay accesses to elements. Loads stand before the lanes' computations, stores
+behind them. Why it is so: docs/decisions/0009-vector-accesses.md.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from math import gcd
+from typing import TYPE_CHECKING, TypeAlias
+
+from xdsl.dialects import arith, memref, vector
+from xdsl.dialects.builtin import (
+    DYNAMIC_INDEX,
+    DenseArrayBase,
+    MemRefType,
+    StridedLayoutAttr,
+    VectorType,
+    i32,
+)
+from xdsl.ir import Block, Operation, SSAValue
+
+from ..dialects.affine import AffineList
+from ..dialects.nest import AccumulateOp, AllocOp, ForOp, LoadOp, PrefetchOp, StoreOp, YieldOp
+from .domains import domain_of, is_computation
+from .gpu_accesses import root
+from .index_arithmetic import Division, Linear, forms_of, linear
+from .nest_body import element_bytes
+from .nest_to_vector import varying_in
+from .vector_access import strides_of
+
+if TYPE_CHECKING:
+    from .gpu_tiles import TileBody
+
+LARGEST_ACCESS = 16
+"""Bytes that a thread moves in one access at most."""
+
+Access: TypeAlias = LoadOp | StoreOp
+
+
+@dataclass(eq=False)
+class Alignment:
+    """What the vector accesses of a kernel need of buffers of the host, asked before the launch."""
+
+    pointers: dict[SSAValue, int] = field(default_factory=dict)
+    """Buffers whose address is a multiple of so many bytes."""
+    extents: dict[tuple[SSAValue, int], int] = field(default_factory=dict)
+    """(buffer, axis): extents that are a multiple of so many elements."""
+    strides: dict[tuple[SSAValue, int], int] = field(default_factory=dict)
+    """(buffer, axis): strides that are."""
+
+    @property
+    def is_needed(self) -> bool:
+        """Whether there is anything to ask."""
+        return bool(self.pointers or self.extents or self.strides)
+
+    def merge(self, other: Alignment) -> None:
+        """Need what `other` needs too."""
+        for buffer, unit in other.pointers.items():
+            self.pointers[buffer] = max(unit, self.pointers.get(buffer, 1))
+        for mine, theirs in ((self.extents, other.extents), (self.strides, other.strides)):
+            for place, unit in theirs.items():
+                mine[place] = max(unit, mine.get(place, 1))
+
+
+class LaneLoop:
+    """One vectorized loop: which of its accesses are vectors, and how it is lowered."""
+
+    def __init__(self, body: TileBody, loop: ForOp, assumed: set[AffineList]):
+        assert loop.width is not None
+        self.body = body
+        self.loop = loop
+        self.width = loop.width.value.data
+        self.varying = varying_in(loop.body.block, {loop.iv})
+        self.members = list(loop.body.block.ops)
+        self.needs = Alignment()
+        self.accesses = self._vector_accesses(assumed)
+        """The accesses that are vectors where all constraints in `assumed` hold."""
+        self.registers: dict[Operation, SSAValue] = {}
+        """The vector that a load has filled, or the local one that a store fills."""
+
+    # ---- which accesses are vectors ----
+
+    def _vector_accesses(self, assumed: set[AffineList]) -> list[Access]:
+        loop, is_power = self.loop, not self.width & (self.width - 1)
+        lower, count = loop.lower.constants(), loop.constant_trip_count()
+        if not is_power or loop.step_value != 1 or lower != (0,) or count not in (None, self.width):
+            return []
+        found = []
+        for op in self.members:
+            if isinstance(op, LoadOp | StoreOp) and self._is_free(op) and self._is_everywhere(op, assumed):
+                needs = self._alignment(op)
+                if needs is not None:
+                    self.needs.merge(needs)
+                    found.append(op)
+        return found
+
+    def _is_everywhere(self, op: Access, assumed: set[AffineList]) -> bool:
+        """Whether every lane does it."""
+        if isinstance(op, StoreOp):
+            domain = domain_of(op)
+            return domain.mask is None and assumed.issuperset(domain.constraints)
+        domains = self.body.guards.of(op)
+        return domains is None or any(d.mask is None and assumed.issuperset(d.constraints) for d in domains)
+
+    def _is_free(self, op: Access) -> bool:
+        """Whether a load may move to the front of the loop, a store to its end."""
+        position = self.members.index(op)
+        for k, member in enumerate(self.members):
+            if member is op or (isinstance(op, LoadOp) and k > position):
+                continue
+            for inner in member.walk():
+                touched = inner.memrefs if isinstance(inner, AccumulateOp) else ()
+                touched = (inner.memref,) if isinstance(inner, StoreOp) else touched
+                if isinstance(inner, LoadOp) and isinstance(op, StoreOp) and k > position:
+                    touched = (inner.memref,)
+                if any(self.body.may_overlap(buffer, op.memref) for buffer in touched):
+                    return False
+        return True
+
+    def _alignment(self, op: Access) -> Alignment | None:
+        """What the access needs; None where it is not one of neighbours that begin at a multiple of their size."""
+        buffer = op.memref.type
+        assert isinstance(buffer, MemRefType)
+        if not len(op.indices) or self.body.is_private(op.memref) or strides_of(buffer)[-1] != 1:
+            return None
+        if any(v in self.varying and v is not self.loop.iv for v in op.indices.operands):
+            return None
+        values = [_known(v) for v in op.indices.operands]
+        forms = self._of_first_lane(forms_of(op.indices, values))
+        size = element_bytes(buffer.element_type)
+        unit = min(LARGEST_ACCESS // size, self.width)
+        if forms is None or unit < 2 or _multiple(forms[-1]) % unit:
+            return None
+        needs = Alignment()
+        for axis, form in enumerate(forms[:-1]):
+            if not _moves_by(unit, op.memref, axis, _multiple(form), needs):
+                return None
+        if isinstance(root(op.memref).owner, Block):
+            needs.pointers[op.memref] = unit * size
+        return needs
+
+    def _of_first_lane(self, forms: Sequence[Linear]) -> list[Linear] | None:
+        """The indices of lane 0; None unless the lanes are neighbours along the last axis."""
+        iv, (*outer, last) = self.loop.iv, forms
+        rest = last.without(iv)
+        if any(form.uses(iv) for form in outer) or last.coefficient(iv) != 1 or rest.uses(iv):
+            return None
+        return [*outer, rest]
+
+    # ---- all lanes ----
+
+    def whole(self) -> None:
+        """All lanes: vector loads, the lanes' computations, vector stores."""
+        body = self.body
+        before = set(body.done)
+        for op in self.members:
+            body.builder.location = op.location  # pyright: ignore[reportAttributeAccessIssue]
+            if op in self.accesses and isinstance(op, LoadOp):
+                self.registers[op] = self._load(op)
+            elif self._is_shared(op):
+                body.operation(op)
+                body.done.add(op)
+        stores = [op for op in self.accesses if isinstance(op, StoreOp)]
+        self.registers.update((op, self._local_vector(op)) for op in stores)
+        body.vectors.update(dict.fromkeys(self.registers, self))
+        body.lane_loop(self.loop, [linear((), self.width)], is_unrolled=True)
+        for op in self.registers:
+            del body.vectors[op]
+        for op in stores:
+            self._store(op)
+        body.done = before
+        self.registers.clear()
+
+    def _is_shared(self, op: Operation) -> bool:
+        """Whether all lanes need the same from `op`, which is done once before them."""
+        if any(v in self.varying for v in op.operands):
+            return False
+        if isinstance(op, LoadOp):
+            return self._is_free(op) and self._is_everywhere(op, self.body.assumed)
+        return is_computation(op)
+
+    def _place(self, op: Access) -> tuple[SSAValue, ...]:
+        builder, iv = self.body.builder, self.loop.iv
+        values = [v if v is iv else self.body.values[v] for v in op.indices.operands]
+        forms = self._of_first_lane(forms_of(op.indices, values))
+        assert forms is not None
+        indices = [builder.affine(form) for form in forms]
+        self.body.name_lane_0(self.loop, indices[-1])
+        return (self.body.value(op.memref), *indices)
+
+    def _load(self, op: LoadOp) -> SSAValue:
+        where = self._place(op)
+        found = self.body.builder.value(vector.LoadOp, where, self._vector(op.memref))
+        found.name_hint = _vector_name(where[0])
+        return found
+
+    def _local_vector(self, op: StoreOp) -> SSAValue:
+        assert isinstance(op.memref.type, MemRefType)
+        local = memref.AllocaOp.create(
+            result_types=(MemRefType(op.memref.type.element_type, [self.width]),),
+            properties={"operandSegmentSizes": DenseArrayBase.from_list(i32, [0, 0])},
+        )
+        self.body.builder.location = op.location
+        self.body.builder.emit(local)
+        local.memref.name_hint = _vector_name(self.body.value(op.memref))
+        return local.memref
+
+    def _store(self, op: StoreOp) -> None:
+        builder, local = self.body.builder, self.registers[op]
+        builder.location = op.location
+        value = builder.value(vector.LoadOp, (local, builder.constant(0)), self._vector(local))
+        builder.emit(vector.StoreOp.create(operands=(value, *self._place(op))))
+
+    def _vector(self, buffer: SSAValue) -> VectorType:
+        assert isinstance(buffer.type, MemRefType)
+        return VectorType(buffer.type.element_type, [self.width])
+
+    # ---- one lane ----
+
+    def load_lane(self, op: LoadOp) -> None:
+        """The element of this lane in a vector that is loaded."""
+        source = self.registers[op]
+        assert isinstance(source.type, VectorType)
+        lane = self.body.value(self.loop.iv)
+        extract = vector.ExtractOp(source, [lane], source.type.element_type)
+        self.body.builder.emit(extract)
+        self.body.define(op.result, extract.result)
+
+    def store_lane(self, op: StoreOp) -> None:
+        """The element of this lane in a vector that will be stored."""
+        lane = self.body.value(self.loop.iv)
+        store = memref.StoreOp.create(operands=(self.body.value(op.value), self.registers[op], lane))
+        self.body.builder.emit(store)
+
+    # ---- the lanes at an edge ----
+
+    def edge(self) -> None:
+        """The lanes that there are, one element after the other."""
+        body = self.body
+        bounds = self._bounds()
+        fresh = {constraint for constraint, _ in bounds} - body.assumed
+        body.assumed |= fresh
+        ends = [*body.forms(self.loop.upper), *(end for _, end in bounds)]
+        body.lane_loop(self.loop, ends, is_unrolled=all(not end.terms for end in ends))
+        body.assumed -= fresh
+
+    def _bounds(self) -> list[tuple[AffineList, Linear]]:
+        """The constraints of every statement in the loop that bound its variable from above, and these bounds."""
+        shared: list[AffineList] | None = None
+        for op in self.loop.body.walk():
+            if isinstance(op, StoreOp | AccumulateOp):
+                constraints = domain_of(op).constraints
+                shared = [c for c in (constraints if shared is None else shared) if c in constraints]
+            elif not isinstance(op, ForOp | LoadOp | PrefetchOp | YieldOp | AllocOp) and not is_computation(
+                op
+            ):
+                return []
+        iv, found = self.loop.iv, []
+        for constraint in shared or ():
+            if constraint in self.body.assumed or any(
+                v is not iv and _is_made_in(v, self.loop) for v in constraint.operands
+            ):
+                continue
+            values = [v if v is iv else self.body.values[v] for v in constraint.operands]
+            (form,) = forms_of(constraint, values)
+            rest = form.without(iv)
+            if form.coefficient(iv) == -1 and not rest.uses(iv):
+                found.append((constraint, rest.plus(1)))
+        return found
+
+
+def _moves_by(unit: int, buffer: SSAValue, axis: int, multiple: int, needs: Alignment) -> bool:
+    """Whether an index along an outer axis that is a multiple of so much moves by `unit` elements, if `needs` holds."""
+    assert isinstance(buffer.type, MemRefType)
+    stride = strides_of(buffer.type)[axis]
+    if multiple * (1 if stride is None else stride) % unit == 0:
+        return True
+    if stride is not None:
+        return False
+    if isinstance(buffer.type.layout, StridedLayoutAttr):
+        needs.strides[buffer, axis] = unit
+        return True
+    inner = list(enumerate(buffer.type.get_shape()))[axis + 1 :]
+    if not any(n != DYNAMIC_INDEX and n % unit == 0 for _, n in inner):
+        needs.extents[buffer, max(k for k, n in inner if n == DYNAMIC_INDEX)] = unit
+    return True
+
+
+def _multiple(form: Linear) -> int:
+    """The largest known number that `form` is a multiple of; 0 for zero."""
+    return gcd(form.constant, *(c * _multiple_of_atom(atom) for atom, c in form.terms))
+
+
+def _multiple_of_atom(atom: SSAValue | Division) -> int:
+    if isinstance(atom, Division) or not isinstance(atom.owner, Block):
+        return 1
+    loop = atom.owner.parent_op()
+    if not isinstance(loop, ForOp) or len(loop.lower) != 1:
+        return 1
+    (lower,) = forms_of(loop.lower, [_known(v) for v in loop.lower.operands])
+    return gcd(loop.step_value, _multiple(lower))
+
+
+def _known(value: SSAValue) -> SSAValue | int:
+    """The number that a constant is, else the value."""
+    owner = value.owner
+    return owner.value.value.data if isinstance(owner, arith.ConstantOp) else value  # pyright: ignore
+
+
+def _is_made_in(value: SSAValue, loop: ForOp) -> bool:
+    block = value.owner if isinstance(value.owner, Block) else value.owner.parent
+    while block is not None and block is not loop.body.block:
+        parent = block.parent_op()
+        block = None if parent is None else parent.parent
+    return block is not None
+
+
+def _vector_name(buffer: SSAValue) -> str | None:
+    return None if buffer.name_hint is None else f"{buffer.name_hint}_v"
