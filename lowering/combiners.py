@@ -49,17 +49,24 @@ def combiner_op(name: str, element: Attribute) -> tuple[type[Operation], dict[st
     return _FLOAT_OPS[name], NO_FASTMATH
 
 
+def product_to_fuse(op: AccumulateOp, value: SSAValue) -> arith.MulfOp | None:
+    """The product that `op` adds, its lowered `value`, where the two may be one fused multiply-add.
+
+    Only sums of `order any` are so free.
+    """
+    is_sum = op.combine is None and op.combiner.data == "add" and op.order_name == "any"
+    if not is_sum or not isinstance(op.values[0].type, Float32Type | Float64Type):
+        return None
+    return value.owner if isinstance(value.owner, arith.MulfOp) else None
+
+
 def allow_fma(op: AccumulateOp, total: SSAValue, value: SSAValue) -> None:
     """Let the product that `op` adds, lowered to `total = old + value`, become one fused multiply-add.
 
-    Only sums of `order any` are so free; other uses of the product stay as they are, for contraction takes
-    the permission of both operations.
+    Other uses of the product stay as they are, for contraction takes the permission of both operations.
     """
-    is_sum = op.combine is None and op.combiner.data == "add" and op.order_name == "any"
-    product, addition = value.owner, total.owner
-    if not is_sum or not isinstance(op.values[0].type, Float32Type | Float64Type):
-        return
-    if isinstance(product, arith.MulfOp) and isinstance(addition, arith.AddfOp):
+    product, addition = product_to_fuse(op, value), total.owner
+    if product is not None and isinstance(addition, arith.AddfOp):
         for member in (product, addition):
             member.properties["fastmath"] = _with_contract(member.fastmath)
 

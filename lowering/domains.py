@@ -32,7 +32,7 @@ DIVISIONS: frozenset[type[Operation]] = frozenset(
 
 def is_computation(op: Operation) -> bool:
     """Whether `op` only computes values, and need not run where no one needs them."""
-    return not op.regions and (op.has_trait(Pure) or type(op) in DIVISIONS)
+    return not op.regions and (op.has_trait(Pure) or isinstance(op, arith.ExtSIOp) or type(op) in DIVISIONS)
 
 
 def may_be_undefined(division: Operation) -> bool:

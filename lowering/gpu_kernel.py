@@ -23,7 +23,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 
-from xdsl.dialects import arith, memref
+from xdsl.dialects import arith, math, memref
 from xdsl.dialects.builtin import (
     DYNAMIC_INDEX,
     UNKNOWN_LOC,
@@ -50,7 +50,7 @@ from ..dialects.nest import (
 )
 from ..dialects.nest.common import name_hint_of
 from .barrier_places import BLOCK_AXES, THREAD_AXES, bound_loops, has_guard, is_uniform, threads_for
-from .combiners import identity
+from .combiners import NO_FASTMATH, identity, product_to_fuse
 from .domains import Domain, domain_of
 from .gpu_accesses import (
     Phase,
@@ -59,6 +59,7 @@ from .gpu_accesses import (
     is_bound,
     is_repeated,
     loops_around,
+    parts_of_threads,
     root,
     touches_memory,
 )
@@ -106,6 +107,8 @@ class KernelBody(TileBody):
         """The buffers that each thread has for itself."""
         self.copies: dict[SSAValue, list[SSAValue]] = {}
         """The ids of threads that each have a part of a shared buffer: it is made inside the loops over these axes."""
+        self.parts: dict[SSAValue, int] = {}
+        """The leading indices that say whose part of a buffer an access is to: registers of a thread have none of them."""
         self.host_of: dict[SSAValue, SSAValue] = {}
         """The value on the host side of what the kernel was given."""
         self.new_flag: Callable[[], SSAValue] | None = None
@@ -352,7 +355,10 @@ class KernelBody(TileBody):
 
     def _is_private(self, op: AllocOp) -> bool:
         around = {loop.kind for loop in loops_around(op)}
-        return around.issuperset(self.thread_axes)
+        missing = [axis for axis in self.thread_axes if axis not in around]
+        if missing and isinstance(op.memref.type, MemRefType) and declared_space(op.memref.type) == "local":
+            return parts_of_threads(op, missing) is not None
+        return not missing
 
     def _check_blocks_are_independent(self, unit: Sequence[Operation]) -> None:
         """Blocks of a kernel never wait for each other: loops over blocks that follow each other share nothing written."""
@@ -427,6 +433,15 @@ class KernelBody(TileBody):
 
         self.branch(self._all(conditions), (), update)
 
+    def combine(
+        self, op: AccumulateOp, old: Sequence[SSAValue], new: Sequence[SSAValue]
+    ) -> Sequence[SSAValue]:
+        """A product that a sum adds is a fused multiply-add, written as one: compilers contract nothing by themselves."""
+        product = product_to_fuse(op, new[0])
+        if product is None:
+            return super().combine(op, old, new)
+        return [self.builder.value(math.FmaOp, (product.lhs, product.rhs, old[0]), None, NO_FASTMATH)]
+
     def _is_lane_0(self) -> SSAValue:
         return self.builder.compare("eq", self.ids.along("lane"), self.builder.constant(0))
 
@@ -451,6 +466,13 @@ class KernelBody(TileBody):
                 error=LoweringError,
             )
         wanted, found = declared_space(buffer), "shared" if self.is_team_level else "local"
+        if wanted == "local" and self.is_team_level and (parts := self._parts(op)) is not None:
+            part = MemRefType(
+                buffer.element_type, buffer.get_shape()[parts:], memory_space=buffer.memory_space
+            )
+            new = self.stack_buffer(op, part)
+            self.parts[new] = parts
+            return self.define(op.memref, new)
         if wanted not in (None, found):
             owner = "a block" if found == "shared" else "a thread"
             raise fail(
@@ -469,6 +491,9 @@ class KernelBody(TileBody):
         if inside:
             self.copies[new] = [self.ids.along(axis) for axis in inside]
 
+    def _parts(self, op: AllocOp) -> int | None:
+        return parts_of_threads(op, [axis for axis in self.thread_axes if axis not in self.enclosing])
+
     def _length(self, axis: str, op: AllocOp) -> int:
         """How many threads there are along an axis, a loop over which makes a buffer for each of its iterations."""
         for inner in op.memref.uses:
@@ -482,10 +507,14 @@ class KernelBody(TileBody):
         return threads_for(self.loops_on[axis])
 
     def read(self, buffer: SSAValue, indices: Sequence[SSAValue]) -> SSAValue:
-        return super().read(buffer, [*self.copies.get(buffer, ()), *indices])
+        return super().read(buffer, self._own_indices(buffer, indices))
 
     def write(self, op: Operation, value: SSAValue, buffer: SSAValue, indices: Sequence[SSAValue]) -> None:
-        super().write(op, value, buffer, [*self.copies.get(buffer, ()), *indices])
+        super().write(op, value, buffer, self._own_indices(buffer, indices))
+
+    def _own_indices(self, buffer: SSAValue, indices: Sequence[SSAValue]) -> list[SSAValue]:
+        """Indices in the memory that the kernel has for a buffer: of all threads' parts, or of this thread's only."""
+        return [*self.copies.get(buffer, ()), *indices[self.parts.get(buffer, 0) :]]
 
 
 def _iterations(span: Linear, step: int) -> Linear:

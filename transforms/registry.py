@@ -51,6 +51,8 @@ PASSES: dict[str, str] = {
     "nest-cache-read": "transforms.nest.nest_cache_read:NestCacheReadPass",
     "nest-cache-write": "transforms.nest.nest_cache_write:NestCacheWritePass",
     "nest-stage-mem": "transforms.nest.nest_stage_mem:NestStageMemPass",
+    "nest-stage-factors": "transforms.nest.nest_stage_factors:NestStageFactorsPass",
+    "nest-unmask": "transforms.nest.nest_unmask:NestUnmaskPass",
     "nest-registerise": "transforms.nest.nest_registerise:NestRegisterisePass",
     "nest-transform-layout": "transforms.nest.nest_transform_layout:NestTransformLayoutPass",
     "nest-set-memory": "transforms.nest.nest_set_memory:NestSetMemoryPass",

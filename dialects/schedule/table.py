@@ -172,6 +172,7 @@ GROUPS: dict[str, tuple[Primitive, ...]] = {
         ),
         _primitive("hoist", _loop()),
         _primitive("rename", _loop(), (Option("to", "string", required=True, keyword="to"),)),
+        _primitive("unmask", _loop()),
     ),
     "Producers and consumers": (
         _primitive(
@@ -231,8 +232,23 @@ GROUPS: dict[str, tuple[Primitive, ...]] = {
         _primitive(
             "cache_write",
             _INTO_LOOP,
-            (Option("init", "word", "load", choices=("load", "identity")), *_CACHE),
+            (
+                Option("init", "word", "load", choices=("load", "identity")),
+                *_CACHE,
+                Option("tail", "word", "clamp", choices=("clamp", "mask")),
+            ),
             (Result("cache", BUFFER), Result("start"), Result("back")),
+        ),
+        _primitive(
+            "stage_factors",
+            _loop(),
+            (_SPACE,),
+            (
+                Result("left", BUFFER),
+                Result("left_copy"),
+                Result("right", BUFFER),
+                Result("right_copy"),
+            ),
         ),
         _primitive(
             "stage_mem",

@@ -6,7 +6,7 @@ import random
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from nestor.dialects.nest import AccumulateOp, AllocOp, ForOp, LoadOp
+from nestor.dialects.nest import AccumulateOp, AllocOp, ForOp, LoadOp, StoreOp
 from nestor.transforms.nest.accesses import accesses_of
 from nestor.transforms.nest.loops import (
     enclosing_loops,
@@ -21,6 +21,7 @@ from nestor.transforms.nest.nest_distribute import pieces_of
 from nestor.transforms.nest.nest_flatten import why_not_flatten
 from nestor.transforms.nest.nest_rfactor import reductions_of
 from primitive_requests import Request
+from xdsl.dialects import arith
 from xdsl.dialects.builtin import ModuleOp
 
 
@@ -214,3 +215,24 @@ def draw_tile(rng: random.Random, module: ModuleOp) -> Request | None:
         "tail": rng.choice(("remainder", "mask", "clamp", "perfect")),
     }
     return Request("tile", tuple(loop.label for loop in band), None, options)
+
+
+def adds_products(loop: ForOp) -> bool:
+    """Whether a nest of loops of constant length in it is a sum of products."""
+    inner = sole_inner_loop(loop)
+    if inner is None or any(not other.constant_trip_count() for other in perfect_band(inner)):
+        return False
+    return any(
+        isinstance(op, AccumulateOp) and isinstance(op.values[0].owner, arith.MulfOp | arith.MuliOp)
+        for op in loop.walk()
+    )
+
+
+def is_masked(loop: ForOp) -> bool:
+    """Whether a statement in it has a domain, and is to a buffer that the program makes."""
+    return any(
+        isinstance(op, StoreOp | AccumulateOp)
+        and op.where is not None
+        and any(isinstance(operand.owner, AllocOp) for operand in op.operands)
+        for op in loop.walk()
+    )

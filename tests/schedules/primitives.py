@@ -61,10 +61,12 @@ from nestor.transforms.nest.nest_sink_alloc import sink_alloc
 from nestor.transforms.nest.nest_skew import skew
 from nestor.transforms.nest.nest_specialise import specialise
 from nestor.transforms.nest.nest_split import split
+from nestor.transforms.nest.nest_stage_factors import stage_factors
 from nestor.transforms.nest.nest_stage_mem import stage_mem
 from nestor.transforms.nest.nest_tile import tile
 from nestor.transforms.nest.nest_transform_layout import transform_layout
 from nestor.transforms.nest.nest_tree_reduce import tree_reduce
+from nestor.transforms.nest.nest_unmask import unmask
 from nestor.transforms.nest.nest_unroll import unroll
 from nestor.transforms.nest.nest_unroll_and_jam import jammed_loops, unroll_and_jam
 from nestor.transforms.nest.nest_vectorize import vectorize
@@ -92,6 +94,7 @@ from primitive_hints import (
 from primitive_loops import (
     accumulates,
     accumulates_often,
+    adds_products,
     can_decompose,
     computes_a_part,
     draw_distribute,
@@ -106,6 +109,7 @@ from primitive_loops import (
     draw_unroll,
     has_reduction,
     is_innermost,
+    is_masked,
     loop_of,
     of_loop,
 )
@@ -221,6 +225,12 @@ PRIMITIVES: dict[str, Primitive] = {
         draw_distribute, _applied_to_loops(distribute), ("nest_distribute:_why_not_cut",), weight=3
     ),
     "rename": Primitive(draw_rename, _applied_to_loops(rename), ("nest_rename:why_not_rename",), weight=1),
+    "unmask": Primitive(
+        of_loop("unmask", is_masked),
+        _applied_to_loops(unmask),
+        ("nest_unmask:_is_of_no_use=True",),
+        weight=4,
+    ),
     "hoist": Primitive(of_loop("hoist"), _applied_to_loops(hoist), ("nest_hoist:can_meet=False",), weight=4),
     "specialise": Primitive(
         draw_specialise,
@@ -343,6 +353,13 @@ PRIMITIVES: dict[str, Primitive] = {
         of_buffer_in_loop("stage_mem"),
         applied_to_buffer(stage_mem),
         ("staging:may_alias=False", "staging:_may_be_unwritten", "staging:Coverage.fills=True"),
+    ),
+    "stage_factors": Primitive(
+        of_loop("stage_factors", adds_products),
+        _applied_to_loops(stage_factors),
+        ("nest_stage_factors:may_alias=False",),
+        copies=True,
+        weight=4,
     ),
     "registerise": Primitive(
         draw_registerise,

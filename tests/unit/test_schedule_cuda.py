@@ -325,6 +325,8 @@ def test_scheduled_nests_compute_the_same(name: str):
     ConvertNestToGpuPass().apply(make_context(), module)
     simulated = nest.fresh()
     assert SimEngine(module)(*simulated) == ErrorRecord()
+    if name in ("matmul", "triangular"):  # sums of products are fused multiply-adds
+        return np.testing.assert_allclose(simulated[-1], expected[-1], rtol=1e-4, atol=1e-5, equal_nan=True)
     np.testing.assert_array_equal(simulated[-1], expected[-1])
 
 

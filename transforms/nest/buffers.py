@@ -11,8 +11,10 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from ...dialects.affine import AffineList
 from ...dialects.diagnostic import NestorError, fail
-from ...dialects.nest import BIND_AXES, AllocOp, ForOp
+from ...dialects.nest import BIND_AXES, THREAD_AXES, AllocOp, ForOp
 from ...dialects.nest.common import INDEX
+from ...lowering.barrier_places import bound_loops
+from ...lowering.gpu_accesses import parts_of_threads
 from ...lowering.nest_body import element_bytes
 from .integer_sets import extent_key, value_key
 from .loops import enclosing_function, enclosing_loops, functions
@@ -125,7 +127,15 @@ def why_not_space(
         return refuse(f"a buffer in {space} memory has constant extents", hint="split the loops inside first")
     if space == "shared":
         return _why_not_shared(refuse, shape, element, bound, users)
+    if isinstance(at, AllocOp) and bound and _is_of_threads(at, bound):
+        return None
     return _why_not_local(refuse, around, users)
+
+
+def _is_of_threads(alloc: AllocOp, bound: Sequence[ForOp]) -> bool:
+    """Whether threads have a part each of a buffer that their block makes: their numbers are its first indices."""
+    inside = {loop.kind for loop in bound_loops([bound[0]], THREAD_AXES)} - {loop.kind for loop in bound}
+    return bool(inside) and parts_of_threads(alloc, sorted(inside)) is not None
 
 
 def _why_not_shared(refuse, shape, element, bound, users) -> NestorError | None:

@@ -178,9 +178,19 @@ class Coverage:
             around = set(enclosing_loops(store.op))
             body = _Body(self._loop, [o.iv for o in enclosing_loops(read.op) if o in around])
             written = list(self._touched(body, store, _common_parent(store.op, read.op)))
-            if body.contains(written, self._piece(body, read, read.where, "read")[0], len(read.indices)):
+            if all(
+                body.contains(written, self._piece(body, read, where, f"read.{k}")[0], len(read.indices))
+                for k, where in enumerate(self._needed(read))
+            ):
                 return True
         return False
+
+    def _needed(self, access: Access) -> list[AffineList | None]:
+        """The domains in which an access is made: a load is where one of the statements that use it needs it."""
+        guards = self._guards.of(access.op) if access.kind == READ else None
+        if guards is None:
+            return [access.where]
+        return [AffineList.of(*domain.constraints) for domain in guards]
 
     def _comes_first(self, store: Access, read: Access) -> bool:
         """Whether `store` stands before `read` in the text, and runs whenever what holds both does."""

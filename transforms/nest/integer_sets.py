@@ -317,6 +317,20 @@ class System:
         self.require_not_negative(difference({"": divisor - 1}, rest))
         return quotient
 
+    def extent(self, buffer: SSAValue, axis: int, instance: str) -> Terms:
+        """The extent of a buffer's axis as a linear expression."""
+        key = extent_key(buffer, axis)
+        if isinstance(key, int):
+            return {"": key}
+        if isinstance(key, SSAValue):
+            return self.variable(key, instance)
+        if key not in self._names:
+            name = self._names[key] = f"v{len(self._names)}"
+            least = least_extent(key, self._input_dims)
+            assert least is not None
+            self.require_not_negative({name: 1, "": -least})
+        return {self._names[key]: 1}
+
     def variable(self, value: SSAValue, instance: str) -> Terms:
         """`name` as a linear expression: a variable, or a number."""
         name = self.name(value, instance)
@@ -436,6 +450,24 @@ def _is_never_negative(expression: AffineList, scope: Operation) -> bool:
         system.name(loop.iv, "s")
     system.require_not_negative(difference({}, system.linear(expression, "s")[0], -1))
     return not system.has_solution()
+
+
+def is_in_buffer(
+    op: Operation, buffer: SSAValue, indices: AffineList, where: AffineList, fails: AffineList | None = None
+) -> bool:
+    """Whether indices are those of an element wherever `op` runs, `where` holds and (a constraint) `fails` does not."""
+    for axis in range(len(indices)):
+        system = System(op)
+        system.require_reached(op, "s")
+        for constraint in system.linear(where, "s"):
+            system.require_not_negative(constraint)
+        if fails is not None:
+            system.require_not_negative(difference({}, system.linear(fails, "s")[0], -1))
+        index = system.linear(indices[axis], "s")[0]
+        outside = [Row(difference({}, index, -1))], [Row(difference(index, system.extent(buffer, axis, "s")))]
+        if system.has_solution(outside):
+            return False
+    return True
 
 
 # ---- questions about pairs of instances -------------------------------------------------------------

@@ -31,7 +31,8 @@ order of a reduction. With init=identity, for a buffer that the loop only accumu
     }
 
 with loop=i starts from the identity of the combiner and is accumulated at the end: as a reduction in any order may
-be. Elements of the window that the loop does not write go back as they were loaded.
+be. Elements of the window that the loop does not write go back as they were loaded. Where the window sticks out of the
+buffer, the loops that copy end at its edge (tail=clamp), or run over all of it and mask their statements (tail=mask).
 
 Refused when the loop touches the buffer in another way (through a view, an alias) after it has written it, or writes it
 so before it reads it; when an error in the loop would lose what was written before it; when an element that is loaded
@@ -57,6 +58,7 @@ from .staging import StagingPass, plan_updates, request_for
 from .staging_copies import carry_out
 
 Init = Literal["load", "identity"]
+Tail = Literal["clamp", "mask"]
 
 _VERB = "cache what is written of"
 
@@ -82,6 +84,7 @@ def cache_write(
     name: str | None = None,
     axes: tuple[int, ...] = (),
     dependences: Dependences | None = None,
+    tail: Tail = "clamp",
 ) -> tuple[AllocOp, ForOp | None, ForOp | None]:
     """Let an iteration of `loop` write to a copy: the new buffer, and the loops that fill it and store it back.
 
@@ -91,7 +94,7 @@ def cache_write(
     plan = plan_updates(request_for(_VERB, buffer, loop, space, axes, dependences), init)
     if isinstance(plan, NestorError):
         raise plan
-    return carry_out(plan, space, name)
+    return carry_out(plan, space, name, tail)
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,7 +104,8 @@ class NestCacheWritePass(StagingPass):
     name = "nest-cache-write"
 
     init: Init = "load"
+    tail: Tail = "clamp"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         buffer, loop = self.targets(op)
-        cache_write(buffer, loop, self.init, self.space, self.label, self.axes)
+        cache_write(buffer, loop, self.init, self.space, self.label, self.axes, tail=self.tail)

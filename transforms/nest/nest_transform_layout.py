@@ -252,7 +252,9 @@ def without_known_divisions(expressions: AffineList, op: Accessing) -> AffineLis
                 return lhs if expr.kind is AffineBinaryOpKind.Mod else AffineConstantExpr(0)
         return combine(expr.kind, lhs, rhs)
 
-    return expressions.map_exprs(change).canonical()
+    result = expressions.map_exprs(change).canonical()
+    # what is left of (4 * %t + %v) floordiv 4, taken apart, is %v floordiv 4
+    return result if result == expressions else without_known_divisions(result, op)
 
 
 def _is_in_range(expression: AffineList, end: int, op: Accessing) -> bool:

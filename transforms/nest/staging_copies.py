@@ -19,17 +19,21 @@ from .sizes import size_of
 from .staging import Plan
 
 
-def carry_out(plan: Plan, space: str, name: str | None) -> tuple[AllocOp, ForOp | None, ForOp | None]:
+def carry_out(
+    plan: Plan, space: str, name: str | None, tail: str = "clamp"
+) -> tuple[AllocOp, ForOp | None, ForOp | None]:
     """Make the copy and the loops that fill it and store it back; loops that are not needed are None.
 
-    A copy of one element needs no loop either.
+    A copy of one element needs no loop either. Where the window sticks out of the buffer the loops end at the buffer's edge,
+    or, with tail "mask", what they do has a domain.
     """
-    return _Staging(plan, space, name).run()
+    return _Staging(plan, space, name, tail).run()
 
 
 class _Staging:
-    def __init__(self, plan: Plan, space: str, name: str | None):
+    def __init__(self, plan: Plan, space: str, name: str | None, tail: str):
         self.plan = plan
+        self.tail = tail
         self.loop = plan.loop
         self.block = plan.loop.body.block
         first = self.block.first_op
@@ -100,7 +104,12 @@ class _Staging:
         names = fresh_names(self.loop, *(f"{self.name}.{what}.ax{k}" for k in range(len(plan.kept))))
         ranges = [self._inside(axis) for axis in plan.kept]
         domain = [c for axis in plan.order if axis not in plan.kept for c in self._single(axis)]
+        if self.tail == "mask":
+            ranges = [(AffineList.of(0), plan.window.extents[axis]) for axis in plan.kept]
         loops = [ForOp(n, lower, upper) for n, (lower, upper) in zip(names, ranges, strict=True)]
+        if self.tail == "mask":
+            for axis, loop in zip(plan.kept, loops, strict=True):
+                domain += self._single(axis, AffineList.of(loop.iv))
         position = {axis: loop.iv for axis, loop in zip(plan.kept, loops, strict=True)}
         there = AffineList.of(
             *(
@@ -186,8 +195,16 @@ class _Staging:
             upper = room if ends_first else AffineList.of(extent, room).canonical()
         return lower, upper
 
-    def _single(self, axis: int) -> list[AffineList]:
-        """The constraints under which an axis' only index is in the buffer, without those that always hold."""
-        origin = self.plan.window.origin[axis]
-        constraints = [origin, self._extent(axis).minus(origin).add(-1)]
-        return [c for c in constraints if not is_never_negative(c, self.first)]
+    def _single(self, axis: int, offset: AffineList | None = None) -> list[AffineList]:
+        """The constraints under which an axis' only index is in the buffer, without those that always hold.
+
+        With an offset from there (the variable of a loop over the window) the index at that.
+        """
+        origin, extent = self.plan.window.origin[axis], self._extent(axis)
+        lowest, most = origin, extent.minus(origin).add(-1)
+        constraints = [lowest, most]
+        if offset is not None:
+            most = extent.minus(origin).minus(self.plan.window.extents[axis])
+            constraints = [origin.plus(offset), extent.minus(origin).minus(offset).add(-1)]
+        checks = zip((lowest, most), constraints, strict=True)
+        return [c for check, c in checks if not is_never_negative(check, self.first)]

@@ -1,5 +1,6 @@
 // An iteration writes to a buffer of its own; it is loaded first only where an element may be read before it is stored.
 // RUN: opt-tool %s -p 'nest-cache-write{buffer=y loop=o}' --split-input-file | filecheck %s
+// RUN: opt-tool %s -p 'nest-cache-write{buffer=y loop=o tail=mask}' --split-input-file | filecheck %s --check-prefix=MASK
 
 // Every element of the tile is stored before it is accumulated into: nothing is loaded. The last tile is not whole.
 // CHECK-LABEL: @tile
@@ -185,6 +186,25 @@ func.func @either_way_in_steps(%zero: f32, %x: memref<8xf32>, %y: memref<4x8xf32
       } else {
         nest.store "y" %zero, %y[%o, %j] : memref<4x8xf32>
       }
+    }
+  }
+  func.return
+}
+
+// -----
+
+// With tail=mask the loops that copy run over all of the window, and what they do has a domain.
+// MASK-LABEL: @masked
+// MASK: nest.for "y_local.back.ax0" [[A:%\S+]] = 0 to 16 {
+// MASK-NEXT: [[E:%\S+]] = nest.load {{%\S+}}{{\[}}[[A]]]
+// MASK-NEXT: nest.store "y" [[E]], %y[16 * %o + [[A]]] where (16 * %o + [[A]] < %n)
+func.func @masked(%y: memref<?xf32> {nest.role = "out", nest.dims = ["n"]}) {
+  %c0 = arith.constant 0 : index
+  %zero = arith.constant 0.0 : f32
+  %n = memref.dim %y, %c0 : memref<?xf32>
+  nest.for "o" %o = 0 to %n ceildiv 16 {
+    nest.for "i" %i = 0 to 16 {
+      nest.store "y" %zero, %y[16 * %o + %i] where (16 * %o + %i < %n) : memref<?xf32>
     }
   }
   func.return

@@ -1,0 +1,142 @@
+// What is no sum of products in a nest of constant length, and what could not be copied first, is refused with the reason.
+// RUN: opt-tool %s -p 'nest-stage-factors{loop=o}' --split-input-file --verify-diagnostics
+
+func.func @symbolic(%n: index, %x: memref<4xf32>, %y: memref<8xf32>, %c: memref<8xf32>) {
+  // expected-error @below {{cannot stage the factors of the sum in the loop "o": it does not hold one perfect nest of unmarked loops from 0 to a constant, and nothing else}}
+  nest.for "o" %o = 0 to 4 {
+    nest.for "j" %j = 0 to %n {
+      %a = nest.load %x[%o] : memref<4xf32>
+      %b = nest.load %y[%j] : memref<8xf32>
+      %p = arith.mulf %a, %b : f32
+      nest.accumulate "c" add %p, %c[%j] : memref<8xf32>
+    }
+  }
+  func.return
+}
+
+// -----
+
+func.func @two(%x: memref<4xf32>, %y: memref<8xf32>, %c: memref<8xf32>) {
+  // expected-error @below {{there is more than one sum of products, in any order}}
+  nest.for "o" %o = 0 to 4 {
+    nest.for "j" %j = 0 to 8 {
+      %a = nest.load %x[%o] : memref<4xf32>
+      // expected-note @below {{this is something else}}
+      nest.store "y" %a, %y[%j] : memref<8xf32>
+      nest.accumulate "c" add %a, %c[%j] : memref<8xf32>
+    }
+  }
+  func.return
+}
+
+// -----
+
+func.func @largest(%x: memref<4xf32>, %c: memref<8xf32>) {
+  // expected-error @below {{there is more than one sum of products, in any order}}
+  nest.for "o" %o = 0 to 4 {
+    // expected-note @below {{this is something else}}
+    nest.for "j" %j = 0 to 8 {
+      %a = nest.load %x[%o] : memref<4xf32>
+      nest.accumulate "c" maximum %a, %c[%j] : memref<8xf32>
+    }
+  }
+  func.return
+}
+
+// -----
+
+func.func @nothing(%x: memref<4xf32>) {
+  // expected-error @below {{there is no sum in it}}
+  nest.for "o" %o = 0 to 4 {
+    nest.for "j" %j = 0 to 8 {
+      %a = nest.load %x[%o] : memref<4xf32>
+    }
+  }
+  func.return
+}
+
+// -----
+
+func.func @no_product(%x: memref<4xf32>, %c: memref<8xf32>) {
+  // expected-error @below {{what is added is not a product}}
+  nest.for "o" %o = 0 to 4 {
+    nest.for "j" %j = 0 to 8 {
+      %a = nest.load %x[%o] : memref<4xf32>
+      // expected-note @below {{it is added here}}
+      nest.accumulate "c" add %a, %c[%j] : memref<8xf32>
+    }
+  }
+  func.return
+}
+
+// -----
+
+func.func @same_everywhere(%x: memref<4xf32>, %y: memref<8xf32>, %c: memref<8xf32>) {
+  // expected-error @below {{a factor changes with none of the loops, or with all of them}}
+  nest.for "o" %o = 0 to 4 {
+    nest.for "j" %j = 0 to 8 {
+      %a = nest.load %x[%o] : memref<4xf32>
+      %b = nest.load %y[%j] : memref<8xf32>
+      // expected-note @below {{here}}
+      %p = arith.mulf %a, %b : f32
+      nest.accumulate "c" add %p, %c[%j] : memref<8xf32>
+    }
+  }
+  func.return
+}
+
+// -----
+
+func.func @in_place(%x: memref<4xf32>, %c: memref<8xf32>) {
+  // expected-error @below {{the sum may write what a factor is loaded from}}
+  nest.for "o" %o = 0 to 4 {
+    nest.for "i" %i = 0 to 4 {
+      nest.for "j" %j = 0 to 8 {
+        %a = nest.load %x[%i] : memref<4xf32>
+        // expected-note @below {{here}}
+        %b = nest.load %c[%j] : memref<8xf32>
+        %p = arith.mulf %a, %b : f32
+        nest.accumulate "c" add %p, %c[%i + %j] where (%i + %j < 8) : memref<8xf32>
+      }
+    }
+  }
+  func.return
+}
+
+// -----
+
+func.func @divided(%n: i32, %x: memref<4xi32>, %y: memref<8xi32>, %c: memref<8xi32>) {
+  // expected-error @below {{a division may be undefined where the sum has no term}}
+  nest.for "o" %o = 0 to 4 {
+    nest.for "i" %i = 0 to 4 {
+      nest.for "j" %j = 0 to 8 {
+        %a = nest.load %x[%i] : memref<4xi32>
+        // expected-note @below {{here}}
+        %d = arith.divsi %n, %a : i32
+        %b = nest.load %y[%j] : memref<8xi32>
+        %p = arith.muli %d, %b : i32
+        nest.accumulate "c" add %p, %c[%j] where (%i <= %j) : memref<8xi32>
+      }
+    }
+  }
+  func.return
+}
+
+// -----
+
+// Element 3 * %i of %x is in the buffer only where %j says so.
+func.func @outside(%x: memref<8xf32>, %y: memref<8xf32>, %c: memref<8xf32>) {
+  // expected-error @below {{an element that would be copied is not proved to be in its buffer}}
+  nest.for "o" %o = 0 to 4 {
+    nest.for "i" %i = 0 to 4 {
+      nest.for "j" %j = 0 to 8 {
+        // expected-note @below {{here}}
+        %a = nest.load %x[3 * %i] : memref<8xf32>
+        %b = nest.load %y[%j] : memref<8xf32>
+        %p = arith.mulf %a, %b : f32
+        nest.accumulate "c" add %p, %c[%j] where (%j < 8 - 3 * %i) : memref<8xf32>
+      }
+    }
+  }
+  func.return
+}
