@@ -212,7 +212,7 @@ def _is_read(loop: ForOp, sums: AccumulateOp, factor: Factor, inside: set[SSAVal
             for variable in inside - own:
                 constraint = constraint.substitute(variable, 0)
             if not inside.isdisjoint(constraint.operands) or not is_never_negative(
-                constraint.canonical(), loop.body.block.first_op
+                constraint.canonical(), enclosing_loops(sums)[-1]
             ):
                 return False
     return True

@@ -43,13 +43,13 @@ from xdsl.traits import is_side_effect_free
 
 from ...dialects.affine import AffineList
 from ...dialects.diagnostic import NestorError, fail
-from ...dialects.nest import AccumulateOp, ForOp, LoadOp, PrefetchOp, StoreOp, YieldOp
-from .accesses import is_defined_outside, may_overlap
+from ...dialects.nest import THREAD_AXES, AccumulateOp, AllocOp, ForOp, LoadOp, PrefetchOp, StoreOp, YieldOp
+from .accesses import accesses_of, is_defined_outside, may_overlap
 from .bounds import refuse_several
 from .conflicts import Comparison, can_meet
 from .dependence import Dependence, Dependences, analyse
 from .integer_sets import is_never_negative
-from .loops import divide, find_loop, refuse_in_vector, refuse_marked, statements
+from .loops import divide, enclosing_loops, find_loop, refuse_in_vector, refuse_marked, statements
 from .nest_normalise import normalise
 from .nest_split import split
 
@@ -112,6 +112,8 @@ def _why_not_shared(loop: ForOp) -> NestorError | None:
         if any(value in varying for value in op.operands):
             varying.update(op.results)
     for op in statements(loop):
+        if not all(is_defined_outside(a.buffer, loop) for a in accesses_of(op) if a.buffer is not None):
+            continue
         is_fixed = isinstance(op, StoreOp) or op.order_name == "sequential"
         if is_fixed and not any(value in varying for value in op.indices.operands):
             reason = f'cannot vectorize the loop "{loop.label}": all its iterations write one element'
@@ -127,6 +129,8 @@ def _why_no_vector_form(op: Operation, loop: ForOp) -> str | None:
         computed = (v for v in op.index_operands if isinstance(v.owner, Operation))
         is_known = all(is_defined_outside(v, loop) for v in computed)
         return None if is_known else "its address is computed inside of the loop"
+    if isinstance(op, AllocOp) and any(around.kind in THREAD_AXES for around in enclosing_loops(loop)):
+        return None  # a kernel does what is computed lane by lane: each has a buffer
     if not isinstance(op, ForOp):
         return None if is_side_effect_free(op) and not op.regions else f"{op.name} has no vector form"
     if op.kind not in ("serial", "unrolled"):
