@@ -512,7 +512,8 @@ class JitFunction(fast_call.NativeCallable):
 def jit(function: Callable[..., Any] | None = None, **options: Any) -> Any:
     """Compile a NumPy function: `@nt.jit`, `@nt.jit(dynamic=True)`, or `nt.jit(f, target="cuda-sim")`.
 
-    Options: `target` ("cpu", "cuda", "cuda-sim", "interp"); `dynamic` (None or "auto": static extents first, those that
+    Options: `target` ("cpu", "cuda", "cuda-sim", "interp"; "cuda-sim:checked" raises SimulatorFault for races, indices
+    out of bounds and the like in the kernels); `dynamic` (None or "auto": static extents first, those that
     differ become unknown when a second shape arrives; True: all unknown; False: none); `static_argnums` and
     `static_argnames` (baked in by value); `strict`; `fastmath` (True, or names among FASTMATH_FLAGS: results are
     then no longer those of IEEE arithmetic); `boundscheck` (False: indices known at run time only are not checked, and

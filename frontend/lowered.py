@@ -12,6 +12,7 @@ from .specialise import ArgumentType, binding
 from .structures import Structure
 
 if TYPE_CHECKING:
+    from ..runtime.cuda_sim.faults import Fault
     from ..runtime.cuda_sim.report import ProfileReport
     from .jit import JitFunction
     from .program_parts import Program
@@ -40,7 +41,7 @@ class Lowered:
         from .schedule import automatic
 
         wanted = target or self.owner.target
-        return automatic(self, "cuda" if wanted == "cuda-sim" else wanted)
+        return automatic(self, "cuda" if wanted.partition(":")[0] == "cuda-sim" else wanted)
 
     def compile(self, target: str | None = None, schedule: Any = None) -> Compiled:
         """Machine code for a target.
@@ -67,6 +68,25 @@ class Compiled:
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         return self._call(self._kernel, args, kwargs)
+
+    def check(self, *args: Any, **kwargs: Any) -> list[Fault]:
+        """What its kernels do that CUDA leaves undefined; for target `cuda-sim`. An empty list: nothing was found.
+
+        The program runs on copies of the arguments, with its threads and blocks in three orders: races, indices out of
+        bounds, barriers that are not reached by all, reads of what nothing has written (runtime/cuda_sim/faults.py).
+        """
+        engine, found = self.engine, []
+        if not hasattr(engine, "check"):
+            raise UnsupportedError("only the simulator checks kernels", hint='compile with target="cuda-sim"')
+
+        def kernel(arguments: Sequence[Any]) -> None:
+            record, faults = engine.check(*arguments)
+            found.extend(faults)
+            if record.code and not faults:
+                self._kernel(arguments)  # raises the exception of the check that failed
+
+        self._call(kernel, args, kwargs)
+        return found
 
     def profile(self, *args: Any, **kwargs: Any) -> ProfileReport:
         """What its memory accesses cost on a GPU, line by line; for target `cuda-sim`.

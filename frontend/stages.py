@@ -144,11 +144,15 @@ Kernel = Callable[[Sequence[Any]], None]
 def build(module: ModuleOp, name: str, target: str, schedule: Schedule = None) -> tuple[Kernel, Any]:
     """Compile a module given at the nt level (left as it is); the kernel, and the engine that owns its code.
 
-    A `schedule` takes the place of the automatic one.
+    A `schedule` takes the place of the automatic one. Target `cuda-sim` takes options after a colon
+    (runtime/cuda_sim/options.py): `cuda-sim:checked,reverse`.
     """
-    if target not in TARGETS:
+    base, colon, options = target.partition(":")
+    if base not in TARGETS or (colon and base != "cuda-sim"):
         raise UnsupportedError(f"no target '{target}'", hint=f"targets: {', '.join(TARGETS)}")
-    return _BUILDERS[target](module, name, schedule)
+    if base == "cuda-sim":
+        return _build_gpu(_simulator(options if colon else None))(module, name, schedule)
+    return _BUILDERS[base](module, name, schedule)
 
 
 def _build_cpu(module: ModuleOp, name: str, schedule: Schedule) -> tuple[Kernel, Any]:
@@ -235,9 +239,12 @@ def _build_interp(module: ModuleOp, name: str, schedule: Schedule) -> tuple[Kern
 
 
 def _build_gpu(
-    make_engine: Callable[[ModuleOp, str], Any],
+    make_engine: Callable[[ModuleOp, str, int], Any],
 ) -> Callable[[ModuleOp, str, Schedule], tuple[Kernel, Any]]:
-    """A builder for an engine that runs modules of the gpu level; indices of 64 bits only where a call needs them."""
+    """A builder for an engine that runs modules of the gpu level; indices of 64 bits only where a call needs them.
+
+    An engine is told how many of the last arguments are results, which hold nothing before they are written.
+    """
 
     def build_one(module: ModuleOp, name: str, schedule: Schedule) -> tuple[Kernel, Any]:
         from ..runtime.host_plan import is_small
@@ -245,7 +252,9 @@ def _build_gpu(
         @cache
         def version(pipeline: str) -> tuple[Any, list[dict[str, Any]]]:
             lowered = lowered_copy(module, (pipeline,), schedule)
-            return make_engine(lowered, name), _sites(_function(lowered, name))
+            host = _function(lowered, name)
+            outputs = len(host.body.block.args) - len(_function(module, name).body.block.args)
+            return make_engine(lowered, name, outputs), _sites(host)
 
         def kernel(arguments: Sequence[Any]) -> None:
             engine, sites = version("cuda-small" if all(map(is_small, arguments)) else "cuda")
@@ -258,13 +267,16 @@ def _build_gpu(
     return build_one
 
 
-def _simulator(module: ModuleOp, name: str) -> Any:
+def _simulator(text: str | None) -> Callable[[ModuleOp, str, int], Any]:
+    """What makes simulators with the options in `text`; with those of the environment without any."""
     from ..runtime.cuda_sim.engine import SimEngine
+    from ..runtime.cuda_sim.options import parse_options
 
-    return SimEngine(module, name)
+    options = parse_options(text)
+    return lambda module, name, outputs: SimEngine(module, name, options, outputs)
 
 
-def _cuda(module: ModuleOp, name: str) -> Any:
+def _cuda(module: ModuleOp, name: str, outputs: int) -> Any:
     from ..runtime.cuda import CudaEngine, load_cupy
 
     cupy, engine = load_cupy(), CudaEngine(module, name)
@@ -284,7 +296,6 @@ def _cuda(module: ModuleOp, name: str) -> Any:
 _BUILDERS: dict[str, Callable[[ModuleOp, str, Schedule], tuple[Kernel, Any]]] = {
     "cpu": _build_cpu,
     "interp": _build_interp,
-    "cuda-sim": _build_gpu(_simulator),
     "cuda": _build_gpu(_cuda),
 }
 

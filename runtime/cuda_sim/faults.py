@@ -95,6 +95,12 @@ class Fault:
     second: Party | None
     count: int
 
+    @property
+    def key(self) -> tuple:
+        """What makes two faults the same one: kind, kernel, lines (in any order), array."""
+        lines = sorted((self.first.line, self.second.line if self.second else 0))
+        return self.kind, self.kernel, *lines, self.place.partition("[")[0]
+
     def __str__(self) -> str:
         lines = [self.message, f"  {self.first}"]
         if self.second is not None:
@@ -228,7 +234,7 @@ def _array_index(address: int, array: np.ndarray) -> tuple[int, ...] | None:
 
 
 def _shared_index(position: int, extents: tuple[int, ...], count: int) -> str:
-    if not extents or position >= count:
+    if not extents:
         return f"[{position}]" if count != 1 or position else ""
     index = []
     for extent in reversed(extents[1:]):

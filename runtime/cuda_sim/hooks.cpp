@@ -68,31 +68,35 @@ bool is_element(const SimPlace &place, uint32_t size) {
 }
 
 void check_access(const SimAccess &access, bool is_vector) {
-  const char *address = access.address;
-  if ((size_t)(address - sim_running.stack) < sim_running.stack_bytes) return;  // a local variable
   SimPlace place;
-  const bool found = locate(address, access.pc, place);
-  if (place.space == kSimGlobal && (!found || !holds(*place.array, address)) &&
-      (size_t)(address - __ehdr_start) < (size_t)(_end - __ehdr_start))
-    return;  // a constant table
-  if (!found || !is_element(place, access.size)) {
-    sim_report_access(kSimOutOfBounds, access, place);
-    sim_stop_thread();
-  }
-  if (is_vector && (size_t)address % access.size != 0) {
-    sim_report_access(kSimMisaligned, access, place);
-    sim_stop_thread();
-  }
-  if ((access.write || access.atomic) && place.array->flags & kSimReadOnly) {
-    sim_report_access(kSimReadOnlyWrite, access, place);
-    sim_stop_thread();
-  }
-  sim_on_access(access, place);
+  if (sim_find(access, is_vector, place)) sim_on_access(access, place);
 }
 
 bool is_same_place(const SimParty &a, const SimParty &b) { return a.pc == b.pc && a.site == b.site; }
 
 }  // namespace
+
+SIM_RUNTIME bool sim_find(const SimAccess &access, bool is_aligned, SimPlace &place) {
+  const char *address = access.address;
+  if ((size_t)(address - sim_running.stack) < sim_running.stack_bytes) return false;  // a local variable
+  const bool found = locate(address, access.pc, place);
+  if (place.space == kSimGlobal && (!found || !holds(*place.array, address)) &&
+      (size_t)(address - __ehdr_start) < (size_t)(_end - __ehdr_start))
+    return false;  // a constant table
+  if (!found || !is_element(place, access.size)) {
+    sim_report_access(kSimOutOfBounds, access, place);
+    sim_stop_thread();
+  }
+  if (is_aligned && (size_t)address % access.size != 0) {
+    sim_report_access(kSimMisaligned, access, place);
+    sim_stop_thread();
+  }
+  if (access.write && place.array->flags & kSimReadOnly) {
+    sim_report_access(kSimReadOnlyWrite, access, place);
+    sim_stop_thread();
+  }
+  return true;
+}
 
 SIM_RUNTIME const SimRegion *sim_regions(SimSpace space, uint32_t *count) {
   *count = (uint32_t)arrays[space].size();
@@ -100,7 +104,7 @@ SIM_RUNTIME const SimRegion *sim_regions(SimSpace space, uint32_t *count) {
 }
 
 SIM_RUNTIME SimParty sim_party(const SimAccess &access) {
-  return {access.pc, 0, sim_running.thread, sim_running.block, access.atomic ? 2u : access.write ? 1u : 0u};
+  return {access.pc, 0, sim_running.thread, sim_running.block, access.atomic && access.write ? 2u : access.write ? 1u : 0u};
 }
 
 SIM_RUNTIME void sim_report(const SimReport &report) {
@@ -120,7 +124,7 @@ SIM_RUNTIME void sim_report_access(SimFaultKind kind, const SimAccess &access, c
 }
 
 SIM_RUNTIME void sim_on_atomic(const volatile void *address, unsigned size, const void *pc) {
-  check_access({(const char *)address, size, true, true, pc}, true);
+  check_access({(const char *)address, size, true, true, pc, true}, true);
 }
 
 SIM_RUNTIME void sim_on_fence(int scope) {
@@ -133,17 +137,18 @@ SIM_RUNTIME void sim_on_shim_access(const void *address, unsigned size, bool wri
 
 // -- the calls that the compiler inserts -----------------------------------------------------------------
 
-#define SIM_HOOK(name, size, write, is_vector)             \
+// A volatile access is one that other threads may see at once: as an atomic one, it races with ordinary ones only.
+#define SIM_HOOK(name, size, write, atomic)                \
   SIM_RUNTIME void __tsan_##name(const void *address) {    \
-    check_access({(const char *)address, size, write, false, __builtin_return_address(0)}, is_vector); \
+    check_access({(const char *)address, size, write, atomic, __builtin_return_address(0)}, true); \
   }
-#define SIM_HOOKS(size)                               \
-  SIM_HOOK(read##size, size, false, true)             \
-  SIM_HOOK(write##size, size, true, true)             \
-  SIM_HOOK(volatile_read##size, size, false, true)    \
-  SIM_HOOK(volatile_write##size, size, true, true)    \
-  SIM_HOOK(unaligned_read##size, size, false, true)   \
-  SIM_HOOK(unaligned_write##size, size, true, true)   \
+#define SIM_HOOKS(size)                                     \
+  SIM_HOOK(read##size, size, false, false)                  \
+  SIM_HOOK(write##size, size, true, false)                  \
+  SIM_HOOK(unaligned_read##size, size, false, false)        \
+  SIM_HOOK(unaligned_write##size, size, true, false)        \
+  SIM_HOOK(volatile_read##size, size, false, true)          \
+  SIM_HOOK(volatile_write##size, size, true, true)          \
   SIM_HOOK(unaligned_volatile_read##size, size, false, true) \
   SIM_HOOK(unaligned_volatile_write##size, size, true, true)
 SIM_HOOKS(1)

@@ -16,6 +16,7 @@ struct SimRunning {
   uint32_t thread, warp, lane;         // of the block, linear
   char *stack;                         // of the running thread
   uint64_t stack_bytes;
+  bool has_stopped;                    // a thread of the block ended at a fault: others may miss what it would write
 };
 
 SIM_RUNTIME SimRunning sim_running;
@@ -45,12 +46,17 @@ struct SimPlace {
 struct SimAccess {
   const char *address;
   uint32_t size;
-  bool write, atomic;      // an atomic access is read and written
+  bool write, atomic;
   const void *pc;          // the return address of the hook: in the statement that accesses
+  bool update;             // an atomic operation, which reads and writes; other atomic accesses are volatile ones
 };
 
 // The arrays of a space, in the order of their addresses.
 SIM_RUNTIME const SimRegion *sim_regions(SimSpace space, uint32_t *count);
+
+// Where an access goes; false for local variables and constant tables. One that no array holds, that is not aligned to
+// its size or that writes what is constant is reported here and ends the thread.
+SIM_RUNTIME bool sim_find(const SimAccess &access, bool is_aligned, SimPlace &place);
 
 // -- reports ---------------------------------------------------------------------------------------------
 

@@ -84,6 +84,13 @@ class GuardedMemory:
         weakref.finalize(owner, self._forget, weakref.ref(region))
         return np.ndarray(shape, dtype, owner.data, region.base - owner.ctypes.data)
 
+    def forget_contents(self, array: np.ndarray) -> None:
+        """Nothing of an array counts as written, unless another one shares its memory."""
+        region = self.region_of(array)
+        if region is None or region.state is not None or array.nbytes != region.bytes:
+            return
+        region.state = np.full(region.bytes // region.element_bytes, _IS_ELEMENT, np.uint8)
+
     def copied(self, source: np.ndarray, target: np.ndarray) -> None:
         """The host has copied an array to another one: what has been written of it is the same."""
         region, source_region = self.region_of(target), self.region_of(source)

@@ -17,10 +17,8 @@ from ...dialects.diagnostic import NestorError
 from .build import build_library, dynamic_shared, kernel_names
 from .faults import Fault, Launch, RawReport, SimulatorFault, describe
 from .memory import GuardedMemory, Region
+from .options import ORDERS
 from .text import KernelText, size_of
-
-ORDERS = ("forward", "reverse", "random")
-"""Orders of the threads of a block between two barriers, and of the blocks of a grid."""
 
 _Extent3 = ctypes.c_uint * 3
 _locks: dict[str, threading.Lock] = defaultdict(threading.Lock)  # a library runs one launch at a time

@@ -225,6 +225,9 @@ bool run_block() {
     sim_fault("no memory for the stacks of the threads");
     return false;
   }
+#ifdef SIM_INSTRUMENTED
+  sim_running.has_stopped = false;
+#endif
   unsigned ended = 0;
   while (ended < fibers.size() && !fault_text[0]) {
     bool progress = run_runnable(ended);
@@ -374,6 +377,7 @@ SIM_RUNTIME SimIndex sim_block_extents() { return sim_context.block_dim; }
 SIM_RUNTIME SimIndex sim_grid_extents() { return sim_context.grid_dim; }
 
 SIM_RUNTIME void sim_stop_thread() {
+  sim_running.has_stopped = true;
   wait_as(State::kStopped);
   __builtin_unreachable();
 }

@@ -81,15 +81,16 @@ class KernelText:
         return self.lines[line - 1].strip() if 0 < line <= len(self.lines) else ""
 
     def python_line(self, line: int) -> PythonLine | None:
-        """The nearest comment above a line that names a Python line and is not inside a deeper block."""
+        """The nearest comment above a line that names a Python line, in the block of the line or one around it."""
         if not 0 < line <= len(self.lines):
             return None
-        text = self.lines[line - 1]
-        indent = len(text) - len(text.lstrip())
+        indent = len(self.lines[line - 1])
         first = max((start for start, _ in self._starts if start <= line), default=1)
         for k in range(line, first - 1, -1):
-            found = _COMMENT.match(self.lines[k - 1])
-            if found and len(found[1]) <= indent:
+            text = self.lines[k - 1]
+            indent = min(indent, len(text) - len(text.lstrip())) if text.strip() else indent
+            found = _COMMENT.match(text)
+            if found and len(found[1]) == indent:
                 return PythonLine(found[2], int(found[3]), found[4] or "")
         return None
 

@@ -1,0 +1,447 @@
+"""Kernels with one planted fault each: a right one, and what is edited to make it wrong."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+import numpy as np
+
+SUM = """extern "C" __global__ void __launch_bounds__(128) block_sum(
+    const float *__restrict__ x, float *__restrict__ out, int n) {
+  const int t = threadIdx.x;
+  const int i = blockIdx.x * 128 + t;
+  __shared__ float tile[128];
+  // prog.py:3: s = np.sum(x)
+  tile[t] = i < n ? x[i] : 0.0f;
+  __syncthreads();
+  for (int step = 64; step > 0; step = step / 2) {
+    if (t < step) {
+      tile[t] = tile[t] + tile[t + step];
+    }
+    __syncthreads();
+  }
+  // prog.py:4: return s
+  if (t == 0) {
+    out[blockIdx.x] = tile[0];
+  }
+}"""
+
+TRANSPOSE = """extern "C" __global__ void __launch_bounds__(256) transpose(
+    const float *__restrict__ x, float *__restrict__ out, int n, int m) {
+  __shared__ float tile[32][33];
+  const int j = blockIdx.x * 32 + threadIdx.x;
+  for (int k = threadIdx.y; k < 32; k += 8) {
+    const int i = blockIdx.y * 32 + k;
+    if (i < n && j < m) {
+      // prog.py:7: t = x.T
+      tile[k][threadIdx.x] = x[i * m + j];
+    }
+  }
+  __syncthreads();
+  const int row = blockIdx.y * 32 + threadIdx.x;
+  for (int k = threadIdx.y; k < 32; k += 8) {
+    const int column = blockIdx.x * 32 + k;
+    if (row < n && column < m) {
+      out[column * n + row] = tile[threadIdx.x][k];
+    }
+  }
+}"""
+
+WARP = """extern "C" __global__ void __launch_bounds__(64) warp_rows(
+    const float *__restrict__ x, float *__restrict__ out) {
+  __shared__ __align__(16) float rows[2][32];
+  const int warp = threadIdx.x / 32;
+  const int lane = threadIdx.x % 32;
+  rows[warp][lane] = x[threadIdx.x];
+  __syncwarp();
+  float other = rows[warp][31 - lane];
+  __syncwarp();
+  rows[warp][lane] = other;
+  __syncwarp();
+  float sum = rows[warp][lane ^ 1];
+  for (int step = 16; step > 0; step /= 2) {
+    sum = sum + __shfl_xor_sync(0xffffffffu, sum, step);
+  }
+  if (lane == 0) {
+    out[warp] = sum;
+  }
+}"""
+
+VECTORS = """extern "C" __global__ void __launch_bounds__(32) vectors(
+    const float *__restrict__ x, float *__restrict__ out, int n, int first) {
+  const int i = threadIdx.x * 4;
+  if (i + 3 < n) {
+    float4 v = *reinterpret_cast<const float4 *>(&x[i + first]);
+    v.x = v.x + 1.0f;
+    *reinterpret_cast<float4 *>(&out[i]) = v;
+  }
+}"""
+
+COUNTERS = """extern "C" __global__ void __launch_bounds__(32) last_block(
+    const float *__restrict__ x, float *__restrict__ partial, float *__restrict__ out, unsigned *__restrict__ done) {
+  __shared__ bool is_last;
+  if (threadIdx.x == 0) {
+    partial[blockIdx.x] = x[blockIdx.x];
+    __threadfence();
+    is_last = atomicAdd(done, 1u) == gridDim.x - 1;
+  }
+  __syncthreads();
+  if (is_last && threadIdx.x == 0) {
+    float sum = 0.0f;
+    for (int k = 0; k < (int)gridDim.x; k++) {
+      sum = sum + partial[k];
+    }
+    out[0] = sum;
+  }
+}"""
+
+BINS = """extern "C" __global__ void __launch_bounds__(32) bins(
+    const int *__restrict__ x, int *__restrict__ counts, int n) {
+  const int i = blockIdx.x * 32 + threadIdx.x;
+  if (i < n) {
+    atomicAdd(&counts[x[i]], 1);
+  }
+}"""
+
+COPIES = """extern "C" __global__ void __launch_bounds__(32) copies(
+    const float *__restrict__ x, float *__restrict__ out) {
+  __shared__ __align__(16) float tile[2][128];
+  const int t = threadIdx.x;
+  nt_copy_async16(&tile[0][t * 4], &x[t * 4]);
+  nt_commit_copies();
+  nt_copy_async16(&tile[1][t * 4], &x[128 + t * 4]);
+  nt_commit_copies();
+  nt_wait_copies<1>();
+  __syncthreads();
+  float sum = tile[0][127 - t];
+  nt_wait_copies<0>();
+  __syncthreads();
+  out[t] = sum + tile[1][127 - t];
+}"""
+
+DYNAMIC = """extern "C" __global__ void __launch_bounds__(32) dynamic_tile(
+    const float *__restrict__ x, float *__restrict__ out) {
+  extern __shared__ __align__(16) float memory[];
+  memory[threadIdx.x] = x[threadIdx.x];
+  __syncthreads();
+  out[threadIdx.x] = memory[31 - threadIdx.x];
+}"""
+
+
+def _f(*shape: int) -> np.ndarray:
+    return np.arange(int(np.prod(shape)), dtype=np.float32).reshape(shape)
+
+
+def _shifted(count: int) -> np.ndarray:
+    return _f(count + 1)[1:]
+
+
+@dataclass(frozen=True)
+class Case:
+    """A launch of a kernel: `edits` make it wrong, `kind` is the fault (None: there is none)."""
+
+    name: str
+    text: str
+    edits: tuple[tuple[str, str], ...]
+    grid: tuple[int, ...]
+    block: tuple[int, ...]
+    arguments: tuple
+    kind: str | None
+    place: str = ""
+    """How the element of the fault is called, as a regular expression."""
+    line: str = ""
+    """What stands in one of the two lines of the report."""
+    python: str = ""
+    shared_bytes: int = 0
+
+    @property
+    def kernel(self) -> str:
+        return "k_" + re.sub(r"\W+", "_", self.name)
+
+    @property
+    def source(self) -> str:
+        text = self.text
+        for old, new in self.edits:
+            assert old in text, f"{self.name}: {old!r} is not in the kernel"
+            text = text.replace(old, new, 1)
+        return re.sub(
+            r"(__global__ void __launch_bounds__\(\d+\) )\w+", rf"\g<1>{self.kernel}", text, count=1
+        )
+
+
+def _sum(name, edits, kind, **more):
+    return Case(name, SUM, edits, (3,), (128,), (_f(300), np.zeros(3, "f4"), np.int32(300)), kind, **more)
+
+
+def _transpose(name, edits, kind, **more):
+    arguments = (_f(40, 50), np.zeros((50, 40), "f4"), np.int32(40), np.int32(50))
+    return Case(name, TRANSPOSE, edits, (2, 2), (32, 8), arguments, kind, **more)
+
+
+def _warp(name, edits, kind, **more):
+    return Case(name, WARP, edits, (1,), (64,), (_f(64), np.zeros(2, "f4")), kind, **more)
+
+
+def _vectors(name, edits, kind, x=None, n=128, first=0, **more):
+    x = _f(136) if x is None else x
+    return Case(
+        name,
+        VECTORS,
+        edits,
+        (1,),
+        (32,),
+        (x, np.zeros(128, "f4"), np.int32(n), np.int32(first)),
+        kind,
+        **more,
+    )
+
+
+def _last(name, edits, kind, **more):
+    arguments = (_f(5), np.zeros(5, "f4"), np.zeros(1, "f4"), np.zeros(1, "u4"))
+    return Case(name, COUNTERS, edits, (5,), (32,), arguments, kind, **more)
+
+
+def _bins(name, edits, kind, **more):
+    x = (np.arange(100) % 7).astype(np.int32)
+    return Case(name, BINS, edits, (4,), (32,), (x, np.zeros(7, "i4"), np.int32(100)), kind, **more)
+
+
+def _copies(name, edits, kind, **more):
+    return Case(name, COPIES, edits, (1,), (32,), (_f(256), np.zeros(32, "f4")), kind, **more)
+
+
+BARRIER = ("__syncthreads();", "")
+LATER = "__syncthreads();\n  }\n  // prog"
+
+CASES = (
+    # the kernels as they are
+    _sum("sum", (), None),
+    _transpose("transpose", (), None),
+    _warp("warp rows", (), None),
+    _vectors("vectors", (), None),
+    _last("last block", (), None),
+    _bins("bins", (), None),
+    _copies("copies", (), None),
+    Case("dynamic", DYNAMIC, (), (1,), (32,), (_f(32), np.zeros(32, "f4")), None, shared_bytes=128),
+    # races
+    _sum(
+        "no first barrier",
+        (BARRIER,),
+        "race",
+        place=r"tile\[\d+\]",
+        line="tile[t + step]",
+        python="prog.py:3",
+    ),
+    _sum(
+        "no later barrier",
+        ((LATER, "}\n  // prog"),),
+        "race",
+        place=r"tile\[\d+\]",
+        line="tile[t] + tile[t + step]",
+    ),
+    _transpose("no barrier", (BARRIER,), "race", place=r"tile\[\d+\]\[\d+\]", line="tile[k][threadIdx.x]"),
+    _transpose(
+        "same rows", (("tile[k][", "tile[k / 2]["),), "race", place=r"tile\[\d+\]\[\d+\]", line="tile[k / 2]"
+    ),
+    _warp("no syncwarp", (("__syncwarp();", ""),), "race", place=r"rows\[\d\]\[\d+\]", line="31 - lane"),
+    _warp(
+        "no syncwarp before a write",
+        (("other = rows[warp][31 - lane];\n  __syncwarp();", "other = rows[warp][31 - lane];"),),
+        "race",
+        place=r"rows\[\d\]\[\d+\]",
+        line="= other",
+    ),
+    _warp(
+        "shuffle for a barrier",
+        (("__syncwarp();", "__shfl_xor_sync(0xffffffffu, lane, 1);"),),
+        "race",
+        place=r"rows\[\d\]\[\d+\]",
+        line="31 - lane",
+    ),
+    _warp(
+        "other warp",
+        (("rows[warp][31 - lane]", "rows[1 - warp][lane]"),),
+        "race",
+        place=r"rows\[\d\]\[\d+\]",
+        line="1 - warp",
+    ),
+    _bins(
+        "no atomic",
+        (("atomicAdd(&counts[x[i]], 1)", "counts[x[i]] += 1"),),
+        "race",
+        place=r"counts\[\d\]",
+        line="counts[x[i]] += 1",
+    ),
+    _sum(
+        "blocks share an element",
+        (("out[blockIdx.x] =", "out[blockIdx.x / 2] ="),),
+        "race",
+        place=r"out\[0\]",
+        line="out[blockIdx.x / 2]",
+        python="prog.py:4",
+    ),
+    _last("no fence", (("__threadfence();", ""),), "race", place=r"partial\[\d\]", line="partial[k]"),
+    _last(
+        "not the last block",
+        (("== gridDim.x - 1", ">= 0"),),
+        "race",
+        place=r"out\[0\]|partial\[\d\]",
+        line="sum",
+    ),
+    _last("read by all", (("is_last && ", ""),), "race", place=r"out\[0\]|partial\[\d\]", line="sum"),
+    # bounds, alignment, const
+    _sum(
+        "off by one mask",
+        (("i < n ?", "i <= n ?"),),
+        "out-of-bounds",
+        place=r"x\[300\]",
+        line="x[i]",
+        python="prog.py:3",
+    ),
+    _transpose(
+        "no mask",
+        (("row < n && column < m", "row < n"),),
+        "out-of-bounds",
+        place=r"out\[2\d\d\d\]",
+        line="out[column",
+    ),
+    _transpose(
+        "transposed index",
+        (("tile[k][threadIdx.x]", "tile[threadIdx.x][k + 2]"), ("tile[32][33]", "tile[32][32]")),
+        "out-of-bounds",
+        place=r"tile\[32\]\[[01]\]",
+        line="k + 2",
+    ),
+    _sum(
+        "shared index",
+        (("tile[t] = i", "tile[t + 1] = i"),),
+        "out-of-bounds",
+        place=r"tile\[128\]",
+        line="tile[t + 1]",
+    ),
+    _vectors(
+        "vector beyond the end",
+        (("i + 3 < n", "i < n"),),
+        "out-of-bounds",
+        x=_f(127),
+        n=127,
+        place=r"x\[127\]|x\[124\]",
+        line="float4",
+    ),
+    _vectors(
+        "misaligned", (), "misaligned", first=1, place=r"x\[\d+\]", line="reinterpret_cast<const float4"
+    ),
+    _vectors(
+        "misaligned array",
+        (),
+        "misaligned",
+        x=_shifted(128),
+        place=r"x\[\d+\]",
+        line="reinterpret_cast<const float4",
+    ),
+    _sum(
+        "write to const",
+        (("out[blockIdx.x] =", "((float *)x)[blockIdx.x] ="),),
+        "read-only",
+        place=r"x\[[012]\]",
+        line="((float *)x)",
+    ),
+    Case(
+        "dynamic too short",
+        DYNAMIC,
+        (),
+        (1,),
+        (32,),
+        (_f(32), np.zeros(32, "f4")),
+        "out-of-bounds",
+        shared_bytes=124,
+        place=r"memory\[31\]",
+        line="memory[threadIdx.x] =",
+    ),
+    # never written
+    _sum(
+        "half a tile",
+        (("tile[t] = i < n ? x[i] : 0.0f;", "if (i < n) tile[t] = x[i];"),),
+        "uninitialised",
+        place=r"tile\[\d+\]",
+        line="tile[t + step]",
+    ),
+    _transpose(
+        "transposed read",
+        (("out[column * n + row] = tile[threadIdx.x][k]", "out[column * n + row] = tile[k][threadIdx.x]"),),
+        "uninitialised",
+        place=r"tile\[\d+\]\[\d+\]",
+        line="tile[k][threadIdx.x]",
+    ),
+    # barriers and warp operations
+    _sum(
+        "divergent barrier",
+        (("__syncthreads();", "if (t < 64) __syncthreads();\n  else\n    __syncthreads();"),),
+        "divergent-barrier",
+        line="if (t < 64) __syncthreads();",
+    ),
+    _sum(
+        "barrier in a branch",
+        (("    }\n    __syncthreads();", "      __syncthreads();\n    }"),),
+        "missed-barrier",
+        line="__syncthreads();",
+    ),
+    _warp(
+        "lanes that left",
+        (("  __syncwarp();", "  if (lane == 5) return;\n  __syncwarp();"),),
+        "absent-lane",
+        line="__shfl_xor_sync",
+    ),
+    _warp(
+        "wrong lane",
+        (("__shfl_xor_sync(0xffffffffu, sum, step)", "__shfl_xor_sync(0xffffu, sum, step)"),),
+        "not-in-mask",
+        line="0xffffu",
+    ),
+    _warp(
+        "half a warp",
+        (
+            (
+                "    sum = sum + __shfl_xor_sync(0xffffffffu, sum, step);",
+                "    if (lane < 16) sum = sum + __shfl_xor_sync(0xffffu, sum, step);",
+            ),
+        ),
+        "absent-lane",
+        line="0xffffu",
+    ),
+    _warp(
+        "divergent warp",
+        (("  __syncwarp();", "  if (lane < 7) __syncwarp();\n  else\n    __syncwarp();"),),
+        "divergent-warp",
+        line="__syncwarp();",
+    ),
+    _warp(
+        "deadlock",
+        (("  __syncwarp();", "  if (lane < 7) __syncwarp();\n  else __syncthreads();"),),
+        "deadlock",
+        line="__sync",
+    ),
+    # asynchronous copies
+    _copies(
+        "wait for too few",
+        (("nt_wait_copies<1>", "nt_wait_copies<2>"),),
+        "pending-copy",
+        place=r"tile\[0\]\[\d+\]",
+        line="tile[0][127 - t]",
+    ),
+    _copies(
+        "no wait",
+        (("  nt_wait_copies<0>();\n", ""),),
+        "pending-copy",
+        place=r"tile\[1\]\[\d+\]",
+        line="tile[1][127 - t]",
+    ),
+    _copies(
+        "no barrier after the wait",
+        (("  nt_wait_copies<0>();\n  __syncthreads();", "  nt_wait_copies<0>();"),),
+        "race",
+        place=r"tile\[1\]\[\d+\]",
+        line="nt_copy_async16(&tile[1]",
+    ),
+)

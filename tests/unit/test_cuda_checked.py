@@ -1,0 +1,91 @@
+"""Checked mode of the CUDA simulator: planted faults are reported with element and lines, right kernels are clean."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import pytest
+from faulty_kernels import CASES, Case
+from nestor.dialects.diagnostic import NestorError
+from nestor.runtime.cuda_sim.faults import SimulatorFault
+from nestor.runtime.cuda_sim.module import SimModule
+from nestor.runtime.cuda_sim.options import ORDERS, SimOptions, parse_options
+
+SOURCE = "\n\n".join(case.source for case in CASES)
+
+
+@pytest.fixture(scope="module", params=ORDERS)
+def module(request):
+    return SimModule(SOURCE, "checked", request.param, seed=5)
+
+
+def launch(module: SimModule, case: Case, arguments: list) -> None:
+    module.launch(case.kernel, case.grid, case.block, arguments, shared_bytes=case.shared_bytes)
+
+
+def arguments_of(case: Case) -> list:
+    """The arguments of a case; views stay views, for where they begin matters."""
+    return [a.copy() if isinstance(a, np.ndarray) and a.base is None else a for a in case.arguments]
+
+
+@pytest.mark.parametrize("case", [c for c in CASES if c.kind is None], ids=lambda c: c.name)
+def test_a_right_kernel_is_clean(module, case):
+    launch(module, case, arguments_of(case))
+
+
+@pytest.mark.parametrize("case", [c for c in CASES if c.kind is not None], ids=lambda c: c.name)
+def test_a_planted_fault_is_caught(module, case):
+    arguments = arguments_of(case)
+    with pytest.raises(SimulatorFault) as caught:
+        launch(module, case, arguments)
+    reports = [report for report in caught.value.reports if report.kind == case.kind]
+    assert reports, str(caught.value)
+    lines = [[r.first.text, r.second.text if r.second else ""] for r in reports]
+    assert any(case.line in text for pair in lines for text in pair), str(caught.value)
+    if case.place:
+        assert any(re.match(case.place, report.place) for report in reports), str(caught.value)
+    if case.python:
+        assert case.python in str(caught.value)
+    for now, before in zip(arguments, case.arguments, strict=True):
+        np.testing.assert_array_equal(now, before)
+
+
+REPORT = """\
+error: 2 faults in kernel 'k_no_first_barrier' (grid 3, block 128):
+  read of shared memory that nothing has written: tile[64]
+    read by thread 0 of block 0  kernels.cu:LINE: tile[t] = tile[t] + tile[t + step];
+    from prog.py:3: s = np.sum(x)
+    seen 192 times
+  race on shared memory: tile[64]
+    write by thread 64 of block 0  kernels.cu:LINE: tile[t] = i < n ? x[i] : 0.0f;
+    read by thread 0 of block 0  kernels.cu:LINE: tile[t] = tile[t] + tile[t + step];
+    from prog.py:3: s = np.sum(x)
+    seen 192 times"""
+
+
+def test_a_report_names_both_accesses_and_their_lines():
+    (case,) = [c for c in CASES if c.name == "no first barrier"]
+    with pytest.raises(SimulatorFault) as caught:
+        launch(SimModule(SOURCE, "checked"), case, arguments_of(case))
+    assert re.sub(r"kernels.cu:\d+", "kernels.cu:LINE", str(caught.value)) == REPORT
+    _, report = caught.value.reports
+    assert (report.first.thread, report.first.access) == ((64, 0, 0), "write")
+    assert report.second is not None and (report.second.thread, report.second.access) == ((0, 0, 0), "read")
+    assert report.count == 192
+
+
+def test_what_no_mode_or_order_is_called_is_refused():
+    with pytest.raises(NestorError, match="no mode 'careful'"):
+        SimModule(SOURCE, "careful")
+    with pytest.raises(NestorError, match="no order 'sideways'"):
+        SimModule(SOURCE, "checked", "sideways")
+    with pytest.raises(NestorError, match="no option 'careful'"):
+        parse_options("careful")
+
+
+def test_options_are_those_of_the_target_or_of_the_environment(monkeypatch):
+    monkeypatch.setenv("NESTOR_CUDA_SIM", "checked, reverse")
+    assert parse_options(None) == SimOptions("checked", "reverse")
+    assert parse_options("random=7") == SimOptions("plain", "random", 7)
+    assert parse_options("") == SimOptions()
