@@ -171,6 +171,7 @@ GROUPS: dict[str, tuple[Primitive, ...]] = {
             (Result("special"), Result("general")),
         ),
         _primitive("hoist", _loop()),
+        _primitive("sink", _loop()),
         _primitive("rename", _loop(), (Option("to", "string", required=True, keyword="to"),)),
         _primitive("unmask", _loop()),
     ),

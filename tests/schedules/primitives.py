@@ -57,6 +57,7 @@ from nestor.transforms.nest.nest_rfactor import rfactor
 from nestor.transforms.nest.nest_set_memory import set_memory
 from nestor.transforms.nest.nest_shift import shift
 from nestor.transforms.nest.nest_simplify import simplify
+from nestor.transforms.nest.nest_sink import sink
 from nestor.transforms.nest.nest_sink_alloc import sink_alloc
 from nestor.transforms.nest.nest_skew import skew
 from nestor.transforms.nest.nest_specialise import specialise
@@ -232,6 +233,7 @@ PRIMITIVES: dict[str, Primitive] = {
         weight=4,
     ),
     "hoist": Primitive(of_loop("hoist"), _applied_to_loops(hoist), ("nest_hoist:can_meet=False",), weight=4),
+    "sink": Primitive(of_loop("sink"), _applied_to_loops(sink), ("nest_sink:can_meet=False",), weight=2),
     "specialise": Primitive(
         draw_specialise,
         _applied_to_loops(specialise),

@@ -97,6 +97,18 @@ def rows(d: Draft) -> None:
                 d.store(d.op("sub", d.load("x", f"{i}, {k}"), d.load("top", "")), "y", f"{i}, {k}")
 
 
+def scaled(d: Draft) -> None:
+    """Each row minus one of its elements, or of another buffer, which is loaded before the loop over the row; sometimes in place."""
+    n, m = d.extent("n"), d.extent("m", least=1)
+    is_in_place = d.maybe(0.6)
+    d.buffer("x", n, m, role="inout" if is_in_place else "in")
+    target = "x" if is_in_place else d.buffer("y", n, m, role="out")
+    with d.over("i", n, plain=0.8) as i:
+        first = d.load("x", f"{i}, 0")
+        with d.over("j", m, plain=0.8) as j:
+            d.store(d.op("sub", d.load("x", f"{i}, {j}"), first), target, f"{i}, {j}")
+
+
 def reduction(d: Draft) -> None:
     """Sums and maxima over rows, columns or everything; into a result that starts from zero or goes on."""
     n, m = d.extent("n"), d.extent("m")
@@ -457,6 +469,7 @@ FAMILIES: dict[str, tuple[Callable[[Draft], None], Sequence[str]]] = {
     "flat": (flat, tuple(DTYPES)),
     "chain": (chain, tuple(DTYPES)),
     "rows": (rows, tuple(DTYPES)),
+    "scaled": (scaled, tuple(DTYPES)),
     "reduction": (reduction, tuple(DTYPES)),
     "blocked": (blocked, INTEGERS),
     "stencil": (stencil, tuple(DTYPES)),

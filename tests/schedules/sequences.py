@@ -46,6 +46,7 @@ SELDOM = {
     "reverse_compute_inline": ("chain",),
     "rfactor": ("blocked",),
     "rolling_buffer": ("window",),
+    "sink": ("scaled",),
     "sink_alloc": ("window",),
 }
 """Primitives that are seldom legal, and families where they are; one is asked for first in every other schedule."""
