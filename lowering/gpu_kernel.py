@@ -173,7 +173,17 @@ class KernelBody(TileBody):
             return False
         position = linear(((self.value(outer.iv), factor), (self.value(op.iv), 1)), 0)
         self.builder.affine(position).name_hint = name_hint_of(stem)
+        self._name_whole_position(op, stem, position, factor * (outer.constant_trip_count() or 0))
         return True
+
+    def _name_whole_position(self, op: ForOp, stem: str, position: Linear, extent: int) -> None:
+        """Name the sum of the parts `i.o`, `i.i.o` and `i.i.i` as well; the latter two have `extent` iterations together."""
+        whole, _, part = stem.rpartition(".")
+        outer = next((loop for loop in loops_around(op) if loop.label == f"{whole}.o"), None)
+        if part != "i" or outer is None or not extent:
+            return
+        position = position.added(linear(((self.value(outer.iv), extent),), 0))
+        self.builder.affine(position).name_hint = name_hint_of(whole)
 
     def location_of(self, op: ForOp) -> Attribute:
         """The Python line of a loop; none where it is that of a statement inside, at which it is said."""

@@ -258,9 +258,14 @@ BRANCH = """
 
 NESTS = {
     "pointwise": Nest({"x": (7, 13), "y": (7, 13)}, POINTWISE, "block.x thread.x"),
-    "transpose": Nest({"x": (37, 45), "y": (45, 37)}, TRANSPOSE, "block.x block.y thread.y thread.x"),
+    "transpose": Nest(
+        {"x": (37, 45), "y": (45, 37)}, TRANSPOSE, "block.x block.y thread.y thread.x thread.y thread.x"
+    ),
     "transpose-static": Nest(
-        {"x": (37, 45), "y": (45, 37)}, TRANSPOSE, "block.y block.x thread.y thread.x", dynamic=False
+        {"x": (37, 45), "y": (45, 37)},
+        TRANSPOSE,
+        "block.y block.x thread.y thread.x thread.y thread.x",
+        dynamic=False,
     ),
     "bias": Nest({"x": (3, 5, 41), "v": (41,), "y": (3, 5, 41)}, BIAS, "block.x block.y thread.y thread.x"),
     "permute": Nest(
@@ -270,7 +275,7 @@ NESTS = {
         dynamic=False,
     ),
     "rows": Nest(
-        {"x": (33, 19), "s": (33,), "y": (33, 19)}, ROWS, "block.x thread.x block.x block.y thread.x"
+        {"x": (33, 19), "s": (33,), "y": (33, 19)}, ROWS, "block.x thread.x block.x block.y thread.y thread.x"
     ),
     "overwritten-scale": Nest({"y": (33, 19)}, OVERWRITTEN_SCALE, "block.x thread.x"),
     "columns": Nest({"x": (19, 37), "y": (37,)}, COLUMNS, "block.x thread.x"),
@@ -287,7 +292,7 @@ NESTS = {
     "largest": Nest(
         {"x": (45, 37), "z": (37, 45), "y": ()},
         LARGEST,
-        "block.y block.x thread.y thread.x block.x thread.x block.x thread.x",
+        "block.y block.x thread.y thread.x thread.y thread.x block.x thread.x block.x thread.x",
         dynamic=False,
     ),
     "largest-transposed": Nest(

@@ -71,12 +71,12 @@ def pattern_of(indices: AffineList, buffer: SSAValue, loop: ForOp, varying: set[
     if len(moving) > 1:
         return SEVERAL
     axis = moving[0]
-    growth = _step(indices[axis], loop.iv, varying)
+    growth = growth_of(indices[axis], loop.iv, varying)
     is_unit = growth is not None and growth * loop.step_value == 1 and _stride(buffer, axis) == 1
     return UNIT if is_unit else SCATTERED
 
 
-def _step(index: AffineList, iv: SSAValue, varying: set[SSAValue]) -> int | None:
+def growth_of(index: AffineList, iv: SSAValue, varying: set[SSAValue]) -> int | None:
     """By how much `index` grows with `iv`, None when that is not a constant."""
     terms, _ = linear_terms(index.exprs[0])
     step = 0

@@ -21,6 +21,7 @@ For each nest, the first of these that the primitives find legal:
 * The outermost independent loops become one where memory allows (nest-flatten). One loop is split into blocks
   of `block` threads; two or three into tiles of `block` threads, say 32 x 8; more stay inside the thread.
   Loops that are not independent (reductions) stay inside: one thread an output element, or a row.
+* A band that reads across what it writes goes through tiles in shared memory (cuda_transposes.py).
 * A reduction to one element is factored into partial results, and these again (nest-rfactor).
 * An outermost loop with dependences changes places with an inner one that has none (nest-reorder): a sum over
   columns, a recurrence down the rows.
@@ -67,13 +68,15 @@ from .cuda_bands import (
     why_not_guarded,
     why_not_launched,
 )
+from .cuda_transposes import bind_transposed
 from .dependence import Dependences
-from .loops import fresh_names, functions, perfect_band, sole_inner_loop
+from .loops import fresh_names, functions, loops_in, perfect_band, sole_inner_loop
 from .nest_bind import bind
 from .nest_flatten import flatten_neighbours
 from .nest_rename import rename
 from .nest_reorder import reorder, why_not_reorder
 from .nest_rfactor import rfactor
+from .nest_sink import sink, why_not_sink
 from .nest_split import split, why_not_split
 from .steps import UNRECORDED, Steps
 
@@ -204,16 +207,27 @@ def _is_worth_launching(body: list[Operation]) -> bool:
 
 def _bind_band(band: list[ForOp], block: int, steps: Steps) -> Refusal | None:
     """Bind the loops of a band by the first way that is legal."""
-    band = _flattened(band, steps)
+    band = _flattened(_perfect(band, steps), steps)
     refusal = why_not_guarded(band[0])
     if refusal is not None:
         return _bind_with_remainder(band[0], block, refusal, steps)
+    if bind_transposed(band, block, steps):
+        return None
     if len(band) > 1 and (refusal := _bind_tiles(band, block, steps)) is None:
         return None
     if refusal is not None:
         text = f'one thread an iteration of "{band[0].label}", the loops in it in sequence: '
         remark(band[0], text + refusal.reason, hint=refusal.hint, notes=refusal.notes)
     return _bind_rows(band[0], block, steps)
+
+
+def _perfect(band: list[ForOp], steps: Steps) -> list[ForOp]:
+    """The band with all that it does in the innermost loop, where that is a statement: each thread does it anyway."""
+    if len(loops_in(band[0])) == len(band):
+        for loop in band[:-1]:
+            if sole_inner_loop(loop) is None and why_not_sink(loop) is None:
+                steps.do(sink, loop)
+    return band
 
 
 def _flattened(band: list[ForOp], steps: Steps) -> list[ForOp]:

@@ -23,10 +23,10 @@ becomes with loop=i
     }
 
 The loops are perfectly nested then: they can be reordered, tiled and flattened, and nest-hoist moves the loads out of
-whichever loop they do not move with. Loads and computations can be repeated; refused where anything else stands
-before the loop, where anything stands after it, where the bounds of the loop need a value from before it, and where an iteration may write
-an element that is loaded. The inverse of `hoist`; TVM and Halide keep such values in the innermost
-body and leave their place to the compiler behind them.
+whichever loop they do not move with. Loads and computations can be repeated; refused where anything else stands before
+the loop, where anything stands after it, where the bounds of the loop need a value from before it, and where an iteration
+may write an element that is loaded. The inverse of `hoist`; TVM and Halide keep such values in the innermost body and
+leave their place to the compiler behind them.
 """
 
 from __future__ import annotations

@@ -34,38 +34,16 @@ func.func @dynamic(%x: memref<?xf32> {nest.dims = ["n"]}, %y: memref<?xf32> {nes
 
 // -----
 
-// A transpose cannot be flattened: tiles of 32 x 8 threads; x of the grid takes any number of rows.
-// CHECK-LABEL: @transpose
-// CHECK: nest.for "i.o" [[IO:%\S+]] = 0 to %n ceildiv 8 bind "block.x" {
-// CHECK-NEXT: nest.for "j.o" [[JO:%\S+]] = 0 to %m ceildiv 32 bind "block.y" {
-// CHECK-NEXT: nest.for "i.i" [[IT:%\S+]] = 0 to 8 bind "thread.y" {
-// CHECK-NEXT: nest.for "j.i" [[JT:%\S+]] = 0 to 32 bind "thread.x" {
-// CHECK: nest.store "y" {{.*}}where (8 * [[IO]] + [[IT]] < %n, 32 * [[JO]] + [[JT]] < %m)
-func.func @transpose(%x: memref<?x?xf32> {nest.dims = ["m", "n"]}, %y: memref<?x?xf32> {nest.role = "out", nest.dims = ["n", "m"]}) {
-  %c0 = arith.constant 0 : index
-  %c1 = arith.constant 1 : index
-  %n = memref.dim %y, %c0 : memref<?x?xf32>
-  %m = memref.dim %y, %c1 : memref<?x?xf32>
-  nest.for "i" %i = 0 to %n {
-    nest.for "j" %j = 0 to %m {
-      %v = nest.load %x[%j, %i] : memref<?x?xf32>
-      nest.store "y" %v, %y[%i, %j] : memref<?x?xf32>
-    }
-  }
-  func.return
-}
-
-// -----
-
 // A reduction over rows: one thread a row. A value that is loaded a row is loaded by every thread.
 // CHECK-LABEL: @rows
 // CHECK: nest.for "i.o" {{%\S+}} = 0 to 4 bind "block.x" {
 // CHECK-NEXT: nest.for "i.i" {{%\S+}} = 0 to 256 bind "thread.x" {
 // CHECK: nest.for "j" {{%\S+}} = 0 to 77 {
-// CHECK: nest.for "k" {{%\S+}} = 0 to 1000 bind "block.y" {
+// CHECK: nest.for "k.o" {{%\S+}} = 0 to 125 bind "block.y" {
+// CHECK-NEXT: nest.for "l.o" {{%\S+}} = 0 to 3 bind "block.x" {
+// CHECK-NEXT: nest.for "k.i" {{%\S+}} = 0 to 8 bind "thread.y" {
+// CHECK-NEXT: nest.for "l.i" {{%\S+}} = 0 to 32 bind "thread.x" {
 // CHECK-NEXT: nest.load %s
-// CHECK-NEXT: nest.for "l.o" {{%\S+}} = 0 to 1 bind "block.x" {
-// CHECK-NEXT: nest.for "l.i" {{%\S+}} = 0 to 128 bind "thread.x" {
 func.func @rows(%x: memref<1000x77xf32>, %s: memref<1000xf32>, %y: memref<1000x77xf32>) {
   %zero = arith.constant 0.0 : f32
   nest.for "i" %i = 0 to 1000 {

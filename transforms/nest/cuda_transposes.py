@@ -1,0 +1,254 @@
+"""Transposes on the GPU: nest-schedule-cuda's tiles that are read along one axis and written along another.
+
+    nest.for "i" %i = 0 to %n {
+      nest.for "j" %j = 0 to %m {
+        %a = nest.load %x[%j, %i] : memref<?x?xf32>
+        nest.store "y" %a, %y[%i, %j] : memref<?x?xf32>
+  becomes
+    nest.for "i.o" ... bind "block.y" {
+      nest.for "j.o" ... bind "block.x" {                     // a tile: 32 rows of %x, 32 elements of each
+        %x_tile = nest.alloc "x_tile" : memref<32x33xf32, 3>  // a column more, so that columns lie in different banks
+        nest.for ... 0 to 4 {
+          nest.for ... 0 to 8 bind "thread.y" {
+            nest.for ... 0 to 32 bind "thread.x" {            // neighbours read neighbours of %x
+              ... nest.store %e, %x_tile[8 * %k + %r, %c] where (...)
+        nest.for "i.i.o" ... 0 to 4 {
+          nest.for "i.i.i" ... 0 to 8 bind "thread.y" {
+            nest.for "j.i" ... 0 to 32 bind "thread.x" {      // neighbours write neighbours of %y
+              %a = nest.load %x_tile[%c, 8 * %k + %r]
+              ... nest.store "y" %a, %y[...] where (...)
+
+It is a band whose stores are contiguous along the innermost loop, where some reads are scattered, and contiguous along
+another loop. What else the statement reads is read from where it is. Loops around the two become one (nest-flatten),
+whose iterations are blocks. Tiles are 32 x 32, and 64 x 64 for elements of one or two bytes. The shared memory of a block
+holds as many of the buffers as fit into 48 KiB; the others are read across, a remark says so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from math import prod
+
+from xdsl.dialects.builtin import MemRefType
+from xdsl.ir import SSAValue
+
+from ...dialects.nest import AllocOp, ForOp, LoadOp, StoreOp
+from ...dialects.remarks import remark
+from .buffers import buffer_name
+from .cpu_lanes import (
+    SCATTERED,
+    SEVERAL,
+    UNIT,
+    bits_of,
+    buffer_accesses,
+    growth_of,
+    pattern_of,
+    varying_values,
+)
+from .cuda_bands import blocks_of, extent_of, grid_axes
+from .loops import fresh_names, loops_in, perfect_band, sole_inner_loop
+from .nest_bind import bind
+from .nest_cache_read import cache_read, why_not_cache_read
+from .nest_flatten import flatten
+from .nest_normalise import remove_unit_loop, why_not_remove_unit_loop
+from .nest_rename import rename
+from .nest_reorder import reorder, why_not_reorder
+from .nest_resize_buffer import resize_buffer
+from .nest_split import split, why_not_split
+from .steps import Steps
+
+WARP = 32
+"""Threads side by side: those whose accesses are one request."""
+
+FEWEST = 8
+"""Iterations of either loop below which a tile would be mostly empty."""
+
+SHARED_BYTES = 48 * 1024
+"""Shared memory that a block has without asking for more."""
+
+BANK_BITS = 32
+
+
+@dataclass(frozen=True, eq=False)
+class Transposed:
+    """A band that reads buffers along `row` and writes along `column`; `outer` are the other loops.
+
+    `buffers` maps what is read across to the axis along which it is contiguous.
+    """
+
+    outer: list[ForOp]
+    row: ForOp
+    column: ForOp
+    buffers: dict[SSAValue, int]
+
+    @property
+    def size(self) -> int:
+        """Rows and columns of a tile: also of two bytes, a warp reads or writes at least 64 at one time."""
+        return WARP if max(map(_bits, self.buffers)) >= BANK_BITS else 2 * WARP
+
+
+def transposed_in(band: list[ForOp]) -> Transposed | None:
+    """What is read across in a perfect band of independent loops; None where nothing is, or a tile would be mostly empty."""
+    if len(band) < 2 or len(loops_in(band[0])) != len(band):
+        return None
+    if any(loop.kind != "serial" or loop.step_value != 1 for loop in band):
+        return None
+    column = band[-1]
+    across: list[LoadOp] = []
+    straight: set[SSAValue] = set()
+    varying = varying_values(column)
+    for op, buffer in buffer_accesses(column):
+        pattern = pattern_of(op.indices, buffer, column, varying)
+        if isinstance(op, StoreOp) and pattern == UNIT:
+            continue
+        if not isinstance(op, LoadOp) or pattern == SEVERAL:
+            return None
+        if pattern == SCATTERED:
+            across.append(op)
+        else:
+            straight.add(buffer)
+    for row in reversed(band[:-1]):
+        buffers = {b: axis for b, axis in _read_along(row, column, across).items() if b not in straight}
+        if buffers and not any(_is_short(loop) for loop in (row, column)):
+            return Transposed([loop for loop in band[:-1] if loop is not row], row, column, buffers)
+    return None
+
+
+def _read_along(row: ForOp, column: ForOp, loads: list[LoadOp]) -> dict[SSAValue, int]:
+    """The buffers of which a tile is a square: `row` moves along the axis given, a contiguous one, `column` along another."""
+    found: dict[SSAValue, int] = {}
+    places: dict[SSAValue, object] = {}
+    for op in loads:
+        axis, other = _square(op, row, column)
+        if axis is None or axis == other or places.setdefault(op.memref, op.indices) != op.indices:
+            places[op.memref] = None  # another place of it is read as well, or not a square
+            found.pop(op.memref, None)
+        else:
+            found[op.memref] = axis
+    return found
+
+
+def _square(op: LoadOp, row: ForOp, column: ForOp) -> tuple[int | None, int | None]:
+    """The axes along which two loops move a load by one element, the first a contiguous one; None where they do not."""
+    axes: list[int | None] = []
+    for loop in (row, column):
+        varying = varying_values(loop)
+        steps = [growth_of(op.indices[k], loop.iv, varying) for k in range(len(op.indices))]
+        moving = [k for k, step in enumerate(steps) if step != 0]
+        axes.append(moving[0] if len(moving) == 1 and abs(steps[moving[0]] or 0) == 1 else None)
+    is_contiguous = pattern_of(op.indices, op.memref, row, varying_values(row)) == UNIT
+    return (axes[0], axes[1]) if is_contiguous and None not in axes else (None, None)
+
+
+def _is_short(loop: ForOp) -> bool:
+    extent = extent_of(loop)
+    return extent is not None and extent < FEWEST
+
+
+def _bits(buffer: SSAValue) -> int:
+    assert isinstance(buffer.type, MemRefType)
+    return bits_of(buffer.type.element_type)
+
+
+# ---- tiles ------------------------------------------------------------------------------------------
+
+
+def bind_transposed(band: list[ForOp], block: int, steps: Steps) -> bool:
+    """Tile a band that reads across what it writes, through shared memory; False (and nothing changed) where it is none."""
+    found = transposed_in(band)
+    if (
+        found is None
+        or block % found.size
+        or any(sole_inner_loop(one) is not two for one, two in pairwise(band))
+    ):
+        return False
+    outer, row, column, size = found.outer, found.row, found.column, found.size
+    if why_not_reorder([*outer, row, column], new_bounds=False) is not None:
+        return False
+    if any(why_not_split(loop, size, "mask") is not None for loop in (row, column)):
+        return False
+    counts = [*_blocks_around(outer), blocks_of(row, size), blocks_of(column, size)]
+    axes = grid_axes(counts)
+    if axes is None or any(extent_of(loop) is None for loop in outer[1:]):
+        return False
+    row_blocks, row = steps.do(split, row, factor=size, tail="mask")
+    column_blocks, column = steps.do(split, column, factor=size, tail="mask")
+    order = [*outer, row_blocks, column_blocks, row, column]
+    if perfect_band(order[0])[: len(order)] != order:
+        steps.do(reorder, order)
+    blocks = [*_joined(outer, steps), row_blocks, column_blocks]
+    for tile, copy in _staged(found, column_blocks, steps):
+        steps.do(resize_buffer, tile, dimension=1, size=size + max(1, BANK_BITS // _bits(tile.memref)))
+        loops = [_whole(loop, size, steps) for loop in perfect_band(copy)]
+        for loop, name in zip(loops, fresh_names(copy, "row", "column"), strict=True):
+            steps.do(rename, loop, to=name)
+        _bind_threads(loops, block // size, steps)
+    _bind_threads([row, column], block // size, steps)
+    for loop, axis in zip(blocks, axes, strict=True):
+        steps.do(bind, loop, axis=axis)
+    return True
+
+
+def _blocks_around(outer: Sequence[ForOp]) -> list[int | None]:
+    """How many iterations the loops around a tile have together, if there are any."""
+    counts = [extent_of(loop) for loop in outer]
+    known = [n for n in counts if n is not None]
+    return [prod(known) if len(known) == len(counts) else None] if outer else []
+
+
+def _joined(loops: Sequence[ForOp], steps: Steps) -> list[ForOp]:
+    """Loops around each other as one: which iteration of each it is, a block computes once."""
+    joined = list(loops[:1])
+    for loop in loops[1:]:
+        joined = [steps.do(flatten, joined[0], loop)]
+    return joined
+
+
+def _staged(found: Transposed, block: ForOp, steps: Steps) -> list[tuple[AllocOp, ForOp]]:
+    """Copies in shared memory of what a block reads across: the buffers, and the loops that fill them."""
+    tiles: list[tuple[AllocOp, ForOp]] = []
+    room = SHARED_BYTES
+    for buffer, contiguous in found.buffers.items():
+        name = buffer_name(buffer)
+        size = found.size * (found.size + BANK_BITS // 8) * _bits(buffer) // 8
+        if size > room:
+            remark(
+                block,
+                f'"{name}" is read across: the tiles of other buffers fill the shared memory of a block',
+            )
+            continue
+        assert isinstance(buffer.type, MemRefType)
+        rank = buffer.type.get_num_dims()
+        axes = (*(axis for axis in range(rank) if axis != contiguous), contiguous)
+        options = {"space": "shared", "axes": axes if axes != tuple(range(rank)) else ()}
+        if (refusal := why_not_cache_read(buffer, block, **options)) is not None:
+            reason = refusal.diagnostic
+            notes = [(note.location, note.message) for note in reason.notes]
+            remark(block, f'"{name}" is read across: {reason.message}', hint=reason.hint, notes=notes)
+            continue
+        room -= size
+        tiles.append(
+            steps.do(cache_read, buffer, block, name=f"{name.removesuffix('_flat')}_tile", **options)
+        )
+    return tiles
+
+
+def _whole(loop: ForOp, size: int, steps: Steps) -> ForOp:
+    """A loop that ends at the edge of a buffer as one of `size` iterations, with its statements masked."""
+    if loop.constant_trip_count() == size or why_not_split(loop, size, "mask") is not None:
+        return loop
+    unit, whole = steps.do(split, loop, factor=size, tail="mask")
+    if why_not_remove_unit_loop(unit) is None:
+        steps.do(remove_unit_loop, unit)
+    return whole
+
+
+def _bind_threads(loops: Sequence[ForOp], height: int, steps: Steps) -> None:
+    """The threads of a block over a tile, `height` rows of it at one time."""
+    row, column = loops
+    if row.constant_trip_count() != height:
+        _, row = steps.do(split, row, factor=height, tail="perfect")
+    steps.do(bind, row, axis="thread.y")
+    steps.do(bind, column, axis="thread.x")
