@@ -98,7 +98,7 @@ def rows(d: Draft) -> None:
 
 
 def scaled(d: Draft) -> None:
-    """Each row minus one of its elements, or of another buffer, which is loaded before the loop over the row; sometimes in place."""
+    """Each row minus one of its elements, or of another buffer, loaded before the loop over the row; sometimes in place."""
     n, m = d.extent("n"), d.extent("m", least=1)
     is_in_place = d.maybe(0.6)
     d.buffer("x", n, m, role="inout" if is_in_place else "in")

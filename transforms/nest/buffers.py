@@ -43,11 +43,19 @@ def buffers_in(function: FuncOp) -> list[SSAValue]:
     return [*arguments, *(op.memref for op in function.walk() if isinstance(op, AllocOp))]
 
 
+def flat_views_in(function: FuncOp) -> list[SSAValue]:
+    """The views of buffers that nest-flatten made, which have names of their own: `x_flat`."""
+    return [op.results[0] for op in function.walk() if isinstance(op, memref.CollapseShapeOp)]
+
+
 def find_buffer(module: ModuleOp, name: str, function: str | None = None) -> SSAValue:
-    """The buffer called `name`; a diagnostic that lists the buffers when it is missing or ambiguous."""
+    """The buffer called `name`, or the flat view; a diagnostic that lists the buffers when it is missing or ambiguous."""
     candidates = functions(module, function)
     buffers = [buffer for f in candidates for buffer in buffers_in(f)]
     matching = [buffer for buffer in buffers if buffer_name(buffer) == name]
+    if not matching:
+        views = [view for f in candidates for view in flat_views_in(f)]
+        matching = [view for view in views if buffer_name(view) == name]
     if len(matching) == 1:
         return matching[0]
     listing = ", ".join(map(buffer_name, buffers)) or "none"

@@ -32,11 +32,12 @@ from itertools import pairwise
 from math import prod
 
 from xdsl.dialects.builtin import MemRefType
+from xdsl.dialects.func import FuncOp
 from xdsl.ir import SSAValue
 
 from ...dialects.nest import AllocOp, ForOp, LoadOp, StoreOp
 from ...dialects.remarks import remark
-from .buffers import buffer_name
+from .buffers import SHARED_BYTES, buffer_name, buffers_in, flat_views_in
 from .cpu_lanes import (
     SCATTERED,
     SEVERAL,
@@ -48,7 +49,7 @@ from .cpu_lanes import (
     varying_values,
 )
 from .cuda_bands import blocks_of, extent_of, grid_axes
-from .loops import fresh_names, loops_in, perfect_band, sole_inner_loop
+from .loops import enclosing_function, fresh_names, loops_in, perfect_band, sole_inner_loop
 from .nest_bind import bind
 from .nest_cache_read import cache_read, why_not_cache_read
 from .nest_flatten import flatten
@@ -64,9 +65,6 @@ WARP = 32
 
 FEWEST = 8
 """Iterations of either loop below which a tile would be mostly empty."""
-
-SHARED_BYTES = 48 * 1024
-"""Shared memory that a block has without asking for more."""
 
 BANK_BITS = 32
 
@@ -117,7 +115,7 @@ def transposed_in(band: list[ForOp]) -> Transposed | None:
 
 
 def _read_along(row: ForOp, column: ForOp, loads: list[LoadOp]) -> dict[SSAValue, int]:
-    """The buffers of which a tile is a square: `row` moves along the axis given, a contiguous one, `column` along another."""
+    """Buffers of which a tile is a square: `row` moves along the axis given, which is contiguous, `column` along another."""
     found: dict[SSAValue, int] = {}
     places: dict[SSAValue, object] = {}
     for op in loads:
@@ -210,6 +208,9 @@ def _staged(found: Transposed, block: ForOp, steps: Steps) -> list[tuple[AllocOp
     """Copies in shared memory of what a block reads across: the buffers, and the loops that fill them."""
     tiles: list[tuple[AllocOp, ForOp]] = []
     room = SHARED_BYTES
+    function = enclosing_function(block)
+    assert isinstance(function, FuncOp)
+    names = [buffer_name(one) for one in (*buffers_in(function), *flat_views_in(function))]
     for buffer, contiguous in found.buffers.items():
         name = buffer_name(buffer)
         size = found.size * (found.size + BANK_BITS // 8) * _bits(buffer) // 8
@@ -223,6 +224,12 @@ def _staged(found: Transposed, block: ForOp, steps: Steps) -> list[tuple[AllocOp
         rank = buffer.type.get_num_dims()
         axes = (*(axis for axis in range(rank) if axis != contiguous), contiguous)
         options = {"space": "shared", "axes": axes if axes != tuple(range(rank)) else ()}
+        if names.count(name) > 1:
+            remark(
+                block,
+                f'"{name}" is read across: two views are called that, and a schedule names the one it means',
+            )
+            continue
         if (refusal := why_not_cache_read(buffer, block, **options)) is not None:
             reason = refusal.diagnostic
             notes = [(note.location, note.message) for note in reason.notes]

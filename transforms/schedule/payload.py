@@ -21,7 +21,7 @@ from ...dialects.nest.common import name_hint_of
 from ...dialects.schedule import MatchOp, PrimitiveOp
 from ...dialects.schedule.options import value_of
 from ...dialects.schedule.table import BUFFER, LOOP, STATEMENT, Primitive, Target
-from ..nest.buffers import buffer_name, buffers_in
+from ..nest.buffers import buffer_name, buffers_in, flat_views_in
 from ..nest.loops import is_inside, loops_in
 from .match import match_pattern, statements_in
 from .snapshot import Snapshot
@@ -146,6 +146,9 @@ class State:
     def find(self, kind: str, name: str, at: Operation | None, optional: bool = False) -> list[Payload]:
         """The loops, statements or buffers of a name; an error unless there is exactly one (or some statements)."""
         found = [payload for payload, label in self._named(kind) if label == name]
+        if not found and kind == "buffers":
+            views = [view for function in self.functions for view in flat_views_in(function)]
+            found = [view for view in views if buffer_name(view) == name]
         if len(found) == 1 or (found and kind == "statements") or (not found and optional):
             return found
         what = kind.removesuffix("s")
