@@ -6,6 +6,7 @@ It is what an operation stores as an `AffineMapAttr` plus operands, made conveni
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
@@ -121,11 +122,9 @@ class AffineList:
                 remap.append(AffineConstantExpr(constant))
             else:
                 remap.append(AffineDimExpr(position.setdefault(value, len(position))))
-        exprs = [normal_form(replace_dims(e, remap)) for e in self.exprs]
-        order = list(dict.fromkeys(k for e in exprs for k in _dims_in_order(e)))
+        exprs, order = _canonical_exprs(self.exprs, tuple(remap))
         values = list(position)
-        renumber = {old: new for new, old in enumerate(order)}
-        return AffineList(tuple(_rename_dims(e, renumber) for e in exprs), tuple(values[k] for k in order))
+        return AffineList(exprs, tuple(values[k] for k in order))
 
     def _is_canonical(self) -> bool:
         """A cheap test that recognises the commonest list: distinct values and constants, `[%i, %j, 0]`."""
@@ -312,6 +311,20 @@ def _sum(terms: dict[AffineExpr, int], constant: int) -> AffineExpr:
     for part in parts[1:]:
         total = AffineBinaryOpExpr(AffineBinaryOpKind.Add, total, part)
     return total
+
+
+@functools.lru_cache(maxsize=1 << 14)
+def _canonical_exprs(
+    exprs: tuple[AffineExpr, ...], remap: tuple[AffineExpr, ...]
+) -> tuple[tuple[AffineExpr, ...], tuple[int, ...]]:
+    """The normal forms with dimension k replaced by `remap[k]`, and which dimensions they use, in their order.
+
+    A nest has the same expressions over other loops again and again: they are kept.
+    """
+    normal = [normal_form(replace_dims(e, remap)) for e in exprs]
+    order = tuple(dict.fromkeys(k for e in normal for k in _dims_in_order(e)))
+    renumber = {old: new for new, old in enumerate(order)}
+    return tuple(_rename_dims(e, renumber) for e in normal), order
 
 
 def _rename_dims(expr: AffineExpr, to: dict[int, int]) -> AffineExpr:
