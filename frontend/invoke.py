@@ -43,12 +43,11 @@ class Invocation:
         stored, given = self._buffers(shapes, out, values)
         self.kernel([*arguments, *stored])
         for original, temporary in copies:
-            if original.flags.writeable:
-                np.copyto(original, temporary)
+            self.copy_to(original, temporary)
         arrays = [_in_order(a, o.order) for a, o in zip(stored, self.outputs, strict=True)]
         for k, target in given.items():
             if target is not arrays[k]:
-                np.copyto(target, arrays[k])
+                self.copy_to(target, arrays[k])
         return self._assemble(self.program.results, arrays, given, values, names)
 
     def _shapes(self, names: dict[Any, int]) -> list[tuple[int, ...]]:
@@ -65,9 +64,9 @@ class Invocation:
             value = values[k]
             if k in self.orders:
                 value = value.transpose(self.orders[k])
-            if isinstance(value, np.ndarray) and not addressable(value):
+            if isinstance(value, self.array_types) and not self.addressable(value):
                 fresh = value.copy(order="K")
-                if k in self.program.written:
+                if k in self.program.written and getattr(value.flags, "writeable", True):
                     copies.append((value, fresh))
                 value = fresh
             arguments.append(value)
@@ -78,23 +77,43 @@ class Invocation:
     ) -> tuple[list[np.ndarray], dict[int, np.ndarray]]:
         """The arrays that the kernel fills, and the caller's `out` by output."""
         stored = []
-        given = _given(out, self.outputs, shapes)
+        given = _given(out, self.outputs, shapes, self.array_types)
         for k, (one, shape) in enumerate(zip(self.outputs, shapes, strict=True)):
             target = given.get(k)
             direct = (
                 target is not None
+                and isinstance(target, self.array_types[0])
                 and one.order is None
                 and target.flags.c_contiguous
-                and target.flags.aligned
-                and not any(isinstance(v, np.ndarray) and np.may_share_memory(v, target) for v in values)
+                and self.addressable(target)
+                and self.is_apart(target, values)
             )
             if direct:
                 assert target is not None
                 stored.append(target)
                 continue
             memory = shape if one.order is None else tuple([shape[a] for a in one.order])
-            stored.append(POOL.empty(memory, one.dtype))
+            stored.append(self.empty(memory, one.dtype))
         return stored, given
+
+    array_types: tuple[type, ...] = (np.ndarray,)
+    """What arguments and `out` may be; results are of the first of them."""
+
+    def empty(self, shape: tuple[int, ...], dtype: np.dtype) -> Any:
+        """An array for a result."""
+        return POOL.empty(shape, dtype)
+
+    def copy_to(self, target: Any, source: Any) -> None:
+        """Copy the elements of an array."""
+        np.copyto(target, source)
+
+    def addressable(self, array: Any) -> bool:
+        """Whether elements are aligned, and a whole number of elements apart."""
+        return addressable(array)
+
+    def is_apart(self, target: Any, values: Sequence[Any]) -> bool:
+        """Whether an array shares no memory with an argument."""
+        return not any(isinstance(v, np.ndarray) and np.may_share_memory(v, target) for v in values)
 
     def _assemble(
         self,
@@ -124,7 +143,10 @@ def _in_order(array: np.ndarray, order: tuple[int, ...] | None) -> np.ndarray:
 
 
 def _given(
-    out: Any, outputs: Sequence[OutputType], shapes: Sequence[tuple[int, ...]]
+    out: Any,
+    outputs: Sequence[OutputType],
+    shapes: Sequence[tuple[int, ...]],
+    array_types: tuple[type, ...],
 ) -> dict[int, np.ndarray]:
     if out is None:
         return {}
@@ -134,14 +156,15 @@ def _given(
         raise ShapeError(f"out= has {len(targets)} arrays for {len(results)} results that are computed")
     for target, k in zip(targets, results, strict=True):
         one, shape = outputs[k], shapes[k]
-        if not isinstance(target, np.ndarray):
-            raise DTypeError(f"out= must be an array, not {type(target).__name__}")
+        if not isinstance(target, array_types):
+            wanted = f"{array_types[0].__module__}.{array_types[0].__name__}"
+            raise DTypeError(f"out= must be an array ({wanted}), not {type(target).__name__}")
         if target.shape != shape or target.dtype != one.dtype:
             raise ShapeError(
                 f"out= is {target.dtype}{list(target.shape)}, the result is {one.dtype}{list(shape)}",
                 hint="give an array of the same shape and dtype",
             )
-        if not target.flags.writeable:
+        if not getattr(target.flags, "writeable", True):
             raise ShapeError("output array is read-only")
     return dict(zip(results, targets, strict=True))
 
@@ -237,7 +260,7 @@ def _choice(call: Invocation, leaf: Leaf, arrays: Any, given: Any, values: Any, 
     result = call._assemble(chosen, arrays, given, values, names)
     if leaf.output not in given:
         return result
-    np.copyto(given[leaf.output], result)
+    call.copy_to(given[leaf.output], result)
     return given[leaf.output]
 
 

@@ -300,8 +300,13 @@ class JitFunction(fast_call.NativeCallable):
         if len(self._invocations) >= MAX_SIGNATURES:
             self._invocations.clear()
         # Lowering may have baked arguments in: the types of the program say which.
-        invocation = self._invocations[key] = Invocation(program, kernel, self._types(names, values, groups))
+        types = self._types(names, values, groups)
+        invocation = self._invocations[key] = self._invocation(program, kernel, types, values)
         return invocation
+
+    def _invocation(self, program: Program, kernel: Kernel, types: Any, values: Sequence[Any]) -> Invocation:
+        """How the program is called with values of these types."""
+        return Invocation(program, kernel, types)
 
     def _install(
         self,
@@ -520,7 +525,11 @@ def jit(function: Callable[..., Any] | None = None, **options: Any) -> Any:
     one outside of its axis reads or writes memory that is not the array's).
     """
     if function is None:
-        return lambda f: JitFunction(f, **options)
+        return lambda f: jit(f, **options)
+    if options.get("target") == "cuda":
+        from .cuda_call import CudaFunction
+
+        return CudaFunction(function, **options)
     return JitFunction(function, **options)
 
 

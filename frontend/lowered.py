@@ -14,6 +14,7 @@ from .structures import Structure
 if TYPE_CHECKING:
     from ..runtime.cuda_sim.faults import Fault
     from ..runtime.cuda_sim.report import ProfileReport
+    from ..runtime.kernel_resources import KernelResources
     from .jit import JitFunction
     from .program_parts import Program
     from .schedule import Schedule
@@ -43,18 +44,21 @@ class Lowered:
         wanted = target or self.owner.target
         return automatic(self, "cuda" if wanted.partition(":")[0] == "cuda-sim" else wanted)
 
-    def compile(self, target: str | None = None, schedule: Any = None) -> Compiled:
+    def compile(self, target: str | None = None, schedule: Any = None, arch: str | None = None) -> Compiled:
         """Machine code for a target.
 
         `schedule` takes the place of the automatic one: what `nt.schedule` or `low.schedule` gave, the path of a
-        file, or the text of a schedule. Raises NestorError, which names the step, where it is not legal here.
+        file, or the text of a schedule. `arch` ("sm_90") is what target "cuda" compiles for where no GPU is there to
+        say: the result is a `CompiledCuda`, to look at and to keep. Raises NestorError, which names the step, where a
+        schedule is not legal here, and where there is no GPU and no `arch`.
         """
         from .stages import build
 
-        name, chosen = self.program.name, _sequences(schedule)
+        name, chosen, wanted = self.program.name, _sequences(schedule), target or self.owner.target
         with COMPILING:
-            kernel, engine = build(self.program.module, name, target or self.owner.target, chosen)
-        return Compiled(self.owner, self.program, kernel, engine)
+            kernel, engine = build(self.program.module, name, wanted, chosen, arch)
+        make = CompiledCuda if wanted == "cuda" else Compiled
+        return make(self.owner, self.program, kernel, engine)
 
 
 class Compiled:
@@ -110,7 +114,8 @@ class Compiled:
     def _call(self, kernel: Kernel, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         out = None if self._owner._has_out else kwargs.pop("out", None)
         names, values, groups = self._owner._leaves(args, kwargs)
-        types = self._owner._types(names, values, groups)
+        values = self._adopted(values)
+        types = self._owner._types(names, self._described(values), groups)
         extents = binding(self.program.arguments, types) if _agree(self.program.arguments, types) else None
         if extents is None or not all(guard.holds(extents) for guard in self.program.guards):
             raise DTypeError(
@@ -118,7 +123,63 @@ class Compiled:
                 + ", ".join(map(str, self.program.arguments)),
                 hint="call the jitted function, which compiles again",
             )
-        return Invocation(self.program, kernel, types)(values, out)
+        return self._invocation(values)(self.program, kernel, types)(values, out)
+
+    # What arrays of a call are: here NumPy's.
+
+    def _adopted(self, values: list[Any]) -> list[Any]:
+        return values
+
+    def _described(self, values: list[Any]) -> list[Any]:
+        return values
+
+    def _invocation(self, values: list[Any]) -> type[Invocation]:
+        return Invocation
+
+
+class CompiledCuda(Compiled):
+    """A specialisation compiled for a GPU; calling it needs one, looking at it does not."""
+
+    def _adopted(self, values: list[Any]) -> list[Any]:
+        from ..runtime.cuda import load_cupy
+        from .cuda_call import adopted
+
+        load_cupy()
+        return adopted(values)
+
+    def _described(self, values: list[Any]) -> list[Any]:
+        from .cuda_call import descriptions
+
+        return descriptions(values)
+
+    def _invocation(self, values: list[Any]) -> type[Invocation]:
+        from .cuda_call import invocation_for
+
+        return invocation_for(values)
+
+    @property
+    def cuda(self) -> str:
+        """The CUDA C text of its kernels."""
+        return self.engine.cuda
+
+    @property
+    def ptx(self) -> str:
+        """The PTX that NVRTC makes of it."""
+        return self.engine.ptx
+
+    @property
+    def cubin(self) -> bytes:
+        """The machine code, as the driver loads it."""
+        return self.engine.cubin.image
+
+    @property
+    def kernels(self) -> tuple[KernelResources, ...]:
+        """Registers, shared memory and spills of each kernel."""
+        return self.engine.cubin.kernels
+
+    def report(self) -> str:
+        """A table of the kernels: registers, shared memory, spills, and the part of the warps that can be resident."""
+        return self.engine.cubin.report()
 
 
 def _sequences(schedule: Any) -> Any:

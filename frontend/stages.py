@@ -141,17 +141,26 @@ Kernel = Callable[[Sequence[Any]], None]
 """Runs the compiled function on its arguments (outputs last); raises the Python exception of a failed check."""
 
 
-def build(module: ModuleOp, name: str, target: str, schedule: Schedule = None) -> tuple[Kernel, Any]:
+def build(
+    module: ModuleOp, name: str, target: str, schedule: Schedule = None, arch: str | None = None
+) -> tuple[Kernel, Any]:
     """Compile a module given at the nt level (left as it is); the kernel, and the engine that owns its code.
 
-    A `schedule` takes the place of the automatic one. Target `cuda-sim` takes options after a colon
-    (runtime/cuda_sim/options.py): `cuda-sim:checked,reverse`.
+    A `schedule` takes the place of the automatic one; `arch` that of the GPU which is there. Target `cuda-sim` takes
+    options after a colon (runtime/cuda_sim/options.py): `cuda-sim:checked,reverse`.
     """
     base, colon, options = target.partition(":")
     if base not in TARGETS or (colon and base != "cuda-sim"):
         raise UnsupportedError(f"no target '{target}'", hint=f"targets: {', '.join(TARGETS)}")
+    if base == "cuda":
+        return _build_cuda(module, name, schedule, arch)
+    if arch is not None:
+        raise UnsupportedError(
+            f"arch={arch!r} names a GPU, and the target is '{target}'",
+            hint=f'compile(target="cuda", arch={arch!r})',
+        )
     if base == "cuda-sim":
-        return _build_gpu(_simulator(options if colon else None))(module, name, schedule)
+        return _build_simulated(module, name, schedule, options if colon else None)
     return _BUILDERS[base](module, name, schedule)
 
 
@@ -238,65 +247,84 @@ def _build_interp(module: ModuleOp, name: str, schedule: Schedule) -> tuple[Kern
     return kernel, function
 
 
-def _build_gpu(
-    make_engine: Callable[[ModuleOp, str, int], Any],
-) -> Callable[[ModuleOp, str, Schedule], tuple[Kernel, Any]]:
-    """A builder for an engine that runs modules of the gpu level; indices of 64 bits only where a call needs them.
-
-    An engine is told how many of the last arguments are results, which hold nothing before they are written.
-    """
-
-    def build_one(module: ModuleOp, name: str, schedule: Schedule) -> tuple[Kernel, Any]:
-        from ..runtime.host_plan import is_small
-
-        @cache
-        def version(pipeline: str) -> tuple[Any, list[dict[str, Any]]]:
-            lowered = lowered_copy(module, (pipeline,), schedule)
-            host = _function(lowered, name)
-            outputs = len(host.body.block.args) - len(_function(module, name).body.block.args)
-            return make_engine(lowered, name, outputs), _sites(host)
-
-        def kernel(arguments: Sequence[Any]) -> None:
-            engine, sites = version("cuda-small" if all(map(is_small, arguments)) else "cuda")
-            record = engine(*arguments)
-            if record[0]:
-                raise kernel_error(sites, *record)
-
-        return kernel, version("cuda-small")[0]
-
-    return build_one
-
-
-def _simulator(text: str | None) -> Callable[[ModuleOp, str, int], Any]:
-    """What makes simulators with the options in `text`; with those of the environment without any."""
+def _build_simulated(module: ModuleOp, name: str, schedule: Schedule, text: str | None) -> tuple[Kernel, Any]:
+    """A simulator with the options in `text`; with those of the environment without any."""
     from ..runtime.cuda_sim.engine import SimEngine
     from ..runtime.cuda_sim.options import parse_options
 
     options = parse_options(text)
-    return lambda module, name, outputs: SimEngine(module, name, options, outputs)
+    run, engine = _by_width(
+        module, name, schedule, lambda lowered, outputs: SimEngine(lowered, name, options, outputs)
+    )
+
+    def kernel(arguments: Sequence[Any]) -> None:
+        _, failure = run(arguments, arguments)
+        if failure is not None:
+            raise failure
+
+    return kernel, engine
 
 
-def _cuda(module: ModuleOp, name: str, outputs: int) -> Any:
+def _build_cuda(module: ModuleOp, name: str, schedule: Schedule, arch: str | None) -> tuple[Kernel, Any]:
     from ..runtime.cuda import CudaEngine, load_cupy
+    from ..runtime.device_arrays import Transfer
 
-    cupy, engine = load_cupy(), CudaEngine(module, name)
+    if arch is None:
+        load_cupy()  # what cannot run is not compiled
+    run, engine = _by_width(module, name, schedule, lambda lowered, _: CudaEngine(lowered, name, arch))
+    roles = _roles(_function(module, name))
 
-    def run(*arguments: Any) -> Any:
-        """Copies NumPy arrays to the device, and what the kernel may have written back."""
-        on_device = [cupy.asarray(a) if hasattr(a, "shape") and a.shape is not None else a for a in arguments]
+    def kernel(arguments: Sequence[Any]) -> None:
+        cupy = load_cupy()
+        transfer = Transfer(cupy, arguments, roles)
+        used, failure = run(arguments, transfer.on_device)
+        transfer.back(used.device(cupy))
+        if failure is not None:
+            raise failure
+
+    return kernel, engine
+
+
+def _by_width(
+    module: ModuleOp, name: str, schedule: Schedule, make_engine: Callable[[ModuleOp, int], Any]
+) -> tuple[Callable[[Sequence[Any], Sequence[Any]], tuple[Any, Exception | None]], Any]:
+    """What runs a GPU program on arguments, and the engine for small ones; a run gives its engine, and the failed check.
+
+    Indices have 64 bits only where a call needs them. An engine is told how many of the last arguments are results, which
+    hold nothing before they are written.
+    """
+    from ..runtime.host_plan import is_small
+
+    @cache
+    def version(pipeline: str) -> tuple[Any, list[dict[str, Any]]]:
+        lowered = lowered_copy(module, (pipeline,), schedule)
+        host = _function(lowered, name)
+        outputs = len(host.body.block.args) - len(_function(module, name).body.block.args)
+        return make_engine(lowered, outputs), _sites(host)
+
+    def run(arguments: Sequence[Any], on_device: Sequence[Any]) -> tuple[Any, Exception | None]:
+        engine, sites = version("cuda-small" if all(map(is_small, arguments)) else "cuda")
         record = engine(*on_device)
-        for host, device in zip(arguments, on_device, strict=True):
-            if device is not host and getattr(host, "flags", None) is not None and host.flags.writeable:
-                device.get(out=host) if host.flags.c_contiguous else host.__setitem__(..., device.get())
-        return record
+        return engine, kernel_error(sites, *record) if record[0] else None
 
-    return run
+    return run, version("cuda-small")[0]
+
+
+def _roles(function: Any) -> list[str]:
+    """What becomes of each argument of the kernel: `in`, `inout`, or `out` for a result, which come last."""
+    attributes = function.arg_attrs.data if function.arg_attrs is not None else [None] * len(function.args)
+    roles = ["inout" if a is not None and "nt.mutated" in a.data else "in" for a in attributes]
+    results = (
+        function.res_attrs.data
+        if function.res_attrs is not None
+        else [None] * len(function.function_type.outputs)
+    )
+    return roles + ["out" for r in results if r is None or "nt.writes_arg" not in r.data]
 
 
 _BUILDERS: dict[str, Callable[[ModuleOp, str, Schedule], tuple[Kernel, Any]]] = {
     "cpu": _build_cpu,
     "interp": _build_interp,
-    "cuda": _build_gpu(_cuda),
 }
 
 

@@ -15,3 +15,11 @@ class KernelError(NestorError):
     def __init__(self, code: int, site: int = -1, value: int = 0, extent: int = 0):
         super().__init__(f"{NAMES[code]} at check {site}: value {value}, extent {extent}")
         self.code, self.site, self.value, self.extent = code, site, value, extent
+
+
+class DeviceError(NestorError, RuntimeError):
+    """A GPU, or its driver, that did not do what it was asked."""
+
+
+class DeviceMemoryError(DeviceError, MemoryError):
+    """A GPU without enough memory."""

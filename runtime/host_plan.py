@@ -34,7 +34,7 @@ from xdsl.dialects import arith, cf, func, gpu, memref, scf
 from xdsl.dialects.builtin import DYNAMIC_INDEX, IntegerAttr, MemRefType, ModuleOp, StringAttr
 from xdsl.ir import Block, Operation, SSAValue
 
-from ..dialects.diagnostic import LoweringError, NestorError, fail
+from ..dialects.diagnostic import LoweringError, NestorError, SourceLocation, fail, op_location
 from ..lowering.cuda_c import CudaModule, kernel_name, print_cuda
 from ..lowering.cuda_c_kernel import checked_index
 from ..lowering.error_codes import ERROR_CODES
@@ -66,6 +66,10 @@ class Device(Protocol):
         """Run a kernel; an argument is an array of this device or a NumPy scalar."""
         ...
 
+    def read_element(self, source: Any, index: tuple[int, ...]) -> Any:
+        """An element as a Python number, once all kernels so far have finished."""
+        ...
+
     def new_error_record(self) -> Any:
         """An array of four int64 zeros."""
         ...
@@ -88,11 +92,18 @@ def _kernels(module: ModuleOp) -> CudaModule:
     return print_cuda(module) if has_kernels else CudaModule("", {})
 
 
+def _places(module: ModuleOp, cuda: CudaModule) -> dict[str, SourceLocation | None]:
+    """Where in the Python source each kernel comes from, by its name in CUDA C."""
+    kernels = [op for op in module.walk() if isinstance(op, gpu.FuncOp)]
+    return {cuda.signatures[op.sym_name.data].name: op_location(op) for op in kernels}
+
+
 class HostPlan:
     """A GPU program: the text of its kernels, and its host function ready to run."""
 
     def __init__(self, module: ModuleOp, function: str | None = None, cuda: CudaModule | None = None):
         self.cuda = cuda or _kernels(module)
+        self.places = _places(module, self.cuda)
         host = _host_function(module, function)
         self.parameters = [argument.type for argument in host.body.block.args]
         self.name = host.sym_name.data
@@ -141,7 +152,7 @@ class _Run:
 
     def element(self, source: Any, index: tuple[int, ...], element: str) -> Any:
         """An element of an array of the device, once all kernels so far have finished."""
-        return scalar_eval.named_scalar(source[index].item(), element)
+        return scalar_eval.named_scalar(self.device.read_element(source, index), element)
 
     def collapse(self, source: Any, groups: tuple[tuple[int, ...], ...]) -> Any:
         """A view whose axes are groups of those of a row-major array."""

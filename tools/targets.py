@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from importlib import import_module
 from io import StringIO
+from typing import Any
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
@@ -40,7 +41,7 @@ def print_ir(op: Operation, options: PrintOptions = PrintOptions()) -> str:
     return stream.getvalue() + "\n"
 
 
-def _emitter(module: str, function: str, target: str) -> Callable[..., str]:
+def _emitter(module: str, function: str, target: str) -> Callable[..., Any]:
     try:
         return getattr(import_module(f"..{module}", __package__), function)
     except (ImportError, AttributeError) as error:
@@ -95,6 +96,13 @@ def _emit_ptx(module: ModuleOp, options: PrintOptions) -> str:
     return _emitter("runtime.nvrtc", "compile_ptx", "ptx")(text)
 
 
+def _emit_ptxas_report(module: ModuleOp, options: PrintOptions) -> str:
+    _require_gpu_level(module, "ptxas-report")
+    text = _emitter("lowering.cuda_c", "emit_cuda", "ptxas-report")(module)
+    compile_cubin: Callable[..., Any] = _emitter("runtime.nvrtc", "compile_cubin", "ptxas-report")
+    return "\n".join(compile_cubin(text, arch).report() + "\n" for arch in ("sm_80", "sm_90"))
+
+
 def _emit_nest_tree(module: ModuleOp, options: PrintOptions) -> str:
     return _emitter("tools.nest_tree", "emit_nest_tree", "nest-tree")(module, places=options.debuginfo)
 
@@ -113,6 +121,10 @@ TARGETS: dict[str, Target] = {
     "asm": Target("assembly of this machine, from the llvm level", _emit_asm),
     "cuda": Target("CUDA C, from the gpu level", _emit_cuda),
     "ptx": Target("PTX by NVRTC, from the gpu level", _emit_ptx),
+    "ptxas-report": Target(
+        "registers, shared memory, spills and occupancy of each kernel, from the gpu level",
+        _emit_ptxas_report,
+    ),
     "nest-tree": Target("loops and statements as a tree of text, from the nest level", _emit_nest_tree),
     "nest-svg": Target(
         "loops, statements and dependences as a picture, from the nest level", _emit_nest_svg, True

@@ -46,6 +46,10 @@ class SimDevice:
         """Run a kernel to its end."""
         self._module.launch(kernel, grid, block, arguments, memory=self._memory)
 
+    def read_element(self, source: np.ndarray, index: tuple[int, ...]) -> Any:
+        """An element as a Python number."""
+        return source[index].item()
+
     def new_error_record(self) -> np.ndarray:
         """Four int64 zeros."""
         zeros = np.zeros(4, np.int64)

@@ -55,6 +55,9 @@ class _Device:
     def launch(self, kernel: str, grid: Sequence[int], block: Sequence[int], arguments: list[Any]) -> None:
         self._module.launch(kernel, grid, block, arguments, memory=self._memory)
 
+    def read_element(self, source: np.ndarray, index: tuple[int, ...]) -> Any:
+        return source[index].item()
+
     def new_error_record(self) -> np.ndarray:
         (record,) = self._memory.adopt([np.zeros(4, np.int64)])
         return record

@@ -64,7 +64,7 @@ def test_iou_reads_each_input_once():
 def test_every_kernel_compiles(name):
     source = emit_cuda(load(name))
     assert ".visible .entry" in nvrtc.compile_ptx(source, "compute_80")
-    assert nvrtc.compile_cubin(source, "sm_90").startswith(b"\x7fELF")
+    assert nvrtc.compile_cubin(source, "sm_90").image.startswith(b"\x7fELF")
 
 
 @needs_compiler
