@@ -82,7 +82,7 @@ def digests(threads: int) -> dict[str, str]:
     return result
 
 
-@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.parametrize("threads", [pytest.param(1, marks=pytest.mark.slow), 2])
 def test_calls_and_processes_agree(threads):
     code = f"import json, test_determinism as t; print(json.dumps(t.digests({threads})))"
     environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parent)}

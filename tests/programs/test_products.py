@@ -148,7 +148,7 @@ def test_around_it():
 def test_tiles(dtype):
     """Whole and partial tiles of every loop, known and unknown extents, either operand by rows or by columns."""
     every = (((13, 300), (300, 70)), ((9, 8), (8, 129)), ((6, 256), (256, 64)), ((100, 513), (513, 9)))
-    for shapes in every if dtype in ("i1", "f8") else every[:2]:
+    for shapes in every if dtype == "f8" else every[:1]:
         a, b = (numbers(shape, dtype, k) for k, shape in enumerate(shapes))
         for static in (False, True):
             check(matmul, a, b, dynamic=not static)

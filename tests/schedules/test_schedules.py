@@ -76,8 +76,8 @@ def run_sequences(count: int, seeds: int) -> Statistics:
 
 
 def test_legal_schedules_compute_the_same():
-    drawn = run_sequences(150, seeds=3)
-    assert len(drawn.lengths) >= 150
+    drawn = run_sequences(100, seeds=3)
+    assert len(drawn.lengths) >= 100
     assert statistics.median(drawn.lengths) >= 6
 
 
@@ -136,14 +136,14 @@ def _is_caught(name: str, seed: int) -> bool:
 def test_programs_are_defined():
     """Programs stay inside their buffers, read nothing unwritten, and nearly all come out exactly."""
     runs = 0
-    for seed in range(60):
+    for seed in range(40):
         program = draw_program(random.Random(seed))
         reference = Reference(program, range(3))
         runs += reference.runs
         adversarial = Runner(parse_module(program.text), "shuffled")
         for k in range(3):
             adversarial.run(program.arguments(k))
-    assert runs >= 0.95 * 180
+    assert runs >= 0.95 * 120
 
 
 def test_illegal_requests_are_refused():
