@@ -9,7 +9,7 @@ from xdsl.dialects import memref
 from xdsl.dialects.builtin import IntegerAttr, MemRefType
 from xdsl.ir import Operation, SSAValue
 
-from ..dialects.nest import BIND_AXES, THREAD_AXES, AccumulateOp, AllocOp, ForOp, IfOp, LoadOp, StoreOp
+from ..dialects.nest import BIND_AXES, AccumulateOp, ForOp, IfOp, LoadOp, StoreOp
 from .barrier_places import bound_loops
 
 _SPACES = {3: "shared", 5: "local"}
@@ -75,32 +75,6 @@ def is_repeated(loop: ForOp, unit: Sequence[Operation]) -> bool:
         around.kind not in BIND_AXES and any(around in op.walk() for op in unit)
         for around in loops_around(loop)
     )
-
-
-def parts_of_threads(alloc: AllocOp, axes: Sequence[str]) -> int | None:
-    """How many leading axes of a buffer say which thread it is whose part the others index; None when they do not.
-
-    %s = nest.alloc "s" : memref<16x8xf32, 5>            one: each access is %s[%t, ...], %t being the variable of
-    nest.for "t" %t = 0 to 16 bind "thread.x" {          the loop around it that is bound to thread.x. A thread
-      nest.store "s" %zero, %s[%t, %j]                   needs eight elements, which no other thread sees
-
-    `axes` are those of the kernel's threads that the buffer is outside of.
-    """
-    orders: set[tuple[str, ...]] = set()
-    for use in alloc.memref.uses:
-        op = use.operation
-        if not isinstance(op, LoadOp | StoreOp | AccumulateOp) or len(op.indices) < len(axes):
-            return None
-        axis_of = {loop.iv: loop.kind for loop in loops_around(op) if _counts_threads(loop)}
-        leading = [op.indices[k].single_value() for k in range(len(axes))]
-        orders.add(tuple(axis_of.get(variable, "") for variable in leading if variable is not None))
-    if len(orders) != 1 or sorted(orders.pop()) != sorted(axes):
-        return None
-    return len(axes)
-
-
-def _counts_threads(loop: ForOp) -> bool:
-    return loop.kind in THREAD_AXES and loop.lower.constants() == (0,) and loop.step_value == 1
 
 
 def root(buffer: SSAValue) -> SSAValue:

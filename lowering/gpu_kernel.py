@@ -27,6 +27,7 @@ from xdsl.dialects import arith, math, memref
 from xdsl.dialects.builtin import (
     DYNAMIC_INDEX,
     UNKNOWN_LOC,
+    ArrayAttr,
     IntegerAttr,
     MemRefType,
     NoneAttr,
@@ -59,7 +60,6 @@ from .gpu_accesses import (
     is_bound,
     is_repeated,
     loops_around,
-    parts_of_threads,
     root,
     touches_memory,
 )
@@ -67,6 +67,7 @@ from .gpu_threads import ThreadIds, on_any_lane, over_lanes
 from .gpu_tiles import TileBody
 from .index_arithmetic import Division, IndexBuilder, Linear, linear
 from .lane_reductions import holds_first, reduction_loop
+from .thread_copies import NoCopies, ThreadCopies, thread_copies, writes_copies
 
 _SHARED = IntegerAttr(3, i64)
 
@@ -103,12 +104,16 @@ class KernelBody(TileBody):
         self.branches_of_threads = 0
         """How many branches and loops stand here inside a loop over threads: a barrier there may not be reached by all."""
         allocs = [inner for op in unit for inner in op.walk() if isinstance(inner, AllocOp)]
+        self.of_threads = {
+            alloc.memref: found for alloc in allocs if (found := thread_copies(alloc)) is not None
+        }
+        """The local buffers made outside of loops over threads: how these share them out, or why they cannot."""
         self.private = {alloc.memref for alloc in allocs if self._is_private(alloc)}
         """The buffers that each thread has for itself."""
+        self.left_out: dict[SSAValue, set[int]] = {}
+        """The axes that a buffer has lost: each thread keeps its own elements along them."""
         self.copies: dict[SSAValue, list[SSAValue]] = {}
         """The ids of threads that each have a part of a shared buffer: it is made inside the loops over these axes."""
-        self.parts: dict[SSAValue, int] = {}
-        """The leading indices that say whose part of a buffer an access is to: registers of a thread have none of them."""
         self.host_of: dict[SSAValue, SSAValue] = {}
         """The value on the host side of what the kernel was given."""
         self.new_flag: Callable[[], SSAValue] | None = None
@@ -236,7 +241,7 @@ class KernelBody(TileBody):
         if self.is_one_thread or not self.is_team_level or not touches_memory(op):
             return super().operation(op)
         threads = {loop.kind for loop in bound_loops([op])}.intersection(THREAD_AXES)
-        if not threads:
+        if not threads and not (self.of_threads and writes_copies(op)):
             return self._once(op)
         if isinstance(op, ForOp) and op.kind in BIND_AXES:
             left = [a for a in self.thread_axes if a not in self.enclosing and a != op.kind]
@@ -365,10 +370,7 @@ class KernelBody(TileBody):
 
     def _is_private(self, op: AllocOp) -> bool:
         around = {loop.kind for loop in loops_around(op)}
-        missing = [axis for axis in self.thread_axes if axis not in around]
-        if missing and isinstance(op.memref.type, MemRefType) and declared_space(op.memref.type) == "local":
-            return parts_of_threads(op, missing) is not None
-        return not missing
+        return around.issuperset(self.thread_axes) or isinstance(self.of_threads.get(op.memref), ThreadCopies)
 
     def _check_blocks_are_independent(self, unit: Sequence[Operation]) -> None:
         """Blocks of a kernel never wait for each other: loops over blocks that follow each other share nothing written."""
@@ -419,14 +421,26 @@ class KernelBody(TileBody):
                 hint="nest-insert-barriers checks it, then convert-nest-to-gpu{explicit-barriers=true}",
                 error=LoweringError,
             )
-        domain, value = domain_of(op), self.value(op.values[0])
+        domain, values = domain_of(op), [self.value(v) for v in op.values]
         constraints = [c for c in domain.constraints if c not in self.assumed]
         if constraints or domain.mask is not None:
-            element = value.type
-            none = self.builder.attribute_constant(identity(op.combiner.data, element), element)
             runs = self.condition(Domain(tuple(constraints), domain.mask))
-            value = self.builder.value(arith.SelectOp, (runs, value, none), element)
-        total = over_lanes(self.builder, value, lambda one, other: self.combine(op, [one], [other])[0])
+            values = [
+                self.builder.value(arith.SelectOp, (runs, value, none), value.type)
+                for value, none in zip(values, self._identities(op), strict=True)
+            ]
+        totals = over_lanes(self.builder, values, lambda some, others: self.combine(op, some, others))
+
+        def update() -> Sequence[SSAValue]:
+            buffers, indices = [self.value(m) for m in op.memrefs], self.index_values(op.indices)
+            new = self.combine(op, [self.read(buffer, indices) for buffer in buffers], totals)
+            for value, buffer in zip(new, buffers, strict=True):
+                self.write(op, value, buffer, indices)
+            return ()
+
+        if self.private.issuperset(op.memrefs):  # every lane has a copy of the element
+            update()
+            return
         conditions = [self._is_lane_0()]
         if domain.mask is None and all(holds_first(c, loop) for c in constraints):
             conditions += [self.builder.at_least_zero(self.forms(c)[0]) for c in constraints]
@@ -434,13 +448,6 @@ class KernelBody(TileBody):
             conditions.append(
                 on_any_lane(self.builder, self.condition(Domain(tuple(constraints), domain.mask)))
             )
-
-        def update() -> Sequence[SSAValue]:
-            buffer, indices = self.value(op.memrefs[0]), self.index_values(op.indices)
-            (new,) = self.combine(op, [self.read(buffer, indices)], [total])
-            self.write(op, new, buffer, indices)
-            return ()
-
         self.branch(self._all(conditions), (), update)
 
     def combine(
@@ -451,6 +458,14 @@ class KernelBody(TileBody):
         if product is None:
             return super().combine(op, old, new)
         return [self.builder.value(math.FmaOp, (product.lhs, product.rhs, old[0]), None, NO_FASTMATH)]
+
+    def _identities(self, op: AccumulateOp) -> list[SSAValue]:
+        """The values that leave a reduction as it is."""
+        types = [value.type for value in op.values]
+        given = (
+            op.identity.data if isinstance(op.identity, ArrayAttr) else [identity(op.combiner.data, types[0])]
+        )
+        return [self.builder.attribute_constant(a, t) for a, t in zip(given, types, strict=True)]
 
     def _is_lane_0(self) -> SSAValue:
         return self.builder.compare("eq", self.ids.along("lane"), self.builder.constant(0))
@@ -476,19 +491,17 @@ class KernelBody(TileBody):
                 error=LoweringError,
             )
         wanted, found = declared_space(buffer), "shared" if self.is_team_level else "local"
-        if wanted == "local" and self.is_team_level and (parts := self._parts(op)) is not None:
-            part = MemRefType(
-                buffer.element_type, buffer.get_shape()[parts:], memory_space=buffer.memory_space
-            )
-            new = self.stack_buffer(op, part)
-            self.parts[new] = parts
-            return self.define(op.memref, new)
+        copies = self.of_threads.get(op.memref)
+        if isinstance(copies, ThreadCopies):
+            return self._alloc_of_threads(op, buffer, copies)
         if wanted not in (None, found):
             owner = "a block" if found == "shared" else "a thread"
+            notes = [(copies.op, copies.reason)] if isinstance(copies, NoCopies) else []
             raise fail(
                 op,
                 f'the buffer "{op.label.data}" is to be in {wanted} memory, but here it is that of {owner}',
                 hint="shared memory is made outside the loops bound to threads, local memory inside all of them",
+                notes=notes,
                 error=LoweringError,
             )
         if not self.is_team_level:
@@ -501,8 +514,20 @@ class KernelBody(TileBody):
         if inside:
             self.copies[new] = [self.ids.along(axis) for axis in inside]
 
-    def _parts(self, op: AllocOp) -> int | None:
-        return parts_of_threads(op, [axis for axis in self.thread_axes if axis not in self.enclosing])
+    def _alloc_of_threads(self, op: AllocOp, buffer: MemRefType, copies: ThreadCopies) -> None:
+        """What one thread keeps of a buffer: without the axes that are the thread's number."""
+        left_out = set(copies.distributed.values())
+        shape = [extent for axis, extent in enumerate(buffer.get_shape()) if axis not in left_out]
+        kept = MemRefType(buffer.element_type, shape, buffer.layout, buffer.memory_space)
+        new = self.stack_buffer(op, kept)
+        self.left_out[new] = left_out
+        self.define(op.memref, new)
+
+    def _places(self, buffer: SSAValue, indices: Sequence[SSAValue]) -> Sequence[SSAValue]:
+        """The indices of an element where the thread finds it."""
+        left_out = self.left_out.get(buffer, ())
+        own = [index for axis, index in enumerate(indices) if axis not in left_out]
+        return [*self.copies.get(buffer, ()), *own]
 
     def _length(self, axis: str, op: AllocOp) -> int:
         """How many threads there are along an axis, a loop over which makes a buffer for each of its iterations."""
@@ -517,14 +542,10 @@ class KernelBody(TileBody):
         return threads_for(self.loops_on[axis])
 
     def read(self, buffer: SSAValue, indices: Sequence[SSAValue]) -> SSAValue:
-        return super().read(buffer, self._own_indices(buffer, indices))
+        return super().read(buffer, self._places(buffer, indices))
 
     def write(self, op: Operation, value: SSAValue, buffer: SSAValue, indices: Sequence[SSAValue]) -> None:
-        super().write(op, value, buffer, self._own_indices(buffer, indices))
-
-    def _own_indices(self, buffer: SSAValue, indices: Sequence[SSAValue]) -> list[SSAValue]:
-        """Indices in the memory that the kernel has for a buffer: of all threads' parts, or of this thread's only."""
-        return [*self.copies.get(buffer, ()), *indices[self.parts.get(buffer, 0) :]]
+        super().write(op, value, buffer, self._places(buffer, indices))
 
 
 def _iterations(span: Linear, step: int) -> Linear:

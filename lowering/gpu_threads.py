@@ -2,10 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container
+from collections.abc import Callable, Container, Sequence
 
 from xdsl.dialects import arith, gpu
-from xdsl.dialects.builtin import IntegerAttr, StringAttr, i1, i32
+from xdsl.dialects.builtin import (
+    BFloat16Type,
+    Float16Type,
+    IntegerAttr,
+    IntegerType,
+    StringAttr,
+    f32,
+    i1,
+    i32,
+)
 from xdsl.ir import SSAValue
 
 from ..dialects.ext import gpu as gpu_ext
@@ -57,27 +66,40 @@ class ThreadIds:
         return part.result
 
 
-def over_lanes(
-    builder: IndexBuilder, value: SSAValue, combine: Callable[[SSAValue, SSAValue], SSAValue]
-) -> SSAValue:
-    """The values of all lanes combined, on each of them."""
-    width = _int32(builder, LANES)
+Combine = Callable[[Sequence[SSAValue], Sequence[SSAValue]], Sequence[SSAValue]]
+
+
+def over_lanes(builder: IndexBuilder, values: Sequence[SSAValue], combine: Combine) -> Sequence[SSAValue]:
+    """The values of all lanes combined, on each of them; several values where a combiner has several."""
     offset = LANES // 2
     while offset:
-        shuffle = gpu_ext.ShuffleOp.create(
-            operands=(value, _int32(builder, offset), width),
-            result_types=(value.type, i1),
-            properties={"mode": StringAttr("xor")},
-        )
-        value = combine(value, builder.emit(shuffle).results[0])
+        values = combine(values, [_from_lane(builder, value, offset) for value in values])
         offset //= 2
-    return value
+    return values
+
+
+def _from_lane(builder: IndexBuilder, value: SSAValue, offset: int) -> SSAValue:
+    """The value of the lane whose number differs by `offset`; lanes exchange 32 or 64 bits."""
+    element, narrow = value.type, None
+    if isinstance(element, IntegerType) and element.width.data < 32:
+        value, narrow = builder.value(arith.ExtUIOp, (value,), i32), arith.TruncIOp
+    elif isinstance(element, Float16Type | BFloat16Type):
+        value, narrow = builder.value(arith.ExtFOp, (value,), f32), arith.TruncFOp
+    shuffle = gpu_ext.ShuffleOp.create(
+        operands=(value, _int32(builder, offset), _int32(builder, LANES)),
+        result_types=(value.type, i1),
+        properties={"mode": StringAttr("xor")},
+    )
+    other = builder.emit(shuffle).results[0]
+    return other if narrow is None else builder.value(narrow, (other,), element)
 
 
 def on_any_lane(builder: IndexBuilder, condition: SSAValue) -> SSAValue:
     """Whether a condition holds on some lane."""
     flag = builder.value(arith.ExtUIOp, (condition,), i32)
-    flag = over_lanes(builder, flag, lambda one, other: builder.value(arith.OrIOp, (one, other), i32))
+    (flag,) = over_lanes(
+        builder, [flag], lambda some, others: [builder.value(arith.OrIOp, (some[0], others[0]), i32)]
+    )
     return builder.compare("ne", flag, _int32(builder, 0))
 
 

@@ -25,9 +25,7 @@ from .domains import within_bound
 from .full_tiles import constraints_within
 from .gpu_vectors import Alignment, LaneLoop
 from .index_arithmetic import Linear
-from .nest_body import NestBody
-
-UNROLL = "nestor.unroll"
+from .nest_body import UNROLL, NestBody
 
 
 class TileBody(NestBody):

@@ -11,12 +11,14 @@ update stand only loops that all lanes run equally often. A domain masks values,
 
 from __future__ import annotations
 
-from xdsl.dialects.builtin import Float32Type, Float64Type, IntegerType
+from xdsl.dialects.builtin import AnyFloat, IntegerType
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.ir.affine import AffineDimExpr
 
 from ..dialects.affine import AffineList, dims_of, linear_terms
 from ..dialects.nest import LANES, AccumulateOp, AllocOp, ForOp, IndexOp, LoadOp
+
+_INTEGERS = tuple(IntegerType(bits) for bits in (8, 16, 32, 64))
 
 
 def reduction_loop(op: Operation) -> ForOp | None:
@@ -36,14 +38,11 @@ def holds_reduction(loop: ForOp) -> bool:
 
 def why_not_shuffled(op: AccumulateOp, loop: ForOp) -> tuple[Operation, str] | None:
     """What keeps the lanes of `loop` from combining their values by shuffles: an operation, and the reason."""
-    if op.combine is not None or len(op.memrefs) != 1:
-        return op, "lanes exchange single values, by a combiner that has a name"
-    element = op.values[0].type
-    if not isinstance(element, Float32Type | Float64Type) and element not in (
-        IntegerType(32),
-        IntegerType(64),
-    ):
-        return op, f"lanes exchange values of 32 or 64 bits, not {element}"
+    if op.combine is not None and op.identity is None:
+        return op, "the custom combiner is not declared associative (it states no identity)"
+    for value in op.values:
+        if not isinstance(value.type, AnyFloat) and value.type not in _INTEGERS:
+            return op, f"lanes exchange numbers of 8, 16, 32 or 64 bits, not {value.type}"
     if loop.constant_trip_count() != LANES or len(loop.upper) != 1:
         return loop, f"all {LANES} lanes take part in a reduction, and the loop has not {LANES} iterations"
     around = op.parent_op()

@@ -31,6 +31,9 @@ from .to_llvm_types import AS_WRITTEN, NO_SLP
 STACK_BYTES = 16 << 10
 """Buffers of static size up to this many bytes live on the stack."""
 
+UNROLL = "nestor.unroll"
+"""Asks the compiler of CUDA C to unroll a loop."""
+
 _CLONED_DIALECTS = ("arith", "math", "special", "memref", "func")
 
 
@@ -173,7 +176,9 @@ class NestBody(Statements):
             builder.location = op.location
             builder.emit(scf.YieldOp.create())
         builder.location = op.location
-        attributes = {name: op.attributes[name] for name in (AS_WRITTEN, NO_SLP) if name in op.attributes}
+        attributes = {
+            name: op.attributes[name] for name in (AS_WRITTEN, NO_SLP, UNROLL) if name in op.attributes
+        }
         builder.emit(
             scf.ForOp.create(operands=(lower, upper, step), attributes=attributes, regions=[Region(body)])
         )

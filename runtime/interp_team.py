@@ -24,6 +24,7 @@ from ..dialects.nest import AccumulateOp, AllocOp, BarrierOp, ForOp, IfOp, Store
 from ..lowering.barrier_places import BLOCK_AXES, THREAD_AXES, bound_loops, threads_for
 from ..lowering.domains import domain_of
 from ..lowering.lane_reductions import reduction_loop
+from ..lowering.thread_copies import ThreadCopies, thread_copies, writes_copies
 from .interp_compiler import Compiler
 
 Thread = tuple[int, ...]
@@ -72,7 +73,10 @@ class TeamCompiler(Compiler):
 
     def _is_once(self, op: Operation) -> bool:
         """Whether one thread does `op` for all; elements are read by every thread."""
-        return isinstance(op, ForOp | IfOp | StoreOp | AccumulateOp) and not bound_loops([op], THREAD_AXES)
+        is_whole = isinstance(op, ForOp | IfOp | StoreOp | AccumulateOp) and not bound_loops(
+            [op], THREAD_AXES
+        )
+        return is_whole and not writes_copies(op)
 
     # ---- loops ----
 
@@ -140,14 +144,17 @@ class TeamCompiler(Compiler):
         def all_updates() -> None:
             self.nested(f"for {value} in {values}:", lambda: self.nested(f"if {value} is not None:", update))
 
-        self.nested(f"if {self.axes['lane']} == 0:", all_updates)
+        if self._is_seen_by_others(op.memrefs[0]):
+            self.nested(f"if {self.axes['lane']} == 0:", all_updates)
+        else:
+            all_updates()
 
     # ---- buffers ----
 
     def _share(self, op: AllocOp, lengths: dict[str, int]) -> None:
         """Make a buffer that threads share before they start, one for each thread along the axes around it."""
         around = _axes_around(op)
-        if around.issuperset(lengths):
+        if around.issuperset(lengths) or isinstance(thread_copies(op), ThreadCopies):
             return
         if op.sizes:
             raise fail(op, "a buffer inside a kernel needs constant extents", error=LoweringError)
@@ -180,9 +187,10 @@ class TeamCompiler(Compiler):
     def _is_seen_by_others(self, buffer: SSAValue) -> bool:
         while isinstance(buffer.owner, memref.CollapseShapeOp | memref.CastOp | memref.SubviewOp):
             buffer = buffer.owner.operands[0]
-        return bool(self.axes) and not (
-            isinstance(buffer.owner, AllocOp) and _axes_around(buffer.owner).issuperset(self.axes)
-        )
+        if not self.axes or not isinstance(buffer.owner, AllocOp):
+            return bool(self.axes)
+        is_own = _axes_around(buffer.owner).issuperset(self.axes)
+        return not is_own and not isinstance(thread_copies(buffer.owner), ThreadCopies)
 
     def read(self, op: Operation, buffer: SSAValue, indices: AffineList, target: str) -> str:
         subscript = super().read(op, buffer, indices, target)

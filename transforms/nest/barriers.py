@@ -44,6 +44,7 @@ from ...lowering.barrier_places import (
     threads_for,
 )
 from ...lowering.lane_reductions import reduction_loop
+from ...lowering.thread_copies import ThreadCopies, thread_copies, writes_copies
 from .accesses import Access, accesses_of, may_overlap
 from .integer_sets import Row, System, Terms, difference, require_pair
 from .loops import enclosing_loops, is_inside
@@ -174,7 +175,9 @@ class _Kernel:
         if not isinstance(op, (StoreOp, AccumulateOp, ForOp, IfOp)):
             return None
         if not bound_loops([op], THREAD_AXES):
-            return FIRST
+            if not writes_copies(op):
+                return FIRST
+            return ALL if isinstance(op, (StoreOp, AccumulateOp)) else None
         if isinstance(op, ForOp) and op.kind in THREAD_AXES:
             inside = {op.kind, *(loop.kind for loop in enclosing_loops(op))}
             if inside.issuperset(self.loops_on):
@@ -252,6 +255,8 @@ class _Kernel:
         root = access.root
         if root is None or not isinstance(root.owner, AllocOp):
             return set()
+        if isinstance(thread_copies(root.owner), ThreadCopies):
+            return set(THREAD_AXES)
         return {loop.kind for loop in enclosing_loops(root.owner)} & set(THREAD_AXES)
 
     def _meet(self, first: Phase, a: Access, second: Phase, b: Access, when: Earlier | None) -> bool:

@@ -13,9 +13,8 @@ from ...dialects.affine import AffineList
 from ...dialects.diagnostic import NestorError, fail
 from ...dialects.nest import BIND_AXES, THREAD_AXES, AllocOp, ForOp
 from ...dialects.nest.common import INDEX
-from ...lowering.barrier_places import bound_loops
-from ...lowering.gpu_accesses import parts_of_threads
 from ...lowering.nest_body import element_bytes
+from ...lowering.thread_copies import ThreadCopies, copies_along
 from .integer_sets import extent_key, value_key
 from .loops import enclosing_function, enclosing_loops, functions
 
@@ -112,8 +111,12 @@ def why_not_space(
     element: Attribute,
     around: Sequence[ForOp],
     users: Iterable[Operation],
+    made: SSAValue | None = None,
 ) -> NestorError | None:
-    """The refusal to have a buffer of `shape`, made inside the loops `around`, in a memory space."""
+    """The refusal to have a buffer of `shape`, made inside the loops `around`, in a memory space.
+
+    Where the buffer is there already (`made`), threads may keep parts or copies of it: `lowering/thread_copies.py`.
+    """
 
     def refuse(
         reason: str, hint: str | None = None, notes: Sequence[tuple[Operation, str]] = ()
@@ -135,15 +138,7 @@ def why_not_space(
         return refuse(f"a buffer in {space} memory has constant extents", hint="split the loops inside first")
     if space == "shared":
         return _why_not_shared(refuse, shape, element, bound, users)
-    if isinstance(at, AllocOp) and bound and _is_of_threads(at, bound):
-        return None
-    return _why_not_local(refuse, around, users)
-
-
-def _is_of_threads(alloc: AllocOp, bound: Sequence[ForOp]) -> bool:
-    """Whether threads have a part each of a buffer that their block makes: their numbers are its first indices."""
-    inside = {loop.kind for loop in bound_loops([bound[0]], THREAD_AXES)} - {loop.kind for loop in bound}
-    return bool(inside) and parts_of_threads(alloc, sorted(inside)) is not None
+    return _why_not_local(refuse, around, list(users), made)
 
 
 def _why_not_shared(refuse, shape, element, bound, users) -> NestorError | None:
@@ -169,10 +164,21 @@ def _why_not_shared(refuse, shape, element, bound, users) -> NestorError | None:
     )
 
 
-def _why_not_local(refuse, around, users) -> NestorError | None:
+def _why_not_local(refuse, around, users, made: SSAValue | None) -> NestorError | None:
     inner = _loop_between(users, around, lambda kind: kind == "parallel" or kind in BIND_AXES)
     if inner is None:
         return None
+    is_in_kernel = any(loop.kind in BIND_AXES for loop in around)
+    if made is not None and is_in_kernel and inner.kind in THREAD_AXES:
+        axes = {loop.kind for user in users for loop in enclosing_loops(user) if loop not in around}
+        copies = copies_along(made, [axis for axis in THREAD_AXES if axis in axes])
+        if isinstance(copies, ThreadCopies):
+            return None
+        return refuse(
+            "local memory is that of a thread, and threads would use it together",
+            hint="make it inside the loops over threads, or let each thread touch its own elements",
+            notes=[(copies.op, copies.reason)],
+        )
     kind = f"bound to {inner.kind}" if inner.kind in BIND_AXES else inner.kind
     return refuse(
         "local memory is that of a thread, and threads would use it together",

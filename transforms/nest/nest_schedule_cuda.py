@@ -68,6 +68,7 @@ from .cuda_bands import (
     why_not_guarded,
     why_not_launched,
 )
+from .cuda_rows import schedule_rows
 from .cuda_transposes import bind_transposed
 from .dependence import Dependences
 from .loops import fresh_names, functions, loops_in, perfect_band, sole_inner_loop
@@ -208,6 +209,8 @@ def _is_worth_launching(body: list[Operation]) -> bool:
 def _bind_band(band: list[ForOp], block: int, steps: Steps) -> Refusal | None:
     """Bind the loops of a band by the first way that is legal."""
     band = _flattened(_perfect(band, steps), steps)
+    if schedule_rows(band, block, steps):
+        return None
     refusal = why_not_guarded(band[0])
     if refusal is not None:
         return _bind_with_remainder(band[0], block, refusal, steps)

@@ -59,6 +59,7 @@ def why_not_set_memory(alloc: AllocOp | SSAValue, space: str) -> NestorError | N
         buffer.element_type,
         enclosing_loops(alloc),
         users,
+        alloc.memref,
     )
 
 

@@ -188,6 +188,7 @@ func.func @local_to_many(%x: memref<8xf32>) {
     %u = nest.alloc "u" : memref<8xf32, 5>
     nest.for "t" %t = 0 to 8 bind "thread.x" {
       %a = nest.load %x[%t] : memref<8xf32>
+      // expected-note @below {{the threads of the loop "t" write different values}}
       nest.store "u" %a, %u[7 - %t] : memref<8xf32, 5>
     }
   }

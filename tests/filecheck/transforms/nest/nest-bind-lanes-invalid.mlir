@@ -86,12 +86,12 @@ func.func @in_order(%x: memref<32xf32>, %s: memref<f32>) {
 
 // -----
 
-func.func @small(%x: memref<32xi8>, %s: memref<i8>) {
-  // expected-error @below {{cannot bind the loop "l": lanes exchange values of 32 or 64 bits, not i8}}
+func.func @odd(%x: memref<32xi24>, %s: memref<i24>) {
+  // expected-error @below {{cannot bind the loop "l": lanes exchange numbers of 8, 16, 32 or 64 bits, not i24}}
   nest.for "l" %l = 0 to 32 {
-    %a = nest.load %x[%l] : memref<32xi8>
+    %a = nest.load %x[%l] : memref<32xi24>
     // expected-note @below {{the reduction is here}}
-    nest.accumulate "s" add %a, %s[] : memref<i8>
+    nest.accumulate "s" add %a, %s[] : memref<i24>
   }
   func.return
 }
@@ -99,11 +99,11 @@ func.func @small(%x: memref<32xi8>, %s: memref<i8>) {
 // -----
 
 func.func @own_combiner(%x: memref<32xf32>, %s: memref<f32>) {
-  // expected-error @below {{cannot bind the loop "l": lanes exchange single values, by a combiner that has a name}}
+  // expected-error @below {{cannot bind the loop "l": the custom combiner is not declared associative (it states no identity)}}
   nest.for "l" %l = 0 to 32 {
     %a = nest.load %x[%l] : memref<32xf32>
     // expected-note @below {{the reduction is here}}
-    nest.accumulate "s" custom (%a), (%s)[] identity [0.0 : f32] {
+    nest.accumulate "s" custom (%a), (%s)[] {
     ^bb0(%old: f32, %new: f32):
       %r = arith.addf %old, %new : f32
       nest.yield %r : f32

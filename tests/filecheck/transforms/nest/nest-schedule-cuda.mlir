@@ -34,11 +34,11 @@ func.func @dynamic(%x: memref<?xf32> {nest.dims = ["n"]}, %y: memref<?xf32> {nes
 
 // -----
 
-// A reduction over rows: one thread a row. A value that is loaded a row is loaded by every thread.
+// A reduction over rows: one warp a row. A value that is loaded a row is loaded by every thread.
 // CHECK-LABEL: @rows
-// CHECK: nest.for "i.o" {{%\S+}} = 0 to 4 bind "block.x" {
-// CHECK-NEXT: nest.for "i.i" {{%\S+}} = 0 to 256 bind "thread.x" {
-// CHECK: nest.for "j" {{%\S+}} = 0 to 77 {
+// CHECK: nest.for "i.o" {{%\S+}} = 0 to 125 bind "block.x" {
+// CHECK-NEXT: nest.for "i.i" {{%\S+}} = 0 to 8 bind "thread.x" {
+// CHECK: nest.for "lane" {{%\S+}} = 0 to 32 bind "lane" {
 // CHECK: nest.for "k.o" {{%\S+}} = 0 to 125 bind "block.y" {
 // CHECK-NEXT: nest.for "l.o" {{%\S+}} = 0 to 3 bind "block.x" {
 // CHECK-NEXT: nest.for "k.i" {{%\S+}} = 0 to 8 bind "thread.y" {

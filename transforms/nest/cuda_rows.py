@@ -1,0 +1,439 @@
+"""Programs on whole rows on the GPU (part of nest-schedule-cuda): a warp or a block computes a row, in registers.
+
+    nest.for "i" %i = 0 to 4096 {                                  softmax
+      nest.for "j" %j = 0 to 1000 { ... accumulate %maximum[] }
+      nest.for "j.1" %j = 0 to 1000 { ... store %result[%i, %j] ... accumulate %add[] }
+      nest.for "j.2" %j = 0 to 1000 { ... load %result[%i, %j] ... store %result[%i, %j] }
+    }
+  becomes
+    nest.for "i.o" ... bind "block.x" {
+      nest.for "i.i" ... bind "thread.x" {                         a warp for each row
+        %x_local = nest.alloc : memref<32x32xf32, 5>               the row, element [%l, %o] in a register of lane %l
+        nest.for "x.load.i" %l = 0 to 32 bind "lane" { nest.for "x.load.o" ... unrolled { ... } }
+        nest.for "j.i" %l = 0 to 32 bind "lane" {
+          %maximum_local = nest.alloc : memref<f32>                what this lane has seen
+          nest.for "j.o" %o = 0 to 32 unrolled { ... %x_local[%l, %o] ... accumulate %maximum_local[] }
+          nest.accumulate "maximum" ... %maximum[]                 by shuffles
+        }
+        ...
+
+Each pass over the row is shared out by element: neighbouring lanes, neighbouring elements. Rows of up to `WARP_ROW` elements
+are one for each warp, and no thread waits for another one; longer rows are one for each block: the warps' results go
+to shared memory, and after one barrier every thread combines them. Rows that several passes read or
+write are loaded and stored once and kept in registers where a thread has at most `MOST_KEPT` of their elements; longer
+rows, and those whose length only the run time knows, are read by each pass.
+
+One thread a row remains where a row is shorter than `SHORTEST`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import prod
+
+from xdsl.dialects.builtin import DYNAMIC_INDEX, MemRefType
+from xdsl.ir import Operation, SSAValue
+from xdsl.traits import is_side_effect_free
+
+from ...dialects.diagnostic import NestorError
+from ...dialects.nest import LANES, AccumulateOp, AllocOp, ForOp, LoadOp, StoreOp
+from ...lowering.gpu_vectors import LARGEST_ACCESS
+from ...lowering.nest_body import UNROLL, element_bytes
+from .accesses import is_defined_outside, root_of
+from .buffers import buffer_name
+from .cpu_lanes import SCATTERED, SEVERAL, UNIT, access_patterns, bits_of, buffer_accesses
+from .cuda_bands import extent_of, grid_axes
+from .dependence import Dependences
+from .loops import fresh_names, loops_in, may_fail, perfect_band
+from .nest_annotate import annotate
+from .nest_bind import bind
+from .nest_cache_read import cache_read
+from .nest_cache_write import cache_write
+from .nest_flatten import flatten_neighbours
+from .nest_normalise import remove_unit_loop
+from .nest_privatise import privatise
+from .nest_rename import rename
+from .nest_reorder import reorder
+from .nest_set_memory import set_memory
+from .nest_split import split
+from .nest_transform_layout import transform_layout
+from .nest_vectorize import vectorize
+from .steps import UNRECORDED, Steps
+from .trials import trial
+
+SHORTEST = 16
+"""Elements of a row below which one thread computes it."""
+
+WARP_ROW = 1024
+"""Elements of 32 bits of the longest row that a warp computes."""
+
+MOST_KEPT = 64
+"""Elements of 32 bits of all rows together that a thread keeps in registers."""
+
+PER_THREAD = 8
+"""Elements of a row for each thread of a block, where there are threads enough."""
+
+MOST_WARPS = 32
+"""Warps of a block."""
+
+
+@dataclass(frozen=True, eq=False)
+class Pass:
+    """A pass over the row: the loops of a perfect band, the innermost of which threads share out."""
+
+    band: list[ForOp]
+
+    @property
+    def updates(self) -> list[AccumulateOp]:
+        return [op for op in self.band[-1].body.block.ops if isinstance(op, AccumulateOp)]
+
+
+@dataclass(frozen=True)
+class Team:
+    """Who computes a row: a warp, `rows` of them in a block, or a block of `warps` warps."""
+
+    warps: int
+    rows: int
+    is_kept: bool
+    """Whether rows stay in registers."""
+    width: int = 1
+    """Neighbouring elements that a thread moves in one access."""
+
+    @property
+    def elements(self) -> int:
+        """Elements that the team moves in one access of each thread."""
+        return self.warps * LANES * self.width
+
+
+def schedule_rows(band: list[ForOp], block: int, steps: Steps) -> bool:
+    """Let warps or blocks compute the iterations of a band of independent loops; False where these are no rows."""
+    row = band[-1]
+    if len(band) > 3 or not is_row_program(row):
+        return False
+    for team in _teams(band, block):
+        if _is_legal(band, team):
+            _Rows(band, team, steps).run()
+            return True
+    return False
+
+
+def _is_legal(band: list[ForOp], team: Team) -> bool:
+    try:
+        trial(lambda *copies: _Rows(list(copies), team, UNRECORDED).run(), *band)
+    except NestorError:
+        return False
+    return True
+
+
+# ---- what a program on rows is ----------------------------------------------------------------------
+
+
+def is_row_program(row: ForOp) -> bool:
+    """Whether an iteration of `row` makes passes over neighbouring elements, one of them a reduction."""
+    if may_fail(row) is not None:
+        return False
+    for op in row.body.block.ops:
+        is_plain = isinstance(op, ForOp | LoadOp | StoreOp | AccumulateOp | AllocOp)
+        if not is_plain and (op.regions or not is_side_effect_free(op)):
+            return False
+    bands = [perfect_band(op) for op in row.body.block.ops if isinstance(op, ForOp)]
+    dependences = Dependences(row)
+    if not all(_is_pass(Pass(band), row, dependences) for band in bands):
+        return False
+    if not any(Pass(band).updates for band in bands):
+        return False
+    length = _length(bands)
+    return length is None or length >= SHORTEST
+
+
+def _is_pass(one: Pass, row: ForOp, dependences: Dependences) -> bool:
+    """Whether the iterations of a pass are independent or meet in reductions only, and touch neighbouring elements."""
+    inner = one.band[-1]
+    if len(loops_in(one.band[0])) != len(one.band):
+        return False
+    for loop in one.band:
+        if loop.kind != "serial" or loop.step_value != 1 or len(loop.lower) != 1 or len(loop.upper) != 1:
+            return False
+        if not all(is_defined_outside(v, row) for v in (*loop.lower_operands, *loop.upper_operands)):
+            return False
+        for dependence in dependences.carried_by(loop):
+            if dependence.kind != "reduction" or not _is_total(dependence.source, one, row):
+                return False
+            if not _is_total(dependence.sink, one, row):
+                return False
+    patterns = access_patterns(inner)
+    near = patterns[UNIT, False] + patterns[UNIT, True]
+    far = sum(n for (pattern, _), n in patterns.items() if pattern in (SCATTERED, SEVERAL))
+    return near > far
+
+
+def _is_total(op: Operation, one: Pass, row: ForOp) -> bool:
+    """Whether `op` is a reduction of the pass to one element."""
+    if not isinstance(op, AccumulateOp) or op.parent_op() is not one.band[-1]:
+        return False
+    if op.order_name != "any" or op.where is not None or op.mask is not None:
+        return False
+    if op.combiner.data == "custom" or len(op.memrefs) != 1:
+        return False
+    return all(is_defined_outside(v, one.band[0]) for v in (*op.indices.operands, *op.memrefs))
+
+
+def _length(bands: list[list[ForOp]]) -> int | None:
+    """The elements of the longest pass; None where one is not known."""
+    lengths = [_product([extent_of(loop) for loop in band]) for band in bands]
+    return None if None in lengths else max(n for n in lengths if n is not None)
+
+
+def _product(extents: list[int | None]) -> int | None:
+    return None if None in extents else prod(n for n in extents if n is not None)
+
+
+# ---- who computes a row -----------------------------------------------------------------------------
+
+
+def _teams(band: list[ForOp], block: int) -> list[Team]:
+    """The teams to try, the best one first."""
+    row = band[-1]
+    bands = [perfect_band(op) for op in row.body.block.ops if isinstance(op, ForOp)]
+    length = _length(bands)
+    inner = [extent_of(one[-1]) for one in bands]
+    if length is None:
+        return [Team(max(1, block // LANES), 1, False)]
+    widest = max(n for n in inner if n is not None)
+    rows = _product([extent_of(loop) for loop in band])
+    width = _width(bands)
+    words = max(1, max(element_bytes(b.type.element_type) for b in _buffers_of(row)) // 4)  # pyright: ignore
+    if length * words <= WARP_ROW:
+        many = _power_of_two(min(block // LANES, rows or block))
+        return [Team(1, many, kept, width) for kept in (True, False)]
+    warps = _power_of_two(min(MOST_WARPS, max(block // LANES, length // (PER_THREAD * LANES))))
+    while warps > 1 and LANES * warps * width >= 2 * widest:
+        warps //= 2
+    return [Team(warps, 1, kept, width) for kept in (True, False)]
+
+
+def _width(bands: list[list[ForOp]]) -> int:
+    """How many elements a thread moves in one access: 16 bytes of the largest ones, where rows are made of so many."""
+    largest, width = 1, LARGEST_ACCESS
+    for band in bands:
+        extent = extent_of(band[-1])
+        while extent is None or extent % width or (width > 1 and extent < LANES * width):
+            width //= 2
+            if extent is None or width == 1:
+                return 1
+        for op, buffer in buffer_accesses(band[-1]):
+            assert isinstance(buffer.type, MemRefType)
+            if any(band[-1].iv in op.indices[k].operands for k in range(len(op.indices))):
+                largest = max(largest, element_bytes(buffer.type.element_type))
+    return min(width, LARGEST_ACCESS // largest)
+
+
+def _power_of_two(number: int) -> int:
+    """The largest power of two up to `number`."""
+    return 1 << (max(1, number).bit_length() - 1)
+
+
+# ---- scheduling -------------------------------------------------------------------------------------
+
+
+class _Rows:
+    """The steps for one band; raises a diagnostic where one is refused."""
+
+    def __init__(self, band: list[ForOp], team: Team, steps: Steps):
+        self.band = band
+        self.team = team
+        self.steps = steps
+        self.row = band[-1]
+        self.warps: list[ForOp] = []
+        self.lanes: list[ForOp] = []
+        self.shared: list[AllocOp] = []
+        self.local: list[AllocOp] = []
+        self.kept: list[AllocOp] = []
+
+    def run(self) -> None:
+        blocks = self._share_rows()
+        if self.team.is_kept:
+            self._keep_rows()
+        self._own_elements()
+        for op in list(self.row.body.block.ops):
+            if isinstance(op, ForOp):
+                self._share_pass(Pass(flatten_neighbours(perfect_band(op), self.steps)))
+        self.local += [self._deal_out(alloc) for alloc in self.kept]
+        self._bind(blocks)
+
+    def _share_rows(self) -> list[ForOp]:
+        """The loops over blocks; `row` is then the loop whose iterations warps run, or blocks."""
+        if self.team.warps > 1:
+            return self.band
+        outer, inner = self.steps.do(split, self.row, factor=self.team.rows, tail="clamp")
+        self.row = inner
+        self.warps.append(inner)
+        return [*self.band[:-1], outer]
+
+    def _bind(self, blocks: list[ForOp]) -> None:
+        axes = grid_axes([extent_of(loop) for loop in blocks])
+        if axes is None:
+            raise NestorError("the grid would have more than 65535 blocks along two axes")
+        for loop, axis in zip(blocks, axes, strict=True):
+            self.steps.do(bind, loop, axis=axis)
+        for loops, axis in ((self.warps, "thread.x"), (self.lanes, "lane")):
+            for loop in loops:
+                self.steps.do(bind, loop, axis=axis)
+        for op in list(self.row.body.block.ops):
+            if isinstance(op, AllocOp) and op not in self.shared and op not in self.local:
+                self.local.append(op)
+        for alloc in self.shared:
+            self.steps.do(set_memory, alloc, space="shared")
+        for alloc in self.local:
+            self.steps.do(set_memory, alloc, space="local")
+
+    # ---- rows in registers ----
+
+    def _keep_rows(self) -> None:
+        """Copies in registers of the rows that several passes touch."""
+        kept = [buffer for buffer in _buffers_of(self.row) if self._is_worth_keeping(buffer)]
+        if not kept:
+            raise NestorError("no row is touched by several passes")
+        size = 0
+        for buffer in kept:
+            writes = any(
+                not isinstance(op, LoadOp) for op, other in buffer_accesses(self.row) if other is buffer
+            )
+            stage = cache_write if writes else cache_read
+            alloc, *copies = self.steps.do(
+                stage, buffer, self.row, space="local", name=f"{_stem(buffer)}_row"
+            )
+            for loop in copies:
+                if loop is not None:
+                    self._name(loop, "k")
+            self.kept.append(alloc)
+            size += self._registers_of(alloc)
+        if size > MOST_KEPT:
+            raise NestorError("the rows are too long for registers")
+
+    def _is_worth_keeping(self, buffer: SSAValue) -> bool:
+        """Whether a buffer has a row for each iteration, element %j of which is touched in several passes."""
+        if isinstance(root_of(buffer).owner, AllocOp) and not is_defined_outside(buffer, self.row):
+            return False
+        found: set[Operation] = set()
+        for op, other in buffer_accesses(self.row):
+            if root_of(other) is not root_of(buffer):
+                continue
+            top = op
+            while top.parent_op() is not self.row:
+                parent = top.parent_op()
+                assert parent is not None
+                top = parent
+            if other is not buffer or not isinstance(top, ForOp):
+                return False
+            band = perfect_band(top)
+            variables = [loop.iv for loop in band]
+            moving = [op.indices[k].single_value() for k in range(len(op.indices))]
+            inside = [value for value in moving if value in variables]
+            if inside != variables or any(
+                v in variables
+                for k, value in enumerate(moving)
+                if value not in variables
+                for v in op.indices[k].operands
+            ):
+                return False
+            found.add(top)
+        return len(found) > 1
+
+    def _registers_of(self, alloc: AllocOp) -> int:
+        """The registers of a thread that its elements of a row take."""
+        buffer = alloc.memref.type
+        assert isinstance(buffer, MemRefType)
+        if DYNAMIC_INDEX in buffer.get_shape():
+            raise NestorError("the rows are of unknown length")
+        *outer, last = buffer.get_shape()
+        return (
+            prod(outer) * -(-last // (LANES * self.team.warps)) * max(1, bits_of(buffer.element_type) // 32)
+        )
+
+    def _deal_out(self, alloc: AllocOp) -> AllocOp:
+        """Let lane %l of each warp %w have elements of a row: axes for these, so that the rest are its registers."""
+        buffer = alloc.memref.type
+        assert isinstance(buffer, MemRefType)
+        outer = buffer.get_shape()[:-1]
+        names = [f"n{k}" for k in range(len(outer))]
+        width, warps = self.team.width, self.team.warps
+        warp = [f"j/{LANES * width}%{warps}"] if warps > 1 else []
+        element = [f"j%{width}"] if width > 1 else []
+        lane = f"j/{width}%{LANES}" if width > 1 else f"j%{LANES}"
+        layout = " ".join([*names, "j", "->", *warp, lane, *names, f"j/{self.team.elements}", *element])
+        return self.steps.do(transform_layout, alloc, layout=layout)
+
+    # ---- passes ----
+
+    def _own_elements(self) -> None:
+        """Elements that passes reduce into go to variables of the row, unless they are."""
+        passes = [Pass(perfect_band(op)) for op in self.row.body.block.ops if isinstance(op, ForOp)]
+        for op in [op for one in passes for op in one.updates]:
+            if is_defined_outside(op.memrefs[0], self.row):
+                self.steps.do(cache_write, op.memrefs[0], self.row, space="local")
+
+    def _share_pass(self, one: Pass) -> None:
+        """Let the threads of the team share out the innermost loop of a pass."""
+        steps, team, inner = self.steps, self.team, one.band[-1]
+        name, updates, outside = inner.label, one.updates, one.band[:-1]
+        vectors: list[ForOp] = []
+        if team.width > 1:
+            inner, vector = steps.do(split, inner, factor=team.width, tail="perfect")
+            vectors = [vector]
+        rounds, lanes = steps.do(split, inner, factor=LANES * team.warps, tail="mask")
+        warps: list[ForOp] = []
+        if team.warps > 1:
+            warp, lanes = steps.do(split, lanes, factor=LANES, tail="perfect")
+            warps = [warp]
+        steps.do(reorder, [*warps, lanes, *outside, rounds, *vectors])
+        if warps:
+            warps = [self._reduce_warps(warps[0], updates)]
+        for op in updates:
+            buffer = op.memrefs[0]
+            label = f"{_stem(buffer)}_lane"
+            steps.do(cache_write, buffer, lanes, init="identity", space="local", name=label)
+        for loop in vectors:
+            steps.do(vectorize, loop, width=team.width)
+        self._name(rounds, name)
+        if rounds.constant_trip_count() == 1:
+            steps.do(remove_unit_loop, rounds)
+        elif (rounds.constant_trip_count() or MOST_KEPT + 1) <= MOST_KEPT:
+            steps.do(annotate, rounds, mark=UNROLL)
+        self._name(lanes, "lane")
+        for loop in warps:
+            self._name(loop, "warp")
+        self.warps += warps
+        self.lanes.append(lanes)
+
+    def _name(self, loop: ForOp, name: str) -> None:
+        self.steps.do(rename, loop, to=fresh_names(loop, name)[0])
+
+    def _reduce_warps(self, warp: ForOp, updates: list[AccumulateOp]) -> ForOp:
+        """Results of the warps go to shared memory, and all threads combine them; the loop over the warps."""
+        if not updates:
+            return warp
+        steps = self.steps
+        parts, combine = steps.do(privatise, warp, parts=self.team.warps)
+        steps.do(remove_unit_loop, warp)
+        for buffer in dict.fromkeys(op.memrefs[0] for op in updates):
+            assert isinstance(buffer.owner, AllocOp)
+            self.shared.append(buffer.owner)
+            steps.do(cache_write, buffer, parts, space="local", name=f"{_stem(buffer)}_warp")
+        steps.do(annotate, combine, mark="unrolled")
+        return parts
+
+
+def _stem(buffer: SSAValue) -> str:
+    """The name of a buffer without what says whose part of it this is."""
+    name = buffer_name(root_of(buffer))
+    for end in ("_parts", "_warp", "_lane"):
+        name = name.removesuffix(end)
+    return name
+
+
+def _buffers_of(row: ForOp) -> list[SSAValue]:
+    return list(dict.fromkeys(buffer for _, buffer in buffer_accesses(row)))
+
+
+__all__ = ["is_row_program", "schedule_rows"]
