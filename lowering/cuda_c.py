@@ -44,6 +44,7 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Operation, SSAValue
 
 from ..dialects.diagnostic import LoweringError, fail
+from .cuda_c_header import header
 from .cuda_c_kernel import KernelPrinter
 from .cuda_c_prelude import prelude
 from .cuda_c_types import CTypes
@@ -69,14 +70,20 @@ def print_cuda(module: Operation) -> CudaModule:
     texts: list[str] = []
     signatures: dict[str, KernelSignature] = {}
     blocks = _launch_bounds(module)
+    launches: dict[str, list[gpu.LaunchFuncOp]] = {}
+    for op in module.walk():
+        if isinstance(op, gpu.LaunchFuncOp):
+            launches.setdefault(kernel_name(op.kernel), []).append(op)
     for gpu_module in _gpu_modules(module):
         types = CTypes(_index_bits(gpu_module))
         for func in gpu_module.body.block.ops:
             if not isinstance(func, gpu.FuncOp):
                 raise fail(func, f"{func.name} cannot stand in a gpu.module", error=LoweringError)
             printer = KernelPrinter(func, types, helpers, blocks.get(func.sym_name.data))
-            texts.append(printer.print())
-            signatures[func.sym_name.data] = printer.signature()
+            name = func.sym_name.data
+            above = header(func, launches[name]) if name in launches else None
+            texts.append(printer.print() if above is None else f"{above}\n{printer.print()}")
+            signatures[name] = printer.signature()
     if not texts:
         raise fail(
             module,

@@ -139,7 +139,24 @@ class KernelPrinter(VectorPrinter):
             self._undeclared.remove(op.memref)
             self._line(f"{self.types.scalar(b.type.element_type)} {place.text} = {value.text};")
             return
+        if (term := self._added(op, place)) is not None:
+            self._line(f"{place.text} {term[0]}= {term[1].text};")
+            return
         self._line(f"{place.text} = {value.text};")
+
+    def _added(self, op: memref.StoreOp, place: CExpr) -> tuple[str, CExpr] | None:
+        """What is added to, or multiplied with, an element that is stored again: `sum += e`."""
+        update = op.value.owner
+        symbol = _UPDATES.get(type(update))
+        if symbol is None or is_short_float(op.value.type) or not op.value.has_one_use():
+            return None
+        old, term = update.operands  # pyright: ignore[reportAttributeAccessIssue]
+        load = old.owner
+        if not isinstance(load, memref.LoadOp) or load.memref is not op.memref or load.indices != op.indices:
+            return None
+        if self._values[old].text != place.text or self._values[op.value].text.isidentifier():
+            return None
+        return symbol, self._values[term]
 
     def _allocate(self, op: memref.AllocaOp | memref.AllocOp) -> None:
         type = op.memref.type
@@ -379,6 +396,9 @@ _STATEMENTS = {
     scf.WhileOp: KernelPrinter._while,
     cf.AssertOp: KernelPrinter._assert,
 }
+
+_UPDATES = {arith.AddfOp: "+", arith.SubfOp: "-", arith.MulfOp: "*"}
+"""Operations with an assignment of their own in C."""
 
 _ATOMICS = {0: "atomicAdd", 1: "atomicAdd", 4: "atomicMax", 7: "atomicMin", 11: "atomicOr", 12: "atomicAnd"}
 """memref.atomic_rmw's `kind` (arith::AtomicRMWKind) to CUDA's function."""

@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from xdsl.dialects import cf, gpu, memref, vector
+from xdsl.dialects import cf, gpu, memref, scf, vector
 from xdsl.dialects.builtin import (
     DYNAMIC_INDEX,
     ArrayAttr,
@@ -29,6 +29,8 @@ from .kernel_signature import KernelParameter
 
 _FOLD_LIMIT = 80
 """Characters beyond which an unnamed expression gets a line of its own."""
+_POSITION = re.compile(r"(?:\w+ \+ )?(\w+)", re.ASCII)
+_SUM = re.compile(r"\w+ [+-] \w+", re.ASCII)
 _SHORT = 16
 """Characters of an index expression that may stand inside a loop although it is computed before it."""
 
@@ -169,7 +171,7 @@ class KernelScope:
             return
         if expr.is_builtin and expr.precedence == ATOM and result.name_hint is None:
             return
-        if _is_short_index(result, expr):
+        if _is_short_index(result, expr) or _is_final(result):
             return
         if _is_folded(result) and len(expr.text) <= _FOLD_LIMIT:
             if expr.reads or expr.variables:
@@ -189,12 +191,13 @@ class KernelScope:
         self._values[value] = CExpr(name)
 
     def _default_name(self, op: Operation | Block, value: SSAValue) -> str:
-        if isinstance(op, memref.LoadOp):
-            parts = [self._buffers[op.memref].name, *(self._values[i].text for i in op.indices)]
-            if len(parts) > 1 and all(re.fullmatch(r"\w+", part, re.ASCII) for part in parts):
-                return "_".join(parts)
-            return f"{parts[0]}_value"
-        return "k" if isinstance(value.type, IndexType) else "t"
+        if not isinstance(op, memref.LoadOp):
+            return "k" if isinstance(value.type, IndexType) else "t"
+        buffer, indices = self._buffers[op.memref].name, [self._values[i].text for i in op.indices]
+        named = [_POSITION.fullmatch(index) for index in indices]
+        if not indices or None in named:
+            return f"{buffer}_value"
+        return "_".join((buffer, *(match[1] for match in named if match)))
 
     def _flush(self, written: Iterable[SSAValue] | None) -> None:
         """Evaluate now what reads a buffer that is about to be written (None: any buffer)."""
@@ -267,10 +270,43 @@ def _is_folded(value: SSAValue) -> bool:
 
 
 def _is_short_index(value: SSAValue, expr: CExpr) -> bool:
-    """Whether a bound such as `n - 1` may be repeated by a loop inside the block that computes it."""
-    if not isinstance(value.type, IndexType) or value.name_hint is not None or not value.has_one_use():
+    """Whether `i + 1` may be repeated wherever it is used, a longer one by a loop inside the block that computes it."""
+    if not isinstance(value.type, IndexType) or value.name_hint is not None or expr.reads or expr.variables:
         return False
-    return len(expr.text) <= _SHORT and not expr.reads and not expr.variables
+    return bool(_SUM.fullmatch(expr.text)) or (value.has_one_use() and len(expr.text) <= _SHORT)
+
+
+def _is_final(value: SSAValue) -> bool:
+    """Whether a value is what a local scalar holds from here on: the scalar is its name."""
+    load = value.owner
+    if (
+        not isinstance(load, memref.LoadOp)
+        or load.indices
+        or not isinstance(load.memref.owner, memref.AllocaOp)
+    ):
+        return False
+    if isinstance(load.memref.type, MemRefType) and not isinstance(load.memref.type.memory_space, NoneAttr):
+        return False
+    stores = {use.operation for use in load.memref.uses if isinstance(use.operation, memref.StoreOp)}
+    return not any(_may_follow(store, load, load.memref.owner) for store in stores)
+
+
+def _may_follow(later: Operation, op: Operation, home: Operation) -> bool:
+    """Whether `later` may run after `op`; what counts begins at `home`, which stands before both or in their block."""
+    around: Operation | None = op
+    while around is not None:
+        block = around.parent
+        inside = later
+        while inside.parent is not block and (parent := inside.parent_op()) is not None:
+            inside = parent
+        if inside.parent is block and inside is not around:
+            return around.is_before_in_block(inside)
+        if block is home.parent:
+            return inside is around and not isinstance(around, memref.LoadOp)
+        around = block.parent_op() if block is not None else None
+        if isinstance(around, scf.ForOp | scf.WhileOp) and later in set(around.walk()):
+            return True
+    return True
 
 
 def _is_zero(expr: CExpr) -> bool:

@@ -34,14 +34,12 @@ class VectorPrinter(KernelScope):
         place = self.place(op.base, list(op.indices))
         name = self._names.fresh(op.result.name_hint or f"{self._buffers[op.base].name}_v")
         load = self.helper("nt_load")
-        self._comment(op)
         self._line(f"const nt_vector<{element}, {width}> {name} = {load}<{width}>(&{place.text});")
         self._values[op.result] = CExpr(name)
 
     def vector_store(self, op: vector.StoreOp) -> None:
         value, place = self.value(op.vector), self.place(op.base, list(op.indices))
         self._flush([op.base])
-        self._comment(op)
         self._line(f"{self.helper('nt_store')}(&{place.text}, {value.text});")
 
     def declare_local_vector(self, op: memref.AllocaOp) -> None:

@@ -54,6 +54,13 @@ class TileConstraint:
         known: dict[SSAValue, int] = {}
         for value, (first, last) in self.ranges.items():
             known[value] = first if form.coefficient(value) > 0 else last
+        return self._at(known, values)
+
+    def first(self, values: Mapping[SSAValue, SSAValue | int]) -> Linear:
+        """Its value where all variables of the tile have their first values."""
+        return self._at({value: first for value, (first, _) in self.ranges.items()}, values)
+
+    def _at(self, known: Mapping[SSAValue, int], values: Mapping[SSAValue, SSAValue | int]) -> Linear:
         operands = [known[v] if v in known else values[v] for v in self.constraint.operands]
         return linear_form(self.constraint.exprs[0], operands)
 

@@ -69,6 +69,11 @@ def loops_around(op: Operation) -> Iterator[ForOp]:
         parent = parent.parent_op()
 
 
+def is_part_of_loop(loop: ForOp) -> bool:
+    """Whether a loop is a part of one that was split, `i.o` or `i.i.1`, and its variable not one of the program."""
+    return any(part.isalpha() for part in loop.label.split(".")[1:])
+
+
 def is_repeated(loop: ForOp, unit: Sequence[Operation]) -> bool:
     """Whether a loop over blocks stands in a loop of the kernel whose iterations follow each other."""
     return any(

@@ -60,7 +60,7 @@ class KernelInputs(dict[SSAValue, "SSAValue | int"]):
             new = self.block.insert_arg(value.type, len(self.block.args))
             self.operands.append(value)
             self.sources.append(old)
-        new.name_hint = value.name_hint or _described(value)
+        new.name_hint = _described(value)
         self.body.host_of[new] = value
         if value in self.host.builder.nonnegative:
             builder.nonnegative.add(new)
@@ -149,8 +149,12 @@ class KernelInputs(dict[SSAValue, "SSAValue | int"]):
 
 
 def _described(value: SSAValue) -> str | None:
-    """A name for a scalar that has none: a product of extents is a size, a converted scalar keeps its name."""
+    """A name: that of the value; `x` for `x` seen as one axis, `size` for a product of extents."""
     op = value.owner
+    if isinstance(op, memref.CollapseShapeOp):
+        return op.src.name_hint or value.name_hint
+    if value.name_hint is not None:
+        return value.name_hint
     if isinstance(op, arith.IndexCastOp):
         return op.input.name_hint
     return "size" if isinstance(op, arith.MuliOp) else None

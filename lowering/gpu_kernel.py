@@ -58,6 +58,7 @@ from .gpu_accesses import (
     accesses,
     declared_space,
     is_bound,
+    is_part_of_loop,
     is_repeated,
     loops_around,
     root,
@@ -160,7 +161,7 @@ class KernelBody(TileBody):
         value = self.values[op.iv] = self.builder.affine(variable)
         if self.builder.is_nonnegative(variable):
             self.builder.nonnegative.add(value)
-        if not self._name_position(op):
+        if not self._name_position(op) and not is_part_of_loop(op):
             value.name_hint = value.name_hint or op.iv.name_hint
         guards = self._guards(op, axis, first)
         self.enclosing.add(axis)
@@ -177,7 +178,7 @@ class KernelBody(TileBody):
         if part != "i" or outer is None or factor is None:
             return False
         position = linear(((self.value(outer.iv), factor), (self.value(op.iv), 1)), 0)
-        self.builder.affine(position).name_hint = name_hint_of(stem)
+        self.builder.part(position).name_hint = name_hint_of(stem)
         self._name_whole_position(op, stem, position, factor * (outer.constant_trip_count() or 0))
         return True
 
@@ -188,7 +189,7 @@ class KernelBody(TileBody):
         if part != "i" or outer is None or not extent:
             return
         position = position.added(linear(((self.value(outer.iv), extent),), 0))
-        self.builder.affine(position).name_hint = name_hint_of(whole)
+        self.builder.part(position).name_hint = name_hint_of(whole)
 
     def location_of(self, op: ForOp) -> Attribute:
         """The Python line of a loop; none where it is that of a statement inside, at which it is said."""
@@ -362,11 +363,6 @@ class KernelBody(TileBody):
             assert self.new_flag is not None
             self._flag = self.new_flag()
         return self._flag
-
-    def name_lane_0(self, loop: ForOp, position: SSAValue) -> None:
-        """A loop `i.i` is part of a loop `i`, whose name its position takes."""
-        if isinstance(position.owner, Operation) and position.name_hint is None:
-            position.name_hint = name_hint_of(loop.label.partition(".")[0])
 
     def _is_private(self, op: AllocOp) -> bool:
         around = {loop.kind for loop in loops_around(op)}

@@ -22,7 +22,8 @@ from xdsl.ir import Block, Operation, Region, SSAValue
 from ..dialects.diagnostic import LoweringError, fail
 from ..dialects.nest import ForOp, LoadOp, StoreOp
 from .domains import within_bound
-from .full_tiles import constraints_within
+from .full_tiles import TileConstraint, constraints_within
+from .gpu_accesses import is_part_of_loop
 from .gpu_vectors import Alignment, LaneLoop
 from .index_arithmetic import Linear
 from .nest_body import UNROLL, NestBody
@@ -55,9 +56,6 @@ class TileBody(NestBody):
         """The parameter of the kernel that says whether its buffers are as `alignment` needs them."""
         raise NotImplementedError
 
-    def name_lane_0(self, loop: ForOp, position: SSAValue) -> None:
-        """Name the position of lane 0 of a vectorized loop."""
-
     def loop_handlers(self) -> dict[str, Callable[[ForOp], None]]:
         return {**super().loop_handlers(), "vectorized": self.vectorized}
 
@@ -82,11 +80,13 @@ class TileBody(NestBody):
             return self._version(op, {lane.loop: lane.edge for lane in lanes})
         self.builder.location = self.location_of(op)
         needs = Alignment()
+        inside = {loop.iv for loop in _tile_loops(op)}
         for lane in lanes:
             needs.merge(lane.needs)
+            lane.name_positions(inside)
         self.alignment.merge(needs)
         conditions = [self.alignment_flag()] if needs.is_needed else []
-        conditions += dict.fromkeys(self.builder.at_least_zero(c.least(self.values)) for c in asked)
+        conditions += dict.fromkeys(self._holds_in_tile(c) for c in asked)
 
         def whole() -> None:
             self.assumed |= fresh
@@ -103,6 +103,11 @@ class TileBody(NestBody):
 
         self.either(self._all(conditions), whole, edge)
 
+    def _holds_in_tile(self, asked: TileConstraint) -> SSAValue:
+        """`i + 3 < n`: the constraint in the last lane."""
+        least = asked.least(self.values)
+        return self.builder.at_least_zero(least, asked.first(self.values).constant - least.constant)
+
     def _version(self, op: ForOp, lanes: dict[ForOp, Callable[[], None]]) -> None:
         outer, self._lanes = self._lanes, {**self._lanes, **lanes}
         self.loop(op)
@@ -110,11 +115,12 @@ class TileBody(NestBody):
 
     def either(self, condition: SSAValue, then: Callable[[], None], other: Callable[[], None]) -> None:
         """`scf.if` without results."""
-        blocks = Block(), Block()
+        blocks, location = (Block(), Block()), self.builder.location
         for block, body in zip(blocks, (then, other), strict=True):
             with self.builder.inside(block):
                 body()
                 self.builder.emit(scf.YieldOp.create())
+        self.builder.location = location
         self.builder.emit(scf.IfOp.create(operands=(condition,), regions=[Region(b) for b in blocks]))
 
     # ---- loops ----
@@ -180,8 +186,11 @@ class TileBody(NestBody):
             end = builder.value(arith.MinSIOp, (end, value))
         step = builder.constant(op.step_value)
         block = self.loop_body(op, body)
+        if is_part_of_loop(op):
+            block.args[0].name_hint = "v" if op.kind == "vectorized" else "u"
         with builder.inside(block):
             builder.emit(scf.YieldOp.create())
+        builder.location = self.location_of(op)
         attributes = {UNROLL: UnitAttr()} if is_unrolled else {}
         builder.emit(
             scf.ForOp.create(operands=(start, end, step), attributes=attributes, regions=[Region(block)])
@@ -206,9 +215,12 @@ class TileBody(NestBody):
         return super().store(op) if lanes is None else lanes.store_lane(op)
 
 
+def _tile_loops(loop: ForOp) -> list[ForOp]:
+    """`loop` and the unrolled and vectorized loops in it, as far as they are of its tile."""
+    inner = [op for op in loop.body.block.ops if isinstance(op, ForOp)] if loop.kind == "unrolled" else []
+    return [loop, *(found for op in inner for found in _tile_loops(op))]
+
+
 def _vectorized_in(loop: ForOp) -> list[ForOp]:
     """`loop` where it is vectorized, else the vectorized loops in it with only unrolled ones around them."""
-    if loop.kind == "vectorized":
-        return [loop]
-    inner = [op for op in loop.body.block.ops if isinstance(op, ForOp)]
-    return [found for op in inner for found in _vectorized_in(op)] if loop.kind == "unrolled" else []
+    return [found for found in _tile_loops(loop) if found.kind == "vectorized"]

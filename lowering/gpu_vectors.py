@@ -32,7 +32,7 @@ behind them. Why it is so: docs/decisions/0009-vector-accesses.md.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from math import gcd
 from typing import TYPE_CHECKING, TypeAlias
@@ -50,9 +50,10 @@ from xdsl.ir import Block, Operation, SSAValue
 
 from ..dialects.affine import AffineList
 from ..dialects.nest import AccumulateOp, AllocOp, ForOp, LoadOp, PrefetchOp, StoreOp, YieldOp
+from ..dialects.nest.common import name_hint_of
 from .domains import domain_of, is_computation
-from .gpu_accesses import root
-from .index_arithmetic import Division, Linear, forms_of, linear
+from .gpu_accesses import is_part_of_loop, root
+from .index_arithmetic import Division, Linear, forms_of, linear, terms_of
 from .nest_body import element_bytes
 from .nest_to_vector import varying_in
 from .vector_access import strides_of
@@ -176,12 +177,30 @@ class LaneLoop:
             return None
         return [*outer, rest]
 
+    def name_positions(self, tile: Collection[SSAValue], suffix: str = "") -> None:
+        """A value for where vectors begin in a tile over the variables `tile`, named like the loop that was split."""
+        name = f"{self.loop.label.partition('.')[0]}{suffix}"
+        for op in self.accesses:
+            values = [v if v in tile else self.body.values[v] for v in op.indices.operands]
+            last = forms_of(op.indices, values)[-1]
+            first = linear(((a, c) for a, c in terms_of(last) if a not in tile), 0)
+            if not any(first.uses(v) for v in tile):
+                self.body.builder.part(first, name_hint_of(name))
+
+    def _name_vectors(self) -> None:
+        """A value for where the vectors of this iteration of the unrolled loops begin."""
+        around = self.loop.parent_op()
+        if isinstance(around, ForOp) and around.kind == "unrolled":
+            name = None if is_part_of_loop(around) else around.iv.name_hint
+            self.name_positions((self.loop.iv,), f"_{name or 'u'}")
+
     # ---- all lanes ----
 
     def whole(self) -> None:
         """All lanes: vector loads, the lanes' computations, vector stores."""
         body = self.body
         before = set(body.done)
+        self._name_vectors()
         for op in self.members:
             body.builder.location = op.location  # pyright: ignore[reportAttributeAccessIssue]
             if op in self.accesses and isinstance(op, LoadOp):
@@ -213,9 +232,7 @@ class LaneLoop:
         values = [v if v is iv else self.body.values[v] for v in op.indices.operands]
         forms = self._of_first_lane(forms_of(op.indices, values))
         assert forms is not None
-        indices = [builder.affine(form) for form in forms]
-        self.body.name_lane_0(self.loop, indices[-1])
-        return (self.body.value(op.memref), *indices)
+        return (self.body.value(op.memref), *(builder.affine(form) for form in forms))
 
     def _load(self, op: LoadOp) -> SSAValue:
         where = self._place(op)
@@ -266,6 +283,7 @@ class LaneLoop:
     def edge(self) -> None:
         """The lanes that there are, one element after the other."""
         body = self.body
+        self._name_vectors()
         bounds = self._bounds()
         fresh = {constraint for constraint, _ in bounds} - body.assumed
         body.assumed |= fresh

@@ -142,14 +142,17 @@ class IndexBuilder:
         self.nonnegative: set[SSAValue] = set()
         self._constants: dict[Attribute, SSAValue] = {}
         self._scopes: list[dict[Hashable, object]] = [{}]
+        self._parts: list[tuple[Linear, SSAValue]] = []
 
     @contextmanager
     def inside(self, block: Block) -> Iterator[None]:
         """Append to `block` for a while."""
         outer, self.block = self.block, block
+        parts = len(self._parts)
         self._scopes.append({})
         yield
         self._scopes.pop()
+        del self._parts[parts:]
         self.block = outer
 
     def emit(self, op: Operation) -> Operation:
@@ -202,10 +205,33 @@ class IndexBuilder:
         self._scopes[-1][key] = made
         return made
 
+    def part(self, form: Linear, hint: str | None = None) -> SSAValue:
+        """The value of `form`, of which longer sums in this block and the blocks inside it are made from now on."""
+        location, self.location = self.location, UNKNOWN_LOC
+        value = self.affine(form)
+        self.location = location
+        is_new = isinstance(value.owner, Operation) and not form.constant
+        if is_new and not any(known is value for _, known in self._parts):
+            value.name_hint = value.name_hint or hint
+            if self.is_nonnegative(form):
+                self.nonnegative.add(value)
+            self._parts.append((form, value))
+        return value
+
+    def _of_parts(self, form: Linear) -> Linear:
+        """`form` with the sums in it that have a value: `n - i` for `n - 256 * b - t`."""
+        for part, value in reversed(self._parts):
+            for sign in (1, -1):
+                if len(form.terms) >= len(part.terms) and part.scaled(sign).terms <= form.terms:
+                    rest = form.added(part.scaled(-sign))
+                    return self._of_parts(linear(((value, sign), *terms_of(rest)), rest.constant))
+        return form
+
     def affine(self, form: Linear) -> SSAValue:
         """The value of `form`."""
         if not form.terms:
             return self.constant(form.constant)
+        form = self._of_parts(form)
         if form.constant and any(c > 0 for _, c in form.terms):
             base = form.plus(-form.constant)
             return self.once(form, lambda: self._offset(self.affine(base), form.constant))
@@ -268,8 +294,8 @@ class IndexBuilder:
     def compare(self, predicate: str, lhs: SSAValue, rhs: SSAValue) -> SSAValue:
         return self.value(arith.CmpiOp, (lhs, rhs), i1, {"predicate": PREDICATES[predicate]})
 
-    def at_least_zero(self, form: Linear) -> SSAValue:
-        """`form >= 0` as a comparison of its parts: `%i < %n`, not `%n - %i - 1 >= 0`."""
+    def at_least_zero(self, form: Linear, ahead: int = 0) -> SSAValue:
+        """`form >= 0` as a comparison of its parts: `%i < %n`, not `%n - %i - 1 >= 0`; `%i + 3 < 100` with `ahead` 3."""
         positive = linear(((a, c) for a, c in terms_of(form) if c > 0), 0)
         negative = linear(((a, -c) for a, c in terms_of(form) if c < 0), 0)
         constant = form.constant
@@ -279,7 +305,7 @@ class IndexBuilder:
         if constant < 0:
             return self.compare("sge", self.affine(positive), self.constant(-constant))
         if not positive.terms:
-            return self.compare("slt", self.affine(negative), self.constant(constant + 1))
+            return self.compare("slt", self.affine(negative.plus(ahead)), self.constant(constant + ahead + 1))
         return self.compare("sle", self.affine(negative), self.affine(positive.plus(constant)))
 
 

@@ -78,7 +78,7 @@ class FusionEmitter:
 
     def _local_accumulator(self, op: ReduceOp, k: int) -> SSAValue:
         buffer_type = MemRefType(accumulator_of(op, k), [])
-        alloc = _alloc_op(_label(op.results[k], op.combiner.data), buffer_type, op)
+        alloc = _alloc_op(_accumulator_label(op, k), buffer_type, op)
         self._elements.append(alloc)
         self._places[op.results[k]] = Place(alloc.memref, self._elements.depth)
         return alloc.memref
@@ -158,7 +158,7 @@ class FusionEmitter:
         buffers: dict[SSAValue, SSAValue] = {}
         for op in nest.reductions():
             for k, result in enumerate(op.results):
-                label = _label(result, op.combiner.data)
+                label = _accumulator_label(op, k)
                 buffer = self._output_buffer(nest.row_outputs, result)
                 buffers[result] = buffer or self._alloc(label, accumulator_of(op, k), extents)
         point: list[AffineList] = list(nest.point)
@@ -269,6 +269,12 @@ def _alloc_op(label: str, memref_type: MemRefType, op: ReduceOp) -> AllocOp:
     )
     alloc.memref.name_hint = label if label.isidentifier() else None
     return alloc
+
+
+def _accumulator_label(op: ReduceOp, k: int) -> str:
+    """What the buffer of a reduction is called where the program has no name for the result."""
+    combiner = op.combiner.data
+    return _label(op.results[k], {"add": "sum", "mul": "product"}.get(combiner, combiner))
 
 
 def _label(value: SSAValue, default: str) -> str:

@@ -3,10 +3,11 @@
 NESTOR_UPDATE_GOLDEN=1 python -m pytest tests/unit/test_cuda_c.py     writes tests/golden/cuda anew
 """
 
-import linecache
+import importlib.util
 import os
 from pathlib import Path
 
+import nestor as nt
 import numpy as np
 import pytest
 from cuda_kernels import KERNELS, load, parse
@@ -16,19 +17,12 @@ from nestor.runtime import nvrtc
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "cuda"
 
-IOU = """\
-import numpy as np
-
-
-def iou(x1, y1, w1, h1, x2, y2, w2, h2):
-    xi = np.maximum(x1, x2)
-    yi = np.maximum(y1, y2)
-    wi = np.maximum(np.minimum(x1 + w1, x2 + w2) - xi, 0)
-    hi = np.maximum(np.minimum(y1 + h1, y2 + h2) - yi, 0)
-    area_i = wi * hi
-    area_u = w1 * h1 + w2 * h2 - area_i
-    return area_i / (area_u + 1e-5)
-"""
+PROGRAMS: dict[str, list[tuple[int | None, ...]]] = {
+    "iou": [(10_000_000,)] * 8,
+    "softmax": [(None, 1024)],
+    "matmul": [(1024, 1024), (1024, 1024)],
+}
+"""What the programs of tests/golden/cuda/programs.py are lowered for: the shapes of their arguments, of singles."""
 
 needs_compiler = pytest.mark.skipif(
     nvrtc.available() is None,
@@ -36,21 +30,23 @@ needs_compiler = pytest.mark.skipif(
 )
 
 
-@pytest.fixture
-def python_source(monkeypatch):
-    """The program that the locations of the IoU kernels refer to."""
-    lines = IOU.splitlines(keepends=True)
-    monkeypatch.setitem(linecache.cache, "iou.py", (len(IOU), None, lines, "iou.py"))
+def program(name):
+    """The program of that name at the level of CUDA C."""
+    path = GOLDEN / "programs.py"
+    found = importlib.util.spec_from_file_location("programs", path)
+    module = importlib.util.module_from_spec(found)
+    found.loader.exec_module(module)
+    arguments = [nt.spec(shape, "f4") for shape in PROGRAMS[name]]
+    return nt.jit(getattr(module, name), dynamic=False).lower(*arguments).as_text("cuda")
 
 
-@pytest.mark.parametrize("name", ["iou-flat", "iou-strided", "softmax", "shared-sum"])
-def test_golden(name, python_source):
-    text = emit_cuda(load(name))
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_golden(name):
+    text = program(name)
     golden = GOLDEN / f"{name}.cu"
     if os.environ.get("NESTOR_UPDATE_GOLDEN"):
-        golden.parent.mkdir(parents=True, exist_ok=True)
         golden.write_text(text)
-    assert text == golden.read_text()
+    assert text == golden.read_text(), "the text has changed: make golden, and look at the difference"
 
 
 def test_iou_reads_each_input_once():

@@ -10,7 +10,7 @@
 // CHECK-NEXT: int step = 64;
 // CHECK-NEXT: while (step > 0) {
 // CHECK-NEXT:   if (t < step) {
-// CHECK-NEXT:     tile[t] = tile[t] + tile[t + step];
+// CHECK-NEXT:     tile[t] += tile[t + step];
 // CHECK-NEXT:   }
 // CHECK-NEXT:   __syncthreads();
 // CHECK-NEXT:   step = step / 2;
