@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from ..runtime.device_arrays import adopt, described
+from ..runtime.device_arrays import adopt, described, fresh
 from .invoke import Invocation
 from .jit import JitFunction
 from .specialise import ArgumentType
@@ -84,7 +84,7 @@ class DeviceInvocation(Invocation):
 
     def empty(self, shape: tuple[int, ...], dtype: np.dtype) -> Any:
         """An array for a result."""
-        return self._cupy.empty(shape, dtype)
+        return fresh(self._cupy, shape, dtype)
 
     def copy_to(self, target: Any, source: Any) -> None:
         """Copy the elements of an array, to the device or from it."""

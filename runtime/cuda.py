@@ -14,7 +14,8 @@ import numpy as np
 from xdsl.dialects.builtin import ModuleOp
 
 from ..dialects.diagnostic import NestorError, SourceLocation
-from .errors import DeviceError, DeviceMemoryError
+from .device_arrays import fresh
+from .errors import DeviceError
 from .host_plan import ErrorRecord, HostPlan
 from .nvrtc import Cubin, compile_cubin, compile_for_device, compile_ptx
 
@@ -56,12 +57,7 @@ class CudaDevice:
 
     def allocate(self, shape: tuple[int, ...], dtype: np.dtype) -> Any:
         """A row-major array from CuPy's pool, not initialised."""
-        try:
-            return self._cupy.empty(shape, dtype)
-        except self._cupy.cuda.memory.OutOfMemoryError as error:
-            raise DeviceMemoryError(
-                f"the GPU has no memory for a temporary array of shape {shape} and type {dtype}: {error}"
-            ) from error
+        return fresh(self._cupy, shape, dtype)
 
     def view(self, memory: Any, offset: int, shape: tuple[int, ...], dtype: np.dtype) -> Any:
         """A row-major array in memory that was allocated as bytes."""

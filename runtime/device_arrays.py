@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from ..dialects.diagnostic import NestorError
+from .errors import DeviceMemoryError
 
 _CPU, _CUDA, _CUDA_HOST, _CUDA_MANAGED = 1, 2, 3, 13
 """Kinds of devices that DLPack numbers."""
@@ -55,6 +56,16 @@ def _by_dlpack(cupy: Any, value: Any) -> Any:
         ) from error
 
 
+def fresh(cupy: Any, shape: tuple[int, ...], dtype: np.dtype) -> Any:
+    """A row-major array from CuPy's pool, not initialised."""
+    try:
+        return cupy.empty(shape, dtype)
+    except cupy.cuda.memory.OutOfMemoryError as error:
+        raise DeviceMemoryError(
+            f"the GPU has no memory for an array of shape {tuple(shape)} and type {dtype}: {error}"
+        ) from error
+
+
 class _Description:
     """What NumPy needs to know of an array, without its elements."""
 
@@ -92,7 +103,7 @@ class Transfer:
         if not isinstance(argument, np.ndarray):
             return argument
         if role == "out":
-            moved = self._cupy.empty(argument.shape, argument.dtype)
+            moved = fresh(self._cupy, argument.shape, argument.dtype)
         elif (block := _block_of(argument, blocks)) is not None:
             start, _, memory = block
             offset = argument.__array_interface__["data"][0] - start

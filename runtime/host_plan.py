@@ -95,7 +95,13 @@ def _kernels(module: ModuleOp) -> CudaModule:
 def _places(module: ModuleOp, cuda: CudaModule) -> dict[str, SourceLocation | None]:
     """Where in the Python source each kernel comes from, by its name in CUDA C."""
     kernels = [op for op in module.walk() if isinstance(op, gpu.FuncOp)]
-    return {cuda.signatures[op.sym_name.data].name: op_location(op) for op in kernels}
+    return {cuda.signatures[op.sym_name.data].name: _place(op) for op in kernels}
+
+
+def _place(kernel: gpu.FuncOp) -> SourceLocation | None:
+    """The line whose result a kernel stores last, else the line of the function."""
+    stores = [op for op in kernel.walk() if op.name in ("memref.store", "vector.store")]
+    return next((place for op in reversed(stores) if (place := op_location(op))), op_location(kernel))
 
 
 class HostPlan:

@@ -1,0 +1,205 @@
+"""A stand-in for CuPy on machines without a GPU: memory is NumPy's, kernels run in the simulator, waits are counted.
+
+It has what runtime/cuda.py and the frontend use of CuPy, with CuPy's own habits: an array is no NumPy array, does not turn
+into one unasked, and knows neither `writeable` nor `aligned`. `install` puts it where `import cupy` finds it; machine
+code is then the CUDA C text itself.
+"""
+
+from __future__ import annotations
+
+import sys
+import types
+from typing import Any
+
+import numpy as np
+from nestor.runtime import cuda
+from nestor.runtime.cuda_sim.module import SimModule
+from nestor.runtime.nvrtc import Cubin
+
+
+class Pointer:
+    """An address in the memory of `owner`, as CuPy's MemoryPointer."""
+
+    def __init__(self, owner: np.ndarray, offset: int = 0):
+        self.owner, self.offset = owner, offset
+
+    @property
+    def ptr(self) -> int:
+        return self.owner.ctypes.data + self.offset
+
+    def __add__(self, offset: int) -> Pointer:
+        return Pointer(self.owner, self.offset + offset)
+
+
+class Flags:
+    def __init__(self, flags: Any):
+        self.c_contiguous, self.f_contiguous = flags.c_contiguous, flags.f_contiguous
+
+
+class Array:
+    """An array of the device."""
+
+    def __init__(self, shape, dtype=float, memptr=None, strides=None):
+        if memptr is None:
+            self.host = np.empty(shape, dtype)
+        else:
+            flat = memptr.owner.reshape(-1).view(np.uint8)
+            self.host = np.ndarray(shape, dtype, flat, memptr.offset, strides)
+
+    @classmethod
+    def of(cls, host: np.ndarray) -> Array:
+        array = object.__new__(cls)
+        array.host = host
+        return array
+
+    def __array__(self, *_, **__):
+        raise TypeError("Implicit conversion to a NumPy array is not allowed")
+
+    def __array_function__(self, function, _, args, kwargs):
+        plain = [a.host if isinstance(a, Array) else a for a in args]
+        return Array.of(function(*plain, **kwargs))
+
+    shape = property(lambda self: self.host.shape)
+    strides = property(lambda self: self.host.strides)
+    dtype = property(lambda self: self.host.dtype)
+    itemsize = property(lambda self: self.host.itemsize)
+    size = property(lambda self: self.host.size)
+    ndim = property(lambda self: self.host.ndim)
+    flags = property(lambda self: Flags(self.host.flags))
+    data = property(lambda self: Pointer(np.atleast_1d(self.host)))
+    T = property(lambda self: Array.of(self.host.T))
+
+    def transpose(self, *axes):
+        return Array.of(self.host.transpose(*axes))
+
+    def reshape(self, *shape):
+        return Array.of(self.host.reshape(*shape))
+
+    def copy(self, order="C"):
+        return Array.of(self.host.copy(order))
+
+    def __getitem__(self, index):
+        return Array.of(np.asarray(self.host[index]))
+
+    def __setitem__(self, index, value):
+        assert not isinstance(value, np.ndarray), "CuPy takes no array of NumPy here"
+        self.host[index] = value.host if isinstance(value, Array) else value
+
+    def item(self):
+        MODULE.wait()
+        return self.host.item()
+
+    def get(self, out=None):
+        MODULE.wait()
+        if out is None:
+            return self.host.copy()
+        assert out.flags.c_contiguous
+        np.copyto(out, self.host)
+        return out
+
+
+class CUDARuntimeError(RuntimeError):
+    pass
+
+
+class CUDADriverError(RuntimeError):
+    pass
+
+
+class OutOfMemoryError(MemoryError):
+    pass
+
+
+class Module:
+    """Kernels: the machine code is the text of their CUDA C."""
+
+    def load(self, image: bytes) -> None:
+        MODULE.loaded.append(MODULE.device)
+        self._simulator = SimModule(image.decode())
+
+    def get_function(self, name: str) -> Function:
+        return Function(self._simulator, name)
+
+
+class Function:
+    ptr = 0
+
+    def __init__(self, simulator: SimModule, name: str):
+        self._simulator, self._name = simulator, name
+
+    def __call__(self, grid, block, args, shared_mem=0):
+        if MODULE.failing == self._name:
+            raise CUDADriverError("CUDA_ERROR_INVALID_VALUE: invalid argument")
+        assert all(isinstance(a, Array | np.generic) for a in args)
+        MODULE.launches.append(self._name)
+        plain = [a.host if isinstance(a, Array) else a for a in args]
+        self._simulator.launch(self._name, grid, block, plain)
+
+
+class Fake(types.ModuleType):
+    """The module, and what a test may ask of it and set."""
+
+    ndarray = Array
+
+    def __init__(self):
+        super().__init__("cupy")
+        self.device, self.devices, self.capability = 0, 1, "90"
+        self.waits, self.failing, self.broken, self.room = 0, None, None, 1 << 30
+        self.launches: list[str] = []
+        self.loaded: list[int] = []
+        self.cuda = types.SimpleNamespace(
+            runtime=types.SimpleNamespace(
+                CUDARuntimeError=CUDARuntimeError,
+                getDeviceCount=lambda: self.devices,
+                getDevice=lambda: self.device,
+                driverGetVersion=lambda: 13000,
+            ),
+            driver=types.SimpleNamespace(CUDADriverError=CUDADriverError),
+            memory=types.SimpleNamespace(OutOfMemoryError=OutOfMemoryError),
+            function=types.SimpleNamespace(Module=Module),
+            Device=lambda number: types.SimpleNamespace(compute_capability=self.capability),
+        )
+
+    def wait(self) -> None:
+        """The host waits for the device; faults show then."""
+        self.waits += 1
+        if self.broken is not None:
+            raise CUDARuntimeError(self.broken)
+
+    def empty(self, shape, dtype=float):
+        fresh = np.empty(shape, dtype)
+        if fresh.nbytes > self.room:
+            raise OutOfMemoryError(f"Out of memory allocating {fresh.nbytes} bytes")
+        fresh.reshape(-1).view(np.uint8)[:] = 0xFF
+        return Array.of(fresh)
+
+    def zeros(self, shape, dtype=float):
+        return Array.of(np.zeros(shape, dtype))
+
+    def asarray(self, value):
+        if isinstance(value, Array):
+            return value
+        if hasattr(value, "__cuda_array_interface__"):
+            return Array.of(value.host)
+        return Array.of(np.array(value, order="K"))
+
+    def asnumpy(self, value):
+        return value.get()
+
+    def from_dlpack(self, value):
+        return Array.of(value.host)
+
+    def copyto(self, target, source):
+        np.copyto(target.host, source.host)
+
+
+MODULE = Fake()
+
+
+def install(monkeypatch: Any) -> Fake:
+    """Let the target `cuda` run on this module; what it counts starts anew."""
+    MODULE.__init__()
+    monkeypatch.setitem(sys.modules, "cupy", MODULE)
+    monkeypatch.setattr(cuda, "compile_for_device", lambda text, *_: Cubin(text.encode(), "sm_90", ()))
+    monkeypatch.setattr(cuda, "compile_cubin", lambda text, arch: Cubin(text.encode(), arch, ()))
+    return MODULE
