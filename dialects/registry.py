@@ -17,6 +17,7 @@ EXTENDED: dict[str, str] = {
     "gpu": "ext.gpu:GPU",
     "math": "ext.math:MATH",
     "memref": "ext.memref:MEMREF",
+    "nvgpu": "ext.nvgpu:NVGPU",
     "vector": "ext.vector:VECTOR",
     "llvm": "ext.llvm:LLVM",
 }

@@ -14,15 +14,18 @@ from xdsl.dialects.builtin import (
     MemRefType,
     NoneAttr,
     StringAttr,
+    VectorType,
 )
 from xdsl.ir import Block, Operation, SSAValue
 
 from ..dialects.diagnostic import LoweringError, fail
 from ..dialects.ext import gpu as gpu_ext
+from ..dialects.ext import nvgpu
 from .check_sites import checked_index
 from .cuda_c_build import cast, float_to_memory, plain, signed_operand
 from .cuda_c_expr import EXPRESSIONS
 from .cuda_c_integer import multiply_extended, opposite
+from .cuda_c_matrices import MatrixPrinter, is_fragment
 from .cuda_c_scope import Buffer, argument_attributes, written_buffers
 from .cuda_c_types import ADD, LIBRARY_NAMES, RESERVED, CExpr, is_short_float
 from .cuda_c_vector import VectorPrinter, alignment, is_local_vector
@@ -33,7 +36,7 @@ _LINE_LIMIT = 100
 _SHARED = 3
 
 
-class KernelPrinter(VectorPrinter):
+class KernelPrinter(VectorPrinter, MatrixPrinter):
     """Prints one kernel: its body first, which decides what parameters the head needs."""
 
     def print(self) -> str:
@@ -118,6 +121,10 @@ class KernelPrinter(VectorPrinter):
             self._operation(op)
 
     def _operation(self, op: Operation) -> None:
+        if isinstance(op, memref.LoadOp | vector.LoadOp) and is_fragment(op.results[0]):
+            return self.load_fragment(op) if isinstance(op, memref.LoadOp) else self.load_sums(op)
+        if isinstance(op, vector.StoreOp) and is_fragment(op.vector):
+            return self.store_sums(op)
         if (rule := EXPRESSIONS.get(type(op))) is not None:
             if op.results[0].first_use is not None:  # an unused extent must not become a parameter
                 self._define(op.results[0], rule(self, op))
@@ -128,6 +135,8 @@ class KernelPrinter(VectorPrinter):
         statement(self, op)
 
     def _store(self, op: memref.StoreOp) -> None:
+        if is_fragment(op.value):
+            return  # stored where it was loaded
         value = signed_operand(self, op.value)
         place = self.place(op.memref, list(op.indices))
         self._flush([op.memref])
@@ -174,6 +183,8 @@ class KernelPrinter(VectorPrinter):
         if not type.has_static_shape() or not isinstance(type.layout, NoneAttr):
             raise fail(op, f"{op.name} of {type}: needs a static, dense shape", error=LoweringError)
         name = self._names.fresh(op.memref.name_hint or ("shared" if shared else "local"))
+        if isinstance(op, memref.AllocaOp) and isinstance(type.element_type, VectorType):
+            return self.fragment_buffer(op, type, name)
         self._buffers[op.memref] = Buffer(name, type, None, not shared, True)
         element = self.types.memory if shared else self.types.scalar
         if not shared and type.get_num_dims() == 0 and _first_use_stores(op):
@@ -395,6 +406,11 @@ _STATEMENTS = {
     scf.ForOp: KernelPrinter._for,
     scf.WhileOp: KernelPrinter._while,
     cf.AssertOp: KernelPrinter._assert,
+    nvgpu.LdMatrixOp: KernelPrinter.load_matrix,
+    nvgpu.MmaSyncOp: KernelPrinter.multiply,
+    nvgpu.DeviceAsyncCopyOp: KernelPrinter.async_copy,
+    nvgpu.DeviceAsyncCreateGroupOp: KernelPrinter.async_group,
+    nvgpu.DeviceAsyncWaitOp: KernelPrinter.async_wait,
 }
 
 _UPDATES = {arith.AddfOp: "+", arith.SubfOp: "-", arith.MulfOp: "*"}

@@ -14,7 +14,9 @@ from xdsl.dialects.builtin import IntegerAttr, MemRefType, VectorType
 from xdsl.ir import SSAValue
 
 from ..dialects.diagnostic import LoweringError, fail
+from ..dialects.ext import nvgpu
 from .cuda_c_build import Printer, float_from_memory, join, signed_operand
+from .cuda_c_matrices import is_fragment
 from .cuda_c_scope import Buffer, KernelScope
 from .cuda_c_types import ATOM, CExpr, is_short_float
 from .nest_body import element_bytes
@@ -79,6 +81,10 @@ def alignment(buffer: SSAValue) -> int:
     found = 0
     for use in buffer.uses:
         op = use.operation
+        if isinstance(op, nvgpu.DeviceAsyncCopyOp | nvgpu.LdMatrixOp):
+            return 16
+        if is_fragment(op.results[0] if isinstance(op, vector.LoadOp) else op.operands[0]):
+            continue
         if isinstance(op, vector.LoadOp):
             found = max(found, _bytes(op.result))
         elif isinstance(op, vector.StoreOp) and op.base is buffer:

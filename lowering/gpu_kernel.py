@@ -31,6 +31,8 @@ from xdsl.dialects.builtin import (
     IntegerAttr,
     MemRefType,
     NoneAttr,
+    UnitAttr,
+    i32,
     i64,
 )
 from xdsl.ir import Attribute, Operation, SSAValue
@@ -38,6 +40,7 @@ from xdsl.ir.affine import AffineBinaryOpKind
 
 from ..dialects.diagnostic import LoweringError, fail, op_location
 from ..dialects.ext import gpu as gpu_ext
+from ..dialects.ext import nvgpu
 from ..dialects.nest import (
     BIND_AXES,
     AccumulateOp,
@@ -50,6 +53,7 @@ from ..dialects.nest import (
     StoreOp,
 )
 from ..dialects.nest.common import name_hint_of
+from .async_copies import closes_group, groups_left
 from .barrier_places import BLOCK_AXES, THREAD_AXES, bound_loops, has_guard, is_uniform, threads_for
 from .combiners import NO_FASTMATH, identity, product_to_fuse
 from .domains import Domain, domain_of
@@ -64,10 +68,12 @@ from .gpu_accesses import (
     root,
     touches_memory,
 )
+from .gpu_matrices import lower_matrix_tile
 from .gpu_threads import ThreadIds, on_any_lane, over_lanes
 from .gpu_tiles import TileBody
 from .index_arithmetic import Division, IndexBuilder, Linear, linear
 from .lane_reductions import holds_first, reduction_loop
+from .matrix_tiles import is_matrix
 from .thread_copies import NoCopies, ThreadCopies, thread_copies, writes_copies
 
 _SHARED = IntegerAttr(3, i64)
@@ -115,6 +121,8 @@ class KernelBody(TileBody):
         """The axes that a buffer has lost: each thread keeps its own elements along them."""
         self.copies: dict[SSAValue, list[SSAValue]] = {}
         """The ids of threads that each have a part of a shared buffer: it is made inside the loops over these axes."""
+        self._last_group: Operation | None = None
+        """The group of asynchronous copies that was made last."""
         self.host_of: dict[SSAValue, SSAValue] = {}
         """The value on the host side of what the kernel was given."""
         self.new_flag: Callable[[], SSAValue] | None = None
@@ -136,6 +144,11 @@ class KernelBody(TileBody):
 
     def loop_handlers(self) -> dict[str, Callable[[ForOp], None]]:
         return {**super().loop_handlers(), **dict.fromkeys(BIND_AXES, self.bound)}
+
+    def serial(self, op: ForOp) -> None:
+        if is_matrix(op):
+            return lower_matrix_tile(self, op)
+        super().serial(op)
 
     def bound(self, op: ForOp) -> None:
         """A loop bound to an axis: its variable comes from the id; a guard where the axis is longer than the loop."""
@@ -167,6 +180,9 @@ class KernelBody(TileBody):
         self.enclosing.add(axis)
         self._guarded(guards, lambda: self.block(op.body.block))
         self.enclosing.remove(axis)
+        if axis in THREAD_AXES and self.enclosing.isdisjoint(THREAD_AXES) and closes_group(op):
+            self._last_group = nvgpu.DeviceAsyncCreateGroupOp.create(result_types=[nvgpu.TOKEN])
+            self.builder.emit(self._last_group)
 
     def _name_position(self, op: ForOp) -> bool:
         """Whether `op` is part of a loop `i` that was split into `i.o` and `i.i`; their sum takes its name."""
@@ -299,8 +315,21 @@ class KernelBody(TileBody):
                 error=LoweringError,
             )
         self.builder.location = op.location
+        if isinstance(op, BarrierOp) and (copies := groups_left(op)) is not None:
+            self._wait_for_copies(copies)
         self.builder.emit(gpu_ext.BarrierOp.create())
         self.phases.clear()
+
+    def _wait_for_copies(self, groups: int) -> None:
+        """Wait until no more groups of copies than that are under way, of which one made here is the last."""
+        group = self._last_group
+        if group is None or group.parent is not self.builder.block:
+            group = nvgpu.DeviceAsyncCreateGroupOp.create(
+                result_types=[nvgpu.TOKEN], attributes={nvgpu.NO_COPIES: UnitAttr()}
+            )
+            self.builder.emit(group)
+        count = {"numGroups": IntegerAttr(groups, i32)}
+        self.builder.emit(nvgpu.DeviceAsyncWaitOp.create(operands=[group.results[0]], properties=count))
 
     def counted(self, op: ForOp, members: Callable[[], object]) -> None:
         """A serial loop; a barrier separates its iterations where one uses what another thread wrote in the last."""
@@ -519,7 +548,7 @@ class KernelBody(TileBody):
         self.left_out[new] = left_out
         self.define(op.memref, new)
 
-    def _places(self, buffer: SSAValue, indices: Sequence[SSAValue]) -> Sequence[SSAValue]:
+    def places(self, buffer: SSAValue, indices: Sequence[SSAValue]) -> Sequence[SSAValue]:
         """The indices of an element where the thread finds it."""
         left_out = self.left_out.get(buffer, ())
         own = [index for axis, index in enumerate(indices) if axis not in left_out]
@@ -538,10 +567,10 @@ class KernelBody(TileBody):
         return threads_for(self.loops_on[axis])
 
     def read(self, buffer: SSAValue, indices: Sequence[SSAValue]) -> SSAValue:
-        return super().read(buffer, self._places(buffer, indices))
+        return super().read(buffer, self.places(buffer, indices))
 
     def write(self, op: Operation, value: SSAValue, buffer: SSAValue, indices: Sequence[SSAValue]) -> None:
-        super().write(op, value, buffer, self._places(buffer, indices))
+        super().write(op, value, buffer, self.places(buffer, indices))
 
 
 def _iterations(span: Linear, step: int) -> Linear:

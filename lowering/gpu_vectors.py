@@ -49,8 +49,10 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Block, Operation, SSAValue
 
 from ..dialects.affine import AffineList
+from ..dialects.ext.nvgpu import DeviceAsyncCopyOp
 from ..dialects.nest import AccumulateOp, AllocOp, ForOp, LoadOp, PrefetchOp, StoreOp, YieldOp
 from ..dialects.nest.common import name_hint_of
+from .async_copies import ASYNC
 from .domains import domain_of, is_computation
 from .gpu_accesses import is_part_of_loop, root
 from .index_arithmetic import Division, Linear, forms_of, linear, terms_of
@@ -199,6 +201,8 @@ class LaneLoop:
     def whole(self) -> None:
         """All lanes: vector loads, the lanes' computations, vector stores."""
         body = self.body
+        if ASYNC in self.loop.attributes and len(self.accesses) == len(self.members) == 2:
+            return self._copy_async()
         before = set(body.done)
         self._name_vectors()
         for op in self.members:
@@ -218,6 +222,17 @@ class LaneLoop:
             self._store(op)
         body.done = before
         self.registers.clear()
+
+    def _copy_async(self) -> None:
+        """A copy that is under way when the thread goes on."""
+        load, store = self.members
+        assert isinstance(load, LoadOp) and isinstance(store, StoreOp)
+        assert isinstance(load.memref.type, MemRefType)
+        self.body.builder.location = store.location
+        (source, *there), (target, *here) = self._place(load), self._place(store)
+        whole = self.width * element_bytes(load.memref.type.element_type) == LARGEST_ACCESS
+        copy = DeviceAsyncCopyOp.of(source, there, target, here, self.width, bypass_l1=whole)
+        self.body.builder.emit(copy)
 
     def _is_shared(self, op: Operation) -> bool:
         """Whether all lanes need the same from `op`, which is done once before them."""

@@ -18,7 +18,7 @@ what stands before it (a barrier before it).
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TypeAlias
 
@@ -26,6 +26,7 @@ from xdsl.ir import Block, Operation
 
 from ...dialects.diagnostic import NestorError, fail
 from ...dialects.nest import (
+    LANES,
     MAX_THREADS,
     AccumulateOp,
     AllocOp,
@@ -35,6 +36,7 @@ from ...dialects.nest import (
     LoadOp,
     StoreOp,
 )
+from ...lowering.async_copies import ASYNC, closes_group, groups_left, holds_async, is_async
 from ...lowering.barrier_places import (
     BLOCK_AXES,
     THREAD_AXES,
@@ -44,11 +46,15 @@ from ...lowering.barrier_places import (
     threads_for,
 )
 from ...lowering.lane_reductions import reduction_loop
+from ...lowering.matrix_tiles import matrix_around
 from ...lowering.thread_copies import ThreadCopies, thread_copies, writes_copies
 from .accesses import Access, accesses_of, may_overlap
 from .integer_sets import Row, System, Terms, difference, require_pair
 from .loops import enclosing_loops, is_inside
 from .warps import why_not_lanes
+
+MOST_STAGES = 8
+"""Iterations that copies can be ahead by, at most, to be left under way."""
 
 THREADS, FIRST, ALL = "threads", "first", "all"
 """Who does a phase: a thread an iteration, the first thread of the block, or every thread of it."""
@@ -65,13 +71,18 @@ class Phase:
     def accesses(self) -> list[Access]:
         return [access for op in self.op.walk() for access in accesses_of(op)]
 
+    @cached_property
+    def is_async(self) -> bool:
+        """Whether copies of it are under way when it is done."""
+        return holds_async(self.op)
+
 
 @dataclass(frozen=True)
 class Earlier:
-    """What was done in an earlier iteration of a loop: only in the last one when a barrier is in each."""
+    """What was done in an earlier iteration of a loop, or just so many iterations ago."""
 
     loop: ForOp
-    is_last: bool = False
+    distance: int | None = None
 
 
 Pending: TypeAlias = list[tuple[Phase, Earlier | None]]
@@ -84,6 +95,8 @@ class Place:
 
     op: Operation
     at_end: bool = False
+    copies: int | None = field(default=None, compare=False)
+    """How many groups of copies may be under way behind it; None where none are."""
 
     @property
     def block(self) -> Block | None:
@@ -129,7 +142,8 @@ class _Kernel:
     def __init__(self, kernel: ForOp):
         self.kernel = kernel
         self.loops_on = {axis: loops for axis in THREAD_AXES if (loops := bound_loops([kernel], [axis]))}
-        self.places: dict[Place, None] = {}
+        self.places: dict[Place, int | None] = {}
+        """Where barriers are missing, and how many groups of copies may be under way behind each."""
         self.is_asking = False
         """Whether barriers are placed, or it is only asked whether one would be."""
         self.has_conflict = False
@@ -137,7 +151,7 @@ class _Kernel:
     def find(self) -> list[Place]:
         if self.loops_on:
             self._operation(self.kernel, [])
-        return list(self.places)
+        return [replace(place, copies=copies) for place, copies in self.places.items()]
 
     # ---- phases -------------------------------------------------------------------------------------
 
@@ -151,9 +165,9 @@ class _Kernel:
         if isinstance(op, BarrierOp):
             if (why := divergence(op.parent, self.kernel)) is not None:
                 raise _refusal(op, why)
-            return []
-        if Place(op) in self.places:
-            pending = []
+            return _behind(pending, groups_left(op))
+        if (place := Place(op)) in self.places:
+            pending = _behind(pending, self.places[place])
         if (who := self._phase(op)) is not None:
             _refuse_barriers_in(op)
             return self._do(Phase(op, who), pending)
@@ -186,7 +200,7 @@ class _Kernel:
 
     def _do(self, phase: Phase, pending: Pending) -> Pending:
         if any(self._conflict(first, phase, when) for first, when in pending):
-            self._place(Place(phase.op))
+            self._place(Place(phase.op), pending)
             pending = pending if self.is_asking else []
         return pending if self.is_asking else [*pending, (phase, None)]
 
@@ -196,18 +210,33 @@ class _Kernel:
             return _union(self._iteration(op, pending), pending)
         end = self._iteration(op, [])
         is_last = not self._left_of(op, [(phase, Earlier(op)) for phase, _ in end])
-        if self._would_conflict(op, [(phase, Earlier(op, is_last)) for phase, _ in end]):
-            self._place(Place(op, at_end=True))
-            end = []
+        if self._would_conflict(op, [(phase, Earlier(op, 1 if is_last else None)) for phase, _ in end]):
+            spared = self._iterations_spared(op, end)
+            self._place(Place(op, at_end=True), end, spared * _groups_in(op))
+            end = [entry for entry in end if spared and entry[0].is_async]
         if self._would_conflict(op, pending):
-            self._place(Place(op))
+            self._place(Place(op), pending)
             pending = []
         count = op.constant_trip_count()
         return _union(end, self._left_of(op, pending) if count else pending)
 
     def _iteration(self, op: ForOp, pending: Pending) -> Pending:
         end = self._block(op.body.block, pending)
-        return [] if Place(op, at_end=True) in self.places else end
+        place = Place(op, at_end=True)
+        return _behind(end, self.places[place]) if place in self.places else end
+
+    def _iterations_spared(self, op: ForOp, end: Pending) -> int:
+        """Of how many iterations of `op`, the last ones, the copies may be under way when the next one starts.
+
+        They are used in none of the next so many iterations.
+        """
+        copies = [phase for phase, _ in end if phase.is_async]
+        if not copies or _groups_in(op) == 0:
+            return 0
+        for distance in range(1, MOST_STAGES):
+            if self._would_conflict(op, [(phase, Earlier(op, distance)) for phase in copies]):
+                return distance - 1
+        return 0
 
     def _would_conflict(self, op: ForOp, pending: Pending) -> bool:
         """Whether an iteration of `op`, with the barriers that are there, conflicts with `pending`."""
@@ -225,18 +254,18 @@ class _Kernel:
 
     # ---- places -------------------------------------------------------------------------------------
 
-    def _place(self, place: Place) -> None:
+    def _place(self, place: Place, pending: Pending, copies: int = 0) -> None:
         if self.is_asking:
             self.has_conflict = True
             return
         if (why := divergence(place.block, self.kernel)) is not None:
             raise _refusal(place.op, why)
-        self.places[place] = None
+        self.places[place] = copies if any(phase.is_async for phase, _ in pending) else None
 
     # ---- conflicts ----------------------------------------------------------------------------------
 
     def _conflict(self, first: Phase, second: Phase, when: Earlier | None) -> bool:
-        """Whether different threads touch one element."""
+        """Whether different threads touch one element, or one thread one that a copy of it is under way to or from."""
         return any(
             (a.writes or b.writes)
             and self._is_shared(a)
@@ -267,8 +296,8 @@ class _Kernel:
         require_pair(system, a, b)
         if when is not None:
             one, other = (system.variable(when.loop.iv, instance) for instance in "st")
-            later = difference(other, one, -when.loop.step_value)
-            (system.require_zero if when.is_last else system.require_not_negative)(later)
+            later = difference(other, one, -when.loop.step_value * (when.distance or 1))
+            (system.require_not_negative if when.distance is None else system.require_zero)(later)
         owners = self._owners(a)
         cases: list[list[Row]] = []
         for axis in self.loops_on:
@@ -282,6 +311,8 @@ class _Kernel:
                 system.require_zero(difference(one, other))
             else:
                 cases += [[Row(difference(one, other, -1))], [Row(difference(other, one, -1))]]
+        if is_async(a.op):
+            return system.has_solution()
         return bool(cases) and system.has_solution(cases)
 
     def _thread(
@@ -297,6 +328,8 @@ class _Kernel:
         loop = next((loop for loop in enclosing_loops(access.op) if loop.kind == axis), None)
         if loop is not None and loop is reduction_loop(access.op):
             return {}  # lane 0 updates the element for all
+        if axis == "lane" and not access.writes and matrix_around(access.op) is not None:
+            return self._any_thread(system, LANES)  # lanes load for each other what a tensor core multiplies
         if loop is None:
             return {} if phase.who == FIRST else self._any_thread(system, self._threads_along(axis))
         if not any(is_inside(loop, op) for op in fixed_in):
@@ -319,6 +352,20 @@ class _Kernel:
 
     def _threads_along(self, axis: str) -> int:
         return threads_for(self.loops_on[axis])
+
+
+def _behind(pending: Pending, copies: int | None) -> Pending:
+    """What is left to wait for behind a barrier: copies that are under way, unless it waits for all of them."""
+    return [] if copies == 0 else [entry for entry in pending if entry[0].is_async]
+
+
+def _groups_in(loop: ForOp) -> int:
+    """How many groups of copies each iteration of a loop makes; 0 where these are not one after the other in its body."""
+    own = [op for op in loop.body.block.ops if isinstance(op, ForOp) and op.kind in THREAD_AXES]
+    copies = [op for op in loop.walk() if ASYNC in op.attributes]
+    if not all(any(other.is_ancestor(op) for other in own) for op in copies):
+        return 0
+    return sum(closes_group(op) for op in own)
 
 
 def _refuse_barriers_in(phase: Operation) -> None:

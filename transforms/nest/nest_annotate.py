@@ -20,7 +20,9 @@ The order of iterations stays, so no dependence forbids it. The mark is refused 
 constant and end at one or earlier, where there would be more than 64 copies (unless `force` is said), and where
 another mark is set. Attributes are called `nestor.*`, and primitives keep them; `nestor.grain`, which threads obey,
 goes with a parallel loop only, and `nestor.scan`, which makes a vector of the running results of a loop (nest-block-scan
-says which these are), with a loop of a constant number of iterations that lanes in lockstep may run.
+says which these are), with a loop of a constant number of iterations that lanes in lockstep may run, and `nestor.matrix`,
+which tensor cores obey, with a nest that is a product of tiles of matrices (lowering/matrix_tiles.py), `nestor.async` with
+a copy to shared memory, which then is under way while its thread goes on (lowering/async_copies.py).
 `unroll` in Halide and TVM (whose `annotate` and `pragma` set attributes); Exo and NNC have no marks for it.
 """
 
@@ -35,6 +37,8 @@ from xdsl.passes import ModulePass
 
 from ...dialects.diagnostic import NestorError, fail
 from ...dialects.nest import BIND_AXES, MARKS, ForOp
+from ...lowering.async_copies import ASYNC, why_not_async
+from ...lowering.matrix_tiles import MATRIX, NoTile, matrix_tile
 from ...lowering.vector_scans import SCAN
 from .loops import enclosing_loops, find_loop, refuse_marked
 from .nest_unroll import refuse_copies
@@ -67,11 +71,33 @@ def why_not_annotate(
         return _refusal(loop, mark, "an attribute has one value, a number or a text")
     if mark == SCAN:
         return why_not_scan_in_lanes(loop)
+    if mark == MATRIX:
+        return _why_not_matrix(loop)
+    if mark == ASYNC:
+        return _why_not_async(loop)
     return _why_not_grain(loop, value) if mark == _GRAIN else None
 
 
 def _refusal(loop: ForOp, mark: str, reason: str, hint: str | None = None) -> NestorError:
     return fail(loop, f'cannot annotate the loop "{loop.label}" with "{mark}": {reason}', hint=hint)
+
+
+def _why_not_matrix(loop: ForOp) -> NestorError | None:
+    try:
+        matrix_tile(loop)
+    except NoTile as why:
+        notes = [] if why.op is loop else [(why.op, "here")]
+        message = f'cannot annotate the loop "{loop.label}" with "{MATRIX}": {why.reason}'
+        return fail(loop, message, notes=notes)
+    return None
+
+
+def _why_not_async(loop: ForOp) -> NestorError | None:
+    if (why := why_not_async(loop)) is None:
+        return None
+    at, reason = why
+    notes = [] if at is loop else [(at, "here")]
+    return fail(loop, f'cannot annotate the loop "{loop.label}" with "{ASYNC}": {reason}', notes=notes)
 
 
 def _why_not_unrolled(loop: ForOp, force: bool) -> NestorError | None:

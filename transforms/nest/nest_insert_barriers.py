@@ -28,7 +28,12 @@ reads. Which threads touch which elements is asked of isl (`barriers.py`), for s
 are there already count. The kernels' other loops must let all threads of a block come to the place: no barrier can
 stand in a branch, in a loop whose length differs between threads, or in a loop bound to threads some of which have no
 iteration. convert-nest-to-gpu puts in barriers by itself where this pass did not run, one wherever a buffer is
-written and used by other loops, whatever elements. TVM has the pass ThreadSync, Halide inserts `gpu_thread_barrier`
+written and used by other loops, whatever elements.
+
+Copies that are under way (lowering/async_copies.py) have arrived for no thread, not even the one that made them, before a
+barrier `{nestor.copies = n}`: each thread waits there until no more than its last n groups of copies are under way. n is
+what the barrier at the end of a loop can leave to the next iterations, which isl is asked: 1 where what they use was copied
+two iterations before. TVM has the pass ThreadSync, Halide inserts `gpu_thread_barrier`
 and NNC `SyncThreads` while they lower; Exo has none.
 """
 
@@ -37,12 +42,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.builtin import IntegerAttr, ModuleOp, i64
 from xdsl.ir import Operation
 from xdsl.passes import ModulePass
 
 from ...dialects.diagnostic import NestorError
 from ...dialects.nest import BarrierOp, ForOp
+from ...lowering.async_copies import COPIES
 from ...lowering.barrier_places import foreign_operation
 from .barriers import Place, kernels_in, places
 from .loops import find_loop, functions
@@ -67,6 +73,8 @@ def why_not_insert_barriers(scope: Operation) -> NestorError | None:
 def _insert(place: Place) -> BarrierOp:
     barrier = BarrierOp()
     barrier.location = place.op.location
+    if place.copies is not None:
+        barrier.attributes[COPIES] = IntegerAttr(place.copies, i64)
     block = place.block
     assert block is not None
     if place.at_end:

@@ -41,6 +41,7 @@ from dataclasses import dataclass
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.func import FuncOp
 from xdsl.ir import Operation
 from xdsl.passes import ModulePass
 
@@ -69,6 +70,7 @@ from .cuda_bands import (
     why_not_launched,
 )
 from .cuda_rows import schedule_rows
+from .cuda_tensor_cores import schedule_tensor_cores
 from .cuda_transposes import bind_transposed
 from .dependence import Dependences
 from .loops import fresh_names, functions, loops_in, perfect_band, sole_inner_loop
@@ -80,6 +82,13 @@ from .nest_rfactor import rfactor
 from .nest_sink import sink, why_not_sink
 from .nest_split import split, why_not_split
 from .steps import UNRECORDED, Steps
+
+
+def schedule_function(function: FuncOp, block: int = 256, steps: Steps = UNRECORDED) -> None:
+    """Bind the loops of every nest of a function: first what takes several nests together."""
+    schedule_tensor_cores(function, steps)
+    for nest in list(units(function.body.block)):
+        schedule(nest, block, steps)
 
 
 def schedule(nest: ForOp | IfOp, block: int = 256, steps: Steps = UNRECORDED) -> None:
@@ -315,5 +324,4 @@ class NestScheduleCudaPass(ModulePass):
         if not 1 <= self.block <= MAX_THREADS:
             raise fail(op, f"block is {self.block}; a block has from 1 to {MAX_THREADS} threads")
         for function in functions(op):
-            for nest in list(units(function.body.block)):
-                schedule(nest, self.block)
+            schedule_function(function, self.block)

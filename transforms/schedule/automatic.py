@@ -7,7 +7,6 @@ from xdsl.dialects.func import FuncOp
 
 from ...dialects.schedule import SequenceOp
 from ..nest import nest_schedule_cpu, nest_schedule_cuda
-from ..nest.cuda_bands import units
 from ..nest.loops import functions
 from .recorder import Recorder
 
@@ -24,6 +23,5 @@ def record(function: FuncOp, target: str) -> Recorder:
     if target == "cpu":
         nest_schedule_cpu.schedule_nests(function, nest_schedule_cpu.Machine(steps=recorder))
     else:
-        for nest in list(units(function.body.block)):
-            nest_schedule_cuda.schedule(nest, steps=recorder)
+        nest_schedule_cuda.schedule_function(function, steps=recorder)
     return recorder
