@@ -29,7 +29,9 @@ def check_calls(program, target, dynamic):
 
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda p: p.name)
 def test_on_the_simulated_gpu(program):
-    run(nt.jit(program.function, target="cuda-sim", dynamic=False), program, program.calls[0])
+    """In checked mode, which costs no more than the plain one of the slow test, with threads in a random order."""
+    compiled = nt.jit(program.function, target="cuda-sim:checked,random=1", dynamic=False)
+    run(compiled, program, program.calls[0])
 
 
 @pytest.mark.slow
