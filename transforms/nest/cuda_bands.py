@@ -22,7 +22,9 @@ from .accesses import accesses_of, is_defined_outside, may_overlap
 from .dependence import Dependences
 from .integer_sets import bound_key
 from .loops import is_inside, loops_in, may_fail, perfect_band
+from .nest_flatten import flatten
 from .nest_parallel import why_not_independent
+from .steps import Steps
 
 GRID_LIMIT = 65535
 """Blocks at most along y and z of a grid; along x there may be 2^31 - 1."""
@@ -253,6 +255,14 @@ def grid_axes(counts: Sequence[int | None]) -> list[str] | None:
         if k != first:
             axes[k] = next(others)
     return [axes[k] for k in range(len(counts))]
+
+
+def joined(loops: Sequence[ForOp], steps: Steps) -> list[ForOp]:
+    """Loops around each other as one: which iteration of each it is, a block computes once."""
+    joined = list(loops[:1])
+    for loop in loops[1:]:
+        joined = [steps.do(flatten, joined[0], loop)]
+    return joined
 
 
 # ---- reductions to one element ----------------------------------------------------------------------

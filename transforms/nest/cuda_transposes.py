@@ -48,11 +48,10 @@ from .cpu_lanes import (
     pattern_of,
     varying_values,
 )
-from .cuda_bands import blocks_of, extent_of, grid_axes
+from .cuda_bands import blocks_of, extent_of, grid_axes, joined
 from .loops import enclosing_function, fresh_names, loops_in, perfect_band, sole_inner_loop
 from .nest_bind import bind
 from .nest_cache_read import cache_read, why_not_cache_read
-from .nest_flatten import flatten
 from .nest_normalise import remove_unit_loop, why_not_remove_unit_loop
 from .nest_rename import rename
 from .nest_reorder import reorder, why_not_reorder
@@ -176,7 +175,7 @@ def bind_transposed(band: list[ForOp], block: int, steps: Steps) -> bool:
     order = [*outer, row_blocks, column_blocks, row, column]
     if perfect_band(order[0])[: len(order)] != order:
         steps.do(reorder, order)
-    blocks = [*_joined(outer, steps), row_blocks, column_blocks]
+    blocks = [*joined(outer, steps), row_blocks, column_blocks]
     for tile, copy in _staged(found, column_blocks, steps):
         steps.do(resize_buffer, tile, dimension=1, size=size + max(1, BANK_BITS // _bits(tile.memref)))
         loops = [_whole(loop, size, steps) for loop in perfect_band(copy)]
@@ -194,14 +193,6 @@ def _blocks_around(outer: Sequence[ForOp]) -> list[int | None]:
     counts = [extent_of(loop) for loop in outer]
     known = [n for n in counts if n is not None]
     return [prod(known) if len(known) == len(counts) else None] if outer else []
-
-
-def _joined(loops: Sequence[ForOp], steps: Steps) -> list[ForOp]:
-    """Loops around each other as one: which iteration of each it is, a block computes once."""
-    joined = list(loops[:1])
-    for loop in loops[1:]:
-        joined = [steps.do(flatten, joined[0], loop)]
-    return joined
 
 
 def _staged(found: Transposed, block: ForOp, steps: Steps) -> list[tuple[AllocOp, ForOp]]:

@@ -69,6 +69,7 @@ from .cuda_bands import (
     why_not_guarded,
     why_not_launched,
 )
+from .cuda_pointwise import bind_pointwise
 from .cuda_rows import schedule_rows
 from .cuda_tensor_cores import schedule_tensor_cores
 from .cuda_transposes import bind_transposed
@@ -223,7 +224,7 @@ def _bind_band(band: list[ForOp], block: int, steps: Steps) -> Refusal | None:
     refusal = why_not_guarded(band[0])
     if refusal is not None:
         return _bind_with_remainder(band[0], block, refusal, steps)
-    if bind_transposed(band, block, steps):
+    if bind_transposed(band, block, steps) or bind_pointwise(band, block, steps):
         return None
     if len(band) > 1 and (refusal := _bind_tiles(band, block, steps)) is None:
         return None

