@@ -24,6 +24,7 @@ from .integer_sets import bound_key
 from .loops import is_inside, loops_in, may_fail, perfect_band
 from .nest_flatten import flatten
 from .nest_parallel import why_not_independent
+from .nest_sink import sink, why_not_sink
 from .steps import Steps
 
 GRID_LIMIT = 65535
@@ -255,6 +256,20 @@ def grid_axes(counts: Sequence[int | None]) -> list[str] | None:
         if k != first:
             axes[k] = next(others)
     return [axes[k] for k in range(len(counts))]
+
+
+def make_perfect(outermost: ForOp, steps: Steps) -> None:
+    """Let loops stand directly in each other that others than loads and computations do not keep apart (nest-sink).
+
+    Each thread does these anyway. Splitting a loop may leave some, where its variable is a value of the program.
+    """
+    loop = outermost
+    while isinstance(inner := loop.body.block.last_op, ForOp):
+        if inner is not loop.body.block.first_op:
+            if why_not_sink(loop) is not None:
+                return
+            steps.do(sink, loop)
+        loop = inner
 
 
 def joined(loops: Sequence[ForOp], steps: Steps) -> list[ForOp]:

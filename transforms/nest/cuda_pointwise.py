@@ -50,7 +50,7 @@ from ...dialects.nest import ForOp, LoadOp
 from ...lowering.nest_body import element_bytes
 from ...lowering.vector_access import strides_of
 from .cpu_lanes import INVARIANT, SCATTERED, SEVERAL, UNIT, buffer_accesses, pattern_of, varying_values
-from .cuda_bands import blocks_of, extent_of, grid_axes, joined, row_width, tile_width
+from .cuda_bands import blocks_of, extent_of, grid_axes, joined, make_perfect, row_width, tile_width
 from .dependence import Dependences
 from .loops import loops_in, perfect_band, sole_inner_loop
 from .nest_annotate import annotate, why_not_annotate
@@ -185,6 +185,7 @@ def _bind_line(loop: ForOp, block: int, steps: Steps) -> None:
     blocks, threads, vector = _columns(loop, width * unrolled, lanes, steps)
     if unrolled > 1:
         copies, threads = steps.do(split, threads, factor=width, tail="perfect")
+        make_perfect(copies, steps)
         steps.do(reorder, [threads, copies])
         _unroll(copies, steps)
     _bind_all([blocks], ["block.x"], [threads], steps)
@@ -232,6 +233,7 @@ def _bind_rows(outer: list[ForOp], row: ForOp, column: ForOp, block: int, steps:
         if height > 1 and unrolled > 1:
             copies, rows = ([one] for one in steps.do(split, inner, factor=height, tail="perfect"))
     column_blocks, column, vector = _columns(column, width, lanes, steps)
+    make_perfect(row, steps)
     order = [row, column_blocks, *rows, column, *copies]
     if perfect_band(row)[: len(order)] != order:
         steps.do(reorder, order)

@@ -48,7 +48,7 @@ from .cpu_lanes import (
     pattern_of,
     varying_values,
 )
-from .cuda_bands import blocks_of, extent_of, grid_axes, joined
+from .cuda_bands import blocks_of, extent_of, grid_axes, joined, make_perfect
 from .loops import enclosing_function, fresh_names, loops_in, perfect_band, sole_inner_loop
 from .nest_bind import bind
 from .nest_cache_read import cache_read, why_not_cache_read
@@ -172,6 +172,7 @@ def bind_transposed(band: list[ForOp], block: int, steps: Steps) -> bool:
         return False
     row_blocks, row = steps.do(split, row, factor=size, tail="mask")
     column_blocks, column = steps.do(split, column, factor=size, tail="mask")
+    make_perfect(outer[0] if outer else row_blocks, steps)
     order = [*outer, row_blocks, column_blocks, row, column]
     if perfect_band(order[0])[: len(order)] != order:
         steps.do(reorder, order)

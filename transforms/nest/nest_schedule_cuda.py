@@ -60,6 +60,7 @@ from .cuda_bands import (
     is_scheduled,
     is_whole_reduction,
     iterations,
+    make_perfect,
     partials_for,
     row_width,
     stays_on_host,
@@ -80,7 +81,6 @@ from .nest_flatten import flatten_neighbours
 from .nest_rename import rename
 from .nest_reorder import reorder, why_not_reorder
 from .nest_rfactor import rfactor
-from .nest_sink import sink, why_not_sink
 from .nest_split import split, why_not_split
 from .steps import UNRECORDED, Steps
 
@@ -218,7 +218,9 @@ def _is_worth_launching(body: list[Operation]) -> bool:
 
 def _bind_band(band: list[ForOp], block: int, steps: Steps) -> Refusal | None:
     """Bind the loops of a band by the first way that is legal."""
-    band = _flattened(_perfect(band, steps), steps)
+    if len(loops_in(band[0])) == len(band):
+        make_perfect(band[0], steps)
+    band = _flattened(band, steps)
     if schedule_rows(band, block, steps):
         return None
     refusal = why_not_guarded(band[0])
@@ -232,15 +234,6 @@ def _bind_band(band: list[ForOp], block: int, steps: Steps) -> Refusal | None:
         text = f'one thread an iteration of "{band[0].label}", the loops in it in sequence: '
         remark(band[0], text + refusal.reason, hint=refusal.hint, notes=refusal.notes)
     return _bind_rows(band[0], block, steps)
-
-
-def _perfect(band: list[ForOp], steps: Steps) -> list[ForOp]:
-    """The band with all that it does in the innermost loop, where that is a statement: each thread does it anyway."""
-    if len(loops_in(band[0])) == len(band):
-        for loop in band[:-1]:
-            if sole_inner_loop(loop) is None and why_not_sink(loop) is None:
-                steps.do(sink, loop)
-    return band
 
 
 def _flattened(band: list[ForOp], steps: Steps) -> list[ForOp]:
