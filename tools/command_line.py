@@ -125,7 +125,7 @@ def _add_main_options(parser: argparse.ArgumentParser) -> None:
         "--target",
         metavar="NAME",
         default="mlir",
-        help="what to print: mlir, llvm-ir, asm, cuda, ptx, nest-tree, nest-svg, nest-html",
+        help="what to print: mlir, llvm-ir, asm, cuda, ptx, cuda-sim-report, nest-tree, nest-svg, nest-html",
     )
     add("-o", "--output", metavar="FILE", default="-", help="write here, whole or not at all")
 
@@ -157,7 +157,7 @@ def _add_python_options(parser: argparse.ArgumentParser) -> None:
 
 
 def _add_run_options(parser: argparse.ArgumentParser) -> None:
-    add = parser.add_argument_group("running, instead of printing").add_argument
+    add = parser.add_argument_group("running, instead of printing (or for -t cuda-sim-report)").add_argument
     add("--run", action="store_true", help="run a nest-level function by the reference interpreter")
     add("--entry", metavar="NAME", help="the function to run, where there are several")
     add(

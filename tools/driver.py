@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 from difflib import get_close_matches
+from typing import TYPE_CHECKING
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
@@ -34,6 +35,9 @@ from .source import Chunk, read_input, split_chunks, write_bytes, write_output
 from .targets import TARGETS, PrintOptions, Target
 from .verify_diagnostics import check_expectations
 
+if TYPE_CHECKING:
+    from .run_arguments import RunRequest
+
 _RECURSION_LIMIT = 20_000
 """Parser, printer and xDSL's passes recurse with the nesting of the IR: Python's 1000 is too low."""
 
@@ -54,6 +58,7 @@ class Driver:
         self._timer = Timer()
         self._printing = PrintOptions(options.print_op_generic, options.print_debuginfo)
         self._exit_code = 0
+        self._found_faults = False
         self._diff: IRDiff | None = None
 
     def run(self) -> int:
@@ -72,7 +77,7 @@ class Driver:
             self._fail(_chained(internal_failure("opt-tool", error), error))
         if self._options.timing:
             self._timer.report()
-        return self._exit_code
+        return self._exit_code or int(self._found_faults)
 
     def _print_information(self) -> bool:
         options = self._options
@@ -183,22 +188,37 @@ class Driver:
         if options.run:
             with self._timer.phase("Run"):
                 return self._run_function(module)
+        if target.runs:
+            with self._timer.phase("Run"):
+                return self._simulate(module)
         with self._timer.phase("Output"):
             return self._emit(target, module)
 
+    def _simulate(self, module: ModuleOp) -> str:
+        """What the simulator reports, as JSON where `-o` names such a file; with faults the run has failed."""
+        from .simulate import simulate
+
+        found = simulate(module, self._run_request())
+        self._found_faults = self._found_faults or bool(found.faults)
+        return found.to_json() if self._options.output.endswith(".json") else str(found)
+
     def _run_function(self, module: ModuleOp) -> str:
         """What `--run` prints; the results go to the file of `-o` when that is a NumPy file."""
-        from .run_nest import RunRequest, print_results, run_module, save_results
+        from .run_nest import print_results, run_module, save_results
 
-        options = self._options
-        request = RunRequest(
-            options.entry, options.input_values, options.extents, options.mode or "program", options.seed or 0
-        )
-        results = run_module(module, request)
+        results = run_module(module, self._run_request())
         if self._writes_arrays:
-            write_bytes(options.output, save_results(results, options.output))
+            write_bytes(self._options.output, save_results(results, self._options.output))
             return ""
         return print_results(results)
+
+    def _run_request(self) -> RunRequest:
+        from .run_arguments import RunRequest
+
+        options = self._options
+        return RunRequest(
+            options.entry, options.input_values, options.extents, options.mode or "program", options.seed or 0
+        )
 
     @property
     def _writes_arrays(self) -> bool:
@@ -212,10 +232,12 @@ class Driver:
             if options.split_input_file and self._writes_arrays:
                 raise UsageError("--split-input-file has several results: a NumPy file takes those of one")
             return
+        if _find_target(options.target).runs:
+            return
         for name in ("entry", "input_values", "extents", "mode", "seed"):
             if getattr(options, name) not in (None, [], {}):
                 option = "input" if name == "input_values" else name
-                raise UsageError(f"--{option} goes with --run, which is not there")
+                raise UsageError(f"--{option} goes with --run or -t cuda-sim-report, and neither is there")
 
     def _emit(self, target: Target, module: ModuleOp) -> str:
         try:

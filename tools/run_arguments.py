@@ -6,6 +6,7 @@ Extents come from the inputs and from `--extents n=5,m=7`, by the name of a dime
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,17 @@ from ..transforms.nest.accesses import argument_attribute
 
 _INDEX_VALUE = 3
 """What a generated argument of type index or integer is: small, for it may be a trip count."""
+
+
+@dataclass(frozen=True)
+class RunRequest:
+    """What the command line asks for."""
+
+    entry: str | None
+    inputs: Sequence[str]
+    extents: dict[str, int]
+    mode: str
+    seed: int
 
 
 def entry_function(module: ModuleOp, name: str | None, option: str = "--run") -> FuncOp:
@@ -188,7 +200,10 @@ class Arguments:
         if known is None and self._inputs:
             hint = f"say it: --extents {keys[0]}=..."
             raise self._refuse(k, f"has an extent along axis {axis} that no input tells", hint)
-        return self._unknown_extent if known is None else known
+        extent = self._unknown_extent if known is None else known
+        for key in keys:
+            self._extents.setdefault(key, extent)
+        return extent
 
 
 _I1 = IntegerType(1)

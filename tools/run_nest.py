@@ -7,8 +7,6 @@ Inputs are `.npy` files, or numbers for scalar arguments, in the order of the ar
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
 from io import BytesIO
 from zipfile import ZipFile
 
@@ -23,18 +21,7 @@ from ..runtime import scalar_eval
 from ..runtime.errors import NAMES, KernelError
 from ..runtime.interp import run_nest
 from ..transforms.nest.dependence import analyse
-from .run_arguments import Arguments, entry_function, role_of
-
-
-@dataclass(frozen=True)
-class RunRequest:
-    """What the command line asks for."""
-
-    entry: str | None
-    inputs: Sequence[str]
-    extents: dict[str, int]
-    mode: str
-    seed: int
+from .run_arguments import Arguments, RunRequest, entry_function, role_of
 
 
 def run_module(module: ModuleOp, request: RunRequest) -> dict[str, np.ndarray]:

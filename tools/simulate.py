@@ -6,7 +6,7 @@ Arguments are given or generated as for `--run` (tools/run_arguments.py); extent
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 
 from xdsl.dialects import gpu, memref
 from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, MemRefType, ModuleOp, StringAttr
@@ -15,8 +15,7 @@ from xdsl.ir import Attribute, Operation, SSAValue
 
 from ..dialects.diagnostic import fail
 from ..runtime.cuda_sim.engine import SimEngine
-from ..runtime.cuda_sim.faults import SimulatorFault
-from ..runtime.cuda_sim.options import SimOptions
+from ..runtime.cuda_sim.faults import Fault, SimulatorFault
 from ..runtime.cuda_sim.report import ProfileReport
 from ..runtime.errors import NAMES
 from .run_arguments import Arguments, RunRequest, entry_function
@@ -28,41 +27,40 @@ _UNKNOWN_EXTENT = 64
 
 @dataclass(frozen=True)
 class Simulated:
-    """What was found: faults as text, and the profile unless a fault stopped the program."""
+    """What was found: faults, and the profile unless a fault stopped the program."""
 
-    faults: str
+    faults: tuple[Fault, ...]
     profile: ProfileReport | None
 
     def to_json(self) -> str:
         """The same for programs."""
         profile = None if self.profile is None else json.loads(self.profile.to_json())
-        return json.dumps({"faults": self.faults, "profile": profile}, indent=2) + "\n"
+        return json.dumps({"faults": list(map(asdict, self.faults)), "profile": profile}, indent=2) + "\n"
 
     def __str__(self) -> str:
-        return "\n".join(part for part in (self.faults, str(self.profile or "")) if part)
+        faults = [f"fault in kernel {fault.kernel}: {fault}\n" for fault in self.faults]
+        return "\n".join([*faults, str(self.profile)] if self.profile else faults)
 
 
 def simulate(module: ModuleOp, request: RunRequest) -> Simulated:
-    """Run the entry function twice: in mode `checked`, and in mode `profile`. Raises NestorError where it cannot run."""
+    """Run the entry function in mode `checked`, in each order of threads, and in mode `profile`.
+
+    Raises NestorError where it cannot run.
+    """
     require_gpu_level(module, "cuda-sim-report")
     module = module.clone()
     function = entry_function(module, request.entry, _OPTION)
     _describe_arguments(module, function)
     values = Arguments(function, request.inputs, request.extents, _OPTION, _UNKNOWN_EXTENT).values()
-    order = "random" if request.mode == "shuffled" else "forward"
-    engine = SimEngine(module, function.sym_name.data, SimOptions("checked", order, request.seed))
-    faults = ""
-    try:
-        record = engine(*values)
-        if record.code:
-            raise fail(function, f"{NAMES[record.code]} (index {record.value}, extent {record.extent})")
-    except SimulatorFault as fault:
-        faults = f"{fault}\n"
+    engine = SimEngine(module, function.sym_name.data)
+    record, faults = engine.check(*values)
+    if record.code:
+        raise fail(function, f"{NAMES[record.code]} (value {record.value}, extent {record.extent})")
     try:
         _, profile = engine.profile(*values)
     except SimulatorFault:
         profile = None
-    return Simulated(faults, profile)
+    return Simulated(tuple(faults), profile)
 
 
 def _describe_arguments(module: ModuleOp, function: FuncOp) -> None:

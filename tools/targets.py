@@ -26,11 +26,15 @@ class PrintOptions:
 
 @dataclass(frozen=True)
 class Target:
-    """A form of output: one line on it, and the function that makes it. A document cannot be followed by another."""
+    """A form of output: one line on it, and the function that makes it. A document cannot be followed by another.
+
+    A target that `runs` the program takes the options of `--run`.
+    """
 
     description: str
     emit: Callable[[ModuleOp, PrintOptions], str]
     is_document: bool = False
+    runs: bool = False
 
 
 def print_ir(op: Operation, options: PrintOptions = PrintOptions()) -> str:
@@ -60,7 +64,8 @@ def _require_llvm_level(module: ModuleOp, target: str) -> None:
         )
 
 
-def _require_gpu_level(module: ModuleOp, target: str) -> None:
+def require_gpu_level(module: ModuleOp, target: str) -> None:
+    """Raise NestorError unless the module has kernels."""
     if any(op.name == "gpu.module" for op in walk(module)):
         return
     raise fail(
@@ -86,21 +91,28 @@ def _emit_asm(module: ModuleOp, options: PrintOptions) -> str:
 
 
 def _emit_cuda(module: ModuleOp, options: PrintOptions) -> str:
-    _require_gpu_level(module, "cuda")
+    require_gpu_level(module, "cuda")
     return _emitter("lowering.cuda_c", "emit_cuda", "cuda")(module)
 
 
 def _emit_ptx(module: ModuleOp, options: PrintOptions) -> str:
-    _require_gpu_level(module, "ptx")
+    require_gpu_level(module, "ptx")
     text = _emitter("lowering.cuda_c", "emit_cuda", "ptx")(module)
     return _emitter("runtime.nvrtc", "compile_ptx", "ptx")(text)
 
 
 def _emit_ptxas_report(module: ModuleOp, options: PrintOptions) -> str:
-    _require_gpu_level(module, "ptxas-report")
+    require_gpu_level(module, "ptxas-report")
     text = _emitter("lowering.cuda_c", "emit_cuda", "ptxas-report")(module)
     compile_cubin: Callable[..., Any] = _emitter("runtime.nvrtc", "compile_cubin", "ptxas-report")
     return "\n".join(compile_cubin(text, arch).report() + "\n" for arch in ("sm_80", "sm_90"))
+
+
+def _emit_cuda_sim_report(module: ModuleOp, options: PrintOptions) -> str:
+    from .run_arguments import RunRequest
+    from .simulate import simulate
+
+    return str(simulate(module, RunRequest(None, [], {}, "program", 0)))
 
 
 def _emit_nest_tree(module: ModuleOp, options: PrintOptions) -> str:
@@ -124,6 +136,11 @@ TARGETS: dict[str, Target] = {
     "ptxas-report": Target(
         "registers, shared memory, spills and occupancy of each kernel, from the gpu level",
         _emit_ptxas_report,
+    ),
+    "cuda-sim-report": Target(
+        "faults and memory traffic of kernels, run by the CUDA simulator, from the gpu level",
+        _emit_cuda_sim_report,
+        runs=True,
     ),
     "nest-tree": Target("loops and statements as a tree of text, from the nest level", _emit_nest_tree),
     "nest-svg": Target(

@@ -122,4 +122,4 @@ class SimEngine:
         """Run the program on copies of its arguments; how it ended, and what its memory accesses cost."""
         from .profile import profile
 
-        return profile(self.plan, arguments)
+        return profile(self.plan, *self._guarded(arguments))

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from ..host_plan import ErrorRecord, HostPlan
+from .engine import SimDevice
 from .faults import Launch, lines_of_code
 from .memory import GuardedMemory, Region
 from .module import SimModule, image_base
@@ -27,43 +28,15 @@ _SITE = np.dtype(
 _COUNTS = ("requests", "lanes", "cost", "ideal")
 
 
-def profile(plan: HostPlan, arguments: Sequence[Any]) -> tuple[ErrorRecord, ProfileReport]:
-    """Run a program on copies of its arguments; how it ended, and what it cost. Raises SimulatorFault."""
-    module, memory = SimModule(plan.cuda.source, mode="profile"), GuardedMemory()
+def profile(
+    plan: HostPlan, memory: GuardedMemory, arguments: Sequence[Any]
+) -> tuple[ErrorRecord, ProfileReport]:
+    """Run a program whose arguments are in `memory`; how it ended, and what it cost. Raises SimulatorFault."""
+    module = SimModule(plan.cuda.source, mode="profile")
     profiler = Profiler(module, memory)
     module.on_launch = profiler.launched
-    arrays = [a for a in arguments if isinstance(a, np.ndarray)]
-    copies = iter(memory.adopt(arrays))
-    own = [next(copies) if isinstance(a, np.ndarray) else a for a in arguments]
-    record = plan.run(_Device(module, memory), own)
+    record = plan.run(SimDevice(module, memory), arguments)
     return record, profiler.report(plan.name)
-
-
-class _Device:
-    """The simulator with all arrays in guarded memory."""
-
-    def __init__(self, module: SimModule, memory: GuardedMemory):
-        self._module, self._memory = module, memory
-
-    def allocate(self, shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
-        return self._memory.allocate(shape, dtype)
-
-    def copy(self, source: np.ndarray, target: np.ndarray) -> None:
-        np.copyto(target, source)
-        self._memory.copied(source, target)
-
-    def launch(self, kernel: str, grid: Sequence[int], block: Sequence[int], arguments: list[Any]) -> None:
-        self._module.launch(kernel, grid, block, arguments, memory=self._memory)
-
-    def read_element(self, source: np.ndarray, index: tuple[int, ...]) -> Any:
-        return source[index].item()
-
-    def new_error_record(self) -> np.ndarray:
-        (record,) = self._memory.adopt([np.zeros(4, np.int64)])
-        return record
-
-    def read_error_record(self, record: np.ndarray) -> Sequence[int]:
-        return record.tolist()
 
 
 @dataclass(eq=False)
@@ -94,15 +67,19 @@ class Profiler:
         self._module, self._memory = module, memory
         self._kernels: dict[str, _Kernel] = {}
         self._arrays: dict[int, _Array] = {}
+        """By address."""
+        self._gone: list[_Array] = []
 
     def launched(self, launch: Launch) -> None:
         """Take what the library has counted in a launch that has just ended."""
         kernel = self._kernels.setdefault(launch.kernel, _Kernel(launch.grid, launch.block))
         kernel.launches += 1
         sites = self._sites()
-        base = image_base(self._module.library)
-        lines = lines_of_code([int(code) - base for code in sites["code"]], launch.library)
-        arrays = [self._array(region, launch) for region in launch.regions]
+        image = image_base(self._module.library)
+        lines = lines_of_code([int(code) - image for code in sites["code"]], launch.library)
+        for base, name, _ in launch.arrays:
+            self._see(base, name)
+        arrays = [self._arrays[base] for base in launch.regions]
         for site in sites:
             kind, counts = _KINDS[site["kind"]], np.array([site[name] for name in _COUNTS], np.int64)
             if site["space"] == _GLOBAL:
@@ -112,7 +89,7 @@ class Profiler:
                 name = "/".join(dict.fromkeys(n for base, n, _ in launch.arrays if base == array.region.base))
             else:
                 name, space = launch.shared[site["array"]][2], "shared"
-            key = lines.get(int(site["code"]) - base, 0), kind, space, name, int(site["size"])
+            key = lines.get(int(site["code"]) - image, 0), kind, space, name, int(site["size"])
             kernel.lines[key] = kernel.lines.get(key, np.zeros(len(_COUNTS), np.int64)) + counts
         for k, array in enumerate(arrays):
             self._count_bytes(k, array)
@@ -120,7 +97,9 @@ class Profiler:
     def report(self, name: str) -> ProfileReport:
         """All of it."""
         kernels = [self._kernel_profile(name, kernel) for name, kernel in self._kernels.items()]
-        return ProfileReport(name, tuple(kernels), tuple(map(_array_profile, self._arrays.values())))
+        return ProfileReport(
+            name, tuple(kernels), tuple(map(_array_profile, [*self._gone, *self._arrays.values()]))
+        )
 
     def _sites(self) -> np.ndarray:
         count = ctypes.c_size_t()
@@ -131,16 +110,17 @@ class Profiler:
             return np.zeros(0, _SITE)
         return np.frombuffer(ctypes.string_at(address, count.value * _SITE.itemsize), _SITE)
 
-    def _array(self, base: int, launch: Launch) -> _Array:
+    def _see(self, base: int, name: str) -> None:
+        """Begin to count for an array, unless it is known."""
         region = next(region for region in self._memory.regions if region.base == base)
-        known = self._arrays.get(id(region))
-        if known is None:
-            name = next(name for at, name, _ in launch.arrays if at == base)
-            known = self._arrays[id(region)] = _Array(name, region)
-            if region.origin is not None:
-                known.made = np.zeros(region.bytes, bool)
-                known.needed = np.zeros(region.bytes, bool)
-        return known
+        known = self._arrays.get(base)
+        if known is not None and known.region is region:
+            return
+        if known is not None:  # a temporary that is gone; this one has its place
+            self._gone.append(known)
+        array = self._arrays[base] = _Array(name, region)
+        if region.origin is not None:
+            array.made, array.needed = np.zeros(region.bytes, bool), np.zeros(region.bytes, bool)
 
     def _count_bytes(self, position: int, array: _Array) -> None:
         """Add the bytes that a launch touched."""

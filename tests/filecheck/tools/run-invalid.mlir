@@ -55,8 +55,8 @@
 // MODE:    error: argument --mode: invalid choice: 'random'
 // TARGET:  error: --run and -t exclude each other
 // SPLIT:   error: --split-input-file has several results
-// ALONE:   error: --input goes with --run
-// SEED:  error: --seed goes with --run
+// ALONE:   error: --input goes with --run or -t cuda-sim-report
+// SEED:  error: --seed goes with --run or -t cuda-sim-report
 func.func @f(%x: memref<?xf32> {nest.dims = ["n"]}, %y: memref<?xf32> {nest.dims = ["n"], nest.role = "inout"}, %s: i32,
              %out: memref<?xf32> {nest.role = "out", nest.dims = ["m"]}) {
   func.return
