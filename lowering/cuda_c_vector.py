@@ -77,8 +77,11 @@ def extract_lane(p: Printer, op: vector.ExtractOp) -> CExpr:
 
 
 def alignment(buffer: SSAValue) -> int:
-    """Bytes at a multiple of which a shared buffer must begin, for the vector accesses to it."""
-    found = 0
+    """Bytes at a multiple of which a shared buffer must begin, for the vector accesses to it.
+
+    Rows of 16 bytes begin there as well: compilers then make vectors of neighbours that unrolled loops read.
+    """
+    found = _row_alignment(buffer)
     for use in buffer.uses:
         op = use.operation
         if isinstance(op, nvgpu.DeviceAsyncCopyOp | nvgpu.LdMatrixOp):
@@ -90,6 +93,19 @@ def alignment(buffer: SSAValue) -> int:
         elif isinstance(op, vector.StoreOp) and op.base is buffer:
             found = max(found, _bytes(op.vector))
     return min(16, found)
+
+
+_SHARED = 3
+"""The memory space of a block."""
+
+
+def _row_alignment(buffer: SSAValue) -> int:
+    assert isinstance(buffer.type, MemRefType)
+    shape = buffer.type.get_shape()
+    if len(shape) < 2 or shape[-1] * element_bytes(buffer.type.element_type) % 16:
+        return 0
+    space = buffer.type.memory_space
+    return 16 if isinstance(space, IntegerAttr) and space.value.data == _SHARED else 0
 
 
 def _bytes(value: SSAValue) -> int:

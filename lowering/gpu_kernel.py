@@ -497,10 +497,25 @@ class KernelBody(TileBody):
 
     def store(self, op: StoreOp) -> None:
         """A value that is computed to be stored is named by the place."""
+        if self._is_overwritten(op):
+            return
         value = self.value(op.value)
         if value.name_hint == op.statement and isinstance(value.owner, Operation) and op.value.has_one_use():
             value.name_hint = None
         super().store(op)
+
+    def _is_overwritten(self, op: StoreOp) -> bool:
+        """Whether a register of the thread is set again before it is used: where the domain of the second store holds."""
+        if len(op.indices) or op.memref not in self.private:
+            return False
+        later = op.next_op
+        while later is not None and not later.regions:
+            if isinstance(later, StoreOp) and later.memref is op.memref:
+                return later.mask is None and self.assumed.issuperset(domain_of(later).constraints)
+            if op.memref in later.operands:
+                return False
+            later = later.next_op
+        return False
 
     # ---- buffers ----
 

@@ -97,7 +97,7 @@ class TileBody(NestBody):
             return whole()
 
         def edge() -> None:
-            self._is_edge = True
+            self._is_edge = not any(lane.indexes_registers() for lane in lanes)
             self._version(op, {lane.loop: lane.edge for lane in lanes})
             self._is_edge = False
 

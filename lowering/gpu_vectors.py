@@ -306,8 +306,21 @@ class LaneLoop:
         body.lane_loop(self.loop, ends, is_unrolled=all(not end.terms for end in ends))
         body.assumed -= fresh
 
+    def indexes_registers(self) -> bool:
+        """Whether it is over elements of a buffer that the thread has for itself."""
+        accesses = (op for op in self.members if isinstance(op, LoadOp | StoreOp | AccumulateOp))
+        buffers = (
+            b for op in accesses for b in (op.memrefs if isinstance(op, AccumulateOp) else [op.memref])
+        )
+        return any(b.type.get_num_dims() and self.body.is_private(b) for b in buffers)
+
     def _bounds(self) -> list[tuple[AffineList, Linear]]:
-        """The constraints of every statement in the loop that bound its variable from above, and these bounds."""
+        """The constraints of every statement in the loop that bound its variable from above, and these bounds.
+
+        None where a buffer of the thread is indexed by it: registers have numbers that the compiler knows.
+        """
+        if self.indexes_registers():
+            return []
         shared: list[AffineList] | None = None
         for op in self.loop.body.walk():
             if isinstance(op, StoreOp | AccumulateOp):

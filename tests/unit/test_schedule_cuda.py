@@ -276,7 +276,9 @@ NESTS = {
         dynamic=False,
     ),
     "rows": Nest(
-        {"x": (33, 19), "s": (33,), "y": (33, 19)}, ROWS, "block.x thread.x lane block.x block.y thread.y thread.x"
+        {"x": (33, 19), "s": (33,), "y": (33, 19)},
+        ROWS,
+        "block.x thread.x lane block.x block.y thread.y thread.x",
     ),
     "overwritten-scale": Nest({"y": (33, 19)}, OVERWRITTEN_SCALE, "block.x thread.x"),
     "columns": Nest({"x": (19, 37), "y": (37,)}, COLUMNS, "block.x thread.x"),

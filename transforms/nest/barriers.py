@@ -20,6 +20,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from itertools import takewhile
 from typing import TypeAlias
 
 from xdsl.ir import Block, Operation
@@ -50,7 +51,7 @@ from ...lowering.matrix_tiles import matrix_around
 from ...lowering.thread_copies import ThreadCopies, thread_copies, writes_copies
 from .accesses import Access, accesses_of, may_overlap
 from .integer_sets import Row, System, Terms, difference, require_pair
-from .loops import enclosing_loops, is_inside
+from .loops import enclosing_loops, is_inside, perfect_band
 from .warps import why_not_lanes
 
 MOST_STAGES = 8
@@ -193,7 +194,8 @@ class _Kernel:
                 return FIRST
             return ALL if isinstance(op, (StoreOp, AccumulateOp)) else None
         if isinstance(op, ForOp) and op.kind in THREAD_AXES:
-            inside = {op.kind, *(loop.kind for loop in enclosing_loops(op))}
+            inside = {loop.kind for loop in enclosing_loops(op)}
+            inside.update(loop.kind for loop in takewhile(_is_bound, perfect_band(op)))
             if inside.issuperset(self.loops_on):
                 return THREADS
         return None

@@ -5,38 +5,133 @@ struct __align__(N * sizeof(T) < 16 ? N * sizeof(T) : 16) nt_vector {  // N neig
   __device__ const T &operator[](int k) const { return at[k]; }
 };
 
+template <int N, class T>
+static __device__ nt_vector<T, N> nt_load(const T *first) {  // at a multiple of the vector's size, or of 16 bytes
+  return *reinterpret_cast<const nt_vector<T, N> *>(first);
+}
+
 template <class T, int N>
 static __device__ void nt_store(T *first, nt_vector<T, N> elements) {
   *reinterpret_cast<nt_vector<T, N> *>(first) = elements;
 }
 
-// matmul (programs.py:21): 1024 blocks of 256 threads
-extern "C" __global__ void __launch_bounds__(256) matmul_result(
-    float *__restrict__ result, bool aligned) {
-  const int i_j = blockIdx.x * 1024 + threadIdx.x * 4;
-  if (aligned) {
-    nt_vector<float, 4> result_v;
+// matmul (programs.py:21): 8 x 16 blocks of 16 x 2 x 4 threads
+extern "C" __global__ void __launch_bounds__(128) matmul_kernel(
+    const float *__restrict__ a, const float *__restrict__ b, float *__restrict__ result,
+    bool aligned) {
+  // programs.py:22: return a @ b
+  float sums[8][2][4];
+  const int tz = threadIdx.z;
+  const int ty = threadIdx.y;
+  const int tx = threadIdx.x;
+  __shared__ __align__(16) float a_tile[16][68];
+  __shared__ __align__(16) float b_tile[16][128];
+  #pragma unroll
+  for (int u = 0; u < 8; u++) {
     #pragma unroll
-    for (int v = 0; v < 4; v++) {
-      // programs.py:22: return a @ b
-      result_v[v] = 0.0f;
-    }
-    nt_store(&result[i_j], result_v);
-  } else {
-    #pragma unroll
-    for (int v = 0; v < 4; v++) {
-      result[i_j + v] = 0.0f;
+    for (int u_1 = 0; u_1 < 2; u_1++) {
+      #pragma unroll
+      for (int v = 0; v < 4; v++) {
+        sums[u][u_1][v] = 0.0f;
+      }
     }
   }
-}
-
-// matmul (programs.py:21): 4 x 1024 blocks of 256 threads
-extern "C" __global__ void __launch_bounds__(256) matmul_result_1(
-    const float *__restrict__ a, const float *__restrict__ b, float *__restrict__ result) {
-  const int i = blockIdx.y;
-  const int j = blockIdx.x * 256 + threadIdx.x;
-  // programs.py:22: return a @ b
-  for (int k = 0; k < 1024; k++) {
-    result[i * 1024 + j] = fmaf(a[i * 1024 + k], b[k * 1024 + j], result[i * 1024 + j]);
+  for (int k_o = 0; k_o < 64; k_o++) {
+    const int k = k_o * 16;
+    const int k_1 = ty * 4;
+    const int a_tile_1 = k + k_1;
+    if (aligned) {
+      #pragma unroll
+      for (int u = 0; u < 2; u++) {
+        const int k_2 = u * 8;
+        const int a_tile_u = a_tile_1 + k_2;
+        const int k_3 = tz * 16;
+        const nt_vector<float, 4> a_v = nt_load<4>(&a[(blockIdx.y * 64 + k_3 + tx) * 1024 + a_tile_u]);
+        #pragma unroll
+        for (int v = 0; v < 4; v++) {
+          a_tile[k_2 + k_1 + v][k_3 + tx] = a_v[v];
+        }
+      }
+    } else {
+      for (int u = 0; u < 2; u++) {
+        const int k_2 = u * 8;
+        const int a_tile_u = a_tile_1 + k_2;
+        #pragma unroll
+        for (int v = 0; v < 4; v++) {
+          const int k_3 = tz * 16;
+          a_tile[k_2 + k_1 + v][k_3 + tx] = a[(blockIdx.y * 64 + k_3 + tx) * 1024 + a_tile_u + v];
+        }
+      }
+    }
+    const int k_2 = blockIdx.x * 128;
+    const int k_3 = tx * 4;
+    const int b_tile_1 = ty * 64 + k_3;
+    if (aligned) {
+      #pragma unroll
+      for (int u = 0; u < 4; u++) {
+        const int b_tile_u = b_tile_1 + k_2;
+        const int k_4 = u * 4;
+        const nt_vector<float, 4> b_v = nt_load<4>(&b[(k + k_4 + tz) * 1024 + b_tile_u]);
+        nt_vector<float, 4> b_tile_v;
+        #pragma unroll
+        for (int v = 0; v < 4; v++) {
+          b_tile_v[v] = b_v[v];
+        }
+        nt_store(&b_tile[k_4 + tz][b_tile_1], b_tile_v);
+      }
+    } else {
+      for (int u = 0; u < 4; u++) {
+        const int b_tile_u = b_tile_1 + k_2;
+        #pragma unroll
+        for (int v = 0; v < 4; v++) {
+          const int k_4 = u * 4;
+          b_tile[k_4 + tz][b_tile_1 + v] = b[(k + k_4 + tz) * 1024 + b_tile_u + v];
+        }
+      }
+    }
+    __syncthreads();
+    #pragma unroll
+    for (int u = 0; u < 16; u++) {
+      #pragma unroll
+      for (int u_1 = 0; u_1 < 8; u_1++) {
+        #pragma unroll
+        for (int u_2 = 0; u_2 < 2; u_2++) {
+          #pragma unroll
+          for (int u_3 = 0; u_3 < 4; u_3++) {
+            const float t = fmaf(a_tile[u][tz * 16 + ty * 8 + u_1], b_tile[u][u_2 * 64 + k_3 + u_3], sums[u_1][u_2][u_3]);
+            sums[u_1][u_2][u_3] = t;
+          }
+        }
+      }
+    }
+    __syncthreads();
+  }
+  const int sums_1 = blockIdx.x * 128 + tx * 4;
+  if (aligned) {
+    #pragma unroll
+    for (int u = 0; u < 8; u++) {
+      #pragma unroll
+      for (int u_1 = 0; u_1 < 2; u_1++) {
+        const int sums_u = sums_1 + u_1 * 64;
+        nt_vector<float, 4> result_v;
+        #pragma unroll
+        for (int v = 0; v < 4; v++) {
+          result_v[v] = sums[u][u_1][v];
+        }
+        nt_store(&result[(blockIdx.y * 64 + tz * 16 + ty * 8 + u) * 1024 + sums_u], result_v);
+      }
+    }
+  } else {
+    #pragma unroll
+    for (int u = 0; u < 8; u++) {
+      #pragma unroll
+      for (int u_1 = 0; u_1 < 2; u_1++) {
+        const int sums_u = sums_1 + u_1 * 64;
+        #pragma unroll
+        for (int v = 0; v < 4; v++) {
+          result[(blockIdx.y * 64 + tz * 16 + ty * 8 + u) * 1024 + sums_u + v] = sums[u][u_1][v];
+        }
+      }
+    }
   }
 }

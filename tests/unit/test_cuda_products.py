@@ -1,0 +1,91 @@
+"""Products in tiles on a GPU: every tile, at sizes that are no multiples of it, is right and free of races."""
+
+from __future__ import annotations
+
+from unittest.mock import patch
+
+import nestor as nt
+import numpy as np
+import pytest
+from nestor import jit
+from nestor.runtime import nvrtc
+from nestor.transforms.nest import cuda_products
+from nestor.transforms.nest.cuda_products import SHAPES, Shape, shape_for
+
+
+def dense(x, y, bias, rest):
+    return np.maximum(x @ y + bias, 0) * rest
+
+
+def product(a, b):
+    return a @ b
+
+
+def product_of_transpose(a, b):
+    return a.T @ b
+
+
+def arguments(m, n, k, dtype):
+    rng = np.random.default_rng(m + n + k)
+    shapes = ((m, k), (k, n), (n,), (m, n))
+    return [(4 * rng.standard_normal(shape)).astype(dtype) for shape in shapes]
+
+
+def compiled_with(shape: Shape, function, *given, target="cuda-sim:checked", dynamic=False):
+    """The function compiled with that tile whatever its size."""
+    with patch.object(cuda_products, "shape_for", lambda *_: shape):
+        return jit(function, target=target, dynamic=dynamic).lower(*given).compile()
+
+
+def check(shape: Shape, m: int, n: int, k: int, dtype="f4", dynamic=False):
+    given = arguments(m, n, k, dtype)
+    got = compiled_with(shape, dense, *given, dynamic=dynamic)(*given)
+    exact = dense(*(a.astype("f8") for a in given))
+    np.testing.assert_allclose(got, exact, rtol=1e-5, atol=1e-5 * np.abs(exact).max())
+
+
+def test_the_largest_tile_at_its_edges():
+    check(SHAPES[0], 129, 130, 33)
+
+
+def test_a_transposed_operand_and_unknown_extents():
+    x, y = arguments(33, 35, 19, "f8")[:2]
+    compiled = jit(product_of_transpose, target="cuda-sim:checked", dynamic=True)
+    x = np.ascontiguousarray(x.T)
+    np.testing.assert_allclose(compiled(x, y), x.T @ y, rtol=1e-12, atol=1e-12)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("dynamic", [False, True], ids=["static", "dynamic"])
+@pytest.mark.parametrize("size", [(127, 200, 16), (8, 8, 8), (256, 64, 48), (33, 257, 40)], ids=str)
+@pytest.mark.parametrize("shape", SHAPES, ids=lambda s: f"{s.height}x{s.width}")
+def test_every_tile(shape, size, dynamic):
+    check(shape, *size, dtype="f4", dynamic=dynamic)
+    check(shape, *size, dtype="i4" if size[0] == 8 else "f8", dynamic=dynamic)
+
+
+def test_zeros_at_the_ends_meet_no_infinity():
+    """What is outside of an operand is not multiplied by the other's elements."""
+    x, y = np.full((9, 17), np.inf, "f4"), np.full((17, 9), np.nan, "f4")
+    y[:, :3] = 1
+    got = compiled_with(SHAPES[5], product, x, y)(x, y)
+    with np.errstate(invalid="ignore"):
+        np.testing.assert_array_equal(got, x @ y)
+
+
+def test_larger_products_have_larger_tiles():
+    tiles = [shape_for(n, n, 1, 4) for n in (4096, 1024, 512, 128)]
+    areas = [tile.height * tile.width for tile in tiles]
+    assert areas == sorted(areas, reverse=True) and areas[0] == 128 * 128
+    assert shape_for(4096, 4096, 1, 8) is not SHAPES[0], "sums of doubles would need all registers"
+
+
+@pytest.mark.skipif(nvrtc.available() is None, reason="neither NVRTC nor nvcc is installed")
+def test_the_inner_loop_is_multiply_adds_and_vectors_from_shared_memory():
+    given = [nt.spec(shape, "f4") for shape in ((256, 64), (64, 256))]
+    with patch.object(cuda_products, "shape_for", lambda *_: SHAPES[0]):
+        text = jit(product, target="cuda").lower(*given).as_text("cuda")
+    ptx = nvrtc.compile_ptx(text)
+    assert ptx.count("fma.rn.f32") == 16 * 64
+    assert ptx.count("ld.shared.v4.f32") == 16 * 4 and "ld.shared.f32" not in ptx
+    assert text.count("__syncthreads") == 2

@@ -1,0 +1,132 @@
+"""Products of matrices on a GPU (part of nest-schedule-cuda): which tile a product gets (cuda_sum_tiles.py does the rest).
+
+    nest.for "i" %i = 0 to %m {
+      nest.for "j" %j = 0 to %n {
+        nest.for "k" %k = 0 to %l {
+          nest.accumulate "c" add %p, %c[%i, %j]        // of %x[%i, %k] and %y[%k, %j], in any order of their indices
+  becomes for 1024 x 1024 elements
+    128 x 128 a block, in steps of 16 terms: 8 x 8 a thread, in registers
+
+Larger tiles read less of the operands and more of a term's work is arithmetic; smaller ones are more blocks. The tile with
+the least time is chosen: the work of the busiest multiprocessor, by how well a tile of its size keeps it busy. Where
+that is a few blocks only and the sum is long, its terms are shared out among blocks as well (nest-rfactor), and their
+sums are added up by another kernel.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import prod
+
+from ...dialects.nest import ForOp
+from ...dialects.remarks import remark
+from ...lowering.nest_body import element_bytes
+from .cpu_convolutions import axes_of
+from .cpu_products import Product, product_in
+from .cuda_bands import extent_of
+from .cuda_sum_tiles import SumTile, parts, tile_sum
+from .loops import perfect_band
+from .steps import Steps
+
+MULTIPROCESSORS = 132
+"""Of the GPUs that schedules are made for (H100, H200): as many blocks at least keep all of them busy."""
+
+UNKNOWN_EXTENT = 1024
+"""What an extent that is known at run time only is taken for."""
+
+DEPTH = 16
+"""Terms of a step: what two tiles of them take in shared memory lets several blocks share a multiprocessor."""
+
+
+@dataclass(frozen=True)
+class Shape:
+    """A tile: how its rows and columns are shared out, and how busy it keeps a multiprocessor (1: all the time)."""
+
+    rows: str
+    columns: str
+    rate: float
+
+    @property
+    def height(self) -> int:
+        """Rows of the tile."""
+        return _size(self.rows)
+
+    @property
+    def width(self) -> int:
+        """Columns of the tile."""
+        return _size(self.columns)
+
+
+def _size(text: str) -> int:
+    return prod(part.size for part in parts(text))
+
+
+SHAPES = (
+    Shape("z8 y2 r8", "r2 x16 v4", 1.0),
+    Shape("z8 y2 r8", "x16 v4", 0.85),
+    Shape("z4 y2 r8", "r2 x16 v4", 0.9),
+    Shape("z4 y2 r8", "x16 v4", 0.75),
+    Shape("z4 y2 r4", "x16 v4", 0.6),
+    Shape("z4 y2 r4", "x16 v2", 0.45),
+    Shape("z4 y2 r2", "x16 v4", 0.4),
+    Shape("z4 y2 r2", "x16 v2", 0.3),
+    Shape("z4 y2 r8", "x16 v1", 0.35),
+)
+"""The tiles, the best for a large product first; doubles take two registers each, and begin with the second."""
+
+
+def shape_for(rows: int | None, columns: int | None, others: int | None, size: int) -> Shape:
+    """The tile for a product of so many rows and columns, `others` of them in a batch, of elements of `size` bytes.
+
+    >>> [(s.height, s.width) for s in (shape_for(4096, 4096, 1, 4), shape_for(512, 512, 1, 4), shape_for(32, 64, 8, 4))]
+    [(128, 128), (32, 64), (16, 32)]
+    """
+    extents = [UNKNOWN_EXTENT if extent is None else extent for extent in (rows, columns)]
+    batch = 1 if others is None else others
+
+    def time(shape: Shape) -> float:
+        blocks = batch * -(-extents[0] // shape.height) * -(-extents[1] // shape.width)
+        return -(-blocks // MULTIPROCESSORS) * shape.height * shape.width / shape.rate
+
+    return min(SHAPES[1 if size > 4 else 0 :], key=time)
+
+
+def schedule_product(nest: ForOp, steps: Steps) -> bool:
+    """Tile a product with the nests around it; False, and nothing changed, where the nest is none or a step is refused."""
+    product = product_in(perfect_band(nest))
+    if product is None or product.sums.combiner.data != "add" or axes_of(product.sums.indices) is None:
+        return False
+    size = element_bytes(product.sums.values[0].type)
+    counts = [extent_of(loop) for loop in product.batch]
+    batch = None if None in counts else prod(n for n in counts if n is not None)
+    rows, columns = extent_of(product.row), extent_of(product.column)
+    shape = shape_for(rows, columns, batch, size)
+    terms = extent_of(product.term)
+    depth = DEPTH if terms is None else min(DEPTH, max(4, 1 << (terms - 1).bit_length()))
+    tile = SumTile(
+        product.sums,
+        list(product.batch),
+        [(product.row, parts(shape.rows)), (product.column, parts(shape.columns))],
+        [product.term],
+        depth,
+    )
+    text = _text(product, shape)
+    refusal = tile_sum(tile, steps)
+    if refusal is not None:
+        remark(nest, f'the product "{nest.label}" is not done in tiles: {refusal.diagnostic.message}')
+        return False
+    remark(tile.nest, text)
+    return True
+
+
+def _text(product: Product, shape: Shape) -> str:
+    extents = [extent_of(loop) for loop in (*product.batch, product.row, product.column)]
+    whole = " x ".join("?" if extent is None else str(extent) for extent in extents)
+    threads = prod(
+        part.size for text in (shape.rows, shape.columns) for part in parts(text) if part.axis in "xyz"
+    )
+    own = shape.height * shape.width // threads
+    return (
+        f'the product "{product.outermost.label}" of {whole} elements is done in tiles of {shape.height} x '
+        f"{shape.width} by {threads} threads, {own} elements each"
+    )

@@ -1,0 +1,479 @@
+"""Tiles of sums on a GPU: what products (cuda_products.py) and convolutions (cuda_convolutions.py) have in common.
+
+    nest.for "i" ... { nest.for "j" ... { ... %c is set } }
+    nest.for "i.1" ... { nest.for "j.1" ... { nest.for "k" ... {
+      nest.accumulate "c" add %p, %c[%i, %j]                      // of %x[%i, %k] and %y[%k, %j]
+    ... %c is used, element by element
+  becomes
+    nest.for "i.o" ... bind "block.y" {
+      nest.for "j.o" ... bind "block.x" {
+        %sums = nest.alloc ... : memref<8x2x16x8x2x4xf32, 5>      // in registers: 8 x 8 of 128 x 128 for each of 256 threads
+        ... a thread sets its sums
+        nest.for "k.o" ... {
+          ... threads copy tiles of %x and %y to shared memory, with zeros where these end
+          nest.for "z" ... bind "thread.z" { nest.for "y" ... bind "thread.y" { nest.for "x" ... bind "thread.x" {
+            nest.for "k.i" ... unrolled { ... nest.accumulate "c" add %p, %sums[...]
+        ... a thread uses its sums
+        ... and stores them
+
+The tile's loops are taken apart: `Part`s of a loop are shared out over threads, or stay in the thread. The copies are
+shared out over the same threads, so that neighbours read neighbours in memory, and as the tile is read later without
+bank conflicts. Each step is a primitive, which checks it; all of them are tried on a copy first. After V. Volkov, "Better
+performance at lower occupancy" (2010), and the tiles of CUTLASS.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from math import gcd, prod
+
+from xdsl.ir import Operation, SSAValue
+from xdsl.ir.affine import AffineDimExpr, AffineExpr
+
+from ...dialects.affine import AffineList, linear_terms
+from ...dialects.diagnostic import NestorError, fail
+from ...dialects.nest import AccumulateOp, AllocOp, ForOp, LoadOp, StoreOp
+from ...lowering.nest_body import element_bytes
+from .cpu_convolutions import axes_of
+from .cpu_lanes import UNIT
+from .cpu_tiles import pattern_in
+from .cuda_bands import blocks_of, grid_axes
+from .loops import enclosing_function, enclosing_loops, fresh_names, is_inside, loops_in, perfect_band
+from .nest_annotate import annotate
+from .nest_bind import bind
+from .nest_cache_write import cache_write
+from .nest_flatten import flatten, why_not_flatten
+from .nest_fuse import fuse
+from .nest_rename import rename
+from .nest_reorder import reorder
+from .nest_resize_buffer import resize_buffer
+from .nest_set_memory import set_memory
+from .nest_sink_alloc import sink_alloc, why_not_sink_alloc
+from .nest_split import split, why_not_split
+from .nest_stage_factors import stage_factors
+from .nest_transform_layout import transform_layout
+from .nest_unmask import unmask, why_not_unmask
+from .nest_vectorize import vectorize, why_not_vectorize
+from .steps import UNRECORDED, Steps
+
+AXES = "zyx"
+"""The axes of the threads, the slowest first."""
+
+REGISTER, VECTOR = "r", "v"
+"""Parts of a loop that stay in the thread; what is neighbours in memory goes to vectors."""
+
+LARGEST_ACCESS = 16
+"""Bytes that a thread moves in one access. A row of a copy that is written across its rows is longer by so much: then
+neighbours go to other banks of shared memory."""
+
+
+@dataclass(frozen=True)
+class Part:
+    """A part of a loop of the tile: `size` iterations along an axis of the threads ("x", "y", "z"), or in the thread."""
+
+    axis: str
+    size: int
+
+
+Parts = tuple[Part, ...]
+
+
+def parts(text: str) -> Parts:
+    """Parts of a loop, outermost first.
+
+    >>> parts("z8 r4"), prod(part.size for part in parts("z8 r4"))
+    ((Part(axis='z', size=8), Part(axis='r', size=4)), 32)
+    """
+    return tuple(Part(word[0], int(word[1:])) for word in text.split() if word[1:] != "1" or word[0] == "x")
+
+
+@dataclass(eq=False)
+class SumTile:
+    """A sum and its tile: loops of one iteration a block, loops with their parts, and those over terms."""
+
+    sums: AccumulateOp
+    outer: list[ForOp]
+    tiled: list[tuple[ForOp, Parts]]
+    terms: list[ForOp]
+    depth: int
+    inner_terms: int = 1
+    """How many of the last terms' loops are in the tile; the first of these is split by `depth`."""
+    uses: list[ForOp] = field(default_factory=list)
+
+    @property
+    def result(self) -> SSAValue:
+        return self.sums.memrefs[0]
+
+    @property
+    def nest(self) -> ForOp:
+        return enclosing_loops(self.sums)[0]
+
+    @property
+    def threads(self) -> dict[str, int]:
+        """How many threads the block has along each axis."""
+        return {part.axis: part.size for _, own in self.tiled for part in own if part.axis in "xyz"}
+
+    def moved(self, copy_of: dict[Operation, Operation]) -> SumTile:
+        """The same of a copy of the function."""
+
+        def of(loops: Sequence[ForOp]) -> list[ForOp]:
+            return [copy_of[loop] for loop in loops]  # pyright: ignore[reportReturnType]
+
+        tiled = [(copy_of[loop], own) for loop, own in self.tiled]
+        sums = copy_of[self.sums]
+        return SumTile(
+            sums,  # pyright: ignore[reportArgumentType]
+            of(self.outer),
+            tiled,  # pyright: ignore[reportArgumentType]
+            of(self.terms),
+            self.depth,
+            self.inner_terms,
+            of(self.uses),
+        )
+
+
+def tile_sum(tile: SumTile, steps: Steps) -> NestorError | None:
+    """Do a sum in tiles, with the nests that set and use its elements; the refusal, and nothing changed, if a step is.
+
+    Nests that use the elements stay kernels of their own where they cannot be part of it.
+    """
+    start, uses = neighbours_of(tile)
+    refusal: NestorError | None = None
+    for some in dict.fromkeys((tuple(uses), ())):
+        tile.uses = list(some)
+        try:
+            _try(tile, start)
+        except NestorError as error:
+            refusal = refusal or error
+            continue
+        _Tiling(tile, start, steps).run()
+        return None
+    return refusal
+
+
+def _try(tile: SumTile, start: ForOp | None) -> None:
+    function = enclosing_function(tile.nest)
+    copy = function.clone()
+    copy_of = dict(zip(function.walk(), copy.walk(), strict=True))
+    first = None if start is None else copy_of[start]
+    _Tiling(tile.moved(copy_of), first, UNRECORDED).run()  # pyright: ignore[reportArgumentType]
+
+
+# ---- the nests around -------------------------------------------------------------------------------
+
+
+def neighbours_of(tile: SumTile) -> tuple[ForOp | None, list[ForOp]]:
+    """The nest before that sets the elements of the sum, and those after it that use each element by itself."""
+    start = _next_nest(tile.nest, lambda op: op.prev_op)
+    if start is not None and not (loops_over(start, tile) and _only_sets(start, tile.result)):
+        start = None
+    uses: list[ForOp] = []
+    last = tile.nest
+    while (use := _next_nest(last, lambda op: op.next_op)) is not None and loops_over(use, tile):
+        uses.append(use)
+        last = use
+    return start, uses
+
+
+def _next_nest(op: Operation, step: Callable[[Operation], Operation | None]) -> ForOp | None:
+    other = step(op)
+    while other is not None and not isinstance(other, ForOp):
+        if other.regions:
+            return None
+        other = step(other)
+    return other
+
+
+def loops_over(nest: ForOp, tile: SumTile) -> list[ForOp] | None:
+    """The loops of a nest over the elements of the sum, in the order of the sum's; None where it is no such nest."""
+    band = perfect_band(nest)
+    wanted = [*tile.outer, *(loop for loop, _ in tile.tiled)]
+    if len(band) != len(wanted) or len(loops_in(nest)) != len(band):
+        return None
+    if any(loop.kind != "serial" or loop.step_value != 1 for loop in band):
+        return None
+    if any(op.regions or isinstance(op, AccumulateOp) for op in band[-1].body.block.ops):
+        return None
+    accesses = [op for op in nest.walk() if isinstance(op, LoadOp | StoreOp) and op.memref is tile.result]
+    own = axes_of(tile.sums.indices)
+    if not accesses or own is None or any(op.indices != accesses[0].indices for op in accesses):
+        return None
+    variables = axes_of(accesses[0].indices)
+    loop_of = {loop.iv: loop for loop in band}
+    if variables is None or any((a is None) != (b is None) for a, b in zip(own, variables, strict=True)):
+        return None
+    pairs = {
+        a: loop_of.get(b) for a, b in zip(own, variables, strict=True) if a is not None and b is not None
+    }
+    found = [pairs.get(loop.iv) for loop in wanted]
+    if any(
+        loop is None or loop.lower != other.lower or loop.upper.canonical() != other.upper.canonical()
+        for loop, other in zip(found, wanted, strict=True)
+    ):
+        return None
+    return found  # pyright: ignore[reportReturnType]
+
+
+def _only_sets(nest: ForOp, result: SSAValue) -> bool:
+    return all(not isinstance(op, StoreOp) or op.memref is result for op in nest.walk())
+
+
+# ---- tiling -----------------------------------------------------------------------------------------
+
+
+class _Tiling:
+    """The steps; any of them may be refused."""
+
+    def __init__(self, tile: SumTile, start: ForOp | None, steps: Steps):
+        self.tile = tile
+        self.steps = steps
+        self.start = start
+        self.threads = tile.threads
+        axes = axes_of(tile.sums.indices)
+        assert axes is not None
+        places = [axes.index(loop.iv) for loop, _ in tile.tiled]
+        self.order = sorted(range(len(places)), key=places.__getitem__)
+        """The tiled loops in the order of the result's axes."""
+        self.order_of_axes = sorted(places)
+        self.by_loop: set[ForOp] = set()
+        """Loops over the tile that were made of the nests' own."""
+
+    def run(self) -> None:
+        """Do it."""
+        tile, steps = self.tile, self.steps
+        nests = [*([self.start] if self.start is not None else []), tile.nest, *tile.uses]
+        over = [self._loops_of(nest) for nest in nests]
+        blocks: list[ForOp] = []
+        insides: list[tuple[list[ForOp], list[ForOp]]] = []
+        for nest, (outer, tiled) in zip(nests, over, strict=True):
+            own, tiles, terms = self._into_tiles(nest, outer, tiled)
+            blocks = (
+                [steps.do(fuse, one, other) for one, other in zip(blocks, own, strict=True)]
+                if blocks
+                else own
+            )
+            insides.append((tiles, terms))
+            self.by_loop.update(tiles)
+        (terms,) = [terms for _, terms in insides if terms]
+        sums, back = self._registers(blocks[-1])
+        if back is not None:
+            insides.append((loops_in(back), []))
+        step = terms[-1 - tile.inner_terms]
+        left, left_copy, right, right_copy = steps.do(stage_factors, step, space="shared")
+        for tiles, _ in insides:
+            if why_not_unmask(tiles[0]) is None:
+                steps.do(unmask, tiles[0])
+        for tiles, terms in insides:
+            self._share(tiles, terms[-tile.inner_terms :] if terms else [], is_sum=bool(terms))
+        for buffer, copy in ((left, left_copy), (right, right_copy)):
+            self._share_copy(buffer, copy)
+        sums = steps.do(transform_layout, sums, layout=self._layout(sums.memref.type.get_num_dims()))
+        self._bind_blocks(blocks)
+        steps.do(set_memory, sums, space="local")
+
+    def _loops_of(self, nest: ForOp) -> tuple[list[ForOp], list[ForOp]]:
+        """The loops of a nest over blocks, and those over the tile."""
+        tile = self.tile
+        if nest is tile.nest:
+            return tile.outer, [loop for loop, _ in tile.tiled]
+        loops = loops_over(nest, tile)
+        assert loops is not None
+        return loops[: len(tile.outer)], loops[len(tile.outer) :]
+
+    def _into_tiles(
+        self, nest: ForOp, outer: list[ForOp], tiled: list[ForOp]
+    ) -> tuple[list[ForOp], list[ForOp], list[ForOp]]:
+        """The loops over blocks, over the tile, and over terms (for the nest of the sum)."""
+        tile, steps = self.tile, self.steps
+        is_sum = nest is tile.nest
+        pairs = [
+            self._split(loop, prod(part.size for part in own))
+            for loop, (_, own) in zip(tiled, tile.tiled, strict=True)
+        ]
+        blocks, tiles = [*outer, *(a for a, _ in pairs)], [b for _, b in pairs]
+        terms: list[ForOp] = []
+        if is_sum:
+            at = len(tile.terms) - tile.inner_terms
+            step, inner = self._split(tile.terms[at], tile.depth)
+            terms = [*tile.terms[:at], step, inner, *tile.terms[at + 1 :]]
+        count = len(terms) - tile.inner_terms if is_sum else 0
+        steps.do(reorder, [*blocks, *terms[:count], *tiles, *terms[count:]])
+        return blocks, tiles, terms
+
+    def _split(self, loop: ForOp, factor: int) -> tuple[ForOp, ForOp]:
+        """Blocks of `factor` iterations, without a domain where they divide the loop."""
+        tail = "perfect" if why_not_split(loop, factor, "perfect") is None else "mask"
+        outer, inner = self.steps.do(split, loop, factor=factor, tail=tail)
+        return outer, inner
+
+    def _registers(self, block: ForOp) -> tuple[AllocOp, ForOp | None]:
+        """The sums of a block in a buffer of their own; what stores them to the result where there is something else to."""
+        result, steps = self.tile.result, self.steps
+        alloc = result.owner
+        is_used_here = all(is_inside(use.operation, block) for use in result.uses)
+        if isinstance(alloc, AllocOp) and is_used_here and why_not_sink_alloc(alloc, block) is None:
+            sunk = steps.do(sink_alloc, alloc, block)
+            for axis in range(len(sunk.memref.type.get_shape())):
+                sunk = steps.do(resize_buffer, sunk, dimension=axis)
+            return sunk, None
+        init = "identity" if self.start is None else "load"
+        sums, first, back = steps.do(cache_write, result, block, init=init, name="sums", tail="mask")
+        if first is not None and init == "load":
+            raise fail(block, "a tile would be loaded first")
+        if first is not None:
+            self._share(loops_in(first), [], is_sum=False)
+        return sums, back
+
+    # ---- threads ----
+
+    def _share(self, tiles: Sequence[ForOp], terms: Sequence[ForOp], is_sum: bool) -> None:
+        """Share a nest over the tile out over the threads, and put the rest of it side by side."""
+        steps = self.steps
+        found: list[tuple[Part, ForOp]] = []
+        for loop, own in zip(tiles, self._parts_of(tiles), strict=True):
+            rest, pieces = loop, []
+            for part in reversed(own[1:]):
+                rest, inner = steps.do(split, rest, factor=part.size, tail="perfect")
+                pieces.append((part, inner))
+            found += [(own[0], rest), *reversed(pieces)]
+        threads = sorted(((part.axis, loop) for part, loop in found if part.axis in AXES), key=_by_axis)
+        vectors = [loop for part, loop in found if part.axis == VECTOR]
+        others = [loop for part, loop in found if part.axis == REGISTER]
+        steps.do(reorder, [*(loop for _, loop in threads), *terms, *others, *vectors])
+        self._bind_threads(threads)
+        for loop in (*terms, *others):
+            steps.do(annotate, loop, mark="unrolled")
+        for loop in vectors:
+            self._mark_vector(loop, not is_sum)
+
+    def _parts_of(self, tiles: Sequence[ForOp]) -> list[Parts]:
+        """The parts of loops that are over the tile in the order of the sum's loops, or of the result's axes."""
+        own = [entry for _, entry in self.tile.tiled]
+        return own if self.by_loop.issuperset(tiles) else [own[k] for k in self.order]
+
+    def _bind_threads(self, threads: Sequence[tuple[str, ForOp]]) -> None:
+        for axis, loop in threads:
+            self.steps.do(rename, loop, to=fresh_names(loop, f"t{axis}")[0])
+            self.steps.do(bind, loop, axis=f"thread.{axis}")
+
+    def _mark_vector(self, loop: ForOp, may_be_vector: bool) -> None:
+        size = loop.constant_trip_count() or 1
+        if may_be_vector and size > 1 and why_not_vectorize(loop, size) is None:
+            self.steps.do(vectorize, loop, width=size)
+        else:
+            self.steps.do(annotate, loop, mark="unrolled")
+
+    def _share_copy(self, buffer: AllocOp, copy: ForOp) -> None:
+        """Share a copy out over the threads: neighbours of these read neighbours in memory, 16 bytes each where they can."""
+        steps, band = self.steps, loops_in(copy)
+        load = next((op for op in copy.walk() if isinstance(op, LoadOp) and len(op.indices)), None)
+        along = band[-1]
+        if load is not None:
+            moving = [loop for loop in band if pattern_in(load, load.memref, loop) == UNIT]
+            along = moving[-1] if moving else along
+        bytes_of = element_bytes(buffer.memref.type.element_type)
+        width = max(1, LARGEST_ACCESS // bytes_of)
+        left = [along, *(loop for loop in reversed(band) if loop is not along)]
+        vector: ForOp | None = None
+        if (
+            load is not None
+            and _begins_at(load, along, width)
+            and (along.constant_trip_count() or 1) % width == 0
+        ):
+            left[0], vector = steps.do(split, along, factor=width, tail="perfect")
+        if along is band[-1]:
+            left = self._as_one(left, vector)
+        threads: list[tuple[str, ForOp]] = []
+        for axis, size in sorted(self.threads.items()):
+            taken = _largest_share(left, size)
+            if taken is None:
+                continue
+            loop, count = taken
+            if count == loop.constant_trip_count():
+                left.remove(loop)
+            else:
+                left[left.index(loop)], loop = steps.do(split, loop, factor=count, tail="perfect")
+            threads.insert(0, (axis, loop))
+        vectors = [] if vector is None else [vector]
+        steps.do(reorder, [*(loop for _, loop in threads), *reversed(left), *vectors])
+        self._bind_threads(threads)
+        for loop in left:
+            steps.do(annotate, loop, mark="unrolled")
+        for loop in vectors:
+            self._mark_vector(loop, True)
+        if vectors and along is not band[-1]:
+            names = [f"d{k}" for k in range(len(band))]
+            pad = (*(0 for _ in names[1:]), LARGEST_ACCESS // bytes_of)
+            steps.do(transform_layout, buffer, layout=f"{' '.join(names)} -> {' '.join(names)}", pad=pad)
+
+    def _as_one(self, left: list[ForOp], vector: ForOp | None) -> list[ForOp]:
+        """Loops of a copy as one where the first, along which memory is contiguous, is too short for the threads."""
+        wanted, first = self.threads.get("x", 1), left[0]
+        if len(left) < 2 or (first.constant_trip_count() or 1) % wanted == 0:
+            return left
+        inner = [] if vector is None else [vector]
+        self.steps.do(reorder, [*reversed(left), *inner])
+        if why_not_flatten(left[1], first) is not None:
+            return left
+        return [self.steps.do(flatten, left[1], first), *left[2:]]
+
+    def _layout(self, rank: int) -> str:
+        """The layout of the sums: whose they are first, then the thread's own."""
+        axes = self.order_of_axes if rank > len(self.tile.tiled) else range(rank)
+        threads: list[tuple[str, str]] = []
+        own: list[str] = []
+        for axis, k in zip(axes, self.order, strict=True):
+            pieces = self.tile.tiled[k][1]
+            for place, part in enumerate(pieces):
+                inner = prod(p.size for p in pieces[place + 1 :])
+                text = f"d{axis}" if place == 0 else f"(d{axis}%{inner * part.size})"
+                text = text if inner == 1 else f"{text}/{inner}"
+                if part.axis in AXES:
+                    threads.append((part.axis, text))
+                else:
+                    own.append(text)
+        threads.sort(key=_by_axis)
+        old = " ".join(f"d{k}" for k in range(rank))
+        return f"{old} -> {' '.join([text for _, text in threads] + own)}"
+
+    def _bind_blocks(self, blocks: Sequence[ForOp]) -> None:
+        steps, loops = self.steps, list(blocks)
+        while len(loops) > 3:
+            pair = next(
+                (k for k in reversed(range(len(loops) - 1)) if why_not_flatten(*loops[k : k + 2]) is None),
+                None,
+            )
+            if pair is None:
+                break
+            loops[pair : pair + 2] = [steps.do(flatten, *loops[pair : pair + 2])]
+        axes = grid_axes([blocks_of(loop) for loop in loops]) if len(loops) <= 3 else None
+        if axes is None:
+            raise fail(blocks[0], "a grid has three axes, and only one of them is long")
+        for loop, axis in zip(loops, axes, strict=True):
+            steps.do(bind, loop, axis=axis)
+
+
+def _by_axis(entry: tuple[str, object]) -> int:
+    return AXES.index(entry[0])
+
+
+def _largest_share(loops: Sequence[ForOp], threads: int) -> tuple[ForOp, int] | None:
+    """A loop, and how many of its iterations go to so many threads: the first that has work for all of them."""
+    shares = [(loop, gcd(loop.constant_trip_count() or 1, threads)) for loop in loops]
+    best = max(shares, key=lambda entry: entry[1], default=None)
+    return best if best is not None and best[1] > 1 else None
+
+
+def _begins_at(load: LoadOp, along: ForOp, width: int) -> bool:
+    """Whether `width` neighbours along the loop begin at a multiple of so many elements, as far as the last index says."""
+    if width < 2 or pattern_in(load, load.memref, along) != UNIT:
+        return False
+    last = load.indices[len(load.indices) - 1].canonical()
+    terms, constant = linear_terms(last.exprs[0])
+    others = [factor for term, factor in terms.items() if not _is(term, along.iv, last)]
+    return all(factor % width == 0 for factor in (constant, *others))
+
+
+def _is(term: AffineExpr, value: SSAValue, expression: AffineList) -> bool:
+    return isinstance(term, AffineDimExpr) and expression.operands[term.position] is value
