@@ -149,26 +149,25 @@ SIM_RUNTIME void sim_on_launch_start() {
       count += (arrays[k].bytes + arrays[k].element_bytes - 1) / arrays[k].element_bytes;
     }
   }
-  if (count * sizeof(Cell) > cells_bytes) {  // what earlier launches left in a cell means nothing now
-    if (cells != nullptr) munmap(cells, cells_bytes);
-    cells_bytes = count * sizeof(Cell);
-    void *memory = mmap(nullptr, cells_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (memory == MAP_FAILED) {
-      cells = nullptr;
-      cells_bytes = 0;
-      first_cell[0].assign(first_cell[0].size(), kNoCells);
-      first_cell[1].assign(first_cell[1].size(), kNoCells);
-      sim_fault("no memory to follow the accesses of this launch");
-      return;
-    }
-    cells = static_cast<Cell *>(memory);
+  cells_bytes = count * sizeof(Cell);
+  void *memory = count == 0 ? nullptr
+                            : mmap(nullptr, cells_bytes, PROT_READ | PROT_WRITE,
+                                   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  cells = memory == MAP_FAILED ? nullptr : static_cast<Cell *>(memory);
+  if (memory == MAP_FAILED) {
+    for (std::vector<size_t> &first : first_cell) first.assign(first.size(), kNoCells);
+    sim_fault("no memory to follow the accesses of this launch");
   }
   first_run = run + 1;
   block_of_run.clear();
   released.clear();
 }
 
-SIM_RUNTIME void sim_on_launch_end() {}
+SIM_RUNTIME void sim_on_launch_end() {  // a process may hold many libraries
+  if (cells != nullptr) munmap(cells, cells_bytes);
+  cells = nullptr;
+  cells_bytes = 0;
+}
 
 SIM_RUNTIME void sim_on_block_start() {
   run++;

@@ -3,6 +3,8 @@
 #include <stddef.h>
 #include <sys/mman.h>
 
+#include <vector>
+
 #if !defined(__x86_64__)
 #include <ucontext.h>
 #endif
@@ -11,14 +13,33 @@ namespace {
 
 constexpr size_t kStackBytes = 256 << 10;
 constexpr size_t kGuardBytes = 4096;
+constexpr size_t kStacksAtOnce = 128;
+constexpr unsigned long long kUntouched = 0x6e6573746f726e65ull;
 
-char *new_stack() {
-  void *memory = mmap(nullptr, kGuardBytes + kStackBytes, PROT_READ | PROT_WRITE,
-                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  if (memory == MAP_FAILED) return nullptr;
-  mprotect(memory, kGuardBytes, PROT_NONE);
-  return static_cast<char *>(memory) + kGuardBytes;
-}
+// Stacks, reused from block to block. A process may have few mappings (65530 as a rule) and many libraries: there is
+// one for many stacks, and a word at the low end of each says whether it was large enough.
+class Stacks {
+ public:
+  bool grow_to(size_t count) {
+    while (lows_.size() < count) {
+      const size_t bytes = kGuardBytes + kStacksAtOnce * kStackBytes;
+      void *memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+      if (memory == MAP_FAILED) return false;
+      mprotect(memory, kGuardBytes, PROT_NONE);
+      for (size_t k = 0; k < kStacksAtOnce; k++) lows_.push_back((char *)memory + kGuardBytes + k * kStackBytes);
+    }
+    return true;
+  }
+  char *operator[](size_t k) const { return lows_[k]; }
+  void mark(size_t k) { *(unsigned long long *)lows_[k] = kUntouched; }
+  bool is_intact(size_t k) const { return *(const unsigned long long *)lows_[k] == kUntouched; }
+  void forget() {  // gives the pages back, and keeps the addresses
+    for (size_t k = 0; k < lows_.size(); k += kStacksAtOnce) madvise(lows_[k], kStacksAtOnce * kStackBytes, MADV_DONTNEED);
+  }
+
+ private:
+  std::vector<char *> lows_;
+};
 
 #if defined(__x86_64__)
 

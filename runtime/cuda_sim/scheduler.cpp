@@ -45,7 +45,7 @@ struct Warp {
   unsigned arrived, present;
 };
 
-std::vector<char *> stacks;  // reused from block to block
+Stacks stacks;
 std::vector<Fiber> fibers;
 std::vector<Warp> warps;
 std::vector<unsigned> turns;  // the threads in the order in which a round runs them
@@ -105,6 +105,7 @@ bool run_runnable(unsigned &ended) {
     sim_running.stack_bytes = kStackBytes;
 #endif
     transfer(scheduler, fibers[k].continuation);
+    if (!stacks.is_intact(k)) sim_fault("a thread needs more than 256 KiB of local memory");
     ended += has_ended(fibers[k]);
     progress = true;
   }
@@ -198,15 +199,12 @@ bool make_fibers() {
   const SimIndex count = sim_context.block_dim;
   fibers.resize((size_t)count.x * count.y * count.z);
   warps.assign((fibers.size() + 31) / 32, Warp{});
-  while (stacks.size() < fibers.size()) {
-    char *stack = new_stack();
-    if (stack == nullptr) return false;
-    stacks.push_back(stack);
-  }
+  if (!stacks.grow_to(fibers.size())) return false;
   for (unsigned k = 0; k < fibers.size(); k++) {
     fibers[k].thread = {k % count.x, k / count.x % count.y, k / (count.x * count.y)};
     fibers[k].state = State::kRunnable;
     fibers[k].site = 0;
+    stacks.mark(k);
     prepare(fibers[k].continuation, stacks[k], run_thread);
   }
   fill_turns(turns, fibers.size());
@@ -313,6 +311,7 @@ SIM_RUNTIME void sim_start_launch(const unsigned *grid, const unsigned *block) {
 
 SIM_RUNTIME int sim_end_launch() {
 #ifdef SIM_INSTRUMENTED
+  stacks.forget();
   sim_on_launch_end();
 #endif
   return fault_text[0] != 0;
