@@ -234,7 +234,8 @@ class KernelPrinter(VectorPrinter, MatrixPrinter):
         value, offset, width = (signed_operand(self, v) for v in op.operands)
         name = self._names.fresh(op.shuffle_result.name_hint or "other")
         self._comment(op)
-        call = f"__shfl_xor_sync(0xffffffffu, {value.text}, {offset.text}, {width.text})"
+        part = "" if width.text == "32" else f", {width.text}"  # 32 lanes are the default
+        call = f"__shfl_xor_sync(0xffffffffu, {value.text}, {offset.text}{part})"
         self._line(f"const {self.types.scalar(op.shuffle_result.type, op)} {name} = {call};")
         self._values[op.shuffle_result] = CExpr(name)
 

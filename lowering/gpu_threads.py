@@ -4,23 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Callable, Container, Sequence
 
-from xdsl.dialects import arith, gpu
+from xdsl.dialects import arith, gpu, scf
 from xdsl.dialects.builtin import (
     BFloat16Type,
     Float16Type,
     IntegerAttr,
     IntegerType,
     StringAttr,
+    UnitAttr,
     f32,
     i1,
     i32,
 )
-from xdsl.ir import SSAValue
+from xdsl.ir import Block, Region, SSAValue
 
 from ..dialects.ext import gpu as gpu_ext
 from ..dialects.nest import BIND_AXES, LANES
 from .barrier_places import BLOCK_AXES
 from .index_arithmetic import INDEX, IndexBuilder
+from .nest_body import UNROLL
 
 _DIMENSIONS = {
     axis: gpu.DimensionAttr(gpu.DimensionEnum(axis.partition(".")[2] or "x")) for axis in BIND_AXES
@@ -70,15 +72,34 @@ Combine = Callable[[Sequence[SSAValue], Sequence[SSAValue]], Sequence[SSAValue]]
 
 
 def over_lanes(builder: IndexBuilder, values: Sequence[SSAValue], combine: Combine) -> Sequence[SSAValue]:
-    """The values of all lanes combined, on each of them; several values where a combiner has several."""
-    offset = LANES // 2
-    while offset:
-        values = combine(values, [_from_lane(builder, value, offset) for value in values])
-        offset //= 2
-    return values
+    """The values of all lanes combined, on each of them; several values where a combiner has several.
+
+    scf.for %step = 0 to 5 iter_args(%total = %value) {          // lanes that are 16, 8, 4, 2 and 1 apart
+      %other = gpu.shuffle xor %total, 16 >> %step, 32
+      scf.yield %total + %other
+    } {nestor.unroll}
+    """
+    steps = LANES.bit_length() - 1
+    types = [value.type for value in values]
+    body = Block(arg_types=(i32, *types))
+    step, *totals = body.args
+    step.name_hint = "step"
+    for total in totals:
+        total.name_hint = "total"
+    with builder.inside(body):
+        offset = builder.value(arith.ShRSIOp, (_int32(builder, LANES // 2), step))
+        others = [_from_lane(builder, total, offset) for total in totals]
+        builder.emit(scf.YieldOp.create(operands=tuple(combine(totals, others))))
+    loop = scf.ForOp.create(
+        operands=(*(_int32(builder, bound) for bound in (0, steps, 1)), *values),
+        result_types=types,
+        attributes={UNROLL: UnitAttr()},
+        regions=[Region(body)],
+    )
+    return builder.emit(loop).results
 
 
-def _from_lane(builder: IndexBuilder, value: SSAValue, offset: int) -> SSAValue:
+def _from_lane(builder: IndexBuilder, value: SSAValue, offset: SSAValue) -> SSAValue:
     """The value of the lane whose number differs by `offset`; lanes exchange 32 or 64 bits."""
     element, narrow = value.type, None
     if isinstance(element, IntegerType) and element.width.data < 32:
@@ -86,7 +107,7 @@ def _from_lane(builder: IndexBuilder, value: SSAValue, offset: int) -> SSAValue:
     elif isinstance(element, Float16Type | BFloat16Type):
         value, narrow = builder.value(arith.ExtFOp, (value,), f32), arith.TruncFOp
     shuffle = gpu_ext.ShuffleOp.create(
-        operands=(value, _int32(builder, offset), _int32(builder, LANES)),
+        operands=(value, offset, _int32(builder, LANES)),
         result_types=(value.type, i1),
         properties={"mode": StringAttr("xor")},
     )

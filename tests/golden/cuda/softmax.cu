@@ -55,17 +55,13 @@ extern "C" __global__ void __launch_bounds__(256) softmax_kernel(
       maximum_lane = nt_maximum(maximum_lane, x_1);
     }
   }
-  const float maximum_lane_value = maximum_lane;
-  const float other = __shfl_xor_sync(0xffffffffu, maximum_lane_value, 16, 32);
-  const float t = nt_maximum(maximum_lane_value, other);
-  const float other_1 = __shfl_xor_sync(0xffffffffu, t, 8, 32);
-  const float t_1 = nt_maximum(t, other_1);
-  const float other_2 = __shfl_xor_sync(0xffffffffu, t_1, 4, 32);
-  const float t_2 = nt_maximum(t_1, other_2);
-  const float other_3 = __shfl_xor_sync(0xffffffffu, t_2, 2, 32);
-  const float t_3 = nt_maximum(t_2, other_3);
-  const float other_4 = __shfl_xor_sync(0xffffffffu, t_3, 1, 32);
-  maximum = nt_maximum(maximum, nt_maximum(t_3, other_4));
+  float total = maximum_lane;
+  #pragma unroll
+  for (int step = 0; step < 5; step++) {
+    const float other = __shfl_xor_sync(0xffffffffu, total, 16 >> step);
+    total = nt_maximum(total, other);
+  }
+  maximum = nt_maximum(maximum, total);
   float sum = 0.0f;
   const float maximum_value = maximum;
   float sum_lane = -0.0f;
@@ -80,17 +76,13 @@ extern "C" __global__ void __launch_bounds__(256) softmax_kernel(
       sum_lane += e;
     }
   }
-  const float sum_lane_value = sum_lane;
-  const float other_5 = __shfl_xor_sync(0xffffffffu, sum_lane_value, 16, 32);
-  const float t_4 = sum_lane_value + other_5;
-  const float other_6 = __shfl_xor_sync(0xffffffffu, t_4, 8, 32);
-  const float t_5 = t_4 + other_6;
-  const float other_7 = __shfl_xor_sync(0xffffffffu, t_5, 4, 32);
-  const float t_6 = t_5 + other_7;
-  const float other_8 = __shfl_xor_sync(0xffffffffu, t_6, 2, 32);
-  const float t_7 = t_6 + other_8;
-  const float other_9 = __shfl_xor_sync(0xffffffffu, t_7, 1, 32);
-  sum += t_7 + other_9;
+  float total_1 = sum_lane;
+  #pragma unroll
+  for (int step = 0; step < 5; step++) {
+    const float other = __shfl_xor_sync(0xffffffffu, total_1, 16 >> step);
+    total_1 = total_1 + other;
+  }
+  sum += total_1;
   const float sum_value = sum;
   #pragma unroll
   for (int j = 0; j < 8; j++) {

@@ -15,10 +15,11 @@
 // GPU:             [[LANE:%.*]] = arith.remui [[T]], %c32
 // GPU:             scf.for
 // GPU:               [[V:%.*]] = arith.select
-// GPU-NEXT:          [[A:%.*]], {{%.*}} = gpu.shuffle xor [[V]], %{{.*}}, %{{.*}} : f32
-// GPU-NEXT:          [[B:%.*]] = arith.addf [[V]], [[A]]
-// GPU-NEXT:          [[C:%.*]], {{%.*}} = gpu.shuffle xor [[B]]
-// GPU-COUNT-3:       gpu.shuffle xor
+// GPU-NEXT:          [[ALL:%.*]] = scf.for [[K:%.*]] = {{.*}} iter_args([[T:%.*]] = [[V]]) -> (f32)
+// GPU-NEXT:            [[APART:%.*]] = arith.shrsi {{%.*}}, [[K]] : i32
+// GPU-NEXT:            [[A:%.*]], {{%.*}} = gpu.shuffle xor [[T]], [[APART]], %{{.*}} : f32
+// GPU-NEXT:            [[B:%.*]] = arith.addf [[T]], [[A]]
+// GPU-NEXT:            scf.yield [[B]]
 // GPU-NOT:           gpu.shuffle
 // GPU:               arith.cmpi eq, [[LANE]], %c0
 // GPU:               scf.if
