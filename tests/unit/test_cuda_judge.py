@@ -10,6 +10,7 @@ from nestor.dialects.registry import make_context
 from nestor.lowering.cuda_c import emit_cuda
 from nestor.lowering.nest_to_gpu import ConvertNestToGpuPass
 from nestor.tools.opt_tool import main
+from nestor.transforms.nest.nest_insert_barriers import NestInsertBarriersPass
 from test_schedule_cuda import NESTS, scheduled
 from xdsl.printer import Printer
 
@@ -62,7 +63,8 @@ def test_mlir_lowers_the_examples_to_nvvm(program, capsys):
 def test_mlir_lowers_scheduled_nests_to_nvvm():
     for name, nest in NESTS.items():
         module, _ = scheduled(nest)
-        ConvertNestToGpuPass().apply(make_context(), module)
+        NestInsertBarriersPass().apply(make_context(), module)
+        ConvertNestToGpuPass(explicit_barriers=True).apply(make_context(), module)
         stream = StringIO()
         Printer(stream).print_op(module)
         assert "nvvm.kernel" in mlir_opt(stream.getvalue(), TO_NVVM), name
