@@ -274,6 +274,7 @@ class HostBody(NestBody):
         """A function that is one kernel gives it its own name: `iou_kernel`."""
         if len(self.launches) != 1:
             return
+        self.taken.discard(self.kernels[0].attributes["sym_name"].data)  # pyright: ignore[reportAttributeAccessIssue]
         name = self._fresh_name("kernel")
         self.kernels[0].attributes["sym_name"] = StringAttr(name)
         self.launches[0].properties["kernel"] = SymbolRefAttr(self.module_name, [name])

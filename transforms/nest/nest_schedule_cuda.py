@@ -73,6 +73,7 @@ from .cuda_bands import (
 from .cuda_pointwise import bind_pointwise
 from .cuda_products import schedule_product
 from .cuda_rows import schedule_rows
+from .cuda_segments import segment
 from .cuda_tensor_cores import schedule_tensor_cores
 from .cuda_transposes import bind_transposed
 from .dependence import Dependences
@@ -89,6 +90,7 @@ from .steps import UNRECORDED, Steps
 def schedule_function(function: FuncOp, block: int = 256, steps: Steps = UNRECORDED) -> None:
     """Bind the loops of every nest of a function: first what takes several nests together."""
     schedule_tensor_cores(function, steps)
+    segment(function, steps)
     for nest in list(units(function.body.block)):
         if nest.parent is not None and isinstance(nest, ForOp) and not is_scheduled(nest):
             schedule_product(nest, steps)

@@ -1,0 +1,207 @@
+"""Which nests of a program share a kernel on the GPU: nest-schedule-cuda's first step, before any loop is bound.
+
+    %t = nest.alloc "t" : memref<64x64xf32>
+    nest.for "i" %i = 0 to 64 {                               y * 2, to be joined with x along the columns
+      nest.for "j" %j = 0 to 64 { ... nest.store "t" %b, %t[%i, %j] } }
+    nest.for "i.1" %k = 0 to 64 {
+      nest.for "j.1" %l = 0 to 128 { ... nest.store "z" %c, %z[%k, %l] } }
+    nest.for "i.2" %m = 0 to 64 {
+      nest.for "j.2" %n = 0 to 64 { %d = nest.load %t[%m, %n] ... nest.store "z" %d, %z[%m, %n + 128] } }
+  becomes
+    nest.for "i.1" %k = 0 to 64 {
+      nest.for "j.1" %l = 0 to 128 {
+        ... nest.store "z" %c, %z[%k, %l]
+        ... nest.store "z" %b, %z[%k, %l + 128] where (%l < 64)
+
+A launch takes about as long as it takes to move 8 MB, so that for most arrays the number of kernels is what counts; and a
+temporary between kernels is written and read again. Elementwise nests, which have no reductions and no inner loops, are
+made fewer:
+
+* A temporary is computed where it is read (nest-compute-inline) when only elementwise nests read it and that is cheap:
+  `WORK` operations an element that is computed again, more where it is read at one place that needs each element once.
+  What is reduced, or what a reduction reads, stays: its schedule decides.
+* Neighbours of as many loops become one nest (nest-fuse) when the loops run through the same iterations, or one through a
+  part of the other's: copies into parts of one result, fills, several results. The larger one's box has no more iterations
+  than both together; there are at most `OPERANDS` buffers, which is what registers hold of 16 bytes each; and a nest that
+  is read across (cuda_transposes.py) is joined with such nests only.
+
+Otherwise a nest is a kernel. The primitives prove what is done; a refusal leaves two kernels.
+"""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from math import prod
+
+from xdsl.dialects.func import FuncOp
+from xdsl.ir import Block, Operation, SSAValue
+
+from ...dialects.diagnostic import NestorError
+from ...dialects.nest import AccumulateOp, AllocOp, ForOp, LoadOp, StoreOp
+from .accesses import root_of
+from .cpu_lanes import arithmetic_in, buffer_accesses
+from .cuda_bands import extent_of, make_perfect, units
+from .cuda_transposes import transposed_in
+from .dependence import Dependences
+from .integer_sets import bound_key
+from .loops import loops_in, may_fail, perfect_band
+from .nest_compute_inline import compute_inline, why_not_compute_inline
+from .nest_fuse import fuse
+from .nest_parallel import why_not_independent
+from .steps import UNRECORDED, Steps
+from .trials import trial
+
+WORK = 32
+"""Operations that are computed again for each element, at most: far fewer than a GPU does while it moves one."""
+
+OPERANDS = 16
+"""Buffers that a kernel made of several nests accesses, at most."""
+
+
+def segment(function: FuncOp, steps: Steps) -> None:
+    """Make fewer kernels of the elementwise nests of a function."""
+    blocks = dict.fromkeys(nest.parent for nest in list(units(function.body.block)))
+    for block in blocks:
+        assert block is not None
+        _inline_temporaries(block, steps)
+        _fuse_neighbours(block, steps)
+
+
+def is_elementwise(nest: Operation) -> bool:
+    """Whether a nest is loops directly in each other around statements that no iteration shares with another."""
+    if not isinstance(nest, ForOp) or any(isinstance(op, AccumulateOp | AllocOp) for op in nest.walk()):
+        return False
+    loops = loops_in(nest)
+    if any(loop.kind != "serial" or loop.step_value != 1 for loop in loops) or may_fail(nest) is not None:
+        return False
+    return all(loop.body.block.last_op is inner for loop, inner in pairwise(loops))
+
+
+# ---- temporaries ------------------------------------------------------------------------------------
+
+
+def _inline_temporaries(block: Block, steps: Steps) -> None:
+    for alloc in [op for op in block.ops if isinstance(op, AllocOp)]:
+        if _is_cheap(alloc, block) and why_not_compute_inline(alloc) is None:
+            steps.do(compute_inline, alloc)
+
+
+def _is_cheap(alloc: AllocOp, block: Block) -> bool:
+    """Whether elementwise nests make a temporary and read it, and to compute its elements there is little work."""
+    users = [use.operation for use in alloc.memref.uses]
+    loads = [op for op in users if isinstance(op, LoadOp)]
+    stores = [op for op in users if isinstance(op, StoreOp)]
+    if len(loads) + len(stores) != len(users) or len(stores) != 1 or not loads:
+        return False
+    nests = [_nest_in(block, op) for op in users]
+    if not all(nest is not None and is_elementwise(nest) for nest in nests):
+        return False
+    producer = _nest_in(block, stores[0])
+    assert isinstance(producer, ForOp)
+    work = arithmetic_in(perfect_band(producer)[-1])
+    is_read_once = len(loads) == 1 and _count(_nest_in(block, loads[0])) == _count(producer) is not None
+    return is_read_once or work * len(loads) <= WORK
+
+
+def _nest_in(block: Block, op: Operation) -> Operation | None:
+    """The operation of `block` that is around `op`."""
+    while op.parent is not block:
+        parent = op.parent_op()
+        if parent is None:
+            return None
+        op = parent
+    return op
+
+
+def _count(nest: Operation | None) -> int | None:
+    """Iterations of an elementwise nest, None when that is not a constant."""
+    assert isinstance(nest, ForOp)
+    extents = [extent_of(loop) for loop in loops_in(nest)]
+    return None if None in extents else prod(n for n in extents if n is not None)
+
+
+# ---- neighbours -------------------------------------------------------------------------------------
+
+
+def _fuse_neighbours(block: Block, steps: Steps) -> None:
+    for first in list(block.ops):
+        if first.parent is None or not is_elementwise(first):
+            continue
+        assert isinstance(first, ForOp)
+        while (second := _next_nest(first)) is not None and _is_worthwhile(first, second):
+            try:
+                trial(_fuse_and_check, first, second)
+            except NestorError:
+                break
+            _fuse(first, second, steps)
+
+
+def _next_nest(first: ForOp) -> ForOp | None:
+    """The elementwise nest that follows, with only temporaries and scalars between; None where something else does."""
+    op = first.next_op
+    while op is not None and not op.regions and not isinstance(op, StoreOp | AccumulateOp):
+        op = op.next_op
+    return op if isinstance(op, ForOp) and is_elementwise(op) else None
+
+
+def _is_worthwhile(first: ForOp, second: ForOp) -> bool:
+    """Whether one kernel of two nests does no more than two kernels do."""
+    one, two = loops_in(first), loops_in(second)
+    if len(one) != len(two) or len(_buffers(first) | _buffers(second)) > OPERANDS:
+        return False
+    box = [_extent_of_both(a, b) for a, b in zip(one, two, strict=True)]
+    if None in box or _is_read_across(first) != _is_read_across(second):
+        return False
+    if all(a == b for a, b in zip(map(_range_of, one), map(_range_of, two), strict=True)):
+        return True
+    sizes = [_count(first), _count(second)]
+    known = [n for n in (*box, *sizes) if isinstance(n, int)]
+    return len(known) == len(box) + 2 and prod(known[:-2]) <= sum(known[-2:])
+
+
+def _extent_of_both(first: ForOp, second: ForOp) -> object:
+    """How many iterations the loop has that runs through those of the other; None where neither is known to."""
+    one, two = _range_of(first), _range_of(second)
+    if one is None or two is None:
+        return None
+    if one == two:
+        return one[1]
+    numbers = [n for n in (*one, *two) if isinstance(n, int)]
+    if len(numbers) != 4:
+        return None
+    start, end = min(numbers[0], numbers[2]), max(numbers[1], numbers[3])
+    return end - start if (start, end) in (one, two) else None
+
+
+def _range_of(loop: ForOp) -> tuple[object, object] | None:
+    """Where a loop starts, a number, and where it ends, a number or what stands for one."""
+    start = loop.lower.constants()
+    if start is None or len(start) != 1 or len(loop.upper) != 1:
+        return None
+    return start[0], bound_key(loop.upper)
+
+
+def _buffers(nest: ForOp) -> set[SSAValue]:
+    return {root_of(buffer) for _, buffer in buffer_accesses(nest)}
+
+
+def _is_read_across(nest: ForOp) -> bool:
+    return transposed_in(loops_in(nest)) is not None
+
+
+def _fuse(first: ForOp, second: ForOp, steps: Steps = UNRECORDED) -> None:
+    """Fuse two nests, loop by loop."""
+    pairs = list(zip(loops_in(first), loops_in(second), strict=True))
+    for nest in (first, second):
+        make_perfect(nest, steps)
+    for one, two in pairs:
+        steps.do(fuse, one, two)
+
+
+def _fuse_and_check(first: ForOp, second: ForOp) -> None:
+    """Fuse two nests of a copy; raises where a loop is no longer independent."""
+    _fuse(first, second)
+    dependences = Dependences(first)
+    for loop in loops_in(first):
+        if (refusal := why_not_independent(loop, "bind", dependences)) is not None:
+            raise refusal
