@@ -24,7 +24,7 @@ _KERNELS_INSTRUMENTED = (
     "-DSIM_INSTRUMENTED", "-O1", "-g1",
     "-fsanitize=thread", "--param=tsan-instrument-func-entry-exit=0", "--param=tsan-distinguish-volatile=1",
     "-fno-aggressive-loop-optimizations", "-fno-tree-loop-im", "-fno-tree-phiprop", "-fno-if-conversion",
-    "-fno-if-conversion2", "-fno-ssa-phiopt", "-fno-tree-loop-distribute-patterns",
+    "-fno-if-conversion2", "-fno-ssa-phiopt", "-fno-tree-sra", "-fno-tree-loop-distribute-patterns",
 )  # fmt: skip
 _KERNELS_PROFILED = (
     *_KERNELS_INSTRUMENTED, "-fsanitize-coverage=trace-pc", "-fno-reorder-blocks",

@@ -21,6 +21,14 @@ extern "C" __global__ void vectors(const float4 *x, float4 *out) {
   v.x += 1.0f;
   out[threadIdx.x] = v;
 }
+struct __align__(16) Quad {
+  float at[4];
+};
+extern "C" __global__ void structures(const float *x, float *out) {
+  Quad v = *reinterpret_cast<const Quad *>(&x[4 * threadIdx.x]);
+  for (int k = 0; k < 4; k++) v.at[k] += 1.0f;
+  *reinterpret_cast<Quad *>(&out[4 * threadIdx.x]) = v;
+}
 extern "C" __global__ void rows(const float *x, float *out, int n, int m) {
   for (int i = 0; i < n; i++)
     for (int j = threadIdx.x; j < m; j += 32)
@@ -107,8 +115,9 @@ def test_a_view_is_as_misaligned_as_in_its_allocation():
     assert (line(report, "load", "x").cost, line(report, "load", "x").ideal) == (5, 4)
 
 
-def test_a_vector_is_one_access():
-    report = profile("vectors", (1,), (64,), floats(256), floats(256))
+@pytest.mark.parametrize("kernel", ["vectors", "structures"])
+def test_a_vector_is_one_access(kernel):
+    report = profile(kernel, (1,), (64,), floats(256), floats(256))
     for kind, array in (("load", "x"), ("store", "out")):
         found = line(report, kind, array)
         assert (found.size, found.requests, found.cost, found.ideal) == (16, 2, 32, 32)
