@@ -215,7 +215,8 @@ def _kernel_table(kernel: KernelProfile) -> str:
 
 def _line_row(line: LineProfile) -> list[str]:
     in_shared = line.space == "shared"
-    text = f"{line.text}  # {line.place}" if line.place else line.text
+    text = line.text if len(line.text) <= _LONGEST_TEXT else line.text[: _LONGEST_TEXT - 3] + "..."
+    text = f"{text}  # {line.place}" if line.place else text
     return [
         str(line.line),
         f"{line.kind} {line.array}",
@@ -249,6 +250,7 @@ def _times(requested: int, size: int) -> str:
     return f"{requested / size:.2f}x" if requested and size else "-"
 
 
+_LONGEST_TEXT = 90
 _LEFT = {"access", "array", ""}
 
 
