@@ -24,7 +24,7 @@ from ...lowering.nest_body import element_bytes
 from .cpu_convolutions import axes_of
 from .cpu_products import Product, product_in
 from .cuda_bands import extent_of
-from .cuda_sum_tiles import SumTile, parts, tile_sum
+from .cuda_sum_tiles import SumTile, make_perfect, parts, tile_sum
 from .loops import perfect_band
 from .steps import Steps
 
@@ -96,6 +96,7 @@ def schedule_product(nest: ForOp, steps: Steps) -> bool:
     product = product_in(perfect_band(nest))
     if product is None or product.sums.combiner.data != "add" or axes_of(product.sums.indices) is None:
         return False
+    make_perfect(nest, steps)
     size = element_bytes(product.sums.values[0].type)
     counts = [extent_of(loop) for loop in product.batch]
     batch = None if None in counts else prod(n for n in counts if n is not None)

@@ -39,7 +39,15 @@ from .cpu_convolutions import axes_of
 from .cpu_lanes import UNIT
 from .cpu_tiles import pattern_in
 from .cuda_bands import blocks_of, grid_axes
-from .loops import enclosing_function, enclosing_loops, fresh_names, is_inside, loops_in, perfect_band
+from .loops import (
+    enclosing_function,
+    enclosing_loops,
+    fresh_names,
+    is_inside,
+    loops_in,
+    perfect_band,
+    sole_inner_loop,
+)
 from .nest_annotate import annotate
 from .nest_bind import bind
 from .nest_cache_write import cache_write
@@ -49,6 +57,7 @@ from .nest_rename import rename
 from .nest_reorder import reorder
 from .nest_resize_buffer import resize_buffer
 from .nest_set_memory import set_memory
+from .nest_sink import sink, why_not_sink
 from .nest_sink_alloc import sink_alloc, why_not_sink_alloc
 from .nest_split import split, why_not_split
 from .nest_stage_factors import stage_factors
@@ -161,6 +170,23 @@ def _try(tile: SumTile, start: ForOp | None) -> None:
 
 
 # ---- the nests around -------------------------------------------------------------------------------
+
+
+def make_perfect(nest: ForOp, steps: Steps) -> None:
+    """Let the nests that follow have all that they compute in their innermost loops, so that these can be tiled."""
+    following = _next_nest(nest, lambda op: op.next_op)
+    while following is not None:
+        loop = following
+        while (inner := _only_loop_in(loop)) is not None:
+            if sole_inner_loop(loop) is None and why_not_sink(loop) is None:
+                steps.do(sink, loop)
+            loop = inner
+        following = _next_nest(following, lambda op: op.next_op)
+
+
+def _only_loop_in(loop: ForOp) -> ForOp | None:
+    inner = [op for op in loop.body.block.ops if isinstance(op, ForOp)]
+    return inner[0] if len(inner) == 1 else None
 
 
 def neighbours_of(tile: SumTile) -> tuple[ForOp | None, list[ForOp]]:

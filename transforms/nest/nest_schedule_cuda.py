@@ -70,6 +70,7 @@ from .cuda_bands import (
     why_not_guarded,
     why_not_launched,
 )
+from .cuda_convolutions import schedule_convolution
 from .cuda_pointwise import bind_pointwise
 from .cuda_products import schedule_product
 from .cuda_rows import schedule_rows
@@ -93,7 +94,7 @@ def schedule_function(function: FuncOp, block: int = 256, steps: Steps = UNRECOR
     segment(function, steps)
     for nest in list(units(function.body.block)):
         if nest.parent is not None and isinstance(nest, ForOp) and not is_scheduled(nest):
-            schedule_product(nest, steps)
+            schedule_product(nest, steps) or schedule_convolution(nest, steps)
     for nest in list(units(function.body.block)):
         schedule(nest, block, steps)
 
