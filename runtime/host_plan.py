@@ -38,6 +38,7 @@ from ..dialects.diagnostic import LoweringError, NestorError, SourceLocation, fa
 from ..lowering.cuda_c import CudaModule, kernel_name, print_cuda
 from ..lowering.cuda_c_kernel import checked_index
 from ..lowering.error_codes import ERROR_CODES
+from ..lowering.gpu_plan_memory import ARENA
 from ..lowering.kernel_signature import LARGEST_SMALL, KernelParameter, KernelSignature
 from . import scalar_eval
 
@@ -56,6 +57,10 @@ class Device(Protocol):
 
     def allocate(self, shape: tuple[int, ...], dtype: np.dtype) -> Any:
         """A fresh row-major array."""
+        ...
+
+    def view(self, memory: Any, offset: int, shape: tuple[int, ...], dtype: np.dtype) -> Any:
+        """A row-major array in memory that was allocated as bytes; what it holds is not defined."""
         ...
 
     def copy(self, source: Any, target: Any) -> None:
@@ -145,13 +150,26 @@ class _Run:
     has_small_indices: bool = False
     record: Any = None
 
+    def arena(self, size: int) -> Any:
+        """Memory for several temporaries, in bytes."""
+        return self.device.allocate((size,), np.dtype(np.int8))
+
+    def view(self, arena: Any, offset: int, shape: tuple[int, ...], dtype: str) -> Any:
+        """A temporary in an arena."""
+        self._check_size(shape)
+        return self.device.view(arena, offset, shape, np.dtype(dtype))
+
     def allocate(self, shape: tuple[int, ...], dtype: str) -> Any:
+        """A temporary of its own."""
+        self._check_size(shape)
+        return self.device.allocate(shape, np.dtype(dtype))
+
+    def _check_size(self, shape: tuple[int, ...]) -> None:
         if self.has_small_indices and math.prod(shape) > LARGEST_SMALL:
             raise NestorError(
                 f"a temporary array of shape {shape} is too large for kernels with 32-bit indices",
                 hint="compile with 64-bit indices: convert-nest-to-gpu{index-bits=64}, or for static extents",
             )
-        return self.device.allocate(shape, np.dtype(dtype))
 
     def copy(self, source: Any, target: Any) -> None:
         self.device.copy(source, target)
@@ -170,8 +188,7 @@ class _Run:
 
     def address(self, source: Any) -> int:
         """Where element zero of an array is."""
-        found = getattr(source, "__cuda_array_interface__", None) or source.__array_interface__
-        return found["data"][0]
+        return source.__array_interface__["data"][0] if isinstance(source, np.ndarray) else source.data.ptr
 
     def check(self, condition: Any, code: int, site: int, value: Any, extent: Any) -> None:
         if not condition:
@@ -355,13 +372,22 @@ class _Translator:
             self._line(f"{self._name(stride)} = {source}.strides[{axis}] // {source}.itemsize")
 
     def _alloc(self, op: memref.AllocOp) -> None:
-        type = op.memref.type
-        assert isinstance(type, MemRefType)
-        sizes = iter(self._values(op.dynamic_sizes))
-        shape = [next(sizes) if n == DYNAMIC_INDEX else str(n) for n in type.get_shape()]
-        extents = "".join(f"{s}, " for s in shape)
-        dtype = scalar_eval.dtype_of(type.element_type).str
-        self._line(f"{self._name(op.memref)} = run.allocate(({extents.rstrip()}), {dtype!r})")
+        shape, dtype = self._shape(op.memref.type, op.dynamic_sizes)
+        if ARENA in op.attributes:
+            self._line(f"{self._name(op.memref)} = run.arena({shape.rstrip(',')})")
+            return
+        self._line(f"{self._name(op.memref)} = run.allocate(({shape}), {dtype!r})")
+
+    def _view(self, op: memref.ViewOp) -> None:
+        shape, dtype = self._shape(op.result.type, op.sizes)
+        arena, offset = self._names[op.source], self._names[op.byte_shift]
+        self._line(f"{self._name(op.result)} = run.view({arena}, {offset}, ({shape}), {dtype!r})")
+
+    def _shape(self, type: Any, dynamic: Sequence[SSAValue]) -> tuple[str, str]:
+        """The extents of a buffer with commas, and its dtype."""
+        sizes = iter(self._values(dynamic))
+        extents = "".join(f"{next(sizes) if n == DYNAMIC_INDEX else n}, " for n in type.get_shape())
+        return extents.rstrip(), scalar_eval.dtype_of(type.element_type).str
 
     def _dealloc(self, op: memref.DeallocOp) -> None:
         self._line(f"del {self._names[op.memref]}")
@@ -449,6 +475,7 @@ _HANDLERS: dict[str, Callable[[_Translator, Any], None]] = {
     "memref.extract_strided_metadata": _Translator._metadata,
     "memref.alloc": _Translator._alloc,
     "memref.dealloc": _Translator._dealloc,
+    "memref.view": _Translator._view,
     "memref.copy": _Translator._copy,
     "memref.cast": _Translator._alias,
     "memref.collapse_shape": _Translator._collapse_shape,

@@ -43,6 +43,7 @@ PIPELINES: dict[str, tuple[str, ...]] = {
         "convert-nest-to-gpu{explicit-barriers=true}",
         "canonicalize",
         "cse",
+        "gpu-plan-memory",
     ),
     # the same with 32-bit indices: for buffers of fewer than 2^31 elements, which the caller checks
     "cuda-small": (
@@ -52,6 +53,7 @@ PIPELINES: dict[str, tuple[str, ...]] = {
         "convert-nest-to-gpu{index-bits=32 explicit-barriers=true}",
         "canonicalize",
         "cse",
+        "gpu-plan-memory",
     ),
 }
 """Pipeline name -> pass specs, in order."""

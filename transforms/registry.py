@@ -84,6 +84,7 @@ PASSES: dict[str, str] = {
     # nest -> upstream dialects
     "convert-nest-to-scf": "lowering.nest_to_scf:ConvertNestToScfPass",
     "convert-nest-to-gpu": "lowering.nest_to_gpu:ConvertNestToGpuPass",
+    "gpu-plan-memory": "lowering.gpu_plan_memory:GpuPlanMemoryPass",
     # upstream -> llvm
     "expand-division": "lowering.expand_division:ExpandDivisionPass",
     "expand-math": "lowering.expand_math:ExpandMathPass",

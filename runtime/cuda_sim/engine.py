@@ -36,6 +36,14 @@ class SimDevice:
         array.reshape(-1).view(np.uint8)[:] = 0xFF
         return array
 
+    def view(self, memory: np.ndarray, offset: int, shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
+        """A row-major array in memory of others, which it overwrites; one of its own where accesses are seen."""
+        if self._memory is not None:
+            return self._memory.allocate(shape, dtype)
+        array = np.ndarray(shape, dtype, memory, offset)
+        array.reshape(-1).view(np.uint8)[:] = 0xFF
+        return array
+
     def copy(self, source: np.ndarray, target: np.ndarray) -> None:
         """Copy the elements of an array."""
         np.copyto(target, source)
