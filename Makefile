@@ -79,6 +79,7 @@ golden: $(VENV)/installed ## regenerate the golden files; review the diff before
 docs: $(VENV)/installed ## regenerate the pages that are made from docstrings
 	$(BIN)/python -m nestor.tools.schedule_docs > docs/schedules.md
 	$(BIN)/python -m nestor.tools.numpy_docs > docs/numpy.md
+	$(BIN)/python -m nestor.tools.cuda_docs > docs/cuda.md
 
 clean: ## remove the virtual environment and everything generated
 	rm -rf $(VENV) demo-output build *.egg-info .pytest_cache .ruff_cache .hypothesis
