@@ -58,6 +58,7 @@ PASSES: dict[str, str] = {
     "nest-transform-layout": "transforms.nest.nest_transform_layout:NestTransformLayoutPass",
     "nest-set-memory": "transforms.nest.nest_set_memory:NestSetMemoryPass",
     "nest-double-buffer": "transforms.nest.nest_double_buffer:NestDoubleBufferPass",
+    "nest-pipeline": "transforms.nest.nest_pipeline:NestPipelinePass",
     "nest-hoist-alloc": "transforms.nest.nest_hoist_alloc:NestHoistAllocPass",
     "nest-sink-alloc": "transforms.nest.nest_sink_alloc:NestSinkAllocPass",
     "nest-expand-buffer": "transforms.nest.nest_expand_buffer:NestExpandBufferPass",

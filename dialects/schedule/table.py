@@ -303,6 +303,12 @@ GROUPS: dict[str, tuple[Primitive, ...]] = {
             (Result("buffer", BUFFER), Result("first"), Result("last")),
         ),
         _primitive(
+            "pipeline",
+            _loop(),
+            (Option("stages", "int", 2, keyword="by"),),
+            (Result("first"), Result("last")),
+        ),
+        _primitive(
             "prefetch",
             (Target("buffer", BUFFER), Target("loop", keyword="in")),
             (

@@ -49,6 +49,7 @@ from .nest_cache_write import cache_write
 from .nest_flatten import flatten
 from .nest_fuse import fuse
 from .nest_fuse_epilogue import fuse_epilogue, why_not_fuse_epilogue
+from .nest_pipeline import pipeline
 from .nest_rename import rename
 from .nest_reorder import reorder
 from .nest_set_memory import set_memory
@@ -87,6 +88,9 @@ class Tiles:
 
 SIZES = (Tiles(128, 128, 32, 2, 4), Tiles(64, 64, 32, 2, 2), Tiles(32, 32, 32, 1, 1))
 """The largest first: each element of a tile is used as often as the tile is long."""
+
+STAGES = 3
+"""Tiles of the sum that are in shared memory at a time, one in use and the others on their way."""
 
 FEWEST_BLOCKS = 132
 """Blocks that keep a large GPU busy: with fewer of them tiles become smaller."""
@@ -187,6 +191,9 @@ class _Tiling:
         steps.do(bind, columns, axis="block.x")
         steps.do(set_memory, sums, space="local")
         steps.do(annotate, m, mark=MATRIX)
+        count = terms.constant_trip_count()
+        if count is not None and count >= 2:
+            steps.do(pipeline, terms, stages=min(STAGES, count))
 
     def _blocks(self, nest: ForOp) -> tuple[ForOp, ForOp, ForOp | None, ForOp, ForOp, ForOp | None]:
         """The loops of a nest over blocks, rows, columns and terms, and those inside of a block."""

@@ -35,6 +35,7 @@ the iteration before; when the loop can fail or is marked; and when a bound is a
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from xdsl.context import Context
@@ -76,12 +77,12 @@ def why_not_double_buffer(
     alloc: AllocOp | SSAValue, loop: ForOp, dependences: Dependences | None = None
 ) -> NestorError | None:
     """The diagnostic that refuses to copy one iteration ahead, None when it is legal."""
-    plan = _plan(alloc, loop, dependences)
+    plan = plan_ahead(alloc, loop, dependences)
     return plan if isinstance(plan, NestorError) else None
 
 
 @dataclass(frozen=True, eq=False)
-class _Plan:
+class Plan:
     """What of the body runs ahead, in its order: the operations that store to the buffer, and all that they use."""
 
     copies: list[Operation]
@@ -92,7 +93,10 @@ class _Plan:
         return [*self.used, *self.copies]
 
 
-def _plan(alloc: AllocOp | SSAValue, loop: ForOp, dependences: Dependences | None) -> _Plan | NestorError:
+def plan_ahead(
+    alloc: AllocOp | SSAValue, loop: ForOp, dependences: Dependences | None, stages: int = 2
+) -> Plan | NestorError:
+    """What fills a buffer with `stages` parts `stages - 1` iterations ahead, or the refusal."""
     action = f'double the buffer "{name_of(alloc)}" in the loop "{loop.label}"'
 
     def refuse(reason: str, hint: str | None = None, notes=(), at: Operation | None = None) -> NestorError:
@@ -131,14 +135,16 @@ def _plan(alloc: AllocOp | SSAValue, loop: ForOp, dependences: Dependences | Non
     assert isinstance(buffer, MemRefType)
     if (space := space_of(buffer)) != "global":
         users = [use.operation for use in alloc.memref.uses]
-        shape, around = [2, *buffer.get_shape()], enclosing_loops(loop)
+        shape, around = [stages, *buffer.get_shape()], enclosing_loops(loop)
         refusal = why_not_space(alloc, action, space, shape, buffer.element_type, around, users)
         if refusal is not None:
             return refusal
-    return _plan_copy(alloc, loop, dependences or analyse(loop), refuse)
+    return _plan_copy(alloc, loop, dependences or analyse(loop), stages, refuse)
 
 
-def _plan_copy(alloc: AllocOp, loop: ForOp, dependences: Dependences, refuse) -> _Plan | NestorError:
+def _plan_copy(
+    alloc: AllocOp, loop: ForOp, dependences: Dependences, stages: int, refuse
+) -> Plan | NestorError:
     """What copies to the buffer, when it does nothing else, and that first."""
     copies: list[Operation] = []
     first_read: Operation | None = None
@@ -164,13 +170,13 @@ def _plan_copy(alloc: AllocOp, loop: ForOp, dependences: Dependences, refuse) ->
                 hint="nest-distribute takes the loop apart",
                 notes=[(op, "this operation would run an iteration ahead")],
             )
-    if (pair := _written_source([*used, *copies], alloc, loop, dependences)) is not None:
+    if (pair := _written_source([*used, *copies], alloc, loop, dependences, stages)) is not None:
         load, write = pair
         return refuse(
             "the loop writes what is copied, and the copy of the next iteration would come before that",
             notes=[(load.op, f"copies from {buffer_name(load.buffer)}"), (write.op, "which this may write")],
         )
-    return _Plan(copies, used)
+    return Plan(copies, used)
 
 
 def _used_by(copies: list[Operation], loop: ForOp) -> list[Operation]:
@@ -191,27 +197,27 @@ def _used_by(copies: list[Operation], loop: ForOp) -> list[Operation]:
 
 
 def _written_source(
-    ahead: list[Operation], alloc: AllocOp, loop: ForOp, dependences: Dependences
+    ahead: list[Operation], alloc: AllocOp, loop: ForOp, dependences: Dependences, stages: int = 2
 ) -> tuple[Access, Access] | None:
-    """A load of the copy, and a write of the same element that it would come before: less than two iterations earlier."""
+    """A load of the copy, and a write of its element that it would come before: less than `stages` iterations earlier."""
     accesses = dependences.accesses_in(loop)
     writes = [a for a in accesses if a.writes and a.buffer is not alloc.memref]
     for load in accesses:
         if isinstance(load.op, LoadOp) and any(is_inside(load.op, op) for op in ahead):
             for write in writes:
-                if may_overlap(load, write) and _comes_too_late(write, load, loop, dependences):
+                if may_overlap(load, write) and _comes_too_late(write, load, loop, dependences, stages):
                     return load, write
     return None
 
 
-def _comes_too_late(write: Access, load: Access, loop: ForOp, dependences: Dependences) -> bool:
-    """Whether `load`, an iteration of `loop` earlier than it is, may not find what `write` writes."""
+def _comes_too_late(write: Access, load: Access, loop: ForOp, dependences: Dependences, stages: int) -> bool:
+    """Whether `load`, `stages - 1` iterations of `loop` earlier than it is, may not find what `write` writes."""
     depth = len(enclosing_loops(loop))
     for distance in dependences.distance(write.op, load.op):
         if any(isinstance(entry, int) and entry for entry in distance[:depth]):
             continue
         entry = distance[depth]
-        if not isinstance(entry, int) or entry < 2 * loop.step_value:
+        if not isinstance(entry, int) or entry < stages * loop.step_value:
             return True
     return False
 
@@ -226,28 +232,36 @@ def double_buffer(
 
     `loop` stays the loop of all other iterations. Raises the diagnostic of `why_not_double_buffer`.
     """
-    plan = _plan(alloc, loop, dependences)
+    plan = plan_ahead(alloc, loop, dependences)
     if isinstance(plan, NestorError):
         raise plan
     assert isinstance(alloc, AllocOp)
+    (halves,), first, last = run_ahead([alloc], loop, plan.copies, 2)
+    return halves, first, last
+
+
+def run_ahead(
+    allocs: Sequence[AllocOp], loop: ForOp, copies: list[Operation], stages: int
+) -> tuple[list[AllocOp], ForOp, ForOp]:
+    """Give buffers `stages` parts, and let the copies to them, found legal, run so many iterations less one ahead."""
     simplify_bounds(loop)
     number = AffineList.of(loop.iv).minus(loop.lower)
     if loop.step_value != 1:
         number = divide(number, AffineBinaryOpKind.FloorDiv, loop.step_value)
-    half = divide(number, AffineBinaryOpKind.Mod, 2)
-    hoisted = hoist_alloc(alloc, loop)
-    extents = [AffineList.of(2), *extents_of(hoisted)]
-    halves = reshape(hoisted, extents, lambda indices: half.concat(indices).canonical())
-    plan = _Plan(
-        plan.copies, _used_by(plan.copies, loop)
-    )  # extents of the buffer that were asked for are gone
-    first = _first_copy(loop, plan)
-    positions = _positions(plan.copies, loop)
-    last, _ = peel(loop, 1, "tail")
+    part = divide(number, AffineBinaryOpKind.Mod, stages)
+    parts: list[AllocOp] = []
+    for alloc in allocs:
+        hoisted = hoist_alloc(alloc, loop)
+        extents = [AffineList.of(stages), *extents_of(hoisted)]
+        parts.append(reshape(hoisted, extents, lambda indices: part.concat(indices).canonical()))
+    plan = Plan(copies, _used_by(copies, loop))  # extents of the buffer that were asked for are gone
+    first = _first_copies(loop, plan, stages - 1)
+    positions = _positions(copies, loop)
+    last, _ = peel(loop, stages - 1, "tail")
     body = list(last.body.block.ops)
     _erase([body[k] for k in positions])
-    _run_ahead(loop, plan)
-    return halves, first, last
+    _run_ahead(loop, plan, stages - 1)
+    return parts, first, last
 
 
 def _positions(ops: list[Operation], loop: ForOp) -> list[int]:
@@ -256,24 +270,24 @@ def _positions(ops: list[Operation], loop: ForOp) -> list[int]:
     return [k for k, op in enumerate(loop.body.block.ops) if op in chosen]
 
 
-def _first_copy(loop: ForOp, plan: _Plan) -> ForOp:
-    """A loop over the first iteration, before `loop`, with nothing but the copy."""
+def _first_copies(loop: ForOp, plan: Plan, count: int) -> ForOp:
+    """A loop over the first iterations, before `loop`, with nothing but the copies."""
     first = copy_before(loop, fresh_names(loop, f"{loop.label}.first")[0])
     lower, upper = loop.lower, loop.upper
-    first.set_bounds(lower, smallest(upper.concat(lower.add(loop.step_value)), loop))
+    first.set_bounds(lower, smallest(upper.concat(lower.add(count * loop.step_value)), loop))
     kept = set(_positions(plan.ahead, loop))
     _erase([op for k, op in enumerate(list(first.body.block.ops)) if k not in kept])
     return first
 
 
-def _run_ahead(loop: ForOp, plan: _Plan) -> None:
-    """Let the copy stand at the start of the body, and be that of the next iteration."""
+def _run_ahead(loop: ForOp, plan: Plan, count: int) -> None:
+    """Let the copies stand at the start of the body, and be those of the iteration that comes `count` later."""
     block = loop.body.block
     start = block.first_op
     assert start is not None
     next_variable = Block(arg_types=[INDEX]).args[0]
     mapper: dict[SSAValue, SSAValue] = {loop.iv: next_variable}
-    following = AffineList.of(loop.iv).add(loop.step_value)
+    following = AffineList.of(loop.iv).add(count * loop.step_value)
     for op in plan.ahead:
         copy = op.clone(value_mapper=mapper)
         block.insert_op_before(copy, start)
@@ -281,7 +295,7 @@ def _run_ahead(loop: ForOp, plan: _Plan) -> None:
             rewrite_indices(inner, lambda indices: indices.substitute(next_variable, following))
     _erase(plan.copies)
     if next_variable.uses:
-        step = arith.ConstantOp(IntegerAttr(loop.step_value, INDEX))
+        step = arith.ConstantOp(IntegerAttr(count * loop.step_value, INDEX))
         total = arith.AddiOp(loop.iv, step.result)
         for op in (total, step):
             op.location = loop.location
