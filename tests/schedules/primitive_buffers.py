@@ -11,6 +11,7 @@ from nestor.transforms.nest.accesses import accesses_of, is_defined_outside
 from nestor.transforms.nest.loops import enclosing_loops, functions, is_inside
 from nestor.transforms.nest.nest_compute_at import compute_at
 from nestor.transforms.nest.nest_double_buffer import double_buffer
+from nestor.transforms.nest.nest_pipeline import pipeline
 from nestor.transforms.nest.nest_reuse_buffers import reuse_buffers
 from nestor.transforms.nest.nest_rolling_buffer import rolling_buffer
 from nestor.transforms.nest.nest_sink_alloc import sink_alloc
@@ -148,6 +149,19 @@ def double(module: ModuleOp, request: Request) -> None:
         if not is_inside(alloc, loop):
             sink_alloc(alloc, loop)
         double_buffer(alloc, loop)
+
+    change(module.clone())  # so that nothing is changed where the second step is refused
+    change(module)
+
+
+def pipelined(module: ModuleOp, request: Request) -> None:
+    """Pipeline a loop that makes a buffer, first moving it there where it is not."""
+
+    def change(module: ModuleOp) -> None:
+        loop, alloc = loop_of(module, request), alloc_of(module, request)
+        if not is_inside(alloc, loop):
+            sink_alloc(alloc, loop)
+        pipeline(loop, **request.options)
 
     change(module.clone())  # so that nothing is changed where the second step is refused
     change(module)

@@ -74,6 +74,7 @@ from nestor.transforms.nest.nest_vectorize import vectorize
 from primitive_buffers import (
     applied_to_buffer,
     double,
+    pipelined,
     draw_hoist_alloc,
     draw_layout,
     draw_registerise,
@@ -408,6 +409,12 @@ PRIMITIVES: dict[str, Primitive] = {
     "double_buffer": Primitive(
         of_buffer_in_loop("double_buffer", only_allocations=True),
         double,
+        ("nest_double_buffer:_written_source",),
+        copies=True,
+    ),
+    "pipeline": Primitive(
+        of_buffer_in_loop("pipeline", only_allocations=True, stages=(2, 3)),
+        pipelined,
         ("nest_double_buffer:_written_source",),
         copies=True,
     ),

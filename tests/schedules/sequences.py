@@ -37,6 +37,7 @@ SELDOM = {
     "compute_root": ("window",),
     "decompose_reduction": ("reduction", "matmul"),
     "double_buffer": ("window",),
+    "pipeline": ("window",),
     "expand_buffer": ("window",),
     "flatten": ("flat", "chain"),
     "fuse_epilogue": ("epilogue",),

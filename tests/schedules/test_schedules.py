@@ -120,6 +120,7 @@ PROVOKING = {
     "fold_buffer": ("scratch", "blur"),
     "expand_buffer": ("scratch",),
     "double_buffer": ("window",),
+    "pipeline": ("window",),
     "tile": ("scan", "stencil"),
 }
 """Families in which a primitive is seldom legal, where most programs give it no occasion to be wrong."""

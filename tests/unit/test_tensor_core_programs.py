@@ -1,0 +1,104 @@
+"""Products by tensor cores from Python to the simulator: against NumPy, in checked mode, and with faults that it must find."""
+
+from __future__ import annotations
+
+import re
+
+import nestor as nt
+import numpy as np
+import pytest
+from nestor.dialects.diagnostic import NestorError
+from nestor.runtime import nvrtc
+from nestor.runtime.cuda_sim.module import SimModule
+
+
+def product(a, b):
+    return a @ b
+
+
+def layer(a, b, c):
+    return np.maximum(np.matmul(a, b) + c, 0)
+
+
+def operands(rows, terms, columns):
+    rng = np.random.default_rng(5)
+    shapes = (rows, terms), (terms, columns), (columns,)
+    return [rng.standard_normal(shape).astype(np.float16) for shape in shapes]
+
+
+def check(result, a, b, wanted, rounded=0.0):
+    """Sums of exact products in float32, whatever their order; they and then `rounded` numbers are rounded to float16."""
+    size = np.abs(a.astype(np.float64)) @ np.abs(b.astype(np.float64))
+    bound = a.shape[1] * 2.0**-24 * size + 2.0**-10 * (np.abs(wanted) + np.abs(rounded)) + 2.0**-24
+    assert result.dtype == np.float16
+    assert np.all(np.abs(result - wanted) <= bound)
+
+
+@pytest.fixture(scope="module")
+def deep():
+    """A product of 32 x 160 by 160 x 64, five tiles deep: its CUDA C, and its operands."""
+    a, b, _ = operands(32, 160, 64)
+    text = nt.jit(product, target="cuda-sim", dynamic=False).lower(a, b).as_text("cuda")
+    return text, a, b
+
+
+def launch(text, a, b, mode="plain"):
+    result = np.full((a.shape[0], b.shape[1]), np.nan, np.float16)
+    grid, block = (2, 1, 1), (32, 1, 1)
+    arguments = [a.view(np.uint16), b.view(np.uint16), result.view(np.uint16), True]
+    SimModule(text, mode).launch(re.search(r"(\w+_kernel)\(", text)[1], grid, block, arguments)
+    return result
+
+
+def test_products_are_those_of_numpy(deep):
+    text, a, b = deep
+    assert "nt_mma_m16n8k16_f16" in text
+    assert "nt_copy_async16" in text
+    assert text.count("nt_wait_copies<1>") == 1
+    check(launch(text, a, b), a, b, a.astype(np.float64) @ b.astype(np.float64))
+
+
+def test_bias_and_activation_are_done_to_the_sums():
+    a, b, c = operands(64, 32, 64)
+    compiled = nt.jit(layer, target="cuda-sim", dynamic=False)
+    total = a.astype(np.float64) @ b.astype(np.float64)
+    check(compiled(a, b, c), a, b, np.maximum(total + c, 0), total)
+    text = compiled.lower(a, b, c).as_text("cuda")
+    assert text.count("__global__") == 1
+    assert "nt_mma" in text
+
+
+def test_no_race_is_found(deep):
+    text, a, b = deep
+    launch(text, a, b, "checked")
+
+
+FAULTS = {
+    "waits for too few copies": ("nt_wait_copies<1>();", "nt_wait_copies<2>();"),
+    "waits for none": ("nt_wait_copies<0>();", ""),
+    "no barrier behind the wait": ("nt_wait_copies<1>();\n    __syncthreads();", "nt_wait_copies<1>();"),
+    "copies are in no group": ("nt_commit_copies();", ""),
+}
+
+
+@pytest.mark.parametrize("name", FAULTS)
+def test_planted_faults_are_found(deep, name):
+    text, a, b = deep
+    head, _, kernel = text.rpartition('extern "C"')
+    old, new = FAULTS[name]
+    assert old in kernel
+    with pytest.raises(NestorError):
+        launch(f'{head}extern "C"{kernel.replace(old, new)}', a, b, "checked")
+
+
+@pytest.mark.skipif(
+    nvrtc.available() is None, reason="no CUDA compiler (pip install 'nvidia-cuda-nvrtc==13.0.*')"
+)
+def test_large_tiles_stay_in_registers():
+    spec = nt.spec((4096, 4096), "f2")
+    text = nt.jit(product, target="cuda-sim", dynamic=False).lower(spec, spec).as_text("cuda")
+    assert "float t_local[4][4][2][2];" in text
+    for arch in ("sm_80", "sm_90"):
+        (kernel,) = nvrtc.compile_cubin(text, arch).kernels
+        assert kernel.spill_stores == kernel.spill_loads == kernel.stack == 0
+        assert kernel.registers <= 168
