@@ -74,12 +74,12 @@ from nestor.transforms.nest.nest_vectorize import vectorize
 from primitive_buffers import (
     applied_to_buffer,
     double,
-    pipelined,
     draw_hoist_alloc,
     draw_layout,
     draw_registerise,
     of_allocation,
     of_buffer_in_loop,
+    pipelined,
     reuse,
     roll,
 )
