@@ -154,7 +154,7 @@ def _has_second(report: RawReport) -> bool:
         "masks-differ",
     ):
         return True
-    return kind == "deadlock" and report.first.site != report.second.site
+    return kind == "deadlock" and report.first.thread != report.second.thread
 
 
 def _message(kind: str, report: RawReport, place: str, first: Party, second: Party | None) -> str:
@@ -173,7 +173,7 @@ def _message(kind: str, report: RawReport, place: str, first: Party, second: Par
         "masks-differ": "lanes of a warp operation disagree on its mask",
         "not-in-mask": "a thread calls a warp operation without being in its mask",
         "absent-lane": f"a shuffle reads lane {report.value}, which does not take part in it",
-        "deadlock": "deadlock: a barrier or warp operation is not reached by all threads",
+        "deadlock": "deadlock: a barrier, warp operation or value that threads wait for does not come",
     }[kind]
 
 

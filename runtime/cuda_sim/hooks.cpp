@@ -67,9 +67,31 @@ bool is_element(const SimPlace &place, uint32_t size) {
   return true;
 }
 
+// Volatile reads and atomic operations of one instruction that find the same value again and again: a thread that waits
+// for another one.
+struct Spin {
+  const char *address;
+  const void *pc;
+  uint32_t thread, times;
+  uint64_t value;
+};
+Spin spin;
+constexpr uint32_t kPatience = 256;
+
+void notice_waiting(const SimAccess &access) {
+  uint64_t value = 0;
+  memcpy(&value, access.address, access.size < 8 ? access.size : 8);
+  if (spin.address != access.address || spin.pc != access.pc || spin.thread != sim_running.thread ||
+      spin.value != value)
+    spin = {access.address, access.pc, sim_running.thread, 0, value};
+  if (++spin.times % kPatience == 0) sim_wait_for_others(access);
+}
+
 void check_access(const SimAccess &access, bool is_vector) {
   SimPlace place;
-  if (sim_find(access, is_vector, place)) sim_on_access(access, place);
+  if (!sim_find(access, is_vector, place)) return;
+  if (access.atomic) notice_waiting(access);
+  sim_on_access(access, place);
 }
 
 bool is_same_place(const SimParty &a, const SimParty &b) { return a.pc == b.pc && a.site == b.site; }

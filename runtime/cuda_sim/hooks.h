@@ -101,6 +101,9 @@ SIM_RUNTIME SimParty sim_party(const SimAccess &access);
 // End the running thread here: nothing after this point of it happens, and no barrier waits for it.
 SIM_RUNTIME void sim_stop_thread() __attribute__((noreturn));
 
+// Let the other threads run: this one reads the same value over and over. A block in which all do so is a deadlock.
+SIM_RUNTIME void sim_wait_for_others(const SimAccess &access);
+
 // -- what a mode defines -------------------------------------------------------------------------------
 
 SIM_RUNTIME void sim_on_launch_start();

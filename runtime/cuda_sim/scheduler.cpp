@@ -15,6 +15,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#include <algorithm>
 #include <vector>
 
 constexpr size_t kMostDynamicShared = 227 << 10;
@@ -38,7 +39,10 @@ struct Fiber {
   unsigned mask;   // the lanes of the warp operation it waits in
   int site;        // the line where it waits
   bool predicate;  // what it passed to the barrier
+  bool waits;      // in a loop, for what another thread writes
 };
+
+constexpr unsigned kMostIdleRounds = 4096;
 
 struct Warp {
   SimSlot in[32], out[32];
@@ -90,12 +94,15 @@ void run_thread() {
 
 bool has_ended(const Fiber &fiber) { return fiber.state == State::kDone || fiber.state == State::kStopped; }
 
+bool is_runnable(const Fiber &fiber) { return fiber.state == State::kRunnable; }
+
 bool run_runnable(unsigned &ended) {
   bool progress = false;
   if (order == Order::kRandom) shuffle(turns);
   for (const unsigned k : turns) {
     if (fibers[k].state != State::kRunnable) continue;
     current = k;
+    fibers[k].waits = false;
     sim_context.thread = fibers[k].thread;
 #ifdef SIM_INSTRUMENTED
     sim_running.thread = k;
@@ -107,7 +114,7 @@ bool run_runnable(unsigned &ended) {
     transfer(scheduler, fibers[k].continuation);
     if (!stacks.is_intact(k)) sim_fault("a thread needs more than 256 KiB of local memory");
     ended += has_ended(fibers[k]);
-    progress = true;
+    progress = progress || !fibers[k].waits;
   }
   return progress;
 }
@@ -120,8 +127,12 @@ unsigned live_lanes(unsigned warp) {
 }
 
 #ifdef SIM_INSTRUMENTED
+std::vector<SimParty> awaited;  // by thread: the access of a loop that waits for another thread
+
 SimParty at_site(unsigned thread) {
-  return {nullptr, fibers[thread].site, thread, sim_running.block, 0};
+  if (fibers[thread].waits) return awaited[thread];
+  const int site = fibers[thread].state == State::kDone ? 0 : fibers[thread].site;
+  return {nullptr, site, thread, sim_running.block, 0};
 }
 
 void report_sites(SimFaultKind kind, unsigned first, unsigned second) {
@@ -169,8 +180,9 @@ bool release_barrier(unsigned ended) {
 #ifdef SIM_INSTRUMENTED
   unsigned first = 0;
   while (fibers[first].state != State::kAtBarrier) first++;
+  const auto done = std::find_if(fibers.begin(), fibers.end(), [](const Fiber &f) { return f.state == State::kDone; });
+  if (done != fibers.end()) report_sites(kSimMissedBarrier, first, (unsigned)(done - fibers.begin()));
   for (unsigned k = 0; k < fibers.size(); k++) {
-    if (fibers[k].state == State::kDone) report_sites(kSimMissedBarrier, first, k);
     if (fibers[k].state == State::kAtBarrier && fibers[k].site != fibers[first].site)
       report_sites(kSimDivergentBarrier, first, k);
   }
@@ -189,10 +201,11 @@ void report_deadlock() {
     if (!has_ended(fibers[k])) first = k;
   second = first;
   for (unsigned k = (unsigned)fibers.size(); k-- > first + 1;)
-    if (!has_ended(fibers[k]) && fibers[k].site != fibers[first].site) second = k;
+    if (!has_ended(fibers[k]) && (fibers[k].site != fibers[first].site || fibers[k].state != fibers[first].state))
+      second = k;
   report_sites(kSimDeadlock, first, second);
 #endif
-  sim_fault("deadlock: a barrier or warp operation is not reached by all threads");
+  sim_fault("deadlock: a barrier, warp operation or value that threads wait for does not come");
 }
 
 bool make_fibers() {
@@ -204,10 +217,14 @@ bool make_fibers() {
     fibers[k].thread = {k % count.x, k / count.x % count.y, k / (count.x * count.y)};
     fibers[k].state = State::kRunnable;
     fibers[k].site = 0;
+    fibers[k].waits = false;
     stacks.mark(k);
     prepare(fibers[k].continuation, stacks[k], run_thread);
   }
   fill_turns(turns, fibers.size());
+#ifdef SIM_INSTRUMENTED
+  awaited.resize(fibers.size());
+#endif
   return true;
 }
 
@@ -226,13 +243,15 @@ bool run_block() {
 #ifdef SIM_INSTRUMENTED
   sim_running.has_stopped = false;
 #endif
-  unsigned ended = 0;
+  unsigned ended = 0, idle_rounds = 0;
   while (ended < fibers.size() && !fault_text[0]) {
     bool progress = run_runnable(ended);
     for (unsigned k = 0; k < warps.size(); k++)
       if (warps[k].arrived) progress = release_warp(k) || progress;
     progress = release_barrier(ended) || progress;
-    if (!progress) report_deadlock();
+    const bool some_wait = std::any_of(fibers.begin(), fibers.end(), is_runnable);
+    idle_rounds = progress ? 0 : idle_rounds + 1;
+    if (!progress && (!some_wait || idle_rounds == kMostIdleRounds)) report_deadlock();
   }
   return !fault_text[0];
 }
@@ -374,6 +393,12 @@ SIM_RUNTIME SimIndex sim_thread_index() { return sim_context.thread; }
 SIM_RUNTIME SimIndex sim_block_index() { return sim_context.block; }
 SIM_RUNTIME SimIndex sim_block_extents() { return sim_context.block_dim; }
 SIM_RUNTIME SimIndex sim_grid_extents() { return sim_context.grid_dim; }
+
+SIM_RUNTIME void sim_wait_for_others(const SimAccess &access) {
+  fibers[current].waits = true;
+  awaited[current] = sim_party(access);
+  wait_as(State::kRunnable);
+}
 
 SIM_RUNTIME void sim_stop_thread() {
   sim_running.has_stopped = true;

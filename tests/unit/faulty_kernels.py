@@ -128,6 +128,43 @@ DYNAMIC = """extern "C" __global__ void __launch_bounds__(32) dynamic_tile(
   out[threadIdx.x] = memory[31 - threadIdx.x];
 }"""
 
+FLAGS = """extern "C" __global__ void __launch_bounds__(64) flags(
+    const float *__restrict__ x, float *__restrict__ out, volatile int *__restrict__ flag) {
+  if (threadIdx.x == 20) {
+    *flag = 1;
+  }
+  if (threadIdx.x == 40) {
+    while (*flag == 0) {
+    }
+    *flag = 2;
+  }
+  if (threadIdx.x == 3) {
+    while (atomicAdd((int *)flag, 0) != 2) {
+    }
+  }
+  out[threadIdx.x] = x[threadIdx.x];
+}"""
+
+LOOK_BACK = """extern "C" __global__ void __launch_bounds__(32) look_back(
+    const float *__restrict__ x, float *__restrict__ sums, volatile int *__restrict__ done, int *__restrict__ ticket) {
+  __shared__ int block;
+  if (threadIdx.x == 0) {
+    block = atomicAdd(ticket, 1);
+  }
+  __syncthreads();
+  if (threadIdx.x == 7) {
+    float before = 0.0f;
+    if (block > 0) {
+      while (done[block - 1] == 0) {
+      }
+      before = sums[block - 1];
+    }
+    sums[block] = before + x[block];
+    __threadfence();
+    done[block] = 1;
+  }
+}"""
+
 
 def _f(*shape: int) -> np.ndarray:
     return np.arange(int(np.prod(shape)), dtype=np.float32).reshape(shape)
@@ -211,6 +248,16 @@ def _copies(name, edits, kind, **more):
     return Case(name, COPIES, edits, (1,), (32,), (_f(256), np.zeros(32, "f4")), kind, **more)
 
 
+def _flags(name, edits, kind, **more):
+    arguments = (_f(64), np.zeros(64, "f4"), np.zeros(1, "i4"))
+    return Case(name, FLAGS, edits, (1,), (64,), arguments, kind, **more)
+
+
+def _look_back(name, edits, kind, **more):
+    arguments = (_f(6), np.zeros(6, "f4"), np.zeros(6, "i4"), np.zeros(1, "i4"))
+    return Case(name, LOOK_BACK, edits, (6,), (32,), arguments, kind, **more)
+
+
 BARRIER = ("__syncthreads();", "")
 LATER = "__syncthreads();\n  }\n  // prog"
 
@@ -224,6 +271,8 @@ CASES = (
     _bins("bins", (), None),
     _copies("copies", (), None),
     Case("dynamic", DYNAMIC, (), (1,), (32,), (_f(32), np.zeros(32, "f4")), None, shared_bytes=128),
+    _flags("flags", (), None),
+    _look_back("look back", (), None),
     # races
     _sum(
         "no first barrier",
@@ -421,6 +470,20 @@ CASES = (
         (("  __syncwarp();", "  if (lane < 7) __syncwarp();\n  else __syncthreads();"),),
         "deadlock",
         line="__sync",
+    ),
+    _flags("a flag that nobody sets", (("*flag = 1", "*flag = 0"),), "deadlock", line="while ("),
+    _look_back(
+        "no fence before the flag",
+        (("__threadfence();", ""),),
+        "race",
+        line="before = sums",
+        place=r"sums\[\d\]",
+    ),
+    _look_back(
+        "waits for a later block",
+        (("done[block - 1] == 0", "done[block + 1 - block / 5] == 0"),),
+        "deadlock",
+        line="while (",
     ),
     # asynchronous copies
     _copies(
