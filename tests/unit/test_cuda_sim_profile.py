@@ -70,6 +70,17 @@ extern "C" __global__ void wide(float *out) {
   const float4 v = quads[2 * threadIdx.x];
   out[threadIdx.x] = v.x + (float)pairs[2 * threadIdx.x];
 }
+extern "C" __global__ void matrices(unsigned *out) {
+  __shared__ __align__(16) unsigned short plain[16][32];
+  __shared__ __align__(16) unsigned short padded[16][40];
+  const int lane = threadIdx.x;
+  for (int j = lane; j < 16 * 32; j += 32) plain[j / 32][j % 32] = padded[j / 32][j % 32] = j;
+  __syncthreads();
+  unsigned first[4], second[4];
+  nt_load_matrix_x4(first, &plain[lane % 16][lane / 16 * 8]);
+  nt_load_matrix_x4(second, &padded[lane % 16][lane / 16 * 8]);
+  out[lane] = first[0] + second[3];
+}
 extern "C" __global__ void counter(int *total, int *seen) {
   atomicAdd(total, 1);
   seen[threadIdx.x] = *total;
@@ -151,6 +162,12 @@ def test_wide_shared_accesses_go_by_parts_of_a_warp():
     assert (line(report, "load", "quads").cost, line(report, "load", "quads").ideal) == (8, 4)
     assert (line(report, "store", "pairs").cost, line(report, "store", "pairs").ideal) == (2, 2)
     assert (line(report, "load", "pairs").cost, line(report, "load", "pairs").ideal) == (4, 2)
+
+
+def test_rows_of_matrices_for_tensor_cores():
+    report = profile("matrices", (1,), (32,), np.zeros(32, np.uint32))
+    loads = {x.array: (x.requests, x.cost, x.ideal) for x in report.lines if (x.kind, x.size) == ("load", 16)}
+    assert loads == {"plain": (1, 16, 4), "padded": (1, 4, 4)}
 
 
 def test_atomics_read_and_write():
