@@ -69,6 +69,8 @@ class Profiler:
         self._arrays: dict[int, _Array] = {}
         """By address."""
         self._gone: list[_Array] = []
+        self._lines: dict[int, int] = {}
+        """Of the kernels' text, by the place of code in the library; 0 where it is not known."""
 
     def launched(self, launch: Launch) -> None:
         """Take what the library has counted in a launch that has just ended."""
@@ -76,7 +78,8 @@ class Profiler:
         kernel.launches += 1
         sites = self._sites()
         image = image_base(self._module.library)
-        lines = lines_of_code([int(code) - image for code in sites["code"]], launch.library)
+        new = {int(code) - image for code in sites["code"]} - self._lines.keys()
+        self._lines |= dict.fromkeys(new, 0) | lines_of_code(sorted(new), launch.library)
         for base, name, _ in launch.arrays:
             self._see(base, name)
         arrays = [self._arrays[base] for base in launch.regions]
@@ -89,7 +92,7 @@ class Profiler:
                 name = "/".join(dict.fromkeys(n for base, n, _ in launch.arrays if base == array.region.base))
             else:
                 name, space = launch.shared[site["array"]][2], "shared"
-            key = lines.get(int(site["code"]) - image, 0), kind, space, name, int(site["size"])
+            key = self._lines[int(site["code"]) - image], kind, space, name, int(site["size"])
             kernel.lines[key] = kernel.lines.get(key, np.zeros(len(_COUNTS), np.int64)) + counts
         for k, array in enumerate(arrays):
             self._count_bytes(k, array)

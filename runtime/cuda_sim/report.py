@@ -8,7 +8,8 @@
 A *request* is one access instruction executed by one warp, `lanes` of its 32 threads taking part on average.
 It costs *sectors* (32 bytes of global memory each); `ideal` is what the same bytes would need if they lay side
 by side. In shared memory it costs passes over the banks: `ways` is how many for each that is needed, so 1 is
-free of conflicts.
+free of conflicts. Accesses are counted as the text makes them; what a GPU serves from caches, merges between warps or
+serialises (atomics on one address) is not modelled.
 
 Of a whole program, *requested* is what all requests bring through L1 (their sectors), *moved* what a launch
 touches once (its distinct sectors, as if nothing were fetched twice), and *compulsory* the bytes that any
