@@ -44,12 +44,13 @@ from .buffers import buffer_name
 from .cpu_lanes import SCATTERED, SEVERAL, UNIT, access_patterns, bits_of, buffer_accesses
 from .cuda_bands import extent_of, grid_axes
 from .dependence import Dependences
-from .loops import fresh_names, loops_in, may_fail, perfect_band
+from .loops import enclosing_function, fresh_names, loops_in, may_fail, perfect_band
 from .nest_annotate import annotate
 from .nest_bind import bind
 from .nest_cache_read import cache_read
 from .nest_cache_write import cache_write
 from .nest_flatten import flatten_neighbours
+from .nest_insert_barriers import why_not_insert_barriers
 from .nest_normalise import remove_unit_loop
 from .nest_privatise import privatise
 from .nest_rename import rename
@@ -118,8 +119,16 @@ def schedule_rows(band: list[ForOp], block: int, steps: Steps) -> bool:
 
 
 def _is_legal(band: list[ForOp], team: Team) -> bool:
+    """Whether every step is, and all barriers that the kernel then needs have a place."""
+
+    def change(*copies: ForOp) -> None:
+        function = enclosing_function(copies[0])
+        _Rows(list(copies), team, UNRECORDED).run()
+        if (refusal := why_not_insert_barriers(function)) is not None:
+            raise refusal
+
     try:
-        trial(lambda *copies: _Rows(list(copies), team, UNRECORDED).run(), *band)
+        trial(change, *band)
     except NestorError:
         return False
     return True
