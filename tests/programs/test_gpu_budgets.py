@@ -81,7 +81,7 @@ BUDGETS = (
     Budget("matmul", "f32[128,64]; f32[64,128]", 1, 3.50),
     Budget("dense layer", "f32[64,64]; f32[64,96]; f32[96]", 1, 2.80),
     Budget("batched matmul", "f32[4,32,32]; f32[4,32,64]", 1, 1.60),
-    Budget("convolution", "f32[2,8,16,16]; f32[16,8,3,3]", 3, 250.99, moved=3.18, sectors=2.29),
+    Budget("convolution", "f32[2,8,16,16]; f32[16,8,3,3]", 1, 24.54, sectors=5.34, ways=2.00),
     Budget("attention", "f32[2,2,32,16]; f32[2,2,64,16]; f32[2,2,64,16]", 3, 4.50, moved=3.67, ways=4.00),
 )
 # fmt: on
