@@ -12,6 +12,12 @@ from nestor.runtime.host_plan import ErrorRecord
 OK = ErrorRecord()
 
 
+@pytest.fixture(params=["plain", "checked,random=4"])
+def mode(request, monkeypatch):
+    """How the engines of a test run kernels: where it is checked, these have no fault."""
+    monkeypatch.setenv("NESTOR_CUDA_SIM", request.param)
+
+
 def iou(x1, y1, w1, h1, x2, y2, w2, h2):
     xi = np.maximum(x1, x2)
     yi = np.maximum(y1, y2)
@@ -21,6 +27,7 @@ def iou(x1, y1, w1, h1, x2, y2, w2, h2):
     return area / (w1 * h1 + w2 * h2 - area + np.float32(1e-5))
 
 
+@pytest.mark.usefixtures("mode")
 def test_iou_takes_any_strides():
     rng = np.random.default_rng(0)
     arrays = [rng.random((50, 77), dtype=np.float32) for _ in range(8)]
@@ -32,6 +39,7 @@ def test_iou_takes_any_strides():
     np.testing.assert_array_equal(out, iou(*arrays))
 
 
+@pytest.mark.usefixtures("mode")
 def test_softmax():
     x = np.random.default_rng(1).normal(size=(70, 33)).astype(np.float32)
     out = np.zeros_like(x)
@@ -40,11 +48,13 @@ def test_softmax():
     np.testing.assert_allclose(out, shifted / shifted.sum(1, keepdims=True), rtol=1e-6)
 
 
+@pytest.mark.usefixtures("mode")
 def test_an_empty_grid_launches_nothing():
     out = np.zeros((0, 5), np.float32)
     assert SimEngine(load("softmax"))(out, out) == OK
 
 
+@pytest.mark.usefixtures("mode")
 def test_integers_wrap_around():
     rng = np.random.default_rng(2)
     a = rng.integers(-(2**31), 2**31, 100, dtype=np.int32)
@@ -60,6 +70,7 @@ def test_integers_wrap_around():
     np.testing.assert_array_equal(mask.astype(bool), picked)
 
 
+@pytest.mark.usefixtures("mode")
 def test_gauss_seidel_is_sequential():
     a = np.random.default_rng(3).random((12, 9))
     expected = a.copy()
@@ -70,6 +81,7 @@ def test_gauss_seidel_is_sequential():
     np.testing.assert_array_equal(a, expected)
 
 
+@pytest.mark.usefixtures("mode")
 def test_a_failed_check_is_recorded_and_the_first_one_wins():
     table = np.arange(16, dtype=np.float32)
     index = np.arange(40) % 16
@@ -81,6 +93,7 @@ def test_a_failed_check_is_recorded_and_the_first_one_wins():
     assert engine(table, index, out) == ErrorRecord(code=1, site=3, value=-3, extent=16)
 
 
+@pytest.mark.usefixtures("mode")
 def test_barriers_and_shared_memory():
     x = np.arange(1024, dtype=np.float32)
     out = np.zeros(8, np.float32)
@@ -137,6 +150,7 @@ def test_an_unknown_kernel_is_named():
         module.launch("other", (1,), (1,), [np.zeros(1, np.int32)])
 
 
+@pytest.mark.usefixtures("mode")
 def test_host_control_flow_and_temporaries():
     engine = SimEngine(
         parse("""
