@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from ...dialects.diagnostic import NestorError
+from .memory import byte_bounds
 from .text import KernelText, PythonLine
 
 _KINDS = (
@@ -198,21 +199,23 @@ def _element(report: RawReport, launch: Launch) -> str:
         return name + _shared_index(report.value // unit, extents, size // unit)
     if report.space != 0:
         return ""
-    if not 0 <= report.region < len(launch.regions):
-        return f"address {report.address:#x}, below every array"
-    base = launch.regions[report.region]
-    arrays = [(name, array) for region, name, array in launch.arrays if region == base]
-    for name, array in arrays:
-        index = _array_index(report.address, array)
-        if index is not None:
+    here = launch.regions[report.region] if 0 <= report.region < len(launch.regions) else 0
+    for base, name, array in launch.arrays:
+        if base == here and (index := _array_index(report.address, array)) is not None:
             return f"{name}[{', '.join(map(str, index))}]"
-    name, array = arrays[0]
-    elements, rest = divmod(report.address - array.ctypes.data, array.itemsize)
-    shape = " x ".join(map(str, array.shape))
+    if not launch.arrays:
+        return f"address {report.address:#x}"
+    return min(_beside(report.address, name, array) for _, name, array in launch.arrays)[1]
+
+
+def _beside(address: int, name: str, array: np.ndarray) -> tuple[int, str]:
+    """How far an address is from an array, and what it is called as an index of it."""
+    low, high = byte_bounds(array)
+    elements, rest = divmod(address - array.ctypes.data, array.itemsize)
     odd = f" and {rest} bytes" if rest else ""
-    return (
-        f"{name}[{elements}{odd}], where {name} has shape ({shape})" if array.ndim else f"{name}[{elements}]"
-    )
+    shape = " x ".join(map(str, array.shape))
+    where = f", where {name} has shape ({shape})" if array.ndim else ""
+    return max(low - address, address - high + 1, 0), f"{name}[{elements}{odd}]{where}"
 
 
 def _array_index(address: int, array: np.ndarray) -> tuple[int, ...] | None:
