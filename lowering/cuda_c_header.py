@@ -8,10 +8,11 @@ from __future__ import annotations
 import os.path
 
 from xdsl.dialects import arith, func, gpu, memref
-from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, ModuleOp
+from xdsl.dialects.builtin import ArrayAttr, DenseArrayBase, IntegerAttr, ModuleOp, StringAttr
 from xdsl.ir import Operation, SSAValue
 
 from ..dialects.diagnostic import op_location
+from .cuda_c_scope import argument_attributes
 
 _SYMBOLS = {arith.AddiOp: "+", arith.SubiOp: "-", arith.MuliOp: "*"}
 
@@ -46,15 +47,16 @@ def _sizes(kernel: gpu.FuncOp, launches: list[gpu.LaunchFuncOp]) -> str | None:
         return None
     threads = _product([str(n) for n in known.get_values()])
     threads = "one thread" if threads == "1" else f"{threads} threads"
-    grids = {_grid(launch) for launch in launches}
+    grids = {_grid(launch, kernel) for launch in launches}
     grid = grids.pop() if len(grids) == 1 else None
     if grid is None:
         return f"blocks of {threads}"
     return f"one block of {threads}" if grid == "1" else f"{grid} blocks of {threads}"
 
 
-def _grid(launch: gpu.LaunchFuncOp) -> str | None:
-    extents = [_described(v) for v in (launch.gridSizeX, launch.gridSizeY, launch.gridSizeZ)]
+def _grid(launch: gpu.LaunchFuncOp, kernel: gpu.FuncOp) -> str | None:
+    sizes = (launch.gridSizeX, launch.gridSizeY, launch.gridSizeZ)
+    extents = [_described(v, launch, kernel) for v in sizes]
     return None if None in extents else _product([e for e in extents if e is not None])
 
 
@@ -64,18 +66,37 @@ def _product(extents: list[str]) -> str:
     return " x ".join(extents)
 
 
-def _described(value: SSAValue) -> str | None:
-    """An extent of a grid in terms of the function's arguments; None when that is long."""
+def _described(value: SSAValue, launch: gpu.LaunchFuncOp, kernel: gpu.FuncOp) -> str | None:
+    """An extent of a grid in the kernel's own terms; None when that is long."""
     op = value.owner
     if isinstance(op, arith.ConstantOp) and isinstance(op.value, IntegerAttr):
         return str(op.value.value.data)
-    if value.name_hint is not None and isinstance(op, memref.DimOp):
-        return value.name_hint
+    if isinstance(op, memref.DimOp):
+        return _extent(op, launch, kernel)
     if isinstance(op, arith.CeilDivSIOp):
-        parts = [_described(v) for v in op.operands]
+        parts = [_described(v, launch, kernel) for v in op.operands]
         return None if None in parts else f"ceil({parts[0]} / {parts[1]})"
-    if type(op) in _SYMBOLS and isinstance(op, Operation):
-        parts = [_described(v) for v in op.operands]
-        is_short = all(part is not None and part.isalnum() for part in parts)
+    if isinstance(op, Operation) and type(op) in _SYMBOLS:
+        parts = [_described(v, launch, kernel) for v in op.operands]
+        is_short = all((part is not None and part.isidentifier()) or str(part).isdigit() for part in parts)
         return f"{parts[0]} {_SYMBOLS[type(op)]} {parts[1]}" if is_short else None
+    return None
+
+
+def _extent(op: memref.DimOp, launch: gpu.LaunchFuncOp, kernel: gpu.FuncOp) -> str | None:
+    """The name of an extent of a buffer that the kernel is given."""
+    axis = _axis(op)
+    attributes = argument_attributes(kernel)
+    for k, operand in enumerate(launch.kernelOperands):
+        dims = attributes[k].get("nest.dims")
+        if operand is op.source and isinstance(dims, ArrayAttr) and axis is not None:
+            name = dims.data[axis]
+            return name.data if isinstance(name, StringAttr) else None
+    return None
+
+
+def _axis(op: memref.DimOp) -> int | None:
+    constant = op.index.owner
+    if isinstance(constant, arith.ConstantOp) and isinstance(constant.value, IntegerAttr):
+        return constant.value.value.data
     return None

@@ -126,8 +126,10 @@ def signed_division(symbol: str) -> Rule:
 
 def unsigned_division(symbol: str) -> Rule:
     def rule(p: Printer, op: Any) -> CExpr:
-        quotient = binary(symbol, MUL, unsigned_operand(p, op.lhs), unsigned_operand(p, op.rhs))
-        return from_unsigned(p, op.result.type, quotient)
+        left, right = unsigned_operand(p, op.lhs), unsigned_operand(p, op.rhs)
+        if left.is_builtin and p.value(op.rhs).is_literal:  # unsigned by itself: threadIdx.x / 32
+            right = p.value(op.rhs)
+        return from_unsigned(p, op.result.type, binary(symbol, MUL, left, right))
 
     return rule
 

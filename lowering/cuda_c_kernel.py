@@ -26,17 +26,17 @@ from .cuda_c_build import cast, float_to_memory, plain, signed_operand
 from .cuda_c_expr import EXPRESSIONS
 from .cuda_c_integer import multiply_extended, opposite
 from .cuda_c_matrices import MatrixPrinter, is_fragment
-from .cuda_c_scope import Buffer, argument_attributes, written_buffers
+from .cuda_c_scope import Buffer, argument_attributes, is_shared, written_buffers
 from .cuda_c_types import ADD, LIBRARY_NAMES, RESERVED, CExpr, is_short_float
-from .cuda_c_vector import VectorPrinter, alignment, is_local_vector
+from .cuda_c_vector import alignment, is_local_vector
+from .cuda_c_warp import UPDATES, WarpPrinter
 from .error_codes import ERROR_CODES
 from .kernel_signature import KernelParameter, KernelSignature
 
 _LINE_LIMIT = 100
-_SHARED = 3
 
 
-class KernelPrinter(VectorPrinter, MatrixPrinter):
+class KernelPrinter(WarpPrinter, MatrixPrinter):
     """Prints one kernel: its body first, which decides what parameters the head needs."""
 
     def print(self) -> str:
@@ -156,7 +156,7 @@ class KernelPrinter(VectorPrinter, MatrixPrinter):
     def _added(self, op: memref.StoreOp, place: CExpr) -> tuple[str, CExpr] | None:
         """What is added to, or multiplied with, an element that is stored again: `sum += e`."""
         update = op.value.owner
-        symbol = _UPDATES.get(type(update))
+        symbol = UPDATES.get(type(update)) if isinstance(update, Operation) else None
         if symbol is None or is_short_float(op.value.type) or not op.value.has_one_use():
             return None
         old, term = update.operands  # pyright: ignore[reportAttributeAccessIssue]
@@ -170,8 +170,8 @@ class KernelPrinter(VectorPrinter, MatrixPrinter):
     def _allocate(self, op: memref.AllocaOp | memref.AllocOp) -> None:
         type = op.memref.type
         assert isinstance(type, MemRefType)
-        shared = _is_shared(type)
-        if isinstance(op, memref.AllocaOp) and is_local_vector(op):
+        shared = is_shared(type)
+        if isinstance(op, memref.AllocaOp) and is_local_vector(op.memref):
             return self.declare_local_vector(op)
         if isinstance(op, memref.AllocOp) and not shared:
             raise fail(
@@ -190,7 +190,6 @@ class KernelPrinter(VectorPrinter, MatrixPrinter):
         if not shared and type.get_num_dims() == 0 and _first_use_stores(op):
             self._undeclared.add(op.memref)
             return
-        self._comment(op)
         extents = "".join(f"[{extent}]" for extent in type.get_shape())
         unit = alignment(op.memref)
         prefix = "__shared__ " if shared else ""
@@ -227,17 +226,6 @@ class KernelPrinter(VectorPrinter, MatrixPrinter):
         self._flush(None)
         self._comment(op)
         self._line("__syncthreads();")
-
-    def _shuffle(self, op: gpu_ext.ShuffleOp) -> None:
-        if op.mode.data != "xor" or op.valid.first_use is not None:
-            raise fail(op, "only shuffles of mode xor have a form here", error=LoweringError)
-        value, offset, width = (signed_operand(self, v) for v in op.operands)
-        name = self._names.fresh(op.shuffle_result.name_hint or "other")
-        self._comment(op)
-        part = "" if width.text == "32" else f", {width.text}"  # 32 lanes are the default
-        call = f"__shfl_xor_sync(0xffffffffu, {value.text}, {offset.text}{part})"
-        self._line(f"const {self.types.scalar(op.shuffle_result.type, op)} {name} = {call};")
-        self._values[op.shuffle_result] = CExpr(name)
 
     def _assert(self, op: cf.AssertOp) -> None:
         kind, site = op.attributes.get("nestor.kind"), op.attributes.get("nestor.site")
@@ -296,6 +284,14 @@ class KernelPrinter(VectorPrinter, MatrixPrinter):
                 continue
             if isinstance(value.owner, Operation):
                 self._comment(value.owner)
+                symbol = UPDATES.get(type(value.owner))
+                if (
+                    symbol is not None
+                    and expr.text.startswith(f"{name} {symbol} ")
+                    and _is_update(self, value, name)
+                ):
+                    self._line(f"{name} {symbol}= {self._values[value.owner.operands[1]].text};")
+                    continue
             self._line(f"{name} = {expr.text};")
 
     def _save(self, value: SSAValue) -> None:
@@ -398,7 +394,7 @@ _STATEMENTS = {
     arith.MulSIExtendedOp: KernelPrinter._extended_product,
     gpu.BarrierOp: KernelPrinter._barrier,
     gpu_ext.BarrierOp: KernelPrinter._barrier,
-    gpu_ext.ShuffleOp: KernelPrinter._shuffle,
+    gpu_ext.ShuffleOp: KernelPrinter.shuffle,
     gpu.ReturnOp: KernelPrinter._nothing,
     gpu_ext.ReturnOp: KernelPrinter._nothing,
     scf.YieldOp: KernelPrinter._nothing,
@@ -413,9 +409,6 @@ _STATEMENTS = {
     nvgpu.DeviceAsyncCreateGroupOp: KernelPrinter.async_group,
     nvgpu.DeviceAsyncWaitOp: KernelPrinter.async_wait,
 }
-
-_UPDATES = {arith.AddfOp: "+", arith.SubfOp: "-", arith.MulfOp: "*"}
-"""Operations with an assignment of their own in C."""
 
 _ATOMICS = {0: "atomicAdd", 1: "atomicAdd", 4: "atomicMax", 7: "atomicMin", 11: "atomicOr", 12: "atomicAnd"}
 """memref.atomic_rmw's `kind` (arith::AtomicRMWKind) to CUDA's function."""
@@ -447,11 +440,11 @@ def _first_use_stores(op: memref.AllocaOp | memref.AllocOp) -> bool:
     return False
 
 
-def _is_shared(type: MemRefType) -> bool:
-    space = type.memory_space
-    if isinstance(space, NoneAttr):
-        return False
-    return (isinstance(space, IntegerAttr) and space.value.data == _SHARED) or "workgroup" in str(space)
+def _is_update(p: KernelPrinter, value: SSAValue, name: str) -> bool:
+    """Whether a value is that of the variable `name` and one more operand."""
+    assert isinstance(value.owner, Operation)
+    old = p._values[value.owner.operands[0]]
+    return old.text == name and not is_short_float(value.type)
 
 
 def _carry_names(sources: Sequence[SSAValue], targets: Sequence[SSAValue]) -> None:

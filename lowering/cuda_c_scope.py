@@ -15,6 +15,7 @@ from xdsl.dialects.builtin import (
     DictionaryAttr,
     IndexType,
     IntAttr,
+    IntegerAttr,
     MemRefType,
     NoneAttr,
     StridedLayoutAttr,
@@ -27,10 +28,14 @@ from .cuda_c_build import float_from_memory, signed_operand
 from .cuda_c_types import ADD, ATOM, MUL, CExpr, CTypes, Names, is_short_float
 from .kernel_signature import KernelParameter
 
+_SHARED = 3
+"""The memory space of `nest.alloc` in a loop over blocks."""
+_STORED_LIMIT = 100
+"""Characters beyond which a value that is assigned is named first."""
 _FOLD_LIMIT = 80
 """Characters beyond which an unnamed expression gets a line of its own."""
 _POSITION = re.compile(r"(?:\w+ \+ )?(\w+)", re.ASCII)
-_SUM = re.compile(r"\w+ [+-] \w+", re.ASCII)
+_SUM = re.compile(r"\w+ [-+*] \w+", re.ASCII)
 _SHORT = 16
 """Characters of an index expression that may stand inside a loop although it is computed before it."""
 
@@ -173,7 +178,7 @@ class KernelScope:
             return
         if _is_short_index(result, expr) or _is_final(result):
             return
-        if _is_folded(result) and len(expr.text) <= _FOLD_LIMIT:
+        if _is_folded(result) and len(expr.text) <= (_STORED_LIMIT if _is_stored(result) else _FOLD_LIMIT):
             if expr.reads or expr.variables:
                 self._pending[result] = None
             return
@@ -187,7 +192,10 @@ class KernelScope:
         if isinstance(op, Operation):
             self._comment(op)
         name = self._names.fresh(value.name_hint or self._default_name(op, value))
-        self._line(f"const {self.types.scalar(value.type, op)} {name} = {expr.text};")
+        text = expr.text
+        if isinstance(value.type, IndexType) and expr.wrapped is not None:  # the declaration converts it
+            text = expr.wrapped[0]
+        self._line(f"const {self.types.scalar(value.type, op)} {name} = {text};")
         self._values[value] = CExpr(name)
 
     def _default_name(self, op: Operation | Block, value: SSAValue) -> str:
@@ -253,6 +261,14 @@ def argument_attributes(func: gpu.FuncOp) -> list[dict[str, Attribute]]:
     return [dict(a.data) if isinstance(a, DictionaryAttr) else {} for a in attributes.data]
 
 
+def is_shared(type: Attribute) -> bool:
+    """Whether a buffer is memory that a block shares."""
+    space = type.memory_space if isinstance(type, MemRefType) else None
+    if space is None or isinstance(space, NoneAttr):
+        return False
+    return (isinstance(space, IntegerAttr) and space.value.data == _SHARED) or "workgroup" in str(space)
+
+
 def written_buffers(op: Operation) -> list[SSAValue]:
     """The buffers that an operation writes."""
     if isinstance(op, vector.StoreOp):
@@ -267,6 +283,11 @@ def _is_folded(value: SSAValue) -> bool:
     use = value.first_use
     assert use is not None
     return isinstance(value.owner, Operation) and use.operation.parent is value.owner.parent
+
+
+def _is_stored(value: SSAValue) -> bool:
+    """Whether the only use of a value is a statement that assigns it."""
+    return all(isinstance(use.operation, memref.StoreOp | scf.YieldOp) for use in value.uses)
 
 
 def _is_short_index(value: SSAValue, expr: CExpr) -> bool:
@@ -285,7 +306,7 @@ def _is_final(value: SSAValue) -> bool:
         or not isinstance(load.memref.owner, memref.AllocaOp)
     ):
         return False
-    if isinstance(load.memref.type, MemRefType) and not isinstance(load.memref.type.memory_space, NoneAttr):
+    if is_shared(load.memref.type):
         return False
     stores = {use.operation for use in load.memref.uses if isinstance(use.operation, memref.StoreOp)}
     return not any(_may_follow(store, load, load.memref.owner) for store in stores)

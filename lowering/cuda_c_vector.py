@@ -10,14 +10,14 @@ vector.store %0, %y[%i]                       nt_store(&y[i], y_v);
 from __future__ import annotations
 
 from xdsl.dialects import memref, vector
-from xdsl.dialects.builtin import IntegerAttr, MemRefType, VectorType
+from xdsl.dialects.builtin import MemRefType, VectorType
 from xdsl.ir import SSAValue
 
 from ..dialects.diagnostic import LoweringError, fail
 from ..dialects.ext import nvgpu
 from .cuda_c_build import Printer, float_from_memory, join, signed_operand
 from .cuda_c_matrices import is_fragment
-from .cuda_c_scope import Buffer, KernelScope
+from .cuda_c_scope import Buffer, KernelScope, is_shared
 from .cuda_c_types import ATOM, CExpr, is_short_float
 from .nest_body import element_bytes
 
@@ -27,40 +27,47 @@ class VectorPrinter(KernelScope):
 
     def vector_load(self, op: vector.LoadOp) -> None:
         """A local vector is its own value; elements of any other buffer are loaded here."""
-        source = op.base.owner
-        if isinstance(source, memref.AllocaOp) and is_local_vector(source):
-            self._values[op.result] = CExpr(self._buffers[op.base].name)
+        place = self.place(op.base, list(op.indices))
+        if is_local_vector(op.base):
+            text = place.text.rpartition("[")[0]
+            self._values[op.result] = CExpr(text, ATOM, place.reads, place.variables)
             return
         type = _vector_type(op.result)
         element, width = self.types.memory(type.element_type, op), type.get_shape()[0]
-        place = self.place(op.base, list(op.indices))
+        expr = join(f"{self.helper('nt_load')}<{width}>(&{place.text})", ATOM, place)
+        if isinstance(op.next_op, vector.StoreOp) and op.next_op.vector is op.result:
+            self._values[op.result] = expr
+            return
         name = self._names.fresh(op.result.name_hint or f"{self._buffers[op.base].name}_v")
-        load = self.helper("nt_load")
-        self._line(f"const nt_vector<{element}, {width}> {name} = {load}<{width}>(&{place.text});")
+        self._line(f"const nt_vector<{element}, {width}> {name} = {expr.text};")
         self._values[op.result] = CExpr(name)
 
     def vector_store(self, op: vector.StoreOp) -> None:
+        """A local vector is assigned to."""
         value, place = self.value(op.vector), self.place(op.base, list(op.indices))
         self._flush([op.base])
+        if is_local_vector(op.base):
+            return self._line(f"{place.text.rpartition('[')[0]} = {value.text};")
         self._line(f"{self.helper('nt_store')}(&{place.text}, {value.text});")
 
     def declare_local_vector(self, op: memref.AllocaOp) -> None:
-        """An array of elements that is stored at once."""
+        """A vector, or an array of vectors, of a thread."""
         type = op.memref.type
         assert isinstance(type, MemRefType)
         name = self._names.fresh(op.memref.name_hint or "vector")
         self._buffers[op.memref] = Buffer(name, type, None, private=False, no_alias=True)
-        element, width = self.types.memory(type.element_type, op), type.get_shape()[0]
-        self._line(f"{self.helper('nt_vector')}<{element}, {width}> {name};")
+        *shape, width = type.get_shape()
+        extents = "".join(f"[{extent}]" for extent in shape)
+        element = self.types.memory(type.element_type, op)
+        self._line(f"{self.helper('nt_vector')}<{element}, {width}> {name}{extents};")
 
 
-def is_local_vector(op: memref.AllocaOp) -> bool:
-    """Whether a local array of elements is the value of a vector access."""
-    type = op.memref.type
-    assert isinstance(type, MemRefType)
-    is_shared = isinstance(type.memory_space, IntegerAttr)
-    users = (use.operation for use in op.memref.uses)
-    return type.get_num_dims() == 1 and not is_shared and any(isinstance(u, vector.LoadOp) for u in users)
+def is_local_vector(buffer: SSAValue) -> bool:
+    """Whether the rows of a local array are values of vector accesses."""
+    if not isinstance(buffer.owner, memref.AllocaOp) or is_shared(buffer.type):
+        return False
+    users = (use.operation for use in buffer.uses)
+    return any(isinstance(user, vector.LoadOp | vector.StoreOp) for user in users)
 
 
 def extract_lane(p: Printer, op: vector.ExtractOp) -> CExpr:
@@ -95,17 +102,12 @@ def alignment(buffer: SSAValue) -> int:
     return min(16, found)
 
 
-_SHARED = 3
-"""The memory space of a block."""
-
-
 def _row_alignment(buffer: SSAValue) -> int:
     assert isinstance(buffer.type, MemRefType)
     shape = buffer.type.get_shape()
     if len(shape) < 2 or shape[-1] * element_bytes(buffer.type.element_type) % 16:
         return 0
-    space = buffer.type.memory_space
-    return 16 if isinstance(space, IntegerAttr) and space.value.data == _SHARED else 0
+    return 16 if is_shared(buffer.type) else 0
 
 
 def _bytes(value: SSAValue) -> int:

@@ -36,6 +36,8 @@ from .index_arithmetic import Linear, linear_form
 Range = tuple[int, int]
 """The first and the last value that the variable of an unrolled or vectorized loop may take."""
 
+UNROLL = "nestor.unroll"
+"""Asks the compiler of CUDA C to unroll a loop."""
 _TILE_MARKS = ("unrolled", "vectorized")
 
 
@@ -120,7 +122,7 @@ def _constraints(
             yield from ((constraint, tiles, repeated) for constraint in domain_of(op).constraints)
             continue
         inner, again = tiles, repeated
-        if isinstance(op, ForOp) and op.kind not in _TILE_MARKS:
+        if isinstance(op, ForOp) and op.kind not in _TILE_MARKS and UNROLL not in op.attributes:
             again = True
         elif isinstance(op, ForOp) and (span := _range(op)) is not None:
             inner = {**tiles, op.iv: span}

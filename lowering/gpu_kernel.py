@@ -190,7 +190,7 @@ class KernelBody(TileBody):
         if part == "o":
             return any(loop.label == f"{stem}.i" for loop in bound_loops(op.body.block.ops))
         outer = next((loop for loop in loops_around(op) if loop.label == f"{stem}.o"), None)
-        factor = op.constant_trip_count()
+        factor = op.constant_trip_count() or (threads_for([op]) if op.kind in THREAD_AXES else None)
         if part != "i" or outer is None or factor is None:
             return False
         position = linear(((self.value(outer.iv), factor), (self.value(op.iv), 1)), 0)
@@ -230,7 +230,11 @@ class KernelBody(TileBody):
         if not has_guard(op, self.loops_on[axis]):
             return []
         iv = linear(((self.value(op.iv), 1),), 0)
-        return [self.builder.at_least_zero(upper.added(iv.scaled(-1)).plus(-1)) for upper in uppers]
+        threads = threads_for(self.loops_on[axis]) if axis in THREAD_AXES else None
+        asked = [
+            u for u, s in zip(uppers, spans, strict=True) if threads is None or not _covers(s, op, threads)
+        ]
+        return [self.builder.at_least_zero(upper.added(iv.scaled(-1)).plus(-1)) for upper in asked]
 
     def _is_on_host(self, form: Linear) -> bool:
         return all(
@@ -380,6 +384,9 @@ class KernelBody(TileBody):
         )
         return Phase(reads, writes, by_first_thread)
 
+    def is_local(self, buffer: SSAValue) -> bool:
+        return buffer in self.private
+
     def is_private(self, buffer: SSAValue) -> bool:
         return buffer in self.private or self.values.get(buffer) in self.copies
 
@@ -431,7 +438,7 @@ class KernelBody(TileBody):
         """An element named like its buffer has no name of its own."""
         super().load(op)
         value = self.value(op.result)
-        if value.name_hint == self.value(op.memref).name_hint:
+        if value.name_hint == self.value(op.memref).name_hint or self.is_private(op.memref):
             value.name_hint = None
 
     def accumulate(self, op: AccumulateOp) -> None:
@@ -586,6 +593,11 @@ class KernelBody(TileBody):
 
     def write(self, op: Operation, value: SSAValue, buffer: SSAValue, indices: Sequence[SSAValue]) -> None:
         super().write(op, value, buffer, self.places(buffer, indices))
+
+
+def _covers(span: Linear, op: ForOp, threads: int) -> bool:
+    """Whether every one of so many threads is within a bound of the loop."""
+    return not span.terms and _iterations(span, op.step_value).constant >= threads
 
 
 def _iterations(span: Linear, step: int) -> Linear:

@@ -65,6 +65,7 @@ class ThreadIds:
         part = op_type(self._thread_along_x, self._builder.constant(LANES))
         part.location = self._builder.location  # pyright: ignore[reportAttributeAccessIssue]
         self._builder.prologue.append(part)
+        part.result.name_hint = "warp" if axis == "thread.x" else "lane"
         return part.result
 
 

@@ -16,14 +16,15 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from xdsl.dialects import arith, scf
-from xdsl.dialects.builtin import UnitAttr
+from xdsl.dialects.builtin import MemRefType, UnitAttr
 from xdsl.ir import Block, Operation, Region, SSAValue
 
+from ..dialects.affine import AffineList
 from ..dialects.diagnostic import LoweringError, fail
-from ..dialects.nest import ForOp, LoadOp, StoreOp
+from ..dialects.nest import BLOCK_AXES, AccumulateOp, ForOp, LoadOp, StoreOp
 from .domains import within_bound
 from .full_tiles import TileConstraint, constraints_within
-from .gpu_accesses import is_part_of_loop
+from .gpu_accesses import is_bound, is_part_of_loop
 from .gpu_vectors import Alignment, LaneLoop
 from .index_arithmetic import Linear
 from .nest_body import UNROLL, NestBody
@@ -43,9 +44,30 @@ class TileBody(NestBody):
         self._lanes: dict[ForOp, Callable[[], None]] = {}
         """How the vectorized loops of the tile at hand are lowered."""
         self._is_edge = False
+        """Whether unrolled loops are left as loops: what they do is rare."""
+        self._is_aligned: bool | None = None
+        """What was asked about the alignment already."""
+
+    def keeps_registers(self, loop: ForOp) -> bool:
+        """Whether elements of local arrays are used in `loop`: they are registers when its iterations are constants."""
+        accessed = (op for op in loop.body.walk() if isinstance(op, LoadOp | StoreOp | AccumulateOp))
+        buffers = (
+            m for op in accessed for m in (op.memrefs if isinstance(op, AccumulateOp) else (op.memref,))
+        )
+        return any(
+            isinstance(m.type, MemRefType) and m.type.get_num_dims() and self.is_private(m) for m in buffers
+        )
+
+    def places(self, buffer: SSAValue, indices: Sequence[SSAValue]) -> Sequence[SSAValue]:
+        """The indices of an element where the thread finds it."""
+        return indices
 
     def is_private(self, buffer: SSAValue) -> bool:
         """Whether each thread has the buffer, or a part of it, for itself."""
+        raise NotImplementedError
+
+    def is_local(self, buffer: SSAValue) -> bool:
+        """Whether a thread keeps the buffer in registers or memory of its own."""
         raise NotImplementedError
 
     def may_overlap(self, one: SSAValue, other: SSAValue) -> bool:
@@ -65,18 +87,49 @@ class TileBody(NestBody):
         lower = self._lanes.get(op)
         return self._tile(op) if lower is None else lower()
 
+    def serial(self, op: ForOp) -> None:
+        """A serial loop that the compiler of CUDA C is to unroll may be part of a tile."""
+        if _is_unrolled(op) and not is_bound(op):
+            return self.unrolled(op)
+        super().serial(op)
+
     def unrolled(self, op: ForOp) -> None:
         loops = _vectorized_in(op)
-        if loops and loops[0] not in self._lanes:
-            return self._tile(op)
-        self._unrolled(op)
+        if not loops or loops[0] in self._lanes:
+            return self._unrolled(op)
+        if self._is_row(op):
+            return self._row(op)
+        self._tile(op)
+
+    def _is_row(self, op: ForOp) -> bool:
+        """Whether tiles of every block have an edge: some iterations of the unrolled loops are whole, others not."""
+        unrolled = {loop.iv for loop in _tile_loops(op) if loop.kind != "vectorized"}
+        asked = (c for c in constraints_within(op) if c.constraint not in self.assumed)
+        return any(not unrolled.isdisjoint(c.ranges) and not _is_of_grid(c.constraint) for c in asked)
+
+    def _row(self, op: ForOp) -> None:
+        """Whether the buffers are aligned is asked before the loop, whether vectors are whole in each iteration."""
+        needs = Alignment()
+        for loop in _vectorized_in(op):
+            inside = {c.constraint for c in constraints_within(loop)}
+            needs.merge(LaneLoop(self, loop, self.assumed | inside).needs)
+        if not needs.is_needed or self._is_aligned is not None:
+            return self._unrolled(op)
+
+        def version(is_aligned: bool) -> None:
+            self._is_aligned = is_aligned
+            self._unrolled(op)
+            self._is_aligned = None
+
+        self.either(self.alignment_flag(), lambda: version(True), lambda: version(False))
 
     def _tile(self, op: ForOp) -> None:
         """Two versions where it is not known that the tile is whole."""
         asked = [c for c in constraints_within(op) if c.constraint not in self.assumed]
         fresh = {c.constraint for c in asked}
         lanes = [LaneLoop(self, loop, self.assumed | fresh) for loop in _vectorized_in(op)]
-        if not any(lane.accesses for lane in lanes):
+        is_known_misaligned = self._is_aligned is False and any(lane.needs.is_needed for lane in lanes)
+        if is_known_misaligned or not any(lane.accesses for lane in lanes):
             return self._version(op, {lane.loop: lane.edge for lane in lanes})
         self.builder.location = self.location_of(op)
         needs = Alignment()
@@ -85,7 +138,7 @@ class TileBody(NestBody):
             needs.merge(lane.needs)
             lane.name_positions(inside)
         self.alignment.merge(needs)
-        conditions = [self.alignment_flag()] if needs.is_needed else []
+        conditions = [self.alignment_flag()] if needs.is_needed and not self._is_aligned else []
         conditions += dict.fromkeys(self._holds_in_tile(c) for c in asked)
 
         def whole() -> None:
@@ -97,7 +150,7 @@ class TileBody(NestBody):
             return whole()
 
         def edge() -> None:
-            self._is_edge = not any(lane.indexes_registers() for lane in lanes)
+            self._is_edge = not any(self.keeps_registers(lane.loop) for lane in lanes)
             self._version(op, {lane.loop: lane.edge for lane in lanes})
             self._is_edge = False
 
@@ -215,9 +268,21 @@ class TileBody(NestBody):
         return super().store(op) if lanes is None else lanes.store_lane(op)
 
 
+def _is_of_grid(constraint: AffineList) -> bool:
+    """Whether a constraint depends on the block."""
+    loops = (v.owner.parent_op() for v in constraint.operands if isinstance(v.owner, Block))
+    return any(isinstance(loop, ForOp) and loop.kind in BLOCK_AXES for loop in loops)
+
+
+def _is_unrolled(loop: ForOp) -> bool:
+    if loop.kind == "serial" and loop.constant_trip_count() is not None:
+        return UNROLL in loop.attributes
+    return loop.kind == "unrolled"
+
+
 def _tile_loops(loop: ForOp) -> list[ForOp]:
     """`loop` and the unrolled and vectorized loops in it, as far as they are of its tile."""
-    inner = [op for op in loop.body.block.ops if isinstance(op, ForOp)] if loop.kind == "unrolled" else []
+    inner = [op for op in loop.body.block.ops if isinstance(op, ForOp)] if _is_unrolled(loop) else []
     return [loop, *(found for op in inner for found in _tile_loops(op))]
 
 

@@ -42,6 +42,7 @@ from xdsl.dialects.builtin import (
     DYNAMIC_INDEX,
     DenseArrayBase,
     MemRefType,
+    NoneAttr,
     StridedLayoutAttr,
     VectorType,
     i32,
@@ -109,6 +110,7 @@ class LaneLoop:
         """The accesses that are vectors where all constraints in `assumed` hold."""
         self.registers: dict[Operation, SSAValue] = {}
         """The vector that a load has filled, or the local one that a store fills."""
+        self.copies = self._copies(assumed)
 
     # ---- which accesses are vectors ----
 
@@ -179,22 +181,58 @@ class LaneLoop:
             return None
         return [*outer, rest]
 
+    def _copies(self, assumed: set[AffineList]) -> list[tuple[LoadOp, StoreOp]]:
+        """The members of a loop that only moves vectors, also from and to vectors in local arrays; else nothing."""
+        found = []
+        for op in self.members:
+            if (
+                isinstance(op, StoreOp)
+                and isinstance(load := op.value.owner, LoadOp)
+                and load in self.members
+            ):
+                found.append((load, op))
+        moved = {op for pair in found for op in pair}
+        if len(moved) != 2 * len(found) or any(
+            op not in moved and any(v in self.varying for v in op.operands) for op in self.members
+        ):
+            return []
+        local = [op for op in moved if op not in self.accesses]
+        if len(local) > len(found) or not all(self._is_local_vector(op, assumed) for op in local):
+            return []
+        return found
+
+    def _is_local_vector(self, op: Access, assumed: set[AffineList]) -> bool:
+        """Whether the lanes are all elements along the last axis of a local array."""
+        buffer = op.memref.type
+        assert isinstance(buffer, MemRefType)
+        if not self.body.is_local(op.memref) or not buffer.get_num_dims():
+            return False
+        forms = self._of_first_lane(forms_of(op.indices, [_known(v) for v in op.indices.operands]))
+        is_whole = forms is not None and not forms[-1].terms and not forms[-1].constant
+        is_row = buffer.get_shape()[-1] == self.width and isinstance(buffer.layout, NoneAttr)
+        return is_whole and is_row and self._is_free(op) and self._is_everywhere(op, assumed)
+
     def name_positions(self, tile: Collection[SSAValue], suffix: str = "") -> None:
         """A value for where vectors begin in a tile over the variables `tile`, named like the loop that was split."""
-        name = f"{self.loop.label.partition('.')[0]}{suffix}"
+        stem = self.loop.label.partition(".")[0]
+        name = f"{stem}{suffix}"
+        around = self.loop.parent_op()
+        is_taken = any(op.memref.name_hint == stem for op in self.members if isinstance(op, LoadOp | StoreOp))
+        if is_taken or (isinstance(around, ForOp) and around.label == stem):
+            name = "column"
         for op in self.accesses:
             values = [v if v in tile else self.body.values[v] for v in op.indices.operands]
             last = forms_of(op.indices, values)[-1]
             first = linear(((a, c) for a, c in terms_of(last) if a not in tile), 0)
-            if not any(first.uses(v) for v in tile):
+            if len(first.terms) > 1 and not any(first.uses(v) for v in tile):
                 self.body.builder.part(first, name_hint_of(name))
 
     def _name_vectors(self) -> None:
-        """A value for where the vectors of this iteration of the unrolled loops begin."""
-        around = self.loop.parent_op()
+        """A value for where the vectors of this iteration of the loops around begin."""
+        around, suffix = self.loop.parent_op(), ""
         if isinstance(around, ForOp) and around.kind == "unrolled":
-            name = None if is_part_of_loop(around) else around.iv.name_hint
-            self.name_positions((self.loop.iv,), f"_{name or 'u'}")
+            suffix = "_u" if is_part_of_loop(around) else f"_{around.iv.name_hint or 'u'}"
+        self.name_positions((self.loop.iv,), suffix)
 
     # ---- all lanes ----
 
@@ -203,8 +241,10 @@ class LaneLoop:
         body = self.body
         if ASYNC in self.loop.attributes and len(self.accesses) == len(self.members) == 2:
             return self._copy_async()
-        before = set(body.done)
         self._name_vectors()
+        if self.copies:
+            return self._move()
+        before = set(body.done)
         for op in self.members:
             body.builder.location = op.location  # pyright: ignore[reportAttributeAccessIssue]
             if op in self.accesses and isinstance(op, LoadOp):
@@ -234,6 +274,19 @@ class LaneLoop:
         copy = DeviceAsyncCopyOp.of(source, there, target, here, self.width, bypass_l1=whole)
         self.body.builder.emit(copy)
 
+    def _move(self) -> None:
+        """Vectors that are loaded and stored as they are."""
+        shared = [op for op in self.members if not any(op in pair for pair in self.copies)]
+        before = set(self.body.done)
+        for op in shared:
+            if is_computation(op):
+                self.body.operation(op)
+        self.body.done = before
+        values = [self._load(load) for load, _ in self.copies]
+        for value, (_, store) in zip(values, self.copies, strict=True):
+            self.body.builder.location = store.location
+            self.body.builder.emit(vector.StoreOp.create(operands=(value, *self._place(store))))
+
     def _is_shared(self, op: Operation) -> bool:
         """Whether all lanes need the same from `op`, which is done once before them."""
         if any(v in self.varying for v in op.operands):
@@ -247,7 +300,8 @@ class LaneLoop:
         values = [v if v is iv else self.body.values[v] for v in op.indices.operands]
         forms = self._of_first_lane(forms_of(op.indices, values))
         assert forms is not None
-        return (self.body.value(op.memref), *(builder.affine(form) for form in forms))
+        buffer = self.body.value(op.memref)
+        return (buffer, *self.body.places(buffer, [builder.affine(form) for form in forms]))
 
     def _load(self, op: LoadOp) -> SSAValue:
         where = self._place(op)
@@ -306,20 +360,12 @@ class LaneLoop:
         body.lane_loop(self.loop, ends, is_unrolled=all(not end.terms for end in ends))
         body.assumed -= fresh
 
-    def indexes_registers(self) -> bool:
-        """Whether it is over elements of a buffer that the thread has for itself."""
-        accesses = (op for op in self.members if isinstance(op, LoadOp | StoreOp | AccumulateOp))
-        buffers = (
-            b for op in accesses for b in (op.memrefs if isinstance(op, AccumulateOp) else [op.memref])
-        )
-        return any(b.type.get_num_dims() and self.body.is_private(b) for b in buffers)
-
     def _bounds(self) -> list[tuple[AffineList, Linear]]:
         """The constraints of every statement in the loop that bound its variable from above, and these bounds.
 
         None where a buffer of the thread is indexed by it: registers have numbers that the compiler knows.
         """
-        if self.indexes_registers():
+        if self.body.keeps_registers(self.loop):
             return []
         shared: list[AffineList] | None = None
         for op in self.loop.body.walk():

@@ -19,8 +19,7 @@ static __device__ void nt_store(T *first, nt_vector<T, N> elements) {
 extern "C" __global__ void __launch_bounds__(128) matmul_kernel(
     const float *__restrict__ a, const float *__restrict__ b, float *__restrict__ result,
     bool aligned) {
-  // programs.py:22: return a @ b
-  float sums[8][2][4];
+  nt_vector<float, 4> sums[8][2];
   const int tz = threadIdx.z;
   const int ty = threadIdx.y;
   const int tx = threadIdx.x;
@@ -32,60 +31,47 @@ extern "C" __global__ void __launch_bounds__(128) matmul_kernel(
     for (int u_1 = 0; u_1 < 2; u_1++) {
       #pragma unroll
       for (int v = 0; v < 4; v++) {
+        // programs.py:22: return a @ b
         sums[u][u_1][v] = 0.0f;
       }
     }
   }
   for (int k_o = 0; k_o < 64; k_o++) {
-    const int k = k_o * 16;
-    const int k_1 = ty * 4;
-    const int a_tile_1 = k + k_1;
+    const int column = k_o * 16 + ty * 4;
     if (aligned) {
       #pragma unroll
       for (int u = 0; u < 2; u++) {
-        const int k_2 = u * 8;
-        const int a_tile_u = a_tile_1 + k_2;
-        const int k_3 = tz * 16;
-        const nt_vector<float, 4> a_v = nt_load<4>(&a[(blockIdx.y * 64 + k_3 + tx) * 1024 + a_tile_u]);
+        const int column_1 = column + u * 8;
+        const nt_vector<float, 4> a_v = nt_load<4>(&a[(blockIdx.y * 64 + tz * 16 + tx) * 1024 + column_1]);
         #pragma unroll
         for (int v = 0; v < 4; v++) {
-          a_tile[k_2 + k_1 + v][k_3 + tx] = a_v[v];
+          a_tile[u * 8 + ty * 4 + v][tz * 16 + tx] = a_v[v];
         }
       }
     } else {
       for (int u = 0; u < 2; u++) {
-        const int k_2 = u * 8;
-        const int a_tile_u = a_tile_1 + k_2;
+        const int column_1 = column + u * 8;
         #pragma unroll
         for (int v = 0; v < 4; v++) {
-          const int k_3 = tz * 16;
-          a_tile[k_2 + k_1 + v][k_3 + tx] = a[(blockIdx.y * 64 + k_3 + tx) * 1024 + a_tile_u + v];
+          a_tile[u * 8 + ty * 4 + v][tz * 16 + tx] = a[(blockIdx.y * 64 + tz * 16 + tx) * 1024 + column_1 + v];
         }
       }
     }
-    const int k_2 = blockIdx.x * 128;
-    const int k_3 = tx * 4;
-    const int b_tile_1 = ty * 64 + k_3;
+    const int k = blockIdx.x * 128;
+    const int column_1 = ty * 64 + tx * 4;
     if (aligned) {
       #pragma unroll
       for (int u = 0; u < 4; u++) {
-        const int b_tile_u = b_tile_1 + k_2;
-        const int k_4 = u * 4;
-        const nt_vector<float, 4> b_v = nt_load<4>(&b[(k + k_4 + tz) * 1024 + b_tile_u]);
-        nt_vector<float, 4> b_tile_v;
-        #pragma unroll
-        for (int v = 0; v < 4; v++) {
-          b_tile_v[v] = b_v[v];
-        }
-        nt_store(&b_tile[k_4 + tz][b_tile_1], b_tile_v);
+        const int column_2 = column_1 + k;
+        const nt_vector<float, 4> b_v = nt_load<4>(&b[(k_o * 16 + u * 4 + tz) * 1024 + column_2]);
+        nt_store(&b_tile[u * 4 + tz][column_1], b_v);
       }
     } else {
       for (int u = 0; u < 4; u++) {
-        const int b_tile_u = b_tile_1 + k_2;
+        const int column_2 = column_1 + k;
         #pragma unroll
         for (int v = 0; v < 4; v++) {
-          const int k_4 = u * 4;
-          b_tile[k_4 + tz][b_tile_1 + v] = b[(k + k_4 + tz) * 1024 + b_tile_u + v];
+          b_tile[u * 4 + tz][column_1 + v] = b[(k_o * 16 + u * 4 + tz) * 1024 + column_2 + v];
         }
       }
     }
@@ -98,27 +84,21 @@ extern "C" __global__ void __launch_bounds__(128) matmul_kernel(
         for (int u_2 = 0; u_2 < 2; u_2++) {
           #pragma unroll
           for (int u_3 = 0; u_3 < 4; u_3++) {
-            const float t = fmaf(a_tile[u][tz * 16 + ty * 8 + u_1], b_tile[u][u_2 * 64 + k_3 + u_3], sums[u_1][u_2][u_3]);
-            sums[u_1][u_2][u_3] = t;
+            sums[u_1][u_2][u_3] = fmaf(a_tile[u][tz * 16 + ty * 8 + u_1], b_tile[u][u_2 * 64 + tx * 4 + u_3], sums[u_1][u_2][u_3]);
           }
         }
       }
     }
     __syncthreads();
   }
-  const int sums_1 = blockIdx.x * 128 + tx * 4;
+  const int column = blockIdx.x * 128 + tx * 4;
   if (aligned) {
     #pragma unroll
     for (int u = 0; u < 8; u++) {
       #pragma unroll
       for (int u_1 = 0; u_1 < 2; u_1++) {
-        const int sums_u = sums_1 + u_1 * 64;
-        nt_vector<float, 4> result_v;
-        #pragma unroll
-        for (int v = 0; v < 4; v++) {
-          result_v[v] = sums[u][u_1][v];
-        }
-        nt_store(&result[(blockIdx.y * 64 + tz * 16 + ty * 8 + u) * 1024 + sums_u], result_v);
+        const int column_1 = column + u_1 * 64;
+        nt_store(&result[(blockIdx.y * 64 + tz * 16 + ty * 8 + u) * 1024 + column_1], sums[u][u_1]);
       }
     }
   } else {
@@ -126,10 +106,10 @@ extern "C" __global__ void __launch_bounds__(128) matmul_kernel(
     for (int u = 0; u < 8; u++) {
       #pragma unroll
       for (int u_1 = 0; u_1 < 2; u_1++) {
-        const int sums_u = sums_1 + u_1 * 64;
+        const int column_1 = column + u_1 * 64;
         #pragma unroll
         for (int v = 0; v < 4; v++) {
-          result[(blockIdx.y * 64 + tz * 16 + ty * 8 + u) * 1024 + sums_u + v] = sums[u][u_1][v];
+          result[(blockIdx.y * 64 + tz * 16 + ty * 8 + u) * 1024 + column_1 + v] = sums[u][u_1][v];
         }
       }
     }

@@ -19,29 +19,29 @@ static __device__ float nt_maximum(float a, float b) {  // NumPy's: NaN if eithe
   return a > b || a != a ? a : b;
 }
 
-// softmax (programs.py:16): ceil(x / 8) blocks of 256 threads
+// softmax (programs.py:16): ceil(x_0 / 8) blocks of 256 threads
 extern "C" __global__ void __launch_bounds__(256) softmax_kernel(
     const float *__restrict__ x, float *__restrict__ result, bool aligned, int x_0) {
-  const int k = (int)(threadIdx.x / 32u);
-  // programs.py:17: e = np.exp(x - np.max(x, axis=-1, keepdims=True))
-  float result_row[8][4];
-  float x_row[8][4];
-  const int lane = (int)(threadIdx.x % 32u);
-  const int k_1 = blockIdx.x * 8 + k;
-  if (k >= 8 || k_1 >= x_0) return;
-  #pragma unroll
-  for (int k_2 = 0; k_2 < 8; k_2++) {
-    const int k_3 = k_2 * 128 + lane * 4;
-    if (aligned) {
-      const nt_vector<float, 4> x_v = nt_load<4>(&x[k_1 * 1024 + k_3]);
+  const int warp = threadIdx.x / 32;
+  nt_vector<float, 4> result_row[8];
+  nt_vector<float, 4> x_row[8];
+  const int lane = threadIdx.x % 32;
+  const int i = blockIdx.x * 8 + warp;
+  if (i >= x_0) return;
+  if (aligned) {
+    #pragma unroll
+    for (int k = 0; k < 8; k++) {
+      const int column = k * 128 + lane * 4;
+      x_row[k] = nt_load<4>(&x[i * 1024 + column]);
+    }
+  } else {
+    #pragma unroll
+    for (int k = 0; k < 8; k++) {
+      const int column = k * 128 + lane * 4;
       #pragma unroll
       for (int v = 0; v < 4; v++) {
-        x_row[k_2][v] = x_v[v];
-      }
-    } else {
-      #pragma unroll
-      for (int v = 0; v < 4; v++) {
-        x_row[k_2][v] = x[k_1 * 1024 + k_3 + v];
+        // programs.py:17: e = np.exp(x - np.max(x, axis=-1, keepdims=True))
+        x_row[k][v] = x[i * 1024 + column + v];
       }
     }
   }
@@ -51,8 +51,7 @@ extern "C" __global__ void __launch_bounds__(256) softmax_kernel(
   for (int j = 0; j < 8; j++) {
     #pragma unroll
     for (int v = 0; v < 4; v++) {
-      const float x_1 = x_row[j][v];
-      maximum_lane = nt_maximum(maximum_lane, x_1);
+      maximum_lane = nt_maximum(maximum_lane, x_row[j][v]);
     }
   }
   float total = maximum_lane;
@@ -63,14 +62,12 @@ extern "C" __global__ void __launch_bounds__(256) softmax_kernel(
   }
   maximum = nt_maximum(maximum, total);
   float sum = 0.0f;
-  const float maximum_value = maximum;
   float sum_lane = -0.0f;
   #pragma unroll
   for (int j = 0; j < 8; j++) {
     #pragma unroll
     for (int v = 0; v < 4; v++) {
-      const float x_1 = x_row[j][v];
-      const float e = expf(x_1 - maximum_value);
+      const float e = expf(x_row[j][v] - maximum);
       result_row[j][v] = e;
       // programs.py:18: return e / np.sum(e, axis=-1, keepdims=True)
       sum_lane += e;
@@ -80,32 +77,29 @@ extern "C" __global__ void __launch_bounds__(256) softmax_kernel(
   #pragma unroll
   for (int step = 0; step < 5; step++) {
     const float other = __shfl_xor_sync(0xffffffffu, total_1, 16 >> step);
-    total_1 = total_1 + other;
+    total_1 += other;
   }
   sum += total_1;
-  const float sum_value = sum;
   #pragma unroll
   for (int j = 0; j < 8; j++) {
     #pragma unroll
     for (int v = 0; v < 4; v++) {
-      const float e = result_row[j][v];
-      result_row[j][v] = e / sum_value;
+      result_row[j][v] /= sum;
     }
   }
-  #pragma unroll
-  for (int k_2 = 0; k_2 < 8; k_2++) {
-    const int k_3 = k_2 * 128 + lane * 4;
-    if (aligned) {
-      nt_vector<float, 4> result_v;
+  if (aligned) {
+    #pragma unroll
+    for (int k = 0; k < 8; k++) {
+      const int k_1 = k * 128 + lane * 4;
+      nt_store(&result[i * 1024 + k_1], result_row[k]);
+    }
+  } else {
+    #pragma unroll
+    for (int k = 0; k < 8; k++) {
+      const int k_1 = k * 128 + lane * 4;
       #pragma unroll
       for (int v = 0; v < 4; v++) {
-        result_v[v] = result_row[k_2][v];
-      }
-      nt_store(&result[k_1 * 1024 + k_3], result_v);
-    } else {
-      #pragma unroll
-      for (int v = 0; v < 4; v++) {
-        result[k_1 * 1024 + k_3 + v] = result_row[k_2][v];
+        result[i * 1024 + k_1 + v] = result_row[k][v];
       }
     }
   }

@@ -1,0 +1,53 @@
+"""What the lanes of a warp tell each other, as CUDA C.
+
+%o, %p = gpu.shuffle xor %t, %offset, %c32 : f32       const float other = __shfl_xor_sync(0xffffffffu, t, offset);
+"""
+
+from __future__ import annotations
+
+from xdsl.dialects import arith
+from xdsl.dialects.builtin import IntegerAttr
+from xdsl.ir import Operation, SSAValue
+
+from ..dialects.diagnostic import LoweringError, fail
+from ..dialects.ext import gpu as gpu_ext
+from .cuda_c_build import signed_operand
+from .cuda_c_types import CExpr
+from .cuda_c_vector import VectorPrinter
+
+_LANES = 32
+_FUNCTIONS = {
+    "xor": "__shfl_xor_sync",
+    "up": "__shfl_up_sync",
+    "down": "__shfl_down_sync",
+    "idx": "__shfl_sync",
+}
+UPDATES: dict[type[Operation], str] = {
+    arith.AddfOp: "+",
+    arith.SubfOp: "-",
+    arith.MulfOp: "*",
+    arith.DivfOp: "/",
+}
+"""Operations with an assignment of their own in C."""
+
+
+class WarpPrinter(VectorPrinter):
+    """The part of a kernel's printer that writes shuffles."""
+
+    def shuffle(self, op: gpu_ext.ShuffleOp) -> None:
+        """The value of another lane."""
+        if op.valid.first_use is not None:
+            raise fail(op, "whether a shuffle reads a lane of the warp has no form here", error=LoweringError)
+        value, offset, width = (signed_operand(self, v) for v in op.operands)
+        name = self._names.fresh(op.shuffle_result.name_hint or "other")
+        segment = "" if _constant(op.width) == _LANES else f", {width.text}"
+        call = f"{_FUNCTIONS[op.mode.data]}(0xffffffffu, {value.text}, {offset.text}{segment})"
+        self._line(f"const {self.types.scalar(op.shuffle_result.type, op)} {name} = {call};")
+        self._values[op.shuffle_result] = CExpr(name)
+
+
+def _constant(value: SSAValue) -> int | None:
+    op = value.owner
+    if isinstance(op, arith.ConstantOp) and isinstance(op.value, IntegerAttr):
+        return op.value.value.data
+    return None
