@@ -9,7 +9,7 @@ nest.for "i" %i = 0 to %n {              independent_band(i) == [i, j]: the iter
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from xdsl.dialects import memref, scf
@@ -71,6 +71,11 @@ def units(block: Block) -> Iterator[ForOp | IfOp]:
                     yield from units(inner)
         elif isinstance(op, IfOp):
             yield op
+
+
+def in_turn(nests: Iterable[ForOp | IfOp]) -> list[ForOp | IfOp]:
+    """Nests in the order in which they are scheduled: sums before the nests that set what they sum up in are taken apart."""
+    return sorted(nests, key=lambda nest: not any(isinstance(op, AccumulateOp) for op in nest.walk()))
 
 
 def is_decided_by_host(op: Operation) -> bool:

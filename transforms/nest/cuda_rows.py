@@ -28,6 +28,7 @@ One thread a row remains where a row is shorter than `SHORTEST`.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from math import prod
 
@@ -44,7 +45,7 @@ from .buffers import buffer_name
 from .cpu_lanes import SCATTERED, SEVERAL, UNIT, access_patterns, bits_of, buffer_accesses
 from .cuda_bands import extent_of, grid_axes
 from .dependence import Dependences
-from .loops import enclosing_function, fresh_names, loops_in, may_fail, perfect_band
+from .loops import enclosing_function, fresh_names, loops_in, may_fail, perfect_band, statements
 from .nest_annotate import annotate
 from .nest_bind import bind
 from .nest_cache_read import cache_read
@@ -113,7 +114,7 @@ def schedule_rows(band: list[ForOp], block: int, steps: Steps) -> bool:
         return False
     for team in _teams(band, block):
         if _is_legal(band, team):
-            _Rows(band, team, steps).run()
+            Rows(band, team, steps).run()
             return True
     return False
 
@@ -123,7 +124,7 @@ def _is_legal(band: list[ForOp], team: Team) -> bool:
 
     def change(*copies: ForOp) -> None:
         function = enclosing_function(copies[0])
-        _Rows(list(copies), team, UNRECORDED).run()
+        Rows(list(copies), team, UNRECORDED).run()
         if (refusal := why_not_insert_barriers(function)) is not None:
             raise refusal
 
@@ -213,9 +214,9 @@ def _teams(band: list[ForOp], block: int) -> list[Team]:
     width = _width(bands)
     words = max(1, max(element_bytes(b.type.element_type) for b in _buffers_of(row)) // 4)  # pyright: ignore
     if length * words <= WARP_ROW:
-        many = _power_of_two(min(block // LANES, rows or block))
+        many = power_of_two(min(block // LANES, rows or block))
         return [Team(1, many, kept, width) for kept in (True, False)]
-    warps = _power_of_two(min(MOST_WARPS, max(block // LANES, length // (PER_THREAD * LANES))))
+    warps = power_of_two(min(MOST_WARPS, max(block // LANES, length // (PER_THREAD * LANES))))
     while warps > 1 and LANES * warps * width >= 2 * widest:
         warps //= 2
     return [Team(warps, 1, kept, width) for kept in (True, False)]
@@ -237,7 +238,7 @@ def _width(bands: list[list[ForOp]]) -> int:
     return min(width, LARGEST_ACCESS // largest)
 
 
-def _power_of_two(number: int) -> int:
+def power_of_two(number: int) -> int:
     """The largest power of two up to `number`."""
     return 1 << (max(1, number).bit_length() - 1)
 
@@ -245,7 +246,7 @@ def _power_of_two(number: int) -> int:
 # ---- scheduling -------------------------------------------------------------------------------------
 
 
-class _Rows:
+class Rows:
     """The steps for one band; raises a diagnostic where one is refused."""
 
     def __init__(self, band: list[ForOp], team: Team, steps: Steps):
@@ -380,7 +381,8 @@ class _Rows:
         passes = [Pass(perfect_band(op)) for op in self.row.body.block.ops if isinstance(op, ForOp)]
         for op in [op for one in passes for op in one.updates]:
             if is_defined_outside(op.memrefs[0], self.row):
-                self.steps.do(cache_write, op.memrefs[0], self.row, space="local")
+                label = f"{_stem(op.memrefs[0])}_total"
+                self.steps.do(cache_write, op.memrefs[0], self.row, space="local", name=label)
 
     def _share_pass(self, one: Pass) -> None:
         """Let the threads of the team share out the innermost loop of a pass."""
@@ -408,7 +410,7 @@ class _Rows:
         if rounds.constant_trip_count() == 1:
             steps.do(remove_unit_loop, rounds)
         elif (rounds.constant_trip_count() or MOST_KEPT + 1) <= MOST_KEPT:
-            steps.do(annotate, rounds, mark=UNROLL)
+            steps.do(annotate, rounds, mark="unrolled" if _ends_in(vectors) else UNROLL)
         self._name(lanes, "lane")
         for loop in warps:
             self._name(loop, "warp")
@@ -433,11 +435,18 @@ class _Rows:
         return parts
 
 
+def _ends_in(vectors: list[ForOp]) -> bool:
+    """Whether the row may end inside of a vector: whole ones are then told apart, all rounds at once."""
+    return any(
+        op.where is not None and loop.iv in op.where.operands for loop in vectors for op in statements(loop)
+    )
+
+
 def _stem(buffer: SSAValue) -> str:
     """The name of a buffer without what says whose part of it this is."""
     name = buffer_name(root_of(buffer))
-    for end in ("_parts", "_warp", "_lane"):
-        name = name.removesuffix(end)
+    while (shorter := re.sub(r"_(parts|total|warp|lane)(\.\d+)?$", "", name)) != name:
+        name = shorter
     return name
 
 
@@ -445,4 +454,4 @@ def _buffers_of(row: ForOp) -> list[SSAValue]:
     return list(dict.fromkeys(buffer for _, buffer in buffer_accesses(row)))
 
 
-__all__ = ["is_row_program", "schedule_rows"]
+__all__ = ["Rows", "Team", "is_row_program", "power_of_two", "schedule_rows"]

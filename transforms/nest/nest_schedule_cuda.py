@@ -22,7 +22,7 @@ For each nest, the first of these that the primitives find legal:
   of `block` threads; two or three into tiles of `block` threads, say 32 x 8; more stay inside the thread.
   Loops that are not independent (reductions) stay inside: one thread an output element, or a row.
 * A band that reads across what it writes goes through tiles in shared memory (cuda_transposes.py).
-* A reduction to one element is factored into partial results, and these again (nest-rfactor).
+* A reduction to one element: partial results by blocks, and their total by one block (`cuda_reductions.py`).
 * An outermost loop with dependences changes places with an inner one that has none (nest-reorder): a sum over
   columns, a recurrence down the rows.
 * An outermost loop with dependences stays on the host and launches the nests inside it in every iteration:
@@ -50,40 +50,37 @@ from ...dialects.nest import MAX_THREADS, AllocOp, ForOp, IfOp
 from ...dialects.remarks import remark
 from .cuda_bands import (
     FEW,
-    MOST_PARTIALS,
     Refusal,
     blocks_of,
     extent_of,
     grid_axes,
+    in_turn,
     independent_band,
     is_known_to_host,
     is_scheduled,
-    is_whole_reduction,
     iterations,
     make_perfect,
-    partials_for,
     row_width,
     stays_on_host,
     tile_width,
     units,
     why_not_bind,
     why_not_guarded,
-    why_not_launched,
 )
+from .cuda_columns import bind_columns
 from .cuda_convolutions import schedule_convolution
 from .cuda_pointwise import bind_pointwise
 from .cuda_products import schedule_product
+from .cuda_reductions import bind_whole_reduction
 from .cuda_rows import schedule_rows
 from .cuda_segments import segment
 from .cuda_tensor_cores import schedule_tensor_cores
 from .cuda_transposes import bind_transposed
 from .dependence import Dependences
-from .loops import fresh_names, functions, loops_in, perfect_band, sole_inner_loop
+from .loops import functions, loops_in, perfect_band, sole_inner_loop
 from .nest_bind import bind
 from .nest_flatten import flatten_neighbours
-from .nest_rename import rename
 from .nest_reorder import reorder, why_not_reorder
-from .nest_rfactor import rfactor
 from .nest_split import split, why_not_split
 from .steps import UNRECORDED, Steps
 
@@ -95,8 +92,9 @@ def schedule_function(function: FuncOp, block: int = 256, steps: Steps = UNRECOR
     for nest in list(units(function.body.block)):
         if nest.parent is not None and isinstance(nest, ForOp) and not is_scheduled(nest):
             schedule_product(nest, steps) or schedule_convolution(nest, steps)
-    for nest in list(units(function.body.block)):
-        schedule(nest, block, steps)
+    for nest in in_turn(units(function.body.block)):
+        if nest.parent is not None:
+            schedule(nest, block, steps)
 
 
 def schedule(nest: ForOp | IfOp, block: int = 256, steps: Steps = UNRECORDED) -> None:
@@ -119,7 +117,9 @@ def _bind_nest(nest: ForOp, block: int, steps: Steps) -> Refusal | None:
     refusal = why_not_bind(nest, nest, dependences)
     if refusal is None:
         return _bind_band(independent_band(nest, dependences), block, steps)
-    if _bind_whole_reduction(nest, block, dependences, steps):
+    if bind_whole_reduction(nest, block, dependences, steps):
+        return None
+    if bind_columns(nest, block, dependences, steps):
         return None
     if (outward := _independent_loop_outward(nest, dependences, steps)) is not None:
         return _bind_band(independent_band(outward, Dependences(outward)), block, steps)
@@ -136,49 +136,6 @@ def _remark_one_thread(nest: ForOp, refusal: Refusal) -> None:
 
 
 # ---- nests whose outermost loop is not independent --------------------------------------------------
-
-
-def _bind_whole_reduction(
-    nest: ForOp, block: int, dependences: Dependences, steps: Steps, name: str = ""
-) -> bool:
-    """Reduce to partial results, one a thread, and these by the same rule; False when `nest` is no such reduction.
-
-    With 256 partial results the iterations 256 * step + lane, of all steps, are those of thread `lane`. Two loops
-    that memory does not flatten are one partial result an outer iteration, in steps of at most 65536. The loops
-    that start and combine the partial results are called `name.init` and `name.combine`.
-    """
-    if not is_whole_reduction(nest, dependences):
-        return False
-    total = iterations(nest)
-    if total is not None and total <= FEW:
-        return True
-    partials = _legal_partials(nest, dependences)
-    if partials is None:
-        return False
-    name, inside = name or nest.label, perfect_band(nest)[1:]
-    strides, lanes = steps.do(split, nest, factor=partials, tail="mask")
-    steps.do(reorder, [strides, *inside, lanes])
-    start, combine = steps.do(rfactor, lanes)
-    steps.do(reorder, [lanes, *(inside or [strides])])
-    steps.do(rename, start, to=fresh_names(start, f"{name}.init")[0])
-    steps.do(rename, combine, to=fresh_names(combine, f"{name}.combine")[0])
-    _bind_rows(start, block, steps)
-    _bind_rows(lanes, block, steps)
-    _bind_whole_reduction(combine, block, Dependences(combine), steps, name)
-    return True
-
-
-def _legal_partials(nest: ForOp, dependences: Dependences) -> int | None:
-    """How many partial results to factor the reduction into; None where a step of that is not legal."""
-    inside, extent = perfect_band(nest)[1:], extent_of(nest)
-    if len(inside) > 1 or why_not_launched(nest, nest) is not None or why_not_guarded(nest) is not None:
-        return None
-    if inside and why_not_reorder([*inside, nest], dependences, new_bounds=False) is not None:
-        return None
-    partials = extent if inside and extent is not None and extent <= MOST_PARTIALS else partials_for(extent)
-    if partials is None or why_not_split(nest, partials, "mask") is not None:
-        return None
-    return partials
 
 
 def _independent_loop_outward(nest: ForOp, dependences: Dependences, steps: Steps) -> ForOp | None:

@@ -1,0 +1,294 @@
+"""Sums of columns on the GPU (part of nest-schedule-cuda): neighbouring threads take neighbouring columns.
+
+    nest.for "i" %i = 0 to 10000 {                                 // rows
+      nest.for "j" %j = 0 to 1000 {                                // columns, neighbours in memory
+        nest.accumulate "s" add %a, %s[%j]                         // of %x[%i, %j]
+  becomes
+    nest.for "i.p" %p = 0 to 64 bind "block.y" {                   // parts of the rows, results of their own
+      nest.for "j.o" ... bind "block.x" {                          // 128 columns
+        %parts = nest.alloc : memref<8x128xf32, 3>
+        nest.for "row" %y = 0 to 8 bind "thread.y" {
+          nest.for "column" %t = 0 to 32 bind "thread.x" {
+            %s_own = nest.alloc : memref<4xf32>
+            nest.for "i" ... { nest.for ... vectorized(4) { ... accumulate %s_own[%v] } }
+            ...                                                    // to %parts[%y, 4 * %t + %v]
+        }
+        nest.barrier
+        ...                                                        // the sum of eight rows, to %s_parts[%p, ...]
+      }
+    }
+    nest.for "i.combine" ...                                       // the same for the 64 partial results
+
+Where there are blocks enough without parts of the rows, there are none. How many parts there are depends on extents alone.
+"""
+
+from __future__ import annotations
+
+from xdsl.dialects.builtin import MemRefType
+
+from ...dialects.diagnostic import NestorError
+from ...dialects.nest import AccumulateOp, AllocOp, ForOp, StoreOp
+from ...lowering.gpu_vectors import LARGEST_ACCESS
+from ...lowering.nest_body import UNROLL, element_bytes
+from .barriers import kernels_in, places
+from .conflicts import same_iterations
+from .cpu_lanes import SCATTERED, SEVERAL, UNIT, access_patterns, buffer_accesses
+from .cuda_bands import extent_of, why_not_bind, why_not_launched
+from .dependence import Dependences
+from .loops import enclosing_function, fresh_names, may_fail, perfect_band
+from .nest_annotate import annotate
+from .nest_bind import bind
+from .nest_cache_write import cache_write
+from .nest_fuse import fuse
+from .nest_normalise import remove_unit_loop
+from .nest_privatise import privatise
+from .nest_rename import rename
+from .nest_reorder import reorder
+from .nest_set_memory import set_memory
+from .nest_split import split
+from .nest_unmask import unmask, why_not_unmask
+from .nest_vectorize import vectorize
+from .steps import UNRECORDED, Steps
+from .trials import trial
+
+LANES = 32
+"""Threads of a block along the columns."""
+
+BLOCKS = 512
+"""Blocks that fill a GPU."""
+
+FEWEST_ROWS = 4
+"""Rows below which one thread sums a column."""
+
+ROWS_OF_PART = 64
+"""Rows of a part at least, for parts to pay."""
+
+MOST_PARTS = 64
+"""Parts of the rows."""
+
+
+def bind_columns(nest: ForOp, block: int, dependences: Dependences, steps: Steps) -> bool:
+    """Let blocks sum columns; False, and nothing changed, where a nest is no such sum."""
+    band = _columns(nest, dependences)
+    if band is None:
+        return False
+    rows = extent_of(band[0])
+    if rows is not None and rows < FEWEST_ROWS:
+        return False
+    try:
+        trial(lambda *copies: _try(list(copies), block), *band)
+    except NestorError:
+        return False
+    _Columns(band, block, steps).run()
+    return True
+
+
+def _try(band: list[ForOp], block: int) -> None:
+    """Do it to a copy; raises what a step refuses, or that there is no place for a barrier."""
+    function = enclosing_function(band[0])
+    _Columns(band, block, UNRECORDED).run()
+    for kernel in kernels_in(function):
+        places(kernel)
+
+
+def _columns(nest: ForOp, dependences: Dependences) -> list[ForOp] | None:
+    """The loops over rows and the one over columns; None where a nest is not the sum of columns."""
+    band = perfect_band(nest)
+    column = band[-1]
+    if len(band) < 2 or may_fail(nest) is not None or any(loop.step_value != 1 for loop in band):
+        return None
+    if why_not_launched(nest, nest) is not None or why_not_bind(column, nest, dependences) is not None:
+        return None
+    for loop in band[:-1]:
+        for dependence in dependences.carried_by(loop):
+            if dependence.kind != "reduction" or not _is_sum(dependence.source, column):
+                return None
+            if not _is_sum(dependence.sink, column):
+                return None
+    patterns = access_patterns(column)
+    near = patterns[UNIT, False] + patterns[UNIT, True]
+    far = sum(n for (pattern, _), n in patterns.items() if pattern in (SCATTERED, SEVERAL))
+    return band if near > far else None
+
+
+def _is_sum(op, column: ForOp) -> bool:
+    if not isinstance(op, AccumulateOp) or op.parent_op() is not column or op.order_name != "any":
+        return False
+    if op.where is not None or op.mask is not None or op.combiner.data == "custom" or len(op.memrefs) != 1:
+        return False
+    moving = [k for k in range(len(op.indices)) if column.iv in op.indices[k].operands]
+    return len(moving) == 1 and op.indices[moving[0]].single_value() is column.iv
+
+
+class _Columns:
+    """The steps for one nest; raises a diagnostic where one is refused."""
+
+    def __init__(self, band: list[ForOp], block: int, steps: Steps):
+        self.rows = band[:-1]
+        self.column = band[-1]
+        self.row: ForOp | None = None
+        """The loop over the rows that a block sums at a time."""
+        self.steps = steps
+        self.threads: list[tuple[ForOp, str]] = []
+        self.shared: list[AllocOp] = []
+        count = extent_of(self.column)
+        self.width = _width(self.column)
+        groups = None if count is None else -(-count // self.width)
+        self.across = LANES
+        while groups is not None and self.across >= 2 * groups:
+            self.across //= 2
+        self.down = max(1, block // self.across)
+        rows = extent_of(self.rows[-1])
+        while rows is not None and self.down > 1 and self.down >= 2 * rows:
+            self.down //= 2
+
+    def run(self) -> None:
+        start = self._start()
+        if self.down > 1:
+            self.rows[-1], self.row = self.steps.do(split, self.rows[-1], factor=self.down, tail="mask")
+        parts = self._parts()
+        if parts < 2:
+            return self._bind_sum(self.rows, self.column, start, None)
+        share, combine = self.steps.do(privatise, self.rows[0], parts=parts, share="cyclic")
+        start, *_ = [op for op in share.body.block.ops if isinstance(op, ForOp)]
+        self._bind_sum(self.rows, self.column, start, share)
+        _Columns(perfect_band(combine), self.across * self.down, self.steps).run()
+
+    def _start(self) -> ForOp | None:
+        """The loop right before the nest that sets the results, and does nothing else."""
+        nest = self.rows[0]
+        targets = {b for op in nest.walk() if isinstance(op, AccumulateOp) for b in op.memrefs}
+        before = nest.prev_op
+        while before is not None and not isinstance(before, ForOp):
+            before = before.prev_op
+        if before is None or before.kind != "serial" or len(targets) != 1:
+            return None
+        (only, *others) = before.body.block.ops
+        is_start = isinstance(only, StoreOp) and only.memref in targets and not others
+        return before if is_start and same_iterations(before, self.column) else None
+
+    def _parts(self) -> int:
+        """Into how many parts the rows are worth being cut, for there to be blocks enough."""
+        rows, columns = extent_of(self.rows[0]), extent_of(self.column)
+        blocks = 1 if columns is None else -(-columns // (self.across * self.width))
+        if rows is None:
+            return 1 if columns is None or blocks >= BLOCKS else MOST_PARTS
+        least = max(1, ROWS_OF_PART // self.down) if len(self.rows) == 1 else 1
+        return min(MOST_PARTS, rows // least, -(-BLOCKS // blocks))
+
+    def _bind_sum(self, rows: list[ForOp], column: ForOp, start: ForOp | None, share: ForOp | None) -> None:
+        """Blocks for groups of columns, and for the parts of the rows that `share` counts, if there are several.
+
+        `start` is the loop that sets the results before, where it is to be in the kernel.
+        """
+        steps, size = self.steps, self.across * self.width
+        row = [] if self.row is None else [self.row]
+        blocks, column = steps.do(split, column, factor=size, tail="mask")
+        steps.do(reorder, [blocks, *row, *rows, column])
+        if start is not None:
+            first, _ = steps.do(split, start, factor=size, tail="mask")
+            steps.do(fuse, first, blocks)
+            blocks = first
+        targets = dict.fromkeys(op.memrefs[0] for op in column.body.block.ops if isinstance(op, AccumulateOp))
+        for buffer in targets:
+            init, name = "identity" if start is None else "load", f"{buffer.name_hint or 's'}_block"
+            steps.do(cache_write, buffer, blocks, init=init, space="shared", name=name)
+        self._share_block(blocks, rows, column)
+        bound = [(blocks, "block.x"), *self.threads]
+        for loop, axis in bound if share is None else [(share, "block.y"), *bound]:
+            steps.do(bind, loop, axis=axis)
+        for buffer in self.shared:
+            steps.do(set_memory, buffer, space="shared")
+
+    def _share_block(self, blocks: ForOp, rows: list[ForOp], column: ForOp) -> None:
+        """The threads of a block: `down` rows at a time, `across` times `width` columns."""
+        steps = self.steps
+        around = [
+            op for op in blocks.body.block.ops if isinstance(op, ForOp) and op is not (self.row or rows[0])
+        ]
+        for loop in around:
+            if why_not_unmask(loop) is None:
+                steps.do(unmask, loop)
+        if self.row is not None:
+            threads, combine = steps.do(privatise, self.row, parts=self.down)
+            steps.do(remove_unit_loop, self.row)
+            sums = _sums_in(column)
+            self._own_sums(threads, rows, column)
+            totals = self._fused(_loops_of(combine))
+            steps.do(reorder, [totals, combine])
+            around.append(totals)
+            steps.do(annotate, combine, mark="unrolled")
+            self.threads.append((self._named(threads, "row"), "thread.y"))
+            self.shared += sums
+        for loop in around:
+            self._deal_out(loop)
+
+    def _own_sums(self, threads: ForOp, rows: list[ForOp], column: ForOp) -> None:
+        """A thread's sums: in its registers, while it goes down the rows."""
+        steps, vectors = self.steps, []
+        starts = [loop for loop in _loops_of(threads) if loop is not rows[0]]
+        start = self._fused(starts)
+        if self.width > 1:
+            start, vector = steps.do(split, start, factor=self.width, tail="perfect")
+            column, lanes = steps.do(split, column, factor=self.width, tail="perfect")
+            vectors = [vector, lanes]
+        steps.do(reorder, [column, *rows, *vectors[1:]])
+        steps.do(fuse, start, column)
+        for buffer in _sums_in(start):
+            _, *copies = steps.do(cache_write, buffer, start, space="local", name=f"{_stem(buffer)}_own")
+            vectors += [loop for loop in copies if loop is not None]
+        for loop in vectors:
+            if loop.constant_trip_count() is not None and loop.parent is not None:
+                steps.do(vectorize, loop, width=self.width)
+        self.threads.append((self._named(start, "column"), "thread.x"))
+
+    def _deal_out(self, loop: ForOp) -> None:
+        """The columns of a block, one for each thread."""
+        steps = self.steps
+        if loop.constant_trip_count() == self.across:
+            self.threads.append((self._named(loop, "column"), "thread.x"))
+            return
+        groups, columns = steps.do(split, loop, factor=self.across, tail="mask")
+        inside = [op for op in columns.body.block.ops if isinstance(op, ForOp)]
+        steps.do(reorder, [columns, groups])
+        if not inside and groups.constant_trip_count() is not None:
+            steps.do(annotate, groups, mark=UNROLL)
+        self.threads.append((self._named(columns, "column"), "thread.x"))
+
+    def _fused(self, loops: list[ForOp]) -> ForOp:
+        first, *rest = loops
+        for loop in rest:
+            self.steps.do(fuse, first, loop)
+        return first
+
+    def _named(self, loop: ForOp, name: str) -> ForOp:
+        return self.steps.do(rename, loop, to=fresh_names(loop, name)[0])
+
+
+def _loops_of(loop: ForOp) -> list[ForOp]:
+    return [op for op in loop.body.block.ops if isinstance(op, ForOp)]
+
+
+def _sums_in(loop: ForOp) -> list[AllocOp]:
+    """The buffers made for this kernel that a loop accumulates into."""
+    found = dict.fromkeys(b for op in loop.walk() if isinstance(op, AccumulateOp) for b in op.memrefs)
+    return [buffer.owner for buffer in found if isinstance(buffer.owner, AllocOp)]
+
+
+def _stem(alloc: AllocOp) -> str:
+    return alloc.label.data.partition("_block")[0]
+
+
+def _width(column: ForOp) -> int:
+    """Neighbouring columns of a thread: 16 bytes of the largest elements, where the columns are made of so many."""
+    extent, largest = extent_of(column), 1
+    if extent is None:
+        return 1
+    for op, buffer in buffer_accesses(column):
+        assert isinstance(buffer.type, MemRefType)
+        if any(column.iv in op.indices[k].operands for k in range(len(op.indices))):
+            largest = max(largest, element_bytes(buffer.type.element_type))
+    width = max(1, LARGEST_ACCESS // largest)
+    while width > 1 and (extent % width or extent < LANES * width):
+        width //= 2
+    return width
