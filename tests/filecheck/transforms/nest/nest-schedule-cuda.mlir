@@ -51,23 +51,6 @@ func.func @rows(%x: memref<1000x77xf32>, %s: memref<1000xf32>, %y: memref<1000x7
 
 // -----
 
-// A sum over columns: the loop over columns comes first, one thread a column.
-// CHECK-LABEL: @columns
-// CHECK: nest.for "j.o" {{%\S+}} = 0 to 1 bind "block.x" {
-// CHECK-NEXT: nest.for "j.i" {{%\S+}} = 0 to 128 bind "thread.x" {
-// CHECK-NEXT: nest.for "i" {{%\S+}} = 0 to 1000 {
-func.func @columns(%x: memref<1000x77xf32>, %s: memref<77xf32>) {
-  nest.for "i" %i = 0 to 1000 {
-    nest.for "j" %j = 0 to 77 {
-      %v = nest.load %x[%i, %j] : memref<1000x77xf32>
-      nest.accumulate "s" add %v, %s[%j] : memref<77xf32>
-    }
-  }
-  func.return
-}
-
-// -----
-
 // Time steps stay on the host.
 // CHECK-LABEL: @jacobi
 // CHECK: nest.for "t" {{%\S+}} = 0 to 10 {
@@ -108,30 +91,6 @@ func.func @gauss_seidel(%a: memref<10x10xf64>) {
       %r = arith.addf %p, %q : f64
       // expected-note @below {{writes "a" in an earlier iteration of "i"}}
       nest.store "a" %r, %a[%i, %j] : memref<10x10xf64>
-    }
-  }
-  func.return
-}
-
-// -----
-
-// A sum of all elements: 256 partial sums by as many threads, then 16 of them, then one.
-// CHECK-LABEL: @sum
-// CHECK: [[P:%\S+]] = nest.alloc "s_lanes" : memref<256xf32>
-// CHECK: nest.for "i_j.i.o" [[B:%\S+]] = 0 to 1 bind "block.x" {
-// CHECK-NEXT: nest.for "i_j.i.i" [[T:%\S+]] = 0 to 256 bind "thread.x" {
-// CHECK-NEXT: nest.for "i_j.o" [[S:%\S+]] = 0 to 235 {
-// CHECK: nest.accumulate "s" add {{.*}}, [[P]][256 * [[B]] + [[T]]] where (256 * [[S]] + 256 * [[B]] + [[T]] < 60000)
-// CHECK: [[Q:%\S+]] = nest.alloc "s_lanes" : memref<16xf32>
-// CHECK: nest.accumulate "s" add {{.*}}, [[Q]][
-// CHECK: nest.for {{.*}} [[C:%\S+]] = 0 to 16 {
-// CHECK-NEXT: [[R:%\S+]] = nest.load [[Q]]{{\[}}[[C]]]
-// CHECK-NEXT: nest.accumulate "s" add [[R]], %s[]
-func.func @sum(%x: memref<60x1000xf32>, %s: memref<f32>) {
-  nest.for "i" %i = 0 to 60 {
-    nest.for "j" %j = 0 to 1000 {
-      %v = nest.load %x[%i, %j] : memref<60x1000xf32>
-      nest.accumulate "s" add %v, %s[] : memref<f32>
     }
   }
   func.return
