@@ -281,25 +281,27 @@ NESTS = {
         "block.x thread.x lane block.x block.y thread.y thread.x",
     ),
     "overwritten-scale": Nest({"y": (33, 19)}, OVERWRITTEN_SCALE, "block.x thread.x"),
-    "columns": Nest({"x": (19, 37), "y": (37,)}, COLUMNS, "block.x thread.x"),
+    "columns": Nest(
+        {"x": (19, 37), "y": (37,)}, COLUMNS, "block.x thread.x thread.y thread.x thread.x thread.x"
+    ),
     "matmul": Nest({"x": (7, 5), "w": (5, 37), "y": (7, 37)}, MATMUL, "block.x block.y thread.y thread.x"),
     "jacobi": Nest({"x": (37,), "y": (37,)}, JACOBI, "block.x thread.x block.x thread.x"),
-    "normalised": Nest({"x": (5,), "y": (37,)}, NORMALISED, "block.x thread.x"),
+    "normalised": Nest({"x": (5,), "y": (37,)}, NORMALISED, "block.x thread.x lane block.x thread.x"),
     "normalised-long": Nest(
         {"x": (5,), "y": (370,)},
         NORMALISED.replace("to 37", "to 370"),
-        "block.x thread.x block.x thread.x block.x thread.x",
+        "block.x thread.x lane block.x thread.x",
     ),
     "triangular": Nest({"y": (19, 19)}, TRIANGULAR, "block.x block.y thread.y thread.x"),
     "lower-half": Nest({"x": (37, 37), "y": (37, 37)}, LOWER_HALF, "block.x thread.x"),
     "largest": Nest(
         {"x": (45, 37), "z": (37, 45), "y": ()},
         LARGEST,
-        "block.y block.x thread.y thread.x thread.y thread.x block.x thread.x block.x thread.x",
+        "block.y block.x thread.y thread.x thread.y thread.x block.x thread.x lane",
         dynamic=False,
     ),
     "largest-transposed": Nest(
-        {"x": (45, 37), "y": ()}, LARGEST_TRANSPOSED, "block.x thread.x block.x thread.x", dynamic=False
+        {"x": (45, 37), "y": ()}, LARGEST_TRANSPOSED, "block.x thread.x lane", dynamic=False
     ),
     "gauss-seidel": Nest({"y": (7, 13)}, GAUSS_SEIDEL, ""),
     "branch": Nest({"x": (37,), "y": (37,)}, BRANCH, "block.x thread.x block.x"),
