@@ -23,11 +23,18 @@ from __future__ import annotations
 from xdsl.dialects.builtin import MemRefType
 
 from ...dialects.diagnostic import NestorError
-from ...dialects.nest import LANES, ForOp
+from ...dialects.nest import LANES, AccumulateOp, ForOp
 from ...lowering.gpu_vectors import LARGEST_ACCESS
 from ...lowering.nest_body import element_bytes
 from .cpu_lanes import SCATTERED, SEVERAL, access_patterns, buffer_accesses
-from .cuda_bands import extent_of, is_whole_reduction, iterations, why_not_guarded, why_not_launched
+from .cuda_bands import (
+    extent_of,
+    is_whole_reduction,
+    iterations,
+    make_perfect,
+    why_not_guarded,
+    why_not_launched,
+)
 from .cuda_rows import Rows, Team, power_of_two
 from .dependence import Dependences
 from .loops import perfect_band
@@ -52,6 +59,8 @@ ROUNDS = 4
 
 def bind_whole_reduction(nest: ForOp, block: int, dependences: Dependences, steps: Steps) -> bool:
     """Let blocks reduce a nest to one element; False, and nothing changed, when it is no such reduction."""
+    if any(isinstance(op, AccumulateOp) for op in nest.walk()):
+        make_perfect(nest, steps)
     if not is_whole_reduction(nest, dependences) or why_not_guarded(nest) is not None:
         return False
     if why_not_launched(nest, nest) is not None:

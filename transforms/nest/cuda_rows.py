@@ -43,7 +43,7 @@ from ...lowering.nest_body import UNROLL, element_bytes
 from .accesses import is_defined_outside, root_of
 from .buffers import buffer_name
 from .cpu_lanes import SCATTERED, SEVERAL, UNIT, access_patterns, bits_of, buffer_accesses
-from .cuda_bands import extent_of, grid_axes
+from .cuda_bands import extent_of, grid_axes, make_perfect
 from .dependence import Dependences
 from .loops import enclosing_function, fresh_names, loops_in, may_fail, perfect_band, statements
 from .nest_annotate import annotate
@@ -397,6 +397,7 @@ class Rows:
         if team.warps > 1:
             warp, lanes = steps.do(split, lanes, factor=LANES, tail="perfect")
             warps = [warp]
+        make_perfect([*outside, rounds][0], steps)
         steps.do(reorder, [*warps, lanes, *outside, rounds, *vectors])
         if warps:
             warps = [self._reduce_warps(warps[0], updates)]
