@@ -34,7 +34,7 @@ class Simulated:
 
     def to_json(self) -> str:
         """The same for programs."""
-        profile = None if self.profile is None else json.loads(self.profile.to_json())
+        profile = None if self.profile is None else self.profile.as_plain()
         return json.dumps({"faults": list(map(asdict, self.faults)), "profile": profile}, indent=2) + "\n"
 
     def __str__(self) -> str:

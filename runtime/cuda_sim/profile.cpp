@@ -132,9 +132,9 @@ void note_bytes(TouchedBytes &bytes, const SimAccess &access, uint64_t offset) {
   if (access.write || access.atomic) bytes.written.add(offset, access.size);
 }
 
-// -- requests ---------------------------------------------------------------------------------------------
-
 }  // namespace
+
+// -- requests ---------------------------------------------------------------------------------------------
 
 // What an instruction did to an array. Python reads these (profile.py): the layout is part of the interface.
 struct SimSite {
@@ -149,10 +149,6 @@ struct SimSite {
 namespace {
 
 enum Kind { kLoad, kStore, kAtomic };
-
-struct Instruction {
-  std::vector<unsigned> sites;  // mostly one
-};
 
 struct Request {
   uint64_t key;
@@ -213,15 +209,15 @@ class WarpRequests {
   unsigned next_[kLanes] = {};
 };
 
-std::unordered_map<uint64_t, Instruction> instructions;  // by the return address of their hooks
 std::vector<SimSite> sites;
+std::unordered_map<uint64_t, std::vector<unsigned>> sites_of_code;  // mostly one
 std::vector<WarpRequests> warps;
 
 unsigned site_of(const SimAccess &access, const SimPlace &place) {
   const uint64_t code = reinterpret_cast<uintptr_t>(access.pc);
   const Kind kind = access.atomic ? kAtomic : access.write ? kStore : kLoad;
-  Instruction &instruction = instructions[code];
-  for (unsigned k : instruction.sites) {
+  std::vector<unsigned> &here = sites_of_code[code];
+  for (unsigned k : here) {
     const SimSite &site = sites[k];
     if (site.array == place.region && site.space == (int32_t)place.space && site.size == access.size &&
         site.kind == kind)
@@ -229,7 +225,7 @@ unsigned site_of(const SimAccess &access, const SimPlace &place) {
   }
   const unsigned made = (unsigned)sites.size();
   sites.push_back({code, (int32_t)place.space, place.region, kind, access.size, 0, 0, 0, 0});
-  instruction.sites.push_back(made);
+  here.push_back(made);
   return made;
 }
 
@@ -296,7 +292,7 @@ SIM_RUNTIME void sim_on_launch_start() {
   positions.assign(threads, LoopPosition{});
   warps.assign((threads + kLanes - 1) / kLanes, WarpRequests{});
   sites.clear();
-  instructions.clear();
+  sites_of_code.clear();
   touched.clear();
   uint32_t count;
   const SimRegion *regions = sim_regions(kSimGlobal, &count);

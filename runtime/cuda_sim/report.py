@@ -20,7 +20,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
 SECTOR_BYTES = 32
@@ -110,7 +110,6 @@ class ProfileReport:
     name: str
     kernels: tuple[KernelProfile, ...] = ()
     arrays: tuple[ArrayProfile, ...] = ()
-    faults: tuple[str, ...] = field(default=())
 
     @property
     def lines(self) -> list[LineProfile]:
@@ -156,8 +155,8 @@ class ProfileReport:
                 return array
         raise KeyError(f"no array {name!r}; there are {', '.join(a.name for a in self.arrays)}")
 
-    def to_json(self) -> str:
-        """All of it, with the totals."""
+    def as_plain(self) -> dict[str, Any]:
+        """All of it, with the totals, as dictionaries, lists, numbers and strings."""
         totals = {
             "requested": self.requested,
             "moved": self.moved,
@@ -165,14 +164,17 @@ class ProfileReport:
             "ways": self.ways,
             "launches": self.launches,
         }
-        return json.dumps({**asdict(self), "totals": totals}, indent=2) + "\n"
+        return {**asdict(self), "totals": totals}
+
+    def to_json(self) -> str:
+        """The same as a text."""
+        return json.dumps(self.as_plain(), indent=2) + "\n"
 
     def __str__(self) -> str:
         parts = [_kernel_table(kernel) for kernel in self.kernels]
         if self.arrays:
             parts.append(_array_table(self.arrays))
         parts.append(self._summary())
-        parts.extend(self.faults)
         return "\n".join(parts)
 
     def _summary(self) -> str:
@@ -267,8 +269,3 @@ def _table(head: str, titles: list[str], rows: list[list[str]]) -> str:
         return ("  " + "  ".join(cells)).rstrip()
 
     return "\n".join([head, shown(titles), *(shown(row) for row in rows), ""])
-
-
-def as_plain(report: ProfileReport) -> dict[str, Any]:
-    """The report as dictionaries, lists, numbers and strings."""
-    return json.loads(report.to_json())
