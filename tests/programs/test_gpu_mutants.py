@@ -1,4 +1,4 @@
-"""Emitted kernels with a fault planted in their text (a mask off by one, a transposed shared index): the simulator sees each."""
+"""Emitted kernels with a fault planted in their text (a mask off by one, swapped indices of a tile): each is seen."""
 
 from __future__ import annotations
 
