@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from functools import cached_property
 
 from xdsl.dialects import arith, cf, gpu, memref, scf, vector
 from xdsl.dialects.builtin import (
@@ -27,8 +28,9 @@ from .cuda_c_expr import EXPRESSIONS
 from .cuda_c_integer import multiply_extended, opposite
 from .cuda_c_matrices import MatrixPrinter, is_fragment
 from .cuda_c_scope import Buffer, argument_attributes, is_shared, written_buffers
+from .cuda_c_shared import SharedLayout, SharedPrinter
 from .cuda_c_types import ADD, LIBRARY_NAMES, RESERVED, CExpr, is_short_float
-from .cuda_c_vector import alignment, is_local_vector
+from .cuda_c_vector import is_local_vector
 from .cuda_c_warp import UPDATES, WarpPrinter
 from .error_codes import ERROR_CODES
 from .kernel_signature import KernelParameter, KernelSignature
@@ -36,7 +38,7 @@ from .kernel_signature import KernelParameter, KernelSignature
 _LINE_LIMIT = 100
 
 
-class KernelPrinter(WarpPrinter, MatrixPrinter):
+class KernelPrinter(WarpPrinter, MatrixPrinter, SharedPrinter):
     """Prints one kernel: its body first, which decides what parameters the head needs."""
 
     def print(self) -> str:
@@ -51,7 +53,13 @@ class KernelPrinter(WarpPrinter, MatrixPrinter):
         parameters = [*self._parameters, *self._implied.values()]
         if self._can_fail:
             parameters.append(KernelParameter("err", "long long", "error"))
-        return KernelSignature(self._c_name(), tuple(parameters))
+        shared = self.shared_memory.bytes if self.shared_memory.is_dynamic else 0
+        return KernelSignature(self._c_name(), tuple(parameters), shared)
+
+    @cached_property
+    def shared_memory(self) -> SharedLayout:
+        """Where the buffers are that the threads of a block share."""
+        return SharedLayout(self.func)
 
     def _c_name(self) -> str:
         """The kernel's symbol, unless the C library or CUDA owns that name (`norm`, `pow`, ...)."""
@@ -186,15 +194,13 @@ class KernelPrinter(WarpPrinter, MatrixPrinter):
         if isinstance(op, memref.AllocaOp) and isinstance(type.element_type, VectorType):
             return self.fragment_buffer(op, type, name)
         self._buffers[op.memref] = Buffer(name, type, None, not shared, True)
-        element = self.types.memory if shared else self.types.scalar
-        if not shared and type.get_num_dims() == 0 and _first_use_stores(op):
+        if shared:
+            return self.declare_shared(self.shared_memory, op.memref, name)
+        if type.get_num_dims() == 0 and _first_use_stores(op):
             self._undeclared.add(op.memref)
             return
         extents = "".join(f"[{extent}]" for extent in type.get_shape())
-        unit = alignment(op.memref)
-        prefix = "__shared__ " if shared else ""
-        prefix += f"__align__({unit}) " if unit else ""
-        self._line(f"{prefix}{element(type.element_type, op)} {name}{extents};")
+        self._line(f"{self.types.scalar(type.element_type, op)} {name}{extents};")
 
     def _deallocate(self, op: memref.DeallocOp) -> None:
         if self._buffer(op.memref).operand is not None:

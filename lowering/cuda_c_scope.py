@@ -71,6 +71,8 @@ class KernelScope:
         self._buffers: dict[SSAValue, Buffer] = {}
         self._pending: dict[SSAValue, None] = {}
         """Folded values that read memory or loop-carried variables and are not used yet, oldest first."""
+        self._shared: str | None = None
+        """The name of the shared memory that the launch gives."""
         self._undeclared: set[SSAValue] = set()
         """Local scalars whose first store declares them."""
         self._implied: dict[tuple[object, ...], KernelParameter] = {}

@@ -32,6 +32,8 @@ class KernelSignature:
 
     name: str
     parameters: tuple[KernelParameter, ...]
+    shared_bytes: int = 0
+    """Shared memory that the launch gives, beside what the kernel declares."""
 
     @property
     def can_fail(self) -> bool:

@@ -67,8 +67,10 @@ class Device(Protocol):
         """Copy the elements of an array."""
         ...
 
-    def launch(self, kernel: str, grid: Sequence[int], block: Sequence[int], arguments: list[Any]) -> None:
-        """Run a kernel; an argument is an array of this device or a NumPy scalar."""
+    def launch(
+        self, kernel: str, grid: Sequence[int], block: Sequence[int], arguments: list[Any], shared: int = 0
+    ) -> None:
+        """Run a kernel with `shared` bytes of shared memory; an argument is an array of this device or a NumPy scalar."""
         ...
 
     def read_element(self, source: Any, index: tuple[int, ...]) -> Any:
@@ -202,7 +204,7 @@ class _Run:
         if signature.can_fail and self.record is None:
             self.record = self.device.new_error_record()
         arguments = [argument_value(p, operands, self.record) for p in signature.parameters]
-        self.device.launch(signature.name, grid, block, arguments)
+        self.device.launch(signature.name, grid, block, arguments, signature.shared_bytes)
         if not signature.can_fail:
             return
         record = ErrorRecord(*(int(word) for word in self.device.read_error_record(self.record)))

@@ -50,9 +50,11 @@ class SimDevice:
         if self._memory is not None:
             self._memory.copied(source, target)
 
-    def launch(self, kernel: str, grid: Sequence[int], block: Sequence[int], arguments: list[Any]) -> None:
-        """Run a kernel to its end."""
-        self._module.launch(kernel, grid, block, arguments, memory=self._memory)
+    def launch(
+        self, kernel: str, grid: Sequence[int], block: Sequence[int], arguments: list[Any], shared: int = 0
+    ) -> None:
+        """Run a kernel to its end, with `shared` bytes of shared memory beside what it declares."""
+        self._module.launch(kernel, grid, block, arguments, shared_bytes=shared, memory=self._memory)
 
     def read_element(self, source: np.ndarray, index: tuple[int, ...]) -> Any:
         """An element as a Python number."""

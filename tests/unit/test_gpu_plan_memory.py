@@ -53,7 +53,7 @@ class Recorder:
         self.views.append(one)
         return one
 
-    def launch(self, kernel, grid, block, arguments):
+    def launch(self, kernel, grid, block, arguments, shared=0):
         self.moment += 1
         arguments[0]["used"] = self.moment
 
@@ -64,7 +64,7 @@ class Launched:
     def __init__(self, name):
         from nestor.lowering.kernel_signature import KernelParameter
 
-        self.name, self.can_fail = name, False
+        self.name, self.can_fail, self.shared_bytes = name, False, 0
         self.parameters = (KernelParameter("b", "signed char", "pointer", 0),)
 
 

@@ -5,7 +5,7 @@ import pytest
 from nestor.dialects.parse import parse_module
 from nestor.dialects.registry import make_context
 from nestor.dialects.verifier import verify
-from nestor.lowering.cuda_c import emit_cuda
+from nestor.lowering.cuda_c import emit_cuda, print_cuda
 from nestor.lowering.nest_to_gpu import ConvertNestToGpuPass
 from nestor.runtime import nvrtc
 from nestor.runtime.cuda_sim.engine import SimEngine
@@ -161,3 +161,46 @@ def test_an_element_that_the_loop_writes_before_is_not_read_ahead():
     SimEngine(module, "kept")(x, y)
     assert not x.any()
     assert not y.any()
+
+
+SHARED = """
+func.func @swap(%x: memref<128x128xf32>, %y: memref<128x128xf32> {nest.role = "out"}) {
+  nest.for "b" %b = 0 to 1 bind "block.x" {
+    %tile = nest.alloc "tile" : memref<128x128xf32, 3>
+    %last = nest.alloc "last" : memref<f32, 3>
+    nest.for "t" %t = 0 to 128 bind "thread.x" {
+      nest.for "k" %k = 0 to 128 {
+        %a = nest.load %x[%k, %t] : memref<128x128xf32>
+        nest.store "tile" %a, %tile[%k, %t] : memref<128x128xf32, 3>
+        nest.store "last" %a, %last[] where (%t + %k - 254 >= 0) : memref<f32, 3>
+      }
+    }
+    nest.for "t.1" %t = 0 to 128 bind "thread.x" {
+      nest.for "k.1" %k = 0 to 128 {
+        %a = nest.load %tile[%t, %k] : memref<128x128xf32, 3>
+        %b1 = nest.load %last[] : memref<f32, 3>
+        %c = arith.subf %a, %b1 : f32
+        nest.store "y" %c, %y[%k, %t] : memref<128x128xf32>
+      }
+    }
+  }
+  func.return
+}
+"""
+
+
+def test_more_shared_memory_than_a_kernel_may_declare_comes_with_the_launch():
+    module = lowered(SHARED)
+    kernels = print_cuda(module)
+    assert "extern __shared__ __align__(16) unsigned char shared[];" in kernels.source
+    assert "float (*tile)[128] = reinterpret_cast<float (*)[128]>(shared);" in kernels.source
+    assert kernels.signatures["swap_kernel"].shared_bytes == 128 * 128 * 4 + 16
+    x = np.arange(128 * 128, dtype=np.float32).reshape(128, 128)
+    y = np.zeros_like(x)
+    SimEngine(module, "swap")(x, y)
+    np.testing.assert_array_equal(y, x.T - x[127, 127])
+
+
+@needs_compiler
+def test_shared_memory_of_the_launch_compiles():
+    assert nvrtc.compile_cubin(emit_cuda(lowered(SHARED)), "sm_80")
