@@ -11,7 +11,7 @@ PEERS := numexpr numba jax torch==2.13.0 onnx onnxruntime halide matplotlib
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-all test-lit test-unit test-math-sweep lint format bench bench-schedules golden docs clean
+.PHONY: help demo test test-gpu bench-gpu test-all test-lit test-unit test-math-sweep lint format bench bench-schedules golden docs clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-15s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -45,6 +45,16 @@ test-unit: $(VENV)/installed ## only the pytest suites
 
 test-math-sweep: $(VENV)/installed ## every single through exp, log, sin, cos, tanh, erf and sigmoid
 	$(BIN)/python tests/unit/math_accuracy.py --every 1 --only exp,log,sin,cos,tanh,erf,sigmoid
+
+# On a machine with a GPU nothing is fetched: the virtual environment where there is one, else the Python that is there.
+GPU_PYTHON ?= $(if $(wildcard $(BIN)/python),$(BIN)/python,$(PYTHON))
+
+test-gpu: ## the programs of the GPU schedules on the GPU of this machine, against NumPy; fails where there is none
+	@$(GPU_PYTHON) -m nestor.tools.test_environment --gpu
+	NESTOR_TEST_GPU=1 $(GPU_PYTHON) -m pytest tests/programs/test_gpu_programs.py -k gpu_of_this_machine
+
+bench-gpu: ## IoU, rows, sums, transposes, products on the GPU of this machine, into benchmarks/results; ROWS=..., DRY=1
+	$(GPU_PYTHON) -m benchmarks.gpu $(if $(ROWS),--rows $(ROWS)) $(if $(DRY),--dry-run)
 
 $(VENV)/installed-dev: $(VENV)/installed
 	$(BIN)/python -m pip install --quiet -e '.[dev]'

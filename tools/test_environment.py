@@ -1,4 +1,7 @@
-"""Says, before the tests run, what this machine lacks and which tests are skipped for it."""
+"""Says, before the tests run, what this machine lacks and which tests are skipped for it.
+
+With `--gpu` it says whether the tests on a GPU can run, and exits with 1 where they cannot.
+"""
 
 from __future__ import annotations
 
@@ -44,7 +47,25 @@ def report() -> list[str]:
     return lines
 
 
+def gpu_or_reason() -> str | None:
+    """None where a GPU answers through CuPy, else why the tests on a GPU cannot run."""
+    from ..dialects.diagnostic import NestorError
+    from ..runtime.cuda import load_cupy
+    from ..runtime.nvrtc import available
+
+    try:
+        load_cupy()
+    except NestorError as error:
+        return error.diagnostic.message
+    return None if available() else "neither NVRTC nor nvcc is installed (pip install nvidia-cuda-nvrtc)"
+
+
 def main() -> int:
+    if sys.argv[1:] == ["--gpu"]:
+        reason = gpu_or_reason()
+        if reason is not None:
+            print(f"test-gpu: nothing was tested: {reason}", file=sys.stderr)
+        return 1 if reason is not None else 0
     for line in report():
         print(f"note: {line}", file=sys.stderr)
     return 0

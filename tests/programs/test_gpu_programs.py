@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
+
 import nestor as nt
+import numpy as np
 import pytest
 from gpu_programs import PROGRAMS, Unavailable, arguments_of, compare, expected
 
@@ -41,6 +44,44 @@ def test_every_call_on_the_simulated_gpu(program, dynamic):
     if dynamic and not program.dynamic:
         pytest.skip("it needs extents that are known when it is compiled")
     check_calls(program, "cuda-sim", dynamic)
+
+
+# ---- on a real GPU ----------------------------------------------------------------------------------
+
+HAS_GPU = os.environ.get("NESTOR_TEST_GPU") == "1"
+on_a_gpu = pytest.mark.skipif(not HAS_GPU, reason="run by `make test-gpu`, on a machine with a GPU")
+each_on_a_gpu = pytest.mark.parametrize(
+    "program", PROGRAMS if HAS_GPU else PROGRAMS[:1], ids=lambda p: p.name
+)
+
+
+@on_a_gpu
+@pytest.mark.parametrize("dynamic", [False, True], ids=["static", "dynamic"])
+@each_on_a_gpu
+def test_every_call_on_the_gpu_of_this_machine(program, dynamic):
+    if dynamic and not program.dynamic:
+        pytest.skip("it needs extents that are known when it is compiled")
+    check_calls(program, "cuda", dynamic)
+
+
+@on_a_gpu
+@each_on_a_gpu
+def test_arrays_of_the_device_on_the_gpu_of_this_machine(program):
+    import cupy  # pyright: ignore[reportMissingImports]
+
+    compiled = nt.jit(program.function, target="cuda")
+    for call in program.calls:
+        try:
+            arguments = arguments_of(call)
+        except Unavailable as reason:
+            pytest.skip(str(reason))
+        want = expected(program, arguments)
+        moved = [cupy.asarray(a) if isinstance(a, np.ndarray) else a for a in arguments]
+        got = compiled(*moved)
+        results = got if isinstance(got, tuple) else (got,)
+        assert all(isinstance(r, cupy.ndarray) for r in results)
+        plain = tuple(r.get() for r in results)
+        compare(program, plain if isinstance(got, tuple) else plain[0], want)
 
 
 def test_names_of_rows_are_different():

@@ -8,6 +8,7 @@ code is then the CUDA C text itself.
 from __future__ import annotations
 
 import sys
+import time
 import types
 from typing import Any
 
@@ -64,6 +65,7 @@ class Array:
     dtype = property(lambda self: self.host.dtype)
     itemsize = property(lambda self: self.host.itemsize)
     size = property(lambda self: self.host.size)
+    nbytes = property(lambda self: self.host.nbytes)
     ndim = property(lambda self: self.host.ndim)
     flags = property(lambda self: Flags(self.host.flags))
     data = property(lambda self: Pointer(np.atleast_1d(self.host)))
@@ -136,6 +138,14 @@ class Function:
         self._simulator.launch(self._name, grid, block, plain)
 
 
+class Event:
+    def record(self):
+        self.time = time.perf_counter()
+
+    def synchronize(self):
+        pass
+
+
 class Fake(types.ModuleType):
     """The module, and what a test may ask of it and set."""
 
@@ -157,8 +167,17 @@ class Fake(types.ModuleType):
             driver=types.SimpleNamespace(CUDADriverError=CUDADriverError),
             memory=types.SimpleNamespace(OutOfMemoryError=OutOfMemoryError),
             function=types.SimpleNamespace(Module=Module),
-            Device=lambda number: types.SimpleNamespace(compute_capability=self.capability),
+            Device=lambda number=0: types.SimpleNamespace(
+                compute_capability=self.capability, synchronize=self.wait
+            ),
+            Event=Event,
+            get_elapsed_time=lambda start, end: (end.time - start.time) * 1e3,
+            get_current_stream=lambda: types.SimpleNamespace(ptr=0),
         )
+        self.__version__ = "0"
+        self.cuda.runtime.getDeviceProperties = lambda number: {"name": b"Stand-in 1 (tests)"}
+        self.cuda.runtime.memcpyDeviceToDevice = 3
+        self.cuda.runtime.memcpyAsync = lambda target, source, size, kind, stream: None
 
     def wait(self) -> None:
         """The host waits for the device; faults show then."""
@@ -172,6 +191,12 @@ class Fake(types.ModuleType):
             raise OutOfMemoryError(f"Out of memory allocating {fresh.nbytes} bytes")
         fresh.reshape(-1).view(np.uint8)[:] = 0xFF
         return Array.of(fresh)
+
+    def empty_like(self, array):
+        return self.empty(array.shape, array.dtype)
+
+    def get_default_memory_pool(self):
+        return types.SimpleNamespace(free_all_blocks=lambda: None)
 
     def zeros(self, shape, dtype=float):
         return Array.of(np.zeros(shape, dtype))
