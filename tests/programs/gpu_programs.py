@@ -351,6 +351,17 @@ PRODUCTS = (
         tolerance=1e-5,
         absolute=1e-5,
     ),
+    Program(
+        "matmul of short floats",
+        matmul,
+        (
+            "f16[33,45]; f16[45,31]",
+            "f16[64,96]; f16[96,64]",
+            "f16[96,64] transposed; f16[32,96] transposed",
+            "f16[64,64] shifted; f16[64,64]",
+            "bf16[64,32]; bf16[32,128]",
+        ),
+    ),
     Program("dense layer", dense, ("f32[35,33]; f32[33,41]; f32[41]",), tolerance=1e-5, absolute=1e-5),
     Program(
         "batched matmul",

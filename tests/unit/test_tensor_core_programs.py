@@ -8,6 +8,9 @@ import nestor as nt
 import numpy as np
 import pytest
 from nestor.dialects.diagnostic import NestorError
+from nestor.dialects.parse import parse_module
+from nestor.frontend.stages import run_pipeline
+from nestor.lowering.cuda_c import emit_cuda
 from nestor.runtime import nvrtc
 from nestor.runtime.cuda_sim.module import SimModule
 
@@ -66,6 +69,59 @@ def test_bias_and_activation_are_done_to_the_sums():
     text = compiled.lower(a, b, c).as_text("cuda")
     assert text.count("__global__") == 1
     assert "nt_mma" in text
+
+
+def by_transposed(a, b):
+    return np.matmul(a, b.T, dtype=np.int32)
+
+
+def of_transposed(a, b):
+    return np.matmul(a.T, b, dtype=np.float32)
+
+
+def test_bytes_are_summed_up_exactly():
+    rng = np.random.default_rng(9)
+    a, b = (rng.integers(-128, 128, (32, 128)).astype(np.int8) for _ in range(2))
+    compiled = nt.jit(by_transposed, target="cuda-sim", dynamic=False)
+    assert np.array_equal(compiled(a, b), a.astype(np.int32) @ b.astype(np.int32).T)
+    text = compiled.lower(a, b).as_text("cuda")
+    assert "nt_mma_m16n8k32_s8" in text
+    assert "nt_load_matrix_x2(" in text
+
+
+def test_wide_sums_of_a_transposed_matrix():
+    a, b, _ = operands(64, 64, 32)
+    compiled = nt.jit(of_transposed, target="cuda-sim", dynamic=False)
+    wanted = a.astype(np.float64).T @ b.astype(np.float64)
+    size = np.abs(a.astype(np.float64)).T @ np.abs(b.astype(np.float64))
+    result = compiled(a, b)
+    assert result.dtype == np.float32
+    assert np.all(np.abs(result - wanted) <= 64 * 2.0**-24 * size)
+    text = compiled.lower(a, b).as_text("cuda")
+    assert "nt_load_matrix_x4_trans(" in text
+    assert text.count("__global__") == 1
+
+
+BFLOAT16 = """
+func.func @f(%a: tensor<32x64xbf16> {nt.layout = "c"}, %b: tensor<64x32xbf16> {nt.layout = "c"}) -> (tensor<32x32xf32>) {
+  %s = nt.dot %a, %b contract [1] x [0] : tensor<32x64xbf16>, tensor<64x32xbf16> -> tensor<32x32xf32>
+  func.return %s : tensor<32x32xf32>
+}
+"""
+
+
+def test_bfloat16_is_summed_up_in_float32():
+    text = emit_cuda(run_pipeline(parse_module(BFLOAT16, "bf16.mlir"), ["cuda-small"]))
+    assert "nt_mma_m16n8k16_bf16" in text
+    rng = np.random.default_rng(3)
+    a, b = (
+        rng.standard_normal(shape).astype(np.float32).view(np.uint32) >> 16 for shape in ((32, 64), (64, 32))
+    )
+    result = np.full((32, 32), np.nan, np.float32)
+    arguments = [a.astype(np.uint16), b.astype(np.uint16), result, True]
+    SimModule(text).launch("f_kernel", (1, 1, 1), (32, 1, 1), arguments)
+    x, y = ((bits << 16).view(np.float32).astype(np.float64) for bits in (a, b))
+    assert np.all(np.abs(result - x @ y) <= 64 * 2.0**-24 * (np.abs(x) @ np.abs(y)))
 
 
 def test_no_race_is_found(deep):

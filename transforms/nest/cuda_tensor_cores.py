@@ -1,4 +1,4 @@
-"""Products of matrices by tensor cores (part of nest-schedule-cuda): float16 and bfloat16, summed up in float32.
+"""Products of matrices by tensor cores (part of nest-schedule-cuda): 16-bit floats and bytes, summed up in 32 bits.
 
     nest.for "i" %i = 0 to 512 {                                  (and a nest before it that sets %t,
       nest.for "j" %j = 0 to 512 {                                 one after it that uses %t)
@@ -29,23 +29,27 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 
-from xdsl.dialects.builtin import BFloat16Type, Float16Type, MemRefType
+from xdsl.dialects import arith
+from xdsl.dialects.builtin import Float32Type, MemRefType, i32
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import SSAValue
 
 from ...dialects.diagnostic import NestorError
-from ...dialects.nest import AccumulateOp, AllocOp, ForOp
+from ...dialects.nest import AccumulateOp, AllocOp, ForOp, LoadOp, StoreOp
 from ...dialects.remarks import remark
 from ...lowering.async_copies import ASYNC
 from ...lowering.matrix_tiles import COLUMNS, MATRIX, ROWS, form_of
+from .cpu_lanes import UNIT
 from .cpu_product_tiles import Neighbours, neighbours_of
 from .cpu_products import Product, product_in
+from .cpu_tiles import pattern_in
 from .cuda_bands import extent_of, units
 from .loops import fresh_names, loops_in, perfect_band
 from .nest_annotate import annotate
 from .nest_bind import bind
 from .nest_cache_read import cache_read
 from .nest_cache_write import cache_write
+from .nest_compute_inline import compute_inline, why_not_compute_inline
 from .nest_flatten import flatten
 from .nest_fuse import fuse
 from .nest_fuse_epilogue import fuse_epilogue, why_not_fuse_epilogue
@@ -86,8 +90,11 @@ class Tiles:
         return self.columns // self.warp_columns
 
 
-SIZES = (Tiles(128, 128, 32, 2, 4), Tiles(64, 64, 32, 2, 2), Tiles(32, 32, 32, 1, 1))
-"""The largest first: each element of a tile is used as often as the tile is long."""
+SIZES = ((128, 128, 2, 4), (64, 64, 2, 2), (32, 32, 1, 1))
+"""Rows, columns, and warps along them. The largest first: an element of a tile is used as often as the tile is long."""
+
+STEPS = 2
+"""Instructions along the sum in a tile: rows of 64 bytes."""
 
 STAGES = 3
 """Tiles of the sum that are in shared memory at a time, one in use and the others on their way."""
@@ -98,6 +105,7 @@ FEWEST_BLOCKS = 132
 
 def schedule_tensor_cores(function: FuncOp, steps: Steps = UNRECORDED) -> None:
     """Tile the products of a function that tensor cores can compute, each with the nests around it."""
+    _inline_casts(function, steps)
     for product, tiles in list(_products(function)):
         around = neighbours_of(product)
         nests = [nest for nest in (around.start, product.outermost, *around.uses) if nest is not None]
@@ -110,29 +118,76 @@ def schedule_tensor_cores(function: FuncOp, steps: Steps = UNRECORDED) -> None:
         _Tiling(product, around, tiles, steps).run()
 
 
+def _inline_casts(function: FuncOp, steps: Steps) -> None:
+    """Let products read what tensor cores multiply, where it was made wider for them: they widen it themselves."""
+    nests = [nest for nest in units(function.body.block) if isinstance(nest, ForOp)]
+    found = [product for nest in nests if (product := product_in(perfect_band(nest))) is not None]
+    for product in found:
+        operands = (*product.row_panels, *product.panels)
+        widened = [alloc for buffer in operands if (alloc := _widened(buffer, nests)) is not None]
+        if not product.batch and len(widened) == len(operands) == 2:
+            for alloc in widened:
+                if why_not_compute_inline(alloc) is None:
+                    steps.do(compute_inline, alloc)
+
+
+def _widened(buffer: SSAValue, nests: Sequence[ForOp]) -> AllocOp | None:
+    """The allocation of a buffer that a nest fills with elements of a matrix made wider, and nothing else writes."""
+    alloc = buffer.owner
+    if not isinstance(alloc, AllocOp):
+        return None
+    stores = [use.operation for use in buffer.uses if isinstance(use.operation, StoreOp)]
+    if len(stores) != 1 or stores[0].where is not None or stores[0].mask is not None:
+        return None
+    value = stores[0].value.owner
+    if not isinstance(value, arith.ExtFOp | arith.ExtSIOp) or not isinstance(value.input.owner, LoadOp):
+        return None
+    if form_of(value.input.type) is None or value.result.type not in (Float32Type(), i32):
+        return None
+    return alloc if any(perfect_band(nest)[-1] is stores[0].parent_op() for nest in nests) else None
+
+
 def _products(function: FuncOp) -> Iterator[tuple[Product, Tiles]]:
     for nest in units(function.body.block):
         product = product_in(perfect_band(nest)) if isinstance(nest, ForOp) else None
-        if product is None or product.batch or not _is_of_short_floats(product):
+        if product is None or product.batch or not _is_for_tensor_cores(product):
             continue
         if (tiles := _tiles_for(product)) is not None:
             yield product, tiles
 
 
-def _is_of_short_floats(product: Product) -> bool:
-    """Whether the operands are two matrices of 16-bit floats."""
+def _is_for_tensor_cores(product: Product) -> bool:
+    """Whether two matrices of one type are multiplied that tensor cores know, each with rows in memory."""
     operands = [*product.row_panels, *product.panels]
-    elements = [buffer.type.element_type for buffer in operands if isinstance(buffer.type, MemRefType)]
-    short = all(isinstance(element, Float16Type | BFloat16Type) for element in elements)
-    return short and len(product.row_panels) == len(product.panels) == 1 and len(set(elements)) == 1
+    if len(product.row_panels) != 1 or len(product.panels) != 1:
+        return False
+    elements = {buffer.type.element_type for buffer in operands if isinstance(buffer.type, MemRefType)}
+    form = form_of(elements.pop()) if len(elements) == 1 else None
+    if form is None:
+        return False
+    loads = [op for op in product.outermost.walk() if isinstance(op, LoadOp)]
+    across = (product.row, product.column) if form.bits == 16 else ()
+    return len(loads) == 2 and all(
+        any(_moves_along_rows(load, loop) for loop in (product.term, *across)) for load in loads
+    )
+
+
+def _moves_along_rows(load: LoadOp, loop: ForOp) -> bool:
+    """Whether an access is to neighbours in memory, of a matrix, in the iterations of a loop."""
+    rank = len(load.indices)
+    return rank == 2 and pattern_in(load, load.memref, loop) == UNIT and loop.iv in load.indices[1].operands
 
 
 def _tiles_for(product: Product) -> Tiles | None:
     """The largest tiles that fill the matrices, and fill a GPU."""
     row, column, term = (extent_of(loop) for loop in (product.row, product.column, product.term))
-    if row is None or column is None or term is None:
+    element = product.panels[0].type
+    assert isinstance(element, MemRefType)
+    form = form_of(element.element_type)
+    if row is None or column is None or term is None or form is None:
         return None
-    fitting = [t for t in SIZES if row % t.rows == 0 and column % t.columns == 0 and term % t.terms == 0]
+    sizes = (Tiles(r, c, STEPS * form.terms, *warps) for r, c, *warps in SIZES)
+    fitting = [t for t in sizes if row % t.rows == 0 and column % t.columns == 0 and term % t.terms == 0]
     busy = [t for t in fitting if row // t.rows * (column // t.columns) >= FEWEST_BLOCKS]
     return (busy or fitting[-1:] or [None])[0]
 
@@ -156,7 +211,7 @@ class _Tiling:
 
     def run(self) -> None:
         """Raises what a primitive refuses."""
-        steps, tiles = self.steps, self.tiles
+        steps = self.steps
         bands = [
             self._blocks(nest) for nest in (self.around.start, self.product.outermost) if nest is not None
         ]
@@ -166,10 +221,11 @@ class _Tiling:
             rows = steps.do(fuse, bands[0][0], rows)
             columns = steps.do(fuse, bands[0][1], columns)
         sums, back = self._keep_sums(columns)
-        lengths = (tiles.terms, tiles.columns)
+        operands = (*self.product.row_panels, *self.product.panels)
+        lengths = [self._length(buffer, row, column, term) for buffer in operands]
         buffers: list[AllocOp] = []
         copies: list[Sequence[ForOp]] = []
-        for buffer, length in zip((*self.product.row_panels, *self.product.panels), lengths, strict=True):
+        for buffer, length in zip(operands, lengths, strict=True):
             tile, copy = steps.do(cache_read, buffer, terms, space="shared", name=f"{_name(buffer)}_tile")
             buffers.append(tile)
             copies.append(self._split_copy(copy, length))
@@ -219,6 +275,13 @@ class _Tiling:
         init = "load" if self.around.start is not None else "identity"
         sums, _, back = steps.do(cache_write, result, columns, init=init, name="sums")
         return sums, back
+
+    def _length(self, buffer: SSAValue, row: ForOp, column: ForOp, term: ForOp) -> int:
+        """The length of the rows of an operand's tile: of as many rows, columns or terms as are contiguous in memory."""
+        load = next(op for op in term.walk() if isinstance(op, LoadOp) and op.memref is buffer)
+        values = load.indices[len(load.indices) - 1].operands
+        sizes = {row: self.tiles.rows, column: self.tiles.columns, term: self.tiles.terms}
+        return next(size for loop, size in sizes.items() if loop.iv in values)
 
     # ---- what threads do ----
 
