@@ -67,7 +67,13 @@ def is_local_vector(buffer: SSAValue) -> bool:
     if not isinstance(buffer.owner, memref.AllocaOp) or is_shared(buffer.type):
         return False
     users = (use.operation for use in buffer.uses)
-    return any(isinstance(user, vector.LoadOp | vector.StoreOp) for user in users)
+    return any(
+        isinstance(user, vector.LoadOp | vector.StoreOp) and not is_fragment(_value_of(user)) for user in users
+    )
+
+
+def _value_of(access: vector.LoadOp | vector.StoreOp) -> SSAValue:
+    return access.result if isinstance(access, vector.LoadOp) else access.vector
 
 
 def extract_lane(p: Printer, op: vector.ExtractOp) -> CExpr:
@@ -93,7 +99,7 @@ def alignment(buffer: SSAValue) -> int:
         op = use.operation
         if isinstance(op, nvgpu.DeviceAsyncCopyOp | nvgpu.LdMatrixOp):
             return 16
-        if is_fragment(op.results[0] if isinstance(op, vector.LoadOp) else op.operands[0]):
+        if isinstance(op, vector.LoadOp | vector.StoreOp) and is_fragment(_value_of(op)):
             continue
         if isinstance(op, vector.LoadOp):
             found = max(found, _bytes(op.result))

@@ -357,7 +357,7 @@ PRODUCTS = (
         (
             "f16[33,45]; f16[45,31]",
             "f16[64,96]; f16[96,64]",
-            "f16[96,64] transposed; f16[32,96] transposed",
+            "f16[96,64] transposed; f16[64,32] transposed",
             "f16[64,64] shifted; f16[64,64]",
             "bf16[64,32]; bf16[32,128]",
         ),
