@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 _ALIGNMENT = 256
+_BUFFER_ALIGNMENT = 64
 _GAP = 1 << 16
 _IS_ELEMENT, _IS_WRITTEN = 1, 2
 
@@ -61,7 +62,7 @@ class GuardedMemory:
             root = group[0]
             while isinstance(root.base, np.ndarray):
                 root = root.base
-            region, owner = self._new(high - low, (low - root.ctypes.data) % _ALIGNMENT, group, low)
+            region, owner = self._new(high - low, _phase(root, low), group, low)
             ctypes.memmove(region.base, low, high - low)
             region.origin, region.owner = low, owner
             region.is_writeable = any(array.flags.writeable for array in group)
@@ -149,6 +150,16 @@ def byte_bounds(array: np.ndarray) -> tuple[int, int]:
         low += min(0, (extent - 1) * stride)
         high += max(0, (extent - 1) * stride)
     return low, high + array.itemsize
+
+
+def _phase(root: np.ndarray, address: int) -> int:
+    """How far past a multiple of 256 bytes an address would be if CUDA had allocated the array `root`.
+
+    A buffer of bytes stands for the pool of results, or for another allocator: what it gave is aligned as it is.
+    """
+    if root.dtype == np.uint8 and root.ndim == 1 and address != root.ctypes.data:
+        return address % _BUFFER_ALIGNMENT
+    return (address - root.ctypes.data) % _ALIGNMENT
 
 
 def _overlapping(arrays: Sequence[np.ndarray]) -> list[list[int]]:

@@ -6,6 +6,7 @@ A row is a program of gpu_programs.py, a call, and what it may cost at most:
     requested   bytes of all sectors that warps ask for, for each byte that any implementation has to move
     moved       bytes of distinct sectors in every launch, likewise: 1.00 reads all arguments once, writes all results once
     sectors     sectors for each that the bytes of a request need: 1.00 is fully coalesced
+    width       bytes that every access to global memory moves at least
     dynamic     compiled for extents that are not known
     once        arrays of which every byte is asked for only once, read or written
     ways        passes over the banks of shared memory for each that is needed, of the worst line
@@ -38,6 +39,7 @@ class Budget:
     sectors: float = 1.0
     ways: float = 1.0
     once: str = ""
+    width: int = 1
     dynamic: bool = False
 
 
@@ -45,6 +47,7 @@ class Budget:
 BUDGETS = (
     # pointwise
     Budget("iou", "; ".join(["f32[64,1000]"] * 8), 1, 1.00),
+    Budget("iou", "; ".join(["f32[200000]"] * 8), 1, 1.00, width=16),
     Budget("iou", "; ".join(["f32[1021]"] * 8), 1, 1.00),
     Budget("iou", "; ".join(["f64[300]"] * 8), 1, 1.00),
     Budget("iou", "; ".join(["f32[64,1000]"] * 8), 1, 1.00, dynamic=True),
@@ -70,7 +73,7 @@ BUDGETS = (
     Budget("count above", "f32[16384]; 0.25", 3, 1.01),
     Budget("running sums", "i64[32,512]", 1, 4.00, sectors=4.00),
     # rows that are normalised
-    Budget("softmax", "f32[32,1024]", 1, 1.00, once="x result"),
+    Budget("softmax", "f32[32,1024]", 1, 1.00, once="x result", width=16),
     Budget("softmax", "f32[32,1000]", 1, 2.50, moved=1.50, dynamic=True),
     Budget("softmax", "f32[8,6000]", 1, 1.00),
     Budget("log_softmax", "f32[64,96]", 1, 1.00),
@@ -115,3 +118,5 @@ def test_costs_stay_within_the_budget(budget):
     bounds = {**vars(budget), **dict.fromkeys(budget.once.split(), 1.0)}
     above = {name: value for name, value in cost.items() if value > bounds[name] + ROUNDING}
     assert not above, f"{above}, and the budget is {budget}\n{report}"
+    narrow = [line for line in report.lines if line.space == "global" and line.size < budget.width]
+    assert not narrow, f"accesses narrower than {budget.width} bytes\n{report}"

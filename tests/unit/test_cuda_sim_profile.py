@@ -126,6 +126,13 @@ def test_a_view_is_as_misaligned_as_in_its_allocation():
     assert (line(report, "load", "x").cost, line(report, "load", "x").ideal) == (5, 4)
 
 
+def test_a_result_in_a_pooled_buffer_is_aligned():
+    buffer = np.zeros(1024, np.uint8)
+    start = -buffer.ctypes.data % 64 or 64
+    out = buffer[start : start + 128].view(np.float32)
+    assert line(profile("strided", (1,), (32,), floats(32), out, 1), "store", "out").cost == 4
+
+
 @pytest.mark.parametrize("kernel", ["vectors", "structures"])
 def test_a_vector_is_one_access(kernel):
     report = profile(kernel, (1,), (64,), floats(256), floats(256))
