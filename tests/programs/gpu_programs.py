@@ -314,6 +314,10 @@ def matmul(a, b):
     return a @ b
 
 
+def short_matmul(a, b):
+    return (a @ b).astype(a.dtype)
+
+
 def dense(x, w, bias):
     return np.maximum(x @ w + bias, 0)
 
@@ -353,7 +357,7 @@ PRODUCTS = (
     ),
     Program(
         "matmul of short floats",
-        matmul,
+        short_matmul,
         (
             "f16[33,45]; f16[45,31]",
             "f16[64,96]; f16[96,64]",
