@@ -220,9 +220,15 @@ class LaneLoop:
         is_taken = any(op.memref.name_hint == stem for op in self.members if isinstance(op, LoadOp | StoreOp))
         if is_taken or (isinstance(around, ForOp) and around.label == stem):
             name = "column"
+        outermost = self.loop
+        while isinstance(unrolled := outermost.parent_op(), ForOp) and unrolled.kind == "unrolled":
+            outermost = unrolled
         for op in self.accesses:
-            values = [v if v in tile else self.body.values[v] for v in op.indices.operands]
-            last = forms_of(op.indices, values)[-1]
+            index = op.indices[len(op.indices) - 1]
+            if any(v not in tile and _is_made_in(v, outermost) for v in index.operands):
+                continue
+            values = [v if v in tile else self.body.values[v] for v in index.operands]
+            (last,) = forms_of(index, values)
             first = linear(((a, c) for a, c in terms_of(last) if a not in tile), 0)
             if len(first.terms) > 1 and not any(first.uses(v) for v in tile):
                 self.body.builder.part(first, name_hint_of(name))

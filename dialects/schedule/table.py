@@ -227,7 +227,7 @@ GROUPS: dict[str, tuple[Primitive, ...]] = {
         _primitive(
             "cache_read",
             _INTO_LOOP,
-            (*_CACHE, Option("along", "string")),
+            (*_CACHE, Option("along", "string"), Option("axis", "int")),
             (Result("cache", BUFFER), Result("copy")),
         ),
         _primitive(

@@ -75,6 +75,39 @@ def integer_mix(a, b):
     return (a * 3 + b) // 7 - (a % 5)
 
 
+def gelu_bias_residual(x, bias, residual):
+    h = x + bias
+    return 0.5 * h * (1 + np.tanh(0.7978845608 * (h + 0.044715 * h**3))) + residual
+
+
+def batch_norm_inference(x, mean, variance, weight, bias):
+    mean, variance, weight, bias = (v[:, None, None] for v in (mean, variance, weight, bias))
+    return (x - mean) / np.sqrt(variance + 1e-5) * weight + bias
+
+
+def sum_and_difference(x, y):
+    return x + y, (x - y) * 2
+
+
+def every_second_column(x):
+    return x[:, ::2] * 2
+
+
+def backwards(x):
+    return x[::-1, ::-1] + 1
+
+
+def chosen(mask, x, y):
+    return np.where(mask, x, y)
+
+
+def gates(g, c):
+    n = c.shape[-1]
+    i, f, o = nn.sigmoid(g[:, :n]), nn.sigmoid(g[:, n : 2 * n]), nn.sigmoid(g[:, 3 * n :])
+    c = f * c + i * np.tanh(g[:, 2 * n : 3 * n])
+    return o * np.tanh(c), c
+
+
 POINTWISE = (
     Program(
         "iou",
@@ -115,6 +148,57 @@ POINTWISE = (
         integer_mix,
         ("i32[259]; i32[259]", "i64[9,31]; i64[31]", "i8[77]; i8[77]", "ui8[77] strided; ui8[77]"),
     ),
+    Program(
+        "large pointwise",
+        clipped,
+        (
+            "f32[600001] special",
+            "f32[1000,1000]",
+            "f64[300001] shifted",
+            "f16[600006]",
+            "f32[700,1001] strided",
+            "f32[4096,516] reversed",
+        ),
+    ),
+    Program(
+        "large bias and scale",
+        bias_and_scale,
+        (
+            "f32[999,260]; f32[260]; f32[999,1]",
+            "f32[9001,36]; f32[36]; f32[9001,1]",
+            "f64[20001,6]; f64[6]; f64[20001,1]",
+            "f32[4099,130] strided; f32[130]; f32[4099,1]",
+            "f32[2,70000]; f32[70000]; f32[2,1] shifted",
+        ),
+    ),
+    Program(
+        "gelu with bias and residual",
+        gelu_bias_residual,
+        (
+            "f32[65,36]; f32[36]; f32[65,36]",
+            "f64[9,1]; f64[1]; f64[9,1]",
+            "f32[2048,256]; f32[256]; f32[2048,256]",
+        ),
+        tolerance=1e-5,
+        absolute=1e-6,
+    ),
+    Program(
+        "batch norm inference",
+        batch_norm_inference,
+        (
+            "f32[3,5,7,9]; f32[5]; f32[5] positive; f32[5]; f32[5]",
+            "f32[8,16,33,32]; f32[16]; f32[16] positive; f32[16]; f32[16]",
+            "f64[1,1,3,1]; f64[1]; f64[1] positive; f64[1]; f64[1]",
+        ),
+        tolerance=1e-6,
+    ),
+    Program("two results", sum_and_difference, ("f32[33,17]; f32[33,17]", "i16[70000]; i16[70000]")),
+    Program("strided view", every_second_column, ("f32[33,67]", "f64[5,1]", "i8[9,200] transposed")),
+    Program("backwards", backwards, ("f32[33,67]", "i16[1,300]", "f64[7,0]")),
+    Program("chosen by a mask", chosen, ("bool[513]; f32[513]; f32[513]", "bool[9,1]; f64[9,33]; f64[33]")),
+    Program(
+        "gates", gates, ("f32[7,36]; f32[7,9]", "f32[64,1024]; f32[64,256]"), tolerance=1e-5, absolute=1e-6
+    ),
 )
 
 # ---- transposes, concatenation, padding, gathers ----------------------------------------------------
@@ -140,6 +224,49 @@ def taken(x, rows):
     return x[rows]
 
 
+def permuted(x):
+    return np.ascontiguousarray(x.transpose(2, 1, 0))
+
+
+def channels_last(x):
+    return np.ascontiguousarray(np.moveaxis(x, 1, -1))
+
+
+def symmetric(x):
+    return x + x.T
+
+
+def stacked(x, y):
+    return np.stack([x, y], axis=-1)
+
+
+def rotated(x):
+    half = x.shape[-1] // 2
+    return np.concatenate([-x[:, half:], x[:, :half]], axis=-1)
+
+
+def rolled(x):
+    return np.roll(x, 3, axis=1)
+
+
+def tiled(x):
+    return np.tile(x, (2, 3))
+
+
+def repeated(x):
+    return np.repeat(x, 3, axis=1)
+
+
+def bordered_by_zeros(x):
+    y = x.copy()
+    y[1:-1] = 0
+    return y
+
+
+def upper_triangle(x):
+    return np.triu(x) + np.arange(x.shape[1])
+
+
 LAYOUTS = (
     Program(
         "transpose",
@@ -154,6 +281,17 @@ LAYOUTS = (
     Program("concatenate", joined, ("f32[9,31]; f32[9,5]", "i32[3,1]; i32[3,40]", "f32[5,0]; f32[5,3]")),
     Program("pad", bordered, ("f32[17,29]", "f64[1,1]", "i16[5,64] reversed")),
     Program("gather", taken, ("f32[37,19]; i64[53] below 37", "f64[5,1]; i32[7] below 5")),
+    Program("gather of long rows", taken, ("f32[40,64]; i64[3001] below 40", "i8[7,1000]; i32[700] below 7")),
+    Program("reverse of the axes", permuted, ("f32[35,3,41]", "f64[33,2,9]", "i8[70,3,130]", "f32[3,300,2]")),
+    Program("channels last", channels_last, ("f32[2,9,7,11]", "f16[3,64,5,13]", "f32[1,3,40,40]")),
+    Program("matrix plus its transpose", symmetric, ("f32[67,67]", "f64[33,33] reversed")),
+    Program("stack", stacked, ("f32[33,17]; f32[33,17]", "i8[300,300]; i8[300,300]")),
+    Program("rotated halves", rotated, ("f32[9,34]", "f32[600,256]", "f64[3,2]")),
+    Program("roll", rolled, ("f32[9,67]", "i32[3,4]")),
+    Program("tile", tiled, ("f32[9,31]", "i8[1,1]")),
+    Program("repeat", repeated, ("f32[9,31]", "i64[70,100]")),
+    Program("rows set to zero", bordered_by_zeros, ("f32[9,31]", "f64[3,1]", "f32[300,512]")),
+    Program("upper triangle", upper_triangle, ("f32[33,35]", "i64[300,256]")),
 )
 
 # ---- reductions -------------------------------------------------------------------------------------

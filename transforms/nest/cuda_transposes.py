@@ -30,6 +30,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from math import prod
+from typing import Any
 
 from xdsl.dialects.builtin import MemRefType
 from xdsl.dialects.func import FuncOp
@@ -79,6 +80,8 @@ class Transposed:
     row: ForOp
     column: ForOp
     buffers: dict[SSAValue, int]
+    straight: set[SSAValue]
+    """Those that are read along `column` as well, from where they are."""
 
     @property
     def size(self) -> int:
@@ -107,9 +110,10 @@ def transposed_in(band: list[ForOp]) -> Transposed | None:
         else:
             straight.add(buffer)
     for row in reversed(band[:-1]):
-        buffers = {b: axis for b, axis in _read_along(row, column, across).items() if b not in straight}
+        buffers = _read_along(row, column, across)
         if buffers and not any(_is_short(loop) for loop in (row, column)):
-            return Transposed([loop for loop in band[:-1] if loop is not row], row, column, buffers)
+            outer = [loop for loop in band[:-1] if loop is not row]
+            return Transposed(outer, row, column, buffers, straight.intersection(buffers))
     return None
 
 
@@ -177,7 +181,7 @@ def bind_transposed(band: list[ForOp], block: int, steps: Steps) -> bool:
     if perfect_band(order[0])[: len(order)] != order:
         steps.do(reorder, order)
     blocks = [*joined(outer, steps), row_blocks, column_blocks]
-    for tile, copy in _staged(found, column_blocks, steps):
+    for tile, copy in _staged(found, column_blocks, row, steps):
         steps.do(resize_buffer, tile, dimension=1, size=size + max(1, BANK_BITS // _bits(tile.memref)))
         loops = [_whole(loop, size, steps) for loop in perfect_band(copy)]
         for loop, name in zip(loops, fresh_names(copy, "row", "column"), strict=True):
@@ -196,7 +200,7 @@ def _blocks_around(outer: Sequence[ForOp]) -> list[int | None]:
     return [prod(known) if len(known) == len(counts) else None] if outer else []
 
 
-def _staged(found: Transposed, block: ForOp, steps: Steps) -> list[tuple[AllocOp, ForOp]]:
+def _staged(found: Transposed, block: ForOp, row: ForOp, steps: Steps) -> list[tuple[AllocOp, ForOp]]:
     """Copies in shared memory of what a block reads across: the buffers, and the loops that fill them."""
     tiles: list[tuple[AllocOp, ForOp]] = []
     room = SHARED_BYTES
@@ -215,7 +219,9 @@ def _staged(found: Transposed, block: ForOp, steps: Steps) -> list[tuple[AllocOp
         assert isinstance(buffer.type, MemRefType)
         rank = buffer.type.get_num_dims()
         axes = (*(axis for axis in range(rank) if axis != contiguous), contiguous)
-        options = {"space": "shared", "axes": axes if axes != tuple(range(rank)) else ()}
+        options: dict[str, Any] = {"space": "shared", "axes": axes if axes != tuple(range(rank)) else ()}
+        if buffer in found.straight:
+            options |= {"along": row.label, "axis": contiguous}
         if names.count(name) > 1:
             remark(
                 block,

@@ -29,7 +29,8 @@ with buffer=w, loop=j.o becomes
 
 The copy has the axes of the buffer along which the window is more than one element, in the order `axes` (all
 axes of the buffer: axes=1,0 packs columns). What sticks out of the buffer is not copied. With along=j.i only the reads
-that move with that loop go to the copy: where a buffer is both operands of a product, one of them is packed.
+that move with that loop go to the copy: where a buffer is both operands of a product, one of them is packed. With
+axis=1 as well, only those that it moves along that axis of the buffer: a matrix is added to its transpose.
 
 Refused when an iteration may write an element, or memory that may be the same, before it reads it; when the window is
 not affine in what is known where the iteration starts; and when the window may hold elements that the loop does not
@@ -62,9 +63,10 @@ def why_not_cache_read(
     axes: tuple[int, ...] = (),
     dependences: Dependences | None = None,
     along: str | None = None,
+    axis: int | None = None,
 ) -> NestorError | None:
     """The diagnostic that refuses to copy what `loop` reads, None when it is legal."""
-    plan = plan_reads(request_for(_VERB, buffer, loop, space, axes, dependences, along))
+    plan = plan_reads(request_for(_VERB, buffer, loop, space, axes, dependences, along, axis))
     return plan if isinstance(plan, NestorError) else None
 
 
@@ -76,12 +78,13 @@ def cache_read(
     axes: tuple[int, ...] = (),
     dependences: Dependences | None = None,
     along: str | None = None,
+    axis: int | None = None,
 ) -> tuple[AllocOp, ForOp | None]:
     """Copy what an iteration of `loop` reads of `buffer`: the new buffer, and the outermost loop that copies.
 
     The loop is None where the copy is one element. Raises the diagnostic of `why_not_cache_read`.
     """
-    plan = plan_reads(request_for(_VERB, buffer, loop, space, axes, dependences, along))
+    plan = plan_reads(request_for(_VERB, buffer, loop, space, axes, dependences, along, axis))
     if isinstance(plan, NestorError):
         raise plan
     alloc, copy, _ = carry_out(plan, space, name)
@@ -95,7 +98,8 @@ class NestCacheReadPass(StagingPass):
     name = "nest-cache-read"
 
     along: str | None = None
+    axis: int | None = None
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         buffer, loop = self.targets(op)
-        cache_read(buffer, loop, self.space, self.label, self.axes, along=self.along)
+        cache_read(buffer, loop, self.space, self.label, self.axes, along=self.along, axis=self.axis)

@@ -89,6 +89,8 @@ class Request:
     dependences: Dependences | None = None
     along: str | None = None
     """Only the reads that move with the loop of this name, which is inside of the loop, go to the copy."""
+    axis: int | None = None
+    """And of these only those that it moves along this axis of the buffer."""
 
     def refuse(self, reason: str, hint: str | None = None, notes: Notes = ()) -> NestorError:
         return fail(self.loop, f"cannot {self.action}: {reason}", hint=hint, notes=notes)
@@ -106,10 +108,11 @@ def request_for(
     axes: tuple[int, ...],
     dependences: Dependences | None,
     along: str | None = None,
+    axis: int | None = None,
 ) -> Request:
     """The request that the arguments of a primitive make."""
     value = buffer.memref if isinstance(buffer, AllocOp) else buffer
-    return Request(verb, value, loop, axes, space, dependences=dependences, along=along)
+    return Request(verb, value, loop, axes, space, dependences=dependences, along=along, axis=axis)
 
 
 @dataclass(frozen=True, eq=False)
@@ -138,6 +141,8 @@ def plan_reads(request: Request) -> Plan | NestorError:
         return found
     own, others = found
     reads = [a for a in own if a.kind == READ]
+    if request.axis is not None and request.along is None:
+        return request.refuse("an axis is given, and no loop along it", hint="say along= as well")
     if request.along is not None:
         moving = _moving(request, reads)
         if isinstance(moving, NestorError):
@@ -174,7 +179,15 @@ def _moving(request: Request, reads: list[Access]) -> list[Access] | NestorError
         return request.refuse(f'there is no loop "{request.along}" in it')
     variable = named[0].iv
     moving = [a for a in reads if a.indices is not None and variable in a.indices.operands]
-    return moving or request.refuse(f'no read of it moves with the loop "{request.along}"')
+    if not moving or request.axis is None:
+        return moving or request.refuse(f'no read of it moves with the loop "{request.along}"')
+    rank = len(moving[0].indices or ())
+    if not 0 <= request.axis < rank:
+        return request.refuse(f"there is no axis {request.axis}", hint=f"the axes are 0 to {rank - 1}")
+    moving = [a for a in moving if a.indices is not None and variable in a.indices[request.axis].operands]
+    return moving or request.refuse(
+        f'no read of it moves with the loop "{request.along}" along axis {request.axis}'
+    )
 
 
 def plan_updates(request: Request, init: str = LOAD) -> Plan | NestorError:

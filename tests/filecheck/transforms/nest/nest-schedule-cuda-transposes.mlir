@@ -94,3 +94,24 @@ func.func @pairs(%x: memref<2x1000xf32>, %y: memref<1000x2xf32>) {
   }
   func.return
 }
+
+// -----
+
+// A matrix plus its transpose: one of the two reads goes through the tile.
+// CHECK-LABEL: @symmetric
+// CHECK: [[T:%\S+]] = nest.alloc "x_tile" : memref<32x33xf32, 3 : i64>
+// CHECK: nest.load %x[
+// CHECK: nest.store "x_tile"
+// CHECK: nest.load %x[
+// CHECK-NEXT: nest.load [[T]]
+func.func @symmetric(%x: memref<100x100xf32>, %y: memref<100x100xf32>) {
+  nest.for "i" %i = 0 to 100 {
+    nest.for "j" %j = 0 to 100 {
+      %a = nest.load %x[%i, %j] : memref<100x100xf32>
+      %b = nest.load %x[%j, %i] : memref<100x100xf32>
+      %c = arith.addf %a, %b : f32
+      nest.store "y" %c, %y[%i, %j] : memref<100x100xf32>
+    }
+  }
+  func.return
+}
