@@ -21,9 +21,10 @@ made fewer:
   `WORK` operations an element that is computed again, more where it is read at one place that needs each element once.
   What is reduced, or what a reduction reads, stays: its schedule decides.
 * Neighbours of as many loops become one nest (nest-fuse) when the loops run through the same iterations, or one through a
-  part of the other's: copies into parts of one result, fills, several results. The larger one's box has no more iterations
-  than both together; there are at most `OPERANDS` buffers, which is what registers hold of 16 bytes each; and a nest that
-  is read across (cuda_transposes.py) is joined with such nests only.
+  part of the other's: copies into parts of one result, fills, several results. A part has a domain, outside of which the
+  other statement moves elements and no vectors, so that it has to be `SMALL`, and the larger one has no more iterations than
+  both together. There are at most `OPERANDS` buffers, which is what registers hold of 16 bytes each; and a nest that is
+  read across (cuda_transposes.py) is joined with such nests only.
 
 Otherwise a nest is a kernel. The primitives prove what is done; a refusal leaves two kernels.
 """
@@ -56,6 +57,10 @@ WORK = 32
 
 OPERANDS = 16
 """Buffers that a kernel made of several nests accesses, at most."""
+
+
+SMALL = 1 << 18
+"""Iterations below which a launch takes longer than elements that are moved one by one."""
 
 
 def segment(function: FuncOp, steps: Steps) -> None:
@@ -156,7 +161,7 @@ def _is_worthwhile(first: ForOp, second: ForOp) -> bool:
         return True
     sizes = [_count(first), _count(second)]
     known = [n for n in (*box, *sizes) if isinstance(n, int)]
-    return len(known) == len(box) + 2 and prod(known[:-2]) <= sum(known[-2:])
+    return len(known) == len(box) + 2 and prod(known[:-2]) <= min(sum(known[-2:]), SMALL)
 
 
 def _extent_of_both(first: ForOp, second: ForOp) -> object:

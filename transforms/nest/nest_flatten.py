@@ -265,11 +265,15 @@ def _rows(outer: ForOp, bound: AffineList, columns: AffineList) -> AffineList:
         return bound.times(width[0])
     if rows is not None:
         return columns.times(rows[0])
-    block = outer.parent
+    place = outer  # or a loop around it that the extents do not depend on: a launch has to know how many blocks there are
+    values = (*bound.operands, *columns.operands)
+    while isinstance(loop := place.parent_op(), ForOp) and all(is_defined_outside(v, loop) for v in values):
+        place = loop
+    block = place.parent
     assert block is not None
-    product = arith.MuliOp(materialise(bound, block, outer), materialise(columns, block, outer))
+    product = arith.MuliOp(materialise(bound, block, place), materialise(columns, block, place))
     product.location = outer.location
-    block.insert_op_before(product, outer)
+    block.insert_op_before(product, place)
     return AffineList.of(product.result)
 
 

@@ -123,3 +123,31 @@ func.func @columns_first(%x: memref<?x?xf32, strided<[1, ?]>> {nest.dims = ["n",
   }
   func.return
 }
+
+// -----
+
+// Rows and columns that memory lets be one, below an axis that it does not: the product of their extents, which the launch
+// needs, is computed outside of the nest.
+// CHECK-LABEL: @product_of_extents
+// CHECK: [[HW:%\S+]] = arith.muli %h, %w
+// CHECK: nest.for "i.o" {{%\S+}} = 0 to %n
+// CHECK: nest.for "j_k.o" {{%\S+}} = 0 to [[HW]] ceildiv 128 bind
+func.func @product_of_extents(%x: memref<?x?x?xf32> {nest.dims = ["n", "h", "w"]}, %b: memref<?xf32> {nest.dims = ["n"]}, %y: memref<?x?x?xf32> {nest.dims = ["n", "h", "w"]}) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c2 = arith.constant 2 : index
+  %n = memref.dim %x, %c0 : memref<?x?x?xf32>
+  %h = memref.dim %x, %c1 : memref<?x?x?xf32>
+  %w = memref.dim %x, %c2 : memref<?x?x?xf32>
+  nest.for "i" %i = 0 to %n {
+    %f = nest.load %b[%i] : memref<?xf32>
+    nest.for "j" %j = 0 to %h {
+      nest.for "k" %k = 0 to %w {
+        %v = nest.load %x[%i, %j, %k] : memref<?x?x?xf32>
+        %s = arith.addf %v, %f : f32
+        nest.store "y" %s, %y[%i, %j, %k] : memref<?x?x?xf32>
+      }
+    }
+  }
+  func.return
+}
