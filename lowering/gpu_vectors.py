@@ -248,8 +248,9 @@ class LaneLoop:
         if ASYNC in self.loop.attributes and len(self.accesses) == len(self.members) == 2:
             return self._copy_async()
         self._name_vectors()
-        if self.copies:
-            return self._move()
+        others = [op for op in self.members if not any(op in pair for pair in self.copies)]
+        if self.copies and all(map(self._is_shared, others)):
+            return self._move(others)
         before = set(body.done)
         for op in self.members:
             body.builder.location = op.location  # pyright: ignore[reportAttributeAccessIssue]
@@ -280,13 +281,11 @@ class LaneLoop:
         copy = DeviceAsyncCopyOp.of(source, there, target, here, self.width, bypass_l1=whole)
         self.body.builder.emit(copy)
 
-    def _move(self) -> None:
-        """Vectors that are loaded and stored as they are."""
-        shared = [op for op in self.members if not any(op in pair for pair in self.copies)]
+    def _move(self, shared: Sequence[Operation]) -> None:
+        """Vectors that are loaded and stored as they are; where they are may be loaded, too, and computed."""
         before = set(self.body.done)
         for op in shared:
-            if is_computation(op):
-                self.body.operation(op)
+            self.body.operation(op)
         self.body.done = before
         values = [self._load(load) for load, _ in self.copies]
         for value, (_, store) in zip(values, self.copies, strict=True):

@@ -41,8 +41,7 @@ extern "C" __global__ void __launch_bounds__(128) matmul_kernel(
     if (aligned) {
       #pragma unroll
       for (int u = 0; u < 2; u++) {
-        const int column_1 = column + u * 8;
-        const nt_vector<float, 4> a_v = nt_load<4>(&a[(blockIdx.y * 64 + tz * 16 + tx) * 1024 + column_1]);
+        const nt_vector<float, 4> a_v = nt_load<4>(&a[(blockIdx.y * 64 + tz * 16 + tx) * 1024 + column + u * 8]);
         #pragma unroll
         for (int v = 0; v < 4; v++) {
           a_tile[u * 8 + ty * 4 + v][tz * 16 + tx] = a_v[v];
@@ -50,10 +49,9 @@ extern "C" __global__ void __launch_bounds__(128) matmul_kernel(
       }
     } else {
       for (int u = 0; u < 2; u++) {
-        const int column_1 = column + u * 8;
         #pragma unroll
         for (int v = 0; v < 4; v++) {
-          a_tile[u * 8 + ty * 4 + v][tz * 16 + tx] = a[(blockIdx.y * 64 + tz * 16 + tx) * 1024 + column_1 + v];
+          a_tile[u * 8 + ty * 4 + v][tz * 16 + tx] = a[(blockIdx.y * 64 + tz * 16 + tx) * 1024 + column + u * 8 + v];
         }
       }
     }
@@ -97,8 +95,7 @@ extern "C" __global__ void __launch_bounds__(128) matmul_kernel(
     for (int u = 0; u < 8; u++) {
       #pragma unroll
       for (int u_1 = 0; u_1 < 2; u_1++) {
-        const int column_1 = column + u_1 * 64;
-        nt_store(&result[(blockIdx.y * 64 + tz * 16 + ty * 8 + u) * 1024 + column_1], sums[u][u_1]);
+        nt_store(&result[(blockIdx.y * 64 + tz * 16 + ty * 8 + u) * 1024 + column + u_1 * 64], sums[u][u_1]);
       }
     }
   } else {
@@ -106,10 +103,9 @@ extern "C" __global__ void __launch_bounds__(128) matmul_kernel(
     for (int u = 0; u < 8; u++) {
       #pragma unroll
       for (int u_1 = 0; u_1 < 2; u_1++) {
-        const int column_1 = column + u_1 * 64;
         #pragma unroll
         for (int v = 0; v < 4; v++) {
-          result[(blockIdx.y * 64 + tz * 16 + ty * 8 + u) * 1024 + column_1 + v] = sums[u][u_1][v];
+          result[(blockIdx.y * 64 + tz * 16 + ty * 8 + u) * 1024 + column + u_1 * 64 + v] = sums[u][u_1][v];
         }
       }
     }
