@@ -36,6 +36,7 @@ from ..dialects.nest import (
     StoreOp,
     YieldOp,
 )
+from ..dialects.walk import walk
 
 _KNOWN = (AccumulateOp, AllocOp, BarrierOp, ForOp, IfOp, IndexOp, LoadOp, PrefetchOp, StoreOp, YieldOp)
 _KNOWN += (memref.DimOp, memref.CollapseShapeOp, cf.AssertOp, func.ReturnOp)
@@ -43,7 +44,7 @@ _KNOWN += (memref.DimOp, memref.CollapseShapeOp, cf.AssertOp, func.ReturnOp)
 
 def bound_loops(ops: Iterable[Operation], axes: Sequence[str] = BIND_AXES) -> list[ForOp]:
     """The loops in `ops` that are bound to one of `axes`, themselves included."""
-    return [loop for op in ops for loop in op.walk() if isinstance(loop, ForOp) and loop.kind in axes]
+    return [loop for op in ops for loop in walk(op) if isinstance(loop, ForOp) and loop.kind in axes]
 
 
 def foreign_operation(kernel: Operation) -> Operation | None:

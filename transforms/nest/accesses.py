@@ -5,6 +5,7 @@ Conservative: an operation that is not known may touch every buffer.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -13,7 +14,7 @@ from xdsl.dialects import memref
 from xdsl.dialects.builtin import IntegerAttr
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Block, Operation, SSAValue
-from xdsl.traits import is_side_effect_free
+from xdsl.traits import Pure, is_side_effect_free
 
 from ...dialects.affine import AffineList
 from ...dialects.nest import AccumulateOp, AllocOp, ForOp, IfOp, IndexOp, LoadOp, PrefetchOp, StoreOp, YieldOp
@@ -59,9 +60,15 @@ def accesses_of(op: Operation) -> list[Access]:
     handler = _ACCESSES.get(type(op))
     if handler is not None:
         return handler(op)
-    if op.name in _HARMLESS or is_side_effect_free(op):
+    if _is_pure(type(op)) or op.name in _HARMLESS or is_side_effect_free(op):
         return []
     return [Access(op, WRITE, None, None)]
+
+
+@functools.cache
+def _is_pure(kind: type[Operation]) -> bool:
+    """Whether no operation of a kind has an effect."""
+    return kind.has_trait(Pure)
 
 
 _ACCESSES: dict[type[Operation], Callable[..., list[Access]]] = {

@@ -23,7 +23,7 @@ from functools import cached_property
 from itertools import takewhile
 from typing import TypeAlias
 
-from xdsl.ir import Block, Operation
+from xdsl.ir import Block, Operation, SSAValue
 
 from ...dialects.diagnostic import NestorError, fail
 from ...dialects.nest import (
@@ -148,6 +148,7 @@ class _Kernel:
         self.is_asking = False
         """Whether barriers are placed, or it is only asked whether one would be."""
         self.has_conflict = False
+        self._owned: dict[SSAValue, set[str]] = {}
 
     def find(self) -> list[Place]:
         if self.loops_on:
@@ -286,9 +287,9 @@ class _Kernel:
         root = access.root
         if root is None or not isinstance(root.owner, AllocOp):
             return set()
-        if isinstance(thread_copies(root.owner), ThreadCopies):
-            return set(THREAD_AXES)
-        return {loop.kind for loop in enclosing_loops(root.owner)} & set(THREAD_AXES)
+        if root not in self._owned:
+            self._owned[root] = _owners_of(root.owner)
+        return self._owned[root]
 
     def _meet(self, first: Phase, a: Access, second: Phase, b: Access, when: Earlier | None) -> bool:
         fixed_in = (when.loop,) if when is not None else _apart(a.op, b.op)
@@ -389,6 +390,12 @@ def _refusal(op: Operation, why: Operation) -> NestorError:
         hint="split by a factor that divides the extent, or distribute the loops over threads",
         notes=[(why, f"{what} is not for all threads of the block")],
     )
+
+
+def _owners_of(alloc: AllocOp) -> set[str]:
+    if isinstance(thread_copies(alloc), ThreadCopies):
+        return set(THREAD_AXES)
+    return {loop.kind for loop in enclosing_loops(alloc)} & set(THREAD_AXES)
 
 
 def _apart(first: Operation, second: Operation) -> tuple[Operation, Operation]:

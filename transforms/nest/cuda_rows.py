@@ -41,6 +41,7 @@ from ...dialects.nest import LANES, AccumulateOp, AllocOp, ForOp, LoadOp, StoreO
 from ...lowering.gpu_vectors import LARGEST_ACCESS
 from ...lowering.nest_body import UNROLL, element_bytes
 from .accesses import is_defined_outside, root_of
+from .barriers import kernels_in, places
 from .buffers import buffer_name
 from .cpu_lanes import SCATTERED, SEVERAL, UNIT, access_patterns, bits_of, buffer_accesses
 from .cuda_bands import extent_of, grid_axes, make_perfect
@@ -51,7 +52,6 @@ from .nest_bind import bind
 from .nest_cache_read import cache_read
 from .nest_cache_write import cache_write
 from .nest_flatten import flatten_neighbours
-from .nest_insert_barriers import why_not_insert_barriers
 from .nest_normalise import remove_unit_loop
 from .nest_privatise import privatise
 from .nest_rename import rename
@@ -124,9 +124,11 @@ def _is_legal(band: list[ForOp], team: Team) -> bool:
 
     def change(*copies: ForOp) -> None:
         function = enclosing_function(copies[0])
+        before = kernels_in(function)
         Rows(list(copies), team, UNRECORDED).run()
-        if (refusal := why_not_insert_barriers(function)) is not None:
-            raise refusal
+        for kernel in kernels_in(function):
+            if kernel not in before:
+                places(kernel)
 
     try:
         trial(change, *band)

@@ -27,6 +27,7 @@ from xdsl.ir.affine import AffineBinaryOpExpr, AffineBinaryOpKind, AffineDimExpr
 
 from ...dialects.affine import AffineList, dims_of, linear_terms
 from ...dialects.nest import AccumulateOp, ForOp, IfOp
+from ...dialects.walk import walk
 from .accesses import (
     FRESH,
     UPDATE,
@@ -101,10 +102,12 @@ class Dependences:
     @cached_property
     def accesses(self) -> list[Access]:
         """Every access at or below the analysed operation, in program order."""
-        return [access for op in self._scope.walk() for access in accesses_of(op)]
+        return [access for op in walk(self._scope) for access in accesses_of(op)]
 
     def accesses_in(self, op: Operation) -> list[Access]:
         """The accesses at or below `op`."""
+        if op is self._scope:
+            return self.accesses
         return [access for access in self.accesses if is_inside(access.op, op)]
 
     def carried_by(self, loop: ForOp) -> list[Dependence]:

@@ -19,6 +19,7 @@ from xdsl.ir.affine import (
 from ...dialects.affine import AffineList
 from ...dialects.diagnostic import NestorError, fail
 from ...dialects.nest import BIND_AXES, AccumulateOp, ForOp, IndexOp, LoadOp, PrefetchOp, StoreOp
+from ...dialects.walk import walk
 
 INDEX = IndexType()
 
@@ -40,7 +41,7 @@ def functions(module: ModuleOp, name: str | None = None) -> list[FuncOp]:
 
 def loops_in(op: Operation) -> list[ForOp]:
     """Every loop at or below `op`, in program order."""
-    return [inner for inner in op.walk() if isinstance(inner, ForOp)]
+    return [inner for inner in walk(op) if isinstance(inner, ForOp)]
 
 
 def find_loop(module: ModuleOp, name: str, function: str | None = None) -> ForOp:

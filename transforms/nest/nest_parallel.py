@@ -26,7 +26,7 @@ from xdsl.passes import ModulePass
 
 from ...dialects.diagnostic import NestorError, fail
 from ...dialects.nest import ForOp
-from .dependence import Dependences, analyse
+from .dependence import Dependences
 from .loops import find_loop, may_fail, refuse_in_vector, refuse_marked
 
 
@@ -42,7 +42,7 @@ def why_not_independent(
     """The refusal of `action` when iterations of `loop` depend on each other or can fail."""
     if (refusal := why_not_fails(loop, action)) is not None:
         return refusal
-    first = (dependences or analyse(loop)).first_carried(loop)
+    first = (dependences or Dependences(loop)).first_carried(loop)
     if first is None:
         return None
     hint = (

@@ -36,7 +36,7 @@ from xdsl.passes import ModulePass
 from ...dialects.diagnostic import NestorError, fail
 from ...dialects.nest import BIND_AXES, ForOp
 from .bounds import simplify_bounds
-from .dependence import Dependences, analyse
+from .dependence import Dependences
 from .interchange import Range, ranges_in_order
 from .loops import find_loop, may_fail, perfect_band
 
@@ -70,7 +70,7 @@ def why_not_reorder(
             f"cannot reorder the loops to {names}: an error must be that of the first iteration in program order",
             notes=[(op, "this check can fail")],
         )
-    broken = (dependences or analyse(band[0])).broken_by_order(band, order)
+    broken = (dependences or Dependences(band[0])).broken_by_order(band, order)
     if not broken:
         return None
     first = broken[0]

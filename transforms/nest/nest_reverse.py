@@ -28,7 +28,7 @@ from ...dialects.affine import AffineList
 from ...dialects.diagnostic import NestorError, fail
 from ...dialects.nest import ForOp
 from .bounds import refuse_several, simplify_bounds
-from .dependence import Dependences, analyse
+from .dependence import Dependences
 from .loops import find_loop, may_fail, refuse_marked, replace_index, trip_count
 
 
@@ -48,7 +48,7 @@ def why_not_reverse(loop: ForOp, dependences: Dependences | None = None) -> Nest
             hint="nest-prove-bounds removes the checks that cannot fail",
             notes=[(op, "this check can fail")],
         )
-    first = (dependences or analyse(loop)).first_ordered(loop, lambda reduction: True)
+    first = (dependences or Dependences(loop)).first_ordered(loop, lambda reduction: True)
     if first is None:
         return None
     return fail(

@@ -10,7 +10,7 @@ from __future__ import annotations
 from ...dialects.diagnostic import NestorError, fail
 from ...dialects.nest import AccumulateOp, ForOp
 from ...lowering.lane_reductions import differs, why_not_shuffled
-from .dependence import Dependence, Dependences, analyse
+from .dependence import Dependence, Dependences
 from .nest_parallel import why_not_fails
 
 
@@ -19,7 +19,7 @@ def why_not_lanes(loop: ForOp, action: str, dependences: Dependences | None = No
     if (refusal := why_not_fails(loop, action)) is not None:
         return refusal
     updates: dict[AccumulateOp, None] = {}
-    for dependence in (dependences or analyse(loop)).carried_by(loop):
+    for dependence in (dependences or Dependences(loop)).carried_by(loop):
         if not _is_of_lanes(dependence, loop):
             return fail(
                 loop,
