@@ -61,11 +61,11 @@ def has_guard(loop: ForOp, on_axis: Sequence[ForOp]) -> bool:
         return True
     if loop.kind == "lane":
         return loop.constant_trip_count() != LANES
-    counts = [other.constant_trip_count() for other in on_axis]
     own = loop.constant_trip_count()
-    if own is None:
-        return len(on_axis) > 1
-    return own == 0 or any(count is None or count > own for count in counts)
+    if own is None or loop.kind in BLOCK_AXES:
+        counts = {other.constant_trip_count() for other in on_axis}
+        return 0 in counts or (len(on_axis) > 1 and (len(counts) > 1 or None in counts))
+    return own < threads_for(on_axis)
 
 
 def threads_for(loops: Sequence[ForOp]) -> int:

@@ -35,7 +35,6 @@ from ...dialects.affine import AffineList, linear_terms
 from ...dialects.diagnostic import NestorError, fail
 from ...dialects.nest import AccumulateOp, AllocOp, ForOp, LoadOp, StoreOp
 from ...lowering.nest_body import element_bytes
-from .cpu_convolutions import axes_of
 from .cpu_lanes import UNIT
 from .cpu_tiles import pattern_in
 from .cuda_bands import blocks_of, grid_axes
@@ -53,6 +52,7 @@ from .nest_bind import bind
 from .nest_cache_write import cache_write
 from .nest_flatten import flatten, why_not_flatten
 from .nest_fuse import fuse
+from .nest_normalise import remove_unit_loop, why_not_remove_unit_loop
 from .nest_rename import rename
 from .nest_reorder import reorder
 from .nest_resize_buffer import resize_buffer
@@ -66,8 +66,8 @@ from .nest_unmask import unmask, why_not_unmask
 from .nest_vectorize import vectorize, why_not_vectorize
 from .steps import UNRECORDED, Steps
 
-AXES = "zyx"
-"""The axes of the threads, the slowest first."""
+AXES = "zyxl"
+"""The axes of the threads, the slowest first; "l" are the lanes of a warp, "x" are warps then."""
 
 REGISTER, VECTOR = "r", "v"
 """Parts of a loop that stay in the thread; what is neighbours in memory goes to vectors."""
@@ -109,6 +109,8 @@ class SumTile:
     inner_terms: int = 1
     """How many of the last terms' loops are in the tile; the first of these is split by `depth`."""
     uses: list[ForOp] = field(default_factory=list)
+    around: int = 0
+    """How many loops around the nest are those of a kernel already: the tiles are then done one after the other."""
 
     @property
     def result(self) -> SSAValue:
@@ -116,12 +118,12 @@ class SumTile:
 
     @property
     def nest(self) -> ForOp:
-        return enclosing_loops(self.sums)[0]
+        return enclosing_loops(self.sums)[self.around]
 
     @property
     def threads(self) -> dict[str, int]:
         """How many threads the block has along each axis."""
-        return {part.axis: part.size for _, own in self.tiled for part in own if part.axis in "xyz"}
+        return {part.axis: part.size for _, own in self.tiled for part in own if part.axis in AXES}
 
     def moved(self, copy_of: dict[Operation, Operation]) -> SumTile:
         """The same of a copy of the function."""
@@ -139,6 +141,7 @@ class SumTile:
             self.depth,
             self.inner_terms,
             of(self.uses),
+            self.around,
         )
 
 
@@ -156,7 +159,7 @@ def tile_sum(tile: SumTile, steps: Steps) -> NestorError | None:
         except NestorError as error:
             refusal = refusal or error
             continue
-        _Tiling(tile, start, steps).run()
+        Tiling(tile, start, steps).run()
         return None
     return refusal
 
@@ -166,7 +169,7 @@ def _try(tile: SumTile, start: ForOp | None) -> None:
     copy = function.clone()
     copy_of = dict(zip(function.walk(), copy.walk(), strict=True))
     first = None if start is None else copy_of[start]
-    _Tiling(tile.moved(copy_of), first, UNRECORDED).run()  # pyright: ignore[reportArgumentType]
+    Tiling(tile.moved(copy_of), first, UNRECORDED).run()  # pyright: ignore[reportArgumentType]
 
 
 # ---- the nests around -------------------------------------------------------------------------------
@@ -222,23 +225,28 @@ def loops_over(nest: ForOp, tile: SumTile) -> list[ForOp] | None:
     if any(op.regions or isinstance(op, AccumulateOp) for op in band[-1].body.block.ops):
         return None
     accesses = [op for op in nest.walk() if isinstance(op, LoadOp | StoreOp) and op.memref is tile.result]
-    own = axes_of(tile.sums.indices)
-    if not accesses or own is None or any(op.indices != accesses[0].indices for op in accesses):
+    if not accesses or any(op.indices != accesses[0].indices for op in accesses):
         return None
-    variables = axes_of(accesses[0].indices)
-    loop_of = {loop.iv: loop for loop in band}
-    if variables is None or any((a is None) != (b is None) for a, b in zip(own, variables, strict=True)):
+    indices, found = accesses[0].indices, []
+    for loop in wanted:
+        index = indices[axis_along(tile.sums, loop)]
+        found += [other for other in band if other.iv in index.operands][:1]
+    if len(found) != len(wanted) or len(set(found)) != len(found):
         return None
-    pairs = {
-        a: loop_of.get(b) for a, b in zip(own, variables, strict=True) if a is not None and b is not None
-    }
-    found = [pairs.get(loop.iv) for loop in wanted]
+    same = {one.iv: other.iv for one, other in zip(found, wanted, strict=True)}
+    if indices.substitute_all(same).canonical() != tile.sums.indices.canonical():
+        return None
     if any(
-        loop is None or loop.lower != other.lower or loop.upper.canonical() != other.upper.canonical()
+        loop.lower != other.lower or loop.upper.canonical() != other.upper.canonical()
         for loop, other in zip(found, wanted, strict=True)
     ):
         return None
-    return found  # pyright: ignore[reportReturnType]
+    return found
+
+
+def axis_along(sums: AccumulateOp, loop: ForOp) -> int:
+    """The axis of the result along which the loop moves."""
+    return next(axis for axis in range(len(sums.indices)) if loop.iv in sums.indices[axis].operands)
 
 
 def _only_sets(nest: ForOp, result: SSAValue) -> bool:
@@ -248,7 +256,7 @@ def _only_sets(nest: ForOp, result: SSAValue) -> bool:
 # ---- tiling -----------------------------------------------------------------------------------------
 
 
-class _Tiling:
+class Tiling:
     """The steps; any of them may be refused."""
 
     def __init__(self, tile: SumTile, start: ForOp | None, steps: Steps):
@@ -256,12 +264,12 @@ class _Tiling:
         self.steps = steps
         self.start = start
         self.threads = tile.threads
-        axes = axes_of(tile.sums.indices)
-        assert axes is not None
-        places = [axes.index(loop.iv) for loop, _ in tile.tiled]
+        places = [axis_along(tile.sums, loop) for loop, _ in tile.tiled]
         self.order = sorted(range(len(places)), key=places.__getitem__)
         """The tiled loops in the order of the result's axes."""
         self.order_of_axes = sorted(places)
+        self.sums: AllocOp | None = None
+        """The buffer of the sums, when they have one."""
         self.by_loop: set[ForOp] = set()
         """Loops over the tile that were made of the nests' own."""
 
@@ -282,11 +290,14 @@ class _Tiling:
             insides.append((tiles, terms))
             self.by_loop.update(tiles)
         (terms,) = [terms for _, terms in insides if terms]
+        step = terms[-1 - tile.inner_terms]
+        left, left_copy, right, right_copy = steps.do(stage_factors, step, space="shared")
+        for tiles, _ in insides:
+            if why_not_unmask(tiles[0]) is None:
+                steps.do(unmask, tiles[0])
         sums, back = self._registers(blocks[-1])
         if back is not None:
             insides.append((loops_in(back), []))
-        step = terms[-1 - tile.inner_terms]
-        left, left_copy, right, right_copy = steps.do(stage_factors, step, space="shared")
         for tiles, _ in insides:
             if why_not_unmask(tiles[0]) is None:
                 steps.do(unmask, tiles[0])
@@ -294,9 +305,18 @@ class _Tiling:
             self._share(tiles, terms[-tile.inner_terms :] if terms else [], is_sum=bool(terms))
         for buffer, copy in ((left, left_copy), (right, right_copy)):
             self._share_copy(buffer, copy)
-        sums = steps.do(transform_layout, sums, layout=self._layout(sums.memref.type.get_num_dims()))
+        self.sums = steps.do(transform_layout, sums, layout=self._layout(sums.memref.type.get_num_dims()))
+        if tile.around:
+            for loop in blocks:
+                if loop.constant_trip_count() == 1 and why_not_remove_unit_loop(loop) is None:
+                    steps.do(remove_unit_loop, loop)
+            return
         self._bind_blocks(blocks)
-        steps.do(set_memory, sums, space="local")
+        self.keep_sums()
+
+    def keep_sums(self) -> None:
+        """The sums go to registers, when all loops are bound."""
+        self.steps.do(set_memory, self.sums, space="local")
 
     def _loops_of(self, nest: ForOp) -> tuple[list[ForOp], list[ForOp]]:
         """The loops of a nest over blocks, and those over the tile."""
@@ -380,8 +400,9 @@ class _Tiling:
 
     def _bind_threads(self, threads: Sequence[tuple[str, ForOp]]) -> None:
         for axis, loop in threads:
-            self.steps.do(rename, loop, to=fresh_names(loop, f"t{axis}")[0])
-            self.steps.do(bind, loop, axis=f"thread.{axis}")
+            name, wanted = ("lane", "lane") if axis == "l" else (f"t{axis}", f"thread.{axis}")
+            self.steps.do(rename, loop, to=fresh_names(loop, name)[0])
+            self.steps.do(bind, loop, axis=wanted)
 
     def _mark_vector(self, loop: ForOp, may_be_vector: bool) -> None:
         size = loop.constant_trip_count() or 1
@@ -435,7 +456,7 @@ class _Tiling:
 
     def _as_one(self, left: list[ForOp], vector: ForOp | None) -> list[ForOp]:
         """Loops of a copy as one where the first, along which memory is contiguous, is too short for the threads."""
-        wanted, first = self.threads.get("x", 1), left[0]
+        wanted, first = self.threads.get("l") or self.threads.get("x", 1), left[0]
         if len(left) < 2 or (first.constant_trip_count() or 1) % wanted == 0:
             return left
         inner = [] if vector is None else [vector]

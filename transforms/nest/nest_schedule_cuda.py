@@ -48,6 +48,7 @@ from xdsl.passes import ModulePass
 from ...dialects.diagnostic import fail
 from ...dialects.nest import MAX_THREADS, AllocOp, ForOp, IfOp
 from ...dialects.remarks import remark
+from .cuda_attention import schedule_attention
 from .cuda_bands import (
     FEW,
     Refusal,
@@ -88,6 +89,7 @@ from .steps import UNRECORDED, Steps
 def schedule_function(function: FuncOp, block: int = 256, steps: Steps = UNRECORDED) -> None:
     """Bind the loops of every nest of a function: first what takes several nests together."""
     schedule_tensor_cores(function, steps)
+    schedule_attention(function, steps)
     segment(function, steps)
     for nest in list(units(function.body.block)):
         if nest.parent is not None and isinstance(nest, ForOp) and not is_scheduled(nest):

@@ -1,0 +1,60 @@
+"""Attention on a GPU: one kernel, no scores in global memory, right at odd sizes and free of races."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from nestor import jit, nn
+
+
+def attention(q, k, v):
+    return nn.attention(q, k, v)
+
+
+def masked(q, k, v, mask):
+    scores = q @ np.swapaxes(k, -1, -2) / 3
+    return nn.softmax(np.where(mask[:, None, None, :], -np.inf, scores), axis=-1) @ v
+
+
+def arguments(batch, queries, keys, size, dtype="f4"):
+    rng = np.random.default_rng(queries)
+    shapes = ((*batch, n, size) for n in (queries, keys, keys))
+    return [rng.standard_normal(shape).astype(dtype) for shape in shapes]
+
+
+def check(function, given, target="cuda-sim:checked"):
+    exact = function(*(a.astype("f8") if a.dtype.kind == "f" else a for a in given))
+    got = jit(function, target=target, dynamic=False)(*given)
+    np.testing.assert_allclose(got, exact, rtol=2e-5, atol=1e-5)
+
+
+def kernels_of(function, given) -> int:
+    text = jit(function, target="cuda").lower(*given).as_text("cuda")
+    return text.count("__global__")
+
+
+def test_scores_stay_in_shared_memory():
+    given = arguments((2, 3), 17, 45, 9)
+    check(attention, given)
+    assert kernels_of(attention, given) == 1
+
+
+def test_rows_that_are_too_long_stay_in_global_memory():
+    assert kernels_of(attention, arguments((2, 2), 20, 5000, 16)) > 1
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("dtype", ["f4", "f8"])
+@pytest.mark.parametrize(
+    "size", [(16, 64, 32), (1, 33, 8), (33, 129, 40), (40, 700, 64), (70, 100, 130)], ids=str
+)
+def test_sizes(size, dtype):
+    check(attention, arguments((2, 2), *size, dtype))
+
+
+@pytest.mark.slow
+def test_masks_of_padding():
+    q, k, v = arguments((2, 3), 19, 50, 16)
+    mask = np.arange(50)[None, :] >= np.array([[50], [23]])
+    check(masked, [q, k, v, mask])
+    assert kernels_of(masked, [q, k, v, mask]) == 1

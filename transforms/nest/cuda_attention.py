@@ -1,0 +1,250 @@
+"""Attention on a GPU (part of nest-schedule-cuda): a block computes rows of scores and uses them in shared memory.
+
+    nest.for "b" ... { ... nest.accumulate "t" add %p, %t[%b, %h, %i, %j] }      // products of queries and keys
+    nest.for "b.1" ... { ... %t[%b, %h, %i, %j] ... }                            // a softmax of each row
+    nest.for "b.2" ... { ... nest.load %t[%b, %h, %i, %j] ... }                  // products with the values
+  becomes
+    nest.for "b" ... bind "block.z" { nest.for "h" ... bind "block.y" {
+      nest.for "i.o" ... bind "block.x" {
+        %t = nest.alloc "t" : memref<1x1x16x512xf32, 3>                          // whole rows, in shared memory
+        nest.for "j.o" ... {                                                     // a tile of keys after the other
+          ... the products, in registers (cuda_sum_tiles.py); they are stored to %t
+        ... warps compute the softmax of a row each (cuda_rows.py)
+        nest.for "j.step" ... { ... the products with the values, in registers
+
+Rows are as long as shared memory allows: `ROWS` queries a block where their scores take no more than `SCORES` bytes, else
+fewer. Longer rows, and those whose length only the run time knows, stay kernels of their own, with the scores between them
+in global memory. (A running maximum and sum, by which tiles of keys could be forgotten, is another program than the
+one that was written: no primitive makes it.)
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from xdsl.dialects.builtin import DYNAMIC_INDEX, AnyFloat, MemRefType
+from xdsl.dialects.func import FuncOp
+
+from ...dialects.affine import AffineList
+from ...dialects.diagnostic import NestorError, fail
+from ...dialects.nest import LANES, AccumulateOp, AllocOp, ForOp, LoadOp, StoreOp
+from ...dialects.remarks import remark
+from ...lowering.nest_body import element_bytes
+from .cpu_products import Product, product_in
+from .cuda_bands import blocks_of, grid_axes
+from .cuda_rows import Rows, Team
+from .cuda_sum_tiles import Parts, SumTile, Tiling, neighbours_of, parts
+from .loops import enclosing_function, loops_in, perfect_band
+from .nest_bind import bind
+from .nest_fuse import fuse
+from .nest_insert_barriers import why_not_insert_barriers
+from .nest_resize_buffer import resize_buffer, why_not_resize_buffer
+from .nest_set_memory import set_memory
+from .nest_sink_alloc import sink_alloc
+from .nest_split import split
+from .nest_unmask import unmask, why_not_unmask
+from .producers import top_in
+from .steps import UNRECORDED, Steps
+
+WARPS = 4
+"""Warps of a block."""
+
+ROWS = (16, 8, 4)
+"""Queries of a block, the best number first."""
+
+SCORES = 36 << 10
+"""Bytes of scores that a block has: what is left of 48 KiB of shared memory is for the tiles of operands."""
+
+DEPTH = 16
+"""Terms of a step of a product."""
+
+
+@dataclass(frozen=True, eq=False)
+class Attention:
+    """Scores, the nests from the first that sets them to the last that uses them, and how many loops they share."""
+
+    scores: AllocOp
+    nests: list[ForOp]
+    depth: int
+    rows: int
+    first: ForOp
+    """The nest of the products of queries and keys."""
+    last: ForOp
+    """The nest of the products with the values."""
+
+
+def schedule_attention(function: FuncOp, steps: Steps) -> None:
+    """Bind what is attention in a function, where all steps are legal."""
+    for alloc in [op for op in function.walk() if isinstance(op, AllocOp)]:
+        if alloc.parent is None or (found := attention_with(alloc)) is None:
+            continue
+        try:
+            tried = _Schedule(_copied(found), UNRECORDED).run()
+            if (error := why_not_insert_barriers(tried)) is not None:
+                raise error
+        except NestorError as refusal:
+            message = refusal.diagnostic.message
+            remark(found.first, f'the scores "{alloc.label.data}" go to global memory: {message}')
+            continue
+        label = alloc.label.data
+        nest = _Schedule(found, steps).run()
+        remark(nest, f'blocks of {found.rows} rows of the scores "{label}" stay in shared memory')
+
+
+def attention_with(scores: AllocOp) -> Attention | None:
+    """The attention whose scores are in a buffer; None where that is something else, or its rows are too long."""
+    type_, block = scores.memref.type, scores.parent
+    assert isinstance(type_, MemRefType) and block is not None
+    shape = type_.get_shape()
+    if len(shape) < 2 or shape[-1] == DYNAMIC_INDEX or not isinstance(type_.element_type, AnyFloat):
+        return None
+    users = [use.operation for use in scores.memref.uses]
+    if not all(isinstance(op, LoadOp | StoreOp | AccumulateOp) for op in users):
+        return None
+    tops = {top_in(block, op) for op in users}
+    ops = list(block.ops)
+    places = [k for k, op in enumerate(ops) if op in tops]
+    nests = [op for op in ops[places[0] : places[-1] + 1] if op.regions] if len(places) >= 3 else []
+    if len(nests) < 4 or not all(isinstance(op, ForOp) for op in nests):
+        return None
+    loops = [op for op in nests if isinstance(op, ForOp)]
+    products = [(nest, found) for nest in loops if (found := product_in(perfect_band(nest))) is not None]
+    depth = len(shape) - 1
+    if len(products) != 2 or products[0][1].result is not scores.memref or products[1][0] is not loops[-1]:
+        return None
+    if not all(_starts_with_axes(nest, scores, depth) for nest in loops):
+        return None
+    row = shape[-1] * element_bytes(type_.element_type)
+    rows = next((n for n in ROWS if n * row <= SCORES), None)
+    if rows is None:
+        return None
+    return Attention(scores, loops, depth, rows, products[0][0], products[1][0])
+
+
+def _starts_with_axes(nest: ForOp, scores: AllocOp, depth: int) -> bool:
+    """Whether the outer loops of a nest are over all but the last axis of the scores, in their order."""
+    band = _outer(nest, depth)
+    if len(band) < depth or any(loop.kind != "serial" for loop in loops_in(nest)):
+        return False
+    for op in nest.walk():
+        if not isinstance(op, LoadOp | StoreOp | AccumulateOp) or scores.memref not in op.operands:
+            continue
+        if not all(_is_along(op.indices[k], band[k]) for k in range(depth)):
+            return False
+    return True
+
+
+def _is_along(index: AffineList, loop: ForOp) -> bool:
+    """Whether an index is the variable of the loop; 0 is, where that is the only iteration."""
+    return index == AffineList.of(loop.iv) or (loop.constant_trip_count() == 1 and index.constants() == (0,))
+
+
+def _outer(nest: ForOp, depth: int) -> list[ForOp]:
+    return perfect_band(nest)[:depth]
+
+
+def _copied(found: Attention) -> Attention:
+    """The same in a copy of the function."""
+    function = enclosing_function(found.first)
+    copy = function.clone()
+    of = dict(zip(function.walk(), copy.walk(), strict=True))
+    return Attention(
+        of[found.scores],  # pyright: ignore[reportArgumentType]
+        [of[nest] for nest in found.nests],  # pyright: ignore[reportArgumentType]
+        found.depth,
+        found.rows,
+        of[found.first],  # pyright: ignore[reportArgumentType]
+        of[found.last],  # pyright: ignore[reportArgumentType]
+    )
+
+
+class _Schedule:
+    """The steps; any of them may be refused."""
+
+    def __init__(self, found: Attention, steps: Steps):
+        self.found = found
+        self.steps = steps
+        self.rows = parts(f"x{WARPS} r{found.rows // WARPS}")
+
+    def run(self) -> ForOp:
+        """Do them; the nest that all became."""
+        found, steps = self.found, self.steps
+        first, last = (product_in(perfect_band(nest)) for nest in (found.first, found.last))
+        assert first is not None and last is not None
+        products = {found.first: first, found.last: last}
+        blocks: list[ForOp] = []
+        inner: dict[ForOp, ForOp] = {}
+        for nest in found.nests:
+            band = _outer(nest, found.depth)
+            tail = "mask" if len(perfect_band(nest)) == len(loops_in(nest)) else "clamp"
+            outer, inner[nest] = steps.do(split, band[-1], factor=found.rows, tail=tail)
+            own = [*band[:-1], outer]
+            blocks = [steps.do(fuse, a, b) for a, b in zip(blocks, own, strict=True)] if blocks else own
+        scores = steps.do(sink_alloc, found.scores, blocks[-1])
+        for axis in range(found.depth):
+            if why_not_resize_buffer(scores, axis) is None:
+                scores = steps.do(resize_buffer, scores, dimension=axis)
+        for loop in inner.values():
+            if why_not_unmask(loop) is None:
+                steps.do(unmask, loop)
+        tilings = [self._tile(product, inner[nest], len(blocks)) for nest, product in products.items()]
+        rows = [
+            RowsOfBlock(loop, WARPS, steps)
+            for nest, loop in inner.items()
+            if nest not in products and loop.parent is blocks[-1].body.block and not _is_tiled(loop)
+        ]
+        for row in rows:
+            row.run()
+        axes = grid_axes([blocks_of(loop) for loop in blocks]) if len(blocks) <= 3 else None
+        if axes is None:
+            raise fail(blocks[0], "a grid has three axes, and only one of them is long")
+        for loop, axis in zip(blocks, axes, strict=True):
+            steps.do(bind, loop, axis=axis)
+        for row in rows:
+            row.keep()
+        for tiling in tilings:
+            tiling.keep_sums()
+        steps.do(set_memory, scores, space="shared")
+        return blocks[0]
+
+    def _tile(self, product: Product, row: ForOp, around: int) -> Tiling:
+        """Tile one product of a block."""
+        columns = product.column.constant_trip_count()
+        count = 4 if columns is None or columns > 2 * LANES else -(-columns // LANES)
+        size: Parts = parts(f"r{count} l{LANES}")
+        tile = SumTile(
+            product.sums, [], [(row, self.rows), (product.column, size)], [product.term], DEPTH, around=around
+        )
+        start, _ = neighbours_of(tile)
+        tiling = Tiling(tile, start, self.steps)
+        tiling.run()
+        return tiling
+
+
+class RowsOfBlock(Rows):
+    """The steps for rows that a block has in shared memory: each of its warps computes one after the other."""
+
+    def __init__(self, row: ForOp, warps: int, steps: Steps):
+        super().__init__([row], Team(1, warps, False), steps)
+
+    def _share_rows(self) -> list[ForOp]:
+        super()._share_rows()
+        return []
+
+    def _bind(self, blocks: list[ForOp]) -> None:
+        for loops, axis in ((self.warps, "thread.x"), (self.lanes, "lane")):
+            for loop in loops:
+                self.steps.do(bind, loop, axis=axis)
+        self.local += [op for op in self.row.body.block.ops if isinstance(op, AllocOp)]
+
+    def keep(self) -> None:
+        """What a warp has for itself goes to registers, when all loops are bound."""
+        for alloc in self.local:
+            self.steps.do(set_memory, alloc, space="local")
+
+
+def _is_tiled(loop: ForOp) -> bool:
+    return any(inner.kind != "serial" for inner in loops_in(loop))
+
+
+__all__ = ["attention_with", "schedule_attention"]
