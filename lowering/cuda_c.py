@@ -57,6 +57,8 @@ class CudaModule:
 
     source: str
     signatures: dict[str, KernelSignature]
+    places: tuple[tuple[str, int] | None, ...] = ()
+    """Of each line of the text: the Python file and line that it comes from, where it comes from one."""
 
 
 def emit_cuda(module: Operation) -> str:
@@ -68,6 +70,7 @@ def print_cuda(module: Operation) -> CudaModule:
     """The CUDA C text of every kernel in `module`, with the kernels' signatures."""
     helpers: set[str] = set()
     texts: list[str] = []
+    places: list[list[tuple[str, int] | None]] = []
     signatures: dict[str, KernelSignature] = {}
     blocks = _launch_bounds(module)
     launches: dict[str, list[gpu.LaunchFuncOp]] = {}
@@ -83,6 +86,7 @@ def print_cuda(module: Operation) -> CudaModule:
             name = func.sym_name.data
             above = header(func, launches[name]) if name in launches else None
             texts.append(printer.print() if above is None else f"{above}\n{printer.print()}")
+            places.append([*[None] * (above.count("\n") + 1 if above else 0), *printer.places()])
             signatures[name] = printer.signature()
     if not texts:
         raise fail(
@@ -91,7 +95,11 @@ def print_cuda(module: Operation) -> CudaModule:
             hint="convert first: -p convert-nest-to-gpu",
             error=LoweringError,
         )
-    return CudaModule("\n\n".join([*prelude(helpers), *texts]) + "\n", signatures)
+    first = prelude(helpers)
+    lines: list[tuple[str, int] | None] = [None] * sum(text.count("\n") + 2 for text in first)
+    for kernel in places:
+        lines += [*kernel, None]
+    return CudaModule("\n\n".join([*first, *texts]) + "\n", signatures, tuple(lines))
 
 
 def _gpu_modules(module: Operation) -> list[gpu.ModuleOp]:

@@ -48,6 +48,10 @@ class KernelPrinter(WarpPrinter, MatrixPrinter, SharedPrinter):
         self._block(self.func.body.block, tail=True)
         return "\n".join([*self._head(), *self._lines, "}"])
 
+    def places(self) -> list[tuple[str, int] | None]:
+        """Of each line that `print` gave: the Python file and line that it comes from."""
+        return [*[None] * len(self._head()), *self._places, None]
+
     def signature(self) -> KernelSignature:
         """The parameters in order: arguments, then the extents and strides used, then the error record."""
         parameters = [*self._parameters, *self._implied.values()]

@@ -66,6 +66,9 @@ class KernelScope:
         self._dims = [a.get("nest.dims") for a in argument_attributes(func)]
         self._names = Names()
         self._lines: list[str] = []
+        self._places: list[tuple[str, int] | None] = []
+        """Of each line: the Python file and line that it comes from."""
+        self._place: tuple[str, int] | None = None
         self._depth = 1
         self._values: dict[SSAValue, CExpr] = {}
         self._buffers: dict[SSAValue, Buffer] = {}
@@ -231,12 +234,14 @@ class KernelScope:
 
     def _line(self, text: str) -> None:
         self._lines.append("  " * self._depth + text)
+        self._places.append(self._place)
 
     def _comment(self, op: Operation) -> None:
         """The Python line an operation comes from, where the text first reaches that line."""
         place = op_location(op)
         if place is None or not place.line or place.file.endswith(".mlir"):
             return
+        self._place = place.file, place.line
         if (place.file, place.line) in self._commented:
             return
         self._commented.add((place.file, place.line))

@@ -92,7 +92,7 @@ class SimEngine:
     ):
         self.options = parse_options(None) if options is None else options
         self.plan = HostPlan(module, function)
-        self.module = SimModule(self.plan.cuda.source, **vars(self.options))
+        self.module = SimModule(self.plan.cuda.source, **vars(self.options), places=self.plan.cuda.places)
         self.outputs = outputs
 
     def __call__(self, *arguments: Any) -> ErrorRecord:
@@ -120,7 +120,7 @@ class SimEngine:
         """
         record, faults = ErrorRecord(), {}
         for order in orders:
-            module = SimModule(self.plan.cuda.source, "checked", order)
+            module = SimModule(self.plan.cuda.source, "checked", order, places=self.plan.cuda.places)
             memory, copied = self._guarded(arguments)
             try:
                 record = self.plan.run(SimDevice(module, memory), copied)

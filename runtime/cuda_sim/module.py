@@ -47,10 +47,17 @@ class SimModule:
 
     `mode` is "plain", "checked" (a launch with a race, an index out of bounds, ... raises SimulatorFault) or
     "profile". `order` is that of the threads between barriers and of blocks: "forward", "reverse", or "random", which
-    `seed` fixes.
+    `seed` fixes. `places` are the Python lines that the lines of the text come from; its comments name some as well.
     """
 
-    def __init__(self, source: str, mode: str = "plain", order: str = "forward", seed: int = 0):
+    def __init__(
+        self,
+        source: str,
+        mode: str = "plain",
+        order: str = "forward",
+        seed: int = 0,
+        places: Sequence[tuple[str, int] | None] = (),
+    ):
         if order not in ORDERS:
             raise NestorError(
                 f"the CUDA simulator has no order {order!r}", hint=f"orders: {', '.join(ORDERS)}"
@@ -61,7 +68,7 @@ class SimModule:
         self.library = ctypes.CDLL(str(self.path))
         self.library.sim_take_fault.restype = ctypes.c_char_p
         self.library.sim_prepare.argtypes = (ctypes.c_int, ctypes.c_uint64, ctypes.c_uint64)
-        self.text = KernelText(source)
+        self.text = KernelText(source, places)
         self.on_launch: Callable[[Launch], None] | None = None
         """Called after each launch whose accesses are seen, while the library still holds what it counted."""
         self._lock = _locks[str(self.path)]

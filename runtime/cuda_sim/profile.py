@@ -32,7 +32,7 @@ def profile(
     plan: HostPlan, memory: GuardedMemory, arguments: Sequence[Any]
 ) -> tuple[ErrorRecord, ProfileReport]:
     """Run a program whose arguments are in `memory`; how it ended, and what it cost. Raises SimulatorFault."""
-    module = SimModule(plan.cuda.source, mode="profile")
+    module = SimModule(plan.cuda.source, mode="profile", places=plan.cuda.places)
     profiler = Profiler(module, memory)
     module.on_launch = profiler.launched
     record = plan.run(SimDevice(module, memory), arguments)

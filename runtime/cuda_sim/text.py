@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import linecache
+import os
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 _HEAD = re.compile(r"__global__\s+void\s+(?:__launch_bounds__\([^)]*\)\s*)?(\w+)\s*\(([^)]*)\)")
@@ -55,6 +58,8 @@ class KernelText:
     """The text of a module of kernels."""
 
     source: str
+    places: Sequence[tuple[str, int] | None] = ()
+    """The Python file and line of each line, where the emitter has told them (`CudaModule.places`)."""
     lines: list[str] = field(init=False)
     parameters: dict[str, list[Parameter]] = field(init=False, default_factory=dict)
     shared: dict[tuple[str, str], SharedArray] = field(init=False, default_factory=dict)
@@ -81,9 +86,12 @@ class KernelText:
         return self.lines[line - 1].strip() if 0 < line <= len(self.lines) else ""
 
     def python_line(self, line: int) -> PythonLine | None:
-        """The nearest comment above a line that names a Python line, in the block of the line or one around it."""
+        """The Python line of a line: as the emitter says, or else that of the nearest comment in a block around it."""
         if not 0 < line <= len(self.lines):
             return None
+        if line <= len(self.places) and (place := self.places[line - 1]) is not None:
+            file, number = place
+            return PythonLine(os.path.basename(file), number, linecache.getline(file, number).strip())
         indent = len(self.lines[line - 1])
         first = max((start for start, _ in self._starts if start <= line), default=1)
         for k in range(line, first - 1, -1):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+import nestor as nt
 import numpy as np
 import pytest
 from faulty_kernels import CASES, Case
@@ -89,3 +90,28 @@ def test_options_are_those_of_the_target_or_of_the_environment(monkeypatch):
     assert parse_options(None) == SimOptions("checked", "reverse")
     assert parse_options("random=7") == SimOptions("plain", "random", 7)
     assert parse_options("") == SimOptions()
+
+
+def scaled_rows(x, y):
+    shifted = x - 1
+    total = np.sum(shifted * y, axis=1, keepdims=True)
+    return shifted / total
+
+
+def test_each_line_of_an_emitted_kernel_has_its_python_line():
+    """Also where the comments, which stand where a Python line is reached first, say another one."""
+    x = np.ones((5, 40), np.float32)
+    low = nt.jit(scaled_rows, target="cuda-sim").lower(x, x)  # pyright: ignore[reportCallIssue]
+    text = low.compile().engine.module.text
+    assert len(text.places) == len(text.lines)
+    python = {
+        what: {
+            str(text.python_line(k)).split(": ")[-1] for k, line in enumerate(text.lines, 1) if what in line
+        }
+        for what in ("const float shifted =", " result[", 'extern "C"')
+    }
+    assert python == {
+        "const float shifted =": {"shifted = x - 1"},
+        " result[": {"return shifted / total"},
+        'extern "C"': {"None"},
+    }
