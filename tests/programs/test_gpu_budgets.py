@@ -82,6 +82,7 @@ BUDGETS = (
     Budget("batch norm", "f32[256,64]; f32[64]; f32[64]", 8, 4.53, moved=2.05),
     # products
     Budget("matmul", "f32[128,64]; f32[64,128]", 1, 3.50),
+    Budget("matmul", "f16[128,128]; f16[128,128]", 1, 4.00, sectors=1.33),
     Budget("dense layer", "f32[64,64]; f32[64,96]; f32[96]", 1, 2.80),
     Budget("batched matmul", "f32[4,32,32]; f32[4,32,64]", 1, 1.60),
     Budget("convolution", "f32[2,8,16,16]; f32[16,8,3,3]", 1, 24.54, sectors=5.34, ways=2.00),
