@@ -71,7 +71,7 @@ BUDGETS = (
     Budget("mean and variance", "f32[32,1024]", 1, 1.01),
     Budget("argmax", "f32[32,512]", 1, 1.01, once="x"),
     Budget("count above", "f32[16384]; 0.25", 3, 1.01),
-    Budget("running sums", "i64[32,512]", 1, 4.00, sectors=4.00),
+    Budget("running sums", "i64[32,512]", 1, 1.00, once="x result"),
     # rows that are normalised
     Budget("softmax", "f32[32,1024]", 1, 1.00, once="x result", width=16),
     Budget("softmax", "f32[32,1000]", 1, 2.50, moved=1.50, dynamic=True),

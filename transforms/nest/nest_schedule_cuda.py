@@ -22,9 +22,13 @@ For each nest, the first of these that the primitives find legal:
   of `block` threads; two or three into tiles of `block` threads, say 32 x 8; more stay inside the thread.
   Loops that are not independent (reductions) stay inside: one thread an output element, or a row.
 * A band that reads across what it writes goes through tiles in shared memory (cuda_transposes.py).
-* A reduction to one element: partial results by blocks, and their total by one block (`cuda_reductions.py`).
-* An outermost loop with dependences changes places with an inner one that has none (nest-reorder): a sum over
-  columns, a recurrence down the rows.
+* A band whose innermost body passes over rows (reductions, normalisation): a warp or a block computes a row, which
+  stays in registers where it is short enough (cuda_rows.py); running results of rows: stretches (cuda_scans.py).
+* A reduction to one element: partial results by blocks, and their total by one block (cuda_reductions.py).
+* Sums of columns: threads across columns and down rows, parts of the rows by blocks (cuda_columns.py). A long running
+  result: blocks (cuda_scans.py).
+* An outermost loop with dependences changes places with an inner one that has none (nest-reorder): a recurrence
+  down the rows.
 * An outermost loop with dependences stays on the host and launches the nests inside it in every iteration:
   time steps.
 * The nest is left as it is, one thread, and a remark says why.
@@ -74,6 +78,7 @@ from .cuda_pointwise import bind_pointwise
 from .cuda_products import schedule_product
 from .cuda_reductions import bind_whole_reduction
 from .cuda_rows import schedule_rows
+from .cuda_scans import bind_scans, share_long_scan
 from .cuda_segments import segment
 from .cuda_tensor_cores import schedule_tensor_cores
 from .cuda_transposes import bind_transposed
@@ -122,6 +127,11 @@ def _bind_nest(nest: ForOp, block: int, steps: Steps) -> Refusal | None:
     if bind_whole_reduction(nest, block, dependences, steps):
         return None
     if bind_columns(nest, block, dependences, steps):
+        return None
+    if parts := share_long_scan(nest, steps):
+        for part in parts:
+            if (refusal := _bind_nest(part, block, steps)) is not None:
+                _remark_one_thread(part, refusal)
         return None
     if (outward := _independent_loop_outward(nest, dependences, steps)) is not None:
         return _bind_band(independent_band(outward, Dependences(outward)), block, steps)
@@ -187,7 +197,7 @@ def _bind_band(band: list[ForOp], block: int, steps: Steps) -> Refusal | None:
     if len(loops_in(band[0])) == len(band):
         make_perfect(band[0], steps)
     band = _flattened(band, steps)
-    if schedule_rows(band, block, steps):
+    if schedule_rows(band, block, steps) or bind_scans(band, steps):
         return None
     refusal = why_not_guarded(band[0])
     if refusal is not None:
