@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,7 @@ from ..dialects.diagnostic import NestorError, SourceLocation
 from .device_arrays import fresh
 from .errors import DeviceError
 from .host_plan import ErrorRecord, HostPlan
+from .kernel_resources import with_launches
 from .nvrtc import Cubin, compile_cubin, compile_for_device, compile_ptx
 
 _HINT = 'target="cuda-sim" runs the same kernels on the CPU; compile(target="cuda", arch="sm_90") makes machine code here'
@@ -137,7 +139,7 @@ class CudaEngine:
         if arch is None:
             self.device(load_cupy())
         elif self.cuda:
-            self._compiled = compile_cubin(self.cuda, arch)
+            self._compiled = self._with_launches(compile_cubin(self.cuda, arch))
 
     def __call__(self, *arguments: Any) -> ErrorRecord:
         """Queue the program on the current stream; waits for the device only where a check may fail."""
@@ -162,8 +164,12 @@ class CudaEngine:
         driver = cupy.cuda.runtime.driverGetVersion()
         image = compile_for_device(self.cuda, capability, (driver // 1000, driver % 1000 // 10))
         if self._compiled is None:
-            self._compiled = image
+            self._compiled = self._with_launches(image)
         return image
+
+    def _with_launches(self, image: Cubin) -> Cubin:
+        """Machine code whose report counts the shared memory that launches add."""
+        return replace(image, kernels=with_launches(image.kernels, self.plan.cuda.signatures.values()))
 
     @property
     def cuda(self) -> str:

@@ -39,8 +39,9 @@ from ..lowering.cuda_c import CudaModule, kernel_name, print_cuda
 from ..lowering.cuda_c_kernel import checked_index
 from ..lowering.error_codes import ERROR_CODES
 from ..lowering.gpu_plan_memory import ARENA
-from ..lowering.kernel_signature import LARGEST_SMALL, KernelParameter, KernelSignature
+from ..lowering.kernel_signature import LARGEST_SMALL
 from . import scalar_eval
+from .launch_arguments import Packer, packer_of
 
 
 class ErrorRecord(NamedTuple):
@@ -124,6 +125,7 @@ class HostPlan:
         namespace = dict(scalar_eval.NAMESPACE)
         exec(compile(self.source, f"<host function {self.name}>", "exec"), namespace)
         self._function: Callable[..., None] = namespace["host"]
+        self._packers = {name: packer_of(signature) for name, signature in self.cuda.signatures.items()}
         self._has_small_indices = _index_bits(module, host) == 32
 
     def run(self, device: Device, arguments: Sequence[Any]) -> ErrorRecord:
@@ -136,7 +138,7 @@ class HostPlan:
         ]
         try:
             with np.errstate(all="ignore"):
-                run = _Run(device, self.cuda.signatures, self._has_small_indices)
+                run = _Run(device, self._packers, self._has_small_indices)
                 self._function(run, *values)
         except _Stopped as stop:
             return stop.record
@@ -148,7 +150,7 @@ class _Run:
     """One execution: what the translated function calls."""
 
     device: Device
-    signatures: Mapping[str, KernelSignature]
+    packers: Mapping[str, Packer]
     has_small_indices: bool = False
     record: Any = None
 
@@ -197,30 +199,20 @@ class _Run:
             raise _Stopped(ErrorRecord(code, site, int(value), int(extent)))
 
     def launch(self, kernel: str, grid: tuple, block: tuple, operands: tuple) -> None:
-        if any(extent <= 0 for extent in grid):
+        x, y, z = grid
+        if x <= 0 or y <= 0 or z <= 0:
             return
-        check_grid(kernel, grid)
-        signature = self.signatures[kernel]
-        if signature.can_fail and self.record is None:
+        if x > GRID_LIMITS[0] or y > GRID_LIMITS[1] or z > GRID_LIMITS[2]:
+            check_grid(kernel, grid)
+        name, can_fail, shared, pack = self.packers[kernel]
+        if can_fail and self.record is None:
             self.record = self.device.new_error_record()
-        arguments = [argument_value(p, operands, self.record) for p in signature.parameters]
-        self.device.launch(signature.name, grid, block, arguments, signature.shared_bytes)
-        if not signature.can_fail:
+        self.device.launch(name, grid, block, pack(operands, self.record), shared)
+        if not can_fail:
             return
         record = ErrorRecord(*(int(word) for word in self.device.read_error_record(self.record)))
         if record.code:
             raise _Stopped(record)
-
-
-_SCALARS = {
-    "bool": np.bool_,
-    "signed char": np.int8,
-    "short": np.int16,
-    "int": np.int32,
-    "long long": np.int64,
-    "float": np.float32,
-    "double": np.float64,
-}
 
 
 GRID_LIMITS = ((1 << 31) - 1, 65535, 65535)
@@ -235,26 +227,6 @@ def check_grid(kernel: str, grid: Sequence[int]) -> None:
                 f"kernel '{kernel}' needs a grid of {extent} blocks along {axis}; CUDA launches at most {limit}",
                 hint="bind the loop with the most iterations to block.x, or compile for static extents",
             )
-
-
-def argument_value(parameter: KernelParameter, operands: Sequence[Any], record: Any) -> Any:
-    """What to pass for a parameter of a kernel, given the operands of its launch."""
-    if parameter.kind == "error":
-        return record
-    operand = operands[parameter.operand]
-    if parameter.kind == "pointer":
-        return operand
-    if parameter.kind == "extent":
-        operand = operand.shape[parameter.axis]
-    elif parameter.kind == "stride":
-        operand = operand.strides[parameter.axis] // operand.itemsize
-    try:
-        return _SCALARS[parameter.c_type](operand)
-    except OverflowError as error:
-        raise NestorError(
-            f"{parameter.name} = {operand} does not fit the {parameter.c_type} that the kernel takes",
-            hint="compile with nestor.index_bits = 64",
-        ) from error
 
 
 def is_small(argument: Any) -> bool:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 from typing import NamedTuple
+
+from ..lowering.kernel_signature import KernelSignature
 
 WARP = 32
 
@@ -17,25 +19,27 @@ class KernelResources:
     name: str
     registers: int
     shared: int = 0
-    """Shared memory of fixed size; what a launch adds comes on top of it."""
+    """Shared memory that the kernel declares."""
     spill_stores: int = 0
     spill_loads: int = 0
     stack: int = 0
     barriers: int = 0
     threads: int | None = None
+    launch_shared: int = 0
+    """Shared memory that the launch adds."""
 
     @property
     def spills(self) -> int:
         """Bytes that registers could not hold, written and read."""
         return self.spill_stores + self.spill_loads
 
-    def occupancy(self, arch: str, dynamic_shared: int = 0) -> float | None:
+    def occupancy(self, arch: str) -> float | None:
         """Which part of the warps of a multiprocessor can be resident at once; None where it is not known."""
         limits = LIMITS.get(arch.rstrip("af"))
         if limits is None or not self.threads:
             return None
         warps = -(-self.threads // WARP)
-        shared = self.shared + dynamic_shared
+        shared = self.shared + self.launch_shared
         per_block = -(-(shared + limits.reserved) // _SHARED_UNIT) * _SHARED_UNIT
         blocks = min(
             limits.blocks,
@@ -95,6 +99,14 @@ _NUMBERS = {
 }
 
 
+def with_launches(
+    kernels: Sequence[KernelResources], signatures: Iterable[KernelSignature]
+) -> tuple[KernelResources, ...]:
+    """The kernels with the shared memory that their launches add."""
+    added = {signature.name: signature.shared_bytes for signature in signatures}
+    return tuple(replace(kernel, launch_shared=added.get(kernel.name, 0)) for kernel in kernels)
+
+
 def resources_of(log: str, source: str) -> tuple[KernelResources, ...]:
     """The kernels that `ptxas -v` reports on in a log, in the order of the source text."""
     bounds = {name: int(threads) for threads, name in _BOUND.findall(source)}
@@ -127,7 +139,7 @@ def table(kernels: Sequence[KernelResources], arch: str) -> str:
                 kernel.name,
                 str(kernel.threads or "any"),
                 str(kernel.registers),
-                str(kernel.shared),
+                str(kernel.shared + kernel.launch_shared),
                 str(kernel.spills),
                 str(kernel.stack),
                 "unknown" if share is None else f"{share:.0%}",

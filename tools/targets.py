@@ -103,9 +103,13 @@ def _emit_ptx(module: ModuleOp, options: PrintOptions) -> str:
 
 def _emit_ptxas_report(module: ModuleOp, options: PrintOptions) -> str:
     require_gpu_level(module, "ptxas-report")
-    text = _emitter("lowering.cuda_c", "emit_cuda", "ptxas-report")(module)
-    compile_cubin: Callable[..., Any] = _emitter("runtime.nvrtc", "compile_cubin", "ptxas-report")
-    return "\n".join(compile_cubin(text, arch).report() + "\n" for arch in ("sm_80", "sm_90"))
+    cuda = _emitter("lowering.cuda_c", "print_cuda", "ptxas-report")(module)
+    compile_cubin = _emitter("runtime.nvrtc", "compile_cubin", "ptxas-report")
+    with_launches = _emitter("runtime.kernel_resources", "with_launches", "ptxas-report")
+    table = _emitter("runtime.kernel_resources", "table", "ptxas-report")
+    kernels = {arch: compile_cubin(cuda.source, arch).kernels for arch in ("sm_80", "sm_90")}
+    signatures = cuda.signatures.values()
+    return "\n".join(f"{table(with_launches(found, signatures), arch)}\n" for arch, found in kernels.items())
 
 
 def _emit_cuda_sim_report(module: ModuleOp, options: PrintOptions) -> str:

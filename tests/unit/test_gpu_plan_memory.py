@@ -10,6 +10,7 @@ from nestor.dialects.registry import make_context
 from nestor.lowering import gpu_plan_memory
 from nestor.lowering.gpu_plan_memory import ALIGNMENT, GpuPlanMemoryPass
 from nestor.runtime.host_plan import HostPlan
+from nestor.runtime.launch_arguments import Packer
 from xdsl.parser import Parser
 
 
@@ -58,16 +59,6 @@ class Recorder:
         arguments[0]["used"] = self.moment
 
 
-class Launched:
-    """Stands for a kernel that takes one buffer."""
-
-    def __init__(self, name):
-        from nestor.lowering.kernel_signature import KernelParameter
-
-        self.name, self.can_fail, self.shared_bytes = name, False, 0
-        self.parameters = (KernelParameter("b", "signed char", "pointer", 0),)
-
-
 @pytest.mark.parametrize("seed", range(12))
 def test_buffers_that_live_at_the_same_time_are_apart(seed):
     rng = random.Random(seed)
@@ -77,7 +68,9 @@ def test_buffers_that_live_at_the_same_time_are_apart(seed):
     module = Parser(make_context(), program_of(lives, dynamic)).parse_module()
     GpuPlanMemoryPass().apply(make_context(), module)
     plan = HostPlan(module)
-    plan.cuda.signatures.update({f"k{k}": Launched(f"k{k}") for k in range(len(lives))})
+    plan._packers.update(
+        {f"k{k}": Packer(f"k{k}", False, 0, lambda operands, _: [*operands]) for k in range(len(lives))}
+    )
     device = Recorder()
     plan.run(device, ())
     assert len(device.views) == len(lives)

@@ -151,6 +151,7 @@ ptxas info    : Used 40 registers, used 1 barriers, 240 bytes cumulative stack s
         (KernelResources("k", 16, threads=32), "sm_90", 0.5),  # 32 blocks at most
         (KernelResources("k", 16, shared=48 << 10, threads=256), "sm_90", 0.5),  # 4 blocks of 49 KiB in 228
         (KernelResources("k", 16, shared=48 << 10, threads=256), "sm_86", 1 / 3),
+        (KernelResources("k", 16, threads=256, launch_shared=200 << 10), "sm_90", 0.125),
         (KernelResources("k", 16, threads=None), "sm_90", None),
         (KernelResources("k", 16, threads=256), "sm_999", None),
     ],
