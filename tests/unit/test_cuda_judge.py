@@ -7,6 +7,7 @@ import pytest
 from cuda_kernels import KERNELS, load, parse
 from mlir_judge import TO_NVVM, mlir_opt, needs_mlir_opt
 from nestor.dialects.registry import make_context
+from nestor.frontend.stages import run_pipeline
 from nestor.lowering.cuda_c import emit_cuda
 from nestor.lowering.nest_to_gpu import ConvertNestToGpuPass
 from nestor.tools.opt_tool import main
@@ -68,3 +69,21 @@ def test_mlir_lowers_scheduled_nests_to_nvvm():
         stream = StringIO()
         Printer(stream).print_op(module)
         assert "nvvm.kernel" in mlir_opt(stream.getvalue(), TO_NVVM), name
+
+
+PRODUCT = """
+func.func @f(%a: tensor<64x128xf16> {nt.layout = "c"}, %b: tensor<128x64xf16> {nt.layout = "c"}) -> (tensor<64x64xf32>) {
+  %s = nt.dot %a, %b contract [1] x [0] : tensor<64x128xf16>, tensor<128x64xf16> -> tensor<64x64xf32>
+  func.return %s : tensor<64x64xf32>
+}
+"""
+
+
+@needs_mlir_opt
+def test_mlir_lowers_tensor_cores_and_asynchronous_copies_to_nvvm():
+    module = run_pipeline(parse(PRODUCT), ["cuda-small"])
+    stream = StringIO()
+    Printer(stream).print_op(module)
+    lowered = mlir_opt(stream.getvalue(), TO_NVVM.replace("convert-gpu", "convert-nvgpu-to-nvvm,convert-gpu"))
+    for word in ("nvvm.cp.async.shared.global", "nvvm.cp.async.wait.group 1", "nvvm.ldmatrix", "nvvm.mma.sync"):
+        assert word in lowered

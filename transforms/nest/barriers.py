@@ -239,7 +239,8 @@ class _Kernel:
         for distance in range(1, MOST_STAGES):
             if self._would_conflict(op, [(phase, Earlier(op, distance)) for phase in copies]):
                 return distance - 1
-        return 0
+        count = op.constant_trip_count()
+        return MOST_STAGES - 1 if count is None else max(0, min(MOST_STAGES, count) - 1)
 
     def _would_conflict(self, op: ForOp, pending: Pending) -> bool:
         """Whether an iteration of `op`, with the barriers that are there, conflicts with `pending`."""

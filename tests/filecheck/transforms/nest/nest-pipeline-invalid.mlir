@@ -1,6 +1,6 @@
 // Loops that cannot be pipelined, and why.
 // RUN: opt-tool %s -p 'nest-pipeline{loop=i stages=3}' --split-input-file --verify-diagnostics
-// RUN: not opt-tool %S/nest-pipeline.mlir -p 'nest-pipeline{loop=k stages=1}' 2>&1 | filecheck %s --check-prefix=STAGES
+// RUN: not opt-tool %S/nest-pipeline.mlir -p 'nest-pipeline{loop=k stages=1 func=f}' 2>&1 | filecheck %s --check-prefix=STAGES
 // STAGES: cannot pipeline the loop "k": stages is 1; it can be from 2 to 8
 
 func.func @nothing(%x: memref<4xf32>) {

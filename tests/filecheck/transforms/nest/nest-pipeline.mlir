@@ -1,8 +1,8 @@
 // Two tiles are copied two iterations ahead, to three parts each; a barrier waits for the copies that the next iteration uses.
-// RUN: opt-tool %s -p 'nest-pipeline{loop=k stages=3}' | filecheck %s
-// RUN: opt-tool %s -p 'nest-pipeline{loop=k stages=3},nest-insert-barriers' | filecheck %s --check-prefix=WAIT
-// RUN: opt-tool %s -p 'nest-pipeline{loop=k},nest-insert-barriers' | filecheck %s --check-prefix=TWO
-// RUN: opt-tool %s -p 'nest-insert-barriers' | filecheck %s --check-prefix=ONE
+// RUN: opt-tool %s --split-input-file -p 'nest-pipeline{loop=k stages=3}' | filecheck %s
+// RUN: opt-tool %s --split-input-file -p 'nest-pipeline{loop=k stages=3},nest-insert-barriers' | filecheck %s --check-prefix=WAIT
+// RUN: opt-tool %s --split-input-file -p 'nest-pipeline{loop=k},nest-insert-barriers' | filecheck %s --check-prefix=TWO
+// RUN: opt-tool %s --split-input-file -p 'nest-insert-barriers' | filecheck %s --check-prefix=ONE
 
 // CHECK:      nest.for "o"
 // CHECK-NEXT:   [[U:%.*]] = nest.alloc "u" : memref<3x32x4xf32, 3 : i64>
@@ -57,6 +57,31 @@ func.func @f(%x: memref<8x128xf32>, %y: memref<4x32xf32>) {
         %b = nest.load %u[31 - %s, 0] : memref<32x4xf32, 3>
         nest.accumulate "y" add %b, %y[%o, %s] : memref<4x32xf32>
       }
+    }
+  }
+  func.return
+}
+
+// -----
+
+// The bounds of the loops follow from those of a loop that starts anywhere and ends where it is known at run time.
+// CHECK-LABEL: func.func @unknown
+// CHECK:         nest.for "k.first" {{%.*}} = 2 to min(%n, 4) {
+// CHECK:         nest.for "k" [[K:%.*]] = 2 to %n - 2 {
+// CHECK:           nest.load %x{{\[}}[[K]] + 2, {{%.*}}]
+// CHECK-NEXT:      nest.store "u" {{%.*}}, %u{{\[}}[[K]] mod 3, {{%.*}}]
+// CHECK:         nest.for "k.tail" {{%.*}} = max(2, %n - 2) to %n {
+
+func.func @unknown(%x: memref<?x8xf32>, %y: memref<8xf32>, %n: index) {
+  nest.for "k" %k = 2 to %n {
+    %u = nest.alloc "u" : memref<8xf32>
+    nest.for "i" %i = 0 to 8 {
+      %a = nest.load %x[%k, %i] : memref<?x8xf32>
+      nest.store "u" %a, %u[%i] : memref<8xf32>
+    }
+    nest.for "j" %j = 0 to 8 {
+      %b = nest.load %u[%j] : memref<8xf32>
+      nest.accumulate "y" add %b, %y[%j] : memref<8xf32>
     }
   }
   func.return
