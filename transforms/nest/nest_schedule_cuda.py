@@ -9,19 +9,24 @@
   with block=256 becomes
     %x_flat = memref.collapse_shape %x [[0, 1]] : memref<100x1000xf32> into memref<100000xf32>
     %y_flat = memref.collapse_shape %y [[0, 1]] : memref<100x1000xf32> into memref<100000xf32>
-    nest.for "i_j.o" %o = 0 to 391 bind "block.x" {
-      nest.for "i_j.i" %t = 0 to 256 bind "thread.x" {
-        %v = nest.load %x_flat[256 * %o + %t] : memref<100000xf32>
-        nest.store "y" %v, %y_flat[256 * %o + %t] where (256 * %o + %t < 100000) : memref<100000xf32>
+    nest.for "i_j.o.o" %o = 0 to 196 bind "block.x" {
+      nest.for "i_j.o.i" %t = 0 to 256 bind "thread.x" {
+        nest.for "i_j.i" %v = 0 to 2 vectorized(2) {
+          %a = nest.load %x_flat[512 * %o + 2 * %t + %v] : memref<100000xf32>
+          nest.store "y" %a, %y_flat[512 * %o + 2 * %t + %v] where (256 * %o + %t < 50000) : memref<100000xf32>
+        }
       }
     }
+
+Before that, elementwise nests are made fewer (cuda_segments.py): each nest is a kernel.
 
 For each nest, the first of these that the primitives find legal:
 
 * The outermost independent loops become one where memory allows (nest-flatten). One loop is split into blocks
   of `block` threads; two or three into tiles of `block` threads, say 32 x 8; more stay inside the thread.
   Loops that are not independent (reductions) stay inside: one thread an output element, or a row.
-* A band that reads across what it writes goes through tiles in shared memory (cuda_transposes.py).
+* Elementwise bands move 16 bytes a thread, some vectors in flight, in one or two axes (cuda_pointwise.py); one that
+  reads across what it writes goes through tiles in shared memory (cuda_transposes.py).
 * A band whose innermost body passes over rows (reductions, normalisation): a warp or a block computes a row, which
   stays in registers where it is short enough (cuda_rows.py); running results of rows: stretches (cuda_scans.py).
 * A reduction to one element: partial results by blocks, and their total by one block (cuda_reductions.py).
