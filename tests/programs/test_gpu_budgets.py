@@ -48,6 +48,7 @@ BUDGETS = (
     # pointwise
     Budget("iou", "; ".join(["f32[64,1000]"] * 8), 1, 1.00),
     Budget("iou", "; ".join(["f32[200000]"] * 8), 1, 1.00, width=16),
+    Budget("iou", "; ".join(["f32[512,1000]"] * 8), 1, 1.00),
     Budget("iou", "; ".join(["f32[1021]"] * 8), 1, 1.00),
     Budget("iou", "; ".join(["f64[300]"] * 8), 1, 1.00),
     Budget("iou", "; ".join(["f32[64,1000]"] * 8), 1, 1.00, dynamic=True),
