@@ -92,7 +92,7 @@ BUDGETS = (
     Budget("dense layer", "f32[64,64]; f32[64,96]; f32[96]", 1, 2.80),
     Budget("batched matmul", "f32[4,32,32]; f32[4,32,64]", 1, 1.60),
     Budget("convolution", "f32[2,8,16,16]; f32[16,8,3,3]", 1, 24.54, sectors=5.34, ways=2.00),
-    Budget("attention", "f32[2,2,32,16]; f32[2,2,64,16]; f32[2,2,64,16]", 3, 4.50, moved=3.67, ways=4.00),
+    Budget("attention", "f32[2,2,32,16]; f32[2,2,64,16]; f32[2,2,64,16]", 1, 2.50, sectors=1.50, ways=8.00),
 )
 # fmt: on
 
