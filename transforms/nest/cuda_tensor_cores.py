@@ -309,10 +309,8 @@ class _Tiling:
         steps.do(reorder, order)
         for loop, name in names.items():
             self._rename(loop, name)
-        for loop in (m, n, r, c) if term is None else order[4:5]:
-            steps.do(
-                annotate, loop, mark="unrolled"
-            )  # registers have no index that is known at run time only
+        for loop in (m, n, r, c) if term is None else order[4:5]:  # registers are indexed by constants
+            steps.do(annotate, loop, mark="unrolled")
         return warp_row, warp_column, of_row, of_column, m
 
     def _split_copy(self, copy: ForOp, length: int) -> Sequence[ForOp]:
