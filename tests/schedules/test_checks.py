@@ -30,6 +30,7 @@ from nestor.transforms.nest.nest_set_memory import set_memory
 from nestor.transforms.nest.nest_shift import shift
 from nestor.transforms.nest.nest_skew import skew
 from nestor.transforms.nest.nest_specialise import specialise
+from nestor.transforms.nest.nest_stage_factors import stage_factors
 from nestor.transforms.nest.nest_stream import stream
 from nestor.transforms.nest.nest_unroll import unroll
 from nestor.transforms.registry import load_pass
@@ -52,6 +53,23 @@ class Case:
     error: type[Exception] | None
     message: str | None = None
     then: Callable[[ModuleOp], Any] = str
+
+
+PRODUCTS = """
+func.func @f(%x: memref<4x6xf32>, %y: memref<6x5xf32>, %c: memref<4x5xf32>) {
+  nest.for "i" %i = 0 to 6 {
+    nest.for "j" %j = 0 to 4 {
+      nest.for "k" %k = 0 to 5 {
+        %a = nest.load %x[%j, %i] : memref<4x6xf32>
+        %b = nest.load %y[%i, %k] : memref<6x5xf32>
+        %p = arith.mulf %a, %b : f32
+        nest.accumulate "c" add %p, %c[%j, %k] : memref<4x5xf32>
+      }
+    }
+  }
+  func.return
+}
+"""
 
 
 def _loops(bounds: str, mark: str = "") -> str:
@@ -199,6 +217,13 @@ NO_RESULT = {
         lambda m: prefetch(buffers(m)[1], _i(m), 8, at="j"),
         "nest_prefetch:why_not_prefetch",
         None,
+    ),
+    "stage_factors": Case(
+        PRODUCTS,
+        lambda m: stage_factors(_i(m), space="fast"),
+        "nest_stage_factors:why_not_space",
+        KeyError,
+        "fast",
     ),
     "set_memory": Case(
         IN_A_KERNEL,

@@ -30,6 +30,7 @@ WITHOUT_CHECKS = {
     "specialise": "refused are loops that may not be copied into a branch; the general loop stands beside the copy",
     "hoist_alloc": "refused are loops that run iterations together, and extents that are not known before them",
     "set_memory": "refused are places for which a device has no such memory; the interpreter has one memory",
+    "stage_factors": "refused is what is no sum of products, which random programs hardly draw at a constant length",
     "rename": "refused is a name of another loop: what a schedule then speaks of is not known",
     "insert_barriers": "refused are places that not all threads reach; loops in program order need no barrier",
     "annotate": "refused are marks that a later level could not obey",
