@@ -20,6 +20,9 @@
 
 Before that, elementwise nests are made fewer (cuda_segments.py): each nest is a kernel.
 
+Products of matrices, convolutions and attention take the nests before and after them along: tiles of sums in
+registers (cuda_sum_tiles.py; with tensor cores cuda_tensor_cores.py).
+
 For each nest, the first of these that the primitives find legal:
 
 * The outermost independent loops become one where memory allows (nest-flatten). One loop is split into blocks
