@@ -68,7 +68,8 @@ def is_local_vector(buffer: SSAValue) -> bool:
         return False
     users = (use.operation for use in buffer.uses)
     return any(
-        isinstance(user, vector.LoadOp | vector.StoreOp) and not is_fragment(_value_of(user)) for user in users
+        isinstance(user, vector.LoadOp | vector.StoreOp) and not is_fragment(_value_of(user))
+        for user in users
     )
 
 

@@ -25,11 +25,14 @@ Run: TypeAlias = tuple[tuple[AffineList, ...], list[Operation]]
 def domain_runs(block: Block, guards: LoadGuards, assumed: Collection[AffineList]) -> list[Run]:
     """The operations of `block` in runs; constraints in `assumed` hold already.
 
-    A computation (or a prefetch) needed everywhere that uses nothing of the run it interrupts moves before that run.
+    A computation (or a prefetch) needed everywhere that uses nothing of the run it interrupts moves before that run;
+    one that nothing needs is left out.
     """
     runs: list[Run] = [((), [])]
     inside: set[SSAValue] = set()
     for op in block.ops:
+        if op.results and is_computation(op) and guards.is_unused(op):
+            continue
         constraints = tuple(c for c in _constraints(op, guards) if c not in assumed)
         current = runs[-1][0]
         is_free = is_computation(op) or isinstance(op, AllocOp | PrefetchOp)
@@ -47,10 +50,10 @@ def domain_runs(block: Block, guards: LoadGuards, assumed: Collection[AffineList
     return runs
 
 
-def escaping_values(ops: Sequence[Operation], block: Block) -> list[SSAValue]:
-    """The results of `ops` (of `block`) that other operations use."""
+def escaping_values(ops: Sequence[Operation], block: Block, guards: LoadGuards) -> list[SSAValue]:
+    """The results of `ops` (of `block`) that other operations need."""
     members = set(ops)
-    return [r for op in ops for r in op.results if _is_used_outside(r, members, block)]
+    return [r for op in ops for r in op.results if _is_needed_outside(r, members, block, guards)]
 
 
 def _constraints(op: Operation, guards: LoadGuards) -> tuple[AffineList, ...]:
@@ -78,11 +81,11 @@ def _gives_buffer(op: Operation) -> bool:
     return any(isinstance(r.type, MemRefType) for r in op.results)
 
 
-def _is_used_outside(value: SSAValue, members: set[Operation], block: Block) -> bool:
+def _is_needed_outside(value: SSAValue, members: set[Operation], block: Block, guards: LoadGuards) -> bool:
     for use in value.uses:
         op: Operation | None = use.operation
         while op is not None and op.parent is not block:
             op = op.parent_op()
-        if op not in members:
+        if op not in members and not (op is not None and is_computation(op) and guards.is_unused(op)):
             return True
     return False

@@ -95,6 +95,10 @@ class LoadGuards:
                 needed.append(visible)
         return tuple(needed) or None
 
+    def is_unused(self, op: Operation) -> bool:
+        """Whether nothing needs the load or pure operation `op`."""
+        return not self._needed_by(op)
+
     def common(self, loop: ForOp) -> tuple[AffineList, ...]:
         """The constraints known before `loop` that all its statements share; none if it has other effects."""
         shared: tuple[AffineList, ...] | None = None
@@ -136,7 +140,7 @@ def _passes_on(user: Operation) -> bool:
     """Whether an operation is needed where its own users are."""
     if isinstance(user, StoreOp | AccumulateOp) or isinstance(user.parent_op(), AccumulateOp):
         return False
-    return isinstance(user, LoadOp) or is_computation(user)
+    return isinstance(user, LoadOp) or (bool(user.results) and is_computation(user))
 
 
 def _visible_at(op: Operation, domain: Domain) -> Domain:

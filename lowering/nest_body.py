@@ -78,7 +78,7 @@ class NestBody(Statements):
         return domain_runs(block, self.guards, self.assumed)
 
     def _guarded_run(self, block: Block, constraints: tuple[AffineList, ...], ops: list[Operation]) -> None:
-        escaping = escaping_values(ops, block)
+        escaping = escaping_values(ops, block, self.guards)
         self.builder.location = ops[0].location
         condition = self.condition(Domain(constraints))
 
