@@ -283,6 +283,7 @@ LAYOUTS = (
     Program("gather", taken, ("f32[37,19]; i64[53] below 37", "f64[5,1]; i32[7] below 5")),
     Program("gather of long rows", taken, ("f32[40,64]; i64[3001] below 40", "i8[7,1000]; i32[700] below 7")),
     Program("reverse of the axes", permuted, ("f32[35,3,41]", "f64[33,2,9]", "i8[70,3,130]", "f32[3,300,2]")),
+    Program("triples as rows", transposed, ("f32[131,3]", "i8[4099,7]", "f64[9,2]")),
     Program("channels last", channels_last, ("f32[2,9,7,11]", "f16[3,64,5,13]", "f32[1,3,40,40]")),
     Program("matrix plus its transpose", symmetric, ("f32[67,67]", "f64[33,33] reversed")),
     Program("stack", stacked, ("f32[33,17]; f32[33,17]", "i8[300,300]; i8[300,300]")),

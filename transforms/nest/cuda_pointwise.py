@@ -31,6 +31,7 @@ What decides, in this order:
 * Vectors in flight: as many as make 64 bytes of what a thread reads, at most 4; in rows also where something is the same
   in all of them. Only where eight blocks for each multiprocessor are left.
 
+Few rows that are read across (a table of triples, transposed) are all the same thread's: what it reads lies side by side.
 Extents known at run time only count as large. nvFuser's pointwise scheduler decides by the same quantities.
 """
 
@@ -51,6 +52,7 @@ from ...lowering.nest_body import element_bytes
 from ...lowering.vector_access import strides_of
 from .cpu_lanes import INVARIANT, SCATTERED, SEVERAL, UNIT, buffer_accesses, pattern_of, varying_values
 from .cuda_bands import blocks_of, extent_of, grid_axes, joined, make_perfect, row_width, tile_width
+from .cuda_transposes import FEWEST
 from .dependence import Dependences
 from .loops import loops_in, perfect_band, sole_inner_loop
 from .nest_annotate import annotate, why_not_annotate
@@ -86,6 +88,8 @@ class Traffic:
     bytes_read: int
     shared_by_rows: bool
     """Whether something that moves along the innermost loop is the same in all iterations of the loop around it."""
+    is_across: bool
+    """Whether something is scattered along the innermost loop and contiguous along the one around it."""
 
 
 def traffic_of(band: Sequence[ForOp]) -> Traffic:
@@ -93,7 +97,7 @@ def traffic_of(band: Sequence[ForOp]) -> Traffic:
     column = band[-1]
     varying = varying_values(column)
     around = varying_values(band[-2]) if len(band) > 1 else set()
-    lanes, widest, shared = VECTOR_BYTES, 1, False
+    lanes, widest, shared, is_across = VECTOR_BYTES, 1, False, False
     read: dict[tuple[SSAValue, AffineList], int] = {}
     for op, buffer in buffer_accesses(column):
         pattern = pattern_of(op.indices, buffer, column, varying)
@@ -103,11 +107,13 @@ def traffic_of(band: Sequence[ForOp]) -> Traffic:
         size = element_bytes(buffer.type.element_type)
         widest = max(widest, size)
         lanes = gcd(lanes, _aligned(op.indices, buffer, column)) if pattern == UNIT else 1
+        if pattern == SCATTERED and len(band) > 1:
+            is_across |= pattern_of(op.indices, buffer, band[-2], around) == UNIT
         if isinstance(op, LoadOp):
             read[buffer, op.indices] = size
             shared |= len(band) > 1 and not around.intersection(op.indices.operands)
     lanes = min(lanes, VECTOR_BYTES // widest)
-    return Traffic(max(1, lanes), sum(read.values()), shared)
+    return Traffic(max(1, lanes), sum(read.values()), shared, is_across)
 
 
 def _aligned(indices: AffineList, buffer: SSAValue, column: ForOp) -> int:
@@ -198,9 +204,12 @@ def _bind_rows(outer: list[ForOp], row: ForOp, column: ForOp, block: int, steps:
     counts = [extent_of(loop) for loop in outer]
     around = None if None in counts else prod(n for n in counts if n is not None)
 
+    extent = extent_of(row)
+    few = extent if traffic.is_across and extent is not None and 1 < extent < FEWEST else None
+
     def shape(lanes: int) -> tuple[int, int]:
         width = tile_width(_vectors(column, lanes), block)
-        return width, row_width(extent_of(row), block // width)
+        return width, 1 if few is not None else row_width(extent, block // width)
 
     def blocks(lanes: int, unrolled: int) -> int | None:
         width, height = shape(lanes)
@@ -217,6 +226,7 @@ def _bind_rows(outer: list[ForOp], row: ForOp, column: ForOp, block: int, steps:
         and not _is_below(blocks(lanes, 2 * unrolled), BLOCKS_LEFT)
     ):
         unrolled *= 2
+    unrolled = few or unrolled
     width, height = shape(lanes)
     counts = [
         *([around] if outer else []),

@@ -151,3 +151,21 @@ func.func @product_of_extents(%x: memref<?x?x?xf32> {nest.dims = ["n", "h", "w"]
   }
   func.return
 }
+
+// -----
+
+// Triples as three rows: a thread reads the three elements that are neighbours.
+// CHECK-LABEL: @triples
+// CHECK: nest.for "i.o" {{%\S+}} = 0 to 1 bind "block.y" {
+// CHECK: bind "block.x"
+// CHECK-NEXT: bind "thread.x"
+// CHECK-NEXT: nest.for "i.i" {{%\S+}} = 0 to 3 unrolled {
+func.func @triples(%x: memref<100000x3xf32>, %y: memref<3x100000xf32>) {
+  nest.for "i" %i = 0 to 3 {
+    nest.for "j" %j = 0 to 100000 {
+      %a = nest.load %x[%j, %i] : memref<100000x3xf32>
+      nest.store "y" %a, %y[%i, %j] : memref<3x100000xf32>
+    }
+  }
+  func.return
+}
