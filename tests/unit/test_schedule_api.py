@@ -83,6 +83,17 @@ def test_the_automatic_schedule_can_be_gone_on_with(lowered):
         lowered.schedule("interp")
 
 
+def sums_and_running_sums(x):
+    return np.sum(x, axis=0), np.sum(x, axis=1), np.cumsum(x, axis=1), np.max(x)
+
+
+def test_the_automatic_cuda_schedule_replays_where_a_buffer_is_called_as_a_result_is():
+    low = nt.jit(sums_and_running_sums, target="cuda-sim").lower(np.ones((37, 130), "f4"))
+    s = str(low.schedule("cuda"))
+    assert 'schedule.match buffers ["result.1"]' in s
+    assert low.as_text("cuda", schedule=s) == low.as_text("cuda")
+
+
 def test_matching_by_pattern(lowered):
     s = nt.schedule(lowered)
     assert s.loops_contiguous_in("x").names == ["j"]

@@ -147,6 +147,8 @@ class State:
         """The loops, statements or buffers of a name; an error unless there is exactly one (or some statements)."""
         found = [payload for payload, label in self._named(kind) if label == name]
         if not found and kind == "buffers":
+            found = self._of_same_name(name)
+        if not found and kind == "buffers":
             views = [view for function in self.functions for view in flat_views_in(function)]
             found = [view for view in views if buffer_name(view) == name]
         if len(found) == 1 or (found and kind == "statements") or (not found and optional):
@@ -160,6 +162,24 @@ class State:
             )
         because = f": {self._renamed[name]}" if kind == "loops" and name in self._renamed else ""
         raise fail(at or self.functions[0], f'unknown {what} "{name}"{because}', hint=self._listing(kind))
+
+    def _of_same_name(self, name: str) -> list[Payload]:
+        """`y.1` is the second buffer called `y` (an allocation beside an argument, say) where none has that name."""
+        stem, _, number = name.rpartition(".")
+        alike = [payload for payload, label in self._named("buffers") if label == stem]
+        return alike[int(number) :][:1] if number.isdecimal() and len(self.functions) == 1 else []
+
+    def name_to_match(self, payload: Payload) -> str:
+        """A name by which `find` finds this loop, statement or buffer."""
+        name = name_of(payload)
+        if not isinstance(payload, SSAValue):
+            return name
+        labels = list(self._named("buffers"))
+        alike = [other for other, label in labels if label == name]
+        if len(alike) < 2 or payload not in alike:
+            return name
+        numbered = f"{name}.{alike.index(payload)}"
+        return name if any(label == numbered for _, label in labels) else numbered
 
     def _named(self, kind: str) -> Iterator[tuple[Payload, str]]:
         for function in self.functions:
