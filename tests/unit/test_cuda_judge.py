@@ -85,5 +85,10 @@ def test_mlir_lowers_tensor_cores_and_asynchronous_copies_to_nvvm():
     stream = StringIO()
     Printer(stream).print_op(module)
     lowered = mlir_opt(stream.getvalue(), TO_NVVM.replace("convert-gpu", "convert-nvgpu-to-nvvm,convert-gpu"))
-    for word in ("nvvm.cp.async.shared.global", "nvvm.cp.async.wait.group 1", "nvvm.ldmatrix", "nvvm.mma.sync"):
+    for word in (
+        "nvvm.cp.async.shared.global",
+        "nvvm.cp.async.wait.group 1",
+        "nvvm.ldmatrix",
+        "nvvm.mma.sync",
+    ):
         assert word in lowered

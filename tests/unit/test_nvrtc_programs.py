@@ -15,8 +15,14 @@ pytestmark = pytest.mark.skipif(
 
 ARCHES = ("sm_80", "sm_90")
 
-SPILLS: dict[str, str] = {}
-"""Kernels that may spill, by name, each with the reason that a reviewer accepted."""
+SPILLS: dict[tuple[str, str], str] = {
+    ("softmax", "f32[2,17001]"): (
+        "a block of 1024 threads keeps 17 elements each in registers; ptxas leaves room for a second block (32 registers a"
+        " thread) and spills 13 words; __launch_bounds__(1024, 1) spills none (52 registers) at half the occupancy, which"
+        " of the two is faster is to be measured on a GPU"
+    ),
+}
+"""Calls whose kernels may spill, by the program and the call, each with the reason that a reviewer accepted."""
 
 BY_DEFAULT = {"iou", "transpose", "row sums", "softmax", "matmul"}
 
@@ -34,8 +40,10 @@ def check_kernels(program, calls, dynamic=False):
                 continue  # a result that is a view, or constant
             assert compiled.cubin.startswith(b"\x7fELF")
             assert compiled.cuda.count("__global__") == len(compiled.kernels)
-            spilled = [k.name for k in compiled.kernels if k.spills and k.name not in SPILLS]
-            assert not spilled, f"{program.name}({call}) on {arch}:\n{compiled.report()}"
+            spilled = any(kernel.spills for kernel in compiled.kernels)
+            assert not spilled or (program.name, call) in SPILLS, (
+                f"{program.name}({call}) on {arch}:\n{compiled.report()}"
+            )
 
 
 @pytest.mark.parametrize("program", [p for p in PROGRAMS if p.name in BY_DEFAULT], ids=lambda p: p.name)
@@ -64,3 +72,7 @@ def test_a_spill_is_seen():
     (kernel,) = nvrtc.compile_cubin(source, "sm_90").kernels
     assert kernel.registers == 64
     assert kernel.spill_stores > 0 and kernel.spills == kernel.spill_stores + kernel.spill_loads
+
+
+def test_the_list_of_spills_names_calls_of_the_table():
+    assert set(SPILLS) <= {(program.name, call) for program in PROGRAMS for call in program.calls}
