@@ -105,8 +105,10 @@ def schedule_function(function: FuncOp, block: int = 256, steps: Steps = UNRECOR
     schedule_attention(function, steps)
     segment(function, steps)
     for nest in list(units(function.body.block)):
-        if nest.parent is not None and isinstance(nest, ForOp) and not is_scheduled(nest):
-            schedule_product(nest, steps) or schedule_convolution(nest, steps)
+        if nest.parent is None or not isinstance(nest, ForOp) or is_scheduled(nest):
+            continue
+        if not schedule_product(nest, steps):
+            schedule_convolution(nest, steps)
     for nest in in_turn(units(function.body.block)):
         if nest.parent is not None:
             schedule(nest, block, steps)

@@ -78,3 +78,16 @@ func.func @marked(%x: memref<8xf32>, %y: memref<8x8xf32>) {
   }
   func.return
 }
+
+// -----
+
+func.func @marked(%s: memref<8xf32>, %y: memref<8x8xf32>) {
+  nest.for "i" %i = 0 to 8 {
+    %v = nest.load %s[%i] : memref<8xf32>
+    // expected-error @below {{cannot sink into the loop "k": it is parallel already}}
+    nest.for "k" %k = 0 to 8 parallel {
+      nest.store "y" %v, %y[%i, %k] : memref<8x8xf32>
+    }
+  }
+  func.return
+}

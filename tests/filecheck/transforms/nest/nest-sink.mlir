@@ -43,3 +43,22 @@ func.func @another_element(%z: memref<8xf32>) {
   }
   func.return
 }
+
+// -----
+
+// Any number of iterations, from any first one.
+// CHECK-LABEL: @unknown
+// CHECK:         nest.for "i" [[I:%\S+]] = 0 to %n {
+// CHECK-NEXT:      nest.for "k" [[K:%\S+]] = 1 to %m {
+// CHECK-NEXT:        [[V:%\S+]] = arith.index_cast [[I]]
+// CHECK-NEXT:        nest.store "y" [[V]], %y
+// BACK-LABEL: @unknown
+func.func @unknown(%y: memref<?x?xi64>, %n: index, %m: index) {
+  nest.for "i" %i = 0 to %n {
+    %v = arith.index_cast %i : index to i64
+    nest.for "k" %k = 1 to %m {
+      nest.store "y" %v, %y[%i, %k] : memref<?x?xi64>
+    }
+  }
+  func.return
+}
