@@ -552,7 +552,14 @@ def doubled_at(x, places):
     return y
 
 
+def uniformity(x):
+    """The mean of a function of all distances: sums along the last axis that are not fused with what starts them."""
+    difference = x[:, None, :] - x[None, :, :]
+    return np.log(np.mean(np.exp(-2 * np.sum(difference * difference, axis=2))))
+
+
 SEVERAL = (
+    Program("uniformity", uniformity, ("f32[21,17]", "f64[5,40]"), tolerance=1e-5, absolute=1e-5),
     Program("centred columns", centred_columns, ("f32[65,33]", "f64[9,5]"), tolerance=1e-5, absolute=1e-5),
     Program("indices that are checked", doubled_at, ("f32[41]; i64[9] below 41",)),
 )

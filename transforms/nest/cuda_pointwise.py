@@ -29,7 +29,7 @@ What decides, in this order:
   a block for each of the 132 multiprocessors of an H100 comes first.
 * Threads: 256 a block, along the innermost loop first; rows share a block where they are short.
 * Vectors in flight: as many as make 64 bytes of what a thread reads, at most 4; in rows also where something is the same
-  in all of them. Only where eight blocks for each multiprocessor are left.
+  in all of them. Only where eight blocks for each multiprocessor are left, and one where a function of doubles is computed.
 
 Few rows that are read across (a table of triples, transposed) are all the same thread's: what it reads lies side by side.
 Extents known at run time only count as large. nvFuser's pointwise scheduler decides by the same quantities.
@@ -42,7 +42,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from math import gcd, prod
 
-from xdsl.dialects.builtin import MemRefType
+from xdsl.dialects.builtin import MemRefType, f64
 from xdsl.ir import SSAValue
 from xdsl.ir.affine import AffineDimExpr
 
@@ -90,6 +90,8 @@ class Traffic:
     """Whether something that moves along the innermost loop is the same in all iterations of the loop around it."""
     is_across: bool
     """Whether something is scattered along the innermost loop and contiguous along the one around it."""
+    most_unrolled: int
+    """Vectors in flight at most: a function of doubles takes long, and the registers of many at one time."""
 
 
 def traffic_of(band: Sequence[ForOp]) -> Traffic:
@@ -113,7 +115,8 @@ def traffic_of(band: Sequence[ForOp]) -> Traffic:
             read[buffer, op.indices] = size
             shared |= len(band) > 1 and not around.intersection(op.indices.operands)
     lanes = min(lanes, VECTOR_BYTES // widest)
-    return Traffic(max(1, lanes), sum(read.values()), shared, is_across)
+    is_long = any(op.name.startswith("math.") and op.results[0].type == f64 for op in column.body.walk())
+    return Traffic(max(1, lanes), sum(read.values()), shared, is_across, 1 if is_long else MOST_UNROLLED)
 
 
 def _aligned(indices: AffineList, buffer: SSAValue, column: ForOp) -> int:
@@ -183,7 +186,7 @@ def _bind_line(loop: ForOp, block: int, steps: Steps) -> None:
         width = row_width(_vectors(loop, lanes), block)
     unrolled = 1
     while (
-        2 * unrolled <= MOST_UNROLLED
+        2 * unrolled <= traffic.most_unrolled
         and 2 * unrolled * lanes * traffic.bytes_read <= IN_FLIGHT
         and not _is_below(blocks_of(loop, 2 * unrolled * lanes * width), BLOCKS_LEFT)
     ):
@@ -221,7 +224,7 @@ def _bind_rows(outer: list[ForOp], row: ForOp, column: ForOp, block: int, steps:
         lanes //= 2
     unrolled = 1
     while (
-        2 * unrolled <= MOST_UNROLLED
+        2 * unrolled <= traffic.most_unrolled
         and (traffic.shared_by_rows or 2 * unrolled * lanes * traffic.bytes_read <= IN_FLIGHT)
         and not _is_below(blocks(lanes, 2 * unrolled), BLOCKS_LEFT)
     ):

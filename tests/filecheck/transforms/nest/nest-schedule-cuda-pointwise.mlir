@@ -169,3 +169,19 @@ func.func @triples(%x: memref<100000x3xf32>, %y: memref<3x100000xf32>) {
   }
   func.return
 }
+
+// -----
+
+// A function of doubles: one vector a thread, where a sum would have four in flight.
+// CHECK-LABEL: @doubles
+// CHECK: nest.for "i.o.o" {{%\S+}} = 0 to 19532 bind "block.x" {
+// CHECK-NEXT: nest.for "i.o.i" {{%\S+}} = 0 to 256 bind "thread.x" {
+// CHECK-NEXT: nest.for "i.i" {{%\S+}} = 0 to 2 vectorized(2) {
+func.func @doubles(%x: memref<10000000xf64>, %y: memref<10000000xf64>) {
+  nest.for "i" %i = 0 to 10000000 {
+    %v = nest.load %x[%i] : memref<10000000xf64>
+    %e = math.exp %v : f64
+    nest.store "y" %e, %y[%i] : memref<10000000xf64>
+  }
+  func.return
+}
