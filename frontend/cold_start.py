@@ -1,18 +1,22 @@
 """What makes a first call cheaper: the garbage collector paused, xDSL's assembly formats compiled on demand, its unions of
-constraints simplified once, the methods of dataclasses made without compiling a text for each.
+constraints simplified once, the methods of dataclasses made without compiling a text for each, LLVM loaded meanwhile.
 
 A first call imports the compiler and compiles once; the figures here are of that (docs/decisions/0005-first-call.md).
 """
 
 from __future__ import annotations
 
+import ctypes
 import dataclasses
 import gc
 import inspect
+import os
 import sys
+import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cached_property
+from importlib.machinery import PathFinder
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
@@ -48,6 +52,25 @@ def cheaper_compilation() -> Iterator[None]:
     """All of this file, for the time of a compilation."""
     with collector_paused(), quick_dataclasses(), formats_on_demand(), unions_once():
         yield
+
+
+def load_llvm_meanwhile() -> None:
+    """Have another thread load the library of llvmlite: `ctypes` lets go of the interpreter while it is relocated.
+
+    The import of llvmlite, which comes last, then finds it there. Where anything is not as expected, it loads it itself.
+    """
+    if "llvmlite.binding" not in sys.modules:
+        threading.Thread(target=_load_llvm, name="nestor-load-llvm", daemon=True).start()
+
+
+def _load_llvm() -> None:
+    spec = PathFinder.find_spec("llvmlite")
+    for folder in (spec and spec.submodule_search_locations) or ():
+        library = os.path.join(folder, "binding", "libllvmlite.so")
+        if os.path.exists(library):
+            load = ctypes.CDLL(None).dlopen
+            load.argtypes, load.restype = (ctypes.c_char_p, ctypes.c_int), ctypes.c_void_p
+            load(os.fsencode(library), os.RTLD_NOW)
 
 
 _lock = ForkLock()

@@ -21,7 +21,7 @@ from ..dialects.remarks import listening
 from ..runtime import disk_cache, fast_call
 from . import stored_programs as disk
 from .arguments import Default, default_of, hashable, overlaps, plain_function, seems_to_write, signature_of
-from .cold_start import cheaper_compilation
+from .cold_start import cheaper_compilation, load_llvm_meanwhile
 from .errors import DTypeError, Respecialise, UnsupportedError
 from .frame_values import unchanged
 from .invoke import Invocation
@@ -287,6 +287,8 @@ class JitFunction(fast_call.NativeCallable):
         try:
             found = self._find(types) or self._from_disk(request, types)
             if found is None:
+                if self.target == "cpu":
+                    load_llvm_meanwhile()
                 with cheaper_compilation():
                     found = self._compile_for(types, values)
         except Respecialise:

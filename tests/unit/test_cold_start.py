@@ -283,3 +283,22 @@ print(len(listed[0]) > 300, missing)
 def test_every_family_of_numpy_functions_is_found_by_a_lookup():
     done = subprocess.run([sys.executable, "-c", FAMILIES], capture_output=True, text=True, check=True)
     assert done.stdout.split() == ["True", "[]"]
+
+
+LOADING = """
+import sys, time
+from pathlib import Path
+from nestor.frontend.cold_start import load_llvm_meanwhile
+load_llvm_meanwhile()
+maps, end = Path("/proc/self/maps"), time.monotonic() + 30
+while "libllvmlite" not in maps.read_text() and time.monotonic() < end:
+    time.sleep(0.01)
+print("llvmlite" in sys.modules, "libllvmlite" in maps.read_text())
+import llvmlite.binding
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="/proc/self/maps tells what is loaded")
+def test_llvm_is_loaded_before_it_is_imported():
+    done = subprocess.run([sys.executable, "-c", LOADING], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["False", "True"]

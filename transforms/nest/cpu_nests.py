@@ -1,0 +1,311 @@
+"""Nests of the CPU that are more than a plain loop (part of nest-schedule-cpu): orders, tiles, reductions, scans, products.
+
+    nest.for "i" %i = 0 to 1000 {                        nest.for "j" %j = 0 to 500 parallel {
+      nest.for "j" %j = 0 to 500 {          becomes        nest.for "i" %i = 0 to 1000 vectorized ... {
+        ... %x[%j, %i] ...                                   ... %x[%j, %i] ...
+
+Each strategy that is more than a few lines has a module of its own, `cpu_*.py`; this one knows their order.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from xdsl.dialects.func import FuncOp
+
+from ...dialects.diagnostic import NestorError
+from ...dialects.nest import AccumulateOp, ForOp
+from .buffers import buffer_name, buffers_in
+from .cpu_lanes import SCATTERED, SEVERAL, UNIT, access_patterns, extent_of, machine_lanes
+from .cpu_recurrences import is_recurrence, jam_rows
+from .cpu_reductions import block_rows, column_sums_in, has_many_rows, jam_sums, share_reduction
+from .cpu_rows import fetch_rows, rows_of
+from .cpu_scans import block_long_scan, has_lanes, is_long_scan, scan_in_lanes
+from .cpu_transposes import tile_transposed
+from .cpu_vectors import (
+    Machine,
+    outermost_loops,
+    remark_refusal,
+    schedule_innermost,
+    share,
+    variables_of,
+    vectorize_loop,
+    why_not_worthwhile,
+)
+from .dependence import Dependences
+from .loops import enclosing_function, loops_in, perfect_band, sole_inner_loop
+from .nest_expand_buffer import expand_buffer
+from .nest_flatten import flatten_neighbours
+from .nest_parallel import why_not_parallel
+from .nest_reorder import reorder, why_not_reorder
+from .nest_split import split, why_not_split
+from .nest_vectorize import why_not_lanes
+from .steps import Steps
+from .trials import trial
+
+if TYPE_CHECKING:
+    from .cpu_convolutions import Convolution
+
+FEW = 4
+"""Iterations that are too few to share among threads when an inner loop can be shared instead."""
+
+TILE = 32
+"""Iterations of both loops of a tile: so many cache lines of each buffer stay in the first-level cache."""
+
+
+def schedule_sums_of_products(function: FuncOp, machine: Machine) -> None:
+    """Convolutions, products, and the matrices that they make and use. A program without any does not import how."""
+    from .cpu_convolutions import convolution_in
+    from .cpu_pairs import pairs_in, tile_pairs
+    from .cpu_slices import do_slices, join_axes, slices_in
+    from .cpu_stacks import join_stacks
+
+    for nest in list(outermost_loops(function)):
+        if nest.parent is not None and (sum_ := convolution_in(nest)) is not None:
+            _tile_convolution(sum_, machine)
+    for pairs in list(pairs_in(function)):
+        tile_pairs(pairs, machine.vector_bits, share if machine.threads != 1 else None, machine.steps)
+    join_axes(function, machine.steps)
+    for sliced in slices_in(function):
+        schedule_nest(do_slices(sliced, machine.steps), machine, for_threads=machine.threads != 1)
+    join_stacks(function, machine.steps)
+    schedule_products(function, machine)
+
+
+def _tile_convolution(sum_: Convolution, machine: Machine) -> None:
+    from .cpu_convolutions import tile_convolution
+
+    def rest(beside: ForOp) -> None:
+        schedule_nest(beside, machine, for_threads=False)
+
+    sharing = share if machine.threads != 1 else None
+    tile_convolution(sum_, machine.vector_bits, sharing, rest, machine.steps)
+
+
+def schedule_nest(nest: ForOp, machine: Machine, for_threads: bool, in_parts: bool = True) -> None:
+    """Schedule a nest; `for_threads`: no loop around it is parallel yet; `in_parts`: reductions may be shared."""
+    steps = machine.steps
+    band = flatten_neighbours(perfect_band(nest), steps)
+    if _schedule_column_sums(band, machine, for_threads, in_parts):
+        return
+    band = _best_order(band, steps)
+    if _tile_product(band, machine, for_threads):
+        return
+    loop, dependences = band[0], Dependences(band[0])
+    refusal = why_not_parallel(loop, dependences) if for_threads else None
+    is_parallel = for_threads and refusal is None
+    if refusal is not None and in_parts and _schedule_parts(loop, machine):
+        return
+    if _is_better_outside(loop, dependences):
+        vectorize_loop(loop, machine, is_parallel, dependences)
+        return
+    if (tiles := tile_transposed(band, machine.vector_bits, steps)) is not None:
+        if for_threads and why_not_parallel(tiles) is None:
+            share(tiles, steps)
+        return
+    if (tiles := _tiled(band, steps)) is not None:
+        if is_parallel:
+            share(tiles, steps)
+        return
+    inner = list(outermost_loops(loop))
+    if for_threads and (scans := block_long_scan(loop, steps)) is not None:
+        for blocks in scans:
+            schedule_nest(blocks, machine, for_threads)
+        return
+    if not inner:
+        if not is_parallel and scan_in_lanes(loop, machine.vector_bits, steps):
+            return
+        schedule_innermost(loop, machine, is_parallel, dependences)
+        return
+    in_lanes = any(has_lanes(child, machine.vector_bits) for child in inner)
+    if not in_lanes and (rows := jam_rows(loop, dependences, steps)) is not None:
+        if is_parallel:
+            share(rows, steps)
+        return
+    if is_parallel and not _is_better_shared_inside(loop, dependences):
+        if (sums := jam_sums(loop, dependences, steps)) is not None:
+            loop, inner = sums, list(outermost_loops(sums))
+        share(loop, steps)
+        for_threads = False
+    rows = rows_of(loop)
+    for child in inner:
+        schedule_nest(child, replace(machine, in_rows=bool(rows) or machine.in_rows), for_threads)
+    fetch_rows(loop, rows, steps)
+    if refusal is not None and not any(loop.kind == "parallel" for loop in loops_in(loop)):
+        remark_refusal(loop, "runs on one thread", refusal)
+
+
+def _schedule_column_sums(band: list[ForOp], machine: Machine, for_threads: bool, in_parts: bool) -> bool:
+    """Read the rows of sums of columns a few at a time, and share them among threads; False where that is of no use."""
+    found = column_sums_in(band)
+    if found is None:
+        return False
+    if for_threads:
+        return in_parts and _schedule_parts(band[0], machine)
+    row, column = found
+    extent = extent_of(column)
+    if not has_many_rows(row) or (
+        extent is not None and extent <= 4 * machine_lanes(column, machine.vector_bits)
+    ):
+        return False
+    if not _is_better_outside(column, Dependences(column)) and why_not_lanes(column) is not None:
+        return False
+    blocked = block_rows(row, column, machine.steps)
+    if blocked is None:
+        return False
+    vectorize_loop(blocked[1], machine, False, Dependences(blocked[1]))
+    return True
+
+
+def _schedule_parts(loop: ForOp, machine: Machine) -> bool:
+    """Share a reduction among threads, each part with a result of its own; False where that is of no use."""
+    parts = share_reduction(loop, machine.steps)
+    if parts is None:
+        return False
+    share(parts.outer, machine.steps)
+    for child in list(outermost_loops(parts.outer)):
+        schedule_nest(child, machine, for_threads=False)
+    for nest in parts.beside:
+        schedule_nest(nest, machine, for_threads=False)
+    if parts.short is not None:
+        schedule_nest(parts.short, machine, for_threads=True, in_parts=False)
+    return True
+
+
+def schedule_products(function: FuncOp, machine: Machine) -> None:
+    """Tile the products of a function, with the nests around them."""
+    for nest in list(outermost_loops(function)):
+        if nest.parent is not None:
+            _tile_product(perfect_band(nest), machine, for_threads=machine.threads != 1)
+
+
+def _tile_product(band: list[ForOp], machine: Machine, for_threads: bool) -> bool:
+    """Tile a band that is a product of matrices; whether it was one."""
+    if not any(isinstance(op, AccumulateOp) for op in band[-1].body.block.ops):
+        return False
+    from .cpu_product_tiles import ProductTiling
+    from .cpu_products import product_in
+
+    product = product_in(band)
+    if product is None:
+        return False
+    tiling = ProductTiling(
+        product,
+        machine.vector_bits,
+        share if for_threads else None,
+        lambda nest: schedule_nest(nest, machine, for_threads=False),
+        machine.steps,
+    )
+    if not tiling.is_legal():
+        return False
+    tiling.run()
+    return True
+
+
+# ---- order ------------------------------------------------------------------------------------------
+
+
+def _best_order(band: list[ForOp], steps: Steps) -> list[ForOp]:
+    """Reorder a perfect band: contiguous accesses innermost, an independent loop outermost."""
+    if len(band) < 2:
+        return band
+    dependences = Dependences(band[0])
+    innermost = min(reversed(band), key=_scattered)
+    order = [*(loop for loop in band if loop is not innermost), innermost]
+    if why_not_parallel(order[0], dependences) is not None:
+        free = [loop for loop in order if why_not_parallel(loop, dependences) is None]
+        order = [*free[:1], *(loop for loop in order if loop not in free[:1])]
+    if order == band or why_not_reorder(order, dependences, new_bounds=False) is not None:
+        return band
+    return steps.do(reorder, order, dependences=dependences)
+
+
+def _tiled(band: list[ForOp], steps: Steps) -> ForOp | None:
+    """Tiles of the two innermost loops where some accesses are contiguous along one, some along the other.
+
+    Returns the loop over the rows of tiles, None (and nothing changed) when tiles would not help.
+    """
+    if len(band) != 2 or list(outermost_loops(band[1])):
+        return None
+    if not all(_scattered(loop) and _contiguous(loop) for loop in band):
+        return None
+    row, column = band
+    if why_not_worthwhile(column, Dependences(row)) is None:
+        return None
+    if why_not_reorder([column, row], new_bounds=False) is not None:
+        return None
+    if any(why_not_split(loop, TILE, "clamp") is not None for loop in band):
+        return None
+    rows, row = steps.do(split, row, factor=TILE, tail="clamp")
+    columns, column = steps.do(split, column, factor=TILE, tail="clamp")
+    if why_not_reorder([rows, columns, row, column], new_bounds=False) is None:
+        steps.do(reorder, [rows, columns, row, column])
+    return rows
+
+
+def _scattered(loop: ForOp) -> int:
+    """How many accesses are not contiguous as the loop's variable grows; stores count twice."""
+    patterns = access_patterns(loop)
+    return sum(
+        count * (2 if writes else 1) for (pattern, writes), count in patterns.items() if pattern in _APART
+    )
+
+
+_APART = (SCATTERED, SEVERAL)
+
+
+def _contiguous(loop: ForOp) -> int:
+    patterns = access_patterns(loop)
+    return patterns[UNIT, False] + patterns[UNIT, True]
+
+
+# ---- threads ----------------------------------------------------------------------------------------
+
+
+def _is_better_shared_inside(loop: ForOp, dependences: Dependences) -> bool:
+    """Whether `loop` has too few iterations for threads and the loop in it can be shared, too."""
+    extent, inner = extent_of(loop), sole_inner_loop(loop)
+    if extent is not None and extent < FEW and any(is_long_scan(other) for other in outermost_loops(loop)):
+        return True
+    if extent is None or extent >= FEW or inner is None:
+        return False
+    inner_extent = extent_of(inner)
+    return (inner_extent is None or inner_extent > extent) and why_not_parallel(inner, dependences) is None
+
+
+# ---- vectors ----------------------------------------------------------------------------------------
+
+
+def _is_better_outside(loop: ForOp, dependences: Dependences) -> bool:
+    """Whether `loop` makes better vectors than the loops in it: it is contiguous, and they are not or are recurrences."""
+    inner = [other for other in loops_in(loop) if not list(outermost_loops(other))]
+    if (
+        inner == [loop]
+        or _scattered(loop)
+        or not any(_scattered(other) or is_recurrence(other) for other in inner)
+    ):
+        return False
+    if why_not_split(loop, 2) is not None:
+        return False
+    variables = variables_of(loop)
+    if not variables:
+        return why_not_lanes(loop, dependences) is None
+    function = enclosing_function(loop)
+    assert isinstance(function, FuncOp)
+    names = [buffer_name(buffer) for buffer in buffers_in(function)]
+    if any(names.count(buffer_name(variable.memref)) > 1 for variable in variables):
+        return False  # a recorded schedule could not say which one is meant
+    try:
+        trial(_check_lanes_of_variables, loop)
+    except NestorError:
+        return False
+    return True
+
+
+def _check_lanes_of_variables(loop: ForOp) -> None:
+    """Raise why `loop` cannot become vectors even when its variables have an element a lane."""
+    for variable in variables_of(loop):
+        expand_buffer(variable, loop)
+    if (refusal := why_not_lanes(loop)) is not None:
+        raise refusal
