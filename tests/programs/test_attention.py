@@ -50,6 +50,7 @@ def test_attention(batch, count, queries, keys, width):
     agrees(attention, random(*shapes))
 
 
+@pytest.mark.slow
 def test_attention_of_unknown_sizes():
     compiled = nt.jit(attention, dynamic=True)
     for batch, count, queries, keys, width in SIZES:
@@ -65,7 +66,7 @@ def test_a_mask():
 
 
 def test_heads():
-    for batch, positions in [(2, 130), (1, 19)]:
+    for batch, positions in [(2, 130)]:
         agrees(heads, random((batch, positions, 64), *[(64, 64)] * 4))
     x, *weights = random((2, 140, 64), *[(64, 64)] * 4)
     agrees(heads, [x[:, ::-1], *(w.T for w in weights)])

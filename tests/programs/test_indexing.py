@@ -149,7 +149,8 @@ def test_indices_of_every_dtype(dtype):
 def test_gathers_of_matrices(x, dynamic):
     agrees(gathered_rows, x, indices(4, 3), indices(6, 5), dynamic=dynamic)
     agrees(gathered_pairs, x, indices(4, 3), indices(6, 5), dynamic=dynamic)
-    agrees(listed, x, dynamic=dynamic)
+    if not dynamic:
+        agrees(listed, x)
 
 
 def test_gathers_of_cubes():

@@ -55,7 +55,7 @@ def test_edges(shape, dtype, dynamic):
     same(nt.jit(layer, dynamic=dynamic)(a, b, bias), layer(a, b, bias), 0.0)
 
 
-@pytest.mark.parametrize("shape", SHAPES[2:7], ids=str)
+@pytest.mark.parametrize("shape", SHAPES[2:7:2], ids=str)
 def test_transposed_operands(shape):
     m, n, k = shape
     a, b = numbers(0, m, k), numbers(1, n, k)
@@ -81,7 +81,7 @@ def test_strides_and_windows():
     a, b = numbers(0, 200, 90), numbers(1, 90, 140)
     f = nt.jit(product)
     for left in (a, a[::-1], a[::2, ::3], np.asfortranarray(a)):
-        for right in (b, b[:, ::-1], np.asfortranarray(b)):
+        for right in (b, np.asfortranarray(b[:, ::-1])):
             right = right[: left.shape[1]]
             same(f(left, right), product(left, right), 0.0)
 

@@ -190,9 +190,10 @@ def test_two_matrices(function, dynamic):
 @pytest.mark.parametrize("dynamic", [False, True])
 @pytest.mark.parametrize("function", MATRICES)
 def test_a_matrix(function, dynamic):
-    agrees(function, matrix("f8"), dynamic=dynamic)
     agrees(function, matrix("u1", "F"), dynamic=dynamic)
-    agrees(function, matrix("i8")[::-1, ::-1], dynamic=dynamic)
+    if not dynamic:
+        agrees(function, matrix("f8"))
+        agrees(function, matrix("i8")[::-1, ::-1])
 
 
 @pytest.mark.parametrize("function", [rows, numbers, spread])

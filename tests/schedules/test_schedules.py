@@ -149,7 +149,7 @@ def test_programs_are_defined():
 
 
 def test_illegal_requests_are_refused():
-    counts = draw_judged(range(15))
+    counts = draw_judged(range(10))
     assert sum(count.needed for count in counts.values()) >= 10
     assert _wrong(counts) == {}
 

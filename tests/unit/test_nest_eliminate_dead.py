@@ -52,7 +52,7 @@ def count(module: ModuleOp, kind: type) -> int:
 
 def test_random_nests():
     fewer = {StoreOp: 0, LoadOp: 0, AllocOp: 0}
-    for seed in range(120):
+    for seed in range(60):
         text = random_nest(seed)
         assert check(text, eliminate) == "legal"
         before, module = parse_module(text), parse_module(text)

@@ -36,7 +36,7 @@ def visited(module, n, m):
     return grid
 
 
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(BOUNDS, BOUNDS, st.sampled_from(("0", "2", "max(%m - 3, 1)")), st.sampled_from(("5", "min(%n, 6)")))
 def test_every_pair_runs_once_as_before(inner_lower, inner_upper, lower, upper):
     inner_upper = inner_upper.replace("max", "min")

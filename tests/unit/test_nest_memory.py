@@ -90,7 +90,7 @@ def test_each_buffer_in_each_loop(name: str, primitive: str):
         assert applied, "something is legal"
 
 
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(
     st.sampled_from(tuple(PROGRAMS)),
     st.lists(

@@ -9,7 +9,7 @@ import sys
 from types import SimpleNamespace
 
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from nestor.dialects.diagnostic import SourceLocation
 from nestor.tools.opt_tool import main
@@ -31,6 +31,7 @@ elements = st.recursive(
 )
 
 
+@settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])  # the machine may be busy
 @given(st.lists(elements, max_size=3).map(tuple))
 def test_print_and_parse(pipeline):
     assert parse_pipeline(print_pipeline(pipeline)) == pipeline

@@ -68,7 +68,7 @@ def accesses_of(op: Operation) -> list[Access]:
 @functools.cache
 def _is_pure(kind: type[Operation]) -> bool:
     """Whether no operation of a kind has an effect."""
-    return kind.has_trait(Pure)
+    return kind.has_trait(Pure, value_if_unregistered=False)
 
 
 _ACCESSES: dict[type[Operation], Callable[..., list[Access]]] = {
