@@ -29,7 +29,8 @@ What decides, in this order:
   a block for each of the 132 multiprocessors of an H100 comes first.
 * Threads: 256 a block, along the innermost loop first; rows share a block where they are short.
 * Vectors in flight: as many as make 64 bytes of what a thread reads, at most 4; in rows also where something is the same
-  in all of them. Only where eight blocks for each multiprocessor are left, and one where a function of doubles is computed.
+  in all of them. Only where eight blocks for each multiprocessor are left, and one where doubles are divided
+  or a function of them is computed.
 
 Few rows that are read across (a table of triples, transposed) are all the same thread's: what it reads lies side by side.
 Extents known at run time only count as large. nvFuser's pointwise scheduler decides by the same quantities.
@@ -73,6 +74,9 @@ IN_FLIGHT = 64
 
 MOST_UNROLLED = 4
 
+_LONG = ("math.", "arith.divf")
+"""Operations that are subroutines for doubles."""
+
 BLOCKS_LEFT = 8 * MULTIPROCESSORS
 """Blocks below which threads do not take more than one vector: so many of 256 threads run at one time."""
 
@@ -115,7 +119,7 @@ def traffic_of(band: Sequence[ForOp]) -> Traffic:
             read[buffer, op.indices] = size
             shared |= len(band) > 1 and not around.intersection(op.indices.operands)
     lanes = min(lanes, VECTOR_BYTES // widest)
-    is_long = any(op.name.startswith("math.") and op.results[0].type == f64 for op in column.body.walk())
+    is_long = any(op.name.startswith(_LONG) and op.results[0].type == f64 for op in column.body.walk())
     return Traffic(max(1, lanes), sum(read.values()), shared, is_across, 1 if is_long else MOST_UNROLLED)
 
 
