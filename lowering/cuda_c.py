@@ -36,18 +36,18 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from xdsl.dialects import arith, gpu
+from xdsl.dialects import gpu
 from xdsl.dialects.builtin import (
     IntegerAttr,
     SymbolRefAttr,
 )
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import Operation
 
 from ..dialects.diagnostic import LoweringError, fail
 from .cuda_c_header import header
 from .cuda_c_kernel import KernelPrinter
 from .cuda_c_prelude import prelude
-from .cuda_c_types import CTypes
+from .cuda_c_types import CTypes, constant_integer
 from .kernel_signature import KernelSignature
 
 
@@ -129,11 +129,3 @@ def kernel_name(symbol: SymbolRefAttr) -> str:
     """The kernel that a launch refers to: `scale` of `@f_kernels::@scale`."""
     nested = symbol.nested_references.data
     return nested[-1].data if nested else symbol.root_reference.data
-
-
-def constant_integer(value: SSAValue) -> int | None:
-    """The value of an integer constant, if it is one."""
-    op = value.owner
-    if isinstance(op, arith.ConstantOp) and isinstance(op.value, IntegerAttr):
-        return op.value.value.data
-    return None

@@ -12,12 +12,14 @@ import re
 from dataclasses import dataclass, field
 
 import numpy as np
+from xdsl.dialects import arith
 from xdsl.dialects.builtin import (
     BFloat16Type,
     Float16Type,
     Float32Type,
     Float64Type,
     IndexType,
+    IntegerAttr,
     IntegerType,
 )
 from xdsl.ir import Attribute, SSAValue
@@ -186,3 +188,11 @@ class Names:
             name = f"{base}_{number}"
         self._scopes[0 if outermost else -1].add(name)
         return name
+
+
+def constant_integer(value: SSAValue) -> int | None:
+    """The value of an integer constant, if it is one."""
+    op = value.owner
+    if isinstance(op, arith.ConstantOp) and isinstance(op.value, IntegerAttr):
+        return op.value.value.data
+    return None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from xdsl.dialects import memref
@@ -87,3 +87,9 @@ def root(buffer: SSAValue) -> SSAValue:
     while isinstance(buffer.owner, memref.CollapseShapeOp):
         buffer = buffer.owner.src
     return buffer
+
+
+def may_overlap(overlaps: Mapping[SSAValue, SSAValue], one: SSAValue, other: SSAValue) -> bool:
+    """Whether two buffers are one, or arguments that may overlap: `overlaps` maps these to one of them."""
+    one, other = root(one), root(other)
+    return overlaps.get(one, one) is overlaps.get(other, other)

@@ -33,7 +33,7 @@ from ..dialects.nest import (
     StoreOp,
 )
 from .barrier_places import THREAD_AXES, foreign_operation
-from .gpu_accesses import accesses, declared_space, is_bound, root
+from .gpu_accesses import accesses, declared_space, is_bound, may_overlap
 from .gpu_inputs import KernelInputs
 from .gpu_kernel import KernelBody
 from .index_arithmetic import Division, IndexBuilder, Linear, linear, terms_of
@@ -249,8 +249,7 @@ class HostBody(NestBody):
                 )
 
     def _may_overlap(self, one: SSAValue, other: SSAValue) -> bool:
-        one, other = root(one), root(other)
-        return self.overlaps.get(one, one) is self.overlaps.get(other, other)
+        return may_overlap(self.overlaps, one, other)
 
     def _name(self, unit: Sequence[Operation]) -> str:
         label = ""

@@ -57,7 +57,7 @@ from .gpu_accesses import (
     is_part_of_loop,
     is_repeated,
     loops_around,
-    root,
+    may_overlap,
     touches_memory,
 )
 from .gpu_matrices import lower_matrix_tile
@@ -348,8 +348,7 @@ class KernelBody(ThreadBody):
         return Phase(reads, writes, by_first_thread)
 
     def may_overlap(self, one: SSAValue, other: SSAValue) -> bool:
-        one, other = root(one), root(other)
-        return self.overlaps.get(one, one) is self.overlaps.get(other, other)
+        return may_overlap(self.overlaps, one, other)
 
     def alignment_flag(self) -> SSAValue:
         if self._flag is None:

@@ -28,7 +28,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import SSAValue
 
 from ...dialects.diagnostic import NestorError, fail
 from ...dialects.nest import AccumulateOp, ForOp, LoadOp, StoreOp
@@ -36,7 +36,7 @@ from ...lowering.to_llvm_types import AS_WRITTEN
 from .cpu_lanes import UNIT, extent_of, machine_lanes, padded_width
 from .cpu_products import Product
 from .cpu_tiles import mark_lanes, mark_unrolled, pattern_in
-from .loops import loops_in, perfect_band
+from .loops import loops_in, next_nest, perfect_band
 from .nest_annotate import annotate
 from .nest_cache_read import cache_read, why_not_cache_read
 from .nest_cache_write import cache_write, why_not_cache_write
@@ -143,24 +143,15 @@ def neighbours_of(product: Product) -> Neighbours:
     nest = product.outermost
     if product.batch:
         return Neighbours(None, ())
-    start = _next_nest(nest, lambda op: op.prev_op)
+    start = next_nest(nest, lambda op: op.prev_op)
     if start is not None and not (_is_elementwise(start, product) and _only_sets(start, product)):
         start = None
     uses: list[ForOp] = []
     last = nest
-    while (use := _next_nest(last, lambda op: op.next_op)) is not None and _is_elementwise(use, product):
+    while (use := next_nest(last, lambda op: op.next_op)) is not None and _is_elementwise(use, product):
         uses.append(use)
         last = use
     return Neighbours(start, uses)
-
-
-def _next_nest(op: Operation, step: Callable[[Operation], Operation | None]) -> ForOp | None:
-    other = step(op)
-    while other is not None and not isinstance(other, ForOp):
-        if other.regions:
-            return None
-        other = step(other)
-    return other
 
 
 def _is_elementwise(nest: ForOp, product: Product) -> bool:

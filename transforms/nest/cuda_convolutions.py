@@ -25,7 +25,7 @@ from .cpu_lanes import INVARIANT, UNIT
 from .cpu_tiles import pattern_in
 from .cuda_bands import extent_of
 from .cuda_products import MULTIPROCESSORS
-from .cuda_sum_tiles import SumTile, loops_over, make_perfect, neighbours_of, parts, tile_sum
+from .cuda_sum_tiles import SumTile, loops_over, make_perfect, neighbours_of, parts, size_of, tile_sum
 from .loops import enclosing_loops
 from .steps import Steps
 
@@ -51,11 +51,7 @@ class Shape:
     @property
     def extents(self) -> list[int]:
         """Iterations of each of the three loops."""
-        return [_size(text) for text in (self.rows, self.pixels, self.channels)]
-
-
-def _size(text: str) -> int:
-    return prod(part.size for part in parts(text))
+        return [size_of(text) for text in (self.rows, self.pixels, self.channels)]
 
 
 BY_PIXELS = (

@@ -52,11 +52,11 @@ from ...dialects.nest import ForOp, LoadOp
 from ...lowering.nest_body import element_bytes
 from ...lowering.vector_access import strides_of
 from .cpu_lanes import INVARIANT, SCATTERED, SEVERAL, UNIT, buffer_accesses, pattern_of, varying_values
+from .cpu_tiles import mark_unrolled
 from .cuda_bands import blocks_of, extent_of, grid_axes, joined, make_perfect, row_width, tile_width
 from .cuda_transposes import FEWEST
 from .dependence import Dependences
 from .loops import loops_in, perfect_band, sole_inner_loop
-from .nest_annotate import annotate, why_not_annotate
 from .nest_bind import bind
 from .nest_reorder import reorder, why_not_reorder
 from .nest_split import split, why_not_split
@@ -200,7 +200,7 @@ def _bind_line(loop: ForOp, block: int, steps: Steps) -> None:
         copies, threads = steps.do(split, threads, factor=width, tail="perfect")
         make_perfect(copies, steps)
         steps.do(reorder, [threads, copies])
-        _unroll(copies, steps)
+        mark_unrolled(copies, steps)
     _bind_all([blocks], ["block.x"], [threads], steps)
     _vectorize(vector, lanes, steps)
 
@@ -255,7 +255,7 @@ def _bind_rows(outer: list[ForOp], row: ForOp, column: ForOp, block: int, steps:
     if perfect_band(row)[: len(order)] != order:
         steps.do(reorder, order)
     for loop in copies:
-        _unroll(loop, steps)
+        mark_unrolled(loop, steps)
     _bind_all([*joined(outer, steps), row, column_blocks], axes, [*rows, column], steps)
     _vectorize(vector, lanes, steps)
     return True
@@ -295,11 +295,6 @@ def _vectorize(loop: ForOp, lanes: int, steps: Steps) -> None:
     if lanes > 1:
         loop.set_kind("vectorized", lanes)
         steps.did(vectorize, loop, width=lanes, results=[loop])
-
-
-def _unroll(loop: ForOp, steps: Steps) -> None:
-    if why_not_annotate(loop, "unrolled") is None:
-        steps.do(annotate, loop, mark="unrolled")
 
 
 def _bind_all(blocks: Sequence[ForOp], axes: Sequence[str], threads: Sequence[ForOp], steps: Steps) -> None:

@@ -24,7 +24,7 @@ from ...lowering.nest_body import element_bytes
 from .cpu_convolutions import axes_of
 from .cpu_products import Product, product_in
 from .cuda_bands import extent_of
-from .cuda_sum_tiles import SumTile, make_perfect, parts, tile_sum
+from .cuda_sum_tiles import SumTile, make_perfect, parts, size_of, tile_sum
 from .loops import perfect_band
 from .steps import Steps
 
@@ -49,16 +49,12 @@ class Shape:
     @property
     def height(self) -> int:
         """Rows of the tile."""
-        return _size(self.rows)
+        return size_of(self.rows)
 
     @property
     def width(self) -> int:
         """Columns of the tile."""
-        return _size(self.columns)
-
-
-def _size(text: str) -> int:
-    return prod(part.size for part in parts(text))
+        return size_of(self.columns)
 
 
 SHAPES = (

@@ -24,7 +24,7 @@ performance at lower occupancy" (2010), and the tiles of CUTLASS.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from math import gcd, prod
 
@@ -44,6 +44,7 @@ from .loops import (
     fresh_names,
     is_inside,
     loops_in,
+    next_nest,
     perfect_band,
     sole_inner_loop,
 )
@@ -86,6 +87,11 @@ class Part:
 
 
 Parts = tuple[Part, ...]
+
+
+def size_of(text: str) -> int:
+    """Iterations of all parts of a loop together."""
+    return prod(part.size for part in parts(text))
 
 
 def parts(text: str) -> Parts:
@@ -177,14 +183,14 @@ def _try(tile: SumTile, start: ForOp | None) -> None:
 
 def make_perfect(nest: ForOp, steps: Steps) -> None:
     """Let the nests that follow have all that they compute in their innermost loops, so that these can be tiled."""
-    following = _next_nest(nest, lambda op: op.next_op)
+    following = next_nest(nest, lambda op: op.next_op)
     while following is not None:
         loop = following
         while (inner := _only_loop_in(loop)) is not None:
             if sole_inner_loop(loop) is None and why_not_sink(loop) is None:
                 steps.do(sink, loop)
             loop = inner
-        following = _next_nest(following, lambda op: op.next_op)
+        following = next_nest(following, lambda op: op.next_op)
 
 
 def _only_loop_in(loop: ForOp) -> ForOp | None:
@@ -194,24 +200,15 @@ def _only_loop_in(loop: ForOp) -> ForOp | None:
 
 def neighbours_of(tile: SumTile) -> tuple[ForOp | None, list[ForOp]]:
     """The nest before that sets the elements of the sum, and those after it that use each element by itself."""
-    start = _next_nest(tile.nest, lambda op: op.prev_op)
+    start = next_nest(tile.nest, lambda op: op.prev_op)
     if start is not None and not (loops_over(start, tile) and _only_sets(start, tile.result)):
         start = None
     uses: list[ForOp] = []
     last = tile.nest
-    while (use := _next_nest(last, lambda op: op.next_op)) is not None and loops_over(use, tile):
+    while (use := next_nest(last, lambda op: op.next_op)) is not None and loops_over(use, tile):
         uses.append(use)
         last = use
     return start, uses
-
-
-def _next_nest(op: Operation, step: Callable[[Operation], Operation | None]) -> ForOp | None:
-    other = step(op)
-    while other is not None and not isinstance(other, ForOp):
-        if other.regions:
-            return None
-        other = step(other)
-    return other
 
 
 def loops_over(nest: ForOp, tile: SumTile) -> list[ForOp] | None:

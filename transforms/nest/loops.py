@@ -106,6 +106,16 @@ def sole_inner_loop(loop: ForOp) -> ForOp | None:
     return inner if isinstance(inner, ForOp) and inner is block.last_op else None
 
 
+def next_nest(op: Operation, step: Callable[[Operation], Operation | None]) -> ForOp | None:
+    """The nest that `step` leads to from `op`, past operations without regions; None where another one comes first."""
+    other = step(op)
+    while other is not None and not isinstance(other, ForOp):
+        if other.regions:
+            return None
+        other = step(other)
+    return other
+
+
 def perfect_band(loop: ForOp) -> list[ForOp]:
     """`loop` and the loops that are each all of the body of the one before."""
     band = [loop]
