@@ -31,6 +31,8 @@ _COUNT = itertools.count(1)
 class TracedFunction(JitFunction):
     """A function and its specialisations, each from one run of it. Made by `nt.trace`."""
 
+    _on_disk = False
+
     def __init__(self, function: Callable[..., Any], **options: Any):
         super().__init__(_caller(function), **options)
         self.traced = function
