@@ -198,6 +198,7 @@ def prefetch(
         if isinstance(access, StoreOp):
             same.attributes["nestor.write"] = UnitAttr()
         if same is not op:
+            op.erase()  # else the buffer kept a use that stands nowhere
             continue
         assert access.parent is not None
         op.location = access.location

@@ -1,5 +1,6 @@
 // What the loop reads some iterations later is fetched before each load that differs by the iteration, once a line.
 // RUN: opt-tool %s --split-input-file -p 'nest-prefetch{loop=i buffer=x distance=8}' | filecheck %s
+// RUN: opt-tool %s --split-input-file -p 'nest-prefetch{loop=i buffer=x distance=8},convert-nest-to-scf' | filecheck %s --check-prefix SCF
 
 // Unknown extents, any start, a step: the distance counts iterations.
 // CHECK-LABEL: @columns
@@ -74,6 +75,25 @@ func.func @updated(%x: memref<?xf32>, %n: index) {
   nest.for "i" %i = 0 to %n {
     %a = nest.load %x[%i] : memref<?xf32>
     nest.store "x" %a, %x[%i] : memref<?xf32>
+  }
+  func.return
+}
+
+// -----
+
+// What is loaded and stored is fetched once, to be written; nothing else is left of the buffer's uses.
+// CHECK-LABEL: @in_place
+// CHECK:      nest.prefetch %x_flat[{{%\S+}} + 8] {nestor.write} : memref<64xf32>
+// CHECK-NOT:  nest.prefetch
+// CHECK:      nest.store "x"
+// SCF-LABEL:  @in_place
+// SCF:        memref.prefetch
+func.func @in_place(%x: memref<8x8xf32>) {
+  %x_flat = memref.collapse_shape %x [[0, 1]] : memref<8x8xf32> into memref<64xf32>
+  nest.for "i" %i = 0 to 64 {
+    %a = nest.load %x_flat[%i] : memref<64xf32>
+    %b = arith.addf %a, %a : f32
+    nest.store "x" %b, %x_flat[%i] : memref<64xf32>
   }
   func.return
 }
