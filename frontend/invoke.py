@@ -44,11 +44,18 @@ class Invocation:
         self.kernel([*arguments, *stored])
         for original, temporary in copies:
             self.copy_to(original, temporary)
-        arrays = [_in_order(a, o.order) for a, o in zip(stored, self.outputs, strict=True)]
+        arrays = self._in_order(stored)
         for k, target in given.items():
             if target is not arrays[k]:
                 self.copy_to(target, arrays[k])
         return self._assemble(self.program.results, arrays, given, values, names)
+
+    def assembled(self, stored: Sequence[Any], values: Sequence[Any]) -> Any:
+        """The results of a call without `out`, once the kernel has filled the arrays `stored`."""
+        return self._assemble(self.program.results, self._in_order(stored), {}, values, self.names)
+
+    def _in_order(self, stored: Sequence[Any]) -> list[Any]:
+        return [_in_order(a, o.order) for a, o in zip(stored, self.outputs, strict=True)]
 
     def _shapes(self, names: dict[Any, int]) -> list[tuple[int, ...]]:
         return [tuple([e.value(names) for e in o.extents]) for o in self.outputs]
@@ -92,8 +99,7 @@ class Invocation:
                 assert target is not None
                 stored.append(target)
                 continue
-            memory = shape if one.order is None else tuple([shape[a] for a in one.order])
-            stored.append(self.empty(memory, one.dtype))
+            stored.append(self.empty(_in_memory(shape, one.order), one.dtype))
         return stored, given
 
     array_types: tuple[type, ...] = (np.ndarray,)
@@ -133,6 +139,11 @@ def addressable(array: np.ndarray) -> bool:
     """Whether elements are aligned, and a whole number of elements apart."""
     size = array.itemsize
     return array.flags.aligned and (array.flags.c_contiguous or all(s % size == 0 for s in array.strides))
+
+
+def _in_memory(shape: tuple[int, ...], order: tuple[int, ...] | None) -> tuple[int, ...]:
+    """A shape as it is in memory, outermost axis first."""
+    return shape if order is None else tuple([shape[axis] for axis in order])
 
 
 def _in_order(array: np.ndarray, order: tuple[int, ...] | None) -> np.ndarray:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import cache
+from functools import partial
 from io import StringIO
 from typing import TYPE_CHECKING, Any
 
@@ -253,61 +253,97 @@ def _build_simulated(module: ModuleOp, name: str, schedule: Schedule, text: str 
     from ..runtime.cuda_sim.options import parse_options
 
     options = parse_options(text)
-    run, engine = _by_width(
+    versions = _Versions(
         module, name, schedule, lambda lowered, outputs: SimEngine(lowered, name, options, outputs)
     )
 
     def kernel(arguments: Sequence[Any]) -> None:
-        _, failure = run(arguments, arguments)
+        _, failure = versions.run(arguments, arguments)
         if failure is not None:
             raise failure
 
-    return kernel, engine
+    return kernel, versions.small
 
 
 def _build_cuda(module: ModuleOp, name: str, schedule: Schedule, arch: str | None) -> tuple[Kernel, Any]:
     from ..runtime.cuda import CudaEngine, load_cupy
-    from ..runtime.device_arrays import Transfer
 
     if arch is None:
         load_cupy()  # what cannot run is not compiled
-    run, engine = _by_width(module, name, schedule, lambda lowered, _: CudaEngine(lowered, name, arch))
-    roles = _roles(_function(module, name))
+    versions = _Versions(module, name, schedule, lambda lowered, _: CudaEngine(lowered, name, arch))
+    return CudaKernel(versions, _roles(_function(module, name))), versions.small
 
-    def kernel(arguments: Sequence[Any]) -> None:
+
+class CudaKernel:
+    """Kernels of a GPU, called with arrays of CuPy or of NumPy."""
+
+    def __init__(self, versions: _Versions, roles: Sequence[str]):
+        self._versions = versions
+        self._roles = roles
+
+    def __call__(self, arguments: Sequence[Any]) -> None:
+        from ..runtime.cuda import load_cupy
+        from ..runtime.device_arrays import Transfer
+
         cupy = load_cupy()
-        transfer = Transfer(cupy, arguments, roles)
-        used, failure = run(arguments, transfer.on_device)
+        transfer = Transfer(cupy, arguments, self._roles)
+        used, failure = self._versions.run(arguments, transfer.on_device)
         transfer.back(used.device(cupy))
         if failure is not None:
             raise failure
 
-    return kernel, engine
+    def plan(self, cupy: Any, arguments: Sequence[Any]) -> Callable[..., None] | None:
+        """What queues the launches of calls whose arguments, arrays of the current device and floats, are like these.
+
+        None where calls differ in more than their arguments; they differ in nothing else if shapes, strides and
+        addresses modulo `runtime.device_arrays.ALIGNMENT` are these.
+        """
+        from ..runtime.launch_plan import Described, plan_of
+
+        engine, _ = self._versions.of(arguments)
+        described = [
+            Described("", a.shape, a.strides, a.itemsize, a.data.ptr) if isinstance(a, cupy.ndarray) else a
+            for a in arguments
+        ]
+        planned = plan_of(engine.plan, described)
+        return None if planned is None else partial(planned, engine.device(cupy))
 
 
-def _by_width(
-    module: ModuleOp, name: str, schedule: Schedule, make_engine: Callable[[ModuleOp, int], Any]
-) -> tuple[Callable[[Sequence[Any], Sequence[Any]], tuple[Any, Exception | None]], Any]:
-    """What runs a GPU program on arguments, and the engine for small ones; a run gives its engine, and the failed check.
+class _Versions:
+    """A GPU program compiled for indices of 32 bits, and of 64 once a call needs them.
 
-    Indices have 64 bits only where a call needs them. An engine is told how many of the last arguments are results, which
-    hold nothing before they are written.
+    An engine is told how many of the last arguments are results, which hold nothing before they are written.
     """
-    from ..runtime.host_plan import is_small
 
-    @cache
-    def version(pipeline: str) -> tuple[Any, list[dict[str, Any]]]:
-        lowered = lowered_copy(module, (pipeline,), schedule)
-        host = _function(lowered, name)
-        outputs = len(host.body.block.args) - len(_function(module, name).body.block.args)
-        return make_engine(lowered, outputs), _sites(host)
+    def __init__(
+        self, module: ModuleOp, name: str, schedule: Schedule, make_engine: Callable[[ModuleOp, int], Any]
+    ):
+        self._program = module, name, schedule
+        self._make_engine = make_engine
+        self._made: dict[str, tuple[Any, list[dict[str, Any]]]] = {}
+        self.small = self._version("cuda-small")[0]
 
-    def run(arguments: Sequence[Any], on_device: Sequence[Any]) -> tuple[Any, Exception | None]:
-        engine, sites = version("cuda-small" if all(map(is_small, arguments)) else "cuda")
+    def run(self, arguments: Sequence[Any], on_device: Sequence[Any]) -> tuple[Any, Exception | None]:
+        """Run on arguments; the engine that did, and the failed check."""
+        engine, sites = self.of(arguments)
         record = engine(*on_device)
         return engine, kernel_error(sites, *record) if record[0] else None
 
-    return run, version("cuda-small")[0]
+    def of(self, arguments: Sequence[Any]) -> tuple[Any, list[dict[str, Any]]]:
+        """The engine for arguments, and its checks."""
+        from ..runtime.host_plan import is_small
+
+        return self._version("cuda-small" if all(map(is_small, arguments)) else "cuda")
+
+    def _version(self, pipeline: str) -> tuple[Any, list[dict[str, Any]]]:
+        found = self._made.get(pipeline)
+        if found is None:
+            module, name, schedule = self._program
+            lowered = lowered_copy(module, (pipeline,), schedule)
+            host = _function(lowered, name)
+            outputs = len(host.body.block.args) - len(_function(module, name).body.block.args)
+            found = self._made[pipeline] = self._make_engine(lowered, outputs), _sites(host)
+        return found
 
 
 def _roles(function: Any) -> list[str]:

@@ -14,6 +14,9 @@ import numpy as np
 from ..dialects.diagnostic import NestorError
 from .errors import DeviceMemoryError
 
+ALIGNMENT = 16
+"""What addresses are multiples of, as far as kernels ask."""
+
 _CPU, _CUDA, _CUDA_HOST, _CUDA_MANAGED = 1, 2, 3, 13
 """Kinds of devices that DLPack numbers."""
 

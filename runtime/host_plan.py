@@ -122,9 +122,7 @@ class HostPlan:
         self.parameters = [argument.type for argument in host.body.block.args]
         self.name = host.sym_name.data
         self.source = _Translator(host).translate()
-        namespace = dict(scalar_eval.NAMESPACE)
-        exec(compile(self.source, f"<host function {self.name}>", "exec"), namespace)
-        self._function: Callable[..., None] = namespace["host"]
+        self._function = self._compiled(scalar_eval.NAMESPACE)
         self._packers = {name: packer_of(signature) for name, signature in self.cuda.signatures.items()}
         self._has_small_indices = _index_bits(module, host) == 32
 
@@ -143,6 +141,20 @@ class HostPlan:
         except _Stopped as stop:
             return stop.record
         return ErrorRecord()
+
+    def record(
+        self, device: Any, packers: Mapping[str, Packer], names: Mapping[str, Any], values: Sequence[Any]
+    ) -> None:
+        """Run the host function with other packers and functions of scalars: for who writes down what it does."""
+        try:
+            self._compiled(names)(_Run(device, packers, self._has_small_indices), *values)
+        except _Stopped as stop:
+            raise TypeError("a check fails") from stop
+
+    def _compiled(self, names: Mapping[str, Any]) -> Callable[..., None]:
+        namespace = dict(names)
+        exec(compile(self.source, f"<host function {self.name}>", "exec"), namespace)
+        return namespace["host"]
 
 
 @dataclass

@@ -8,7 +8,7 @@ A kernel `scale(const float *x, float *out, int n, int x_stride)` gets
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -25,7 +25,7 @@ _SCALARS = {
     "float": np.float32,
     "double": np.float64,
 }
-_NAMES: dict[str, Any] = {kind.__name__: kind for kind in _SCALARS.values()}
+SCALARS_BY_NAME: dict[str, Any] = {kind.__name__: kind for kind in _SCALARS.values()}
 
 
 class Packer(NamedTuple):
@@ -38,11 +38,14 @@ class Packer(NamedTuple):
     """The arguments, from the operands of the launch and the error record."""
 
 
-def packer_of(signature: KernelSignature) -> Packer:
-    """The packer of a kernel. It raises NestorError where an argument does not fit its type."""
+def packer_of(signature: KernelSignature, names: Mapping[str, Any] = SCALARS_BY_NAME) -> Packer:
+    """The packer of a kernel. It raises NestorError where an argument does not fit its type.
+
+    `names` are the scalar types by name, or what takes their place.
+    """
     items = ", ".join(_expression(parameter) for parameter in signature.parameters)
     direct: Callable[[Sequence[Any], Any], list[Any]] = eval(
-        f"lambda operands, record: [{items}]", dict(_NAMES)
+        f"lambda operands, record: [{items}]", dict(names)
     )
 
     def pack(operands: Sequence[Any], record: Any) -> list[Any]:
@@ -78,7 +81,7 @@ def _too_large(signature: KernelSignature, operands: Sequence[Any]) -> NestorErr
         if parameter.kind in ("pointer", "error"):
             continue
         try:
-            eval(_expression(parameter), {**_NAMES, "operands": operands})
+            eval(_expression(parameter), {**SCALARS_BY_NAME, "operands": operands})
         except OverflowError:
             number = eval(_number(parameter), {"operands": operands})
             return NestorError(

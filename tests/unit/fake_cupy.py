@@ -7,6 +7,7 @@ code is then the CUDA C text itself.
 
 from __future__ import annotations
 
+import functools
 import sys
 import time
 import types
@@ -23,10 +24,7 @@ class Pointer:
 
     def __init__(self, owner: np.ndarray, offset: int = 0):
         self.owner, self.offset = owner, offset
-
-    @property
-    def ptr(self) -> int:
-        return self.owner.ctypes.data + self.offset
+        self.ptr = owner.ctypes.data + offset
 
     def __add__(self, offset: int) -> Pointer:
         return Pointer(self.owner, self.offset + offset)
@@ -68,7 +66,7 @@ class Array:
     nbytes = property(lambda self: self.host.nbytes)
     ndim = property(lambda self: self.host.ndim)
     flags = property(lambda self: Flags(self.host.flags))
-    data = property(lambda self: Pointer(np.atleast_1d(self.host)))
+    data = functools.cached_property(lambda self: Pointer(np.atleast_1d(self.host)))
     T = property(lambda self: Array.of(self.host.T))
 
     def transpose(self, *axes):
@@ -129,11 +127,12 @@ class Function:
     def __init__(self, simulator: SimModule, name: str):
         self._simulator, self._name = simulator, name
 
-    def __call__(self, grid, block, args, shared_mem=0):
+    def __call__(self, grid, block, args, shared_mem=0, stream=None):
         if MODULE.failing == self._name:
             raise CUDADriverError("CUDA_ERROR_INVALID_VALUE: invalid argument")
         assert all(isinstance(a, Array | np.generic) for a in args)
         MODULE.launches.append(self._name)
+        MODULE.streams.append(MODULE.stream if stream is None else stream.ptr)
         plain = [a.host if isinstance(a, Array) else a for a in args]
         self._simulator.launch(self._name, grid, block, plain)
 
@@ -156,6 +155,7 @@ class Fake(types.ModuleType):
         self.device, self.devices, self.capability = 0, 1, "90"
         self.waits, self.failing, self.broken, self.room = 0, None, None, 1 << 30
         self.launches: list[str] = []
+        self.stream, self.streams = 0, []
         self.loaded: list[int] = []
         self.cuda = types.SimpleNamespace(
             runtime=types.SimpleNamespace(
@@ -172,7 +172,7 @@ class Fake(types.ModuleType):
             ),
             Event=Event,
             get_elapsed_time=lambda start, end: (end.time - start.time) * 1e3,
-            get_current_stream=lambda: types.SimpleNamespace(ptr=0),
+            get_current_stream=lambda: types.SimpleNamespace(ptr=self.stream),
         )
         self.__version__ = "0"
         self.cuda.runtime.getDeviceProperties = lambda number: {"name": b"Stand-in 1 (tests)"}
