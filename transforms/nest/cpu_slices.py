@@ -54,6 +54,12 @@ SLICE = 512 << 10
 WHOLE = 256 << 10
 """Bytes of a matrix that is left whole: it stays in the cache from one nest to the next."""
 
+LINE = 64
+"""Bytes of a cache line."""
+
+APART = 512
+"""Rows that begin at multiples of so many bytes share their places in a first-level cache of 64 sets of 8 lines."""
+
 ROWS = 24
 """Rows of a block at least: tiles of a product have so many."""
 
@@ -135,10 +141,9 @@ def slices_in(function: FuncOp) -> Iterator[Sliced]:
 
 def _sliced(matrix: AllocOp) -> Sliced | None:
     shape = [UNKNOWN_EXTENT if n == DYNAMIC_INDEX else n for n in matrix.memref.type.get_shape()]
-    element = matrix.memref.type.element_type
-    if len(shape) < 3 or not isinstance(element, AnyFloat | IntegerType):
+    size = _element_bytes(matrix.memref.type)
+    if len(shape) < 3 or size is None:
         return None
-    size = (element.bitwidth if isinstance(element, AnyFloat) else element.width.data) // 8
     if prod(shape) * size <= WHOLE or (nests := _nests_around(matrix)) is None:
         return None
     bands = [perfect_band(nest) for nest in nests]
@@ -214,4 +219,26 @@ def do_slices(sliced: Sliced, steps: Steps) -> ForOp:
         for axis in range(len(first)):
             if why_not_resize_buffer(matrix, axis) is None:
                 matrix = steps.do(resize_buffer, matrix, dimension=axis)
+        _set_rows_apart(matrix, steps)
     return first[0]
+
+
+def _set_rows_apart(matrix: AllocOp, steps: Steps) -> None:
+    """Make the rows of a slice longer by a cache line, where a tile's rows would else all be in the same few sets."""
+    type_ = matrix.memref.type
+    assert isinstance(type_, MemRefType)
+    shape, size = type_.get_shape(), _element_bytes(type_)
+    if shape[-1] == DYNAMIC_INDEX or size is None or shape[-1] * size % APART:
+        return
+    axes = " ".join(f"d{k}" for k in range(len(shape)))
+    pad = (*(0 for _ in shape[1:]), LINE // size)
+    if why_not_transform_layout(matrix, f"{axes} -> {axes}", pad) is None:
+        steps.do(transform_layout, matrix, layout=f"{axes} -> {axes}", pad=pad)
+
+
+def _element_bytes(type_: MemRefType) -> int | None:
+    """Bytes of an element that is a number."""
+    element = type_.element_type
+    if not isinstance(element, AnyFloat | IntegerType):
+        return None
+    return (element.bitwidth if isinstance(element, AnyFloat) else element.width.data) // 8

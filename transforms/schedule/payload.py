@@ -6,7 +6,7 @@ where the list is empty: so a schedule replays where a split leaves no remainder
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from importlib import import_module
 from io import StringIO
 from typing import Any
@@ -147,10 +147,10 @@ class State:
         """The loops, statements or buffers of a name; an error unless there is exactly one (or some statements)."""
         found = [payload for payload, label in self._named(kind) if label == name]
         if not found and kind == "buffers":
-            found = self._of_same_name(name)
+            found = self._of_same_name(name, self._named(kind))
         if not found and kind == "buffers":
-            views = [view for function in self.functions for view in flat_views_in(function)]
-            found = [view for view in views if buffer_name(view) == name]
+            found = [view for view, label in self._views() if label == name]
+            found = found or self._of_same_name(name, self._views())
         if len(found) == 1 or (found and kind == "statements") or (not found and optional):
             return found
         what = kind.removesuffix("s")
@@ -163,10 +163,10 @@ class State:
         because = f": {self._renamed[name]}" if kind == "loops" and name in self._renamed else ""
         raise fail(at or self.functions[0], f'unknown {what} "{name}"{because}', hint=self._listing(kind))
 
-    def _of_same_name(self, name: str) -> list[Payload]:
+    def _of_same_name(self, name: str, named: Iterable[tuple[Payload, str]]) -> list[Payload]:
         """`y.1` is the second buffer called `y` (an allocation beside an argument, say) where none has that name."""
         stem, _, number = name.rpartition(".")
-        alike = [payload for payload, label in self._named("buffers") if label == stem]
+        alike = [payload for payload, label in named if label == stem]
         return alike[int(number) :][:1] if number.isdecimal() and len(self.functions) == 1 else []
 
     def name_to_match(self, payload: Payload) -> str:
@@ -175,11 +175,19 @@ class State:
         if not isinstance(payload, SSAValue):
             return name
         labels = list(self._named("buffers"))
+        if all(other is not payload for other, _ in labels):
+            labels = list(self._views())
         alike = [other for other, label in labels if label == name]
         if len(alike) < 2 or payload not in alike:
             return name
         numbered = f"{name}.{alike.index(payload)}"
         return name if any(label == numbered for _, label in labels) else numbered
+
+    def _views(self) -> Iterator[tuple[Payload, str]]:
+        """The flat views of buffers, which have names of their own."""
+        for function in self.functions:
+            for view in flat_views_in(function):
+                yield view, buffer_name(view)
 
     def _named(self, kind: str) -> Iterator[tuple[Payload, str]]:
         for function in self.functions:
