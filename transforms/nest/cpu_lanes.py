@@ -95,7 +95,7 @@ def _stride(buffer: SSAValue, axis: int) -> int | None:
     assert isinstance(buffer.type, MemRefType)
     layout, shape = buffer.type.layout, buffer.type.get_shape()
     if isinstance(layout, NoneAttr):
-        return 1 if axis == len(shape) - 1 else None
+        return 1 if all(extent == 1 for extent in shape[axis + 1 :]) else None
     if isinstance(layout, StridedLayoutAttr):
         stride = layout.strides.data[axis]
         return None if isinstance(stride, NoneAttr) else stride.data

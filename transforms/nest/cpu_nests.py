@@ -37,6 +37,7 @@ from .dependence import Dependences
 from .loops import enclosing_function, loops_in, perfect_band, sole_inner_loop
 from .nest_expand_buffer import expand_buffer
 from .nest_flatten import flatten_neighbours
+from .nest_normalise import remove_unit_loop, why_not_remove_unit_loop
 from .nest_parallel import why_not_parallel
 from .nest_reorder import reorder, why_not_reorder
 from .nest_split import split, why_not_split
@@ -61,6 +62,7 @@ def schedule_sums_of_products(function: FuncOp, machine: Machine) -> None:
     from .cpu_slices import do_slices, join_axes, slices_in
     from .cpu_stacks import join_stacks
 
+    _remove_unit_loops(function, machine.steps)
     for nest in list(outermost_loops(function)):
         if nest.parent is not None and (sum_ := convolution_in(nest)) is not None:
             _tile_convolution(sum_, machine)
@@ -71,6 +73,18 @@ def schedule_sums_of_products(function: FuncOp, machine: Machine) -> None:
         schedule_nest(do_slices(sliced, machine.steps), machine, for_threads=machine.threads != 1)
     join_stacks(function, machine.steps)
     schedule_products(function, machine)
+
+
+def _remove_unit_loops(function: FuncOp, steps: Steps) -> None:
+    """Loops of one iteration around sums hide what these are: a row times a matrix is no product of matrices."""
+    for nest in list(outermost_loops(function)):
+        if not any(isinstance(op, AccumulateOp) for op in nest.walk()):
+            continue
+        loops = loops_in(nest)
+        units = [loop for loop in loops if extent_of(loop) == 1 and loop.kind == "serial"]
+        for loop in units if len(units) < len(loops) else units[1:]:
+            if why_not_remove_unit_loop(loop) is None:
+                steps.do(remove_unit_loop, loop)
 
 
 def _tile_convolution(sum_: Convolution, machine: Machine) -> None:
@@ -186,7 +200,10 @@ def _tile_product(band: list[ForOp], machine: Machine, for_threads: bool) -> boo
         return False
     from .cpu_product_tiles import ProductTiling
     from .cpu_products import product_in
+    from .cpu_skinny_products import tile_skinny
 
+    if tile_skinny(band, machine, share if for_threads else None):
+        return True
     product = product_in(band)
     if product is None:
         return False

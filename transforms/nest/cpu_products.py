@@ -42,7 +42,15 @@ class Product:
 
 
 def product_in(band: list[ForOp]) -> Product | None:
-    """The product that a perfect band of loops computes, None when it is something else."""
+    """The product that a perfect band of loops computes; None when it is something else, or few rows, columns or terms."""
+    product = sum_of_products_in(band)
+    if product is None or any(_is_small(loop) for loop in (product.row, product.column, product.term)):
+        return None
+    return product
+
+
+def sum_of_products_in(band: list[ForOp]) -> Product | None:
+    """The product that a perfect band of loops computes, of any extents; None when it is something else."""
     accesses = sum_in(band) if len(band) >= 3 else None
     if accesses is None:
         return None
@@ -60,7 +68,7 @@ def product_in(band: list[ForOp]) -> Product | None:
         if all(pattern_in(load, load.memref, loop) == INVARIANT for load in moving)
         and any(pattern_in(load, load.memref, loop) != INVARIANT for load in loads)
     ]
-    if not rows or not moving or any(_is_small(loop) for loop in (rows[-1], column, term)):
+    if not rows or not moving:
         return None
     panels = list(dict.fromkeys(load.memref for load in moving))
     batch = [loop for loop in others if loop is not rows[-1]]

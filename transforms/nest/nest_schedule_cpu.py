@@ -26,7 +26,8 @@ What is done to a nest, from the outside in, wherever the primitives find it leg
   with its length.
 * A long reduction is done in parts, a number of them that depends on extents alone, by threads, and sums of columns a
   few rows at a time (cpu_reductions.py).
-* A product of matrices is done in tiles of sums that stay in registers (cpu_products.py).
+* A product of matrices is done in tiles of sums that stay in registers (cpu_products.py);
+  with few rows, columns or terms memory is the roof, and the big matrix is read once, where it is (cpu_skinny_products.py).
 * A sum over several loops (a convolution) is done so, too, a block of the result at a time with what it is computed
   from and what is computed from it (cpu_convolutions.py).
 * A matrix that serves one sum only is made in tiles, and never whole (cpu_pairs.py).
