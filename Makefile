@@ -9,6 +9,8 @@ EXTRAS := test,nvrtc
 # What the bench extra names: where one of them has no wheel, the others are installed one by one.
 PEERS := numexpr numba jax torch==2.13.0 onnx onnxruntime halide matplotlib
 export PATH := $(CURDIR)/$(BIN):$(PATH)
+# Tests start hundreds of processes: modules are compiled once, whatever the shell says.
+unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test test-gpu bench-gpu test-all test-lit test-unit test-math-sweep lint format bench bench-schedules golden docs clean
@@ -34,7 +36,7 @@ test: $(VENV)/installed ## the tests that every change must pass
 
 test-all: $(VENV)/installed ## all of them, the large and slow cases too
 	@$(BIN)/python -m nestor.tools.test_environment
-	$(BIN)/lit -j $(JOBS) tests/filecheck
+	NESTOR_LIT_PLAIN=1 $(BIN)/lit -j $(JOBS) tests/filecheck
 	$(BIN)/python -m pytest -n $(JOBS) --dist worksteal
 
 test-lit: $(VENV)/installed ## only the FileCheck tests

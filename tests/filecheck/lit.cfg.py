@@ -13,7 +13,7 @@ import lit.formats
 config.name = "nestor"  # noqa: F821
 config.test_format = lit.formats.ShTest(execute_external=False)  # noqa: F821
 config.suffixes = [".mlir", ".py", ".test"]  # noqa: F821
-config.excludes = ["lit.cfg.py", "Inputs"]  # noqa: F821
+config.excludes = ["lit.cfg.py", "tool_server.py", "Inputs"]  # noqa: F821
 config.test_source_root = os.path.dirname(os.path.abspath(__file__))  # noqa: F821
 config.test_exec_root = os.path.join(  # noqa: F821
     os.environ.get("TMPDIR", "/tmp"), f"nestor-lit-{os.getuid()}"
@@ -21,7 +21,13 @@ config.test_exec_root = os.path.join(  # noqa: F821
 
 mlir_bin = os.environ.get("MLIR_BIN", "/usr/lib/llvm-22/bin")
 python_bin = os.path.dirname(sys.executable)
-config.environment["PATH"] = os.pathsep.join([python_bin, mlir_bin, os.environ.get("PATH", "")])  # noqa: F821
+path = [python_bin, mlir_bin, os.environ.get("PATH", "")]
+if os.environ.get("NESTOR_LIT_PLAIN", "0") == "0":
+    sys.path.insert(0, config.test_source_root)  # noqa: F821
+    import tool_server
+
+    path.insert(0, tool_server.start())
+config.environment["PATH"] = os.pathsep.join(path)  # noqa: F821
 config.environment["PYTHONWARNINGS"] = "ignore"  # noqa: F821
 
 
