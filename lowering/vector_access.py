@@ -5,6 +5,7 @@
   and a store of all lanes, the others as they were (LLVM keeps such buffers in registers, masked accesses it does not);
 * consecutive elements of another axis than the last (a transposed array): the same on a `memref.subview` of
   that axis;
+* every second, third or fourth element: vectors of all elements, and shuffles (interleaved_loads.py);
 * any other index along one axis: `vector.gather/scatter` along that axis;
 * indices that move along several axes: one lane after the other, without a mask; refused with one.
 """
@@ -33,6 +34,7 @@ from ..dialects.diagnostic import LoweringError, fail
 from ..dialects.ext.arith import VECTOR_FORMS
 from ..dialects.ext.vector import GatherOp, ScatterOp
 from .index_arithmetic import Linear
+from .interleaved_loads import interleaved_load, is_gathered
 from .lanes import Lanes
 
 if TYPE_CHECKING:
@@ -85,6 +87,9 @@ class VectorAccess:
         if place.growth == 1:
             assert mask is not None
             return self.builder.value(vector.MaskedLoadOp, (*where, mask, self.lanes.zeros(element)), result)
+        if not is_gathered(place.growth, _is_contiguous(place.buffer), mask):
+            assert place.growth is not None
+            return interleaved_load(self.lanes, where, place.growth, mask, element)
         mask = self.lanes.all_on() if mask is None else mask
         return self.builder.value(
             GatherOp, (*where, self._offsets(place), mask, self.lanes.zeros(element)), result

@@ -40,12 +40,11 @@ def _product(view, w, rank):
 
 def _products(view, w, rank, groups):
     """The same in groups of channels, each with its outputs."""
-    channels, outputs = w.shape[1], w.shape[0] // groups
-    results = []
-    for k in tuple(range(groups)):
-        part = view[:, k * channels : (k + 1) * channels]
-        results.append(_product(part, w[k * outputs : (k + 1) * outputs], rank))
-    return np.concatenate(results, axis=1)
+    places, window = "ijk"[:rank], "uvw"[:rank]
+    view = view.reshape(view.shape[0], groups, w.shape[1], *view.shape[2:])
+    w = w.reshape(groups, w.shape[0] // groups, *w.shape[1:])
+    result = np.einsum("bgc" + places + window + ",gkc" + window + "->bgk" + places, view, w)
+    return result.reshape(view.shape[0], groups * w.shape[1], *result.shape[3:])
 
 
 def conv1d(x, w, bias=None, stride=1, padding=0, dilation=1, groups=1):

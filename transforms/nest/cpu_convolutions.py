@@ -27,58 +27,44 @@ two more axes (windows of one element), else it is a product of matrices (cpu_pr
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from math import prod
 
-from xdsl.dialects.builtin import DYNAMIC_INDEX, MemRefType
-from xdsl.ir import Operation, SSAValue
-from xdsl.ir.affine import AffineDimExpr
+from xdsl.ir import SSAValue
 
-from ...dialects.affine import AffineList
 from ...dialects.diagnostic import NestorError
-from ...dialects.nest import AccumulateOp, AllocOp, ForOp, LoadOp, StoreOp
+from ...dialects.nest import AccumulateOp, ForOp, LoadOp
 from .accesses import root_of
+from .cpu_blocks import in_cache
 from .cpu_lanes import (
     INVARIANT,
     UNIT,
     UNKNOWN_EXTENT,
-    arithmetic_in,
-    bits_of,
     extent_of,
-    has_transcendental,
     machine_lanes,
     padded_width,
 )
-from .cpu_tiles import mark_lanes, mark_unrolled, pattern_in, sum_in
+from .cpu_sums import in_blocks, in_tiles, initial_nest
+from .cpu_tiles import axes_of, mark_lanes, mark_unrolled, pattern_in, sum_in
 from .loops import enclosing_loops, is_inside, loops_in, perfect_band
 from .nest_cache_read import cache_read, why_not_cache_read
 from .nest_cache_write import cache_write, why_not_cache_write
-from .nest_compute_at import compute_at, why_not_compute_at
 from .nest_fuse import fuse
 from .nest_normalise import add_unit_loop, remove_unit_loop, why_not_remove_unit_loop
 from .nest_parallel import why_not_parallel
 from .nest_prefetch import prefetch, why_not_prefetch
 from .nest_reorder import reorder, why_not_reorder
-from .nest_split import split, why_not_split
+from .nest_split import why_not_split
 from .nest_transform_layout import transform_layout, why_not_transform_layout
 from .steps import UNRECORDED, Steps
 from .trials import trial
-
-BLOCK_BYTES = 320 << 10
-"""What a block of the result and the part of the image that it is computed from may take of the second-level cache."""
-
-FEWEST_BLOCKS = 8
-"""Blocks that threads can share evenly enough."""
 
 MOST_ROWS = 14
 """Rows of a tile: with two registers a row, 28 of 32 hold sums."""
 
 PANEL_AHEAD, IMAGE_AHEAD = 8, 2
 """Terms ahead of which the panel and the image are fetched: longer than the second-level cache takes, by measurement."""
-
-MOST_WORK = 8
-"""Operations on an element of the result that are done in its tile."""
 
 FEWEST_LANES = 4
 """Columns below which most lanes would be idle."""
@@ -171,24 +157,6 @@ def _vary(loads: list[LoadOp], loops: list[ForOp]) -> bool:
     return any(pattern_in(load, load.memref, loop) != INVARIANT for load in loads for loop in loops)
 
 
-def axes_of(indices: AffineList) -> list[SSAValue | None] | None:
-    """The variable that each index is, None for one that is a constant.
-
-    None where an index is something else, or two are the same variable.
-    """
-    found: list[SSAValue | None] = []
-    for k in range(len(indices)):
-        index = indices[k].canonical()
-        if index.constants() is not None:
-            found.append(None)
-        elif len(index.operands) == 1 and isinstance(index.exprs[0], AffineDimExpr):
-            found.append(index.operands[0])
-        else:
-            return None
-    variables = [value for value in found if value is not None]
-    return found if len(set(variables)) == len(variables) else None
-
-
 # ---- the tile ---------------------------------------------------------------------------------------
 
 
@@ -234,7 +202,7 @@ def tile_convolution(
     if not _is_legal(sum_, shape.rows, width):
         return False
     tiles = _tile(sum_, shape.rows, width, steps)
-    place = _blocks(sum_, tiles, steps)
+    place = in_cache(sum_, tiles, steps)
     if place is None:
         place = tiles.column
         _keep_sums(sum_, tiles, width, steps)
@@ -272,7 +240,7 @@ def _is_legal(sum_: Convolution, rows: int, width: int) -> bool:
 def _tile(sum_: Convolution, rows: int, width: int, steps: Steps) -> Tiles:
     """Tiles of the sum, and in each of them the first values of its sums where these are stored right before."""
     band = [*sum_.outer, sum_.row, sum_.column, *sum_.terms]
-    first, size = _initial(sum_), len(sum_.outer) + 2
+    first, size = initial_nest(sum_.sums, [*sum_.outer, sum_.row, sum_.column]), len(sum_.outer) + 2
 
     def both(*loops: ForOp) -> None:
         _tile_both(list(loops[:size]), list(loops[size:]), rows, width, UNRECORDED)
@@ -295,8 +263,8 @@ def _tile_one(band: list[ForOp], size: int, rows: int, width: int, steps: Steps)
     if perfect_band(enclosing_loops(band[-1].body.block.first_op)[0]) != band:  # pyright: ignore
         steps.do(reorder, band)
     outer, (row, column), terms = band[: size - 2], band[size - 2 : size], band[size:]
-    row_tiles, row = _split(row, rows, steps)
-    column_tiles, column = _split(column, width, steps)
+    row_tiles, row = in_tiles(row, rows, steps)
+    column_tiles, column = in_tiles(column, width, steps)
     steps.do(reorder, [*outer, row_tiles, column_tiles, *terms, row, column])
     return (*outer, row_tiles, column_tiles, row, column)
 
@@ -308,13 +276,6 @@ def _tile_both(first: list[ForOp], band: list[ForOp], rows: int, width: int, ste
     *seconds, row, column = _tile_one(band, size, rows, width, steps)
     loops = [steps.do(fuse, one, other) for one, other in zip(firsts, seconds, strict=True)]
     return loops[:-2], *loops[-2:], (first_row, first_column), (row, column)
-
-
-def _split(loop: ForOp, factor: int, steps: Steps) -> tuple[ForOp, ForOp]:
-    """Blocks of `factor` iterations, without a domain where they divide the loop."""
-    tail = "perfect" if why_not_split(loop, factor, "perfect") is None else "mask"
-    outer, inner = steps.do(split, loop, factor=factor, tail=tail)
-    return outer, inner
 
 
 def _keep_sums(sum_: Convolution, tiles: Tiles, width: int, steps: Steps) -> None:
@@ -362,7 +323,7 @@ def _pack(
         return
     lane = loops_in(copy)[-1]
     if why_not_split(lane, width, "clamp") is None:
-        _, lane = _in_blocks(lane, width, steps)
+        _, lane = in_blocks(lane, width, steps)
     shape = panel.memref.type.get_shape()
     names = [f"d{k}" for k in range(len(shape))]
     layout = f"{' '.join(names)} -> {names[-1]}/{width} {' '.join(names[:-1])} {names[-1]}%{width}"
@@ -400,177 +361,3 @@ def _pattern_in(loop: ForOp, buffer: SSAValue) -> str:
     """How the load of a buffer in a loop that copies it moves."""
     loads = [op for op in loop.walk() if isinstance(op, LoadOp) and op.memref is buffer]
     return pattern_in(loads[0], buffer, loop) if loads else INVARIANT
-
-
-# ---- blocks -----------------------------------------------------------------------------------------
-
-
-def _blocks(sum_: Convolution, tiles: Tiles, steps: Steps) -> ForOp | None:
-    """Loops over blocks of the result, with all that happens to a block inside of them.
-
-    Returns the loop over the tiles of what reads the result, where each of these is computed from one of the sums.
-    """
-    if not sum_.outer:
-        return None
-    borders = _borders(sum_)
-    rows = _block_rows(sum_, borders)
-    around, place = _into_consumer(sum_, tiles, rows, steps) or (None, None)
-    if around is None:
-        around, _ = _in_blocks(sum_.outer[-1], rows, steps)
-    for alloc in borders:
-        if why_not_compute_at(alloc, around, "here") is None:
-            steps.do(compute_at, alloc, around, storage="here")
-    return place
-
-
-def _outermost(sum_: Convolution) -> ForOp:
-    return enclosing_loops(sum_.sums)[0]
-
-
-def _borders(sum_: Convolution) -> list[AllocOp]:
-    """The buffers that are written right before, in one nest each, and that only this sum reads."""
-    found: list[AllocOp] = []
-    for load in sum_.images:
-        alloc = load.memref.owner
-        if isinstance(alloc, AllocOp) and alloc not in found and alloc.parent is _outermost(sum_).parent:
-            found.append(alloc)
-    return found
-
-
-def _block_rows(sum_: Convolution, borders: Sequence[AllocOp]) -> int:
-    """How many iterations of the last outer loop a block has: a divisor of them all where one is large enough."""
-    loop = sum_.outer[-1]
-    extent = extent_of(loop)
-    buffers = [sum_.result, *(alloc.memref for alloc in borders)]
-    most = max(1, BLOCK_BYTES // max(1, sum(_row_bytes(sum_, buffer) for buffer in buffers)))
-    if len(sum_.outer) == 1:  # its blocks are what threads share
-        most = min(most, 4 if extent is None else max(1, extent // FEWEST_BLOCKS))
-    if extent is None:
-        return most
-    return next((k for k in range(most, most // 2, -1) if extent % k == 0), min(most, max(1, extent)))
-
-
-def _row_bytes(sum_: Convolution, buffer: SSAValue) -> int:
-    """Bytes of a buffer that one iteration of the last outer loop works on, roughly."""
-    assert isinstance(buffer.type, MemRefType)
-    shape = [n if n != DYNAMIC_INDEX else 64 for n in buffer.type.get_shape()]
-    count = prod(extent_of(loop) or 64 for loop in sum_.outer)
-    return prod(shape) * bits_of(buffer.type.element_type) // 8 // max(1, count)
-
-
-def _into_consumer(
-    sum_: Convolution, tiles: Tiles, rows: int, steps: Steps
-) -> tuple[ForOp, ForOp | None] | None:
-    """Compute the result where the only nest that reads it needs it.
-
-    Returns the loop over the blocks of that nest, and the one over its tiles where it has some; None, and nothing
-    moved, where there is no such nest.
-    """
-    alloc = sum_.result.owner
-    if not isinstance(alloc, AllocOp):
-        return None
-    band = _reading_band(sum_, alloc)
-    if band is None:
-        return None
-    reads = [op for op in band[-1].walk() if isinstance(op, LoadOp) and op.memref is alloc.memref]
-    axes = axes_of(reads[0].indices)
-    if axes is None or any(read.indices != reads[0].indices for read in reads):
-        return None
-    found = [next((loop for loop in band if loop.iv is axes[axis]), None) for axis in sum_.axes]
-    loops = [loop for loop in found if loop is not None]
-    order = [*loops, *(loop for loop in band if loop not in loops)]
-    if len(loops) < len(found) or why_not_reorder(order, new_bounds=False) is not None:
-        return None
-    outer = loops[:-2]
-    if why_not_split(outer[-1], rows, "clamp") is not None:
-        return None
-    if order != band:
-        steps.do(reorder, order)
-    blocks, _ = _in_blocks(outer[-1], rows, steps)
-    place = _tiles_of_reader(loops[-2:], tiles, steps) if len(loops) == len(band) else None
-    if place is not None and why_not_compute_at(alloc, place, "here") is not None:
-        place = None
-    if place is None and why_not_compute_at(alloc, blocks, "here") is not None:
-        return None
-    at = place or blocks
-    steps.do(compute_at, alloc, at, storage="here")
-    for loop in [*enclosing_loops(sum_.sums), *_first_loops(sum_)]:
-        if loop is not at and is_inside(loop, at) and why_not_remove_unit_loop(loop) is None:
-            steps.do(remove_unit_loop, loop)
-    return blocks, place
-
-
-def _first_loops(sum_: Convolution) -> list[ForOp]:
-    """The loops around what stores the first values."""
-    stores = [use.operation for use in sum_.result.uses if isinstance(use.operation, StoreOp)]
-    around = enclosing_loops(sum_.sums)
-    return [loop for store in stores for loop in enclosing_loops(store) if loop not in around]
-
-
-def _tiles_of_reader(loops: list[ForOp], tiles: Tiles, steps: Steps) -> ForOp | None:
-    """Tiles of what reads the result, of the size of those of the sum; what is written side by side makes the lanes.
-
-    None, and nothing changed, where there is much to compute: each element of a tile has its own instructions.
-    """
-    if has_transcendental(loops[-1]) or arithmetic_in(loops[-1]) > MOST_WORK:
-        return None
-    row_tiles, row = _split(loops[0], tiles.rows, steps)
-    column_tiles, column = _split(loops[1], tiles.width, steps)
-    order = [row_tiles, column_tiles, row, column]
-    stores = [op for op in column.body.walk() if isinstance(op, StoreOp)]
-    if any(pattern_in(op, op.memref, row) == UNIT for op in stores):
-        order = [row_tiles, column_tiles, column, row]
-    steps.do(reorder, order)
-    return column_tiles
-
-
-def _in_blocks(loop: ForOp, rows: int, steps: Steps) -> tuple[ForOp, ForOp]:
-    """Blocks of `rows` iterations, and the loop in them: the loop itself where a block is one iteration."""
-    if rows == 1:
-        return loop, loop
-    tail = "perfect" if why_not_split(loop, rows, "perfect") is None else "clamp"
-    blocks, inner = steps.do(split, loop, factor=rows, tail=tail)
-    return blocks, inner
-
-
-def _reading_band(sum_: Convolution, alloc: AllocOp) -> list[ForOp] | None:
-    """The perfect nest of unmarked loops that is all that reads a buffer besides the sum."""
-    nest, block = _outermost(sum_), alloc.parent
-    readers: list[Operation] = []
-    for use in alloc.memref.uses:
-        op: Operation = use.operation
-        if not isinstance(op, (LoadOp, StoreOp, AccumulateOp)):
-            return None
-        while op.parent is not block:
-            parent = op.parent_op()
-            assert parent is not None
-            op = parent
-        if isinstance(use.operation, LoadOp) and op is not nest and op not in readers:
-            readers.append(op)
-    if len(readers) != 1 or not isinstance(readers[0], ForOp):
-        return None
-    band = perfect_band(readers[0])
-    is_plain = all(loop.kind == "serial" and loop.step_value == 1 for loop in band)
-    if (
-        not is_plain
-        or len(loops_in(readers[0])) != len(band)
-        or any(op.regions for op in band[-1].body.block.ops)
-    ):
-        return None
-    return band
-
-
-def _initial(sum_: Convolution) -> list[ForOp] | None:
-    """The nest that stores the first values: its loops over what the sum's outer loops, rows and columns are over."""
-    nest, own = _outermost(sum_), axes_of(sum_.sums.indices)
-    stores = [use.operation for use in sum_.result.uses if isinstance(use.operation, StoreOp)]
-    if len(stores) != 1 or own is None:
-        return None
-    loops, axes = enclosing_loops(stores[0]), axes_of(stores[0].indices)
-    if axes is None or not loops or loops[0].parent is not nest.parent or perfect_band(loops[0]) != loops:
-        return None
-    if any(op is not stores[0] for op in loops[-1].body.block.ops):
-        return None
-    wanted = [axes[own.index(loop.iv)] for loop in (*sum_.outer, sum_.row, sum_.column)]
-    found = [next((loop for loop in loops if loop.iv is variable), None) for variable in wanted]
-    return [loop for loop in found if loop] if None not in found and len(found) == len(loops) else None

@@ -9,6 +9,7 @@ Each strategy that is more than a few lines has a module of its own, `cpu_*.py`;
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -61,11 +62,16 @@ def schedule_sums_of_products(function: FuncOp, machine: Machine) -> None:
     from .cpu_pairs import pairs_in, tile_pairs
     from .cpu_slices import do_slices, join_axes, slices_in
     from .cpu_stacks import join_stacks
+    from .cpu_windows import tile_windows, windows_in
 
     _remove_unit_loops(function, machine.steps)
     for nest in list(outermost_loops(function)):
-        if nest.parent is not None and (sum_ := convolution_in(nest)) is not None:
+        if nest.parent is None:
+            continue
+        if (sum_ := convolution_in(nest)) is not None:
             _tile_convolution(sum_, machine)
+        elif (windows := windows_in(nest)) is not None:
+            tile_windows(windows, machine.vector_bits, *_sharing(machine), machine.steps)
     for pairs in list(pairs_in(function)):
         tile_pairs(pairs, machine.vector_bits, share if machine.threads != 1 else None, machine.steps)
     join_axes(function, machine.steps)
@@ -90,11 +96,16 @@ def _remove_unit_loops(function: FuncOp, steps: Steps) -> None:
 def _tile_convolution(sum_: Convolution, machine: Machine) -> None:
     from .cpu_convolutions import tile_convolution
 
+    tile_convolution(sum_, machine.vector_bits, *_sharing(machine), machine.steps)
+
+
+def _sharing(machine: Machine) -> tuple[Callable[[ForOp, Steps], None] | None, Callable[[ForOp], None]]:
+    """What gives a loop to threads, and what schedules a nest beside tiles."""
+
     def rest(beside: ForOp) -> None:
         schedule_nest(beside, machine, for_threads=False)
 
-    sharing = share if machine.threads != 1 else None
-    tile_convolution(sum_, machine.vector_bits, sharing, rest, machine.steps)
+    return share if machine.threads != 1 else None, rest
 
 
 def schedule_nest(nest: ForOp, machine: Machine, for_threads: bool, in_parts: bool = True) -> None:

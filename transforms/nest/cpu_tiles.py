@@ -6,7 +6,9 @@ The sum of a band of loops, how its operands move, and the marks of a tile: lane
 from __future__ import annotations
 
 from xdsl.ir import SSAValue
+from xdsl.ir.affine import AffineDimExpr
 
+from ...dialects.affine import AffineList
 from ...dialects.nest import AccumulateOp, AllocOp, ForOp, LoadOp, StoreOp
 from .cpu_lanes import pattern_of, varying_values
 from .loops import loops_in
@@ -50,3 +52,21 @@ def mark_unrolled(loop: ForOp, steps: Steps) -> None:
     """Put the iterations of a loop side by side, where that is legal."""
     if why_not_annotate(loop, "unrolled") is None:
         steps.do(annotate, loop, mark="unrolled")
+
+
+def axes_of(indices: AffineList) -> list[SSAValue | None] | None:
+    """The variable that each index is, None for one that is a constant.
+
+    None where an index is something else, or two are the same variable.
+    """
+    found: list[SSAValue | None] = []
+    for k in range(len(indices)):
+        index = indices[k].canonical()
+        if index.constants() is not None:
+            found.append(None)
+        elif len(index.operands) == 1 and isinstance(index.exprs[0], AffineDimExpr):
+            found.append(index.operands[0])
+        else:
+            return None
+    variables = [value for value in found if value is not None]
+    return found if len(set(variables)) == len(variables) else None

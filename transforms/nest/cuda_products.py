@@ -21,8 +21,8 @@ from math import prod
 from ...dialects.nest import ForOp
 from ...dialects.remarks import remark
 from ...lowering.nest_body import element_bytes
-from .cpu_convolutions import axes_of
 from .cpu_products import Product, product_in
+from .cpu_tiles import axes_of
 from .cuda_bands import extent_of
 from .cuda_sum_tiles import SumTile, make_perfect, parts, size_of, tile_sum
 from .loops import perfect_band

@@ -29,7 +29,9 @@ What is done to a nest, from the outside in, wherever the primitives find it leg
 * A product of matrices is done in tiles of sums that stay in registers (cpu_products.py);
   with few rows, columns or terms memory is the roof, and the big matrix is read once, where it is (cpu_skinny_products.py).
 * A sum over several loops (a convolution) is done so, too, a block of the result at a time with what it is computed
-  from and what is computed from it (cpu_convolutions.py).
+  from and what is computed from it (cpu_convolutions.py, cpu_blocks.py).
+* A reduction over windows (pooling, convolutions of separate channels) is done in tiles of vectors of results
+  (cpu_windows.py).
 * A matrix that serves one sum only is made in tiles, and never whole (cpu_pairs.py).
 * What is read across what is written is done in tiles that are transposed in registers (cpu_transposes.py).
 * Matrices of batches are made and used slice by slice (cpu_slices.py), a stack of them times one matrix is one product

@@ -178,19 +178,19 @@ func.func @vector_mask(%x: memref<8xf32>, %p: memref<8xi8>, %y: memref<8xf32>) {
   func.return
 }
 
-// Strides other than one gather: known to the type or not, or along another axis than the last.
+// Long strides gather: known to the type or not, or along another axis than the last.
 // CHECK-LABEL: func.func @strided(
 // CHECK:       [[LANES:%.*]] = arith.constant dense<[0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15]>
 // CHECK:       [[ALL:%.*]] = arith.constant dense<true> : vector<16xi1>
-// CHECK:       [[THREES:%.*]] = arith.constant dense<[0, 3, 6, 9, 12, 15, 18, 21, 24, 27, 30, 33, 36, 39, 42, 45]>
+// CHECK:       [[FIVES:%.*]] = arith.constant dense<[0, 5, 10, 15, 20, 25, 30, 35, 40, 45, 50, 55, 60, 65, 70, 75]>
 // CHECK:       vector.gather %x[%c0] {{\[}}[[LANES]]], [[ALL]]
-// CHECK:       vector.gather %z[%c1] {{\[}}[[THREES]]], [[ALL]]
+// CHECK:       vector.gather %z[%c1] {{\[}}[[FIVES]]], [[ALL]]
 // CHECK:       [[COLUMN:%.*]] = memref.subview %w[%c0, %j] [16, 1] [1, 1] : memref<?x?xf32> to memref<16xf32, strided<[?], offset: ?>>
 // CHECK:       vector.gather [[COLUMN]][%c0] {{\[}}[[LANES]]]
-func.func @strided(%x: memref<?xf32, strided<[?]>>, %z: memref<64xf32>, %w: memref<?x?xf32>, %y: memref<16xf32>, %j: index) {
+func.func @strided(%x: memref<?xf32, strided<[?]>>, %z: memref<96xf32>, %w: memref<?x?xf32>, %y: memref<16xf32>, %j: index) {
   nest.for "i" %i = 0 to 16 vectorized(16) {
     %a = nest.load %x[%i] : memref<?xf32, strided<[?]>>
-    %b = nest.load %z[3 * %i + 1] : memref<64xf32>
+    %b = nest.load %z[5 * %i + 1] : memref<96xf32>
     %c = nest.load %w[%i, %j] : memref<?x?xf32>
     %d = arith.addf %a, %b : f32
     %e = arith.addf %c, %d : f32

@@ -1,0 +1,44 @@
+// Lanes a few elements apart: vectors of all elements up to the last lane's, and shuffles; other masks and steps gather.
+// RUN: opt-tool %s --split-input-file -p convert-nest-to-scf | filecheck %s
+// RUN: opt-tool %s --split-input-file -p convert-nest-to-scf | mlir-opt --split-input-file -o /dev/null
+
+// CHECK-LABEL: @second
+// CHECK:       %[[A:.*]] = vector.load %x[%{{.*}}] : memref<8xf32>, vector<4xf32>
+// CHECK:       %[[B:.*]] = vector.load %x[%{{.*}}] : memref<8xf32>, vector<4xf32>
+// CHECK-NEXT:  vector.shuffle %{{.*}}, %[[B]] [0, 1, 5, 7]
+// CHECK-NOT:   gather
+func.func @second(%x: memref<8xf32>, %y: memref<4xf32>) {
+  nest.for "i" %i = 0 to 4 vectorized(4) {
+    %a = nest.load %x[2 * %i + 1] : memref<8xf32>
+    nest.store "y" %a, %y[%i] : memref<4xf32>
+  }
+  func.return
+}
+
+// -----
+
+// Three lanes of four, three elements apart: masks of seven elements, seven less four, and none of the last vector's.
+// CHECK-LABEL: @masked
+// CHECK-COUNT-3: vector.maskedload %x
+// CHECK-NOT:   gather
+func.func @masked(%x: memref<8xf32>, %y: memref<3xf32>, %n: index) {
+  nest.for "i" %i = 0 to min(3, %n) vectorized(4) {
+    %a = nest.load %x[3 * %i] : memref<8xf32>
+    nest.store "y" %a, %y[%i] : memref<3xf32>
+  }
+  func.return
+}
+
+// -----
+
+// CHECK-LABEL: @apart
+// CHECK-COUNT-2: vector.gather
+func.func @apart(%x: memref<32xf32>, %y: memref<4xf32>, %z: memref<4xf32>) {
+  nest.for "i" %i = 0 to 4 vectorized(4) {
+    %a = nest.load %x[5 * %i] : memref<32xf32>
+    nest.store "y" %a, %y[%i] : memref<4xf32>
+    %b = nest.load %x[2 * %i] : memref<32xf32>
+    nest.store "z" %b, %z[%i] where (%i >= 1) : memref<4xf32>
+  }
+  func.return
+}
