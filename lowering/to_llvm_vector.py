@@ -13,9 +13,12 @@ from typing import Any
 
 from xdsl.dialects import llvm, vector
 from xdsl.dialects.builtin import (
+    BFloat16Type,
     BoolAttr,
+    Float16Type,
     IntegerType,
     VectorType,
+    i16,
     i32,
     i64,
 )
@@ -40,6 +43,8 @@ from .to_llvm_types import (
     int_attr,
     lower_type,
 )
+
+_HALVES = (Float16Type, BFloat16Type)
 
 
 def _vector_address(b: FunctionBuilder, op: Any, source: SSAValue, indices: Any) -> tuple[MemRef, SSAValue]:
@@ -127,19 +132,35 @@ def _is_true(flag: BoolAttr | None) -> bool:
     return flag is not None and bool(flag.value.data)
 
 
+def _load_lanes(b: FunctionBuilder, op: Any, ref: MemRef, where: SSAValue, access: type[Operation]) -> None:
+    """Load the lanes that are on. Floats of 16 bits move as their bits: LLVM would take them one after the other."""
+    b.read.add(ref.base)
+    result, rest = lower_type(op, op.result.type), b.value(op.pass_thru)
+    moved = result
+    if isinstance(ref.element, _HALVES):
+        moved = VectorType(i16, op.result.type.shape)
+        rest = b.emit(llvm.BitcastOp, (rest,), moved)
+    value = b.emit(access, (where, b.value(op.mask), rest), moved, _alignment(ref))
+    b.bind(op.result, value if moved is result else b.emit(llvm.BitcastOp, (value,), result))
+
+
+def _store_lanes(b: FunctionBuilder, op: Any, ref: MemRef, where: SSAValue, access: type[Operation]) -> None:
+    """Store the lanes that are on, floats of 16 bits as their bits."""
+    b.written.add(ref.base)
+    value = b.value(op.value_to_store)
+    if isinstance(ref.element, _HALVES):
+        value = b.emit(llvm.BitcastOp, (value,), VectorType(i16, value.type.shape))  # type: ignore[union-attr]
+    b.emit(access, (value, where, b.value(op.mask)), None, _alignment(ref))
+
+
 def _masked_load(b: FunctionBuilder, op: vector.MaskedLoadOp) -> None:
     ref, pointer = _vector_address(b, op, op.base, op.indices)
-    b.read.add(ref.base)
-    operands = (pointer, b.value(op.mask), b.value(op.pass_thru))
-    result = lower_type(op, op.result.type)
-    b.bind(op.result, b.emit(intr.MaskedLoadOp, operands, result, _alignment(ref)))
+    _load_lanes(b, op, ref, pointer, intr.MaskedLoadOp)
 
 
 def _masked_store(b: FunctionBuilder, op: vector.MaskedStoreOp) -> None:
     ref, pointer = _vector_address(b, op, op.base, op.indices)
-    b.written.add(ref.base)
-    operands = (b.value(op.value_to_store), pointer, b.value(op.mask))
-    b.emit(intr.MaskedStoreOp, operands, None, _alignment(ref))
+    _store_lanes(b, op, ref, pointer, intr.MaskedStoreOp)
 
 
 def _element_pointers(b: FunctionBuilder, op: Any) -> tuple[MemRef, SSAValue]:
@@ -158,17 +179,12 @@ def _element_pointers(b: FunctionBuilder, op: Any) -> tuple[MemRef, SSAValue]:
 
 def _gather(b: FunctionBuilder, op: ext_vector.GatherOp) -> None:
     ref, pointers = _element_pointers(b, op)
-    b.read.add(ref.base)
-    operands = (pointers, b.value(op.mask), b.value(op.pass_thru))
-    result = lower_type(op, op.result.type)
-    b.bind(op.result, b.emit(intr.MaskedGatherOp, operands, result, _alignment(ref)))
+    _load_lanes(b, op, ref, pointers, intr.MaskedGatherOp)
 
 
 def _scatter(b: FunctionBuilder, op: ext_vector.ScatterOp) -> None:
     ref, pointers = _element_pointers(b, op)
-    b.written.add(ref.base)
-    operands = (b.value(op.value_to_store), pointers, b.value(op.mask))
-    b.emit(intr.MaskedScatterOp, operands, None, _alignment(ref))
+    _store_lanes(b, op, ref, pointers, intr.MaskedScatterOp)
 
 
 # --- making vectors --------------------------------------------------------------------------------------

@@ -227,7 +227,12 @@ GROUPS: dict[str, tuple[Primitive, ...]] = {
         _primitive(
             "cache_read",
             _INTO_LOOP,
-            (*_CACHE, Option("along", "string"), Option("axis", "int")),
+            (
+                *_CACHE,
+                Option("along", "string"),
+                Option("axis", "int"),
+                Option("converted", "flag", default=False),
+            ),
             (Result("cache", BUFFER), Result("copy")),
         ),
         _primitive(

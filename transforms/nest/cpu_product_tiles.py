@@ -31,15 +31,16 @@ from dataclasses import dataclass
 from xdsl.ir import SSAValue
 
 from ...dialects.diagnostic import NestorError, fail
-from ...dialects.nest import AccumulateOp, ForOp, LoadOp, StoreOp
+from ...dialects.nest import AccumulateOp, AllocOp, ForOp, LoadOp, StoreOp
 from ...lowering.to_llvm_types import AS_WRITTEN
 from .cpu_lanes import UNIT, extent_of, machine_lanes, padded_width
 from .cpu_products import Product
-from .cpu_tiles import mark_lanes, mark_unrolled, pattern_in
-from .loops import loops_in, next_nest, perfect_band
+from .cpu_tiles import compute_where_read, mark_lanes, mark_unrolled, pattern_in
+from .loops import enclosing_function, loops_in, next_nest, perfect_band
 from .nest_annotate import annotate
 from .nest_cache_read import cache_read, why_not_cache_read
 from .nest_cache_write import cache_write, why_not_cache_write
+from .nest_eliminate_dead import eliminate_dead
 from .nest_fuse import fuse, why_not_fuse
 from .nest_normalise import add_unit_loop
 from .nest_parallel import why_not_parallel
@@ -47,6 +48,7 @@ from .nest_prefetch import prefetch, why_not_prefetch
 from .nest_reorder import reorder, why_not_reorder
 from .nest_split import split, why_not_split
 from .nest_transform_layout import transform_layout, why_not_transform_layout
+from .staging import conversion_of
 from .steps import UNRECORDED, Steps
 from .trials import trial
 
@@ -199,6 +201,7 @@ class ProductTiling:
         steps: Steps,
     ):
         self.product = product
+        self.result = product.result
         self.sizes = sizes_for(product, vector_bits)
         self.columns = extent_of(product.column)
         self.share = share
@@ -250,6 +253,7 @@ class ProductTiling:
                 self.steps.do(prefetch, panel, term, distance=AHEAD, whole=True)
         for nest in inside:
             self.inside(nest)
+        self._forget_sums()
         if self.share is None:
             return
         outermost = product.batch[0] if product.batch else shares
@@ -354,6 +358,14 @@ class ProductTiling:
                 for loop in rows:
                     mark_unrolled(loop, self.steps)
 
+    def _forget_sums(self) -> None:
+        """Where all that uses the sums does so in registers, they are not stored."""
+        result = self.result
+        if isinstance(result.owner, AllocOp) and all(
+            isinstance(use.operation, StoreOp | AccumulateOp) for use in result.uses
+        ):
+            self.steps.do(eliminate_dead, scope=enclosing_function(result.owner))
+
     # ---- panels ----
 
     def _pack(
@@ -365,19 +377,22 @@ class ProductTiling:
         rows = (product.row_panels, row, sizes.rows)
         whole, part = (rows, columns) if sizes.by_columns else (columns, rows)
         found: list[SSAValue] = []
-        if self._is_worth(whole[1], column):
+        if self._is_worth(whole, column, tile):
             unit = self.steps.do(add_unit_loop, shares, name="product")
             for buffer in whole[0]:
                 panel = self._pack_one(buffer, unit, whole[1], whole[2], tile, is_shared)
                 found += [panel] if panel is not None and whole is columns else []
-        if self._is_worth(part[1], column):
+        if self._is_worth(part, column, tile):
             for buffer in part[0]:
                 panel = self._pack_one(buffer, block, part[1], part[2], tile, False)
                 found += [panel] if panel is not None and part is columns else []
         return found
 
-    def _is_worth(self, loop: ForOp, column: ForOp) -> bool:
-        return loop is column or self.columns is None or self.columns >= WORTH_PACKING
+    def _is_worth(self, operands: tuple[Sequence[SSAValue], ForOp, int], column: ForOp, tile: ForOp) -> bool:
+        """Whether operands are worth copying: many columns use an element, or it is to be converted once."""
+        buffers, loop, _ = operands
+        many = loop is column or self.columns is None or self.columns >= WORTH_PACKING
+        return many or any(_is_converted(buffer, tile) for buffer in buffers)
 
     def _pack_one(
         self,
@@ -392,7 +407,10 @@ class ProductTiling:
         steps = self.steps
         if why_not_cache_read(buffer, at) is not None:
             return None
-        panel, copy = steps.do(cache_read, buffer, at, name="panel")
+        converted = _is_converted(buffer, tile)
+        panel, copy = steps.do(cache_read, buffer, at, name="panel", converted=converted)
+        if not self.product.batch:
+            compute_where_read(buffer, steps)
         reads = [op for op in tile.walk() if isinstance(op, LoadOp) and op.memref is panel.memref]
         axes = {
             axis for op in reads for axis in range(len(op.indices)) if lane.iv in op.indices[axis].operands
@@ -411,6 +429,7 @@ class ProductTiling:
         panels, inner = steps.do(split, band[axis], factor=width, tail="clamp")
         others = [loop for k, loop in enumerate(band) if k != axis]
         load = next(op for op in inner.walk() if isinstance(op, LoadOp))
+        buffer = load.memref
         if pattern_in(load, load.memref, inner) == UNIT:
             panels, together = steps.do(split, panels, factor=COLUMN_PANELS, tail="clamp")
             steps.do(reorder, [panels, *others, together, inner])
@@ -433,3 +452,9 @@ class ProductTiling:
         if is_shared and self.share is not None:
             self.share(panels, steps)
         return panel.memref
+
+
+def _is_converted(buffer: SSAValue, tile: ForOp) -> bool:
+    """Whether a tile converts what it reads of a buffer, and does nothing else with it."""
+    reads = [op for op in tile.walk() if isinstance(op, LoadOp) and op.memref is buffer]
+    return conversion_of(reads) is not None

@@ -34,7 +34,7 @@ from xdsl.ir import SSAValue
 from ...dialects.nest import AccumulateOp, ForOp, LoadOp, StoreOp
 from .cpu_lanes import INVARIANT, UNIT, extent_of, machine_lanes, padded_width
 from .cpu_products import FEWEST, Product, sum_of_products_in
-from .cpu_tiles import mark_lanes, mark_unrolled, pattern_in, sum_in
+from .cpu_tiles import compute_where_read, mark_lanes, mark_unrolled, pattern_in, sum_in
 from .cpu_vectors import Machine, outermost_loops, schedule_innermost
 from .dependence import Dependences
 from .loops import enclosing_loops, is_inside, loops_in, next_nest, perfect_band
@@ -175,6 +175,8 @@ def _stream(
 ) -> bool:
     """Let a matrix stream by, a strip of columns at a time; False, and nothing changed, where that is illegal."""
     steps, columns, result = machine.steps, extent_of(column), sums.memrefs[0]
+    accesses = (op for op in enclosing_loops(sums)[-1].body.block.ops if isinstance(op, LoadOp))
+    streamed = [op.memref for op in accesses if column.iv in op.indices.operands]
     lanes = machine_lanes(term, machine.vector_bits)
     few = [] if row is None else [row]
     rows = 1 if row is None else extent_of(row) or MOST_ROWS
@@ -188,6 +190,8 @@ def _stream(
         return False
     if why_not_reorder([*batch, column, term, *few], new_bounds=False) is not None:
         return False
+    for buffer in streamed:
+        compute_where_read(buffer, steps)
     strips, column = steps.do(split, column, factor=strip * width, tail="clamp")
     blocks, term = steps.do(split, term, factor=STREAMED, tail="clamp")
     tiles, lane = steps.do(split, column, factor=width, tail="mask")
@@ -219,6 +223,7 @@ def _sum_in_lanes(product: Product, few: ForOp, count: int, machine: Machine, sh
     turned = _moves(small, product, product.term) != UNIT
     if turned and _moves(small, product, product.term) == INVARIANT:
         return False
+    compute_where_read(big, steps)
     steps.do(reorder, order)
     outermost = order[0]
     is_parallel = why_not_parallel(outermost) is None

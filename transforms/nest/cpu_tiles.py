@@ -10,11 +10,15 @@ from xdsl.ir.affine import AffineDimExpr
 
 from ...dialects.affine import AffineList
 from ...dialects.nest import AccumulateOp, AllocOp, ForOp, LoadOp, StoreOp
-from .cpu_lanes import pattern_of, varying_values
-from .loops import loops_in
+from .cpu_lanes import arithmetic_in, has_transcendental, pattern_of, varying_values
+from .loops import loops_in, parent_loop
 from .nest_annotate import annotate, why_not_annotate
+from .nest_compute_inline import compute_inline, why_not_compute_inline
 from .nest_vectorize import vectorize, why_not_vectorize
 from .steps import Steps
+
+CHEAP = 4
+"""Operations an element that may be done where it is read once, by loops that are not always vectors."""
 
 
 def sum_in(band: list[ForOp]) -> tuple[list[LoadOp], AccumulateOp] | None:
@@ -70,3 +74,16 @@ def axes_of(indices: AffineList) -> list[SSAValue | None] | None:
             return None
     variables = [value for value in found if value is not None]
     return found if len(set(variables)) == len(variables) else None
+
+
+def compute_where_read(buffer: SSAValue, steps: Steps) -> None:
+    """A cast, or a little more, of another buffer is computed where it is read once: no matrix is made in between."""
+    stores = [use.operation for use in buffer.uses if isinstance(use.operation, StoreOp)]
+    loads = [use.operation for use in buffer.uses if isinstance(use.operation, LoadOp)]
+    if not isinstance(buffer.owner, AllocOp) or len(stores) != 1 or len(loads) != 1:
+        return
+    nest = parent_loop(stores[0])
+    if nest is None or has_transcendental(nest) or arithmetic_in(nest) > CHEAP:
+        return
+    if why_not_compute_inline(buffer) is None:
+        steps.do(compute_inline, buffer)

@@ -30,7 +30,9 @@ with buffer=w, loop=j.o becomes
 The copy has the axes of the buffer along which the window is more than one element, in the order `axes` (all
 axes of the buffer: axes=1,0 packs columns). What sticks out of the buffer is not copied. With along=j.i only the reads
 that move with that loop go to the copy: where a buffer is both operands of a product, one of them is packed. With
-axis=1 as well, only those that it moves along that axis of the buffer: a matrix is added to its transpose.
+axis=1 as well, only those that it moves along that axis of the buffer: a matrix is added to its transpose. With
+converted=true the copy holds what the reads convert an element to (`arith.extf` to f32), all of them to the same type
+and nothing else with it: an element is converted once, where it is copied.
 
 Refused when an iteration may write an element, or memory that may be the same, before it reads it; when the window is
 not affine in what is known where the iteration starts; and when the window may hold elements that the loop does not
@@ -64,9 +66,10 @@ def why_not_cache_read(
     dependences: Dependences | None = None,
     along: str | None = None,
     axis: int | None = None,
+    converted: bool = False,
 ) -> NestorError | None:
     """The diagnostic that refuses to copy what `loop` reads, None when it is legal."""
-    plan = plan_reads(request_for(_VERB, buffer, loop, space, axes, dependences, along, axis))
+    plan = plan_reads(request_for(_VERB, buffer, loop, space, axes, dependences, along, axis, converted))
     return plan if isinstance(plan, NestorError) else None
 
 
@@ -79,12 +82,13 @@ def cache_read(
     dependences: Dependences | None = None,
     along: str | None = None,
     axis: int | None = None,
+    converted: bool = False,
 ) -> tuple[AllocOp, ForOp | None]:
     """Copy what an iteration of `loop` reads of `buffer`: the new buffer, and the outermost loop that copies.
 
     The loop is None where the copy is one element. Raises the diagnostic of `why_not_cache_read`.
     """
-    plan = plan_reads(request_for(_VERB, buffer, loop, space, axes, dependences, along, axis))
+    plan = plan_reads(request_for(_VERB, buffer, loop, space, axes, dependences, along, axis, converted))
     if isinstance(plan, NestorError):
         raise plan
     alloc, copy, _ = carry_out(plan, space, name)
@@ -99,7 +103,9 @@ class NestCacheReadPass(StagingPass):
 
     along: str | None = None
     axis: int | None = None
+    converted: bool = False
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         buffer, loop = self.targets(op)
-        cache_read(buffer, loop, self.space, self.label, self.axes, along=self.along, axis=self.axis)
+        options = {"along": self.along, "axis": self.axis, "converted": self.converted}
+        cache_read(buffer, loop, self.space, self.label, self.axes, **options)

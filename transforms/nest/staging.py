@@ -20,8 +20,9 @@ loaded first, starts at the identity of a reduction or is simply written, and wh
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from xdsl.dialects import arith
 from xdsl.dialects.builtin import DYNAMIC_INDEX, MemRefType, ModuleOp, StringAttr
 from xdsl.ir import Operation, SSAValue
 from xdsl.passes import ModulePass
@@ -51,6 +52,17 @@ Notes = Sequence[tuple[Operation, str]]
 
 LOAD, IDENTITY = "load", "identity"
 
+CONVERSIONS = (
+    arith.ExtFOp,
+    arith.TruncFOp,
+    arith.ExtSIOp,
+    arith.ExtUIOp,
+    arith.TruncIOp,
+    arith.SIToFPOp,
+    arith.UIToFPOp,
+)
+"""Conversions that are defined for all numbers: they may be done to elements that no one asks for."""
+
 
 @dataclass(frozen=True, eq=False)
 class Plan:
@@ -64,6 +76,8 @@ class Plan:
     loads: bool
     goes_back: bool
     reduction: AccumulateOp | None = None
+    conversion: Operation | None = None
+    """What its readers convert an element by: the copy holds what they get."""
 
     @property
     def kept(self) -> list[int]:
@@ -91,6 +105,8 @@ class Request:
     """Only the reads that move with the loop of this name, which is inside of the loop, go to the copy."""
     axis: int | None = None
     """And of these only those that it moves along this axis of the buffer."""
+    converted: bool = False
+    """The copy holds what the readers convert its elements to."""
 
     def refuse(self, reason: str, hint: str | None = None, notes: Notes = ()) -> NestorError:
         return fail(self.loop, f"cannot {self.action}: {reason}", hint=hint, notes=notes)
@@ -109,10 +125,13 @@ def request_for(
     dependences: Dependences | None,
     along: str | None = None,
     axis: int | None = None,
+    converted: bool = False,
 ) -> Request:
     """The request that the arguments of a primitive make."""
     value = buffer.memref if isinstance(buffer, AllocOp) else buffer
-    return Request(verb, value, loop, axes, space, dependences=dependences, along=along, axis=axis)
+    return Request(
+        verb, value, loop, axes, space, dependences=dependences, along=along, axis=axis, converted=converted
+    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -160,6 +179,14 @@ def plan_reads(request: Request) -> Plan | NestorError:
     plan = _plan(request, reads, loads=True, goes_back=False)
     if isinstance(plan, NestorError):
         return plan
+    if request.converted:
+        conversion = conversion_of([read.op for read in reads])
+        if conversion is None:
+            return request.refuse(
+                "its readers do not all convert an element to one type, and do nothing else with it",
+                notes=[(reads[0].op, "it is read here")],
+            )
+        plan = replace(plan, conversion=conversion)
     earlier = _earlier(request)
     for reason, before in ((_may_be_unwritten(request.buffer), earlier), (_written_by_threads(request), [])):
         if reason is not None and not Coverage(request.loop).fills(
@@ -170,6 +197,16 @@ def plan_reads(request: Request) -> Plan | NestorError:
                 f"the copy would hold elements that the loop may not read, and {text}", notes=note
             )
     return plan
+
+
+def conversion_of(loads: Sequence[Operation]) -> Operation | None:
+    """The one conversion of a type to another that all these loads go through; None where there is no such."""
+    users = [use.operation for load in loads for use in load.results[0].uses]
+    if not users or type(users[0]) not in CONVERSIONS or any(not load.results[0].uses for load in loads):
+        return None
+    first = users[0]
+    same = (type(op) is type(first) and op.results[0].type == first.results[0].type for op in users)
+    return first if all(same) else None
 
 
 def _moving(request: Request, reads: list[Access]) -> list[Access] | NestorError:

@@ -73,9 +73,11 @@ class _Staging:
         assert isinstance(source, MemRefType)
         sizes = [size_of(self.plan.window.extents[axis], self.first) for axis in self.plan.kept]
         space = space_attribute(self.space)
+        conversion = self.plan.conversion
+        element = source.element_type if conversion is None else conversion.results[0].type
         alloc = AllocOp(
             self.name,
-            MemRefType(source.element_type, self.plan.shape, memory_space=space),
+            MemRefType(element, self.plan.shape, memory_space=space),
             [n for n in sizes if not isinstance(n, int)],
         )
         alloc.location = self.loop.location
@@ -90,6 +92,8 @@ class _Staging:
             if operand is self.plan.buffer:
                 op.operands[k] = copy
         op.set_indices(local)
+        if self.plan.conversion is not None:
+            _read_converted(op, copy)
 
     # ---- copying ----
 
@@ -144,8 +148,16 @@ class _Staging:
         return loops[0]
 
     def _load(self, alloc: AllocOp, there: AffineList, here: AffineList) -> list[Operation]:
-        load = LoadOp(self.plan.buffer, there)
-        return [load, StoreOp(load.result, alloc.memref, here, label=self.name)]
+        load, conversion = LoadOp(self.plan.buffer, there), self.plan.conversion
+        if conversion is None:
+            return [load, StoreOp(load.result, alloc.memref, here, label=self.name)]
+        converted = type(conversion).create(
+            operands=[load.result],
+            result_types=[conversion.results[0].type],
+            properties=dict(conversion.properties),
+            attributes=dict(conversion.attributes),
+        )
+        return [load, converted, StoreOp(converted.results[0], alloc.memref, here, label=self.name)]
 
     def _store(self, alloc: AllocOp, there: AffineList, here: AffineList) -> list[Operation]:
         load, buffer, update = LoadOp(alloc.memref, here), self.plan.buffer, self.plan.reduction
@@ -208,3 +220,20 @@ class _Staging:
             constraints = [origin.plus(offset), extent.minus(origin).minus(offset).add(-1)]
         checks = zip((lowest, most), constraints, strict=True)
         return [c for check, c in checks if not is_never_negative(check, self.first)]
+
+
+def _read_converted(op: Operation, copy: SSAValue) -> None:
+    """Replace a load and the conversions of what it loads by a load of the converted copy."""
+    assert isinstance(op, LoadOp) and op.parent is not None
+    load = LoadOp(copy, op.indices)
+    load.location = op.location
+    load.attributes.update(op.attributes)
+    load.result.name_hint = op.result.name_hint
+    op.parent.insert_op_before(load, op)
+    for use in list(op.result.uses):
+        conversion = use.operation
+        conversion.results[0].replace_all_uses_with(load.result)
+        conversion.detach()
+        conversion.erase()
+    op.detach()
+    op.erase()

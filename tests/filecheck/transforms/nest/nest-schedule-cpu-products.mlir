@@ -88,6 +88,57 @@ func.func @distances(%a: memref<100x64x64xf32>, %b: memref<100x64x64xf32>, %c: m
   func.return
 }
 
+// Narrow numbers are converted where they are copied, a cheap matrix in between is not made, nor sums that a cast uses.
+// CHECK-LABEL: func.func @narrow
+// CHECK-NOT:   memref<40x300xf32>
+// CHECK:       %[[B:.*]] = nest.alloc "panel{{.*}}" : memref<{{.*}}xf32>
+// CHECK:         %[[Y:.*]] = nest.load %b[{{.*}}] : memref<300x224xf16>
+// CHECK-NEXT:    %[[F:.*]] = arith.extf %[[Y]]
+// CHECK-NEXT:    nest.store "panel{{.*}}" %[[F]], %[[B]]
+// CHECK:         nest.for "k" %{{.*}} = 0 to 300 {
+// CHECK:           nest.load %{{.*}} : memref<{{.*}}xf32>
+// CHECK-NEXT:      nest.load %{{.*}} : memref<{{.*}}xf32>
+// CHECK-NEXT:      arith.mulf
+// CHECK:         arith.truncf
+// CHECK-NOT:   memref<40x224xf32>
+// CHECK:       func.return
+func.func @narrow(%a: memref<40x300xf16>, %b: memref<300x224xf16>, %c: memref<40x224xf16> {nest.role = "out"}) {
+  %zero = arith.constant 0.0 : f32
+  %wide = nest.alloc "wide" : memref<40x300xf32>
+  %sums = nest.alloc "t" : memref<40x224xf32>
+  nest.for "p" %p = 0 to 40 {
+    nest.for "q" %q = 0 to 300 {
+      %x = nest.load %a[%p, %q] : memref<40x300xf16>
+      %w = arith.extf %x : f16 to f32
+      nest.store "wide" %w, %wide[%p, %q] : memref<40x300xf32>
+    }
+  }
+  nest.for "i" %i = 0 to 40 {
+    nest.for "j" %j = 0 to 224 {
+      nest.store "t" %zero, %sums[%i, %j] : memref<40x224xf32>
+    }
+  }
+  nest.for "i.1" %i = 0 to 40 {
+    nest.for "j.1" %j = 0 to 224 {
+      nest.for "k" %l = 0 to 300 {
+        %x = nest.load %wide[%i, %l] : memref<40x300xf32>
+        %y = nest.load %b[%l, %j] : memref<300x224xf16>
+        %w = arith.extf %y : f16 to f32
+        %p = arith.mulf %x, %w : f32
+        nest.accumulate "t" add %p, %sums[%i, %j] : memref<40x224xf32>
+      }
+    }
+  }
+  nest.for "i.2" %i = 0 to 40 {
+    nest.for "j.2" %j = 0 to 224 {
+      %s = nest.load %sums[%i, %j] : memref<40x224xf32>
+      %h = arith.truncf %s : f32 to f16
+      nest.store "c" %h, %c[%i, %j] : memref<40x224xf16>
+    }
+  }
+  func.return
+}
+
 // No tiles: too few terms; an order that must be kept; a sum over two loops of one operand only.
 // CHECK-LABEL: func.func @others
 // CHECK-NOT:   "panel"
