@@ -11,24 +11,26 @@ import tempfile
 from pathlib import Path
 
 from ...dialects.diagnostic import NestorError
+from . import unwritten_locals
 
 _HERE = Path(__file__).parent
 _FLAGS = (
     "-std=c++17", "-fPIC", "-fwrapv", "-ffp-contract=off", "-fno-math-errno", "-fno-strict-aliasing",
-    "-fno-threadsafe-statics", "-w",
+    "-fno-threadsafe-statics",
 )  # fmt: skip
-_PLAIN = ("-O2",)
-_INSTRUMENTED = ("-DSIM_INSTRUMENTED", "-O2")
+_PLAIN = ("-O2", "-w")
+_INSTRUMENTED = ("-DSIM_INSTRUMENTED", "-O2", "-w")
 # Accesses are seen where the text makes them: none is moved, made early, or taken for impossible.
 _KERNELS_INSTRUMENTED = (
     "-DSIM_INSTRUMENTED", "-O1", "-g1",
     "-fsanitize=thread", "--param=tsan-instrument-func-entry-exit=0", "--param=tsan-distinguish-volatile=1",
     "-fno-aggressive-loop-optimizations", "-fno-tree-loop-im", "-fno-tree-phiprop", "-fno-if-conversion",
     "-fno-if-conversion2", "-fno-ssa-phiopt", "-fno-tree-sra", "-fno-tree-loop-distribute-patterns",
-    "-ftrivial-auto-var-init=pattern",  # a local variable that is read too early holds what no kernel computes
 )  # fmt: skip
+_FILL = "-ftrivial-auto-var-init="
+"""What local variables hold that nothing has written: `pattern` is what no kernel computes."""
 _KERNELS_PROFILED = (
-    *_KERNELS_INSTRUMENTED, "-fsanitize-coverage=trace-pc", "-fno-reorder-blocks",
+    *_KERNELS_INSTRUMENTED, "-w", f"{_FILL}pattern", "-fsanitize-coverage=trace-pc", "-fno-reorder-blocks",
 )  # fmt: skip
 """... and so are basic blocks, which lie in the order of the text."""
 MODES: dict[str, tuple[str, ...]] = {
@@ -62,8 +64,11 @@ def cache_directory() -> Path:
     return directory
 
 
-def build_library(source: str, mode: str = "plain") -> Path:
+def build_library(source: str, mode: str = "plain", fill: str = "pattern") -> Path:
     """Compile a CUDA C text (0.3 s the first time); returns the path of the shared library.
+
+    In mode "checked", `fill` ("pattern" or "zero") is what local variables hold that nothing has written; those that
+    the compiler finds are beside the library (`unwritten_locals.kept`).
 
     Raises NestorError when there is no g++, or when it refuses the text.
     """
@@ -72,7 +77,8 @@ def build_library(source: str, mode: str = "plain") -> Path:
     compiler = _compiler()
     headers = b"".join(path.read_bytes() for path in sorted(_HERE.glob("*.h")))
     flags = _PLAIN if mode == "plain" else _INSTRUMENTED
-    kernel_flags = {"plain": _PLAIN, "checked": _KERNELS_INSTRUMENTED, "profile": _KERNELS_PROFILED}[mode]
+    checked = (*_KERNELS_INSTRUMENTED, f"{_FILL}{fill}", *unwritten_locals.FLAGS)
+    kernel_flags = {"plain": _PLAIN, "checked": checked, "profile": _KERNELS_PROFILED}[mode]
     tools = f"{compiler} {os.stat(compiler).st_mtime_ns} {_FLAGS}".encode() + headers
     parts = [(_HERE / name).read_bytes() for name in MODES[mode]]
     library = cache_directory() / f"{_digest(source.encode(), tools, str(kernel_flags).encode(), *parts)}.so"
@@ -90,7 +96,9 @@ def build_library(source: str, mode: str = "plain") -> Path:
         if mode == "plain":
             _compile(compiler, library, [*kernel_flags, "-shared", f"-I{_HERE}", str(unit), *objects])
             return library
-        _compile(compiler, kernels, [*kernel_flags, "-c", f"-I{_HERE}", str(unit)])
+        said = _compile(compiler, kernels, [*kernel_flags, "-c", f"-I{_HERE}", str(unit)])
+        if mode == "checked":
+            unwritten_locals.keep(said, library)
         _compile(compiler, library, ["-shared", str(kernels), *objects])  # our hooks are linked, not libtsan
     return library
 
@@ -124,17 +132,19 @@ def _compiler() -> str:
     return found
 
 
-def _compile(compiler: str, target: Path, arguments: list[str]) -> None:
-    """Run the compiler; the target appears complete or not at all."""
+def _compile(compiler: str, target: Path, arguments: list[str]) -> str:
+    """Run the compiler; the target appears complete or not at all. What the compiler warned of."""
     handle, name = tempfile.mkstemp(dir=target.parent, suffix=target.suffix)
     os.close(handle)
     try:
         command = [compiler, *_FLAGS, *arguments, "-o", name]
-        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        plain = {**os.environ, "LC_ALL": "C"}
+        done = subprocess.run(command, capture_output=True, text=True, check=False, env=plain)
         if done.returncode != 0:
             message = done.stderr.strip() or f"exit status {done.returncode}"
             raise NestorError(f"the CUDA simulator cannot compile the emitted text:\n{message}")
         os.replace(name, target)
+        return done.stderr
     finally:
         Path(name).unlink(missing_ok=True)
 

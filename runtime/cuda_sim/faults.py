@@ -68,8 +68,9 @@ class Launch:
 class Party:
     """One of the two that a fault is about: who, and where in the text."""
 
-    thread: tuple[int, int, int]
-    block: tuple[int, int, int]
+    thread: tuple[int, int, int] | None
+    block: tuple[int, int, int] | None
+    """None where the fault is one of all threads that reach the line."""
     access: str
     """`read`, `write` or `atomic update`; empty for barriers and warp operations."""
     line: int
@@ -78,6 +79,8 @@ class Party:
     python: PythonLine | None
 
     def __str__(self) -> str:
+        if self.thread is None or self.block is None:
+            return f"kernels.cu:{self.line}: {self.text}"
         who = f"thread {_index(self.thread)} of block {_index(self.block)}"
         where = f"  kernels.cu:{self.line}: {self.text}" if self.line else ""
         return f"{self.access} by {who}{where}" if self.access else f"{who}{where}"

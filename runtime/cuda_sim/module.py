@@ -19,6 +19,7 @@ from .faults import Fault, Launch, RawReport, SimulatorFault, describe
 from .memory import GuardedMemory, Region
 from .options import ORDERS
 from .text import KernelText, size_of
+from .unwritten_locals import fault, first_difference, kept
 
 _Extent3 = ctypes.c_uint * 3
 _locks: dict[str, threading.Lock] = defaultdict(threading.Lock)  # a library runs one launch at a time
@@ -48,6 +49,7 @@ class SimModule:
     `mode` is "plain", "checked" (a launch with a race, an index out of bounds, ... raises SimulatorFault) or
     "profile". `order` is that of the threads between barriers and of blocks: "forward", "reverse", or "random", which
     `seed` fixes. `places` are the Python lines that the lines of the text come from; its comments name some as well.
+    `fill` is what local variables hold before they are written in mode "checked": "pattern" or "zero".
     """
 
     def __init__(
@@ -57,6 +59,7 @@ class SimModule:
         order: str = "forward",
         seed: int = 0,
         places: Sequence[tuple[str, int] | None] = (),
+        fill: str = "pattern",
     ):
         if order not in ORDERS:
             raise NestorError(
@@ -64,7 +67,7 @@ class SimModule:
             )
         self.source, self.mode, self.order, self.seed = source, mode, order, seed
         self.kernels = kernel_names(source)
-        self.path = build_library(source, mode)
+        self.path = build_library(source, mode, fill)
         self.library = ctypes.CDLL(str(self.path))
         self.library.sim_take_fault.restype = ctypes.c_char_p
         self.library.sim_prepare.argtypes = (ctypes.c_int, ctypes.c_uint64, ctypes.c_uint64)
@@ -74,6 +77,8 @@ class SimModule:
         self._lock = _locks[str(self.path)]
         if mode != "plain":
             self._shared = _shared_arrays(self.library, self.path, self.text)
+        self._unwritten = kept(self.path) if mode == "checked" and fill == "pattern" else []
+        """Local variables that kernels use unwritten."""
 
     def launch(
         self,
@@ -119,6 +124,8 @@ class SimModule:
     ) -> None:
         """A launch whose accesses are seen. Raises SimulatorFault."""
         launch = Launch(kernel, tuple(grid), tuple(block), self.text, str(self.path))
+        unwritten = [local for local in self._unwritten if self.text.kernel_at(local.line) == kernel]
+        before = [array.copy() for array in _arrays_of(args)] if unwritten else []
         with self._lock, self._arrays(launch, args, shared_bytes, memory):
             failure = None
             try:
@@ -126,12 +133,35 @@ class SimModule:
             except NestorError as error:
                 failure = error
             faults = self._take_reports(launch)
+            faults += [fault(local, launch) for local in unwritten if local.certain]
             if self.on_launch is not None and failure is None and not faults:
                 self.on_launch(launch)
         if faults:
             raise SimulatorFault(launch, faults)
         if failure is not None:
             raise failure
+        if unwritten:
+            place = first_difference(
+                launch, _arrays_of(args), self._with_zeros(launch, args, shared_bytes, before)
+            )
+            if place is not None:
+                raise SimulatorFault(launch, [fault(local, launch, place) for local in unwritten])
+
+    def _with_zeros(
+        self, launch: Launch, args: Sequence[Any], shared_bytes: int, before: Sequence[np.ndarray]
+    ) -> list[np.ndarray]:
+        """What the arrays of a launch hold after it where unwritten local variables are zero."""
+        arrays = _arrays_of(args)
+        results = [array.copy() for array in arrays]
+        for array, old in zip(arrays, before, strict=True):
+            array[...] = old
+        module = SimModule(self.source, self.mode, self.order, self.seed, self.text.places, fill="zero")
+        try:
+            module.launch(launch.kernel, launch.grid, launch.block, args, shared_bytes)
+            return [array.copy() for array in arrays]
+        finally:
+            for array, result in zip(arrays, results, strict=True):
+                array[...] = result
 
     def _run(
         self, kernel: str, grid: Sequence[int], block: Sequence[int], args: Sequence[Any], shared_bytes: int
@@ -203,6 +233,10 @@ class SimModule:
         self.library.sim_report_list.restype = ctypes.POINTER(RawReport)
         reports = self.library.sim_report_list()[:count]
         return describe(reports, launch, image_base(self.library))
+
+
+def _arrays_of(args: Sequence[Any]) -> list[np.ndarray]:
+    return [argument for argument in args if isinstance(argument, np.ndarray)]
 
 
 def image_base(library: ctypes.CDLL) -> int:
