@@ -232,6 +232,7 @@ GROUPS: dict[str, tuple[Primitive, ...]] = {
                 Option("along", "string"),
                 Option("axis", "int"),
                 Option("converted", "flag", default=False),
+                Option("tail", "word", "clamp", choices=("clamp", "zero")),
             ),
             (Result("cache", BUFFER), Result("copy")),
         ),

@@ -92,8 +92,8 @@ BUDGETS = (
     Budget("matmul", "f16[128,128]; f16[128,128]", 1, 4.00, sectors=1.33),
     Budget("dense layer", "f32[64,64]; f32[64,96]; f32[96]", 1, 2.80),
     Budget("batched matmul", "f32[4,32,32]; f32[4,32,64]", 1, 1.60),
-    Budget("convolution", "f32[2,8,16,16]; f32[16,8,3,3]", 1, 24.54, sectors=5.34, ways=2.00),
-    Budget("attention", "f32[2,2,32,16]; f32[2,2,64,16]; f32[2,2,64,16]", 1, 2.50, sectors=1.50, ways=8.00),
+    Budget("convolution", "f32[2,8,16,16]; f32[16,8,3,3]", 1, 3.54, sectors=1.16),
+    Budget("attention", "f32[2,2,32,32]; f32[2,2,64,32]; f32[2,2,64,32]", 1, 2.50, sectors=1.50),
 )
 # fmt: on
 

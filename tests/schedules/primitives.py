@@ -343,7 +343,7 @@ PRIMITIVES: dict[str, Primitive] = {
     ),
     # memory
     "cache_read": Primitive(
-        of_buffer_in_loop("cache_read"),
+        of_buffer_in_loop("cache_read", tail=("clamp", "zero")),
         applied_to_buffer(cache_read),
         ("staging:may_alias=False", "staging:_may_be_unwritten", "staging:_written_by_threads"),
     ),

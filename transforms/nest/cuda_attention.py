@@ -33,7 +33,7 @@ from ...lowering.nest_body import element_bytes
 from .cpu_products import Product, product_in
 from .cuda_bands import blocks_of, grid_axes
 from .cuda_rows import Rows, Team
-from .cuda_sum_tiles import Parts, SumTile, Tiling, neighbours_of, parts
+from .cuda_sum_tiles import LARGEST_ACCESS, Parts, SumTile, Tiling, neighbours_of, parts
 from .loops import enclosing_function, loops_in, perfect_band
 from .nest_bind import bind
 from .nest_fuse import fuse
@@ -42,6 +42,7 @@ from .nest_resize_buffer import resize_buffer, why_not_resize_buffer
 from .nest_set_memory import set_memory
 from .nest_sink_alloc import sink_alloc
 from .nest_split import split
+from .nest_transform_layout import transform_layout
 from .nest_unmask import unmask, why_not_unmask
 from .producers import top_in
 from .steps import UNRECORDED, Steps
@@ -114,7 +115,7 @@ def attention_with(scores: AllocOp) -> Attention | None:
         return None
     if not all(_starts_with_axes(nest, scores, depth) for nest in loops):
         return None
-    row = shape[-1] * element_bytes(type_.element_type)
+    row = (shape[-1] + padding(scores)) * element_bytes(type_.element_type)
     rows = next((n for n in ROWS if n * row <= SCORES), None)
     if rows is None:
         return None
@@ -132,6 +133,18 @@ def _starts_with_axes(nest: ForOp, scores: AllocOp, depth: int) -> bool:
         if not all(_is_along(op.indices[k], band[k]) for k in range(depth)):
             return False
     return True
+
+
+def padding(buffer: AllocOp) -> int:
+    """Elements by which rows are made longer: an odd number of 16 bytes, so that eight rows are in all banks.
+
+    Then lanes that read 16 bytes of a row each, one below the other, do so without conflicts.
+    """
+    type_ = buffer.memref.type
+    assert isinstance(type_, MemRefType)
+    width = max(1, LARGEST_ACCESS // element_bytes(type_.element_type))
+    length = type_.get_shape()[-1]
+    return ((-(-length // width)) | 1) * width - length
 
 
 def _is_along(index: AffineList, loop: ForOp) -> bool:
@@ -204,6 +217,10 @@ class _Schedule:
             row.keep()
         for tiling in tilings:
             tiling.keep_sums()
+        if (more := padding(scores)) > 0:
+            names = " ".join(f"d{k}" for k in range(found.depth + 1))
+            pad = (*(0 for _ in range(found.depth)), more)
+            scores = steps.do(transform_layout, scores, layout=f"{names} -> {names}", pad=pad)
         steps.do(set_memory, scores, space="shared")
         return blocks[0]
 

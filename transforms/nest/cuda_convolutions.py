@@ -7,10 +7,11 @@
     blocks of 8 x 16 pixels and 32 channels, in steps of 16 input channels for each element of the window
 
 A tile is over two loops of the image (rows and columns of pixels, or images and pixels where there is one axis) and over the
-channels of the result. A step has the terms of the longest of the loops over them, or of all where these are few. The
-part of the image that a step needs is copied to shared memory by pixels and terms: strides and gaps of the window
-are looked up once an element that is copied, and never in the inner loop. Neighbouring threads take neighbouring
-pixels where the result is stored with pixels side by side (NCHW), else neighbouring channels.
+channels of the result. A step has all of the window for some channels, and the part of the image that it needs is in
+shared memory once (cuda_windows.py); where windows are of one element, or of unknown size, it has the terms of the longest
+of the loops over them, or of all where these are few, copied by pixels and terms. Strides and gaps of the window are
+looked up once an element that is copied, and never in the inner loop. Neighbouring threads take neighbouring pixels where
+the result is stored with pixels side by side (NCHW), else neighbouring channels.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ from .cpu_tiles import pattern_in
 from .cuda_bands import extent_of
 from .cuda_products import MULTIPROCESSORS
 from .cuda_sum_tiles import SumTile, loops_over, make_perfect, neighbours_of, parts, size_of, tile_sum
+from .cuda_windows import WindowTiling, window_terms
 from .loops import enclosing_loops
 from .steps import Steps
 
@@ -55,18 +57,18 @@ class Shape:
 
 
 BY_PIXELS = (
-    Shape("y4", "x8 v4", "z4 r8", 0.75),
-    Shape("y8", "x4 v4", "z4 r8", 0.75),
-    Shape("y8", "x2 v4", "z8 r8", 0.7),
-    Shape("y4", "x8 v2", "z4 r4", 0.4),
-    Shape("y8", "x4 v2", "z4 r4", 0.4),
-    Shape("y8", "x2 v2", "z8 r2", 0.25),
+    Shape("r2 y4", "r2 x8", "z4 r8", 0.75),
+    Shape("y4", "r4 x8", "z4 r8", 0.75),
+    Shape("r4 y4", "x8", "z4 r8", 0.75),
+    Shape("y4", "r2 x8", "z4 r4", 0.4),
+    Shape("r2 y4", "x8", "z4 r4", 0.4),
+    Shape("y4", "x8", "z4 r4", 0.25),
 )
 BY_CHANNELS = (
-    Shape("z4", "y2 r8", "x16 v4", 0.75),
-    Shape("z4 r2", "y2 r4", "x16 v4", 0.75),
-    Shape("z4", "y2 r4", "x16 v2", 0.4),
-    Shape("z4", "y2 r2", "x16", 0.25),
+    Shape("z4", "r8 y2", "r4 x16", 0.75),
+    Shape("z4 r2", "r4 y2", "r4 x16", 0.75),
+    Shape("z4", "r4 y2", "r2 x16", 0.4),
+    Shape("z4", "r2 y2", "x16", 0.25),
 )
 
 
@@ -98,13 +100,14 @@ def schedule_convolution(nest: ForOp, steps: Steps) -> bool:
     make_perfect(nest, steps)
     outer = [loop for loop in found.outer if loop is not rows]
     tiled = [rows, found.row, found.column]
-    tile = SumTile(found.sums, outer, [(loop, parts("x1")) for loop in tiled], *_terms(found))
+    windows = window_terms(found)
+    tile = SumTile(found.sums, outer, [(loop, parts("x1")) for loop in tiled], *(windows or _terms(found)))
     batch = prod(extent_of(loop) or UNKNOWN_EXTENT for loop in outer)
     shape = shape_for([extent_of(loop) for loop in tiled], batch, _stores_pixels(tile))
     texts = (shape.rows, shape.pixels, shape.channels)
     tile.tiled = [(loop, parts(text)) for loop, text in zip(tiled, texts, strict=True)]
     label = nest.label
-    refusal = tile_sum(tile, steps)
+    refusal = tile_sum(tile, steps, WindowTiling if windows else None)
     if refusal is not None:
         remark(nest, f'the convolution "{label}" is not done in tiles: {refusal.diagnostic.message}')
         return False

@@ -151,31 +151,32 @@ class SumTile:
         )
 
 
-def tile_sum(tile: SumTile, steps: Steps) -> NestorError | None:
+def tile_sum(tile: SumTile, steps: Steps, tiling: type[Tiling] | None = None) -> NestorError | None:
     """Do a sum in tiles, with the nests that set and use its elements; the refusal, and nothing changed, if a step is.
 
-    Nests that use the elements stay kernels of their own where they cannot be part of it.
+    Nests that use the elements stay kernels of their own where they cannot be part of it. `tiling` does the steps.
     """
+    way = tiling or Tiling
     start, uses = neighbours_of(tile)
     refusal: NestorError | None = None
     for some in dict.fromkeys((tuple(uses), ())):
         tile.uses = list(some)
         try:
-            _try(tile, start)
+            _try(tile, start, way)
         except NestorError as error:
             refusal = refusal or error
             continue
-        Tiling(tile, start, steps).run()
+        way(tile, start, steps).run()
         return None
     return refusal
 
 
-def _try(tile: SumTile, start: ForOp | None) -> None:
+def _try(tile: SumTile, start: ForOp | None, way: type[Tiling]) -> None:
     function = enclosing_function(tile.nest)
     copy = function.clone()
     copy_of = dict(zip(function.walk(), copy.walk(), strict=True))
     first = None if start is None else copy_of[start]
-    Tiling(tile.moved(copy_of), first, UNRECORDED).run()  # pyright: ignore[reportArgumentType]
+    way(tile.moved(copy_of), first, UNRECORDED).run()  # pyright: ignore[reportArgumentType]
 
 
 # ---- the nests around -------------------------------------------------------------------------------
@@ -288,7 +289,7 @@ class Tiling:
             self.by_loop.update(tiles)
         (terms,) = [terms for _, terms in insides if terms]
         step = terms[-1 - tile.inner_terms]
-        left, left_copy, right, right_copy = steps.do(stage_factors, step, space="shared")
+        copies = self._stage(step)
         for tiles, _ in insides:
             if why_not_unmask(tiles[0]) is None:
                 steps.do(unmask, tiles[0])
@@ -300,7 +301,7 @@ class Tiling:
                 steps.do(unmask, tiles[0])
         for tiles, terms in insides:
             self._share(tiles, terms[-tile.inner_terms :] if terms else [], is_sum=bool(terms))
-        for buffer, copy in ((left, left_copy), (right, right_copy)):
+        for buffer, copy in copies:
             self._share_copy(buffer, copy)
         self.sums = steps.do(transform_layout, sums, layout=self._layout(sums.memref.type.get_num_dims()))
         if tile.around:
@@ -310,6 +311,11 @@ class Tiling:
             return
         self._bind_blocks(blocks)
         self.keep_sums()
+
+    def _stage(self, step: ForOp) -> list[tuple[AllocOp, ForOp]]:
+        """Copies of what a step multiplies in shared memory, and the loops that make them."""
+        left, left_copy, right, right_copy = self.steps.do(stage_factors, step, space="shared")
+        return [(left, left_copy), (right, right_copy)]
 
     def keep_sums(self) -> None:
         """The sums go to registers, when all loops are bound."""
@@ -385,10 +391,16 @@ class Tiling:
         others = [loop for part, loop in found if part.axis == REGISTER]
         steps.do(reorder, [*(loop for _, loop in threads), *terms, *others, *vectors])
         self._bind_threads(threads)
-        for loop in (*terms, *others):
+        self._mark_terms(terms)
+        for loop in others:
             steps.do(annotate, loop, mark="unrolled")
         for loop in vectors:
             self._mark_vector(loop, not is_sum)
+
+    def _mark_terms(self, terms: Sequence[ForOp]) -> None:
+        """All terms of a step side by side."""
+        for loop in terms:
+            self.steps.do(annotate, loop, mark="unrolled")
 
     def _parts_of(self, tiles: Sequence[ForOp]) -> list[Parts]:
         """The parts of loops that are over the tile in the order of the sum's loops, or of the result's axes."""

@@ -28,11 +28,12 @@ with buffer=w, loop=j.o becomes
     }
 
 The copy has the axes of the buffer along which the window is more than one element, in the order `axes` (all
-axes of the buffer: axes=1,0 packs columns). What sticks out of the buffer is not copied. With along=j.i only the reads
-that move with that loop go to the copy: where a buffer is both operands of a product, one of them is packed. With
-axis=1 as well, only those that it moves along that axis of the buffer: a matrix is added to its transpose. With
-converted=true the copy holds what the reads convert an element to (`arith.extf` to f32), all of them to the same type
-and nothing else with it: an element is converted once, where it is copied.
+axes of the buffer: axes=1,0 packs columns). What sticks out of the buffer is not copied; with tail=zero the copy is as
+large as the window there as well, and holds zeros. With along=j.i only the reads that move with that loop go to the copy:
+where a buffer is both operands of a product, one of them is packed. With axis=1 as well, only those that it moves along
+that axis of the buffer: a matrix is added to its transpose. With converted=true the copy holds what the reads convert an
+element to (`arith.extf` to f32), all of them to the same type and nothing else with it: an element is converted once,
+where it is copied.
 
 Refused when an iteration may write an element, or memory that may be the same, before it reads it; when the window is
 not affine in what is known where the iteration starts; and when the window may hold elements that the loop does not
@@ -44,6 +45,7 @@ thread. `cache_read` in TVM, `in().compute_at` in Halide,
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
@@ -56,6 +58,8 @@ from .staging import StagingPass, plan_reads, request_for
 from .staging_copies import carry_out
 
 _VERB = "cache what is read of"
+
+Tail = Literal["clamp", "zero"]
 
 
 def why_not_cache_read(
@@ -83,6 +87,7 @@ def cache_read(
     along: str | None = None,
     axis: int | None = None,
     converted: bool = False,
+    tail: Tail = "clamp",
 ) -> tuple[AllocOp, ForOp | None]:
     """Copy what an iteration of `loop` reads of `buffer`: the new buffer, and the outermost loop that copies.
 
@@ -91,7 +96,7 @@ def cache_read(
     plan = plan_reads(request_for(_VERB, buffer, loop, space, axes, dependences, along, axis, converted))
     if isinstance(plan, NestorError):
         raise plan
-    alloc, copy, _ = carry_out(plan, space, name)
+    alloc, copy, _ = carry_out(plan, space, name, tail)
     return alloc, copy
 
 
@@ -104,8 +109,9 @@ class NestCacheReadPass(StagingPass):
     along: str | None = None
     axis: int | None = None
     converted: bool = False
+    tail: Tail = "clamp"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         buffer, loop = self.targets(op)
-        options = {"along": self.along, "axis": self.axis, "converted": self.converted}
-        cache_read(buffer, loop, self.space, self.label, self.axes, **options)
+        options = {"along": self.along, "axis": self.axis, "converted": self.converted, "tail": self.tail}
+        cache_read(buffer, loop, self.space, self.label, self.axes, **options)  # pyright: ignore[reportArgumentType]

@@ -16,7 +16,8 @@
     }
 
 when each access uses both variables as two adjacent indices of an identity layout, the second of which spans its
-axis, or uses neither. Otherwise, where the inner loop has a constant number of iterations,
+axis, or uses neither. Where the inner loop has a constant number of iterations, say 16, the two indices may also be
+`[8 * %o + %i, %j]`, or one index `16 * %i + %j`. There, where they are neither,
 
     nest.for "i" %i = 2 to %n {
       nest.for "j" %j = 0 to 4 {
@@ -68,7 +69,6 @@ from .loops import (
     materialise,
     refuse_marked,
     replace_index,
-    rewrite_indices,
     sole_inner_loop,
     trip_count,
 )
@@ -80,7 +80,7 @@ def why_not_flatten(outer: ForOp, inner: ForOp) -> NestorError | None:
     for loop in (outer, inner):
         if (refusal := refuse_marked(loop, "flatten")) is not None:
             return refusal
-    refusal = why_not_contiguous(outer, inner)
+    refusal = why_not_contiguous(outer, inner, sums=True)
     if refusal is None or sole_inner_loop(outer) is not inner:
         return refusal
     return None if _divided(outer, inner) is not None else refusal
@@ -117,8 +117,11 @@ def _divided(outer: ForOp, inner: ForOp) -> _Divided | None:
     return _Divided(AffineList.of(0), rounds.times(count), 1, outside.canonical(), inside.canonical())
 
 
-def why_not_contiguous(outer: ForOp, inner: ForOp) -> NestorError | None:
-    """The diagnostic that refuses to flatten without divisions, by contiguous buffers."""
+def why_not_contiguous(outer: ForOp, inner: ForOp, sums: bool = False) -> NestorError | None:
+    """The diagnostic that refuses to flatten without divisions, by contiguous buffers.
+
+    With `sums` the variables may be terms of indices, and domains may speak of other variables.
+    """
     for loop in (outer, inner):
         if (refusal := refuse_marked(loop, "flatten")) is not None:
             return refusal
@@ -133,7 +136,7 @@ def why_not_contiguous(outer: ForOp, inner: ForOp) -> NestorError | None:
         return _refusal(outer, inner, inner, "its extent depends on the outer loop")
     uses = dict.fromkeys(use.operation for loop in (outer, inner) for use in loop.iv.uses)
     for op in uses:
-        if (refusal := _why_not_use(outer, inner, op)) is not None:
+        if (refusal := _why_not_use(outer, inner, op, sums)) is not None:
             return refusal
     # an axis that the inner loop spans is not of negative extent; the product of two negative numbers is positive
     counts = (outer, inner) if outer.lower.constants() == (0,) else (inner,)
@@ -142,12 +145,15 @@ def why_not_contiguous(outer: ForOp, inner: ForOp) -> NestorError | None:
     return None
 
 
-def _why_not_use(outer: ForOp, inner: ForOp, op: Operation) -> NestorError | None:
+def _why_not_use(outer: ForOp, inner: ForOp, op: Operation, sums: bool) -> NestorError | None:
     if not isinstance(op, (LoadOp, StoreOp, AccumulateOp)):
         return _refusal(outer, inner, op, "this operation uses a loop variable as a number")
-    if isinstance(op, (StoreOp, AccumulateOp)) and op.where is not None:
+    where = op.where if isinstance(op, StoreOp | AccumulateOp) else None
+    if where is not None and not (sums and {outer.iv, inner.iv}.isdisjoint(where.canonical().operands)):
         return _refusal(outer, inner, op, "the statement has a domain of its own")
-    axis = _axis_pair(op.indices, outer.iv, inner.iv)
+    if sums and _sum(op.indices, outer.iv, inner.iv, _count(inner)) is not None:
+        return None
+    axis = _axis_pair(op.indices, outer.iv, inner.iv, sums and _count(inner) is not None)
     if axis is None:
         return _refusal(
             outer, inner, op, f"the access does not use {_pair(outer, inner)} as adjacent indices"
@@ -177,21 +183,45 @@ def _buffers(op: LoadOp | StoreOp | AccumulateOp) -> list[SSAValue]:
     return list(op.memrefs) if isinstance(op, AccumulateOp) else [op.memref]
 
 
-def _axis_pair(indices: AffineList, outer: SSAValue, inner: SSAValue) -> int | None:
-    """The axis k with indices k, k + 1 = outer, inner, when neither variable occurs elsewhere."""
-    entries = [indices[k] for k in range(len(indices))]
+def _count(inner: ForOp) -> int | None:
+    return None if (constants := inner.upper.constants()) is None else min(constants)
+
+
+def _axis_pair(indices: AffineList, outer: SSAValue, inner: SSAValue, sums: bool) -> int | None:
+    """The axis k with indices k, k + 1 = outer, inner, when neither variable occurs elsewhere.
+
+    With `sums` the first one may also be more than the variable: `[8 * %o + %i, %j]`.
+    """
+    entries = [indices[k].canonical() for k in range(len(indices))]
     using = [k for k, entry in enumerate(entries) if outer in entry.operands or inner in entry.operands]
     if len(using) != 2 or using[1] != using[0] + 1:
         return None
-    first, second = (entries[k].single_value() for k in using)
-    return using[0] if first is outer and second is inner else None
+    first, second = (entries[k] for k in using)
+    rest = _without(first, outer)
+    # what is more than the variable is multiplied by the extent of the inner loop: one that is known
+    is_pair = {outer, inner}.isdisjoint(rest.operands) and (sums or first.single_value() is outer)
+    return using[0] if is_pair and second.single_value() is inner else None
+
+
+def _sum(indices: AffineList, outer: SSAValue, inner: SSAValue, count: int | None) -> int | None:
+    """The axis whose index is `count * outer + inner` and what does not use them, where they occur nowhere else."""
+    entries = [indices[k].canonical() for k in range(len(indices))]
+    using = [k for k, entry in enumerate(entries) if outer in entry.operands or inner in entry.operands]
+    if count is None or len(using) != 1:
+        return None
+    rest = _without(_without(entries[using[0]], inner), outer, count)
+    return using[0] if {outer, inner}.isdisjoint(rest.operands) else None
+
+
+def _without(index: AffineList, variable: SSAValue, factor: int = 1) -> AffineList:
+    return index.minus(AffineList.of(variable).times(factor)).canonical()
 
 
 def flatten(outer: ForOp, inner: ForOp) -> ForOp:
     """Make one loop of the two; both are consumed. Raises the diagnostic of `why_not_flatten`."""
     if (refusal := why_not_flatten(outer, inner)) is not None:
         raise refusal
-    divided = None if why_not_contiguous(outer, inner) is None else _divided(outer, inner)
+    divided = None if why_not_contiguous(outer, inner, sums=True) is None else _divided(outer, inner)
     return _merge(outer, inner) if divided is None else _divide(outer, inner, divided)
 
 
@@ -236,7 +266,7 @@ def _merge(outer: ForOp, inner: ForOp) -> ForOp:
     views: dict[tuple[SSAValue, int], SSAValue] = {}
     for op in list(flat.body.block.walk()):
         if isinstance(op, (LoadOp, StoreOp, AccumulateOp)):
-            _flatten_access(op, outer.iv, flat, views)
+            _flatten_access(op, outer.iv, flat, _count(inner), views)
     for buffer, _ in views:
         if isinstance(buffer.owner, memref.CollapseShapeOp) and not buffer.uses:
             buffer.owner.detach()
@@ -281,17 +311,35 @@ def _flatten_access(
     op: LoadOp | StoreOp | AccumulateOp,
     row: SSAValue,
     flat: ForOp,
+    count: int | None,
     views: dict[tuple[SSAValue, int], SSAValue],
 ) -> None:
-    axis = _axis_pair(op.indices, row, flat.iv)
+    entries = [op.indices[k] for k in range(len(op.indices))]
+    if (axis := _sum(op.indices, row, flat.iv, count)) is not None:
+        entries[axis] = _without(entries[axis].canonical(), row, count or 1)
+        _set_indices(op, entries)
+        return
+    axis = _axis_pair(op.indices, row, flat.iv, sums=True)
     if axis is None:
         return
     for k, operand in enumerate(op.operands):
         if operand in _buffers(op):
             op.operands[k] = _collapsed(operand, axis, flat, views)
-    entries = [op.indices[k] for k in range(len(op.indices))]
-    entries[axis : axis + 2] = [AffineList.of(flat.iv)]
-    rewrite_indices(op, lambda _: AffineList.of(*entries))
+    flat_index = AffineList.of(flat.iv)
+    rest = _without(entries[axis].canonical(), row)
+    if rest.constants() != (0,):
+        flat_index = rest.times(count or 1).plus(flat_index)
+    entries[axis : axis + 2] = [flat_index]
+    _set_indices(op, entries)
+
+
+def _set_indices(op: LoadOp | StoreOp | AccumulateOp, entries: Sequence[AffineList]) -> None:
+    """Indices anew; a domain, which does not use the variables, stays."""
+    indices = AffineList.of(*entries)
+    if isinstance(op, LoadOp):
+        op.set_indices(indices)
+    else:
+        op.set_access(indices, op.where)
 
 
 def _collapsed(

@@ -53,8 +53,8 @@ from itertools import pairwise
 
 from xdsl.context import Context
 from xdsl.dialects import arith
-from xdsl.dialects.builtin import AnyFloat, FloatAttr, IntegerAttr, MemRefType, ModuleOp
-from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.dialects.builtin import MemRefType, ModuleOp
+from xdsl.ir import Operation, SSAValue
 from xdsl.passes import ModulePass
 
 from ...dialects.affine import AffineList
@@ -65,6 +65,7 @@ from .accesses import may_alias, root_of
 from .buffers import buffer_name, fresh_buffer_name, space_attribute, why_not_space
 from .integer_sets import is_in_buffer, is_never_negative
 from .loops import enclosing_loops, find_loop, fresh_names, perfect_band, sole_inner_loop
+from .zeros import or_zero
 
 _PRODUCTS = (arith.MulfOp, arith.MuliOp)
 
@@ -268,17 +269,8 @@ def _copy(loop: ForOp, sums: AccumulateOp, factor: Factor, space: str) -> tuple[
     value = mapper.get(factor.value, factor.value)
     statements = [*computed]
     if len(where):
-        register = AllocOp(
-            fresh_buffer_name(loop, f"{stem}_element"),
-            MemRefType(element, [], memory_space=space_attribute("local")),
-        )
-        zero = arith.ConstantOp(_zero(element))
-        label, one = register.label.data, AffineList((), ())
-        first = StoreOp(zero.result, register.memref, one, label=label)
-        found = StoreOp(value, register.memref, one, label=label, where=where)
-        load = LoadOp(register.memref, one)
-        statements = [zero, register, first, *computed, found, load]
-        value = load.result
+        before, after, value = or_zero(loop, stem, value, where)
+        statements = [*before, *computed, *after]
     statements.append(StoreOp(value, alloc.memref, AffineList.of(*(new.iv for new in loops)), label=name))
     for op in statements:
         op.location = op.location if op in computed else sums.location
@@ -287,10 +279,6 @@ def _copy(loop: ForOp, sums: AccumulateOp, factor: Factor, space: str) -> tuple[
         op.location = loop.location
     loop.body.block.insert_ops_before([alloc, loops[0]], band)
     return alloc, loops[0]
-
-
-def _zero(element: Attribute) -> FloatAttr | IntegerAttr:
-    return FloatAttr(0.0, element) if isinstance(element, AnyFloat) else IntegerAttr(0, element)  # pyright: ignore
 
 
 @dataclass(frozen=True, eq=False)

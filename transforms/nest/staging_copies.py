@@ -17,6 +17,7 @@ from .loops import fresh_names
 from .nest_rfactor import identities
 from .sizes import size_of
 from .staging import Plan
+from .zeros import or_zero
 
 
 def carry_out(
@@ -25,7 +26,7 @@ def carry_out(
     """Make the copy and the loops that fill it and store it back; loops that are not needed are None.
 
     A copy of one element needs no loop either. Where the window sticks out of the buffer the loops end at the buffer's edge,
-    or, with tail "mask", what they do has a domain.
+    or, with tail "mask", what they do has a domain; with tail "zero" the copy is filled with zeros there.
     """
     return _Staging(plan, space, name, tail).run()
 
@@ -108,10 +109,10 @@ class _Staging:
         names = fresh_names(self.loop, *(f"{self.name}.{what}.ax{k}" for k in range(len(plan.kept))))
         ranges = [self._inside(axis) for axis in plan.kept]
         domain = [c for axis in plan.order if axis not in plan.kept for c in self._single(axis)]
-        if self.tail == "mask":
+        if self.tail != "clamp":
             ranges = [(AffineList.of(0), plan.window.extents[axis]) for axis in plan.kept]
         loops = [ForOp(n, lower, upper) for n, (lower, upper) in zip(names, ranges, strict=True)]
-        if self.tail == "mask":
+        if self.tail != "clamp":
             for axis, loop in zip(plan.kept, loops, strict=True):
                 domain += self._single(axis, AffineList.of(loop.iv))
         position = {axis: loop.iv for axis, loop in zip(plan.kept, loops, strict=True)}
@@ -123,10 +124,16 @@ class _Staging:
         )
         here = AffineList.of(*(loop.iv for loop in loops))
         ops = statement(there, here)
+        where = AffineList.of(*domain).canonical() if domain else None
+        if where is not None and self.tail == "zero":
+            *computed, store = ops
+            before, after, value = or_zero(self.loop, buffer_name(plan.buffer), store.operands[0], where)
+            store.operands[0] = value
+            ops = [*before, *computed, *after, store]
         for op in ops:
             op.location = self.loop.location
-            if isinstance(op, StoreOp | AccumulateOp) and domain:
-                op.set_access(op.indices, AffineList.of(*domain).canonical())
+            if isinstance(op, StoreOp | AccumulateOp) and self.tail != "zero" and where is not None:
+                op.set_access(op.indices, where)
         return self._nest(loops, ops, insert)
 
     def _nest(

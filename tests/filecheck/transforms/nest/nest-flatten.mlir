@@ -96,3 +96,26 @@ func.func @inner_pair(%x: memref<3x4x5xf32>, %s: memref<3xf32>, %out: memref<3x4
   }
   func.return
 }
+
+// -----
+
+// Where the inner loop has a constant number of iterations, the outer variable may be a term of its index, and one
+// index may be made of both variables; a domain may speak of others.
+// CHECK-LABEL: @terms
+// CHECK: [[F:%\S+]] = memref.collapse_shape %w {{.*}} into memref<4x48xf32>
+// CHECK: nest.for "i_j" [[IJ:%\S+]] = 0 to 24 {
+// CHECK-NEXT: [[V:%\S+]] = nest.load [[F]][%k, 24 * %o + [[IJ]]]
+// CHECK-NEXT: nest.store "y" [[V]], %y{{\[}}[[IJ]], %k] where (%o + %k < 4)
+func.func @terms(%w: memref<4x16x3xf32>, %y: memref<24x4xf32>) {
+  nest.for "o" %o = 0 to 2 {
+    nest.for "k" %k = 0 to 4 {
+      nest.for "i" %i = 0 to 8 {
+        nest.for "j" %j = 0 to 3 {
+          %v = nest.load %w[%k, 8 * %o + %i, %j] : memref<4x16x3xf32>
+          nest.store "y" %v, %y[3 * %i + %j, %k] where (%o + %k < 4) : memref<24x4xf32>
+        }
+      }
+    }
+  }
+  func.return
+}

@@ -1,16 +1,22 @@
-// A convolution is a product in tiles of pixels and channels: what a step needs of the image and of the weights is copied by pixel, channel and term.
+// A convolution is a product in tiles of pixels and channels: a step copies the image once, as far as the window reaches, and the weights by term.
 // RUN: opt-tool %s -p 'nest-schedule-cuda,nest-insert-barriers' 2>/dev/null | filecheck %s
 
-// Three terms of each loop are all in one step; what follows is in the tile, stored with pixels side by side.
+// Three channels and all of the window are one step; what follows is in the tile, stored with pixels side by side.
 // CHECK-LABEL: func.func @conv
+// CHECK: [[W:%\S+]] = memref.collapse_shape %w
 // CHECK: nest.for "b" {{%\S+}} = 0 to 2 bind "block.z" {
 // CHECK-NEXT: nest.for {{.*}} bind "block.y" {
 // CHECK-NEXT: nest.for {{.*}} bind "block.x" {
 // CHECK-NEXT: nest.alloc "t" : memref<{{.*}}xf32, 5 : i64>
-// CHECK: nest.alloc "x_tile" : memref<3x3x3x8x4xf32, 3 : i64>
-// CHECK: nest.load %x{{.*}} + [[V:%\S+]]]
-// CHECK: nest.alloc "w_tile" : memref<3x3x3x16xf32, 3 : i64>
+// Neighbours copy what is side by side in memory: all terms of a channel of the result. Its rows are an odd number of 4s.
+// CHECK: nest.alloc "w_tile" : memref<27x20xf32, 3 : i64>
+// CHECK: nest.load [[W]]{{.*}} + [[TX:%\S+]]] : memref<5x27xf32>
+// CHECK: nest.store "w_tile" {{.*}} + [[TX]],
+// Of 3 channels, 4 + 2 rows of pixels: an odd number of 8s.
+// CHECK: nest.alloc "x_tile" : memref<18x24xf32, 3 : i64>
 // CHECK: nest.barrier
+// CHECK: nest.load %x_tile[6 * [[C:%\S+]] + {{.*}} + [[U:%\S+]], {{.*}} + [[V:%\S+]]]
+// CHECK: nest.load %w_tile[9 * [[C]] + 3 * [[U]] + [[V]], {{.*}}]
 // CHECK: nest.accumulate "t" add
 // CHECK: nest.store "y" {{%\S+}}, %y
 // CHECK-NOT: nest.load %t
