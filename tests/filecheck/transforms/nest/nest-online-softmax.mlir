@@ -1,0 +1,95 @@
+// A softmax and the product that uses it, block by block: a running maximum, and sums that are scaled when it changes.
+// RUN: opt-tool %s -p 'nest-online-softmax{rows=i product=i.1 factor=4}' | filecheck %s
+
+// CHECK-LABEL: @attention
+// CHECK: [[M:%\S+]] = nest.alloc "running_maximum" : memref<5xf32>
+// CHECK: [[S:%\S+]] = nest.alloc "running_sum" : memref<5xf32>
+// CHECK: [[F:%\S+]] = nest.alloc "scale" : memref<5xf32>
+// CHECK: [[Y:%\S+]] = nest.alloc "y_sums" : memref<5x3xf32>
+// CHECK: nest.for "i.start" [[I:%\S+]] = 0 to 5 {
+// CHECK: arith.constant 0xff800000
+// CHECK: nest.store "running_maximum" {{%\S+}}, [[M]]{{\[}}[[I]]]
+// CHECK: nest.store "running_sum" {{%\S+}}, [[S]]{{\[}}[[I]]]
+// CHECK: nest.for "i.1.start"
+// CHECK: nest.store "y_sums" {{%\S+}}, [[Y]]
+// What sets the scores can be fused with the blocks: nothing stands between.
+// CHECK: nest.for "a"
+// CHECK: nest.for "j.o" [[O:%\S+]] = 0 to 3 {
+// CHECK-NEXT: nest.for "i" [[I:%\S+]] = 0 to 5 {
+// CHECK: [[BEFORE:%\S+]] = nest.load [[M]]{{\[}}[[I]]]
+// CHECK: nest.for "j" [[J:%\S+]] = 0 to min(4, 10 - 4 * [[O]]) {
+// CHECK-NEXT: [[A:%\S+]] = nest.load %t{{\[}}[[I]], 4 * [[O]] + [[J]]]
+// CHECK-NEXT: nest.accumulate "m" maximum [[A]], [[M]]{{\[}}[[I]]]
+// Where all scores are -inf so far, exp is of them, and not of -inf + inf.
+// CHECK: [[NOW:%\S+]] = nest.load [[M]]{{\[}}[[I]]]
+// CHECK: [[IS:%\S+]] = arith.cmpf oeq, [[NOW]], {{%\S+}}
+// CHECK: [[SHIFT:%\S+]] = arith.select [[IS]], {{%\S+}}, [[NOW]]
+// CHECK: [[LESS:%\S+]] = arith.subf [[BEFORE]], [[SHIFT]]
+// CHECK: [[SCALE:%\S+]] = math.exp [[LESS]]
+// CHECK: nest.store "scale" [[SCALE]], [[F]]{{\[}}[[I]]]
+// CHECK: arith.mulf {{%\S+}}, [[SCALE]]
+// CHECK: nest.store "sum" {{%\S+}}, [[S]]{{\[}}[[I]]]
+// CHECK: nest.for "j.1"
+// CHECK: arith.subf {{%\S+}}, [[SHIFT]]
+// CHECK: nest.store "e"
+// CHECK-NEXT: nest.accumulate "s" add {{%\S+}}, [[S]]{{\[}}[[I]]]
+// CHECK-NOT: divf
+// CHECK: nest.for "i.1.scale" [[I:%\S+]] = 0 to 5 {
+// CHECK-NEXT: nest.for "l.scale" [[L:%\S+]] = 0 to 3 {
+// CHECK-NEXT: nest.load [[Y]]{{\[}}[[I]], [[L]]]
+// CHECK-NEXT: nest.load [[F]]{{\[}}[[I]]]
+// CHECK: nest.for "i.1" [[I:%\S+]] = 0 to 5 {
+// CHECK-NEXT: nest.for "l" [[L:%\S+]] = 0 to 3 {
+// CHECK-NEXT: nest.for "j.3" [[J:%\S+]] = 0 to 4 {
+// CHECK-NEXT: nest.load %t{{\[}}[[I]], 4 * [[O]] + [[J]]]
+// CHECK-NEXT: nest.load %v[4 * [[O]] + [[J]], [[L]]]
+// CHECK: nest.accumulate "y" add {{%\S+}}, [[Y]]{{\[}}[[I]], [[L]]] where (4 * [[O]] + [[J]] < 10)
+// CHECK: nest.for "i.1.end" [[I:%\S+]] = 0 to 5 {
+// CHECK: [[Q:%\S+]] = arith.divf
+// CHECK-NEXT: nest.accumulate "y" add [[Q]], %y{{\[}}[[I]], {{%\S+}}]
+func.func @attention(%x: memref<5x10xf32>, %v: memref<10x3xf32>, %y: memref<5x3xf32>) {
+  %zero = arith.constant 0.0 : f32
+  %lowest = arith.constant 0xff800000 : f32
+  %t = nest.alloc "t" : memref<5x10xf32>
+  nest.for "a" %i = 0 to 5 {
+    nest.for "b" %j = 0 to 10 {
+      %e = nest.load %x[%i, %j] : memref<5x10xf32>
+      nest.store "t" %e, %t[%i, %j] : memref<5x10xf32>
+    }
+  }
+  nest.for "i" %i = 0 to 5 {
+    %maximum = nest.alloc "maximum" : memref<f32>
+    nest.store "m" %lowest, %maximum[] : memref<f32>
+    nest.for "j" %j = 0 to 10 {
+      %a = nest.load %t[%i, %j] : memref<5x10xf32>
+      nest.accumulate "m" maximum %a, %maximum[] : memref<f32>
+    }
+    %sum = nest.alloc "sum" : memref<f32>
+    nest.store "s" %zero, %sum[] : memref<f32>
+    %m = nest.load %maximum[] : memref<f32>
+    nest.for "j.1" %j = 0 to 10 {
+      %a = nest.load %t[%i, %j] : memref<5x10xf32>
+      %d = arith.subf %a, %m : f32
+      %e = math.exp %d : f32
+      nest.store "e" %e, %t[%i, %j] : memref<5x10xf32>
+      nest.accumulate "s" add %e, %sum[] : memref<f32>
+    }
+    %s = nest.load %sum[] : memref<f32>
+    nest.for "j.2" %j = 0 to 10 {
+      %e = nest.load %t[%i, %j] : memref<5x10xf32>
+      %p = arith.divf %e, %s : f32
+      nest.store "p" %p, %t[%i, %j] : memref<5x10xf32>
+    }
+  }
+  nest.for "i.1" %i = 0 to 5 {
+    nest.for "l" %l = 0 to 3 {
+      nest.for "j.3" %j = 0 to 10 {
+        %p = nest.load %t[%i, %j] : memref<5x10xf32>
+        %b = nest.load %v[%j, %l] : memref<10x3xf32>
+        %q = arith.mulf %p, %b : f32
+        nest.accumulate "y" add %q, %y[%i, %l] : memref<5x3xf32>
+      }
+    }
+  }
+  func.return
+}

@@ -1,0 +1,55 @@
+"""A softmax with its product, block by block: the numbers of the program, where rows are special, too."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from nestor.dialects.parse import parse_module
+from nestor.runtime.interp import run_nest
+from nestor.transforms.nest.loops import find_loop, functions
+from nestor.transforms.nest.nest_online_softmax import online_softmax
+
+FILECHECK = Path(__file__).resolve().parents[1] / "filecheck" / "transforms" / "nest"
+TEXT = (FILECHECK / "nest-online-softmax.mlir").read_text()
+"""Rows of 10 scores; the product with 3 columns is added to %y."""
+
+
+def softmax(x):
+    with np.errstate(invalid="ignore"):
+        e = np.exp(x - np.max(x, axis=1, keepdims=True))
+        return e / np.sum(e, axis=1, keepdims=True)
+
+
+def rewritten(factor):
+    module = parse_module(TEXT, "attention")
+    online_softmax(find_loop(module, "i"), find_loop(module, "i.1"), factor)
+    module.verify()
+    return functions(module)[0]
+
+
+def special():
+    """Scores with rows and blocks of -inf, and with NaN and +inf, of all sizes of numbers."""
+    x = np.random.default_rng(0).standard_normal((5, 10)).astype("f4") * 30
+    x[0, :6] = -np.inf
+    x[1, 3] = np.nan
+    x[2] = -np.inf
+    x[3, 9] = np.inf
+    x[4] = np.linspace(-3e38, 3e38, 10)
+    return x
+
+
+@pytest.mark.parametrize("factor", [1, 3, 4, 5, 10, 16])
+def test_numbers_are_those_of_the_program(factor):
+    function = rewritten(factor)
+    rng = np.random.default_rng(factor)
+    ordinary = rng.standard_normal((5, 10)).astype("f4") * 10
+    v = rng.standard_normal((10, 3)).astype("f4")
+    for x in (ordinary, special()):
+        y = np.ones((5, 3), "f4")
+        with np.errstate(all="ignore"):
+            run_nest(function, [x, v, y])
+            want = 1 + softmax(x.astype("f8")) @ v
+        np.testing.assert_allclose(y, want, rtol=1e-5, atol=1e-5)
+    assert np.isnan(want[1:4]).all() and not np.isnan(want[[0, 4]]).any()
