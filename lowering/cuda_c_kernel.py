@@ -34,8 +34,19 @@ from .cuda_c_vector import is_local_vector
 from .cuda_c_warp import UPDATES, WarpPrinter
 from .error_codes import ERROR_CODES
 from .kernel_signature import KernelParameter, KernelSignature
+from .nest_body import element_bytes
 
 _LINE_LIMIT = 100
+
+_KEPT = range(16, 65)
+"""Registers of arrays that a thread keeps, for which ptxas is told how many threads are enough.
+
+It would aim at more, and spill elements for them. Kernels that have fewer need no telling; those that have more, products
+by tiles, take as many registers as there are.
+"""
+
+_RESIDENT = 1024
+"""Threads of a multiprocessor that leave each 64 registers: with these full of elements, enough is under way."""
 
 
 class KernelPrinter(WarpPrinter, MatrixPrinter, SharedPrinter):
@@ -88,7 +99,8 @@ class KernelPrinter(WarpPrinter, MatrixPrinter, SharedPrinter):
 
     def _head(self) -> list[str]:
         bounds = self._known_block_size()
-        limit = f"__launch_bounds__({bounds}) " if bounds else ""
+        blocks = f", {min(32, -(-_RESIDENT // bounds))}" if bounds and _keeps_arrays(self.func) else ""
+        limit = f"__launch_bounds__({bounds}{blocks}) " if bounds else ""
         start = f'extern "C" __global__ void {limit}{self._c_name()}('
         texts = [self._declare_parameter(p) for p in self.signature().parameters]
         line = f"{start}{', '.join(texts)}) {{"
@@ -431,6 +443,20 @@ def _is_guard(op: scf.IfOp) -> bool:
     if op.false_region.blocks and not isinstance(op.false_region.block.first_op, scf.YieldOp):
         return False
     return not any(isinstance(inner, gpu.BarrierOp) for inner in op.walk())
+
+
+def _keeps_arrays(func: gpu.FuncOp) -> bool:
+    """Whether the threads of a kernel keep arrays of many elements, which are registers as long as none is spilt."""
+    words = 0
+    for op in func.walk():
+        if isinstance(op, memref.AllocaOp) and not is_shared(type := op.memref.type):
+            assert isinstance(type, MemRefType)
+            if isinstance(type.element_type, VectorType) or not type.has_static_shape():
+                return False
+            words += (
+                type.element_count() * -(-element_bytes(type.element_type) // 4) if type.get_num_dims() else 0
+            )
+    return words in _KEPT
 
 
 def _first_use_stores(op: memref.AllocaOp | memref.AllocOp) -> bool:

@@ -25,6 +25,7 @@ PASSES: dict[str, str] = {
     "nest-split": "transforms.nest.nest_split:NestSplitPass",
     "nest-decompose-reduction": "transforms.nest.nest_decompose_reduction:NestDecomposeReductionPass",
     "nest-hoist": "transforms.nest.nest_hoist:NestHoistPass",
+    "nest-absorb": "transforms.nest.nest_absorb:NestAbsorbPass",
     "nest-sink": "transforms.nest.nest_sink:NestSinkPass",
     "nest-eliminate-dead": "transforms.nest.nest_eliminate_dead:NestEliminateDeadPass",
     "nest-specialise": "transforms.nest.nest_specialise:NestSpecialisePass",

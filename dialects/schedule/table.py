@@ -172,6 +172,7 @@ GROUPS: dict[str, tuple[Primitive, ...]] = {
         ),
         _primitive("hoist", _loop()),
         _primitive("sink", _loop()),
+        _primitive("absorb", _loop()),
         _primitive("rename", _loop(), (Option("to", "string", required=True, keyword="to"),)),
         _primitive("unmask", _loop()),
     ),

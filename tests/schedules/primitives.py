@@ -22,6 +22,7 @@ from nestor.dialects.nest import BIND_AXES
 from nestor.transforms.nest.loops import (
     functions,
 )
+from nestor.transforms.nest.nest_absorb import absorb
 from nestor.transforms.nest.nest_annotate import annotate
 from nestor.transforms.nest.nest_bind import bind
 from nestor.transforms.nest.nest_block_scan import block_scan
@@ -235,6 +236,12 @@ PRIMITIVES: dict[str, Primitive] = {
     ),
     "hoist": Primitive(of_loop("hoist"), _applied_to_loops(hoist), ("nest_hoist:can_meet=False",), weight=4),
     "sink": Primitive(of_loop("sink"), _applied_to_loops(sink), ("nest_sink:can_meet=False",), weight=2),
+    "absorb": Primitive(
+        of_loop("absorb", lambda loop: loop.constant_trip_count() == 1),
+        _applied_to_loops(absorb),
+        ("nest_absorb:ordered_pairs=()",),
+        weight=2,
+    ),
     "specialise": Primitive(
         draw_specialise,
         _applied_to_loops(specialise),

@@ -15,13 +15,7 @@ pytestmark = pytest.mark.skipif(
 
 ARCHES = ("sm_80", "sm_90")
 
-SPILLS: dict[tuple[str, str], str] = {
-    ("softmax", "f32[2,17001]"): (
-        "a block of 1024 threads keeps 17 elements each in registers; ptxas leaves room for a second block (32 registers a"
-        " thread) and spills 13 words; __launch_bounds__(1024, 1) spills none (52 registers) at half the occupancy, which"
-        " of the two is faster is to be measured on a GPU"
-    ),
-}
+SPILLS: dict[tuple[str, str], str] = {}
 """Calls whose kernels may spill, by the program and the call, each with the reason that a reviewer accepted."""
 
 BY_DEFAULT = {"iou", "transpose", "row sums", "softmax", "matmul"}

@@ -25,22 +25,27 @@ Where there are blocks enough without parts of the rows, there are none. How man
 from __future__ import annotations
 
 from xdsl.dialects.builtin import MemRefType
+from xdsl.ir import SSAValue
 
 from ...dialects.diagnostic import NestorError
-from ...dialects.nest import AccumulateOp, AllocOp, ForOp, StoreOp
+from ...dialects.nest import AccumulateOp, AllocOp, ForOp, IfOp, LoadOp, StoreOp
 from ...lowering.gpu_vectors import LARGEST_ACCESS
 from ...lowering.nest_body import UNROLL, element_bytes
+from .accesses import is_defined_outside
 from .barriers import kernels_in, places
+from .buffers import buffer_name
 from .conflicts import same_iterations
 from .cpu_lanes import SCATTERED, SEVERAL, UNIT, access_patterns, buffer_accesses
 from .cuda_bands import extent_of, why_not_bind, why_not_launched
 from .dependence import Dependences
-from .loops import enclosing_function, fresh_names, may_fail, perfect_band
+from .loops import enclosing_function, fresh_names, may_fail, next_nest, perfect_band
 from .nest_annotate import annotate
 from .nest_bind import bind
+from .nest_cache_read import cache_read
 from .nest_cache_write import cache_write
 from .nest_fuse import fuse
 from .nest_normalise import remove_unit_loop
+from .nest_parallel import why_not_independent
 from .nest_privatise import privatise
 from .nest_rename import rename
 from .nest_reorder import reorder
@@ -142,17 +147,18 @@ class _Columns:
         while rows is not None and self.down > 1 and self.down >= 2 * rows:
             self.down //= 2
 
-    def run(self) -> None:
-        start = self._start()
+    def run(self, start: ForOp | None = None) -> None:
+        """Bind the nest; `start` is the loop that sets the results, where the caller has found it."""
+        start, end = start or self._start(), self._end()
         if self.down > 1:
             self.rows[-1], self.row = self.steps.do(split, self.rows[-1], factor=self.down, tail="mask")
         parts = self._parts()
         if parts < 2:
-            return self._bind_sum(self.rows, self.column, start, None)
+            return self._bind_sum(self.rows, self.column, start, None, end)
         share, combine = self.steps.do(privatise, self.rows[0], parts=parts, share="cyclic")
-        start, *_ = [op for op in share.body.block.ops if isinstance(op, ForOp)]
-        self._bind_sum(self.rows, self.column, start, share)
-        _Columns(perfect_band(combine), self.across * self.down, self.steps).run()
+        start_of_part, *_ = _loops_of(share)
+        self._bind_sum(self.rows, self.column, start_of_part, share)
+        _Columns(perfect_band(combine), self.across * self.down, self.steps).run(start)
 
     def _start(self) -> ForOp | None:
         """The loop right before the nest that sets the results, and does nothing else."""
@@ -167,6 +173,18 @@ class _Columns:
         is_start = isinstance(only, StoreOp) and only.memref in targets and not others
         return before if is_start and same_iterations(before, self.column) else None
 
+    def _end(self) -> ForOp | None:
+        """The loop right after the nest that computes something of each result."""
+        nest = self.rows[0]
+        targets = {b for op in nest.walk() if isinstance(op, AccumulateOp) for b in op.memrefs}
+        after = next_nest(nest, lambda op: op.next_op)
+        if after is None or after.kind != "serial" or not same_iterations(after, self.column):
+            return None
+        is_plain = not any(isinstance(op, ForOp | IfOp | AllocOp | AccumulateOp) for op in after.body.walk())
+        reads = {op.memref for op in after.body.block.ops if isinstance(op, LoadOp)}
+        is_end = is_plain and may_fail(after) is None and not reads.isdisjoint(targets)
+        return after if is_end and why_not_independent(after, "bind", Dependences(after)) is None else None
+
     def _parts(self) -> int:
         """Into how many parts the rows are worth being cut, for there to be blocks enough."""
         rows, columns = extent_of(self.rows[0]), extent_of(self.column)
@@ -176,10 +194,18 @@ class _Columns:
         least = max(1, ROWS_OF_PART // self.down) if len(self.rows) == 1 else 1
         return min(MOST_PARTS, rows // least, -(-BLOCKS // blocks))
 
-    def _bind_sum(self, rows: list[ForOp], column: ForOp, start: ForOp | None, share: ForOp | None) -> None:
+    def _bind_sum(
+        self,
+        rows: list[ForOp],
+        column: ForOp,
+        start: ForOp | None,
+        share: ForOp | None,
+        end: ForOp | None = None,
+    ) -> None:
         """Blocks for groups of columns, and for the parts of the rows that `share` counts, if there are several.
 
-        `start` is the loop that sets the results before, where it is to be in the kernel.
+        `start` is the loop that sets the results before, `end` one that computes something of them, where these are
+        to be in the kernel.
         """
         steps, size = self.steps, self.across * self.width
         row = [] if self.row is None else [self.row]
@@ -189,6 +215,9 @@ class _Columns:
             first, _ = steps.do(split, start, factor=size, tail="mask")
             steps.do(fuse, first, blocks)
             blocks = first
+        if end is not None:
+            last, _ = steps.do(split, end, factor=size, tail="mask")
+            steps.do(fuse, blocks, last)
         targets = dict.fromkeys(op.memrefs[0] for op in column.body.block.ops if isinstance(op, AccumulateOp))
         for buffer in targets:
             init, name = "identity" if start is None else "load", f"{buffer.name_hint or 's'}_block"
@@ -234,6 +263,9 @@ class _Columns:
             vectors = [vector, lanes]
         steps.do(reorder, [column, *rows, *vectors[1:]])
         steps.do(fuse, start, column)
+        for buffer in _read_in_all(rows, start):
+            _, copy = steps.do(cache_read, buffer, start, space="local", name=f"{buffer_name(buffer)}_own")
+            vectors += [] if copy is None else [copy]
         for buffer in _sums_in(start):
             _, *copies = steps.do(cache_write, buffer, start, space="local", name=f"{_stem(buffer)}_own")
             vectors += [loop for loop in copies if loop is not None]
@@ -273,6 +305,19 @@ def _sums_in(loop: ForOp) -> list[AllocOp]:
     """The buffers made for this kernel that a loop accumulates into."""
     found = dict.fromkeys(b for op in loop.walk() if isinstance(op, AccumulateOp) for b in op.memrefs)
     return [buffer.owner for buffer in found if isinstance(buffer.owner, AllocOp)]
+
+
+def _read_in_all(rows: list[ForOp], column: ForOp) -> list[SSAValue]:
+    """The buffers of which the rows have one element a column in common, from outside."""
+    passed = {loop.iv for loop in rows}
+    found = dict.fromkeys(
+        op.memref
+        for op in column.walk()
+        if isinstance(op, LoadOp)
+        and column.iv in op.indices.operands
+        and passed.isdisjoint(op.indices.operands)
+    )
+    return [buffer for buffer in found if is_defined_outside(buffer, column)]
 
 
 def _stem(alloc: AllocOp) -> str:

@@ -30,7 +30,7 @@ What decides, in this order:
 * Threads: 256 a block, along the innermost loop first; rows share a block where they are short.
 * Vectors in flight: as many as make 64 bytes of what a thread reads, at most 4; in rows also where something is the same
   in all of them. Only where eight blocks for each multiprocessor are left, and one where doubles are divided
-  or a function of them is computed.
+  or a function of them is computed; at most 2 where that is done to floats, twice or more, in rows of unknown length.
 
 Few rows that are read across (a table of triples, transposed) are all the same thread's: what it reads lies side by side.
 Extents known at run time only count as large. nvFuser's pointwise scheduler decides by the same quantities.
@@ -75,7 +75,7 @@ IN_FLIGHT = 64
 MOST_UNROLLED = 4
 
 _LONG = ("math.", "arith.divf")
-"""Operations that are subroutines for doubles."""
+"""Operations that are subroutines for doubles, and for some floats."""
 
 BLOCKS_LEFT = 8 * MULTIPROCESSORS
 """Blocks below which threads do not take more than one vector: so many of 256 threads run at one time."""
@@ -95,7 +95,8 @@ class Traffic:
     is_across: bool
     """Whether something is scattered along the innermost loop and contiguous along the one around it."""
     most_unrolled: int
-    """Vectors in flight at most: a function of doubles takes long, and the registers of many at one time."""
+    """Vectors in flight at most: a function of doubles takes long, and the registers of many at one time; several of
+    floats, where the places of rows take registers as well, half as many."""
 
 
 def traffic_of(band: Sequence[ForOp]) -> Traffic:
@@ -119,8 +120,16 @@ def traffic_of(band: Sequence[ForOp]) -> Traffic:
             read[buffer, op.indices] = size
             shared |= len(band) > 1 and not around.intersection(op.indices.operands)
     lanes = min(lanes, VECTOR_BYTES // widest)
-    is_long = any(op.name.startswith(_LONG) and op.results[0].type == f64 for op in column.body.walk())
-    return Traffic(max(1, lanes), sum(read.values()), shared, is_across, 1 if is_long else MOST_UNROLLED)
+    return Traffic(max(1, lanes), sum(read.values()), shared, is_across, _most_unrolled(band))
+
+
+def _most_unrolled(band: Sequence[ForOp]) -> int:
+    """How many vectors in flight leave registers for what is computed of each."""
+    subroutines = [op.results[0].type for op in band[-1].body.walk() if op.name.startswith(_LONG)]
+    if f64 in subroutines:
+        return 1
+    places = None in [extent_of(loop) for loop in band[1:]]
+    return MOST_UNROLLED // 2 if places and len(subroutines) > 1 else MOST_UNROLLED
 
 
 def _aligned(indices: AffineList, buffer: SSAValue, column: ForOp) -> int:

@@ -14,8 +14,9 @@
     }
     nest.for "block" %b = 0 to 1 bind "block.x" { ... }            // the partial results, by one block
 
-How many blocks there are depends on extents alone, so that a result does not depend on the device. Up to `ONE_BLOCK`
-elements are reduced by one block. Loops that memory does not flatten give each block outer iterations, in turn.
+That block also sets what the total starts from, and does what is done with it (nest-absorb): two kernels. How many blocks
+there are depends on extents alone, so that a result does not depend on the device. Up to `ONE_BLOCK` elements are reduced
+by one block. Loops that memory does not flatten give each block outer iterations, in turn.
 """
 
 from __future__ import annotations
@@ -23,9 +24,10 @@ from __future__ import annotations
 from xdsl.dialects.builtin import MemRefType
 
 from ...dialects.diagnostic import NestorError
-from ...dialects.nest import LANES, AccumulateOp, ForOp
+from ...dialects.nest import LANES, AccumulateOp, AllocOp, ForOp
 from ...lowering.gpu_vectors import LARGEST_ACCESS
 from ...lowering.nest_body import element_bytes
+from .accesses import accesses_of
 from .cpu_lanes import SCATTERED, SEVERAL, access_patterns, buffer_accesses
 from .cuda_bands import (
     extent_of,
@@ -38,8 +40,10 @@ from .cuda_bands import (
 from .cuda_rows import Rows, Team, power_of_two
 from .dependence import Dependences
 from .loops import perfect_band
+from .nest_absorb import absorb, why_not_absorb
 from .nest_normalise import add_unit_loop, remove_unit_loop, why_not_remove_unit_loop
 from .nest_privatise import privatise
+from .nest_sink_alloc import sink_alloc, why_not_sink_alloc
 from .nest_split import split
 from .steps import UNRECORDED, Steps
 from .trials import trial
@@ -84,7 +88,23 @@ def _in_one_block(nest: ForOp, block: int, steps: Steps) -> None:
         width //= 2
     warps = power_of_two(min(2 * block, max(LANES, total // (width * ROUNDS))) // LANES)
     unit = steps.do(add_unit_loop, nest, name="block")
+    _take_in(unit, steps)
     Rows([unit], Team(warps, 1, False, width), steps).run()
+
+
+def _take_in(unit: ForOp, steps: Steps) -> None:
+    """Let the block that has the total also set what it starts from, and do what is done with it."""
+    if why_not_absorb(unit) is not None:
+        return
+    steps.do(absorb, unit)
+    written = dict.fromkeys(access.root for op in unit.walk() for access in accesses_of(op) if access.writes)
+    for buffer in written:
+        if (
+            buffer is not None
+            and isinstance(buffer.owner, AllocOp)
+            and why_not_sink_alloc(buffer, unit) is None
+        ):
+            steps.do(sink_alloc, buffer.owner, unit)
 
 
 def _in_blocks(nest: ForOp, block: int, steps: Steps) -> None:

@@ -23,8 +23,8 @@ The loop with fewer iterations gives its statements a domain:
       nest.store "b" %x, %b[%j]                       nest.store "b" %x, %b[%i] where (1 <= %i, %i < %n - 1)
     }                                               }
 
-What stands between the loops moves before them, when it computes, allocates, or touches nothing that the first loop
-touches. Refused when a dependence would be turned around: an iteration of the second loop touches an element
+What stands between the loops, nests among it, moves before them, when it computes, allocates, or touches nothing that the
+first loop touches. Refused when a dependence would be turned around: an iteration of the second loop touches an element
 that a later iteration of the first one touches (one of them writing it; updates of a reduction in any order commute,
 but its result is not to be read before it is complete), when neither loop provably runs through the iterations of the
 other. Where a domain does not do (a call, a load that a branch depends on, another step) the body becomes a branch.
@@ -153,11 +153,13 @@ def _why_not_move(first: ForOp, second: ForOp, op: Operation, dependences: Depen
     """Why an operation between the loops cannot move before the first one."""
     if is_side_effect_free(op) or isinstance(op, (*FRESH, *VIEWS)):
         return None
-    if not isinstance(op, (LoadOp, StoreOp, AccumulateOp)):
+    is_nest = isinstance(op, ForOp) and may_fail(op) is None
+    if not is_nest and not isinstance(op, (LoadOp, StoreOp, AccumulateOp)):
         return _refusal(
             first, second, f'an operation stands between them that cannot move before "{first.label}"', op
         )
-    for source, _, _ in ordered_pairs(dependences.accesses_in(first), accesses_of(op)):
+    touched = [access for inner in op.walk() for access in accesses_of(inner)]
+    for source, _, _ in ordered_pairs(dependences.accesses_in(first), touched):
         reason = f'an access stands between them that cannot move before "{first.label}"'
         return _refusal(
             first, second, reason, op, f"it touches {described(source.buffer)}, as that loop does"
