@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from functools import cached_property
+from math import prod
 
 from xdsl.dialects import arith, cf, gpu, memref, scf, vector
 from xdsl.dialects.builtin import (
@@ -39,11 +40,13 @@ from .nest_body import element_bytes
 _LINE_LIMIT = 100
 
 _KEPT = range(16, 65)
-"""Registers of arrays that a thread keeps, for which ptxas is told how many threads are enough.
+"""Registers of arrays that a thread keeps, of rows of a matrix, for which ptxas is told how many threads are enough.
 
-It would aim at more, and spill elements for them. Kernels that have fewer need no telling; those that have more, products
-by tiles, take as many registers as there are.
+It would aim at more, and spill elements for them. Kernels that have fewer need no telling.
 """
+
+_TILES = 1024
+"""Bytes that a block shares from which on it has tiles in them, of products: these take as many registers as there are."""
 
 _RESIDENT = 1024
 """Threads of a multiprocessor that leave each 64 registers: with these full of elements, enough is under way."""
@@ -99,7 +102,7 @@ class KernelPrinter(WarpPrinter, MatrixPrinter, SharedPrinter):
 
     def _head(self) -> list[str]:
         bounds = self._known_block_size()
-        blocks = f", {min(32, -(-_RESIDENT // bounds))}" if bounds and _keeps_arrays(self.func) else ""
+        blocks = f", {min(32, -(-_RESIDENT // bounds))}" if bounds and self._keeps_rows() else ""
         limit = f"__launch_bounds__({bounds}{blocks}) " if bounds else ""
         start = f'extern "C" __global__ void {limit}{self._c_name()}('
         texts = [self._declare_parameter(p) for p in self.signature().parameters]
@@ -115,6 +118,18 @@ class KernelPrinter(WarpPrinter, MatrixPrinter, SharedPrinter):
                 row = "   "
             row += piece
         return [*lines, row]
+
+    def _keeps_rows(self) -> bool:
+        """Whether threads keep arrays of many elements, which are registers as long as none is spilt."""
+        words = 0
+        for op in self.func.walk():
+            if isinstance(op, memref.AllocaOp) and not is_shared(type := op.memref.type):
+                assert isinstance(type, MemRefType)
+                if isinstance(type.element_type, VectorType) or not type.has_static_shape():
+                    return False
+                if type.get_num_dims():
+                    words += prod(type.get_shape()) * -(-element_bytes(type.element_type) // 4)
+        return words in _KEPT and self.shared_memory.bytes < _TILES
 
     def _known_block_size(self) -> int | None:
         known = self.func.known_block_size
@@ -443,20 +458,6 @@ def _is_guard(op: scf.IfOp) -> bool:
     if op.false_region.blocks and not isinstance(op.false_region.block.first_op, scf.YieldOp):
         return False
     return not any(isinstance(inner, gpu.BarrierOp) for inner in op.walk())
-
-
-def _keeps_arrays(func: gpu.FuncOp) -> bool:
-    """Whether the threads of a kernel keep arrays of many elements, which are registers as long as none is spilt."""
-    words = 0
-    for op in func.walk():
-        if isinstance(op, memref.AllocaOp) and not is_shared(type := op.memref.type):
-            assert isinstance(type, MemRefType)
-            if isinstance(type.element_type, VectorType) or not type.has_static_shape():
-                return False
-            words += (
-                type.element_count() * -(-element_bytes(type.element_type) // 4) if type.get_num_dims() else 0
-            )
-    return words in _KEPT
 
 
 def _first_use_stores(op: memref.AllocaOp | memref.AllocOp) -> bool:

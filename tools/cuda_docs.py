@@ -134,7 +134,7 @@ def page() -> str:
     source = by_blocks.engine.module.source
     first = BARRIER.search(source)
     assert first is not None, "rows of this length have barriers"
-    threads = re.search(r"__launch_bounds__\((\d+)\)", source)
+    threads = re.search(r"__launch_bounds__\((\d+)", source)
     assert threads is not None
     by_blocks.engine.module = SimModule(source[: first.start()] + source[first.end() :], "checked")
     matrix = random.standard_normal((300, 200)).astype(np.float32)

@@ -159,10 +159,10 @@ def _why_not_move(first: ForOp, second: ForOp, op: Operation, dependences: Depen
             first, second, f'an operation stands between them that cannot move before "{first.label}"', op
         )
     touched = [access for inner in op.walk() for access in accesses_of(inner)]
-    for source, _, _ in ordered_pairs(dependences.accesses_in(first), touched):
+    for source, sink, _ in ordered_pairs(dependences.accesses_in(first), touched):
         reason = f'an access stands between them that cannot move before "{first.label}"'
         return _refusal(
-            first, second, reason, op, f"it touches {described(source.buffer)}, as that loop does"
+            first, second, reason, sink.op, f"it touches {described(source.buffer)}, as that loop does"
         )
     return None
 

@@ -20,7 +20,7 @@ static __device__ float nt_maximum(float a, float b) {  // NumPy's: NaN if eithe
 }
 
 // softmax (programs.py:16): ceil(x_0 / 8) blocks of 256 threads
-extern "C" __global__ void __launch_bounds__(256) softmax_kernel(
+extern "C" __global__ void __launch_bounds__(256, 4) softmax_kernel(
     const float *__restrict__ x, float *__restrict__ result, bool aligned, int x_0) {
   const int warp = threadIdx.x / 32;
   nt_vector<float, 4> result_row[8];

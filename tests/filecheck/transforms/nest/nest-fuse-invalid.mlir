@@ -164,14 +164,31 @@ func.func @backwards(%x: f32, %y: memref<32xf32>, %z: memref<32xf32>) {
 
 // -----
 
-func.func @between(%x: f32, %y: memref<32xf32>, %z: memref<32xf32>) {
+func.func @between(%x: f32, %c: i1, %y: memref<32xf32>, %z: memref<32xf32>) {
   // expected-error @below {{an operation stands between them that cannot move before "i"}}
   nest.for "i" %i = 0 to 32 {
     nest.store "y" %x, %y[%i] : memref<32xf32>
   }
   // expected-note @below {{here}}
+  nest.if %c {
+    nest.store "z" %x, %z[0] : memref<32xf32>
+  }
+  nest.for "j" %j = 0 to 32 {
+    nest.store "z" %x, %z[%j] : memref<32xf32>
+  }
+  func.return
+}
+
+// -----
+
+func.func @nest_between(%x: f32, %y: memref<32xf32>, %z: memref<32xf32>) {
+  // expected-error @below {{an access stands between them that cannot move before "i"}}
+  nest.for "i" %i = 0 to 32 {
+    nest.store "y" %x, %y[%i] : memref<32xf32>
+  }
   nest.for "k" %k = 0 to 2 {
-    nest.store "z" %x, %z[%k] : memref<32xf32>
+    // expected-note @below {{it touches "y", as that loop does}}
+    nest.store "y" %x, %y[%k] : memref<32xf32>
   }
   nest.for "j" %j = 0 to 32 {
     nest.store "z" %x, %z[%j] : memref<32xf32>

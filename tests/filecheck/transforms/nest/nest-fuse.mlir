@@ -112,3 +112,25 @@ func.func @attributes(%n: index, %x: memref<?xf32>, %y: memref<?xf32>, %z: memre
   }
   func.return
 }
+
+// -----
+
+// So does a nest that touches nothing of the first loop.
+// CHECK-LABEL: @nest_between
+// CHECK-NEXT:    nest.for "k"
+// CHECK:         nest.for "i" [[I:%\S+]] = 0 to 32 {
+// CHECK-NEXT:      nest.store "y" %x, %y{{\[}}[[I]]]
+// CHECK-NEXT:      nest.load %z{{\[}}[[I]]]
+func.func @nest_between(%x: f32, %y: memref<32xf32>, %z: memref<32xf32>) {
+  nest.for "i" %i = 0 to 32 {
+    nest.store "y" %x, %y[%i] : memref<32xf32>
+  }
+  nest.for "k" %k = 0 to 32 {
+    nest.store "z" %x, %z[%k] : memref<32xf32>
+  }
+  nest.for "j" %j = 0 to 32 {
+    %a = nest.load %z[%j] : memref<32xf32>
+    nest.accumulate "y" add %a, %y[%j] : memref<32xf32>
+  }
+  func.return
+}
