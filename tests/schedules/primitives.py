@@ -18,7 +18,8 @@ from importlib import import_module
 from typing import Any
 from unittest.mock import patch
 
-from nestor.dialects.nest import BIND_AXES
+from nestor.dialects.diagnostic import NestorError
+from nestor.dialects.nest import BIND_AXES, ForOp
 from nestor.transforms.nest.loops import (
     functions,
 )
@@ -153,6 +154,16 @@ def _answering(answer: bool | None) -> Callable[..., bool | None]:
     return lambda *_, **__: answer
 
 
+def _absorb_around(loop: ForOp) -> None:
+    """Move what stands beside a loop into a loop around it that runs once."""
+    unit = add_unit_loop(loop)
+    try:
+        absorb(unit)
+    except NestorError:
+        remove_unit_loop(unit)
+        raise
+
+
 def _draw_for_function(name: str) -> Callable[[random.Random, ModuleOp], Request | None]:
     return lambda rng, module: Request(name)
 
@@ -237,9 +248,9 @@ PRIMITIVES: dict[str, Primitive] = {
     "hoist": Primitive(of_loop("hoist"), _applied_to_loops(hoist), ("nest_hoist:can_meet=False",), weight=4),
     "sink": Primitive(of_loop("sink"), _applied_to_loops(sink), ("nest_sink:can_meet=False",), weight=2),
     "absorb": Primitive(
-        of_loop("absorb", lambda loop: loop.constant_trip_count() == 1),
-        _applied_to_loops(absorb),
-        ("nest_absorb:ordered_pairs=()",),
+        of_loop("absorb"),
+        _applied_to_loops(_absorb_around),
+        ("nest_absorb:_is_ordered=False",),
         weight=2,
     ),
     "specialise": Primitive(

@@ -79,6 +79,11 @@ def _all_accesses(op: Operation) -> list[Access]:
     return [access for inner in op.walk() for access in accesses_of(inner)]
 
 
+def _is_ordered(earlier: Sequence[Access], later: Sequence[Access]) -> bool:
+    """Whether accesses stay before others, which touch the same and write it."""
+    return any(True for _ in ordered_pairs(earlier, later))
+
+
 def _roots(accesses: Sequence[Access]) -> set[SSAValue | None]:
     return {access.root for access in accesses}
 
@@ -93,7 +98,7 @@ def _before(loop: ForOp) -> list[Operation]:
     while op is not None and not any(map(is_check, op.walk())):
         own = _all_accesses(op)
         is_wanted = isinstance(op, STATEMENTS) and not _roots(own).isdisjoint(touched)
-        if is_wanted and not any(True for _ in ordered_pairs(own, passed)):
+        if is_wanted and not _is_ordered(own, passed):
             found.append(op)
         else:
             passed += own
@@ -152,7 +157,7 @@ class _Behind:
         for op in self.moving:
             moved = [access for one in (*self._made_for(op), op) for access in accesses_of(one)]
             before = [one for one in staying if one.is_before_in_block(op)]
-            if any(True for one in before for _ in ordered_pairs(accesses_of(one), moved)):
+            if any(_is_ordered(accesses_of(one), moved) for one in before):
                 return op
         return None
 

@@ -89,9 +89,10 @@ def sink(loop: ForOp) -> ForOp:
 
 def _parts(loop: ForOp) -> tuple[list[Operation], ForOp] | NestorError:
     """What stands before the last operation of the body, a loop, and that loop."""
-    *before, last = loop.body.block.ops
+    last = loop.body.block.last_op
     if not isinstance(last, ForOp):
         return _refuse(loop, "its body does not end with a loop")
+    before = list(loop.body.block.ops)[:-1]
     if not before:
         return _refuse(loop, f'nothing stands before the loop "{last.label}"')
     for op in before:
