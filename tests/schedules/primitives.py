@@ -18,7 +18,6 @@ from importlib import import_module
 from typing import Any
 from unittest.mock import patch
 
-from nestor.dialects.diagnostic import NestorError
 from nestor.dialects.nest import BIND_AXES, ForOp
 from nestor.transforms.nest.loops import (
     functions,
@@ -73,6 +72,7 @@ from nestor.transforms.nest.nest_unmask import unmask
 from nestor.transforms.nest.nest_unroll import unroll
 from nestor.transforms.nest.nest_unroll_and_jam import jammed_loops, unroll_and_jam
 from nestor.transforms.nest.nest_vectorize import vectorize
+from nestor.transforms.nest.trials import trial
 from primitive_buffers import (
     applied_to_buffer,
     double,
@@ -156,12 +156,8 @@ def _answering(answer: bool | None) -> Callable[..., bool | None]:
 
 def _absorb_around(loop: ForOp) -> None:
     """Move what stands beside a loop into a loop around it that runs once."""
-    unit = add_unit_loop(loop)
-    try:
-        absorb(unit)
-    except NestorError:
-        remove_unit_loop(unit)
-        raise
+    trial(lambda copy: absorb(add_unit_loop(copy)), loop)
+    absorb(add_unit_loop(loop))
 
 
 def _draw_for_function(name: str) -> Callable[[random.Random, ModuleOp], Request | None]:
