@@ -6,6 +6,7 @@ They share their keywords: `axis` (None, a number, a tuple), `keepdims`, and whe
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
@@ -277,13 +278,23 @@ def place_of(
     found = apply(graph, np.equal, a, best)
     if own_dtype(graph, a).kind not in "biu":
         found = apply(graph, np.logical_or, found, apply(graph, np.isnan, a))
-    index = _indices(graph, a, axes)
-    last = Static(np.iinfo(INT).max)
-    candidates = emit(graph, ELEMENTWISE["select"], [found, index, last], (BOOL, INT, INT))
-    return reduction(graph, "minimum", candidates, INT, where, keepdims)
+    dtype = _index_dtype(graph, a, axes)
+    index = _indices(graph, a, axes, dtype)
+    last = Static(dtype.type(np.iinfo(dtype).max))
+    candidates = emit(graph, ELEMENTWISE["select"], [found, index, last], (BOOL, dtype, dtype))
+    place = reduction(graph, "minimum", candidates, dtype, where, keepdims)
+    return place if dtype == INT else convert(graph, place, INT)
 
 
-def _indices(graph: Graph, a: Value, axes: tuple[int, ...]) -> Value:
+def _index_dtype(graph: Graph, a: Value, axes: tuple[int, ...]) -> np.dtype:
+    """Integers for an index: not wider than the elements beside them, as vectors of both have as many lanes."""
+    extents = [extents_of(a)[k].known for k in axes]
+    if own_dtype(graph, a).itemsize > 4 or any(extent is None for extent in extents):
+        return INT
+    return np.dtype(np.int32) if math.prod(e for e in extents if e is not None) < 1 << 31 else INT
+
+
+def _indices(graph: Graph, a: Value, axes: tuple[int, ...], dtype: np.dtype) -> Value:
     """The index along the axes, counted row by row, as an array of integers of fewer or the same axes."""
     from ..assemble import positions
 
@@ -291,18 +302,20 @@ def _indices(graph: Graph, a: Value, axes: tuple[int, ...]) -> Value:
     total: Value | None = None
     for k in axes:
         one = positions(graph, extents[k])
+        if dtype != INT:
+            one = convert(graph, one, dtype)
         shape = tuple([e if m == k else Affine(1) for m, e in enumerate(extents)])
         own = as_array(replace(broadcast(graph, as_tensor(graph, one), shape, [k]), order=None))
         if total is not None:
-            own = apply(graph, np.add, apply(graph, np.multiply, total, _integer(extents[k])), own)
+            own = apply(graph, np.add, apply(graph, np.multiply, total, _integer(extents[k], dtype)), own)
         total = own
     assert total is not None
     return total
 
 
-def _integer(extent: Affine) -> Value:
+def _integer(extent: Affine, dtype: np.dtype) -> Value:
     value = index_value(extent)
-    return Static(np.int64(value.value)) if isinstance(value, Static) else value
+    return Static(dtype.type(value.value)) if isinstance(value, Static) else value
 
 
 def place_by(combiner: str, name: str, compute: Callable[..., Value] = place_of) -> Handler:
