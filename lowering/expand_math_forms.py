@@ -146,12 +146,9 @@ def split_exponent(b: FormBuilder, x: SSAValue, denormals: bool = True) -> tuple
 
 
 def _log_terms(b: FormBuilder, f: SSAValue) -> tuple[SSAValue, SSAValue]:
-    """ln(1 + f) = f - (h - t): h = f^2 / 2 and t = s (h + R), s = f / (2 + f)."""
-    s = b.div(f, b.add(f, 2.0))
-    z = b.mul(s, s)
-    remainder = b.mul(z, b.polynomial(z, format_of(f).constants.log))
-    half_square = b.mul(b.mul(f, f), 0.5)
-    return half_square, b.mul(s, b.add(half_square, remainder))
+    """ln(1 + f) = f - (h - t): h = f^2 / 2 and t = f^3 P(f), without a division."""
+    square = b.mul(f, f)
+    return b.mul(square, 0.5), b.mul(b.mul(f, square), b.polynomial(f, format_of(f).constants.log))
 
 
 def _specials(b: FormBuilder, x: SSAValue, value: SSAValue) -> SSAValue:

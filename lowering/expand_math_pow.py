@@ -33,9 +33,8 @@ def _pow_single(b: FormBuilder, x: SSAValue, y: SSAValue) -> SSAValue:
     """In double precision throughout: one rounding."""
     wide = b.widen(x)
     f, k = split_exponent(b, wide, denormals=False)
-    s = b.div(f, b.add(f, 2.0))
-    z = b.mul(s, s)
-    tail = b.fma(b.mul(s, z), b.polynomial(z, POW_LOG_SINGLE), b.add(s, s))
+    square = b.mul(f, f)
+    tail = b.fma(b.mul(f, square), b.polynomial(f, POW_LOG_SINGLE), b.fma(square, -0.5, f))
     logarithm = _ends(b, wide, b.fma(k, DOUBLE.ln2[0] + DOUBLE.ln2[1], tail))
     exponent = b.clamp(b.mul(logarithm, b.widen(y)), -160.0, 160.0)
     n, number = round_scaled(b, exponent, DOUBLE.log2e[0])

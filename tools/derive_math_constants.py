@@ -7,8 +7,8 @@ the same over the interval, the minimax polynomial under that weight. z is the s
 function is even:
 
     EXP     (e^r - 1 - r) / r^2                     for |r| <= ln(2) / 2
-    LOG     (ln((1 + s) / (1 - s)) - 2 s) / s^3     as a function of z = s^2, |s| <= (sqrt 2 - 1) / (sqrt 2 + 1)
-    ATANH   the same                                for |s| <= 0.27
+    LOG     (ln(1 + f) - f + f^2 / 2) / f^3         for 1 + f between sqrt(1 / 2) and sqrt(2)
+    ATANH   (ln((1 + s) / (1 - s)) - 2 s) / s^3     as a function of z = s^2, |s| <= 0.27
     SIN     (sin r - r) / r^3                       for |r| <= pi / 4
     COS     (cos r - 1 + z / 2) / z^2               for |r| <= pi / 4
     ATAN    (atan t - t) / t^3                      for |t| <= tan(pi / 8)
@@ -23,6 +23,7 @@ function is even:
     ERF_NEAR  erf(x) / x - 1                        as a function of z = x^2, |x| <= 1
     ERFC    (1 + 2 x) e^(x^2) erfc(x)               as a function of t = (x - 2) / (x + 2), 0.5 <= x <= 28
     GAMMA_NEAR_TWO  lgamma(2 + t) / (t (t + 1))     for -7 / 8 <= t <= 1 / 2
+    GAMMA_OF_TWO_AND  gamma(2 + t)                  for |t| <= 1 / 2
     STIRLING  y (lgamma(y) - (y - 1/2) ln y + y - ln(2 pi) / 2)    as a function of 1 / y^2, y >= 8
     POW_LOG (ln((1 + s) / (1 - s)) - 2 s) / s^3 - 2/3, over z
 """
@@ -162,6 +163,21 @@ def exp_remainder(r: Decimal) -> Decimal:
 def exp_nodes(half: Decimal) -> list[Decimal]:
     """For `exp_remainder`, of which r^2 is a factor in e^r: the Chebyshev nodes of seven, the inner three as one."""
     return [half * Decimal(math.cos(math.pi * k / 14)) for k in (1, 3, 7, 11, 13)]
+
+
+def log1p_remainder(f: Decimal) -> Decimal:
+    if abs(f) < Decimal("1e-8"):
+        return ONE / 3 - f / 4 + f * f / 5 - f**3 / 6
+    return ((ONE + f).ln() - f + f * f / 2) / f**3
+
+
+def log1p_weight(f: Decimal) -> Decimal:
+    """What an error of the remainder is of ln(1 + f), nearly; never 0."""
+    return f * f + Decimal("0.01")
+
+
+def log_polynomial(degree: int) -> list[Decimal]:
+    return minimax(log1p_remainder, ROOT / 2 - 1, ROOT - 1, degree, log1p_weight)
 
 
 def log_remainder(z: Decimal) -> Decimal:
@@ -347,12 +363,10 @@ class Degrees:
 
 def table(name: str, round_to: Callable[[Decimal], float], degrees: Degrees, bits: int) -> str:
     half = LN2 / 2 * Decimal("1.0001")
-    top = ((ROOT - 1) / (ROOT + 1)) ** 2 * Decimal("1.0001")
     zero = Decimal("1e-12")
     eighth = (ROOT - 1) ** 2 * Decimal("1.0001")
     intervals = {
         "exp": (exp_remainder, -half, half, degrees.exp),
-        "log": (log_remainder, zero, top, degrees.log),
         "atanh": (log_remainder, zero, Decimal("0.27") ** 2, degrees.atanh),
         "sin": (sin_remainder, zero, (PI / 4) ** 2, degrees.sin),
         "cos": (cos_remainder, zero, (PI / 4) ** 2, degrees.cos),
@@ -364,6 +378,7 @@ def table(name: str, round_to: Callable[[Decimal], float], degrees: Degrees, bit
     rows: dict[str, Sequence[float]] = {
         key: [round_to(c) for c in interpolate(*interval)] for key, interval in intervals.items()
     }
+    rows["log"] = [round_to(c) for c in log_polynomial(degrees.log)]
     ln2_high, ln2_low = split(LN2, bits, round_to)
     log10_2 = LN2 / Decimal(10).ln()
     log10_2_high, log10_2_low = split(log10_2, bits, round_to)
@@ -435,9 +450,9 @@ def show(name: str, values: Sequence[float], what: str) -> None:
 
 def main() -> None:
     print(HEADER)
-    print(table("SINGLE", to_single, Degrees(5, 3, 4, 3, 2, 4, 5, 2, 2), bits=14))
+    print(table("SINGLE", to_single, Degrees(5, 8, 4, 3, 2, 4, 5, 2, 2), bits=14))
     print()
-    print(table("DOUBLE", float, Degrees(10, 7, 9, 6, 5, 10, 12, 4, 5), bits=40))
+    print(table("DOUBLE", float, Degrees(10, 19, 9, 6, 5, 10, 12, 4, 5), bits=40))
 
     def double(
         function: Callable[[Decimal], Decimal], low: Decimal, high: Decimal, degree: int
@@ -462,6 +477,8 @@ def main() -> None:
     show("ERFC", erfc, "Of (1 + 2 x) e^(x^2) erfc(x), by powers of (x - 2) / (x + 2).")
     gamma = double(gamma_near_two, -ONE * 7 / 8, ONE / 2, 23)
     show("GAMMA_NEAR_TWO", gamma, "Of lgamma(2 + t) / (t (t + 1)), by powers of t.")
+    near_two = double(lambda t: (gamma_near_two(t) * t * (t + 1)).exp(), -ONE / 2, ONE / 2, 19)
+    show("GAMMA_OF_TWO_AND", near_two, "Of gamma(2 + t), by powers of t.")
     stirling = double(stirling_series, Decimal("1e-8"), ONE / 64, 8)
     show("STIRLING", stirling, "Of what Stirling's formula lacks, times y, by powers of 1 / y^2.")
     print(f"\nHALF_LOG_TURN = {float((2 * PI).ln() / 2)!r}")
@@ -470,9 +487,8 @@ def main() -> None:
         "POW_LOG", double(pow_remainder, zero, top, 7), "Of the logarithm of pow, from the fifth power of s."
     )
     show("TWO_THIRDS", rounded_pieces(ONE * 2 / 3, 2, float), "In two parts.")
-    show(
-        "POW_LOG_SINGLE", double(log_remainder, zero, top, 3), "Of the logarithm of pow in single precision."
-    )
+    logarithm = [float(c) for c in log_polynomial(11)]
+    show("POW_LOG_SINGLE", logarithm, "Of the logarithm of pow in single precision, as LOG.")
     single = [to_single(c) for c in interpolate_at(exp_remainder, exp_nodes(half))]
     show(
         "EXP_SINGLE",

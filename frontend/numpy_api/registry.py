@@ -38,6 +38,7 @@ FAMILIES = [
     "linear_algebra",
     "norms",
     "polynomials",
+    "python_math_gamma",
     "python_math_more",
     "sorting",
     "special",

@@ -7,6 +7,14 @@ import nestor as nt
 import numpy as np
 
 
+def random(shape, dtype="f4"):
+    """Ordinary numbers; integers below 100."""
+    rng = np.random.default_rng(5)
+    if np.dtype(dtype).kind in "iu":
+        return rng.integers(0, 100, shape).astype(dtype)
+    return rng.standard_normal(shape).astype(dtype)
+
+
 def same(got, want, tolerance=0.0):
     """Equal in kind, dtype, shape, memory order and elements (NaNs equal); within `tolerance`, relative, when given."""
     assert type(got) is type(want), f"{type(got)} for {type(want)}"

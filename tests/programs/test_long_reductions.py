@@ -10,7 +10,7 @@ import sys
 import nestor as nt
 import numpy as np
 import pytest
-from agreement import agrees
+from agreement import agrees, random
 
 LONG = 600_011
 
@@ -45,13 +45,6 @@ def truth(x):
 
 def products(x, y):
     return np.sum(x * y[:, None], axis=0), np.sum(x * x)
-
-
-def random(shape, dtype="f4"):
-    rng = np.random.default_rng(5)
-    if np.dtype(dtype).kind in "iu":
-        return rng.integers(0, 100, shape).astype(dtype)
-    return rng.standard_normal(shape).astype(dtype)
 
 
 @pytest.mark.parametrize("dynamic", [False, True])

@@ -47,6 +47,10 @@ def error_function(x, y):
     return math.erf(x)
 
 
+def gamma(x):
+    return math.gamma(x)
+
+
 def gcd(m, n):
     return math.gcd(m, n), math.lcm(m % 100, n % 100), math.gcd(m), math.gcd(m, n, 6)
 
@@ -142,3 +146,34 @@ def test_others_are_refused():
         nt.jit(of_a_float)(1.5)
     with pytest.raises(nt.UnsupportedError, match="fsum is not supported"):
         nt.jit(of_lists)(1.5)
+
+
+def test_gamma():
+    """Factorials are exact; elsewhere, between poles and up to where it overflows or vanishes, both are within 6 units."""
+    compiled, rng = nt.jit(gamma), np.random.default_rng(0)
+    for n in range(1, 24):
+        assert compiled(float(n)) == math.factorial(n - 1)
+    edges = [
+        171.62,
+        171.63,
+        -177.5,
+        -201.5,
+        8.5,
+        23.5,
+        1e-310,
+        -1e-308,
+        5e-324,
+        -1e15 - 0.5,
+        -3.0,
+        0.0,
+        -INF,
+        INF,
+        NAN,
+    ]
+    for x in [
+        *edges,
+        *rng.uniform(-178, 171.6, 200),
+        *rng.uniform(-3, 9, 100),
+        *10 ** rng.uniform(-300, 0, 20),
+    ]:
+        compare(compiled, gamma, float(x), tolerance=12 * 2.0**-52)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import nestor as nt
 import numpy as np
 import pytest
-from agreement import agrees
+from agreement import agrees, random
 
 LENGTHS = [0, 1, 2, 15, 16, 17, 2079, 2080, 2081, 16_639, 16_640, 20_000, 100_003]
 
@@ -40,13 +40,6 @@ def truth(x):
 
 def products(x):
     return np.cumprod(x)
-
-
-def random(shape, dtype="f4"):
-    rng = np.random.default_rng(7)
-    if np.dtype(dtype).kind in "iu":
-        return rng.integers(0, 100, shape).astype(dtype)
-    return rng.standard_normal(shape).astype(dtype)
 
 
 @pytest.mark.parametrize("dynamic", [False, True])

@@ -208,6 +208,12 @@ def has_transcendental(loop: ForOp) -> bool:
     return any(op.name.startswith(("math.", "special.")) for op in loop.body.walk())
 
 
+def has_fewer(loop: ForOp, count: int) -> bool:
+    """Whether a loop is known to have fewer iterations."""
+    extent = extent_of(loop)
+    return extent is not None and extent < count
+
+
 def extent_of(loop: ForOp) -> int | None:
     """The number of iterations where it is a constant, the extent of a static axis included."""
     count = loop.constant_trip_count()

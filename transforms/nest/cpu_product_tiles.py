@@ -34,7 +34,7 @@ from ...dialects.diagnostic import NestorError, fail
 from ...dialects.nest import AccumulateOp, AllocOp, ForOp, LoadOp, StoreOp
 from ...lowering.to_llvm_types import AS_WRITTEN
 from .cpu_lanes import UNIT, extent_of, machine_lanes, padded_width
-from .cpu_products import Product
+from .cpu_products import Product, elementwise_accesses
 from .cpu_tiles import compute_where_read, mark_lanes, mark_unrolled, pattern_in
 from .loops import enclosing_function, loops_in, next_nest, perfect_band
 from .nest_annotate import annotate
@@ -158,18 +158,7 @@ def neighbours_of(product: Product) -> Neighbours:
 
 def _is_elementwise(nest: ForOp, product: Product) -> bool:
     """Whether a nest runs once over the elements of the product, and reads or writes them."""
-    band = perfect_band(nest)
-    if len(band) != 2 or len(loops_in(nest)) != 2 or any(loop.kind != "serial" for loop in band):
-        return False
-    variables = {loop.iv for loop in band}
-    for op in band[-1].body.block.ops:
-        if op.regions or isinstance(op, AccumulateOp):
-            return False
-        if isinstance(op, LoadOp | StoreOp) and op.memref is product.result:
-            indices = [op.indices[k].single_value() for k in range(len(op.indices))]
-            if len(indices) != 2 or set(indices) != variables:
-                return False
-    return any(isinstance(op, LoadOp | StoreOp) and op.memref is product.result for op in nest.walk())
+    return len(perfect_band(nest)) == 2 and bool(elementwise_accesses(nest, product.result))
 
 
 def _only_sets(nest: ForOp, product: Product) -> bool:

@@ -15,9 +15,10 @@ from dataclasses import dataclass
 
 from xdsl.ir import SSAValue
 
-from ...dialects.nest import AccumulateOp, ForOp
+from ...dialects.nest import AccumulateOp, ForOp, LoadOp, StoreOp
 from .cpu_lanes import INVARIANT, UNIT, extent_of
 from .cpu_tiles import pattern_in, sum_in
+from .loops import loops_in, perfect_band
 
 FEWEST = 8
 """Rows, columns and terms below which a tile is not worth its edges."""
@@ -39,6 +40,24 @@ class Product:
     @property
     def result(self) -> SSAValue:
         return self.sums.memrefs[0]
+
+
+def elementwise_accesses(nest: ForOp, buffer: SSAValue) -> list[LoadOp | StoreOp]:
+    """The accesses to a buffer of a serial nest of straight-line code that runs once over its elements; none where it
+    is something else."""
+    band = perfect_band(nest)
+    if len(loops_in(nest)) != len(band) or any(loop.kind != "serial" for loop in band):
+        return []
+    body = list(band[-1].body.block.ops)
+    if any(op.regions or isinstance(op, AccumulateOp) for op in body):
+        return []
+    accesses = [op for op in body if isinstance(op, LoadOp | StoreOp) and op.memref is buffer]
+    variables = {loop.iv for loop in band}
+    for op in accesses:
+        indices = [op.indices[k].single_value() for k in range(len(op.indices))]
+        if len(indices) != len(band) or set(indices) != variables:
+            return []
+    return accesses
 
 
 def product_in(band: list[ForOp]) -> Product | None:

@@ -21,8 +21,8 @@ from __future__ import annotations
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Operation, SSAValue
 
-from ...dialects.nest import AccumulateOp, ForOp, LoadOp, StoreOp
-from .cpu_products import Product, product_in
+from ...dialects.nest import ForOp, LoadOp
+from .cpu_products import Product, elementwise_accesses, product_in
 from .loops import loops_in, perfect_band
 from .nest_flatten import flatten, why_not_flatten
 from .steps import Steps
@@ -81,17 +81,12 @@ def _around(nest: ForOp, result: SSAValue, count: int) -> list[ForOp]:
 
 def _is_elementwise(nest: ForOp, result: SSAValue, count: int) -> bool:
     """Whether a nest of straight-line code accesses the result at the variables of its loops, in their order."""
-    band = perfect_band(nest)
-    if len(band) != count + 2 or len(loops_in(nest)) != len(band) or not _is_serial(nest):
-        return False
-    variables = [loop.iv for loop in band]
-    accesses = [op for op in nest.walk() if isinstance(op, LoadOp | StoreOp) and op.memref is result]
+    variables = [loop.iv for loop in perfect_band(nest)]
+    accesses = elementwise_accesses(nest, result)
     return (
-        bool(accesses)
-        and not any(isinstance(op, AccumulateOp) for op in nest.walk())
-        and all(
-            [op.indices[k].single_value() for k in range(len(op.indices))] == variables for op in accesses
-        )
+        len(variables) == count + 2
+        and bool(accesses)
+        and all([op.indices[k].single_value() for k in range(len(variables))] == variables for op in accesses)
     )
 
 

@@ -30,6 +30,7 @@ from .cpu_lanes import (
     UNIT,
     buffer_accesses,
     extent_of,
+    has_fewer,
     is_streamed,
     machine_lanes,
     pattern_of,
@@ -131,14 +132,9 @@ def _row_of_reads(band: list[ForOp]) -> ForOp | None:
         for loop in band[:-1]
         if all(pattern_of(op.indices, buffer, loop, varying_values(loop)) == UNIT for op, buffer in across)
     ]
-    if not across or len(rows) != 1 or any(_is_short(loop) for loop in (rows[0], column)):
+    if not across or len(rows) != 1 or any(has_fewer(loop, FEWEST) for loop in (rows[0], column)):
         return None
     return rows[0]
-
-
-def _is_short(loop: ForOp) -> bool:
-    extent = extent_of(loop)
-    return extent is not None and extent < FEWEST
 
 
 def _stores(loop: ForOp) -> list[StoreOp]:

@@ -46,7 +46,7 @@ from .buffers import buffer_name
 from .cpu_lanes import SCATTERED, SEVERAL, UNIT, access_patterns, bits_of, buffer_accesses
 from .cuda_bands import extent_of, grid_axes, make_perfect
 from .dependence import Dependences
-from .loops import enclosing_function, fresh_names, loops_in, may_fail, perfect_band, statements
+from .loops import enclosing_function, loops_in, may_fail, perfect_band, statements
 from .nest_annotate import annotate
 from .nest_bind import bind
 from .nest_cache_read import cache_read
@@ -54,7 +54,7 @@ from .nest_cache_write import cache_write
 from .nest_flatten import flatten_neighbours
 from .nest_normalise import remove_unit_loop
 from .nest_privatise import privatise
-from .nest_rename import rename
+from .nest_rename import rename_freely
 from .nest_reorder import reorder
 from .nest_set_memory import set_memory
 from .nest_split import split
@@ -317,7 +317,7 @@ class Rows:
             )
             for loop in copies:
                 if loop is not None:
-                    self._name(loop, "k")
+                    rename_freely(self.steps, loop, "k")
             self.kept.append(alloc)
             size += self._registers_of(alloc)
         if size > MOST_KEPT:
@@ -409,19 +409,16 @@ class Rows:
             steps.do(cache_write, buffer, lanes, init="identity", space="local", name=label)
         for loop in vectors:
             steps.do(vectorize, loop, width=team.width)
-        self._name(rounds, name)
+        rename_freely(self.steps, rounds, name)
         if rounds.constant_trip_count() == 1:
             steps.do(remove_unit_loop, rounds)
         elif (rounds.constant_trip_count() or MOST_KEPT + 1) <= MOST_KEPT:
             steps.do(annotate, rounds, mark="unrolled" if _ends_in(vectors) else UNROLL)
-        self._name(lanes, "lane")
+        rename_freely(self.steps, lanes, "lane")
         for loop in warps:
-            self._name(loop, "warp")
+            rename_freely(self.steps, loop, "warp")
         self.warps += warps
         self.lanes.append(lanes)
-
-    def _name(self, loop: ForOp, name: str) -> None:
-        self.steps.do(rename, loop, to=fresh_names(loop, name)[0])
 
     def _reduce_warps(self, warp: ForOp, updates: list[AccumulateOp]) -> ForOp:
         """Results of the warps go to shared memory, and all threads combine them; the loop over the warps."""

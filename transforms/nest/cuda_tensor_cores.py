@@ -44,7 +44,7 @@ from .cpu_product_tiles import Neighbours, neighbours_of
 from .cpu_products import Product, product_in
 from .cpu_tiles import pattern_in
 from .cuda_bands import extent_of, units
-from .loops import fresh_names, loops_in, perfect_band
+from .loops import loops_in, perfect_band
 from .nest_annotate import annotate
 from .nest_bind import bind
 from .nest_cache_read import cache_read
@@ -54,7 +54,7 @@ from .nest_flatten import flatten
 from .nest_fuse import fuse
 from .nest_fuse_epilogue import fuse_epilogue, why_not_fuse_epilogue
 from .nest_pipeline import pipeline
-from .nest_rename import rename
+from .nest_rename import rename_freely
 from .nest_reorder import reorder
 from .nest_set_memory import set_memory
 from .nest_split import split
@@ -308,7 +308,7 @@ class _Tiling:
             names |= {step: "k_step", h: "h", e: "e"}
         steps.do(reorder, order)
         for loop, name in names.items():
-            self._rename(loop, name)
+            rename_freely(self.steps, loop, name)
         for loop in (m, n, r, c) if term is None else order[4:5]:  # registers are indexed by constants
             steps.do(annotate, loop, mark="unrolled")
         return warp_row, warp_column, of_row, of_column, m
@@ -331,18 +331,15 @@ class _Tiling:
         """A thread copies 16 bytes at a time, and goes on while they are under way."""
         steps = self.steps
         self._bind(warp_row, warp_column, steps.do(flatten, row, column))
-        self._rename(turn, "turn")
+        rename_freely(self.steps, turn, "turn")
         steps.do(annotate, turn, mark="unrolled")
         steps.do(vectorize, element, width=self.form.contiguous)
         steps.do(annotate, element, mark=ASYNC)
 
     def _bind(self, warp_row: ForOp, warp_column: ForOp, lane: ForOp) -> None:
         for loop, axis, name in zip((warp_row, warp_column, lane), AXES, _NAMES, strict=True):
-            self._rename(loop, name)
+            rename_freely(self.steps, loop, name)
             self.steps.do(bind, loop, axis=axis)
-
-    def _rename(self, loop: ForOp, name: str) -> None:
-        self.steps.do(rename, loop, to=fresh_names(loop, name)[0])
 
     # ---- layouts ----
 

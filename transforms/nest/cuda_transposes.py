@@ -46,6 +46,7 @@ from .cpu_lanes import (
     bits_of,
     buffer_accesses,
     growth_of,
+    has_fewer,
     pattern_of,
     varying_values,
 )
@@ -111,7 +112,7 @@ def transposed_in(band: list[ForOp]) -> Transposed | None:
             straight.add(buffer)
     for row in reversed(band[:-1]):
         buffers = _read_along(row, column, across)
-        if buffers and not any(_is_short(loop) for loop in (row, column)):
+        if buffers and not any(has_fewer(loop, FEWEST) for loop in (row, column)):
             outer = [loop for loop in band[:-1] if loop is not row]
             return Transposed(outer, row, column, buffers, straight.intersection(buffers))
     return None
@@ -141,11 +142,6 @@ def _square(op: LoadOp, row: ForOp, column: ForOp) -> tuple[int | None, int | No
         axes.append(moving[0] if len(moving) == 1 and abs(steps[moving[0]] or 0) == 1 else None)
     is_contiguous = pattern_of(op.indices, op.memref, row, varying_values(row)) == UNIT
     return (axes[0], axes[1]) if is_contiguous and None not in axes else (None, None)
-
-
-def _is_short(loop: ForOp) -> bool:
-    extent = extent_of(loop)
-    return extent is not None and extent < FEWEST
 
 
 def _bits(buffer: SSAValue) -> int:

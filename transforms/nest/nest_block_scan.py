@@ -55,10 +55,10 @@ from xdsl.passes import ModulePass
 from ...dialects.affine import AffineList
 from ...dialects.diagnostic import NestorError
 from ...dialects.nest import AccumulateOp, AllocOp, ForOp, LoadOp, StoreOp, YieldOp
+from ...lowering.combiners import identity
 from .accesses import may_alias, root_of
 from .buffers import buffer_name, fresh_buffer_name
 from .loops import find_loop, fresh_names, refuse_in_vector, refuse_marked, rename_copies
-from .nest_rfactor import identity_of
 from .nest_split import split, why_not_split
 from .running_results import refuse, running_result, running_update
 from .sizes import size_of
@@ -126,7 +126,7 @@ def block_scan(loop: ForOp, factor: int) -> tuple[ForOp, ...]:
         MemRefType(element.type.element_type, [count if isinstance(count, int) else DYNAMIC_INDEX]),
         [] if isinstance(count, int) else [count],
     )
-    zero = arith.ConstantOp(identity_of(update.combiner.data, update.values[0].type))
+    zero = arith.ConstantOp(identity(update.combiner.data, update.values[0].type))
     for op in (results, zero):
         op.location = update.location
         block.insert_op_before(op, outer)

@@ -21,7 +21,8 @@ from xdsl.passes import ModulePass
 from ...dialects.diagnostic import NestorError, fail
 from ...dialects.nest import ForOp
 from ...dialects.nest.common import name_hint_of
-from .loops import enclosing_function, find_loop, loops_in
+from .loops import enclosing_function, find_loop, fresh_names, loops_in
+from .steps import Steps
 
 
 def why_not_rename(loop: ForOp, to: str) -> NestorError | None:
@@ -45,6 +46,11 @@ def rename(loop: ForOp, to: str) -> ForOp:
     loop.set_label(to)
     loop.iv.name_hint = name_hint_of(to)
     return loop
+
+
+def rename_freely(steps: Steps, loop: ForOp, name: str) -> None:
+    """Call a loop `name`, or with `.1`, `.2` ... where another loop has that name."""
+    steps.do(rename, loop, to=fresh_names(loop, name)[0])
 
 
 @dataclass(frozen=True, eq=False)

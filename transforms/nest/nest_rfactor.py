@@ -37,21 +37,20 @@ from xdsl.context import Context
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import (
     DYNAMIC_INDEX,
-    AnyFloat,
     ArrayAttr,
     FloatAttr,
     IntegerAttr,
-    IntegerType,
     MemRefType,
     ModuleOp,
 )
-from xdsl.ir import Attribute, Block, Operation, SSAValue
+from xdsl.ir import Block, Operation, SSAValue
 from xdsl.ir.affine import AffineBinaryOpKind
 from xdsl.passes import ModulePass
 
 from ...dialects.affine import AffineList
 from ...dialects.diagnostic import NestorError, fail
 from ...dialects.nest import BIND_AXES, AccumulateOp, AllocOp, ForOp, LoadOp, StoreOp
+from ...lowering.combiners import identity
 from .accesses import is_defined_outside, may_overlap
 from .dependence import Dependences, analyse, kind_of
 from .integer_sets import System, bound_key, extent_key, is_never_negative
@@ -286,8 +285,8 @@ def _factor(
     domain: AffineList,
 ) -> None:
     buffers = [_lane_buffer(op, memref, size, init) for memref in op.memrefs]
-    for buffer, identity in zip(buffers, identities(op), strict=True):
-        zero = arith.ConstantOp(identity)
+    for buffer, neutral in zip(buffers, identities(op), strict=True):
+        zero = arith.ConstantOp(neutral)
         store = StoreOp(zero.result, buffer, AffineList.of(init.iv), label=op.statement)
         zero.location = store.location = op.location
         init.parent.insert_op_before(zero, init)  # pyright: ignore[reportOptionalMemberAccess]
@@ -327,31 +326,7 @@ def identities(op: AccumulateOp) -> list[FloatAttr | IntegerAttr]:
     if op.combiner.data == "custom":
         assert isinstance(op.identity, ArrayAttr)
         return list(op.identity.data)  # pyright: ignore[reportReturnType]
-    return [identity_of(op.combiner.data, op.values[0].type)]
-
-
-def identity_of(combiner: str, element: Attribute) -> FloatAttr | IntegerAttr:
-    """The identity of a named combiner; for float sums -0.0, which keeps the sign of a sum of -0.0."""
-    if isinstance(element, AnyFloat):
-        return FloatAttr(_FLOAT_IDENTITY[combiner], element)
-    assert isinstance(element, IntegerType)
-    bits = element.width.data
-    return IntegerAttr(_INTEGER_IDENTITY[combiner](bits), element)
-
-
-_FLOAT_IDENTITY = {"add": -0.0, "mul": 1.0, "maximum": float("-inf"), "minimum": float("inf")}
-
-_INTEGER_IDENTITY = {
-    "add": lambda bits: 0,
-    "mul": lambda bits: 1,
-    "maxsi": lambda bits: -(1 << (bits - 1)),
-    "minsi": lambda bits: (1 << (bits - 1)) - 1,
-    "maxui": lambda bits: 0,
-    "minui": lambda bits: -1,
-    "and": lambda bits: -1,
-    "or": lambda bits: 0,
-    "xor": lambda bits: 0,
-}
+    return [identity(op.combiner.data, op.values[0].type)]
 
 
 @dataclass(frozen=True, eq=False)
