@@ -14,7 +14,7 @@ A fragment is an array of `unsigned`, one of those in which a loop has several. 
 
 from __future__ import annotations
 
-from xdsl.dialects import memref, vector
+from xdsl.dialects import arith, memref, vector
 from xdsl.dialects.builtin import IntegerAttr, MemRefType, VectorType
 from xdsl.ir import Operation, SSAValue
 
@@ -22,7 +22,7 @@ from ..dialects.diagnostic import LoweringError, fail
 from ..dialects.ext import nvgpu
 from .cuda_c_build import signed_operand
 from .cuda_c_scope import Buffer, KernelScope
-from .cuda_c_types import MUL, CExpr
+from .cuda_c_types import MUL, TERNARY, CExpr
 from .matrix_tiles import form_of
 from .nest_body import element_bytes
 
@@ -38,11 +38,20 @@ class MatrixPrinter(KernelScope):
         if op.count * size not in (4, 8, 16):
             raise fail(op, f"copies {op.count * size} bytes; it can be 4, 8 or 16", error=LoweringError)
         if op.src_elements is not None:
-            read = signed_operand(self, op.src_elements)
-            arguments.append(read.text if size == 1 else f"{size} * {read.at(MUL + 1)}")
+            arguments.append(self._bytes_read(op.src_elements, size))
         self._flush([op.dst])
         self._comment(op)
         self._line(f"{self.helper(f'nt_copy_async{op.count * size}')}({', '.join(arguments)});")
+
+    def _bytes_read(self, count: SSAValue, size: int) -> str:
+        """`4 * n`, or `i < n ? 16 : 0` where all elements are read or none."""
+        if isinstance(chosen := count.owner, arith.SelectOp):
+            sides = [known_index(side) for side in (chosen.lhs, chosen.rhs)]
+            if None not in sides:
+                then, other = (size * side for side in sides if side is not None)
+                return f"{self.value(chosen.cond).at(TERNARY + 1)} ? {then} : {other}"
+        read = signed_operand(self, count)
+        return read.text if size == 1 else f"{size} * {read.at(MUL + 1)}"
 
     def async_group(self, op: nvgpu.DeviceAsyncCreateGroupOp) -> None:
         if nvgpu.NO_COPIES not in op.attributes:
@@ -129,3 +138,11 @@ def _is_zero(value: SSAValue) -> bool:
 
 
 __all__ = ["MatrixPrinter", "is_fragment"]
+
+
+def known_index(value: SSAValue) -> int | None:
+    """The number that a constant index is."""
+    owner = value.owner
+    if isinstance(owner, arith.ConstantOp) and isinstance(owner.value, IntegerAttr):
+        return owner.value.value.data
+    return None

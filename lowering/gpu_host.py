@@ -174,7 +174,7 @@ class HostBody(NestBody):
     def launch(self, unit: Sequence[Operation]) -> None:
         """Make a kernel of `unit` and launch it here."""
         block = Block()
-        builder = IndexBuilder(block)
+        builder = IndexBuilder(block, divides_early=True)
         body = KernelBody(builder, self.sites, unit, self.overlaps, self._is_explicit(unit))
         inputs = KernelInputs(self, self.function, body, unit)
         body.values = inputs

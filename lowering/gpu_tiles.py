@@ -13,7 +13,8 @@ loops directly around it) is told apart once: whole, with the vectors of gpu_vec
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 
 from xdsl.dialects import arith, scf
 from xdsl.dialects.builtin import MemRefType, UnitAttr
@@ -22,9 +23,11 @@ from xdsl.ir import Block, Operation, Region, SSAValue
 from ..dialects.affine import AffineList
 from ..dialects.diagnostic import LoweringError, fail
 from ..dialects.nest import BLOCK_AXES, AccumulateOp, ForOp, LoadOp, StoreOp
+from .async_copies import AsyncCopy
 from .domains import within_bound
 from .full_tiles import TileConstraint, constraints_within
 from .gpu_accesses import is_bound, is_part_of_loop
+from .gpu_async import VectorCopy, async_loops, copy_elements, domain_of_load
 from .gpu_vectors import Alignment, LaneLoop
 from .index_arithmetic import Linear
 from .nest_body import UNROLL, NestBody
@@ -94,10 +97,12 @@ class TileBody(NestBody):
         super().serial(op)
 
     def unrolled(self, op: ForOp) -> None:
+        if copies := async_loops([op]):
+            return copy_elements(self, op, copies[op])
         loops = _vectorized_in(op)
         if not loops or loops[0] in self._lanes:
             return self._unrolled(op)
-        if self._is_row(op):
+        if async_loops(loops) is None and self._is_row(op):
             return self._row(op)
         self._tile(op)
 
@@ -125,6 +130,8 @@ class TileBody(NestBody):
 
     def _tile(self, op: ForOp) -> None:
         """Two versions where it is not known that the tile is whole."""
+        if (copies := async_loops(_vectorized_in(op))) is not None and self._copy_tile(op, copies):
+            return
         asked = [c for c in constraints_within(op) if c.constraint not in self.assumed]
         fresh = {c.constraint for c in asked}
         lanes = [LaneLoop(self, loop, self.assumed | fresh) for loop in _vectorized_in(op)]
@@ -156,6 +163,47 @@ class TileBody(NestBody):
 
         self.either(self._all(conditions), whole, edge)
 
+    def _copy_tile(self, op: ForOp, copies: Mapping[ForOp, AsyncCopy]) -> bool:
+        """Copies that are under way: of vectors where the buffers are aligned, else of elements. False: not at all."""
+        vectors = [VectorCopy(self, loop, copy) for loop, copy in copies.items()]
+        zeros = {constraint for copy in copies.values() for constraint in domain_of_load(copy)}
+        if any(c.constraint not in self.assumed | zeros for c in constraints_within(op)):
+            return False
+        needs = Alignment()
+        for vector in vectors:
+            needs.merge(vector.lanes.needs)
+
+        def elements() -> None:
+            self._is_edge = not any(copy.may_copy_elements for copy in copies.values())
+            self._version(op, {loop: partial(self._copy_lanes, loop, copy) for loop, copy in copies.items()})
+            self._is_edge = False
+
+        self.builder.location = self.location_of(op)
+        if not all(vector.is_legal() for vector in vectors) or (
+            needs.is_needed and self._is_aligned is False
+        ):
+            elements()
+            return True
+        inside = {loop.iv for loop in _tile_loops(op)}
+        for vector in vectors:
+            vector.lanes.name_positions(inside)
+        self.alignment.merge(needs)
+
+        def whole() -> None:
+            self._version(op, {vector.loop: vector.emit for vector in vectors})
+
+        if not needs.is_needed or self._is_aligned:
+            whole()
+        else:
+            self.either(self.alignment_flag(), whole, elements)
+        return True
+
+    def _copy_lanes(self, loop: ForOp, copy: AsyncCopy) -> None:
+        """Copies of elements, one after the other."""
+        if copy.may_copy_elements:
+            return copy_elements(self, loop, copy)
+        LaneLoop(self, loop, self.assumed).edge()
+
     def _holds_in_tile(self, asked: TileConstraint) -> SSAValue:
         """`i + 3 < n`: the constraint in the last lane."""
         least = asked.least(self.values)
@@ -178,8 +226,17 @@ class TileBody(NestBody):
 
     # ---- loops ----
 
-    def _unrolled(self, op: ForOp) -> None:
+    def iterations(self, op: ForOp, members: Callable[[], None]) -> None:
+        """The iterations of an unrolled or vectorized loop, one after the other; `members` lowers its body."""
+        if op.kind == "vectorized":
+            ends = self.forms(op.upper)
+            start = self.builder.affine(self.forms(op.lower)[0])
+            return self._emit_loop(op, start, ends, all(not end.terms for end in ends), members)
+        self._unrolled(op, members)
+
+    def _unrolled(self, op: ForOp, members: Callable[[], None] | None = None) -> None:
         """A loop of constant length; upper bounds that are not constant become a branch in it."""
+        members = members or partial(self.block, op.body.block)
         lower, upper = self.forms(op.lower), self.forms(op.upper)
         ends = [form for form in upper if not form.terms]
         if not ends or any(form.terms for form in lower):
@@ -200,10 +257,10 @@ class TileBody(NestBody):
         def body() -> None:
             conditions = [self.builder.at_least_zero(self.forms(c)[0]) for c in unknown]
             if not conditions:
-                return self.block(op.body.block)
+                return members()
 
             def then() -> Sequence[SSAValue]:
-                self.block(op.body.block)
+                members()
                 return ()
 
             self.branch(self._all(conditions), (), then)

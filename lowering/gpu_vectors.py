@@ -50,10 +50,8 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Block, Operation, SSAValue
 
 from ..dialects.affine import AffineList
-from ..dialects.ext.nvgpu import DeviceAsyncCopyOp
 from ..dialects.nest import AccumulateOp, AllocOp, ForOp, LoadOp, PrefetchOp, StoreOp, YieldOp
 from ..dialects.nest.common import name_hint_of
-from .async_copies import ASYNC
 from .domains import domain_of, is_computation
 from .gpu_accesses import is_part_of_loop, root
 from .index_arithmetic import Division, Linear, forms_of, linear, terms_of
@@ -163,11 +161,11 @@ class LaneLoop:
         forms = self._of_first_lane(forms_of(op.indices, values))
         size = element_bytes(buffer.element_type)
         unit = min(LARGEST_ACCESS // size, self.width)
-        if forms is None or unit < 2 or _multiple(forms[-1]) % unit:
+        if forms is None or unit < 2 or multiple_of(forms[-1]) % unit:
             return None
         needs = Alignment()
         for axis, form in enumerate(forms[:-1]):
-            if not _moves_by(unit, op.memref, axis, _multiple(form), needs):
+            if not _moves_by(unit, op.memref, axis, multiple_of(form), needs):
                 return None
         if isinstance(root(op.memref).owner, Block):
             needs.pointers[op.memref] = unit * size
@@ -245,8 +243,6 @@ class LaneLoop:
     def whole(self) -> None:
         """All lanes: vector loads, the lanes' computations, vector stores."""
         body = self.body
-        if ASYNC in self.loop.attributes and len(self.accesses) == len(self.members) == 2:
-            return self._copy_async()
         self._name_vectors()
         others = [op for op in self.members if not any(op in pair for pair in self.copies)]
         if self.copies and all(map(self._is_shared, others)):
@@ -270,17 +266,6 @@ class LaneLoop:
         body.done = before
         self.registers.clear()
 
-    def _copy_async(self) -> None:
-        """A copy that is under way when the thread goes on."""
-        load, store = self.members
-        assert isinstance(load, LoadOp) and isinstance(store, StoreOp)
-        assert isinstance(load.memref.type, MemRefType)
-        self.body.builder.location = store.location
-        (source, *there), (target, *here) = self._place(load), self._place(store)
-        whole = self.width * element_bytes(load.memref.type.element_type) == LARGEST_ACCESS
-        copy = DeviceAsyncCopyOp.of(source, there, target, here, self.width, bypass_l1=whole)
-        self.body.builder.emit(copy)
-
     def _move(self, shared: Sequence[Operation]) -> None:
         """Vectors that are loaded and stored as they are; where they are may be loaded, too, and computed."""
         before = set(self.body.done)
@@ -290,7 +275,7 @@ class LaneLoop:
         values = [self._load(load) for load, _ in self.copies]
         for value, (_, store) in zip(values, self.copies, strict=True):
             self.body.builder.location = store.location
-            self.body.builder.emit(vector.StoreOp.create(operands=(value, *self._place(store))))
+            self.body.builder.emit(vector.StoreOp.create(operands=(value, *self.place(store))))
 
     def _is_shared(self, op: Operation) -> bool:
         """Whether all lanes need the same from `op`, which is done once before them."""
@@ -300,7 +285,8 @@ class LaneLoop:
             return self._is_free(op) and self._is_everywhere(op, self.body.assumed)
         return is_computation(op)
 
-    def _place(self, op: Access) -> tuple[SSAValue, ...]:
+    def place(self, op: Access) -> tuple[SSAValue, ...]:
+        """The buffer and the indices where the vector of an access begins."""
         builder, iv = self.body.builder, self.loop.iv
         values = [v if v is iv else self.body.values[v] for v in op.indices.operands]
         forms = self._of_first_lane(forms_of(op.indices, values))
@@ -309,7 +295,7 @@ class LaneLoop:
         return (buffer, *self.body.places(buffer, [builder.affine(form) for form in forms]))
 
     def _load(self, op: LoadOp) -> SSAValue:
-        where = self._place(op)
+        where = self.place(op)
         found = self.body.builder.value(vector.LoadOp, where, self._vector(op.memref))
         found.name_hint = _vector_name(where[0])
         return found
@@ -329,7 +315,7 @@ class LaneLoop:
         builder, local = self.body.builder, self.registers[op]
         builder.location = op.location
         value = builder.value(vector.LoadOp, (local, builder.constant(0)), self._vector(local))
-        builder.emit(vector.StoreOp.create(operands=(value, *self._place(op))))
+        builder.emit(vector.StoreOp.create(operands=(value, *self.place(op))))
 
     def _vector(self, buffer: SSAValue) -> VectorType:
         assert isinstance(buffer.type, MemRefType)
@@ -412,19 +398,19 @@ def _moves_by(unit: int, buffer: SSAValue, axis: int, multiple: int, needs: Alig
     return True
 
 
-def _multiple(form: Linear) -> int:
+def multiple_of(form: Linear) -> int:
     """The largest known number that `form` is a multiple of; 0 for zero."""
-    return gcd(form.constant, *(c * _multiple_of_atom(atom) for atom, c in form.terms))
+    return gcd(form.constant, *(c * _of_atom(atom) for atom, c in form.terms))
 
 
-def _multiple_of_atom(atom: SSAValue | Division) -> int:
+def _of_atom(atom: SSAValue | Division) -> int:
     if isinstance(atom, Division) or not isinstance(atom.owner, Block):
         return 1
     loop = atom.owner.parent_op()
     if not isinstance(loop, ForOp) or len(loop.lower) != 1:
         return 1
     (lower,) = forms_of(loop.lower, [_known(v) for v in loop.lower.operands])
-    return gcd(loop.step_value, _multiple(lower))
+    return gcd(loop.step_value, multiple_of(lower))
 
 
 def _known(value: SSAValue) -> SSAValue | int:

@@ -135,13 +135,17 @@ class IndexBuilder:
     block is reused in it and in the blocks inside it.
     """
 
-    def __init__(self, block: Block):
+    def __init__(self, block: Block, divides_early: bool = False):
         self.block = block
+        self.divides_early = divides_early
+        """Whether a division is computed, and has a name, where what is divided is first known: in a kernel, before loops."""
         self.location: Attribute = UNKNOWN_LOC
         self.prologue: list[Operation] = []
         self.nonnegative: set[SSAValue] = set()
         self._constants: dict[Attribute, SSAValue] = {}
         self._scopes: list[dict[Hashable, object]] = [{}]
+        self._blocks = [block]
+        """The block of each scope."""
         self._parts: list[tuple[Linear, SSAValue]] = []
 
     @contextmanager
@@ -150,7 +154,9 @@ class IndexBuilder:
         outer, self.block = self.block, block
         parts = len(self._parts)
         self._scopes.append({})
+        self._blocks.append(block)
         yield
+        self._blocks.pop()
         self._scopes.pop()
         del self._parts[parts:]
         self.block = outer
@@ -264,7 +270,35 @@ class IndexBuilder:
     def _atom(self, atom: Atom) -> SSAValue:
         if not isinstance(atom, Division):
             return atom
-        return self.once(atom, lambda: self._divide(atom))
+        if not self.divides_early or len(atom.numerator.terms) != 1:
+            return self.once(atom, lambda: self._divide(atom))
+        depth = self._depth_of(atom.numerator)
+        for scope in self._scopes[: depth + 1]:
+            if atom in scope:
+                return scope[atom]  # pyright: ignore[reportReturnType]
+        state = self.block, self._scopes, self._blocks, self.location
+        self._scopes, self._blocks = self._scopes[: depth + 1], self._blocks[: depth + 1]
+        self.block, self.location = self._blocks[depth], UNKNOWN_LOC
+        value = self._scopes[depth][atom] = self._divide(atom)
+        self.block, self._scopes, self._blocks, self.location = state
+        value.name_hint = value.name_hint or _name_of(atom)
+        if self.is_nonnegative(linear(((atom, 1),), 0)):
+            self.nonnegative.add(value)
+        return value
+
+    def _depth_of(self, form: Linear) -> int:
+        """The number of the first scope in which all that a form is made of is known."""
+        depth = 0
+        for atom, _ in form.terms:
+            if isinstance(atom, Division):
+                depth = max(depth, self._depth_of(atom.numerator))
+                continue
+            block = atom.owner if isinstance(atom.owner, Block) else atom.owner.parent
+            if block is not None:  # what is in the prologue has no block yet
+                depth = max(
+                    depth, self._blocks.index(block) if block in self._blocks else len(self._blocks) - 1
+                )
+        return depth
 
     def _divide(self, atom: Division) -> SSAValue:
         numerator, divisor = self.affine(atom.numerator), self.constant(atom.divisor)
@@ -307,6 +341,17 @@ class IndexBuilder:
         if not positive.terms:
             return self.compare("slt", self.affine(negative.plus(ahead)), self.constant(constant + ahead + 1))
         return self.compare("sle", self.affine(negative), self.affine(positive.plus(constant)))
+
+
+def _name_of(atom: Division) -> str | None:
+    """`tx_mod8` for a variable with a name."""
+    ((divided, factor),) = atom.numerator.terms
+    if isinstance(divided, Division) or divided.name_hint is None or factor != 1:
+        return None
+    sign = {AffineBinaryOpKind.Mod: "mod", AffineBinaryOpKind.FloorDiv: "div"}.get(atom.kind)
+    ahead = atom.numerator.constant
+    stem = divided.name_hint if not ahead else f"{divided.name_hint}_{ahead}"
+    return None if sign is None or ahead < 0 else f"{stem}_{sign}{atom.divisor}"
 
 
 def forms_of(exprs: AffineList, values: Sequence[SSAValue | int]) -> list[Linear]:

@@ -34,8 +34,11 @@ MULTIPROCESSORS = 132
 UNKNOWN_EXTENT = 1024
 """What an extent that is known at run time only is taken for."""
 
-DEPTH = 16
-"""Terms of a step: what two tiles of them take in shared memory lets several blocks share a multiprocessor."""
+DEPTH = 64
+"""Bytes of the terms of a step, in a row: two tiles of them in shared memory let several blocks share a multiprocessor."""
+
+STAGES = 2
+"""Steps whose tiles are in shared memory: one is added up while the next one's are copied."""
 
 
 @dataclass(frozen=True)
@@ -99,13 +102,16 @@ def schedule_product(nest: ForOp, steps: Steps) -> bool:
     rows, columns = extent_of(product.row), extent_of(product.column)
     shape = shape_for(rows, columns, batch, size)
     terms = extent_of(product.term)
-    depth = DEPTH if terms is None else min(DEPTH, max(4, 1 << (terms - 1).bit_length()))
+    depth = max(1, DEPTH // max(4, size))
+    if terms is not None:
+        depth = min(depth, max(4, 1 << (terms - 1).bit_length()))
     tile = SumTile(
         product.sums,
         list(product.batch),
         [(product.row, parts(shape.rows)), (product.column, parts(shape.columns))],
         [product.term],
         depth,
+        stages=STAGES,
     )
     text = _text(product, shape)
     refusal = tile_sum(tile, steps)

@@ -26,56 +26,56 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from math import gcd, prod
+from math import prod
 
 from xdsl.ir import Operation, SSAValue
-from xdsl.ir.affine import AffineDimExpr, AffineExpr
 
-from ...dialects.affine import AffineList, linear_terms
 from ...dialects.diagnostic import NestorError, fail
-from ...dialects.nest import AccumulateOp, AllocOp, ForOp, LoadOp, StoreOp
-from ...lowering.nest_body import element_bytes
-from .cpu_lanes import UNIT
-from .cpu_tiles import pattern_in
+from ...dialects.nest import AccumulateOp, AllocOp, ForOp
 from .cuda_bands import blocks_of, grid_axes
-from .loops import (
-    enclosing_function,
-    enclosing_loops,
-    fresh_names,
-    is_inside,
-    loops_in,
-    next_nest,
-    perfect_band,
-    sole_inner_loop,
+from .cuda_sum_neighbours import axis_along, loops_over, make_perfect, neighbours_of
+from .cuda_tile_copies import (
+    AXES,
+    LARGEST_ACCESS,
+    bind_threads,
+    by_axis,
+    mark_vector,
+    may_be_ahead,
+    share_copy,
 )
+from .loops import enclosing_function, enclosing_loops, is_inside, loops_in
 from .nest_annotate import annotate
 from .nest_bind import bind
 from .nest_cache_write import cache_write
 from .nest_flatten import flatten, why_not_flatten
 from .nest_fuse import fuse
 from .nest_normalise import remove_unit_loop, why_not_remove_unit_loop
-from .nest_rename import rename
+from .nest_pipeline import pipeline, why_not_pipeline
 from .nest_reorder import reorder
 from .nest_resize_buffer import resize_buffer
 from .nest_set_memory import set_memory
-from .nest_sink import sink, why_not_sink
 from .nest_sink_alloc import sink_alloc, why_not_sink_alloc
 from .nest_split import split, why_not_split
 from .nest_stage_factors import stage_factors
 from .nest_transform_layout import transform_layout
 from .nest_unmask import unmask, why_not_unmask
-from .nest_vectorize import vectorize, why_not_vectorize
 from .steps import UNRECORDED, Steps
 
-AXES = "zyxl"
-"""The axes of the threads, the slowest first; "l" are the lanes of a warp, "x" are warps then."""
+__all__ = [
+    "LARGEST_ACCESS",
+    "Part",
+    "Parts",
+    "SumTile",
+    "axis_along",
+    "loops_over",
+    "make_perfect",
+    "parts",
+    "size_of",
+    "tile_sum",
+]
 
 REGISTER, VECTOR = "r", "v"
 """Parts of a loop that stay in the thread; what is neighbours in memory goes to vectors."""
-
-LARGEST_ACCESS = 16
-"""Bytes that a thread moves in one access. A row of a copy that is written across its rows is longer by so much: then
-neighbours go to other banks of shared memory."""
 
 
 @dataclass(frozen=True)
@@ -117,6 +117,8 @@ class SumTile:
     uses: list[ForOp] = field(default_factory=list)
     around: int = 0
     """How many loops around the nest are those of a kernel already: the tiles are then done one after the other."""
+    stages: int = 1
+    """In how many parts the tiles of the factors are in shared memory: one in use, the others being copied."""
 
     @property
     def result(self) -> SSAValue:
@@ -148,6 +150,7 @@ class SumTile:
             self.inner_terms,
             of(self.uses),
             self.around,
+            self.stages,
         )
 
 
@@ -179,78 +182,6 @@ def _try(tile: SumTile, start: ForOp | None, way: type[Tiling]) -> None:
     way(tile.moved(copy_of), first, UNRECORDED).run()  # pyright: ignore[reportArgumentType]
 
 
-# ---- the nests around -------------------------------------------------------------------------------
-
-
-def make_perfect(nest: ForOp, steps: Steps) -> None:
-    """Let the nests that follow have all that they compute in their innermost loops, so that these can be tiled."""
-    following = next_nest(nest, lambda op: op.next_op)
-    while following is not None:
-        loop = following
-        while (inner := _only_loop_in(loop)) is not None:
-            if sole_inner_loop(loop) is None and why_not_sink(loop) is None:
-                steps.do(sink, loop)
-            loop = inner
-        following = next_nest(following, lambda op: op.next_op)
-
-
-def _only_loop_in(loop: ForOp) -> ForOp | None:
-    inner = [op for op in loop.body.block.ops if isinstance(op, ForOp)]
-    return inner[0] if len(inner) == 1 else None
-
-
-def neighbours_of(tile: SumTile) -> tuple[ForOp | None, list[ForOp]]:
-    """The nest before that sets the elements of the sum, and those after it that use each element by itself."""
-    start = next_nest(tile.nest, lambda op: op.prev_op)
-    if start is not None and not (loops_over(start, tile) and _only_sets(start, tile.result)):
-        start = None
-    uses: list[ForOp] = []
-    last = tile.nest
-    while (use := next_nest(last, lambda op: op.next_op)) is not None and loops_over(use, tile):
-        uses.append(use)
-        last = use
-    return start, uses
-
-
-def loops_over(nest: ForOp, tile: SumTile) -> list[ForOp] | None:
-    """The loops of a nest over the elements of the sum, in the order of the sum's; None where it is no such nest."""
-    band = perfect_band(nest)
-    wanted = [*tile.outer, *(loop for loop, _ in tile.tiled)]
-    if len(band) != len(wanted) or len(loops_in(nest)) != len(band):
-        return None
-    if any(loop.kind != "serial" or loop.step_value != 1 for loop in band):
-        return None
-    if any(op.regions or isinstance(op, AccumulateOp) for op in band[-1].body.block.ops):
-        return None
-    accesses = [op for op in nest.walk() if isinstance(op, LoadOp | StoreOp) and op.memref is tile.result]
-    if not accesses or any(op.indices != accesses[0].indices for op in accesses):
-        return None
-    indices, found = accesses[0].indices, []
-    for loop in wanted:
-        index = indices[axis_along(tile.sums, loop)]
-        found += [other for other in band if other.iv in index.operands][:1]
-    if len(found) != len(wanted) or len(set(found)) != len(found):
-        return None
-    same = {one.iv: other.iv for one, other in zip(found, wanted, strict=True)}
-    if indices.substitute_all(same).canonical() != tile.sums.indices.canonical():
-        return None
-    if any(
-        loop.lower != other.lower or loop.upper.canonical() != other.upper.canonical()
-        for loop, other in zip(found, wanted, strict=True)
-    ):
-        return None
-    return found
-
-
-def axis_along(sums: AccumulateOp, loop: ForOp) -> int:
-    """The axis of the result along which the loop moves."""
-    return next(axis for axis in range(len(sums.indices)) if loop.iv in sums.indices[axis].operands)
-
-
-def _only_sets(nest: ForOp, result: SSAValue) -> bool:
-    return all(not isinstance(op, StoreOp) or op.memref is result for op in nest.walk())
-
-
 # ---- tiling -----------------------------------------------------------------------------------------
 
 
@@ -268,6 +199,8 @@ class Tiling:
         self.order_of_axes = sorted(places)
         self.sums: AllocOp | None = None
         """The buffer of the sums, when they have one."""
+        self.is_ahead = False
+        """Whether what a step multiplies is copied while the one before is added up."""
         self.by_loop: set[ForOp] = set()
         """Loops over the tile that were made of the nests' own."""
 
@@ -301,6 +234,7 @@ class Tiling:
                 steps.do(unmask, tiles[0])
         for tiles, terms in insides:
             self._share(tiles, terms[-tile.inner_terms :] if terms else [], is_sum=bool(terms))
+        self.is_ahead = tile.stages > 1 and all(may_be_ahead(*copy) for copy in copies)
         for buffer, copy in copies:
             self._share_copy(buffer, copy)
         self.sums = steps.do(transform_layout, sums, layout=self._layout(sums.memref.type.get_num_dims()))
@@ -311,15 +245,30 @@ class Tiling:
             return
         self._bind_blocks(blocks)
         self.keep_sums()
+        if self.is_ahead:
+            self._copy_ahead(step)
 
     def _stage(self, step: ForOp) -> list[tuple[AllocOp, ForOp]]:
         """Copies of what a step multiplies in shared memory, and the loops that make them."""
         left, left_copy, right, right_copy = self.steps.do(stage_factors, step, space="shared")
         return [(left, left_copy), (right, right_copy)]
 
+    def _share_copy(self, buffer: AllocOp, copy: ForOp) -> None:
+        """Share a copy out over the threads."""
+        share_copy(buffer, copy, self.threads, self.is_ahead, self.steps)
+
     def keep_sums(self) -> None:
         """The sums go to registers, when all loops are bound."""
         self.steps.do(set_memory, self.sums, space="local")
+
+    def _copy_ahead(self, step: ForOp) -> None:
+        """The factors of the next steps are copied while one is added up."""
+        stages = self.tile.stages
+        if (step.constant_trip_count() or stages) < stages or why_not_pipeline(step, stages) is not None:
+            return
+        for loop in self.steps.do(pipeline, step, stages=stages):
+            if loop.constant_trip_count() == 1 and why_not_remove_unit_loop(loop) is None:
+                self.steps.do(remove_unit_loop, loop)
 
     def _loops_of(self, nest: ForOp) -> tuple[list[ForOp], list[ForOp]]:
         """The loops of a nest over blocks, and those over the tile."""
@@ -386,16 +335,16 @@ class Tiling:
                 rest, inner = steps.do(split, rest, factor=part.size, tail="perfect")
                 pieces.append((part, inner))
             found += [(own[0], rest), *reversed(pieces)]
-        threads = sorted(((part.axis, loop) for part, loop in found if part.axis in AXES), key=_by_axis)
+        threads = sorted(((part.axis, loop) for part, loop in found if part.axis in AXES), key=by_axis)
         vectors = [loop for part, loop in found if part.axis == VECTOR]
         others = [loop for part, loop in found if part.axis == REGISTER]
         steps.do(reorder, [*(loop for _, loop in threads), *terms, *others, *vectors])
-        self._bind_threads(threads)
+        bind_threads(threads, steps)
         self._mark_terms(terms)
         for loop in others:
             steps.do(annotate, loop, mark="unrolled")
         for loop in vectors:
-            self._mark_vector(loop, not is_sum)
+            mark_vector(loop, not is_sum, steps)
 
     def _mark_terms(self, terms: Sequence[ForOp]) -> None:
         """All terms of a step side by side."""
@@ -406,73 +355,6 @@ class Tiling:
         """The parts of loops that are over the tile in the order of the sum's loops, or of the result's axes."""
         own = [entry for _, entry in self.tile.tiled]
         return own if self.by_loop.issuperset(tiles) else [own[k] for k in self.order]
-
-    def _bind_threads(self, threads: Sequence[tuple[str, ForOp]]) -> None:
-        for axis, loop in threads:
-            name, wanted = ("lane", "lane") if axis == "l" else (f"t{axis}", f"thread.{axis}")
-            self.steps.do(rename, loop, to=fresh_names(loop, name)[0])
-            self.steps.do(bind, loop, axis=wanted)
-
-    def _mark_vector(self, loop: ForOp, may_be_vector: bool) -> None:
-        size = loop.constant_trip_count() or 1
-        if may_be_vector and size > 1 and why_not_vectorize(loop, size) is None:
-            self.steps.do(vectorize, loop, width=size)
-        else:
-            self.steps.do(annotate, loop, mark="unrolled")
-
-    def _share_copy(self, buffer: AllocOp, copy: ForOp) -> None:
-        """Share a copy out over the threads: neighbours of these read neighbours in memory, 16 bytes each where they can."""
-        steps, band = self.steps, loops_in(copy)
-        load = next((op for op in copy.walk() if isinstance(op, LoadOp) and len(op.indices)), None)
-        along = band[-1]
-        if load is not None:
-            moving = [loop for loop in band if pattern_in(load, load.memref, loop) == UNIT]
-            along = moving[-1] if moving else along
-        bytes_of = element_bytes(buffer.memref.type.element_type)
-        width = max(1, LARGEST_ACCESS // bytes_of)
-        left = [along, *(loop for loop in reversed(band) if loop is not along)]
-        vector: ForOp | None = None
-        if (
-            load is not None
-            and _begins_at(load, along, width)
-            and (along.constant_trip_count() or 1) % width == 0
-        ):
-            left[0], vector = steps.do(split, along, factor=width, tail="perfect")
-        if along is band[-1]:
-            left = self._as_one(left, vector)
-        threads: list[tuple[str, ForOp]] = []
-        for axis, size in sorted(self.threads.items()):
-            taken = _largest_share(left, size)
-            if taken is None:
-                continue
-            loop, count = taken
-            if count == loop.constant_trip_count():
-                left.remove(loop)
-            else:
-                left[left.index(loop)], loop = steps.do(split, loop, factor=count, tail="perfect")
-            threads.insert(0, (axis, loop))
-        vectors = [] if vector is None else [vector]
-        steps.do(reorder, [*(loop for _, loop in threads), *reversed(left), *vectors])
-        self._bind_threads(threads)
-        for loop in left:
-            steps.do(annotate, loop, mark="unrolled")
-        for loop in vectors:
-            self._mark_vector(loop, True)
-        if vectors and along is not band[-1]:
-            names = [f"d{k}" for k in range(len(band))]
-            pad = (*(0 for _ in names[1:]), LARGEST_ACCESS // bytes_of)
-            steps.do(transform_layout, buffer, layout=f"{' '.join(names)} -> {' '.join(names)}", pad=pad)
-
-    def _as_one(self, left: list[ForOp], vector: ForOp | None) -> list[ForOp]:
-        """Loops of a copy as one where the first, along which memory is contiguous, is too short for the threads."""
-        wanted, first = self.threads.get("l") or self.threads.get("x", 1), left[0]
-        if len(left) < 2 or (first.constant_trip_count() or 1) % wanted == 0:
-            return left
-        inner = [] if vector is None else [vector]
-        self.steps.do(reorder, [*reversed(left), *inner])
-        if why_not_flatten(left[1], first) is not None:
-            return left
-        return [self.steps.do(flatten, left[1], first), *left[2:]]
 
     def _layout(self, rank: int) -> str:
         """The layout of the sums: whose they are first, then the thread's own."""
@@ -489,7 +371,7 @@ class Tiling:
                     threads.append((part.axis, text))
                 else:
                     own.append(text)
-        threads.sort(key=_by_axis)
+        threads.sort(key=by_axis)
         old = " ".join(f"d{k}" for k in range(rank))
         return f"{old} -> {' '.join([text for _, text in threads] + own)}"
 
@@ -508,28 +390,3 @@ class Tiling:
             raise fail(blocks[0], "a grid has three axes, and only one of them is long")
         for loop, axis in zip(loops, axes, strict=True):
             steps.do(bind, loop, axis=axis)
-
-
-def _by_axis(entry: tuple[str, object]) -> int:
-    return AXES.index(entry[0])
-
-
-def _largest_share(loops: Sequence[ForOp], threads: int) -> tuple[ForOp, int] | None:
-    """A loop, and how many of its iterations go to so many threads: the first that has work for all of them."""
-    shares = [(loop, gcd(loop.constant_trip_count() or 1, threads)) for loop in loops]
-    best = max(shares, key=lambda entry: entry[1], default=None)
-    return best if best is not None and best[1] > 1 else None
-
-
-def _begins_at(load: LoadOp, along: ForOp, width: int) -> bool:
-    """Whether `width` neighbours along the loop begin at a multiple of so many elements, as far as the last index says."""
-    if width < 2 or pattern_in(load, load.memref, along) != UNIT:
-        return False
-    last = load.indices[len(load.indices) - 1].canonical()
-    terms, constant = linear_terms(last.exprs[0])
-    others = [factor for term, factor in terms.items() if not _is(term, along.iv, last)]
-    return all(factor % width == 0 for factor in (constant, *others))
-
-
-def _is(term: AffineExpr, value: SSAValue, expression: AffineList) -> bool:
-    return isinstance(term, AffineDimExpr) and expression.operands[term.position] is value

@@ -29,6 +29,7 @@ from .cpu_lanes import UNIT
 from .cpu_tiles import pattern_in
 from .cuda_bands import extent_of
 from .cuda_sum_tiles import Tiling
+from .cuda_tile_copies import bind_threads
 from .loops import enclosing_loops, loops_in
 from .nest_annotate import annotate
 from .nest_cache_read import cache_read
@@ -142,7 +143,7 @@ class WindowTiling(Tiling):
                 lanes *= share
                 of_last *= share if is_of_last else 1
         steps.do(reorder, [*(loop for _, loop in threads), *left])
-        self._bind_threads(threads)
+        bind_threads(threads, self.steps)
         for loop in left:
             steps.do(annotate, loop, mark="unrolled")
         self._pad(buffer, of_last)

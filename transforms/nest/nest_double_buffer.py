@@ -161,16 +161,17 @@ def _plan_copy(
     if not copies:
         return refuse("nothing in the loop stores to it")
     used = _used_by(copies, loop)
+    own = {op.memref for copy in copies for op in copy.walk() if isinstance(op, AllocOp)}
     for op in (inner for outer in (*used, *copies) for inner in outer.walk()):
-        is_store = isinstance(op, StoreOp) and op.memref is alloc.memref
-        is_load = isinstance(op, LoadOp) and is_defined_outside(op.memref, loop)
-        if not (is_store or is_load or isinstance(op, ForOp) or is_computation(op)):
+        is_store = isinstance(op, StoreOp) and (op.memref is alloc.memref or op.memref in own)
+        is_load = isinstance(op, LoadOp) and (is_defined_outside(op.memref, loop) or op.memref in own)
+        if not (is_store or is_load or isinstance(op, ForOp | AllocOp) or is_computation(op)):
             return refuse(
                 "what stores to it does more than copy",
                 hint="nest-distribute takes the loop apart",
                 notes=[(op, "this operation would run an iteration ahead")],
             )
-    if (pair := _written_source([*used, *copies], alloc, loop, dependences, stages)) is not None:
+    if (pair := _written_source([*used, *copies], own, alloc, loop, dependences, stages)) is not None:
         load, write = pair
         return refuse(
             "the loop writes what is copied, and the copy of the next iteration would come before that",
@@ -197,13 +198,23 @@ def _used_by(copies: list[Operation], loop: ForOp) -> list[Operation]:
 
 
 def _written_source(
-    ahead: list[Operation], alloc: AllocOp, loop: ForOp, dependences: Dependences, stages: int = 2
+    ahead: list[Operation],
+    own: set[SSAValue],
+    alloc: AllocOp,
+    loop: ForOp,
+    dependences: Dependences,
+    stages: int = 2,
 ) -> tuple[Access, Access] | None:
-    """A load of the copy, and a write of its element that it would come before: less than `stages` iterations earlier."""
+    """A load of the copy, and a write of its element that it would come before: less than `stages` iterations earlier.
+
+    Buffers that are made in the copy (`own`) come with it.
+    """
     accesses = dependences.accesses_in(loop)
     writes = [a for a in accesses if a.writes and a.buffer is not alloc.memref]
     for load in accesses:
-        if isinstance(load.op, LoadOp) and any(is_inside(load.op, op) for op in ahead):
+        if load.buffer in own or not isinstance(load.op, LoadOp):
+            continue
+        if any(is_inside(load.op, op) for op in ahead):
             for write in writes:
                 if may_overlap(load, write) and _comes_too_late(write, load, loop, dependences, stages):
                     return load, write

@@ -86,3 +86,36 @@ func.func @unknown(%x: memref<?x8xf32>, %y: memref<8xf32>, %n: index) {
   }
   func.return
 }
+
+
+// -----
+
+// What is copied at an edge, an element or zero, goes through a buffer of its own, which runs ahead with it.
+// CHECK-LABEL: func.func @edge
+// CHECK:         nest.for "k.first"
+// CHECK:           nest.store "e" {{%.*}}, [[E:%.*]][] where
+// CHECK:         nest.for "k" [[K:%.*]] = 0 to 7 {
+// CHECK:           [[A:%.*]] = nest.load %x{{\[}}[[K]] + 2, {{%.*}}]
+// CHECK:           nest.store {{.*}} [[A]], [[E:%.*]][] where
+// CHECK:           [[F:%.*]] = nest.load [[E]][]
+// CHECK:           nest.store "u" [[F]], %u{{\[}}([[K]] + 2) mod 3, {{%.*}}]
+
+func.func @edge(%x: memref<9x7xf32>, %y: memref<8xf32>) {
+  %zero = arith.constant 0.0 : f32
+  nest.for "k" %k = 0 to 9 {
+    %u = nest.alloc "u" : memref<8xf32>
+    nest.for "i" %i = 0 to 8 {
+      %e = nest.alloc "e" : memref<f32>
+      nest.store "e" %zero, %e[] : memref<f32>
+      %a = nest.load %x[%k, %i] : memref<9x7xf32>
+      nest.store "e" %a, %e[] where (%i < 7) : memref<f32>
+      %f = nest.load %e[] : memref<f32>
+      nest.store "u" %f, %u[%i] : memref<8xf32>
+    }
+    nest.for "j" %j = 0 to 8 {
+      %b = nest.load %u[%j] : memref<8xf32>
+      nest.accumulate "y" add %b, %y[%j] : memref<8xf32>
+    }
+  }
+  func.return
+}
