@@ -138,7 +138,7 @@ class IndexBuilder:
     def __init__(self, block: Block, divides_early: bool = False):
         self.block = block
         self.divides_early = divides_early
-        """Whether a division is computed, and has a name, where what is divided is first known: in a kernel, before loops."""
+        """Whether a division has a name, and stands where what is divided is first known: in kernels, before loops."""
         self.location: Attribute = UNKNOWN_LOC
         self.prologue: list[Operation] = []
         self.nonnegative: set[SSAValue] = set()

@@ -8,8 +8,8 @@
         nest.for ... unrolled attributes {nestor.async} {    // rows 2 * %ty + %tx / 8 ..., terms %tx mod 8 ...
 
 Threads that are neighbours copy what are neighbours in memory, 16 bytes each where the tile lies as memory does. Where it
-lies across, a thread copies element by element: eight neighbours (a sector of 4-byte elements) and then the next row, so that the
-32 elements of a warp go to 32 banks, the rows of the tile being longer by 16 bytes.
+lies across, a thread copies element by element: eight neighbours (of 4 bytes: a sector), then those of the next row, so
+that the elements of a warp go to as many banks, the rows of the tile being longer by 16 bytes.
 """
 
 from __future__ import annotations

@@ -35,12 +35,12 @@ the iteration before; when the loop can fail or is marked; and when a bound is a
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from dataclasses import dataclass
 
 from xdsl.context import Context
 from xdsl.dialects import arith
-from xdsl.dialects.builtin import IntegerAttr, MemRefType, ModuleOp
+from xdsl.dialects.builtin import IntegerAttr, MemRefType, ModuleOp, StringAttr
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.ir.affine import AffineBinaryOpKind
 from xdsl.passes import ModulePass
@@ -52,7 +52,7 @@ from ...dialects.nest.common import INDEX
 from ...lowering.domains import is_computation
 from .accesses import Access, accesses_of, buffer_name, is_defined_outside, may_overlap
 from .bounds import refuse_several, simplify_bounds, smallest
-from .buffers import find_alloc, why_not_space
+from .buffers import find_alloc, fresh_buffer_name, why_not_space
 from .dependence import Dependences, analyse
 from .loops import (
     divide,
@@ -199,7 +199,7 @@ def _used_by(copies: list[Operation], loop: ForOp) -> list[Operation]:
 
 def _written_source(
     ahead: list[Operation],
-    own: set[SSAValue],
+    own: Container[SSAValue],
     alloc: AllocOp,
     loop: ForOp,
     dependences: Dependences,
@@ -212,7 +212,7 @@ def _written_source(
     accesses = dependences.accesses_in(loop)
     writes = [a for a in accesses if a.writes and a.buffer is not alloc.memref]
     for load in accesses:
-        if load.buffer in own or not isinstance(load.op, LoadOp):
+        if not isinstance(load.op, LoadOp) or load.op.memref in own:
             continue
         if any(is_inside(load.op, op) for op in ahead):
             for write in writes:
@@ -288,6 +288,9 @@ def _first_copies(loop: ForOp, plan: Plan, count: int) -> ForOp:
     first.set_bounds(lower, smallest(upper.concat(lower.add(count * loop.step_value)), loop))
     kept = set(_positions(plan.ahead, loop))
     _erase([op for k, op in enumerate(list(first.body.block.ops)) if k not in kept])
+    for op in first.walk():
+        if isinstance(op, AllocOp):
+            op.label = StringAttr(fresh_buffer_name(loop, op.label.data))
     return first
 
 

@@ -6,18 +6,27 @@
 // CHECK-NEXT: nest.for "j.o" {{%\S+}} = 0 to 4 bind "block.y" {
 // CHECK-NEXT: [[S:%\S+]] = nest.alloc "sums" : memref<{{.*}}xf32, 5 : i64>
 // CHECK: nest.store "c" %zero, [[S]]{{\[.*\]}} : memref
-// CHECK: nest.for "k.o" {{%\S+}} = 0 to 3 {
-// CHECK: nest.alloc "x_tile" : memref<16x{{[0-9]+}}xf32, 3 : i64>
+// The tiles have two parts: while one is multiplied the copies of the next step, zeros at the edges, are under way.
+// CHECK: [[X:%\S+]] = nest.alloc "x_tile" : memref<2x16x{{[0-9]+}}xf32, 3 : i64>
+// CHECK: [[Y:%\S+]] = nest.alloc "y_tile" : memref<2x16x{{[0-9]+}}xf32, 3 : i64>
+// CHECK: unrolled attributes {nestor.async} {
+// CHECK: nest.alloc "x_element.1"
+// CHECK: nest.store "x_tile" {{%\S+}}, [[X]][0, {{.*}}]
+// CHECK: nest.barrier {nestor.copies = 0 : i64}
+// CHECK-NEXT: nest.for "k.o" [[K:%\S+]] = 0 to 2 {
+// CHECK: unrolled attributes {nestor.async} {
+// CHECK: nest.alloc "x_element" :
 // CHECK: nest.load %x
-// CHECK: nest.alloc "y_tile" : memref<16x{{[0-9]+}}xf32, 3 : i64>
-// CHECK: vectorized(4)
+// CHECK: nest.store "x_tile" {{%\S+}}, [[X]][([[K]] + 1) mod 2, {{.*}}]
+// CHECK: vectorized(4) attributes {nestor.async} {
 // CHECK: nest.load %y
-// The threads wait once before they read the tiles, and once before they write them again.
-// CHECK: nest.barrier
-// CHECK-NEXT: nest.for "tz{{.*}}" {{%\S+}} = 0 to {{.*}} bind "thread.z" {
-// CHECK: nest.accumulate "c" add {{%\S+}}, [[S]]{{\[[^)]*\]}} : memref
-// CHECK: nest.barrier
+// The threads wait once a step, for the copies and for each other.
 // CHECK-NOT: nest.barrier
+// CHECK: nest.load [[X]][[[K]] mod 2, {{.*}}]
+// CHECK: nest.accumulate "c" add {{%\S+}}, [[S]]{{\[[^)]*\]}} : memref
+// CHECK: nest.barrier {nestor.copies = 0 : i64}
+// CHECK-NOT: nest.barrier
+// CHECK: nest.accumulate "c" add {{%\S+}}, [[S]]{{\[[^)]*\]}} : memref
 // CHECK: arith.maximumf
 // CHECK: nest.store "c" {{%\S+}}, %c{{.*}} where
 func.func @dense(%x: memref<?x40xf32> {nest.dims = ["m", 40]}, %y: memref<40x100xf32>, %b: memref<100xf32>, %c: memref<?x100xf32> {nest.role = "out", nest.dims = ["m", 100]}) {
