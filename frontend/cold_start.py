@@ -1,5 +1,6 @@
-"""What makes a first call cheaper: the garbage collector paused, xDSL's assembly formats compiled on demand, its unions of
-constraints simplified once, the methods of dataclasses made without compiling a text for each, LLVM loaded meanwhile.
+"""What makes a first call cheaper: the garbage collector paused, xDSL's operations defined and their assembly formats
+compiled on demand, its unions of constraints simplified once, the methods of dataclasses made without compiling a text for
+each, LLVM loaded meanwhile.
 
 A first call imports the compiler and compiles once; the figures here are of that (docs/decisions/0005-first-call.md).
 """
@@ -50,7 +51,7 @@ def collector_paused() -> Iterator[None]:
 @contextmanager
 def cheaper_compilation() -> Iterator[None]:
     """All of this file, for the time of a compilation."""
-    with collector_paused(), quick_dataclasses(), formats_on_demand(), unions_once():
+    with collector_paused(), quick_dataclasses(), formats_on_demand(), unions_once(), definitions_on_demand():
         yield
 
 
@@ -158,6 +159,106 @@ def _remembered(make: Callable[..., Any]) -> Callable[..., Any]:
         return found
 
     return get
+
+
+# ---- definitions of operations ------------------------------------------------------------------------
+
+_definitions_depth = 0
+_define: Callable[[Any], Any]
+
+
+@contextmanager
+def definitions_on_demand() -> Iterator[None]:
+    """The class of an operation that is defined meanwhile is completed when something of its definition is looked at.
+
+    Of the operations that dialects define, a program has one in seven. What is wrong with a definition would be found
+    late; `opt-tool`, which does not come this way, completes each at once.
+    """
+    from xdsl import irdl
+    from xdsl.irdl import operations
+
+    global _definitions_depth, _define
+    with _lock:
+        if _definitions_depth == 0:
+            _define = operations.irdl_op_definition
+            irdl.irdl_op_definition = operations.irdl_op_definition = _define_on_demand
+        _definitions_depth += 1
+    try:
+        yield
+    finally:
+        with _lock:
+            _definitions_depth -= 1
+            if _definitions_depth == 0:
+                irdl.irdl_op_definition = operations.irdl_op_definition = _define
+
+
+def _define_on_demand(cls: Any) -> Any:
+    """What stands for `irdl_op_definition`."""
+    definition = _Definition(cls)
+    for name in definition.parts:
+        setattr(cls, name, _PartOnDemand(definition, name))
+    return cls
+
+
+class _Definition:
+    """A class as its author wrote it, until something of its definition is looked at."""
+
+    def __init__(self, cls: Any):
+        from xdsl.irdl import operations
+
+        self._cls = cls
+        self._lock = threading.RLock()
+        own = dict(cls.__dict__)
+        self.parts = {"traits", "verify_", "get_irdl_definition"}
+        """What is read of a class, or of its operations, that only a complete one has."""
+        if cls.assembly_format is not None:
+            self.parts |= {"parse", "print"}
+        for parent in cls.__mro__[: cls.__mro__.index(operations.IRDLOperation)]:
+            fields = parent.__dict__.items()
+            self.parts.update(name for name, value in fields if isinstance(value, operations._OpDefField))  # pyright: ignore[reportPrivateUsage]
+        self._written = {name: value for name, value in own.items() if name in self.parts}  # in their order
+        self._known = own.keys() | self.parts
+
+    def complete(self) -> None:
+        with self._lock:
+            cls, parts, self.parts = self._cls, self.parts, set[str]()
+            if not parts:
+                return
+            now = dict(cls.__dict__)
+            later = {
+                name: value
+                for name, value in now.items()
+                if (name not in self._known or name in parts) and not isinstance(value, _PartOnDemand)
+            }
+            for name in parts | later.keys():
+                delattr(cls, name)
+            for name, value in self._written.items():
+                setattr(cls, name, value)
+            try:
+                _define(cls)
+            except BaseException:
+                self.parts = parts
+                for name in parts:
+                    setattr(cls, name, _PartOnDemand(self, name))
+                raise
+            for name, value in later.items():
+                setattr(cls, name, value)
+
+
+class _PartOnDemand:
+    """Stands for a member of a class that is not complete."""
+
+    def __init__(self, definition: _Definition, name: str):
+        self._definition = definition
+        self._name = name
+
+    def __get__(self, instance: Any, owner: type) -> Any:
+        self._definition.complete()
+        return getattr(owner if instance is None else instance, self._name)
+
+    def __set__(self, instance: Any, value: Any) -> None:
+        self._definition.complete()
+        setattr(instance, self._name, value)
 
 
 # ---- dataclasses ------------------------------------------------------------------------------------

@@ -13,7 +13,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from nestor.frontend.cold_start import collector_paused, formats_on_demand, quick_dataclasses, unions_once
+from nestor.frontend.cold_start import (
+    collector_paused,
+    definitions_on_demand,
+    formats_on_demand,
+    quick_dataclasses,
+    unions_once,
+)
+from xdsl import irdl
+from xdsl.dialects import test
+from xdsl.dialects.builtin import DenseArrayBase, UnitAttr, i32
 from xdsl.irdl.declarative_assembly_format import FormatProgram
 
 ROOT = Path(__file__).parents[2]
@@ -50,6 +59,113 @@ def test_formats_are_eager_again_afterwards():
             assert FormatProgram.from_str is not eager
         assert FormatProgram.from_str is not eager
     assert FormatProgram.from_str is eager
+
+
+def _operations() -> list[Any]:
+    from xdsl.irdl import (
+        AttrSizedOperandSegments,
+        IRDLOperation,
+        operand_def,
+        opt_prop_def,
+        result_def,
+        traits_def,
+        var_operand_def,
+    )
+    from xdsl.traits import Commutative, Pure
+
+    class Base(IRDLOperation):
+        first = operand_def(i32)
+        traits = traits_def(Pure())
+
+        def verify_(self) -> None:
+            if len(self.operands) > 3:
+                raise irdl.VerifyException("more than three")
+
+    class One(Base):
+        name = "t.one"
+        traits = traits_def(Commutative())
+        irdl_options = (AttrSizedOperandSegments(as_property=True),)
+        many = var_operand_def(i32)
+        others = var_operand_def(i32)
+        fast = opt_prop_def(UnitAttr)
+        made = result_def(i32)
+
+        def helper(self) -> int:
+            return len(self.many)
+
+    class Two(Base):
+        name = "t.two"
+        assembly_format = "$first attr-dict `:` type($made)"
+        made = result_def(i32)
+
+    return [irdl.irdl_op_definition(cls) for cls in (One, Two)]
+
+
+def test_definitions_on_demand_are_the_same():
+    define = irdl.irdl_op_definition
+    eager = _operations()
+    with definitions_on_demand(), definitions_on_demand():
+        assert irdl.irdl_op_definition is not define
+        late = _operations()
+    assert irdl.irdl_op_definition is define
+    for a, b in zip(eager, late, strict=True):
+        b.LATER = a.LATER = 3  # as generated operations have it
+        assert b.__dict__["get_irdl_definition"] is not None
+        x, y, z = (test.TestOp.create(result_types=[i32]).results[0] for _ in range(3))
+        several = a.name == "t.one"
+        made = [cls.build(operands=[[y, z], [], x] if several else [x], result_types=[i32]) for cls in (a, b)]
+        assert made[1].first is x and made[1].made is made[1].results[0]
+        assert made[0].traits == made[1].traits and made[0].properties == made[1].properties
+        assert all(op.verify() is None and op.first is x and op.LATER == 3 for op in made)
+        assert str(made[0]) == str(made[1])
+        if several:
+            assert made[1].helper() == 2 and list(made[1].many) == [y, z]
+            made[1].fast = UnitAttr()
+            assert "fast" in made[1].properties
+            wrong = [cls.build(operands=[[y, z], [z], x], result_types=[i32]) for cls in (a, b)]
+            assert _of(wrong[0].verify) == _of(wrong[1].verify) and "more than three" in str(
+                _of(wrong[1].verify)
+            )
+        assert {name for name in a.__dict__} == {name for name in b.__dict__}
+        definitions = [cls.get_irdl_definition() for cls in (a, b)]
+        for definition in definitions:
+            definition.traits = None  # compared above: a function makes them
+        assert definitions[0] == definitions[1]
+
+
+@pytest.mark.parametrize("member", ["first", "traits", "fast", "verify_"])
+def test_every_part_of_a_definition_completes_it(member):
+    with definitions_on_demand():
+        one, _ = _operations()
+    x = test.TestOp.create(result_types=[i32]).results[0]
+    op = one.create(
+        operands=[x],
+        result_types=[i32],
+        properties={"operandSegmentSizes": DenseArrayBase.from_list(i32, [0, 0, 1])},
+    )
+    assert getattr(op, member) is not None or member == "fast"
+    assert type(one.__dict__["made"]).__name__ != "_PartOnDemand"
+
+
+def test_what_is_set_before_a_definition_is_complete_stays():
+    with definitions_on_demand():
+        one, _ = _operations()
+    one.traits = other = irdl.traits_def()
+    assert one.get_irdl_definition().name == "t.one"
+    assert one.traits is other
+
+
+def test_a_wrong_definition_is_refused_when_it_is_looked_at():
+    with definitions_on_demand():
+
+        @irdl.irdl_op_definition
+        class Wrong(irdl.IRDLOperation):
+            name = "t.wrong"
+            what = 3
+
+    for _ in range(2):
+        with pytest.raises(irdl.PyRDLOpDefinitionError, match=r"Wrong\.what"):
+            Wrong.get_irdl_definition()
 
 
 def test_collector_is_as_it_was():
