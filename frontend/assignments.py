@@ -5,17 +5,14 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from .advanced import scatter, update
 from .arithmetic import broadcast_extents, convert, is_number, number_kind, operate, require_static
 from .errors import DTypeError, ShapeError, UnsupportedError
 from .expressions import evaluate
 from .frame import Frame
-from .index_arrays import is_advanced
-from .islands import check_assignable, check_writable, open_island
-from .iteration import listed
 from .objects import change, group_attribute, position_of, set_field, set_item, stored
 from .operators import BINARY, combined, is_sequence
 from .script_expr import subscript_items
@@ -37,7 +34,9 @@ from .values import (
     extents_of,
     shape_text,
 )
-from .views import Item, Slice, element, view
+
+if TYPE_CHECKING:
+    from .views import Item
 
 
 def assign(frame: Frame, node: ast.Assign) -> None:
@@ -89,6 +88,8 @@ def _is_item(frame: Frame, target: ast.Subscript) -> bool:
 
 def _item(frame: Frame, target: ast.Subscript) -> tuple[Group, Value]:
     """The list or dict of a target, and the index or key."""
+    from .views import Slice
+
     owner = evaluate(frame, target.value)
     assert isinstance(owner, Group)
     items = subscript_items(frame, target.slice)
@@ -101,6 +102,8 @@ def _item(frame: Frame, target: ast.Subscript) -> tuple[Group, Value]:
 
 def _set_slice(frame: Frame, target: ast.Subscript, value: Value) -> None:
     """`items[i:j] = values`."""
+    from .iteration import listed
+
     owner, where = _part_of_a_list(frame, target)
     items = list(owner.items)
     new = listed(frame, target, value)
@@ -113,6 +116,8 @@ def _set_slice(frame: Frame, target: ast.Subscript, value: Value) -> None:
 
 def _part_of_a_list(frame: Frame, target: ast.Subscript) -> tuple[Group, slice]:
     """The list of a target, and its slice, which must be known at compile time."""
+    from .views import Slice
+
     owner = evaluate(frame, target.value)
     assert isinstance(owner, Group)
     if owner.kind is not list:
@@ -166,6 +171,8 @@ def bind_name(frame: Frame, name: str, value: Value) -> None:
 
 
 def _unpack(frame: Frame, target: ast.Tuple | ast.List, value: Value) -> None:
+    from .iteration import listed
+
     frame.at(target)
     items = listed(frame, target, value)
     starred = [k for k, t in enumerate(target.elts) if isinstance(t, ast.Starred)]
@@ -224,6 +231,11 @@ def _overwrites(frame: Frame, target: ast.Subscript) -> bool:
 
 def _store(frame: Frame, target: ast.Subscript, compute: Callable[[], Value]) -> None:
     """Write to `target` what `compute` gives."""
+    from .advanced import scatter
+    from .index_arrays import is_advanced
+    from .islands import check_writable, open_island
+    from .views import view
+
     graph = frame.graph
     owner = evaluate(frame, target.value)
     if not isinstance(owner, Array):
@@ -254,6 +266,8 @@ def _number(frame: Frame, node: ast.AST, value: Value) -> Value:
 
 def overwrite(frame: Frame, array: Array, value: Value) -> None:
     """`array[...] = value` for all of an array: its contents become a new tensor."""
+    from .islands import check_assignable, check_writable, open_island
+
     graph = frame.graph
     check_writable(graph, array.buffer)
     check_assignable(graph, array.extents, extents_of(value))
@@ -293,6 +307,8 @@ def augmented(frame: Frame, node: ast.AugAssign) -> None:
 
 def _combined(frame: Frame, node: ast.AugAssign, present: Value) -> Value:
     """What a variable or item is after `op=`: the same object where it can change, else a new value."""
+    from .iteration import listed
+
     if isinstance(present, Group) or is_sequence(present):
         operand = evaluate(frame, node.value)
         frame.at(node)
@@ -311,6 +327,11 @@ def _combined(frame: Frame, node: ast.AugAssign, present: Value) -> Value:
 
 
 def _augmented_subscript(frame: Frame, node: ast.AugAssign, name: str) -> None:
+    from .advanced import update
+    from .index_arrays import is_advanced
+    from .islands import check_writable, open_island
+    from .views import view
+
     assert isinstance(node.target, ast.Subscript)
     graph = frame.graph
     owner = evaluate(frame, node.target.value)
@@ -350,11 +371,15 @@ def _has_ellipsis(items: Sequence[Item]) -> bool:
 
 
 def _element_or_view(frame: Frame, window: Array) -> Value:
+    from .views import element
+
     return window if window.axes else element(frame.graph, window)
 
 
 def update_in_place(frame: Frame, node: ast.AugAssign, array: Array, operand: Value) -> None:
     """`x op= v` of an array writes in place."""
+    from .islands import open_island
+
     graph = frame.graph
     name = BINARY[type(node.op)]
     if graph.island is None and array.whole and array.buffer.shared is None:

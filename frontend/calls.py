@@ -9,34 +9,32 @@ from typing import Any
 
 import numpy as np
 
-from .applied import APPLIED, Bound, Vectorized, vectorized_call
-from .composites import MARK as COMPOSITE
-from .composites import composite_call
 from .errors import DTypeError, kind_of
 from .fingerprints import is_versioned
 from .frame import Frame
-from .functions import inline
-from .numpy_api import products as _products  # noqa: F401  (operators need it)
-from .numpy_api import python, ufuncs
+from .numpy_api import ufuncs
 from .numpy_api.registry import FUNCTIONS, METHODS, invoke
 from .objects import call_method, construct, is_outside_change, is_record
-from .printing import print_
-from .python_calls import PYTHON
-from .rows import append, joined_rows, stacked
 from .values import Closure, Group, Method, Rows, Static, Value, describe
 
 
 def call(frame: Frame, node: ast.Call, function: Value, args: list[Value], kwargs: dict[str, Value]) -> Value:
     """`function(*args, **kwargs)`."""
     if isinstance(function, Closure):
+        from .functions import inline
+
         return inline(frame, node, function, args, kwargs)
     if isinstance(function, Method) and isinstance(function.receiver, Rows):
+        from .rows import append
+
         if len(args) != 1 or kwargs:
             frame.fail(node, f"list.append() takes one argument ({len(args)} given)", None, DTypeError)
         append(frame, node, function.receiver, args[0])
         return Static(None)
     is_stack = isinstance(function, Static) and function.value is np.stack
     if is_stack and len(args) == 1 and isinstance(args[0], Rows) and not kwargs:
+        from .rows import stacked
+
         return stacked(frame, node, args[0])
     args = [_of_rows(frame, node, function, a) if isinstance(a, Rows) else a for a in args]
     if isinstance(function, Method) and isinstance(function.receiver, Group):
@@ -48,37 +46,58 @@ def call(frame: Frame, node: ast.Call, function: Value, args: list[Value], kwarg
     if not isinstance(function, Static):
         frame.fail(node, f"{describe(function)} cannot be called", None, DTypeError)
     target = function.value
-    if isinstance(target, Vectorized | np.vectorize):
-        return vectorized_call(frame, node, target, args, kwargs)
-    if isinstance(target, Bound):
-        return call(frame, node, target.function, [*args, *target.args], {**kwargs, **target.kwargs})
     if isinstance(target, np.ufunc):
         return ufuncs.call_ufunc(frame, target, args, kwargs)
     owner = getattr(target, "__self__", None)
     if isinstance(owner, np.ufunc):
         return ufuncs.ufunc_method(frame.graph, owner, target.__name__, args, kwargs)
+    return _call_known(frame, node, target, args, kwargs)
+
+
+def _call_known(
+    frame: Frame, node: ast.Call, target: Any, args: list[Value], kwargs: dict[str, Value]
+) -> Value:
+    """A call of a function that is known and no ufunc."""
+    if isinstance(target, type) and issubclass(target, np.generic) and len(args) == 1 and not kwargs:
+        from .numpy_api.python import numpy_scalar
+
+        return numpy_scalar(frame.graph, np.dtype(target), args[0])
+    if _is_numpy(target) and not isinstance(target, np.vectorize):
+        handler = _entry(FUNCTIONS, target)
+        if handler is not None:
+            return invoke(frame.graph, _name(target), handler, args, kwargs)
+    from .applied import APPLIED, Bound, Vectorized, vectorized_call
+    from .python_calls import PYTHON
+
+    if isinstance(target, Vectorized | np.vectorize):
+        return vectorized_call(frame, node, target, args, kwargs)
+    if isinstance(target, Bound):
+        return call(frame, node, target.function, [*args, *target.args], {**kwargs, **target.kwargs})
     python_call = _entry(PYTHON, target) or _entry(APPLIED, target)
     if python_call is not None:
         return _called(frame, node, target, python_call, args, kwargs)
-    handler = _entry(FUNCTIONS, target)
+    handler = None if _is_of_program(target) else _entry(FUNCTIONS, target)
     if handler is not None and not _all_static(args, kwargs, target):
         return invoke(frame.graph, _name(target), handler, args, kwargs)
     if handler is not None and isinstance(target, FunctionType) and not _is_numpy(target):
         return _fold(frame, node, target, args, kwargs)
     target = getattr(target, "__wrapped__", target) if hasattr(target, "lower") else target
     if isinstance(target, FunctionType) and not _is_numpy(target):
-        if hasattr(target, COMPOSITE):
+        from .composites import MARK, composite_call
+        from .functions import inline
+
+        if hasattr(target, MARK):
             return composite_call(
                 frame, target, args, kwargs, lambda: inline(frame, node, target, args, kwargs)
             )
         return inline(frame, node, target, args, kwargs)
-    if isinstance(target, type) and issubclass(target, np.generic) and len(args) == 1 and not kwargs:
-        return python.numpy_scalar(frame.graph, np.dtype(target), args[0])
     if is_record(target):
         return construct(frame, node, target, args, kwargs)
     if is_outside_change(target):
         frame.fail(node, "changing a list or another object from outside is not supported", "make it inside")
     if target is print:
+        from .printing import print_
+
         return print_(frame, node, args, kwargs)
     if _foldable(target) and _all_static(args, kwargs, target):
         return _fold(frame, node, target, args, kwargs)
@@ -87,6 +106,8 @@ def call(frame: Frame, node: ast.Call, function: Value, args: list[Value], kwarg
 
 def _of_rows(frame: Frame, node: ast.Call, function: Value, rows: Rows) -> Value:
     """A list that a loop makes as an argument: functions of NumPy take it for an array of its items."""
+    from .rows import joined_rows, stacked
+
     target = function.value if isinstance(function, Static) else None
     if not _is_numpy(target) or isinstance(target, type):
         return rows
@@ -135,6 +156,12 @@ def _name(target: Any) -> str:
     module = target.__module__.split(".")
     public = f"{module[1]}." if len(module) == 2 and module[1] in ("linalg", "fft", "random") else ""
     return f"np.{public}{name}"
+
+
+def _is_of_program(target: Any) -> bool:
+    """Whether a function can only be one of the program's: no table has it."""
+    root = (getattr(target, "__module__", None) or "").split(".")[0]
+    return isinstance(target, FunctionType) and root not in ("numpy", __name__.split(".")[0])
 
 
 def _is_numpy(target: Any) -> bool:

@@ -62,7 +62,6 @@ class Frame:
 
     def lookup(self, node: ast.Name) -> Value:
         """The value of a name: a variable, else a global, frozen at its present value."""
-        from .loop_variables import value_of
         from .objects import current
 
         name = node.id
@@ -71,6 +70,8 @@ class Frame:
             if name in frame.variables:
                 value = frame.variables[name]
                 if isinstance(value, Late):
+                    from .loop_variables import value_of
+
                     value = value_of(self, node, value)
                 return current(self, value)
             if name in frame.scope.lost:

@@ -29,7 +29,7 @@ from .nest_loops import (
     trip_count,
     with_stops,
 )
-from .structured import ELSE, STOPS, read_after, stops_of, without
+from .structured import ELSE, STOPS, Step, read_after, stops_of, without
 from .tensor_control import tensor_for, tensor_if, tensor_while
 from .values import Array, Group, Iteration, Late, Lazy, Range, Rows, Scalar, Static, Tensor, Value
 
@@ -247,18 +247,6 @@ def _ending_early(
         frame.variables.pop(name_, None)
     if kept is not None and turns is not None and (turns.lower_bound() or 0) < 1 and kept in frame.variables:
         frame.variables[kept] = Late(frame.variables[kept], turns, before)
-
-
-class Step(ast.Pass):
-    """A statement of this compiler's own: what it does, at the place of a loop."""
-
-    _fields = ("target",)
-
-    def __init__(self, run: Callable[[], None], loop: ast.For):
-        super().__init__()
-        self.run = run
-        self.target = loop.target
-        ast.copy_location(self, loop)
 
 
 def while_loop(frame: Frame, node: ast.While, execute: Execute) -> None:

@@ -5,11 +5,9 @@ from __future__ import annotations
 import ast
 
 from . import arithmetic as arith
-from .conditions import both, negation, test
 from .errors import DTypeError
 from .expressions import constant_object, evaluate
 from .frame import Frame
-from .iteration import listed
 from .objects import merge
 from .values import Group, Iteration, Static, Value, describe, is_array
 
@@ -87,15 +85,20 @@ def sequence_kind(group: Group) -> type:
 
 
 def unary(frame: Frame, node: ast.UnaryOp) -> Value:
-    is_not = isinstance(node.op, ast.Not)
-    operand = (test if is_not else evaluate)(frame, node.operand)
-    frame.at(node)
-    if is_not:
+    if isinstance(node.op, ast.Not):
+        from .conditions import negation, test
+
+        operand = test(frame, node.operand)
+        frame.at(node)
         return negation(frame, node, operand)
+    operand = evaluate(frame, node.operand)
+    frame.at(node)
     return arith.operate(frame.graph, _UNARY[type(node.op)], operand)
 
 
 def compare(frame: Frame, node: ast.Compare) -> Value:
+    from .conditions import both
+
     left = evaluate(frame, node.left)
     result: Value | None = None
     for op, comparator in zip(node.ops, node.comparators, strict=True):
@@ -137,6 +140,8 @@ def _compare_groups(frame: Frame, node: ast.Compare, op: ast.cmpop, left: Value,
 
 def as_group(frame: Frame, node: ast.AST, value: Value) -> Group:
     """A tuple or list of values."""
+    from .iteration import listed
+
     if isinstance(value, Group):
         return Group(listed(frame, node, value)) if value.kind is dict else value
     if isinstance(value, Static) and isinstance(value.value, tuple | list):

@@ -4,26 +4,19 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable
-from typing import Any
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from . import arithmetic as arith
 from .calls import call
-from .conditions import bool_op, if_expression
 from .errors import DTypeError, kind_of
 from .expressions import EXPRESSIONS, constant_object, evaluate
 from .frame import Frame
-from .functions import lambda_
-from .iteration import comprehension, dict_comprehension, listed
-from .masks import masked_attribute
-from .numpy_api.attributes import ATTRIBUTES
-from .numpy_api.grids import maker
 from .numpy_api.registry import METHODS
 from .objects import group_attribute, key_of, merge, position_of
 from .operators import as_group, binary, compare, is_sequence, sequence_kind, unary
-from .python_calls import reducing_loop
-from .rows import rows_item
 from .values import (
     Group,
     Iteration,
@@ -35,7 +28,9 @@ from .values import (
     Value,
     describe,
 )
-from .views import Item, Slice, subscript
+
+if TYPE_CHECKING:
+    from .views import Item
 
 
 def _constant(frame: Frame, node: ast.Constant) -> Value:
@@ -50,6 +45,8 @@ def _tuple(frame: Frame, node: ast.Tuple | ast.List) -> Value:
     items: list[Value] = []
     for item in node.elts:
         if isinstance(item, ast.Starred):
+            from .iteration import listed
+
             items.extend(listed(frame, item, evaluate(frame, item.value)))
         else:
             items.append(_once_refused(frame, item, evaluate(frame, item)))
@@ -103,7 +100,11 @@ def attribute_of(frame: Frame, node: ast.Attribute, owner: Value) -> Value:
     if isinstance(owner, Static) and not isinstance(owner.value, np.generic):
         return frame.attribute(node, owner.value, node.attr)
     if isinstance(owner, Masked) and node.attr not in METHODS:
+        from .masks import masked_attribute
+
         return masked_attribute(frame.graph, owner, node.attr)
+    from .numpy_api.attributes import ATTRIBUTES
+
     attribute = ATTRIBUTES.get(node.attr)
     if attribute is not None:
         return attribute(frame.graph, owner)
@@ -117,6 +118,10 @@ def attribute_of(frame: Frame, node: ast.Attribute, owner: Value) -> Value:
 
 
 def _subscript(frame: Frame, node: ast.Subscript) -> Value:
+    from .numpy_api.grids import maker
+    from .rows import rows_item
+    from .views import subscript
+
     owner = evaluate(frame, node.value)
     if isinstance(owner, Static) and not isinstance(owner.value, tuple | list):
         make = maker(owner.value)
@@ -160,6 +165,8 @@ def _known_index(frame: Frame, node: ast.expr) -> Any:
 
 
 def _group_item(frame: Frame, node: ast.Subscript, group: Group, items: list[Item]) -> Value:
+    from .views import Slice
+
     item = items[0]
     if len(items) != 1 and group.kind is not dict:
         frame.fail(
@@ -200,6 +207,8 @@ def _unpacked(group: Group) -> list[Item]:
 
 
 def _item(frame: Frame, node: ast.expr) -> Item:
+    from .views import Slice
+
     if not isinstance(node, ast.Slice):
         return _as_slice(evaluate(frame, node))
     bounds = [None if b is None else evaluate(frame, b) for b in (node.lower, node.upper, node.step)]
@@ -207,20 +216,30 @@ def _item(frame: Frame, node: ast.expr) -> Item:
 
 
 def _as_slice(value: Value) -> Item:
+    from .views import Slice
+
     if isinstance(value, Static) and isinstance(value.value, slice):
         s = value.value
         return Slice(Static(s.start), Static(s.stop), Static(s.step))
     return value
 
 
+_REDUCING = (sum, any, all)
+
+
 def _call(frame: Frame, node: ast.Call) -> Value:
     function = evaluate(frame, node.func)
-    loop = reducing_loop(frame, node, function)
-    if loop is not None:
-        return loop
+    if isinstance(function, Static) and any(function.value is f for f in _REDUCING):
+        from .python_calls import reducing_loop
+
+        loop = reducing_loop(frame, node, function)
+        if loop is not None:
+            return loop
     arguments: list[Value] = []
     for argument in node.args:
         if isinstance(argument, ast.Starred):
+            from .iteration import listed
+
             arguments.extend(listed(frame, argument, evaluate(frame, argument.value)))
         else:
             arguments.append(evaluate(frame, argument))
@@ -262,6 +281,15 @@ def _text_part(frame: Frame, part: ast.expr) -> tuple[Value, Callable[[Any], str
     return value, {115: str, 114: repr, 97: ascii}.get(part.conversion), spec
 
 
+def _in_module(module: str, name: str) -> Callable[[Frame, Any], Value]:
+    """A function of another module, which is imported when a program has such an expression."""
+
+    def compile_(frame: Frame, node: ast.expr) -> Value:
+        return getattr(import_module(module, __package__), name)(frame, node)
+
+    return compile_
+
+
 EXPRESSIONS.update(
     {
         ast.Constant: _constant,
@@ -269,8 +297,8 @@ EXPRESSIONS.update(
         ast.BinOp: binary,
         ast.UnaryOp: unary,
         ast.Compare: compare,
-        ast.BoolOp: bool_op,
-        ast.IfExp: if_expression,
+        ast.BoolOp: _in_module(".conditions", "bool_op"),
+        ast.IfExp: _in_module(".conditions", "if_expression"),
         ast.Tuple: _tuple,
         ast.List: _tuple,
         ast.Attribute: _attribute,
@@ -279,9 +307,9 @@ EXPRESSIONS.update(
         ast.JoinedStr: _joined_string,
         ast.Dict: _dict,
         ast.NamedExpr: _named,
-        ast.Lambda: lambda_,
-        ast.ListComp: comprehension,
-        ast.GeneratorExp: comprehension,
-        ast.DictComp: dict_comprehension,
+        ast.Lambda: _in_module(".functions", "lambda_"),
+        ast.ListComp: _in_module(".iteration", "comprehension"),
+        ast.GeneratorExp: _in_module(".iteration", "comprehension"),
+        ast.DictComp: _in_module(".iteration", "dict_comprehension"),
     }
 )

@@ -7,15 +7,11 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from .assignments import annotated, assign, augmented, delete_item
-from .checks import check
-from .conditions import as_condition, test, truth
 from .errors import DTypeError, KernelAssertionError, UnsupportedError
 from .expressions import evaluate
 from .frame import Frame, ReturnSignal
-from .functions import define
-from .loops import Step, branch, for_loop, while_loop
 from .objects import current
-from .structured import RESULT, RETURNED, structured
+from .structured import RESULT, RETURNED, Step, structured
 from .values import (
     Closure,
     Group,
@@ -73,6 +69,9 @@ def _return(frame: Frame, node: ast.Return) -> None:
 
 
 def _if(frame: Frame, node: ast.If) -> None:
+    from .conditions import test, truth
+    from .loops import branch
+
     condition = test(frame, node.test)
     frame.at(node)
     if not isinstance(condition, Static | Group):
@@ -81,10 +80,14 @@ def _if(frame: Frame, node: ast.If) -> None:
 
 
 def _for(frame: Frame, node: ast.For) -> None:
+    from .loops import for_loop
+
     for_loop(frame, node, execute)
 
 
 def _while(frame: Frame, node: ast.While) -> None:
+    from .loops import while_loop
+
     while_loop(frame, node, execute)
 
 
@@ -99,6 +102,9 @@ def _pass(frame: Frame, node: ast.stmt) -> None:
 
 def _assert(frame: Frame, node: ast.Assert) -> None:
     """`assert`: decided now where it can be, else checked when the program runs."""
+    from .checks import check
+    from .conditions import as_condition, test, truth
+
     condition = test(frame, node.test)
     message = ""
     if node.msg is not None:
@@ -128,6 +134,8 @@ def _raise(frame: Frame, node: ast.Raise) -> None:
 
 
 def _define(frame: Frame, node: ast.FunctionDef) -> None:
+    from .functions import define
+
     old = frame.variables.get(node.name)
     is_again = isinstance(old, Closure) and old.node is node
     if old is not None and not is_again and (frame.looping or frame.graph.island is not None):

@@ -8,17 +8,6 @@ from io import StringIO
 from typing import TYPE_CHECKING, Any
 
 from ..dialects.diagnostic import SourceLocation
-from ..lowering.error_codes import (
-    ASSERTION_ERROR,
-    CALL_ERROR,
-    INDEX_ERROR,
-    MEMORY_ERROR,
-    OVERFLOW_ERROR,
-    UNBOUND_LOCAL_ERROR,
-    VALUE,
-    VALUE_ERROR,
-    ZERO_DIVISION_ERROR,
-)
 from .cold_start import collector_paused
 from .errors import (
     DivisionError,
@@ -394,6 +383,18 @@ def _site_entries(table: Any) -> list[dict[str, Any]]:
 
 def kernel_error(sites: Sequence[dict[str, Any]], code: int, site: int, value: int, extent: int) -> Exception:
     """The exception of a check that failed in a kernel, at its Python line."""
+    from ..lowering.error_codes import (
+        ASSERTION_ERROR,
+        CALL_ERROR,
+        INDEX_ERROR,
+        MEMORY_ERROR,
+        OVERFLOW_ERROR,
+        UNBOUND_LOCAL_ERROR,
+        VALUE,
+        VALUE_ERROR,
+        ZERO_DIVISION_ERROR,
+    )
+
     entry = sites[site] if 0 <= site < len(sites) else {}
     place = (
         SourceLocation(entry["file"], entry.get("line", 0), entry.get("column", 0))

@@ -29,6 +29,18 @@ ELSE = "nestor_else"
 """The attribute of a loop with the flags that say whether its `else` runs: they are read after it."""
 
 
+class Step(ast.Pass):
+    """A statement of this compiler's own: what it does, at the place of a loop."""
+
+    _fields = ("target",)
+
+    def __init__(self, run: Callable[[], None], loop: ast.For):
+        super().__init__()
+        self.run = run
+        self.target = loop.target
+        ast.copy_location(self, loop)
+
+
 @dataclass(frozen=True, eq=False)
 class Structured:
     """A function's body without jumps. `has_result`: a `return` leaves its value in RESULT; `always`: every path does."""

@@ -37,6 +37,7 @@ stay as they are.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from xdsl.context import Context
 from xdsl.dialects import arith, func, scf, vector
@@ -53,7 +54,8 @@ from xdsl.dialects.utils import FastMathFlag
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.passes import ModulePass
 
-from .expand_math_builder import FormBuilder, format_of
+if TYPE_CHECKING:
+    from .expand_math_builder import FormBuilder
 
 FEWEST = 4
 """Iterations below which the inverse costs more than it saves."""
@@ -91,6 +93,8 @@ def _expand_in(function: func.FuncOp) -> None:
     for op in list(function.walk()):
         if not isinstance(op, arith.DivfOp) or (found := _divisor_of(op)) is None:
             continue
+        from .expand_math_builder import FormBuilder
+
         divisor, loop = found
         if isinstance(divisor, FloatAttr):
             divisor = FormBuilder(loop, entry, constants).constant(divisor.value.data, divisor.type)
@@ -162,10 +166,14 @@ def _integer(value: SSAValue) -> int | None:
 
 def _ranges(x: SSAValue) -> tuple[int, int, float]:
     """Of the type of `x`: what to add to the bits of a dividend, the bit that then says "usual", the largest divisor."""
+    from .expand_math_builder import format_of
+
     return (1 << 61, 1 << 62, 2.0**500) if format_of(x).width == 64 else (1 << 29, 1 << 30, 2.0**60)
 
 
 def _invert(b: FormBuilder, divisor: SSAValue) -> _Inverse:
+    from .expand_math_builder import format_of
+
     _, bit, largest = _ranges(divisor)
     inverse = b.div(1.0, divisor)
     size = b.abs(divisor)

@@ -53,8 +53,6 @@ from .full_tiles import FullTiles
 from .index_arithmetic import IndexBuilder, Linear
 from .nest_body import NestBody
 from .nest_to_vector import VectorLoop
-from .transposed_loads import TransposedTile, loads_across
-from .vector_scans import VectorScan, scan_in
 
 GRAIN = "nestor.grain"
 NOALIAS = "nestor.noalias"
@@ -198,6 +196,7 @@ class CpuBody(NestBody):
 
     def unrolled(self, op: ForOp) -> None:
         """Copies of the body; what they load across the lanes of vectors is read as rows first."""
+        from .transposed_loads import TransposedTile, loads_across
 
         def copies() -> None:
             NestBody.unrolled(self, op)
@@ -220,6 +219,8 @@ class CpuBody(NestBody):
         self.builder.emit(FetchOp(self.value(op.memref), self.index_values(op.indices), is_write=is_write))
 
     def serial(self, op: ForOp) -> None:
+        from .vector_scans import VectorScan, scan_in
+
         if (update := scan_in(op)) is not None:
             return VectorScan(self, op, update).lower()
         super().serial(op)

@@ -65,7 +65,6 @@ from .nt_to_nest_buffers import COPY, VIEWS, Buffers, Moves, Scope
 from .nt_to_nest_control import CONTROL
 from .nt_to_nest_elements import Place
 from .nt_to_nest_plan import Output
-from .nt_to_nest_scan import emit_scan
 from .nt_to_nest_shapes import as_value, constant
 
 LARGEST_CONSTANT = 1024
@@ -208,6 +207,8 @@ class Conversion(Buffers):
         self._fusions.emit(reductions, outputs)
 
     def _scan(self, op: ScanOp) -> None:
+        from .nt_to_nest_scan import emit_scan
+
         self._elements.location = op.location
         memref = self.buffer_for(op.result)
         order = self._signature.memory_order(memref)

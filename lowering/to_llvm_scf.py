@@ -26,7 +26,6 @@ from .check_sites import checked_index
 from .custom_call_names import CUSTOM_CALL
 from .error_codes import ERROR_CODES
 from .to_llvm_builder import FunctionBuilder, Handler
-from .to_llvm_calls import call_runtime, declare_answered
 from .to_llvm_memref import layout_strides
 from .to_llvm_types import AS_WRITTEN, NO_SLP, NSW, VOID, lower_type, make_function
 
@@ -185,6 +184,8 @@ def _assert(b: FunctionBuilder, op: cf.AssertOp) -> None:
 def _call(b: FunctionBuilder, op: func.CallOp) -> None:
     """A call of a function of the module, of one that the runtime answers, or of an external function of scalars."""
     if (declared := b.module.answered.get(op.callee.string_value())) is not None:
+        from .to_llvm_calls import call_runtime
+
         return call_runtime(b, op, declared)
     if (callee := b.module.sources.get(op.callee.string_value())) is not None:
         return _call_kernel(b, op, callee)
@@ -257,6 +258,8 @@ def _reachable(b: FunctionBuilder, callee: func.FuncOp) -> list[func.FuncOp]:
 def declare_external(b_module: object, op: func.FuncOp) -> None:
     """Note a `func.func private @f(f64) -> f64` without a body."""
     if CUSTOM_CALL in op.attributes:
+        from .to_llvm_calls import declare_answered
+
         return declare_answered(b_module, op)  # pyright: ignore
     types = [lower_type(op, t) for t in op.function_type.inputs]
     outputs = [lower_type(op, t) for t in op.function_type.outputs]

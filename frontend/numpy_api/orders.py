@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..assemble import fortran_order
 from ..errors import ShapeError
 from ..graph import Graph
 from ..values import Array, Value
@@ -34,6 +33,8 @@ def lay_out(graph: Graph, array: Value, order: str, source: Value | None = None)
 
 def is_fortran(array: Array) -> bool:
     """Whether it is in Fortran's order, and not in C's too."""
+    from ..assemble import fortran_order
+
     return len(array.axes) > 1 and fortran_order(array) is not None
 
 

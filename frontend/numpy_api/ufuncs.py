@@ -9,21 +9,15 @@ from typing import Any
 import numpy as np
 
 from ...dialects.nt import ELEMENTWISE
-from ..advanced import update_each
 from ..arithmetic import BOOL, COMPOSITES, apply, compute_dtypes, copy, emit, nt_kind, number_kind, operate
 from ..errors import DTypeError, ShapeError, UnsupportedError
 from ..frame import Frame
 from ..graph import Graph
-from ..islands import check_writable, open_island
-from ..powers import power
 from ..promotion import WEAK_DTYPES
 from ..tensors import as_array
 from ..values import Array, Group, Static, Tensor, Value, describe, extents_of, shape_text
-from ..views import as_view, view
-from . import reductions
 from .orders import lay_out, requested
 from .registry import dtype_of, handles, invoke, static
-from .scans import accumulate, reduce
 
 _UINT8, _INT32 = np.dtype(np.uint8), np.dtype(np.int32)
 _LARGEST_EXPONENT = {"float16": 100, "bfloat16": 400, "float32": 400, "float64": 2200}
@@ -40,7 +34,25 @@ def composite(name: str) -> Callable[[Callable[..., Value]], Callable[..., Value
     return enter
 
 
-COMPOSITES["power"] = power
+def _of_products(name: str) -> Callable[..., Value]:
+    """A ufunc that the module of products enters, which is imported when one is called."""
+
+    def call(graph: Graph, *operands: Value) -> Value:
+        from . import products  # noqa: F401  (enters them in this one's place)
+
+        return COMPOSITES[name](graph, *operands)
+
+    return call
+
+
+COMPOSITES.update({name: _of_products(name) for name in ("matmul", "vecdot", "matvec", "vecmat")})
+
+
+@composite("power")
+def _power(graph: Graph, base: Value, exponent: Value, *, operator: bool = False) -> Value:
+    from ..powers import power
+
+    return power(graph, base, exponent, operator=operator)
 
 
 @composite("positive")
@@ -207,6 +219,7 @@ def _stored(
 ) -> Value:
     """`out[mask] = result`; gives `out`."""
     from ..assignments import overwrite
+    from ..islands import check_writable, open_island
 
     graph = frame.graph
     if not isinstance(out, Array) or isinstance(result, Group):
@@ -244,12 +257,12 @@ def _stored(
 # ---- methods ----------------------------------------------------------------------------------------
 
 _REDUCTIONS = {
-    "add": reductions.sum_,
-    "multiply": reductions.prod,
-    "maximum": reductions.max_,
-    "minimum": reductions.min_,
-    "logical_and": reductions.all_,
-    "logical_or": reductions.any_,
+    "add": "sum_",
+    "multiply": "prod",
+    "maximum": "max_",
+    "minimum": "min_",
+    "logical_and": "all_",
+    "logical_or": "any_",
 }
 _FIRST = Static(0)
 
@@ -265,9 +278,13 @@ def ufunc_method(
         return invoke(graph, name, lambda g, a, indices, b=None: _at(g, ufunc, a, indices, b), args, kwargs)
     reduction = _REDUCTIONS.get(ufunc.__name__)
     if method == "reduce" and reduction is not None:
+        from . import reductions
+
         # Unlike np.sum, the methods reduce the first axis by default.
         arguments = [*args, _FIRST] if len(args) == 1 and "axis" not in kwargs else args
-        return invoke(graph, name, reduction, arguments, kwargs)
+        return invoke(graph, name, getattr(reductions, reduction), arguments, kwargs)
+    from .scans import accumulate, reduce
+
     if method == "reduce" and ufunc.nin == 2 and ufunc.nout == 1:
         return invoke(graph, name, reduce(ufunc), args, kwargs)
     if method == "accumulate":
@@ -281,7 +298,7 @@ def ufunc_method(
 
 def _outer(graph: Graph, ufunc: np.ufunc, a: Value, b: Value) -> Value:
     """Every element of a with every element of b: the axes of a, then those of b."""
-    from ..views import Slice
+    from ..views import Slice, as_view, view
 
     a, b = _as_strong(graph, a), _as_strong(graph, b)
     rank = len(extents_of(b))
@@ -292,6 +309,8 @@ def _outer(graph: Graph, ufunc: np.ufunc, a: Value, b: Value) -> Value:
 
 
 def _at(graph: Graph, ufunc: np.ufunc, a: Value, indices: Value, b: Value | None) -> Value:
+    from ..advanced import update_each
+
     return update_each(graph, ufunc, a, indices, None if b is None else _as_strong(graph, b))
 
 

@@ -6,6 +6,7 @@ import contextlib
 import dataclasses
 import gc
 import inspect
+import os
 import subprocess
 import sys
 import types
@@ -166,6 +167,25 @@ def test_a_wrong_definition_is_refused_when_it_is_looked_at():
     for _ in range(2):
         with pytest.raises(irdl.PyRDLOpDefinitionError, match=r"Wrong\.what"):
             Wrong.get_irdl_definition()
+
+
+def test_a_plain_program_imports_nothing_of_loops_views_and_products():
+    after = "print(*(name for name in sys.modules if name.startswith('nestor.')))"
+    script = SCRIPT.replace('print(iou.lower(*boxes).as_text("{level}"))', after).format(called_first=True)
+    command = [sys.executable, "-c", script]
+    environment = {**os.environ, "NESTOR_CACHE": "0"}
+    done = subprocess.run(command, check=True, capture_output=True, text=True, cwd=ROOT, env=environment)
+    loaded = done.stdout.split()
+    idle = [
+        "frontend.loops",
+        "frontend.masks",
+        "frontend.views",
+        "frontend.products",
+        "frontend.python_calls",
+    ]
+    idle += ["lowering.transposed_loads", "transforms.nest.cpu_convolutions", "transforms.nest.value_ranges"]
+    assert "nestor.frontend.calls" in loaded
+    assert not {f"nestor.{name}" for name in idle} & {*loaded}
 
 
 def test_collector_is_as_it_was():

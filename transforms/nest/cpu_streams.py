@@ -33,8 +33,6 @@ from ...lowering.nest_body import element_bytes
 from .accesses import FRESH, root_of
 from .cpu_lanes import UNIT, is_streamed, pattern_of, varying_values
 from .loops import loops_in, parent_loop
-from .nest_prefetch import prefetch, why_not_prefetch
-from .nest_stream import stream, why_not_stream
 from .steps import Steps
 
 BIG = 4 << 20
@@ -54,6 +52,8 @@ def stream_results(loop: ForOp, steps: Steps) -> None:
     """Let stores to results larger than the caches pass them, in a loop that reads many arrays for it."""
     if len(_arrays(loop, loop, LoadOp)) < MANY:
         return
+    from .nest_stream import stream, why_not_stream
+
     stores = [op for op in loop.body.block.ops if isinstance(op, StoreOp) and is_streamed(op)]
     for buffer in dict.fromkeys(root_of(op.memref) for op in stores):
         if why_not_stream(buffer, loop) is None:
@@ -72,8 +72,13 @@ def fetch_ahead(lanes: ForOp, steps: Steps) -> None:
 def _fetch_ahead(body: ForOp, lanes: ForOp, around: ForOp, steps: Steps) -> None:
     """Fetch what stands in `body` and moves along `lanes`, iterations of `around` ahead."""
     reads = _arrays(body, lanes, LoadOp)
+    arrays = {**_arrays(body, lanes, StoreOp), **reads}
+    if not arrays:
+        return
+    from .nest_prefetch import prefetch, why_not_prefetch
+
     each = min(MOST_AHEAD, max(LEAST_AHEAD, AHEAD // max(1, len(reads))))
-    for root, accesses in {**_arrays(body, lanes, StoreOp), **reads}.items():
+    for root, accesses in arrays.items():
         if any("nestor.nontemporal" in op.attributes for op in accesses):
             continue
         steps_bytes = {_advance(op, around) for op in accesses}

@@ -20,6 +20,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import product
+from typing import TYPE_CHECKING
 
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Operation, SSAValue
@@ -38,9 +39,11 @@ from .accesses import (
     is_private,
     may_overlap,
 )
-from .distances import DependenceVector, Distances, Entry
 from .integer_sets import is_extent_like
 from .loops import enclosing_function, enclosing_loops, is_inside
+
+if TYPE_CHECKING:
+    from .distances import DependenceVector, Distances, Entry
 
 
 @dataclass(frozen=True, eq=False)
@@ -189,6 +192,8 @@ class Dependences:
         self, first: Access, second: Access, common: list[ForOp], outermost: int
     ) -> Iterator[DependenceVector]:
         """The dependences between two accesses that agree on the loops before number `outermost`."""
+        from .distances import DependenceVector
+
         loops = common[outermost:]
         ways = [(first, second, False), (second, first, True)][: 1 if first is second else 2]
         apart = not (loops and _same_element_same_iteration(first, second, loops))
@@ -223,6 +228,8 @@ class Dependences:
 
     def _distances(self, first: Access, second: Access) -> Distances:
         """The distances between two accesses, `first` standing before `second`; made once."""
+        from .distances import Distances
+
         if (first, second) not in self._sets:
             loops = _common_loops(first.op, second.op)
             self._sets[first, second] = Distances(first, second, loops, _loops_around_buffer(first))

@@ -35,7 +35,6 @@ from xdsl.ir.affine import (
 from ...dialects.affine import AffineList, constant_of
 from ...dialects.nest import AllocOp, ForOp, IfOp, IndexOp
 from .loops import enclosing_function, enclosing_loops, is_inside
-from .scalar_facts import fact_of, formula, is_wide
 
 if TYPE_CHECKING:
     import islpy as isl
@@ -82,7 +81,11 @@ def value_key(value: SSAValue) -> Hashable:
 def strip_casts(value: SSAValue) -> SSAValue:
     """The value that `value` is a copy of: conversions between `index` and `i64` change nothing."""
     owner = value.owner
-    while isinstance(owner, arith.IndexCastOp) and is_wide(value) and is_wide(owner.input):
+    while isinstance(owner, arith.IndexCastOp):
+        from .scalar_facts import is_wide
+
+        if not (is_wide(value) and is_wide(owner.input)):
+            break
         value, owner = owner.input, owner.input.owner
     return value
 
@@ -263,6 +266,8 @@ class System:
         inner, outer = op, op.parent_op()
         while outer is not None:
             if isinstance(outer, IfOp):
+                from .scalar_facts import formula
+
                 taken = inner.parent_region() is outer.then_region
                 condition = formula(outer.condition, taken, lambda v: self.name(v, instance))
                 if condition != "true":
@@ -353,8 +358,14 @@ class System:
                 self._describe_loop(loop, name, instance)
         elif isinstance(owner, IndexOp):
             self._describe_index(owner, name, instance)
-        elif is_wide(value) and (fact := fact_of(owner, name, lambda v: self.name(v, instance))) is not None:
-            self.require(fact)
+        else:
+            from .scalar_facts import fact_of, is_wide
+
+            if (
+                is_wide(value)
+                and (fact := fact_of(owner, name, lambda v: self.name(v, instance))) is not None
+            ):
+                self.require(fact)
 
     def _describe_loop(self, loop: ForOp, name: str, instance: str) -> None:
         variable = {name: 1}

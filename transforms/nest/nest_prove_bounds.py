@@ -34,8 +34,6 @@ from ...dialects.affine import AffineList, linear_terms
 from ...dialects.nest import ForOp, IndexOp, LoadOp, StoreOp
 from .integer_sets import System, input_dims, least_extent, value_key
 from .loops import enclosing_function, enclosing_loops, functions, replace_index
-from .scalar_facts import is_wide
-from .value_ranges import ValueRanges
 
 
 def prove_bounds(function: FuncOp) -> int:
@@ -49,6 +47,8 @@ def prove_bounds(function: FuncOp) -> int:
             _make_plain(op, plain)
     if not remaining:
         return 0
+    from .value_ranges import ValueRanges
+
     ranges = ValueRanges(function)
     proved = [op for op in remaining if ranges.is_in_bounds(op)]
     for op in remaining:
@@ -131,6 +131,8 @@ class _Linear:
                 self.is_affine = False
 
     def _add_value(self, value: SSAValue, factor: int) -> None:
+        from .scalar_facts import is_wide
+
         owner = value.owner
         if isinstance(owner, (arith.AddiOp, arith.SubiOp)) and is_wide(value):
             self._add_value(owner.operands[0], factor)

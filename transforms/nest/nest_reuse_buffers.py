@@ -38,7 +38,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from xdsl.context import Context
 from xdsl.dialects import memref, scf
@@ -52,7 +52,9 @@ from .accesses import Access, accesses_of, alias_set, argument_attribute
 from .dependence import equal_in_one_iteration
 from .integer_sets import difference, extent_key, pair_system
 from .loops import functions
-from .producers import Moment, runs_before
+
+if TYPE_CHECKING:
+    from .producers import Moment
 
 Order = Literal["kept", "free"]
 
@@ -134,6 +136,8 @@ def _is_ordered(first: Access, second: Access, in_text: bool, order: Order) -> b
     if in_text and equal_in_one_iteration(first.indices, second.indices, band):
         return True
     if order == "kept":
+        from .producers import runs_before
+
         return not _may_meet(first, second, lambda s, t: runs_before(band, t, s, not in_text))
     return in_text and not _may_meet(first, second, lambda s, t: _is_apart(band, s, t))
 

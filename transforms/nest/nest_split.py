@@ -56,8 +56,6 @@ from ...dialects.nest import AccumulateOp, AllocOp, ForOp, LoadOp, StoreOp
 from ...dialects.nest.common import INDEX, name_hint_of
 from ...lowering.domains import DIVISIONS, is_computation
 from .accesses import accesses_of, is_defined_outside
-from .bounds import largest, simplify_bounds, smallest
-from .buffers import fresh_buffer_name
 from .integer_sets import Row, System, difference, is_never_negative
 from .loops import (
     add_domain,
@@ -82,10 +80,13 @@ def why_not_split(loop: ForOp, factor: int, tail: Tail = "remainder") -> NestorE
         return fail(loop, f'cannot split the loop "{loop.label}" by {factor}: the factor must be positive')
     if (refusal := refuse_marked(loop, "split")) is not None:
         return refusal
-    if len(loop.lower) != 1 and len(largest(loop.lower, loop)) != 1:
-        return fail(
-            loop, f'cannot split the loop "{loop.label}": its lower bound is a max of several expressions'
-        )
+    if len(loop.lower) != 1:
+        from .bounds import largest
+
+        if len(largest(loop.lower, loop)) != 1:
+            return fail(
+                loop, f'cannot split the loop "{loop.label}": its lower bound is a max of several expressions'
+            )
     trips = _trips(loop)
     if tail == "perfect":
         return _why_not_perfect(loop, factor, trips)
@@ -107,6 +108,8 @@ def _trips(loop: ForOp) -> AffineList:
     if len(loop.lower) == 1 and len(loop.upper) == 1:
         lower, upper = loop.lower, loop.upper
     else:
+        from .bounds import largest, smallest
+
         lower, upper = largest(loop.lower, loop), smallest(loop.upper, loop)
     found = trips_between(lower, upper, loop.step_value)
     assert found is not None
@@ -239,6 +242,8 @@ def split(loop: ForOp, factor: int, tail: Tail = "remainder") -> tuple[ForOp, ..
     if (refusal := why_not_split(loop, factor, tail)) is not None:
         raise refusal
     if len(loop.lower) > 1 or len(loop.upper) > 1:
+        from .bounds import simplify_bounds
+
         simplify_bounds(loop)
     trips = trip_count(loop)
     assert trips is not None
@@ -278,6 +283,8 @@ def _make_remainder(loop: ForOp, trips: AffineList, leftover: AffineList, factor
     remainder.iv.name_hint = name_hint_of(remainder.label)
     for op in remainder.walk():
         if isinstance(op, AllocOp):
+            from .buffers import fresh_buffer_name
+
             op.label = StringAttr(fresh_buffer_name(loop, op.label.data))
     done = divide(trips, AffineBinaryOpKind.FloorDiv, factor).times(factor)
     position = AffineList.of(remainder.iv)

@@ -45,12 +45,9 @@ from ...dialects.affine import AffineList
 from ...dialects.diagnostic import NestorError, fail
 from ...dialects.nest import THREAD_AXES, AccumulateOp, AllocOp, ForOp, LoadOp, PrefetchOp, StoreOp, YieldOp
 from .accesses import accesses_of, is_defined_outside, may_overlap
-from .bounds import refuse_several
-from .conflicts import Comparison, can_meet
 from .dependence import Dependence, Dependences, analyse
 from .integer_sets import is_never_negative
 from .loops import divide, enclosing_loops, find_loop, refuse_in_vector, refuse_marked, statements
-from .nest_normalise import normalise
 from .nest_split import split
 
 
@@ -89,6 +86,8 @@ def is_kept(dependence: Dependence, loop: ForOp, width: int | None, dependences:
 
 def _meet_in_one_vector(dependence: Dependence, width: int, dependences: Dependences) -> bool:
     """Whether both ends of a dependence are in lanes of one vector, for some iterations."""
+    from .conflicts import Comparison, can_meet
+
     loop = dependence.loop
     variable = AffineList.of(loop.iv)
     relation = [Comparison(variable, "s", "<", variable, "t")]
@@ -154,8 +153,11 @@ def why_not_vectorize(loop: ForOp, width: int, dependences: Dependences | None =
     """The diagnostic that refuses to vectorize `loop` as it stands, None when it is legal."""
     if width < 1:
         return fail(loop, f'cannot vectorize the loop "{loop.label}" by {width}: the width must be positive')
-    if loop.step_value != 1 and (refusal := refuse_several(loop, "vectorize", "lower")) is not None:
-        return refusal
+    if loop.step_value != 1:
+        from .bounds import refuse_several
+
+        if (refusal := refuse_several(loop, "vectorize", "lower")) is not None:
+            return refusal
     if not extent_is_at_most(loop, width):
         return fail(
             loop,
@@ -203,6 +205,8 @@ def vectorize(loop: ForOp, width: int | None = None, dependences: Dependences | 
         if (refusal := why_not_vectorize(loop, width, dependences)) is not None:
             raise refusal
         if loop.step_value != 1:
+            from .nest_normalise import normalise
+
             normalise(loop)
         loop.set_kind("vectorized", width)
         return [loop]

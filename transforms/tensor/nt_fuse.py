@@ -76,7 +76,6 @@ from ...dialects.nt import CastOp, DotOp, FusionOp, LoopsOp, ReduceOp, ReshapeOp
 from ...dialects.nt.extents import Extents
 from .fusion_access import COMPUTING, VIEWS, Accesses, is_source
 from .fusion_groups import Edge, Graph, Group, Node
-from .sunk_views import sink_views
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,6 +96,8 @@ def fuse_function(function: FuncOp) -> None:
     labels = _Labels(function)
     blocks = list(_blocks(function.body))
     if len(blocks) > 1:
+        from .sunk_views import sink_views
+
         for block in blocks:
             sink_views(block)
     for block in blocks:
