@@ -47,3 +47,31 @@ func.func @short(%x: memref<30x1024xf32>, %s: memref<1024xf32>) {
   }
   func.return
 }
+
+// -----
+
+// The kernel that takes the parts together sets the sums, and makes of them what the next loop does: two kernels.
+// CHECK-LABEL: @deviations
+// CHECK:       nest.for "i.o.p" {{.*}} bind "block.y" {
+// CHECK:       nest.for "j.o" {{%\S+}} = 0 to {{[0-9]+}} bind "block.x" {
+// CHECK:         nest.barrier
+// CHECK:         math.sqrt
+// CHECK-NOT:   bind "block.x"
+func.func @deviations(%x: memref<900x64xf32>, %s: memref<64xf32>) {
+  %zero = arith.constant 0.0 : f32
+  nest.for "j" %j = 0 to 64 {
+    nest.store "s" %zero, %s[%j] : memref<64xf32>
+  }
+  nest.for "i" %i = 0 to 900 {
+    nest.for "j.1" %j = 0 to 64 {
+      %v = nest.load %x[%i, %j] : memref<900x64xf32>
+      nest.accumulate "s" add %v, %s[%j] : memref<64xf32>
+    }
+  }
+  nest.for "j.2" %j = 0 to 64 {
+    %v = nest.load %s[%j] : memref<64xf32>
+    %r = math.sqrt %v : f32
+    nest.store "s" %r, %s[%j] : memref<64xf32>
+  }
+  func.return
+}

@@ -38,3 +38,29 @@ func.func @few(%x: memref<3000xf32>, %s: memref<f32>) {
   }
   func.return
 }
+
+// -----
+
+// The block that takes the parts together sets what the total starts from, and makes the mean of it: two kernels.
+// CHECK-LABEL: @mean
+// CHECK-NOT:   nest.store
+// CHECK:       nest.for {{.*}} bind "block.x" {
+// CHECK:       nest.for "block.o" {{%\S+}} = 0 to 1 bind "block.x" {
+// CHECK:         [[S:%\S+]] = nest.alloc "s" : memref<f32, 5
+// CHECK:         nest.store "s" %{{\S+}}, [[S]][]
+// CHECK:         nest.load [[S]][]
+// CHECK:         nest.store "mean" {{%\S+}}, %out[]
+// CHECK-NEXT:  }
+func.func @mean(%x: memref<100000xf32>, %c: f32, %out: memref<f32>) {
+  %zero = arith.constant 0.0 : f32
+  %s = nest.alloc "s" : memref<f32>
+  nest.store "s" %zero, %s[] : memref<f32>
+  nest.for "i" %i = 0 to 100000 {
+    %v = nest.load %x[%i] : memref<100000xf32>
+    nest.accumulate "s" add %v, %s[] : memref<f32>
+  }
+  %t = nest.load %s[] : memref<f32>
+  %m = arith.mulf %t, %c : f32
+  nest.store "mean" %m, %out[] : memref<f32>
+  func.return
+}
