@@ -6,7 +6,7 @@
 // CHECK:       %[[MIXED:.*]] = nest.alloc "mixed" : memref<2x128x128xf32>
 // CHECK:       nest.for "i" %[[I:.*]] = 0 to 2 {
 // CHECK-NEXT:    nest.for "j" %[[J:.*]] = 0 to 4 parallel
-// CHECK-NEXT:      nest.alloc "s" : memref<1x1x128x128xf32>
+// CHECK-NEXT:      nest.alloc "s" : memref<1x1x128x144xf32>
 // CHECK:           nest.for "product"
 // CHECK:           math.exp
 // CHECK:           nest.for "product.1"
