@@ -142,6 +142,8 @@ class IndexBuilder:
         self.location: Attribute = UNKNOWN_LOC
         self.prologue: list[Operation] = []
         self.nonnegative: set[SSAValue] = set()
+        self.most: dict[SSAValue, int] = {}
+        """The largest values of variables of loops that end at a constant."""
         self._constants: dict[Attribute, SSAValue] = {}
         self._scopes: list[dict[Hashable, object]] = [{}]
         self._blocks = [block]
@@ -315,8 +317,17 @@ class IndexBuilder:
         return self.value(arith.SubiOp, (numerator, product), INDEX, NO_OVERFLOW)
 
     def is_nonnegative(self, form: Linear) -> bool:
-        """Whether `form` is provably >= 0 from the signs of its terms."""
-        return form.constant >= 0 and all(c >= 0 and self._atom_is_nonnegative(a) for a, c in form.terms)
+        """Whether `form` is provably >= 0 from the signs of its terms, and the ends of loops."""
+        least = form.constant
+        for atom, coefficient in form.terms:
+            if coefficient >= 0:
+                if not self._atom_is_nonnegative(atom):
+                    return False
+            elif isinstance(atom, Division) or (most := self.most.get(atom)) is None:
+                return False
+            else:
+                least += coefficient * most
+        return least >= 0
 
     def _atom_is_nonnegative(self, atom: Atom) -> bool:
         if not isinstance(atom, Division):

@@ -37,6 +37,8 @@ class LaneMask:
     scalars: list[SSAValue] = field(default_factory=list)
     beyond_extent: int = 0
     """How many of `counts` are not the extent of the loop itself."""
+    may_be_empty: bool = False
+    """Whether one of these may be that of no lane."""
 
     @property
     def differs(self) -> bool:
@@ -71,7 +73,7 @@ class LaneMask:
             none = arith.FastMathFlagsAttr("none")
             return builder.value(vector.ReductionOp, (mask,), i1, {"kind": kind, "fastmath": none})
         parts = list(self.scalars)
-        if self.counts and (self.beyond_extent or not self.lanes.is_known_nonempty):
+        if self.counts and (self.may_be_empty or not self.lanes.is_known_nonempty):
             parts.append(builder.compare("sgt", self._count(), builder.constant(0)))
         return self._all(parts) if parts else None
 
@@ -314,6 +316,7 @@ class Lanes:
             count = linear((), on)
         mask.counts.append(builder.affine(count))
         mask.beyond_extent += 1
+        mask.may_be_empty |= not builder.is_nonnegative(first)
 
     def any_of(self, domains: Sequence[Domain]) -> LaneMask:
         """The lanes where the loop runs and any of the domains holds."""

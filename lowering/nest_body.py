@@ -189,6 +189,9 @@ class NestBody(Statements):
         self.define(op.iv, body.args[0])
         if any(self.builder.is_nonnegative(form) for form in self.forms(op.lower)):
             self.builder.nonnegative.add(body.args[0])
+        ends = [form.constant for form in self.forms(op.upper) if not form.terms]
+        if ends:
+            self.builder.most[body.args[0]] = min(ends) - 1
         with self.builder.inside(body):
             members()
         return body

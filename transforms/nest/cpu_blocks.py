@@ -24,7 +24,7 @@ from .cpu_lanes import UNIT, arithmetic_in, bits_of, extent_of, has_transcendent
 from .cpu_sums import borders_of, in_blocks, in_tiles, reading_band
 from .cpu_tiles import axes_of, pattern_in
 from .loops import enclosing_loops, is_inside
-from .nest_compute_at import compute_at, why_not_compute_at
+from .nest_compute_at import compute_at
 from .nest_normalise import remove_unit_loop, why_not_remove_unit_loop
 from .nest_reorder import reorder, why_not_reorder
 from .nest_split import why_not_split
@@ -56,8 +56,7 @@ def in_cache(sum_: Convolution, tiles: Tiles, steps: Steps) -> ForOp | None:
     if around is None:
         around, _ = in_blocks(sum_.outer[-1], rows, steps)
     for alloc in borders:
-        if why_not_compute_at(alloc, around, "here") is None:
-            steps.do(compute_at, alloc, around, storage="here")
+        steps.attempt(compute_at, alloc, around, storage="here")
     return place
 
 
@@ -112,14 +111,13 @@ def _into_consumer(
         steps.do(reorder, order)
     blocks, _ = in_blocks(outer[-1], rows, steps)
     place = _tiles_of_reader(loops[-2:], tiles, steps) if len(loops) == len(band) else None
-    if place is not None and why_not_compute_at(alloc, place, "here") is not None:
-        place = None
-    if place is None and why_not_compute_at(alloc, blocks, "here") is not None:
-        return None
-    at = place or blocks
-    steps.do(compute_at, alloc, at, storage="here")
+    at = place
+    if place is None or steps.attempt(compute_at, alloc, place, storage="here") is None:
+        at, place = blocks, None
+        if steps.attempt(compute_at, alloc, blocks, storage="here") is None:
+            return None
     for loop in [*enclosing_loops(sum_.sums), *_first_loops(sum_)]:
-        if loop is not at and is_inside(loop, at) and why_not_remove_unit_loop(loop) is None:
+        if loop is not at and is_inside(loop, at or blocks) and why_not_remove_unit_loop(loop) is None:
             steps.do(remove_unit_loop, loop)
     return blocks, place
 

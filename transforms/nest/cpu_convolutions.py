@@ -49,11 +49,11 @@ from .cpu_sums import in_blocks, in_tiles, initial_nest
 from .cpu_tiles import axes_of, mark_lanes, mark_unrolled, pattern_in, sum_in
 from .loops import enclosing_loops, is_inside, loops_in, perfect_band
 from .nest_cache_read import cache_read, why_not_cache_read
-from .nest_cache_write import cache_write, why_not_cache_write
+from .nest_cache_write import cache_write
 from .nest_fuse import fuse
 from .nest_normalise import add_unit_loop, remove_unit_loop, why_not_remove_unit_loop
 from .nest_parallel import why_not_parallel
-from .nest_prefetch import prefetch, why_not_prefetch
+from .nest_prefetch import prefetch
 from .nest_reorder import reorder, why_not_reorder
 from .nest_split import why_not_split
 from .nest_transform_layout import transform_layout, why_not_transform_layout
@@ -281,8 +281,10 @@ def _tile_both(first: list[ForOp], band: list[ForOp], rows: int, width: int, ste
 def _keep_sums(sum_: Convolution, tiles: Tiles, width: int, steps: Steps) -> None:
     """A tile of sums stays in registers; it starts from what is stored first, or from the identity, to be added."""
     for init in ("load", "identity") if len(tiles.inner) > 1 else ("identity",):
-        if why_not_cache_write(sum_.result, tiles.column, init) is None:
-            _, *copies = steps.do(cache_write, sum_.result, tiles.column, init=init, name="sums")
+        if (
+            made := steps.attempt(cache_write, sum_.result, tiles.column, init=init, name="sums")
+        ) is not None:
+            _, *copies = made
             break
     else:
         return
@@ -344,8 +346,7 @@ def _fetch(sum_: Convolution, row: ForOp, steps: Steps) -> None:
         if is_image and pattern_in(load, load.memref, row) != UNIT:
             continue
         distance, buffer = IMAGE_AHEAD if is_image else PANEL_AHEAD, root_of(load.memref)
-        if why_not_prefetch(buffer, inner, distance, whole=True) is None:
-            steps.do(prefetch, buffer, inner, distance=distance, whole=True)
+        steps.attempt(prefetch, buffer, inner, distance=distance, whole=True)
 
 
 def _mark_reader(place: ForOp, lanes: int, steps: Steps) -> None:

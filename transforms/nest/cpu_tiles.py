@@ -12,9 +12,9 @@ from ...dialects.affine import AffineList
 from ...dialects.nest import AccumulateOp, AllocOp, ForOp, LoadOp, StoreOp
 from .cpu_lanes import arithmetic_in, has_transcendental, pattern_of, varying_values
 from .loops import loops_in, parent_loop
-from .nest_annotate import annotate, why_not_annotate
+from .nest_annotate import annotate
 from .nest_compute_inline import compute_inline, why_not_compute_inline
-from .nest_vectorize import vectorize, why_not_vectorize
+from .nest_vectorize import vectorize
 from .steps import Steps
 
 CHEAP = 4
@@ -48,14 +48,12 @@ def pattern_in(op: LoadOp | StoreOp | AccumulateOp, buffer: SSAValue, loop: ForO
 
 def mark_lanes(lane: ForOp, width: int, steps: Steps) -> None:
     """Make vectors of a loop of at most `width` iterations, where that is legal."""
-    if why_not_vectorize(lane, width) is None:
-        steps.do(vectorize, lane, width=width)
+    steps.attempt(vectorize, lane, width=width)
 
 
 def mark_unrolled(loop: ForOp, steps: Steps) -> None:
     """Put the iterations of a loop side by side, where that is legal."""
-    if why_not_annotate(loop, "unrolled") is None:
-        steps.do(annotate, loop, mark="unrolled")
+    steps.attempt(annotate, loop, mark="unrolled")
 
 
 def axes_of(indices: AffineList) -> list[SSAValue | None] | None:

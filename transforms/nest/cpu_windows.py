@@ -43,16 +43,16 @@ from .cpu_sums import borders_of, in_blocks, in_tiles, initial_nest, reading_ban
 from .cpu_tiles import axes_of, mark_lanes, mark_unrolled, pattern_in, sum_in
 from .loops import enclosing_loops, is_inside, parent_loop, perfect_band
 from .nest_cache_write import cache_write
-from .nest_compute_at import compute_at, why_not_compute_at
+from .nest_compute_at import compute_at
 from .nest_distribute import distribute
 from .nest_fuse import fuse
-from .nest_normalise import remove_unit_loop, why_not_remove_unit_loop
+from .nest_normalise import remove_unit_loop
 from .nest_parallel import why_not_parallel
 from .nest_reorder import reorder
 from .nest_resize_buffer import resize_buffer, why_not_resize_buffer
 from .nest_reverse_compute_inline import reverse_compute_inline
 from .nest_sink_alloc import sink_alloc
-from .nest_unmask import unmask, why_not_unmask
+from .nest_unmask import unmask
 from .steps import Steps
 
 PART_BYTES = 256 << 10
@@ -228,8 +228,7 @@ def _one_nest(windows: Windows, steps: Steps) -> list[ForOp] | None:
     lane, buffer = results.index(windows.column), windows.result
     is_variable = is_private(sums, results[0])
     for loop in windows.units:
-        if why_not_remove_unit_loop(loop) is None:
-            steps.do(remove_unit_loop, loop)
+        steps.attempt(remove_unit_loop, loop)
     first = [] if is_variable else initial_nest(sums, results)
     if first is None:
         return None
@@ -362,8 +361,8 @@ def _tile(results: list[ForOp], row: ForOp | None, shape: Shape, windows: Window
 
 def _mark(tiles: Tiles, shape: Shape, lanes: int, steps: Steps) -> None:
     """Lanes and rows side by side, and as many terms as do not make the code long."""
-    if not _computes(tiles) and why_not_unmask(tiles.innermost) is None:
-        steps.do(unmask, tiles.innermost)
+    if not _computes(tiles):
+        steps.attempt(unmask, tiles.innermost)
     for part in tiles.parts:
         mark_lanes(part[-1], shape.vectors, steps)
         for loop in part[:-1]:
@@ -406,8 +405,7 @@ def _make_part(alloc: AllocOp, around: Sequence[ForOp], terms: Sequence[ForOp], 
             continue
         if _slides(loop, terms, loads):
             loop, _ = in_blocks(loop, _block(extent_of(loop), PART_BYTES // max(1, size)), steps)
-        if why_not_compute_at(alloc, loop, "here") is None:
-            steps.do(compute_at, alloc, loop, storage="here")
+        steps.attempt(compute_at, alloc, loop, storage="here")
         return
 
 
