@@ -8,9 +8,9 @@
     128 x 128 a block, in steps of 16 terms: 8 x 8 a thread, in registers
 
 Larger tiles read less of the operands and more of a term's work is arithmetic; smaller ones are more blocks. The tile with
-the least time is chosen: the work of the busiest multiprocessor, by how well a tile of its size keeps it busy. Where
-that is a few blocks only and the sum is long, its terms are shared out among blocks as well (nest-rfactor), and their
-sums are added up by another kernel.
+the least time is chosen: the work of the busiest multiprocessor, by how well a tile of its size keeps it busy. While
+one step is multiplied the tiles of the next are copied, where elements of 4 or 8 bytes are copied as they are
+(cuda_tile_copies.py): the threads wait once a step.
 """
 
 from __future__ import annotations
