@@ -67,7 +67,7 @@ MOST_VECTORS = 4
 MOST_UNROLLED = 16
 """Iterations of a loop over terms that stand side by side, with others in them."""
 
-MOST_UPDATES = 400
+MOST_UPDATES = 200
 """Updates of vectors in a tile that stand side by side."""
 
 FEWEST_LANES = 4
