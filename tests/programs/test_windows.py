@@ -10,7 +10,6 @@ from agreement import agrees
 from nestor import nn
 from numpy.lib.stride_tricks import sliding_window_view
 
-
 SLOW = pytest.mark.slow
 
 
