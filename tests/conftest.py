@@ -3,3 +3,9 @@
 import os
 
 os.environ["NESTOR_CACHE"] = os.environ.get("NESTOR_TEST_CACHE", "0")
+
+
+def pytest_configure(config):
+    """Where slow tests are left out, random ones draw half as much (`sampling.py`)."""
+    if config.getoption("markexpr", "") == "not slow":
+        os.environ["NESTOR_TEST_SAMPLES"] = "half"

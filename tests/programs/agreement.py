@@ -2,6 +2,7 @@
 
 import copy
 import dataclasses
+import functools
 
 import nestor as nt
 import numpy as np
@@ -40,15 +41,25 @@ def same(got, want, tolerance=0.0):
         np.testing.assert_array_equal(got, want)
 
 
+def jitted(function, **options):
+    """`function` compiled; one that is compiled for any extents (`dynamic=True`) is one for all tests that ask for it so."""
+    return _shared(function, **options) if options.get("dynamic") is True else nt.jit(function, **options)
+
+
+@functools.lru_cache(maxsize=200)
+def _shared(function, **options):
+    return nt.jit(function, **options)
+
+
 def agrees(function, *arguments, tolerance=0.0, **options):
     """Compile and run `function`; compare results and written arguments with NumPy's. Returns the jitted function."""
-    jitted = nt.jit(function, **options)
+    compiled = jitted(function, **options)
     ours, numpys = copy.deepcopy(arguments), copy.deepcopy(arguments)
     with np.errstate(all="ignore"):
         want = function(*numpys)
-    got = jitted(*ours)
+    got = compiled(*ours)
     same(got, want, tolerance)
     for a, b in zip(ours, numpys, strict=True):
         if not isinstance(b, np.generic):
             same(a, b, tolerance)
-    return jitted
+    return compiled

@@ -4,7 +4,7 @@ import nestor as nt
 import numpy as np
 import pytest
 
-from .agreement import same
+from .agreement import jitted, same
 
 
 def product(a, b):
@@ -52,7 +52,7 @@ SHAPES = [
 def test_edges(shape, dtype, dynamic):
     m, n, k = shape
     a, b, bias = numbers(0, m, k, dtype=dtype), numbers(1, k, n, dtype=dtype), numbers(2, n, dtype=dtype)
-    same(nt.jit(layer, dynamic=dynamic)(a, b, bias), layer(a, b, bias), 0.0)
+    same(jitted(layer, dynamic=dynamic)(a, b, bias), layer(a, b, bias), 0.0)
 
 
 @pytest.mark.parametrize("shape", SHAPES[2:7:2], ids=str)
@@ -93,4 +93,4 @@ def test_empty_and_single(shape):
     m, n, k = shape
     for dynamic in (False, True):
         a, b, bias = numbers(0, m, k), numbers(1, k, n), numbers(2, n)
-        same(nt.jit(layer, dynamic=dynamic)(a, b, bias), layer(a, b, bias), 0.0)
+        same(jitted(layer, dynamic=dynamic)(a, b, bias), layer(a, b, bias), 0.0)

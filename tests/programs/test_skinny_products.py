@@ -4,7 +4,7 @@ import nestor as nt
 import numpy as np
 import pytest
 
-from .agreement import same
+from .agreement import jitted, same
 
 
 def product(a, b):
@@ -25,7 +25,7 @@ def numbers(seed, *shape, dtype="f4"):
 
 
 def checked(f, *operands, dynamic=False):
-    same(nt.jit(f, dynamic=dynamic)(*operands), f(*operands), 0.0)
+    same(jitted(f, dynamic=dynamic)(*operands), f(*operands), 0.0)
 
 
 @pytest.mark.parametrize(

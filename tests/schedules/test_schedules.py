@@ -77,8 +77,8 @@ def run_sequences(count: int, seeds: int) -> Statistics:
 
 
 def test_legal_schedules_compute_the_same():
-    drawn = run_sequences(100, seeds=3)
-    assert len(drawn.lengths) >= 100
+    drawn = run_sequences(50, seeds=3)
+    assert len(drawn.lengths) >= 50
     assert statistics.median(drawn.lengths) >= 6
 
 
@@ -149,8 +149,8 @@ def test_programs_are_defined():
 
 
 def test_illegal_requests_are_refused():
-    counts = draw_judged(range(10))
-    assert sum(count.needed for count in counts.values()) >= 10
+    counts = draw_judged(range(6))
+    assert sum(count.needed for count in counts.values()) >= 6
     assert _wrong(counts) == {}
 
 

@@ -19,7 +19,15 @@ from benchmarks.yardstick.row import error_of
 WRITTEN = {"torch-out", "numba-fresh", *PEERS}
 
 
-@pytest.mark.parametrize("name", ROWS)
+LARGER = ("matmul-1024", "matmul-2048")  # at a small size they are matmul-512
+    "matmul-1024",
+    "matmul-2048",
+)  # the program of matmul-512, which at a small size is hardly another one
+
+
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=[pytest.mark.slow] if name in LARGER else []) for name in ROWS]
+)
 @pytest.mark.parametrize("peer", ["nestor", "numpy"])
 def test_a_row_is_right(peer, name):
     row = ROWS[name]

@@ -36,7 +36,7 @@ X = np.arange(6.0)
 BASE = np.arange(24.0).reshape(4, 6)
 
 
-@pytest.mark.parametrize("seed", [1, 2])
+@pytest.mark.parametrize("seed", [1, pytest.param(2, marks=pytest.mark.slow)])
 def test_random_calls_in_a_process_of_their_own(seed):
     script = Path(fast_calls.__file__)
     command = [sys.executable, str(script), str(seed), "400"]

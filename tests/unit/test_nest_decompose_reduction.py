@@ -11,6 +11,7 @@ from nestor.dialects.parse import parse_module
 from nestor.transforms.nest.loops import loops_in
 from nestor.transforms.nest.nest_decompose_reduction import decompose_reduction
 from nestor.transforms.nest.nest_reorder import reorder
+from sampling import seeds
 from xdsl.dialects.builtin import ModuleOp
 
 
@@ -49,9 +50,9 @@ def random_reduction(seed: int) -> str:
 
 
 def test_random_reductions():
-    found = Counter(check(random_reduction(seed), decompose) for seed in range(150))
-    assert found["legal"] >= 15, found
-    assert sum(count for reason, count in found.items() if "dependence around" in reason) >= 15, found
+    found = Counter(check(random_reduction(seed), decompose) for seed in seeds(150))
+    assert found["legal"] >= 7, found
+    assert sum(count for reason, count in found.items() if "dependence around" in reason) >= 7, found
 
 
 @pytest.mark.parametrize("bounds", ["0 to %n", "3 to 8 step 2", "0 to 0", "4 to 5"])

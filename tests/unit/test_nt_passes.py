@@ -22,12 +22,13 @@ from nestor.dialects.registry import make_context
 from nestor.dialects.verifier import verify
 from nestor.transforms.registry import load_pass
 from nestor.transforms.tensor.nt_fuse import explain_fusion
+from sampling import seeds
 
 sys.path.insert(0, str(Path(__file__).parent))
 from nt_programs import random_arguments, random_module, run
 
 CONTEXT = make_context()
-SEEDS = range(150)
+SEEDS = seeds(150)
 
 
 def apply(module, *names):

@@ -31,7 +31,9 @@ elements = st.recursive(
 )
 
 
-@settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])  # the machine may be busy
+@settings(
+    max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow]
+)  # the machine may be busy
 @given(st.lists(elements, max_size=3).map(tuple))
 def test_print_and_parse(pipeline):
     assert parse_pipeline(print_pipeline(pipeline)) == pipeline
