@@ -6,8 +6,12 @@
 // With SIM_INSTRUMENTED the text is compiled with -fsanitize=thread, and every access of a kernel calls
 // hooks.cpp. What the shim itself does with memory is not instrumented (SIM_QUIET).
 #pragma once
+// The math.h of C: the one of libstdc++ takes g++ longer than a kernel, for overloads that emitted text does not use.
+#define _GLIBCXX_INCLUDE_NEXT_C_HEADERS
 #include <math.h>
+#undef _GLIBCXX_INCLUDE_NEXT_C_HEADERS
 #include <stddef.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <utility>

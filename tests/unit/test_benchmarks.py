@@ -20,9 +20,6 @@ WRITTEN = {"torch-out", "numba-fresh", *PEERS}
 
 
 LARGER = ("matmul-1024", "matmul-2048")  # at a small size they are matmul-512
-    "matmul-1024",
-    "matmul-2048",
-)  # the program of matmul-512, which at a small size is hardly another one
 
 
 @pytest.mark.parametrize(
