@@ -49,7 +49,10 @@ def widen_signed(p: Printer, op: Any) -> CExpr:
 def widen_unsigned(p: Printer, op: Any) -> CExpr:
     if is_bool(op.input.type):
         operand = p.value(op.input)
-        return cast(p.types.scalar(op.result.type), operand) if p.types.bits(op.result.type) > 32 else operand
+        if p.types.bits(op.result.type) <= 32:
+            return operand
+        bits = cast(p.types.unsigned(op.result.type), operand)
+        return replace(cast(p.types.scalar(op.result.type), operand), wrapped=(bits.text, bits.precedence))
     return cast(p.types.scalar(op.result.type), unsigned_operand(p, op.input))
 
 

@@ -45,6 +45,7 @@ from .cuda_c_types import (
     TERNARY,
     UNARY,
     CExpr,
+    constant_integer,
 )
 
 _RELATIONS = {0: "==", 1: "!=", 2: "<", 3: "<=", 4: ">", 5: ">=", 6: "<", 7: "<=", 8: ">", 9: ">="}
@@ -78,10 +79,41 @@ def wrapping(symbol: str, precedence: int, logical: str | None = None) -> Rule:
             return binary(logical or symbol, LOGIC_AND if logical == "&&" else EQUALITY, left, right)
         if p.types.bits(type) < 32:  # promoted to int, where nothing overflows
             return cast(p.types.scalar(type), binary(symbol, precedence, left, right))
-        exact = binary(symbol, precedence, unsigned_operand(p, op.lhs), unsigned_operand(p, op.rhs))
-        return from_unsigned(p, type, exact)
+        if p.types.bits(type) == 64 and is_short(p, op.result):
+            constant = constant_integer(op.rhs)
+            if constant is None or constant >= 0:
+                return binary(symbol, precedence, left, plain(right))
+            negated = p.types.integer(-constant, type)
+            return binary("-" if symbol == "+" else "+", precedence, left, plain(negated))
+        return from_unsigned(p, type, _modular(p, op, symbol, precedence))
 
     return rule
+
+
+def _modular(p: Printer, op: Any, symbol: str, precedence: int) -> CExpr:
+    """Unsigned arithmetic: one unsigned operand makes the other one unsigned."""
+    left, right = p.value(op.lhs), p.value(op.rhs)
+    constant = constant_integer(op.rhs)
+    if symbol == "+" and constant is not None and -(2**31) < constant < 0:
+        symbol, right = "-", p.types.integer(-constant, op.result.type)
+        return binary(symbol, precedence, left, join(*right.wrapped, right))  # pyright: ignore
+    if left.wrapped is not None and not left.is_literal:
+        return binary(symbol, precedence, join(*left.wrapped, left), plain(right))
+    if right.wrapped is not None:
+        return binary(symbol, precedence, left, join(*right.wrapped, right))
+    return binary(symbol, precedence, unsigned_operand(p, op.lhs), right)
+
+
+def is_short(p: Printer, value: SSAValue, depth: int = 3) -> bool:
+    """Whether an i64 is made of few indices of 32 bits, so that computing it cannot overflow."""
+    op = value.owner
+    if (constant := constant_integer(value)) is not None:
+        return -(2**31) < constant < 2**31
+    if isinstance(op, arith.IndexCastOp):
+        return isinstance(op.input.type, IndexType) and p.types.index_bits == 32
+    if not isinstance(op, arith.AddiOp | arith.SubiOp) or not depth:
+        return False
+    return is_short(p, op.lhs, depth - 1) and is_short(p, op.rhs, depth - 1)
 
 
 def bitwise(symbol: str, precedence: int, logical: str, logical_precedence: int) -> Rule:
@@ -129,6 +161,10 @@ def unsigned_division(symbol: str) -> Rule:
         left, right = unsigned_operand(p, op.lhs), unsigned_operand(p, op.rhs)
         if left.is_builtin and p.value(op.rhs).is_literal:  # unsigned by itself: threadIdx.x / 32
             right = p.value(op.rhs)
+        elif (
+            p.value(op.rhs).is_literal and p.value(op.lhs).wrapped is None and p.types.bits(op.lhs.type) >= 32
+        ):
+            left = signed_operand(p, op.lhs)  # made unsigned by the divisor
         return from_unsigned(p, op.result.type, binary(symbol, MUL, left, right))
 
     return rule

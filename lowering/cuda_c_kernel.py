@@ -10,7 +10,6 @@ from math import prod
 from xdsl.dialects import arith, cf, gpu, memref, scf, vector
 from xdsl.dialects.builtin import (
     DenseArrayBase,
-    IndexType,
     IntegerAttr,
     IntegerType,
     MemRefType,
@@ -27,17 +26,18 @@ from .check_sites import checked_index
 from .cuda_c_build import cast, float_to_memory, plain, signed_operand
 from .cuda_c_expr import EXPRESSIONS
 from .cuda_c_integer import multiply_extended, opposite
+from .cuda_c_lines import LINE_LIMIT
 from .cuda_c_matrices import MatrixPrinter, is_fragment
+from .cuda_c_names import default_name, loop_name
 from .cuda_c_scope import Buffer, argument_attributes, is_shared, written_buffers
 from .cuda_c_shared import SharedLayout, SharedPrinter
 from .cuda_c_types import ADD, LIBRARY_NAMES, RESERVED, CExpr, is_short_float
+from .cuda_c_updates import update_of
 from .cuda_c_vector import is_local_vector
-from .cuda_c_warp import UPDATES, WarpPrinter
+from .cuda_c_warp import WarpPrinter
 from .error_codes import ERROR_CODES
 from .kernel_signature import KernelParameter, KernelSignature
 from .nest_body import element_bytes
-
-_LINE_LIMIT = 100
 
 _KEPT = range(16, 65)
 """Registers of arrays that a thread keeps, of rows of a matrix, for which ptxas is told how many threads are enough.
@@ -107,13 +107,13 @@ class KernelPrinter(WarpPrinter, MatrixPrinter, SharedPrinter):
         start = f'extern "C" __global__ void {limit}{self._c_name()}('
         texts = [self._declare_parameter(p) for p in self.signature().parameters]
         line = f"{start}{', '.join(texts)}) {{"
-        if len(line) <= _LINE_LIMIT:
+        if len(line) <= LINE_LIMIT:
             return [line]
         lines = [start]
         row = "   "
         for k, text in enumerate(texts):
             piece = f" {text}{',' if k + 1 < len(texts) else ') {'}"
-            if len(row) + len(piece) > _LINE_LIMIT:
+            if len(row) + len(piece) > LINE_LIMIT:
                 lines.append(row)
                 row = "   "
             row += piece
@@ -194,17 +194,13 @@ class KernelPrinter(WarpPrinter, MatrixPrinter, SharedPrinter):
 
     def _added(self, op: memref.StoreOp, place: CExpr) -> tuple[str, CExpr] | None:
         """What is added to, or multiplied with, an element that is stored again: `sum += e`."""
-        update = op.value.owner
-        symbol = UPDATES.get(type(update)) if isinstance(update, Operation) else None
-        if symbol is None or is_short_float(op.value.type) or not op.value.has_one_use():
+        if is_short_float(op.value.type) or not op.value.has_one_use():
             return None
-        old, term = update.operands  # pyright: ignore[reportAttributeAccessIssue]
-        load = old.owner
+        update = op.value.owner
+        load = update.operands[0].owner if isinstance(update, Operation) and update.operands else None
         if not isinstance(load, memref.LoadOp) or load.memref is not op.memref or load.indices != op.indices:
             return None
-        if self._values[old].text != place.text or self._values[op.value].text.isidentifier():
-            return None
-        return symbol, self._values[term]
+        return update_of(self, op.value, place.text)
 
     def _allocate(self, op: memref.AllocaOp | memref.AllocOp) -> None:
         type = op.memref.type
@@ -297,7 +293,7 @@ class KernelPrinter(WarpPrinter, MatrixPrinter, SharedPrinter):
 
     def _variable(self, value: SSAValue, op: Operation) -> str:
         """Declare a variable that the branches of `op` will assign."""
-        name = self._names.fresh(value.name_hint or ("k" if isinstance(value.type, IndexType) else "t"))
+        name = self._names.fresh(value.name_hint or default_name(self, value))
         self._comment(op)
         self._line(f"{self.types.scalar(value.type, op)} {name};")
         self._values[value] = CExpr(name)
@@ -321,13 +317,8 @@ class KernelPrinter(WarpPrinter, MatrixPrinter, SharedPrinter):
                 continue
             if isinstance(value.owner, Operation):
                 self._comment(value.owner)
-                symbol = UPDATES.get(type(value.owner))
-                if (
-                    symbol is not None
-                    and expr.text.startswith(f"{name} {symbol} ")
-                    and _is_update(self, value, name)
-                ):
-                    self._line(f"{name} {symbol}= {self._values[value.owner.operands[1]].text};")
+                if (update := update_of(self, value, name)) is not None:
+                    self._line(f"{name} {update[0]}= {update[1].text};")
                     continue
             self._line(f"{name} = {expr.text};")
 
@@ -362,7 +353,7 @@ class KernelPrinter(WarpPrinter, MatrixPrinter, SharedPrinter):
         lower, upper = signed_operand(self, op.lb), signed_operand(self, op.ub)
         step = signed_operand(self, op.step).text
         self._names.open()
-        i = self._names.fresh(arguments[0].name_hint or "k")
+        i = self._names.fresh(loop_name(arguments[0].name_hint))
         self._values[arguments[0]] = CExpr(i)
         increment = f"{i}++" if step in ("1", "1LL") else f"{i} += {step}"
         if "nestor.unroll" in op.attributes:
@@ -475,13 +466,6 @@ def _first_use_stores(op: memref.AllocaOp | memref.AllocOp) -> bool:
             return False
         following = following.true_region.block.first_op
     return False
-
-
-def _is_update(p: KernelPrinter, value: SSAValue, name: str) -> bool:
-    """Whether a value is that of the variable `name` and one more operand."""
-    assert isinstance(value.owner, Operation)
-    old = p._values[value.owner.operands[0]]
-    return old.text == name and not is_short_float(value.type)
 
 
 def _carry_names(sources: Sequence[SSAValue], targets: Sequence[SSAValue]) -> None:

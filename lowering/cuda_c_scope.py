@@ -21,10 +21,12 @@ from xdsl.dialects.builtin import (
     StridedLayoutAttr,
     StringAttr,
 )
-from xdsl.ir import Attribute, Block, Operation, SSAValue
+from xdsl.ir import Attribute, Operation, SSAValue
 
 from ..dialects.diagnostic import LoweringError, fail, op_location
 from .cuda_c_build import float_from_memory, signed_operand
+from .cuda_c_lines import wrapped
+from .cuda_c_names import default_name
 from .cuda_c_types import ADD, ATOM, MUL, CExpr, CTypes, Names, is_short_float
 from .kernel_signature import KernelParameter
 
@@ -34,7 +36,6 @@ _STORED_LIMIT = 100
 """Characters beyond which a value that is assigned is named first."""
 _FOLD_LIMIT = 80
 """Characters beyond which an unnamed expression gets a line of its own."""
-_POSITION = re.compile(r"(?:\w+ \+ )?(\w+)", re.ASCII)
 _SUM = re.compile(r"\w+ [-+*] \w+", re.ASCII)
 _SHORT = 16
 """Characters of an index expression that may stand inside a loop although it is computed before it."""
@@ -87,6 +88,14 @@ class KernelScope:
         """The expression of an SSA value that has been visited."""
         self._pending.pop(value, None)
         return self._values[value]
+
+    def buffer_name(self, buffer: SSAValue) -> str:
+        """The name of a buffer that has been visited."""
+        return self._buffers[buffer].name
+
+    def is_free(self, name: str) -> bool:
+        """Whether no variable that can be seen has this name."""
+        return self._names.is_free(name)
 
     def helper(self, name: str, type: str | None = None) -> str:
         """Ask for a function of the prelude (in its overload for `type`); returns its C name."""
@@ -196,21 +205,12 @@ class KernelScope:
         op = value.owner
         if isinstance(op, Operation):
             self._comment(op)
-        name = self._names.fresh(value.name_hint or self._default_name(op, value))
+        name = self._names.fresh(value.name_hint or default_name(self, value))
         text = expr.text
         if isinstance(value.type, IndexType) and expr.wrapped is not None:  # the declaration converts it
             text = expr.wrapped[0]
         self._line(f"const {self.types.scalar(value.type, op)} {name} = {text};")
         self._values[value] = CExpr(name)
-
-    def _default_name(self, op: Operation | Block, value: SSAValue) -> str:
-        if not isinstance(op, memref.LoadOp):
-            return "k" if isinstance(value.type, IndexType) else "t"
-        buffer, indices = self._buffers[op.memref].name, [self._values[i].text for i in op.indices]
-        named = [_POSITION.fullmatch(index) for index in indices]
-        if not indices or None in named:
-            return f"{buffer}_value"
-        return "_".join((buffer, *(match[1] for match in named if match)))
 
     def _flush(self, written: Iterable[SSAValue] | None) -> None:
         """Evaluate now what reads a buffer that is about to be written (None: any buffer)."""
@@ -233,8 +233,9 @@ class KernelScope:
         return not (first.no_alias or second.no_alias)
 
     def _line(self, text: str) -> None:
-        self._lines.append("  " * self._depth + text)
-        self._places.append(self._place)
+        lines = wrapped(text, "  " * self._depth)
+        self._lines += lines
+        self._places += [self._place] * len(lines)
 
     def _comment(self, op: Operation) -> None:
         """The Python line an operation comes from, where the text first reaches that line."""

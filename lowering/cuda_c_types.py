@@ -183,11 +183,15 @@ class Names:
         if base in RESERVED or base.startswith(("nt_", "__")):
             base = f"{base.lstrip('_')}_"
         name, number = base, 0
-        while any(name in scope for scope in self._scopes):
+        while not self.is_free(name):
             number += 1
             name = f"{base}_{number}"
         self._scopes[0 if outermost else -1].add(name)
         return name
+
+    def is_free(self, name: str) -> bool:
+        """Whether no open scope uses a name."""
+        return not any(name in scope for scope in self._scopes)
 
 
 def constant_integer(value: SSAValue) -> int | None:

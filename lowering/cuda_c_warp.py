@@ -5,9 +5,6 @@
 
 from __future__ import annotations
 
-from xdsl.dialects import arith
-from xdsl.ir import Operation
-
 from ..dialects.diagnostic import LoweringError, fail
 from ..dialects.ext import gpu as gpu_ext
 from .cuda_c_build import signed_operand
@@ -21,13 +18,6 @@ _FUNCTIONS = {
     "down": "__shfl_down_sync",
     "idx": "__shfl_sync",
 }
-UPDATES: dict[type[Operation], str] = {
-    arith.AddfOp: "+",
-    arith.SubfOp: "-",
-    arith.MulfOp: "*",
-    arith.DivfOp: "/",
-}
-"""Operations with an assignment of their own in C."""
 
 
 class WarpPrinter(VectorPrinter):

@@ -69,10 +69,11 @@ class ThreadBody(TileBody):
     # ---- statements ----
 
     def load(self, op: LoadOp) -> None:
-        """An element named like its buffer has no name of its own."""
+        """An element named like its buffer, or the buffer that this one holds a tile of, has no name of its own."""
         super().load(op)
-        value = self.value(op.result)
-        if value.name_hint == self.value(op.memref).name_hint or self.is_private(op.memref):
+        value, buffer = self.value(op.result), self.value(op.memref).name_hint or ""
+        is_tile = value.name_hint is not None and buffer.startswith(f"{value.name_hint}_")
+        if value.name_hint == buffer or is_tile or self.is_private(op.memref):
             value.name_hint = None
 
     def accumulate(self, op: AccumulateOp) -> None:

@@ -3,12 +3,12 @@
 // RUN: opt-tool %s -t cuda | filecheck %s
 
 // CHECK: const int *a, const signed char *flag, const long long *wide, int *out, signed char *mask) {
-// CHECK: const int h = (int)((unsigned)a_i * 31u + 7u);
-// CHECK-NEXT: const int q = (int)((unsigned)a_i / 10u);
+// CHECK: const int h = (int)(a_i * 31u + 7);
+// CHECK-NEXT: const int q = (int)(a_i / 10u);
 // CHECK-NEXT: const int lo = min(a_i, 5);
 // CHECK-NEXT: const long long w = (long long)((unsigned long long)wide[i] << 3);
 // CHECK-NEXT: const bool picked = (flag[i] & 1) != 0 && (a_i > 3 || (unsigned)a_i >= 9u);
-// CHECK-NEXT: const int r = picked ? h : (int)((unsigned)nt_floor_div(lo, 3) + (unsigned)w);
+// CHECK-NEXT: const int r = picked ? h : (int)(nt_floor_div(lo, 3) + (unsigned)w);
 
 module attributes {gpu.container_module} {
   func.func @integers(%a: memref<100xi32>, %flag: memref<100xi8>, %wide: memref<100xi64>,

@@ -19,7 +19,7 @@
 // CHECK-NEXT: } else {
 // CHECK-NEXT:   big = b;
 // CHECK-NEXT: }
-// CHECK-NEXT: const int big_1 = (int)((unsigned)big - 2147483648u);
+// CHECK-NEXT: const int big_1 = (int)(big - 2147483648u);
 // CHECK-NEXT: x[2] = big_1;
 
 gpu.module @k attributes {nestor.index_bits = 32 : i64} {

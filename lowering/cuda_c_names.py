@@ -1,0 +1,78 @@
+"""Names of variables in CUDA C for values that the program gives none."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from xdsl.dialects import arith, memref, vector
+from xdsl.dialects.builtin import IndexType, IntegerType
+from xdsl.ir import Operation, SSAValue
+
+from .cuda_c_types import constant_integer
+
+if TYPE_CHECKING:
+    from .cuda_c_scope import KernelScope
+
+_POSITION = re.compile(r"(?:\w+ \+ )?(\w+)", re.ASCII)
+_PART = re.compile(r"(row|column)_o|.*_ax\d+(_o)?|.*_i_o", re.ASCII)
+
+
+def default_name(scope: KernelScope, value: SSAValue) -> str:
+    """A name that says what a value is for: the element that it is, the axis that it counts along, what it tells."""
+    op = value.owner
+    if isinstance(op, memref.LoadOp):
+        return _element_name(scope, op)
+    if isinstance(value.type, IndexType):
+        return _index_name(scope, value)
+    if isinstance(value.type, IntegerType) and value.type.width.data == 1 and isinstance(op, Operation):
+        return _condition_name(scope, op)
+    return "t"
+
+
+def loop_name(hint: str | None) -> str:
+    """The name of a loop's variable; the passes of threads over a tile have none of their own."""
+    if hint is None:
+        return "k"
+    return "step" if _PART.fullmatch(hint) else hint
+
+
+def _element_name(scope: KernelScope, op: memref.LoadOp) -> str:
+    buffer, indices = scope.buffer_name(op.memref), [scope.value(i).text for i in op.indices]
+    named = [_POSITION.fullmatch(index) for index in indices]
+    if not indices or None in named:
+        return f"{buffer}_value"
+    return "_".join((buffer, *(match[1] for match in named if match)))
+
+
+def _index_name(scope: KernelScope, value: SSAValue) -> str:
+    """`row` and `column` of what is accessed there, `index` of a list; `start` of what is only counted from."""
+    for use in value.uses:
+        buffer, indices = _access(use.operation)
+        if buffer is None or value not in indices:
+            continue
+        place = len(indices) - 1 - indices.index(value)
+        if len(indices) == 1 or place > 1:
+            return "index" if len(indices) == 1 else "k"
+        axis = ("column", "row")[place]
+        return axis if scope.is_free(axis) else f"{scope.buffer_name(buffer)}_{axis}"
+    is_start = all(isinstance(use.operation, arith.AddiOp) for use in value.uses)
+    return "start" if is_start else "k"
+
+
+def _access(op: Operation) -> tuple[SSAValue | None, list[SSAValue]]:
+    if isinstance(op, memref.LoadOp | memref.StoreOp):
+        return op.memref, list(op.indices)
+    if isinstance(op, vector.LoadOp | vector.StoreOp):
+        return op.base, list(op.indices)
+    return None, []
+
+
+def _condition_name(scope: KernelScope, op: Operation) -> str:
+    """`is_first_lane` for `lane == 0`; `is_inside` for an index below a bound."""
+    if not isinstance(op, arith.CmpiOp) or not isinstance(op.lhs.type, IndexType):
+        return "t"
+    predicate, left = op.predicate.value.data, scope.value(op.lhs).text
+    if predicate == 0 and constant_integer(op.rhs) == 0:
+        return f"is_first_{left}" if left.isidentifier() else "is_first"
+    return "is_inside" if predicate in (2, 3, 4, 5) else "t"
