@@ -49,14 +49,14 @@ static __device__ {type} nt_powi({type} base, long long exponent) {{  // the mul
 HELPERS: dict[str, str] = {
     "nt_vector": """\
 template <class T, int N>
-struct __align__(N * sizeof(T) < 16 ? N * sizeof(T) : 16) nt_vector {  // N neighbours in memory, as one value
+struct __align__(N * sizeof(T) < 16 ? N * sizeof(T) : 16) nt_vector {  // N neighbours in memory
   T at[N];
   __device__ T &operator[](int k) { return at[k]; }
   __device__ const T &operator[](int k) const { return at[k]; }
 };""",
     "nt_load": """\
 template <int N, class T>
-static __device__ nt_vector<T, N> nt_load(const T *first) {  // at a multiple of the vector's size, or of 16 bytes
+static __device__ nt_vector<T, N> nt_load(const T *first) {  // at a multiple of its size, or 16 bytes
   return *reinterpret_cast<const nt_vector<T, N> *>(first);
 }""",
     "nt_store": """\
@@ -108,7 +108,9 @@ static __device__ unsigned short nt_double_to_half(double value) {  // to neares
 #endif
 }""",
     "nt_round_half": """\
-static __device__ float nt_round_half(float value) { return nt_half_to_float(nt_float_to_half(value)); }""",
+static __device__ float nt_round_half(float value) {
+  return nt_half_to_float(nt_float_to_half(value));
+}""",
     "nt_bf16_to_float": """\
 static __device__ float nt_bf16_to_float(unsigned short bits) { return __int_as_float(bits << 16); }""",
     "nt_float_to_bf16": """\
@@ -118,7 +120,7 @@ static __device__ unsigned short nt_float_to_bf16(float value) {  // to nearest,
   return (unsigned short)((bits + 0x7fffu + (bits >> 16 & 1u)) >> 16);
 }""",
     "nt_double_to_bf16": """\
-static __device__ unsigned short nt_double_to_bf16(double value) {  // odd rounding first, to round only once
+static __device__ unsigned short nt_double_to_bf16(double value) {  // odd rounding first
   const float near = (float)value;
   unsigned bits = (unsigned)__float_as_int(near);
   const double back = (double)near;
@@ -127,7 +129,9 @@ static __device__ unsigned short nt_double_to_bf16(double value) {  // odd round
   return nt_float_to_bf16(__int_as_float((int)bits));
 }""",
     "nt_round_bf16": """\
-static __device__ float nt_round_bf16(float value) { return nt_bf16_to_float(nt_float_to_bf16(value)); }""",
+static __device__ float nt_round_bf16(float value) {
+  return nt_bf16_to_float(nt_float_to_bf16(value));
+}""",
 }
 
 _DEPENDS = {

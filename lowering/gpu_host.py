@@ -36,6 +36,7 @@ from .barrier_places import THREAD_AXES, foreign_operation
 from .gpu_accesses import accesses, declared_space, is_bound, may_overlap
 from .gpu_inputs import KernelInputs
 from .gpu_kernel import KernelBody
+from .gpu_tidy import tidy
 from .index_arithmetic import Division, IndexBuilder, Linear, linear, terms_of
 from .index_width import is_known_to_host
 from .nest_body import NestBody
@@ -187,6 +188,7 @@ class HostBody(NestBody):
         builder.location = unit[-1].location
         builder.emit(gpu_ext.ReturnOp.create())
         prepend(block, builder.prologue)
+        tidy(block)
         self.builder.location = unit[0].location
         inputs.set_flag()
         name = self._name(unit)
