@@ -56,7 +56,7 @@ struct __align__(N * sizeof(T) < 16 ? N * sizeof(T) : 16) nt_vector {  // N neig
 };""",
     "nt_load": """\
 template <int N, class T>
-static __device__ nt_vector<T, N> nt_load(const T *first) {  // at a multiple of its size, or 16 bytes
+static __device__ nt_vector<T, N> nt_load(const T *first) {  // at a multiple of its size
   return *reinterpret_cast<const nt_vector<T, N> *>(first);
 }""",
     "nt_store": """\

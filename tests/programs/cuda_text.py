@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 
 LONGEST = 100
 
 _DECLARED = re.compile(
-    r"^\s*(?:__shared__ )?(?:__align__\(\d+\) )?(?:const )?[\w<>, ]+ (\w+)(?:\[[^=;]*\])?(?: =.*)?;$"
+    r"^\s*(?!return)(?:__shared__ )?(?:__align__\(\d+\) )?(?:const )?\w[\w<>, ]* (\w+)(?:\[[^=;]*\])?(?: =.*)?;$"
 )
 _CASTS = re.compile(r"\((int|unsigned|float|double|(?:unsigned )?long long)\)\(\1\)")
 _GUARD = re.compile(r"^\s*if \((.*)\) (?:\{|return;)$")
@@ -27,7 +28,7 @@ def complaints(text: str) -> list[str]:
         if _encloses(code):
             found.append(f"parentheses around all: {line}")
     for kernel in text.split('extern "C" __global__')[1:]:
-        found += _unused(kernel) + _repeated_guards(kernel.splitlines())
+        found += _unused(kernel) + _repeated_guards(kernel.splitlines()) + _idle_starts(kernel.splitlines())
     return found
 
 
@@ -56,11 +57,10 @@ def _unused(kernel: str) -> list[str]:
 def _repeated_guards(lines: list[str]) -> list[str]:
     """Branches on one condition that follow each other, and conditions that a loop or branch right around asks, too."""
     found = []
-    for one, two, three in zip(lines, lines[1:], lines[2:], strict=False):
+    for one, two in itertools.pairwise(lines):
         guard = _GUARD.match(one)
         if guard and (again := _GUARD.match(two)) and guard[1] == again[1]:
             found.append(f"asked twice: {two}")
-        del three
     open_guards: list[tuple[int, str]] = []
     last: tuple[int, str, int] | None = None
     for number, line in enumerate(lines):
@@ -75,4 +75,18 @@ def _repeated_guards(lines: list[str]) -> list[str]:
             found.append(f"the same branch again: {line}")
         if line.endswith("{"):
             open_guards.append((depth, guard[1]))
+    return found
+
+
+def _idle_starts(lines: list[str]) -> list[str]:
+    """Variables that start from an infinity, and whose next use updates them once, outside of any loop or branch."""
+    found = []
+    for number, line in enumerate(lines):
+        match = re.match(r"(\s*)float (\w+) = __int_as_float\(0x[7f]f800000\);", line)
+        if match is None:
+            continue
+        uses = (later for later in lines[number + 1 :] if re.search(rf"\b{match[2]}\b", later))
+        following = next(uses, "")
+        if following.startswith(f"{match[1]}{match[2]} = nt_m"):
+            found.append(f"set for nothing: {line}")
     return found

@@ -3,18 +3,17 @@
 
 // CHECK:       gpu.func @rows_kernel
 // CHECK:         [[ROW:%.*]] = memref.alloca() : memref<4xf32, 5 : i64>
-// CHECK:         [[TOP:%.*]] = memref.alloca() : memref<f32, 5 : i64>
+// CHECK-NOT:     memref<f32, 5
 // CHECK-NOT:     scf.if
-// CHECK:         memref.store {{%.*}}, [[TOP]][]
 // CHECK:         scf.for [[K:%.*]] =
 // CHECK:           memref.store {{%.*}}, [[ROW]][[[K]]]
-// CHECK:         gpu.shuffle xor
+// CHECK:         [[TOP:%.*]] = scf.for
+// CHECK:           gpu.shuffle xor
 // CHECK-NOT:     scf.if
 // CHECK-NOT:     gpu.barrier
-// CHECK:         memref.store {{%.*}}, [[TOP]][]
 // CHECK:         scf.for [[K:%.*]] =
-// CHECK:           memref.load [[ROW]][[[K]]]
-// CHECK:           memref.load [[TOP]][]
+// CHECK:           [[A:%.*]] = memref.load [[ROW]][[[K]]]
+// CHECK:           arith.subf [[A]], [[TOP]]
 func.func @rows(%x: memref<8x128xf32>, %y: memref<8x128xf32>) {
   %none = arith.constant 0xff800000 : f32
   nest.for "b" %b = 0 to 2 bind "block.x" {

@@ -1,12 +1,12 @@
 template <class T, int N>
-struct __align__(N * sizeof(T) < 16 ? N * sizeof(T) : 16) nt_vector {  // N neighbours in memory, as one value
+struct __align__(N * sizeof(T) < 16 ? N * sizeof(T) : 16) nt_vector {  // N neighbours in memory
   T at[N];
   __device__ T &operator[](int k) { return at[k]; }
   __device__ const T &operator[](int k) const { return at[k]; }
 };
 
 template <int N, class T>
-static __device__ nt_vector<T, N> nt_load(const T *first) {  // at a multiple of the vector's size, or of 16 bytes
+static __device__ nt_vector<T, N> nt_load(const T *first) {  // at a multiple of its size
   return *reinterpret_cast<const nt_vector<T, N> *>(first);
 }
 

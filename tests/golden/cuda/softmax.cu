@@ -1,12 +1,12 @@
 template <class T, int N>
-struct __align__(N * sizeof(T) < 16 ? N * sizeof(T) : 16) nt_vector {  // N neighbours in memory, as one value
+struct __align__(N * sizeof(T) < 16 ? N * sizeof(T) : 16) nt_vector {  // N neighbours in memory
   T at[N];
   __device__ T &operator[](int k) { return at[k]; }
   __device__ const T &operator[](int k) const { return at[k]; }
 };
 
 template <int N, class T>
-static __device__ nt_vector<T, N> nt_load(const T *first) {  // at a multiple of the vector's size, or of 16 bytes
+static __device__ nt_vector<T, N> nt_load(const T *first) {  // at a multiple of its size
   return *reinterpret_cast<const nt_vector<T, N> *>(first);
 }
 
@@ -45,7 +45,6 @@ extern "C" __global__ void __launch_bounds__(256, 4) softmax_kernel(
       }
     }
   }
-  float maximum = __int_as_float(0xff800000);
   float maximum_lane = __int_as_float(0xff800000);
   #pragma unroll
   for (int j = 0; j < 8; j++) {
@@ -54,15 +53,13 @@ extern "C" __global__ void __launch_bounds__(256, 4) softmax_kernel(
       maximum_lane = nt_maximum(maximum_lane, x_row[j][v]);
     }
   }
-  float total = maximum_lane;
+  float maximum = maximum_lane;
   #pragma unroll
   for (int step = 0; step < 5; step++) {
-    const float other = __shfl_xor_sync(0xffffffffu, total, 16 >> step);
-    total = nt_maximum(total, other);
+    const float other = __shfl_xor_sync(0xffffffffu, maximum, 16 >> step);
+    maximum = nt_maximum(maximum, other);
   }
-  maximum = nt_maximum(maximum, total);
-  float sum = 0.0f;
-  float sum_lane = -0.0f;
+  float sum_lane = 0.0f;
   #pragma unroll
   for (int j = 0; j < 8; j++) {
     #pragma unroll
@@ -73,13 +70,12 @@ extern "C" __global__ void __launch_bounds__(256, 4) softmax_kernel(
       sum_lane += e;
     }
   }
-  float total_1 = sum_lane;
+  float sum = sum_lane;
   #pragma unroll
   for (int step = 0; step < 5; step++) {
-    const float other = __shfl_xor_sync(0xffffffffu, total_1, 16 >> step);
-    total_1 += other;
+    const float other = __shfl_xor_sync(0xffffffffu, sum, 16 >> step);
+    sum += other;
   }
-  sum += total_1;
   #pragma unroll
   for (int j = 0; j < 8; j++) {
     #pragma unroll

@@ -1,0 +1,77 @@
+// A register that is set to what leaves a maximum or a sum as it is, and then updated once by the total of the lanes, is that total;
+// a bound that a lower one implies is not asked.
+// RUN: opt-tool %s -p 'nest-insert-barriers,convert-nest-to-gpu{explicit-barriers=true index-bits=32}' -t cuda | filecheck %s
+
+// CHECK:      float dot = 0.0f;
+// CHECK-NEXT: float largest_lane = __int_as_float(0xff800000);
+// CHECK:      float largest = largest_lane;
+// CHECK-NEXT: #pragma unroll
+// CHECK-NEXT: for (int step = 0; step < 5; step++) {
+// CHECK-NEXT:   const float other = __shfl_xor_sync(0xffffffffu, largest, 16 >> step);
+// CHECK-NEXT:   largest = nt_maximum(largest, other);
+// CHECK-NEXT: }
+// CHECK-NEXT: float sum_lane = 0.0f;
+// CHECK:      float sum = sum_lane;
+
+// A sum of products that are not rounded before may be -0 though it began with 0: it is added to the 0.
+// CHECK:      float dot_lane = -0.0f;
+// CHECK:      dot += total;
+// CHECK-NEXT: if (lane < 7) {
+// CHECK:      if (lane < 5) {
+func.func @rows(%x: memref<8x64xf32>, %y: memref<8x64xf32>, %out: memref<8x3xf32> {nest.role = "out"},
+                %part: memref<8x64xf32> {nest.role = "out"}, %few: memref<8x64xf32> {nest.role = "out"}) {
+  %none = arith.constant 0xFF800000 : f32
+  %zero = arith.constant 0.0 : f32
+  %start = arith.constant -0.0 : f32
+  nest.for "i" %i = 0 to 8 bind "block.x" {
+    nest.for "w" %w = 0 to 1 bind "thread.x" {
+      %largest = nest.alloc "largest" : memref<f32, 5>
+      nest.store "largest" %none, %largest[] : memref<f32, 5>
+      %sum = nest.alloc "sum" : memref<f32, 5>
+      nest.store "sum" %zero, %sum[] : memref<f32, 5>
+      %dot = nest.alloc "dot" : memref<f32, 5>
+      nest.store "dot" %zero, %dot[] : memref<f32, 5>
+      nest.for "lane" %lane = 0 to 32 bind "lane" {
+        %largest_lane = nest.alloc "largest_lane" : memref<f32, 5>
+        nest.store "largest" %none, %largest_lane[] : memref<f32, 5>
+        nest.for "j" %j = 0 to 2 {
+          %a = nest.load %x[%i, 32 * %j + %lane] : memref<8x64xf32>
+          nest.accumulate "largest" maximum %a, %largest_lane[] : memref<f32, 5>
+        }
+        %1 = nest.load %largest_lane[] : memref<f32, 5>
+        nest.accumulate "largest" maximum %1, %largest[] : memref<f32, 5>
+      }
+      nest.for "lane.1" %lane = 0 to 32 bind "lane" {
+        %sum_lane = nest.alloc "sum_lane" : memref<f32, 5>
+        nest.store "sum" %start, %sum_lane[] : memref<f32, 5>
+        nest.for "j.1" %j = 0 to 2 {
+          %a = nest.load %x[%i, 32 * %j + %lane] : memref<8x64xf32>
+          nest.accumulate "sum" add %a, %sum_lane[] : memref<f32, 5>
+        }
+        %1 = nest.load %sum_lane[] : memref<f32, 5>
+        nest.accumulate "sum" add %1, %sum[] : memref<f32, 5>
+      }
+      nest.for "lane.2" %lane = 0 to 32 bind "lane" {
+        %dot_lane = nest.alloc "dot_lane" : memref<f32, 5>
+        nest.store "dot" %start, %dot_lane[] : memref<f32, 5>
+        nest.for "j.2" %j = 0 to 2 {
+          %a = nest.load %x[%i, 32 * %j + %lane] : memref<8x64xf32>
+          %b = nest.load %y[%i, 32 * %j + %lane] : memref<8x64xf32>
+          %c = arith.mulf %a, %b : f32
+          nest.accumulate "dot" add %c, %dot_lane[] : memref<f32, 5>
+        }
+        %1 = nest.load %dot_lane[] : memref<f32, 5>
+        nest.accumulate "dot" add %1, %dot[] : memref<f32, 5>
+      }
+      %2 = nest.load %largest[] : memref<f32, 5>
+      %3 = nest.load %sum[] : memref<f32, 5>
+      %4 = nest.load %dot[] : memref<f32, 5>
+      nest.for "lane.3" %j = 0 to 32 bind "lane" {
+        nest.store "part" %2, %part[%i, %j] where (%j < 7) : memref<8x64xf32>
+        nest.store "few" %3, %few[%i, %j] where (%j < 5, %j < 7) : memref<8x64xf32>
+      }
+      nest.store "out" %4, %out[%i, 2] : memref<8x3xf32>
+    }
+  }
+  func.return
+}
