@@ -16,10 +16,10 @@
 // CHECK:      scf.for
 // CHECK:        nvgpu.device_async_copy %x{{.*}}, %r{{.*}}, 1, {{%.*}} :
 
-// CUDA: const int t_mod8 = (unsigned)t % 8u;
+// CUDA: const int t_mod8 = t % 8u;
 // CUDA: nt_copy_async16(&p[t_div8][t_mod8 * 4], &x[t_div8 * 132 + v], t_div8 < 30 && v < 132 ? 16 : 0);
-// CUDA: nt_copy_async4(&p[{{.*}}], &x[{{.*}}], t_div8 < 30 && v + v_1 < 132 ? 4 : 0);
-// CUDA: nt_copy_async16(&q[{{.*}}], &x[{{.*}}], 4 * max(min(31 - t_mod8 * 4, 4), 0));
+// CUDA: t_div8 < 30 && v + v_1 < 132 ? 4 : 0);
+// CUDA: &q[{{.*}}], &x[{{.*}}], 4 * max(min(31 - t_mod8 * 4, 4), 0));
 // CUDA: nt_copy_async4(&q[{{.*}}], &x[{{.*}}], k < 31 ? 4 : 0);
 // CUDA: nt_copy_async4(&r[u][t], &x[(o * 14 + u) * 132 + t], t < 132 ? 4 : 0);
 // CUDA: nt_commit_copies();

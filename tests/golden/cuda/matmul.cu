@@ -5,15 +5,30 @@ struct __align__(N * sizeof(T) < 16 ? N * sizeof(T) : 16) nt_vector {  // N neig
   __device__ const T &operator[](int k) const { return at[k]; }
 };
 
-template <int N, class T>
-static __device__ nt_vector<T, N> nt_load(const T *first) {  // at a multiple of its size
-  return *reinterpret_cast<const nt_vector<T, N> *>(first);
-}
-
 template <class T, int N>
 static __device__ void nt_store(T *first, nt_vector<T, N> elements) {
   *reinterpret_cast<nt_vector<T, N> *>(first) = elements;
 }
+
+#ifdef __CUDACC__  // the simulator brings its own
+
+static __device__ void nt_copy_async16(void *shared, const void *global, int bytes = 16) {  // then zeros
+  const unsigned to = (unsigned)__cvta_generic_to_shared(shared);
+  asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(to), "l"(global), "r"(bytes) : "memory");
+}
+
+static __device__ void nt_copy_async4(void *shared, const void *global, int bytes = 4) {  // then zeros
+  const unsigned to = (unsigned)__cvta_generic_to_shared(shared);
+  asm volatile("cp.async.ca.shared.global [%0], [%1], 4, %2;" ::"r"(to), "l"(global), "r"(bytes) : "memory");
+}
+
+static __device__ void nt_commit_copies() { asm volatile("cp.async.commit_group;" ::: "memory"); }
+
+template <int N> static __device__ void nt_wait_copies() {  // until at most N groups are under way
+  asm volatile("cp.async.wait_group %0;" ::"n"(N) : "memory");
+}
+
+#endif
 
 // matmul (programs.py:21): 8 x 16 blocks of 16 x 2 x 4 threads
 extern "C" __global__ void __launch_bounds__(128) matmul_kernel(
@@ -23,8 +38,8 @@ extern "C" __global__ void __launch_bounds__(128) matmul_kernel(
   const int tz = threadIdx.z;
   const int ty = threadIdx.y;
   const int tx = threadIdx.x;
-  __shared__ __align__(16) float a_tile[16][68];
-  __shared__ __align__(16) float b_tile[16][128];
+  __shared__ __align__(16) float a_tile[2][16][68];
+  __shared__ __align__(16) float b_tile[2][16][128];
   #pragma unroll
   for (int u = 0; u < 8; u++) {
     #pragma unroll
@@ -36,46 +51,72 @@ extern "C" __global__ void __launch_bounds__(128) matmul_kernel(
       }
     }
   }
-  for (int k_o = 0; k_o < 64; k_o++) {
-    const int column = k_o * 16 + ty * 4;
-    if (aligned) {
+  const int tx_div8 = tx / 8u;
+  const int tx_mod8 = tx % 8u;
+  #pragma unroll
+  for (int u = 0; u < 2; u++) {
+    #pragma unroll
+    for (int u_1 = 0; u_1 < 4; u_1++) {
+      const int k = u * 8 + tx_mod8;
+      nt_copy_async4(
+          &a_tile[0][k][u_1 * 16 + tz * 4 + ty * 2 + tx_div8],
+          &a[(blockIdx.y * 64 + u_1 * 16 + tz * 4 + ty * 2 + tx_div8) * 1024 + k]);
+    }
+  }
+  const int start = blockIdx.x * 128;
+  const int column = ty * 64 + tx * 4;
+  if (aligned) {
+    #pragma unroll
+    for (int u = 0; u < 4; u++) {
+      const int k = u * 4 + tz;
+      nt_copy_async16(&b_tile[0][k][column], &b[k * 1024 + column + start]);
+    }
+  } else {
+    #pragma unroll
+    for (int u = 0; u < 4; u++) {
       #pragma unroll
-      for (int u = 0; u < 2; u++) {
-        const nt_vector<float, 4> a_v =
-            nt_load<4>(&a[(blockIdx.y * 64 + tz * 16 + tx) * 1024 + column + u * 8]);
-        #pragma unroll
-        for (int v = 0; v < 4; v++) {
-          a_tile[u * 8 + ty * 4 + v][tz * 16 + tx] = a_v[v];
-        }
-      }
-    } else {
-      for (int u = 0; u < 2; u++) {
-        #pragma unroll
-        for (int v = 0; v < 4; v++) {
-          a_tile[u * 8 + ty * 4 + v][tz * 16 + tx] =
-              a[(blockIdx.y * 64 + tz * 16 + tx) * 1024 + column + u * 8 + v];
-        }
+      for (int v = 0; v < 4; v++) {
+        const int k = u * 4 + tz;
+        nt_copy_async4(&b_tile[0][k][column + v], &b[k * 1024 + column + start + v]);
       }
     }
-    const int start = blockIdx.x * 128;
-    const int column_1 = ty * 64 + tx * 4;
+  }
+  nt_commit_copies();
+  nt_wait_copies<0>();
+  __syncthreads();
+  for (int k_o = 0; k_o < 63; k_o++) {
+    const int k_o_1_mod2 = (k_o + 1) % 2u;
+    #pragma unroll
+    for (int u = 0; u < 2; u++) {
+      #pragma unroll
+      for (int u_1 = 0; u_1 < 4; u_1++) {
+        nt_copy_async4(
+            &a_tile[k_o_1_mod2][u * 8 + tx_mod8][u_1 * 16 + tz * 4 + ty * 2 + tx_div8],
+            &a[(blockIdx.y * 64 + u_1 * 16 + tz * 4 + ty * 2 + tx_div8) * 1024 + k_o * 16 + u * 8
+            + tx_mod8 + 16]);
+      }
+    }
+    const int column_1 = column + start;
     if (aligned) {
       #pragma unroll
       for (int u = 0; u < 4; u++) {
-        const int column_2 = column_1 + start;
-        const nt_vector<float, 4> b_v = nt_load<4>(&b[(k_o * 16 + u * 4 + tz) * 1024 + column_2]);
-        nt_store(&b_tile[u * 4 + tz][column_1], b_v);
+        nt_copy_async16(
+            &b_tile[k_o_1_mod2][u * 4 + tz][column],
+            &b[(k_o * 16 + u * 4 + tz + 16) * 1024 + column_1]);
       }
     } else {
+      #pragma unroll
       for (int u = 0; u < 4; u++) {
-        const int column_2 = column_1 + start;
         #pragma unroll
         for (int v = 0; v < 4; v++) {
-          b_tile[u * 4 + tz][column_1 + v] = b[(k_o * 16 + u * 4 + tz) * 1024 + column_2 + v];
+          nt_copy_async4(
+              &b_tile[k_o_1_mod2][u * 4 + tz][column + v],
+              &b[(k_o * 16 + u * 4 + tz + 16) * 1024 + column_1 + v]);
         }
       }
     }
-    __syncthreads();
+    nt_commit_copies();
+    const int k_o_mod2 = k_o % 2u;
     #pragma unroll
     for (int u = 0; u < 16; u++) {
       #pragma unroll
@@ -84,23 +125,41 @@ extern "C" __global__ void __launch_bounds__(128) matmul_kernel(
         for (int u_2 = 0; u_2 < 2; u_2++) {
           #pragma unroll
           for (int u_3 = 0; u_3 < 4; u_3++) {
-            sums[u_1][u_2][u_3] = fmaf(
-                a_tile[u][tz * 16 + ty * 8 + u_1], b_tile[u][u_2 * 64 + tx * 4 + u_3],
-                sums[u_1][u_2][u_3]);
+            const float t = fmaf(
+                a_tile[k_o_mod2][u][tz * 16 + ty * 8 + u_1],
+                b_tile[k_o_mod2][u][u_2 * 64 + tx * 4 + u_3], sums[u_1][u_2][u_3]);
+            sums[u_1][u_2][u_3] = t;
           }
         }
       }
     }
+    nt_wait_copies<0>();
     __syncthreads();
   }
-  const int column = blockIdx.x * 128 + tx * 4;
+  #pragma unroll
+  for (int u = 0; u < 16; u++) {
+    #pragma unroll
+    for (int u_1 = 0; u_1 < 8; u_1++) {
+      #pragma unroll
+      for (int u_2 = 0; u_2 < 2; u_2++) {
+        #pragma unroll
+        for (int u_3 = 0; u_3 < 4; u_3++) {
+          const float t = fmaf(
+              a_tile[1][u][tz * 16 + ty * 8 + u_1], b_tile[1][u][u_2 * 64 + tx * 4 + u_3],
+              sums[u_1][u_2][u_3]);
+          sums[u_1][u_2][u_3] = t;
+        }
+      }
+    }
+  }
+  const int column_1 = start + tx * 4;
   if (aligned) {
     #pragma unroll
     for (int u = 0; u < 8; u++) {
       #pragma unroll
       for (int u_1 = 0; u_1 < 2; u_1++) {
         nt_store(
-            &result[(blockIdx.y * 64 + tz * 16 + ty * 8 + u) * 1024 + column + u_1 * 64],
+            &result[(blockIdx.y * 64 + tz * 16 + ty * 8 + u) * 1024 + column_1 + u_1 * 64],
             sums[u][u_1]);
       }
     }
@@ -111,7 +170,7 @@ extern "C" __global__ void __launch_bounds__(128) matmul_kernel(
       for (int u_1 = 0; u_1 < 2; u_1++) {
         #pragma unroll
         for (int v = 0; v < 4; v++) {
-          result[(blockIdx.y * 64 + tz * 16 + ty * 8 + u) * 1024 + column + u_1 * 64 + v] =
+          result[(blockIdx.y * 64 + tz * 16 + ty * 8 + u) * 1024 + column_1 + u_1 * 64 + v] =
               sums[u][u_1][v];
         }
       }

@@ -21,7 +21,7 @@
 // CUDA:      nt_wait_copies<0>();
 // CUDA-NEXT: __syncthreads();
 // CUDA:      unsigned p_frag[2][4];
-// CUDA:        nt_load_matrix_x4(p_frag[m], &p[m * 16 + (int)(lane % 16u)][
+// CUDA:        nt_load_matrix_x4(p_frag[m], &p[m * 16 + lane_mod16][
 // CUDA:      unsigned q_frag[1][2];
 // CUDA:      nt_load_matrix_x2_trans(q_frag[0], &q[
 // CUDA:      #pragma unroll
