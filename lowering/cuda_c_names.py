@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from xdsl.dialects import arith, memref, vector
 from xdsl.dialects.builtin import IndexType, IntegerType
 from xdsl.ir import Operation, SSAValue
 
+from ..dialects.ext.nvgpu import DeviceAsyncCopyOp
 from .cuda_c_types import constant_integer
 
 if TYPE_CHECKING:
@@ -47,11 +49,8 @@ def _element_name(scope: KernelScope, op: memref.LoadOp) -> str:
 
 def _index_name(scope: KernelScope, value: SSAValue) -> str:
     """`row` and `column` of what is accessed there, `index` of a list; `start` of what is only counted from."""
-    for use in value.uses:
-        buffer, indices = _access(use.operation)
-        if buffer is None or value not in indices:
-            continue
-        place = len(indices) - 1 - indices.index(value)
+    for buffer, indices, at in _accesses(value):
+        place = len(indices) - 1 - indices.index(at)
         if len(indices) == 1 or place > 1:
             return "index" if len(indices) == 1 else "k"
         axis = ("column", "row")[place]
@@ -60,12 +59,28 @@ def _index_name(scope: KernelScope, value: SSAValue) -> str:
     return "start" if is_start else "k"
 
 
-def _access(op: Operation) -> tuple[SSAValue | None, list[SSAValue]]:
+def _accesses(value: SSAValue) -> Iterator[tuple[SSAValue, list[SSAValue], SSAValue]]:
+    """What is accessed there, or a little further on where the value is a place and no start."""
+    places = [value]
+    if isinstance(value.owner, arith.AddiOp):
+        added = [use.operation for use in value.uses if isinstance(use.operation, arith.AddiOp)]
+        places += [op.result for op in added]
+    for place in places:
+        for use in place.uses:
+            for buffer, indices in _accessed(use.operation):
+                if place in indices:
+                    yield buffer, indices, place
+
+
+def _accessed(op: Operation) -> list[tuple[SSAValue, list[SSAValue]]]:
+    """The buffers that an operation reads or writes, and where."""
     if isinstance(op, memref.LoadOp | memref.StoreOp):
-        return op.memref, list(op.indices)
+        return [(op.memref, list(op.indices))]
     if isinstance(op, vector.LoadOp | vector.StoreOp):
-        return op.base, list(op.indices)
-    return None, []
+        return [(op.base, list(op.indices))]
+    if isinstance(op, DeviceAsyncCopyOp):
+        return [(op.src, list(op.src_indices)), (op.dst, list(op.dst_indices))]
+    return []
 
 
 def _condition_name(scope: KernelScope, op: Operation) -> str:

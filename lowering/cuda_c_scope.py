@@ -32,7 +32,7 @@ from .kernel_signature import KernelParameter
 
 _SHARED = 3
 """The memory space of `nest.alloc` in a loop over blocks."""
-_STORED_LIMIT = 100
+_STORED_LIMIT = 140
 """Characters beyond which a value that is assigned is named first."""
 _FOLD_LIMIT = 80
 """Characters beyond which an unnamed expression gets a line of its own."""
@@ -205,7 +205,10 @@ class KernelScope:
         op = value.owner
         if isinstance(op, Operation):
             self._comment(op)
-        name = self._names.fresh(value.name_hint or default_name(self, value))
+        hint = value.name_hint
+        if hint is None or (hint == "column" and not self.is_free(hint)):  # that of a tile, say
+            hint = default_name(self, value)
+        name = self._names.fresh(hint)
         text = expr.text
         if isinstance(value.type, IndexType) and expr.wrapped is not None:  # the declaration converts it
             text = expr.wrapped[0]

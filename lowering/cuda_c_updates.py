@@ -24,8 +24,9 @@ def update_of(p: Printer, value: SSAValue, name: str) -> tuple[str, CExpr] | Non
     Integers wrap around: an unsigned term makes the arithmetic unsigned.
     """
     op = value.owner
-    if not isinstance(op, Operation) or len(op.operands) != 2 or is_short_float(value.type):
+    if (type(op) not in _FLOATS and type(op) not in _INTEGERS) or is_short_float(value.type):
         return None
+    assert isinstance(op, Operation)
     old, term = op.operands
     if p.value(old).text != name or p.value(value).text.isidentifier():
         return None

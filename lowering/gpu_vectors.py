@@ -216,7 +216,7 @@ class LaneLoop:
         name = f"{stem}{suffix}"
         around = self.loop.parent_op()
         is_taken = any(op.memref.name_hint == stem for op in self.members if isinstance(op, LoadOp | StoreOp))
-        if is_taken or (isinstance(around, ForOp) and around.label == stem):
+        if is_taken or (isinstance(around, ForOp) and around.iv.name_hint == stem):
             name = "column"
         outermost = self.loop
         while isinstance(unrolled := outermost.parent_op(), ForOp) and unrolled.kind == "unrolled":

@@ -117,7 +117,10 @@ class Lanes:
         body, loop = self.body, self.loop
         lowers, uppers = body.forms(loop.lower), body.forms(loop.upper)
         if body.assumed:
-            uppers = [u for k, u in enumerate(uppers) if within_bound(loop, k) not in body.assumed]
+            # A constant bound says which lanes are on even where a domain that reads the same is known to hold in these.
+            uppers = [
+                u for k, u in enumerate(uppers) if not u.terms or within_bound(loop, k) not in body.assumed
+            ]
         self.first = lowers[0]
         if len(lowers) > 1:
             self.first = linear(((body.one_of(loop.lower, arith.MaxSIOp), 1),), 0)

@@ -154,8 +154,11 @@ class DeviceAsyncCreateGroupOp(IRDLOperation):
     token = result_def(DeviceAsyncTokenType)
 
     def print(self, printer: Printer) -> None:
-        printer.print_string(" ")
-        printer.print_list(self.copies, printer.print_ssa_value)
+        if self.copies:
+            printer.print_string(" ")
+            printer.print_list(self.copies, printer.print_ssa_value)
+        elif not self.attributes:
+            printer.print_string(" {}")  # without it the result of the next operation would be read as a copy
         printer.print_op_attributes(self.attributes)
 
     @classmethod

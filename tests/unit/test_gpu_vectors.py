@@ -54,17 +54,17 @@ def flat(element, width):
 @pytest.mark.parametrize(
     ("element", "dtype", "width", "loads"),
     [
-        ("f32", "f4", 4, "nt_vector<float, 4> x_v = nt_load<4>(&x[k])"),
-        ("f64", "f8", 4, "nt_vector<double, 4> x_v = nt_load<4>(&x[k])"),
-        ("f16", "f2", 8, "nt_vector<unsigned short, 8> x_v = nt_load<8>(&x[k])"),
-        ("i8", "i1", 16, "nt_vector<signed char, 16> x_v = nt_load<16>(&x[k])"),
+        ("f32", "f4", 4, "nt_vector<float, 4> x_v = nt_load<4>(&x[index])"),
+        ("f64", "f8", 4, "nt_vector<double, 4> x_v = nt_load<4>(&x[index])"),
+        ("f16", "f2", 8, "nt_vector<unsigned short, 8> x_v = nt_load<8>(&x[index])"),
+        ("i8", "i1", 16, "nt_vector<signed char, 16> x_v = nt_load<16>(&x[index])"),
     ],
 )
 def test_a_flat_loop_is_right_at_every_edge_and_alignment(element, dtype, width, loads):
     module = flat(element, width)
     source = emit_cuda(module)
     assert loads in source
-    assert "const int k = i + u * " in source and "v < min(" in source, "the elements at an edge"
+    assert "const int index = i + u * " in source and "v < min(" in source, "the elements at an edge"
     engine = SimEngine(module, "flat")
     random = np.random.default_rng(width)
     for n in (1, width - 1, width, 64 * width - 1, 64 * width, 200 * width + 3):

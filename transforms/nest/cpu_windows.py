@@ -25,7 +25,7 @@ sums start from, and what is computed from them when they are complete, may be n
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from math import prod
 
@@ -293,9 +293,9 @@ def tile_windows(
     except NestorError:
         return False
     tiles = made.innermost
-    around = [*enclosing_loops(tiles), tiles]
     for alloc in borders:
-        _make_part(alloc, around, windows.terms, steps)
+        tiles = _make_part(alloc, tiles, windows.terms, steps)
+    made = replace(made, innermost=tiles)
     _mark(made, Shape(shape.rows, width), lanes, steps)
     around = [*enclosing_loops(tiles), tiles]
     if share is not None:
@@ -393,20 +393,25 @@ def _computes(tiles: Tiles) -> bool:
 # ---- what is around tiles -------------------------------------------------------------------------------
 
 
-def _make_part(alloc: AllocOp, around: Sequence[ForOp], terms: Sequence[ForOp], steps: Steps) -> None:
-    """Make a border around the part of an image that is read soon, where that fits into a private cache."""
+def _make_part(alloc: AllocOp, tiles: ForOp, terms: Sequence[ForOp], steps: Steps) -> ForOp:
+    """Make a border around the part of an image that is read soon, where that fits into a private cache.
+
+    Returns the innermost loop over tiles, which may be done in blocks now.
+    """
     loads = [use.operation for use in alloc.memref.uses if isinstance(use.operation, LoadOp)]
     shape = alloc.memref.type.get_shape()
     size = prod(64 if n == DYNAMIC_INDEX else n for n in shape) * bits_of(alloc.memref.type.element_type) // 8
-    for loop in around:
+    for loop in [*enclosing_loops(tiles), tiles]:
         if any(loop.iv in load.indices.operands for load in loads):
             size //= max(1, extent_of(loop) or 64)
         if size > PART_BYTES:
             continue
         if _slides(loop, terms, loads):
-            loop, _ = in_blocks(loop, _block(extent_of(loop), PART_BYTES // max(1, size)), steps)
+            blocks, inner = in_blocks(loop, _block(extent_of(loop), PART_BYTES // max(1, size)), steps)
+            loop, tiles = blocks, inner if loop is tiles else tiles
         steps.attempt(compute_at, alloc, loop, storage="here")
-        return
+        return tiles
+    return tiles
 
 
 def _block(extent: int | None, most: int) -> int:

@@ -20,7 +20,7 @@
 // CUDA: nt_copy_async16(&p[t_div8][t_mod8 * 4], &x[t_div8 * 132 + v], t_div8 < 30 && v < 132 ? 16 : 0);
 // CUDA: t_div8 < 30 && v + v_1 < 132 ? 4 : 0);
 // CUDA: &q[{{.*}}], &x[{{.*}}], 4 * max(min(31 - t_mod8 * 4, 4), 0));
-// CUDA: nt_copy_async4(&q[{{.*}}], &x[{{.*}}], k < 31 ? 4 : 0);
+// CUDA: nt_copy_async4(&q[{{.*}}], &x[{{.*}}], {{\w+}} < 31 ? 4 : 0);
 // CUDA: nt_copy_async4(&r[u][t], &x[(o * 14 + u) * 132 + t], t < 132 ? 4 : 0);
 // CUDA: nt_commit_copies();
 // CUDA: nt_wait_copies<0>();

@@ -57,10 +57,10 @@ extern "C" __global__ void __launch_bounds__(128) matmul_kernel(
   for (int u = 0; u < 2; u++) {
     #pragma unroll
     for (int u_1 = 0; u_1 < 4; u_1++) {
-      const int k = u * 8 + tx_mod8;
+      const int column = u * 8 + tx_mod8;
       nt_copy_async4(
-          &a_tile[0][k][u_1 * 16 + tz * 4 + ty * 2 + tx_div8],
-          &a[(blockIdx.y * 64 + u_1 * 16 + tz * 4 + ty * 2 + tx_div8) * 1024 + k]);
+          &a_tile[0][column][u_1 * 16 + tz * 4 + ty * 2 + tx_div8],
+          &a[(blockIdx.y * 64 + u_1 * 16 + tz * 4 + ty * 2 + tx_div8) * 1024 + column]);
     }
   }
   const int start = blockIdx.x * 128;
@@ -68,16 +68,16 @@ extern "C" __global__ void __launch_bounds__(128) matmul_kernel(
   if (aligned) {
     #pragma unroll
     for (int u = 0; u < 4; u++) {
-      const int k = u * 4 + tz;
-      nt_copy_async16(&b_tile[0][k][column], &b[k * 1024 + column + start]);
+      const int row = u * 4 + tz;
+      nt_copy_async16(&b_tile[0][row][column], &b[row * 1024 + column + start]);
     }
   } else {
     #pragma unroll
     for (int u = 0; u < 4; u++) {
       #pragma unroll
       for (int v = 0; v < 4; v++) {
-        const int k = u * 4 + tz;
-        nt_copy_async4(&b_tile[0][k][column + v], &b[k * 1024 + column + start + v]);
+        const int row = u * 4 + tz;
+        nt_copy_async4(&b_tile[0][row][column + v], &b[row * 1024 + column + start + v]);
       }
     }
   }
@@ -96,13 +96,13 @@ extern "C" __global__ void __launch_bounds__(128) matmul_kernel(
             + tx_mod8 + 16]);
       }
     }
-    const int column_1 = column + start;
+    const int b_column = column + start;
     if (aligned) {
       #pragma unroll
       for (int u = 0; u < 4; u++) {
         nt_copy_async16(
             &b_tile[k_o_1_mod2][u * 4 + tz][column],
-            &b[(k_o * 16 + u * 4 + tz + 16) * 1024 + column_1]);
+            &b[(k_o * 16 + u * 4 + tz + 16) * 1024 + b_column]);
       }
     } else {
       #pragma unroll
@@ -111,7 +111,7 @@ extern "C" __global__ void __launch_bounds__(128) matmul_kernel(
         for (int v = 0; v < 4; v++) {
           nt_copy_async4(
               &b_tile[k_o_1_mod2][u * 4 + tz][column + v],
-              &b[(k_o * 16 + u * 4 + tz + 16) * 1024 + column_1 + v]);
+              &b[(k_o * 16 + u * 4 + tz + 16) * 1024 + b_column + v]);
         }
       }
     }
@@ -125,10 +125,9 @@ extern "C" __global__ void __launch_bounds__(128) matmul_kernel(
         for (int u_2 = 0; u_2 < 2; u_2++) {
           #pragma unroll
           for (int u_3 = 0; u_3 < 4; u_3++) {
-            const float t = fmaf(
+            sums[u_1][u_2][u_3] = fmaf(
                 a_tile[k_o_mod2][u][tz * 16 + ty * 8 + u_1],
                 b_tile[k_o_mod2][u][u_2 * 64 + tx * 4 + u_3], sums[u_1][u_2][u_3]);
-            sums[u_1][u_2][u_3] = t;
           }
         }
       }
@@ -144,22 +143,21 @@ extern "C" __global__ void __launch_bounds__(128) matmul_kernel(
       for (int u_2 = 0; u_2 < 2; u_2++) {
         #pragma unroll
         for (int u_3 = 0; u_3 < 4; u_3++) {
-          const float t = fmaf(
+          sums[u_1][u_2][u_3] = fmaf(
               a_tile[1][u][tz * 16 + ty * 8 + u_1], b_tile[1][u][u_2 * 64 + tx * 4 + u_3],
               sums[u_1][u_2][u_3]);
-          sums[u_1][u_2][u_3] = t;
         }
       }
     }
   }
-  const int column_1 = start + tx * 4;
+  const int result_column = start + tx * 4;
   if (aligned) {
     #pragma unroll
     for (int u = 0; u < 8; u++) {
       #pragma unroll
       for (int u_1 = 0; u_1 < 2; u_1++) {
         nt_store(
-            &result[(blockIdx.y * 64 + tz * 16 + ty * 8 + u) * 1024 + column_1 + u_1 * 64],
+            &result[(blockIdx.y * 64 + tz * 16 + ty * 8 + u) * 1024 + result_column + u_1 * 64],
             sums[u][u_1]);
       }
     }
@@ -170,7 +168,7 @@ extern "C" __global__ void __launch_bounds__(128) matmul_kernel(
       for (int u_1 = 0; u_1 < 2; u_1++) {
         #pragma unroll
         for (int v = 0; v < 4; v++) {
-          result[(blockIdx.y * 64 + tz * 16 + ty * 8 + u) * 1024 + column_1 + u_1 * 64 + v] =
+          result[(blockIdx.y * 64 + tz * 16 + ty * 8 + u) * 1024 + result_column + u_1 * 64 + v] =
               sums[u][u_1][v];
         }
       }

@@ -86,16 +86,16 @@ extern "C" __global__ void __launch_bounds__(256, 4) softmax_kernel(
   if (aligned) {
     #pragma unroll
     for (int k = 0; k < 8; k++) {
-      const int k_1 = k * 128 + lane * 4;
-      nt_store(&result[i * 1024 + k_1], result_row[k]);
+      const int column = k * 128 + lane * 4;
+      nt_store(&result[i * 1024 + column], result_row[k]);
     }
   } else {
     #pragma unroll
     for (int k = 0; k < 8; k++) {
-      const int k_1 = k * 128 + lane * 4;
+      const int column = k * 128 + lane * 4;
       #pragma unroll
       for (int v = 0; v < 4; v++) {
-        result[i * 1024 + k_1 + v] = result_row[k][v];
+        result[i * 1024 + column + v] = result_row[k][v];
       }
     }
   }

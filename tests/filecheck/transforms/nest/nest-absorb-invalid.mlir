@@ -12,10 +12,32 @@ func.func @twice(%s: memref<f32>, %x: f32) {
 
 // -----
 
+func.func @unknown(%n: index, %s: memref<f32>, %x: f32) {
+  nest.store "s" %x, %s[] : memref<f32>
+  // expected-error @below {{cannot absorb into the loop "i": it may not run just once}}
+  nest.for "i" %i = 0 to %n {
+    nest.accumulate "s" add %x, %s[] : memref<f32>
+  }
+  func.return
+}
+
+// -----
+
 func.func @marked(%s: memref<f32>, %x: f32) {
   nest.store "s" %x, %s[] : memref<f32>
   // expected-error @below {{cannot absorb into the loop "i": it is bound to block.x}}
   nest.for "i" %i = 0 to 1 bind "block.x" {
+    nest.accumulate "s" add %x, %s[] : memref<f32>
+  }
+  func.return
+}
+
+// -----
+
+func.func @parallel(%s: memref<f32>, %x: f32) {
+  nest.store "s" %x, %s[] : memref<f32>
+  // expected-error @below {{cannot absorb into the loop "i": it is parallel already}}
+  nest.for "i" %i = 0 to 1 parallel {
     nest.accumulate "s" add %x, %s[] : memref<f32>
   }
   func.return

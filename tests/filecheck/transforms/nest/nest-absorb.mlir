@@ -45,15 +45,15 @@ func.func @mean(%x: memref<64xf32>, %y: memref<64xf32>, %zero: f32, %c: f32, %ou
 // CHECK-NEXT:    [[T:%\S+]] = nest.load %sum[]
 // CHECK-NEXT:    nest.for "j"
 // CHECK-NEXT:      nest.store "y" [[T]], %y
-func.func @twice(%x: memref<64xf32>, %y: memref<64xf32>, %sum: memref<f32>, %zero: f32, %out: memref<f32>) {
+func.func @twice(%n: index, %x: memref<?xf32>, %y: memref<64xf32>, %sum: memref<f32>, %zero: f32, %out: memref<f32>) {
   nest.store "sum" %zero, %sum[] : memref<f32>
   nest.for "k" %k = 0 to 64 {
     %a = nest.load %sum[] : memref<f32>
     nest.store "y" %a, %y[%k] : memref<64xf32>
   }
-  nest.for "block" %b = 0 to 1 {
-    nest.for "i" %i = 0 to 64 {
-      %a = nest.load %x[%i] : memref<64xf32>
+  nest.for "block" %b = 2 to 3 {
+    nest.for "i" %i = 2 to %n {
+      %a = nest.load %x[%i] : memref<?xf32>
       nest.accumulate "sum" add %a, %sum[] : memref<f32>
     }
   }
