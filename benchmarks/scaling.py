@@ -3,8 +3,9 @@
 The rows of the yardstick that are bound by computing: their operations at the peak of one core take `COMPUTE_BOUND`
 times as long as their bytes. Threads are pinned to cores; one and two threads take turns in one process. The figure is
 the median of the ratios of neighbouring turns; it should be at least `WANTED`. Where other guests of the machine come
-and go, a core is up to twice as fast in one turn as in the next: the ratio of the fastest turns is beside it, and what
-multiply-adds in registers gain from a second thread in the same turns.
+and go, a core is up to twice as fast in one turn as in the next. So the roof is measured in the same turns: what
+multiply-adds in registers gain from a second thread. Beside it stands what the row has of that (the median over turns
+of the one ratio by the other), and the median of those turns in which both cores were there for the roof (`CALM`).
 """
 
 from __future__ import annotations
@@ -15,12 +16,15 @@ import platform
 import statistics
 import sys
 import time
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 WANTED = 1.7
-COMPUTE_BOUND = 4
-ROUNDS, SECONDS = 21, 0.02
+COMPUTE_BOUND = 2
+ROUNDS, SECONDS = 31, 0.015
+CALM, FEWEST = 1.8, 3
+"""What multiply-adds gain in a turn that counts as calm, and how many such turns there must be to say something."""
 PEAK = ctypes.c_double(1e9)
 """Multiply-adds."""
 RESULTS = Path(__file__).parent / "results" / "scaling.md"
@@ -48,15 +52,16 @@ def table(names: list[str]) -> str:
 
     library = roofs.load()
     lines = [
-        "| row | 1 thread, ms | 2 threads, ms | speed-up | of the fastest turns | of multiply-adds | |",
-        "|---|---:|---:|---:|---:|---:|---|",
+        "| row | 1 thread, ms | 2 threads, ms | speed-up | of multiply-adds | of their speed-up | in calm turns | |",
+        "|---|---:|---:|---:|---:|---:|---:|---|",
     ]
     for row in ROWS.values():
         if (row.name in names) if names else _is_compute_bound(library, row):
-            one, two, *ratios = speed_up(library, row)
-            note = "" if max(ratios[:2]) >= WANTED else f"below {WANTED}"
-            cells = [row.title, f"{one * 1e3:.3f}", f"{two * 1e3:.3f}", *(f"{r:.2f}" for r in ratios), note]
-            lines.append(f"| {' | '.join(cells)} |")
+            found = speed_up(library, row)
+            cells = [row.title, f"{found.one * 1e3:.3f}", f"{found.two * 1e3:.3f}"]
+            cells += [f"{r:.2f}" for r in (found.ratio, found.roof, found.share)]
+            cells.append("-" if found.calm is None else f"{found.calm:.2f}")
+            lines.append(f"| {' | '.join(cells)} | {found.note()} |")
     return "\n".join(lines)
 
 
@@ -67,9 +72,30 @@ def _is_compute_bound(library: Any, row: Any) -> bool:
     return _seconds(calls["roof operations"], 1) > COMPUTE_BOUND * _seconds(calls["roof bytes"], 1)
 
 
-def speed_up(library: Any, row: Any) -> tuple[float, float, float, float, float]:
-    """Seconds with one thread and with two; the ratios of neighbouring turns (median), of the fastest turns, and of
-    multiply-adds in registers."""
+@dataclass(frozen=True)
+class SpeedUp:
+    """Seconds with one thread and with two, medians; and ratios of the one to the other."""
+
+    one: float
+    two: float
+    ratio: float
+    """Of neighbouring turns."""
+    roof: float
+    """Of multiply-adds in registers."""
+    share: float
+    """The first by the second, in the same turns."""
+    calm: float | None
+    """The first, in the turns in which the roof had both cores; None where there were few."""
+
+    def note(self) -> str:
+        """What is to be said where it is less than wanted."""
+        if max(self.ratio, self.calm or 0) >= WANTED:
+            return ""
+        return "the machine's" if self.calm is None and self.share >= WANTED / 2 else f"below {WANTED}"
+
+
+def speed_up(library: Any, row: Any) -> SpeedUp:
+    """What a second thread brings to a row, and to the roof in the same turns."""
     import nestor as nt
     from nestor.runtime.threads import set_num_threads
 
@@ -82,17 +108,20 @@ def speed_up(library: Any, row: Any) -> tuple[float, float, float, float, float]
     calls = max(1, round(SECONDS / _seconds(call, 1)))
     turns: dict[int, list[float]] = {1: [], 2: []}
     peaks: dict[int, list[float]] = {1: [], 2: []}
-    for _ in range(ROUNDS):
-        for threads, seconds in turns.items():
+    for turn in range(ROUNDS):
+        for threads in (1, 2) if turn % 2 else (2, 1):
             set_num_threads(threads)
-            seconds.append(_seconds(call, calls))
+            turns[threads].append(_seconds(call, calls))
             peaks[threads].append(_seconds(lambda: library.roof_fma(PEAK, threads), 1))  # noqa: B023
-
-    def ratio(of: dict[int, list[float]]) -> float:
-        return statistics.median(one / two for one, two in zip(of[1], of[2], strict=True))
-
-    fastest = min(turns[1]) / min(turns[2])
-    return statistics.median(turns[1]), statistics.median(turns[2]), ratio(turns), fastest, ratio(peaks)
+    ratios, roofs = ([one / two for one, two in zip(of[1], of[2], strict=True)] for of in (turns, peaks))
+    calm = [ratio for ratio, roof in zip(ratios, roofs, strict=True) if roof >= CALM]
+    return SpeedUp(
+        *(statistics.median(turns[threads]) for threads in (1, 2)),
+        statistics.median(ratios),
+        statistics.median(roofs),
+        statistics.median(ratio / roof for ratio, roof in zip(ratios, roofs, strict=True)),
+        statistics.median(calm) if len(calm) >= FEWEST else None,
+    )
 
 
 def _seconds(call: Any, calls: int) -> float:

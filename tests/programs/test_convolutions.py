@@ -81,6 +81,17 @@ def test_blocks(height):
     agrees(bordered, integers(3, 20, height, 40), integers(24, 20, 3, 3, seed=1))
 
 
+def test_images_that_threads_cannot_share_evenly():
+    """Blocks of rows of all three images are one loop, and the threads'; of four images each has two."""
+    w = integers(20, 6, 3, 3, seed=1)
+    for images, count in ((3, 3 * 2), (4, 4)):
+        x = integers(images, 6, 35, 120, seed=2)
+        loops = nt.jit(bordered).lower(x, w).as_text("nest")
+        (shared,) = [line for line in loops.splitlines() if "parallel" in line and "grain" in line]
+        assert f"= 0 to {count} parallel" in shared
+    agrees(bordered, x[:3], w)
+
+
 def test_windows():
     x, w = integers(2, 6, 17, 19), integers(8, 6, 3, 5, seed=1)
     agrees(strided, x, w)

@@ -45,7 +45,7 @@ from .cpu_lanes import (
     machine_lanes,
     padded_width,
 )
-from .cpu_sums import in_blocks, in_tiles, initial_nest
+from .cpu_sums import even_shares, in_blocks, in_tiles, initial_nest
 from .cpu_tiles import axes_of, mark_lanes, mark_unrolled, pattern_in, sum_in
 from .loops import enclosing_loops, is_inside, loops_in, perfect_band
 from .nest_cache_read import cache_read, why_not_cache_read
@@ -208,6 +208,8 @@ def tile_convolution(
         _keep_sums(sum_, tiles, width, steps)
     outermost = enclosing_loops(sum_.sums)[0]
     if share is not None and why_not_parallel(outermost) is None:
+        inner = [tiles.row, tiles.column, *sum_.terms, *(loop for pair in tiles.inner for loop in pair)]
+        outermost = even_shares(outermost, inner, steps)
         share(outermost, steps)
     unit = steps.do(add_unit_loop, outermost)
     for buffer in dict.fromkeys(load.memref for load in sum_.panels):

@@ -35,6 +35,7 @@ from ...dialects.nest import AccumulateOp, AllocOp, ForOp, LoadOp, StoreOp
 from ...lowering.to_llvm_types import AS_WRITTEN
 from .cpu_lanes import UNIT, extent_of, machine_lanes, padded_width
 from .cpu_products import Product, elementwise_accesses
+from .cpu_sums import SHARES
 from .cpu_tiles import compute_where_read, mark_lanes, mark_unrolled, pattern_in
 from .loops import enclosing_function, loops_in, next_nest, perfect_band
 from .nest_annotate import annotate
@@ -66,9 +67,6 @@ COLUMN_PANELS = 4
 
 WORTH_PACKING = 192
 """Columns that use an element of the rows: below, copying it costs more than reading it where it is."""
-
-SHARES = (2, 4)
-"""Numbers of threads among which the blocks of rows are to come out even."""
 
 PANEL_COST = 0.16
 """What reading the panels of columns from the last cache adds to a block of one tile."""

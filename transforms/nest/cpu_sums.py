@@ -10,10 +10,19 @@ from collections.abc import Sequence
 from xdsl.ir import Operation, SSAValue
 
 from ...dialects.nest import AccumulateOp, AllocOp, ForOp, LoadOp, StoreOp
+from .cpu_lanes import extent_of
 from .cpu_tiles import axes_of
-from .loops import enclosing_loops, loops_in, perfect_band
+from .loops import enclosing_loops, loops_in, perfect_band, sole_inner_loop
+from .nest_flatten import flatten
+from .nest_parallel import why_not_parallel
 from .nest_split import split, why_not_split
 from .steps import Steps
+
+SHARES = (2, 4)
+"""Numbers of threads among which iterations, or blocks of rows, are to come out even."""
+
+MOST_IDLE = 0.1
+"""The part of the time that a thread may wait for the others."""
 
 
 def outermost_of(sums: AccumulateOp) -> ForOp:
@@ -89,6 +98,31 @@ def in_tiles(loop: ForOp, factor: int, steps: Steps) -> tuple[ForOp, ForOp]:
     tail = "perfect" if why_not_split(loop, factor, "perfect") is None else "mask"
     outer, inner = steps.do(split, loop, factor=factor, tail=tail)
     return outer, inner
+
+
+def even_shares(loop: ForOp, tiles: Sequence[ForOp], steps: Steps) -> ForOp:
+    """The loop to be given to threads: a few iterations that these cannot share evenly are made one loop with the next.
+
+    Three images on two threads are two on one of them; of three images in seven blocks each has half. Loops over
+    `tiles` stay.
+    """
+    while _idle(loop) > MOST_IDLE:
+        inner = sole_inner_loop(loop)
+        if inner is None or inner in tiles or why_not_parallel(inner) is not None:
+            break
+        flat = steps.attempt(flatten, loop, inner)
+        if flat is None:
+            break
+        loop = flat
+    return loop
+
+
+def _idle(loop: ForOp) -> float:
+    """The part of the time that threads wait for the last one of them."""
+    extent = extent_of(loop)
+    if not extent:
+        return 0
+    return max(1 - extent / (-(-extent // threads) * threads) for threads in SHARES)
 
 
 def _is_after(op: Operation, nest: ForOp) -> bool:
