@@ -98,8 +98,28 @@ def test_every_primitive_has_a_row():
 @pytest.mark.parametrize("name", [name for name in PRIMITIVES if name not in WITHOUT_CHECKS])
 def test_without_its_checks_a_primitive_is_caught(name: str):
     """A mutant that refuses nothing computes something else on one of the first programs on which it is tried."""
-    assert any(_is_caught(name, seed) for seed in range(1000))
+    assert any(_is_caught(name, seed) for seed in (*KNOWN.get(name, ()), *range(1000)))
 
+
+KNOWN = {
+    "cache_read": (37,),
+    "cache_write": (32,),
+    "decompose_reduction": (917,),
+    "double_buffer": (51,),
+    "hoist": (51,),
+    "peel": (317,),
+    "pipeline": (48,),
+    "privatise": (16,),
+    "rfactor": (100,),
+    "rolling_buffer": (21,),
+    "stage_mem": (32,),
+    "tile": (93,),
+    "transform_layout": (28,),
+    "tree_reduce": (119,),
+    "unmask": (116,),
+}
+"""The first seeds that have caught a mutant, where that is not at once: they are tried before others. Where what is drawn
+has changed they may catch none any more, and the search takes longer."""
 
 PROVOKING = {
     "block_scan": ("running",),

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cache
 
 import numpy as np
 from nestor.dialects.nest import AllocOp
 from nestor.dialects.parse import parse_module
 from nestor.dialects.verifier import verify
-from nestor.runtime.interp import run_nest
+from nestor.runtime.interp import compile_nest
+from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Operation
 
@@ -86,27 +89,68 @@ def blurred(x: np.ndarray) -> np.ndarray:
 
 @dataclass(frozen=True)
 class Program:
-    """A function of integers: arrays are filled with random numbers, the last ones are results of zeros."""
+    """A function of integers, and what it is called with: in each call scalars, and the shapes of arrays.
+
+    Arrays are filled with random numbers, the last ones (`results`) are results of zeros.
+    """
 
     text: str
-    shapes: tuple[tuple[int, ...], ...]
+    calls: tuple[tuple[tuple[int, ...], tuple[tuple[int, ...], ...]], ...]
     results: int = 1
-    scalars: tuple[int, ...] = ()
     can_inline: bool = True
 
-    def run(self, change=lambda function: None, mode: str = "program") -> list[np.ndarray]:
-        """The arrays after the function ran; `change` is applied to it before."""
-        module = parse_module(self.text)
-        function = next(iter(module.ops))
+    def function(self) -> FuncOp:
+        """The function as it is written, in a module of its own."""
+        function = next(iter(_parsed(self.text).clone().ops))
         assert isinstance(function, FuncOp)
+        return function
+
+    def agrees(
+        self,
+        change: Callable[[FuncOp], object],
+        modes: Sequence[str] = ("program", "shuffled"),
+    ) -> None:
+        """After `change` the function computes in every call and mode what it computes as it is written."""
+        function = self.function()
         change(function)
+        module = function.parent_op()
+        assert module is not None
         verify(module)
+        compiled = {mode: compile_nest(function, mode=mode) for mode in modes}
+        for (scalars, shapes), expected in zip(self.calls, _computed(self), strict=True):
+            for mode, kernel in compiled.items():
+                arrays = self._arrays(shapes)
+                kernel(*scalars, *arrays, seed=3)
+                for result, wanted in zip(arrays, expected, strict=True):
+                    np.testing.assert_array_equal(result, wanted, f"called with {scalars}, mode {mode!r}")
+
+    def _arrays(self, shapes: tuple[tuple[int, ...], ...]) -> list[np.ndarray]:
         rng = np.random.default_rng(7)
-        arrays = [rng.integers(-99, 99, shape, dtype=np.int64) for shape in self.shapes]
+        arrays = [rng.integers(-99, 99, shape, dtype=np.int64) for shape in shapes]
         for array in arrays[len(arrays) - self.results :]:
             array[...] = 0
-        run_nest(function, [*self.scalars, *arrays], mode=mode, seed=3)
         return arrays
+
+
+@cache
+def _parsed(text: str) -> ModuleOp:
+    return parse_module(text)
+
+
+@cache
+def _computed(program: Program) -> list[list[np.ndarray]]:
+    """The arrays after each call of the function as it is written."""
+    kernel = compile_nest(program.function())
+    results = []
+    for scalars, shapes in program.calls:
+        results.append(program._arrays(shapes))
+        kernel(*scalars, *results[-1], seed=3)
+    return results
+
+
+def of_lengths(text: str, *lengths: int, results: int = 1) -> Program:
+    """A program of a length and two arrays that long."""
+    return Program(text, tuple(((n,), ((n,), (n,))) for n in lengths), results)
 
 
 def buffer_of(function: Operation, name: str = "t") -> AllocOp:
@@ -269,27 +313,19 @@ _IN_PLACE = """
   }"""
 
 
-def _programs() -> dict[str, Program]:
-    programs: dict[str, Program] = {}
-    for n in (0, 1, 2, 7, 12):
-        at = {
-            "tiled": _line(_SQUARE, _TILED),
-            "masked": _line(_SQUARE, _MASKED),
-            "steps": _line(_SQUARE, _STEPS),
-            "shifted": _line(_SHIFTED, _TILED),
-            "in-place": _line(_SQUARE, _IN_PLACE),
-        }
-        for name, text in at.items():
-            programs[f"{name}-{n}"] = Program(text, ((n,), (n,)), scalars=(n,))
-        split = _line(_SPLIT, _MASKED)
-        programs[f"split-{n}"] = Program(split, ((n,), (n,)), scalars=(n,), can_inline=False)
-        programs[f"triangle-{n}"] = Program(_TRIANGLE, ((n, n), (n, n)), scalars=(n,))
-        programs[f"total-{n}"] = Program(_TOTAL, ((n,), (3,)), scalars=(n,), can_inline=False)
-        for m in (0, 1, 4):
-            sizes = ((n, m), (n,))
-            programs[f"sums-{n}-{m}"] = Program(_SUMS, sizes, scalars=(n, m), can_inline=False)
-            programs[f"private-{n}-{m}"] = Program(_PRIVATE, sizes, scalars=(n, m), can_inline=False)
-    return programs
+_LENGTHS = (0, 1, 2, 7, 12)
+_LINES = tuple(((n,), ((n,), (n,))) for n in _LENGTHS)
+_TABLES = tuple(((n, m), ((n, m), (n,))) for n in _LENGTHS for m in (0, 1, 4))
 
-
-PROGRAMS = _programs()
+PROGRAMS = {
+    "tiled": Program(_line(_SQUARE, _TILED), _LINES),
+    "masked": Program(_line(_SQUARE, _MASKED), _LINES),
+    "steps": Program(_line(_SQUARE, _STEPS), _LINES),
+    "shifted": Program(_line(_SHIFTED, _TILED), _LINES),
+    "in-place": Program(_line(_SQUARE, _IN_PLACE), _LINES),
+    "split": Program(_line(_SPLIT, _MASKED), _LINES, can_inline=False),
+    "triangle": Program(_TRIANGLE, tuple(((n,), ((n, n), (n, n))) for n in _LENGTHS)),
+    "total": Program(_TOTAL, tuple(((n,), ((n,), (3,))) for n in _LENGTHS), can_inline=False),
+    "sums": Program(_SUMS, _TABLES, can_inline=False),
+    "private": Program(_PRIVATE, _TABLES, can_inline=False),
+}
