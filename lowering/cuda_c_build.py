@@ -134,5 +134,22 @@ def float_from_memory(p: Printer, type: Attribute, bits: CExpr) -> CExpr:
 
 
 def float_to_memory(p: Printer, type: Attribute, value: CExpr) -> CExpr:
-    """The 16 bits of memory that hold a float."""
-    return call(p.helper("nt_float_to_half" if isinstance(type, Float16Type) else "nt_float_to_bf16"), value)
+    """The 16 bits of memory that hold a float: those it was loaded from, and rounded once."""
+    name = "half" if isinstance(type, Float16Type) else "bf16"
+    if (bits := _argument(value, f"nt_{name}_to_float")) is not None:
+        return bits
+    exact = _argument(value, f"nt_round_{name}")
+    return call(p.helper(f"nt_float_to_{name}"), value if exact is None else exact)
+
+
+def _argument(expr: CExpr, function: str) -> CExpr | None:
+    """The argument of a call, where the expression is one of that function."""
+    head, text = f"{function}(", expr.text
+    if not text.startswith(head) or not text.endswith(")"):
+        return None
+    depth = 0
+    for place, character in enumerate(text):
+        depth += (character == "(") - (character == ")")
+        if depth == 0 and character == ")" and place < len(text) - 1:
+            return None
+    return CExpr(text[len(head) : -1], 0)

@@ -250,7 +250,7 @@ GROUPS: dict[str, tuple[Primitive, ...]] = {
         _primitive(
             "stage_factors",
             _loop(),
-            (_SPACE,),
+            (_SPACE, Option("narrow", "flag", default=False)),
             (
                 Result("left", BUFFER),
                 Result("left_copy"),

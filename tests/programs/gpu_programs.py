@@ -458,6 +458,10 @@ def short_matmul(a, b):
     return (a @ b).astype(a.dtype)
 
 
+def byte_matmul(a, b):
+    return np.matmul(a, b, dtype=np.int32)
+
+
 def dense(x, w, bias):
     return np.maximum(x @ w + bias, 0)
 
@@ -504,6 +508,18 @@ PRODUCTS = (
             "f16[96,64] transposed; f16[64,32] transposed",
             "f16[64,64] shifted; f16[64,64]",
             "bf16[64,32]; bf16[32,128]",
+            "f16[40,72]; f16[72,56]",
+            "f16[3,33,40]; f16[3,40,48]",
+            "f16[40,33] transposed; f16[33,50] strided",
+        ),
+    ),
+    Program(
+        "matmul of bytes",
+        byte_matmul,
+        (
+            "i8[33,81]; i8[81,40]",
+            "i8[64,64]; i8[64,32] transposed",
+            "i8[40,80]; i8[80,33] transposed",
         ),
     ),
     Program("dense layer", dense, ("f32[35,33]; f32[33,41]; f32[41]",), tolerance=1e-5, absolute=1e-5),

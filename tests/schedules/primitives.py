@@ -372,7 +372,7 @@ PRIMITIVES: dict[str, Primitive] = {
         ("staging:may_alias=False", "staging:_may_be_unwritten", "staging:Coverage.fills=True"),
     ),
     "stage_factors": Primitive(
-        of_loop("stage_factors", adds_products),
+        of_loop("stage_factors", adds_products, narrow=(False, True)),
         _applied_to_loops(stage_factors),
         ("nest_stage_factors:may_alias=False",),
         copies=True,

@@ -79,6 +79,25 @@ def of_transposed(a, b):
     return np.matmul(a.T, b, dtype=np.float32)
 
 
+def layer_of_stack(a, b, c):
+    return np.maximum(np.matmul(a, b) + c, 0)
+
+
+def test_edges_of_a_stack_are_copied_as_zeros():
+    """No extent is a multiple of a tile; rows of %a begin at multiples of 16 bytes, and those of %b do not."""
+    rng = np.random.default_rng(5)
+    a, b, c = (rng.standard_normal(s).astype(np.float16) for s in ((2, 33, 40), (2, 40, 35), (35,)))
+    lowered = nt.jit(layer_of_stack, target="cuda-sim:checked", dynamic=False).lower(a, b, c)
+    total = a.astype(np.float64) @ b.astype(np.float64)
+    got = lowered.compile()(a, b, c)
+    for k in range(2):
+        check(got[k], a[k], b[k], np.maximum(total[k] + c, 0), total[k])
+    text = lowered.as_text("cuda")
+    assert text.count("__global__") == 1
+    assert "nt_mma_m16n8k16_f16" in text
+    assert re.search(r"nt_copy_async16\([^;]*a\[[^;]*\? 16 : 0", text)
+
+
 def test_bytes_are_summed_up_exactly():
     rng = np.random.default_rng(9)
     a, b = (rng.integers(-128, 128, (32, 128)).astype(np.int8) for _ in range(2))
@@ -153,7 +172,7 @@ def test_planted_faults_are_found(deep, name):
 def test_large_tiles_stay_in_registers():
     a = np.zeros((4096, 4096), np.float16)
     text = nt.jit(product, target="cuda-sim", dynamic=False).lower(a, a).as_text("cuda")
-    assert "float t_local[4][4][2][2];" in text
+    assert "float t[4][4][2][2];" in text
     for arch in ("sm_80", "sm_90"):
         (kernel,) = nvrtc.compile_cubin(text, arch).kernels
         assert kernel.spill_stores == kernel.spill_loads == kernel.stack == 0

@@ -234,7 +234,7 @@ class Tiling:
                 steps.do(unmask, tiles[0])
         for tiles, terms in insides:
             self._share(tiles, terms[-tile.inner_terms :] if terms else [], is_sum=bool(terms))
-        self.is_ahead = tile.stages > 1 and all(may_be_ahead(*copy) for copy in copies)
+        self.is_ahead = tile.stages > 1 and all(self._may_be_ahead(*copy) for copy in copies)
         for buffer, copy in copies:
             self._share_copy(buffer, copy)
         self.sums = steps.do(transform_layout, sums, layout=self._layout(sums.memref.type.get_num_dims()))
@@ -252,6 +252,10 @@ class Tiling:
         """Copies of what a step multiplies in shared memory, and the loops that make them."""
         left, left_copy, right, right_copy = self.steps.do(stage_factors, step, space="shared")
         return [(left, left_copy), (right, right_copy)]
+
+    def _may_be_ahead(self, buffer: AllocOp, copy: ForOp) -> bool:
+        """Whether a copy may be under way while the threads add up what they have."""
+        return may_be_ahead(buffer, copy)
 
     def _share_copy(self, buffer: AllocOp, copy: ForOp) -> None:
         """Share a copy out over the threads."""

@@ -74,7 +74,7 @@ def share_copy(
     count = along.constant_trip_count() or 1
     if is_across and is_ahead:
         left = _neighbours_first(left, count, steps)
-    elif load is not None and _begins_at(load, along, width) and count % width == 0:
+    elif load is not None and begins_at(load, along, width) and count % width == 0:
         left[0], vector = steps.do(split, along, factor=width, tail="perfect")
     if not is_across:
         left = _as_one(left, vector, of_axis, steps)
@@ -161,7 +161,7 @@ def _largest_share(loops: Sequence[ForOp], threads: int) -> tuple[ForOp, int] | 
     return best if best is not None and best[1] > 1 else None
 
 
-def _begins_at(load: LoadOp, along: ForOp, width: int) -> bool:
+def begins_at(load: LoadOp, along: ForOp, width: int) -> bool:
     """Whether `width` neighbours along the loop begin at a multiple of so many elements, as far as is known."""
     if width < 2 or pattern_in(load, load.memref, along) != UNIT:
         return False

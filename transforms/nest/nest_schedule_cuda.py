@@ -88,7 +88,7 @@ from .cuda_reductions import bind_whole_reduction
 from .cuda_rows import schedule_rows
 from .cuda_scans import bind_scans, share_long_scan
 from .cuda_segments import segment
-from .cuda_tensor_cores import schedule_tensor_cores
+from .cuda_tensor_cores import schedule_matrix_product, schedule_tensor_cores
 from .cuda_transposes import bind_transposed
 from .dependence import Dependences
 from .loops import functions, loops_in, perfect_band, sole_inner_loop
@@ -107,7 +107,7 @@ def schedule_function(function: FuncOp, block: int = 256, steps: Steps = UNRECOR
     for nest in list(units(function.body.block)):
         if nest.parent is None or not isinstance(nest, ForOp) or is_scheduled(nest):
             continue
-        if not schedule_product(nest, steps):
+        if not (schedule_matrix_product(nest, steps) or schedule_product(nest, steps)):
             schedule_convolution(nest, steps)
     for nest in in_turn(units(function.body.block)):
         if nest.parent is not None:

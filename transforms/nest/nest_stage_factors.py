@@ -35,7 +35,8 @@ with loop=k.o becomes
         nest.accumulate "c" add %p, %c[%i, %j] : memref<64x64xf32>
 
 A factor is all that is multiplied: what a program computes from the elements (a cast, a scale) is done once an element
-that is copied. A copy has an axis for each loop that its factor changes with, those of the terms first. Of the
+that is copied; with narrow=true a last cast to a wider type is done where the copy is read, and the copy has the narrow
+elements. A copy has an axis for each loop that its factor changes with, those of the terms first. Of the
 sum's domain, each constraint goes to the copies whose loops it speaks of; one that both have is not needed
 any more in the sum, where 0 * 0 is added instead (a sum that is -0.0 may become 0.0). Others stay.
 
@@ -54,7 +55,7 @@ from itertools import pairwise
 from xdsl.context import Context
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import MemRefType, ModuleOp
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import Operation, SSAValue, Use
 from xdsl.passes import ModulePass
 
 from ...dialects.affine import AffineList
@@ -68,6 +69,9 @@ from .loops import enclosing_loops, find_loop, fresh_names, perfect_band, sole_i
 from .zeros import or_zero
 
 _PRODUCTS = (arith.MulfOp, arith.MuliOp)
+
+_CASTS = (arith.ExtFOp, arith.ExtSIOp)
+"""The casts to wider types that can be done after the copy: zero stays zero."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,13 +100,13 @@ class _Plan:
     """What remains of the sum's domain."""
 
 
-def why_not_stage_factors(loop: ForOp, space: str = "global") -> NestorError | None:
+def why_not_stage_factors(loop: ForOp, space: str = "global", narrow: bool = False) -> NestorError | None:
     """The diagnostic that refuses to copy the factors of the sum in `loop`, None when it is legal."""
-    plan = _plan(loop, space)
+    plan = _plan(loop, space, narrow)
     return plan if isinstance(plan, NestorError) else None
 
 
-def _plan(loop: ForOp, space: str) -> _Plan | NestorError:
+def _plan(loop: ForOp, space: str, narrow: bool) -> _Plan | NestorError:
     action = f'stage the factors of the sum in the loop "{loop.label}"'
 
     def refuse(reason: str, at: Operation | None = None, what: str = "here") -> NestorError:
@@ -123,7 +127,7 @@ def _plan(loop: ForOp, space: str) -> _Plan | NestorError:
         return refuse("what is added is not a product", found, "it is added here")
     terms = [inner for inner in band if inner.iv not in found.indices.operands]
     order = [*terms, *(inner for inner in band if inner not in terms)]
-    values = (product.operands[0], product.operands[1])
+    values = [value for value, _ in _copied_values(product, narrow)]
     left, right = (_factor(value, order, band[-1]) for value in values)
     for factor in (left, right):
         if not factor.loops or len(factor.loops) == len(band):
@@ -159,6 +163,18 @@ def _sum_in(innermost: ForOp) -> Operation | None:
     if sums.combiner.data != "add" or sums.order_name != "any" or sums.mask is not None:
         return innermost
     return sums
+
+
+def _copied_values(product: Operation, narrow: bool) -> list[tuple[SSAValue, Use]]:
+    """What is copied of each factor, and what reads the copy instead: the product, or the cast that makes it wider."""
+    found: list[tuple[SSAValue, Use]] = []
+    for side, value in enumerate(product.operands[:2]):
+        cast = value.owner
+        if narrow and isinstance(cast, _CASTS) and cast.parent is product.parent:
+            found.append((cast.operands[0], Use(cast, 0)))
+        else:
+            found.append((value, Use(product, side)))
+    return found
 
 
 def _factor(value: SSAValue, order: Sequence[ForOp], innermost: ForOp) -> Factor:
@@ -222,24 +238,28 @@ def _is_read(loop: ForOp, sums: AccumulateOp, factor: Factor, inside: set[SSAVal
 # ---- rewriting --------------------------------------------------------------------------------------
 
 
-def stage_factors(loop: ForOp, space: str = "global") -> tuple[AllocOp, ForOp, AllocOp, ForOp]:
+def stage_factors(
+    loop: ForOp, space: str = "global", narrow: bool = False
+) -> tuple[AllocOp, ForOp, AllocOp, ForOp]:
     """Copy the two factors of the sum in `loop` first: each copy, and the outermost loop that makes it.
 
     Raises the diagnostic of `why_not_stage_factors`.
     """
-    plan = _plan(loop, space)
+    plan = _plan(loop, space, narrow)
     if isinstance(plan, NestorError):
         raise plan
     product = plan.sums.values[0].owner
     assert isinstance(product, Operation)
     made: list[AllocOp | ForOp] = []
-    for side, factor in enumerate(plan.factors):
-        alloc, copy = _copy(loop, plan.sums, factor, space)
+    uses = [use for _, use in _copied_values(product, narrow)]
+    copies = [_copy(loop, plan.sums, factor, space) for factor in plan.factors]
+    for factor, use, (alloc, copy) in zip(plan.factors, uses, copies, strict=True):
         load = LoadOp(alloc.memref, AffineList.of(*(inner.iv for inner in factor.loops)))
         load.location = product.location
-        assert product.parent is not None
-        product.parent.insert_op_before(load, product)
-        product.operands[side] = load.result
+        reader = use.operation
+        assert reader.parent is not None
+        reader.parent.insert_op_before(load, reader)
+        reader.operands[use.index] = load.result
         made += [alloc, copy]
     plan.sums.set_access(plan.sums.indices, plan.where if len(plan.where) else None)
     for factor in plan.factors:
@@ -289,7 +309,8 @@ class NestStageFactorsPass(ModulePass):
 
     loop: str
     space: str = "global"
+    narrow: bool = False
     func: str | None = None
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        stage_factors(find_loop(op, self.loop, self.func), self.space)
+        stage_factors(find_loop(op, self.loop, self.func), self.space, self.narrow)

@@ -1,5 +1,6 @@
 // The two factors of a sum's terms are copied first, with zeros where there are no terms, and the sum needs no domain there.
 // RUN: opt-tool %s -p 'nest-stage-factors{loop=o}' --split-input-file | filecheck %s
+// RUN: opt-tool %s -p 'nest-stage-factors{loop=o narrow=true}' --split-input-file | filecheck %s --check-prefix=NARROW
 
 // The constraint on terms goes to both copies, that on rows to one: there the sum keeps it.
 // CHECK-LABEL: @product
@@ -56,6 +57,17 @@ func.func @product(%x: memref<?x?xf32> {nest.dims = ["m", "n"]}, %y: memref<?x6x
 // CHECK-NEXT: nest.for "k" {{%\S+}} = 0 to 4 {
 // CHECK-NOT: extsi
 // CHECK: arith.muli
+
+// Or where the copy is read: it has the narrow elements, and the other factor, which no cast makes wider, is as before.
+// NARROW-LABEL: @computed
+// NARROW: nest.for "x_tile.k" [[K:%\S+]] = 0 to 4 {
+// NARROW-NEXT: [[A:%\S+]] = nest.load %x{{\[}}[[K]], {{%\S+}}]
+// NARROW-NEXT: nest.store "x_tile" [[A]], {{%\S+}}{{\[}}[[K]]] : memref<4xi32>
+// NARROW: memref<6x4xi64>
+// NARROW: nest.for "k" [[K2:%\S+]] = 0 to 4 {
+// NARROW: [[E:%\S+]] = nest.load [[X:%\S+]]{{\[}}[[K2]]] : memref<4xi32>
+// NARROW-NEXT: [[W:%\S+]] = arith.extsi [[E]] : i32 to i64
+// NARROW: arith.muli [[W]]
 func.func @computed(%x: memref<4x5xi32>, %y: memref<6x4xi64>, %c: memref<3x6xi64>) {
   nest.for "o" %o = 2 to 5 {
     nest.for "i" %i = 0 to 3 {
