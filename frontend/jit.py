@@ -344,8 +344,8 @@ def jit(function: Callable[..., Any] | None = None, **options: Any) -> Any:
     Options: `target` ("cpu", "cuda", "cuda-sim", "interp"; "cuda-sim:checked" raises SimulatorFault for races, indices
     out of bounds and the like in the kernels); `dynamic` (None or "auto": static extents first, those that
     differ become unknown when a second shape arrives; True: all unknown; False: none); `static_argnums` and
-    `static_argnames` (baked in by value); `strict`; `fastmath` (True, or names among FASTMATH_FLAGS: results are
-    then no longer those of IEEE arithmetic); `boundscheck` (False: indices known at run time only are not checked, and
+    `static_argnames` (baked in by value); `strict`; `fastmath` (True, or names among FASTMATH_FLAGS and, by name
+    only, tf32: results are then no longer those of IEEE arithmetic); `boundscheck` (False: indices known at run time only are not checked, and
     one outside of its axis reads or writes memory that is not the array's).
     """
     if function is None:

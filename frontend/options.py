@@ -7,6 +7,10 @@ from collections.abc import Iterable, Sequence
 from .errors import DTypeError
 
 FASTMATH_FLAGS = ("contract", "reassoc", "nnan", "ninf", "nsz", "afn", "arcp")
+"""The flags that `fastmath=True` asks for."""
+
+BY_NAME = ("tf32",)
+"""Flags that are asked for by name only: factors of matrix products are rounded to 11 bits, for tensor cores."""
 
 
 def static_names(
@@ -33,13 +37,14 @@ def dynamic_mode(dynamic: bool | str | None) -> bool | None:
 
 
 def fastmath_flags(fastmath: bool | str | Iterable[str] | None) -> tuple[str, ...]:
-    """The flags asked for, in the order of `FASTMATH_FLAGS`; True asks for all."""
+    """The flags asked for, in the order of `FASTMATH_FLAGS`, all of which True asks for; and those of `BY_NAME`."""
     if fastmath is False or fastmath is None:
         return ()
     names = (
         FASTMATH_FLAGS if fastmath is True else [fastmath] if isinstance(fastmath, str) else list(fastmath)
     )
-    unknown = [n for n in names if n not in FASTMATH_FLAGS]
+    known = (*FASTMATH_FLAGS, *BY_NAME)
+    unknown = [n for n in names if n not in known]
     if unknown:
-        raise DTypeError(f"unknown fastmath flag {unknown[0]!r}", hint=f"flags: {', '.join(FASTMATH_FLAGS)}")
-    return tuple(flag for flag in FASTMATH_FLAGS if flag in names)
+        raise DTypeError(f"unknown fastmath flag {unknown[0]!r}", hint=f"flags: {', '.join(known)}")
+    return tuple(flag for flag in known if flag in names)

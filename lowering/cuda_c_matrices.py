@@ -9,13 +9,14 @@
     %d = nvgpu.mma.sync(%f, %g, %s)
     vector.store %d, %sum[%m, %n, %c0, %c0]
 
-A fragment is an array of `unsigned`, one of those in which a loop has several. Sums stay where they are.
+A fragment is an array of `unsigned`, one of those in which a loop has several. Sums stay where they are. Floats of 32 bits
+are rounded where they are loaded: `nt_round_tf32(a[m]);`.
 """
 
 from __future__ import annotations
 
 from xdsl.dialects import arith, memref, vector
-from xdsl.dialects.builtin import IntegerAttr, MemRefType, VectorType
+from xdsl.dialects.builtin import Float32Type, IntegerAttr, MemRefType, VectorType
 from xdsl.ir import Operation, SSAValue
 
 from ..dialects.diagnostic import LoweringError, fail
@@ -87,6 +88,9 @@ class MatrixPrinter(KernelScope):
             self._values[op.fragment] = CExpr(target)
         self._comment(op)
         self._line(f"{helper}({target}, &{source.text});")
+        assert isinstance(op.src.type, MemRefType)
+        if isinstance(op.src.type.element_type, Float32Type):
+            self._line(f"{self.helper('nt_round_tf32')}({target});")
 
     def load_sums(self, op: vector.LoadOp) -> None:
         """What an instruction adds to: as an array, `sum[m][n]` for `%sum[%m, %n, %c0, %c0]`."""

@@ -4,6 +4,7 @@
     nt_commit_copies();                                  the copies so far are a group
     nt_wait_copies<1>();                                 all groups but the last one have arrived
     nt_load_matrix_x4(a, &tile[row][col]);               four 8 x 8 matrices of 16-bit elements to the registers of a warp
+    nt_round_tf32(a);                                    floats of 32 bits to what m16n8k8_tf32 multiplies
     nt_mma_m16n8k16_f16(sum, a, b);                      sum += a * b, by a warp
 
 The simulator has these functions in runtime/cuda_sim/tensor_cores.h; everything else of a kernel it runs as it stands.
@@ -69,6 +70,12 @@ template <int N> static __device__ void nt_wait_copies() {  // until at most N g
         for n in (4, 2)
         for t in (False, True)
     },
+    "nt_round_tf32": """\
+template <int N> static __device__ void nt_round_tf32(unsigned (&fragment)[N]) {  // to nearest, ties away from zero
+  #pragma unroll
+  for (int k = 0; k < N; k++)
+    asm("cvt.rna.tf32.f32 %0, %1;" : "=r"(fragment[k]) : "f"(__uint_as_float(fragment[k])));
+}""",
     "nt_mma_m16n8k16_f16": _mma("m16n8k16", "f16", "f32.f16.f16.f32"),
     "nt_mma_m16n8k16_bf16": _mma("m16n8k16", "bf16", "f32.bf16.bf16.f32"),
     "nt_mma_m16n8k8_tf32": _mma("m16n8k8", "tf32", "f32.tf32.tf32.f32"),

@@ -16,6 +16,9 @@ column 2 * (l % 4) + c, as the instruction wants them, and the operands depend o
 column do. So what the loops say and what the instruction does differ in the order of the sum only. To the reference
 interpreter, to all analyses and to other targets they are loops.
 
+Floats of 32 bits are rounded to tf32 (11 bits of precision, m16n8k8), where a user granted it: the function is
+`nestor.tf32` then.
+
 The operands are in shared memory, 8 rows of 16 bytes being contiguous along the sum ("h" and "e"), or, elements having 16
 bits, along the rows (columns): ldmatrix loads these transposed. How they are lowered: gpu_matrices.py.
 """
@@ -34,10 +37,12 @@ from xdsl.dialects.builtin import (
     MemRefType,
     NoneAttr,
 )
+from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.ir.affine import AffineBinaryOpKind
 
 from ..dialects.nest import LANES, AccumulateOp, ForOp, LoadOp
+from ..dialects.nest.common import TF32
 from .gpu_accesses import declared_space
 from .index_arithmetic import Atom, Division, Linear, forms_of, linear
 from .lane_reductions import differs
@@ -77,15 +82,23 @@ _FORMS: dict[Attribute, Form] = {
     Float16Type(): Form("f16", 16, arith.ExtFOp, arith.MulfOp),
     BFloat16Type(): Form("bf16", 16, arith.ExtFOp, arith.MulfOp),
     IntegerType(8): Form("s8", 8, arith.ExtSIOp, arith.MuliOp),
+    Float32Type(): Form("tf32", 32, None, arith.MulfOp),
 }
-
-TENSOR_TYPES = tuple(_FORMS)
-"""Element types of matrices that tensor cores multiply exactly, adding up in 32 bits."""
 
 
 def form_of(element: Attribute) -> Form | None:
-    """The instruction that multiplies matrices of such elements."""
+    """The instruction that multiplies matrices of such elements; `may_round` says whether it may."""
     return _FORMS.get(element)
+
+
+def may_round(op: Operation, form: Form) -> bool:
+    """Whether an instruction has its operands exactly, or the user granted that it rounds them."""
+    while form.name == "tf32" and not isinstance(op, FuncOp):
+        parent = op.parent_op()
+        if parent is None:
+            return False
+        op = parent
+    return form.name != "tf32" or TF32 in op.attributes
 
 
 @dataclass(frozen=True, eq=False)
@@ -241,6 +254,8 @@ def _form(sums: AccumulateOp, first: LoadOp, second: LoadOp) -> Form:
         raise NoTile(
             sums, f"tensor cores multiply {known}, here {first.result.type} and {second.result.type}"
         )
+    if not may_round(sums, form):
+        raise NoTile(sums, "tensor cores would round the factors to tf32, which was not asked for")
     if sums.combiner.data != "add" or sums.order_name != "any" or len(sums.memrefs) != 1:
         raise NoTile(sums, "the products are not added up in any order")
     if sums.where is not None or sums.mask is not None:

@@ -37,7 +37,7 @@ from dataclasses import dataclass
 
 from xdsl.context import Context
 from xdsl.dialects.arith import FastMathFlagsAttr
-from xdsl.dialects.builtin import ModuleOp, StringAttr, TensorType
+from xdsl.dialects.builtin import ModuleOp, StringAttr, TensorType, UnitAttr
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.dialects.utils import FastMathFlag
 from xdsl.ir import Block, Operation, SSAValue
@@ -45,6 +45,7 @@ from xdsl.passes import ModulePass
 
 from ..dialects.diagnostic import LoweringError, fail
 from ..dialects.nest import ForOp, StoreOp
+from ..dialects.nest.common import TF32
 from ..dialects.nt import (
     ELEMENTWISE_OPS,
     CastOp,
@@ -297,11 +298,18 @@ class Conversion(Buffers):
 
 
 def _set_fastmath(function: FuncOp) -> None:
-    """Grant the flags of `nt.fastmath` (asked for by the user, by name) to every floating-point operation."""
+    """Grant the flags of `nt.fastmath` (asked for by the user, by name) to every floating-point operation.
+
+    The flag tf32 is one of products of matrices: the function keeps it.
+    """
     flags = function.attributes.pop("nt.fastmath", None)
     if flags is None:
         return
-    granted = FastMathFlagsAttr([FastMathFlag(flag.data) for flag in flags.data])  # pyright: ignore
+    names = [flag.data for flag in flags.data]  # pyright: ignore
+    if "tf32" in names:
+        names.remove("tf32")
+        function.attributes[TF32] = UnitAttr()
+    granted = FastMathFlagsAttr([FastMathFlag(name) for name in names])
     for op in function.walk():
         if "fastmath" in op.properties:
             op.properties["fastmath"] = granted

@@ -16,6 +16,9 @@ from ..affine import AffineList, dims_of
 
 INDEX = IndexType()
 
+TF32 = "nestor.tf32"
+"""The attribute of a function whose products of matrices may round their factors to tf32: the user asked for it."""
+
 arith.ExtSIOp.traits.add_trait(Pure())
 """xDSL does not say that a sign extension computes and does no more: analyses would take it for a write of any memory."""
 

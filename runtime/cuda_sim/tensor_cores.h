@@ -176,6 +176,16 @@ static SIM_QUIET void sim_mma(int site, Sum (&sum)[2][2], const unsigned (&a)[4]
     }
 }
 
+// cvt.rna.tf32.f32: to 10 bits after the point, ties away from zero; a NaN is the canonical one.
+template <int N>
+static SIM_QUIET void nt_round_tf32(unsigned (&fragment)[N]) {
+  for (int k = 0; k < N; k++) {
+    const unsigned bits = fragment[k], magnitude = bits & 0x7fffffffu;
+    if (magnitude > 0x7f800000u) fragment[k] = 0x7fffffffu;
+    if (magnitude < 0x7f800000u) fragment[k] = (bits + 0x1000u) & 0xffffe000u;
+  }
+}
+
 #define nt_mma_m16n8k16_f16(...) sim_mma<SimF16, 16>(__LINE__, __VA_ARGS__)
 #define nt_mma_m16n8k16_bf16(...) sim_mma<SimBf16, 16>(__LINE__, __VA_ARGS__)
 #define nt_mma_m16n8k8_tf32(...) sim_mma<SimTf32, 8>(__LINE__, __VA_ARGS__)

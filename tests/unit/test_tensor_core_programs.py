@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from nestor.dialects.diagnostic import NestorError
 from nestor.dialects.parse import parse_module
+from nestor.frontend.options import fastmath_flags
 from nestor.frontend.stages import run_pipeline
 from nestor.lowering.cuda_c import emit_cuda
 from nestor.runtime import nvrtc
@@ -119,6 +120,29 @@ def test_wide_sums_of_a_transposed_matrix():
     text = compiled.lower(a, b).as_text("cuda")
     assert "nt_load_matrix_x4_trans(" in text
     assert text.count("__global__") == 1
+
+
+def test_floats_are_rounded_to_tf32_where_that_was_granted():
+    """Neither extent is a multiple of a tile, and rows of %b lie across the sum: copied by elements of 4 bytes."""
+    rng = np.random.default_rng(4)
+    a, b = rng.standard_normal((40, 72)).astype("f4"), rng.standard_normal((72, 33)).astype("f4")
+    a[3, 5], b[7, 9] = np.inf, np.nan
+    lowered = nt.jit(product, target="cuda-sim:checked", dynamic=False, fastmath=("tf32",)).lower(a, b)
+    text = lowered.as_text("cuda")
+    assert "nt_mma_m16n8k8_tf32" in text and "nt_round_tf32" in text
+    got, wanted = lowered.compile()(a, b), a.astype("f8") @ b.astype("f8")
+    finite = np.isfinite(wanted)
+    assert np.array_equal(np.isnan(got), np.isnan(wanted)) and np.array_equal(
+        got[~finite], wanted[~finite], True
+    )
+    a[3, 5], b[7, 9] = 0, 0
+    size = np.abs(a.astype("f8")) @ np.abs(b.astype("f8"))
+    assert np.all(np.abs(got[finite] - wanted[finite]) <= (2.0**-10 + 2.0**-20) * size[finite])
+
+
+def test_granting_all_of_fastmath_grants_no_rounding_to_tf32():
+    assert "tf32" not in fastmath_flags(True)
+    assert fastmath_flags(["tf32", "contract"]) == ("contract", "tf32")
 
 
 BFLOAT16 = """

@@ -101,6 +101,15 @@ extern "C" __global__ void mma_{name}({c} *sum, const unsigned *a, const unsigne
 }}
 """
 
+ROUNDING = """
+extern "C" __global__ void round_tf32(unsigned *fragments) {
+  unsigned own[2];
+  for (int k = 0; k < 2; k++) own[k] = fragments[2 * threadIdx.x + k];
+  nt_round_tf32(own);
+  for (int k = 0; k < 2; k++) fragments[2 * threadIdx.x + k] = own[k];
+}
+"""
+
 LOADS = """
 extern "C" __global__ void load_{name}(unsigned *fragment, const unsigned short *matrices) {{
   __shared__ __align__(16) unsigned short tile[{count}][8][8];
@@ -146,7 +155,7 @@ def source():
     """All kernels of this file: one build of the simulator."""
     texts = [KERNELS.format(name=name, c="int" if name.endswith("s8") else "float") for name in MMA]
     texts += [LOADS.format(name=name, count=int(name[1])) for name in ("x4", "x2", "x4_trans", "x2_trans")]
-    return "\n".join([*prelude(PTX_HELPERS), *texts, COPIES])
+    return "\n".join([*prelude(PTX_HELPERS), *texts, ROUNDING, COPIES])
 
 
 @pytest.fixture(scope="module")
@@ -174,6 +183,20 @@ def test_mma_multiplies_matrices(kernels, name):
     # Products are exact; K additions in float32, in an order that the ISA leaves open.
     size = np.abs(start) + np.abs(_values(name, a)) @ np.abs(_values(name, b))
     assert np.all(np.abs(own - _fragment(wanted, _sum, 4)) <= depth * 2.0**-24 * _fragment(size, _sum, 4))
+
+
+def test_rounding_to_tf32_is_to_nearest_and_ties_go_away_from_zero(kernels):
+    """cvt.rna.tf32.f32: ten bits after the point; the largest float becomes an infinity, denormals stay denormal."""
+    ties = np.float32([1 + 2.0**-11, -1 - 2.0**-11, 1 + 3 * 2.0**-11, 2.0**-127 + 2.0**-137])
+    away = np.float32([1 + 2.0**-10, -1 - 2.0**-10, 1 + 4 * 2.0**-11, 2.0**-127 + 2.0**-136])
+    near = np.float32([1 + 2.0**-12, np.pi, 3.4028235e38, -np.inf, 0.0, -0.0])
+    nearest = np.float32([1, 3.140625, np.inf, -np.inf, 0.0, -0.0])
+    bits = np.concatenate([ties, near]).view(np.uint32).copy()
+    kernels.launch("round_tf32", (1,), (bits.size // 2,), [bits])
+    assert np.array_equal(bits, np.concatenate([away, nearest]).view(np.uint32))
+    nan = np.float32([np.nan, -np.nan]).view(np.uint32) | 1
+    kernels.launch("round_tf32", (1,), (1,), [nan])
+    assert np.isnan(nan.view(np.float32)).all()
 
 
 @pytest.mark.parametrize("name", ["x4", "x2", "x4_trans", "x2_trans"])

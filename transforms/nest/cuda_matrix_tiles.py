@@ -141,10 +141,12 @@ class MatrixTiling(Tiling):
         axis_of = dict(zip(self.order, axes, strict=True))
         i, j = f"d{axis_of[0]}", f"d{axis_of[1]}"
         rows, columns = self.of_warp
-        warp_row = f"{i}/{rows} " if self.warps[0] > 1 else ""
+        warps = [
+            f"{a}/{size} " for a, size, n in ((i, rows, self.warps[0]), (j, columns, self.warps[1])) if n > 1
+        ]
         old = " ".join(f"d{k}" for k in range(rank))
         lane = f"4*({i}%8)+{j}%8/2"
-        return f"{old} -> {warp_row}{j}/{columns} {lane} {i}%{rows}/16 {j}%{columns}/8 {i}%16/8 {j}%2"
+        return f"{old} -> {''.join(warps)}{lane} {i}%{rows}/16 {j}%{columns}/8 {i}%16/8 {j}%2"
 
     # ---- copies ----
 

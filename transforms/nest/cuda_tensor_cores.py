@@ -1,4 +1,4 @@
-"""Products of matrices by tensor cores (part of nest-schedule-cuda): 16-bit floats and bytes, summed up in 32 bits.
+"""Products of matrices by tensor cores (part of nest-schedule-cuda): 16-bit floats, bytes, tf32, summed up in 32 bits.
 
     nest.for "i" %i = 0 to 512 {                                  (and a nest before it that sets %t,
       nest.for "j" %j = 0 to 512 {                                 nests after it that use %t)
@@ -20,7 +20,8 @@
 
 Here is which products these are, and which tile each gets; the steps are in cuda_matrix_tiles.py. Factors that a program
 computes are computed where they are copied, casts to 32 bits are the instruction's. Products of other types are left to
-the schedules of threads, and so are those whose operands lie in memory as no instruction can have them.
+the schedules of threads (those of float32, too, unless the function is granted tf32), and so are operands of which no
+neighbours in memory are neighbours along a loop.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ from xdsl.ir import SSAValue
 
 from ...dialects.nest import AllocOp, ForOp, LoadOp, StoreOp
 from ...dialects.remarks import remark
-from ...lowering.matrix_tiles import COLUMNS, ROWS, Form, form_of
+from ...lowering.matrix_tiles import COLUMNS, ROWS, Form, form_of, may_round
 from .cpu_lanes import UNIT
 from .cpu_products import Product, product_in
 from .cpu_tiles import axes_of, pattern_in
@@ -163,6 +164,8 @@ def _form_of(product: Product) -> Form | None:
         return None
     narrow = [_narrow(value) for value in factors.operands]
     if narrow[0].type != narrow[1].type or (form := form_of(narrow[0].type)) is None:
+        return None
+    if not may_round(product.sums, form):
         return None
     loads = [op for op in product.outermost.walk() if isinstance(op, LoadOp)]
     is_known = len(loads) == 2 and all(

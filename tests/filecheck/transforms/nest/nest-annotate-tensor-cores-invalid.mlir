@@ -30,7 +30,7 @@ func.func @threads(%p: memref<32x16xf16, 3>, %q: memref<16x8xf16, 3>, %sums: mem
 
 func.func @singles(%p: memref<32x16xf32, 3>, %q: memref<16x8xf32, 3>, %sums: memref<32x2x2x2xf32>, %n: index) {
   nest.for "lane" %l = 0 to 32 bind "lane" {
-    // expected-error @below {{cannot annotate the loop "m" with "nestor.matrix": tensor cores multiply f16, bf16, i8, here f32 and f32}}
+    // expected-error @below {{cannot annotate the loop "m" with "nestor.matrix": tensor cores would round the factors to tf32, which was not asked for}}
     nest.for "m" %m = 0 to 2 {
       nest.for "r" %r = 0 to 2 {
         nest.for "c" %c = 0 to 2 {
