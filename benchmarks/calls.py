@@ -54,8 +54,9 @@ def rows() -> list[Row]:
     """A name, the call of each contestant, and what the calls refer to."""
     x, y, out = np.arange(10.0), np.ones(10), np.empty(10)
     boxes = {f"b{k}": np.random.default_rng(k).random(10, np.float32) for k in range(8)}
-    nine = ", ".join(boxes)
-    space = {"x": x, "y": y, "out": out, "np": np, **boxes, "out32": np.empty(10, np.float32)}
+    eight = ", ".join(boxes)
+    none = {f"e{k}": np.empty(0, np.float32) for k in range(8)}
+    space = {"x": x, "y": y, "out": out, "np": np, **boxes, **none, "out32": np.empty(10, np.float32)}
     space.update(nestor=nt.jit(add), nestor_iou=nt.jit(iou), nestor_sum=nt.jit(total), numpy_iou=iou)
     space["slow"] = lambda x, y: type(space["nestor"]).__call__(space["nestor"], x, y)
     compile_ = _numba()
@@ -77,10 +78,15 @@ def rows() -> list[Row]:
         ("x.sum()", {"Nestor": "nestor_sum(x)", "NumPy": "np.sum(x)", "numba": "numba_sum(x)"}, space),
         (
             "IoU of 8 arrays",
-            {"Nestor": f"nestor_iou({nine})", "NumPy": f"numpy_iou({nine})", "numba": f"numba_iou({nine})"},
+            {
+                "Nestor": f"nestor_iou({eight})",
+                "NumPy": f"numpy_iou({eight})",
+                "numba": f"numba_iou({eight})",
+            },
             space,
         ),
-        ("IoU of 8 arrays, out=", {"Nestor": f"nestor_iou({nine}, out=out32)"}, space),
+        ("IoU of 8 arrays, out=", {"Nestor": f"nestor_iou({eight}, out=out32)"}, space),
+        ("IoU of 8 empty arrays: the call alone", {"Nestor": f"nestor_iou({', '.join(none)})"}, space),
         ("x + y, answered in Python", {"Nestor": "slow(x, y)"}, space),
     ]
 

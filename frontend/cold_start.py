@@ -74,8 +74,36 @@ def _load_llvm() -> None:
             load(os.fsencode(library), os.RTLD_NOW)
 
 
-_lock = ForkLock()
-_depth = 0
+class _Meanwhile:
+    """Functions of a library that others stand for while a compilation runs, in this thread or another."""
+
+    _lock = ForkLock()
+
+    def __init__(self) -> None:
+        self._depth = 0
+        self._usual: list[tuple[Any, str, Any]] = []
+
+    @contextmanager
+    def stands(self, *places: tuple[Any, str, Any]) -> Iterator[None]:
+        """A value stands for each attribute `(owner, name, value)`: the first puts it there, the last takes it back."""
+        with self._lock:
+            if self._depth == 0:
+                self._usual = [(owner, name, vars(owner)[name]) for owner, name, _ in places]
+                for owner, name, value in places:
+                    setattr(owner, name, value)
+            self._depth += 1
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._depth -= 1
+                if self._depth == 0:
+                    for owner, name, value in self._usual:
+                        setattr(owner, name, value)
+
+
+_formats, _unions, _definitions, _dataclasses = (_Meanwhile() for _ in range(4))
+
 _eager: Callable[[str, OpDef], FormatProgram]
 
 
@@ -88,19 +116,11 @@ def formats_on_demand() -> Iterator[None]:
     """
     from xdsl.irdl.declarative_assembly_format import FormatProgram
 
-    global _depth, _eager
-    with _lock:
-        if _depth == 0:
-            _eager = FormatProgram.from_str
-            FormatProgram.from_str = staticmethod(_FormatOnDemand)  # pyright: ignore[reportAttributeAccessIssue]
-        _depth += 1
-    try:
+    global _eager
+    if FormatProgram.from_str is not _FormatOnDemand:
+        _eager = FormatProgram.from_str
+    with _formats.stands((FormatProgram, "from_str", staticmethod(_FormatOnDemand))):
         yield
-    finally:
-        with _lock:
-            _depth -= 1
-            if _depth == 0:
-                FormatProgram.from_str = staticmethod(_eager)  # pyright: ignore[reportAttributeAccessIssue]
 
 
 class _FormatOnDemand:
@@ -121,28 +141,13 @@ class _FormatOnDemand:
         return _eager(self._text, self._op_def)
 
 
-_unions_depth = 0
-_union: Callable[..., Any]
-
-
 @contextmanager
 def unions_once() -> Iterator[None]:
     """A union of constraints on attributes (`f32 | f64 | ...`) is simplified once, not for each operand that has it."""
     from xdsl.irdl.constraints import AnyOf
 
-    global _unions_depth, _union
-    with _lock:
-        if _unions_depth == 0:
-            _union = AnyOf.get
-            AnyOf.get = staticmethod(_remembered(_union))
-        _unions_depth += 1
-    try:
+    with _unions.stands((AnyOf, "get", staticmethod(_remembered(AnyOf.get)))):
         yield
-    finally:
-        with _lock:
-            _unions_depth -= 1
-            if _unions_depth == 0:
-                AnyOf.get = staticmethod(_union)
 
 
 def _remembered(make: Callable[..., Any]) -> Callable[..., Any]:
@@ -163,7 +168,6 @@ def _remembered(make: Callable[..., Any]) -> Callable[..., Any]:
 
 # ---- definitions of operations ------------------------------------------------------------------------
 
-_definitions_depth = 0
 _define: Callable[[Any], Any]
 
 
@@ -177,19 +181,12 @@ def definitions_on_demand() -> Iterator[None]:
     from xdsl import irdl
     from xdsl.irdl import operations
 
-    global _definitions_depth, _define
-    with _lock:
-        if _definitions_depth == 0:
-            _define = operations.irdl_op_definition
-            irdl.irdl_op_definition = operations.irdl_op_definition = _define_on_demand
-        _definitions_depth += 1
-    try:
+    global _define
+    if operations.irdl_op_definition is not _define_on_demand:
+        _define = operations.irdl_op_definition
+    name = "irdl_op_definition"
+    with _definitions.stands((irdl, name, _define_on_demand), (operations, name, _define_on_demand)):
         yield
-    finally:
-        with _lock:
-            _definitions_depth -= 1
-            if _definitions_depth == 0:
-                irdl.irdl_op_definition = operations.irdl_op_definition = _define
 
 
 def _define_on_demand(cls: Any) -> Any:
@@ -266,11 +263,9 @@ class _PartOnDemand:
 _IS_KNOWN = sys.implementation.name == "cpython" and sys.version_info[:2] in ((3, 11), (3, 12))
 """Later versions compile one text for a class."""
 
-_quick_depth = 0
 _usual_comparison: Any = getattr(dataclasses, "_cmp_fn", None)
 _usual_init: Any = getattr(dataclasses, "_init_fn", None)
 _usual_process: Any = getattr(dataclasses, "_process_class", None)
-_usual: dict[str, Any] = {}
 
 
 @contextmanager
@@ -280,22 +275,9 @@ def quick_dataclasses() -> Iterator[None]:
     Python 3.11 compiles the text of each `__init__`, `__repr__`, `__eq__`, `__hash__`, `__setattr__` and `__delattr__` of a
     dataclass; xDSL makes one of every attribute. They do the same, also where other threads define classes meanwhile.
     """
-    global _quick_depth
-    with _lock:
-        if _quick_depth == 0 and _IS_KNOWN:
-            for name, make in _QUICK.items():
-                _usual[name] = getattr(dataclasses, name)
-                setattr(dataclasses, name, make)
-        _quick_depth += 1
-    try:
+    places = ((dataclasses, name, make) for name, make in _QUICK.items())
+    with _dataclasses.stands(*(places if _IS_KNOWN else ())):
         yield
-    finally:
-        with _lock:
-            _quick_depth -= 1
-            if _quick_depth == 0:
-                for name, make in _usual.items():
-                    setattr(dataclasses, name, make)
-                _usual.clear()
 
 
 def _values(names: Sequence[str]) -> Callable[[Any], tuple[Any, ...]]:

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..lowering.call_kinds import Apart, Form, How, Kind, Payload, Result
 from ..lowering.call_layout import (
     ANY,
     ARRAY,
@@ -39,13 +40,7 @@ from ..lowering.call_layout import (
     OUTPUT,
     OUTPUT_AXIS,
     TUPLE,
-    Apart,
-    Form,
-    How,
-    Kind,
     Offsets,
-    Payload,
-    Result,
 )
 from ..runtime.fast_call import Entry, word_at
 from ..runtime.pool import POOL, SMALLEST

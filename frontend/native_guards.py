@@ -8,7 +8,8 @@ from collections.abc import Callable, Mapping
 from types import CellType, ModuleType
 from typing import Any
 
-from ..lowering.call_layout import GUARD_GROUP, Guarded
+from ..lowering.call_kinds import Guarded
+from ..lowering.call_layout import GUARD_GROUP
 from .frame_values import is_same
 from .native_call import Declined
 from .source import FunctionSource

@@ -47,12 +47,9 @@ SMALL = 8
 _START: dict[Any, Any] = {builtins.sum: 0, builtins.any: False, builtins.all: True}
 
 
-def reducing_loop(frame: Frame, node: ast.Call, function: Value) -> Value | None:
-    """`sum`, `any` or `all` of a generator expression or of what is counted at run time; None for other calls."""
-    if not isinstance(function, Static) or not any(function.value is f for f in _START) or not node.args:
-        return None
-    what = function.value
-    if node.keywords or len(node.args) > (2 if what is builtins.sum else 1):
+def reducing_loop(frame: Frame, node: ast.Call, what: Any) -> Value | None:
+    """`what` (sum, any or all) of a generator expression or of what is counted at run time; None for other arguments."""
+    if not node.args or node.keywords or len(node.args) > (2 if what is builtins.sum else 1):
         return None
     start = evaluate(frame, node.args[1]) if len(node.args) == 2 else Static(_START[what])
     if isinstance(start, Group):

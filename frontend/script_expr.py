@@ -232,7 +232,7 @@ def _call(frame: Frame, node: ast.Call) -> Value:
     if isinstance(function, Static) and any(function.value is f for f in _REDUCING):
         from .python_calls import reducing_loop
 
-        loop = reducing_loop(frame, node, function)
+        loop = reducing_loop(frame, node, function.value)
         if loop is not None:
             return loop
     arguments: list[Value] = []

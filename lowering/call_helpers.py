@@ -2,15 +2,8 @@
 
 from __future__ import annotations
 
-from .call_layout import (
-    CALLABLE,
-    GUARD_GROUP,
-    LINEAR,
-    WORD,
-    Guarded,
-    Layout,
-    Offsets,
-)
+from .call_kinds import Guarded
+from .call_layout import CALLABLE, GUARD_GROUP, LINEAR, WORD, Layout, Offsets
 from .ir_text import FunctionText
 
 

@@ -2,12 +2,12 @@
 
 A compiled specialisation is described by words of 8 bytes, and one routine (`call_wrapper.py`) interprets them: it checks
 the arguments of a call against the records, fills the slots of the packed entry point, runs the kernel and puts the
-result together. The frontend writes the words (`frontend/native_entry.py`).
+result together. The frontend writes the words (`frontend/native_entry.py`). What words that
+name a kind of thing can be is in `call_kinds.py`.
 """
 
 from __future__ import annotations
 
-from enum import IntEnum
 from typing import NamedTuple
 
 WORD = 8
@@ -53,49 +53,14 @@ items of tuples are among the objects, which otherwise are the arguments. Up to 
 runs without letting other Python threads in: `elements` of them are in FIXED arrays. The first `slot_count` slots have a
 value that is the same in every call, or get theirs later."""
 
-
-class Guarded(IntEnum):
-    """What a group of guards on captured values looks into."""
-
-    DICT = 0
-    CELL = 1
-
-
 GUARD_GROUP = Layout("kind object version count")
 """Then `count` pairs of key and value; a value of 0 is a key that must be absent."""
-
-
-class Kind(IntEnum):
-    """Of a record: what an argument must be, and where its value goes."""
-
-    ARRAY = 0
-    FLOAT = 1
-    BOOL = 2
-    INT = 3
-    IDENTITY = 4
-    SAME_INT = 5
-    SAME_FLOAT = 6
-    NUMPY_SCALAR = 7
-    TUPLE = 8
-    FIXED = 9
-
 
 RECORD = Layout("kind words source slot")
 """What every record begins with: its length, the object it speaks of, the slot that takes the value."""
 
 ARRAY = Layout("kind words source slot descr descr_word rank mask flags item_size apart strided")
 """Then an AXIS for each axis, and, where `strided`, the stride of each in bytes."""
-
-
-class Apart(IntEnum):
-    """Whether an array may overlap others."""
-
-    NO_MATTER = 0
-    NOTED = 1
-    """Where it lies is compared with arrays that come later."""
-    CHECKED = 2
-    """It must not overlap an array before it."""
-
 
 FIXED = Layout("kind words source slot descr descr_word rank mask flags bytes apart count")
 """`count` row-major arrays that are alike, of known extents: the common case, in fewer steps. The extents follow, then the
@@ -114,19 +79,6 @@ NUMBER = Layout("kind words source slot name value")
 TUPLE = Layout("kind words source slot type length target")
 """Its items become the objects from `target` on."""
 
-
-class Payload(IntEnum):
-    """How the value of a NumPy scalar is read."""
-
-    U8 = 0
-    U16 = 1
-    U32 = 2
-    I8 = 3
-    I16 = 4
-    I32 = 5
-    WORD = 6
-
-
 LINEAR = Layout("constant count")
 """Then `count` pairs of name and coefficient."""
 
@@ -142,35 +94,7 @@ OUTPUT = Layout("words form descr rank item_size ordered slot given")
 OUTPUT_AXIS = Layout("linear extent slot inner")
 """`linear` points to a LINEAR, or is 0 for a known `extent`; `inner` is the n-th axis of memory from the innermost."""
 
-
-class Form(IntEnum):
-    """What the caller gets for an output."""
-
-    ARRAY = 0
-    SCALAR = 1
-    FLOAT = 2
-    INT = 3
-    BOOL = 4
-
-
-class How(IntEnum):
-    """Where a leaf of the result comes from."""
-
-    OUTPUT = 0
-    OBJECT = 1
-    CONSTANT = 2
-    INTEGER = 3
-
-
 LEAF = Layout("how value")
-
-
-class Result(IntEnum):
-    """What is made of the leaves: the only one, a tuple, or what a Python function makes of the tuple."""
-
-    SINGLE = 0
-    TUPLE = 1
-    FINISHED = 2
 
 
 class Offsets(NamedTuple):

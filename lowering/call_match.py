@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from .call_helpers import field
+from .call_kinds import Apart, Kind, Payload
 from .call_layout import (
     ANY,
     ARRAY,
@@ -22,11 +23,8 @@ from .call_layout import (
     RECORD,
     TUPLE,
     WORD,
-    Apart,
-    Kind,
     Layout,
     Offsets,
-    Payload,
 )
 from .ir_text import FunctionText
 

@@ -13,20 +13,8 @@ Objects that can be immortal are counted by Python itself (`Py_IncRef`); to an e
 from __future__ import annotations
 
 from .call_helpers import field, integers, linear, match_guards, slow
-from .call_layout import (
-    CALLABLE,
-    LEAF,
-    MAX_ENTRIES,
-    MAX_RANK,
-    NO_SLOT,
-    OUTPUT,
-    OUTPUT_AXIS,
-    WORD,
-    Form,
-    How,
-    Offsets,
-    Result,
-)
+from .call_kinds import Form, How, Result
+from .call_layout import CALLABLE, LEAF, MAX_ENTRIES, MAX_RANK, NO_SLOT, OUTPUT, OUTPUT_AXIS, WORD, Offsets
 from .call_match import CallMatch
 
 NAME = "nestor_call"

@@ -84,10 +84,12 @@ def copies_along(buffer: SSAValue, axes: Sequence[str]) -> ThreadCopies | NoCopi
 
 
 def writes_copies(op: Operation) -> bool:
-    """Whether something at or below `op` writes a buffer of which the threads of the block have parts or copies."""
+    """Whether something at or below `op` writes a buffer made outside, of which the threads of the block have parts or
+    copies."""
+    inside = list(op.walk())
     return any(
-        isinstance(thread_copies(root.owner), ThreadCopies)
-        for inner in op.walk()
+        root.owner not in inside and isinstance(thread_copies(root.owner), ThreadCopies)
+        for inner in inside
         for root in _written(inner)
         if isinstance(root.owner, AllocOp)
     )

@@ -135,8 +135,11 @@ def schedule_nest(nest: ForOp, machine: Machine, for_threads: bool, in_parts: bo
         return
     inner = list(outermost_loops(loop))
     if for_threads and (scans := block_long_scan(loop, steps)) is not None:
-        for blocks in scans:
-            schedule_nest(blocks, machine, for_threads)
+        blocks, rest = scans
+        for part in blocks:
+            schedule_nest(part, machine, for_threads)
+        for part in rest:
+            schedule_nest(part, machine, False)
         return
     if not inner:
         if not is_parallel and scan_in_lanes(loop, machine.vector_bits, steps):
