@@ -105,8 +105,14 @@ FUNCTIONS = [
 ]
 
 
-@pytest.mark.parametrize("target", TARGETS)
-@pytest.mark.parametrize("dtype", ["float64", "float32", "int64", "int16", "uint8"])
+def of_types():
+    """Every type on the CPU; one in the interpreter, which calls the same functions: its others are slow tests."""
+    for dtype in ("float64", "float32", "int64", "int16", "uint8"):
+        yield pytest.param(dtype, "cpu")
+        yield pytest.param(dtype, "interp", marks=[] if dtype == "int16" else [pytest.mark.slow])
+
+
+@pytest.mark.parametrize(("dtype", "target"), of_types())
 @pytest.mark.parametrize("function", [*FUNCTIONS, interpolates], ids=lambda f: f.__name__)
 def test_agrees(function, dtype, target):
     for x in arrays(dtype)[:: 1 if dtype == "float64" and target == "cpu" else 3]:

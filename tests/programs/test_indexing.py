@@ -142,11 +142,18 @@ def test_indices_of_every_dtype(dtype):
     agrees(gathered, np.arange(9.0), indices(9, 6, dtype, low))
 
 
-@pytest.mark.parametrize("dynamic", [False, True])
+LAID_OUT = (np.arange(24.0).reshape(4, 6), np.arange(24).reshape(6, 4).T, np.ones((8, 6))[::-2])
+
+
 @pytest.mark.parametrize(
-    "x", [np.arange(24.0).reshape(4, 6), np.arange(24).reshape(6, 4).T, np.ones((8, 6))[::-2]]
+    ("x", "dynamic"),
+    [
+        *((x, False) for x in LAID_OUT),
+        *(pytest.param(x, True, marks=[pytest.mark.slow] if k else []) for k, x in enumerate(LAID_OUT)),
+    ],
 )
 def test_gathers_of_matrices(x, dynamic):
+    """Of any extents one layout; the others are slow."""
     agrees(gathered_rows, x, indices(4, 3), indices(6, 5), dynamic=dynamic)
     agrees(gathered_pairs, x, indices(4, 3), indices(6, 5), dynamic=dynamic)
     if not dynamic:

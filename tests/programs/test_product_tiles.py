@@ -46,9 +46,15 @@ SHAPES = [
 ]
 
 
-@pytest.mark.parametrize("dynamic", [False, True])
-@pytest.mark.parametrize("dtype", ["f4", "f8"])
-@pytest.mark.parametrize("shape", SHAPES, ids=str)
+def edges():
+    """Every shape for any extents in both types; for these extents in one of them, in the other among slow tests."""
+    for k, shape in enumerate(SHAPES):
+        for j, dtype in enumerate(("f4", "f8")):
+            yield pytest.param(shape, dtype, True)
+            yield pytest.param(shape, dtype, False, marks=[pytest.mark.slow] if (k + j) % 2 else [])
+
+
+@pytest.mark.parametrize(("shape", "dtype", "dynamic"), edges())
 def test_edges(shape, dtype, dynamic):
     m, n, k = shape
     a, b, bias = numbers(0, m, k, dtype=dtype), numbers(1, k, n, dtype=dtype), numbers(2, n, dtype=dtype)
@@ -65,7 +71,7 @@ def test_transposed_operands(shape):
     )
 
 
-@pytest.mark.parametrize("rows", [3, 20, 64, 150])
+@pytest.mark.parametrize("rows", [3, 20, pytest.param(64, marks=pytest.mark.slow), 150])
 def test_two_products_in_one_sum(rows):
     operands = (
         numbers(0, rows, 40),
@@ -77,13 +83,19 @@ def test_two_products_in_one_sum(rows):
     same(nt.jit(cell)(*operands), cell(*operands), 0.0)
 
 
-def test_strides_and_windows():
+def layouts():
+    """Pairs of layouts: each of the left matrix, each of the right one; all pairs among slow tests."""
+    for k in range(4):
+        for j in range(2):
+            yield pytest.param(k, j, marks=[pytest.mark.slow] if k and j != k % 2 else [])
+
+
+@pytest.mark.parametrize(("left", "right"), layouts())
+def test_strides_and_windows(left, right):
     a, b = numbers(0, 200, 90), numbers(1, 90, 140)
-    f = nt.jit(product)
-    for left in (a, a[::-1], a[::2, ::3], np.asfortranarray(a)):
-        for right in (b, np.asfortranarray(b[:, ::-1])):
-            right = right[: left.shape[1]]
-            same(f(left, right), product(left, right), 0.0)
+    first = (a, a[::-1], a[::2, ::3], np.asfortranarray(a))[left]
+    second = (b, np.asfortranarray(b[:, ::-1]))[right][: first.shape[1]]
+    same(jitted(product)(first, second), product(first, second), 0.0)
 
 
 @pytest.mark.parametrize(

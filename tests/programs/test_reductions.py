@@ -139,15 +139,32 @@ def check(name, *arguments, tolerance=0.0):
     same(JITTED[name](*arguments), want, tolerance)
 
 
-@pytest.mark.parametrize("dtype", ["?", "u1", "i4", "f2", "f8"])
-@pytest.mark.parametrize("name", FUNCTIONS)
-def test_dtypes(name, dtype):
-    if dtype == "?" and name in ("spread", "norms", "averages"):
-        pytest.skip("NumPy does not subtract, or takes no norm of, bool")
+def tables(name, dtype):
+    """A table, and the same one in other layouts and with an axis of one element: as arguments of the function `name`."""
     rng = np.random.default_rng(0)
     x = rng.integers(-4 if dtype[0] in "fi" else 0, 6, (5, 7)).astype(dtype)
-    for y in (x, np.asfortranarray(x), x[::-1, ::-1], x[:1], x[:, 2:3]):
-        check(name, *operands(name, y, rng), tolerance=TOLERANCE.get(dtype, 1e-12))
+    return [operands(name, y, rng) for y in (x, np.asfortranarray(x), x[::-1, ::-1], x[:1], x[:, 2:3])]
+
+
+KINDS = ("?", "u1", "i4", "f2", "f8")
+NOT_OF_BOOL = ("spread", "norms", "averages")
+"""NumPy does not subtract bools, and takes no norm of them."""
+CASES = [(name, dtype) for name in FUNCTIONS for dtype in KINDS if dtype != "?" or name not in NOT_OF_BOOL]
+
+
+@pytest.mark.parametrize(("name", "dtype"), CASES)
+def test_dtypes(name, dtype):
+    """Every function on every type, and in every layout of one of the types; all layouts of all types are slow."""
+    arguments = tables(name, dtype)
+    for k in {0, 4} if dtype == "f8" else {KINDS.index(dtype)}:
+        check(name, *arguments[k], tolerance=TOLERANCE.get(dtype, 1e-12))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("name", "dtype"), CASES)
+def test_layouts_of_every_type(name, dtype):
+    for arguments in tables(name, dtype):
+        check(name, *arguments, tolerance=TOLERANCE.get(dtype, 1e-12))
 
 
 @pytest.mark.parametrize("dtype", ["f4", "f8"])
