@@ -116,7 +116,8 @@ def speed_up(library: Any, row: Any) -> SpeedUp:
     ratios, roofs = ([one / two for one, two in zip(of[1], of[2], strict=True)] for of in (turns, peaks))
     calm = [ratio for ratio, roof in zip(ratios, roofs, strict=True) if roof >= CALM]
     return SpeedUp(
-        *(statistics.median(turns[threads]) for threads in (1, 2)),
+        statistics.median(turns[1]),
+        statistics.median(turns[2]),
         statistics.median(ratios),
         statistics.median(roofs),
         statistics.median(ratio / roof for ratio, roof in zip(ratios, roofs, strict=True)),

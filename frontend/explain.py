@@ -22,6 +22,11 @@ def explain(program: Program, target: str, log: Sequence[str], compiled: bool) -
             "assumes:",
             *[f"  {guard}" + (f"   ({guard.why})" if guard.why else "") for guard in program.guards],
         ]
+    constant = [one.name for one in program.arguments if one.constant]
+    if constant:
+        lines.append(
+            f"frozen: {', '.join(constant)}; what is computed from them alone is computed once an array"
+        )
     module = lowered_copy(program.module, ("to-nest",))
     lines += ["nests:", *_nests(module)]
     calls = _calls(module)

@@ -25,6 +25,7 @@ class Invocation:
         self.program = program
         self.kernel = kernel
         self.native = getattr(kernel, "native", None)
+        self.frozen = getattr(kernel, "frozen", None)
         self.names = names
         self.passed = [k for k, t in enumerate(program.arguments) if t.kind not in ("static", "same")]
         self.integers = [k for k, t in enumerate(program.arguments) if t.kind == "int"]
@@ -41,7 +42,7 @@ class Invocation:
         shapes = self._shapes(names) if self.shapes is None else self.shapes
         arguments, copies = self._arguments(values)
         stored, given = self._buffers(shapes, out, values)
-        self.kernel([*arguments, *stored])
+        self.kernel([*arguments, *stored, *self.frozen_buffers(values, arguments)])
         for original, temporary in copies:
             self.copy_to(original, temporary)
         arrays = self._in_order(stored)
@@ -49,6 +50,13 @@ class Invocation:
             if target is not arrays[k]:
                 self.copy_to(target, arrays[k])
         return self._assemble(self.program.results, arrays, given, values, names)
+
+    def frozen_buffers(self, values: Sequence[Any], arguments: Sequence[Any]) -> Sequence[np.ndarray]:
+        """What was computed once for the arrays among `values` that stay the same."""
+        if self.frozen is None:
+            return ()
+        places = self.frozen.arguments
+        return self.frozen.of([values[self.passed[k]] for k in places], [arguments[k] for k in places])
 
     def assembled(self, stored: Sequence[Any], values: Sequence[Any]) -> Any:
         """The results of a call without `out`, once the kernel has filled the arrays `stored`."""

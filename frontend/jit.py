@@ -23,12 +23,13 @@ from .cold_start import cheaper_compilation, load_llvm_meanwhile
 from .errors import DTypeError, Respecialise, UnsupportedError
 from .invoke import Invocation
 from .lowered import COMPILING, Lowered
-from .options import static_names
+from .options import constant_names, static_names
 from .source import source_of
 from .spec import ScalarSpec, Spec
 from .specialise import (
     ArgumentType,
     argument_type,
+    constant_type,
     generalised,
     overlap_partition,
     static_type,
@@ -69,6 +70,7 @@ class JitFunction(Specialiser):
         fastmath: bool | Iterable[str] = False,
         strict: bool = False,
         boundscheck: bool = True,
+        constants: str | Iterable[str] = (),
     ):
         function = function.function if isinstance(function, JitFunction) else plain_function(function)
         functools.update_wrapper(self, function)
@@ -88,6 +90,7 @@ class JitFunction(Specialiser):
             )
         )
         self._static = static_names(self._names, static_argnums, static_argnames)
+        self._constants = constant_names(self._names, constants, self._static)
         self._has_out = "out" in self._names
         self._invocations: dict[Any, Invocation] = {}
         self._hits = 0
@@ -178,7 +181,7 @@ class JitFunction(Specialiser):
 
     def _signature_key(self, names: Sequence[str], values: Sequence[Any]) -> Any:
         """What decides which specialisation runs, cheaply."""
-        mutates = self._writes()
+        mutates = self._writes() or bool(self._constants)
         parts: list[Any] = []
         arrays = 0
         for name, value in zip(names, values, strict=True):
@@ -204,7 +207,7 @@ class JitFunction(Specialiser):
                 parts.append(value.dtype)
             else:
                 parts.append(hashable(value))
-        if mutates and arrays > 1:
+        if mutates and arrays > 1 and self._writes():
             parts.append(overlaps(values))
         return tuple(parts)
 
@@ -223,6 +226,8 @@ class JitFunction(Specialiser):
                 types.append(static_type(name, value, group))
             else:
                 types.append(self._argument_type(name, value, mutates, group))
+            if self._constants and (group or name) in self._constants:
+                types[-1] = constant_type(types[-1], value)
         if mutates and not any(isinstance(v, Spec) for v in values):
             return overlap_partition(types, values)
         return tuple(types)
@@ -318,10 +323,16 @@ class JitFunction(Specialiser):
             return self.lower(*args, **kwargs)
 
     def cache_info(self) -> dict[str, int]:
-        """Counts: programs compiled, call signatures seen, calls served from a known signature."""
+        """Counts: programs compiled, call signatures seen, calls served from a known signature; with `constants`, how
+        often what depends on them was computed."""
         compiled = sum(len(programs) for programs in self._compiled.values())
         served = self._hits + fast_call.hits(self)
-        return {"compiled": compiled, "signatures": len(self._invocations), "hits": served}
+        counts = {"compiled": compiled, "signatures": len(self._invocations), "hits": served}
+        if self._constants:
+            kernels = [kernel for programs in self._compiled.values() for _, kernel in programs]
+            frozen = [kernel.frozen for kernel in kernels if getattr(kernel, "frozen", None) is not None]
+            counts["packed"] = sum(one.count for one in frozen)
+        return counts
 
     def explain(self, *args: Any, **kwargs: Any) -> str:
         """Text: which specialisation serves these arguments, what it assumes, what was compiled and why."""
@@ -345,8 +356,11 @@ def jit(function: Callable[..., Any] | None = None, **options: Any) -> Any:
     out of bounds and the like in the kernels); `dynamic` (None or "auto": static extents first, those that
     differ become unknown when a second shape arrives; True: all unknown; False: none); `static_argnums` and
     `static_argnames` (baked in by value); `strict`; `fastmath` (True, or names among FASTMATH_FLAGS and, by name
-    only, tf32: results are then no longer those of IEEE arithmetic); `boundscheck` (False: indices known at run time only are not checked, and
-    one outside of its axis reads or writes memory that is not the array's).
+    only, tf32: results are then no longer those of IEEE arithmetic); `boundscheck` (False: indices known at run time
+    only are not checked, and one outside of its axis reads or writes memory that is not the array's); `constants`
+    (parameters whose arrays, which must be read-only, never change: what is computed from them alone, such as weights in
+    the order in which a product reads them, is computed once an array, on target "cpu"; whoever changes an array all the
+    same gets old results).
     """
     if function is None:
         return lambda f: jit(f, **options)

@@ -215,12 +215,34 @@ class _Writer:
             if k in invocation.orders:
                 value = value.transpose(invocation.orders[k])
             self._array_slots(layout, value.shape, [s // value.itemsize for s in value.strides])
+            if invocation.program.arguments[k].constant:
+                self._same_address(self.bases[k], call.values[k])
         for k, (one, shape) in enumerate(zip(invocation.outputs, shapes, strict=True)):
             self.bases[-1 - k] = len(self.slots)
             layout = layouts[len(invocation.passed) + k]
             self._need(not layout[1])
             self._array_slots(layout, [shape[a] for a in one.order] if one.order else shape, ())
-        self._need(len(layouts) == len(invocation.passed) + len(shapes))
+        frozen = self._frozen()
+        for buffer in frozen:
+            self._same_address(len(self.slots), buffer)
+        self._need(len(layouts) == len(invocation.passed) + len(shapes) + len(frozen))
+
+    def _frozen(self) -> Sequence[np.ndarray]:
+        """The buffers that were computed once for the arrays of this call."""
+        invocation, values = self.invocation, self.call.values
+        if invocation.frozen is None:
+            return ()
+        arguments, copies = invocation._arguments(values)
+        self._need(not copies)
+        return invocation.frozen_buffers(values, arguments)
+
+    def _same_address(self, slot: int, array: np.ndarray) -> None:
+        """The address of an array that is the same in every call of the entry, which keeps it alive."""
+        if slot == len(self.slots):
+            self.slots.append(0)
+        self.slots[slot] = array.__array_interface__["data"][0]
+        self.constant_slots = max(self.constant_slots, len(self.slots))
+        self.result.keep(array)
 
     def _array_slots(self, layout: Any, extents: Sequence[int], strides: Sequence[int]) -> None:
         dynamic, free = layout
@@ -280,6 +302,10 @@ class _Writer:
         layout = self.kernel.packer.layouts[self.invocation.passed.index(k)]
         mask = _C_CONTIGUOUS | _ALIGNED | (_WRITEABLE if self.call.mutates else 0)
         apart = Apart.CHECKED if self.call.mutates else Apart.NOTED if self.call.out >= 0 else Apart.NO_MATTER
+        if argument.constant:
+            self._need(not self.call.mutates and self.call.out < 0)
+            self._static(self.call.sources[k], value)
+            return
         self._need(argument.overlap is None)  # such calls are answered in Python: an entry would not fit one
         names = [extent if self.open and isinstance(extent, str) else None for extent in argument.extents]
         source, slot = self.call.sources[k], self.bases[k]

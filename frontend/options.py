@@ -27,6 +27,19 @@ def static_names(
     return {names[k] for k in positions} | set(chosen)
 
 
+def constant_names(names: Sequence[str], constants: str | Iterable[str], static: set[str]) -> frozenset[str]:
+    """The parameters that `constants` says. Raises DTypeError for those that are not there, or are static."""
+    chosen = [constants] if isinstance(constants, str) else list(constants)
+    for name in chosen:
+        if name not in names:
+            raise DTypeError(f"no parameter {name!r} to be constant", hint=f"parameters: {', '.join(names)}")
+        if name in static:
+            raise DTypeError(
+                f"parameter {name!r} is static", hint="a static value is compiled in: it is constant"
+            )
+    return frozenset(chosen)
+
+
 def dynamic_mode(dynamic: bool | str | None) -> bool | None:
     """What `dynamic` asks for; None leaves it to the shapes that arrive. Raises DTypeError."""
     if dynamic in (None, "auto"):

@@ -165,6 +165,8 @@ class _Lowering:
         }
         if argument.overlap is not None:
             attributes["nt.alias_set"] = IntegerAttr(argument.overlap, i64)
+        if argument.constant:
+            attributes["nt.frozen"] = UnitAttr()
         ssa = self._argument(argument, tensor_type(dtype, stored), attributes)
         for axis, extent in enumerate(stored):
             if extent.known is None:

@@ -38,6 +38,8 @@ class ArgumentType:
     value: Any = None
     text: str = ""
     group: str | None = None
+    constant: bool = False
+    """Whether the elements of this array are the same in every call that passes it."""
 
     def dims(self) -> list[tuple[Dim, int | None]]:
         """Each extent with its value in the call being compiled, where there is one."""
@@ -135,6 +137,18 @@ def _array_type(name: str, array: np.ndarray, mutates: bool, group: str | None) 
     return ArgumentType(
         name, "array", dtype, shape, shape, layout, order, memory_order, read_only, group=group
     )
+
+
+def constant_type(type_: ArgumentType, value: Any) -> ArgumentType:
+    """The type of an argument that is constant. Raises UnsupportedError for an array that can be written."""
+    if type_.kind != "array":
+        return type_
+    if isinstance(value, np.ndarray) and value.flags.writeable:
+        raise UnsupportedError(
+            f"argument '{type_.name}' is constant, and its array can be written",
+            hint=f"{type_.name}.setflags(write=False): what is computed from it is kept as long as it lives",
+        )
+    return replace(type_, constant=True)
 
 
 def memory_axes(array: np.ndarray) -> tuple[int, ...]:

@@ -137,7 +137,7 @@ class Specialiser(fast_call.NativeCallable):
 
         program = found.program
         try:
-            kernel = load_cpu(found.code, program.name, found.forms, found.sites)
+            kernel = load_cpu(found.code, program.name, found.forms, found.sites, found.frozen)
         except LoadError:  # it needs what this process does not have
             return None
         if found.rigid:

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from xdsl.dialects.builtin import ModuleOp
 
     from ..dialects.schedule import SequenceOp
+    from .frozen import Frozen
 
     Schedule = Sequence[SequenceOp] | None
 
@@ -66,8 +67,11 @@ def run_pipeline(module: ModuleOp, names: Sequence[str], schedule: Schedule = No
             spec = parse_spec(text)
             if schedule is not None and spec.name in AUTOMATIC:
                 _apply(schedule, module)
+                _freeze(module)
                 continue
             load_pass(spec.name).from_spec(spec).apply(context, module)
+            if spec.name in AUTOMATIC:
+                _freeze(module)
     return module
 
 
@@ -80,6 +84,16 @@ def _apply(schedule: Sequence[SequenceOp], module: ModuleOp) -> None:
 
     for sequence in schedule:
         apply_sequence(sequence, module)
+
+
+def _freeze(module: ModuleOp) -> None:
+    """Move what depends on frozen arguments alone out of the functions that have some."""
+    from ..lowering.frozen_arguments import has_frozen_arguments
+
+    if has_frozen_arguments(module):
+        from ..transforms.nest.nest_freeze import NestFreezePass
+
+        NestFreezePass().apply(None, module)  # pyright: ignore
 
 
 def lowered_copy(module: ModuleOp, names: Sequence[str], schedule: Schedule = None) -> ModuleOp:
@@ -164,26 +178,64 @@ def _build_cpu(module: ModuleOp, name: str, schedule: Schedule) -> tuple[Kernel,
     function = _function(upstream, name)
     is_answered = provide(upstream)
     packer, sites = Packer.for_function(function), _sites(function)
+    frozen = _frozen_description(upstream, function)
     engine = compile_llvm_ir(emit_llvm_ir(run_pipeline(upstream, ("cpu-to-llvm",))))
     prints = any(symbol in PRINT_CALLS for symbol in _symbols(module))
-    kernel = CpuKernel(engine, name, packer, sites, prints)
+    kernel = CpuKernel(engine, name, packer, sites, prints, frozen)
     if is_answered:
         kernel.native = None  # Python runs in the middle of it, and lets other threads in
     return kernel, engine
 
 
-def load_cpu(code: bytes, name: str, forms: Sequence[Any], sites: list[dict[str, Any]]) -> CpuKernel:
+def _frozen_description(module: ModuleOp, function: Any) -> FrozenDescription | None:
+    """What fills the last arguments of a function, where that is done once: plain data."""
+    from ..lowering.frozen_arguments import frozen_function
+    from ..runtime.abi import Packer
+
+    found = frozen_function(function)
+    if found is None:
+        return None
+    name, arguments = found
+    return name, Packer.for_function(_function(module, name)).forms, tuple(arguments)
+
+
+def load_cpu(
+    code: bytes,
+    name: str,
+    forms: Sequence[Any],
+    sites: list[dict[str, Any]],
+    frozen: FrozenDescription | None = None,
+) -> CpuKernel:
     """The kernel of object code that was compiled before, in this process or another."""
     from ..runtime.abi import Packer
     from ..runtime.machine_code import load_object
 
-    return CpuKernel(load_object(code), name, Packer(forms), sites, False)
+    return CpuKernel(load_object(code), name, Packer(forms), sites, False, frozen)
+
+
+FrozenDescription = tuple[str, tuple[Any, ...], tuple[int, ...]]
+"""The name of the function that fills buffers once, the forms of its arguments, and which of a call's it takes."""
+
+
+def _frozen(engine: Any, name: str, forms: Sequence[Any], arguments: Sequence[int]) -> Frozen:
+    from ..runtime.abi import Packer
+    from .frozen import Frozen
+
+    return Frozen(CpuKernel(engine, name, Packer(forms), [], False), arguments)
 
 
 class CpuKernel:
     """Machine code, called through its packed entry point."""
 
-    def __init__(self, engine: Any, name: str, packer: Any, sites: list[dict[str, Any]], prints: bool):
+    def __init__(
+        self,
+        engine: Any,
+        name: str,
+        packer: Any,
+        sites: list[dict[str, Any]],
+        prints: bool,
+        frozen: FrozenDescription | None = None,
+    ):
         from ..runtime.abi import ErrorRecord
 
         self.engine = engine
@@ -196,6 +248,8 @@ class CpuKernel:
         self._record = ErrorRecord
         self.sites = sites
         self._prints = prints
+        self.described = frozen
+        self.frozen = None if frozen is None else _frozen(engine, *frozen)
 
     def __call__(self, arguments: Sequence[Any]) -> None:
         record = self._record()

@@ -47,6 +47,7 @@ class Request:
         """Raises Unkeyed."""
         types = [
             repr((t.name, t.kind, t.extents, t.witness, t.layout, t.order, t.memory_order, t.read_only, t.overlap, t.group))
+            + str(t.constant)
             + fingerprint((t.dtype, t.value, t.text))
             for t in self.pattern
         ]  # fmt: skip
@@ -66,6 +67,8 @@ class Found:
     """Arguments whose values it was compiled for."""
     rigid: bool
     """Whether all extents had to be known."""
+    frozen: Any = None
+    """What fills the last arguments of the kernel once, if anything does."""
 
 
 WRITES = "writes"
@@ -253,7 +256,7 @@ def store(
         )
         file = io.BytesIO()
         parts = [getattr(program, name) for name in _FIELDS]
-        _Pickler(file, known).dump((parts, kernel.packer.forms, kernel.sites, rigid))
+        _Pickler(file, known).dump((parts, kernel.packer.forms, kernel.sites, rigid, kernel.described))
         key = request.key()
     except Unkeyed as reason:
         return f"it depends on {reason}"
@@ -329,7 +332,7 @@ def _usable(request: Request, variant: Variant) -> Found | str | None:
             return None
         reads, captured = looked
         table = {(how, place): thing for how, place, thing in _objects(request, reads)}
-        parts, forms, sites, rigid = _Unpickler(variant.program, table.__getitem__).load()
+        parts, forms, sites, rigid, frozen = _Unpickler(variant.program, table.__getitem__).load()
     except (
         Unkeyed,
         LookupError,
@@ -343,7 +346,7 @@ def _usable(request: Request, variant: Variant) -> Found | str | None:
         return None  # of another time
     known: dict[str, Any] = dict(zip(_FIELDS, parts, strict=True))
     program = Program(module=None, captured=captured, **known)  # pyright: ignore
-    return Found(program, forms, sites, variant.code, [name for name, _ in baked], rigid)
+    return Found(program, forms, sites, variant.code, [name for name, _ in baked], rigid, frozen)
 
 
 __all__ = ["WRITES", "Found", "Request", "load", "store", "store_writes"]

@@ -19,6 +19,7 @@ from xdsl.ir import Attribute, BlockArgument, SSAValue
 from ..dialects.diagnostic import LoweringError, fail
 from ..dialects.nt.ops import shape_of
 from ..dialects.nt.types import storage_type
+from .frozen_arguments import FROZEN
 
 
 class Signature:
@@ -86,6 +87,8 @@ class Signature:
                 kept["nest.dims"] = attributes["nt.dims"]
             if "nt.alias_set" in attributes:
                 kept["nest.alias_set"] = attributes["nt.alias_set"]
+            if "nt.frozen" in attributes:
+                kept[FROZEN] = attributes["nt.frozen"]
             if "nt.mutated" in attributes:
                 kept["nest.role"] = StringAttr("inout")
                 self._writable.add(new)

@@ -51,6 +51,7 @@ PASSES: dict[str, str] = {
     "nest-block-scan": "transforms.nest.nest_block_scan:NestBlockScanPass",
     "nest-tree-reduce": "transforms.nest.nest_tree_reduce:NestTreeReducePass",
     "nest-online-softmax": "transforms.nest.nest_online_softmax:NestOnlineSoftmaxPass",
+    "nest-freeze": "transforms.nest.nest_freeze:NestFreezePass",
     "nest-cache-read": "transforms.nest.nest_cache_read:NestCacheReadPass",
     "nest-cache-write": "transforms.nest.nest_cache_write:NestCacheWritePass",
     "nest-stage-mem": "transforms.nest.nest_stage_mem:NestStageMemPass",

@@ -37,6 +37,7 @@ from .cpu_lanes import UNIT, extent_of, machine_lanes, padded_width
 from .cpu_products import Product, elementwise_accesses
 from .cpu_sums import SHARES
 from .cpu_tiles import compute_where_read, mark_lanes, mark_unrolled, pattern_in
+from .frozen_buffers import is_computed_once
 from .loops import enclosing_function, loops_in, next_nest, perfect_band
 from .nest_annotate import annotate
 from .nest_cache_read import cache_read, why_not_cache_read
@@ -56,8 +57,9 @@ from .trials import trial
 DEPTH_BYTES = 4096
 """Terms of the sum in a block, times the bytes of one: more of them, and panels leave the second-level cache."""
 
-BLOCK_BYTES = 256 << 10
-"""A block of packed rows: it stays in the second-level cache while the panels of the other operand pass."""
+BLOCK_BYTES = 512 << 10
+"""A block of packed rows: it stays in the second-level cache while the panels of the other operand pass. Of machines
+with vectors of 512 bits, which have a megabyte or more of it a core; others have half."""
 
 FEW_ROWS = 8
 """Tiles of rows below which threads share the columns."""
@@ -109,7 +111,7 @@ def sizes_for(product: Product, vector_bits: int) -> Sizes:
         panels = COLUMN_PANELS if column is None else min(COLUMN_PANELS, -(-column // width))
         return Sizes(-(-row // tiles), width, depth, panels, True)
     bytes_of_tile = (depth or term or most_terms) * size * most
-    most_tiles = max(2, BLOCK_BYTES // bytes_of_tile)
+    most_tiles = max(2, BLOCK_BYTES // (1 if vector_bits >= 512 else 2) // bytes_of_tile)
     if row is None:
         return Sizes(most, width, depth, most_tiles, False)
     sizes = ((r, b) for r in range(most, most - 3, -1) for b in range(most_tiles, 0, -1))
@@ -364,14 +366,18 @@ class ProductTiling:
         rows = (product.row_panels, row, sizes.rows)
         whole, part = (rows, columns) if sizes.by_columns else (columns, rows)
         found: list[SSAValue] = []
-        if self._is_worth(whole, column, tile):
-            unit = self.steps.do(add_unit_loop, shares, name="product")
+        is_worth = self._is_worth(whole, column, tile)
+        # What is computed once in all calls is packed as a whole, outside of the loops over blocks.
+        once = [buffer for buffer in part[0] if not product.batch and is_computed_once(buffer)]
+        unit = self.steps.do(add_unit_loop, shares, name="product") if is_worth or once else shares
+        if is_worth:
             for buffer in whole[0]:
                 panel = self._pack_one(buffer, unit, whole[1], whole[2], tile, is_shared)
                 found += [panel] if panel is not None and whole is columns else []
-        if self._is_worth(part, column, tile):
+        if once or self._is_worth(part, column, tile):
             for buffer in part[0]:
-                panel = self._pack_one(buffer, block, part[1], part[2], tile, False)
+                at, shared = (unit, is_shared) if buffer in once else (block, False)
+                panel = self._pack_one(buffer, at, part[1], part[2], tile, shared)
                 found += [panel] if panel is not None and part is columns else []
         return found
 
