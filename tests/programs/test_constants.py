@@ -75,7 +75,7 @@ def test_what_is_cheap_is_part_of_the_copy():
     assert packed(function) == 1
 
 
-@pytest.mark.parametrize("order", ["C", "F", "strided"])
+@pytest.mark.parametrize("order", ["F", pytest.param("strided", marks=pytest.mark.slow)])
 def test_memory_orders(order):
     x, bias = integers(40, 60), integers(72, seed=3)
     w = np.asarray(
@@ -92,9 +92,9 @@ def test_memory_orders(order):
 
 
 def test_convolution():
-    x, w = integers(2, 6, 17, 19), integers(20, 6, 3, 3, seed=1, constant=True)
+    x, w = integers(2, 3, 8, 14), integers(16, 3, 3, 3, seed=1, constant=True)
     function = nt.jit(convolved, constants="w")
-    expected = nt.jit(convolved)(x, w)
+    expected = convolved(x, w)
     for _ in range(3):
         assert np.array_equal(function(x, w), expected)
     assert packed(function) == 1

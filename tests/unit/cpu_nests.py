@@ -481,7 +481,7 @@ func.func @f(%x: memref<2x3x9x20xf32>, %w: memref<37x3x3x3xf32>, %y: memref<2x37
 }""",
     lambda rng: [floats(rng, 2, 3, 9, 20), floats(rng, 37, 3, 3, 3), np.zeros((2, 37, 9, 20), np.float32)],
     lambda x, w, y: {2: _convolved(x, w)},
-    ["b.2 parallel", "j.1.i.at unrolled", "k.1.i.at vectorized"],
+    ["b.2_i.3.o parallel", "j.1.i.at unrolled", "k.1.i.at vectorized"],
     rtol=1e-5,
 )
 
