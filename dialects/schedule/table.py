@@ -223,6 +223,20 @@ GROUPS: dict[str, tuple[Primitive, ...]] = {
             (Result("sums"), Result("carry"), Result("blocks"), Result("rest")),
         ),
         _primitive("decompose_reduction", _loop(consumed=True), (), (Result("init"), Result("update"))),
+        _primitive(
+            "online_softmax",
+            (Target("rows"), Target("product", keyword="with")),
+            (_FACTOR,),
+            (
+                Result("start"),
+                Result("zeros"),
+                Result("blocks"),
+                Result("of_rows"),
+                Result("scaled"),
+                Result("of_product"),
+                Result("end"),
+            ),
+        ),
     ),
     "Memory": (
         _primitive(

@@ -137,6 +137,11 @@ def draw_fuse(rng: random.Random, module: ModuleOp) -> Request | None:
     return Request("fuse", rng.choice(pairs)) if pairs else None
 
 
+def draw_online_softmax(rng: random.Random, module: ModuleOp) -> Request | None:
+    found = draw_fuse(rng, module)
+    return None if found is None else Request("online_softmax", found.loops, {"factor": rng.randint(1, 4)})
+
+
 def draw_reverse_compute_at(rng: random.Random, module: ModuleOp) -> Request | None:
     pairs = []
     for consumer in program_loops(module):

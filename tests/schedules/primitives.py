@@ -44,6 +44,7 @@ from nestor.transforms.nest.nest_hoist import hoist
 from nestor.transforms.nest.nest_hoist_alloc import hoist_alloc
 from nestor.transforms.nest.nest_insert_barriers import insert_barriers
 from nestor.transforms.nest.nest_normalise import add_unit_loop, normalise, remove_unit_loop
+from nestor.transforms.nest.nest_online_softmax import online_softmax
 from nestor.transforms.nest.nest_parallel import parallelize
 from nestor.transforms.nest.nest_peel import peel
 from nestor.transforms.nest.nest_privatise import privatise
@@ -105,6 +106,7 @@ from primitive_loops import (
     draw_flatten,
     draw_fuse,
     draw_fuse_epilogue,
+    draw_online_softmax,
     draw_reorder,
     draw_reverse_compute_at,
     draw_skew,
@@ -354,6 +356,12 @@ PRIMITIVES: dict[str, Primitive] = {
         _applied_to_loops(decompose_reduction),
         ("nest_distribute:_why_not_cut",),
         weight=6,
+    ),
+    "online_softmax": Primitive(
+        draw_online_softmax,
+        _applied_to_loops(online_softmax),
+        ("nest_online_softmax:online_plan",),
+        copies=True,
     ),
     # memory
     "cache_read": Primitive(

@@ -24,6 +24,7 @@ from nestor.transforms.nest.nest_cut import cut
 from nestor.transforms.nest.nest_hoist_alloc import hoist_alloc
 from nestor.transforms.nest.nest_insert_barriers import insert_barriers
 from nestor.transforms.nest.nest_normalise import normalise
+from nestor.transforms.nest.nest_online_softmax import online_softmax
 from nestor.transforms.nest.nest_prefetch import prefetch
 from nestor.transforms.nest.nest_rename import rename
 from nestor.transforms.nest.nest_set_memory import set_memory
@@ -224,6 +225,13 @@ NO_RESULT = {
         "nest_stage_factors:why_not_space",
         KeyError,
         "fast",
+    ),
+    "online_softmax": Case(
+        PRODUCTS,
+        lambda m: online_softmax(_i(m), _i(m), 4),
+        "nest_online_softmax:online_plan",
+        AttributeError,
+        "'rows'",
     ),
     "set_memory": Case(
         IN_A_KERNEL,

@@ -31,6 +31,7 @@ WITHOUT_CHECKS = {
     "hoist_alloc": "refused are loops that run iterations together, and extents that are not known before them",
     "set_memory": "refused are places for which a device has no such memory; the interpreter has one memory",
     "stage_factors": "refused is what is no sum of products, which random programs hardly draw at a constant length",
+    "online_softmax": "refused is what is no softmax of rows with its product, which random programs are not",
     "rename": "refused is a name of another loop: what a schedule then speaks of is not known",
     "insert_barriers": "refused are places that not all threads reach; loops in program order need no barrier",
     "annotate": "refused are marks that a later level could not obey",
@@ -41,6 +42,11 @@ WITHOUT_CHECKS = {
 
 `test_checks.py` shows of those that refuse what becomes of a request without the refusal.
 """
+
+NEVER_LEGAL = {
+    "online_softmax": "a softmax and its product are drawn by no chance; see test_cuda_attention.py"
+}
+"""Primitives that random programs give no occasion for."""
 
 
 @dataclass
@@ -87,7 +93,8 @@ def test_three_thousand_legal_schedules_compute_the_same():
     drawn = run_sequences(3000, seeds=4)
     assert len(drawn.lengths) >= 3000
     assert statistics.median(drawn.lengths) >= 6
-    assert {name: drawn.legal[name] for name in PRIMITIVES if drawn.legal[name] < 50} == {}
+    rare = {name: drawn.legal[name] for name in PRIMITIVES if drawn.legal[name] < 50}
+    assert rare == dict.fromkeys(NEVER_LEGAL, 0)
     assert set(drawn.families) == set(FAMILIES)
 
 

@@ -16,6 +16,10 @@ def masked(q, k, v, mask):
     return nn.softmax(np.where(mask[:, None, None, :], -np.inf, scores), axis=-1) @ v
 
 
+def chosen(q, k, v, mask):
+    return nn.attention(q, k, v, mask)
+
+
 def arguments(batch, queries, keys, size, dtype="f4"):
     rng = np.random.default_rng(queries)
     shapes = ((*batch, n, size) for n in (queries, keys, keys))
@@ -39,8 +43,27 @@ def test_scores_stay_in_shared_memory():
     assert kernels_of(attention, given) == 1
 
 
-def test_rows_that_are_too_long_stay_in_global_memory():
-    assert kernels_of(attention, arguments((2, 2), 20, 5000, 16)) > 1
+def test_tiles_of_keys_where_rows_are_too_long():
+    """Odd numbers of queries, keys and features; rows without a key that counts; NaN and infinities in the keys."""
+    q, k, v = arguments((2, 2), 11, 583, 40)
+    k[0, 0, 5], k[1, 0, 7] = np.nan, np.inf
+    mask = np.random.default_rng(3).random((11, 583)) < 0.5
+    mask[1], mask[2, :-1], mask[3, :70] = False, False, False
+    with np.errstate(all="ignore"):
+        check(chosen, [q, k, v, mask])
+    assert kernels_of(chosen, [q, k, v, mask]) == 1
+
+
+def test_the_schedule_of_tiles_of_keys_replays():
+    given = arguments((2, 2), 9, 4096, 32)
+    low = jit(chosen, target="cuda").lower(*given, np.ones((9, 4096), bool))
+    schedule = low.schedule("cuda")
+    assert "schedule.online_softmax" in str(schedule)
+    assert low.as_text("cuda", schedule=schedule) == low.as_text("cuda")
+
+
+def test_scores_of_many_features_go_to_global_memory():
+    assert kernels_of(attention, arguments((2, 2), 20, 5000, 600)) > 1
 
 
 @pytest.mark.slow
@@ -50,6 +73,15 @@ def test_rows_that_are_too_long_stay_in_global_memory():
 )
 def test_sizes(size, dtype):
     check(attention, arguments((2, 2), *size, dtype))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("dtype", ["f4", "f8"])
+@pytest.mark.parametrize("size", [(3, 1031, 8), (70, 1000, 128), (65, 4096, 64), (600, 601, 33)], ids=str)
+def test_sizes_of_long_rows(size, dtype):
+    given = arguments((2, 2), *size, dtype)
+    check(attention, given)
+    assert kernels_of(attention, given) == 1
 
 
 @pytest.mark.slow

@@ -12,15 +12,17 @@
         ... warps compute the softmax of a row each (cuda_rows.py)
         nest.for "j.step" ... { ... the products with the values, in registers
 
-Rows are as long as shared memory allows: `ROWS` queries a block where their scores take no more than `SCORES` bytes, else
-fewer. Longer rows, and those whose length only the run time knows, stay kernels of their own, with the scores between them
-in global memory. (A running maximum and sum, by which tiles of keys could be forgotten, is another program than the
-one that was written: no primitive makes it.)
+Whole rows are the better way where shared memory has room for the scores of `ROWS[0]` queries (`SCORES` bytes). Of longer
+rows, and those whose length only the run time knows, a tile of keys is there at a time (cuda_online_attention.py). What
+neither way is legal for stays kernels of its own, with the scores between them in global memory.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
+from typing import Any
 
 from xdsl.dialects.builtin import DYNAMIC_INDEX, AnyFloat, MemRefType
 from xdsl.dialects.func import FuncOp
@@ -67,7 +69,6 @@ class Attention:
     scores: AllocOp
     nests: list[ForOp]
     depth: int
-    rows: int
     first: ForOp
     """The nest of the products of queries and keys."""
     last: ForOp
@@ -79,17 +80,32 @@ def schedule_attention(function: FuncOp, steps: Steps) -> None:
     for alloc in [op for op in function.walk() if isinstance(op, AllocOp)]:
         if alloc.parent is None or (found := attention_with(alloc)) is None:
             continue
-        try:
-            tried = _Schedule(_copied(found), UNRECORDED).run()
-            if (error := why_not_insert_barriers(tried)) is not None:
-                raise error
-        except NestorError as refusal:
-            message = refusal.diagnostic.message
-            remark(found.first, f'the scores "{alloc.label.data}" go to global memory: {message}')
-            continue
-        label = alloc.label.data
-        nest = _Schedule(found, steps).run()
-        remark(nest, f'blocks of {found.rows} rows of the scores "{label}" stay in shared memory')
+        label, refusal = alloc.label.data, None
+        for way in _ways(found):
+            try:
+                tried = way(_copied(found), UNRECORDED).run()
+                if (error := why_not_insert_barriers(tried)) is not None:
+                    raise error
+            except NestorError as error:
+                refusal = refusal or error.diagnostic.message
+                continue
+            chosen = way(found, steps)
+            remark(chosen.run(), f"blocks of {chosen.describe(label)} stay in shared memory")
+            break
+        else:
+            remark(found.first, f'the scores "{label}" go to global memory: {refusal}')
+
+
+def _ways(found: Attention) -> Iterator[Callable[[Attention, Steps], Any]]:
+    """The schedules to try, the best one first."""
+    from .cuda_online_attention import OnlineAttention
+
+    fitting = rows_that_fit(found)
+    if fitting and fitting[0] == ROWS[0]:
+        yield partial(WholeRows, rows=fitting.pop(0))
+    yield OnlineAttention
+    for rows in fitting[:1]:
+        yield partial(WholeRows, rows=rows)
 
 
 def attention_with(scores: AllocOp) -> Attention | None:
@@ -97,7 +113,7 @@ def attention_with(scores: AllocOp) -> Attention | None:
     type_, block = scores.memref.type, scores.parent
     assert isinstance(type_, MemRefType) and block is not None
     shape = type_.get_shape()
-    if len(shape) < 2 or shape[-1] == DYNAMIC_INDEX or not isinstance(type_.element_type, AnyFloat):
+    if len(shape) < 2 or not isinstance(type_.element_type, AnyFloat):
         return None
     users = [use.operation for use in scores.memref.uses]
     if not all(isinstance(op, LoadOp | StoreOp | AccumulateOp) for op in users):
@@ -115,11 +131,18 @@ def attention_with(scores: AllocOp) -> Attention | None:
         return None
     if not all(_starts_with_axes(nest, scores, depth) for nest in loops):
         return None
-    row = (shape[-1] + padding(scores)) * element_bytes(type_.element_type)
-    rows = next((n for n in ROWS if n * row <= SCORES), None)
-    if rows is None:
-        return None
-    return Attention(scores, loops, depth, rows, products[0][0], products[1][0])
+    return Attention(scores, loops, depth, products[0][0], products[1][0])
+
+
+def rows_that_fit(found: Attention) -> list[int]:
+    """How many whole rows of scores a block has room for, the best number first."""
+    type_ = found.scores.memref.type
+    assert isinstance(type_, MemRefType)
+    length = type_.get_shape()[-1]
+    if length == DYNAMIC_INDEX:
+        return []
+    row = (length + padding(found.scores)) * element_bytes(type_.element_type)
+    return [rows for rows in ROWS if rows * row <= SCORES]
 
 
 def _starts_with_axes(nest: ForOp, scores: AllocOp, depth: int) -> bool:
@@ -165,19 +188,23 @@ def _copied(found: Attention) -> Attention:
         of[found.scores],  # pyright: ignore[reportArgumentType]
         [of[nest] for nest in found.nests],  # pyright: ignore[reportArgumentType]
         found.depth,
-        found.rows,
         of[found.first],  # pyright: ignore[reportArgumentType]
         of[found.last],  # pyright: ignore[reportArgumentType]
     )
 
 
-class _Schedule:
-    """The steps; any of them may be refused."""
+class WholeRows:
+    """The steps for blocks that have whole rows of scores; any of them may be refused."""
 
-    def __init__(self, found: Attention, steps: Steps):
+    def __init__(self, found: Attention, steps: Steps, rows: int):
         self.found = found
         self.steps = steps
-        self.rows = parts(f"x{WARPS} r{found.rows // WARPS}")
+        self.count = rows
+        self.rows = parts(f"x{WARPS} r{rows // WARPS}")
+
+    def describe(self, label: str) -> str:
+        """What the blocks have, for a remark."""
+        return f'{self.count} rows of the scores "{label}"'
 
     def run(self) -> ForOp:
         """Do them; the nest that all became."""
@@ -190,7 +217,7 @@ class _Schedule:
         for nest in found.nests:
             band = _outer(nest, found.depth)
             tail = "mask" if len(perfect_band(nest)) == len(loops_in(nest)) else "clamp"
-            outer, inner[nest] = steps.do(split, band[-1], factor=found.rows, tail=tail)
+            outer, inner[nest] = steps.do(split, band[-1], factor=self.count, tail=tail)
             own = [*band[:-1], outer]
             blocks = [steps.do(fuse, a, b) for a, b in zip(blocks, own, strict=True)] if blocks else own
         scores = steps.do(sink_alloc, found.scores, blocks[-1])
