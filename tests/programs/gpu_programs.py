@@ -538,13 +538,6 @@ PRODUCTS = (
         absolute=1e-5,
     ),
     Program(
-        "attention of many keys",
-        attention,
-        ("f32[2,2,9,33]; f32[2,2,577,33]; f32[2,2,577,33]",),
-        tolerance=2e-5,
-        absolute=1e-5,
-    ),
-    Program(
         "convolution",
         conv,
         ("f32[2,3,11,9]; f32[5,3,3,3]", "f64[1,1,5,5]; f64[1,1,1,1]"),

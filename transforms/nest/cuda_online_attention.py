@@ -55,6 +55,9 @@ from .steps import Steps
 WARPS = 8
 """Warps of a block."""
 
+FEWEST = 2 * WARPS
+"""Rows of a block at least, where registers have room for their sums: with fewer, a thread uses what it reads once."""
+
 MOST_SUMS = 32
 """Sums that a thread keeps in registers."""
 
@@ -98,10 +101,8 @@ class OnlineAttention:
         count = 1
         for extent in outer:
             count = count * extent if extent != DYNAMIC_INDEX else BLOCKS
-        while rows > WARPS and queries != DYNAMIC_INDEX:
+        while rows > FEWEST and queries != DYNAMIC_INDEX:
             if queries > rows // 2 and count * -(-queries // rows) >= BLOCKS:
-                break
-            if queries > rows // 2 and rows <= 2 * WARPS:
                 break
             rows //= 2
         return rows
@@ -133,7 +134,7 @@ class OnlineAttention:
         end = self._stored_once(after, end)
         for loop in (start, zeros, *before):
             steps.attempt(unmask, loop)
-        scores_tiling = self._tile_scores(next(nest for nest in before if _adds(nest)))
+        scores_tiling = self._tile_scores(before)
         for loop in (row, product):
             steps.attempt(unmask, loop)
         tiling = SumsOfKeys(self._tile_of(product, self.columns), [zeros, scaled, end], steps)
@@ -250,10 +251,13 @@ class OnlineAttention:
         tiled = [(loop, parts(text)) for loop, text in zip(moving, own, strict=True)]
         return SumTile(sums, [], tiled, terms, DEPTH, around=len(enclosing_loops(row)))
 
-    def _tile_scores(self, row: ForOp) -> Tiling:
+    def _tile_scores(self, nests: list[ForOp]) -> Tiling:
         """The scores of a tile of keys."""
+        row = next(nest for nest in nests if _adds(nest))
         tile = self._tile_of(row, KEYS // LANES)
-        start, _ = neighbours_of(tile)
+        start, tile.uses = neighbours_of(tile)
+        if len(nests) != 1 + len(tile.uses) + (start is not None):
+            raise fail(row, "not all that computes the scores does so element by element")
         tiling = Tiling(tile, start, self.steps)
         tiling.run()
         return tiling
