@@ -11,6 +11,10 @@ Larger tiles read less of the operands and more of a term's work is arithmetic; 
 the least time is chosen: the work of the busiest multiprocessor, by how well a tile of its size keeps it busy. While
 one step is multiplied the tiles of the next are copied, where elements of 4 or 8 bytes are copied as they are
 (cuda_tile_copies.py): the threads wait once a step.
+
+Where a product has too few elements for that, and terms enough, blocks share these out, too (cuda_split_terms.py): the
+time of adding up the parts, and of another launch, is weighed against what is gained. Such products may have a few rows or
+columns only, and then a tile of as many, for the larger factor is then read once.
 """
 
 from __future__ import annotations
@@ -21,9 +25,10 @@ from math import prod
 from ...dialects.nest import ForOp
 from ...dialects.remarks import remark
 from ...lowering.nest_body import element_bytes
-from .cpu_products import Product, product_in
+from .cpu_products import Product, product_in, sum_of_products_in
 from .cpu_tiles import axes_of
 from .cuda_bands import extent_of
+from .cuda_split_terms import SplitTile, tile_parts
 from .cuda_sum_tiles import SumTile, make_perfect, parts, size_of, tile_sum
 from .loops import perfect_band
 from .steps import Steps
@@ -48,6 +53,8 @@ class Shape:
     rows: str
     columns: str
     rate: float
+    together: int = 1
+    """Blocks that keep a multiprocessor as busy as `rate` says."""
 
     @property
     def height(self) -> int:
@@ -73,6 +80,26 @@ SHAPES = (
 )
 """The tiles, the best for a large product first; doubles take two registers each, and begin with the second."""
 
+FLAT = (
+    Shape("r4", "x32 v4", 0.12, 8),
+    Shape("r8", "x32 v4", 0.2, 8),
+    Shape("x32 r4", "v4", 0.12, 8),
+    Shape("x32 r4", "r2 v4", 0.2, 8),
+)
+"""Tiles for few rows or columns: a warp each, of which there are many, for the larger factor is read once."""
+
+PARTS = (2, 4, 8, 16, 32)
+"""Parts that the terms of a product may be in."""
+
+FEWEST_TERMS = 128
+"""Terms of a part."""
+
+LAUNCH = 640_000
+"""Multiply-adds that a multiprocessor does while another kernel is launched."""
+
+COMBINED = 0.4
+"""Multiply-adds of a multiprocessor in the time in which an element of a part is stored and added up by one of all."""
+
 
 def shape_for(rows: int | None, columns: int | None, others: int | None, size: int) -> Shape:
     """The tile for a product of so many rows and columns, `others` of them in a batch, of elements of `size` bytes.
@@ -83,20 +110,48 @@ def shape_for(rows: int | None, columns: int | None, others: int | None, size: i
     extents = [UNKNOWN_EXTENT if extent is None else extent for extent in (rows, columns)]
     batch = 1 if others is None else others
 
-    def time(shape: Shape) -> float:
-        blocks = batch * -(-extents[0] // shape.height) * -(-extents[1] // shape.width)
-        return -(-blocks // MULTIPROCESSORS) * shape.height * shape.width / shape.rate
+    return min(SHAPES[1 if size > 4 else 0 :], key=lambda shape: _time(shape, extents[0], extents[1], batch))
 
-    return min(SHAPES[1 if size > 4 else 0 :], key=time)
+
+def _time(shape: Shape, rows: int, columns: int, others: int) -> float:
+    """Multiply-adds of the busiest multiprocessor a term, by how well the tile keeps it busy."""
+    blocks = others * -(-rows // shape.height) * -(-columns // shape.width)
+    waves = -(-blocks // (MULTIPROCESSORS * shape.together))
+    return waves * shape.together * shape.height * shape.width / shape.rate
+
+
+def split_for(rows: int, columns: int, others: int, terms: int, size: int) -> tuple[Shape, int] | None:
+    """The tile, and into how many parts the terms go, of a product with few elements; None where parts do not pay.
+
+    >>> split_for(4096, 4096, 1, 4096, 4), split_for(128, 128, 1, 512, 4)
+    (None, None)
+    >>> [(s.height, s.width, n) for s, n in [split_for(4, 4096, 1, 4096, 4), split_for(128, 128, 1, 8192, 4)]]
+    [(4, 128, 32), (32, 32, 8)]
+    """
+    whole = _time(shape_for(rows, columns, others, size), rows, columns, others) * terms
+    found: list[tuple[float, Shape, int]] = []
+    for count in PARTS:
+        if terms < count * FEWEST_TERMS:
+            break
+        combined = LAUNCH + COMBINED * count * others * rows * columns
+        for shape in (*SHAPES[1 if size > 4 else 0 :], *FLAT):
+            time = _time(shape, rows, columns, others * count) * terms / count + combined
+            found.append((time, shape, count))
+    best = min(found, key=lambda entry: entry[0], default=None)
+    return None if best is None or best[0] >= whole else best[1:]
 
 
 def schedule_product(nest: ForOp, steps: Steps) -> bool:
     """Tile a product with the nests around it; False, and nothing changed, where the nest is none or a step is refused."""
-    product = product_in(perfect_band(nest))
+    product = sum_of_products_in(perfect_band(nest))
     if product is None or product.sums.combiner.data != "add" or axes_of(product.sums.indices) is None:
         return False
-    make_perfect(nest, steps)
     size = element_bytes(product.sums.values[0].type)
+    if _schedule_parts(product, size, steps):
+        return True
+    if product_in(perfect_band(nest)) is None:
+        return False
+    make_perfect(nest, steps)
     counts = [extent_of(loop) for loop in product.batch]
     batch = None if None in counts else prod(n for n in counts if n is not None)
     rows, columns = extent_of(product.row), extent_of(product.column)
@@ -119,6 +174,28 @@ def schedule_product(nest: ForOp, steps: Steps) -> bool:
         remark(nest, f'the product "{nest.label}" is not done in tiles: {refusal.diagnostic.message}')
         return False
     remark(tile.nest, text)
+    return True
+
+
+def _schedule_parts(product: Product, size: int, steps: Steps) -> bool:
+    """Tile a product with few elements and many terms in parts of these; False, and nothing changed, where it is none."""
+    extents = [extent_of(loop) for loop in (product.row, product.column, product.term, *product.batch)]
+    known = [extent for extent in extents if extent is not None]
+    if len(known) < len(extents) or min(known) < 2:
+        return False
+    rows, columns, terms, *batch = known
+    if (found := split_for(rows, columns, prod(batch), terms, size)) is None:
+        return False
+    shape, count = found
+    nest = product.outermost
+    make_perfect(nest, steps)
+    how = SplitTile(parts(shape.rows), parts(shape.columns), DEPTH // max(4, size), count, STAGES)
+    text = f"{_text(product, shape)}, and in {count} parts of the terms"
+    refusal = tile_parts(product, how, steps)
+    if refusal is not None:
+        remark(nest, f'the terms of "{nest.label}" are not done in parts: {refusal.diagnostic.message}')
+        return False
+    remark(product.sums, text)
     return True
 
 
