@@ -113,8 +113,9 @@ class KernelScope:
     def place(self, buffer: SSAValue, indices: Sequence[SSAValue]) -> CExpr:
         """`x[i * m + j]`, `tile[i][j]` or `acc`: an element as something that can be assigned to."""
         b = self._buffer(buffer)
-        # An offset is below 2^31 where indices have 32 bits: in unsigned arithmetic it comes out the same.
-        operand = self.value if self.types.index_bits == 32 else lambda i: signed_operand(self, i)
+        # Where indices have 32 bits, an offset that is not negative is the same in unsigned arithmetic.
+        is_same = self.types.index_bits == 32 and not _may_go_back(b.type)
+        operand = self.value if is_same else lambda i: signed_operand(self, i)
         parts = [operand(i) for i in indices]
         if b.operand is None:
             text = b.name + "".join(f"[{part.text}]" for part in parts)
@@ -360,3 +361,9 @@ def _times(a: CExpr, b: CExpr) -> CExpr:
             return other
     text = f"{a.at(MUL)} * {b.at(MUL + 1)}"
     return CExpr(text, MUL, a.reads | b.reads, a.variables | b.variables)
+
+
+def _may_go_back(buffer: MemRefType) -> bool:
+    """Whether elements may lie in front of element zero."""
+    strides = buffer.get_strides() if isinstance(buffer.layout, StridedLayoutAttr) else ()
+    return any(stride is None or stride < 0 for stride in strides or ())

@@ -6,7 +6,8 @@ memref.store %none, %s[] : memref<f32, 5 : i64>        a register set to what le
 %2 = arith.maximumf %1, %total : f32                   ... and then updated once: it is the total
 memref.store %2, %s[] : memref<f32, 5 : i64>
 
-A condition that another one implies is left out, branches that follow each other on one condition are one.
+A condition that another one implies is left out, branches that follow each other on one condition are one, a register
+is made in the loop or branch that sets it before all else and alone uses it.
 """
 
 from __future__ import annotations
@@ -31,6 +32,9 @@ def tidy(block: Block) -> None:
     for op in list(block.walk()):
         if op.parent is not None and isinstance(op, scf.IfOp):
             _with_next_branches(op)
+    for op in list(block.ops):
+        if isinstance(op, memref.AllocaOp) and not op.memref.type.get_num_dims():  # pyright: ignore
+            _made_where_used(op)
 
 
 # ---- registers that are set, and then updated once ----------------------------------------------------
@@ -156,6 +160,29 @@ def _feeds_an_update(load: memref.LoadOp) -> bool:
     return all(_adds_to(use.operation, load.memref) for use in load.res.uses)
 
 
+# ---- where registers are made -------------------------------------------------------------------------
+
+
+def _made_where_used(register: memref.AllocaOp) -> None:
+    """Move a register into the innermost block that has all its uses and first of all sets it."""
+    users = {use.operation for use in register.memref.uses}
+    block, place = register.parent, None
+    while block is not None:
+        touching = [op for op in block.ops if op in users or (op.regions and not users.isdisjoint(op.walk()))]
+        if not touching:
+            return
+        first = touching[0]
+        if isinstance(first, memref.StoreOp) and first.memref is register.memref:
+            place = first
+        block = None
+        if len(touching) == 1:
+            holding = [b for region in first.regions for b in region.blocks if users.issubset(b.walk())]
+            block = holding[0] if holding else None
+    if place is not None and place.parent is not register.parent and place.parent is not None:
+        register.detach()
+        place.parent.insert_op_before(register, place)
+
+
 # ---- conditions ---------------------------------------------------------------------------------------
 
 
@@ -195,14 +222,33 @@ def _constant(value: SSAValue) -> int | None:
 
 
 def _with_next_branches(branch: scf.IfOp) -> None:
-    """Move the branches on the same condition that follow into this one, what is only computed between before it."""
+    """Move the branches that follow, on the same condition or on more, into this one.
+
+    What is computed between goes before it, or into it where nothing else needs it.
+    """
     while (found := _next_branch(branch)) is not None:
-        between, other = found
+        between, other, more = found
         block, home = branch.true_region.block, branch.parent
         assert home is not None and block.last_op is not None
+        inside = _only_for(other, between)
         for op in between:
             op.detach()
-            home.insert_op_before(op, branch)
+            if op in inside:
+                block.insert_op_before(op, block.last_op)
+            else:
+                home.insert_op_before(op, branch)
+        if more:
+            condition = more[0]
+            for one in more[1:]:
+                both = arith.AndIOp(condition, one)
+                block.insert_op_before(both, block.last_op)
+                condition = both.result
+            other.detach()
+            asked = other.cond.owner
+            other.operands[0] = condition
+            _remove_unused(asked)
+            block.insert_op_before(other, block.last_op)
+            continue
         for op in list(other.true_region.block.ops)[:-1]:
             op.detach()
             block.insert_op_before(op, block.last_op)
@@ -210,19 +256,60 @@ def _with_next_branches(branch: scf.IfOp) -> None:
         other.erase()
 
 
-def _next_branch(branch: scf.IfOp) -> tuple[Sequence[Operation], scf.IfOp] | None:
+def _next_branch(branch: scf.IfOp) -> tuple[Sequence[Operation], scf.IfOp, Sequence[SSAValue]] | None:
+    """The branch that follows, what is computed before it, and what it asks besides."""
     if not _is_plain(branch):
         return None
     between: list[Operation] = []
     op = branch.next_op
     while op is not None:
         if isinstance(op, scf.IfOp):
-            return (between, op) if op.cond is branch.cond and _is_plain(op) else None
+            known, asked = set(map(_formula, _asked(branch.cond))), _asked(op.cond)
+            if not _is_plain(op) or not known.issubset(map(_formula, asked)):
+                return None
+            return between, op, [one for one in asked if _formula(one) not in known]
         if op.regions or not op.has_trait(Pure):
             return None
         between.append(op)
         op = op.next_op
     return None
+
+
+def _remove_unused(both: Operation | Block) -> None:
+    """Remove conditions that nothing asks for any more, as far as they are others together."""
+    if not isinstance(both, arith.AndIOp) or both.result.uses:
+        return
+    parts = [both.lhs.owner, both.rhs.owner]
+    both.detach()
+    both.erase()
+    for part in parts:
+        _remove_unused(part)
+
+
+def _only_for(branch: scf.IfOp, computed: Sequence[Operation]) -> set[Operation]:
+    """What of `computed` is needed by a branch, and its condition, only."""
+    found: set[Operation] = set()
+    inside = set(branch.walk())
+    for op in reversed(computed):
+        users = {use.operation for result in op.results for use in result.uses}
+        if users <= inside | found:
+            found.add(op)
+    return found
+
+
+def _formula(value: SSAValue) -> object:
+    """What a value is computed from: equal ones are equal."""
+    op = value.owner
+    if not isinstance(op, Operation) or op.regions or not op.has_trait(Pure):
+        return value
+    attributes = tuple(op.properties.items()), tuple(op.attributes.items())
+    return op.name, value.index, attributes, *map(_formula, op.operands)  # pyright: ignore
+
+
+def _asked(condition: SSAValue) -> list[SSAValue]:
+    """The conditions that hold together."""
+    both = condition.owner
+    return [*_asked(both.lhs), *_asked(both.rhs)] if isinstance(both, arith.AndIOp) else [condition]
 
 
 def _is_plain(branch: scf.IfOp) -> bool:

@@ -263,6 +263,10 @@ def bordered_by_zeros(x):
     return y
 
 
+def bordered_transpose(x):
+    return np.pad(x.T, ((1, 2), (2, 1)))
+
+
 def upper_triangle(x):
     return np.triu(x) + np.arange(x.shape[1])
 
@@ -292,6 +296,7 @@ LAYOUTS = (
     Program("tile", tiled, ("f32[9,31]", "i8[1,1]")),
     Program("repeat", repeated, ("f32[9,31]", "i64[70,100]")),
     Program("rows set to zero", bordered_by_zeros, ("f32[9,31]", "f64[3,1]", "f32[300,512]")),
+    Program("transpose with a border", bordered_transpose, ("f32[67,45]", "f64[9,40]")),
     Program("upper triangle", upper_triangle, ("f32[33,35]", "i64[300,256]")),
 )
 
@@ -474,6 +479,23 @@ def conv(x, w):
     return nn.conv2d(x, w)
 
 
+def pooled(x):
+    return nn.max_pool(x, (3, 3), 2, 1)
+
+
+def means_of_windows(x):
+    return nn.avg_pool(x, (2, 4), (2, 3))
+
+
+def separate_channels(x, w):
+    return nn.conv2d(x, w, padding=1, groups=x.shape[1])
+
+
+def separate_channels_last(x, w):
+    y = nn.conv2d(np.moveaxis(x, -1, 1), w, stride=2, padding=1, groups=x.shape[-1])
+    return np.ascontiguousarray(np.moveaxis(y, 1, -1))
+
+
 def lstm_cell(x, h, c, w, u, bias):
     n = h.shape[-1]
     gates = x @ w + h @ u + bias
@@ -544,6 +566,45 @@ PRODUCTS = (
         "convolution",
         conv,
         ("f32[2,3,11,9]; f32[5,3,3,3]", "f64[1,1,5,5]; f64[1,1,1,1]"),
+        tolerance=1e-5,
+        absolute=1e-5,
+    ),
+    Program(
+        "maxima of windows",
+        pooled,
+        (
+            "f32[2,3,19,45] special",
+            "f64[1,2,9,67]",
+            "f16[3,70,33] strided",
+            "i32[2,40,33]",
+            "f32[2,8,7,7]",
+            "f32[1,2,150,300]",
+            "f32[0,3,5,5]",
+        ),
+    ),
+    Program(
+        "means of windows",
+        means_of_windows,
+        ("f32[2,3,9,33]", "f64[4,70] reversed", "f32[3,200,200]"),
+        tolerance=1e-6,
+        absolute=1e-6,
+    ),
+    Program(
+        "convolution of separate channels",
+        separate_channels,
+        (
+            "f32[2,3,41,37]; f32[3,1,3,3]",
+            "f64[1,1,5,5]; f64[1,1,3,3]",
+            "f32[1,4,7,7]; f32[4,1,5,3]",
+            "f32[2,3,9,70]; f32[6,1,3,3]",
+        ),
+        tolerance=1e-5,
+        absolute=1e-5,
+    ),
+    Program(
+        "separate channels, channels last",
+        separate_channels_last,
+        ("f32[2,19,23,18]; f32[18,1,3,3]", "f32[1,9,7,5]; f32[5,1,3,3]", "f64[1,8,8,40]; f64[40,1,3,3]"),
         tolerance=1e-5,
         absolute=1e-5,
     ),

@@ -95,6 +95,11 @@ BUDGETS = (
     Budget("dense layer", "f32[64,64]; f32[64,96]; f32[96]", 1, 2.80),
     Budget("batched matmul", "f32[4,32,32]; f32[4,32,64]", 1, 1.60),
     Budget("convolution", "f32[2,8,16,16]; f32[16,8,3,3]", 1, 3.54, sectors=1.16),
+    # windows: what several of them have in common is read once a tile, and again where tiles meet
+    Budget("maxima of windows", "f32[2,4,64,64]", 1, 1.20, sectors=1.09),
+    Budget("means of windows", "f32[2,32,96]", 1, 1.03, sectors=1.03),
+    Budget("convolution of separate channels", "f32[1,4,64,64]; f32[4,1,3,3]", 1, 1.15, sectors=1.06),
+    Budget("separate channels, channels last", "f32[1,32,32,16]; f32[16,1,3,3]", 1, 1.10),
     Budget("attention", "f32[2,2,32,32]; f32[2,2,64,32]; f32[2,2,64,32]", 1, 2.50, sectors=1.50),
     Budget("attention", "f32[2,2,16,32]; f32[2,2,640,32]; f32[2,2,640,32]", 1, 1.72, sectors=1.55),
 )

@@ -111,8 +111,11 @@ class Tiles:
 # ---- what is a reduction over windows -----------------------------------------------------------------
 
 
-def windows_in(nest: ForOp) -> Windows | None:
-    """The reduction over windows that a nest computes, None when it is something else."""
+def windows_in(nest: ForOp, is_staged: bool = False) -> Windows | None:
+    """The reduction over windows that a nest computes, None when it is something else.
+
+    Where what it reads `is_staged` in tiles, lanes may be anywhere.
+    """
     found = _reduction_in(nest)
     if found is None:
         return None
@@ -130,7 +133,7 @@ def windows_in(nest: ForOp) -> Windows | None:
             for loop, other in zip(results, reader, strict=True)
             if stores and all(pattern_in(op, op.memref, other) == UNIT for op in stores)
         ]
-    if len(columns) != 1 or any(not _has_lanes(load, columns[0]) for load in loads):
+    if len(columns) != 1 or not (is_staged or all(_has_lanes(load, columns[0]) for load in loads)):
         return None
     lanes = extent_of(columns[0])
     units = [loop for loop in (*all_results, *all_terms) if extent_of(loop) == 1]
@@ -219,7 +222,7 @@ def _has_lanes(load: LoadOp, column: ForOp) -> bool:
 # ---- one nest -----------------------------------------------------------------------------------------
 
 
-def _one_nest(windows: Windows, steps: Steps) -> list[ForOp] | None:
+def one_nest(windows: Windows, steps: Steps) -> list[ForOp] | None:
     """One nest that sets each result, reduces it in a buffer of its own, and reads it: its loops over results.
 
     The loop over lanes is the innermost. None where no nest sets the results.
@@ -284,7 +287,7 @@ def tile_windows(
     width, borders = shape.vectors * lanes, borders_of(windows.sums, windows.moving)
     at = None if row is None else windows.results.index(row)
     try:
-        results = _one_nest(windows, steps)
+        results = one_nest(windows, steps)
         if results is None:
             return False
         lane = windows.results.index(windows.column)
@@ -319,14 +322,14 @@ def _shape(windows: Windows, lanes: int, registers: int) -> tuple[ForOp | None, 
     vectors = 1 << (vectors - 1).bit_length()
     for loop in reversed(others):
         extent = extent_of(loop)
-        if extent is None or not _slides(loop, windows.terms, windows.moving):
+        if extent is None or not slides(loop, windows.terms, windows.moving):
             continue
         rows = [k for k in range(min(MOST_ROWS, registers // vectors - 2), 1, -1) if extent % k == 0]
         return (loop, Shape(rows[0], vectors)) if rows else (None, Shape(1, vectors))
     return None, Shape(1, vectors)
 
 
-def _slides(loop: ForOp, terms: Sequence[ForOp], loads: Sequence[LoadOp]) -> bool:
+def slides(loop: ForOp, terms: Sequence[ForOp], loads: Sequence[LoadOp]) -> bool:
     """Whether an index moves with the loop and with a term: windows that overlap, perhaps."""
     summed = {term.iv for term in terms}
     return any(
@@ -406,7 +409,7 @@ def _make_part(alloc: AllocOp, tiles: ForOp, terms: Sequence[ForOp], steps: Step
             size //= max(1, extent_of(loop) or 64)
         if size > PART_BYTES:
             continue
-        if _slides(loop, terms, loads):
+        if slides(loop, terms, loads):
             blocks, inner = in_blocks(loop, _block(extent_of(loop), PART_BYTES // max(1, size)), steps)
             loop, tiles = blocks, inner if loop is tiles else tiles
         steps.attempt(compute_at, alloc, loop, storage="here")

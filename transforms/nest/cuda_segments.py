@@ -19,7 +19,7 @@ made fewer:
 
 * A temporary is computed where it is read (nest-compute-inline) when only elementwise nests read it and that is cheap:
   `WORK` operations an element that is computed again, more where it is read at one place that needs each element once.
-  What is reduced, or what a reduction reads, stays: its schedule decides.
+  What is reduced, or what a reduction reads, stays, and so does what a reduction starts from: its schedule decides.
 * Neighbours of as many loops become one nest (nest-fuse) when the loops run through the same iterations, or one through a
   part of the other's: copies into parts of one result, fills, several results. A part has a domain, outside of which the
   other statement moves elements and no vectors, so that it has to be `SMALL`, and the larger one has no more iterations than
@@ -155,6 +155,8 @@ def _is_worthwhile(first: ForOp, second: ForOp) -> bool:
     if len(one) != len(two) or len(_buffers(first) | _buffers(second)) > OPERANDS:
         return False
     box = [_extent_of_both(a, b) for a, b in zip(one, two, strict=True)]
+    if _starts_a_reduction(first) or _starts_a_reduction(second):
+        return False
     if None in box or _is_read_across(first) != _is_read_across(second):
         return False
     if all(a == b for a, b in zip(map(_range_of, one), map(_range_of, two), strict=True)):
@@ -188,6 +190,15 @@ def _range_of(loop: ForOp) -> tuple[object, object] | None:
 
 def _buffers(nest: ForOp) -> set[SSAValue]:
     return {root_of(buffer) for _, buffer in buffer_accesses(nest)}
+
+
+def _starts_a_reduction(nest: ForOp) -> bool:
+    """Whether a nest does nothing but set what another one reduces into: that one takes it along."""
+    stores = [op for op in loops_in(nest)[-1].body.block.ops if not isinstance(op, ForOp)]
+    return all(
+        isinstance(op, StoreOp) and any(isinstance(use.operation, AccumulateOp) for use in op.memref.uses)
+        for op in stores
+    )
 
 
 def _is_read_across(nest: ForOp) -> bool:

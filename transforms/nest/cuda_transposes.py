@@ -36,6 +36,7 @@ from xdsl.dialects.builtin import MemRefType
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import SSAValue
 
+from ...dialects.affine import linear_terms
 from ...dialects.nest import AllocOp, ForOp, LoadOp, StoreOp
 from ...dialects.remarks import remark
 from .buffers import SHARED_BYTES, buffer_name, buffers_in, flat_views_in
@@ -179,8 +180,8 @@ def bind_transposed(band: list[ForOp], block: int, steps: Steps) -> bool:
     blocks = [*joined(outer, steps), row_blocks, column_blocks]
     for tile, copy in _staged(found, column_blocks, row, steps):
         steps.do(resize_buffer, tile, dimension=1, size=size + max(1, BANK_BITS // _bits(tile.memref)))
-        loops = [_whole(loop, size, steps) for loop in perfect_band(copy)]
-        for loop, name in zip(loops, fresh_names(copy, "row", "column"), strict=True):
+        loops = [whole_loop(loop, size, steps) for loop in perfect_band(copy)]
+        for loop, name in zip(loops, fresh_names(loops[0], "row", "column"), strict=True):
             steps.do(rename, loop, to=name)
         _bind_threads(loops, block // size, steps)
     _bind_threads([row, column], block // size, steps)
@@ -216,6 +217,8 @@ def _staged(found: Transposed, block: ForOp, row: ForOp, steps: Steps) -> list[t
         rank = buffer.type.get_num_dims()
         axes = (*(axis for axis in range(rank) if axis != contiguous), contiguous)
         options: dict[str, Any] = {"space": "shared", "axes": axes if axes != tuple(range(rank)) else ()}
+        if _begins_before(buffer, block):
+            options["tail"] = "zero"
         if buffer in found.straight:
             options |= {"along": row.label, "axis": contiguous}
         if names.count(name) > 1:
@@ -224,7 +227,8 @@ def _staged(found: Transposed, block: ForOp, row: ForOp, steps: Steps) -> list[t
                 f'"{name}" is read across: two views are called that, and a schedule names the one it means',
             )
             continue
-        if (refusal := why_not_cache_read(buffer, block, **options)) is not None:
+        asked = {key: value for key, value in options.items() if key != "tail"}
+        if (refusal := why_not_cache_read(buffer, block, **asked)) is not None:
             reason = refusal.diagnostic
             notes = [(note.location, note.message) for note in reason.notes]
             remark(block, f'"{name}" is read across: {reason.message}', hint=reason.hint, notes=notes)
@@ -236,7 +240,14 @@ def _staged(found: Transposed, block: ForOp, row: ForOp, steps: Steps) -> list[t
     return tiles
 
 
-def _whole(loop: ForOp, size: int, steps: Steps) -> ForOp:
+def _begins_before(buffer: SSAValue, block: ForOp) -> bool:
+    """Whether a tile may begin before the buffer does, which a border is in front of."""
+    loads = [op for op in block.walk() if isinstance(op, LoadOp) and op.memref is buffer]
+    indices = [op.indices[k].exprs[0] for op in loads for k in range(len(op.indices))]
+    return any(linear_terms(index)[1] < 0 for index in indices)
+
+
+def whole_loop(loop: ForOp, size: int, steps: Steps) -> ForOp:
     """A loop that ends at the edge of a buffer as one of `size` iterations, with its statements masked."""
     if loop.constant_trip_count() == size or why_not_split(loop, size, "mask") is not None:
         return loop

@@ -21,7 +21,8 @@
 Before that, elementwise nests are made fewer (cuda_segments.py): each nest is a kernel.
 
 Products of matrices, convolutions and attention take the nests before and after them along: tiles of sums in
-registers (cuda_sum_tiles.py; with tensor cores cuda_tensor_cores.py).
+registers (cuda_sum_tiles.py; with tensor cores cuda_tensor_cores.py). So do reductions over windows: pooling, and
+convolutions of separate channels (cuda_pooling.py).
 
 For each nest, the first of these that the primitives find legal:
 
@@ -83,6 +84,7 @@ from .cuda_bands import (
 from .cuda_columns import bind_columns
 from .cuda_convolutions import schedule_convolution
 from .cuda_pointwise import bind_pointwise
+from .cuda_pooling import schedule_windows
 from .cuda_products import schedule_product
 from .cuda_reductions import bind_whole_reduction
 from .cuda_rows import schedule_rows
@@ -107,8 +109,10 @@ def schedule_function(function: FuncOp, block: int = 256, steps: Steps = UNRECOR
     for nest in list(units(function.body.block)):
         if nest.parent is None or not isinstance(nest, ForOp) or is_scheduled(nest):
             continue
-        if not (schedule_matrix_product(nest, steps) or schedule_product(nest, steps)):
-            schedule_convolution(nest, steps)
+        if schedule_matrix_product(nest, steps) or schedule_product(nest, steps):
+            continue
+        if not schedule_convolution(nest, steps):
+            schedule_windows(nest, steps)
     for nest in in_turn(units(function.body.block)):
         if nest.parent is not None:
             schedule(nest, block, steps)

@@ -9,7 +9,8 @@ from xdsl.dialects.builtin import MemRefType, NoneAttr
 
 from ...dialects.affine import AffineList, constant_of
 from ...dialects.diagnostic import NestorError
-from ...dialects.nest import AccumulateOp, AllocOp
+from ...dialects.nest import AccumulateOp, AllocOp, LoadOp
+from ...lowering.domains import LoadGuards
 from .accesses import Access, accesses_of
 from .integer_sets import System
 from .loops import enclosing_loops
@@ -76,11 +77,17 @@ def accesses_to(alloc: AllocOp) -> list[Access]:
 
 
 def is_within(access: Access, gaps: AffineList) -> bool:
-    """Whether every one of `gaps` is at least 0 wherever the access runs."""
+    """Whether every one of `gaps` is at least 0 wherever the access runs: a load, where something needs the element."""
+    needed = LoadGuards().of(access.op) if isinstance(access.op, LoadOp) else None
+    domains = [access.where] if needed is None else [AffineList.of(*one.constraints) for one in needed]
+    return not any(_may_be_outside(access, domain, gaps) for domain in domains)
+
+
+def _may_be_outside(access: Access, where: AffineList | None, gaps: AffineList) -> bool:
     system = System(access.op)
     for loop in enclosing_loops(access.op):
         system.name(loop.iv, "s")
-    for constraint in system.expressions(access.where, "s") if access.where is not None else ():
+    for constraint in system.expressions(where, "s") if where is not None else ():
         system.require(f"{constraint} >= 0")
     system.require(f"({' or '.join(f'{gap} < 0' for gap in system.expressions(gaps, 's'))})")
-    return not system.has_solution()
+    return system.has_solution()

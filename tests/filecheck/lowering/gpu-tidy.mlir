@@ -75,3 +75,30 @@ func.func @rows(%x: memref<8x64xf32>, %y: memref<8x64xf32>, %out: memref<8x3xf32
   }
   func.return
 }
+
+// What a loop sets and uses alone is made in it, and branches that ask the same and more stand in the first one.
+// CHECK-LABEL: copies_kernel(
+// CHECK:      for (int k = 0; k < 4; k++) {
+// CHECK-NEXT:   if (k + t < 50) {
+// CHECK-NEXT:     float element = 0.0f;
+// CHECK-NEXT:     if (k >= 1 && t >= 2) {
+// CHECK-NEXT:       const float a = x[(k - 1) * 64 + t - 2];
+// CHECK-NEXT:       element = a;
+// CHECK-NEXT:     }
+// CHECK-NEXT:     y[k * 64 + t] = element;
+// CHECK-NEXT:   }
+// CHECK-NEXT: }
+func.func @copies(%x: memref<8x64xf32>, %y: memref<8x64xf32> {nest.role = "out"}) {
+  %zero = arith.constant 0.0 : f32
+  nest.for "t" %t = 0 to 64 bind "thread.x" {
+    nest.for "k" %k = 0 to 4 {
+      %element = nest.alloc "element" : memref<f32, 5>
+      nest.store %zero, %element[] where (%k + %t < 50) : memref<f32, 5>
+      %a = nest.load %x[%k - 1, %t - 2] : memref<8x64xf32>
+      nest.store %a, %element[] where (%k >= 1, %t >= 2, %k + %t < 50) : memref<f32, 5>
+      %b = nest.load %element[] : memref<f32, 5>
+      nest.store %b, %y[%k, %t] where (%k + %t < 50) : memref<8x64xf32>
+    }
+  }
+  func.return
+}
