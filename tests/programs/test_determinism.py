@@ -13,7 +13,7 @@ import pytest
 from nestor import nn
 from nestor.runtime.cpu import set_num_threads
 
-CALLS, PROCESSES = 100, 3
+CALLS, PROCESSES = 100, 2
 
 
 def total(x):

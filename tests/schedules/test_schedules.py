@@ -16,6 +16,7 @@ from nestor.dialects.schedule.table import PRIMITIVES as TABLE
 from primitives import PRIMITIVES
 from programs import FAMILIES, draw_program
 from refusals import Count, draw_judged
+from sampling import seeds
 from sequences import Reference, Runner, draw_schedule
 
 WITHOUT_CHECKS = {
@@ -58,7 +59,7 @@ class Statistics:
     families: Counter[str] = field(default_factory=Counter)
 
 
-def run_sequences(count: int, seeds: int) -> Statistics:
+def run_sequences(count: int, arguments: int) -> Statistics:
     """Check that many random schedules; what they were."""
     drawn = Statistics()
 
@@ -72,7 +73,7 @@ def run_sequences(count: int, seeds: int) -> Statistics:
     @given(st.integers(0, 2**48))
     def check(seed: int) -> None:
         schedule = draw_schedule(random.Random(seed))
-        found = schedule.disagreement([seed + k for k in range(seeds)])
+        found = schedule.disagreement([seed + k for k in range(arguments)])
         assert found is None, f"seed {seed}: {found}"
         drawn.lengths.append(len(schedule.steps))
         drawn.legal.update(step.primitive for step in schedule.steps)
@@ -83,14 +84,15 @@ def run_sequences(count: int, seeds: int) -> Statistics:
 
 
 def test_legal_schedules_compute_the_same():
-    drawn = run_sequences(50, seeds=3)
-    assert len(drawn.lengths) >= 50
+    count = len(seeds(50))
+    drawn = run_sequences(count, arguments=3)
+    assert len(drawn.lengths) >= count
     assert statistics.median(drawn.lengths) >= 6
 
 
 @pytest.mark.slow
 def test_three_thousand_legal_schedules_compute_the_same():
-    drawn = run_sequences(3000, seeds=4)
+    drawn = run_sequences(3000, arguments=4)
     assert len(drawn.lengths) >= 3000
     assert statistics.median(drawn.lengths) >= 6
     rare = {name: drawn.legal[name] for name in PRIMITIVES if drawn.legal[name] < 50}

@@ -12,6 +12,7 @@ from nestor.dialects.verifier import verify
 from nestor.runtime.interp import run_nest
 from nestor.transforms.nest.loops import find_loop
 from nestor.transforms.nest.nest_reorder import reorder
+from sampling import seeds
 
 PAIRS = """
 func.func @f(%n: index, %m: index, %y: memref<64x64xi64>) {{
@@ -36,7 +37,7 @@ def visited(module, n, m):
     return grid
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=len(seeds(60)), deadline=None)
 @given(BOUNDS, BOUNDS, st.sampled_from(("0", "2", "max(%m - 3, 1)")), st.sampled_from(("5", "min(%n, 6)")))
 def test_every_pair_runs_once_as_before(inner_lower, inner_upper, lower, upper):
     inner_upper = inner_upper.replace("max", "min")

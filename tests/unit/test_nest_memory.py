@@ -19,7 +19,7 @@ from nestor.lowering.llvm_ir import emit_llvm_ir
 from nestor.runtime.abi import ErrorRecord, Packer
 from nestor.runtime.cpu import compile_llvm_ir
 from nestor.runtime.cuda_sim.engine import SimEngine
-from nestor.runtime.interp import run_nest
+from nestor.runtime.interp import compile_nest, run_nest
 from nestor.transforms.nest.buffers import buffers_in, find_alloc, find_buffer
 from nestor.transforms.nest.loops import find_loop, loops_in
 from nestor.transforms.nest.nest_bind import bind
@@ -32,6 +32,7 @@ from nestor.transforms.nest.nest_split import split
 from nestor.transforms.nest.nest_stage_mem import stage_mem
 from nestor.transforms.nest.nest_transform_layout import transform_layout
 from nestor.transforms.registry import load_pass
+from sampling import seeds
 from xdsl.dialects.builtin import ModuleOp
 
 SIZES = (2, 3, 5, 8, 13)
@@ -55,13 +56,14 @@ def check(name: str, module, sizes=SIZES, modes=("program", "shuffled")) -> None
     """The transformed program gives what the program as written gives."""
     verify(module)
     text, arguments_of = PROGRAMS[name]
-    wanted_of, given_of = function_of(parse_module(text)), function_of(module)
+    as_written = compile_nest(function_of(parse_module(text)))
+    compiled = [compile_nest(function_of(module), mode=mode) for mode in modes]
     for size in sizes:
         wanted = arguments_of(size, np.random.default_rng(size))
-        run_nest(wanted_of, wanted)
-        for mode in modes:
+        as_written(*wanted)
+        for kernel in compiled:
             given = arguments_of(size, np.random.default_rng(size))
-            run_nest(given_of, given, mode=mode, seed=size)
+            kernel(*given, seed=size)
             for a, b in zip(wanted, given, strict=True):
                 np.testing.assert_array_equal(a, b)
 
@@ -90,7 +92,7 @@ def test_each_buffer_in_each_loop(name: str, primitive: str):
         assert applied, "something is legal"
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=len(seeds(60)), deadline=None)
 @given(
     st.sampled_from(tuple(PROGRAMS)),
     st.lists(

@@ -18,6 +18,7 @@ from nestor.transforms.nest.nest_reorder import reorder
 from nestor.transforms.nest.nest_rfactor import rfactor
 from nestor.transforms.nest.nest_split import split
 from nestor.transforms.nest.nest_vectorize import vectorize
+from sampling import seeds
 
 PROGRAMS = ("iou-small", "row-sums-static", "column-sums", "gauss-seidel", "matmul", "transpose", "whole-sum")
 
@@ -41,7 +42,7 @@ def apply(step: str, loop: ForOp, factor: int) -> None:
         (rfactor if step == "rfactor" else parallelize)(loop)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=len(seeds(60)), deadline=None)
 @given(
     st.sampled_from(PROGRAMS),
     st.lists(st.tuples(STEPS, st.integers(0, 9), st.sampled_from((1, 3, 4, 16))), max_size=5),
