@@ -112,7 +112,7 @@ def of_types():
         yield pytest.param(dtype, "interp", marks=[] if dtype == "int16" else [pytest.mark.slow])
 
 
-@pytest.mark.parametrize(("dtype", "target"), of_types())
+@pytest.mark.parametrize(("dtype", "target"), list(of_types()))
 @pytest.mark.parametrize("function", [*FUNCTIONS, interpolates], ids=lambda f: f.__name__)
 def test_agrees(function, dtype, target):
     for x in arrays(dtype)[:: 1 if dtype == "float64" and target == "cpu" else 3]:

@@ -7,10 +7,16 @@ import numpy as np
 import pytest
 from numerical import PROGRAMS, arguments_of
 
-CASES = [(case, dtype) for case in PROGRAMS for dtype in case.dtypes]
+
+def typed():
+    """Every program in one of its types, which takes turns; in the others among slow tests."""
+    for k, case in enumerate(PROGRAMS):
+        for j, dtype in enumerate(case.dtypes):
+            marks = [] if j == k % len(case.dtypes) else [pytest.mark.slow]
+            yield pytest.param(case, dtype, id=f"{case.function.__name__}-{dtype}", marks=marks)
 
 
-@pytest.mark.parametrize(("case", "dtype"), CASES, ids=[f"{c.function.__name__}-{t}" for c, t in CASES])
+@pytest.mark.parametrize(("case", "dtype"), list(typed()))
 def test_program(case, dtype):
     compare(case, dtype, "cpu")
 

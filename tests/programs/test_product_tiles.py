@@ -54,7 +54,7 @@ def edges():
             yield pytest.param(shape, dtype, False, marks=[pytest.mark.slow] if (k + j) % 2 else [])
 
 
-@pytest.mark.parametrize(("shape", "dtype", "dynamic"), edges())
+@pytest.mark.parametrize(("shape", "dtype", "dynamic"), list(edges()))
 def test_edges(shape, dtype, dynamic):
     m, n, k = shape
     a, b, bias = numbers(0, m, k, dtype=dtype), numbers(1, k, n, dtype=dtype), numbers(2, n, dtype=dtype)
@@ -90,7 +90,7 @@ def layouts():
             yield pytest.param(k, j, marks=[pytest.mark.slow] if k and j != k % 2 else [])
 
 
-@pytest.mark.parametrize(("left", "right"), layouts())
+@pytest.mark.parametrize(("left", "right"), list(layouts()))
 def test_strides_and_windows(left, right):
     a, b = numbers(0, 200, 90), numbers(1, 90, 140)
     first = (a, a[::-1], a[::2, ::3], np.asfortranarray(a))[left]

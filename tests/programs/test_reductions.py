@@ -167,7 +167,7 @@ def test_layouts_of_every_type(name, dtype):
         check(name, *arguments, tolerance=TOLERANCE.get(dtype, 1e-12))
 
 
-@pytest.mark.parametrize("dtype", ["f4", "f8"])
+@pytest.mark.parametrize("dtype", ["f4", pytest.param("f8", marks=pytest.mark.slow)])
 def test_nans(dtype):
     x = np.random.default_rng(0).standard_normal((6, 9)).astype(dtype)
     x[1, 2] = x[3] = np.nan

@@ -179,7 +179,7 @@ def matrix(dtype, order="C"):
     return np.asfortranarray(table) if order == "F" else table
 
 
-LONG = [stacks, tiled, padded, mirrored]
+LONG = [joined, stacks, tiled, padded, mirrored]
 """Programs of many nests, each of which transposes tiles where a matrix is by columns."""
 
 
@@ -204,7 +204,7 @@ def test_a_matrix(function, dynamic):
 @pytest.mark.slow
 @pytest.mark.parametrize("function", LONG)
 def test_long_programs_by_columns_of_any_extents(function):
-    arguments = [matrix("i2", "F"), matrix("f4", "F")] if function is stacks else [matrix("u1", "F")]
+    arguments = [matrix("i2", "F"), matrix("f4", "F")] if function in PAIRS else [matrix("u1", "F")]
     agrees(function, *arguments, dynamic=True)
 
 
@@ -234,7 +234,9 @@ def test_ranks(shape):
     agrees(ranks, np.ones(shape))
 
 
-@pytest.mark.parametrize("shape", [(1, 1), (1, 4), (2, 1), (3, 2)])
+@pytest.mark.parametrize(
+    "shape", [(1, 1), *(pytest.param(s, marks=pytest.mark.slow) for s in ((1, 4), (2, 1))), (3, 2)]
+)
 def test_pads_wider_than_the_array(shape):
     agrees(far, np.arange(np.prod(shape)).reshape(shape))
 

@@ -32,16 +32,22 @@ def _array(*shape, dtype="f4"):
     return (values % 2 == 1) if dtype == "?" else values.astype(dtype)
 
 
-@pytest.fixture(scope="module", params=TYPES)
-def compiled(request):
-    return nt.jit(transpose, dynamic=True), request.param
+copied = nt.jit(transpose, dynamic=True)
 
 
-@pytest.mark.parametrize("size", SIZES)
-def test_sizes_known_at_run_time(compiled, size):
-    function, dtype = compiled
+def sizes_of_types():
+    """Every size of every type, but extents of 0 and 1, for which is compiled anew, of one type and as slow tests."""
+    for dtype in TYPES:
+        for size in SIZES:
+            yield pytest.param(
+                dtype, size, marks=[pytest.mark.slow] if min(size) < 2 and dtype != "f4" else []
+            )
+
+
+@pytest.mark.parametrize(("dtype", "size"), list(sizes_of_types()))
+def test_sizes_known_at_run_time(dtype, size):
     x = _array(*size, dtype=dtype)
-    np.testing.assert_array_equal(function(x), x.T)
+    np.testing.assert_array_equal(copied(x), x.T)
 
 
 @pytest.mark.parametrize("size", [(16, 16), (17, 40), (40, 17), (5, 9)])

@@ -136,7 +136,9 @@ def test_the_same_results_without_the_compiler(project, name):
     project.twice(X + PROGRAMS[name], stored=2 if name == "integers" else 1)
 
 
-@pytest.mark.parametrize("name", ["array", "written", "named tuple"])
+@pytest.mark.parametrize(
+    "name", ["array", *(pytest.param(name, marks=pytest.mark.slow) for name in ("written", "named tuple"))]
+)
 def test_a_new_process_needs_no_compiler(project, name):
     body = X + PROGRAMS[name]
     first = project.process(body)
