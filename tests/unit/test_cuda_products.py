@@ -10,7 +10,7 @@ import pytest
 from nestor import jit
 from nestor.runtime import nvrtc
 from nestor.transforms.nest import cuda_products
-from nestor.transforms.nest.cuda_products import SHAPES, Shape, shape_for
+from nestor.transforms.nest.cuda_products import SHAPES, SMALL, Shape, shape_for
 
 
 def dense(x, y, bias, rest):
@@ -55,10 +55,20 @@ def test_a_transposed_operand_and_unknown_extents():
     np.testing.assert_allclose(compiled(x, y), x.T @ y, rtol=1e-12, atol=1e-12)
 
 
+def test_small_products_are_one_for_each_warp():
+    """Each element is copied once, no bank of shared memory is asked for two at a time."""
+    x, y = (np.random.default_rng(3).standard_normal((40, 8, 8)).astype("f4") for _ in range(2))
+    compiled = compiled_with(SMALL[1], product, x, y, target="cuda-sim")
+    np.testing.assert_allclose(compiled(x, y), x @ y, rtol=1e-5, atol=1e-5)
+    report = compiled.profile(x, y)
+    assert report.requested == report.compulsory
+    assert report.ways == 1
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("dynamic", [False, True], ids=["static", "dynamic"])
 @pytest.mark.parametrize("size", [(127, 200, 16), (8, 8, 8), (256, 64, 48), (33, 257, 40)], ids=str)
-@pytest.mark.parametrize("shape", SHAPES, ids=lambda s: f"{s.height}x{s.width}")
+@pytest.mark.parametrize("shape", (*SHAPES, *SMALL), ids=lambda s: f"{s.height}x{s.width}")
 def test_every_tile(shape, size, dynamic):
     check(shape, *size, dtype="f4", dynamic=dynamic)
     check(shape, *size, dtype="i4" if size[0] == 8 else "f8", dynamic=dynamic)

@@ -13,8 +13,8 @@ one step is multiplied the tiles of the next are copied, where elements of 4 or 
 (cuda_tile_copies.py): the threads wait once a step.
 
 Where a product has too few elements for that, and terms enough, blocks share these out, too (cuda_split_terms.py): the
-time of adding up the parts, and of another launch, is weighed against what is gained. Such products may have a few rows or
-columns only, and then a tile of as many, for the larger factor is then read once.
+time of adding up the parts, and of another launch, is weighed against what is gained. Such products, and those that are
+very long, may have a few rows or columns only, and then a tile of as many, for the larger factor is then read once.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from math import prod
 from ...dialects.nest import ForOp
 from ...dialects.remarks import remark
 from ...lowering.nest_body import element_bytes
-from .cpu_products import Product, product_in, sum_of_products_in
+from .cpu_products import FEWEST, Product, product_in, sum_of_products_in
 from .cpu_tiles import axes_of
 from .cuda_bands import extent_of
 from .cuda_split_terms import SplitTile, tile_parts
@@ -80,6 +80,9 @@ SHAPES = (
 )
 """The tiles, the best for a large product first; doubles take two registers each, and begin with the second."""
 
+SMALL = (Shape("z4 r4", "x8 v2", 0.2, 8), Shape("z4 r2", "x8", 0.1, 8))
+"""Tiles for many small products: a warp each."""
+
 FLAT = (
     Shape("r4", "x32 v4", 0.12, 8),
     Shape("r8", "x32 v4", 0.2, 8),
@@ -106,11 +109,14 @@ def shape_for(rows: int | None, columns: int | None, others: int | None, size: i
 
     >>> [(s.height, s.width) for s in (shape_for(4096, 4096, 1, 4), shape_for(512, 512, 1, 4), shape_for(32, 64, 8, 4))]
     [(128, 128), (32, 64), (16, 32)]
+    >>> [(s.height, s.width) for s in (shape_for(16, 16, 20000, 4), shape_for(8, 8, 20000, 4))]
+    [(16, 16), (8, 8)]
     """
     extents = [UNKNOWN_EXTENT if extent is None else extent for extent in (rows, columns)]
     batch = 1 if others is None else others
 
-    return min(SHAPES[1 if size > 4 else 0 :], key=lambda shape: _time(shape, extents[0], extents[1], batch))
+    shapes = (*SHAPES[1 if size > 4 else 0 :], *SMALL, *(FLAT if min(extents) < FEWEST else ()))
+    return min(shapes, key=lambda shape: _time(shape, extents[0], extents[1], batch))
 
 
 def _time(shape: Shape, rows: int, columns: int, others: int) -> float:
@@ -149,7 +155,7 @@ def schedule_product(nest: ForOp, steps: Steps) -> bool:
     size = element_bytes(product.sums.values[0].type)
     if _schedule_parts(product, size, steps):
         return True
-    if product_in(perfect_band(nest)) is None:
+    if product_in(perfect_band(nest)) is None and not _is_long(product, size):
         return False
     make_perfect(nest, steps)
     counts = [extent_of(loop) for loop in product.batch]
@@ -197,6 +203,20 @@ def _schedule_parts(product: Product, size: int, steps: Steps) -> bool:
         return False
     remark(product.sums, text)
     return True
+
+
+def _is_long(product: Product, size: int) -> bool:
+    """Whether a product of few rows, or columns, has so many of the others that tiles of them fill a GPU."""
+    rows, columns, terms, *batch = (
+        extent_of(loop) for loop in (product.row, product.column, product.term, *product.batch)
+    )
+    if rows is None or columns is None or terms is None or None in batch:
+        return False
+    if min(rows, columns) < 2 or terms < FEWEST:
+        return False
+    others = prod(n for n in batch if n is not None)
+    shape = shape_for(rows, columns, others, size)
+    return others * -(-rows // shape.height) * -(-columns // shape.width) >= 2 * MULTIPROCESSORS
 
 
 def _text(product: Product, shape: Shape) -> str:
