@@ -81,7 +81,7 @@ BUDGETS = (
     Budget("running sums", "i64[32,512]", 1, 1.00, once="x result"),
     # rows that are normalised
     Budget("softmax", "f32[32,1024]", 1, 1.00, once="x result", width=16),
-    Budget("softmax", "f32[32,1000]", 1, 2.50, moved=1.50, dynamic=True),
+    Budget("softmax", "f32[32,1000]", 1, 1.00, once="x result", dynamic=True),
     Budget("softmax", "f32[8,6000]", 1, 1.00),
     Budget("log_softmax", "f32[64,96]", 1, 1.00),
     Budget("layer norm", "f32[32,1024]; f32[1024]; f32[1024]", 1, 1.94, once="x result"),

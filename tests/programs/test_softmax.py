@@ -43,3 +43,16 @@ def test_rows_of_big_arrays(shape, element):
     tolerance = 1e-5 if element == "f4" else 1e-12
     agrees(softmax, x, tolerance=tolerance)
     agrees(softmax, x[::-2, ::-1], tolerance=tolerance)
+
+
+def test_rows_of_unknown_length_on_a_gpu():
+    """Rows that shared memory has room for, and longer ones, each by a kernel of its own; infinities and NaN."""
+    compiled = nt.jit(softmax, target="cuda-sim:checked", dynamic=True)
+    for rows, length in ((5, 33), (2, 5121)):
+        x = np.random.default_rng(length).standard_normal((rows, length)).astype("f4")
+        x[0, :3], x[1, 5] = -np.inf, np.nan
+        with np.errstate(invalid="ignore"):
+            np.testing.assert_allclose(compiled(x), softmax(x), rtol=2e-5)
+    text = compiled.lower(x).as_text("cuda")
+    assert text.count("__global__") == 2
+    assert "__shared__ float x_row[5120]" in text

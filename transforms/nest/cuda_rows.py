@@ -21,7 +21,8 @@ Each pass over the row is shared out by element: neighbouring lanes, neighbourin
 are one for each warp, and no thread waits for another one; longer rows are one for each block: the warps' results go
 to shared memory, and after one barrier every thread combines them. Rows that several passes read or
 write are loaded and stored once and kept in registers where a thread has at most `MOST_KEPT` of their elements; longer
-rows, and those whose length only the run time knows, are read by each pass.
+rows are read by each pass. Where only the run time knows the length there are two kernels, of which the host takes one
+(nest-specialise): rows that shared memory has room for are there meanwhile, each thread having elements of its own.
 
 One thread a row remains where a row is shorter than `SHORTEST`.
 """
@@ -33,20 +34,27 @@ from dataclasses import dataclass
 from math import prod
 
 from xdsl.dialects.builtin import DYNAMIC_INDEX, MemRefType
-from xdsl.ir import Operation, SSAValue
-from xdsl.traits import is_side_effect_free
+from xdsl.ir import SSAValue
 
 from ...dialects.diagnostic import NestorError
-from ...dialects.nest import LANES, AccumulateOp, AllocOp, ForOp, LoadOp, StoreOp
+from ...dialects.nest import LANES, AccumulateOp, AllocOp, ForOp, LoadOp
 from ...lowering.gpu_vectors import LARGEST_ACCESS
 from ...lowering.nest_body import UNROLL, element_bytes
 from .accesses import is_defined_outside, root_of
 from .barriers import kernels_in, places
 from .buffers import buffer_name
-from .cpu_lanes import SCATTERED, SEVERAL, UNIT, access_patterns, bits_of, buffer_accesses
+from .cpu_lanes import bits_of, buffer_accesses
 from .cuda_bands import extent_of, grid_axes, make_perfect
-from .dependence import Dependences
-from .loops import enclosing_function, loops_in, may_fail, perfect_band, statements
+from .cuda_row_programs import (
+    Pass,
+    bands_in,
+    buffers_of,
+    is_row_program,
+    is_worth_keeping,
+    length_of,
+    product_of,
+)
+from .loops import enclosing_function, perfect_band, statements
 from .nest_annotate import annotate
 from .nest_bind import bind
 from .nest_cache_read import cache_read
@@ -56,15 +64,14 @@ from .nest_normalise import remove_unit_loop
 from .nest_privatise import privatise
 from .nest_rename import rename_freely
 from .nest_reorder import reorder
+from .nest_resize_buffer import resize_buffer
 from .nest_set_memory import set_memory
+from .nest_specialise import specialise
 from .nest_split import split
 from .nest_transform_layout import transform_layout
 from .nest_vectorize import vectorize
 from .steps import UNRECORDED, Steps
 from .trials import trial
-
-SHORTEST = 16
-"""Elements of a row below which one thread computes it."""
 
 WARP_ROW = 1024
 """Elements of 32 bits of the longest row that a warp computes."""
@@ -75,19 +82,11 @@ MOST_KEPT = 64
 PER_THREAD = 8
 """Elements of a row for each thread of a block, where there are threads enough."""
 
+SHARED = 40 << 10
+"""Bytes of all rows together that a block keeps in shared memory."""
+
 MOST_WARPS = 32
 """Warps of a block."""
-
-
-@dataclass(frozen=True, eq=False)
-class Pass:
-    """A pass over the row: the loops of a perfect band, the innermost of which threads share out."""
-
-    band: list[ForOp]
-
-    @property
-    def updates(self) -> list[AccumulateOp]:
-        return [op for op in self.band[-1].body.block.ops if isinstance(op, AccumulateOp)]
 
 
 @dataclass(frozen=True)
@@ -100,6 +99,8 @@ class Team:
     """Whether rows stay in registers."""
     width: int = 1
     """Neighbouring elements that a thread moves in one access."""
+    staged: int = 0
+    """Elements of a row for which shared memory has room: rows stay there, not in registers."""
 
     @property
     def elements(self) -> int:
@@ -112,11 +113,50 @@ def schedule_rows(band: list[ForOp], block: int, steps: Steps) -> bool:
     row = band[-1]
     if len(band) > 3 or not is_row_program(row):
         return False
+    if length_of(bands_in(row)) is None and _split_off_short_rows(band, block, steps):
+        return True
     for team in _teams(band, block):
         if _is_legal(band, team):
             Rows(band, team, steps).run()
             return True
     return False
+
+
+def _split_off_short_rows(band: list[ForOp], block: int, steps: Steps) -> bool:
+    """Let rows of unknown length have two kernels, the host takes one: rows that shared memory has room for, and others."""
+    staged = _staged_elements(band[-1])
+    if not staged:
+        return False
+    inner = bands_in(band[-1])[0][-1]
+    teams = [Team(max(1, block // LANES), 1, True, staged=staged), *_teams(band, block)]
+    when = f"upper({inner.label}) <= {staged}"
+
+    def change(*copies: ForOp) -> None:
+        function = enclosing_function(copies[0])
+        before = kernels_in(function)
+        _bind_both(list(copies), when, teams, UNRECORDED)
+        for kernel in kernels_in(function):
+            if kernel not in before:
+                places(kernel)
+
+    try:
+        trial(change, *band)
+    except NestorError:
+        return False
+    _bind_both(band, when, teams, steps)
+    return True
+
+
+def _bind_both(band: list[ForOp], when: str, teams: list[Team], steps: Steps) -> None:
+    for nest, team in zip(steps.do(specialise, band[0], when=when), teams, strict=True):
+        Rows(perfect_band(nest)[: len(band)], team, steps).run()
+
+
+def _staged_elements(row: ForOp) -> int:
+    """How long rows may be of which copies are in shared memory; 0 where no copy is of use."""
+    kept = [buffer.type for buffer in buffers_of(row) if is_worth_keeping(buffer, row)]
+    size = sum(element_bytes(type_.element_type) for type_ in kept if isinstance(type_, MemRefType))
+    return SHARED // size if size else 0
 
 
 def _is_legal(band: list[ForOp], team: Team) -> bool:
@@ -137,84 +177,21 @@ def _is_legal(band: list[ForOp], team: Team) -> bool:
     return True
 
 
-# ---- what a program on rows is ----------------------------------------------------------------------
-
-
-def is_row_program(row: ForOp) -> bool:
-    """Whether an iteration of `row` makes passes over neighbouring elements, one of them a reduction."""
-    if may_fail(row) is not None:
-        return False
-    for op in row.body.block.ops:
-        is_plain = isinstance(op, ForOp | LoadOp | StoreOp | AccumulateOp | AllocOp)
-        if not is_plain and (op.regions or not is_side_effect_free(op)):
-            return False
-    bands = [perfect_band(op) for op in row.body.block.ops if isinstance(op, ForOp)]
-    dependences = Dependences(row)
-    if not all(_is_pass(Pass(band), row, dependences) for band in bands):
-        return False
-    if not any(Pass(band).updates for band in bands):
-        return False
-    length = _length(bands)
-    return length is None or length >= SHORTEST
-
-
-def _is_pass(one: Pass, row: ForOp, dependences: Dependences) -> bool:
-    """Whether the iterations of a pass are independent or meet in reductions only, and touch neighbouring elements."""
-    inner = one.band[-1]
-    if len(loops_in(one.band[0])) != len(one.band):
-        return False
-    for loop in one.band:
-        if loop.kind != "serial" or loop.step_value != 1 or len(loop.lower) != 1 or len(loop.upper) != 1:
-            return False
-        if not all(is_defined_outside(v, row) for v in (*loop.lower_operands, *loop.upper_operands)):
-            return False
-        for dependence in dependences.carried_by(loop):
-            if dependence.kind != "reduction" or not _is_total(dependence.source, one, row):
-                return False
-            if not _is_total(dependence.sink, one, row):
-                return False
-    patterns = access_patterns(inner)
-    near = patterns[UNIT, False] + patterns[UNIT, True]
-    far = sum(n for (pattern, _), n in patterns.items() if pattern in (SCATTERED, SEVERAL))
-    return near > far
-
-
-def _is_total(op: Operation, one: Pass, row: ForOp) -> bool:
-    """Whether `op` is a reduction of the pass to one element."""
-    if not isinstance(op, AccumulateOp) or op.parent_op() is not one.band[-1]:
-        return False
-    if op.order_name != "any" or op.where is not None or op.mask is not None:
-        return False
-    if op.combiner.data == "custom" or len(op.memrefs) != 1:
-        return False
-    return all(is_defined_outside(v, one.band[0]) for v in (*op.indices.operands, *op.memrefs))
-
-
-def _length(bands: list[list[ForOp]]) -> int | None:
-    """The elements of the longest pass; None where one is not known."""
-    lengths = [_product([extent_of(loop) for loop in band]) for band in bands]
-    return None if None in lengths else max(n for n in lengths if n is not None)
-
-
-def _product(extents: list[int | None]) -> int | None:
-    return None if None in extents else prod(n for n in extents if n is not None)
-
-
 # ---- who computes a row -----------------------------------------------------------------------------
 
 
 def _teams(band: list[ForOp], block: int) -> list[Team]:
     """The teams to try, the best one first."""
     row = band[-1]
-    bands = [perfect_band(op) for op in row.body.block.ops if isinstance(op, ForOp)]
-    length = _length(bands)
+    bands = bands_in(row)
+    length = length_of(bands)
     inner = [extent_of(one[-1]) for one in bands]
     if length is None:
         return [Team(max(1, block // LANES), 1, False)]
     widest = max(n for n in inner if n is not None)
-    rows = _product([extent_of(loop) for loop in band])
+    rows = product_of([extent_of(loop) for loop in band])
     width = _width(bands)
-    words = max(1, max(element_bytes(b.type.element_type) for b in _buffers_of(row)) // 4)  # pyright: ignore
+    words = max(1, max(element_bytes(b.type.element_type) for b in buffers_of(row)) // 4)  # pyright: ignore
     if length * words <= WARP_ROW:
         many = power_of_two(min(block // LANES, rows or block))
         return [Team(1, many, kept, width) for kept in (True, False)]
@@ -303,7 +280,7 @@ class Rows:
 
     def _keep_rows(self) -> None:
         """Copies in registers of the rows that several passes touch."""
-        kept = [buffer for buffer in _buffers_of(self.row) if self._is_worth_keeping(buffer)]
+        kept = [buffer for buffer in buffers_of(self.row) if is_worth_keeping(buffer, self.row)]
         if not kept:
             raise NestorError("no row is touched by several passes")
         size = 0
@@ -312,45 +289,30 @@ class Rows:
                 not isinstance(op, LoadOp) for op, other in buffer_accesses(self.row) if other is buffer
             )
             stage = cache_write if writes else cache_read
-            alloc, *copies = self.steps.do(
-                stage, buffer, self.row, space="local", name=f"{_stem(buffer)}_row"
-            )
+            space = "global" if self.team.staged else "local"
+            alloc, *copies = self.steps.do(stage, buffer, self.row, space=space, name=f"{_stem(buffer)}_row")
             for loop in copies:
                 if loop is not None:
                     rename_freely(self.steps, loop, "k")
+            if self.team.staged:
+                size += self._stage(alloc)
+                continue
             self.kept.append(alloc)
             size += self._registers_of(alloc)
-        if size > MOST_KEPT:
+        if self.team.staged and size > SHARED:
+            raise NestorError("the rows are too long for shared memory")
+        if not self.team.staged and size > MOST_KEPT:
             raise NestorError("the rows are too long for registers")
 
-    def _is_worth_keeping(self, buffer: SSAValue) -> bool:
-        """Whether a buffer has a row for each iteration, element %j of which is touched in several passes."""
-        if isinstance(root_of(buffer).owner, AllocOp) and not is_defined_outside(buffer, self.row):
-            return False
-        found: set[Operation] = set()
-        for op, other in buffer_accesses(self.row):
-            if root_of(other) is not root_of(buffer):
-                continue
-            top = op
-            while top.parent_op() is not self.row:
-                parent = top.parent_op()
-                assert parent is not None
-                top = parent
-            if other is not buffer or not isinstance(top, ForOp):
-                return False
-            band = perfect_band(top)
-            variables = [loop.iv for loop in band]
-            moving = [op.indices[k].single_value() for k in range(len(op.indices))]
-            inside = [value for value in moving if value in variables]
-            if inside != variables or any(
-                v in variables
-                for k, value in enumerate(moving)
-                if value not in variables
-                for v in op.indices[k].operands
-            ):
-                return False
-            found.add(top)
-        return len(found) > 1
+    def _stage(self, alloc: AllocOp) -> int:
+        """Keep a row in shared memory; the bytes that it takes."""
+        shape = alloc.memref.type.get_shape()
+        if shape[-1] == DYNAMIC_INDEX:
+            alloc = self.steps.do(resize_buffer, alloc, dimension=len(shape) - 1, size=self.team.staged)
+        if DYNAMIC_INDEX in alloc.memref.type.get_shape():
+            raise NestorError("the rows are of unknown length")
+        self.shared.append(alloc)
+        return prod(alloc.memref.type.get_shape()) * element_bytes(alloc.memref.type.element_type)
 
     def _registers_of(self, alloc: AllocOp) -> int:
         """The registers of a thread that its elements of a row take."""
@@ -448,10 +410,6 @@ def _stem(buffer: SSAValue) -> str:
     while (shorter := re.sub(r"_(parts|total|warp|lane)(\.\d+)?$", "", name)) != name:
         name = shorter
     return name
-
-
-def _buffers_of(row: ForOp) -> list[SSAValue]:
-    return list(dict.fromkeys(buffer for _, buffer in buffer_accesses(row)))
 
 
 __all__ = ["Rows", "Team", "is_row_program", "power_of_two", "schedule_rows"]

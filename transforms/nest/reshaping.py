@@ -13,7 +13,6 @@ from ...dialects.nest import AccumulateOp, AllocOp, LoadOp
 from ...lowering.domains import LoadGuards
 from .accesses import Access, accesses_of
 from .integer_sets import System
-from .loops import enclosing_loops
 from .nest_transform_layout import Accessing, extents_of, replace_dim, without_known_divisions
 from .own_buffers import Refuse, why_not_accesses
 from .sizes import reallocate, replace
@@ -85,8 +84,7 @@ def is_within(access: Access, gaps: AffineList) -> bool:
 
 def _may_be_outside(access: Access, where: AffineList | None, gaps: AffineList) -> bool:
     system = System(access.op)
-    for loop in enclosing_loops(access.op):
-        system.name(loop.iv, "s")
+    system.require_reached(access.op, "s")
     for constraint in system.expressions(where, "s") if where is not None else ():
         system.require(f"{constraint} >= 0")
     system.require(f"({' or '.join(f'{gap} < 0' for gap in system.expressions(gaps, 's'))})")
