@@ -25,8 +25,6 @@ PIPELINES: dict[str, tuple[str, ...]] = {
         "to-nest",
         "nest-schedule-cpu",
         "convert-nest-to-scf",
-        "canonicalize",
-        "cse",
     ),
     # upstream -> llvm; what is left to simplify, LLVM does
     "cpu-to-llvm": (
