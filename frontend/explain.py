@@ -29,6 +29,11 @@ def explain(program: Program, target: str, log: Sequence[str], compiled: bool) -
         )
     module = lowered_copy(program.module, ("to-nest",))
     lines += ["nests:", *_nests(module)]
+    if target == "cpu" and (products := _products(module)):
+        lines += [
+            "products (in tiles of our own, no BLAS: docs/decisions/0012-products-without-blas.md):",
+            *products,
+        ]
     calls = _calls(module)
     if calls:
         lines += ["calls of Python:", *calls]
@@ -52,6 +57,23 @@ def _nests(module: ModuleOp) -> list[str]:
         stores = sum(isinstance(op, StoreOp | AccumulateOp) for op in inner)
         lines.append(f"  {names}: {_count(loads, 'load')}, {_count(stores, 'store')}")
     return lines or ["  none: nothing is computed element by element"]
+
+
+def _products(module: ModuleOp) -> list[str]:
+    """A line for each nest that is a product of matrices large enough for tiles."""
+    from ..dialects.nest import ForOp
+    from ..transforms.nest.cpu_lanes import extent_of
+    from ..transforms.nest.cpu_products import product_in
+    from ..transforms.nest.loops import perfect_band
+
+    lines: list[str] = []
+    for loop in module.walk():
+        if not isinstance(loop, ForOp) or isinstance(loop.parent_op(), ForOp):
+            continue
+        if (product := product_in(perfect_band(loop))) is not None:
+            sizes = [extent_of(one) or "?" for one in (product.row, product.term, product.column)]
+            lines.append(f"  {loop.label}: {sizes[0]} x {sizes[1]} by {sizes[1]} x {sizes[2]}")
+    return lines
 
 
 def _calls(module: ModuleOp) -> list[str]:

@@ -20,7 +20,8 @@ becomes
 so that a tile of n x n elements takes n loads and n log2(n) shuffles. To get it, unroll a loop whose variable moves along
 the last axis of what is loaded, directly around a vectorized loop whose variable moves along another axis, both of a
 multiple of four iterations. The loops may end early (split them with tail=clamp): a tile at the edge is told from a
-whole one by a branch, and reads no further than its rows reach; with domains (tail=mask) the edge is gathered. Rows are
+whole one by a branch, and reads no further than its rows reach; with domains (tail=mask) the edge is gathered, unless
+it is the edge of a small buffer at constant places, which is read as a whole (and so can stay in registers). Rows are
 read before anything of the tile runs, so that nothing in it may write the buffer; where one of these conditions fails,
 the lanes are gathered.
 """
@@ -210,7 +211,8 @@ class TransposedTile:
                     (upper,) = self.body.forms(loop.upper[k])
                     yield within_bound(loop, k), upper.plus(-self._end(loop))
         for load in self.loads:
-            yield from self._domain_bounds(load)
+            if not self._is_own_tile(load):
+                yield from self._domain_bounds(load)
 
     def _domain_bounds(self, load: AcrossLoad) -> Iterator[tuple[AffineList, Linear]]:
         """The constraints on where the load is needed that can be asked ahead, and their least value in a whole tile."""
@@ -233,8 +235,9 @@ class TransposedTile:
     def _version(self, copies: Callable[[], None], whole: bool) -> None:
         body = self.body
         for load in self.loads:
-            if self._is_needed_everywhere(load.op):
-                body.across[load.op] = (self.loop.iv, self._columns(load, whole))
+            is_own = self._is_own_tile(load)
+            if is_own or self._is_needed_everywhere(load.op):
+                body.across[load.op] = (self.loop.iv, self._columns(load, whole or is_own))
         copies()
         for load in self.loads:
             body.across.pop(load.op, None)
@@ -245,6 +248,29 @@ class TransposedTile:
         return needed is None or all(
             domain.mask is None and self.body.assumed.issuperset(domain.constraints) for domain in needed
         )
+
+    def _is_own_tile(self, load: AcrossLoad) -> bool:
+        """Whether the tile lies in a buffer made here, at places that are constant: no read of it can do harm."""
+        memref_type, indices = load.op.memref.type, load.op.indices
+        ends = [loop.upper.constants() for loop in (self.loop, load.lanes)]
+        if not isinstance(load.op.memref.owner, AllocOp) or any(end is None for end in ends):
+            return False
+        last = {loop.iv: self._last(loop) for loop in (self.loop, load.lanes)}
+        for expr, extent in zip(indices.exprs, memref_type.get_shape(), strict=True):  # pyright: ignore
+            form = linear_form(expr, indices.operands)
+            for iv in last:
+                form = (
+                    form
+                    if not form.coefficient(iv)
+                    else form.without(iv).plus(form.coefficient(iv) * last[iv])
+                )
+            if form.terms or not 0 <= form.constant < extent:
+                return False
+        return True
+
+    def _last(self, loop: ForOp) -> int:
+        """The variable's value in the last iteration of a loop of constant bounds."""
+        return min(loop.upper.constants() or (0,)) - 1
 
     # ---- rows and columns ----
 

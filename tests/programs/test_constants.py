@@ -146,6 +146,7 @@ def test_programs_on_the_disk(tmp_path, monkeypatch):
     assert np.array_equal(second(x, w, bias), layer(x, w, bias))
     assert "taken from the disk" in second.explain(x, w, bias) and packed(second) == 1
     assert "frozen: w" in second.explain(x, w, bias)
+    assert "40 x 60 by 60 x 72" in second.explain(x, w, bias)
 
 
 @pytest.mark.parametrize("target", ["interp", "cuda-sim"])

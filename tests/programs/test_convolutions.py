@@ -87,9 +87,16 @@ def test_images_that_threads_cannot_share_evenly():
     for images, count in ((3, 3 * 2), (4, 4)):
         x = integers(images, 6, 35, 120, seed=2)
         loops = nt.jit(bordered).lower(x, w).as_text("nest")
-        (shared,) = [line for line in loops.splitlines() if "parallel" in line and "grain" in line]
+        *_, shared = [line for line in loops.splitlines() if "parallel" in line and "grain" in line]
         assert f"= 0 to {count} parallel" in shared
     agrees(bordered, x[:3], w)
+
+
+def test_edges_of_tiles_stay_in_registers():
+    """What reads the sums of a tile at an edge reads all of it, transposed by shuffles: it is never gathered from memory."""
+    x, w = integers(1, 4, 6, 28), integers(21, 4, 3, 3, seed=1)
+    assert "vector.gather" not in nt.jit(bordered).lower(x, w).as_text("scf")
+    agrees(bordered, x, w)
 
 
 def test_windows():

@@ -106,3 +106,18 @@ def test_empty_and_single(shape):
     for dynamic in (False, True):
         a, b, bias = numbers(0, m, k), numbers(1, k, n), numbers(2, n)
         same(jitted(layer, dynamic=dynamic)(a, b, bias), layer(a, b, bias), 0.0)
+
+
+def fused(a, b, bias, residual):
+    return np.maximum(a.astype(np.float32) @ (b.T * np.float32(2)) + bias, 0) + residual
+
+
+def test_what_is_before_and_after_is_part_of_the_tiles():
+    """A cast, a transpose and a scale are done where operands are copied; bias, activation and residual in registers."""
+    a, b = numbers(1, 120, 40, dtype="f2"), numbers(2, 208, 40)
+    arguments = a, b, numbers(3, 208), numbers(4, 120, 208)
+    lines = nt.jit(fused).lower(*arguments).as_text("nest").splitlines()
+    assert sum(line.startswith("    nest.for") for line in lines) == 1
+    made = [line for line in lines if "nest.alloc" in line]
+    assert len(made) == 3 and not any("120x208" in line or "208x40xf32" in line for line in made)
+    same(nt.jit(fused)(*arguments), fused(*arguments))

@@ -189,11 +189,13 @@ def tile_convolution(
     vector_bits: int,
     share: Callable[[ForOp, Steps], None] | None,
     rest: Callable[[ForOp], None],
+    before: Callable[[ForOp], None],
     steps: Steps,
 ) -> bool:
     """Tile a convolution; False, and nothing changed, where a step is refused.
 
-    `share` gives a loop to threads, `rest` schedules a nest that stands beside the tiles.
+    `share` gives a loop to threads, `rest` schedules a nest that stands beside the tiles, `before` one that stands
+    before all of them: the copy of the weights, which threads share.
     """
     lanes = machine_lanes(sum_.column, vector_bits)
     registers = 32 if vector_bits >= 512 else 16
@@ -213,7 +215,7 @@ def tile_convolution(
         share(outermost, steps)
     unit = steps.do(add_unit_loop, outermost)
     for buffer in dict.fromkeys(load.memref for load in sum_.panels):
-        _pack(sum_, tiles, buffer, unit, width, rest, steps)
+        _pack(sum_, tiles, buffer, unit, width, before, share, steps)
     if why_not_remove_unit_loop(unit) is None:
         steps.do(remove_unit_loop, unit)
     for row, column in tiles.inner:
@@ -304,7 +306,8 @@ def _pack(
     buffer: SSAValue,
     around: ForOp,
     width: int,
-    rest: Callable[[ForOp], None],
+    before: Callable[[ForOp], None],
+    share: Callable[[ForOp, Steps], None] | None,
     steps: Steps,
 ) -> None:
     """Copy an operand that moves with the lanes: in the order of the terms, the lanes of a tile side by side."""
@@ -335,8 +338,10 @@ def _pack(
         panel = steps.do(transform_layout, panel, layout=layout)
     if _pattern_in(lane, buffer) == UNIT:
         mark_lanes(lane, width, steps)
+        if share is not None and lane is not copy and why_not_parallel(copy) is None:
+            share(copy, steps)
     else:
-        rest(copy)
+        before(copy)
 
 
 def _fetch(sum_: Convolution, row: ForOp, steps: Steps) -> None:

@@ -96,7 +96,10 @@ def _remove_unit_loops(function: FuncOp, steps: Steps) -> None:
 def _tile_convolution(sum_: Convolution, machine: Machine) -> None:
     from .cpu_convolutions import tile_convolution
 
-    tile_convolution(sum_, machine.vector_bits, *_sharing(machine), machine.steps)
+    def before(nest: ForOp) -> None:
+        schedule_nest(nest, machine, for_threads=machine.threads != 1)
+
+    tile_convolution(sum_, machine.vector_bits, *_sharing(machine), before, machine.steps)
 
 
 def _sharing(machine: Machine) -> tuple[Callable[[ForOp, Steps], None] | None, Callable[[ForOp], None]]:
