@@ -54,7 +54,7 @@ def edges():
             yield pytest.param(shape, dtype, False, marks=[pytest.mark.slow] if (k + j) % 2 else [])
 
 
-@pytest.mark.parametrize(("shape", "dtype", "dynamic"), list(edges()))
+@pytest.mark.parametrize(("shape", "dtype", "dynamic"), list(edges()), ids=str)
 def test_edges(shape, dtype, dynamic):
     m, n, k = shape
     a, b, bias = numbers(0, m, k, dtype=dtype), numbers(1, k, n, dtype=dtype), numbers(2, n, dtype=dtype)

@@ -44,7 +44,7 @@ def sizes_of_types():
             )
 
 
-@pytest.mark.parametrize(("dtype", "size"), list(sizes_of_types()))
+@pytest.mark.parametrize(("dtype", "size"), list(sizes_of_types()), ids=str)
 def test_sizes_known_at_run_time(dtype, size):
     x = _array(*size, dtype=dtype)
     np.testing.assert_array_equal(copied(x), x.T)
