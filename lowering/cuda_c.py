@@ -34,6 +34,7 @@ their use, unless a store that may change what they read comes between.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
 from xdsl.dialects import gpu
@@ -95,11 +96,17 @@ def print_cuda(module: Operation) -> CudaModule:
             hint="convert first: -p convert-nest-to-gpu",
             error=LoweringError,
         )
-    first = prelude(helpers)
+    first = prelude(_called(helpers, texts))
     lines: list[tuple[str, int] | None] = [None] * sum(text.count("\n") + 2 for text in first)
     for kernel in places:
         lines += [*kernel, None]
     return CudaModule("\n\n".join([*first, *texts]) + "\n", signatures, tuple(lines))
+
+
+def _called(helpers: set[str], kernels: list[str]) -> set[str]:
+    """The helpers that kernels call: a rounding that a store does by itself is asked for in vain."""
+    names = set(re.findall(r"\bnt_\w+", "\n".join(kernels)))
+    return {helper for helper in helpers if helper.split()[0] in names}
 
 
 def _gpu_modules(module: Operation) -> list[gpu.ModuleOp]:

@@ -56,7 +56,8 @@ def binary(symbol: str, precedence: int, left: CExpr, right: CExpr, **extra: Any
 
 
 def call(name: str, *arguments: CExpr) -> CExpr:
-    return join(f"{name}({', '.join(a.text for a in arguments)})", ATOM, *arguments)
+    called = (name, arguments[0]) if len(arguments) == 1 else None
+    return join(f"{name}({', '.join(a.text for a in arguments)})", ATOM, *arguments, called=called)
 
 
 def cast(type: str, expr: CExpr) -> CExpr:
@@ -136,20 +137,8 @@ def float_from_memory(p: Printer, type: Attribute, bits: CExpr) -> CExpr:
 def float_to_memory(p: Printer, type: Attribute, value: CExpr) -> CExpr:
     """The 16 bits of memory that hold a float: those it was loaded from, and rounded once."""
     name = "half" if isinstance(type, Float16Type) else "bf16"
-    if (bits := _argument(value, f"nt_{name}_to_float")) is not None:
-        return bits
-    exact = _argument(value, f"nt_round_{name}")
-    return call(p.helper(f"nt_float_to_{name}"), value if exact is None else exact)
-
-
-def _argument(expr: CExpr, function: str) -> CExpr | None:
-    """The argument of a call, where the expression is one of that function."""
-    head, text = f"{function}(", expr.text
-    if not text.startswith(head) or not text.endswith(")"):
-        return None
-    depth = 0
-    for place, character in enumerate(text):
-        depth += (character == "(") - (character == ")")
-        if depth == 0 and character == ")" and place < len(text) - 1:
-            return None
-    return CExpr(text[len(head) : -1], 0)
+    function, argument = value.called or ("", value)
+    if function == f"nt_{name}_to_float":
+        return argument
+    exact = argument if function == f"nt_round_{name}" else value
+    return call(p.helper(f"nt_float_to_{name}"), exact)

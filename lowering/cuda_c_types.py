@@ -50,6 +50,8 @@ class CExpr:
     is_literal: bool = False
     is_builtin: bool = False
     """Its C type is the `unsigned` of threadIdx and its like: cast before anything but + and *."""
+    called: tuple[str, CExpr] | None = None
+    """The function that it is a call of, and the one argument."""
 
     def at(self, precedence: int) -> str:
         """The text, in parentheses unless it binds at least as tightly as `precedence`."""
