@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from math import copysign, inf
 
-from xdsl.dialects import arith, math, memref, scf
+from xdsl.dialects import arith, math, memref, scf, vector
 from xdsl.dialects.builtin import FloatAttr, IntegerAttr, IntegerType
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.traits import Pure
@@ -26,6 +26,13 @@ def tidy(block: Block) -> None:
     for op in list(block.walk()):
         if isinstance(op, memref.AllocaOp) and not op.memref.type.get_num_dims():  # pyright: ignore
             _updated_once(op)
+    for op in list(block.walk()):
+        if isinstance(op, memref.AllocaOp) and not op.memref.type.get_num_dims():  # pyright: ignore
+            _set_to_constant(op)
+    for op in reversed(list(block.walk())):
+        if isinstance(op, vector.LoadOp | vector.ExtractOp) and not op.result.uses:
+            op.detach()
+            op.erase()
     for op in list(block.walk()):
         if isinstance(op, arith.AndIOp):
             _implied(op)
@@ -70,6 +77,22 @@ def _updated_once(register: memref.AllocaOp) -> None:
     if isinstance(total.owner, scf.ForOp) and name is not None:
         total.name_hint = name
         total.owner.body.block.args[1 + total.index].name_hint = name  # pyright: ignore
+
+
+def _set_to_constant(register: memref.AllocaOp) -> None:
+    """Let a register that is set to a constant, and to nothing else, be the constant."""
+    users = [use.operation for use in register.memref.uses]
+    stores = [op for op in users if isinstance(op, memref.StoreOp)]
+    if len(stores) != 1 or not isinstance(stores[0].value.owner, arith.ConstantOp):
+        return
+    loads = [op for op in users if op is not stores[0]]
+    if not all(_comes_after(op, stores[0]) for op in loads):
+        return
+    for load in loads:
+        load.results[0].replace_all_uses_with(stores[0].value)
+    for op in (*loads, stores[0], register):
+        op.detach()
+        op.erase()
 
 
 def _comes_after(op: Operation, store: Operation) -> bool:

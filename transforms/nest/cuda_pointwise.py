@@ -48,7 +48,7 @@ from xdsl.ir import SSAValue
 from xdsl.ir.affine import AffineDimExpr
 
 from ...dialects.affine import AffineList, linear_terms
-from ...dialects.nest import ForOp, LoadOp
+from ...dialects.nest import ForOp, LoadOp, StoreOp
 from ...lowering.nest_body import element_bytes
 from ...lowering.vector_access import strides_of
 from .cpu_lanes import INVARIANT, SCATTERED, SEVERAL, UNIT, buffer_accesses, pattern_of, varying_values
@@ -58,6 +58,7 @@ from .cuda_transposes import FEWEST
 from .dependence import Dependences
 from .loops import loops_in, perfect_band, sole_inner_loop
 from .nest_bind import bind
+from .nest_cache_write import cache_write
 from .nest_reorder import reorder, why_not_reorder
 from .nest_split import split, why_not_split
 from .nest_vectorize import vectorize, why_not_lanes
@@ -162,6 +163,7 @@ def bind_pointwise(band: list[ForOp], block: int, steps: Steps) -> bool:
     if any(why_not_split(loop, 2, "mask") is not None for loop in band[-2:]):
         return False
     band = _contiguous_innermost(band, steps)
+    _store_once(band[-1], steps)
     if len(band) == 1:
         _bind_line(band[0], block, steps)
         return True
@@ -169,6 +171,15 @@ def bind_pointwise(band: list[ForOp], block: int, steps: Steps) -> bool:
     if any(extent_of(loop) is None for loop in outer[1:]):
         return False
     return _bind_rows(outer, band[-2], band[-1], block, steps)
+
+
+def _store_once(column: ForOp, steps: Steps) -> None:
+    """Let an element that several statements write (a border, and what is in it) be in a register until it is stored."""
+    stores = [op for op in column.body.block.ops if isinstance(op, StoreOp)]
+    for first in stores:
+        again = [op for op in stores if op.memref is first.memref]
+        if first is again[0] and len(again) > 1 and all(op.indices == first.indices for op in again):
+            steps.attempt(cache_write, first.memref, column, space="local", name="element")
 
 
 def _contiguous_innermost(band: list[ForOp], steps: Steps) -> list[ForOp]:
@@ -271,7 +282,7 @@ def _bind_rows(outer: list[ForOp], row: ForOp, column: ForOp, block: int, steps:
 
 
 def _lanes(loop: ForOp, traffic: Traffic) -> int:
-    return traffic.lanes if why_not_lanes(loop, Dependences(loop)) is None else 1
+    return traffic.lanes if why_not_lanes(loop, Dependences(loop), in_kernel=True) is None else 1
 
 
 def _vectors(loop: ForOp, lanes: int) -> int | None:

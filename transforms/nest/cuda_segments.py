@@ -22,21 +22,26 @@ made fewer:
   What is reduced, or what a reduction reads, stays, and so does what a reduction starts from: its schedule decides.
 * Neighbours of as many loops become one nest (nest-fuse) when the loops run through the same iterations, or one through a
   part of the other's: copies into parts of one result, fills, several results. A part has a domain, outside of which the
-  other statement moves elements and no vectors, so that it has to be `SMALL`, and the larger one has no more iterations than
-  both together. There are at most `OPERANDS` buffers, which is what registers hold of 16 bytes each; and a nest that is
-  read across (cuda_transposes.py) is joined with such nests only.
+  other statement moves elements and no vectors, so that it has to be `SMALL` unless its rows are whole, and the larger
+  one has no more iterations than both together. Where both write one buffer, the second is shifted so that iterations
+  alike write one element (`y[1:-1] = 0` after a copy), if it cannot be joined else.
+  There are at most `OPERANDS` buffers, which is what registers hold of 16 bytes each; and a nest that is read across
+  (cuda_transposes.py) is joined with such nests only.
 
 Otherwise a nest is a kernel. The primitives prove what is done; a refusal leaves two kernels.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import pairwise
 from math import prod
+from typing import TypeAlias
 
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Block, Operation, SSAValue
 
+from ...dialects.affine import AffineList
 from ...dialects.diagnostic import NestorError
 from ...dialects.nest import AccumulateOp, AllocOp, ForOp, LoadOp, StoreOp
 from .accesses import root_of
@@ -49,6 +54,7 @@ from .loops import loops_in, may_fail, perfect_band
 from .nest_compute_inline import compute_inline, why_not_compute_inline
 from .nest_fuse import fuse
 from .nest_parallel import why_not_independent
+from .nest_shift import add_to_all, shift
 from .steps import UNRECORDED, Steps
 from .trials import trial
 
@@ -58,6 +64,9 @@ WORK = 32
 OPERANDS = 16
 """Buffers that a kernel made of several nests accesses, at most."""
 
+
+Range: TypeAlias = tuple[object, object]
+"""Where a loop starts and ends."""
 
 SMALL = 1 << 18
 """Iterations below which a launch takes longer than elements that are moved one by one."""
@@ -133,12 +142,37 @@ def _fuse_neighbours(block: Block, steps: Steps) -> None:
         if first.parent is None or not is_elementwise(first):
             continue
         assert isinstance(first, ForOp)
-        while (second := _next_nest(first)) is not None and _is_worthwhile(first, second):
-            try:
-                trial(_fuse_and_check, first, second)
-            except NestorError:
+        while (second := _next_nest(first)) is not None:
+            ways = dict.fromkeys([(0,) * len(loops_in(second)), _shifts(first, second)])
+            by = next(
+                (way for way in ways if _is_worthwhile(first, second, way) and _may_fuse(first, second, way)),
+                None,
+            )
+            if by is None:
                 break
-            _fuse(first, second, steps)
+            _fuse(first, second, by, steps)
+
+
+def _shifts(first: ForOp, second: ForOp) -> tuple[int, ...]:
+    """By how much to shift the loops of the second nest, so that iterations alike write one element of a buffer."""
+    one, two = loops_in(first), loops_in(second)
+    places = {op.memref: op.indices for op in first.walk() if isinstance(op, StoreOp)}
+    found = [0] * len(two)
+    for op in second.walk():
+        if not isinstance(op, StoreOp) or op.memref not in places or len(one) != len(two):
+            continue
+        for k, (a, b) in enumerate(zip(one, two, strict=True)):
+            for axis in range(len(op.indices)):
+                here, there = places[op.memref][axis], op.indices[axis]
+                gap = (
+                    there.minus(AffineList.of(b.iv))
+                    .minus(here.minus(AffineList.of(a.iv)))
+                    .canonical()
+                    .constants()
+                )
+                if a.iv in here.operands and b.iv in there.operands and gap is not None:
+                    found[k] = gap[0]
+    return tuple(found)
 
 
 def _next_nest(first: ForOp) -> ForOp | None:
@@ -149,26 +183,31 @@ def _next_nest(first: ForOp) -> ForOp | None:
     return op if isinstance(op, ForOp) and is_elementwise(op) else None
 
 
-def _is_worthwhile(first: ForOp, second: ForOp) -> bool:
-    """Whether one kernel of two nests does no more than two kernels do."""
+def _is_worthwhile(first: ForOp, second: ForOp, by: Sequence[int]) -> bool:
+    """Whether one kernel of two nests, the second one shifted, does no more than two kernels do."""
     one, two = loops_in(first), loops_in(second)
     if len(one) != len(two) or len(_buffers(first) | _buffers(second)) > OPERANDS:
         return False
-    box = [_extent_of_both(a, b) for a, b in zip(one, two, strict=True)]
+    ranges = [(_range_of(a), _range_of(b, shift)) for a, b, shift in zip(one, two, by, strict=True)]
+    box = [_extent_of_both(*both) for both in ranges]
     if _starts_a_reduction(first) or _starts_a_reduction(second):
         return False
     if None in box or _is_read_across(first) != _is_read_across(second):
         return False
-    if all(a == b for a, b in zip(map(_range_of, one), map(_range_of, two), strict=True)):
+    if all(a == b for a, b in ranges):
         return True
     sizes = [_count(first), _count(second)]
     known = [n for n in (*box, *sizes) if isinstance(n, int)]
-    return len(known) == len(box) + 2 and prod(known[:-2]) <= min(sum(known[-2:]), SMALL)
+    has_vectors = ranges[-1][0] == ranges[-1][1]
+    return (
+        len(known) == len(box) + 2
+        and prod(known[:-2]) <= sum(known[-2:])
+        and (has_vectors or prod(known[:-2]) <= SMALL)
+    )
 
 
-def _extent_of_both(first: ForOp, second: ForOp) -> object:
+def _extent_of_both(one: Range | None, two: Range | None) -> object:
     """How many iterations the loop has that runs through those of the other; None where neither is known to."""
-    one, two = _range_of(first), _range_of(second)
     if one is None or two is None:
         return None
     if one == two:
@@ -180,12 +219,13 @@ def _extent_of_both(first: ForOp, second: ForOp) -> object:
     return end - start if (start, end) in (one, two) else None
 
 
-def _range_of(loop: ForOp) -> tuple[object, object] | None:
-    """Where a loop starts, a number, and where it ends, a number or what stands for one."""
+def _range_of(loop: ForOp, by: int = 0) -> Range | None:
+    """Where a loop starts, a number, and where it ends, a number or what stands for one; shifted."""
     start = loop.lower.constants()
     if start is None or len(start) != 1 or len(loop.upper) != 1:
         return None
-    return start[0], bound_key(loop.upper)
+    end = bound_key(add_to_all(loop.upper, AffineList.of(by)))
+    return start[0] + by, end
 
 
 def _buffers(nest: ForOp) -> set[SSAValue]:
@@ -205,18 +245,29 @@ def _is_read_across(nest: ForOp) -> bool:
     return transposed_in(loops_in(nest)) is not None
 
 
-def _fuse(first: ForOp, second: ForOp, steps: Steps = UNRECORDED) -> None:
-    """Fuse two nests, loop by loop."""
+def _fuse(first: ForOp, second: ForOp, by: Sequence[int], steps: Steps = UNRECORDED) -> None:
+    """Fuse two nests, loop by loop, the second one shifted."""
     pairs = list(zip(loops_in(first), loops_in(second), strict=True))
+    for (_, loop), shift_of_loop in zip(pairs, by, strict=True):
+        if shift_of_loop:
+            steps.do(shift, loop, by=shift_of_loop)
     for nest in (first, second):
         make_perfect(nest, steps)
     for one, two in pairs:
         steps.do(fuse, one, two)
 
 
-def _fuse_and_check(first: ForOp, second: ForOp) -> None:
+def _may_fuse(first: ForOp, second: ForOp, by: Sequence[int]) -> bool:
+    try:
+        trial(lambda one, two: _fuse_and_check(one, two, by), first, second)
+    except NestorError:
+        return False
+    return True
+
+
+def _fuse_and_check(first: ForOp, second: ForOp, by: Sequence[int]) -> None:
     """Fuse two nests of a copy; raises where a loop is no longer independent."""
-    _fuse(first, second)
+    _fuse(first, second, by)
     dependences = Dependences(first)
     for loop in loops_in(first):
         if (refusal := why_not_independent(loop, "bind", dependences)) is not None:

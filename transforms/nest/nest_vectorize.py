@@ -52,14 +52,17 @@ from .nest_split import split
 
 
 def why_not_lanes(
-    loop: ForOp, dependences: Dependences | None = None, width: int | None = None
+    loop: ForOp, dependences: Dependences | None = None, width: int | None = None, in_kernel: bool = False
 ) -> NestorError | None:
-    """The diagnostic that refuses to run iterations of `loop` in lockstep: `width` of them, or any number."""
+    """The diagnostic that refuses to run iterations of `loop` in lockstep: `width` of them, or any number.
+
+    It is, or will be `in_kernel`, inside of loops over threads.
+    """
     refusal = refuse_marked(loop, "vectorize") or refuse_in_vector(loop, "vectorize")
     if refusal is not None:
         return refusal
     for op in loop.body.walk():
-        if (reason := _why_no_vector_form(op, loop)) is not None:
+        if (reason := _why_no_vector_form(op, loop, in_kernel)) is not None:
             return fail(
                 loop,
                 f'cannot vectorize the loop "{loop.label}": its body is not straight-line code',
@@ -120,7 +123,7 @@ def _why_not_shared(loop: ForOp) -> NestorError | None:
     return None
 
 
-def _why_no_vector_form(op: Operation, loop: ForOp) -> str | None:
+def _why_no_vector_form(op: Operation, loop: ForOp, in_kernel: bool) -> str | None:
     """Why lanes cannot run `op` together. Loops stay loops, when all lanes run them equally often."""
     if isinstance(op, (LoadOp, StoreOp, AccumulateOp, YieldOp)):
         return None
@@ -128,7 +131,9 @@ def _why_no_vector_form(op: Operation, loop: ForOp) -> str | None:
         computed = (v for v in op.index_operands if isinstance(v.owner, Operation))
         is_known = all(is_defined_outside(v, loop) for v in computed)
         return None if is_known else "its address is computed inside of the loop"
-    if isinstance(op, AllocOp) and any(around.kind in THREAD_AXES for around in enclosing_loops(loop)):
+    if isinstance(op, AllocOp) and (
+        in_kernel or any(around.kind in THREAD_AXES for around in enclosing_loops(loop))
+    ):
         return None  # a kernel does what is computed lane by lane: each has a buffer
     if not isinstance(op, ForOp):
         return None if is_side_effect_free(op) and not op.regions else f"{op.name} has no vector form"
