@@ -74,7 +74,7 @@ def test_sizes(size, dtype):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("dtype", ["f4", "f8"])
-@pytest.mark.parametrize("size", [(3, 1031, 8), (70, 1000, 128), (65, 4096, 64), (600, 601, 33)], ids=str)
+@pytest.mark.parametrize("size", [(9, 1031, 16), (70, 1000, 128), (65, 4096, 64), (600, 601, 33)], ids=str)
 def test_sizes_of_long_rows(size, dtype):
     given = arguments((2, 2), *size, dtype)
     check(attention, given)
