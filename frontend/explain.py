@@ -31,7 +31,7 @@ def explain(program: Program, target: str, log: Sequence[str], compiled: bool) -
     lines += ["nests:", *_nests(module)]
     if target == "cpu" and (products := _products(module)):
         lines += [
-            "products (in tiles of our own, no BLAS: docs/decisions/0012-products-without-blas.md):",
+            "products (in tiles of our own, no BLAS: docs/decisions/0014-products-without-blas.md):",
             *products,
         ]
     calls = _calls(module)

@@ -22,13 +22,10 @@ from ..lowering.call_layout import (
     ANY,
     ARRAY,
     AXIS,
-    CONDITION,
     ENTRY,
-    EXCLUSION,
     FIXED,
     KNOWN,
     LEAF,
-    LINEAR,
     MAX_NAMES,
     MAX_OBJECTS,
     MAX_OUTPUTS,
@@ -46,12 +43,12 @@ from ..runtime.fast_call import Entry, word_at
 from ..runtime.pool import POOL, SMALLEST
 from .invoke import Invocation, addressable, late_result
 from .native_call import Call, Declined
+from .native_extents import ExtentWriter
 from .native_guards import guards
 from .structures import build
 
 if TYPE_CHECKING:
     from .program_parts import Leaf, OutputType
-    from .program_parts import Linear as LinearForm
 
 _C_CONTIGUOUS, _ALIGNED, _WRITEABLE = 0x1, 0x100, 0x400
 _DESCR_WORD = Offsets().descr_word
@@ -84,7 +81,7 @@ def native_entry(call: Call, invocation: Invocation) -> Entry | None:
     if kernel is None:
         return None
     try:
-        return _Writer(call, invocation, kernel, _is_open(call, invocation)).entry()
+        return _Writer(call, invocation, _is_open(call, invocation), kernel=kernel).entry()
     except Declined:
         return None
 
@@ -114,13 +111,9 @@ def _leaves(results: Any) -> list[Leaf]:
 
 
 @dataclass(eq=False)
-class _Writer:
-    call: Call
-    invocation: Invocation
-    kernel: Any
-    open: bool
+class _Writer(ExtentWriter):
+    kernel: Any = field(kw_only=True)
     result: Entry = field(default_factory=Entry)
-    names: dict[Any, int] = field(default_factory=dict)
     slots: list[int] = field(default_factory=list)
     records: list[list[int]] = field(default_factory=list)
     bases: dict[int, int] = field(default_factory=dict)
@@ -186,16 +179,9 @@ class _Writer:
         entry.keep(self.kernel)
         return entry
 
-    def _need(self, condition: bool) -> None:
-        if not condition:
-            raise Declined
-
     def _record(self, words: list[int]) -> None:
         words[1] = len(words)
         self.records.append(words)
-
-    def _name(self, key: Any) -> int:
-        return self.names.setdefault(key, len(self.names))
 
     # ---- slots --------------------------------------------------------------------------------------
 
@@ -418,57 +404,6 @@ class _Writer:
         words[0] = len(words) + len(axes)
         return [*words, *axes]
 
-    def _varies(self, form: LinearForm) -> bool:
-        """Whether calls of this entry can have different values of it."""
-        if self.open:
-            return bool(form.terms)
-        self._need(
-            not any(_mentions_integers(key) for key, _ in form.terms if not isinstance(key, int | str))
-        )
-        return any(isinstance(key, int) for key, _ in form.terms)
-
-    def _linear(self, form: LinearForm) -> list[int]:
-        """A linear form over the names; extents that an entry does not leave open are part of the constant."""
-        constant, terms = form.constant, []
-        for key, coefficient in form.terms:
-            if not self.open and not isinstance(key, int):
-                known = self.invocation.names
-                constant += coefficient * (known[key] if isinstance(key, str) else key.value(known))
-            else:
-                self._need(key in self.names)
-                terms += [self.names[key], coefficient]
-        return [*LINEAR.pack(constant=constant, count=len(terms) // 2), *terms]
-
-    def _condition(self, guard: Any) -> list[int]:
-        terms = [word for name, c in guard.coefficients for word in (self._name_of_extent(name), c)]
-        return [
-            *CONDITION.pack(exact=guard.exact, constant=guard.constant, count=len(guard.coefficients)),
-            *terms,
-        ]
-
-    def _exclusions(self) -> list[list[int]]:
-        """Where an earlier program fits, known extents for ours: it may round differently, and has to go on running."""
-        found = []
-        for earlier in self.call.earlier:
-            known: dict[int, int] = {}
-            fits = True
-            for theirs, ours in zip(earlier, self.invocation.program.arguments, strict=True):
-                for extent, name in zip(theirs.extents, ours.extents, strict=True):
-                    if isinstance(extent, str):
-                        continue
-                    if isinstance(name, str):
-                        fits &= known.setdefault(self._name_of_extent(name), extent) == extent
-                    else:
-                        fits &= name == extent
-            if fits:
-                pairs = [word for pair in known.items() for word in pair]
-                found.append([*EXCLUSION.pack(count=len(known)), *pairs])
-        return found
-
-    def _name_of_extent(self, name: str) -> int:
-        self._need(name in self.names)
-        return self.names[name]
-
     def _results(self) -> tuple[int, list[list[int]], Any]:
         results = self.invocation.program.results
         late: list[Callable[[Any], Any] | None] = []
@@ -511,14 +446,6 @@ def _alike(record: Sequence[int], words: Sequence[int]) -> bool:
     rank = words[FIXED.names.index("rank")]
     same = (record[0], *record[head]) == (words[0], *words[head])
     return same and list(record[FIXED.size : FIXED.size + rank]) == list(words[FIXED.size :])
-
-
-def _mentions_integers(quotient: Any) -> bool:
-    """Whether integer arguments decide the value."""
-    return any(
-        isinstance(key, int) or (not isinstance(key, str) and _mentions_integers(key))
-        for key, _ in quotient.numerator.terms
-    )
 
 
 class _Finish:
