@@ -52,6 +52,7 @@ NO_LOOPS = {
 
 FROM_ZERO = {
     "flatten": "loops that start elsewhere are refused: the views start at the first element",
+    "online_softmax": "loops that start elsewhere are refused: their variables are indices of running maxima and sums",
     "rfactor": "loops that start elsewhere are refused: the variable is the index of an accumulator",
 }
 """Primitives that refuse loops that start elsewhere than at 0: nest-...-invalid.mlir has the case."""
@@ -270,7 +271,7 @@ def test_every_shared_refusal_is_shown(module):
 _FOR = re.compile(
     r'^ *nest\.for "([^"]*)" %\S+ = (.*?) to (.*?)(?: step (\d+))?(?: \w+| \w+\(\d+\)| bind .*)? \{$', re.M
 )
-_NAMED = re.compile(r"\b(?:loops?|outer|inner|first|second|lanes|at|consumer|into)=([\w.,]+)")
+_NAMED = re.compile(r"\b(?:loops?|outer|inner|first|second|lanes|at|consumer|into|rows|product)=([\w.,]+)")
 _NUMBERS = re.compile(r"\b(?:factor|width|sizes)=([\d,]+)")
 
 

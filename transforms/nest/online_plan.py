@@ -20,7 +20,7 @@ from ...dialects.nest import AccumulateOp, AllocOp, ForOp, LoadOp, StoreOp
 from ...lowering.domains import is_computation
 from .accesses import READ, accesses_of, may_alias, root_of
 from .integer_sets import is_never_negative
-from .loops import loops_in, perfect_band, refuse_marked
+from .loops import loops_in, perfect_band
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,10 +60,6 @@ def online_plan(rows: ForOp, product: ForOp, factor: int) -> OnlineSoftmax | Nes
     action = f'compute the softmax "{rows.label}" with its product "{product.label}" block by block'
     if factor < 1:
         return fail(rows, f"cannot {action}: the factor is {factor}, and must be positive")
-    for nest in (rows, product):
-        for loop in loops_in(nest):
-            if (refusal := refuse_marked(loop, action)) is not None:
-                return refusal
     try:
         plan = _match(rows, product)
         _check_order(plan)
@@ -77,6 +73,9 @@ def online_plan(rows: ForOp, product: ForOp, factor: int) -> OnlineSoftmax | Nes
 
 
 def _match(rows: ForOp, product: ForOp) -> OnlineSoftmax:
+    for loop in (*loops_in(rows), *loops_in(product)):
+        if loop.kind != "serial":
+            raise _NoSoftmax("a loop is marked already", loop)
     if rows.parent is not product.parent:
         raise _NoSoftmax("they are not in one block", product)
     band = perfect_band(rows)
@@ -265,16 +264,12 @@ def _check_body(row: ForOp, passes: list[ForOp], maximum: AccumulateOp, total: A
 
 
 def _check_loads(one: ForOp, scores: SSAValue, places: list[ForOp | int], band: Sequence[ForOp]) -> None:
-    """Of the scores a pass reads the element of its iteration only; what else it reads is other memory."""
+    """Of the scores a pass reads the element of its iteration only."""
     own = [place if not isinstance(place, ForOp) or place in band else one for place in places]
     loops = [loop for loop in own if isinstance(loop, ForOp)]
     for op in one.body.block.ops:
-        if not isinstance(op, LoadOp):
-            continue
-        if op.memref is scores and _variables(op.indices, loops) != own:
+        if isinstance(op, LoadOp) and op.memref is scores and _variables(op.indices, loops) != own:
             raise _NoSoftmax("a score depends on other ones", op)
-        if op.memref is not scores and may_alias(root_of(op.memref), root_of(scores)):
-            raise _NoSoftmax("a score is read from memory that may hold the exponentials", op)
 
 
 def _product(
@@ -318,8 +313,6 @@ def _product(
     for op in body:
         if isinstance(op, LoadOp) and may_alias(root_of(op.memref), root_of(update.memrefs[0])):
             raise _NoSoftmax("the product may read what it adds to", op)
-        if isinstance(op, LoadOp) and op is not loads[0] and may_alias(root_of(op.memref), root_of(scores)):
-            raise _NoSoftmax("the softmax is a part of both factors", op)
         if not isinstance(op, LoadOp | AccumulateOp) and not is_computation(op):
             raise _NoSoftmax("the product does something else", op)
     return band, term, update, same

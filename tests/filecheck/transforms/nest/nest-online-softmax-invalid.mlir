@@ -416,3 +416,86 @@ func.func @empty(%n: index, %v: memref<?x3xf32>, %y: memref<5x3xf32>) {
   }
   func.return
 }
+
+// -----
+
+// Blocks of a loop that is marked.
+func.func @marked() {
+  // expected-error @below {{cannot compute the softmax "i" with its product "i.1" block by block: a loop is marked already}}
+  nest.for "i" %i = 0 to 5 {
+    // expected-note @below {{here}}
+    nest.for "j" %j = 0 to 10 parallel {
+    }
+  }
+  nest.for "i.1" %i = 0 to 5 {
+  }
+  func.return
+}
+
+// -----
+
+// One loop in each row: there is no maximum.
+func.func @pass() {
+  // expected-error @below {{cannot compute the softmax "i" with its product "i.1" block by block: its rows are not three loops: a maximum, exponentials with their sum, a division}}
+  // expected-note @below {{here}}
+  nest.for "i" %i = 0 to 5 {
+    nest.for "j" %j = 0 to 10 {
+    }
+  }
+  nest.for "i.1" %i = 0 to 5 {
+  }
+  func.return
+}
+
+// -----
+
+// The product is in another loop.
+func.func @apart() {
+  // expected-error @below {{cannot compute the softmax "i" with its product "i.1" block by block: they are not in one block}}
+  nest.for "i" %i = 0 to 5 {
+  }
+  nest.for "k" %k = 0 to 2 {
+    // expected-note @below {{here}}
+    nest.for "i.1" %i = 0 to 5 {
+    }
+  }
+  func.return
+}
+
+// -----
+
+// Rows from the second.
+func.func @from_one() {
+  // expected-error @below {{cannot compute the softmax "i" with its product "i.1" block by block: a loop does not run from 0 in steps of 1 to one bound}}
+  // expected-note @below {{here}}
+  nest.for "i" %i = 1 to 5 {
+    nest.for "j" %j = 0 to 10 {
+    }
+    nest.for "j.1" %j = 0 to 10 {
+    }
+    nest.for "j.2" %j = 0 to 10 {
+    }
+  }
+  nest.for "i.1" %i = 0 to 5 {
+  }
+  func.return
+}
+
+// -----
+
+// The last element is not divided.
+func.func @bounds() {
+  // expected-error @below {{cannot compute the softmax "i" with its product "i.1" block by block: its three loops have different bounds}}
+  nest.for "i" %i = 0 to 5 {
+    nest.for "j" %j = 0 to 10 {
+    }
+    nest.for "j.1" %j = 0 to 10 {
+    }
+    // expected-note @below {{here}}
+    nest.for "j.2" %j = 0 to 9 {
+    }
+  }
+  nest.for "i.1" %i = 0 to 5 {
+  }
+  func.return
+}

@@ -1,5 +1,5 @@
 // A softmax and the product that uses it, block by block: a running maximum, and sums that are scaled when it changes.
-// RUN: opt-tool %s -p 'nest-online-softmax{rows=i product=i.1 factor=4}' | filecheck %s
+// RUN: opt-tool %s -p 'nest-online-softmax{rows=i product=i.1 factor=4}' --split-input-file | filecheck %s
 
 // CHECK-LABEL: @attention
 // CHECK: [[M:%\S+]] = nest.alloc "running_maximum" : memref<5xf32>
@@ -89,6 +89,64 @@ func.func @attention(%x: memref<5x10xf32>, %v: memref<10x3xf32>, %y: memref<5x3x
         %q = arith.mulf %p, %b : f32
         nest.accumulate "y" add %q, %y[%i, %l] : memref<5x3xf32>
       }
+    }
+  }
+  func.return
+}
+
+// -----
+
+// Any number of rows; scores of a row are as many as elements of another buffer, and one more: there is at least one.
+
+// CHECK-LABEL: @of_sizes
+// CHECK: nest.alloc "running_maximum"({{%\S+}}) : memref<?xf32>
+// CHECK: [[Y:%\S+]] = nest.alloc "y_sums"({{%\S+}}) : memref<?xf32>
+// CHECK: nest.for "i.start" {{%\S+}} = 0 to %n {
+// CHECK: nest.for "j.o" [[O:%\S+]] = 0 to (%k + 1) ceildiv 4 {
+// CHECK-NEXT: nest.for "i" [[I:%\S+]] = 0 to %n {
+// CHECK: nest.for "j" [[J:%\S+]] = 0 to min(4, %k - 4 * [[O]] + 1) {
+// CHECK: nest.for "i.1" [[I:%\S+]] = 0 to %n {
+// CHECK-NEXT: nest.for "j.3" [[J:%\S+]] = 0 to 4 {
+// CHECK: nest.accumulate "y" add {{%\S+}}, [[Y]]{{\[}}[[I]]] where (4 * [[O]] + [[J]] < %k + 1)
+// CHECK: nest.for "i.1.end" {{%\S+}} = 0 to %n {
+func.func @of_sizes(%n: index, %x: memref<?xf32>, %v: memref<?xf32>, %y: memref<?xf32>) {
+  %zero = arith.constant 0.0 : f32
+  %lowest = arith.constant 0xff800000 : f32
+  %axis = arith.constant 0 : index
+  %one = arith.constant 1 : index
+  %k = memref.dim %x, %axis : memref<?xf32>
+  %scores = arith.addi %k, %one : index
+  %t = nest.alloc "t"(%n, %scores) : memref<?x?xf32>
+  nest.for "i" %i = 0 to %n {
+    %maximum = nest.alloc "maximum" : memref<f32>
+    nest.store "m" %lowest, %maximum[] : memref<f32>
+    nest.for "j" %j = 0 to %k + 1 {
+      %a = nest.load %t[%i, %j] : memref<?x?xf32>
+      nest.accumulate "m" maximum %a, %maximum[] : memref<f32>
+    }
+    %sum = nest.alloc "sum" : memref<f32>
+    nest.store "s" %zero, %sum[] : memref<f32>
+    %m = nest.load %maximum[] : memref<f32>
+    nest.for "j.1" %j = 0 to %k + 1 {
+      %a = nest.load %t[%i, %j] : memref<?x?xf32>
+      %d = arith.subf %a, %m : f32
+      %e = math.exp %d : f32
+      nest.store "e" %e, %t[%i, %j] : memref<?x?xf32>
+      nest.accumulate "s" add %e, %sum[] : memref<f32>
+    }
+    %s = nest.load %sum[] : memref<f32>
+    nest.for "j.2" %j = 0 to %k + 1 {
+      %e = nest.load %t[%i, %j] : memref<?x?xf32>
+      %p = arith.divf %e, %s : f32
+      nest.store "p" %p, %t[%i, %j] : memref<?x?xf32>
+    }
+  }
+  nest.for "i.1" %i = 0 to %n {
+    nest.for "j.3" %j = 0 to %k + 1 {
+      %p = nest.load %t[%i, %j] : memref<?x?xf32>
+      %b = nest.load %v[%j] : memref<?xf32>
+      %q = arith.mulf %p, %b : f32
+      nest.accumulate "y" add %q, %y[%i] : memref<?xf32>
     }
   }
   func.return
