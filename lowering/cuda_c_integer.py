@@ -181,6 +181,12 @@ def integer_helper(name: str) -> Rule:
     return rule
 
 
+def random_bits(p: Printer, op: Any) -> CExpr:
+    """`nt_philox(counter, stream, key)`."""
+    bits = call(p.helper("nt_philox"), *(unsigned_operand(p, v) for v in (op.counter, op.stream, op.key)))
+    return from_unsigned(p, op.result.type, bits)
+
+
 def ceil_div_unsigned(p: Printer, op: Any) -> CExpr:
     left, right = unsigned_operand(p, op.lhs), unsigned_operand(p, op.rhs)
     quotient, remainder = binary("/", MUL, left, right), binary("%", MUL, left, right)

@@ -7,11 +7,31 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from ..dialects.special import PHILOX_MULTIPLIERS, PHILOX_ROUNDS, PHILOX_WEYL
 from .cuda_c_tensor_cores import PTX_HELPERS, guarded
 
 _MINMAX = """\
 static __device__ {type} nt_{name}({type} a, {type} b) {{  // NumPy's: NaN if either is NaN
   return a {relation} b || a != a ? a : b;
+}}"""
+
+_PHILOX = f"""\
+static __device__ unsigned long long nt_philox(unsigned long long counter,
+    unsigned long long stream, unsigned long long key) {{  // two words of Philox 4x32-{PHILOX_ROUNDS}
+  unsigned a = (unsigned)counter, b = (unsigned)(counter >> 32);
+  unsigned c = (unsigned)stream, d = (unsigned)(stream >> 32);
+  unsigned low = (unsigned)key, high = (unsigned)(key >> 32);
+  for (int round = 0; round < {PHILOX_ROUNDS}; round += 1) {{
+    const unsigned long long x = a * {PHILOX_MULTIPLIERS[0]}ull;
+    const unsigned long long y = c * {PHILOX_MULTIPLIERS[1]}ull;
+    a = (unsigned)(y >> 32) ^ b ^ low;
+    b = (unsigned)y;
+    c = (unsigned)(x >> 32) ^ d ^ high;
+    d = (unsigned)x;
+    low += {PHILOX_WEYL[0]}u;
+    high += {PHILOX_WEYL[1]}u;
+  }}
+  return (unsigned long long)b << 32 | a;
 }}"""
 
 _FLOOR_DIV = """\
@@ -132,6 +152,7 @@ static __device__ unsigned short nt_double_to_bf16(double value) {  // odd round
 static __device__ float nt_round_bf16(float value) {
   return nt_bf16_to_float(nt_float_to_bf16(value));
 }""",
+    "nt_philox": _PHILOX,
 }
 
 _DEPENDS = {

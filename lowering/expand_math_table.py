@@ -6,7 +6,15 @@ from collections.abc import Callable
 from typing import Any
 
 from xdsl.dialects import arith, math
-from xdsl.dialects.builtin import BFloat16Type, Float16Type, Float32Type, Float64Type, VectorType, f32
+from xdsl.dialects.builtin import (
+    BFloat16Type,
+    Float16Type,
+    Float32Type,
+    Float64Type,
+    IntegerType,
+    VectorType,
+    f32,
+)
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, Operation, SSAValue
 
@@ -21,6 +29,7 @@ from . import expand_math_trig as trig
 from .expand_math_builder import FormBuilder
 from .expand_math_erf import erf, erfc
 from .expand_math_gamma import lgamma
+from .expand_math_random import philox
 
 
 def expand_function(function: FuncOp) -> None:
@@ -42,7 +51,7 @@ def _expand(b: FormBuilder, op: Operation) -> SSAValue:
     form = FORMS[type(op)]
     type_ = op.results[0].type
     element = type_.element_type if isinstance(type_, VectorType) else type_
-    if isinstance(element, Float32Type | Float64Type):
+    if isinstance(element, Float32Type | Float64Type | IntegerType):
         return form(b, *op.operands)
     if not isinstance(element, Float16Type | BFloat16Type):
         raise fail(op, f"{op.name} of {element} has no expansion", error=LoweringError)
@@ -83,5 +92,6 @@ FORMS: dict[type[Operation], Callable[..., SSAValue]] = {
     math.PowFOp: powers.pow,
     math.CbrtOp: powers.cbrt,
     math.RsqrtOp: _rsqrt,
+    functions.PhiloxOp: philox,
 }
-"""How each is written, for f32 and f64, scalars and vectors."""
+"""How each is written, for f32 and f64 (philox: i64), scalars and vectors."""

@@ -110,6 +110,7 @@ NAMESPACE: dict[str, Any] = {
     "erfc": math.erfc,
     "lgamma": special.lgamma,
     "sigmoid": special.sigmoid,
+    "philox": special.philox,
 }
 """Names that the expressions use."""
 
@@ -173,6 +174,7 @@ _TABLE: dict[str, str] = {
     "math.erfc": "{r}(erfc({0}))",
     "special.lgamma": "lgamma({0})",
     "special.sigmoid": "sigmoid({0})",
+    "special.philox": "philox({0}.view({u}), {1}.view({u}), {2}.view({u})).view({r})",
     "math.rsqrt": "({r}(1) / np.sqrt({0}))",
     "math.atan2": "np.arctan2({0}, {1})",
     "math.copysign": "np.copysign({0}, {1})",

@@ -111,7 +111,7 @@ def _wrap(value: int, width: int) -> int:
 
 def floor_divide_int(e: Emitter, a: SSAValue, b: SSAValue) -> SSAValue:
     """Floor division; x // 0 is 0, and the most negative // -1 wraps to itself."""
-    if (divisor := _positive_constant(b)) is not None:
+    if (divisor := positive_constant(b)) is not None:
         return _floor_divide_by(e, a, b, divisor)
     zero, one = e.const(0, a.type), e.const(1, a.type)
     minus_one = e.const(-1, a.type)
@@ -132,7 +132,7 @@ def floor_divide_int(e: Emitter, a: SSAValue, b: SSAValue) -> SSAValue:
 
 def remainder_int(e: Emitter, a: SSAValue, b: SSAValue) -> SSAValue:
     """Remainder with the sign of the divisor; x % 0 is 0."""
-    if (divisor := _positive_constant(b)) is not None:
+    if (divisor := positive_constant(b)) is not None:
         return _remainder_by(e, a, b, divisor)
     zero, one = e.const(0, a.type), e.const(1, a.type)
     minus_one = e.const(-1, a.type)
@@ -145,7 +145,7 @@ def remainder_int(e: Emitter, a: SSAValue, b: SSAValue) -> SSAValue:
     return e.select(adjust, e.op(arith.AddiOp, (rest, divisor), None, _NO_OVERFLOW), rest)
 
 
-def _positive_constant(value: SSAValue) -> int | None:
+def positive_constant(value: SSAValue) -> int | None:
     """The number that `value` is, None where it is unknown or not positive."""
     if not isinstance(value.owner, arith.ConstantOp) or not isinstance(value.owner.value, IntegerAttr):
         return None
@@ -174,7 +174,7 @@ def _remainder_by(e: Emitter, a: SSAValue, b: SSAValue, divisor: int) -> SSAValu
 
 def _unsigned(op_type: type[Operation]) -> Callable[[Emitter, SSAValue, SSAValue], SSAValue]:
     def expand(e: Emitter, a: SSAValue, b: SSAValue) -> SSAValue:
-        if _positive_constant(b) is not None:
+        if positive_constant(b) is not None:
             return e.op(op_type, (a, b))
         zero = e.const(0, a.type)
         by_zero = e.cmp("eq", b, zero)

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from xdsl.dialects import arith, math
 from xdsl.dialects.builtin import IntegerType
-from xdsl.ir import SSAValue
+from xdsl.ir import Operation, SSAValue
 
-from .expand import OVERFLOW_PROPERTIES, Emitter, absolute_int
+from .expand import OVERFLOW_PROPERTIES, Emitter, absolute_int, positive_constant
 
 
 def _width(a: SSAValue) -> int:
@@ -26,29 +26,38 @@ def _multiply(e: Emitter, a: SSAValue, b: SSAValue) -> SSAValue:
     return e.op(arith.MuliOp, (a, b), None, OVERFLOW_PROPERTIES)
 
 
-def _amount(e: Emitter, b: SSAValue) -> tuple[SSAValue, SSAValue]:
-    """Whether a shift is by less than the width, and an amount that is. A negative amount counts as a large one."""
+def _is_inside(b: SSAValue) -> bool:
+    """Whether a shift is known to be by less than the width."""
+    return (positive_constant(b) or _width(b)) < _width(b)
+
+
+def _whole_or_none(e: Emitter, op_type: type[Operation], a: SSAValue, b: SSAValue) -> SSAValue:
+    """A shift that leaves nothing of a where it is by the width or more; a negative amount counts as a large one."""
+    properties = OVERFLOW_PROPERTIES if op_type is arith.ShLIOp else None
+    if _is_inside(b):
+        return e.op(op_type, (a, b), None, properties)
     width = _width(b)
     inside = e.cmp("ult", b, e.const(width, b.type))
-    return inside, e.op(arith.AndIOp, (b, e.const(width - 1, b.type)))
+    amount = e.op(arith.AndIOp, (b, e.const(width - 1, b.type)))
+    return e.select(inside, e.op(op_type, (a, amount), None, properties), e.const(0, a.type))
 
 
 def left_shift(e: Emitter, a: SSAValue, b: SSAValue) -> SSAValue:
     """a << b; 0 where nothing of a is left."""
-    inside, amount = _amount(e, b)
-    return e.select(inside, e.op(arith.ShLIOp, (a, amount), None, OVERFLOW_PROPERTIES), e.const(0, a.type))
+    return _whole_or_none(e, arith.ShLIOp, a, b)
 
 
 def right_shift_int(e: Emitter, a: SSAValue, b: SSAValue) -> SSAValue:
     """a >> b with the sign moved in; -1 or 0 where nothing else of a is left."""
+    if _is_inside(b):
+        return e.op(arith.ShRSIOp, (a, b))
     width = _width(b)
     inside = e.cmp("ult", b, e.const(width, b.type))
     return e.op(arith.ShRSIOp, (a, e.select(inside, b, e.const(width - 1, b.type))))
 
 
 def right_shift_uint(e: Emitter, a: SSAValue, b: SSAValue) -> SSAValue:
-    inside, amount = _amount(e, b)
-    return e.select(inside, e.op(arith.ShRUIOp, (a, amount)), e.const(0, a.type))
+    return _whole_or_none(e, arith.ShRUIOp, a, b)
 
 
 def count_bits_uint(e: Emitter, a: SSAValue) -> SSAValue:

@@ -59,6 +59,10 @@ def iou(x1, y1, w1, h1, x2, y2, w2, h2):
     return area_i / (area_u + 1e-5)
 
 
+def dropped(x, key):
+    return nn.dropout(x, 0.25, key)
+
+
 def axpy(a, x, y):
     return a * x + y
 
@@ -134,6 +138,7 @@ POINTWISE = (
             "0.5; f32[0]; f32[0]",
         ),
     ),
+    Program("dropout", dropped, ("f32[33,70]; 12345", "f64[5]; -7")),
     Program("axpy of bfloat16", axpy, ("0.5; bf16[515]; bf16[515]", "0.5; bf16[3,7] strided; bf16[7]")),
     Program(
         "clipped", clipped, ("f32[517] special", "f64[5,7] special", "f16[33] special", "f32[5,9] transposed")
