@@ -212,6 +212,8 @@ def tile_convolution(
     if share is not None and why_not_parallel(outermost) is None:
         inner = [tiles.row, tiles.column, *sum_.terms, *(loop for pair in tiles.inner for loop in pair)]
         outermost = even_shares(outermost, inner, steps)
+        if place.parent is None:  # one with the loop around it now
+            place = outermost
         share(outermost, steps)
     unit = steps.do(add_unit_loop, outermost)
     for buffer in dict.fromkeys(load.memref for load in sum_.panels):

@@ -427,8 +427,11 @@ class Tiling:
 
 
 def _store_to_copy(loop: ForOp) -> StoreOp:
-    """The store of a copy, behind what it stores."""
-    return [op for op in loop.walk() if isinstance(op, StoreOp)][-1]
+    """The store of a copy, behind what it stores. Raises a diagnostic where a nest is none: a sum, say."""
+    ops = list(loop.walk())
+    if any(isinstance(op, AccumulateOp) for op in ops):
+        raise fail(loop, "what the windows are of is reduced, and no copy")
+    return [op for op in ops if isinstance(op, StoreOp)][-1]
 
 
 def _target(loop: ForOp) -> AllocOp:
