@@ -139,7 +139,8 @@ def draw_fuse(rng: random.Random, module: ModuleOp) -> Request | None:
 
 def draw_online_softmax(rng: random.Random, module: ModuleOp) -> Request | None:
     found = draw_fuse(rng, module)
-    return None if found is None else Request("online_softmax", found.loops, {"factor": rng.randint(1, 4)})
+    options = {"factor": rng.randint(1, 4)}
+    return None if found is None else Request("online_softmax", found.loops, None, options)
 
 
 def draw_reverse_compute_at(rng: random.Random, module: ModuleOp) -> Request | None:

@@ -6,6 +6,7 @@ import random
 import statistics
 from collections import Counter
 from dataclasses import dataclass, field
+from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -13,7 +14,7 @@ from hypothesis import strategies as st
 from judge import NEEDED, judge
 from nestor.dialects.parse import parse_module
 from nestor.dialects.schedule.table import PRIMITIVES as TABLE
-from primitives import PRIMITIVES
+from primitives import PRIMITIVES, apply
 from programs import FAMILIES, draw_program
 from refusals import Count, draw_judged
 from sampling import seeds
@@ -48,6 +49,9 @@ NEVER_LEGAL = {
     "online_softmax": "a softmax and its product are drawn by no chance; see test_cuda_attention.py"
 }
 """Primitives that random programs give no occasion for."""
+
+ATTENTION = Path(__file__).resolve().parents[1] / "filecheck/transforms/nest/nest-online-softmax.mlir"
+"""Its first program is a softmax with its product."""
 
 
 @dataclass
@@ -102,6 +106,15 @@ def test_three_thousand_legal_schedules_compute_the_same():
 
 def test_every_primitive_has_a_row():
     assert set(PRIMITIVES) == set(TABLE)
+
+
+def test_online_softmax_is_drawn_where_there_is_a_softmax_with_its_product():
+    text = ATTENTION.read_text().partition("// -----")[0]
+    module = parse_module(text.replace("@attention(", "@f("), "attention")
+    drawn = [PRIMITIVES["online_softmax"].draw(random.Random(seed), module) for seed in range(20)]
+    (request, *_) = [request for request in drawn if request and request.loops == ("i", "i.1")]
+    apply(module, request)
+    module.verify()
 
 
 @pytest.mark.parametrize("name", [name for name in PRIMITIVES if name not in WITHOUT_CHECKS])
