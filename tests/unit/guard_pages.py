@@ -3,7 +3,7 @@
 
 A program is called on arrays that end right before such a page, that begin right after one, and that lie at other
 addresses within 64 bytes; for the sizes 0 to twice the largest number of lanes and three more. Without `--full` these are
-samples of the sizes (0 and 1 in one layout only) and a quarter of the programs. An access outside ends the process: the
+samples of the sizes (0 and 1 in one layout only) and an eighth of the programs. An access outside ends the process: the
 case that ran is in the file that `--note` names. A write next to an array, where there is memory, is found by what was
 there before. Results are compared with NumPy's.
 """
@@ -204,7 +204,7 @@ def main() -> int:
         return 0
     programs = FAMILIES[options.family]
     if not options.full:
-        programs = random.Random(options.family).sample(programs, (len(programs) + 3) // 4)
+        programs = random.Random(options.family).sample(programs, (len(programs) + 7) // 8)
     total = 0
     for program in programs:
         total += run(program, options.full, note)

@@ -29,7 +29,8 @@ def run(tmp_path, *arguments):
 
 @pytest.mark.parametrize("family", FAMILIES)
 def test_sampled_sizes_and_places(family, tmp_path):
-    assert run(tmp_path, family) > 80
+    """An eighth of the programs, at some sizes; the slow test has all programs, sizes and places."""
+    assert run(tmp_path, family) > 40
 
 
 @pytest.mark.slow
