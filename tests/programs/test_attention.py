@@ -69,10 +69,18 @@ def test_a_mask():
     agrees(masked, arguments)
 
 
+def heads_and_weights():
+    return random((2, 140, 64), *[(64, 64)] * 4)
+
+
+@pytest.mark.slow
+def test_heads_of_contiguous_arrays():
+    agrees(heads, heads_and_weights())
+
+
 def test_heads():
-    for batch, positions in [(2, 130)]:
-        agrees(heads, random((batch, positions, 64), *[(64, 64)] * 4))
-    x, *weights = random((2, 140, 64), *[(64, 64)] * 4)
+    """In the layout that is harder to read; contiguous arrays are slow."""
+    x, *weights = heads_and_weights()
     agrees(heads, [x[:, ::-1], *(w.T for w in weights)])
 
 
@@ -82,20 +90,32 @@ def test_the_scores_are_not_made():
     assert "2x4x256x256" not in text and "1x1x256x272" in text  # rows a line longer
 
 
-def test_stacks():
-    for shape in [(3, 50, 40), (2, 3, 17, 24), (5, 0, 16)]:
-        agrees(stack, random(shape, (shape[-1], 70), (70,)))
-        agrees(stack, [random(shape)[0], random((70, shape[-1]))[0].T, *random((70,))])
+STACKS = [(3, 50, 40), (2, 3, 17, 24), (5, 0, 16)]
+
+
+@pytest.mark.parametrize(
+    ("shape", "by_rows"),
+    [
+        pytest.param(shape, by_rows, marks=[pytest.mark.slow] if k % 2 == by_rows else [])
+        for k, shape in enumerate(STACKS)
+        for by_rows in (False, True)
+    ],
+)
+def test_stacks(shape, by_rows):
+    """Each stack in one of the orders of the weights; in the other among slow tests."""
+    w = random((70, shape[-1]))[0].T if by_rows else random((shape[-1], 70))[0]
+    agrees(stack, [random(shape)[0], w, *random((70,))])
 
 
 @pytest.mark.parametrize(
     "program, shapes",
     [
-        (attention, [(1, 2, 300, 24), (1, 2, 310, 24), (1, 2, 310, 24)]),
+        pytest.param(attention, [(1, 2, 300, 24), *[(1, 2, 310, 24)] * 2], marks=pytest.mark.slow),
         (two_stacks, [(2, 9, 16), (16, 16), (16, 16)]),  # two flat views are called `t_flat`
     ],
 )
 def test_the_schedule_replays(program, shapes):
+    """The program of attention, whose schedule is long, is slow."""
     arguments = random(*shapes)
     low = nt.jit(program).lower(*arguments)
     replayed = low.compile(schedule=low.schedule())

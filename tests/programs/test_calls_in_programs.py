@@ -82,8 +82,15 @@ PROGRAMS = [
 ]
 
 
-@pytest.mark.parametrize("target", ["cpu", "interp"])
-@pytest.mark.parametrize(("function", "arguments"), PROGRAMS, ids=[f.__name__ for f, _ in PROGRAMS])
+def cases():
+    """Every program on each target; the filter, which compiles long, in machine code only among slow tests."""
+    for function, arguments in PROGRAMS:
+        for target in ("cpu", "interp"):
+            marks = [pytest.mark.slow] if function is kalman and target == "cpu" else []
+            yield pytest.param(function, arguments, target, marks=marks, id=f"{function.__name__}-{target}")
+
+
+@pytest.mark.parametrize(("function", "arguments", "target"), list(cases()))
 def test_programs(function, arguments, target):
     agrees(function, *arguments, target=target, tolerance=1e-9)
 

@@ -55,23 +55,38 @@ def test_sizes(program, choose):
         assert is_close(compiled(*arguments), program, arguments), (rows, columns, terms)
 
 
-@pytest.mark.parametrize("program, choose", PROGRAMS)
-@pytest.mark.parametrize("dtype", ["f4", "f8"])
-def test_known_sizes(program, choose, dtype):
-    for rows, columns, terms in [(192, 128, 32), (131, 77, 41)]:
-        arguments = choose(*points(rows, columns, terms, dtype))
-        compiled = nt.jit(program)
-        assert is_close(compiled(*arguments), program, arguments)
+def known_sizes():
+    """Whole tiles in one type and partial ones in the other; the other two of these are slow."""
+    for dtype, sizes in (("f4", (131, 77, 41)), ("f8", (192, 128, 32))):
+        yield pytest.param(dtype, sizes)
+    for dtype, sizes in (("f4", (192, 128, 32)), ("f8", (131, 77, 41))):
+        yield pytest.param(dtype, sizes, marks=pytest.mark.slow)
 
 
 @pytest.mark.parametrize("program, choose", PROGRAMS)
-def test_strided_arguments(program, choose):
+@pytest.mark.parametrize("dtype, sizes", list(known_sizes()))
+def test_known_sizes(program, choose, dtype, sizes):
+    arguments = choose(*points(*sizes, dtype))
+    assert is_close(nt.jit(program)(*arguments), program, arguments)
+
+
+CHANGES = [lambda a: a[::-1], lambda a: a[::2, ::3], np.asfortranarray]
+
+
+def strided():
+    """Every program in one of the layouts; in the others among slow tests."""
+    for k, (program, choose) in enumerate(PROGRAMS):
+        for j, change in enumerate(CHANGES):
+            yield pytest.param(program, choose, change, marks=[] if j == k else [pytest.mark.slow])
+
+
+@pytest.mark.parametrize("program, choose, change", list(strided()))
+def test_strided_arguments(program, choose, change):
     x, y = points(120, 140, 60)
-    for change in (lambda a: a[::-1], lambda a: a[::2, ::3], np.asfortranarray):
-        arguments = [change(a) for a in choose(x, y)]
-        if program is largest:
-            arguments = [arguments[0], np.ascontiguousarray(change(y).T)]
-        assert is_close(nt.jit(program)(*arguments), program, arguments)
+    arguments = [change(a) for a in choose(x, y)]
+    if program is largest:
+        arguments = [arguments[0], np.ascontiguousarray(change(y).T)]
+    assert is_close(nt.jit(program)(*arguments), program, arguments)
 
 
 def test_the_matrix_is_not_made():
