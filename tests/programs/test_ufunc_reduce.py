@@ -16,7 +16,11 @@ def bits(n):
 
 
 def divisors(n):
-    return np.gcd.reduce(n, axis=None), np.gcd.reduce(n, axis=(0, 2)), np.lcm.reduce(n[:, 0, :2], axis=0)
+    return np.gcd.reduce(n, axis=(0, 2)), np.lcm.reduce(n[:, 0, :2], axis=0)
+
+
+def divisor_of_all(n):
+    return np.gcd.reduce(n, axis=None)
 
 
 def parity(n):
@@ -53,6 +57,10 @@ CASES = [
     (sizes, FLOATS), (extremes, FLOATS), (kept, FLOATS), (in_single, FLOATS),
     (bits, INTEGERS.astype(np.uint8)), (differences, INTEGERS.astype(np.int16)), (sizes, FLOATS.astype(np.float32)),
 ]  # fmt: skip
+
+CASES.append(
+    pytest.param(divisor_of_all, INTEGERS, marks=pytest.mark.slow)
+)  # adds an axis of None to the gcd
 
 
 @pytest.mark.parametrize("target", ["cpu", "interp"])
