@@ -47,11 +47,11 @@ SHAPES = [
 
 
 def edges():
-    """Every shape for any extents in both types; for these extents in one of them, in the other among slow tests."""
+    """Every shape for any extents in both types; every second for these extents, in a type; the others are slow."""
     for k, shape in enumerate(SHAPES):
         for j, dtype in enumerate(("f4", "f8")):
             yield pytest.param(shape, dtype, True)
-            yield pytest.param(shape, dtype, False, marks=[pytest.mark.slow] if (k + j) % 2 else [])
+            yield pytest.param(shape, dtype, False, marks=[] if k % 4 == 2 * j else [pytest.mark.slow])
 
 
 @pytest.mark.parametrize(("shape", "dtype", "dynamic"), list(edges()), ids=str)
@@ -61,7 +61,9 @@ def test_edges(shape, dtype, dynamic):
     same(jitted(layer, dynamic=dynamic)(a, b, bias), layer(a, b, bias), 0.0)
 
 
-@pytest.mark.parametrize("shape", [*SHAPES[2:5:2], pytest.param(SHAPES[6], marks=pytest.mark.slow)], ids=str)
+@pytest.mark.parametrize(
+    "shape", [SHAPES[4], *(pytest.param(SHAPES[k], marks=pytest.mark.slow) for k in (2, 6))], ids=str
+)
 def test_transposed_operands(shape):
     m, n, k = shape
     a, b = numbers(0, m, k), numbers(1, n, k)
@@ -71,7 +73,7 @@ def test_transposed_operands(shape):
     )
 
 
-@pytest.mark.parametrize("rows", [3, 20, pytest.param(64, marks=pytest.mark.slow), 150])
+@pytest.mark.parametrize("rows", [3, *(pytest.param(n, marks=pytest.mark.slow) for n in (20, 64)), 150])
 def test_two_products_in_one_sum(rows):
     operands = (
         numbers(0, rows, 40),
@@ -87,7 +89,7 @@ def layouts():
     """Pairs of layouts: each of the left matrix, each of the right one; all pairs among slow tests."""
     for k in range(4):
         for j in range(2):
-            yield pytest.param(k, j, marks=[pytest.mark.slow] if k and j != k % 2 else [])
+            yield pytest.param(k, j, marks=[pytest.mark.slow] if j != k % 2 else [])
 
 
 @pytest.mark.parametrize(("left", "right"), list(layouts()))
@@ -98,14 +100,22 @@ def test_strides_and_windows(left, right):
     same(jitted(product)(first, second), product(first, second), 0.0)
 
 
+EMPTY_AND_SINGLE = [(0, 40, 30), (40, 0, 30), (40, 30, 0), (1, 40, 30), (40, 1, 30), (40, 30, 1)]
+
+
 @pytest.mark.parametrize(
-    "shape", [(0, 40, 30), (40, 0, 30), (40, 30, 0), (1, 40, 30), (40, 1, 30), (40, 30, 1)]
+    ("shape", "dynamic"),
+    [
+        pytest.param(shape, dynamic, marks=[pytest.mark.slow] if dynamic != k % 2 else [])
+        for k, shape in enumerate(EMPTY_AND_SINGLE)
+        for dynamic in (False, True)
+    ],
 )
-def test_empty_and_single(shape):
+def test_empty_and_single(shape, dynamic):
+    """Each for any extents or for these; the other among slow tests."""
     m, n, k = shape
-    for dynamic in (False, True):
-        a, b, bias = numbers(0, m, k), numbers(1, k, n), numbers(2, n)
-        same(jitted(layer, dynamic=dynamic)(a, b, bias), layer(a, b, bias), 0.0)
+    a, b, bias = numbers(0, m, k), numbers(1, k, n), numbers(2, n)
+    same(jitted(layer, dynamic=dynamic)(a, b, bias), layer(a, b, bias), 0.0)
 
 
 def fused(a, b, bias, residual):
