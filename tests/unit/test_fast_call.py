@@ -36,14 +36,17 @@ X = np.arange(6.0)
 BASE = np.arange(24.0).reshape(4, 6)
 
 
-@pytest.mark.parametrize("seed", [1, pytest.param(2, marks=pytest.mark.slow)])
-def test_random_calls_in_a_process_of_their_own(seed):
+@pytest.mark.parametrize(
+    ("seed", "calls"), [(1, 150), *(pytest.param(n, 400, marks=pytest.mark.slow) for n in (1, 2))]
+)
+def test_random_calls_in_a_process_of_their_own(seed, calls):
+    """The slow ones are more calls, and those of a second seed."""
     script = Path(fast_calls.__file__)
-    command = [sys.executable, str(script), str(seed), "400"]
+    command = [sys.executable, str(script), str(seed), str(calls)]
     result = subprocess.run(command, capture_output=True, text=True, timeout=600)
     assert result.returncode == 0, result.stdout + result.stderr
     count, done = result.stdout.split("\n")[:2]
-    assert done == "done" and int(count.split()[1]) > 50  # many were native
+    assert done == "done" and int(count.split()[1]) > calls // 8  # many were native
 
 
 CALLS = [

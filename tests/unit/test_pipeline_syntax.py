@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from nestor.dialects.diagnostic import SourceLocation
 from nestor.tools.opt_tool import main
 from nestor.tools.pipeline_syntax import Element, Option, PipelineError, parse_pipeline, print_pipeline
+from sampling import seeds
 
 _PLACE = SourceLocation("<test>")
 
@@ -32,7 +33,7 @@ elements = st.recursive(
 
 
 @settings(
-    max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow]
+    max_examples=len(seeds(40)), deadline=None, suppress_health_check=[HealthCheck.too_slow]
 )  # the machine may be busy
 @given(st.lists(elements, max_size=3).map(tuple))
 def test_print_and_parse(pipeline):
