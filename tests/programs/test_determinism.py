@@ -64,7 +64,7 @@ PROGRAMS = {
 }
 """Large enough for two threads."""
 COVERED = ("product", "softmax")
-"""Parts of the other programs: only among slow tests."""
+"""What the product with an epilogue and attention compute too: only among slow tests."""
 
 
 def digest(result) -> str:

