@@ -21,7 +21,7 @@ WRITTEN = {"torch-out", "numba-fresh", *PEERS}
 
 LARGER = ("matmul-1024", "matmul-2048")  # at a small size they are matmul-512
 MADE_OF_OTHERS = ("encoder-layer",)
-"""Compiled for long; of attention, layer norms and products, which have rows of their own."""
+"""Compiled for long; of layer norms and products, which have rows, and of attention (`test_attention.py`)."""
 
 
 @pytest.mark.parametrize(
