@@ -210,10 +210,9 @@ def tile_convolution(
         _keep_sums(sum_, tiles, width, steps)
     outermost = enclosing_loops(sum_.sums)[0]
     if share is not None and why_not_parallel(outermost) is None:
-        inner = [tiles.row, tiles.column, *sum_.terms, *(loop for pair in tiles.inner for loop in pair)]
+        pairs = [loop for pair in tiles.inner for loop in pair]
+        inner = [place, tiles.row, tiles.column, *sum_.terms, *pairs]
         outermost = even_shares(outermost, inner, steps)
-        if place.parent is None:  # one with the loop around it now
-            place = outermost
         share(outermost, steps)
     unit = steps.do(add_unit_loop, outermost)
     for buffer in dict.fromkeys(load.memref for load in sum_.panels):

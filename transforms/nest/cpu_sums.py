@@ -108,7 +108,7 @@ def even_shares(loop: ForOp, tiles: Sequence[ForOp], steps: Steps) -> ForOp:
     """
     while _idle(loop) > MOST_IDLE:
         inner = sole_inner_loop(loop)
-        if inner is None or inner in tiles or why_not_parallel(inner) is not None:
+        if inner is None or loop in tiles or inner in tiles or why_not_parallel(inner) is not None:
             break
         flat = steps.attempt(flatten, loop, inner)
         if flat is None:
