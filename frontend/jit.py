@@ -181,7 +181,8 @@ class JitFunction(Specialiser):
 
     def _signature_key(self, names: Sequence[str], values: Sequence[Any]) -> Any:
         """What decides which specialisation runs, cheaply."""
-        mutates = self._writes() or bool(self._constants)
+        writes = self._writes()
+        mutates = writes or bool(self._constants)
         parts: list[Any] = []
         arrays = 0
         for name, value in zip(names, values, strict=True):
@@ -207,7 +208,7 @@ class JitFunction(Specialiser):
                 parts.append(value.dtype)
             else:
                 parts.append(hashable(value))
-        if mutates and arrays > 1 and self._writes():
+        if writes and arrays > 1:
             parts.append(overlaps(values))
         return tuple(parts)
 

@@ -67,9 +67,8 @@ def run_pipeline(module: ModuleOp, names: Sequence[str], schedule: Schedule = No
             spec = parse_spec(text)
             if schedule is not None and spec.name in AUTOMATIC:
                 _apply(schedule, module)
-                _freeze(module)
-                continue
-            load_pass(spec.name).from_spec(spec).apply(context, module)
+            else:
+                load_pass(spec.name).from_spec(spec).apply(context, module)
             if spec.name in AUTOMATIC:
                 _freeze(module)
     return module

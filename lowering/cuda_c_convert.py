@@ -58,9 +58,9 @@ def widen_unsigned(p: Printer, op: Any) -> CExpr:
 
 def truncate(p: Printer, op: Any) -> CExpr:
     expr = p.value(op.input)
-    # The low bits of an unsigned expression: its sign is of no account.
-    unsigned = None if expr.is_literal else expr.wrapped
-    operand = signed_operand(p, op.input) if unsigned is None else join(*unsigned, expr)
+    # The low bits are those of an unsigned expression, too.
+    is_signed = expr.is_literal or expr.wrapped is None
+    operand = (signed_operand if is_signed else unsigned_operand)(p, op.input)
     if is_bool(op.result.type):
         return binary("!=", EQUALITY, mixed("&", BIT_AND, operand, CExpr("1")), CExpr("0"))
     truncated = cast(p.types.scalar(op.result.type), operand)

@@ -258,12 +258,8 @@ class TransposedTile:
         last = {loop.iv: self._last(loop) for loop in (self.loop, load.lanes)}
         for expr, extent in zip(indices.exprs, memref_type.get_shape(), strict=True):  # pyright: ignore
             form = linear_form(expr, indices.operands)
-            for iv in last:
-                form = (
-                    form
-                    if not form.coefficient(iv)
-                    else form.without(iv).plus(form.coefficient(iv) * last[iv])
-                )
+            for iv, value in last.items():
+                form = form.without(iv).plus(form.coefficient(iv) * value)
             if form.terms or not 0 <= form.constant < extent:
                 return False
         return True

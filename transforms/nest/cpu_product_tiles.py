@@ -113,9 +113,8 @@ def sizes_for(product: Product, vector_bits: int) -> Sizes:
     bytes_of_tile = (depth or term or most_terms) * size * most
     most_tiles = max(2, BLOCK_BYTES // (1 if vector_bits >= 512 else 2) // bytes_of_tile)
     if row is None:
-        return Sizes(
-            most, width, depth, max(2, most_tiles // 2), False
-        )  # there may be few: threads share blocks
+        few_tiles = max(2, most_tiles // 2)  # there may be few blocks, which threads share
+        return Sizes(most, width, depth, few_tiles, False)
     sizes = ((r, b) for r in range(most, most - 3, -1) for b in range(most_tiles, 0, -1))
     rows, block = min(sizes, key=lambda size: _cost(row, *size))
     return Sizes(rows, width, depth, block, False)
