@@ -17,7 +17,7 @@ what stands before it (a barrier before it).
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import takewhile
@@ -116,6 +116,15 @@ def kernels_in(scope: Operation) -> list[ForOp]:
         return [around[0]]
     bound = bound_loops([scope])
     return [loop for loop in bound if not any(_is_bound(outer) for outer in enclosing_loops(loop))]
+
+
+def change_with_places(scope: Operation, change: Callable[[], object]) -> None:
+    """Do `change`. Raises the diagnostic of `places` where a barrier of a kernel that it makes has none."""
+    before = kernels_in(scope)
+    change()
+    for kernel in kernels_in(scope):
+        if kernel not in before:
+            places(kernel)
 
 
 def _is_bound(op: Operation) -> bool:

@@ -33,7 +33,7 @@ from ...dialects.diagnostic import NestorError, fail
 from ...dialects.nest import LANES, AccumulateOp, AllocOp, ForOp, LoadOp, StoreOp
 from ...dialects.remarks import remark
 from ...lowering.nest_body import element_bytes
-from .barriers import kernels_in, places
+from .barriers import change_with_places
 from .buffers import buffer_name
 from .cpu_lanes import UNIT, buffer_accesses, growth_of, varying_values
 from .cpu_sums import borders_of, in_tiles
@@ -128,11 +128,7 @@ def _remove_units(nest: ForOp, steps: Steps) -> None:
 def _try(nest: ForOp) -> None:
     found, function = windows_in(nest, is_staged=True), enclosing_function(nest)
     assert found is not None
-    before = kernels_in(function)
-    Tiling(found, UNRECORDED).run()
-    for kernel in kernels_in(function):
-        if kernel not in before:
-            places(kernel)
+    change_with_places(function, Tiling(found, UNRECORDED).run)
 
 
 @dataclass(frozen=True, eq=False)

@@ -41,7 +41,7 @@ from ...dialects.nest import LANES, AccumulateOp, AllocOp, ForOp, LoadOp
 from ...lowering.gpu_vectors import LARGEST_ACCESS
 from ...lowering.nest_body import UNROLL, element_bytes
 from .accesses import is_defined_outside, root_of
-from .barriers import kernels_in, places
+from .barriers import change_with_places
 from .buffers import buffer_name
 from .cpu_lanes import bits_of, buffer_accesses
 from .cuda_bands import extent_of, grid_axes, make_perfect
@@ -133,11 +133,7 @@ def _split_off_short_rows(band: list[ForOp], block: int, steps: Steps) -> bool:
 
     def change(*copies: ForOp) -> None:
         function = enclosing_function(copies[0])
-        before = kernels_in(function)
-        _bind_both(list(copies), when, teams, UNRECORDED)
-        for kernel in kernels_in(function):
-            if kernel not in before:
-                places(kernel)
+        change_with_places(function, lambda: _bind_both(list(copies), when, teams, UNRECORDED))
 
     try:
         trial(change, *band)
@@ -163,12 +159,7 @@ def _is_legal(band: list[ForOp], team: Team) -> bool:
     """Whether every step is, and all barriers that the kernel then needs have a place."""
 
     def change(*copies: ForOp) -> None:
-        function = enclosing_function(copies[0])
-        before = kernels_in(function)
-        Rows(list(copies), team, UNRECORDED).run()
-        for kernel in kernels_in(function):
-            if kernel not in before:
-                places(kernel)
+        change_with_places(enclosing_function(copies[0]), Rows(list(copies), team, UNRECORDED).run)
 
     try:
         trial(change, *band)
