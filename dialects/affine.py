@@ -130,9 +130,11 @@ class AffineList:
         """A cheap test that recognises the commonest list: distinct values and constants, `[%i, %j, 0]`."""
         seen = 0
         for expr in self.exprs:
-            if isinstance(expr, AffineDimExpr) and expr.position == seen:
+            if type(expr) is AffineDimExpr:
+                if expr.position != seen:
+                    return False
                 seen += 1
-            elif not isinstance(expr, AffineConstantExpr):
+            elif type(expr) is not AffineConstantExpr:
                 return False
         values = self.operands
         return seen == len(values) == len(set(values)) and all(constant_of(v) is None for v in values)
@@ -179,6 +181,10 @@ def constant_of(value: SSAValue) -> int | None:
     return owner.properties["value"].value.data  # pyright: ignore
 
 
+# Expressions are told apart by `type(e) is`: their classes have no subclasses, and `isinstance` of an abstract base's class
+# that does not match asks a registry, which cost more than the arithmetic.
+
+
 def dims_of(expr: AffineExpr) -> set[int]:
     """Positions of the dimensions that `expr` uses."""
     if isinstance(expr, AffineDimExpr):
@@ -190,9 +196,9 @@ def dims_of(expr: AffineExpr) -> set[int]:
 
 def replace_dims(expr: AffineExpr, by: Sequence[AffineExpr]) -> AffineExpr:
     """`expr` with dimension k replaced by `by[k]`, simplified as it is rebuilt."""
-    if isinstance(expr, AffineDimExpr):
+    if type(expr) is AffineDimExpr:
         return by[expr.position]
-    if not isinstance(expr, AffineBinaryOpExpr):
+    if type(expr) is not AffineBinaryOpExpr:
         return expr
     lhs, rhs = replace_dims(expr.lhs, by), replace_dims(expr.rhs, by)
     return combine(expr.kind, lhs, rhs)
@@ -200,7 +206,7 @@ def replace_dims(expr: AffineExpr, by: Sequence[AffineExpr]) -> AffineExpr:
 
 def combine(kind: AffineBinaryOpKind, lhs: AffineExpr, rhs: AffineExpr) -> AffineExpr:
     """`lhs kind rhs`, folded where both are constant or one is neutral."""
-    if isinstance(lhs, AffineConstantExpr) and isinstance(rhs, AffineConstantExpr):
+    if type(lhs) is AffineConstantExpr and type(rhs) is AffineConstantExpr:
         if kind is AffineBinaryOpKind.Add:
             return AffineConstantExpr(lhs.value + rhs.value)
         if kind is AffineBinaryOpKind.Mul:
@@ -214,14 +220,14 @@ def combine(kind: AffineBinaryOpKind, lhs: AffineExpr, rhs: AffineExpr) -> Affin
     if kind is AffineBinaryOpKind.Add:
         return lhs + rhs
     if kind is AffineBinaryOpKind.Mul:
-        if isinstance(lhs, AffineConstantExpr):
+        if type(lhs) is AffineConstantExpr:
             lhs, rhs = rhs, lhs
-        if isinstance(rhs, AffineConstantExpr) and rhs.value == 0:
+        if type(rhs) is AffineConstantExpr and rhs.value == 0:
             return rhs
-        if isinstance(rhs, AffineConstantExpr) and rhs.value == 1:
+        if type(rhs) is AffineConstantExpr and rhs.value == 1:
             return lhs
         return AffineBinaryOpExpr(kind, lhs, rhs)
-    if isinstance(rhs, AffineConstantExpr) and rhs.value == 1:
+    if type(rhs) is AffineConstantExpr and rhs.value == 1:
         return AffineConstantExpr(0) if kind is AffineBinaryOpKind.Mod else lhs
     return AffineBinaryOpExpr(kind, lhs, rhs)
 
@@ -257,14 +263,14 @@ def _join_divisions(terms: dict[AffineExpr, int]) -> int:
 
 def _collect(expr: AffineExpr, factor: int, terms: dict[AffineExpr, int]) -> int:
     """Add `factor * expr` to `terms`; the constant part is returned."""
-    if isinstance(expr, AffineConstantExpr):
+    if type(expr) is AffineConstantExpr:
         return factor * expr.value
-    if isinstance(expr, AffineBinaryOpExpr):
+    if type(expr) is AffineBinaryOpExpr:
         if expr.kind is AffineBinaryOpKind.Add:
             return _collect(expr.lhs, factor, terms) + _collect(expr.rhs, factor, terms)
-        if expr.kind is AffineBinaryOpKind.Mul and isinstance(expr.rhs, AffineConstantExpr):
+        if expr.kind is AffineBinaryOpKind.Mul and type(expr.rhs) is AffineConstantExpr:
             return _collect(expr.lhs, factor * expr.rhs.value, terms)
-        if expr.kind is AffineBinaryOpKind.Mul and isinstance(expr.lhs, AffineConstantExpr):
+        if expr.kind is AffineBinaryOpKind.Mul and type(expr.lhs) is AffineConstantExpr:
             return _collect(expr.rhs, factor * expr.lhs.value, terms)
         if expr.kind is not AffineBinaryOpKind.Mul:
             return _collect_division(expr, factor, terms)

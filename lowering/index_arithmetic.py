@@ -67,6 +67,8 @@ class Linear:
 
     def without(self, atom: Atom) -> Linear:
         """The same with coefficient 0 for `atom`."""
+        if atom not in self.order:
+            return self
         return Linear(
             frozenset(t for t in self.terms if t[0] != atom),
             self.constant,
@@ -77,14 +79,23 @@ class Linear:
         return Linear(self.terms, self.constant + constant, self.order)
 
     def scaled(self, factor: int) -> Linear:
+        if factor == 1:
+            return self
         return linear(((a, c * factor) for a, c in terms_of(self)), self.constant * factor)
 
     def added(self, other: Linear) -> Linear:
+        if not other.terms:
+            return self.plus(other.constant) if other.constant else self
+        if not self.terms:
+            return other.plus(self.constant) if self.constant else other
         return linear((*terms_of(self), *terms_of(other)), self.constant + other.constant)
 
     def uses(self, value: SSAValue) -> bool:
         """Whether `value` occurs, also inside a division."""
         return any(a is value or (isinstance(a, Division) and a.numerator.uses(value)) for a in self.order)
+
+
+_NO_TERMS: frozenset[tuple[Atom, int]] = frozenset()
 
 
 def linear(coefficients: Iterable[tuple[Atom, int]], constant: int) -> Linear:
@@ -98,12 +109,14 @@ def linear(coefficients: Iterable[tuple[Atom, int]], constant: int) -> Linear:
 
 def linear_form(expr: AffineExpr, operands: Sequence[SSAValue | int]) -> Linear:
     """`expr` in terms of `operands`; an operand may be a known integer."""
-    if isinstance(expr, AffineConstantExpr):
-        return linear((), expr.value)
-    if isinstance(expr, AffineDimExpr):
+    if type(expr) is AffineConstantExpr:
+        return Linear(_NO_TERMS, expr.value, ())
+    if type(expr) is AffineDimExpr:
         operand = operands[expr.position]
-        return linear((), operand) if isinstance(operand, int) else linear(((operand, 1),), 0)
-    assert isinstance(expr, AffineBinaryOpExpr)
+        if isinstance(operand, int):
+            return Linear(_NO_TERMS, operand, ())
+        return Linear(frozenset({(operand, 1)}), 0, (operand,))
+    assert type(expr) is AffineBinaryOpExpr
     lhs, rhs = linear_form(expr.lhs, operands), linear_form(expr.rhs, operands)
     if expr.kind is AffineBinaryOpKind.Add:
         return lhs.added(rhs)

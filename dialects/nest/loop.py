@@ -96,17 +96,18 @@ class ForOp(IRDLOperation):
     @property
     def iv(self) -> SSAValue:
         """The loop variable."""
-        return self.body.block.args[0]
+        return self.regions[0].block.args[0]
 
     @property
     def lower(self) -> AffineList:
         """The lower bounds; the loop starts at the largest."""
-        return AffineList.from_op(self.lower_map, self.lower_operands)
+        lower = self.lower_map
+        return AffineList.from_op(lower, self.operands[: lower.data.num_dims])
 
     @property
     def upper(self) -> AffineList:
         """The upper bounds (exclusive); the loop ends before the smallest."""
-        return AffineList.from_op(self.upper_map, self.upper_operands)
+        return AffineList.from_op(self.upper_map, self.operands[self.lower_map.data.num_dims :])
 
     def set_bounds(self, lower: AffineList, upper: AffineList) -> None:
         """Replace both bounds."""
