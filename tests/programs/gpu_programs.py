@@ -394,6 +394,11 @@ def softmax(x):
     return e / np.sum(e, axis=1, keepdims=True)
 
 
+def softmax_of_columns(x):
+    e = np.exp(x - np.max(x, axis=0))
+    return e / np.sum(e, axis=0)
+
+
 def log_softmax(x):
     return nn.log_softmax(x)
 
@@ -432,6 +437,12 @@ ROWS = (
         "log_softmax", log_softmax, ("f32[9,131]", "f64[5,1025]", "f32[3,1]"), tolerance=2e-5, absolute=1e-6
     ),
     Program(
+        "softmax of columns",
+        softmax_of_columns,
+        ("f32[77,35]", "f64[33,70]", "f32[5,9000]", "f32[1030,3]", "f32[65,64] transposed"),
+        tolerance=2e-5,
+    ),
+    Program(
         "layer norm",
         layer_norm,
         (
@@ -451,7 +462,12 @@ ROWS = (
     Program(
         "batch norm",
         batch_norm_training,
-        ("f32[257,35]; f32[35]; f32[35]", "f64[40,7]; f64[7]; f64[7]"),
+        (
+            "f32[257,35]; f32[35]; f32[35]",
+            "f64[40,7]; f64[7]; f64[7]",
+            "f32[2051,37]; f32[37]; f32[37]",
+            "f32[70,4100]; f32[4100]; f32[4100]",
+        ),
         tolerance=2e-5,
         absolute=1e-5,
     ),

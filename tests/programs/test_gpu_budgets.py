@@ -87,7 +87,9 @@ BUDGETS = (
     Budget("log_softmax", "f32[64,96]", 1, 1.00),
     Budget("layer norm", "f32[32,1024]; f32[1024]; f32[1024]", 1, 1.94, once="x result"),
     Budget("RMS norm", "f32[32,512]; f32[512]", 1, 1.48, once="x result"),
-    Budget("batch norm", "f32[256,64]; f32[64]; f32[64]", 5, 4.08, moved=2.04),
+    Budget("batch norm", "f32[256,64]; f32[64]; f32[64]", 1, 2.05),
+    Budget("batch norm", "f32[1032,64]; f32[64]; f32[64]", 5, 4.09, moved=2.03),
+    Budget("softmax of columns", "f32[256,64]", 1, 2.50, moved=1.50),
     # products
     Budget("matmul", "f32[128,64]; f32[64,128]", 1, 3.50),
     Budget("matmul", "f32[128,64]; f32[64,127]", 1, 4.63, sectors=1.31),

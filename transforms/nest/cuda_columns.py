@@ -74,7 +74,7 @@ MOST_PARTS = 64
 
 def bind_columns(nest: ForOp, block: int, dependences: Dependences, steps: Steps) -> bool:
     """Let blocks sum columns; False, and nothing changed, where a nest is no such sum."""
-    band = _columns(nest, dependences)
+    band = columns_of(nest, dependences)
     if band is None:
         return False
     rows = extent_of(band[0])
@@ -84,19 +84,19 @@ def bind_columns(nest: ForOp, block: int, dependences: Dependences, steps: Steps
         trial(lambda *copies: _try(list(copies), block), *band)
     except NestorError:
         return False
-    _Columns(band, block, steps).run()
+    Columns(band, block, steps).run()
     return True
 
 
 def _try(band: list[ForOp], block: int) -> None:
     """Do it to a copy; raises what a step refuses, or that there is no place for a barrier."""
     function = enclosing_function(band[0])
-    _Columns(band, block, UNRECORDED).run()
+    Columns(band, block, UNRECORDED).run()
     for kernel in kernels_in(function):
         places(kernel)
 
 
-def _columns(nest: ForOp, dependences: Dependences) -> list[ForOp] | None:
+def columns_of(nest: ForOp, dependences: Dependences) -> list[ForOp] | None:
     """The loops over rows and the one over columns; None where a nest is not the sum of columns."""
     band = perfect_band(nest)
     column = band[-1]
@@ -125,19 +125,24 @@ def _is_sum(op, column: ForOp) -> bool:
     return len(moving) == 1 and op.indices[moving[0]].single_value() is column.iv
 
 
-class _Columns:
+class Columns:
     """The steps for one nest; raises a diagnostic where one is refused."""
 
-    def __init__(self, band: list[ForOp], block: int, steps: Steps):
+    def __init__(self, band: list[ForOp], block: int, steps: Steps, width: int = LARGEST_ACCESS):
+        """`width` bounds the neighbouring columns that a thread has."""
         self.rows = band[:-1]
         self.column = band[-1]
         self.row: ForOp | None = None
         """The loop over the rows that a block sums at a time."""
+        self.inner = self.column
+        """The loop over the columns of a block, once there are blocks."""
+        self.around: list[ForOp] = []
+        """The loops of a block before and after its sum."""
         self.steps = steps
         self.threads: list[tuple[ForOp, str]] = []
         self.shared: list[AllocOp] = []
         count = extent_of(self.column)
-        self.width = _width(self.column)
+        self.width = min(_width(self.column), width)
         groups = None if count is None else -(-count // self.width)
         self.across = LANES
         while groups is not None and self.across >= 2 * groups:
@@ -149,18 +154,17 @@ class _Columns:
 
     def run(self, start: ForOp | None = None) -> None:
         """Bind the nest; `start` is the loop that sets the results, where the caller has found it."""
-        start, end = start or self._start(), self._end()
-        if self.down > 1:
-            self.rows[-1], self.row = self.steps.do(split, self.rows[-1], factor=self.down, tail="mask")
+        start, end = start or self.start(), self.end()
+        self.split_rows()
         parts = self._parts()
         if parts < 2:
             return self._bind_sum(self.rows, self.column, start, None, end)
         share, combine = self.steps.do(privatise, self.rows[0], parts=parts, share="cyclic")
         start_of_part, *_ = _loops_of(share)
         self._bind_sum(self.rows, self.column, start_of_part, share)
-        _Columns(perfect_band(combine), self.across * self.down, self.steps).run(start)
+        Columns(perfect_band(combine), self.across * self.down, self.steps).run(start)
 
-    def _start(self) -> ForOp | None:
+    def start(self) -> ForOp | None:
         """The loop right before the nest that sets the results, and does nothing else."""
         nest = self.rows[0]
         targets = {b for op in nest.walk() if isinstance(op, AccumulateOp) for b in op.memrefs}
@@ -173,7 +177,7 @@ class _Columns:
         is_start = isinstance(only, StoreOp) and only.memref in targets and not others
         return before if is_start and same_iterations(before, self.column) else None
 
-    def _end(self) -> ForOp | None:
+    def end(self) -> ForOp | None:
         """The loop right after the nest that computes something of each result."""
         nest = self.rows[0]
         targets = {b for op in nest.walk() if isinstance(op, AccumulateOp) for b in op.memrefs}
@@ -207,10 +211,27 @@ class _Columns:
         `start` is the loop that sets the results before, `end` one that computes something of them, where these are
         to be in the kernel.
         """
+        blocks = self.open(rows, column, start, end)
+        for buffer in self.results():
+            self.keep_in_block(buffer, blocks, start)
+        self.share_block(rows)
+        bound = [(blocks, "block.x"), *self.threads]
+        for loop, axis in bound if share is None else [(share, "block.y"), *bound]:
+            self.steps.do(bind, loop, axis=axis)
+        for buffer in self.shared:
+            self.steps.do(set_memory, buffer, space="shared")
+
+    def split_rows(self) -> None:
+        """Let a block take `down` rows at a time."""
+        if self.down > 1:
+            self.rows[-1], self.row = self.steps.do(split, self.rows[-1], factor=self.down, tail="mask")
+
+    def open(self, rows: list[ForOp], column: ForOp, start: ForOp | None, end: ForOp | None) -> ForOp:
+        """Make the loop over groups of columns, a block's each; `start` and `end` as in `_bind_sum`."""
         steps, size = self.steps, self.across * self.width
         row = [] if self.row is None else [self.row]
-        blocks, column = steps.do(split, column, factor=size, tail="mask")
-        steps.do(reorder, [blocks, *row, *rows, column])
+        blocks, self.inner = steps.do(split, column, factor=size, tail="mask")
+        steps.do(reorder, [blocks, *row, *rows, self.inner])
         if start is not None:
             first, _ = steps.do(split, start, factor=size, tail="mask")
             steps.do(fuse, first, blocks)
@@ -218,23 +239,24 @@ class _Columns:
         if end is not None:
             last, _ = steps.do(split, end, factor=size, tail="mask")
             steps.do(fuse, blocks, last)
-        targets = dict.fromkeys(op.memrefs[0] for op in column.body.block.ops if isinstance(op, AccumulateOp))
-        for buffer in targets:
-            init, name = "identity" if start is None else "load", f"{buffer.name_hint or 's'}_block"
-            steps.do(cache_write, buffer, blocks, init=init, space="shared", name=name)
-        self._share_block(blocks, rows, column)
-        bound = [(blocks, "block.x"), *self.threads]
-        for loop, axis in bound if share is None else [(share, "block.y"), *bound]:
-            steps.do(bind, loop, axis=axis)
-        for buffer in self.shared:
-            steps.do(set_memory, buffer, space="shared")
+        self.around = [loop for loop in _loops_of(blocks) if loop is not (self.row or rows[0])]
+        return blocks
 
-    def _share_block(self, blocks: ForOp, rows: list[ForOp], column: ForOp) -> None:
+    def results(self) -> list[SSAValue]:
+        """The buffers of the sums."""
+        sums = [op.memrefs[0] for op in self.inner.body.block.ops if isinstance(op, AccumulateOp)]
+        return list(dict.fromkeys(sums))
+
+    def keep_in_block(self, buffer: SSAValue, blocks: ForOp, start: ForOp | None) -> None:
+        """Let a block have its sums in shared memory, and store them when they are complete."""
+        init, name = "identity" if start is None else "load", f"{buffer.name_hint or 's'}_block"
+        _, *copies = self.steps.do(cache_write, buffer, blocks, init=init, space="shared", name=name)
+        self.around += [loop for loop in copies if loop is not None]
+
+    def share_block(self, rows: list[ForOp]) -> None:
         """The threads of a block: `down` rows at a time, `across` times `width` columns."""
-        steps = self.steps
-        around = [
-            op for op in blocks.body.block.ops if isinstance(op, ForOp) and op is not (self.row or rows[0])
-        ]
+        steps, column = self.steps, self.inner
+        around = [loop for loop in self.around if loop.parent is not None]
         for loop in around:
             if why_not_unmask(loop) is None:
                 steps.do(unmask, loop)
@@ -250,7 +272,7 @@ class _Columns:
             self.threads.append((self._named(threads, "row"), "thread.y"))
             self.shared += sums
         for loop in around:
-            self._deal_out(loop)
+            self.deal_out(loop)
 
     def _own_sums(self, threads: ForOp, rows: list[ForOp], column: ForOp) -> None:
         """A thread's sums: in its registers, while it goes down the rows."""
@@ -263,7 +285,7 @@ class _Columns:
             vectors = [vector, lanes]
         steps.do(reorder, [column, *rows, *vectors[1:]])
         steps.do(fuse, start, column)
-        for buffer in _read_in_all(rows, start):
+        for buffer in read_in_all(rows, start):
             _, copy = steps.do(cache_read, buffer, start, space="local", name=f"{buffer_name(buffer)}_own")
             vectors += [] if copy is None else [copy]
         for buffer in _sums_in(start):
@@ -274,7 +296,7 @@ class _Columns:
                 steps.do(vectorize, loop, width=self.width)
         self.threads.append((self._named(start, "column"), "thread.x"))
 
-    def _deal_out(self, loop: ForOp) -> None:
+    def deal_out(self, loop: ForOp) -> None:
         """The columns of a block, one for each thread."""
         steps = self.steps
         if loop.constant_trip_count() == self.across:
@@ -307,7 +329,7 @@ def _sums_in(loop: ForOp) -> list[AllocOp]:
     return [buffer.owner for buffer in found if isinstance(buffer.owner, AllocOp)]
 
 
-def _read_in_all(rows: list[ForOp], column: ForOp) -> list[SSAValue]:
+def read_in_all(rows: list[ForOp], column: ForOp) -> list[SSAValue]:
     """The buffers of which the rows have one element a column in common, from outside."""
     passed = {loop.iv for loop in rows}
     found = dict.fromkeys(

@@ -20,6 +20,8 @@
 
 Before that, elementwise nests are made fewer (cuda_segments.py): each nest is a kernel.
 
+Sums of short columns and what is computed with them become one kernel (cuda_column_programs.py).
+
 Products of matrices, convolutions and attention take the nests before and after them along: tiles of sums in
 registers (cuda_sum_tiles.py; with tensor cores cuda_tensor_cores.py). So do reductions over windows: pooling, and
 convolutions of separate channels (cuda_pooling.py).
@@ -81,6 +83,7 @@ from .cuda_bands import (
     why_not_bind,
     why_not_guarded,
 )
+from .cuda_column_programs import schedule_column_programs
 from .cuda_columns import bind_columns
 from .cuda_convolutions import schedule_convolution
 from .cuda_pointwise import bind_pointwise
@@ -113,6 +116,7 @@ def schedule_function(function: FuncOp, block: int = 256, steps: Steps = UNRECOR
             continue
         if not schedule_convolution(nest, steps):
             schedule_windows(nest, steps)
+    schedule_column_programs(function, steps)
     for nest in in_turn(units(function.body.block)):
         if nest.parent is not None:
             schedule(nest, block, steps)

@@ -1,0 +1,249 @@
+"""Programs on columns on the GPU (part of nest-schedule-cuda): sums of columns and what is computed with them, one kernel.
+
+    nest.for "i" %i = 0 to 256 { nest.for "j" %j = 0 to 64 { ... nest.accumulate "s" add %a, %s[%j] } }
+    nest.for "i.1" %k = 0 to 256 { nest.for "j.1" %l = 0 to 64 { %b = nest.load %s[%l] ... %y[%k, %l] } }
+  becomes
+    nest.for "j.o" %o = 0 to 2 bind "block.x" {                    // 32 columns
+      ...                                                          // their sums, as cuda_columns.py has them
+      nest.barrier
+      nest.for "row" %r = 0 to 16 bind "thread.y" {
+        nest.for "column.1" %t = 0 to 32 bind "thread.x" {
+          %s_own = ... %s[32 * %o + %t]
+          nest.for "k.o" ... { ... %y[16 * %k_o + %r, 32 * %o + %t] }
+
+All nests run through the same rows and columns (or through the columns alone), and none has an element of one column
+from another. A block passes over its columns several times; from the second time on they are in a cache. That is for short
+columns only, `ROWS_OF_THREAD` rows a thread: a launch takes about as long as a block takes to move so much. Longer ones
+are better shared by blocks, and summed up by a second kernel.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import groupby
+from typing import TypeAlias
+
+from xdsl.dialects.func import FuncOp
+
+from ...dialects.diagnostic import NestorError
+from ...dialects.nest import AccumulateOp, ForOp, LoadOp, StoreOp
+from .accesses import root_of
+from .barriers import kernels_in, places
+from .buffers import buffer_name
+from .conflicts import same_iterations
+from .cpu_lanes import SCATTERED, SEVERAL, UNIT, access_patterns
+from .cuda_bands import extent_of, is_scheduled, units, why_not_bind
+from .cuda_columns import FEWEST_ROWS, LANES, Columns, columns_of, read_in_all
+from .cuda_segments import is_elementwise
+from .dependence import Dependences
+from .loops import enclosing_function, fresh_names, may_fail, perfect_band
+from .nest_bind import bind
+from .nest_cache_read import cache_read
+from .nest_eliminate_dead import eliminate_dead
+from .nest_fuse import fuse
+from .nest_rename import rename
+from .nest_reorder import reorder
+from .nest_set_memory import set_memory
+from .nest_split import split
+from .nest_vectorize import vectorize
+from .steps import UNRECORDED, Steps
+from .trials import trial
+
+THREADS = 512
+"""Threads of a block: few blocks have all the work."""
+
+ROWS_OF_THREAD = 64
+"""Rows that a thread passes over, at most."""
+
+BLOCKS = 128
+"""Blocks below which a thread has fewer neighbouring columns than it could have."""
+
+
+def schedule_column_programs(function: FuncOp, steps: Steps) -> None:
+    """Let sums of columns, and the nests after them that go on with these columns, be one kernel each time."""
+    nests = [nest for nest in units(function.body.block) if isinstance(nest, ForOp)]
+    for _, block in groupby(nests, key=lambda nest: nest.parent):
+        rest = list(block)
+        while rest:
+            program = _program(rest)
+            if program and _may_be_one(program):
+                _ColumnProgram(program, steps).run()
+            rest = rest[max(1, len(program)) :]
+
+
+# ---- what a program on columns is -------------------------------------------------------------------
+
+
+def _program(nests: list[ForOp]) -> list[ForOp]:
+    """The nests from the first one on that make a program on columns; none where they make no such program."""
+    lead = nests[1] if _is_line(nests[0]) and len(nests) > 1 else nests[0]
+    if not _is_sum(lead):
+        return []
+    found: list[ForOp] = []
+    for nest in nests:
+        if not _belongs(nest, lead):
+            break
+        found.append(nest)
+    while found and _is_line(found[-1]) and _only_starts(found[-1]):
+        found.pop()
+    first, *others = [nest for nest in found if not _is_line(nest)]
+    return found if others and _reads_result(others[0], first) else []
+
+
+def _reads_result(nest: ForOp, first: ForOp) -> bool:
+    summed = {root_of(b) for op in first.walk() if isinstance(op, AccumulateOp) for b in op.memrefs}
+    return any(root_of(op.memref) in summed for op in nest.walk() if isinstance(op, LoadOp))
+
+
+def _is_sum(nest: ForOp) -> bool:
+    """Whether a nest sums columns that are short enough."""
+    band = perfect_band(nest)
+    if is_scheduled(nest) or len(band) != 2 or not any(isinstance(op, AccumulateOp) for op in nest.walk()):
+        return False
+    rows, column = map(extent_of, band)
+    if rows is None or column is None or rows < FEWEST_ROWS:
+        return False
+    return rows <= ROWS_OF_THREAD * Columns(band, THREADS, UNRECORDED).down and bool(
+        columns_of(nest, Dependences(nest))
+    )
+
+
+def _is_line(nest: ForOp) -> bool:
+    """Whether a nest computes something of each column, without a loop over rows."""
+    if not is_elementwise(nest) or len(perfect_band(nest)) != 1:
+        return False
+    return why_not_bind(nest, nest, Dependences(nest)) is None
+
+
+def _only_starts(nest: ForOp) -> bool:
+    """Whether a nest does nothing but set numbers, say those that a sum behind the program starts from."""
+    return all(isinstance(op, StoreOp) for op in nest.body.block.ops)
+
+
+def _belongs(nest: ForOp, lead: ForOp) -> bool:
+    """Whether a nest goes through the columns, and the rows if it has any, of a sum."""
+    band, column = perfect_band(nest), perfect_band(lead)[-1]
+    if is_scheduled(nest) or may_fail(nest) is not None or not same_iterations(band[-1], column):
+        return False
+    if len(band) == 1:
+        return _is_line(nest)
+    if len(band) != 2 or not same_iterations(nest, lead):
+        return False
+    return _is_sum(nest) or _is_table(band)
+
+
+def _is_table(band: list[ForOp]) -> bool:
+    """Whether a nest computes something of each element, neighbours in memory by neighbouring columns."""
+    if not is_elementwise(band[0]):
+        return False
+    dependences, patterns = Dependences(band[0]), access_patterns(band[-1])
+    near = patterns[UNIT, False] + patterns[UNIT, True]
+    far = sum(n for (pattern, _), n in patterns.items() if pattern in (SCATTERED, SEVERAL))
+    return near > far and all(why_not_bind(loop, band[0], dependences) is None for loop in band)
+
+
+def _may_be_one(program: list[ForOp]) -> bool:
+    try:
+        trial(lambda *copies: _try(list(copies)), *program)
+    except NestorError:
+        return False
+    return True
+
+
+def _try(program: list[ForOp]) -> None:
+    """Do it to a copy; raises what a step refuses, or that there is no place for a barrier."""
+    function = enclosing_function(program[0])
+    _ColumnProgram(program, UNRECORDED).run()
+    for kernel in kernels_in(function):
+        places(kernel)
+
+
+# ---- its schedule -----------------------------------------------------------------------------------
+
+
+Around: TypeAlias = dict[ForOp, tuple[ForOp | None, ForOp | None]]
+"""Of each sum, the loop that sets it before and the one that computes something of it."""
+
+
+class _ColumnProgram:
+    """The steps for the nests of one program; raises a diagnostic where one is refused."""
+
+    def __init__(self, program: list[ForOp], steps: Steps):
+        self.steps = steps
+        self.bands = [perfect_band(nest) for nest in program]
+        tables = [band for band in self.bands if len(band) == 2]
+        columns = extent_of(tables[0][-1])
+        assert columns is not None
+        width = min(Columns(band, THREADS, steps).width for band in tables)
+        while width > 1 and -(-columns // (LANES * width)) < BLOCKS:
+            width //= 2
+        self.sums = {
+            band[0]: Columns(band, THREADS, steps, width)
+            for band in tables
+            if any(isinstance(op, AccumulateOp) for op in band[-1].body.block.ops)
+        }
+        self.lead = next(iter(self.sums.values()))
+        self.shares: list[Callable[[], None]] = []
+
+    def run(self) -> None:
+        """Open blocks of columns in every nest, make one loop of these, and deal out what is in it."""
+        around: Around = {nest: (one.start(), one.end()) for nest, one in self.sums.items()}
+        claimed = [loop for pair in around.values() for loop in pair]
+        opened = [self._open(band, around) for band in self.bands if band[0] not in claimed]
+        blocks = opened[0]
+        for one in opened[1:]:
+            self.steps.do(fuse, blocks, one)
+        for nest, one in self.sums.items():
+            for buffer in one.results():
+                one.keep_in_block(buffer, blocks, around[nest][0])
+        self.steps.do(eliminate_dead, scope=enclosing_function(blocks))  # sums that only the block reads
+        for share in self.shares:
+            share()
+        self.steps.do(bind, blocks, axis="block.x")
+        for one in self.sums.values():
+            for loop, axis in one.threads:
+                self.steps.do(bind, loop, axis=axis)
+            for buffer in one.shared:
+                self.steps.do(set_memory, buffer, space="shared")
+
+    def _open(self, band: list[ForOp], around: Around) -> ForOp:
+        """The loop over groups of columns of a nest, whose threads are dealt out later."""
+        if band[0] in around:
+            return self._open_sum(band[0], *around[band[0]])
+        return self._open_table(band) if len(band) == 2 else self._open_line(band[0])
+
+    def _open_sum(self, nest: ForOp, start: ForOp | None, end: ForOp | None) -> ForOp:
+        one = self.sums[nest]
+        one.split_rows()
+        blocks = one.open(one.rows, one.column, start, end)
+        self.shares.append(lambda: one.share_block(one.rows))
+        return blocks
+
+    def _open_line(self, line: ForOp) -> ForOp:
+        blocks, inner = self.steps.do(split, line, factor=self.lead.across * self.lead.width, tail="mask")
+        self.shares.append(lambda: self.lead.deal_out(inner))
+        return blocks
+
+    def _open_table(self, band: list[ForOp]) -> ForOp:
+        row, column = band
+        blocks, inner = self.steps.do(split, column, factor=self.lead.across * self.lead.width, tail="mask")
+        rows, row = self.steps.do(split, row, factor=self.lead.down, tail="mask")
+        self.steps.do(reorder, [blocks, row, rows, inner])
+        self.shares.append(lambda: self._share_table(row, rows, inner))
+        return blocks
+
+    def _share_table(self, row: ForOp, rows: ForOp, column: ForOp) -> None:
+        """A thread's columns, what all rows read of them in its registers; down the rows."""
+        steps, width, vectors = self.steps, self.lead.width, []
+        if width > 1:
+            column, lanes = steps.do(split, column, factor=width, tail="perfect")
+            vectors.append(lanes)
+        steps.do(reorder, [row, column, rows, *vectors])
+        for buffer in read_in_all([row, rows], column):
+            _, copy = steps.do(cache_read, buffer, column, space="local", name=f"{buffer_name(buffer)}_own")
+            vectors += [] if copy is None else [copy]
+        for loop in vectors:
+            steps.do(vectorize, loop, width=width)
+        for loop, name, axis in [(row, "row", "thread.y"), (column, "column", "thread.x")]:
+            steps.do(rename, loop, to=fresh_names(loop, name)[0])
+            self.lead.threads.append((loop, axis))
