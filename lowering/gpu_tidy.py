@@ -23,12 +23,10 @@ from xdsl.traits import Pure
 
 def tidy(block: Block) -> None:
     """Take away what a kernel does not need, in all of its blocks."""
-    for op in list(block.walk()):
-        if isinstance(op, memref.AllocaOp) and not op.memref.type.get_num_dims():  # pyright: ignore
-            _updated_once(op)
-    for op in list(block.walk()):
-        if isinstance(op, memref.AllocaOp) and not op.memref.type.get_num_dims():  # pyright: ignore
-            _set_to_constant(op)
+    for register in _registers(block.walk()):
+        _updated_once(register)
+    for register in _registers(block.walk()):
+        _set_to_constant(register)
     for op in reversed(list(block.walk())):
         if isinstance(op, vector.LoadOp | vector.ExtractOp) and not op.result.uses:
             op.detach()
@@ -39,9 +37,17 @@ def tidy(block: Block) -> None:
     for op in list(block.walk()):
         if op.parent is not None and isinstance(op, scf.IfOp):
             _with_next_branches(op)
-    for op in list(block.ops):
-        if isinstance(op, memref.AllocaOp) and not op.memref.type.get_num_dims():  # pyright: ignore
-            _made_where_used(op)
+    for register in _registers(block.ops):
+        _made_where_used(register)
+
+
+def _registers(ops: Iterable[Operation]) -> list[memref.AllocaOp]:
+    """The buffers of one element among operations."""
+    return [
+        op
+        for op in ops
+        if isinstance(op, memref.AllocaOp) and not op.memref.type.get_num_dims()  # pyright: ignore
+    ]
 
 
 # ---- registers that are set, and then updated once ----------------------------------------------------

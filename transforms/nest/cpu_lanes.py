@@ -33,6 +33,7 @@ from ...lowering.to_llvm_types import LAST_LEVEL_CACHE
 from .accesses import FRESH, VIEWS, argument_attribute, root_of
 from .integer_sets import bound_key
 from .loops import trip_count
+from .powers_of_two import power_above
 
 UNIT, SCATTERED, INVARIANT, SEVERAL = "unit", "scattered", "invariant", "several"
 
@@ -168,7 +169,7 @@ def padded_width(extent: int, lanes: int) -> int:
     """
     if extent >= lanes:
         return -(-extent // lanes) * lanes
-    return 1 << max(0, extent - 1).bit_length()
+    return power_above(extent)
 
 
 # ---- work -------------------------------------------------------------------------------------------

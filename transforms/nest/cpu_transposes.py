@@ -43,6 +43,7 @@ from .nest_reorder import reorder, why_not_reorder
 from .nest_split import split, why_not_split
 from .nest_stream import stream, why_not_stream
 from .nest_vectorize import vectorize, why_not_lanes
+from .powers_of_two import power_below
 from .steps import Steps
 
 ROWS = 512
@@ -107,7 +108,7 @@ def tile_transposed(band: list[ForOp], vector_bits: int, steps: Steps) -> ForOp 
 def _size(loop: ForOp, most: int) -> int:
     """Iterations of a tile: at most the largest power of two that the loop has."""
     extent = extent_of(loop)
-    return most if extent is None or extent >= most else 1 << (extent.bit_length() - 1)
+    return most if extent is None or extent >= most else power_below(extent)
 
 
 def _row_of_reads(band: list[ForOp]) -> ForOp | None:

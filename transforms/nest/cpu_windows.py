@@ -53,6 +53,7 @@ from .nest_resize_buffer import resize_buffer, why_not_resize_buffer
 from .nest_reverse_compute_inline import reverse_compute_inline
 from .nest_sink_alloc import sink_alloc
 from .nest_unmask import unmask
+from .powers_of_two import power_above
 from .steps import Steps
 
 PART_BYTES = 256 << 10
@@ -319,7 +320,7 @@ def _shape(windows: Windows, lanes: int, registers: int) -> tuple[ForOp | None, 
         ):
             return loop, tile_shape(extent_of(loop), columns, lanes, registers)
     vectors = MOST_VECTORS if columns is None else min(MOST_VECTORS, -(-columns // lanes))
-    vectors = 1 << (vectors - 1).bit_length()
+    vectors = power_above(vectors)
     for loop in reversed(others):
         extent = extent_of(loop)
         if extent is None or not slides(loop, windows.terms, windows.moving):

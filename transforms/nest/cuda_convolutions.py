@@ -29,6 +29,7 @@ from .cuda_products import MULTIPROCESSORS
 from .cuda_sum_tiles import SumTile, loops_over, make_perfect, neighbours_of, parts, size_of, tile_sum
 from .cuda_windows import WindowTiling, window_terms
 from .loops import enclosing_loops
+from .powers_of_two import power_above
 from .steps import Steps
 
 MOST_TERMS = 32
@@ -134,7 +135,7 @@ def _terms(found: Convolution) -> tuple[list[ForOp], int, int]:
     if None not in extents and prod(n for n in extents if n is not None) <= MOST_TERMS:
         return found.terms, extents[0] or 1, len(found.terms)
     last = extents[-1]
-    depth = DEPTH if last is None else min(DEPTH, max(4, 1 << (last - 1).bit_length()))
+    depth = DEPTH if last is None else min(DEPTH, max(4, power_above(last)))
     return found.terms, depth, 1
 
 

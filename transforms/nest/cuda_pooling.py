@@ -55,6 +55,7 @@ from .nest_resize_buffer import resize_buffer
 from .nest_set_memory import set_memory
 from .nest_split import split
 from .nest_transform_layout import transform_layout
+from .powers_of_two import power_above
 from .steps import UNRECORDED, Steps
 from .trials import trial
 
@@ -202,11 +203,6 @@ def has_more(loop: ForOp, count: int) -> bool:
     """Whether a loop may have more iterations."""
     extent = extent_of(loop)
     return extent is None or extent > count
-
-
-def power_above(number: int) -> int:
-    """The smallest power of two that is no less."""
-    return 1 << (number - 1).bit_length()
 
 
 class Tiling:

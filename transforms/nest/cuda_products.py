@@ -31,6 +31,7 @@ from .cuda_bands import extent_of
 from .cuda_split_terms import SplitTile, tile_parts
 from .cuda_sum_tiles import SumTile, make_perfect, parts, size_of, tile_sum
 from .loops import perfect_band
+from .powers_of_two import power_above
 from .steps import Steps
 
 MULTIPROCESSORS = 132
@@ -165,7 +166,7 @@ def schedule_product(nest: ForOp, steps: Steps) -> bool:
     terms = extent_of(product.term)
     depth = max(1, DEPTH // max(4, size))
     if terms is not None:
-        depth = min(depth, max(4, 1 << (terms - 1).bit_length()))
+        depth = min(depth, max(4, power_above(terms)))
     tile = SumTile(
         product.sums,
         list(product.batch),

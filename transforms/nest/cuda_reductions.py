@@ -37,7 +37,7 @@ from .cuda_bands import (
     why_not_guarded,
     why_not_launched,
 )
-from .cuda_rows import Rows, Team, power_of_two
+from .cuda_rows import Rows, Team
 from .dependence import Dependences
 from .loops import perfect_band
 from .nest_absorb import absorb, why_not_absorb
@@ -45,6 +45,7 @@ from .nest_normalise import add_unit_loop, remove_unit_loop, why_not_remove_unit
 from .nest_privatise import privatise
 from .nest_sink_alloc import sink_alloc, why_not_sink_alloc
 from .nest_split import split
+from .powers_of_two import power_below
 from .steps import UNRECORDED, Steps
 from .trials import trial
 
@@ -86,7 +87,7 @@ def _in_one_block(nest: ForOp, block: int, steps: Steps) -> None:
     width, extent = _width(nest), extent_of(inner)
     while width > 1 and (extent is None or extent % width):
         width //= 2
-    warps = power_of_two(min(2 * block, max(LANES, total // (width * ROUNDS))) // LANES)
+    warps = power_below(min(2 * block, max(LANES, total // (width * ROUNDS))) // LANES)
     unit = steps.do(add_unit_loop, nest, name="block")
     _take_in(unit, steps)
     Rows([unit], Team(warps, 1, False, width), steps).run()

@@ -70,6 +70,7 @@ from .nest_specialise import specialise
 from .nest_split import split
 from .nest_transform_layout import transform_layout
 from .nest_vectorize import vectorize
+from .powers_of_two import power_below
 from .steps import UNRECORDED, Steps
 from .trials import trial
 
@@ -184,9 +185,9 @@ def _teams(band: list[ForOp], block: int) -> list[Team]:
     width = _width(bands)
     words = max(1, max(element_bytes(b.type.element_type) for b in buffers_of(row)) // 4)  # pyright: ignore
     if length * words <= WARP_ROW:
-        many = power_of_two(min(block // LANES, rows or block))
+        many = power_below(min(block // LANES, rows or block))
         return [Team(1, many, kept, width) for kept in (True, False)]
-    warps = power_of_two(min(MOST_WARPS, max(block // LANES, length // (PER_THREAD * LANES))))
+    warps = power_below(min(MOST_WARPS, max(block // LANES, length // (PER_THREAD * LANES))))
     while warps > 1 and LANES * warps * width >= 2 * widest:
         warps //= 2
     return [Team(warps, 1, kept, width) for kept in (True, False)]
@@ -206,11 +207,6 @@ def _width(bands: list[list[ForOp]]) -> int:
             if any(band[-1].iv in op.indices[k].operands for k in range(len(op.indices))):
                 largest = max(largest, element_bytes(buffer.type.element_type))
     return min(width, LARGEST_ACCESS // largest)
-
-
-def power_of_two(number: int) -> int:
-    """The largest power of two up to `number`."""
-    return 1 << (max(1, number).bit_length() - 1)
 
 
 # ---- scheduling -------------------------------------------------------------------------------------
@@ -403,4 +399,4 @@ def _stem(buffer: SSAValue) -> str:
     return name
 
 
-__all__ = ["Rows", "Team", "is_row_program", "power_of_two", "schedule_rows"]
+__all__ = ["Rows", "Team", "is_row_program", "schedule_rows"]
