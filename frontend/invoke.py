@@ -32,6 +32,9 @@ class Invocation:
         self.orders = {k: t.order for k, t in enumerate(program.arguments) if t.order is not None}
         self.outputs = program.outputs
         self.calls = 0
+        self.fastest = float("inf")
+        """Seconds that the kernel took in the shortest call, where it can be called natively: in a longer one other
+        processes may have had their turn."""
         self.shapes = None if self.integers else self._shapes(names)
 
     def __call__(self, values: Sequence[Any], out: Any = None) -> Any:
@@ -43,6 +46,8 @@ class Invocation:
         arguments, copies = self._arguments(values)
         stored, given = self._buffers(shapes, out, values)
         self.kernel([*arguments, *stored, *self.frozen_buffers(values, arguments)])
+        if self.native is not None:
+            self.fastest = min(self.fastest, self.native.seconds)
         for original, temporary in copies:
             self.copy_to(original, temporary)
         arrays = self._in_order(stored)

@@ -8,7 +8,6 @@ from __future__ import annotations
 import ast
 import functools
 import itertools
-import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from types import MethodType
@@ -110,12 +109,9 @@ class JitFunction(Specialiser):
                 invocation = self._specialise(key, names, values, groups)
         else:
             self._hits += 1
-        if not _is_time(invocation):
-            return invocation(values, out)
-        began = time.perf_counter()
         result = invocation(values, out)
-        spent = time.perf_counter() - began
-        self._install(invocation, names, values, groups, args, keywords, spent > LONG)
+        if _is_time(invocation):
+            self._install(invocation, names, values, groups, args, keywords)
         return result
 
     def __del__(self) -> None:
@@ -284,7 +280,6 @@ class JitFunction(Specialiser):
         groups: Sequence[str | None],
         args: tuple,
         keywords: dict[str, Any],
-        long: bool,
     ) -> None:
         """Let calls like this one run natively, where they can."""
         from .native_call import place_leaves
@@ -295,7 +290,7 @@ class JitFunction(Specialiser):
         call = place_leaves(names, values, groups, self._names, args, keywords, self._writes())
         if call is None:
             return
-        call.long = long
+        call.long = invocation.fastest > LONG
         call.earlier = self._before(invocation.program)
         with COMPILING:
             entry = native_entry(call, invocation)

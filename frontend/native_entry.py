@@ -24,6 +24,7 @@ from ..lowering.call_layout import (
     AXIS,
     ENTRY,
     FIXED,
+    KEPT_ARRAYS,
     KNOWN,
     LEAF,
     MAX_NAMES,
@@ -400,9 +401,18 @@ class _Writer(ExtentWriter):
             ordered=one.order is not None,
             slot=self.bases[-1 - k],
             given=given,
+            kept=self._kept(one) if form == Form.ARRAY and one.order is None and given < 0 else 0,
         )
         words[0] = len(words) + len(axes)
         return [*words, *axes]
+
+    def _kept(self, one: OutputType) -> int:
+        """A tuple whose items the wrapper replaces by results; 0 where none are to be kept."""
+        if not POOL.limit:
+            return 0
+        return self.result.keep(
+            tuple(np.empty((0,) * len(one.extents), one.dtype) for _ in range(KEPT_ARRAYS))
+        )
 
     def _results(self) -> tuple[int, list[list[int]], Any]:
         results = self.invocation.program.results

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import partial
 from io import StringIO
+from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
 from ..dialects.diagnostic import SourceLocation
@@ -243,6 +244,8 @@ class CpuKernel:
         self.native = None if prints else self
         """This kernel, if the native call wrapper may call it."""
         self.calls = 0
+        self.seconds = 0.0
+        """What the last call from Python took."""
         self._entry = engine.entry(name)
         self._record = ErrorRecord
         self.sites = sites
@@ -252,7 +255,10 @@ class CpuKernel:
 
     def __call__(self, arguments: Sequence[Any]) -> None:
         record = self._record()
-        failed = self._entry(self.packer(*arguments), record)
+        slots = self.packer(*arguments)
+        began = perf_counter()
+        failed = self._entry(slots, record)
+        self.seconds = perf_counter() - began
         if self._prints:
             from ..runtime.printing import raise_error
 

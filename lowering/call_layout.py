@@ -40,6 +40,10 @@ MAX_OBJECTS = 64
 MAX_OUTPUTS = 16
 MAX_RANK = 8
 
+KEPT_ARRAYS, KEPT_BYTES = 2, 1 << 16
+"""Results that an entry keeps for later calls, an output, and up to which size: making and freeing a small array takes
+longer than all else in a call. Two, as the caller often has the last one when the next is made."""
+
 CALLABLE = Layout("references type vectorcall slow hits entry0 entry1 entry2 entry3")
 """An instance of the callable type: `slow` is the Python function that answers every other call."""
 
@@ -88,8 +92,9 @@ CONDITION = Layout("exact constant count")
 EXCLUSION = Layout("count")
 """Then `count` pairs of name and extent: where all are equal, another program is the one to run."""
 
-OUTPUT = Layout("words form descr rank item_size ordered slot given")
-"""Then an OUTPUT_AXIS for each axis. `given`: the object that is the caller's `out`."""
+OUTPUT = Layout("words form descr rank item_size ordered slot given kept")
+"""Then an OUTPUT_AXIS for each axis. `given`: the object that is the caller's `out`. `kept`: a tuple of KEPT_ARRAYS arrays,
+results of earlier calls, of which one that nobody else refers to becomes the result; or 0."""
 
 OUTPUT_AXIS = Layout("linear extent slot inner")
 """`linear` points to a LINEAR, or is 0 for a known `extent`; `inner` is the n-th axis of memory from the innermost."""
@@ -111,8 +116,11 @@ class Offsets(NamedTuple):
     array_rank: int = 24
     array_extents: int = 32
     array_strides: int = 40
+    array_base: int = 48
     array_descr: int = 56
     array_flags: int = 64
+    array_references: int = 72
+    """Weak references to it."""
     descr_word: int = 24
     """Kind, character, byte order and number of a dtype, in one word."""
     dict_version: int | None = 24

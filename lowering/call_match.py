@@ -50,6 +50,7 @@ class CallMatch:
         self.results = f.slot("ptr", MAX_OUTPUTS)
         self.numbers = f.slot("i64", MAX_OUTPUTS)
         self.extents = f.slot("i64", MAX_OUTPUTS * MAX_RANK)
+        self.sizes = f.slot("i64", MAX_OUTPUTS)
         self.strides = f.slot("i64", MAX_RANK)
         self.place = f.slot("ptr")
         self.error = f.slot("i64", 4)

@@ -14,8 +14,8 @@ from __future__ import annotations
 
 from .call_helpers import field, integers, linear, match_guards, slow
 from .call_kinds import Form, How, Result
-from .call_layout import CALLABLE, LEAF, MAX_ENTRIES, MAX_RANK, NO_SLOT, OUTPUT, OUTPUT_AXIS, WORD, Offsets
-from .call_match import CallMatch
+from .call_layout import CALLABLE, LEAF, MAX_ENTRIES, OUTPUT, WORD, Offsets
+from .call_outputs import CallOutputs
 
 NAME = "nestor_call"
 
@@ -61,7 +61,7 @@ def emit_call_wrapper(offsets: Offsets) -> str:
     return "\n".join([*declarations, "", *functions, ""])
 
 
-class _Call(CallMatch):
+class _Call(CallOutputs):
     """Writes `@nestor_call`."""
 
     def __init__(self, offsets: Offsets):
@@ -133,50 +133,6 @@ class _Call(CallMatch):
         f.jump(after)
         f.label(after)
 
-    def plan_outputs(self, entry: str) -> None:
-        """The extents of the outputs, and whether the caller's `out` has them."""
-        f = self.f
-        f.store("ptr", self.of(entry, "outputs", "ptr"), self.place)
-        with f.loop(self.of(entry, "output_count")) as k:
-            f.store("ptr", "null", self.results, k, WORD)
-            output = f.load("ptr", self.place)
-            mine = f.at(self.extents, k, MAX_RANK * WORD)
-            given = field(f, OUTPUT, output, "given")
-            rank = field(f, OUTPUT, output, "rank")
-            count = f.slot("i64")
-            f.store("i64", 1, count)
-            with f.loop(rank) as axis:
-                words = f.at(f.at(output, OUTPUT.size, WORD), axis, OUTPUT_AXIS.size * WORD)
-                extent = self.output_extent(words)
-                f.store("i64", extent, mine, axis, WORD)
-                f.store("i64", f.multiply(f.load("i64", count), extent), count)
-                with f.when(f.compare("sge", given, 0)):
-                    thing = self.object(given)
-                    theirs = f.load("i64", f.load("ptr", thing, self.offsets.array_extents), axis, WORD)
-                    f.require(f.compare("eq", theirs, extent), "miss")
-            f.store("i64", f.add(f.load("i64", self.elements), f.load("i64", count)), self.elements)
-            self.next_output(output)
-
-    def output_extent(self, words: str) -> str:
-        f = self.f
-        linear = field(f, OUTPUT_AXIS, words, "linear", "ptr")
-        result = f.slot("i64")
-        f.store("i64", field(f, OUTPUT_AXIS, words, "extent"), result)
-        with f.when(f.compare("ne", linear, "null", "ptr")):
-            extent = f.call("i64", "@linear", f"ptr {linear}", f"ptr {self.names}")
-            f.require(f.compare("sge", extent, 0), "miss")
-            f.store("i64", extent, result)
-            slot = field(f, OUTPUT_AXIS, words, "slot")
-            with f.when(f.compare("ne", slot, NO_SLOT)):
-                f.store("i64", extent, self.slots, slot, WORD)
-        return f.load("i64", result)
-
-    def next_output(self, output: str) -> None:
-        f = self.f
-        f.store("ptr", f.at(output, field(f, OUTPUT, output, "words"), WORD), self.place)
-
-    # ---- it does ------------------------------------------------------------------------------------
-
     def hit(self, position: str, entry: str) -> None:
         """Count; the entry moves one place to the front."""
         f = self.f
@@ -190,119 +146,6 @@ class _Call(CallMatch):
             with f.when(f.compare("eq", f.load("ptr", mine), entry, "ptr")):
                 f.store("ptr", entry, other)
                 f.store("ptr", before, mine)
-
-    def allocate(self, entry: str) -> None:
-        """An array for each output, or a place for its number."""
-        f = self.f
-        f.store("ptr", self.of(entry, "outputs", "ptr"), self.place)
-        with f.loop(self.of(entry, "output_count")) as k:
-            output = f.load("ptr", self.place)
-            slot = f.at(self.slots, field(f, OUTPUT, output, "slot"), WORD)
-            array, number, after = f.new_label("array"), f.new_label("number"), f.new_label("allocated")
-            f.branch(f.compare("eq", field(f, OUTPUT, output, "form"), Form.ARRAY), array, number)
-            f.label(number)
-            memory = f.at(self.numbers, k, WORD)
-            f.store("i64", 0, memory)
-            f.store("ptr", memory, slot)
-            f.jump(after)
-            f.label(array)
-            made = self.output_array(entry, output, f.at(self.extents, k, MAX_RANK * WORD))
-            f.require(f.compare("ne", made, "null", "ptr"), "failed")
-            f.store("ptr", made, self.results, k, WORD)
-            f.store("ptr", f.load("ptr", made, self.offsets.array_data), slot)
-            f.label(after)
-            self.next_output(output)
-
-    def output_array(self, entry: str, output: str, extents: str) -> str:
-        f = self.f
-        result, strides = f.slot("ptr"), f.slot("ptr")
-        given = field(f, OUTPUT, output, "given")
-        descr, rank = field(f, OUTPUT, output, "descr", "ptr"), field(f, OUTPUT, output, "rank")
-        theirs, ours, after = f.new_label("given"), f.new_label("fresh"), f.new_label("made")
-        f.branch(f.compare("sge", given, 0), theirs, ours)
-        f.label(theirs)
-        thing = self.object(given)
-        f.call("void", "@Py_IncRef", f"ptr {thing}")
-        f.store("ptr", thing, result)
-        f.jump(after)
-        f.label(ours)
-        f.store("ptr", "null", strides)
-        size = f.slot("i64")
-        f.store("i64", field(f, OUTPUT, output, "item_size"), size)
-        with f.loop(rank) as axis:
-            f.store("i64", f.multiply(f.load("i64", size), f.load("i64", extents, axis, WORD)), size)
-        with f.when(f.compare("ne", field(f, OUTPUT, output, "ordered"), 0)):
-            f.store("ptr", self.strides, strides)
-            self.output_strides(output, rank, extents)
-        pooled, plain = f.new_label("pooled"), f.new_label("plain")
-        f.branch(f.compare("sge", f.load("i64", size), self.of(entry, "pool_bytes")), pooled, plain)
-        f.label(plain)
-        f.call("void", "@Py_IncRef", f"ptr {descr}")  # which the next call takes
-        made = f.call(
-            "ptr",
-            "@PyArray_NewFromDescr",
-            "ptr @nestor_ndarray_type",
-            f"ptr {descr}",
-            f"i32 {f.op(f'trunc i64 {rank} to i32')}",
-            f"ptr {extents}",
-            f"ptr {f.load('ptr', strides)}",
-            "ptr null",
-            "i32 0",
-            "ptr null",
-        )
-        f.store("ptr", made, result)
-        f.jump(after)
-        f.label(pooled)
-        f.store("ptr", self.pool_array(entry, descr, rank, extents, f.load("ptr", strides)), result)
-        f.label(after)
-        return f.load("ptr", result)
-
-    def output_strides(self, output: str, rank: str, extents: str) -> None:
-        """Strides of a result that is not row-major; an extent of 0 counts as 1, as NumPy does it."""
-        f = self.f
-        running = f.slot("i64")
-        f.store("i64", field(f, OUTPUT, output, "item_size"), running)
-        with f.loop(rank) as k:
-            words = f.at(f.at(output, OUTPUT.size, WORD), k, OUTPUT_AXIS.size * WORD)
-            axis = field(f, OUTPUT_AXIS, words, "inner")
-            stride = f.load("i64", running)
-            f.store("i64", stride, self.strides, axis, WORD)
-            extent = f.load("i64", extents, axis, WORD)
-            extent = f.call("i64", "@llvm.smax.i64", f"i64 {extent}", "i64 1")
-            f.store("i64", f.multiply(stride, extent), running)
-
-    def pool_array(self, entry: str, descr: str, rank: str, extents: str, strides: str) -> str:
-        """A large result: the pool's Python function, called as pool(shape, dtype[, strides])."""
-        f = self.f
-        arguments, count, result = f.slot("ptr", 3), f.slot("i64"), f.slot("ptr")
-        f.store("ptr", "null", result)
-        f.store("ptr", "null", arguments, 2 * WORD)
-        f.store("i64", 2, count)
-        shape = f.call("ptr", "@integers", f"ptr {extents}", f"i64 {rank}")
-        no_shape, ready, drop = f.new_label("no.shape"), f.new_label("ready"), f.new_label("drop")
-        f.require(f.compare("ne", shape, "null", "ptr"), no_shape)
-        f.store("ptr", shape, arguments)
-        f.store("ptr", descr, arguments, WORD)
-        with f.when(f.compare("ne", strides, "null", "ptr")):
-            steps = f.call("ptr", "@integers", f"ptr {strides}", f"i64 {rank}")
-            f.require(f.compare("ne", steps, "null", "ptr"), drop)
-            f.store("ptr", steps, arguments, 2 * WORD)
-            f.store("i64", 3, count)
-        f.label(ready)
-        made = f.call(
-            "ptr",
-            "@PyObject_Vectorcall",
-            f"ptr {self.of(entry, 'pool', 'ptr')}",
-            f"ptr {arguments}",
-            f"i64 {f.load('i64', count)}",
-            "ptr null",
-        )
-        f.store("ptr", made, result)
-        f.label(drop)
-        f.call("void", "@Py_DecRef", f"ptr {f.load('ptr', arguments, 2 * WORD)}")
-        f.call("void", "@Py_DecRef", f"ptr {shape}")
-        f.label(no_shape)
-        return f.load("ptr", result)
 
     def run(self, entry: str) -> None:
         """The kernel; other threads may run Python meanwhile when it is long."""

@@ -17,6 +17,7 @@ import os
 import struct
 import sys
 import types
+import weakref
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -332,11 +333,20 @@ def _array_fits(off: Offsets, a: np.ndarray) -> bool:
         and tuple(extents) == a.shape
         and tuple(strides) == a.strides
         and word_at(a, off.array_descr) == id(a.dtype)
+        and word_at(a, off.array_base) == (0 if a.base is None else id(a.base))
+        and _references_fit(off, a)
         and flags & 0x503 == a.flags.num & 0x503
         and bool(flags & 0x1) == a.flags.c_contiguous
         and bool(flags & 0x100) == a.flags.aligned
         and bool(flags & 0x400) == a.flags.writeable
     )
+
+
+def _references_fit(off: Offsets, a: np.ndarray) -> bool:
+    before = word_at(a, off.array_references)
+    reference = weakref.ref(a)
+    during = word_at(a, off.array_references)
+    return (before, during) == (0, id(reference))
 
 
 def _descrs_fit(off: Offsets) -> bool:

@@ -409,7 +409,15 @@ def test_the_switch(off):
 
 @pytest.mark.parametrize(
     "name, wrong",
-    [("array_data", 24), ("array_flags", 72), ("tuple_items", 32), ("float_value", 8), ("descr_word", 16)],
+    [
+        ("array_data", 24),
+        ("array_flags", 72),
+        ("array_base", 72),
+        ("array_references", 48),
+        ("tuple_items", 32),
+        ("float_value", 8),
+        ("descr_word", 16),
+    ],
 )
 def test_a_wrong_offset_is_found(name, wrong):
     off = fast_call.Offsets()._replace(**{name: wrong})
