@@ -60,11 +60,14 @@ def run_pipeline(module: ModuleOp, names: Sequence[str], schedule: Schedule = No
     from xdsl.utils.arg_spec import parse_spec
 
     from ..dialects.registry import make_context
+    from ..runtime.processor import is_faster_past_caches
     from ..transforms.registry import load_pass
 
     context = make_context()
     with collector_paused():
         for text in expand_pipeline(names):
+            if text == "nest-schedule-cpu" and is_faster_past_caches():
+                text += "{past-caches=true}"
             spec = parse_spec(text)
             if schedule is not None and spec.name in AUTOMATIC:
                 _apply(schedule, module)

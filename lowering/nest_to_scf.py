@@ -55,6 +55,7 @@ from .nest_body import NestBody
 from .nest_to_vector import VectorLoop
 
 GRAIN = "nestor.grain"
+DESCENDING = "nestor.descending"
 NOALIAS = "nestor.noalias"
 
 
@@ -153,11 +154,12 @@ class CpuBody(NestBody):
         builder.location = op.location
         with builder.inside(body):
             builder.emit(scf.ReduceOp.create())
+        attributes = {name: op.attributes[name] for name in (GRAIN, DESCENDING) if name in op.attributes}
         builder.emit(
             scf.ParallelOp.create(
                 operands=(lower, upper, step),
                 properties={"operandSegmentSizes": _PARALLEL_SEGMENTS},
-                attributes={GRAIN: op.attributes.get(GRAIN, IntegerAttr(1, i64))},
+                attributes={GRAIN: IntegerAttr(1, i64), **attributes},
                 regions=[Region(body)],
             )
         )

@@ -12,7 +12,8 @@
 
 `@f.parallel0(ptr ctx)` reads the record, takes the thread's share of the iterations (one contiguous range
 a thread, so that results do not depend on timing) and calls `@f.parallel0.body(i64 lo, i64 hi, ...)`,
-whose pointer parameters are `noalias` again.
+whose pointer parameters are `noalias` again. With {nestor.descending = 512 : i64} the body does its share in stretches of
+512 iterations, the last stretch first: what the nest before it touched last is then still in the caches.
 """
 
 from __future__ import annotations
@@ -69,8 +70,15 @@ def _outline_body(b: FunctionBuilder, op: scf.ParallelOp, name: str) -> Function
     for arg, hint in zip(bounds, ("lo", "hi", "step"), strict=True):
         arg.name_hint = hint
     step = b.value(op.step[0])
-    constant_step = body.capture(step) if isinstance(step.owner, llvm.ConstantOp) else bounds[2]
-    counted_loop(body, op, bounds[0], bounds[1], constant_step, (), ())
+    lower, upper, step = (
+        *bounds[:2],
+        body.capture(step) if isinstance(step.owner, llvm.ConstantOp) else bounds[2],
+    )
+    length = op.attributes.get("nestor.descending")
+    if isinstance(length, IntegerAttr):
+        _descend(body, op, lower, upper, step, length.value.data)
+    else:
+        counted_loop(body, op, lower, upper, step, (), ())
     body.emit(llvm.ReturnOp, ())
     body.finish()
     for outer, inner in body.captured.items():
@@ -91,6 +99,25 @@ def _outline_body(b: FunctionBuilder, op: scf.ParallelOp, name: str) -> Function
         )
     )
     return body
+
+
+def _descend(
+    b: FunctionBuilder, op: scf.ParallelOp, lower: SSAValue, upper: SSAValue, step: SSAValue, length: int
+) -> None:
+    """The iterations from `lower` to `upper` in stretches of `length`, each forward, the last of them first."""
+    width = b.size(b.multiply(step, length))
+    count = _ceiling_divide(b, b.size(_trip_count(b, lower, upper, step)), b.integer(length))
+    stretch, done = b.new_block((i64,)), b.new_block()
+    b.branch_if(b.compare("sgt", count, b.integer(0)), stretch, [count], done, ())
+    b.start(stretch)
+    left = b.size(b.add(stretch.args[0], -1))
+    start = b.size(b.add(lower, b.multiply(left, width)))
+    end = b.binary(intr.SMinOp, b.size(b.add(start, width)), upper)
+    for value, hint in ((left, "left"), (start, "start"), (end, "end")):
+        value.name_hint = hint
+    counted_loop(b, op, start, end, step, (), ())
+    b.branch_if(b.compare("sgt", left, b.integer(0)), stretch, [left], done, ())
+    b.start(done)
 
 
 def pointer_attributes(b: FunctionBuilder) -> list[dict[str, Attribute]]:

@@ -33,6 +33,7 @@ ANNOTATIONS = (
     {"mark": "nestor.note", "text": "hot"},
     {"mark": "nestor.hint", "value": 3},
     {"mark": "nestor.grain", "value": 2},
+    {"mark": "nestor.descending", "value": 3},
     {"mark": "parallel"},
 )
 

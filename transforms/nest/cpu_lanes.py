@@ -28,7 +28,7 @@ from xdsl.ir import Operation, SSAValue
 from xdsl.ir.affine import AffineDimExpr
 
 from ...dialects.affine import AffineList, dims_of, linear_terms
-from ...dialects.nest import AccumulateOp, ForOp, LoadOp, StoreOp
+from ...dialects.nest import AccumulateOp, ForOp, LoadOp, PrefetchOp, StoreOp
 from ...lowering.to_llvm_types import LAST_LEVEL_CACHE
 from .accesses import FRESH, VIEWS, argument_attribute, root_of
 from .integer_sets import bound_key
@@ -113,7 +113,7 @@ def varying_values(loop: ForOp) -> set[SSAValue]:
 
 
 def is_streamed(store: StoreOp, unknown: bool = False) -> bool:
-    """Whether a store had better pass the caches: to a big result that is written once and not read here.
+    """Whether a store had better pass the caches: to a big result that is not read here.
 
     `unknown` is the answer for a size that only the run time knows.
     """
@@ -124,7 +124,7 @@ def is_streamed(store: StoreOp, unknown: bool = False) -> bool:
     shape = root.type.get_shape()
     size = prod(shape) * bits_of(root.type.element_type) // 8
     is_big = unknown if DYNAMIC_INDEX in shape else size > LAST_LEVEL_CACHE
-    return is_big and _uses_of_buffer(root) == [store]
+    return is_big and all(isinstance(op, StoreOp | PrefetchOp) for op in _uses_of_buffer(root))
 
 
 def _uses_of_buffer(buffer: SSAValue) -> list[Operation]:

@@ -145,7 +145,7 @@ def schedule_nest(nest: ForOp, machine: Machine, for_threads: bool, in_parts: bo
             schedule_nest(part, machine, False)
         return
     if not inner:
-        if not is_parallel and scan_in_lanes(loop, machine.vector_bits, steps):
+        if not is_parallel and scan_in_lanes(loop, machine):
             return
         schedule_innermost(loop, machine, is_parallel, dependences)
         return

@@ -29,7 +29,8 @@ from xdsl.dialects.builtin import AnyFloat, IntegerType
 from ...dialects.nest import ForOp
 from ...lowering.vector_scans import SCAN
 from .cpu_lanes import SCATTERED, SEVERAL, access_patterns, extent_of, machine_lanes
-from .cpu_streams import fetch_ahead
+from .cpu_streams import fetch_ahead, stream_results
+from .cpu_vectors import Machine
 from .loops import loops_in
 from .nest_annotate import annotate, why_not_annotate
 from .nest_block_scan import block_scan, why_not_block_scan
@@ -78,15 +79,16 @@ def has_lanes(loop: ForOp, vector_bits: int) -> bool:
     return not any(patterns[pattern, writes] for pattern in (SCATTERED, SEVERAL) for writes in (False, True))
 
 
-def scan_in_lanes(loop: ForOp, vector_bits: int, steps: Steps) -> bool:
+def scan_in_lanes(loop: ForOp, machine: Machine) -> bool:
     """Compute the running result of an innermost loop in vectors; False where that is illegal or does not pay."""
-    if not has_lanes(loop, vector_bits):
+    if not has_lanes(loop, machine.vector_bits):
         return False
-    lanes = machine_lanes(loop, vector_bits)
+    lanes, steps = machine_lanes(loop, machine.vector_bits), machine.steps
     if why_not_split(loop, lanes) is not None:
         return False
     _, members, *_ = steps.do(split, loop, factor=lanes)
     if why_not_annotate(members, SCAN) is None:
         steps.do(annotate, members, mark=SCAN)
+        stream_results(members, machine.past_caches, steps)
         fetch_ahead(members, steps)
     return True

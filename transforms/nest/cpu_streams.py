@@ -13,10 +13,13 @@
         nest.store "y" %b, %y[64 * %o + %v] : memref<10000000xf32>
 
 A core has few requests to memory under way unless it is told what comes; that of a line to be written is the one that the
-machine foresees least. Stores past the caches need none, but wait for each other: they pay where much is read for
-each line that is written, and where lines are written apart (cpu_transposes.py). Measured on two cores of a Cascade Lake
-server, 2 threads, relative to plain stores: one array read and one written, 0.79 with what is fetched ahead and 1.09 with
-stores past the caches; written only, 0.69 and 1.12; eight read and one written, 0.97 and 0.93 with both.
+machine foresees least. Stores past the caches need none, but wait for each other: which is faster depends on the machine.
+Measured on two cores of a Cascade Lake server, 2 threads, relative to plain stores: one array read and one written, 0.79
+with what is fetched ahead and 1.09 with stores past the caches; written only, 0.69 and 1.12; eight read and one written,
+0.97 and 0.93 with both. On two cores of a Sapphire Rapids server, stores past the caches relative to what is fetched ahead:
+one read and one written, 0.82 (24 MB and 64 MB); two read, 0.85; written only, 0.57. So a machine like the latter says
+`past_caches`; on others they are for much that is read for each line, and for lines that are written apart
+(cpu_transposes.py).
 """
 
 from __future__ import annotations
@@ -30,6 +33,7 @@ from xdsl.ir.affine import AffineDimExpr
 from ...dialects.affine import dims_of, linear_terms
 from ...dialects.nest import ForOp, LoadOp, StoreOp
 from ...lowering.nest_body import element_bytes
+from ...lowering.nest_to_vector import LINE_BYTES
 from .accesses import FRESH, root_of
 from .cpu_lanes import UNIT, is_streamed, pattern_of, varying_values
 from .loops import loops_in, parent_loop
@@ -39,7 +43,7 @@ BIG = 4 << 20
 """Bytes of an array that is rarely in a core's own caches when it is read or written from its beginning."""
 
 MANY = 4
-"""Arrays read for each one written from which stores had better pass the caches."""
+"""Arrays read for each one written from which stores had better pass the caches, whatever the machine."""
 
 AHEAD = 4096
 """Bytes fetched ahead in all, shared by the arrays that are read: what is under way is bounded."""
@@ -48,16 +52,27 @@ LEAST_AHEAD, MOST_AHEAD = 512, 2048
 """Bytes of each array."""
 
 
-def stream_results(loop: ForOp, steps: Steps) -> None:
-    """Let stores to results larger than the caches pass them, in a loop that reads many arrays for it."""
-    if len(_arrays(loop, loop, LoadOp)) < MANY:
+def stream_results(loop: ForOp, past_caches: bool, steps: Steps) -> None:
+    """Let stores to results larger than the caches pass them: where the machine is the faster for it (`past_caches`),
+    and else in a loop that reads many arrays for it.
+    """
+    much_is_read = len(_arrays(loop, loop, LoadOp)) >= MANY
+    if not (much_is_read or past_caches):
         return
     from .nest_stream import stream, why_not_stream
 
     stores = [op for op in loop.body.block.ops if isinstance(op, StoreOp) and is_streamed(op)]
-    for buffer in dict.fromkeys(root_of(op.memref) for op in stores):
+    wanted = [op for op in stores if much_is_read or _has_whole_lines(op.memref)]
+    for buffer in dict.fromkeys(root_of(op.memref) for op in wanted):
         if why_not_stream(buffer, loop) is None:
             steps.do(stream, buffer, loop)
+
+
+def _has_whole_lines(buffer: SSAValue) -> bool:
+    """Whether each row of a buffer starts at a line of a cache, as the buffer does: no other store passes the caches."""
+    assert isinstance(buffer.type, MemRefType)
+    shape = buffer.type.get_shape()
+    return len(shape) < 2 or shape[-1] * element_bytes(buffer.type.element_type) % LINE_BYTES == 0
 
 
 def fetch_ahead(lanes: ForOp, steps: Steps) -> None:
@@ -99,12 +114,12 @@ def _arrays(
     for op in body.body.block.ops:
         if isinstance(op, kind) and pattern_of(op.indices, op.memref, lanes, varying) == UNIT:
             root = root_of(op.memref)
-            if _bytes(root) >= BIG and not isinstance(root.owner, FRESH):
+            if bytes_of(root) >= BIG and not isinstance(root.owner, FRESH):
                 found.setdefault(root, []).append(op)
     return found
 
 
-def _bytes(buffer: SSAValue) -> int:
+def bytes_of(buffer: SSAValue) -> int:
     """The size of a row-major buffer of static extents, else 0."""
     assert isinstance(buffer.type, MemRefType)
     shape = buffer.type.get_shape()

@@ -59,6 +59,8 @@ class Machine:
     threads: int | None = None
     steps: Steps = UNRECORDED
     """Does the steps; a recorder writes them down as well."""
+    past_caches: bool = False
+    """Whether stores to big results had better pass the caches, however little is read for them."""
     in_rows: bool = False
     """Whether a loop around makes several passes over a row, and what is fetched ahead is the next row."""
 
@@ -143,6 +145,8 @@ def vectorize_loop(loop: ForOp, machine: Machine, is_parallel: bool, dependences
             if variables_of(loop) or list(outermost_loops(loop)):
                 _give_registers(loop, steps)
                 dependences = Dependences(loop)
+            if extent % lanes == 0:
+                stream_results(loop, machine.past_caches, steps)
             steps.do(vectorize, loop, width=padded_width(extent, lanes), dependences=dependences)
             _fetch_ahead(loop, machine)
         return
@@ -151,7 +155,7 @@ def vectorize_loop(loop: ForOp, machine: Machine, is_parallel: bool, dependences
 
         _vectorize_reduction(loop, lanes if len(reductions) >= STREAMS else width, lanes, reductions, steps)
         return
-    stream_results(loop, steps)
+    stream_results(loop, machine.past_caches, steps)
     tail = "remainder" if why_not_split(loop, width) is None else "mask"
     vectors, *pieces = steps.do(split, loop, factor=width, tail=tail)
     for piece in pieces:

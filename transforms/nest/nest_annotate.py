@@ -18,8 +18,9 @@ which the lowerings write as four copies of the body, in their order; and with m
 
 The order of iterations stays, so no dependence forbids it. The mark is refused where the loop does not start at a
 constant and end at one or earlier, where there would be more than 64 copies (unless `force` is said), and where
-another mark is set. Attributes are called `nestor.*`, and primitives keep them; `nestor.grain`, which threads obey,
-goes with a parallel loop only, and `nestor.scan`, which makes a vector of the running results of a loop (nest-block-scan
+another mark is set. Attributes are called `nestor.*`, and primitives keep them; `nestor.grain` and
+`nestor.descending` (a thread does its share in stretches of so many iterations, the last stretch first), which threads obey,
+go with a parallel loop only, and `nestor.scan`, which makes a vector of the running results of a loop (nest-block-scan
 says which these are), with a loop of a constant number of iterations that lanes in lockstep may run, and `nestor.matrix`,
 which tensor cores obey, with a nest that is a product of tiles of matrices (lowering/matrix_tiles.py), `nestor.async` with
 a copy to shared memory, which then is under way while its thread goes on (lowering/async_copies.py).
@@ -46,7 +47,7 @@ from .running_results import why_not_scan_in_lanes
 
 UNROLLED = "unrolled"
 _PREFIX = "nestor."
-_GRAIN = "nestor.grain"
+_OF_THREADS = ("nestor.grain", "nestor.descending")
 _OTHER_MARKS = {"parallel": "parallel", "vectorized": "vectorize", **dict.fromkeys(BIND_AXES, "bind")}
 """The marks that change what a loop does, and the primitives that prove that they may be set."""
 
@@ -75,7 +76,7 @@ def why_not_annotate(
         return _why_not_matrix(loop)
     if mark == ASYNC:
         return _why_not_async(loop)
-    return _why_not_grain(loop, value) if mark == _GRAIN else None
+    return _why_not_for_threads(loop, mark, value) if mark in _OF_THREADS else None
 
 
 def _refusal(loop: ForOp, mark: str, reason: str, hint: str | None = None) -> NestorError:
@@ -121,11 +122,11 @@ def _why_not_unrolled(loop: ForOp, force: bool) -> NestorError | None:
     return None if force else refuse_copies(loop, copies, "annotate", "split it first, or say force")
 
 
-def _why_not_grain(loop: ForOp, value: int | None) -> NestorError | None:
+def _why_not_for_threads(loop: ForOp, mark: str, value: int | None) -> NestorError | None:
     if value is None or value < 1:
-        return _refusal(loop, _GRAIN, "a grain is a positive number of iterations")
+        return _refusal(loop, mark, "its value is a positive number of iterations")
     if loop.kind != "parallel":
-        return _refusal(loop, _GRAIN, "it is not parallel", "make it parallel first")
+        return _refusal(loop, mark, "it is not parallel", "make it parallel first")
     return None
 
 

@@ -42,8 +42,9 @@ What is done to a nest, from the outside in, wherever the primitives find it leg
   What these update in each iteration is kept in registers (nest-registerise), and a variable of the body gets an
   element a lane (nest-expand-buffer).
 * Big arrays are fetched ahead, where they are read and where they are written; stores pass the caches
-  (`nestor.nontemporal`) where much is read for them (cpu_streams.py). Where several passes are made over a row, the
-  later ones fetch the next row (cpu_rows.py).
+  (`nestor.nontemporal`) where much is read for them, or the machine is the faster for it (cpu_streams.py). Where several
+  passes are made over a row, the later ones fetch the next row (cpu_rows.py).
+* What goes through a big array again does it from the end, which is still in the caches (cpu_sweeps.py).
 
 What stays serial or scalar is said in a remark, with the dependence or the access that is the reason.
 """
@@ -77,6 +78,10 @@ def schedule_nests(function: FuncOp, machine: Machine = WIDEST) -> None:
         nests = in_turn(outermost_loops(function))
     for nest in nests:
         schedule(nest, machine)
+    if sum(loop.kind == "parallel" for loop in outermost_loops(function)) > 1:
+        from .cpu_sweeps import turn_back
+
+        turn_back(function, machine.steps)
 
 
 def schedule(nest: ForOp, machine: Machine = WIDEST) -> None:
@@ -104,16 +109,18 @@ def _plain(band: list[ForOp]) -> Dependences | None:
 
 @dataclass(frozen=True, eq=False)
 class NestScheduleCpuPass(ModulePass):
-    """Vectorize and parallelize every nest; `vector_bits` is a register's width, `threads=1` makes no parallel loops."""
+    """Vectorize and parallelize every nest; `vector_bits` is a register's width, `threads=1` makes no parallel loops,
+    `past_caches` is for machines whose stores had better pass the caches wherever a result is larger than these."""
 
     name = "nest-schedule-cpu"
 
     vector_bits: int = 512
     threads: int | None = None
+    past_caches: bool = False
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         if self.vector_bits < 64 or self.vector_bits & (self.vector_bits - 1):
             raise fail(op, f"vector-bits is {self.vector_bits}; a power of two of at least 64 is expected")
-        machine = Machine(self.vector_bits, self.threads)
+        machine = Machine(self.vector_bits, self.threads, past_caches=self.past_caches)
         for function in functions(op):
             schedule_nests(function, machine)

@@ -17,11 +17,12 @@ def automatic_schedules(module: ModuleOp, target: str) -> list[SequenceOp]:
     return [recorder.sequence for recorder in recorders if recorder.sequence.body.block.first_op is not None]
 
 
-def record(function: FuncOp, target: str) -> Recorder:
-    """Schedule one function and keep the record."""
+def record(function: FuncOp, target: str, past_caches: bool = False) -> Recorder:
+    """Schedule one function and keep the record; `past_caches` as of nest-schedule-cpu."""
     recorder = Recorder([function], target)
     if target == "cpu":
-        nest_schedule_cpu.schedule_nests(function, nest_schedule_cpu.Machine(steps=recorder))
+        machine = nest_schedule_cpu.Machine(steps=recorder, past_caches=past_caches)
+        nest_schedule_cpu.schedule_nests(function, machine)
     else:
         nest_schedule_cuda.schedule_function(function, steps=recorder)
     return recorder

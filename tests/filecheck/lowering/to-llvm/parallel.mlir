@@ -25,3 +25,26 @@ func.func @fill(%x: memref<?xf32> {nestor.noalias}, %v: f32) {
   }) {nestor.grain = 4096 : i64} : (index, index, index) -> ()
   func.return
 }
+
+// A thread that goes backwards through its share: stretches of three iterations, the last one first, each forward.
+// CHECK-LABEL: llvm.func internal @back.parallel0.body(
+// CHECK: [[COUNT:%.+]] = llvm.sdiv
+// CHECK: llvm.cond_br {{.*}}[[COUNT]]
+// CHECK: ^{{.+}}([[K:%.+]]: i64):
+// CHECK: %left = llvm.add [[K]], {{%.+}} overflow<nsw> : i64
+// CHECK: %start = llvm.add %lo
+// CHECK: %end = llvm.intr.smin
+// CHECK: llvm.store
+// CHECK: llvm.cond_br {{.*}}%left
+// CHECK-LABEL: llvm.func internal @back.parallel0(
+func.func @back(%x: memref<?xf32> {nestor.noalias}, %v: f32) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %n = memref.dim %x, %c0 : memref<?xf32>
+  "scf.parallel"(%c0, %n, %c1) <{operandSegmentSizes = array<i32: 1, 1, 1, 0>}> ({
+  ^bb0(%i: index):
+    memref.store %v, %x[%i] : memref<?xf32>
+    scf.reduce
+  }) {nestor.grain = 1 : i64, nestor.descending = 3 : i64} : (index, index, index) -> ()
+  func.return
+}

@@ -8,6 +8,7 @@
 // RUN: not opt-tool %S/nest-annotate.mlir --split-input-file -p 'nest-annotate{loop=i mark="nestor.note" value=3 text=hot}' 2>&1 | filecheck %s --check-prefix=TWO
 // RUN: not opt-tool %S/nest-annotate.mlir --split-input-file -p 'nest-annotate{loop=i mark="nestor.grain" value=0}' 2>&1 | filecheck %s --check-prefix=GRAIN
 // RUN: not opt-tool %S/nest-annotate.mlir --split-input-file -p 'nest-annotate{loop=i mark="nestor.grain" value=9}' 2>&1 | filecheck %s --check-prefix=SHARED
+// RUN: not opt-tool %S/nest-annotate.mlir --split-input-file -p 'nest-annotate{loop=i mark="nestor.descending" value=9}' 2>&1 | filecheck %s --check-prefix=DESCENDING
 
 // FORCE: nest.for "i" %i = 0 to 65 unrolled
 // VALUE: cannot annotate the loop "i" with "unrolled": the mark has no value
@@ -17,9 +18,10 @@
 // NAME: cannot annotate the loop "i" with "hot": it is neither "unrolled" nor an attribute
 // NAME: help: attributes are called "nestor.*"
 // TWO: cannot annotate the loop "i" with "nestor.note": an attribute has one value, a number or a text
-// GRAIN: cannot annotate the loop "i" with "nestor.grain": a grain is a positive number of iterations
+// GRAIN: cannot annotate the loop "i" with "nestor.grain": its value is a positive number of iterations
 // SHARED: cannot annotate the loop "i" with "nestor.grain": it is not parallel
 // SHARED: help: make it parallel first
+// DESCENDING: cannot annotate the loop "i" with "nestor.descending": it is not parallel
 
 func.func @many(%x: memref<65xf32>, %v: f32) {
   // expected-error @below {{cannot annotate the loop "i": 65 copies of its body are more than 64}}

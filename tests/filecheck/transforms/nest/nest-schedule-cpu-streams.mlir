@@ -1,6 +1,7 @@
 // Big arrays: fetched ahead, and written past the caches where much is read for it.
 // RUN: opt-tool %s -p nest-schedule-cpu | filecheck %s
 // RUN: opt-tool %s -p nest-schedule-cpu,convert-nest-to-scf,canonicalize,cse | filecheck %s --check-prefix=LINES
+// RUN: opt-tool %s -p 'nest-schedule-cpu{past-caches=true}' | filecheck %s --check-prefix=PAST
 
 // Five arrays are read: 819 bytes of each, whole iterations, are fetched ahead; the result needs no fetch.
 // CHECK-LABEL: func.func @many
@@ -33,6 +34,10 @@ func.func @many(%a: memref<4000000xf32>, %b: memref<4000000xf32>, %c: memref<400
 // CHECK: nest.prefetch %x[[[I:%.+]] + 8, [[J:%.+]]] : memref<100000x64xf32>
 // CHECK-NOT: nest.prefetch %w
 // CHECK: nest.prefetch %y[[[I]] + 8, [[J]]] {nestor.write} : memref<100000x64xf32>
+// Where the machine says so, rows of whole lines pass the caches, whatever is read for them.
+// PAST-LABEL: func.func @short_rows
+// PAST-NOT: prefetch %y
+// PAST: nest.store "y" {{.*}} {nestor.nontemporal}
 // LINES-LABEL: func.func @short_rows
 // LINES-COUNT-4: memref.prefetch %x{{.+}}, read
 // LINES-COUNT-4: memref.prefetch %y{{.+}}, write
@@ -72,6 +77,21 @@ func.func @columns(%x: memref<100000x64xf32>, %s: memref<64xf32>) {
     nest.for "i" %i = 0 to 100000 {
       %a = nest.load %x[%i, %j] : memref<100000x64xf32>
       nest.accumulate "s" add %a, %s[%j] : memref<64xf32>
+    }
+  }
+  func.return
+}
+
+// Rows of 60 floats do not begin at lines: some would be written in pieces.
+// PAST-LABEL: func.func @broken_lines
+// PAST-NOT: nontemporal
+func.func @broken_lines(%x: memref<100000x60xf32>, %w: memref<60xf32>, %y: memref<100000x60xf32> {nest.role = "out"}) {
+  nest.for "i" %i = 0 to 100000 {
+    nest.for "j" %j = 0 to 60 {
+      %0 = nest.load %x[%i, %j] : memref<100000x60xf32>
+      %1 = nest.load %w[%j] : memref<60xf32>
+      %2 = arith.mulf %0, %1 : f32
+      nest.store "y" %2, %y[%i, %j] : memref<100000x60xf32>
     }
   }
   func.return
