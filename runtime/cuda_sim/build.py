@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import os
 import re
 import shutil
 import subprocess
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
 from ...dialects.diagnostic import NestorError
@@ -41,7 +43,6 @@ MODES: dict[str, tuple[str, ...]] = {
 """What can be asked of the simulator, and the parts of its runtime that this takes."""
 
 _KERNEL = re.compile(r"__global__\s+void\s+(?:__launch_bounds__\([^)]*\)\s*)?(\w+)\s*\(")
-_PTX_HELPER = re.compile(r"\bnt_(?:copy_async|load_matrix|mma)_?\w+\s*\(")
 _BARRIER = re.compile(
     r"\b__sync\w+\s*\(|\b__\w+_sync\s*\(|\b__activemask\b|\bnt_(?:load_matrix|mma)_\w+\s*\("
 )
@@ -65,7 +66,7 @@ def cache_directory() -> Path:
 
 
 def build_library(source: str, mode: str = "plain", fill: str = "pattern") -> Path:
-    """Compile a CUDA C text (0.3 s the first time); returns the path of the shared library.
+    """Compile a CUDA C text (0.2 s the first time); returns the path of the shared library.
 
     In mode "checked", `fill` ("pattern" or "zero") is what local variables hold that nothing has written; those that
     the compiler finds are beside the library (`unwritten_locals.kept`).
@@ -84,6 +85,7 @@ def build_library(source: str, mode: str = "plain", fill: str = "pattern") -> Pa
     library = cache_directory() / f"{_digest(source.encode(), tools, str(kernel_flags).encode(), *parts)}.so"
     if library.exists():
         return library
+    shim = _precompiled_shim(compiler, kernel_flags, tools)
     objects: list[str] = []
     for name, text in zip(MODES[mode], parts, strict=True):
         target = cache_directory() / f"{Path(name).stem}-{_digest(text, tools, str(flags).encode())}.o"
@@ -94,13 +96,25 @@ def build_library(source: str, mode: str = "plain", fill: str = "pattern") -> Pa
         unit, kernels = Path(work, "kernels.cpp"), Path(work, "kernels.o")
         unit.write_text(_translation_unit(source))
         if mode == "plain":
-            _compile(compiler, library, [*kernel_flags, "-shared", f"-I{_HERE}", str(unit), *objects])
+            _compile(compiler, library, [*kernel_flags, "-shared", *shim, str(unit), *objects])
             return library
-        said = _compile(compiler, kernels, [*kernel_flags, "-c", f"-I{_HERE}", str(unit)])
+        said = _compile(compiler, kernels, [*kernel_flags, "-c", *shim, str(unit)])
         if mode == "checked":
             unwritten_locals.keep(said, library)
         _compile(compiler, library, ["-shared", str(kernels), *objects])  # our hooks are linked, not libtsan
     return library
+
+
+def _precompiled_shim(compiler: str, flags: tuple[str, ...], tools: bytes) -> list[str]:
+    """Arguments that put the shim before a text, compiled once for these flags: it takes longer than most kernels."""
+    header = cache_directory() / f"shim-{_digest(str(flags).encode(), tools)}.h"
+    compiled = header.with_suffix(".h.gch")
+    if not compiled.exists():
+        text = "".join(f'#include "{_HERE / name}"\n' for name in ("cuda_on_cpu.h", "tensor_cores.h"))
+        with _appearing(header) as written:
+            written.write_text(text)
+        _compile(compiler, compiled, [*flags, "-x", "c++-header", str(header)])
+    return ["-include", str(header)]
 
 
 def _translation_unit(source: str) -> str:
@@ -108,12 +122,10 @@ def _translation_unit(source: str) -> str:
 
     `extern __shared__ T x[];` is the one declaration that C++ has no way to read as CUDA does.
     """
-    barriers = "#define SIM_HAS_BARRIERS\n" if _BARRIER.search(source) else ""
-    exports = "".join(f"SIM_EXPORT({name})\n" for name in kernel_names(source))
-    helpers = '#include "tensor_cores.h"\n' if _PTX_HELPER.search(source) else ""
+    run = "SIM_RUN_FIBERS" if _BARRIER.search(source) else "SIM_RUN_LOOPS"
+    exports = "".join(f"SIM_EXPORT({name}, {run})\n" for name in kernel_names(source))
     text = _DYNAMIC_SHARED.sub(r"SIM_DYNAMIC_SHARED(\1, \2);", source)
-    shim = f'{barriers}#include "cuda_on_cpu.h"\n{helpers}'
-    return f'{shim}#line 1 "kernels.cu"\n{text}\n#line 1 "launches"\n{exports}'
+    return f'#line 1 "kernels.cu"\n{text}\n#line 1 "launches"\n{exports}'
 
 
 def dynamic_shared(source: str) -> list[tuple[str, str]]:
@@ -132,21 +144,28 @@ def _compiler() -> str:
     return found
 
 
-def _compile(compiler: str, target: Path, arguments: list[str]) -> str:
-    """Run the compiler; the target appears complete or not at all. What the compiler warned of."""
+@contextlib.contextmanager
+def _appearing(target: Path) -> Iterator[Path]:
+    """Where to write a file that appears complete or not at all."""
     handle, name = tempfile.mkstemp(dir=target.parent, suffix=target.suffix)
     os.close(handle)
     try:
-        command = [compiler, *_FLAGS, *arguments, "-o", name]
+        yield Path(name)
+        os.replace(name, target)
+    finally:
+        Path(name).unlink(missing_ok=True)
+
+
+def _compile(compiler: str, target: Path, arguments: list[str]) -> str:
+    """Run the compiler; what it warned of."""
+    with _appearing(target) as written:
+        command = [compiler, *_FLAGS, *arguments, "-o", str(written)]
         plain = {**os.environ, "LC_ALL": "C"}
         done = subprocess.run(command, capture_output=True, text=True, check=False, env=plain)
         if done.returncode != 0:
             message = done.stderr.strip() or f"exit status {done.returncode}"
             raise NestorError(f"the CUDA simulator cannot compile the emitted text:\n{message}")
-        os.replace(name, target)
-        return done.stderr
-    finally:
-        Path(name).unlink(missing_ok=True)
+    return done.stderr
 
 
 def _digest(*parts: bytes) -> str:

@@ -200,12 +200,14 @@ static inline __attribute__((always_inline)) void sim_each(SimIndex count, SimIn
       for (index.x = 0; index.x < count.x; index.x++) body();
 }
 
-// `SIM_HAS_BARRIERS` is defined for a text that contains any; a text whose accesses are seen runs as one that does.
+// How threads run: fibers where a text contains barriers. One whose accesses are seen always runs so.
 // Names here start with sim_: a kernel may have any other.
-#if defined(SIM_HAS_BARRIERS) || defined(SIM_INSTRUMENTED)
-#define SIM_RUN(kernel) sim_run_grid([](void **sim_a) SIM_THREAD_BODY { sim_call(kernel, sim_a); }, sim_arguments)
+#define SIM_RUN_FIBERS(kernel) \
+  sim_run_grid([](void **sim_a) SIM_THREAD_BODY { sim_call(kernel, sim_a); }, sim_arguments)
+#ifdef SIM_INSTRUMENTED
+#define SIM_RUN_LOOPS SIM_RUN_FIBERS
 #else
-#define SIM_RUN(kernel)                                                                               \
+#define SIM_RUN_LOOPS(kernel)                                                                         \
   for (unsigned long long sim_k = 0, sim_blocks = sim_block_count(); sim_k < sim_blocks; sim_k++) {   \
     sim_go_to_block(sim_k);                                                                           \
     sim_each(sim_context.block_dim, sim_context.thread, [&] { sim_call(kernel, sim_arguments); });    \
@@ -213,10 +215,10 @@ static inline __attribute__((always_inline)) void sim_each(SimIndex count, SimIn
 #endif
 
 // Returns 0, or 1 after a fault.
-#define SIM_EXPORT(kernel)                                                                     \
+#define SIM_EXPORT(kernel, run)                                                                \
   extern "C" __attribute__((visibility("default"))) SIM_THREAD_BODY int sim_launch_##kernel(   \
       void **sim_arguments, const unsigned *sim_grid, const unsigned *sim_block) {             \
     sim_start_launch(sim_grid, sim_block);                                                     \
-    SIM_RUN(kernel);                                                                           \
+    run(kernel);                                                                               \
     return sim_end_launch();                                                                   \
   }

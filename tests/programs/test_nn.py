@@ -260,9 +260,15 @@ def conv_of_volumes(x, w):
 def test_convolutions(target):
     x, w = numbers(2, 4, 7, 6, dtype="f8"), numbers(6, 4, 3, 2, dtype="f8", seed=1)
     agrees(conv, x, w, numbers(6, dtype="f8", seed=2), tolerance=1e-10, target=target)
+    agrees(grouped_conv, x, w[:, :2], tolerance=1e-10, target=target)
+
+
+@pytest.mark.parametrize("target", ["cpu", "interp", pytest.param("cuda-sim", marks=pytest.mark.slow)])
+def test_strides_gaps_and_lines_of_convolutions(target):
+    """On a GPU: `tests/unit/test_cuda_convolutions.py` has all three."""
+    x, w = numbers(2, 4, 7, 6, dtype="f8"), numbers(6, 4, 3, 2, dtype="f8", seed=1)
     agrees(strided_conv, x, w, tolerance=1e-10, target=target)
     agrees(dilated_conv, x, w, tolerance=1e-10, target=target)
-    agrees(grouped_conv, x, w[:, :2], tolerance=1e-10, target=target)
     agrees(conv_of_lines, x[..., 0], w[..., 0], tolerance=1e-10, target=target)
 
 

@@ -58,7 +58,7 @@ def test_a_transposed_operand_and_unknown_extents():
 def test_small_products_are_one_for_each_warp():
     """Each element is copied once, no bank of shared memory is asked for two at a time."""
     x, y = (np.random.default_rng(3).standard_normal((40, 8, 8)).astype("f4") for _ in range(2))
-    compiled = compiled_with(SMALL[1], product, x, y, target="cuda-sim")
+    compiled = compiled_with(SMALL[1], product, x, y, target="cuda-sim:profile")
     np.testing.assert_allclose(compiled(x, y), x @ y, rtol=1e-5, atol=1e-5)
     report = compiled.profile(x, y)
     assert report.requested == report.compulsory
