@@ -96,12 +96,13 @@ def build_library(source: str, mode: str = "plain", fill: str = "pattern") -> Pa
         unit, kernels = Path(work, "kernels.cpp"), Path(work, "kernels.o")
         unit.write_text(_translation_unit(source))
         if mode == "plain":
-            _compile(compiler, library, [*kernel_flags, "-shared", *shim, str(unit), *objects])
+            _compile(compiler, library, [*kernel_flags, "-shared", *_linker(), *shim, str(unit), *objects])
             return library
         said = _compile(compiler, kernels, [*kernel_flags, "-c", *shim, str(unit)])
         if mode == "checked":
             unwritten_locals.keep(said, library)
-        _compile(compiler, library, ["-shared", str(kernels), *objects])  # our hooks are linked, not libtsan
+        linked = ["-shared", *_linker(), str(kernels), *objects]  # with our hooks, not libtsan
+        _compile(compiler, library, linked)
     return library
 
 
@@ -126,6 +127,11 @@ def _translation_unit(source: str) -> str:
     exports = "".join(f"SIM_EXPORT({name}, {run})\n" for name in kernel_names(source))
     text = _DYNAMIC_SHARED.sub(r"SIM_DYNAMIC_SHARED(\1, \2);", source)
     return f'#line 1 "kernels.cu"\n{text}\n#line 1 "launches"\n{exports}'
+
+
+def _linker() -> list[str]:
+    """gold, where there is one: it opens the C++ library in a third of the time."""
+    return ["-fuse-ld=gold"] if shutil.which("ld.gold") else []
 
 
 def dynamic_shared(source: str) -> list[tuple[str, str]]:
