@@ -46,6 +46,9 @@ class VectorPrinter(KernelScope):
         """A local vector is assigned to."""
         value, place = self.value(op.vector), self.place(op.base, list(op.indices))
         self._flush([op.base])
+        source = op.vector.owner
+        if isinstance(source, vector.LoadOp) and not is_local_vector(source.base):
+            self._comment(op)
         if is_local_vector(op.base):
             return self._line(f"{place.text.rpartition('[')[0]} = {value.text};")
         self._line(f"{self.helper('nt_store')}(&{place.text}, {value.text});")

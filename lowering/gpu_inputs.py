@@ -26,6 +26,16 @@ from .nest_body import NestBody
 from .nest_to_scf import NOALIAS
 
 
+def _constant_of(value: SSAValue) -> Attribute | None:
+    """What a value of the host is in every launch: a constant, or a truth value of one as memory has it."""
+    if isinstance(value.owner, arith.ConstantOp):
+        return value.owner.value
+    if isinstance(value.owner, arith.ExtUIOp) and value.owner.input.type == i1:
+        flag = _constant_of(value.owner.input)
+        return IntegerAttr(int(flag.value.data != 0), value.type) if isinstance(flag, IntegerAttr) else None  # pyright: ignore
+    return None
+
+
 class KernelInputs(dict[SSAValue, "SSAValue | int"]):
     """The values of a kernel; what it uses from the host becomes a parameter when it is first asked for."""
 
@@ -52,8 +62,8 @@ class KernelInputs(dict[SSAValue, "SSAValue | int"]):
 
     def _import(self, old: SSAValue, value: SSAValue) -> SSAValue:
         builder = self.body.builder
-        if isinstance(value.owner, arith.ConstantOp):
-            return builder.attribute_constant(value.owner.value, value.type, value.name_hint)
+        if (constant := _constant_of(value)) is not None:
+            return builder.attribute_constant(constant, value.type, value.name_hint)
         if isinstance(old.owner, memref.DimOp) and old.owner.source in self.buffers:
             new = self._extent(old.owner)
         else:
@@ -149,12 +159,12 @@ class KernelInputs(dict[SSAValue, "SSAValue | int"]):
 
 
 def _described(value: SSAValue) -> str | None:
-    """A name: that of the value; `x` for `x` seen as one axis, `size` for a product of extents."""
+    """A name: that of the value; `x` for `x` seen as one axis or converted, `size` for a product of extents."""
     op = value.owner
     if isinstance(op, memref.CollapseShapeOp):
         return op.src.name_hint or value.name_hint
     if value.name_hint is not None:
         return value.name_hint
-    if isinstance(op, arith.IndexCastOp):
+    if isinstance(op, arith.IndexCastOp | arith.TruncFOp | arith.SIToFPOp | arith.TruncIOp | arith.ExtSIOp):
         return op.input.name_hint
     return "size" if isinstance(op, arith.MuliOp) else None

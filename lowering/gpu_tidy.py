@@ -7,7 +7,7 @@ memref.store %none, %s[] : memref<f32, 5 : i64>        a register set to what le
 memref.store %2, %s[] : memref<f32, 5 : i64>
 
 A condition that another one implies is left out, branches that follow each other on one condition are one, a register
-is made in the loop or branch that sets it before all else and alone uses it.
+is made in the loop or branch that sets it before all else and alone uses it, an array of a thread before its first use.
 """
 
 from __future__ import annotations
@@ -19,6 +19,8 @@ from xdsl.dialects import arith, math, memref, scf, vector
 from xdsl.dialects.builtin import FloatAttr, IntegerAttr, IntegerType
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.traits import Pure
+
+from .thread_copies import is_local
 
 
 def tidy(block: Block) -> None:
@@ -39,6 +41,9 @@ def tidy(block: Block) -> None:
             _with_next_branches(op)
     for register in _registers(block.ops):
         _made_where_used(register)
+    for op in list(block.walk()):
+        if isinstance(op, memref.AllocaOp) and is_local(op.memref) and op.memref.type.get_num_dims():  # pyright: ignore
+            _made_before_used(op)
 
 
 def _registers(ops: Iterable[Operation]) -> list[memref.AllocaOp]:
@@ -210,6 +215,23 @@ def _made_where_used(register: memref.AllocaOp) -> None:
     if place is not None and place.parent is not register.parent and place.parent is not None:
         register.detach()
         place.parent.insert_op_before(register, place)
+
+
+def _made_before_used(array: memref.AllocaOp) -> None:
+    """Move an array of a thread to what first uses it, into a branch that has all its uses."""
+    users = {use.operation for use in array.memref.uses}
+    block, place = array.parent, None
+    while block is not None:
+        touching = [op for op in block.ops if op in users or (op.regions and not users.isdisjoint(op.walk()))]
+        if not touching:
+            return
+        place, block = touching[0], None
+        if len(touching) == 1 and isinstance(place, scf.IfOp):
+            holding = [b for region in place.regions for b in region.blocks if users.issubset(b.walk())]
+            block = holding[0] if holding else None
+    if place is not None and place is not array.next_op and place.parent is not None:
+        array.detach()
+        place.parent.insert_op_before(array, place)
 
 
 # ---- conditions ---------------------------------------------------------------------------------------

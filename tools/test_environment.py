@@ -40,6 +40,8 @@ def report() -> list[str]:
         lines.append(
             "neither NVRTC nor nvcc: CUDA C is run by the simulator only (pip install nvidia-cuda-nvrtc)"
         )
+    if find_spec("ml_dtypes") is None:
+        lines.append("no ml_dtypes: NumPy has no bfloat16, whose calls are skipped (pip install ml_dtypes)")
     if not has_gpu():
         lines.append("no GPU: the cuda target is tested up to its clear error; cuda-sim runs the kernels")
     if shutil.which("g++") is None:

@@ -34,12 +34,12 @@ template <int N> static __device__ void nt_wait_copies() {  // until at most N g
 extern "C" __global__ void __launch_bounds__(128) matmul_kernel(
     const float *__restrict__ a, const float *__restrict__ b, float *__restrict__ result,
     bool aligned) {
-  nt_vector<float, 4> sums[8][2];
   const int tz = threadIdx.z;
   const int ty = threadIdx.y;
   const int tx = threadIdx.x;
   __shared__ __align__(16) float a_tile[2][16][68];
   __shared__ __align__(16) float b_tile[2][16][128];
+  nt_vector<float, 4> sums[8][2];
   #pragma unroll
   for (int u = 0; u < 8; u++) {
     #pragma unroll

@@ -23,15 +23,15 @@ static __device__ float nt_maximum(float a, float b) {  // NumPy's: NaN if eithe
 extern "C" __global__ void __launch_bounds__(256, 4) softmax_kernel(
     const float *__restrict__ x, float *__restrict__ result, bool aligned, int x_0) {
   const int warp = threadIdx.x / 32;
-  nt_vector<float, 4> result_row[8];
-  nt_vector<float, 4> x_row[8];
   const int lane = threadIdx.x % 32;
   const int i = blockIdx.x * 8 + warp;
   if (i >= x_0) return;
+  nt_vector<float, 4> x_row[8];
   if (aligned) {
     #pragma unroll
     for (int k = 0; k < 8; k++) {
       const int column = k * 128 + lane * 4;
+      // programs.py:17: e = np.exp(x - np.max(x, axis=-1, keepdims=True))
       x_row[k] = nt_load<4>(&x[i * 1024 + column]);
     }
   } else {
@@ -40,7 +40,6 @@ extern "C" __global__ void __launch_bounds__(256, 4) softmax_kernel(
       const int column = k * 128 + lane * 4;
       #pragma unroll
       for (int v = 0; v < 4; v++) {
-        // programs.py:17: e = np.exp(x - np.max(x, axis=-1, keepdims=True))
         x_row[k][v] = x[i * 1024 + column + v];
       }
     }
@@ -60,6 +59,7 @@ extern "C" __global__ void __launch_bounds__(256, 4) softmax_kernel(
     maximum = nt_maximum(maximum, other);
   }
   float sum_lane = 0.0f;
+  nt_vector<float, 4> result_row[8];
   #pragma unroll
   for (int j = 0; j < 8; j++) {
     #pragma unroll
