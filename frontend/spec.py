@@ -76,9 +76,7 @@ def _check_extents(extents: Sequence[int | str | None]) -> None:
             raise ShapeError(f"negative extent {extent}", hint="None stands for an unknown extent")
 
 
-_ENTRY = re.compile(
-    r"\s*(?:(?P<count>\d+)\s*x\s+)?(?P<dtype>[a-z]+\d*)(?:\[(?P<shape>[^\]]*)\])?(?P<layout>\s+strided)?\s*(?:,|$)"
-)
+_ENTRY = r"\s*(?:(?P<count>\d+)\s*x\s+)?(?P<dtype>[a-z]+\d*)(?:\[(?P<shape>[^\]]*)\])?(?P<layout>\s+strided)?\s*(?:,|$)"
 
 
 def parse_specs(text: str) -> list[Spec | ScalarSpec]:
@@ -87,9 +85,9 @@ def parse_specs(text: str) -> list[Spec | ScalarSpec]:
     Raises DTypeError for text that is not a list of specs.
     """
     specs: list[Spec | ScalarSpec] = []
-    position = 0
+    position, entry = 0, re.compile(_ENTRY)
     while position < len(text):
-        match = _ENTRY.match(text, position)
+        match = entry.match(text, position)
         if match is None:
             raise DTypeError(
                 f"cannot read the spec {text[position:]!r}", hint='write "8x f32[100,1000], f64[?,n], int"'

@@ -8,8 +8,6 @@ name a kind of thing can be is in `call_kinds.py`.
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 WORD = 8
 
 
@@ -102,7 +100,7 @@ OUTPUT_AXIS = Layout("linear extent slot inner")
 LEAF = Layout("how value")
 
 
-class Offsets(NamedTuple):
+class Offsets:
     """Where things are in CPython's and NumPy's objects, in bytes. `runtime/fast_call.py` tests them on probes."""
 
     count: int = 0
@@ -125,3 +123,10 @@ class Offsets(NamedTuple):
     """Kind, character, byte order and number of a dtype, in one word."""
     dict_version: int | None = 24
     """A word that changes whenever a dict does; None where there is none."""
+
+    def __init__(self, **others: int | None):
+        assert all(hasattr(Offsets, name) for name in others), others
+        self.__dict__.update(others)
+
+    def __repr__(self) -> str:
+        return repr([getattr(self, name) for name in Offsets.__annotations__])

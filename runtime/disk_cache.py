@@ -19,7 +19,9 @@ import stat
 import struct
 import sys
 from collections.abc import Iterator
-from typing import NamedTuple
+from operator import itemgetter
+
+from .. import __version__
 
 try:
     from _blake2 import blake2b
@@ -36,12 +38,15 @@ _PRUNE_EVERY = 32
 _WRITTEN = itertools.count()
 
 
-class Variant(NamedTuple):
+class Variant(tuple):
     """A stored program: what must hold for it to be used, what is known of it, its machine code."""
 
-    conditions: bytes
-    program: bytes
-    code: bytes
+    __slots__ = ()
+
+    def __new__(cls, conditions: bytes, program: bytes, code: bytes):
+        return tuple.__new__(cls, (conditions, program, code))
+
+    conditions, program, code = (property(itemgetter(k)) for k in range(3))
 
 
 class Counts:
@@ -253,9 +258,12 @@ def settings() -> str:
 
 
 def _own_files() -> Iterator[str]:
-    """The files of this package: their names, sizes, and when they were written."""
+    """The files of this package: their names, sizes, and when they were written; of an installed one, its RECORD."""
     root = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
     yield root
+    with contextlib.suppress(OSError):
+        yield _stamp(os.path.join(os.path.dirname(root), f"nestor-{__version__}.dist-info", "RECORD"))
+        return
     folders = [os.path.join(root, part) for part in _PARTS]
     while folders:
         found = []
@@ -271,6 +279,12 @@ def _own_files() -> Iterator[str]:
         yield from sorted(found)
 
 
+def _stamp(path: str) -> str:
+    """A file, its size, and when it was written. Raises OSError."""
+    status = os.stat(path)
+    return f"{os.path.basename(path)} {status.st_size} {status.st_mtime_ns}"
+
+
 def _libraries() -> Iterator[str]:
     """Where libraries are, and when they were installed: reading their versions would import them."""
     import numpy as np
@@ -282,8 +296,7 @@ def _libraries() -> Iterator[str]:
         yield f"{name} {folder}"
         for file in ("__init__.py", "_version.py"):
             with contextlib.suppress(OSError):
-                status = os.stat(os.path.join(folder, file))
-                yield f"{file} {status.st_size} {status.st_mtime_ns}"
+                yield _stamp(os.path.join(folder, file))
 
 
 _FACTS = (b"vendor_id", b"cpu family", b"model", b"stepping", b"flags", b"CPU ", b"Features")

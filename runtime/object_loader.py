@@ -18,7 +18,7 @@ import platform
 import struct
 import sys
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any
 
 
 class LoadError(Exception):
@@ -46,24 +46,18 @@ _UNDEFINED, _ABSOLUTE, _FIRST_RESERVED = 0, 0xFFF1, 0xFF00
 _WEAK = 2
 
 
-class _Section(NamedTuple):
-    name: int
-    type: int
-    flags: int
-    address: int
-    offset: int
-    size: int
-    link: int
-    info: int
-    align: int
-    entry_size: int
+class _Section:
+    def __init__(self, words: tuple[int, ...]):
+        self.name, self.type, self.flags, self.address, self.offset, self.size = words[:6]
+        self.link, self.info, self.align, self.entry_size = words[6:]
 
 
-class _Symbol(NamedTuple):
-    name: str
-    binding: int
-    section: int
-    value: int
+class _Symbol:
+    def __init__(self, name: str, binding: int, section: int, value: int):
+        self.name = name
+        self.binding = binding
+        self.section = section
+        self.value = value
 
 
 class _File:
@@ -80,7 +74,7 @@ class _File:
         if section_size != _SECTION.size or offset + count * section_size > len(data):
             raise LoadError("the object is cut off")
         self.sections = [
-            _Section(*_SECTION.unpack_from(data, offset + k * section_size)) for k in range(count)
+            _Section(_SECTION.unpack_from(data, offset + k * section_size)) for k in range(count)
         ]
         for section in self.sections:
             if section.type != _NOBITS and section.offset + section.size > len(data):

@@ -22,7 +22,7 @@ NAMES = ("GOMP_parallel", "omp_in_parallel", "omp_get_thread_num", "omp_get_num_
 COUNT = "nestor_thread_count"
 """The number of threads, an i32 that machine code reads."""
 
-_ASK = re.compile(r"^declare i32 @omp_get_max_threads\(\).*$", re.MULTILINE)
+_ASK = r"^declare i32 @omp_get_max_threads\(\).*$"
 """How LLVM IR of a kernel asks for it."""
 
 _ANSWER = f"""\
@@ -36,7 +36,7 @@ define internal i32 @omp_get_max_threads() {{
 
 def answered(text: str) -> str:
     """LLVM IR text in which the process, not libgomp, says how many threads there may be."""
-    return _ASK.sub(_ANSWER, text)
+    return re.sub(_ASK, _ANSWER, text, flags=re.MULTILINE)
 
 
 _SERIAL_IR = """

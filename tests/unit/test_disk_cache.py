@@ -8,6 +8,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import nestor as nt
 import pytest
 from nestor.runtime import disk_cache
 from nestor.runtime.disk_cache import Variant
@@ -147,3 +148,22 @@ def test_the_environment_is_that_of_the_files(tmp_path):
     plain = text()
     assert plain == text(NESTOR_CACHE="1", NESTOR_POOL="0")
     assert plain != text("-O") and plain != text(NESTOR_SOMETHING="1")
+
+
+def test_files_of_the_compiler(tmp_path, monkeypatch):
+    """An edited file is noticed in a working copy; a package that was installed changes with its RECORD."""
+    package, info = tmp_path / "nestor", tmp_path / f"nestor-{nt.__version__}.dist-info"
+    for part in disk_cache._PARTS:
+        (package / part / "inner").mkdir(parents=True)
+        (package / part / "inner" / "one.py").write_text("1")
+    monkeypatch.setattr(disk_cache, "__file__", str(package / "runtime" / "disk_cache.py"))
+
+    def edited(path):
+        before = list(disk_cache._own_files())
+        path.write_text("22")
+        return list(disk_cache._own_files()) != before
+
+    assert edited(package / "transforms" / "inner" / "one.py")
+    info.mkdir()
+    (info / "RECORD").write_text("1")
+    assert edited(info / "RECORD") and len(list(disk_cache._own_files())) == 2

@@ -420,7 +420,7 @@ def test_the_switch(off):
     ],
 )
 def test_a_wrong_offset_is_found(name, wrong):
-    off = fast_call.Offsets()._replace(**{name: wrong})
+    off = fast_call.Offsets(**{name: wrong})
     tests = (fast_call._arrays_fit, fast_call._numbers_fit, fast_call._containers_fit)
     assert all(test(fast_call.Offsets()) for test in tests)
     assert not all(test(off) for test in tests)
