@@ -7,7 +7,6 @@ import functools
 import inspect
 import linecache
 import re
-import unicodedata
 from dataclasses import dataclass
 from types import FunctionType
 from typing import Any
@@ -67,11 +66,15 @@ def ir_name(name: str) -> str:
     """A Python name in ASCII, as the IR and C need it: `α` is `alpha`, `naïve` is `naive`."""
     if name.isascii():
         return name
+    import unicodedata
+
     plain = [c if c.isascii() else _letter(c) for c in unicodedata.normalize("NFKD", name)]
     return "".join(plain) or "v"
 
 
 def _letter(character: str) -> str:
+    import unicodedata
+
     if unicodedata.combining(character):
         return ""
     words = re.findall(r"[A-Za-z0-9]+", unicodedata.name(character, "v"))

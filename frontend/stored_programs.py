@@ -18,7 +18,6 @@ import linecache
 import pickle
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
 from types import CodeType, FunctionType, ModuleType
 from typing import Any
 
@@ -34,14 +33,20 @@ _FIELDS = ("name", "arguments", "results", "outputs", "written", "guards", "rema
 """What is stored of a program."""
 
 
-@dataclass(eq=False)
 class Request:
     """A program that is wanted: for the types of `pattern`, in a call with these values."""
 
-    function: Any
-    options: tuple[Any, ...]
-    pattern: tuple[ArgumentType, ...]
-    values: Sequence[Any]
+    def __init__(
+        self,
+        function: Any,
+        options: tuple[Any, ...],
+        pattern: tuple[ArgumentType, ...],
+        values: Sequence[Any],
+    ):
+        self.function = function
+        self.options = options
+        self.pattern = pattern
+        self.values = values
 
     def key(self) -> str:
         """Raises Unkeyed."""
@@ -55,20 +60,30 @@ class Request:
         return digest(*facts, *types)
 
 
-@dataclass(eq=False)
 class Found:
-    """A program that came from the disk."""
+    """A program that came from the disk.
 
-    program: Program
-    forms: tuple[Any, ...]
-    sites: list[dict[str, Any]]
-    code: bytes
-    baked: list[str]
-    """Arguments whose values it was compiled for."""
-    rigid: bool
-    """Whether all extents had to be known."""
-    frozen: Any = None
-    """What fills the last arguments of the kernel once, if anything does."""
+    `baked` are arguments whose values it was compiled for, `rigid` says whether all extents had to be known, `frozen` what
+    fills the last arguments of the kernel once, if anything does.
+    """
+
+    def __init__(
+        self,
+        program: Program,
+        forms: tuple[Any, ...],
+        sites: list[dict[str, Any]],
+        code: bytes,
+        baked: list[str],
+        rigid: bool,
+        frozen: Any,
+    ):
+        self.program = program
+        self.forms = forms
+        self.sites = sites
+        self.code = code
+        self.baked = baked
+        self.rigid = rigid
+        self.frozen = frozen
 
 
 WRITES = "writes"
@@ -78,13 +93,13 @@ WRITES = "writes"
 # ---- what was read from outside ---------------------------------------------------------------------
 
 
-@dataclass(eq=False)
 class Reads:
     """What was found outside, in the order of the list; objects among it are referred to by their place."""
 
-    entries: list[tuple[Any, str, str, bool]] = field(default_factory=list)
-    """Owner, name, fingerprint, whether calls look at it again."""
-    values: list[Any] = field(default_factory=list)
+    def __init__(self) -> None:
+        self.entries: list[tuple[Any, str, str, bool]] = []
+        """Owner, name, fingerprint, whether calls look at it again."""
+        self.values: list[Any] = []
 
     def add(self, owner: Any, name: str, value: Any, again: bool) -> None:
         self.entries.append((owner, name, fingerprint(value), again))
