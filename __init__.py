@@ -29,7 +29,7 @@ def __getattr__(name: str):
 
     place = _MODULES.get(name) or _PUBLIC.get(name)
     if place is not None:
-        from .frontend.cold_start import quick_dataclasses
+        from .frontend.quick_dataclasses import quick_dataclasses
 
         with quick_dataclasses():
             module = import_module(place, __name__)

@@ -18,7 +18,6 @@ import numpy as np
 from ..runtime import fast_call
 from . import stored_programs as disk
 from .arguments import Default, default_of, hashable, overlaps, plain_function, signature_of
-from .cold_start import cheaper_compilation, load_llvm_meanwhile
 from .errors import DTypeError, Respecialise, UnsupportedError
 from .invoke import Invocation
 from .lowered import COMPILING, Lowered
@@ -249,6 +248,8 @@ class JitFunction(Specialiser):
         try:
             found = self._find(types) or self._from_disk(request, types)
             if found is None:
+                from .cold_start import cheaper_compilation, load_llvm_meanwhile
+
                 if self.target == "cpu":
                     load_llvm_meanwhile()
                 with cheaper_compilation():

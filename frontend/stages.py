@@ -9,7 +9,6 @@ from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
 from ..dialects.diagnostic import SourceLocation
-from .cold_start import collector_paused
 from .errors import (
     DivisionError,
     IndexRangeError,
@@ -62,6 +61,7 @@ def run_pipeline(module: ModuleOp, names: Sequence[str], schedule: Schedule = No
     from ..dialects.registry import make_context
     from ..runtime.processor import is_faster_past_caches
     from ..transforms.registry import load_pass
+    from .cold_start import collector_paused
 
     context = make_context()
     with collector_paused():

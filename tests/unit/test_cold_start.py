@@ -18,9 +18,9 @@ from nestor.frontend.cold_start import (
     collector_paused,
     definitions_on_demand,
     formats_on_demand,
-    quick_dataclasses,
     unions_once,
 )
+from nestor.frontend.quick_dataclasses import quick_dataclasses
 from xdsl import irdl
 from xdsl.dialects import test
 from xdsl.dialects.builtin import DenseArrayBase, UnitAttr, i32
