@@ -28,7 +28,7 @@ from xdsl.dialects.func import FuncOp
 from ...dialects.diagnostic import NestorError
 from ...dialects.nest import AccumulateOp, ForOp, LoadOp, StoreOp
 from .accesses import root_of
-from .barriers import kernels_in, places
+from .barriers import change_with_places
 from .buffers import buffer_name
 from .conflicts import same_iterations
 from .cpu_lanes import SCATTERED, SEVERAL, UNIT, access_patterns
@@ -143,6 +143,7 @@ def _is_table(band: list[ForOp]) -> bool:
 
 
 def _may_be_one(program: list[ForOp]) -> bool:
+    """Whether the steps are legal, and barriers have places, in a copy."""
     try:
         trial(lambda *copies: _try(list(copies)), *program)
     except NestorError:
@@ -151,11 +152,7 @@ def _may_be_one(program: list[ForOp]) -> bool:
 
 
 def _try(program: list[ForOp]) -> None:
-    """Do it to a copy; raises what a step refuses, or that there is no place for a barrier."""
-    function = enclosing_function(program[0])
-    _ColumnProgram(program, UNRECORDED).run()
-    for kernel in kernels_in(function):
-        places(kernel)
+    change_with_places(enclosing_function(program[0]), _ColumnProgram(program, UNRECORDED).run)
 
 
 # ---- its schedule -----------------------------------------------------------------------------------
