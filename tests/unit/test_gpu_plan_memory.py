@@ -84,7 +84,7 @@ def test_buffers_that_live_at_the_same_time_are_apart(seed):
 
 def test_a_plan_that_shares_what_is_still_needed_is_caught(monkeypatch):
     program = next(p for p in PROGRAMS if p.name == "centred columns")
-    arguments = arguments_of(program.calls[0])
+    arguments = arguments_of("f32[1065,33]")  # sums of so long columns are kernels of their own
     want = expected(program, arguments)
     compare(program, nt.jit(program.function, target="cuda-sim")(*arguments), want)
     monkeypatch.setattr(gpu_plan_memory._Life, "overlaps", lambda one, other: False)
