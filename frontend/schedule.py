@@ -27,7 +27,6 @@ from ..dialects.diagnostic import NestorError
 from ..dialects.parse import parse_module
 from ..dialects.schedule import PRIMITIVES, Primitive, SequenceOp
 from ..dialects.schedule.table import BUFFER, LOOP, STATEMENT
-from ..runtime.processor import is_faster_past_caches
 from ..transforms.nest.loops import enclosing_function, functions
 from ..transforms.nest.nest_print_dependences import dependence_report
 from ..transforms.schedule.apply_schedule import load_sequences, sequences_in
@@ -224,9 +223,11 @@ def schedule(source: Lowered | ModuleOp | str, function: str | None = None) -> S
 
 def automatic(source: Lowered | ModuleOp | str, target: str, function: str | None = None) -> Schedule:
     """The schedule that Nestor would use for `target`, to look at, go on with, or replay."""
+    from .stages import machine_here
+
     if target not in ("cpu", "cuda"):
         raise NestorError(f"no automatic schedule for target '{target}'", hint="targets with one: cpu, cuda")
-    return Schedule(record(_nest_of(source, function), target, past_caches=is_faster_past_caches()))
+    return Schedule(record(_nest_of(source, function), target, **machine_here()))
 
 
 def _nest_of(source: Lowered | ModuleOp | str, function: str | None) -> FuncOp:

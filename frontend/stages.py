@@ -59,16 +59,13 @@ def run_pipeline(module: ModuleOp, names: Sequence[str], schedule: Schedule = No
     from xdsl.utils.arg_spec import parse_spec
 
     from ..dialects.registry import make_context
-    from ..runtime.processor import is_faster_past_caches
     from ..transforms.registry import load_pass
     from .cold_start import collector_paused
 
     context = make_context()
     with collector_paused():
         for text in expand_pipeline(names):
-            if text == "nest-schedule-cpu" and is_faster_past_caches():
-                text += "{past-caches=true}"
-            spec = parse_spec(text)
+            spec = parse_spec(text + _options_here() if text == "nest-schedule-cpu" else text)
             if schedule is not None and spec.name in AUTOMATIC:
                 _apply(schedule, module)
             else:
@@ -76,6 +73,21 @@ def run_pipeline(module: ModuleOp, names: Sequence[str], schedule: Schedule = No
             if spec.name in AUTOMATIC:
                 _freeze(module)
     return module
+
+
+def machine_here() -> dict[str, Any]:
+    """What the automatic schedule of the CPU is told about this machine."""
+    from ..runtime.processor import is_faster_past_caches
+    from ..runtime.threads import get_num_threads
+
+    return {"threads": 2 if get_num_threads() == 2 else None, "past_caches": is_faster_past_caches()}
+
+
+def _options_here() -> str:
+    options = [
+        f"{name.replace('_', '-')}={str(value).lower()}" for name, value in machine_here().items() if value
+    ]
+    return f"{{{' '.join(options)}}}" if options else ""
 
 
 AUTOMATIC = ("nest-schedule-cpu", "nest-schedule-cuda")

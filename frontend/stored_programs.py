@@ -23,6 +23,7 @@ from typing import Any
 
 from ..runtime import disk_cache
 from ..runtime.disk_cache import COUNTS, Variant
+from ..runtime.threads import get_num_threads
 from .fingerprints import Unkeyed, code_of, digest, fingerprint, is_versioned
 from .frame_values import Absent, Captured
 from .program_parts import Program
@@ -56,7 +57,14 @@ class Request:
             + fingerprint((t.dtype, t.value, t.text))
             for t in self.pattern
         ]  # fmt: skip
-        facts = (disk_cache.environment(), disk_cache.settings(), repr(self.options), code_of(self.function))
+        threads = str(get_num_threads() == 2)  # long running results are scheduled for two: cpu_scans.py
+        facts = (
+            disk_cache.environment(),
+            disk_cache.settings(),
+            repr(self.options),
+            threads,
+            code_of(self.function),
+        )
         return digest(*facts, *types)
 
 

@@ -43,6 +43,7 @@ PASSES: dict[str, str] = {
     "nest-remove-unit-loop": "transforms.nest.nest_normalise:NestRemoveUnitLoopPass",
     "nest-add-unit-loop": "transforms.nest.nest_normalise:NestAddUnitLoopPass",
     "nest-fuse": "transforms.nest.nest_fuse:NestFusePass",
+    "nest-beside": "transforms.nest.nest_beside:NestBesidePass",
     "nest-distribute": "transforms.nest.nest_distribute:NestDistributePass",
     "nest-unroll": "transforms.nest.nest_unroll:NestUnrollPass",
     "nest-unroll-and-jam": "transforms.nest.nest_unroll_and_jam:NestUnrollAndJamPass",

@@ -122,6 +122,7 @@ GROUPS: dict[str, tuple[Primitive, ...]] = {
         ),
         _primitive("reorder", (Target("order", variadic=True),)),
         _primitive("fuse", (Target("first"), Target("second", consumed=True)), (), (Result("loop"),)),
+        _primitive("beside", (Target("first"), Target("second")), (), (Result("loop"),)),
         _primitive(
             "flatten",
             (Target("outer", consumed=True), Target("inner", consumed=True)),

@@ -126,7 +126,15 @@ def draw_unroll(rng: random.Random, module: ModuleOp) -> Request | None:
     return None if loop is None else Request("unroll", (loop.label,), None, options)
 
 
+def draw_beside(rng: random.Random, module: ModuleOp) -> Request | None:
+    return _draw_neighbours(rng, module, "beside")
+
+
 def draw_fuse(rng: random.Random, module: ModuleOp) -> Request | None:
+    return _draw_neighbours(rng, module, "fuse")
+
+
+def _draw_neighbours(rng: random.Random, module: ModuleOp, name: str) -> Request | None:
     pairs = []
     for loop in program_loops(module):
         following = loop.next_op
@@ -134,7 +142,7 @@ def draw_fuse(rng: random.Random, module: ModuleOp) -> Request | None:
             following = following.next_op
         if isinstance(following, ForOp):
             pairs.append((loop.label, following.label))
-    return Request("fuse", rng.choice(pairs)) if pairs else None
+    return Request(name, rng.choice(pairs)) if pairs else None
 
 
 def draw_online_softmax(rng: random.Random, module: ModuleOp) -> Request | None:

@@ -24,6 +24,7 @@ from nestor.transforms.nest.loops import (
 )
 from nestor.transforms.nest.nest_absorb import absorb
 from nestor.transforms.nest.nest_annotate import annotate
+from nestor.transforms.nest.nest_beside import beside
 from nestor.transforms.nest.nest_bind import bind
 from nestor.transforms.nest.nest_block_scan import block_scan
 from nestor.transforms.nest.nest_cache_read import cache_read
@@ -102,6 +103,7 @@ from primitive_loops import (
     adds_products,
     can_decompose,
     computes_a_part,
+    draw_beside,
     draw_distribute,
     draw_flatten,
     draw_fuse,
@@ -202,6 +204,7 @@ PRIMITIVES: dict[str, Primitive] = {
     ),
     "tile": Primitive(draw_tile, _applied_to_band(tile), ("nest_tile:why_not_tile",), copies=True),
     "reorder": Primitive(draw_reorder, _applied_to_band(reorder), ("nest_reorder:why_not_reorder",)),
+    "beside": Primitive(draw_beside, _applied_to_loops(beside), ("nest_beside:why_not_beside",)),
     "fuse": Primitive(draw_fuse, _applied_to_loops(fuse), ("nest_fuse:why_not_fuse",), weight=3),
     "flatten": Primitive(
         draw_flatten, _applied_to_loops(flatten), ("nest_flatten:why_not_flatten",), weight=3

@@ -59,6 +59,7 @@ FROM_ZERO = {
 
 FIXED_EXTENT = {
     "rfactor": "the loop has a constant extent, that of its accumulators; a symbolic one is refused",
+    "beside": "the loops have known iterations, which their bounds are made of",
     "absorb": "the loop runs once; one that may run more often, or not at all, is refused",
 }
 """Primitives that refuse a symbolic extent: nest-...-invalid.mlir has the case."""

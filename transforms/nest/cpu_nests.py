@@ -22,7 +22,7 @@ from .cpu_lanes import SCATTERED, SEVERAL, UNIT, access_patterns, extent_of, mac
 from .cpu_recurrences import is_recurrence, jam_rows
 from .cpu_reductions import block_rows, column_sums_in, has_many_rows, jam_sums, share_reduction
 from .cpu_rows import fetch_rows, rows_of
-from .cpu_scans import block_long_scan, has_lanes, is_long_scan, scan_in_lanes
+from .cpu_scans import block_long_scan, fetch_blocks, has_lanes, is_long_scan, scan_in_lanes, scan_in_waves
 from .cpu_transposes import tile_transposed
 from .cpu_vectors import (
     Machine,
@@ -137,6 +137,14 @@ def schedule_nest(nest: ForOp, machine: Machine, for_threads: bool, in_parts: bo
             share(tiles, steps)
         return
     inner = list(outermost_loops(loop))
+    if for_threads and (scans := scan_in_waves(loop, machine)) is not None:
+        alone, rest = scans
+        for part in alone:
+            schedule_nest(part, replace(machine, in_rows=True), False)
+            fetch_blocks(part, steps)
+        for part in rest:
+            schedule_nest(part, machine, False)
+        return
     if for_threads and (scans := block_long_scan(loop, steps)) is not None:
         blocks, rest = scans
         for part in blocks:

@@ -12,6 +12,16 @@ Blocks are as long whatever the number of threads, so the bits of a result do no
 stay in a cache, one after the other, 10 million of float32 took 0.87 of the time, and fifty times as long where another
 program kept one of two processors busy: each stretch waits for all threads twice.)
 
+An argument beyond the caches is read twice so. Two threads do it in two waves, with the same blocks and bits:
+
+    parallel: | the first fifth, block by block    | the sums of the next two fifths
+    serial:   | what stands before each block
+    parallel: | running results of the two fifths  | the last two fifths, block by block
+
+where "block by block" is the sum of a block and, out of the caches, its running results: memory is read 1.4 times, and
+each wave waits once. 10 million of float32 on two cores of a Sapphire Rapids server: 0.85 of the time, one thread 0.77.
+With more threads the gain would be less (a part of 1/(2 T + 1) need not be read twice at T threads), and is left.
+
     nest.for "j" %j = 0 to 1024 {
       nest.accumulate "s" add %x, %s[]                             // of %x[%j], neighbours in memory
       ... %s[] ...
@@ -26,17 +36,23 @@ from __future__ import annotations
 
 from xdsl.dialects.builtin import AnyFloat, IntegerType
 
+from ...dialects.diagnostic import NestorError
 from ...dialects.nest import ForOp
+from ...lowering.nest_body import element_bytes
+from ...lowering.to_llvm_types import LAST_LEVEL_CACHE
 from ...lowering.vector_scans import SCAN
 from .cpu_lanes import SCATTERED, SEVERAL, access_patterns, extent_of, machine_lanes
-from .cpu_streams import fetch_ahead, stream_results
+from .cpu_streams import big_arrays, fetch_ahead, stream_results
 from .cpu_vectors import Machine
 from .loops import loops_in
 from .nest_annotate import annotate, why_not_annotate
 from .nest_block_scan import block_scan, why_not_block_scan
+from .nest_parallel import parallelize
+from .nest_prefetch import prefetch, why_not_prefetch
 from .nest_split import split, why_not_split
 from .running_results import running_update
-from .steps import Steps
+from .steps import UNRECORDED, Steps
+from .trials import trial
 
 BLOCK = 2080
 """Iterations of a block: enough for vectors of its sum, and blocks that stand side by side do not meet in the same lines
@@ -65,6 +81,56 @@ def block_long_scan(loop: ForOp, steps: Steps) -> tuple[list[ForOp], list[ForOp]
     return [sums, blocks], rest
 
 
+def scan_in_waves(loop: ForOp, machine: Machine) -> tuple[list[ForOp], list[ForOp]] | None:
+    """Let two threads read a long argument 1.4 times in place of twice: the loops that do each block alone, and the others.
+
+    None, and nothing changed, where it is illegal, where there are not two threads, or where the caches hold the argument.
+    """
+    extent, update = extent_of(loop), running_update(loop)
+    if machine.threads != 2 or extent is None or update is None or not is_long_scan(loop):
+        return None
+    if extent * element_bytes(update.values[0].type) <= LAST_LEVEL_CACHE:
+        return None
+    try:
+        trial(lambda copy: _in_waves(copy, extent, UNRECORDED), loop)
+    except NestorError:
+        return None
+    return _in_waves(loop, extent, machine.steps)
+
+
+def _in_waves(loop: ForOp, extent: int, steps: Steps) -> tuple[list[ForOp], list[ForOp]]:
+    from .nest_beside import beside
+    from .nest_cut import cut
+
+    fifth = extent // BLOCK // 5
+    first, others = steps.do(cut, loop, at=fifth * BLOCK)
+    middle, last = steps.do(cut, others, at=2 * fifth * BLOCK)
+    own, *_ = _block_by_block(first, steps)
+    sums, _, results = steps.do(block_scan, middle, factor=BLOCK)
+    rest, *end = _block_by_block(last, steps)
+    for pair in ((own, sums), (results, rest)):
+        steps.do(parallelize, steps.do(beside, *pair), grain=1)
+    return [own, rest], [sums, results, *end]
+
+
+def _block_by_block(loop: ForOp, steps: Steps) -> tuple[ForOp, ...]:
+    """One block after the other, with the bits of blocks that are computed side by side; then what is left over."""
+    from .nest_fuse import fuse
+
+    sums, carry, blocks, *rest = steps.do(block_scan, loop, factor=BLOCK)
+    return steps.do(fuse, steps.do(fuse, sums, carry), blocks), *rest
+
+
+def fetch_blocks(blocks: ForOp, steps: Steps) -> None:
+    """Let the running results of a block, which its sum brought into the caches, fetch the next block and its results."""
+    for lanes in loops_in(blocks):
+        if SCAN not in lanes.attributes:
+            continue
+        for buffer in big_arrays(lanes):
+            if why_not_prefetch(buffer, blocks, 1, at=lanes.label) is None:
+                steps.do(prefetch, buffer, blocks, distance=1, at=lanes.label)
+
+
 def has_lanes(loop: ForOp, vector_bits: int) -> bool:
     """Whether the running result of an innermost loop is worth vectors."""
     update = running_update(loop)
@@ -90,5 +156,6 @@ def scan_in_lanes(loop: ForOp, machine: Machine) -> bool:
     if why_not_annotate(members, SCAN) is None:
         steps.do(annotate, members, mark=SCAN)
         stream_results(members, machine.past_caches, steps)
-        fetch_ahead(members, steps)
+        if not machine.in_rows:
+            fetch_ahead(members, steps)
     return True

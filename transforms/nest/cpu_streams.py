@@ -119,6 +119,14 @@ def _arrays(
     return found
 
 
+def big_arrays(lanes: ForOp) -> list[SSAValue]:
+    """The big arrays that a loop of lanes goes through, without those that are written past the caches."""
+    arrays = {**_arrays(lanes, lanes, LoadOp), **_arrays(lanes, lanes, StoreOp)}
+    return [
+        root for root, ops in arrays.items() if not any("nestor.nontemporal" in op.attributes for op in ops)
+    ]
+
+
 def bytes_of(buffer: SSAValue) -> int:
     """The size of a row-major buffer of static extents, else 0."""
     assert isinstance(buffer.type, MemRefType)

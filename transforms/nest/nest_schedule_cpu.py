@@ -110,6 +110,7 @@ def _plain(band: list[ForOp]) -> Dependences | None:
 @dataclass(frozen=True, eq=False)
 class NestScheduleCpuPass(ModulePass):
     """Vectorize and parallelize every nest; `vector_bits` is a register's width, `threads=1` makes no parallel loops,
+    2 lets long scans suit two of them,
     `past_caches` is for machines whose stores had better pass the caches wherever a result is larger than these."""
 
     name = "nest-schedule-cpu"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
 
@@ -17,12 +19,11 @@ def automatic_schedules(module: ModuleOp, target: str) -> list[SequenceOp]:
     return [recorder.sequence for recorder in recorders if recorder.sequence.body.block.first_op is not None]
 
 
-def record(function: FuncOp, target: str, past_caches: bool = False) -> Recorder:
-    """Schedule one function and keep the record; `past_caches` as of nest-schedule-cpu."""
+def record(function: FuncOp, target: str, **machine: Any) -> Recorder:
+    """Schedule one function and keep the record; `machine`: options of nest-schedule-cpu."""
     recorder = Recorder([function], target)
     if target == "cpu":
-        machine = nest_schedule_cpu.Machine(steps=recorder, past_caches=past_caches)
-        nest_schedule_cpu.schedule_nests(function, machine)
+        nest_schedule_cpu.schedule_nests(function, nest_schedule_cpu.Machine(steps=recorder, **machine))
     else:
         nest_schedule_cuda.schedule_function(function, steps=recorder)
     return recorder
