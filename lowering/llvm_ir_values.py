@@ -31,14 +31,21 @@ _FLOAT_NAMES: dict[type[Attribute], tuple[str, str]] = {
 }
 
 _type_cache: dict[Attribute, str] = {}
+_same_object: dict[int, tuple[Attribute, str]] = {}
+"""By identity, for hashing a type costs more than spelling it; what is here keeps its identity."""
 _suffix_cache: dict[Attribute, str] = {}
 
 
 def type_text(type: Attribute) -> str:
     """`vector<8xf32>` -> `<8 x float>`."""
+    if (known := _same_object.get(id(type))) is not None:
+        return known[1]
     text = _type_cache.get(type)
     if text is None:
         text = _type_cache[type] = _spell_type(type)
+    if len(_same_object) >= 10_000:
+        _same_object.clear()
+    _same_object[id(type)] = type, text
     return text
 
 
