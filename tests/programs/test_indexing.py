@@ -145,19 +145,23 @@ def test_indices_of_every_dtype(dtype):
 LAID_OUT = (np.arange(24.0).reshape(4, 6), np.arange(24).reshape(6, 4).T, np.ones((8, 6))[::-2])
 
 
-@pytest.mark.parametrize(
-    ("x", "dynamic"),
-    [
-        *((x, False) for x in LAID_OUT),
-        *(pytest.param(x, True, marks=[pytest.mark.slow] if k else []) for k, x in enumerate(LAID_OUT)),
-    ],
-)
-def test_gathers_of_matrices(x, dynamic):
-    """Of any extents one layout; the others are slow."""
-    agrees(gathered_rows, x, indices(4, 3), indices(6, 5), dynamic=dynamic)
-    agrees(gathered_pairs, x, indices(4, 3), indices(6, 5), dynamic=dynamic)
-    if not dynamic:
-        agrees(listed, x)
+GATHERED = (gathered_rows, gathered_pairs, listed)
+
+
+def gathers():
+    """Two programs a layout, one of any extents in one layout; the others are slow."""
+    for k, x in enumerate(LAID_OUT):
+        for j, function in enumerate(GATHERED):
+            yield pytest.param(function, x, False, marks=[pytest.mark.slow] if k == j else [])
+            if function is not listed:
+                marks = [] if k == 0 and function is gathered_pairs else [pytest.mark.slow]
+                yield pytest.param(function, x, True, marks=marks)
+
+
+@pytest.mark.parametrize(("function", "x", "dynamic"), list(gathers()))
+def test_gathers_of_matrices(function, x, dynamic):
+    others = () if function is listed else (indices(4, 3), indices(6, 5))
+    agrees(function, x, *others, dynamic=dynamic)
 
 
 def test_gathers_of_cubes():
@@ -187,12 +191,18 @@ def test_scatters(target, dynamic):
     agrees(accumulated, x, i, np.arange(4.0), target=target, dynamic=dynamic)
 
 
-@pytest.mark.parametrize("dtype", ["i4", "f4"])
-def test_scatters_to_matrices(dtype):
-    x = np.arange(16, dtype=dtype).reshape(4, 4)
-    for view in (x, x.T, x[::-1]):
-        agrees(scattered_rows, view, np.array([1, 1, -2]), np.array([0, 3, 0]))
-        agrees(accumulated_pairs, view, np.array([1, 1, -2]), np.array([0, 0, 3]))
+def scatters():
+    """Each type in some of the layouts; the others are slow."""
+    for k, view in enumerate(("[:]", ".T", "[::-1]")):
+        for j, dtype in enumerate(("i4", "f4")):
+            yield pytest.param(dtype, view, marks=[pytest.mark.slow] if (k + j) % 2 else [])
+
+
+@pytest.mark.parametrize(("dtype", "view"), list(scatters()))
+def test_scatters_to_matrices(dtype, view):
+    x = eval(f"x{view}", {"x": np.arange(16, dtype=dtype).reshape(4, 4)})
+    agrees(scattered_rows, x, np.array([1, 1, -2]), np.array([0, 3, 0]))
+    agrees(accumulated_pairs, x, np.array([1, 1, -2]), np.array([0, 0, 3]))
 
 
 @pytest.mark.parametrize("n", [1, 100, 5000])
@@ -203,8 +213,10 @@ def test_many_duplicates(n):
     agrees(gathered, np.arange(7), indices(7, n))
 
 
-@pytest.mark.parametrize("dynamic", [False, True])
-@pytest.mark.parametrize("dtype", ["i4", "f8"])
+@pytest.mark.parametrize(
+    ("dtype", "dynamic"),
+    [("i4", False), ("f8", False), ("f8", True), pytest.param("i4", True, marks=pytest.mark.slow)],
+)
 def test_masks(dtype, dynamic):
     x = np.arange(-4, 8).astype(dtype)
     m = np.arange(12) % 3 == 0

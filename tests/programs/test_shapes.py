@@ -192,13 +192,29 @@ def test_two_matrices(function, dynamic):
         agrees(function, matrix("i2", "F"), matrix("f4", "F"), dynamic=dynamic)
 
 
-@pytest.mark.parametrize("dynamic", [False, True])
+@pytest.mark.parametrize(
+    "function", [pytest.param(f, marks=[pytest.mark.slow] if f is tiled else []) for f in MATRICES]
+)
+def test_a_matrix_of_any_extents(function):
+    """Of `tiled`, which has most nests, among slow tests; `repeated` and `stacks` repeat as well."""
+    agrees(function, matrix("u1", "C" if function in LONG else "F"), dynamic=True)
+
+
 @pytest.mark.parametrize("function", MATRICES)
-def test_a_matrix(function, dynamic):
-    agrees(function, matrix("u1", "C" if dynamic and function in LONG else "F"), dynamic=dynamic)
-    if not dynamic:
-        agrees(function, matrix("f8"))
-        agrees(function, matrix("i8")[::-1, ::-1])
+def test_a_matrix_by_columns(function):
+    agrees(function, matrix("u1", "F"))
+
+
+def in_layouts():
+    """By rows or backwards in turn; the other is slow."""
+    for k, function in enumerate(MATRICES):
+        for backwards in (False, True):
+            yield pytest.param(function, backwards, marks=[pytest.mark.slow] if k % 2 != backwards else [])
+
+
+@pytest.mark.parametrize(("function", "backwards"), list(in_layouts()))
+def test_a_matrix(function, backwards):
+    agrees(function, matrix("i8")[::-1, ::-1] if backwards else matrix("f8"))
 
 
 @pytest.mark.slow
