@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 if TYPE_CHECKING:
-    from .stages import CpuKernel
+    from .cpu_kernel import CpuKernel
 
 MOST = 64
 """Sets of arrays that are remembered a program; the one that came first is forgotten."""

@@ -11,7 +11,6 @@ from types import FunctionType
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from ..dialects.diagnostic import Diagnostic
-from ..dialects.remarks import listening
 from ..runtime import disk_cache, fast_call
 from . import stored_programs as disk
 from .arguments import seems_to_write
@@ -98,6 +97,7 @@ class Specialiser(fast_call.NativeCallable):
         return None
 
     def _compile_for(self, types: tuple[ArgumentType, ...], values: Sequence[Any]) -> tuple[Program, Kernel]:
+        from ..dialects.remarks import listening
         from .stages import build
 
         request = self._request(types, values)
@@ -133,7 +133,7 @@ class Specialiser(fast_call.NativeCallable):
         if isinstance(found, str):
             raise Respecialise(writes=True)
         from ..runtime.object_loader import LoadError
-        from .stages import load_cpu
+        from .cpu_kernel import load_cpu
 
         program = found.program
         try:

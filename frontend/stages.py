@@ -5,26 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import partial
 from io import StringIO
-from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
-from ..dialects.diagnostic import SourceLocation
-from .errors import (
-    DivisionError,
-    IndexRangeError,
-    KernelAssertionError,
-    KernelMemoryError,
-    RangeError,
-    ShapeError,
-    UnboundError,
-    UnsupportedError,
-)
+from .cpu_kernel import CpuKernel, FrozenDescription
+from .errors import UnsupportedError
+from .kernel_errors import kernel_error
 
 if TYPE_CHECKING:
     from xdsl.dialects.builtin import ModuleOp
 
     from ..dialects.schedule import SequenceOp
-    from .frozen import Frozen
 
     Schedule = Sequence[SequenceOp] | None
 
@@ -214,78 +204,6 @@ def _frozen_description(module: ModuleOp, function: Any) -> FrozenDescription | 
     return name, Packer.for_function(_function(module, name)).forms, tuple(arguments)
 
 
-def load_cpu(
-    code: bytes,
-    name: str,
-    forms: Sequence[Any],
-    sites: list[dict[str, Any]],
-    frozen: FrozenDescription | None = None,
-) -> CpuKernel:
-    """The kernel of object code that was compiled before, in this process or another."""
-    from ..runtime.abi import Packer
-    from ..runtime.machine_code import load_object
-
-    return CpuKernel(load_object(code), name, Packer(forms), sites, False, frozen)
-
-
-FrozenDescription = tuple[str, tuple[Any, ...], tuple[int, ...]]
-"""The name of the function that fills buffers once, the forms of its arguments, and which of a call's it takes."""
-
-
-def _frozen(engine: Any, name: str, forms: Sequence[Any], arguments: Sequence[int]) -> Frozen:
-    from ..runtime.abi import Packer
-    from .frozen import Frozen
-
-    return Frozen(CpuKernel(engine, name, Packer(forms), [], False), arguments)
-
-
-class CpuKernel:
-    """Machine code, called through its packed entry point."""
-
-    def __init__(
-        self,
-        engine: Any,
-        name: str,
-        packer: Any,
-        sites: list[dict[str, Any]],
-        prints: bool,
-        frozen: FrozenDescription | None = None,
-    ):
-        from ..runtime.abi import ErrorRecord
-
-        self.engine = engine
-        self.packer = packer
-        self.address: int = engine.address(name)
-        self.native = None if prints else self
-        """This kernel, if the native call wrapper may call it."""
-        self.calls = 0
-        self.seconds = 0.0
-        """What the last call from Python took."""
-        self._entry = engine.entry(name)
-        self._record = ErrorRecord
-        self.sites = sites
-        self._prints = prints
-        self.described = frozen
-        self.frozen = None if frozen is None else _frozen(engine, *frozen)
-
-    def __call__(self, arguments: Sequence[Any]) -> None:
-        record = self._record()
-        slots = self.packer(*arguments)
-        began = perf_counter()
-        failed = self._entry(slots, record)
-        self.seconds = perf_counter() - began
-        if self._prints:
-            from ..runtime.printing import raise_error
-
-            raise_error()
-        if failed:
-            self.fail(tuple(record))
-
-    def fail(self, record: Sequence[int]) -> None:
-        """Raise the exception of the check that failed."""
-        raise kernel_error(self.sites, *record)
-
-
 def _build_interp(module: ModuleOp, name: str, schedule: Schedule) -> tuple[Kernel, Any]:
     from ..lowering.check_sites import check_sites, site_table
     from ..runtime.errors import KernelError
@@ -453,52 +371,3 @@ def _site_entries(table: Any) -> list[dict[str, Any]]:
         plain = {key: getattr(value, "data", None) or value.value.data for key, value in one.data.items()}
         entries.append({**plain, "axis": one.data["axis"].value.data if "axis" in one.data else 0})
     return entries
-
-
-def kernel_error(sites: Sequence[dict[str, Any]], code: int, site: int, value: int, extent: int) -> Exception:
-    """The exception of a check that failed in a kernel, at its Python line."""
-    from ..lowering.error_codes import (
-        ASSERTION_ERROR,
-        CALL_ERROR,
-        INDEX_ERROR,
-        MEMORY_ERROR,
-        OVERFLOW_ERROR,
-        UNBOUND_LOCAL_ERROR,
-        VALUE,
-        VALUE_ERROR,
-        ZERO_DIVISION_ERROR,
-    )
-
-    entry = sites[site] if 0 <= site < len(sites) else {}
-    place = (
-        SourceLocation(entry["file"], entry.get("line", 0), entry.get("column", 0))
-        if "file" in entry
-        else None
-    )
-    if code == CALL_ERROR:
-        from ..runtime.custom_calls import take_error
-
-        return take_error(entry.get("file"), entry.get("line", 0))  # pyright: ignore
-    if code == INDEX_ERROR:
-        value, extent = entry.get("index", value), entry.get("extent", extent)
-        message = f"index {value} is out of bounds for axis {entry.get('axis', 0)} with size {extent}"
-        hint = f"the array is '{entry['array']}'" if "array" in entry else None
-        return IndexRangeError(message, place, hint=hint)
-    kinds = {
-        ASSERTION_ERROR: KernelAssertionError,
-        ZERO_DIVISION_ERROR: DivisionError,
-        MEMORY_ERROR: KernelMemoryError,
-        VALUE_ERROR: ShapeError,
-        OVERFLOW_ERROR: RangeError,
-        UNBOUND_LOCAL_ERROR: UnboundError,
-    }
-    texts = {
-        ASSERTION_ERROR: "assertion failed",
-        ZERO_DIVISION_ERROR: "division by zero",
-        MEMORY_ERROR: "out of memory in a kernel",
-        VALUE_ERROR: "invalid value in a kernel",
-        OVERFLOW_ERROR: "a number is out of range",
-    }
-    text = entry.get("message") or texts.get(code, f"a kernel stopped with code {code}")
-    text = text.replace(VALUE, str(value))
-    return kinds.get(code, UnsupportedError)(text, place)
