@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
@@ -72,6 +73,36 @@ def loops_around(op: Operation) -> Iterator[ForOp]:
 def is_part_of_loop(loop: ForOp) -> bool:
     """Whether a loop is a part of one that was split, `i.o` or `i.i.1`, and its variable not one of the program."""
     return any(part.isalpha() for part in loop.label.split(".")[1:])
+
+
+_PART_OF_AXIS = re.compile(r"([a-z]\w*)(\.\d+)?(\.[oi])+", re.ASCII)
+
+
+def part_name(loop: ForOp) -> str:
+    """What the variable of a part that stays a loop is called.
+
+    `v` for lanes and `u` for others; in nests of them with the axis, `k_u`, and `j_v` for the inner of two parts of one.
+    """
+    if loop.kind == "vectorized":
+        return "v"
+    around = [other for other in loops_around(loop) if _is_loop_of_part(other)]
+    axis = _axis(loop)
+    if axis is None or not (around or any(_is_loop_of_part(op) for op in loop.body.walk())):
+        return "u"
+    return (
+        f"{axis}_v"
+        if any(_axis(other) == axis for other in around if other.kind == "unrolled")
+        else f"{axis}_u"
+    )
+
+
+def _axis(loop: ForOp) -> str | None:
+    match = _PART_OF_AXIS.fullmatch(loop.label)
+    return None if match is None else match[1]
+
+
+def _is_loop_of_part(op: Operation) -> bool:
+    return isinstance(op, ForOp) and op.kind not in BIND_AXES and is_part_of_loop(op)
 
 
 def is_repeated(loop: ForOp, unit: Sequence[Operation]) -> bool:

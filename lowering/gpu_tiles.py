@@ -26,7 +26,7 @@ from ..dialects.nest import BLOCK_AXES, AccumulateOp, ForOp, LoadOp, StoreOp
 from .async_copies import AsyncCopy
 from .domains import within_bound
 from .full_tiles import TileConstraint, constraints_within
-from .gpu_accesses import is_bound, is_part_of_loop
+from .gpu_accesses import is_bound, is_part_of_loop, part_name
 from .gpu_async import VectorCopy, async_loops, copy_elements, domain_of_load
 from .gpu_vectors import Alignment, LaneLoop
 from .index_arithmetic import Linear
@@ -297,7 +297,7 @@ class TileBody(NestBody):
         step = builder.constant(op.step_value)
         block = self.loop_body(op, body)
         if is_part_of_loop(op):
-            block.args[0].name_hint = "v" if op.kind == "vectorized" else "u"
+            block.args[0].name_hint = part_name(op)
         with builder.inside(block):
             builder.emit(scf.YieldOp.create())
         builder.location = self.location_of(op)

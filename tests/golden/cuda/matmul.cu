@@ -41,13 +41,13 @@ extern "C" __global__ void __launch_bounds__(128) matmul_kernel(
   __shared__ __align__(16) float b_tile[2][16][128];
   nt_vector<float, 4> sums[8][2];
   #pragma unroll
-  for (int u = 0; u < 8; u++) {
+  for (int i_u = 0; i_u < 8; i_u++) {
     #pragma unroll
-    for (int u_1 = 0; u_1 < 2; u_1++) {
+    for (int j_u = 0; j_u < 2; j_u++) {
       #pragma unroll
       for (int v = 0; v < 4; v++) {
         // programs.py:22: return a @ b
-        sums[u][u_1][v] = 0.0f;
+        sums[i_u][j_u][v] = 0.0f;
       }
     }
   }
@@ -118,16 +118,16 @@ extern "C" __global__ void __launch_bounds__(128) matmul_kernel(
     nt_commit_copies();
     const int k_o_mod2 = k_o % 2u;
     #pragma unroll
-    for (int u = 0; u < 16; u++) {
+    for (int k_u = 0; k_u < 16; k_u++) {
       #pragma unroll
-      for (int u_1 = 0; u_1 < 8; u_1++) {
+      for (int i_u = 0; i_u < 8; i_u++) {
         #pragma unroll
-        for (int u_2 = 0; u_2 < 2; u_2++) {
+        for (int j_u = 0; j_u < 2; j_u++) {
           #pragma unroll
-          for (int u_3 = 0; u_3 < 4; u_3++) {
-            sums[u_1][u_2][u_3] = fmaf(
-                a_tile[k_o_mod2][u][tz * 16 + ty * 8 + u_1],
-                b_tile[k_o_mod2][u][u_2 * 64 + tx * 4 + u_3], sums[u_1][u_2][u_3]);
+          for (int j_v = 0; j_v < 4; j_v++) {
+            sums[i_u][j_u][j_v] = fmaf(
+                a_tile[k_o_mod2][k_u][tz * 16 + ty * 8 + i_u],
+                b_tile[k_o_mod2][k_u][j_u * 64 + tx * 4 + j_v], sums[i_u][j_u][j_v]);
           }
         }
       }
