@@ -15,8 +15,8 @@
 // GPU:      scf.for
 // GPU:        nvgpu.mma.sync({{.*}}) {mmaShape = [16, 8, 16]} : (vector<4x2xf16>, vector<2x2xf16>, vector<2x2xf32>) -> vector<2x2xf32>
 
-// CUDA:      float sums[2][2][2];
 // CUDA:      nt_copy_async16(&p[
+// CUDA:      float sums[2][2][2];
 // CUDA:      nt_commit_copies();
 // CUDA:      nt_wait_copies<0>();
 // CUDA-NEXT: __syncthreads();
