@@ -216,6 +216,12 @@ GROUPS: dict[str, tuple[Primitive, ...]] = {
             ),
             (Result("parts"), Result("combine")),
         ),
+        _primitive(
+            "block_moments",
+            (Target("sums"), Target("squares", keyword="with")),
+            (Option("parts", "int", required=True, keyword="into"),),
+            (Result("parts"), Result("combine"), Result("total")),
+        ),
         _primitive("tree_reduce", _loop(), (), (Result("steps"),)),
         _primitive(
             "block_scan",

@@ -26,6 +26,7 @@ from nestor.transforms.nest.nest_absorb import absorb
 from nestor.transforms.nest.nest_annotate import annotate
 from nestor.transforms.nest.nest_beside import beside
 from nestor.transforms.nest.nest_bind import bind
+from nestor.transforms.nest.nest_block_moments import block_moments
 from nestor.transforms.nest.nest_block_scan import block_scan
 from nestor.transforms.nest.nest_cache_read import cache_read
 from nestor.transforms.nest.nest_cache_write import cache_write
@@ -104,6 +105,7 @@ from primitive_loops import (
     can_decompose,
     computes_a_part,
     draw_beside,
+    draw_block_moments,
     draw_distribute,
     draw_flatten,
     draw_fuse,
@@ -353,6 +355,12 @@ PRIMITIVES: dict[str, Primitive] = {
         ("nest_block_scan:why_not_block_scan",),
         copies=True,
         weight=4,
+    ),
+    "block_moments": Primitive(
+        draw_block_moments,
+        _applied_to_loops(block_moments),
+        ("nest_block_moments:moments_plan",),
+        copies=True,
     ),
     "decompose_reduction": Primitive(
         of_loop("decompose_reduction", can_decompose),

@@ -20,6 +20,7 @@ from nestor.dialects.schedule.table import PRIMITIVES as TABLE
 from nestor.dialects.verifier import VerificationFailure, verify
 from nestor.transforms.nest.loops import find_loop
 from nestor.transforms.nest.nest_annotate import annotate
+from nestor.transforms.nest.nest_block_moments import block_moments
 from nestor.transforms.nest.nest_cut import cut
 from nestor.transforms.nest.nest_hoist_alloc import hoist_alloc
 from nestor.transforms.nest.nest_insert_barriers import insert_barriers
@@ -225,6 +226,13 @@ NO_RESULT = {
         "nest_stage_factors:why_not_space",
         KeyError,
         "fast",
+    ),
+    "block_moments": Case(
+        PRODUCTS,
+        lambda m: block_moments(_i(m), _i(m), 2),
+        "nest_block_moments:moments_plan",
+        AttributeError,
+        "'squares'",
     ),
     "online_softmax": Case(
         PRODUCTS,

@@ -33,6 +33,7 @@ WITHOUT_CHECKS = {
     "hoist_alloc": "refused are loops that run iterations together, and extents that are not known before them",
     "set_memory": "refused are places for which a device has no such memory; the interpreter has one memory",
     "stage_factors": "refused is what is no sum of products, which random programs hardly draw at a constant length",
+    "block_moments": "refused is what is no sum with the squares around a mean, which random programs are not",
     "online_softmax": "refused is what is no softmax of rows with its product, which random programs are not",
     "rename": "refused is a name of another loop: what a schedule then speaks of is not known",
     "insert_barriers": "refused are places that not all threads reach; loops in program order need no barrier",
@@ -46,12 +47,17 @@ WITHOUT_CHECKS = {
 """
 
 NEVER_LEGAL = {
-    "online_softmax": "a softmax and its product are drawn by no chance; see test_cuda_attention.py"
+    "online_softmax": "a softmax and its product are drawn by no chance; see test_cuda_attention.py",
+    "block_moments": "a mean and the squares around it are drawn by no chance; see test_nest_block_moments.py",
 }
 """Primitives that random programs give no occasion for."""
 
-ATTENTION = Path(__file__).resolve().parents[1] / "filecheck/transforms/nest/nest-online-softmax.mlir"
-"""Its first program is a softmax with its product."""
+LIT = Path(__file__).resolve().parents[1] / "filecheck/transforms/nest"
+OCCASIONS = {
+    "online_softmax": (LIT / "nest-online-softmax.mlir", "@attention("),
+    "block_moments": (LIT / "nest-block-moments.mlir", "@plain("),
+}
+"""Of each of them a test whose first program gives one, and what it is called."""
 
 
 @dataclass
@@ -109,11 +115,16 @@ def test_every_primitive_has_a_row():
     assert set(PRIMITIVES) == set(TABLE)
 
 
-def test_online_softmax_is_drawn_where_there_is_a_softmax_with_its_product():
-    text = ATTENTION.read_text().partition("// -----")[0]
-    module = parse_module(text.replace("@attention(", "@f("), "attention")
-    drawn = [PRIMITIVES["online_softmax"].draw(random.Random(seed), module) for seed in range(20)]
-    (request, *_) = [request for request in drawn if request and request.loops == ("i", "i.1")]
+@pytest.mark.parametrize("name", NEVER_LEGAL)
+def test_it_is_drawn_where_there_is_an_occasion(name: str):
+    path, function = OCCASIONS[name]
+    module = parse_module(path.read_text().partition("// -----")[0].replace(function, "@f("), name)
+    drawn = [PRIMITIVES[name].draw(random.Random(seed), module) for seed in range(20)]
+    (request, *_) = [
+        request
+        for request in drawn
+        if request and request.loops == ("i", "i.1") and 12 % request.options.get("parts", 1) == 0
+    ]
     apply(module, request)
     module.verify()
 

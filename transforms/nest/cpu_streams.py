@@ -27,6 +27,7 @@ from __future__ import annotations
 from math import prod
 
 from xdsl.dialects.builtin import DYNAMIC_INDEX, MemRefType, NoneAttr
+from xdsl.dialects.func import FuncOp
 from xdsl.ir import SSAValue
 from xdsl.ir.affine import AffineDimExpr
 
@@ -35,6 +36,7 @@ from ...dialects.nest import ForOp, LoadOp, StoreOp
 from ...lowering.nest_body import element_bytes
 from ...lowering.nest_to_vector import LINE_BYTES
 from .accesses import FRESH, root_of
+from .buffers import buffers_in
 from .cpu_lanes import UNIT, is_streamed, pattern_of, varying_values
 from .loops import loops_in, parent_loop
 from .steps import Steps
@@ -134,6 +136,11 @@ def bytes_of(buffer: SSAValue) -> int:
     if DYNAMIC_INDEX in shape or not isinstance(buffer.type.layout, NoneAttr):
         return 0
     return prod(shape) * element_bytes(buffer.type.element_type)
+
+
+def has_big_arrays(function: FuncOp) -> bool:
+    """Whether an array of a function is rarely in a core's own caches."""
+    return any(bytes_of(buffer) >= BIG for buffer in buffers_in(function))
 
 
 def _advance(op: LoadOp | StoreOp, loop: ForOp) -> int:

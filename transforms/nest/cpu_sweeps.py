@@ -25,9 +25,8 @@ from ...dialects.affine import AffineList, dims_of, linear_terms
 from ...dialects.nest import AccumulateOp, ForOp, LoadOp, StoreOp
 from ...lowering.nest_body import element_bytes
 from .accesses import root_of
-from .buffers import buffers_in
 from .cpu_lanes import extent_of
-from .cpu_streams import BIG, bytes_of
+from .cpu_streams import BIG, bytes_of, has_big_arrays
 from .nest_annotate import annotate, why_not_annotate
 from .steps import Steps
 
@@ -42,7 +41,7 @@ FEWEST_STRETCHES = 16
 
 def turn_back(function: FuncOp, steps: Steps) -> None:
     """Let threads go backwards through their shares where the nest before went forward through the same big arrays."""
-    if not any(bytes_of(buffer) >= BIG for buffer in buffers_in(function)):
+    if not has_big_arrays(function):
         return
     ended: dict[SSAValue, bool] = {}
     """Of the arrays that the last loop to touch them went through: whether it ended at the end of the shares."""

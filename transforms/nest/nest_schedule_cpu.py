@@ -26,6 +26,7 @@ What is done to a nest, from the outside in, wherever the primitives find it leg
   with its length.
 * A long reduction is done in parts, a number of them that depends on extents alone, by threads, and sums of columns a
   few rows at a time (cpu_reductions.py).
+* A sum of a big array and the squares around its mean are taken a part at a time (cpu_moments.py).
 * A product of matrices is done in tiles of sums that stay in registers (cpu_products.py);
   with few rows, columns or terms memory is the roof, and the big matrix is read once, where it is (cpu_skinny_products.py).
 * A sum over several loops (a convolution) is done so, too, a block of the result at a time with what it is computed
@@ -73,8 +74,13 @@ def schedule_nests(function: FuncOp, machine: Machine = WIDEST) -> None:
     if any(isinstance(op, AccumulateOp | AllocOp) for op in function.walk()):
         from .cpu_nests import schedule_sums_of_products
         from .cpu_reductions import in_turn
+        from .cpu_streams import has_big_arrays
 
         schedule_sums_of_products(function, machine)
+        if has_big_arrays(function):
+            from .cpu_moments import do_moments_in_parts
+
+            do_moments_in_parts(function, machine.steps)
         nests = in_turn(outermost_loops(function))
     for nest in nests:
         schedule(nest, machine)
