@@ -53,6 +53,7 @@ PASSES: dict[str, str] = {
     "nest-block-scan": "transforms.nest.nest_block_scan:NestBlockScanPass",
     "nest-tree-reduce": "transforms.nest.nest_tree_reduce:NestTreeReducePass",
     "nest-online-softmax": "transforms.nest.nest_online_softmax:NestOnlineSoftmaxPass",
+    "nest-search-parts": "transforms.nest.nest_search_parts:NestSearchPartsPass",
     "nest-freeze": "transforms.nest.nest_freeze:NestFreezePass",
     "nest-cache-read": "transforms.nest.nest_cache_read:NestCacheReadPass",
     "nest-cache-write": "transforms.nest.nest_cache_write:NestCacheWritePass",

@@ -244,6 +244,12 @@ GROUPS: dict[str, tuple[Primitive, ...]] = {
                 Result("end"),
             ),
         ),
+        _primitive(
+            "search_parts",
+            (Target("extreme"), Target("search", keyword="with")),
+            (Option("parts", "int", required=True, keyword="into"),),
+            (Result("outer"), Result("combine"), Result("which")),
+        ),
     ),
     "Memory": (
         _primitive(

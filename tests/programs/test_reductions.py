@@ -199,6 +199,26 @@ def first_highest(x):
     return np.argmax(x, axis=0)
 
 
+def places_of_rows(x):
+    return np.argmax(x, axis=1)
+
+
+@pytest.mark.parametrize("dtype", ["f4", "i8"])
+def test_places_in_long_rows(dtype):
+    """Rows of which one part is searched: ties in several parts, nothing but the least number, NaNs."""
+    x = (np.random.default_rng(0).standard_normal((5, 1024)) * 100).astype(dtype)
+    x[0, [130, 131, 700]] = 1000
+    x[1] = -np.inf if dtype == "f4" else np.iinfo(dtype).min
+    x[2, -1] = 1000
+    if dtype == "f4":
+        x[3, [300, 900]], x[3, 200] = np.nan, np.inf
+        x[4] = 0
+        x[4, :513] = -0.0
+    f = nt.jit(places_of_rows)
+    assert "search_parts" in str(f.lower(x).schedule())
+    same(f(x), places_of_rows(x))
+
+
 def masked_highest(x):
     return x.max(where=x > 0)
 

@@ -58,6 +58,7 @@ from nestor.transforms.nest.nest_reverse import reverse
 from nestor.transforms.nest.nest_reverse_compute_at import reverse_compute_at
 from nestor.transforms.nest.nest_reverse_compute_inline import reverse_compute_inline
 from nestor.transforms.nest.nest_rfactor import rfactor
+from nestor.transforms.nest.nest_search_parts import search_parts
 from nestor.transforms.nest.nest_set_memory import set_memory
 from nestor.transforms.nest.nest_shift import shift
 from nestor.transforms.nest.nest_simplify import simplify
@@ -113,6 +114,7 @@ from primitive_loops import (
     draw_online_softmax,
     draw_reorder,
     draw_reverse_compute_at,
+    draw_search_parts,
     draw_skew,
     draw_specialise,
     draw_tile,
@@ -373,6 +375,9 @@ PRIMITIVES: dict[str, Primitive] = {
         _applied_to_loops(online_softmax),
         ("nest_online_softmax:online_plan",),
         copies=True,
+    ),
+    "search_parts": Primitive(
+        draw_search_parts, _applied_to_loops(search_parts), ("nest_search_parts:why_not_search_parts",)
     ),
     # memory
     "cache_read": Primitive(

@@ -28,6 +28,7 @@ from nestor.transforms.nest.nest_normalise import normalise
 from nestor.transforms.nest.nest_online_softmax import online_softmax
 from nestor.transforms.nest.nest_prefetch import prefetch
 from nestor.transforms.nest.nest_rename import rename
+from nestor.transforms.nest.nest_search_parts import search_parts
 from nestor.transforms.nest.nest_set_memory import set_memory
 from nestor.transforms.nest.nest_shift import shift
 from nestor.transforms.nest.nest_skew import skew
@@ -240,6 +241,12 @@ NO_RESULT = {
         "nest_online_softmax:online_plan",
         AttributeError,
         "'rows'",
+    ),
+    "search_parts": Case(
+        PRODUCTS,
+        lambda m: search_parts(_i(m), _i(m), 2),
+        "nest_search_parts:why_not_search_parts",
+        AssertionError,
     ),
     "set_memory": Case(
         IN_A_KERNEL,

@@ -35,6 +35,7 @@ WITHOUT_CHECKS = {
     "stage_factors": "refused is what is no sum of products, which random programs hardly draw at a constant length",
     "block_moments": "refused is what is no sum with the squares around a mean, which random programs are not",
     "online_softmax": "refused is what is no softmax of rows with its product, which random programs are not",
+    "search_parts": "refused is what finds no place of an extreme, which random programs are not",
     "rename": "refused is a name of another loop: what a schedule then speaks of is not known",
     "insert_barriers": "refused are places that not all threads reach; loops in program order need no barrier",
     "annotate": "refused are marks that a later level could not obey",
@@ -49,15 +50,17 @@ WITHOUT_CHECKS = {
 NEVER_LEGAL = {
     "online_softmax": "a softmax and its product are drawn by no chance; see test_cuda_attention.py",
     "block_moments": "a mean and the squares around it are drawn by no chance; see test_nest_block_moments.py",
+    "search_parts": "an extreme and its place are drawn by no chance; see test_nest_search_parts.py",
 }
 """Primitives that random programs give no occasion for."""
 
 LIT = Path(__file__).resolve().parents[1] / "filecheck/transforms/nest"
 OCCASIONS = {
-    "online_softmax": (LIT / "nest-online-softmax.mlir", "@attention("),
-    "block_moments": (LIT / "nest-block-moments.mlir", "@plain("),
+    "online_softmax": (LIT / "nest-online-softmax.mlir", "@attention(", "i"),
+    "block_moments": (LIT / "nest-block-moments.mlir", "@plain(", "i"),
+    "search_parts": (LIT / "nest-search-parts.mlir", "@f(", "j"),
 }
-"""Of each of them a test whose first program gives one, and what it is called."""
+"""Of each of them a test whose first program gives one, what it is called, and its loop."""
 
 
 @dataclass
@@ -117,13 +120,13 @@ def test_every_primitive_has_a_row():
 
 @pytest.mark.parametrize("name", NEVER_LEGAL)
 def test_it_is_drawn_where_there_is_an_occasion(name: str):
-    path, function = OCCASIONS[name]
+    path, function, loop = OCCASIONS[name]
     module = parse_module(path.read_text().partition("// -----")[0].replace(function, "@f("), name)
     drawn = [PRIMITIVES[name].draw(random.Random(seed), module) for seed in range(20)]
     (request, *_) = [
         request
         for request in drawn
-        if request and request.loops == ("i", "i.1") and 12 % request.options.get("parts", 1) == 0
+        if request and request.loops == (loop, f"{loop}.1") and 12 % request.options.get("parts", 1) == 0
     ]
     apply(module, request)
     module.verify()

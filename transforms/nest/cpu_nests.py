@@ -21,7 +21,7 @@ from .buffers import buffer_name, buffers_in
 from .cpu_lanes import SCATTERED, SEVERAL, UNIT, access_patterns, extent_of, machine_lanes
 from .cpu_recurrences import is_recurrence, jam_rows
 from .cpu_reductions import block_rows, column_sums_in, has_many_rows, jam_sums, share_reduction
-from .cpu_rows import fetch_rows, rows_of
+from .cpu_rows import fetch_rows, rows_of, search_in_parts
 from .cpu_scans import block_long_scan, fetch_blocks, has_lanes, is_long_scan, scan_in_lanes, scan_in_waves
 from .cpu_transposes import tile_transposed
 from .cpu_vectors import (
@@ -167,8 +167,9 @@ def schedule_nest(nest: ForOp, machine: Machine, for_threads: bool, in_parts: bo
             loop, inner = sums, list(outermost_loops(sums))
         share(loop, steps)
         for_threads = False
+    search_in_parts(loop, machine)
     rows = rows_of(loop)
-    for child in inner:
+    for child in list(outermost_loops(loop)):
         schedule_nest(child, replace(machine, in_rows=bool(rows) or machine.in_rows), for_threads)
     fetch_rows(loop, rows, steps)
     if refusal is not None and not any(loop.kind == "parallel" for loop in loops_in(loop)):
