@@ -6,6 +6,6 @@ os.environ["NESTOR_CACHE"] = os.environ.get("NESTOR_TEST_CACHE", "0")
 
 
 def pytest_configure(config):
-    """Where slow tests are left out, random ones draw half as much (`sampling.py`)."""
+    """Where slow tests are left out, random ones draw a third (`sampling.py`)."""
     if config.getoption("markexpr", "") == "not slow":
-        os.environ["NESTOR_TEST_SAMPLES"] = "half"
+        os.environ["NESTOR_TEST_SAMPLES"] = "few"

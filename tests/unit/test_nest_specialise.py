@@ -58,7 +58,7 @@ def test_random_nests():
             "the condition never holds there",
         )
         legal += outcome == "legal"
-    assert legal >= 35
+    assert legal >= 25
 
 
 def test_inner_loops_by_the_variables_around():
