@@ -202,16 +202,13 @@ def _made_where_used(register: memref.AllocaOp) -> None:
     users = {use.operation for use in register.memref.uses}
     block, place = register.parent, None
     while block is not None:
-        touching = [op for op in block.ops if op in users or (op.regions and not users.isdisjoint(op.walk()))]
+        touching = _touching(block, users)
         if not touching:
             return
         first = touching[0]
         if isinstance(first, memref.StoreOp) and first.memref is register.memref:
             place = first
-        block = None
-        if len(touching) == 1:
-            holding = [b for region in first.regions for b in region.blocks if users.issubset(b.walk())]
-            block = holding[0] if holding else None
+        block = _block_with_all(first, users) if len(touching) == 1 else None
     if place is not None and place.parent is not register.parent and place.parent is not None:
         register.detach()
         place.parent.insert_op_before(register, place)
@@ -222,16 +219,26 @@ def _made_before_used(array: memref.AllocaOp) -> None:
     users = {use.operation for use in array.memref.uses}
     block, place = array.parent, None
     while block is not None:
-        touching = [op for op in block.ops if op in users or (op.regions and not users.isdisjoint(op.walk()))]
+        touching = _touching(block, users)
         if not touching:
             return
-        place, block = touching[0], None
-        if len(touching) == 1 and isinstance(place, scf.IfOp):
-            holding = [b for region in place.regions for b in region.blocks if users.issubset(b.walk())]
-            block = holding[0] if holding else None
+        place = touching[0]
+        is_sole_branch = len(touching) == 1 and isinstance(place, scf.IfOp)
+        block = _block_with_all(place, users) if is_sole_branch else None
     if place is not None and place is not array.next_op and place.parent is not None:
         array.detach()
         place.parent.insert_op_before(array, place)
+
+
+def _touching(block: Block, users: set[Operation]) -> list[Operation]:
+    """The operations of a block that are users, or have some inside."""
+    return [op for op in block.ops if op in users or (op.regions and not users.isdisjoint(op.walk()))]
+
+
+def _block_with_all(op: Operation, users: set[Operation]) -> Block | None:
+    """The block of an operation that has all users; None where they are in several, or the operation is one."""
+    blocks = (block for region in op.regions for block in region.blocks)
+    return next((block for block in blocks if users.issubset(block.walk())), None)
 
 
 # ---- conditions ---------------------------------------------------------------------------------------

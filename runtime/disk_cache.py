@@ -22,6 +22,7 @@ from collections.abc import Iterator
 from operator import itemgetter
 
 from .. import __version__
+from .processor import linux_facts
 
 try:
     from _blake2 import blake2b
@@ -305,12 +306,7 @@ _FACTS = (b"vendor_id", b"cpu family", b"model", b"stepping", b"flags", b"CPU ",
 @functools.cache
 def _processor() -> str:
     """The processor and its features, as Linux says it; elsewhere as LLVM does."""
-    try:
-        with open("/proc/cpuinfo", "rb", buffering=0) as file:
-            first = file.read(1 << 14).split(b"\n\n")[0]
-    except OSError:
-        first = b""
-    facts = [line for line in first.splitlines() if line.startswith(_FACTS)]
+    facts = [line for line in linux_facts().splitlines() if line.startswith(_FACTS)]
     if any(line.startswith((b"flags", b"Features")) for line in facts):
         return b"\n".join(facts).decode("utf-8", "replace")
     from .cpu import host

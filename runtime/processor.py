@@ -1,8 +1,18 @@
-"""What the automatic schedule asks about the processor that it runs on."""
+"""The processor that programs run on: what Linux says of it, and what the automatic schedule asks about it."""
 
 from __future__ import annotations
 
 import functools
+
+
+@functools.cache
+def linux_facts() -> bytes:
+    """What Linux says of the first processor, a line each; nothing on other systems."""
+    try:
+        with open("/proc/cpuinfo", "rb", buffering=0) as file:
+            return file.read(1 << 14).split(b"\n\n")[0]
+    except OSError:
+        return b""
 
 
 @functools.cache
@@ -12,9 +22,4 @@ def is_faster_past_caches() -> bool:
     Measured (transforms/nest/cpu_streams.py): so on Sapphire Rapids, known by its tiles of matrices, not on Cascade Lake;
     other processors are taken to be like the latter. False where Linux does not say what there is.
     """
-    try:
-        with open("/proc/cpuinfo", "rb", buffering=0) as file:
-            first = file.read(1 << 14).split(b"\n\n")[0]
-    except OSError:
-        return False
-    return b" amx_tile" in first
+    return b" amx_tile" in linux_facts()
