@@ -5,23 +5,19 @@ from __future__ import annotations
 import gc
 import statistics
 import tempfile
-import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from .processes import Process
+from .processes import Process, settle
 from .yardstick.row import Row
 
 SAMPLE_SECONDS = 0.025
 """A sample is as many calls as take about this long."""
 
 MOST_CALLS = 100_000
-
-PAUSE = 0.004
-"""Between samples: the threads of the process before have stopped spinning by then."""
 
 SLOW, SLOW_ROUNDS = 6.0, 3
 """A form this many times slower than the fastest is timed in a few rounds only."""
@@ -95,7 +91,7 @@ def _time(forms: dict[str, Process], form: str, calls: int, missing: dict[str, s
     """Seconds of a call; a form whose process dies leaves `forms`."""
     if form not in forms:
         return None
-    time.sleep(PAUSE)
+    settle(set(forms.values()))
     answer = forms[form].ask(do="time", form=form, calls=calls)
     if "missing" in answer:
         process = forms[form]

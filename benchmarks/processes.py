@@ -7,12 +7,17 @@ import os
 import selectors
 import subprocess
 import sys
+import time
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 from .peers import environment
 
 ROOT = Path(__file__).resolve().parent.parent
+
+PAUSE, LONGEST_PAUSE = 0.004, 0.25
+"""Seconds of waiting for threads to sleep, at least and at most; onnxruntime's search for work for 70 ms."""
 
 
 class Process:
@@ -56,8 +61,32 @@ class Process:
         self.send(**request)
         return self.receive(seconds)
 
+    def is_running(self) -> bool:
+        """Whether any of its threads has a processor or waits for one; False where the system does not tell."""
+        if self._process is None:
+            return False
+        for status in Path(f"/proc/{self._process.pid}/task").glob("*/stat"):
+            try:
+                if status.read_text().rpartition(")")[2].split()[0] == "R":
+                    return True
+            except OSError:  # the thread has ended
+                continue
+        return False
+
     def close(self) -> None:
         if self._process is not None:
             self._process.kill()
             self._process.wait()
             self._process = None
+
+
+def settle(processes: Iterable[Process]) -> None:
+    """Wait until no thread of these processes runs: those of a thread pool spin for a while after their work.
+
+    libgomp's do for 5 to 10 ms after a call, onnxruntime's for 70 (read from /proc); whoever is timed meanwhile has
+    one processor less.
+    """
+    began = time.monotonic()
+    time.sleep(PAUSE)
+    while any(process.is_running() for process in processes) and time.monotonic() - began < LONGEST_PAUSE:
+        time.sleep(PAUSE / 4)
