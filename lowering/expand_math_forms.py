@@ -86,18 +86,30 @@ def exp(b: FormBuilder, x: SSAValue) -> SSAValue:
 
 
 def sigmoid(b: FormBuilder, x: SSAValue) -> SSAValue:
-    """1 / (1 + e), or e / (1 + e) for x < 0, where e = e^-|x| = m 2^n: m and both sums in two parts, and 2^n last, so
-    that denormal results round once."""
+    """t = 1 / (1 + e^|x|) for x < 0, else 1 - t, where e^|x| = (1 + p) 2^n.
+
+    t is h / (h + (1 + p) g) with g = h 2^n, where h is so small that g does not overflow; the sum is in two parts, and
+    h is multiplied last, so that denormal results round once.
+    """
     form = format_of(x)
-    r, n = reduce_ln2(b, b.neg(b.at_most(b.abs(x), -form.exp_low)))
-    m, m_low = b.fast_two_sum(b.constant(1.0, r.type), exp_minus_one(b, r))
-    power = b.power_of_two(b.integer(arith.MaxSIOp, n, 1 - form.bias), x)
-    below, below_low = b.fast_two_sum(b.constant(1.0, r.type), b.mul(m, power))
-    below_low = b.fma(m_low, power, below_low)
-    negative = b.compare("olt", x, 0.0)
-    above, above_low = b.select(negative, m, 1.0), b.select(negative, m_low, 0.0)
-    quotient = b.divide_sums(above, above_low, below, below_low)
-    return b.select(negative, scale(b, quotient, n), quotient)
+    log2e, ln2 = form.constants.log2e[0], form.constants.ln2
+    small = (form.bias + 1) // 2
+    h = 2.0**-small
+    bounded = b.at_most(b.abs(x), -form.exp_low)
+    # As round_scaled; the low bits hold the biased exponent of g.
+    magic = 1.5 * 2.0**form.mantissa + form.bias - small
+    shifted = b.fma(bounded, log2e, magic)
+    n = b.sub(shifted, magic)
+    g = b.from_bits(b.integer(arith.ShLIOp, b.bits(shifted), form.mantissa), x)
+    p = exp_minus_one(b, b.fma(n, -ln2[1], b.fma(n, -ln2[0], bounded)))
+    below = b.fma(p, g, b.add(g, h))
+    t = b.div(1.0, below)
+    if not b.approximate:
+        lost = b.fma(p, g, b.sub(h, b.sub(below, g)))
+        rest = b.fma(b.neg(t), lost, b.fma(b.neg(t), below, 1.0))
+        t = b.fma(t, rest, t)
+    t = b.mul(t, h)
+    return b.select(b.compare("olt", x, 0.0), t, b.sub(1.0, t))
 
 
 def exp2(b: FormBuilder, x: SSAValue) -> SSAValue:
