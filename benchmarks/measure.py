@@ -112,6 +112,19 @@ def _paired(times: dict[str, list[float | None]], form: str) -> float:
     return statistics.median(a / b for a, b in pairs if a is not None and b is not None)
 
 
+def _of_roof(times: dict[str, list[float | None]]) -> float | None:
+    """The median over rounds of Nestor's time divided by the roof of the same round."""
+    found = {form: samples for form, samples in times.items() if form.startswith("roof")}
+    if not found or COUNTED not in times:
+        return None
+    ratios = []
+    for k, own in enumerate(times[COUNTED]):
+        known = {form: s for form, samples in found.items() if (s := samples[k]) is not None}
+        if own is not None and len(known) == len(found) and (roof := roof_of(known)):
+            ratios.append(own / roof)
+    return statistics.median(ratios) if ratios else None
+
+
 def _record(
     row: Row, times: dict[str, list[float | None]], errors: dict[str, float], missing: dict[str, str]
 ) -> dict[str, Any]:
@@ -129,6 +142,8 @@ def _record(
         "seconds": {form: s for form, s in seconds.items() if form not in roofs},
         "roofs": roofs,
         "roof": roof_of(roofs),
+        "of_roof": _of_roof(times),
+        "most_of_roof": row.of_roof,
         "best": best,
         "ratio": {form: _paired(times, form) for form in peers} if COUNTED in times else {},
         "errors": errors,

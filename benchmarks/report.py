@@ -57,6 +57,19 @@ def summary(record: dict[str, Any]) -> str:
     text = f"Won: {len(rows) - len(lost)} of {len(rows)} warm rows."
     if lost:
         text += " Lost, the widest first: " + ", ".join(f"{r['name']} {ratio(r):.2f}" for r in lost) + "."
+    return text + _against_roofs(rows)
+
+
+def _against_roofs(rows: list[dict[str, Any]]) -> str:
+    """How many of the rows that wait for memory are as near to their roofs as they should be."""
+    limited = [row for row in rows if row["most_of_roof"] and row["of_roof"]]
+    if not limited:
+        return ""
+    above = [row for row in limited if row["of_roof"] > row["most_of_roof"]]
+    text = f" Within their bound of the roof: {len(limited) - len(above)} of {len(limited)} rows that wait for memory."
+    if above:
+        listed = (f"{row['name']} {row['of_roof']:.2f} (at most {row['most_of_roof']})" for row in above)
+        text += f" Above it: {', '.join(listed)}."
     return text
 
 
@@ -66,17 +79,15 @@ def main_table(record: dict[str, Any]) -> list[str]:
         "|---|---:|---:|---|---:|---:|---:|---:|",
     ]
     for row in record["rows"]:
-        seconds, roof = row["seconds"], row["roof"]
-        own = seconds.get("nestor")
-        of_roof = own / roof if own and roof else None
+        seconds, own = row["seconds"], row["seconds"].get("nestor")
         cells = [
             row["title"],
             time_text(own) if own else row["missing"].get("nestor") or "no program",
             time_text(seconds.get(row["best"])),
             row["best"] or "",
             _number(ratio(row)),
-            time_text(roof),
-            _number(of_roof),
+            time_text(row["roof"]),
+            _number(row["of_roof"]),
             time_text(seconds.get("nestor fastmath")),
         ]
         lines.append("| " + " | ".join(cells) + " |")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from .row import Row, normal
+from .row import MOVES, STREAMS, Row, normal
 
 
 def transpose(x):
@@ -98,6 +98,7 @@ ROWS = [
             "onnxruntime": "r0 = Transpose<perm = [1, 0]>(x)",
         },
         tolerance=0.0,
+        of_roof=MOVES,
     ),
     Row(
         "outer-add",
@@ -117,6 +118,7 @@ ROWS = [
             "onnxruntime": """
                 axis = Constant<value = int64[1] {1}>()  column = Unsqueeze(x, axis)  r0 = Add(column, y)""",
         },
+        of_roof=STREAMS,
     ),
     Row(
         "add-10",

@@ -7,7 +7,7 @@ import math
 import numpy as np
 from nestor import nn
 
-from .row import Row, normal, uniform
+from .row import STREAMS, Row, normal, uniform
 
 
 def ratio_iou(x1, y1, w1, h1, x2, y2, w2, h2, eps=1e-5):
@@ -309,6 +309,7 @@ ROWS = [
         ratio_iou,
         lambda d: 19 * d.n * d.m,
         IOU_PEERS,
+        of_roof=STREAMS,
     ),
     Row(
         "iou-10m",
@@ -320,6 +321,7 @@ ROWS = [
         ratio_iou,
         lambda d: 19 * d.n,
         IOU_PEERS,
+        of_roof=STREAMS,
     ),
     Row(
         "lstm-pointwise",
@@ -354,6 +356,7 @@ ROWS = [
             "halide": _norm_halide(False),
             "onnxruntime": NORM_ONNX,
         },
+        of_roof=STREAMS,
     ),
     Row(
         "batch-norm-nhwc",
@@ -372,6 +375,7 @@ ROWS = [
             "halide": _norm_halide(True),
             "onnxruntime": NORM_LAST_ONNX,
         },
+        of_roof=STREAMS,
     ),
     Row(
         "gelu",
@@ -391,5 +395,6 @@ ROWS = [
             "halide": _gelu_halide,
             "onnxruntime": "y = Add(x, bias)  g = Gelu(y)  r0 = Add(g, residual)",
         },
+        of_roof=STREAMS,
     ),
 ]

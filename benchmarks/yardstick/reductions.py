@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from .row import Row, normal, uniform
+from .row import MOVES, STREAMS, Row, normal, uniform
 
 REORDERED = {"reassoc", "contract"}
 
@@ -250,6 +250,7 @@ ROWS = [
             "onnxruntime": _onnx_sum(0),
         },
         tolerance=1e-4,
+        of_roof=STREAMS,
     ),
     Row(
         "row-sum",
@@ -267,6 +268,7 @@ ROWS = [
             "halide": _row_sum_halide,
             "onnxruntime": _onnx_sum(1),
         },
+        of_roof=STREAMS,
     ),
     Row(
         "column-sum",
@@ -284,6 +286,7 @@ ROWS = [
             "halide": _column_sum_halide,
             "onnxruntime": _onnx_sum(0),
         },
+        of_roof=STREAMS,
     ),
     Row(
         "argmax-rows",
@@ -301,6 +304,7 @@ ROWS = [
             "onnxruntime": "r0 = ArgMax<axis = 1, keepdims = 0>(x)",
         },
         tolerance=0.0,
+        of_roof=STREAMS,
     ),
     Row(
         "cumsum-10m",
@@ -319,6 +323,7 @@ ROWS = [
             "onnxruntime": _onnx_cumsum(0),
         },
         tolerance=1e-3,
+        of_roof=MOVES,
     ),
     Row(
         "cumsum-rows",
@@ -338,5 +343,6 @@ ROWS = [
             "onnxruntime": _onnx_cumsum(1),
         },
         tolerance=1e-4,
+        of_roof=MOVES,
     ),
 ]

@@ -13,6 +13,12 @@ import numpy as np
 
 FLOAT = np.float32
 
+STREAMS = 1.2
+"""The most of its roof that a row may take whose every byte is moved once, in order."""
+
+MOVES = 1.4
+"""The most for transposes, whose lines are apart, and for running sums, of which threads need totals first."""
+
 
 @dataclass(frozen=True, eq=False)
 class Row:
@@ -24,6 +30,8 @@ class Row:
 
     `peers` says how each other peer writes it; what the values are is said in `benchmarks/peers.py`. Results agree
     when they differ by at most `tolerance` times the largest element of the reference.
+
+    `of_roof` is what the program may take of the time of its roof where memory is what it waits for: `STREAMS`, `MOVES`.
     """
 
     name: str
@@ -37,6 +45,7 @@ class Row:
     peers: Mapping[str, Any] = field(default_factory=dict)
     reference: Callable[..., Any] | None = None
     tolerance: float = 1e-5
+    of_roof: float | None = None
 
     def extents(self, small: bool = False) -> SimpleNamespace:
         return SimpleNamespace(**(self.small if small else self.dims))

@@ -9,7 +9,7 @@ import pytest
 
 import benchmarks
 from benchmarks import report, run
-from benchmarks.measure import roof_of
+from benchmarks.measure import _of_roof, roof_of
 from benchmarks.peers import PEERS, NotWritten, onnx_text
 from benchmarks.processes import Process
 from benchmarks.yardstick import ROWS
@@ -91,6 +91,28 @@ def test_the_roof_is_the_better_store_or_the_operations():
     assert roof_of({}) is None
 
 
+def test_the_part_of_the_roof_is_that_of_the_same_round():
+    """A machine that halves its speed between rounds changes nothing; a round that the roof sat out does not count."""
+    times = {
+        "nestor": [1.2, 2.4, 1.2, 9.0],
+        "roof bytes": [1.0, 2.0, 1.0, None],
+        "roof bytes, non-temporal": [1.5, 3.0, 1.5, 1.0],
+        "roof operations": [0.1, 0.2, 0.1, 0.1],
+    }
+    assert _of_roof(times) == pytest.approx(1.2)
+    assert _of_roof({"nestor": [1.0]}) is None
+    assert _of_roof({form: times[form] for form in times if form != "nestor"}) is None
+
+
+def test_rows_above_their_bound_of_the_roof_are_named():
+    near = row_record("near", 1.1, {"numba": 2.0}, 1.0, most_of_roof=1.2)
+    far = row_record("far", 1.3, {"numba": 2.0}, 1.0, most_of_roof=1.2)
+    free = row_record("free", 9.0, {"numba": 10.0}, 1.0)
+    said = report.summary({"rows": [near, far, free]})
+    assert said.endswith("1 of 2 rows that wait for memory. Above it: far 1.30 (at most 1.2).")
+    assert report.summary({"rows": [free]}) == "Won: 1 of 1 warm rows."
+
+
 def test_rows_are_chosen_by_name_or_beginning():
     names = ["iou-small", "iou-10m", "softmax", "log-softmax"]
     assert run._chosen("", names, "row") == names
@@ -112,6 +134,8 @@ def row_record(name, nestor, peers, roof, **more):
         "operations": 500,
         "seconds": seconds,
         "roof": roof,
+        "of_roof": nestor / roof,
+        "most_of_roof": None,
     }
     record |= {
         "roofs": {"roof bytes": roof, "roof bytes, non-temporal": roof * 2, "roof operations": roof / 9}
