@@ -16,11 +16,12 @@ from __future__ import annotations
 
 import linecache
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
 from typing import Any
 
+from .records import record
 
-@dataclass(frozen=True)
+
+@record
 class SourceLocation:
     """A place in a source text. `line` and `column` count from 1; 0 means unknown."""
 
@@ -37,15 +38,25 @@ class SourceLocation:
         return ":".join(parts)
 
 
-@dataclass(eq=False)
 class Diagnostic:
     """One message: severity (`error`, `warning`, `note`, `remark`), text, place, notes, and a way out."""
 
-    severity: str
-    message: str
-    location: SourceLocation | None = None
-    notes: list[Diagnostic] = field(default_factory=list)
-    hint: str | None = None
+    def __init__(
+        self,
+        severity: str,
+        message: str,
+        location: SourceLocation | None = None,
+        notes: Iterable[Diagnostic] = (),
+        hint: str | None = None,
+    ):
+        self.severity = severity
+        self.message = message
+        self.location = location
+        self.notes = list(notes)
+        self.hint = hint
+
+    def __repr__(self) -> str:
+        return f"Diagnostic({self.severity!r}, {self.message!r}, {self.location!r}, {self.notes!r}, {self.hint!r})"
 
     def render(self, read_source: Callable[[str], str | None] | None = None) -> str:
         """The diagnostic as MLIR prints it: `file:line:col: error: ...`, the source line, a caret."""

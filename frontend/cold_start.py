@@ -8,7 +8,6 @@ A first call imports the compiler and compiles once; the figures here are of tha
 from __future__ import annotations
 
 import ctypes
-import gc
 import os
 import sys
 import threading
@@ -18,31 +17,12 @@ from functools import cached_property
 from importlib.machinery import PathFinder
 from typing import TYPE_CHECKING, Any
 
+from ..runtime.collector import collector_paused
 from .quick_dataclasses import Meanwhile, quick_dataclasses
 
 if TYPE_CHECKING:
     from xdsl.irdl import OpDef
     from xdsl.irdl.declarative_assembly_format import FormatProgram
-
-
-@contextmanager
-def collector_paused() -> Iterator[None]:
-    """IR and freshly imported modules are full of cycles and mostly alive: collecting garbage meanwhile frees little
-    and costs up to a fifth of the time.
-
-    What was made meanwhile then counts as old, as it would after the collections it was spared: otherwise the first
-    allocation after a compilation would walk all of it at once.
-    """
-    was_enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_enabled:
-            if gc.get_freeze_count() == 0:  # a program that froze objects keeps them frozen
-                gc.freeze()
-                gc.unfreeze()
-            gc.enable()
 
 
 @contextmanager

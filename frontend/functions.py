@@ -5,10 +5,10 @@ from __future__ import annotations
 import ast
 import inspect
 from collections.abc import Sequence
-from dataclasses import replace
 from types import FunctionType
 from typing import Any
 
+from ..dialects.records import changed
 from .errors import DTypeError
 from .expressions import evaluate
 from .frame import Frame, ReturnSignal
@@ -122,7 +122,7 @@ def _entered(frame: Frame, function: FunctionType | Closure) -> tuple[Frame, ins
     """A frame for a call of `function`, and its signature."""
     if isinstance(function, Closure):
         home: Frame = function.home
-        source = replace(home.source, node=function.node)
+        source = changed(home.source, node=function.node)
         inner = Frame(frame.graph, source, frame.captured, frame.depth + 1, home)
         signature = _signature(function)
     else:

@@ -9,18 +9,17 @@ import ast
 import functools
 import itertools
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import replace
 from types import MethodType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ..runtime import fast_call
+from ..runtime.collector import collector_paused
 from . import stored_programs as disk
 from .arguments import Default, default_of, hashable, overlaps, plain_function, signature_of
 from .errors import DTypeError, Respecialise, UnsupportedError
 from .invoke import Invocation
-from .lowered import COMPILING, Lowered
 from .options import constant_names, static_names
 from .source import source_of
 from .spec import ScalarSpec, Spec
@@ -33,10 +32,11 @@ from .specialise import (
     static_type,
     without_extents,
 )
-from .specialiser import Specialiser
+from .specialiser import COMPILING, Specialiser
 from .structures import LEAVES, is_spread, spread
 
 if TYPE_CHECKING:
+    from .lowered import Lowered
     from .program_parts import Program
     from .stages import Kernel
 
@@ -104,7 +104,7 @@ class JitFunction(Specialiser):
             # A traced function calls this one: its source is compiled in place of the call.
             if symbol is not None:
                 return symbol.called_by_trace(self, args, keywords)
-            with COMPILING:
+            with COMPILING, collector_paused():
                 invocation = self._specialise(key, names, values, groups)
         else:
             self._hits += 1
@@ -307,6 +307,8 @@ class JitFunction(Specialiser):
 
     def lower(self, *args: Any, **kwargs: Any) -> Lowered:
         """The function lowered to nt for these arguments (arrays, numbers, or `nt.spec`s), without running it."""
+        from .lowered import Lowered
+
         names, values, groups = self._leaves(args, kwargs)
         types = self._types(names, values, groups)
         pattern = types
@@ -342,7 +344,7 @@ class JitFunction(Specialiser):
         if program.module is None:
             with COMPILING:
                 again = self._lower(program.arguments, types, values)
-            program = replace(again, remarks=program.remarks)
+            again.remarks, program = program.remarks, again
         return explain(program, self.target, self._log, found is not None)
 
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from ..runtime.fork_lock import ForkLock
 from .errors import DTypeError, UnsupportedError
 from .invoke import Invocation
 from .specialise import ArgumentType, binding
+from .specialiser import COMPILING
 from .structures import Structure
 
 if TYPE_CHECKING:
@@ -19,9 +19,6 @@ if TYPE_CHECKING:
     from .program_parts import Program
     from .schedule import Schedule
     from .stages import Kernel
-
-COMPILING = ForkLock()
-"""Held while anything is compiled: threads that call a function at the same time get one program, compiled once."""
 
 
 class Lowered:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -23,6 +22,7 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, Region, SSAValue
 
 from ..dialects.nt.types import scalar_type
+from ..dialects.records import changed
 from .aliases import alternatives, root_of, unknown_alias
 from .arithmetic import scalar_arguments
 from .errors import UnsupportedError
@@ -102,10 +102,10 @@ class _Lowering:
 
     def _with_final_names(self, argument: ArgumentType) -> ArgumentType:
         extents = [e if isinstance(e, int) else self._final_name(e) for e in argument.extents]
-        return replace(argument, extents=tuple(extents))
+        return changed(argument, extents=tuple(extents))
 
     def _final_guard(self, guard: Guard) -> Guard:
-        return replace(guard, coefficients=tuple([(self._final_name(n), c) for n, c in guard.coefficients]))
+        return changed(guard, coefficients=tuple([(self._final_name(n), c) for n, c in guard.coefficients]))
 
     # ---- arguments ----------------------------------------------------------------------------------
 
@@ -275,7 +275,7 @@ class _Lowering:
         buffer = source.buffer
         assert buffer.tag is not None
         tag = self._output(Tensor(buffer.tag, np.dtype(np.int64), (), True, int))
-        self.outputs[tag.output] = replace(self.outputs[tag.output], kind="tag")
+        self.outputs[tag.output] = changed(self.outputs[tag.output], kind="tag")
         # Where it is an argument, what was written to that since is in the argument.
         buffer.lenders = tuple([(b, v) for b, v in buffer.lenders if b.argument is None])
         return Leaf("choice", leaves, output=self._output(array).output, tag=tag.output)

@@ -5,13 +5,13 @@ Plain data, and nothing here imports xDSL: programs are kept on disk and come ba
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ..dialects.diagnostic import Diagnostic
+from ..dialects.records import record
 from .frame_values import Captured
 from .specialise import ArgumentType
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from xdsl.dialects.builtin import ModuleOp
 
 
-@dataclass(frozen=True)
+@record
 class Guard:
     """`constant + sum(coefficient * extent)` is at least 0 (`exact`: is 0)."""
 
@@ -39,7 +39,7 @@ class Guard:
         return f"{text.replace('+ -', '- ')} {'==' if self.exact else '>='} 0"
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False)
 class Leaf:
     """How one result is made after the kernel has run.
 
@@ -57,7 +57,7 @@ class Leaf:
     tag: int = -1
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False)
 class OutputType:
     """An array that the kernel fills: `extents` are integers or linear forms, in memory order `order` when not row-major."""
 
@@ -68,7 +68,7 @@ class OutputType:
     """`array`, `scalar` (a NumPy scalar), the name of a Python type, or `tag`: no result, but what chooses one."""
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False)
 class Linear:
     """An integer computed from the call: constant + sum(coefficient * extent or integer argument), or a quotient of one."""
 
@@ -88,7 +88,7 @@ class Linear:
         return text.replace("+ -", "- ")
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False)
 class Quotient:
     """`numerator // divisor`, or the remainder."""
 
@@ -104,18 +104,29 @@ class Quotient:
         return f"({self.numerator}) {'%' if self.remainder else '//'} {self.divisor}"
 
 
-@dataclass(eq=False)
 class Program:
     """A function lowered to nt for one specialisation."""
 
-    name: str
-    module: ModuleOp
-    """At the nt level; None for one that came from the disk, of which only the code was kept."""
-    arguments: tuple[ArgumentType, ...]
-    results: Any
-    outputs: list[OutputType]
-    written: list[int]
-    guards: list[Guard]
-    captured: Captured
-    remarks: list[Diagnostic] = field(default_factory=list)
-    """What the passes had to say while it was compiled: copies that remain, loops that could not be vectorized."""
+    def __init__(
+        self,
+        name: str,
+        module: ModuleOp,
+        arguments: tuple[ArgumentType, ...],
+        results: Any,
+        outputs: list[OutputType],
+        written: list[int],
+        guards: list[Guard],
+        captured: Captured,
+        remarks: Sequence[Diagnostic] = (),
+    ):
+        self.name = name
+        self.module = module
+        """At the nt level; None for one that came from the disk, of which only the code was kept."""
+        self.arguments = arguments
+        self.results = results
+        self.outputs = outputs
+        self.written = written
+        self.guards = guards
+        self.captured = captured
+        self.remarks = list(remarks)
+        """What the passes had to say while it was compiled: copies that remain, loops that could not be vectorized."""

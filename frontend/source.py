@@ -7,15 +7,15 @@ import functools
 import inspect
 import linecache
 import re
-from dataclasses import dataclass
 from types import FunctionType
 from typing import Any
 
 from ..dialects.diagnostic import SourceLocation
+from ..dialects.records import record
 from .errors import UnsupportedError
 
 
-@dataclass(frozen=True)
+@record
 class FunctionSource:
     """A function, its AST, and the file its locations refer to."""
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from ..dialects.records import record
 from .errors import DTypeError, ShapeError
 from .specialise import ArgumentType
 
@@ -21,7 +21,7 @@ SHORT_DTYPES = {
 """Element types as the text of `opt-tool --spec` and of the IR names them."""
 
 
-@dataclass(frozen=True)
+@record
 class Spec:
     """The type of an array argument: extents (an integer, None for unknown, a string for unknown and named)."""
 
@@ -36,7 +36,7 @@ class Spec:
         return ArgumentType(name, "array", self.dtype, extents, witness, self.layout)
 
 
-@dataclass(frozen=True)
+@record
 class ScalarSpec:
     """The type of a scalar argument passed at run time: `int`, `float`, `bool` or a NumPy dtype."""
 

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
+from ..dialects.records import changed, record
 from .errors import UnsupportedError
 
 Dim = int | str
 """A static extent, or the name of an unknown one."""
 
 
-@dataclass(frozen=True)
+@record
 class ArgumentType:
     """One argument of a specialisation.
 
@@ -148,7 +148,7 @@ def constant_type(type_: ArgumentType, value: Any) -> ArgumentType:
             f"argument '{type_.name}' is constant, and its array can be written",
             hint=f"{type_.name}.setflags(write=False): what is computed from it is kept as long as it lives",
         )
-    return replace(type_, constant=True)
+    return changed(type_, constant=True)
 
 
 def memory_axes(array: np.ndarray) -> tuple[int, ...]:
@@ -190,8 +190,8 @@ def overlap_partition(types: Sequence[ArgumentType], values: Sequence[Any]) -> t
             if not _shares(array, other):
                 continue
             number = result[j].overlap if result[j].overlap is not None else j
-            result[j] = replace(result[j], overlap=number)
-            result[k] = replace(result[k], overlap=number)
+            result[j] = changed(result[j], overlap=number)
+            result[k] = changed(result[k], overlap=number)
     return tuple(result)
 
 
@@ -228,13 +228,13 @@ def generalised(
                 for axis, extent in enumerate(one.extents)
             ]
         )
-        result.append(replace(one, extents=extents))
+        result.append(changed(one, extents=extents))
     return tuple(result)
 
 
 def without_extents(types: Sequence[ArgumentType]) -> tuple:
     """What specialisations that differ in extents only have in common."""
-    return tuple([replace(t, extents=(len(t.extents),), witness=()) for t in types])
+    return tuple([changed(t, extents=(len(t.extents),), witness=()) for t in types])
 
 
 def binding(pattern: Sequence[ArgumentType], types: Sequence[ArgumentType]) -> dict[str, int] | None:

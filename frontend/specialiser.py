@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from ..dialects.diagnostic import Diagnostic
 from ..runtime import disk_cache, fast_call
+from ..runtime.fork_lock import ForkLock
 from . import stored_programs as disk
 from .arguments import seems_to_write
 from .errors import Respecialise, UnsupportedError
@@ -24,6 +25,9 @@ from .specialise import ArgumentType, binding, generalised, static_type, without
 if TYPE_CHECKING:
     from .program_parts import Program
     from .stages import Kernel
+
+COMPILING = ForkLock()
+"""Held while anything is compiled: threads that call a function at the same time get one program, compiled once."""
 
 MAX_ATTEMPTS = 16
 """Rounds of lowering with more and more known at compile time."""

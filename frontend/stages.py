@@ -49,8 +49,8 @@ def run_pipeline(module: ModuleOp, names: Sequence[str], schedule: Schedule = No
     from xdsl.utils.arg_spec import parse_spec
 
     from ..dialects.registry import make_context
+    from ..runtime.collector import collector_paused
     from ..transforms.registry import load_pass
-    from .cold_start import collector_paused
 
     context = make_context()
     with collector_paused():
@@ -173,15 +173,19 @@ def build(
 
 
 def _build_cpu(module: ModuleOp, name: str, schedule: Schedule) -> tuple[Kernel, Any]:
+    from ..lowering.custom_calls import declarations
     from ..lowering.llvm_ir import emit_llvm_ir
     from ..lowering.print_calls import PRINT_CALLS
     from ..runtime.abi import Packer
     from ..runtime.cpu import compile_llvm_ir
-    from ..runtime.custom_calls import provide
 
     upstream = lowered_copy(module, ("cpu-to-scf",), schedule)
     function = _function(upstream, name)
-    is_answered = provide(upstream)
+    is_answered = bool(declarations(upstream))
+    if is_answered:
+        from ..runtime.custom_calls import provide
+
+        provide(upstream)
     packer, sites = Packer.for_function(function), _sites(function)
     frozen = _frozen_description(upstream, function)
     engine = compile_llvm_ir(emit_llvm_ir(run_pipeline(upstream, ("cpu-to-llvm",))))

@@ -274,8 +274,11 @@ def store(
             if not isinstance(thing, _PLAIN) or hasattr(thing, "_fields")
         }
         values = dict(zip([t.name for t in request.pattern], request.values, strict=True))
+        makers = disk_cache.makers()
+        if makers is None:
+            return "it was compiled by files of Nestor that were edited meanwhile"
         conditions = pickle.dumps(
-            (reads.entries, [(name, fingerprint(values[name])) for name in baked], False)
+            (makers, reads.entries, [(name, fingerprint(values[name])) for name in baked], False)
         )
         file = io.BytesIO()
         parts = [getattr(program, name) for name in _FIELDS]
@@ -298,8 +301,13 @@ def store_writes(request: Request) -> None:
         key = request.key()
     except Unkeyed:
         return
-    if not disk_cache.read(key):
-        disk_cache.write(key, Variant(pickle.dumps(([], [], True)), b"", b""))
+    makers = disk_cache.makers()
+    if makers is not None and not any(map(_is_of_these_files, disk_cache.read(key))):
+        disk_cache.write(key, Variant(pickle.dumps((makers, [], [], True)), b"", b""))
+
+
+def _is_of_these_files(variant: Variant) -> bool:
+    return disk_cache.are_same(pickle.loads(variant.conditions)[0])
 
 
 def _check_source(function: Any) -> None:
@@ -344,7 +352,9 @@ def load(request: Request) -> Found | str | None:
 
 def _usable(request: Request, variant: Variant) -> Found | str | None:
     try:
-        entries, baked, writes = pickle.loads(variant.conditions)
+        makers, entries, baked, writes = pickle.loads(variant.conditions)
+        if not disk_cache.are_same(makers):
+            return None
         if writes:
             return WRITES
         values = dict(zip([t.name for t in request.pattern], request.values, strict=True))

@@ -7,18 +7,18 @@ and its leaves `p_w` and `p_b`. Nothing here imports xDSL: calls go through it.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, fields, is_dataclass
 from typing import Any
 
 import numpy as np
 
+from ..dialects.records import record
 from .spec import ScalarSpec, Spec
 
 LEAVES = frozenset((np.ndarray, int, float, bool, str, type(None), Spec, ScalarSpec))
 """Types that are certainly no structures."""
 
 
-@dataclass(frozen=True)
+@record
 class Structure:
     """The class of a structured value, its keys or field names, and the structures in it; None for a leaf."""
 
@@ -47,12 +47,17 @@ def build(kind: type, names: Sequence[Any] | None, items: Sequence[Any]) -> Any:
     """A tuple, list, dict, NamedTuple or dataclass."""
     if names is None:
         return kind(items)
-    if is_dataclass(kind):
+    if _is_dataclass(kind):
         result = object.__new__(kind)
         for name, item in zip(names, items, strict=True):
             object.__setattr__(result, name, item)
         return result
     return dict(zip(names, items, strict=True)) if kind is dict else kind(*items)
+
+
+def _is_dataclass(kind: type) -> bool:
+    """What `dataclasses.is_dataclass` says, which need not be imported for classes that are none."""
+    return hasattr(kind, "__dataclass_fields__")
 
 
 def parts_of(value: Any) -> tuple[tuple[Any, ...] | None, Sequence[Any]] | None:
@@ -64,7 +69,9 @@ def parts_of(value: Any) -> tuple[tuple[Any, ...] | None, Sequence[Any]] | None:
         return tuple(value), list(value.values())
     if isinstance(value, tuple) and hasattr(kind, "_fields"):
         return tuple(kind._fields), value  # pyright: ignore
-    if is_dataclass(kind):
+    if _is_dataclass(kind):
+        from dataclasses import fields
+
         names = tuple([f.name for f in fields(kind)])
         return names, [getattr(value, name) for name in names]
     return None

@@ -7,7 +7,6 @@ import builtins
 import math
 import sys
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any, NoReturn
@@ -39,7 +38,6 @@ _INTERNAL = (str(Path(__file__).parent), str(Path(np.__file__).parent), "<__arra
 _WAY_OUT = "nt.jit compiles branches, loops and conversions from the source of a function"
 
 
-@dataclass(frozen=True)
 class _UserSource(FunctionSource):
     """Everything is at the user's present line."""
 
@@ -54,7 +52,8 @@ class Trace:
 
     def __init__(self, frame: Frame):
         self.graph = frame.graph
-        source = _UserSource(frame.source.function, frame.source.node, frame.source.file, frame.graph)  # pyright: ignore
+        source = _UserSource(frame.source.function, frame.source.node, frame.source.file)  # pyright: ignore
+        object.__setattr__(source, "graph", frame.graph)
         self.frame = Frame(frame.graph, source, frame.captured)
         self.active = True
         self.wish: Respecialise | None = None

@@ -14,7 +14,6 @@ come in, then those that are filled. A call may fail, as a check may: it is in t
 
 from __future__ import annotations
 
-import hashlib
 import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
@@ -62,6 +61,8 @@ def declaration(
         }
     )
     text = f"{facts} {', '.join(map(str, types))}"
+    import hashlib  # which loads OpenSSL, for programs that have calls only
+
     name = re.sub(r"[^A-Za-z0-9_.]", "_", target)
     symbol = f"{name}.{hashlib.sha256(text.encode()).hexdigest()[:8]}"
     function = func.FuncOp.external(symbol, list(types), [])

@@ -15,11 +15,12 @@ import ctypes
 import functools
 import struct
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from ..dialects.diagnostic import NestorError
+from ..dialects.records import record
 
 ERROR_WORDS = 4
 """Words of the error record: code, site, value, extent."""
@@ -33,7 +34,8 @@ MemrefSlots = tuple[tuple[int, ...], tuple[int, ...]]
 """The axes whose extents have slots, and those whose strides have, after the slot of the data pointer."""
 
 
-class MemrefForm(NamedTuple):
+@record
+class MemrefForm:
     """What a kernel was promised of an array: None stands for an extent or a stride that is passed."""
 
     text: str

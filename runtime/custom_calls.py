@@ -300,16 +300,14 @@ def call_of(declared: FuncOp) -> Call:
     return Call(declared)
 
 
-def provide(module: ModuleOp) -> bool:
-    """Be ready to answer the calls of a module, if it has any: its symbols say all that is to be known."""
+def provide(module: ModuleOp) -> None:
+    """Be ready to answer the calls of a module: its symbols say all that is to be known."""
     from ..lowering.custom_calls import declarations
 
-    declared_ones = declarations(module)
-    for declared in declared_ones:
+    for declared in declarations(module):
         name = declared.sym_name.data
         if name not in _ANSWERS:
             _ANSWERS[name] = _CALLBACK(Call(declared).from_slots)
-    return bool(declared_ones)
 
 
 def addresses() -> dict[str, int]:

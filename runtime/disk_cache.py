@@ -18,7 +18,8 @@ import os
 import stat
 import struct
 import sys
-from collections.abc import Iterator
+import time
+from collections.abc import Iterable, Iterator
 from operator import itemgetter
 
 from .. import __version__
@@ -234,15 +235,26 @@ def sizes() -> tuple[int, int]:
 # ---- what every key depends on ----------------------------------------------------------------------
 
 _PARTS = ("dialects", "frontend", "lowering", "runtime", "transforms")
+_ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 _LIBRARIES = ("xdsl", "llvmlite", "islpy")
 _OWN_SETTINGS = ("NESTOR_CACHE", "NESTOR_POOL", "NESTOR_FAST_CALL")
 
 
 @functools.cache
 def environment() -> str:
-    """A digest of what compiles and what runs the code: this package, its libraries, Python, the processor, settings."""
+    """A digest of what compiles and what runs the code: this package, its libraries, Python, the processor.
+
+    Of a working copy it says only where that is: its files are looked at one by one (`makers`).
+    """
     made = blake2b(digest_size=16)
-    for text in (*_own_files(), *_libraries(), sys.version, str(sys.flags.optimize), _processor()):
+    for text in (
+        _ROOT,
+        str(_own_version()),
+        *_libraries(),
+        sys.version,
+        str(sys.flags.optimize),
+        _processor(),
+    ):
         made.update(text.encode())
         made.update(b"\0")
     return made.hexdigest()
@@ -258,26 +270,13 @@ def settings() -> str:
     return repr(items)
 
 
-def _own_files() -> Iterator[str]:
-    """The files of this package: their names, sizes, and when they were written; of an installed one, its RECORD."""
-    root = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-    yield root
-    with contextlib.suppress(OSError):
-        yield _stamp(os.path.join(os.path.dirname(root), f"nestor-{__version__}.dist-info", "RECORD"))
-        return
-    folders = [os.path.join(root, part) for part in _PARTS]
-    while folders:
-        found = []
-        folder = folders.pop()
-        with os.scandir(folder) as entries:
-            for entry in entries:
-                if entry.name.endswith(".py"):
-                    status = entry.stat()
-                    found.append(f"{entry.name} {status.st_size} {status.st_mtime_ns}")
-                elif not entry.name.startswith("__") and entry.is_dir():
-                    folders.append(entry.path)
-        yield folder
-        yield from sorted(found)
+@functools.cache
+def _own_version() -> str | None:
+    """What tells an installed package from another: its RECORD. None in a working copy, where files change one by one."""
+    try:
+        return _stamp(os.path.join(os.path.dirname(_ROOT), f"nestor-{__version__}.dist-info", "RECORD"))
+    except OSError:
+        return None
 
 
 def _stamp(path: str) -> str:
@@ -298,6 +297,58 @@ def _libraries() -> Iterator[str]:
         for file in ("__init__.py", "_version.py"):
             with contextlib.suppress(OSError):
                 yield _stamp(os.path.join(folder, file))
+
+
+# ---- the files of a working copy --------------------------------------------------------------------
+
+_BEGAN = time.time_ns()
+_COARSE = 20_000_000
+"""Nanoseconds by which a file system's clock may be late."""
+
+Maker = tuple[str, int, int]
+"""A file of this package, its size, when it was written."""
+
+
+def makers() -> tuple[Maker, ...] | None:
+    """The files that have a part in what was compiled: all that are loaded. None where one changed since, on the disk.
+
+    Other files had no part in it. Of an installed package there are none, as its RECORD is in every key.
+    """
+    if _own_version() is not None:
+        return ()
+    found = []
+    for module in list(sys.modules.values()):
+        path = getattr(module, "__file__", None) or ""
+        name = path.removeprefix(_ROOT + os.sep)
+        if name == path or name.partition(os.sep)[0] not in _PARTS:
+            continue
+        try:
+            status = os.stat(path)
+        except OSError:
+            return None
+        if status.st_ctime_ns > _BEGAN - _COARSE:
+            return None
+        found.append((name, status.st_size, status.st_mtime_ns))
+    return tuple(found)
+
+
+def are_same(files: Iterable[Maker]) -> bool:
+    """Whether the files are as they were."""
+    for file in files:
+        if file not in _SAME:
+            name, size, written = file
+            try:
+                status = os.stat(f"{_ROOT}/{name}")
+            except OSError:
+                return False
+            if status.st_size != size or status.st_mtime_ns != written:
+                return False
+            _SAME.add(file)
+    return True
+
+
+_SAME: set[Maker] = set()
+"""Files that were found to be as they were: programs of a process are all looked up by what they were then."""
 
 
 _FACTS = (b"vendor_id", b"cpu family", b"model", b"stepping", b"flags", b"CPU ", b"Features")

@@ -14,6 +14,7 @@ from __future__ import annotations
 import ctypes
 import functools
 import os
+import pickle
 import struct
 import sys
 import types
@@ -36,30 +37,6 @@ _MEMBERS_SLOT = 72
 _SSIZE_MEMBER, _READ_ONLY = 19, 1
 
 
-class _Member(ctypes.Structure):
-    _fields_ = [
-        ("name", ctypes.c_char_p),
-        ("type", ctypes.c_int),
-        ("offset", ctypes.c_ssize_t),
-        ("flags", ctypes.c_int),
-        ("doc", ctypes.c_char_p),
-    ]
-
-
-class _Slot(ctypes.Structure):
-    _fields_ = [("slot", ctypes.c_int), ("function", ctypes.c_void_p)]
-
-
-class _Spec(ctypes.Structure):
-    _fields_ = [
-        ("name", ctypes.c_char_p),
-        ("basicsize", ctypes.c_int),
-        ("itemsize", ctypes.c_int),
-        ("flags", ctypes.c_uint),
-        ("slots", ctypes.POINTER(_Slot)),
-    ]
-
-
 @functools.cache
 def _possible() -> bool:
     """Whether this interpreter is one that the layouts were written for."""
@@ -72,21 +49,37 @@ def _possible() -> bool:
     )
 
 
+_NAME = b"nestor.runtime.fast_call.NativeCallable\0__vectorcalloffset__\0"
+_SPEC = struct.Struct("PiiIP")  # PyType_Spec: name, sizes of instance and item, flags, slots
+_SLOT = struct.Struct("iP")  # PyType_Slot; one of zeros ends the list, as one of members does
+_MEMBER = struct.Struct("PiniP")  # PyMemberDef: name, type, offset, flags, doc
+
 _KEPT: list[Any] = []
 """What the type points to."""
 
 
 def _native_type() -> type:
     """A type whose instances begin with the words of CALLABLE."""
-    members = (_Member * 2)(
-        _Member(b"__vectorcalloffset__", _SSIZE_MEMBER, CALLABLE.offset("vectorcall"), _READ_ONLY, None),
-        _Member(),
+    # Packed, since making classes of `ctypes.Structure` takes longer than all else here.
+    sizes = (_SPEC.size, 2 * _SLOT.size, 2 * _MEMBER.size, len(_NAME))
+    memory = ctypes.create_string_buffer(sum(sizes))
+    spec = ctypes.addressof(memory)
+    slots, members, names = spec + sizes[0], spec + sum(sizes[:2]), spec + sum(sizes[:3])
+    offset = CALLABLE.offset("vectorcall")
+    memory[:] = b"".join(
+        (
+            _SPEC.pack(names, CALLABLE.size * WORD, 0, _BASE_TYPE, slots),
+            _SLOT.pack(_MEMBERS_SLOT, members),
+            bytes(_SLOT.size),
+            _MEMBER.pack(names + _NAME.index(b"__"), _SSIZE_MEMBER, offset, _READ_ONLY, 0),
+            bytes(_MEMBER.size),
+            _NAME,
+        )
     )
-    slots = (_Slot * 2)(_Slot(_MEMBERS_SLOT, ctypes.addressof(members)), _Slot())
-    spec = _Spec(b"nestor.runtime.fast_call.NativeCallable", CALLABLE.size * WORD, 0, _BASE_TYPE, slots)
-    _KEPT.extend((members, slots, spec))
-    create = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.c_void_p)(("PyType_FromSpec", ctypes.pythonapi))
-    return create(ctypes.addressof(spec))
+    _KEPT.append(memory)
+    create = ctypes.pythonapi["PyType_FromSpec"]
+    create.argtypes, create.restype = (ctypes.c_void_p,), ctypes.py_object
+    return create(spec)
 
 
 if TYPE_CHECKING:
@@ -212,8 +205,10 @@ def _compiled_wrapper() -> Any:
         from .cpu import compile_object
 
         code = compile_object(emit_call_wrapper(offsets), opt_level=1)
-        if disk_cache.is_on():
-            disk_cache.write(_wrapper_key(), disk_cache.Variant(repr(offsets).encode(), b"", code))
+        makers = disk_cache.makers() if disk_cache.is_on() else None
+        if makers is not None:
+            conditions = pickle.dumps((makers, repr(offsets)))
+            disk_cache.write(_wrapper_key(), disk_cache.Variant(conditions, b"", code))
     return MachineCode(code, _symbols())
 
 
@@ -225,9 +220,11 @@ def _wrapper_key() -> str:
 def _stored_wrapper() -> bytes | None:
     """The object code of the wrapper, where another process has compiled it for the same layouts."""
     offsets = _tested_offsets() if disk_cache.is_on() else None
-    wanted = repr(offsets).encode()
-    found = [] if offsets is None else disk_cache.read(_wrapper_key())
-    return next((one.code for one in found if one.conditions == wanted), None)
+    for one in () if offsets is None else disk_cache.read(_wrapper_key()):
+        makers, written_for = pickle.loads(one.conditions)
+        if written_for == repr(offsets) and disk_cache.are_same(makers):
+            return one.code
+    return None
 
 
 def is_at_hand() -> bool:
@@ -306,17 +303,28 @@ def word_at(thing: Any, offset: int, kind: Any = ctypes.c_int64) -> int:
 def data_offset() -> int | None:
     """Where an array has its data pointer, tested; None on other interpreters."""
     off = Offsets()
-    return off.array_data if _possible() and _arrays_fit(off) else None
+    return off.array_data if _possible() and all(_data_fits(off, a) for a in _probes()) else None
 
 
-def _arrays_fit(off: Offsets) -> bool:
+def _probes() -> list[np.ndarray]:
     base = np.zeros((5, 7, 3), np.float32)
     locked = np.arange(6.0)
     locked.flags.writeable = False
     swapped = np.zeros(3, ">f8")
     probes = [base, base[::2, 1:, ::-1], base.T, locked, swapped, np.array(3, np.int8), np.zeros((2, 0))]
     probes.append(np.frombuffer(bytearray(17), np.int64, 2, 1))
-    return all(_array_fits(off, a) for a in probes) and _descrs_fit(off)
+    return probes
+
+
+def _arrays_fit(off: Offsets) -> bool:
+    return all(_array_fits(off, a) for a in _probes()) and _descrs_fit(off)
+
+
+def _data_fits(off: Offsets, a: np.ndarray) -> bool:
+    return (
+        word_at(a, off.type) == id(np.ndarray)
+        and word_at(a, off.array_data) == a.__array_interface__["data"][0]
+    )
 
 
 def _array_fits(off: Offsets, a: np.ndarray) -> bool:
@@ -327,8 +335,7 @@ def _array_fits(off: Offsets, a: np.ndarray) -> bool:
     )
     flags = word_at(a, off.array_flags, ctypes.c_int32)
     return (
-        word_at(a, off.type) == id(np.ndarray)
-        and word_at(a, off.array_data) == a.__array_interface__["data"][0]
+        _data_fits(off, a)
         and word_at(a, off.array_rank, ctypes.c_int32) == rank
         and tuple(extents) == a.shape
         and tuple(strides) == a.strides

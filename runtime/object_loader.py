@@ -13,8 +13,7 @@ from __future__ import annotations
 
 import ctypes
 import functools
-import mmap
-import platform
+import os
 import struct
 import sys
 from collections.abc import Callable
@@ -28,7 +27,7 @@ class LoadError(Exception):
 @functools.cache
 def can_load() -> bool:
     """Whether objects for this machine can be loaded."""
-    return sys.platform == "linux" and platform.machine() == "x86_64" and sys.maxsize == (1 << 63) - 1
+    return sys.platform == "linux" and os.uname().machine == "x86_64" and sys.maxsize == (1 << 63) - 1
 
 
 # ---- the file ---------------------------------------------------------------------------------------
@@ -99,8 +98,9 @@ class _File:
 
 # ---- memory -----------------------------------------------------------------------------------------
 
-_PAGE = mmap.PAGESIZE
-_READ, _READ_RUN = 1, 1 | 4
+_PAGE = 4096
+_READ, _READ_WRITE, _READ_RUN = 1, 1 | 2, 1 | 4
+_PRIVATE_ANONYMOUS = 0x2 | 0x20
 _MOST = 1 << 30
 """Bytes of one object: relative addresses reach 2 GiB."""
 
@@ -109,12 +109,28 @@ _JUMP_CODE, _TWO_NOPS = 0x25FF, 0x9090
 """`jmp *[rip + displacement]`, and two bytes to fill eight."""
 
 
+_FAILED = (1 << 64) - 1
+
+
+@functools.cache
+def _memory_functions() -> tuple[Any, Any, Any]:
+    """`mmap`, `mprotect` and `munmap` of the C library; Python's `mmap`, which has not all of them, need not be imported."""
+    library = ctypes.CDLL(None, use_errno=True)
+    word, size, number = ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int
+    reserve, protect, release = library.mmap, library.mprotect, library.munmap
+    reserve.argtypes, reserve.restype = (word, size, number, number, number, ctypes.c_long), word
+    protect.argtypes, release.argtypes = (word, size, number), (word, size)
+    return reserve, protect, release
+
+
 def _aligned(value: int, alignment: int) -> int:
     return (value + alignment - 1) // alignment * alignment
 
 
 class LoadedObject:
     """Machine code in this process, and where its functions are. It goes when nothing refers to it."""
+
+    _size = 0
 
     def __init__(self, data: bytes, address_of: Callable[[str], int]):
         file = _File(data)
@@ -163,19 +179,25 @@ class LoadedObject:
         if end > _MOST:
             raise LoadError("the object wants too much memory")
         self._stub_of = {k: self._stubs + _JUMP.size * n for n, k in enumerate(undefined)}
-        self._memory = mmap.mmap(-1, max(_PAGE, _aligned(end, _PAGE)), mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
-        self._hold = ctypes.c_char.from_buffer(self._memory)
-        self._base = ctypes.addressof(self._hold)
+        size = max(_PAGE, _aligned(end, _PAGE))
+        reserve, _, self._release = _memory_functions()
+        address = reserve(None, size, _READ_WRITE, _PRIVATE_ANONYMOUS, -1, 0)
+        if address in (None, _FAILED):
+            raise LoadError(f"there is no memory for it (error {ctypes.get_errno()})")
+        self._base, self._size = address, size
+        self._memory = (ctypes.c_char * size).from_address(address)
         for k, offset in self._offsets.items():
             section = file.sections[k]
             if section.type != _NOBITS:
-                self._memory[offset : offset + section.size] = file.data[
-                    section.offset : section.offset + section.size
-                ]
+                code = file.data[section.offset : section.offset + section.size]
+                ctypes.memmove(address + offset, code, section.size)
+
+    def __del__(self) -> None:
+        if self._size:
+            self._release(self._base, self._size)
 
     def _protect(self) -> None:
-        protect = ctypes.CDLL(None, use_errno=True).mprotect
-        protect.argtypes = (ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int)
+        _, protect, _ = _memory_functions()
         for start, end, rights in (
             (0, self._code_end, _READ_RUN),
             (self._code_end, self._constants_end, _READ),

@@ -6,6 +6,8 @@ import os
 import stat
 import subprocess
 import sys
+import time
+import types
 from pathlib import Path
 
 import nestor as nt
@@ -156,14 +158,41 @@ def test_files_of_the_compiler(tmp_path, monkeypatch):
     for part in disk_cache._PARTS:
         (package / part / "inner").mkdir(parents=True)
         (package / part / "inner" / "one.py").write_text("1")
-    monkeypatch.setattr(disk_cache, "__file__", str(package / "runtime" / "disk_cache.py"))
+    monkeypatch.setattr(disk_cache, "_ROOT", str(package))
 
-    def edited(path):
-        before = list(disk_cache._own_files())
-        path.write_text("22")
-        return list(disk_cache._own_files()) != before
+    def forget():
+        disk_cache._SAME.clear()
+        disk_cache._own_version.cache_clear()
+        disk_cache.environment.cache_clear()
 
-    assert edited(package / "transforms" / "inner" / "one.py")
-    info.mkdir()
-    (info / "RECORD").write_text("1")
-    assert edited(info / "RECORD") and len(list(disk_cache._own_files())) == 2
+    one, other = (package / part / "inner" / "one.py" for part in ("transforms", "lowering"))
+    loaded = types.ModuleType("nestor.transforms.inner.one")
+    loaded.__file__ = str(one)
+    monkeypatch.setitem(sys.modules, loaded.__name__, loaded)
+    try:
+        forget()
+        assert disk_cache.makers() is None  # written after this process began
+        monkeypatch.setattr(disk_cache, "_BEGAN", time.time_ns() + 10**9)
+        made_by = disk_cache.makers()
+        assert made_by is not None and [name for name, *_ in made_by] == ["transforms/inner/one.py"]
+        other.write_text("22")  # which had no part in it
+        forget()
+        assert disk_cache.are_same(made_by)
+        os.utime(one, ns=(1, 1))
+        forget()
+        assert not disk_cache.are_same(made_by)
+        one.unlink()
+        forget()
+        assert not disk_cache.are_same(made_by) and disk_cache.makers() is None
+
+        info.mkdir()
+        (info / "RECORD").write_text("1")
+        forget()
+        before = disk_cache.environment()
+        assert disk_cache.makers() == ()
+        (info / "RECORD").write_text("22")
+        forget()
+        assert disk_cache.environment() != before
+    finally:
+        monkeypatch.undo()
+        forget()

@@ -218,7 +218,7 @@ def test_calls_are_native_where_freed_memory_is_overwritten():
 @pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
 def test_a_child_has_the_locks_anew():
     """A thread that does not exist in the child held them."""
-    from nestor.frontend.lowered import COMPILING
+    from nestor.frontend.specialiser import COMPILING
     from nestor.runtime.pool import POOL
 
     held, release = threading.Event(), threading.Event()

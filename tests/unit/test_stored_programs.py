@@ -6,6 +6,7 @@ import importlib
 import json
 import linecache
 import os
+import pickle
 import runpy
 import subprocess
 import sys
@@ -317,3 +318,22 @@ def test_it_can_be_turned_off_and_cleared(project):
     assert not (project.folder / "cache").exists()
     assert project.run(body)["result"] == repr((str(project.folder / "cache" / "kernels"), 1))
     assert project.run(body)["hits"] == 0
+
+
+def test_a_program_is_of_the_files_that_made_it(project):
+    """A file of Nestor that was loaded when a program was compiled, and is another one since: it is compiled again."""
+    body = X + "@nt.jit\ndef f(x):\n    return x * 5\nresult = f(x).tobytes()\n"
+    assert project.process(body)["stored"] == 1
+    project.patch.setenv("NESTOR_CACHE", "1")
+    (path,) = (project.folder / "cache" / "kernels").iterdir()
+    (one,) = disk_cache.read(path.stem)
+    makers, *others = pickle.loads(one.conditions)
+    names = [name for name, *_ in makers]
+    assert {"frontend/jit.py", "lowering/nt_to_nest.py", "runtime/abi.py"} <= set(names)
+    assert "lowering/cuda_c.py" not in names and disk_cache.are_same(makers)
+    name, size, written = makers[names.index("lowering/nt_to_nest.py")]
+    for other, hits in (((name, size, written - 1), 0), ((name, size + 1, written), 0), (makers[0], 1)):
+        conditions = pickle.dumps(((other, *makers[1:]), *others))
+        path.unlink()
+        assert disk_cache.write(path.stem, disk_cache.Variant(conditions, one.program, one.code))
+        assert project.process(body)["hits"] == hits
