@@ -28,7 +28,8 @@ becomes
 Two buffers of one type and equal extents share memory when each element of the first has been read for the
 last time before that element of the second is first written, in the order of the loops as they are (order=kept). With
 order=free, as in the pipelines, the loops stay free to run in any order: the two touch an element in one iteration only
-of the loops that they share, and the order of the statements decides. A result takes part when it
+of the loops that they share, and the order of the statements decides; and a load outside of loops may be done as late as
+the last nest that uses it, as in kernels of a GPU. A result takes part when it
 overlaps no argument, and comes last: its elements are what the caller sees. A copy of a buffer to itself, which
 is what remains of a copy to a result, is removed. Buffers made inside loops, scalars and buffers that are seen
 through views stay as they are.
@@ -62,8 +63,12 @@ Order = Literal["kept", "free"]
 def reuse_buffers(function: FuncOp, order: Order = "kept") -> int:
     """Let buffers of `function` share memory; the number of allocations that are gone."""
     positions = {op: k for k, op in enumerate(function.walk())}
-    groups = [_Group([life]) for value in function.body.block.args if (life := _result(value, positions))]
-    allocated = [_life(op.memref, positions) for op in function.body.block.ops if isinstance(op, AllocOp)]
+    groups = [
+        _Group([life]) for value in function.body.block.args if (life := _result(value, positions, order))
+    ]
+    allocated = [
+        _life(op.memref, positions, order) for op in function.body.block.ops if isinstance(op, AllocOp)
+    ]
     for life in filter(None, allocated):
         group = next((g for g in groups if g.admits(life, order)), None)
         if group is None:
@@ -100,15 +105,17 @@ class _Life:
         )
 
 
-def _result(argument: SSAValue, positions: dict[Operation, int]) -> _Life | None:
+def _result(argument: SSAValue, positions: dict[Operation, int], order: Order) -> _Life | None:
     """The life of a result that overlaps nothing; None for any other argument."""
     role = argument_attribute(argument, "nest.role")
     if not isinstance(role, StringAttr) or role.data != "out" or alias_set(argument) is not None:
         return None
-    return _life(argument, positions, is_result=True)
+    return _life(argument, positions, order, is_result=True)
 
 
-def _life(buffer: SSAValue, positions: dict[Operation, int], is_result: bool = False) -> _Life | None:
+def _life(
+    buffer: SSAValue, positions: dict[Operation, int], order: Order, is_result: bool = False
+) -> _Life | None:
     """The life of a buffer of which every use is known; None for scalars, and where it is seen through a view."""
     assert isinstance(buffer.type, MemRefType)
     if not buffer.type.get_num_dims():
@@ -117,10 +124,26 @@ def _life(buffer: SSAValue, positions: dict[Operation, int], is_result: bool = F
     if not all(isinstance(op, (LoadOp, StoreOp, AccumulateOp, memref.DimOp)) for op in users):
         return None
     accesses = [
-        (positions[op], access) for op in users for access in accesses_of(op) if access.buffer is buffer
+        (_last_position(op, positions) if order == "free" else positions[op], access)
+        for op in users
+        for access in accesses_of(op)
+        if access.buffer is buffer
     ]
     extents = tuple(extent_key(buffer, axis) for axis in range(buffer.type.get_num_dims()))
     return _Life(buffer, extents, accesses, is_result)
+
+
+def _last_position(op: Operation, positions: dict[Operation, int]) -> int:
+    """Where an access is at last: a load outside of loops at the end of the last nest that uses what it gives."""
+    if not isinstance(op, LoadOp) or not isinstance(op.parent_op(), FuncOp):
+        return positions[op]
+    last, work = positions[op], [op.result]
+    while work:
+        for use in work.pop().uses:
+            top = _outermost_loop(use.operation)
+            last = max(last, *(positions[inner] for inner in top.walk()))
+            work += top.results
+    return last
 
 
 def _is_ordered(first: Access, second: Access, in_text: bool, order: Order) -> bool:

@@ -373,3 +373,34 @@ func.func @tail(%n: index, %x: memref<?xi32> {nest.dims = ["m"]}, %out: memref<?
   }
   func.return
 }
+
+// -----
+
+// A number that is loaded outside of loops is one for all iterations; on a GPU each loads it, and it must be there still.
+// CHECK-LABEL: @loaded_outside
+// CHECK: nest.alloc "a"
+// CHECK-NOT: nest.alloc
+// FREE-LABEL: @loaded_outside
+// FREE: nest.alloc "a"
+// FREE: nest.alloc "b"
+func.func @loaded_outside(%x: memref<10xf32>, %out: memref<10xf32> {nest.role = "out"}) {
+  %c = arith.constant 1.0 : f32
+  %a = nest.alloc "a" : memref<1xf32>
+  nest.for "i" %i = 0 to 1 {
+    nest.store "a" %c, %a[%i] : memref<1xf32>
+  }
+  %v = nest.load %a[0] : memref<1xf32>
+  %w = math.exp %v : f32
+  %b = nest.alloc "b" : memref<1xf32>
+  nest.for "j" %j = 0 to 1 {
+    nest.store "b" %c, %b[%j] : memref<1xf32>
+  }
+  %u = nest.load %b[0] : memref<1xf32>
+  nest.for "k" %k = 0 to 10 {
+    %y = nest.load %x[%k] : memref<10xf32>
+    %z = arith.mulf %y, %w : f32
+    %t = arith.divf %z, %u : f32
+    nest.store "out" %t, %out[%k] : memref<10xf32>
+  }
+  func.return
+}
