@@ -408,6 +408,15 @@ def outer_axes(x):
     return np.sum(x, axis=(0, 2))
 
 
+def column_spread(x):
+    return np.mean(x, axis=0), np.var(x, axis=0)
+
+
+def leading_axes_normalised(x):
+    mean, variance = np.mean(x, axis=(0, 1)), np.var(x, axis=(0, 1))
+    return (x - mean) / np.sqrt(variance + 1e-5)
+
+
 def column_extremes(x):
     return np.max(x, axis=0), np.min(x, axis=0)
 
@@ -459,6 +468,8 @@ REDUCTIONS = (
             "f32[1,9]",
             "f32[0,9]",
             "f32[300,70] reversed",
+            "f32[5001,1]",
+            "f32[3001,2]",
             "f16[300,70]",
             "bool[77,40]",
             "i8[300,64]",
@@ -515,6 +526,22 @@ REDUCTIONS = (
             "f64[3,1]",
             "f32[2,5000]",
             "f16[11,256]",
+        ),
+        tolerance=1e-5,
+        absolute=1e-6,
+    ),
+    Program(
+        "mean and variance of columns",
+        column_spread,
+        (
+            "f32[1057,35]",
+            "f64[3001,6]",
+            "f32[2000,130]",
+            "f64[4100,1]",
+            "f32[5000,2]",
+            "f32[77,9]",
+            "f32[9001,32] shifted",
+            "f32[1500,40] strided",
         ),
         tolerance=1e-5,
         absolute=1e-6,
@@ -600,6 +627,7 @@ ROWS = (
             "f32[2,17001]",
             "f32[33,1000]",
             "f32[7,1]",
+            "f32[1,700]",
             "f32[33,40] transposed",
             "f32[0,4]",
             "f16[33,256]",
@@ -664,11 +692,21 @@ ROWS = (
         tolerance=2e-5,
     ),
     Program(
+        "normalised over leading axes",
+        leading_axes_normalised,
+        ("f32[31,43,17]", "f64[50,41,8]", "f32[3,5,33]", "f32[64,64,4]"),
+        tolerance=1e-5,
+        absolute=1e-6,
+    ),
+    Program(
         "batch norm",
         batch_norm_training,
         (
             "f32[257,35]; f32[35]; f32[35]",
             "f64[40,7]; f64[7]; f64[7]",
+            "f32[2083,37]; f32[37]; f32[37]",
+            "f64[2049,40] reversed; f64[40]; f64[40]",
+            "f32[1100,1]; f32[1]; f32[1]",
             "f32[2051,37]; f32[37]; f32[37]",
             "f32[70,4100]; f32[4100]; f32[4100]",
             "f16[77,64]; f16[64]; f16[64]",

@@ -13,7 +13,7 @@ from nestor.transforms.nest.loops import find_loop, functions
 from nestor.transforms.nest.nest_block_moments import block_moments
 
 FILECHECK = Path(__file__).resolve().parents[1] / "filecheck" / "transforms" / "nest"
-PLAIN, COLUMNS = (FILECHECK / "nest-block-moments.mlir").read_text().split("// -----")
+PLAIN, COLUMNS, UNEVEN = (FILECHECK / "nest-block-moments.mlir").read_text().split("// -----")
 
 
 def rewritten(text, parts):
@@ -53,6 +53,15 @@ def test_what_is_subtracted_need_not_be_a_mean(n):
     want = 1 + x[3:].astype("f8").sum(0)
     np.testing.assert_allclose(sums, want)
     np.testing.assert_allclose(squares, 1 + ((x[3:] - want / n) ** 2).sum(0))
+
+
+@pytest.mark.parametrize("parts", [4, 5, 7])
+def test_a_part_may_have_fewer_terms_than_others(parts):
+    x = (1e3 + np.random.default_rng(parts).standard_normal((14, 5))).astype("f4")
+    sums, squares = np.ones(5, "f4"), np.ones(5, "f4")
+    run_nest(rewritten(UNEVEN, parts), [x, np.float32(14), sums, squares])
+    np.testing.assert_allclose(sums, x.astype("f8").sum(0), rtol=2e-7)
+    np.testing.assert_allclose(squares, 1 + 14 * x.astype("f8").var(0), rtol=3e-6)
 
 
 def test_big_arrays_are_done_so_with_the_same_bits_for_any_number_of_threads():

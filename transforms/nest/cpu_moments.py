@@ -14,12 +14,9 @@ as in batch norm in training. How many parts there are depends on extents alone,
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from math import prod
 
-from xdsl.dialects import arith
 from xdsl.dialects.func import FuncOp
-from xdsl.ir import Block
 
 from ...dialects.nest import AccumulateOp, ForOp, LoadOp
 from ...lowering.nest_body import element_bytes
@@ -27,6 +24,7 @@ from .accesses import root_of
 from .cpu_lanes import extent_of
 from .cpu_streams import BIG, bytes_of
 from .loops import perfect_band
+from .moment_pairs import moment_pairs
 from .nest_block_moments import block_moments, why_not_block_moments
 from .nest_flatten import flatten_neighbours
 from .steps import Steps
@@ -44,37 +42,11 @@ FEWEST_TERMS = 64
 def do_moments_in_parts(function: FuncOp, steps: Steps) -> None:
     """Take sums and squares of big arrays a part at a time."""
     blocks = [function.body.block, *(op.body.block for op in function.walk() if isinstance(op, ForOp))]
-    for pair in [pair for block in blocks for pair in _pairs(block)]:
+    for pair in [pair for block in blocks for pair in moment_pairs(block) if _reads_big(pair[0])]:
         (sums, *_), band = (flatten_neighbours(perfect_band(nest), steps) for nest in pair)
         parts = _parts_of(band)
         if parts is not None and why_not_block_moments(sums, band[0], parts) is None:
             steps.do(block_moments, sums, band[0], parts=parts)
-
-
-def _pairs(block: Block) -> Iterator[tuple[ForOp, ForOp]]:
-    """Sums and the squares of differences that follow them, by what they look like; none in two pairs."""
-    before: ForOp | None = None
-    for nest in block.ops:
-        if not isinstance(nest, ForOp) or (update := _update_of(nest)) is None:
-            continue
-        if before is not None and _adds_squares(update) and _reads_big(before):
-            yield before, nest
-            before = None
-        else:
-            before = nest
-
-
-def _adds_squares(update: AccumulateOp) -> bool:
-    square = update.values[0].owner
-    if not isinstance(square, arith.MulfOp) or square.lhs is not square.rhs:
-        return False
-    return isinstance(square.lhs.owner, arith.SubfOp)
-
-
-def _update_of(nest: ForOp) -> AccumulateOp | None:
-    """The reduction that a nest ends with."""
-    last = perfect_band(nest)[-1].body.block.last_op
-    return last if isinstance(last, AccumulateOp) else None
 
 
 def _reads_big(nest: ForOp) -> bool:

@@ -24,6 +24,7 @@ from itertools import groupby
 from typing import TypeAlias
 
 from xdsl.dialects.func import FuncOp
+from xdsl.ir import SSAValue
 
 from ...dialects.diagnostic import NestorError
 from ...dialects.nest import AccumulateOp, ForOp, LoadOp, StoreOp
@@ -67,7 +68,7 @@ def schedule_column_programs(function: FuncOp, steps: Steps) -> None:
         while rest:
             program = _program(rest)
             if program and _may_be_one(program):
-                _ColumnProgram(program, steps).run()
+                ColumnProgram(program, steps).run()
             rest = rest[max(1, len(program)) :]
 
 
@@ -152,7 +153,7 @@ def _may_be_one(program: list[ForOp]) -> bool:
 
 
 def _try(program: list[ForOp]) -> None:
-    change_with_places(enclosing_function(program[0]), _ColumnProgram(program, UNRECORDED).run)
+    change_with_places(enclosing_function(program[0]), ColumnProgram(program, UNRECORDED).run)
 
 
 # ---- its schedule -----------------------------------------------------------------------------------
@@ -162,25 +163,27 @@ Around: TypeAlias = dict[ForOp, tuple[ForOp | None, ForOp | None]]
 """Of each sum, the loop that sets it before and the one that computes something of it."""
 
 
-class _ColumnProgram:
+class ColumnProgram:
     """The steps for the nests of one program; raises a diagnostic where one is refused."""
 
-    def __init__(self, program: list[ForOp], steps: Steps):
+    def __init__(self, program: list[ForOp], steps: Steps, threads: int = THREADS, parts: int = 1):
+        """`threads` are those of a block; `parts` copies of the program are in one kernel."""
         self.steps = steps
         self.bands = [perfect_band(nest) for nest in program]
         tables = [band for band in self.bands if len(band) == 2]
         columns = extent_of(tables[0][-1])
         assert columns is not None
-        width = min(Columns(band, THREADS, steps).width for band in tables)
-        while width > 1 and -(-columns // (LANES * width)) < BLOCKS:
+        width = min(Columns(band, threads, steps).width for band in tables)
+        while width > 1 and parts * -(-columns // (LANES * width)) < BLOCKS:
             width //= 2
         self.sums = {
-            band[0]: Columns(band, THREADS, steps, width)
+            band[0]: Columns(band, threads, steps, width)
             for band in tables
             if any(isinstance(op, AccumulateOp) for op in band[-1].body.block.ops)
         }
         self.lead = next(iter(self.sums.values()))
         self.shares: list[Callable[[], None]] = []
+        self.lines: list[ForOp] = []
 
     def run(self) -> None:
         """Open blocks of columns in every nest, make one loop of these, and deal out what is in it."""
@@ -190,12 +193,20 @@ class _ColumnProgram:
         blocks = opened[0]
         for one in opened[1:]:
             self.steps.do(fuse, blocks, one)
+        results = {nest: one.results() for nest, one in self.sums.items()}
+        for buffer in _passed_on(blocks):
+            if not any(buffer in found for found in results.values()):
+                self.lead.keep_in_block(buffer, blocks, True)
         for nest, one in self.sums.items():
-            for buffer in one.results():
-                one.keep_in_block(buffer, blocks, around[nest][0])
+            for buffer in results[nest]:
+                one.keep_in_block(buffer, blocks, around[nest][0] is not None or _is_set_in(blocks, buffer))
         self.steps.do(eliminate_dead, scope=enclosing_function(blocks))  # sums that only the block reads
         for share in self.shares:
             share()
+        for one in self.sums.values():
+            one.share_around()
+        for line in self.lines:
+            self.lead.deal_out(line)
         self.steps.do(bind, blocks, axis="block.x")
         for one in self.sums.values():
             for loop, axis in one.threads:
@@ -213,12 +224,12 @@ class _ColumnProgram:
         one = self.sums[nest]
         one.split_rows()
         blocks = one.open(one.rows, one.column, start, end)
-        self.shares.append(lambda: one.share_block(one.rows))
+        self.shares.append(lambda: one.share_sum(one.rows))
         return blocks
 
     def _open_line(self, line: ForOp) -> ForOp:
         blocks, inner = self.steps.do(split, line, factor=self.lead.across * self.lead.width, tail="mask")
-        self.shares.append(lambda: self.lead.deal_out(inner))
+        self.lines.append(inner)
         return blocks
 
     def _open_table(self, band: list[ForOp]) -> ForOp:
@@ -244,3 +255,23 @@ class _ColumnProgram:
         for loop, name, axis in [(row, "row", "thread.y"), (column, "column", "thread.x")]:
             steps.do(rename, loop, to=fresh_names(loop, name)[0])
             self.lead.threads.append((loop, axis))
+
+
+def _passed_on(blocks: ForOp) -> list[SSAValue]:
+    """What the lines among the nests of a block store and later ones of them read."""
+    stored: dict[SSAValue, None] = {}
+    found: dict[SSAValue, None] = {}
+    for nest in [op for op in blocks.body.block.ops if isinstance(op, ForOp)]:
+        found |= dict.fromkeys(
+            op.memref for op in nest.walk() if isinstance(op, LoadOp) and op.memref in stored
+        )
+        if len(perfect_band(nest)) == 1:
+            stored |= dict.fromkeys(op.memref for op in nest.walk() if isinstance(op, StoreOp))
+    return list(found)
+
+
+def _is_set_in(blocks: ForOp, buffer: SSAValue) -> bool:
+    """Whether a block stores the elements of a buffer before it adds to them."""
+    touches = [use.operation for use in buffer.uses]
+    first = next(op for op in blocks.walk() if op in touches)
+    return isinstance(first, StoreOp)

@@ -36,7 +36,7 @@ from .barriers import kernels_in, places
 from .buffers import buffer_name
 from .conflicts import same_iterations
 from .cpu_lanes import SCATTERED, SEVERAL, UNIT, access_patterns, buffer_accesses
-from .cuda_bands import extent_of, why_not_bind, why_not_launched
+from .cuda_bands import extent_of, make_perfect, why_not_bind, why_not_launched
 from .dependence import Dependences
 from .loops import enclosing_function, fresh_names, may_fail, next_nest, perfect_band
 from .nest_annotate import annotate
@@ -67,6 +67,9 @@ FEWEST_ROWS = 4
 
 ROWS_OF_PART = 64
 """Rows of a part at least, for parts to pay."""
+
+MOST_DOWN = 64
+"""Rows that a block sums at a time: one thread adds up as many results of others."""
 
 MOST_PARTS = 64
 """Parts of the rows."""
@@ -101,6 +104,8 @@ def columns_of(nest: ForOp, dependences: Dependences) -> list[ForOp] | None:
     band = perfect_band(nest)
     column = band[-1]
     if len(band) < 2 or may_fail(nest) is not None or any(loop.step_value != 1 for loop in band):
+        return None
+    if extent_of(column) == 1:
         return None
     if why_not_launched(nest, nest) is not None or why_not_bind(column, nest, dependences) is not None:
         return None
@@ -147,7 +152,7 @@ class Columns:
         self.across = LANES
         while groups is not None and self.across >= 2 * groups:
             self.across //= 2
-        self.down = max(1, block // self.across)
+        self.down = max(1, min(MOST_DOWN, block // self.across))
         rows = extent_of(self.rows[-1])
         while rows is not None and self.down > 1 and self.down >= 2 * rows:
             self.down //= 2
@@ -213,8 +218,9 @@ class Columns:
         """
         blocks = self.open(rows, column, start, end)
         for buffer in self.results():
-            self.keep_in_block(buffer, blocks, start)
-        self.share_block(rows)
+            self.keep_in_block(buffer, blocks, start is not None)
+        self.share_sum(rows)
+        self.share_around()
         bound = [(blocks, "block.x"), *self.threads]
         for loop, axis in bound if share is None else [(share, "block.y"), *bound]:
             self.steps.do(bind, loop, axis=axis)
@@ -225,6 +231,7 @@ class Columns:
         """Let a block take `down` rows at a time."""
         if self.down > 1:
             self.rows[-1], self.row = self.steps.do(split, self.rows[-1], factor=self.down, tail="mask")
+            make_perfect(self.rows[0], self.steps)
 
     def open(self, rows: list[ForOp], column: ForOp, start: ForOp | None, end: ForOp | None) -> ForOp:
         """Make the loop over groups of columns, a block's each; `start` and `end` as in `_bind_sum`."""
@@ -247,32 +254,44 @@ class Columns:
         sums = [op.memrefs[0] for op in self.inner.body.block.ops if isinstance(op, AccumulateOp)]
         return list(dict.fromkeys(sums))
 
-    def keep_in_block(self, buffer: SSAValue, blocks: ForOp, start: ForOp | None) -> None:
-        """Let a block have its sums in shared memory, and store them when they are complete."""
-        init, name = "identity" if start is None else "load", f"{buffer.name_hint or 's'}_block"
+    def keep_in_block(self, buffer: SSAValue, blocks: ForOp, is_set: bool) -> None:
+        """Let a block have its sums in shared memory, and store them when they are complete.
+
+        `is_set` says that the block sets them; else it starts from nothing, and adds to what is there.
+        """
+        init, name = "load" if is_set else "identity", f"{buffer.name_hint or 's'}_block"
         _, *copies = self.steps.do(cache_write, buffer, blocks, init=init, space="shared", name=name)
         self.around += [loop for loop in copies if loop is not None]
 
-    def share_block(self, rows: list[ForOp]) -> None:
+    def share_sum(self, rows: list[ForOp]) -> None:
         """The threads of a block: `down` rows at a time, `across` times `width` columns."""
         steps, column = self.steps, self.inner
-        around = [loop for loop in self.around if loop.parent is not None]
-        for loop in around:
+        for loop in self._beside():
             if why_not_unmask(loop) is None:
                 steps.do(unmask, loop)
-        if self.row is not None:
-            threads, combine = steps.do(privatise, self.row, parts=self.down)
-            steps.do(remove_unit_loop, self.row)
-            sums = _sums_in(column)
-            self._own_sums(threads, rows, column)
-            totals = self._fused(_loops_of(combine))
-            steps.do(reorder, [totals, combine])
-            around.append(totals)
-            steps.do(annotate, combine, mark="unrolled")
-            self.threads.append((self._named(threads, "row"), "thread.y"))
-            self.shared += sums
-        for loop in around:
+        if self.row is None:
+            return
+        threads, combine = steps.do(privatise, self.row, parts=self.down)
+        steps.do(remove_unit_loop, self.row)
+        sums = _sums_in(column)
+        self._own_sums(threads, rows, column)
+        totals = self._fused(_loops_of(combine))
+        steps.do(reorder, [totals, combine])
+        self.around.append(totals)
+        steps.do(annotate, combine, mark="unrolled")
+        self.threads.append((self._named(threads, "row"), "thread.y"))
+        self.shared += sums
+
+    def share_around(self) -> None:
+        """The threads of the loops before and after the sum, once all sums of the block have theirs.
+
+        Till then it is plain to see that these loops set all elements of the sums.
+        """
+        for loop in self._beside():
             self.deal_out(loop)
+
+    def _beside(self) -> list[ForOp]:
+        return [loop for loop in self.around if loop.parent is not None]
 
     def _own_sums(self, threads: ForOp, rows: list[ForOp], column: ForOp) -> None:
         """A thread's sums: in its registers, while it goes down the rows."""

@@ -24,10 +24,11 @@ with sums=i, squares=i.1, parts=8 becomes
         nest.accumulate "q" add (%d * %d), %q_parts[%p]
       }
     }
+    ... what sets %s, where this is a loop of its own
     nest.for "i.combine" %c = 0 to 8 { ... nest.accumulate "s" add %s_parts[%c], %s[] }
     ... %mean from %s
     nest.for "i.1.combine" %c = 0 to 8 {
-      ... %g = %centre[%c] - %mean
+      ... %g = %s_parts[%c] / 125 - %mean
       nest.accumulate "q" add (%q_parts[%c] + %g * (2 * %rest[%c] + 125 * %g)), %q[]
     }
 
@@ -35,10 +36,10 @@ so that the terms of a part, which the caches keep, are looked at twice, and mem
 of (x - mean)^2 is that of (x - c)^2, plus 2 (c - mean) times that of x - c, plus n (c - mean)^2, exactly. Here c is the mean
 of the part, up to rounding, so that nothing cancels, and the sum of x - c takes back what the rounding of c did. What is
 subtracted need not be a mean. Sums may have an element for each iteration of inner loops (of columns, say). As each part is
-on its own, "i.p" can be parallel.
+on its own, "i.p" can be parallel. The last part may have fewer terms: its number is then chosen in the loop.
 
 Refused unless the second nest adds up squares of differences of what the first one adds up, both in any order, to elements
-alike, in the same iterations, of which each part has as many; and where what they read is written in between. T. Chan,
+alike, in the same iterations, of which each part has some; and where what they read is written in between. T. Chan,
 G. Golub, R. LeVeque, "Updating formulae and a pairwise algorithm for computing sample variances" (1979). A rewrite of this
 kind has no name in TVM, Halide, Exo and NNC.
 """
@@ -51,7 +52,15 @@ from math import prod
 
 from xdsl.context import Context
 from xdsl.dialects import arith
-from xdsl.dialects.builtin import Float32Type, Float64Type, FloatAttr, MemRefType, ModuleOp
+from xdsl.dialects.builtin import (
+    Float32Type,
+    Float64Type,
+    FloatAttr,
+    IndexType,
+    IntegerAttr,
+    MemRefType,
+    ModuleOp,
+)
 from xdsl.ir import Operation, SSAValue
 from xdsl.passes import ModulePass
 
@@ -76,6 +85,11 @@ class _Moments:
     band: list[ForOp]
     """The loops around the squares."""
     count: int
+    parts: int
+    last: int
+    """How many terms of the last part an element has."""
+    start: ForOp | None
+    """The loop that sets the first sums, and does nothing else; None where there is none."""
 
 
 class _NoMoments(Exception):
@@ -117,8 +131,10 @@ def _match(sums: ForOp, squares: ForOp, parts: int) -> _Moments:
         raise _NoMoments(
             "they are not known to run through the same iterations, as many as are known", squares
         )
-    if extents[0] % parts:
-        raise _NoMoments(f"{parts} parts of {extents[0]} iterations are not of one size", sums)
+    size = -(-extents[0] // parts)
+    last = extents[0] - (parts - 1) * size
+    if last <= 0:
+        raise _NoMoments(f"of {parts} parts of {extents[0]} iterations not each has one", sums)
     one, two = _sole_sum(first), _sole_sum(band)
     square = two.values[0].owner
     difference = square.lhs.owner if isinstance(square, arith.MulfOp) and square.lhs is square.rhs else None
@@ -131,8 +147,26 @@ def _match(sums: ForOp, squares: ForOp, parts: int) -> _Moments:
         raise _NoMoments("the two go to elements that are not known to be alike", two)
     free = _free_variables(two, band)
     _check_subtrahend(difference, free, band)
-    count = prod(n for n, loop in zip(extents, band, strict=True) if loop.iv not in free)
-    return _Moments(one, two, difference, band, count // parts)
+    each = prod(n for n, loop in zip(extents[1:], band[1:], strict=True) if loop.iv not in free)
+    return _Moments(one, two, difference, band, size * each, parts, last * each, _start_of(one, first[0]))
+
+
+def _start_of(update: AccumulateOp, nest: ForOp) -> ForOp | None:
+    """The loop that sets the elements of a sum, where it can be moved down to the nest and does nothing else."""
+    root = root_of(update.memrefs[0])
+    before = nest.prev_op
+    while before is not None and not isinstance(before, ForOp):
+        if any(access.root is root or access.root is None for access in accesses_of(before)):
+            return None
+        before = before.prev_op
+    if not isinstance(before, ForOp):
+        return None
+    inner = perfect_band(before)[-1].body.block
+    return (
+        before
+        if all(isinstance(op, StoreOp) and op.memref is update.memrefs[0] for op in inner.ops)
+        else None
+    )
 
 
 def _shape(update: AccumulateOp) -> tuple[int, ...]:
@@ -252,10 +286,14 @@ def block_moments(sums: ForOp, squares: ForOp, parts: int) -> tuple[ForOp, ForOp
             op.detach()
             block.insert_op_before(op, combine)
     rest, centre = (_like(plan.squares.memrefs[0], name, inner) for name in ("rest", "centre"))
-    _take_together(plan, total, rest, centre, axes)
+    _take_together(plan, total, rest, axes)
     _start(plan, inner, rest, centre)
     _centre_part(plan, rest, centre)
-    return fuse(outer, inner), combine, total
+    fuse(outer, inner)
+    if plan.start is not None:
+        plan.start.detach()
+        block.insert_op_before(plan.start, combine)
+    return outer, combine, total
 
 
 def _like(buffer: SSAValue, name: str, before: Operation) -> SSAValue:
@@ -272,13 +310,13 @@ def _start(plan: _Moments, inner: ForOp, rest: SSAValue, centre: SSAValue) -> No
     slots = plan.squares.memrefs[0]
     start = next(op for op in inner.walk() if isinstance(op, StoreOp) and op.memref is slots)
     total = LoadOp(plan.sums.memrefs[0], start.indices)
-    count = _constant(plan.count, start.value)
-    mean = arith.DivfOp(total.result, count.result)
+    count = _count(plan, inner.iv, start.value)
+    mean = arith.DivfOp(total.result, count[-1].results[0])
     _insert(
         start,
         StoreOp(start.value, rest, start.indices, label="rest"),
         total,
-        count,
+        *count,
         mean,
         StoreOp(mean.result, centre, start.indices, label="centre"),
     )
@@ -298,9 +336,7 @@ def _centre_part(plan: _Moments, rest: SSAValue, centre: SSAValue) -> None:
             op.erase()
 
 
-def _take_together(
-    plan: _Moments, total: ForOp, rest: SSAValue, centre: SSAValue, axes: Mapping[SSAValue | None, int]
-) -> None:
+def _take_together(plan: _Moments, total: ForOp, rest: SSAValue, axes: Mapping[SSAValue | None, int]) -> None:
     """Add what a part's squares are around the number that is subtracted."""
     update = next(op for op in total.walk() if isinstance(op, AccumulateOp))
     squares = update.values[0].owner
@@ -316,21 +352,29 @@ def _take_together(
         copies |= dict(zip(op.results, copy.results, strict=True))
         _insert(update, copy)
     value = plan.difference.rhs
-    own, left = LoadOp(centre, squares.indices), LoadOp(rest, squares.indices)
-    gap = arith.SubfOp(own.result, copies.get(value, value))
+    terms, left = LoadOp(plan.sums.memrefs[0], squares.indices), LoadOp(rest, squares.indices)
+    *made, count = _count(plan, total.iv, value)
+    centre = arith.DivfOp(terms.result, count.results[0])
+    gap = arith.SubfOp(centre.result, copies.get(value, value))
     twice = arith.AddfOp(left.result, left.result)
-    count = _constant(plan.count, gap.result)
-    moved = arith.MulfOp(count.result, gap.result)
+    moved = arith.MulfOp(count.results[0], gap.result)
     both = arith.AddfOp(twice.result, moved.result)
     more = arith.MulfOp(gap.result, both.result)
     value = arith.AddfOp(squares.result, more.result)
-    _insert(update, own, left, gap, twice, count, moved, both, more, value)
+    _insert(update, terms, left, *made, count, centre, gap, twice, moved, both, more, value)
     update.operands[0] = value.result
 
 
-def _constant(number: int, like: SSAValue) -> arith.ConstantOp:
+def _count(plan: _Moments, part: SSAValue, like: SSAValue) -> list[Operation]:
+    """How many terms of part `part` an element has, as a number like `like`: the result of the last operation."""
     assert isinstance(like.type, Float32Type | Float64Type)
-    return arith.ConstantOp(FloatAttr(float(number), like.type))
+    count = arith.ConstantOp(FloatAttr(float(plan.count), like.type))
+    if plan.last == plan.count:
+        return [count]
+    fewer = arith.ConstantOp(FloatAttr(float(plan.last), like.type))
+    last = arith.ConstantOp(IntegerAttr(plan.parts - 1, IndexType()))
+    is_last = arith.CmpiOp(part, last.result, "eq")
+    return [count, fewer, last, is_last, arith.SelectOp(is_last.result, fewer.result, count.result)]
 
 
 def _insert(before: Operation, *ops: Operation) -> None:

@@ -20,7 +20,8 @@
 
 Before that, elementwise nests are made fewer (cuda_segments.py): each nest is a kernel.
 
-Sums of short columns and what is computed with them become one kernel (cuda_column_programs.py).
+Sums of short columns and what is computed with them become one kernel (cuda_column_programs.py). Sums of long ones and the
+squares around their means are taken together, part by part (cuda_column_moments.py).
 
 Products of matrices, convolutions and attention take the nests before and after them along: tiles of sums in
 registers (cuda_sum_tiles.py; with tensor cores cuda_tensor_cores.py). So do reductions over windows: pooling, and
@@ -83,6 +84,7 @@ from .cuda_bands import (
     why_not_bind,
     why_not_guarded,
 )
+from .cuda_column_moments import schedule_column_moments
 from .cuda_column_programs import schedule_column_programs
 from .cuda_columns import bind_columns
 from .cuda_convolutions import schedule_convolution
@@ -99,6 +101,7 @@ from .dependence import Dependences
 from .loops import functions, loops_in, perfect_band, sole_inner_loop
 from .nest_bind import bind
 from .nest_flatten import flatten_neighbours
+from .nest_normalise import remove_unit_loop, why_not_remove_unit_loop
 from .nest_reorder import reorder, why_not_reorder
 from .nest_split import split, why_not_split
 from .steps import UNRECORDED, Steps
@@ -116,6 +119,7 @@ def schedule_function(function: FuncOp, block: int = 256, steps: Steps = UNRECOR
             continue
         if not schedule_convolution(nest, steps):
             schedule_windows(nest, steps)
+    schedule_column_moments(function, steps)
     schedule_column_programs(function, steps)
     for nest in in_turn(units(function.body.block)):
         if nest.parent is not None:
@@ -142,6 +146,8 @@ def _bind_nest(nest: ForOp, block: int, steps: Steps) -> Refusal | None:
     refusal = why_not_bind(nest, nest, dependences)
     if refusal is None:
         return _bind_band(independent_band(nest, dependences), block, steps)
+    if _remove_unit_loops(nest, steps):
+        dependences = Dependences(nest)
     if bind_whole_reduction(nest, block, dependences, steps):
         return None
     if bind_columns(nest, block, dependences, steps):
@@ -156,6 +162,15 @@ def _bind_nest(nest: ForOp, block: int, steps: Steps) -> Refusal | None:
     if _bind_inside_host_loop(nest, block, refusal, steps):
         return None
     return refusal
+
+
+def _remove_unit_loops(nest: ForOp, steps: Steps) -> bool:
+    """Of a nest that reduces: a sum of one column is one of all elements. False where there is no such loop in it."""
+    units_in = [loop for loop in perfect_band(nest)[1:] if extent_of(loop) == 1]
+    units_in = [loop for loop in units_in if why_not_remove_unit_loop(loop) is None]
+    for loop in units_in:
+        steps.do(remove_unit_loop, loop)
+    return bool(units_in)
 
 
 def _remark_one_thread(nest: ForOp, refusal: Refusal) -> None:

@@ -39,15 +39,15 @@ func.func @apart(%x: memref<12xf32>, %mean: f32, %s: memref<3xf32>, %q: memref<3
 
 // -----
 
-// A part of ten terms would have three, the last one fewer.
-func.func @uneven(%x: memref<10xf32>, %mean: f32, %s: memref<f32>, %q: memref<f32>) {
-  // expected-error @below {{4 parts of 10 iterations are not of one size}}
+// Three parts have two terms each, and nothing is left for a fourth one.
+func.func @empty(%x: memref<10xf32>, %mean: f32, %s: memref<f32>, %q: memref<f32>) {
+  // expected-error @below {{of 4 parts of 6 iterations not each has one}}
   // expected-note @below {{here}}
-  nest.for "i" %i = 0 to 10 {
+  nest.for "i" %i = 0 to 6 {
     %a = nest.load %x[%i] : memref<10xf32>
     nest.accumulate "s" add %a, %s[] : memref<f32>
   }
-  nest.for "i.1" %i = 0 to 10 {
+  nest.for "i.1" %i = 0 to 6 {
     %a = nest.load %x[%i] : memref<10xf32>
     %d = arith.subf %a, %mean : f32
     %e = arith.mulf %d, %d : f32
