@@ -74,6 +74,7 @@ BUDGETS = (
     # reductions
     Budget("row sums", "f32[64,1024]", 1, 1.01, once="x"),
     Budget("row sums", "f32[300,40]", 1, 1.17),
+    Budget("row sums", "f32[4,40960]", 2, 1.01, once="x"),  # several blocks a row
     Budget("row sums", "f32[64,1024]", 1, 1.01, dynamic=True),
     Budget("column sums", "f32[512,256]", 2, 1.03, moved=1.03, once="x result"),
     Budget("whole sum", "f32[65536] positive", 2, 1.00, once="x"),
@@ -86,6 +87,7 @@ BUDGETS = (
     Budget("softmax", "f32[32,1024]", 1, 1.00, once="x result", width=16),
     Budget("softmax", "f32[32,1000]", 1, 1.00, once="x result", dynamic=True),
     Budget("softmax", "f32[8,6000]", 1, 1.00, slow=True),
+    Budget("softmax", "f32[4,40960]", 5, 2.52, moved=2.50),  # x twice, the result thrice: blocks share rows
     Budget("log_softmax", "f32[64,96]", 1, 1.00),
     Budget("layer norm", "f32[32,1024]; f32[1024]; f32[1024]", 1, 1.94, once="x result"),
     Budget("RMS norm", "f32[32,512]; f32[512]", 1, 1.48, once="x result"),

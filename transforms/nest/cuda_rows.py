@@ -182,7 +182,7 @@ def _teams(band: list[ForOp], block: int) -> list[Team]:
         return [Team(max(1, block // LANES), 1, False)]
     widest = max(n for n in inner if n is not None)
     rows = product_of([extent_of(loop) for loop in band])
-    width = _width(bands)
+    width = width_of(bands)
     words = max(1, max(element_bytes(b.type.element_type) for b in buffers_of(row)) // 4)  # pyright: ignore
     if length * words <= WARP_ROW:
         many = power_below(min(block // LANES, rows or block))
@@ -193,7 +193,7 @@ def _teams(band: list[ForOp], block: int) -> list[Team]:
     return [Team(warps, 1, kept, width) for kept in (True, False)]
 
 
-def _width(bands: list[list[ForOp]]) -> int:
+def width_of(bands: list[list[ForOp]]) -> int:
     """How many elements a thread moves in one access: 16 bytes of the largest ones, where rows are made of so many."""
     largest, width = 1, LARGEST_ACCESS
     for band in bands:

@@ -35,7 +35,8 @@ For each nest, the first of these that the primitives find legal:
 * Elementwise bands move 16 bytes a thread, some vectors in flight, in one or two axes (cuda_pointwise.py); one that
   reads across what it writes goes through tiles in shared memory (cuda_transposes.py).
 * A band whose innermost body passes over rows (reductions, normalisation): a warp or a block computes a row, which
-  stays in registers where it is short enough (cuda_rows.py); running results of rows: stretches (cuda_scans.py).
+  stays in registers where it is short enough (cuda_rows.py); running results of rows: stretches (cuda_scans.py). Of a few
+  long rows, several blocks have parts each (cuda_long_rows.py).
 * A reduction to one element: partial results by blocks, and their total by one block (cuda_reductions.py).
 * Sums of columns: threads across columns and down rows, parts of the rows by blocks (cuda_columns.py). A long running
   result: blocks (cuda_scans.py).
@@ -88,6 +89,7 @@ from .cuda_column_moments import schedule_column_moments
 from .cuda_column_programs import schedule_column_programs
 from .cuda_columns import bind_columns
 from .cuda_convolutions import schedule_convolution
+from .cuda_long_rows import share_long_rows
 from .cuda_pointwise import bind_pointwise
 from .cuda_pooling import schedule_windows
 from .cuda_products import schedule_product
@@ -230,6 +232,10 @@ def _bind_band(band: list[ForOp], block: int, steps: Steps) -> Refusal | None:
     if len(loops_in(band[0])) == len(band):
         make_perfect(band[0], steps)
     band = _flattened(band, steps)
+    if nests := share_long_rows(band, block, steps):
+        for nest in nests:
+            schedule(nest, block, steps)
+        return None
     if schedule_rows(band, block, steps) or bind_scans(band, steps):
         return None
     refusal = why_not_guarded(band[0])

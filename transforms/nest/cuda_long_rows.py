@@ -1,0 +1,113 @@
+"""Few long rows on the GPU (part of nest-schedule-cuda): several blocks have parts of a row each.
+
+    nest.for "i" %i = 0 to 4 {                                     softmax
+      nest.for "j" %j = 0 to 1000001 { ... accumulate %maximum[] }
+      nest.for "j.1" %j = 0 to 1000001 { ... store %result[%i, %j] ... accumulate %sum[] }
+      nest.for "j.2" %j = 0 to 1000001 { ... load %result[%i, %j] ... store %result[%i, %j] }
+    }
+  becomes
+    nest.for "i.1" ... { nest.for "j.o.p" %p = 0 to 245 { ... accumulate %maximum_parts[%i, %p] } }
+    nest.for "i.2" ... { ... the maximum of the row from those of its parts }
+    nest.for "i.3" ... { nest.for "j.1.o.p" %p = 0 to 245 { ... accumulate %sum_parts[%i, %p] } }
+    nest.for "i.4" ... { ... the sum }
+    nest.for "i" ... { nest.for "j.2" ... }
+
+Each is a kernel. A block for each row would leave most of a GPU idle, where there are fewer rows than it has processors:
+what launches cost is little against that. A part is a few accesses of each thread of a block (nest-privatise, cyclic: a
+block goes round where there are more than `BLOCKS` parts of all rows). How many parts there are depends on extents
+alone, as do the bits of a result.
+"""
+
+from __future__ import annotations
+
+from ...dialects.diagnostic import NestorError
+from ...dialects.nest import LANES, ForOp, StoreOp
+from .barriers import change_with_places
+from .cuda_bands import extent_of, make_perfect
+from .cuda_row_programs import Pass, bands_in, is_row_program, length_of
+from .cuda_rows import Rows, Team, width_of
+from .loops import enclosing_function
+from .nest_distribute import distribute, pieces_of
+from .nest_flatten import flatten_neighbours
+from .nest_fuse import fuse
+from .nest_normalise import remove_unit_loop, why_not_remove_unit_loop
+from .nest_privatise import privatise
+from .nest_split import split
+from .steps import UNRECORDED, Steps
+from .trials import trial
+
+FEW = 32
+"""Rows for which as many blocks do not reach the speed of memory."""
+
+LONG = 1 << 15
+"""Elements of a row that one block takes several launches for."""
+
+BLOCKS = 1024
+"""Blocks of all rows: enough to fill a GPU."""
+
+ROUNDS = 4
+"""Accesses of a thread that are under way at a time."""
+
+
+def share_long_rows(band: list[ForOp], block: int, steps: Steps) -> list[ForOp]:
+    """Let blocks compute parts of few long rows: the nests that are left to be bound; none where these are no such rows."""
+    row = band[-1]
+    if len(band) != 1 or row.kind != "serial" or not is_row_program(row):
+        return []
+    rows, length = extent_of(row), length_of(bands_in(row))
+    if rows is None or length is None or rows > FEW or length < LONG:
+        return []
+    try:
+        trial(lambda copy: _try(copy, rows, block), row)
+    except NestorError:
+        return []
+    return _share(row, rows, block, steps)
+
+
+def _try(row: ForOp, rows: int, block: int) -> None:
+    change_with_places(enclosing_function(row), lambda: _share(row, rows, block, UNRECORDED))
+
+
+def _share(row: ForOp, rows: int, block: int, steps: Steps) -> list[ForOp]:
+    width, warps = width_of(bands_in(row)), max(1, block // LANES)
+    passes = [Pass(flatten_neighbours(band, steps)) for band in bands_in(row)]
+    chunk = warps * LANES * width * ROUNDS
+    shared = {one.band[0]: _in_parts(one, rows, chunk, steps) for one in passes if one.updates}
+    nests = _apart(row, [shared.get(one.band[0], one.band[0]) for one in passes], steps)
+    for part in shared.values():
+        nest = part.parent_op()
+        assert isinstance(nest, ForOp)
+        Rows([nest, part], Team(warps, 1, False, width), steps).run()
+    return [nest for nest in nests if nest.kind == "serial"]
+
+
+def _in_parts(one: Pass, rows: int, chunk: int, steps: Steps) -> ForOp:
+    """The loop over the parts of a pass."""
+    if len(one.band) != 1:
+        raise NestorError("a pass is of several loops")
+    outer, _ = steps.do(split, one.band[0], factor=chunk, tail="mask")
+    parts = min(outer.constant_trip_count() or 1, max(1, BLOCKS // rows))
+    shared, _ = steps.do(privatise, outer, parts=parts, share="cyclic")
+    if why_not_remove_unit_loop(outer) is None:
+        steps.do(remove_unit_loop, outer)
+    return shared
+
+
+def _apart(row: ForOp, long: list[ForOp], steps: Steps) -> list[ForOp]:
+    """Nests of the long loops in a row, each alone, and of what is between them."""
+    nests: list[ForOp] = []
+    for loop in long:
+        before = pieces_of(row).index(loop)
+        starts = before and all(isinstance(op, StoreOp) for op in pieces_of(row)[:before])
+        start: ForOp | None = None
+        if before:
+            start, row = steps.do(distribute, row, after=before)
+        alone, rest = (row, None) if len(pieces_of(row)) == 1 else steps.do(distribute, row, after=1)
+        make_perfect(alone, steps)
+        if start is not None and starts and rest is not None:  # what a total starts from: where it is taken
+            start, rest = None, steps.do(fuse, start, rest)
+        nests += [nest for nest in (start, alone) if nest is not None]
+        if rest is None:
+            return nests
+        row = rest
+    return [*nests, row]
