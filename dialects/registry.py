@@ -13,6 +13,7 @@ OWN: dict[str, str] = {
 """Dialects that Nestor defines."""
 
 EXTENDED: dict[str, str] = {
+    "amx": "ext.amx:AMX",
     "arith": "ext.arith:ARITH",
     "gpu": "ext.gpu:GPU",
     "math": "ext.math:MATH",

@@ -221,6 +221,12 @@ def _call(f: FunctionEmitter, op: llvm.CallOp, lines: list[str]) -> str:
     return f"call {fastmath_text(op)}{result} @{op.callee.string_value()}({arguments})"
 
 
+def _call_intrinsic(f: FunctionEmitter, op: llvm.CallIntrinsicOp, lines: list[str]) -> str:
+    result, name = type_text(op.ress.type) if op.ress is not None else "void", op.intrin.data
+    f.module.declare(name, f"declare {result} @{name}({', '.join(type_text(v.type) for v in op.args)})")
+    return f"call {fastmath_text(op)}{result} @{name}({', '.join(map(f.typed, op.args))})"
+
+
 def _intrinsic(name: str, overload: int | None = None, flag: str | None = None) -> Speller:
     """An intrinsic overloaded on its result type, or on the operand numbered `overload`."""
 
@@ -324,6 +330,7 @@ INSTRUCTIONS: dict[type[Operation], Speller] = {
     llvm.ShuffleVectorOp: _shuffle,
     llvm.ExtractValueOp: _extract_value,
     llvm.CallOp: _call,
+    llvm.CallIntrinsicOp: _call_intrinsic,
     llvm.BrOp: _br,
     llvm.CondBrOp: _cond_br,
     llvm.ReturnOp: _return,

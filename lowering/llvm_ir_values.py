@@ -22,6 +22,7 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute
 
 from ..dialects.diagnostic import LoweringError, fail
+from ..dialects.ext.llvm import X86AMXType
 
 _FLOAT_NAMES: dict[type[Attribute], tuple[str, str]] = {
     BFloat16Type: ("bfloat", "bf16"),
@@ -58,6 +59,8 @@ def _spell_type(t: Any) -> str:
         return f"<{t.get_shape()[0]} x {type_text(t.element_type)}>"
     if isinstance(t, llvm.LLVMPointerType):
         return "ptr" if isinstance(t.addr_space, NoneAttr) else f"ptr addrspace({t.addr_space.data})"
+    if isinstance(t, X86AMXType):
+        return "x86_amx"
     if isinstance(t, llvm.LLVMVoidType):
         return "void"
     if isinstance(t, llvm.LLVMArrayType):

@@ -220,9 +220,18 @@ class CpuBody(NestBody):
         is_write = "nestor.write" in op.attributes
         self.builder.emit(FetchOp(self.value(op.memref), self.index_values(op.indices), is_write=is_write))
 
+    def loop(self, op: ForOp) -> None:
+        from .nest_to_amx import is_zeroing
+
+        if not is_zeroing(op):
+            super().loop(op)
+
     def serial(self, op: ForOp) -> None:
+        from .nest_to_amx import is_amx, lower_amx_tile
         from .vector_scans import VectorScan, scan_in
 
+        if is_amx(op):
+            return lower_amx_tile(self, op)
         if (update := scan_in(op)) is not None:
             return VectorScan(self, op, update).lower()
         super().serial(op)

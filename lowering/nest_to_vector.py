@@ -45,6 +45,7 @@ from ..dialects.ext.arith import VECTOR_FORMS
 from ..dialects.nest import AccumulateOp, ForOp, IndexOp, LoadOp, PrefetchOp, StoreOp
 from .combiners import VECTOR_KINDS, allow_fma, combiner_op, identity
 from .domains import DIVISIONS, Domain, domain_of, is_computation, may_be_undefined
+from .interleaved_stores import interleaved, interleaved_store
 from .lanes import LaneMask, Lanes
 from .nest_body import element_bytes
 from .vector_access import VectorAccess, strides_of
@@ -73,6 +74,8 @@ class VectorLoop:
         self.varying = _varying_values(loop)
         self.lanes = Lanes(body, loop, width)
         self.access = VectorAccess(body, self.lanes)
+        self._gathered: dict[StoreOp, list[tuple[SSAValue, Sequence[SSAValue], SSAValue]]] = {}
+        """What copies of a loop store to neighbours: stored when all of it is there."""
 
     def lower(self) -> None:
         """Lower the loop; where it may have no iteration, what its lanes share is guarded."""
@@ -184,6 +187,9 @@ class VectorLoop:
 
     def store(self, op: StoreOp) -> None:
         mask = self.lanes.mask(domain_of(op))
+        if op in self._gathered:
+            buffer, indices = self.access.first(op, self.body.value(op.memref), op.indices)
+            return self._gathered[op].append((buffer, indices, self.lanes.vector(op.value)))
         if self.varies(op.indices):
             buffer, value = self.body.value(op.memref), self.lanes.vector(op.value)
             return self.access.store(op, value, buffer, op.indices, mask.vector())
@@ -350,7 +356,18 @@ class VectorLoop:
                 "pad the bounds and put the condition into the domains of the statements",
             )
         around = self.body.counted if op.kind == "serial" else self.body.repeated
+        store = interleaved_store(op, self.loop)
+        if store is not None:
+            self._gathered[store] = []
         around(op, lambda: [self.operation(member) for member in op.body.block.ops])
+        if store is not None:
+            self._store_together(self._gathered.pop(store))
+
+    def _store_together(self, copies: Sequence[tuple[SSAValue, Sequence[SSAValue], SSAValue]]) -> None:
+        """What the copies of a loop store to neighbours, at the place of the first."""
+        buffer, indices, _ = copies[0]
+        together = interleaved(self.builder, [value for _, _, value in copies])
+        self.builder.emit(vector.StoreOp.create(operands=(together, buffer, *indices)))
 
     def index(self, op: IndexOp) -> None:
         if any(v in self.varying for v in op.operands):

@@ -39,6 +39,7 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.passes import ModulePass
 
 from ..dialects.diagnostic import LoweringError, fail
+from .to_llvm_amx import AMX
 from .to_llvm_arith import ARITH, MATH
 from .to_llvm_builder import FunctionBuilder, Handler
 from .to_llvm_memref import MEMREF, layout_strides, row_major
@@ -47,7 +48,7 @@ from .to_llvm_scf import SCF, declare_external
 from .to_llvm_types import PTR, UNIT, MemRef, ModuleState, Size, byte_size, lower_type, make_function
 from .to_llvm_vector import VECTOR
 
-HANDLERS: dict[type[Operation], Handler] = {**ARITH, **MATH, **MEMREF, **SCF, **VECTOR, **PARALLEL}
+HANDLERS: dict[type[Operation], Handler] = {**ARITH, **MATH, **MEMREF, **SCF, **VECTOR, **PARALLEL, **AMX}
 
 SLOT = 8
 """Bytes of a slot of the packed arguments."""

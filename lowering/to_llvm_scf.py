@@ -21,6 +21,7 @@ from xdsl.dialects.builtin import BoolAttr, IntegerAttr, MemRefType, StringAttr,
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from ..dialects.diagnostic import LoweringError, fail
+from ..dialects.ext.amx import TileType
 from ..dialects.ext.llvm import LoopAnnotationAttr
 from .check_sites import checked_index
 from .custom_call_names import CUSTOM_CALL
@@ -58,7 +59,9 @@ def loop_annotation(b: FunctionBuilder, op: Operation) -> Attribute | None:
         if inner is op:
             continue
         nested = nested or isinstance(inner, scf.ForOp | scf.WhileOp | scf.ParallelOp)
-        explicit = explicit or any(isinstance(v.type, VectorType) for v in (*inner.results, *inner.operands))
+        explicit = explicit or any(
+            isinstance(v.type, VectorType | TileType) for v in (*inner.results, *inner.operands)
+        )
     if explicit:
         return None if nested else NO_LOOP_TRANSFORMS
     if not nested:

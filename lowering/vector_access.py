@@ -69,6 +69,14 @@ class VectorAccess:
         splits = [self.lanes.split(form) for form in self.body.forms(indices)]
         return any(split is not None and split[1] != 0 for split in splits)
 
+    def first(
+        self, op: Operation, buffer: SSAValue, indices: AffineList
+    ) -> tuple[SSAValue, Sequence[SSAValue]]:
+        """Where the first lane is, the others being a fixed number of elements apart along the last axis."""
+        place = self._place(op, buffer, indices, None)
+        assert place is not None
+        return place.buffer, place.indices
+
     def load(self, op: Operation, buffer: SSAValue, indices: AffineList, mask: SSAValue | None) -> SSAValue:
         """The elements of the lanes that are on, zero in the others."""
         place = self._place(op, buffer, indices, mask)

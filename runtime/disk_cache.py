@@ -23,7 +23,7 @@ from collections.abc import Iterable, Iterator
 from operator import itemgetter
 
 from .. import __version__
-from .processor import linux_facts
+from .processor import linux_facts, may_use_tiles
 
 try:
     from _blake2 import blake2b
@@ -358,6 +358,7 @@ _FACTS = (b"vendor_id", b"cpu family", b"model", b"stepping", b"flags", b"CPU ",
 def _processor() -> str:
     """The processor and its features, as Linux says it; elsewhere as LLVM does."""
     facts = [line for line in linux_facts().splitlines() if line.startswith(_FACTS)]
+    facts.append(b"tiles" if may_use_tiles() else b"no tiles")
     if any(line.startswith((b"flags", b"Features")) for line in facts):
         return b"\n".join(facts).decode("utf-8", "replace")
     from .cpu import host

@@ -15,6 +15,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from . import object_loader, threads
+from .processor import may_use_tiles
 
 EntryPoint = Callable[[Any, Any], int]
 _ENTRY_TYPE = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p, ctypes.c_void_p)
@@ -24,6 +25,7 @@ class MachineCode:
     """Machine code in this process. Its entry points are valid while the module is referenced."""
 
     def __init__(self, object_code: bytes, symbols: Mapping[str, int] | None = None):
+        may_use_tiles()  # which this process asks for once, should the code use them
         self.object_code = object_code
         self._entries: dict[str, EntryPoint] = {}
         if object_loader.can_load():

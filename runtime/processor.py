@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import ctypes
 import functools
+import os
+import sys
 
 
 @functools.cache
@@ -23,3 +26,31 @@ def is_faster_past_caches() -> bool:
     other processors are taken to be like the latter. False where Linux does not say what there is.
     """
     return b" amx_tile" in linux_facts()
+
+
+_AMX = (b" amx_tile", b" amx_int8")
+_ARCH_PRCTL, _ARCH_REQ_XCOMP_PERM, _XTILEDATA = 158, 0x1023, 18
+"""Linux on x86-64: the system call, what it is asked for, and the part of a thread's state that tiles are."""
+
+
+@functools.cache
+def may_use_tiles() -> bool:
+    """Whether there is a unit that multiplies matrices of bytes (AMX), and this process may use it.
+
+    Linux wants to be asked once a process, before the first use: for all its threads, and those of its forks. The answer
+    is kept. False where `NESTOR_AMX=0` says so, and where Linux refuses (an alternate signal stack may be too small for
+    the larger state of a thread).
+    """
+    if not has_tiles() or os.environ.get("NESTOR_AMX", "1") == "0":
+        return False
+    try:
+        answer = ctypes.CDLL(None).syscall(_ARCH_PRCTL, _ARCH_REQ_XCOMP_PERM, _XTILEDATA)
+    except (OSError, AttributeError):
+        return False
+    return answer == 0
+
+
+def has_tiles() -> bool:
+    """Whether the processor has the unit, as Linux says it."""
+    facts = linux_facts()
+    return sys.platform == "linux" and sys.maxsize > 1 << 32 and all(name in facts for name in _AMX)

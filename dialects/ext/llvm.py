@@ -20,7 +20,7 @@ from xdsl.dialects.builtin import (
     i64,
 )
 from xdsl.dialects.llvm import FastMathAttr, FCmpPredicateFlag, GenericCastOp, LLVMPointerType
-from xdsl.ir import Attribute, Dialect, Operation, ParametrizedAttribute
+from xdsl.ir import Attribute, Dialect, Operation, ParametrizedAttribute, TypeAttribute
 from xdsl.irdl import (
     AnyAttr,
     IRDLOperation,
@@ -189,6 +189,16 @@ class ICmpOp(Widened, llvm.ICmpOp):
     )
 
 
+# --- types -----------------------------------------------------------------------------------------------
+
+
+@irdl_attr_definition
+class X86AMXType(ParametrizedAttribute, TypeAttribute):
+    """A register of x86 that holds a tile of a matrix."""
+
+    name = "llvm.x86_amx"
+
+
 # --- loop annotations ------------------------------------------------------------------------------------
 
 
@@ -240,5 +250,5 @@ _OWN_NAMES = {op.name for op in (*_OWN, *INTRINSICS)}
 LLVM = Dialect(
     "llvm",
     [*(op for op in llvm.LLVM.operations if op.name not in _OWN_NAMES), *_OWN, *INTRINSICS],
-    [*llvm.LLVM.attributes, LoopAnnotationAttr],
+    [*llvm.LLVM.attributes, LoopAnnotationAttr, X86AMXType],
 )

@@ -245,6 +245,14 @@ def product(a, b):
     return a @ b
 
 
+def product_of_bytes(a, b):
+    return np.matmul(a, b, dtype=np.int32)
+
+
+def product_of_bytes_by_rows(a, b):
+    return a.astype(np.int32) @ b.astype(np.int32).T
+
+
 def product_of_transposed(a, b):
     return a @ b.T
 
@@ -305,6 +313,14 @@ def _products() -> list[Program]:
             )
     result += [
         Program("product of integers", product, arrays("n,9", "9,n", dtype=np.int32), 4, sizes=ragged),
+        Program("bytes", product_of_bytes, arrays("n,67", "67,n", dtype=np.int8), 1, sizes=(17, 65, 100)),
+        Program(
+            "bytes of a transposed matrix",
+            product_of_bytes_by_rows,
+            arrays("n,67", "n,67", dtype=np.int8),
+            1,
+            sizes=(17, 65, 100),
+        ),
         Program("large product", product, arrays("n,n", "n,n"), 4, 1e-4, sizes=(131,), pages=24),
         Program("image", image, arrays("2,3,n,n+2", "5,3,3,3"), 4, 1e-5, sizes=(1, 2, 3, 6, 8, 17), pages=24),
         Program("signal", signal, arrays("2,3,n+4", "5,3,5"), 4, 1e-5, sizes=ragged),

@@ -65,6 +65,10 @@ def schedule_sums_of_products(function: FuncOp, machine: Machine) -> None:
     from .cpu_windows import tile_windows, windows_in
 
     _remove_unit_loops(function, machine.steps)
+    if machine.amx:
+        from .cpu_matrix_tiles import widen_in_products
+
+        widen_in_products(function, machine.steps)
     for nest in list(outermost_loops(function)):
         if nest.parent is None:
             continue
@@ -228,6 +232,8 @@ def _tile_product(band: list[ForOp], machine: Machine, for_threads: bool) -> boo
     from .cpu_products import product_in
     from .cpu_skinny_products import tile_skinny
 
+    if machine.amx and _for_matrix_unit(band, machine, for_threads):
+        return True
     if tile_skinny(band, machine, share if for_threads else None):
         return True
     product = product_in(band)
@@ -244,6 +250,13 @@ def _tile_product(band: list[ForOp], machine: Machine, for_threads: bool) -> boo
         return False
     tiling.run()
     return True
+
+
+def _for_matrix_unit(band: list[ForOp], machine: Machine, for_threads: bool) -> bool:
+    """Let the matrix unit do a product; whether it is one for it."""
+    from .cpu_matrix_tiles import tile_for_matrix_unit
+
+    return tile_for_matrix_unit(band[0], share if for_threads else None, machine.steps)
 
 
 # ---- order ------------------------------------------------------------------------------------------

@@ -166,7 +166,7 @@ def _only_sets(nest: ForOp, product: Product) -> bool:
     return all(not isinstance(op, StoreOp) or op.memref is product.result for op in nest.walk())
 
 
-def _axis_loop(nest: ForOp, product: Product, of: ForOp) -> ForOp:
+def axis_loop(nest: ForOp, product: Product, of: ForOp) -> ForOp:
     """The loop of an elementwise nest that runs along the axis along which `of` moves in the result."""
     axis = next(k for k in range(len(product.sums.indices)) if of.iv in product.sums.indices[k].operands)
     access = next(
@@ -215,7 +215,7 @@ class ProductTiling:
         around = neighbours_of(product)
         outer = product.column if sizes.by_columns else product.row
         others = [
-            _axis_loop(nest, product, outer) for nest in (around.start, *around.uses) if nest is not None
+            axis_loop(nest, product, outer) for nest in (around.start, *around.uses) if nest is not None
         ]
         tile = sizes.width if sizes.by_columns else sizes.rows
         shares, row, column, term = self._split_shares(outer, tile * sizes.block)

@@ -61,6 +61,8 @@ class Machine:
     """Does the steps; a recorder writes them down as well."""
     past_caches: bool = False
     """Whether stores to big results had better pass the caches, however little is read for them."""
+    amx: bool = False
+    """Whether there is a unit that multiplies matrices (AMX)."""
     in_rows: bool = False
     """Whether a loop around makes several passes over a row, and what is fetched ahead is the next row."""
 

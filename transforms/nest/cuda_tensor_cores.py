@@ -26,7 +26,6 @@ neighbours in memory are neighbours along a loop.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
 
@@ -35,7 +34,7 @@ from xdsl.dialects.builtin import Float32Type, i32
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import SSAValue
 
-from ...dialects.nest import AllocOp, ForOp, LoadOp, StoreOp
+from ...dialects.nest import ForOp, LoadOp
 from ...dialects.remarks import remark
 from ...lowering.matrix_tiles import COLUMNS, ROWS, Form, form_of, may_round
 from .cpu_lanes import UNIT
@@ -45,7 +44,7 @@ from .cuda_bands import extent_of, units
 from .cuda_matrix_tiles import MatrixTiling
 from .cuda_sum_tiles import SumTile, make_perfect, parts, tile_sum
 from .loops import perfect_band
-from .nest_compute_inline import compute_inline, why_not_compute_inline
+from .product_casts import Cast, inline_casts
 from .steps import UNRECORDED, Steps
 
 
@@ -130,28 +129,11 @@ def _inline_casts(function: FuncOp, steps: Steps) -> None:
     nests = [nest for nest in units(function.body.block) if isinstance(nest, ForOp)]
     found = [product for nest in nests if (product := product_in(perfect_band(nest))) is not None]
     for product in found:
-        operands = (*product.row_panels, *product.panels)
-        widened = [alloc for buffer in operands if (alloc := _widened(buffer, nests)) is not None]
-        if len(widened) == len(operands) == 2:
-            for alloc in widened:
-                if why_not_compute_inline(alloc) is None:
-                    steps.do(compute_inline, alloc)
+        inline_casts(product, nests, _is_of_instruction, steps)
 
 
-def _widened(buffer: SSAValue, nests: Sequence[ForOp]) -> AllocOp | None:
-    """The allocation of a buffer that a nest fills with elements of a matrix made wider, and nothing else writes."""
-    alloc = buffer.owner
-    if not isinstance(alloc, AllocOp):
-        return None
-    stores = [use.operation for use in buffer.uses if isinstance(use.operation, StoreOp)]
-    if len(stores) != 1 or stores[0].where is not None or stores[0].mask is not None:
-        return None
-    value = stores[0].value.owner
-    if not isinstance(value, arith.ExtFOp | arith.ExtSIOp) or not isinstance(value.input.owner, LoadOp):
-        return None
-    if form_of(value.input.type) is None or value.result.type not in (Float32Type(), i32):
-        return None
-    return alloc if any(perfect_band(nest)[-1] is stores[0].parent_op() for nest in nests) else None
+def _is_of_instruction(cast: Cast) -> bool:
+    return not isinstance(cast, arith.ExtUIOp) and form_of(cast.input.type) is not None
 
 
 def _form_of(product: Product) -> Form | None:

@@ -22,7 +22,8 @@ another mark is set. Attributes are called `nestor.*`, and primitives keep them;
 `nestor.descending` (a thread does its share in stretches of so many iterations, the last stretch first), which threads obey,
 go with a parallel loop only, and `nestor.scan`, which makes a vector of the running results of a loop (nest-block-scan
 says which these are), with a loop of a constant number of iterations that lanes in lockstep may run, and `nestor.matrix`,
-which tensor cores obey, with a nest that is a product of tiles of matrices (lowering/matrix_tiles.py), `nestor.async` with
+which tensor cores obey, with a nest that is a product of tiles of matrices (lowering/matrix_tiles.py), `nestor.amx`, which
+the matrix unit of a CPU obeys, with another such nest (lowering/amx_tiles.py), `nestor.async` with
 a copy to shared memory, which then is under way while its thread goes on (lowering/async_copies.py).
 `unroll` in Halide and TVM (whose `annotate` and `pragma` set attributes); Exo and NNC have no marks for it.
 """
@@ -38,6 +39,7 @@ from xdsl.passes import ModulePass
 
 from ...dialects.diagnostic import NestorError, fail
 from ...dialects.nest import BIND_AXES, MARKS, ForOp
+from ...lowering.amx_tiles import AMX, amx_tile
 from ...lowering.async_copies import ASYNC, why_not_async
 from ...lowering.matrix_tiles import MATRIX, NoTile, matrix_tile
 from ...lowering.vector_scans import SCAN
@@ -72,8 +74,8 @@ def why_not_annotate(
         return _refusal(loop, mark, "an attribute has one value, a number or a text")
     if mark == SCAN:
         return why_not_scan_in_lanes(loop)
-    if mark == MATRIX:
-        return _why_not_matrix(loop)
+    if mark in _TILES:
+        return _why_not_tile(loop, mark)
     if mark == ASYNC:
         return _why_not_async(loop)
     return _why_not_for_threads(loop, mark, value) if mark in _OF_THREADS else None
@@ -83,12 +85,16 @@ def _refusal(loop: ForOp, mark: str, reason: str, hint: str | None = None) -> Ne
     return fail(loop, f'cannot annotate the loop "{loop.label}" with "{mark}": {reason}', hint=hint)
 
 
-def _why_not_matrix(loop: ForOp) -> NestorError | None:
+_TILES = {MATRIX: matrix_tile, AMX: amx_tile}
+"""The marks for units that multiply matrices, and what says whether a nest is what they do."""
+
+
+def _why_not_tile(loop: ForOp, mark: str) -> NestorError | None:
     try:
-        matrix_tile(loop)
+        _TILES[mark](loop)
     except NoTile as why:
         notes = [] if why.op is loop else [(why.op, "here")]
-        message = f'cannot annotate the loop "{loop.label}" with "{MATRIX}": {why.reason}'
+        message = f'cannot annotate the loop "{loop.label}" with "{mark}": {why.reason}'
         return fail(loop, message, notes=notes)
     return None
 

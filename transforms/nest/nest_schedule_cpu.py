@@ -117,17 +117,19 @@ def _plain(band: list[ForOp]) -> Dependences | None:
 class NestScheduleCpuPass(ModulePass):
     """Vectorize and parallelize every nest; `vector_bits` is a register's width, `threads=1` makes no parallel loops,
     2 lets long scans suit two of them,
-    `past_caches` is for machines whose stores had better pass the caches wherever a result is larger than these."""
+    `past_caches` is for machines whose stores had better pass the caches wherever a result is larger than these,
+    `amx` for those with a unit that multiplies matrices."""
 
     name = "nest-schedule-cpu"
 
     vector_bits: int = 512
     threads: int | None = None
     past_caches: bool = False
+    amx: bool = False
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         if self.vector_bits < 64 or self.vector_bits & (self.vector_bits - 1):
             raise fail(op, f"vector-bits is {self.vector_bits}; a power of two of at least 64 is expected")
-        machine = Machine(self.vector_bits, self.threads, past_caches=self.past_caches)
+        machine = Machine(self.vector_bits, self.threads, past_caches=self.past_caches, amx=self.amx)
         for function in functions(op):
             schedule_nests(function, machine)

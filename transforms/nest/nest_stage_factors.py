@@ -70,7 +70,7 @@ from .zeros import or_zero
 
 _PRODUCTS = (arith.MulfOp, arith.MuliOp)
 
-_CASTS = (arith.ExtFOp, arith.ExtSIOp)
+_CASTS = (arith.ExtFOp, arith.ExtSIOp, arith.ExtUIOp)
 """The casts to wider types that can be done after the copy: zero stays zero."""
 
 
