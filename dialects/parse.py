@@ -11,6 +11,7 @@ loc("a.mlir":1:1)
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
@@ -26,7 +27,7 @@ from xdsl.dialects.builtin import (
     ModuleOp,
     StringAttr,
 )
-from xdsl.ir import Attribute, Block, BlockArgument, Operation, Region, SSAValue
+from xdsl.ir import Attribute, Block, BlockArgument, Operation, Region, SSAValue, TypeAttribute
 from xdsl.parser import AttrParser, Parser, UnresolvedOperand
 from xdsl.utils.exceptions import DiagnosticException, MultipleSpansParseError, ParseError
 from xdsl.utils.lexer import Span
@@ -39,6 +40,14 @@ _NOT_AFFINE = (
     "not an affine expression: one side of '*', and the right side of 'floordiv', 'ceildiv' and 'mod', "
     "must be a constant"
 )
+
+_TYPE = re.compile(
+    r"""(?:memref|tensor|vector)<[^<>!#"]*(?:<[^<>!#"]*>[^<>!#"]*)*> | (?:index|(?:[su]?i|bf|f|tf)[0-9]+)\b""", re.X
+)
+"""What looks like a builtin type that means the same in every text: it names no alias and nothing of a dialect."""
+
+_types: dict[str, TypeAttribute] = {}
+_MANY_TYPES = 4096
 
 
 class SyntaxFailure(NestorError):
@@ -175,6 +184,26 @@ class LocatedParser(Parser):
         region = super().parse_optional_region(arguments)
         self._open_regions.pop()
         return region
+
+    def _parse_optional_builtin_type(self) -> TypeAttribute | None:
+        """Types are most of the text, and few: one that was read before is looked up by its text."""
+        token = self._current_token
+        if token.kind != MLIRTokenKind.BARE_IDENT:
+            return super()._parse_optional_builtin_type()
+        text = token.span.input.content
+        found = _TYPE.match(text, token.span.start)
+        if found is None:
+            return super()._parse_optional_builtin_type()
+        known = _types.get(found[0])
+        if known is not None:
+            self._resume_from(found.end())
+            return known
+        type = super()._parse_optional_builtin_type()
+        if type is not None and not text[found.end() : self.pos].strip():
+            if len(_types) >= _MANY_TYPES:
+                _types.clear()
+            _types[found[0]] = type
+        return type
 
     def _parse_block(self) -> Block:
         if self._current_token.kind == MLIRTokenKind.CARET_IDENT:
