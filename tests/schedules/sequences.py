@@ -14,12 +14,12 @@ from dataclasses import dataclass, field
 import numpy as np
 from nestor.dialects.diagnostic import NestorError, SourceLocation, op_location
 from nestor.dialects.nest import ForOp
-from nestor.dialects.parse import parse_module
 from nestor.dialects.verifier import verify
 from nestor.lowering.check_sites import check_sites
 from nestor.runtime.errors import KernelError
 from nestor.runtime.interp import TrapError, compile_nest
 from nestor.transforms.nest.loops import functions
+from parsed import parse_module
 from primitive_requests import NothingToDo, Request
 from primitives import PRIMITIVES, apply
 from program_drafts import Program

@@ -14,7 +14,6 @@ from typing import Any
 
 import pytest
 from nestor.dialects.diagnostic import LoweringError, NestorError
-from nestor.dialects.parse import parse_module
 from nestor.dialects.registry import make_context
 from nestor.dialects.schedule.table import PRIMITIVES as TABLE
 from nestor.dialects.verifier import VerificationFailure, verify
@@ -37,6 +36,7 @@ from nestor.transforms.nest.nest_stage_factors import stage_factors
 from nestor.transforms.nest.nest_stream import stream
 from nestor.transforms.nest.nest_unroll import unroll
 from nestor.transforms.registry import load_pass
+from parsed import parse_module
 from primitive_buffers import buffers
 from primitives import PRIMITIVES, without
 from test_schedules import WITHOUT_CHECKS

@@ -12,8 +12,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from judge import NEEDED, judge
-from nestor.dialects.parse import parse_module
 from nestor.dialects.schedule.table import PRIMITIVES as TABLE
+from parsed import parse_module
 from primitives import PRIMITIVES, apply
 from programs import FAMILIES, draw_program
 from refusals import Count, draw_judged

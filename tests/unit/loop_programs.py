@@ -9,10 +9,10 @@ from collections.abc import Callable
 import numpy as np
 from nestor.dialects.diagnostic import NestorError
 from nestor.dialects.nest import ForOp
-from nestor.dialects.parse import parse_module
 from nestor.dialects.verifier import verify
 from nestor.runtime.interp import compile_nest
 from nestor.transforms.nest.loops import functions, loops_in
+from parsed import parse_module
 from xdsl.dialects.builtin import ModuleOp
 
 EXTENT = 24

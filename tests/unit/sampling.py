@@ -5,6 +5,11 @@ from __future__ import annotations
 import os
 
 
+def is_sampled() -> bool:
+    """Whether slow tests are left out (`-m 'not slow'`, as in `make test`)."""
+    return os.environ.get("NESTOR_TEST_SAMPLES") == "few"
+
+
 def seeds(count: int) -> range:
-    """The first third of so many seeds in `make test` (`-m 'not slow'`), all of them without that choice."""
-    return range(count // 3 if os.environ.get("NESTOR_TEST_SAMPLES") == "few" else count)
+    """The first third of so many seeds where slow tests are left out, else all of them."""
+    return range(count // 3 if is_sampled() else count)

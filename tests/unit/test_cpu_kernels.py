@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 from cpu_kernels import KERNELS, Kernel, lower, sample_arguments
 from nestor.dialects.diagnostic import NestorError
-from nestor.dialects.parse import parse_module
 from nestor.lowering.llvm_ir import emit_llvm_ir
+from parsed import parse_module
 
 HOME = Path(__file__).parent / "kernels"
 

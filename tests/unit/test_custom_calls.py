@@ -7,12 +7,12 @@ import threading
 import nestor as nt
 import numpy as np
 import pytest
-from nestor.dialects.parse import parse_module
 from nestor.frontend.custom_calls import attribute_of
 from nestor.frontend.stages import build
 from nestor.runtime import custom_calls
 from nestor.runtime.numpy_calls import NUMPY_CALLS
 from nestor.tools import numpy_docs
+from parsed import parse_module
 
 TARGETS = ("cpu", "interp")
 

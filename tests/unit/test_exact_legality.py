@@ -7,15 +7,15 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 from nestor.dialects.diagnostic import NestorError
-from nestor.dialects.parse import parse_module
 from nestor.dialects.verifier import verify
-from nestor.runtime.interp import run_nest
+from nestor.runtime.interp import compile_nest, run_nest
 from nestor.transforms.nest.loops import find_loop, functions, loops_in
 from nestor.transforms.nest.nest_distribute import distribute
 from nestor.transforms.nest.nest_flatten import flatten
 from nestor.transforms.nest.nest_fuse import fuse
 from nestor.transforms.nest.nest_split import split
 from nestor.transforms.nest.nest_vectorize import vectorize
+from parsed import parse_module
 from test_nest_lowering import run_on_cpu
 from xdsl.dialects.builtin import ModuleOp
 
@@ -41,12 +41,14 @@ def assert_same(
     module = parse_module(text)
     change(module)
     verify(module)
+    as_written = compile_nest(functions(parse_module(text))[0])
+    kernels = {mode: compile_nest(functions(module)[0], mode=mode) for mode in ("program", "shuffled")}
     for n in extents:
         wanted = [np.arange(n) * 7 % 11, np.arange(n) * 5 % 13 + 100]
-        run_nest(functions(parse_module(text))[0], wanted)
+        as_written(*wanted)
         for mode, seed in (("program", 0), *(("shuffled", seed) for seed in range(4))):
             found = [np.arange(n) * 7 % 11, np.arange(n) * 5 % 13 + 100]
-            run_nest(functions(module)[0], found, mode=mode, seed=seed)
+            kernels[mode](*found, seed=seed)
             for k, (before, after) in enumerate(zip(wanted, found, strict=True)):
                 np.testing.assert_array_equal(after, before, f"argument {k}, extent {n}, {mode} {seed}")
     return module

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 from cpu_kernels import Kernel
-from nestor.dialects.parse import parse_module
 from nestor.lowering.expand_division import expand_division
+from parsed import parse_module
 
 COLUMNS = 256
 BITS = {"f32": (np.float32, np.uint32, 32), "f64": (np.float64, np.uint64, 64)}

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from nest_programs import PROGRAMS, arguments_of, check
-from nestor.dialects.parse import parse_module
 from nestor.runtime.errors import KernelError
 from nestor.runtime.interp import TrapError, run_nest
 from nestor.transforms.nest.loops import functions
+from parsed import parse_module
 
 
 def function(text: str):

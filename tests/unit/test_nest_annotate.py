@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from loop_programs import RandomLoops, check, loop_called, outcomes
 from nestor.dialects.diagnostic import NestorError
-from nestor.dialects.parse import parse_module
 from nestor.transforms.nest.loops import loops_in
 from nestor.transforms.nest.nest_annotate import annotate
+from parsed import parse_module
 from test_nest_lowering import run_on_cpu
 
 TRIANGLE = """

@@ -9,7 +9,6 @@ import pytest
 from nestor.dialects.diagnostic import NestorError
 from nestor.dialects.ext import gpu as gpu_ext
 from nestor.dialects.nest import BarrierOp
-from nestor.dialects.parse import parse_module
 from nestor.dialects.registry import make_context
 from nestor.dialects.verifier import verify
 from nestor.lowering.cuda_c import emit_cuda
@@ -22,6 +21,7 @@ from nestor.transforms.nest.loops import find_loop, functions
 from nestor.transforms.nest.nest_bind import bind
 from nestor.transforms.nest.nest_insert_barriers import insert_barriers
 from nestor.transforms.nest.nest_split import split
+from parsed import parse_module
 from xdsl.dialects.builtin import ModuleOp
 
 COMBINERS = {

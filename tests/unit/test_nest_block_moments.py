@@ -7,10 +7,10 @@ from pathlib import Path
 import nestor as nt
 import numpy as np
 import pytest
-from nestor.dialects.parse import parse_module
 from nestor.runtime.interp import run_nest
 from nestor.transforms.nest.loops import find_loop, functions
 from nestor.transforms.nest.nest_block_moments import block_moments
+from parsed import parse_module
 
 FILECHECK = Path(__file__).resolve().parents[1] / "filecheck" / "transforms" / "nest"
 PLAIN, COLUMNS, UNEVEN = (FILECHECK / "nest-block-moments.mlir").read_text().split("// -----")

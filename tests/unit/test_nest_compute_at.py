@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from nestor.dialects.nest import AllocOp
-from nestor.dialects.parse import parse_module
 from nestor.dialects.verifier import verify
 from nestor.runtime.interp import run_nest
 from nestor.transforms.nest.loops import find_loop, loops_in
 from nestor.transforms.nest.nest_compute_at import compute_at
 from nestor.transforms.nest.nest_parallel import parallelize
+from parsed import parse_module
 from producer_nests import PROGRAMS, blur, blurred, buffer_of
 
 

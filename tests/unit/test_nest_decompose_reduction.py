@@ -7,10 +7,10 @@ from collections import Counter
 import pytest
 from loop_programs import RandomLoops, check, loop_called
 from nestor.dialects.diagnostic import NestorError
-from nestor.dialects.parse import parse_module
 from nestor.transforms.nest.loops import loops_in
 from nestor.transforms.nest.nest_decompose_reduction import decompose_reduction
 from nestor.transforms.nest.nest_reorder import reorder
+from parsed import parse_module
 from sampling import seeds
 from xdsl.dialects.builtin import ModuleOp
 

@@ -9,7 +9,6 @@ import pytest
 from buffer_programs import PROGRAMS, allocations, check, parsed
 from memory_programs import PROGRAMS as MEMORY
 from nestor.dialects.diagnostic import NestorError
-from nestor.dialects.parse import parse_module
 from nestor.dialects.registry import make_context
 from nestor.dialects.verifier import verify
 from nestor.lowering.llvm_ir import emit_llvm_ir
@@ -25,6 +24,7 @@ from nestor.transforms.nest.nest_double_buffer import double_buffer
 from nestor.transforms.nest.nest_sink_alloc import sink_alloc
 from nestor.transforms.nest.nest_split import split
 from nestor.transforms.registry import load_pass
+from parsed import parse_module
 
 TILES = """
 func.func @f(%x: memref<64x16xi32>, %y: memref<64x16xi32> {nest.role = "out"}) {

@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 from nestor.dialects.diagnostic import NestorError
-from nestor.dialects.parse import parse_module
 from nestor.dialects.verifier import verify
 from nestor.runtime.interp import run_nest
 from nestor.transforms.nest.loops import find_loop, functions, loops_in
 from nestor.transforms.nest.nest_flatten import flatten
+from parsed import parse_module
 
 POINTWISE = """
 func.func @f(%x: memref<?x?xi64> {nest.dims = ["n", "m"]}, %y: memref<?x?x2xi64> {nest.dims = ["n", "m", 2]},

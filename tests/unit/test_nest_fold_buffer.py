@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 from buffer_programs import PROGRAMS, allocations, check, function_of, parsed
 from nestor.dialects.diagnostic import NestorError
-from nestor.dialects.parse import parse_module
 from nestor.runtime.interp import run_nest
 from nestor.transforms.nest.buffers import find_alloc
 from nestor.transforms.nest.loops import find_loop, loops_in
@@ -18,6 +17,7 @@ from nestor.transforms.nest.nest_fold_buffer import fold_buffer
 from nestor.transforms.nest.nest_hoist_alloc import hoist_alloc
 from nestor.transforms.nest.nest_parallel import parallelize
 from nestor.transforms.nest.nest_resize_buffer import resize_buffer
+from parsed import parse_module
 from xdsl.dialects.builtin import DYNAMIC_INDEX, MemRefType
 
 FOLDS = {

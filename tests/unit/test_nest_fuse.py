@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from loop_programs import RandomLoops, check, loop_called, outcomes
 from nestor.dialects.diagnostic import NestorError
-from nestor.dialects.parse import parse_module
 from nestor.transforms.nest.nest_fuse import fuse
+from parsed import parse_module
 from xdsl.dialects.builtin import ModuleOp
 
 

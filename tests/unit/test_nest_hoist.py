@@ -10,11 +10,11 @@ from cpu_nests import NESTS
 from loop_programs import RandomLoops, check, loop_called
 from nestor.dialects.diagnostic import NestorError
 from nestor.dialects.nest import LoadOp
-from nestor.dialects.parse import parse_module
 from nestor.dialects.verifier import verify
 from nestor.runtime.interp import run_nest
 from nestor.transforms.nest.loops import functions, loops_in
 from nestor.transforms.nest.nest_hoist import hoist
+from parsed import parse_module
 from sampling import seeds
 from xdsl.dialects.builtin import ModuleOp
 

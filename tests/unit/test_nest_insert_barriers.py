@@ -9,7 +9,6 @@ import pytest
 from nestor.dialects.diagnostic import NestorError
 from nestor.dialects.ext import gpu
 from nestor.dialects.nest import BarrierOp, ForOp
-from nestor.dialects.parse import parse_module
 from nestor.dialects.registry import make_context
 from nestor.dialects.verifier import verify
 from nestor.lowering.nest_to_gpu import ConvertNestToGpuPass
@@ -18,6 +17,7 @@ from nestor.runtime.host_plan import ErrorRecord
 from nestor.runtime.interp import TrapError, run_nest
 from nestor.transforms.nest.loops import find_loop, functions
 from nestor.transforms.nest.nest_insert_barriers import insert_barriers
+from parsed import parse_module
 from test_nest_to_gpu import (
     ONE_BUFFER_A_ROW,
     REGISTERS,

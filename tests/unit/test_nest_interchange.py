@@ -7,11 +7,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from nestor.dialects.diagnostic import NestorError
-from nestor.dialects.parse import parse_module
 from nestor.dialects.verifier import verify
 from nestor.runtime.interp import run_nest
 from nestor.transforms.nest.loops import find_loop
 from nestor.transforms.nest.nest_reorder import reorder
+from parsed import parse_module
 from sampling import seeds
 
 PAIRS = """

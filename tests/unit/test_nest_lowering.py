@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 from mlir_judge import mlir_opt, needs_mlir_opt
 from nest_programs import PROGRAMS, arguments_of, check
-from nestor.dialects.parse import parse_module
 from nestor.dialects.registry import make_context
 from nestor.lowering.llvm_ir import emit_llvm_ir
 from nestor.lowering.nest_to_scf import ConvertNestToScfPass
@@ -16,6 +15,7 @@ from nestor.lowering.to_llvm import ConvertToLlvmPass
 from nestor.runtime.abi import ErrorRecord, Packer
 from nestor.runtime.cpu import compile_llvm_ir
 from nestor.runtime.interp import run_nest
+from parsed import parse_module
 
 
 def lowered(text: str):

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections import Counter
 
 import pytest
-from nestor.dialects.parse import parse_module
 from nestor.transforms.nest.loops import find_loop, loops_in
 from nestor.transforms.nest.nest_cut import cut
 from nestor.transforms.nest.nest_peel import peel
 from nestor.transforms.nest.nest_split import split
+from parsed import parse_module
 
 
 @pytest.mark.parametrize(

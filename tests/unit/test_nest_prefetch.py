@@ -5,7 +5,6 @@ import pytest
 from cpu_kernels import Kernel
 from nestor.dialects.diagnostic import NestorError
 from nestor.dialects.nest import PrefetchOp
-from nestor.dialects.parse import parse_module
 from nestor.dialects.registry import make_context
 from nestor.dialects.remarks import listening
 from nestor.transforms.nest.accesses import accesses_of
@@ -17,6 +16,7 @@ from nestor.transforms.nest.nest_split import split
 from nestor.transforms.nest.nest_unroll import unroll
 from nestor.transforms.nest.nest_vectorize import vectorize
 from nestor.transforms.registry import load_pass
+from parsed import parse_module
 from relabelled_nests import RELABELLED, assert_stays
 
 COLUMN = """

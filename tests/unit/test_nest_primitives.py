@@ -8,7 +8,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from nestor.dialects.diagnostic import NestorError
 from nestor.dialects.nest import ForOp
-from nestor.dialects.parse import parse_module
 from nestor.dialects.verifier import verify
 from nestor.runtime.interp import run_nest
 from nestor.transforms.nest.loops import loops_in, sole_inner_loop
@@ -18,6 +17,7 @@ from nestor.transforms.nest.nest_reorder import reorder
 from nestor.transforms.nest.nest_rfactor import rfactor
 from nestor.transforms.nest.nest_split import split
 from nestor.transforms.nest.nest_vectorize import vectorize
+from parsed import parse_module
 from sampling import seeds
 
 PROGRAMS = ("iou-small", "row-sums-static", "column-sums", "gauss-seidel", "matmul", "transpose", "whole-sum")

@@ -11,7 +11,6 @@ from cpu_nests import NESTS, Nest
 from loop_programs import RandomLoops, arguments, check, loop_called, outcomes
 from nestor.dialects.diagnostic import NestorError
 from nestor.dialects.nest import AccumulateOp
-from nestor.dialects.parse import parse_module
 from nestor.dialects.verifier import verify
 from nestor.runtime.interp import compile_nest
 from nestor.transforms.nest.dependence import analyse
@@ -19,6 +18,7 @@ from nestor.transforms.nest.loops import functions, loops_in, trip_count
 from nestor.transforms.nest.nest_parallel import parallelize
 from nestor.transforms.nest.nest_privatise import privatise
 from nestor.transforms.nest.nest_tree_reduce import tree_reduce
+from parsed import parse_module
 from sampling import seeds
 from xdsl.dialects.builtin import ModuleOp
 

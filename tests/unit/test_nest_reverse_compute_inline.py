@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 from nestor.dialects.diagnostic import NestorError
 from nestor.dialects.nest import AllocOp
-from nestor.dialects.parse import parse_module
 from nestor.transforms.nest.loops import find_loop, loops_in
 from nestor.transforms.nest.nest_fuse_epilogue import fuse_epilogue, why_not_fuse_epilogue
 from nestor.transforms.nest.nest_reverse_compute_inline import (
@@ -13,6 +12,7 @@ from nestor.transforms.nest.nest_reverse_compute_inline import (
     why_not_reverse_compute_inline,
 )
 from nestor.transforms.nest.nest_split import split
+from parsed import parse_module
 from producer_nests import PROGRAMS, Program, buffer_of, of_lengths
 
 

@@ -7,11 +7,11 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 from nestor.dialects.diagnostic import NestorError
-from nestor.dialects.parse import parse_module
 from nestor.dialects.verifier import verify
 from nestor.runtime.interp import compile_nest
 from nestor.transforms.nest.loops import find_loop, functions
 from nestor.transforms.nest.nest_rfactor import rfactor
+from parsed import parse_module
 
 ROWS = """
 func.func @f(%n: index, %m: index, %x: memref<?xi64>, %s: memref<4xi64>) {{

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from nestor.dialects.parse import parse_module
 from nestor.runtime.interp import run_nest
 from nestor.transforms.nest.loops import find_loop, functions
 from nestor.transforms.nest.nest_search_parts import search_parts
+from parsed import parse_module
 
 FILECHECK = Path(__file__).resolve().parents[1] / "filecheck" / "transforms" / "nest"
 TEXT = (FILECHECK / "nest-search-parts.mlir").read_text().partition("// -----")[0]

@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 from cpu_nests import NESTS
 from loop_programs import RandomLoops, check
-from nestor.dialects.parse import parse_module
 from nestor.dialects.verifier import verify
 from nestor.runtime.interp import run_nest
 from nestor.transforms.nest.loops import functions, loops_in
 from nestor.transforms.nest.nest_simplify import simplify
 from nestor.transforms.nest.nest_split import split
 from nestor.transforms.nest.nest_tile import tile
+from parsed import parse_module
 from sampling import seeds
 from xdsl.dialects.builtin import ModuleOp
 

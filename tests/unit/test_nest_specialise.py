@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 from loop_programs import RandomLoops, check, loop_called
 from nestor.dialects.diagnostic import NestorError
-from nestor.dialects.parse import parse_module
 from nestor.dialects.verifier import verify
 from nestor.runtime.errors import KernelError
 from nestor.runtime.interp import run_nest
 from nestor.transforms.nest.loops import functions
 from nestor.transforms.nest.nest_specialise import specialise, why_not_specialise
 from nestor.transforms.nest.nest_split import split
+from parsed import parse_module
 from sampling import seeds
 from xdsl.dialects.builtin import ModuleOp
 

@@ -13,7 +13,6 @@ import pytest
 from mlir_judge import custom, mlir_opt, mlir_translate, needs_mlir_opt, needs_mlir_translate
 from nestor.dialects.diagnostic import LoweringError, NestorError
 from nestor.dialects.nest import AccumulateOp
-from nestor.dialects.parse import parse_module
 from nestor.dialects.registry import make_context
 from nestor.dialects.verifier import verify
 from nestor.lowering.llvm_ir import emit_llvm_ir
@@ -29,6 +28,7 @@ from nestor.transforms.nest.nest_tensorize import tensorize, why_not_tensorize
 from nestor.transforms.nest.nest_tile import tile
 from nestor.transforms.nest.nest_vectorize import vectorize
 from nestor.transforms.registry import load_pass
+from parsed import parse_module
 from sampling import seeds
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import CallOp, FuncOp
@@ -127,31 +127,34 @@ def function_of(module: ModuleOp, name: str = "f") -> FuncOp:
     return next(op for op in module.ops if isinstance(op, FuncOp) and op.sym_name.data == name)
 
 
-def machine_code(module: ModuleOp) -> tuple[Packer, Any]:
-    """The function @f as machine code, and what packs its arguments."""
+def machine_code(module: ModuleOp, level: int | None = 1) -> tuple[Packer, Any]:
+    """The function @f as machine code, and what packs its arguments; LLVM's vectorizer (None) takes most of the time."""
     packer = Packer.for_function(function_of(module))
     for name in ("convert-nest-to-scf", "canonicalize", "cse", "expand-math", "convert-to-llvm"):
         load_pass(name)().apply(make_context(), module)
-    return packer, compile_llvm_ir(emit_llvm_ir(module)).entry("f")
+    return packer, compile_llvm_ir(emit_llvm_ir(module), opt_level=level).entry("f")
 
 
 def integers(*shape: int, seed: int = 0) -> np.ndarray:
     return np.random.default_rng(seed).integers(-9, 9, shape).astype(np.int32)
 
 
-def check(text: str, module: ModuleOp, arguments: Sequence[Sequence[np.ndarray]]) -> None:
+def check(
+    text: str, module: ModuleOp, arguments: Sequence[Sequence[np.ndarray]], level: int | None = 1
+) -> None:
     """The module computes what the text does, in the interpreter and as machine code."""
     verify(module)
-    reference = function_of(parse_module(text))
+    reference = compile_nest(function_of(parse_module(text)))
+    kernels = [compile_nest(function_of(module), mode=mode) for mode in ("program", "shuffled")]
     wanted = [[a.copy() for a in given] for given in arguments]
     for expected, given in zip(wanted, arguments, strict=True):
-        run_nest(reference, expected)
-        for mode in ("program", "shuffled"):
+        reference(*expected)
+        for kernel in kernels:
             found = [a.copy() for a in given]
-            run_nest(function_of(module), found, mode=mode, seed=1)
+            kernel(*found, seed=1)
             for e, f in zip(expected, found, strict=True):
                 np.testing.assert_array_equal(e, f)
-    packer, entry = machine_code(module)
+    packer, entry = machine_code(module, level)
     for expected, given in zip(wanted, arguments, strict=True):
         found = [a.copy() for a in given]
         assert entry(packer(*found), ctypes.addressof(ErrorRecord())) == 0
@@ -250,7 +253,7 @@ def test_four_iterations_at_a_time(name: str):
     split(loop, 4)
     tensorize(find_loop(module, "i.i"), "t")
     shapes = [shape for shape in SHAPES if name != "triangle" or shape[0] <= shape[1]]
-    check(text, module, [(integers(*shape), integers(*shape, seed=5)) for shape in shapes])
+    check(text, module, [(integers(*shape), integers(*shape, seed=5)) for shape in shapes], level=None)
 
 
 V = "memref<?xi32, strided<[?], offset: ?>>"

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 from nestor.dialects.diagnostic import NestorError
 from nestor.dialects.ext import gpu
-from nestor.dialects.parse import parse_module
 from nestor.dialects.registry import make_context
 from nestor.dialects.verifier import verify
 from nestor.lowering.kernel_signature import LARGEST_SMALL
@@ -14,6 +13,7 @@ from nestor.lowering.nest_to_gpu import ConvertNestToGpuPass
 from nestor.runtime.cuda_sim.engine import SimEngine
 from nestor.runtime.host_plan import ErrorRecord, check_grid, is_small
 from nestor.runtime.interp import run_nest
+from parsed import parse_module
 from xdsl.dialects.builtin import IntegerAttr, ModuleOp
 
 REVERSED = """

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 from nestor.dialects.diagnostic import NestorError
 from nestor.dialects.nest import AllocOp
-from nestor.dialects.parse import parse_module
 from nestor.dialects.verifier import verify
 from nestor.runtime.interp import run_nest
 from nestor.transforms.nest.loops import functions
 from nestor.transforms.nest.nest_transform_layout import transform_layout
+from parsed import parse_module
 from xdsl.dialects.builtin import ModuleOp
 
 WINDOW = """

@@ -9,11 +9,11 @@ import pytest
 from cpu_nests import NESTS
 from loop_programs import RandomLoops, check, loop_called
 from nestor.dialects.nest import ForOp
-from nestor.dialects.parse import parse_module
 from nestor.runtime.interp import run_nest
 from nestor.transforms.nest.loops import functions, loops_in
 from nestor.transforms.nest.nest_split import split
 from nestor.transforms.nest.nest_unroll import unroll
+from parsed import parse_module
 from xdsl.dialects.builtin import ModuleOp
 
 

@@ -10,10 +10,10 @@ from cpu_nests import NESTS
 from loop_programs import RandomLoops, check, loop_called
 from nestor.dialects.diagnostic import NestorError
 from nestor.dialects.nest import LoadOp
-from nestor.dialects.parse import parse_module
 from nestor.runtime.interp import run_nest
 from nestor.transforms.nest.loops import functions
 from nestor.transforms.nest.nest_unroll_and_jam import unroll_and_jam
+from parsed import parse_module
 
 
 def random_nest(seed: int) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from nestor.dialects.nest.common import verify_affine
-from nestor.dialects.parse import parse_module
+from parsed import parse_module
 from xdsl.dialects.builtin import AffineMapAttr
 from xdsl.ir.affine import (
     AffineBinaryOpExpr,

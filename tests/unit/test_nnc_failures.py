@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from nestor.dialects.diagnostic import NestorError
-from nestor.dialects.parse import parse_module
 from nestor.runtime.interp import run_nest
 from nestor.transforms.nest.loops import find_loop
 from nestor.transforms.nest.nest_bind import bind
@@ -14,6 +13,7 @@ from nestor.transforms.nest.nest_reorder import reorder
 from nestor.transforms.nest.nest_rfactor import rfactor
 from nestor.transforms.nest.nest_split import split
 from nestor.transforms.nest.nest_vectorize import vectorize
+from parsed import parse_module
 
 
 def run(module, *arrays: np.ndarray) -> None:

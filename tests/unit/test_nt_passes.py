@@ -17,11 +17,11 @@ from nestor.dialects.nt import (
     TransposeOp,
 )
 from nestor.dialects.nt.ops import shape_of
-from nestor.dialects.parse import parse_module
 from nestor.dialects.registry import make_context
 from nestor.dialects.verifier import verify
 from nestor.transforms.registry import load_pass
 from nestor.transforms.tensor.nt_fuse import explain_fusion
+from parsed import parse_module
 from sampling import seeds
 
 sys.path.insert(0, str(Path(__file__).parent))

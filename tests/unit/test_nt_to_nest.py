@@ -5,12 +5,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from nestor.dialects.parse import parse_module
 from nestor.dialects.registry import make_context
 from nestor.dialects.verifier import verify
 from nestor.lowering.nt_to_nest import count_copies
 from nestor.runtime.interp import run_nest
 from nestor.transforms.registry import load_pass
+from parsed import parse_module
 from sampling import seeds
 
 sys.path.insert(0, str(Path(__file__).parent))

@@ -4,13 +4,13 @@ import pytest
 from nestor.dialects.affine import AffineList
 from nestor.dialects.diagnostic import NestorError
 from nestor.dialects.nest import LoadOp
-from nestor.dialects.parse import parse_module
 from nestor.transforms.nest.loops import find_loop, functions
 from nestor.transforms.nest.nest_cache_write import cache_write
 from nestor.transforms.nest.nest_cut import cut
 from nestor.transforms.nest.nest_peel import peel
 from nestor.transforms.nest.nest_shift import shift
 from nestor.transforms.nest.nest_vectorize import why_not_vectorize
+from parsed import parse_module
 
 TEXT = """
 func.func @f(%n: index, %x: memref<?xi64>, %y: memref<?xi64>) {

@@ -7,9 +7,9 @@ import itertools
 import numpy as np
 import pytest
 from nestor.dialects.nest import AllocOp
-from nestor.dialects.parse import parse_module
 from nestor.runtime.interp import run_nest
 from nestor.transforms.nest.nest_reuse_buffers import Order, reuse_buffers
+from parsed import parse_module
 
 CHAIN = """
 func.func @f(%x: memref<5xf32>, %out: memref<5xf32> {{nest.role = "out"}}) {{

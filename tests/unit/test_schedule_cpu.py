@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 from cpu_nests import NESTS, Nest
 from nestor.dialects.nest import ForOp
-from nestor.dialects.parse import parse_module
 from nestor.dialects.registry import make_context
 from nestor.dialects.remarks import listening
 from nestor.dialects.verifier import verify
@@ -18,6 +17,7 @@ from nestor.runtime.cpu import compile_llvm_ir
 from nestor.runtime.interp import run_nest
 from nestor.transforms.nest.nest_schedule_cpu import NestScheduleCpuPass
 from nestor.transforms.registry import load_pass
+from parsed import parse_module
 from xdsl.dialects.builtin import ModuleOp
 
 LOWERING = ("convert-nest-to-scf", "canonicalize", "cse", "expand-math", "convert-to-llvm")

@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 from nestor.dialects.diagnostic import NestorError
 from nestor.dialects.nest import BIND_AXES, ForOp
-from nestor.dialects.parse import parse_module
 from nestor.dialects.registry import make_context
 from nestor.dialects.remarks import listening
 from nestor.dialects.verifier import verify
@@ -20,6 +19,7 @@ from nestor.runtime.interp import run_nest
 from nestor.transforms.nest.cuda_bands import grid_axes, partials_for, row_width, tile_width
 from nestor.transforms.nest.nest_insert_barriers import NestInsertBarriersPass
 from nestor.transforms.nest.nest_schedule_cuda import NestScheduleCudaPass
+from parsed import parse_module
 
 
 @dataclass(frozen=True)

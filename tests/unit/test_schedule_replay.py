@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 from cpu_nests import NESTS
-from nestor.dialects.parse import parse_module
 from nestor.dialects.schedule import SequenceOp
 from nestor.transforms.schedule.apply_schedule import apply_sequence
 from nestor.transforms.schedule.automatic import automatic_schedules
+from parsed import parse_module
 
 
 @pytest.mark.parametrize("target", ["cpu", "cuda"])

@@ -9,13 +9,13 @@ import numpy as np
 import pytest
 from cpu_nests import NESTS
 from nestor.dialects.diagnostic import NestorError
-from nestor.dialects.parse import parse_module
 from nestor.tools.nest_svg import emit_nest_svg
 from nestor.tools.nest_tree import emit_nest_tree
 from nestor.tools.run_nest import RunRequest, print_results, run_module, save_results
 from nestor.transforms.nest.dependence import analyse
 from nestor.transforms.nest.loops import functions, loops_in
 from nestor.transforms.nest.nest_print_dependences import dependence_report
+from parsed import parse_module
 
 
 def module_of(name: str):

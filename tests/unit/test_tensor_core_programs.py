@@ -8,12 +8,12 @@ import nestor as nt
 import numpy as np
 import pytest
 from nestor.dialects.diagnostic import NestorError
-from nestor.dialects.parse import parse_module
 from nestor.frontend.options import fastmath_flags
 from nestor.frontend.stages import run_pipeline
 from nestor.lowering.cuda_c import emit_cuda
 from nestor.runtime import nvrtc
 from nestor.runtime.cuda_sim.module import SimModule
+from parsed import parse_module
 
 
 def product(a, b):

@@ -7,7 +7,6 @@ import ctypes
 import numpy as np
 import pytest
 from nestor.dialects.nest import ForOp
-from nestor.dialects.parse import parse_module
 from nestor.dialects.registry import make_context
 from nestor.dialects.verifier import verify
 from nestor.lowering.llvm_ir import emit_llvm_ir
@@ -16,6 +15,7 @@ from nestor.runtime.cpu import compile_llvm_ir
 from nestor.runtime.interp import run_nest
 from nestor.transforms.nest.nest_schedule_cpu import NestScheduleCpuPass
 from nestor.transforms.registry import load_pass
+from parsed import parse_module
 
 LOWERING = ("convert-nest-to-scf", "canonicalize", "cse", "expand-math", "convert-to-llvm")
 
