@@ -42,7 +42,8 @@ _NOT_AFFINE = (
 )
 
 _TYPE = re.compile(
-    r"""(?:memref|tensor|vector)<[^<>!#"]*(?:<[^<>!#"]*>[^<>!#"]*)*> | (?:index|(?:[su]?i|bf|f|tf)[0-9]+)\b""", re.X
+    r"""(?:memref|tensor|vector)<[^<>!#"]*(?:<[^<>!#"]*>[^<>!#"]*)*> | (?:index|(?:[su]?i|bf|f|tf)[0-9]+)\b""",
+    re.X,
 )
 """What looks like a builtin type that means the same in every text: it names no alias and nothing of a dialect."""
 
