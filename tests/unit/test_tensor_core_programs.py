@@ -46,6 +46,12 @@ def deep():
     return text, a, b
 
 
+def run(program, *arguments, target="cuda-sim", **options):
+    """What a program computes, and the CUDA C that did."""
+    compiled = nt.jit(program, target=target, dynamic=False, **options).lower(*arguments).compile()
+    return compiled(*arguments), compiled.engine.module.source
+
+
 def launch(text, a, b, mode="plain"):
     result = np.full((a.shape[0], b.shape[1]), np.nan, np.float16)
     grid, block = (2, 1, 1), (32, 1, 1)
@@ -64,10 +70,9 @@ def test_products_are_those_of_numpy(deep):
 
 def test_bias_and_activation_are_done_to_the_sums():
     a, b, c = operands(64, 32, 64)
-    compiled = nt.jit(layer, target="cuda-sim", dynamic=False)
+    result, text = run(layer, a, b, c)
     total = a.astype(np.float64) @ b.astype(np.float64)
-    check(compiled(a, b, c), a, b, np.maximum(total + c, 0), total)
-    text = compiled.lower(a, b, c).as_text("cuda")
+    check(result, a, b, np.maximum(total + c, 0), total)
     assert text.count("__global__") == 1
     assert "nt_mma" in text
 
@@ -88,12 +93,10 @@ def test_edges_of_a_stack_are_copied_as_zeros():
     """No extent is a multiple of a tile; rows of %a begin at multiples of 16 bytes, and those of %b do not."""
     rng = np.random.default_rng(5)
     a, b, c = (rng.standard_normal(s).astype(np.float16) for s in ((2, 33, 40), (2, 40, 35), (35,)))
-    lowered = nt.jit(layer_of_stack, target="cuda-sim:checked", dynamic=False).lower(a, b, c)
+    got, text = run(layer_of_stack, a, b, c, target="cuda-sim:checked")
     total = a.astype(np.float64) @ b.astype(np.float64)
-    got = lowered.compile()(a, b, c)
     for k in range(2):
         check(got[k], a[k], b[k], np.maximum(total[k] + c, 0), total[k])
-    text = lowered.as_text("cuda")
     assert text.count("__global__") == 1
     assert "nt_mma_m16n8k16_f16" in text
     assert re.search(r"nt_copy_async16\([^;]*a\[[^;]*\? 16 : 0", text)
@@ -102,22 +105,19 @@ def test_edges_of_a_stack_are_copied_as_zeros():
 def test_bytes_are_summed_up_exactly():
     rng = np.random.default_rng(9)
     a, b = (rng.integers(-128, 128, (32, 128)).astype(np.int8) for _ in range(2))
-    compiled = nt.jit(by_transposed, target="cuda-sim", dynamic=False)
-    assert np.array_equal(compiled(a, b), a.astype(np.int32) @ b.astype(np.int32).T)
-    text = compiled.lower(a, b).as_text("cuda")
+    result, text = run(by_transposed, a, b)
+    assert np.array_equal(result, a.astype(np.int32) @ b.astype(np.int32).T)
     assert "nt_mma_m16n8k32_s8" in text
     assert "nt_load_matrix_x2(" in text
 
 
 def test_wide_sums_of_a_transposed_matrix():
     a, b, _ = operands(64, 64, 32)
-    compiled = nt.jit(of_transposed, target="cuda-sim", dynamic=False)
+    result, text = run(of_transposed, a, b)
     wanted = a.astype(np.float64).T @ b.astype(np.float64)
     size = np.abs(a.astype(np.float64)).T @ np.abs(b.astype(np.float64))
-    result = compiled(a, b)
     assert result.dtype == np.float32
     assert np.all(np.abs(result - wanted) <= 64 * 2.0**-24 * size)
-    text = compiled.lower(a, b).as_text("cuda")
     assert "nt_load_matrix_x4_trans(" in text
     assert text.count("__global__") == 1
 
@@ -127,10 +127,9 @@ def test_floats_are_rounded_to_tf32_where_that_was_granted():
     rng = np.random.default_rng(4)
     a, b = rng.standard_normal((40, 72)).astype("f4"), rng.standard_normal((72, 33)).astype("f4")
     a[3, 5], b[7, 9] = np.inf, np.nan
-    lowered = nt.jit(product, target="cuda-sim:checked", dynamic=False, fastmath=("tf32",)).lower(a, b)
-    text = lowered.as_text("cuda")
+    got, text = run(product, a, b, target="cuda-sim:checked", fastmath=("tf32",))
     assert "nt_mma_m16n8k8_tf32" in text and "nt_round_tf32" in text
-    got, wanted = lowered.compile()(a, b), a.astype("f8") @ b.astype("f8")
+    wanted = a.astype("f8") @ b.astype("f8")
     finite = np.isfinite(wanted)
     assert np.array_equal(np.isnan(got), np.isnan(wanted)) and np.array_equal(
         got[~finite], wanted[~finite], True
