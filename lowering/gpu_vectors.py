@@ -103,6 +103,7 @@ class LaneLoop:
         self.width = loop.width.value.data
         self.varying = varying_in(loop.body.block, {loop.iv})
         self.members = list(loop.body.block.ops)
+        self.own = set[object](self.members)
         self.needs = Alignment()
         self.accesses = self._vector_accesses(assumed)
         """The accesses that are vectors where all constraints in `assumed` hold."""
@@ -281,6 +282,9 @@ class LaneLoop:
         """Whether all lanes need the same from `op`, which is done once before them."""
         if any(v in self.varying for v in op.operands):
             return False
+        inside = [owner for v in op.operands if (owner := v.owner) in self.own]
+        if not all(isinstance(owner, Operation) and self._is_shared(owner) for owner in inside):
+            return False  # it uses what a lane has stored, in a buffer of its own
         if isinstance(op, LoadOp):
             return self._is_free(op) and self._is_everywhere(op, self.body.assumed)
         return is_computation(op)
