@@ -227,15 +227,16 @@ def automatic(source: Lowered | ModuleOp | str, target: str, function: str | Non
 
     if target not in ("cpu", "cuda"):
         raise NestorError(f"no automatic schedule for target '{target}'", hint="targets with one: cpu, cuda")
-    return Schedule(record(_nest_of(source, function), target, **machine_here()))
+    pipeline = "cuda-to-nest" if target == "cuda" else "to-nest"
+    return Schedule(record(_nest_of(source, function, pipeline), target, **machine_here()))
 
 
-def _nest_of(source: Lowered | ModuleOp | str, function: str | None) -> FuncOp:
+def _nest_of(source: Lowered | ModuleOp | str, function: str | None, pipeline: str = "to-nest") -> FuncOp:
     from .lowered import Lowered
     from .stages import lowered_copy
 
     if isinstance(source, Lowered):
-        module = lowered_copy(source.program.module, ("to-nest",))
+        module = lowered_copy(source.program.module, (pipeline,))
         function = function or source.program.name
     else:
         module = parse_module(source, "<schedule>") if isinstance(source, str) else source.clone()

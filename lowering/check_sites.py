@@ -3,8 +3,8 @@
     func.func @f(...) attributes {nestor.sites = [
       {kind = "IndexError", array = "x", axis = 0 : i64, file = "prog.py", line = 7 : i64, column = 5 : i64}]}
 
-Site k is the k-th `nest.index`, or `cf.assert` or `func.call` with a `nestor.kind`, in the order of the text. The
-interpreter, the CPU and the GPU number alike.
+Site k is the k-th `nest.index` or `nest.lookup`, or `cf.assert` or `func.call` with a `nestor.kind`, in the order of the
+text. The interpreter, the CPU and the GPU number alike.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.ir.affine import AffineConstantExpr
 
 from ..dialects.diagnostic import op_location
-from ..dialects.nest import IndexOp
+from ..dialects.nest import IndexOp, LookupOp
 
 SITES = "nestor.sites"
 """The function attribute that holds the table."""
@@ -24,6 +24,9 @@ SITES = "nestor.sites"
 KIND, SITE = "nestor.kind", "nestor.site"
 """The attributes of a `cf.assert` or a call: the exception it raises, and its number once it has one."""
 
+GOES_ON = "nestor.goes_on"
+"""The attribute of a `cf.assert` of a kernel that says: a failure is recorded, and the thread goes on."""
+
 
 def check_sites(function: func.FuncOp) -> dict[Operation, int]:
     """The number of each check of `function`."""
@@ -31,7 +34,9 @@ def check_sites(function: func.FuncOp) -> dict[Operation, int]:
 
 
 def _is_check(op: Operation) -> bool:
-    return isinstance(op, IndexOp) or (isinstance(op, cf.AssertOp | func.CallOp) and KIND in op.attributes)
+    if isinstance(op, IndexOp | LookupOp):
+        return True
+    return isinstance(op, cf.AssertOp | func.CallOp) and KIND in op.attributes
 
 
 def site_table(sites: dict[Operation, int]) -> ArrayAttr:
@@ -46,6 +51,8 @@ def _entry(op: Operation) -> DictionaryAttr:
         numbers = [expr.value for expr in op.map.data.results if isinstance(expr, AffineConstantExpr)]
         if len(numbers) == 2:  # folding may leave no comparison of the two
             entry |= {k: IntegerAttr(n, i64) for k, n in zip(("index", "extent"), numbers, strict=True)}
+    elif isinstance(op, LookupOp):
+        entry = {"kind": StringAttr("IndexError"), "array": op.array, "axis": op.axis}
     else:
         entry = {"kind": op.attributes[KIND]}
         if "msg" in op.properties:
@@ -59,9 +66,12 @@ def _entry(op: Operation) -> DictionaryAttr:
 
 
 def checked_index(condition: SSAValue) -> tuple[SSAValue | None, SSAValue | None]:
-    """What a check compares: the index and the extent, of `i < n` or `0 <= i and i < n`; the value of `0 <= v`."""
+    """What a check compares: the index and the extent, of `i < n` or `0 <= i and i < n`; the value of `0 <= v`.
+
+    Around it may be an `or`: where the index is not needed, it may be anything.
+    """
     op = condition.owner
-    if isinstance(op, arith.AndIOp):
+    if isinstance(op, arith.AndIOp | arith.OrIOp):
         for side in (op.rhs, op.lhs):
             value, extent = checked_index(side)
             if value is not None:

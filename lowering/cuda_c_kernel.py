@@ -22,7 +22,7 @@ from xdsl.ir import Block, Operation, SSAValue
 from ..dialects.diagnostic import LoweringError, fail
 from ..dialects.ext import gpu as gpu_ext
 from ..dialects.ext import nvgpu
-from .check_sites import checked_index
+from .check_sites import GOES_ON, checked_index
 from .cuda_c_build import cast, float_to_memory, plain, signed_operand
 from .cuda_c_expr import EXPRESSIONS
 from .cuda_c_integer import multiply_extended, opposite
@@ -273,7 +273,8 @@ class KernelPrinter(WarpPrinter, MatrixPrinter, SharedPrinter):
         self.helper("nt_raise")
         self._open(f"if ({condition.text}) {{  // {kind.data}")
         self._line(f"nt_raise(err, {code}, {site.value.data}, {', '.join(details)});")
-        self._line("return;")
+        if GOES_ON not in op.attributes:
+            self._line("return;")
         self._close()
 
     def _if(self, op: scf.IfOp) -> None:

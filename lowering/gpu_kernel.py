@@ -102,6 +102,11 @@ class KernelBody(ThreadBody):
         """Makes the parameter that says whether buffers are aligned."""
         self._flag: SSAValue | None = None
         self._check_blocks_are_independent(unit)
+        self._leaves = explicit and not any(map(_is_shared_work, unit))
+
+    def may_leave_at_failures(self) -> bool:
+        """Whether no thread of the block waits for another one, or needs its values."""
+        return self._leaves
 
     # ---- loops ----
 
@@ -400,3 +405,10 @@ def _iterations(span: Linear, step: int) -> Linear:
 def _line(op: Operation) -> tuple[str, int] | None:
     place = op_location(op)
     return None if place is None else (place.file, place.line)
+
+
+def _is_shared_work(unit: Operation) -> bool:
+    """Whether threads of a block wait for each other, or combine values, somewhere in `unit`."""
+    return any(
+        isinstance(op, BarrierOp) or (isinstance(op, ForOp) and op.kind == "lane") for op in unit.walk()
+    )

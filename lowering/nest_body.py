@@ -21,7 +21,7 @@ from xdsl.traits import IsTerminator
 
 from ..dialects.affine import AffineList
 from ..dialects.diagnostic import LoweringError, fail
-from ..dialects.nest import AccumulateOp, AllocOp, ForOp, IfOp, IndexOp, LoadOp, PrefetchOp, StoreOp
+from ..dialects.nest import AccumulateOp, AllocOp, ForOp, IfOp, IndexOp, LoadOp, LookupOp, PrefetchOp, StoreOp
 from .domain_runs import Run, domain_runs, escaping_values
 from .domains import DIVISIONS, Domain, within_bound
 from .index_arithmetic import INDEX
@@ -288,6 +288,7 @@ _HANDLERS: dict[type, Callable[[Any, Any], None]] = {
     StoreOp: lambda body, op: body.store(op),
     AccumulateOp: lambda body, op: body.accumulate(op),
     IndexOp: lambda body, op: body.index(op),
+    LookupOp: lambda body, op: body.lookup(op),
     IfOp: lambda body, op: body.conditional(op),
     ForOp: lambda body, op: body.loop(op),
     AllocOp: lambda body, op: body.alloc(op),

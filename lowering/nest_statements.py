@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from xdsl.dialects import arith, cf, func, memref, scf
-from xdsl.dialects.builtin import IndexType, IntegerAttr, MemRefType, StringAttr, i1, i64
+from xdsl.dialects.builtin import IndexType, IntegerAttr, MemRefType, StringAttr, UnitAttr, i1, i64
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
 from ..dialects.affine import AffineList
-from ..dialects.nest import AccumulateOp, IndexOp, LoadOp, PrefetchOp, StoreOp
+from ..dialects.nest import AccumulateOp, IndexOp, LoadOp, LookupOp, PrefetchOp, StoreOp
 from ..dialects.remarks import remark
-from .check_sites import SITE
+from .check_sites import GOES_ON, SITE
 from .combiners import combiner_op, zero
 from .domains import Domain, LoadGuards, domain_of, may_be_undefined
 from .index_arithmetic import INDEX, NO_OVERFLOW, IndexBuilder, Linear, forms_of, linear
@@ -249,6 +249,46 @@ class Statements:
         result = self._wrapped(raw, bound) if may_wrap else raw
         self.define(op.result, result)
         builder.nonnegative.add(result)
+
+    def lookup(self, op: LookupOp) -> None:
+        """An index that was found in an array, checked where it is needed, and wrapped.
+
+        A thread that may not leave here goes on with 0, which every axis has that is looked into.
+        """
+        builder = self.builder
+        value, extent = self.value(op.value), self.value(op.extent)
+        zero_ = builder.attribute_constant(IntegerAttr(0, i64), i64)
+        lowest = builder.value(arith.SubiOp, (zero_, extent), i64)
+        is_inside = [builder.compare("sge", value, lowest), builder.compare("slt", value, extent)]
+        ok = in_bounds = self._all(is_inside)
+        in_bounds.name_hint = "in_bounds"
+        if (needed := self._needed(op)) is not None:
+            yes = builder.attribute_constant(IntegerAttr(1, i1), i1, "true")
+            idle = builder.value(arith.XOrIOp, (needed, yes), i1)
+            ok = builder.value(arith.OrIOp, (idle, in_bounds), i1)
+        message = f"IndexError: index out of bounds for axis {op.axis.value.data} of {op.array.data}"
+        attributes: dict[str, Attribute] = {
+            "nestor.kind": StringAttr("IndexError"),
+            "nestor.site": IntegerAttr(self.sites[op], i64),
+        }
+        leaves = self.may_leave_at_failures() and needed is None
+        if not leaves:
+            attributes[GOES_ON] = UnitAttr()
+        builder.emit(
+            cf.AssertOp.create(operands=(ok,), properties={"msg": StringAttr(message)}, attributes=attributes)
+        )
+        negative = builder.compare("slt", value, zero_)
+        from_end = builder.value(arith.AddiOp, (value, extent), i64)
+        wrapped = builder.value(arith.SelectOp, (negative, from_end, value), i64)
+        if not leaves:
+            wrapped = builder.value(arith.SelectOp, (in_bounds, wrapped, zero_), i64)
+        result = builder.value(arith.IndexCastOp, (wrapped,), INDEX)
+        self.define(op.result, result)
+        builder.nonnegative.add(result)
+
+    def may_leave_at_failures(self) -> bool:
+        """Whether what stops at a failed check keeps nobody waiting."""
+        return True
 
     def _wrapped(self, index: SSAValue, extent: SSAValue) -> SSAValue:
         negative = self.builder.compare("slt", index, self.builder.constant(0))

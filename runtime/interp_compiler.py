@@ -24,6 +24,7 @@ from ..dialects.nest import (
     IfOp,
     IndexOp,
     LoadOp,
+    LookupOp,
     PrefetchOp,
     StoreOp,
     YieldOp,
@@ -33,6 +34,7 @@ from ..lowering.custom_call_names import CUSTOM_CALL
 from ..lowering.domains import DIVISIONS, domain_of
 from ..lowering.error_codes import CALL_ERROR, ERROR_CODES, INDEX_ERROR
 from . import custom_calls, printing, scalar_eval
+from .errors import KernelError
 from .interp_source import Source
 
 _COMBINE = {
@@ -211,6 +213,20 @@ class Compiler(Source):
             if value in self.shadowed:
                 self.line(f"{name}_w[...] = True")
 
+    def lookup(self, op: LookupOp) -> None:
+        looked = self.fresh("c")
+        site = self.sites.get(op, -1)
+
+        def found(value: Any, extent: Any) -> int:
+            if not -extent <= value < extent:
+                raise KernelError(INDEX_ERROR, site, int(value), int(extent))
+            return int(value if value >= 0 else value + extent)
+
+        self.namespace[looked] = found
+        text = f"{looked}({self.names[op.value]}, {self.names[op.extent]})"
+        needed = self.needed(op)
+        self.define(op.result, text if needed is None else f"{text} if {needed} else 0")
+
     def index(self, op: IndexOp) -> None:
         value, extent = (self.fresh("k"), self.fresh("k"))
         texts = self.affines(AffineList.from_op(op.map, op.map_operands))
@@ -340,6 +356,7 @@ _HANDLERS: dict[type, Callable[[Compiler, Any], None]] = {
     AccumulateOp: Compiler.accumulate,
     AllocOp: Compiler.alloc,
     IndexOp: Compiler.index,
+    LookupOp: Compiler.lookup,
     IfOp: Compiler.branch,
     scf.WhileOp: Compiler.repeat,
     scf.ConditionOp: _nothing,

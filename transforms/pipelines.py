@@ -33,9 +33,11 @@ PIPELINES: dict[str, tuple[str, ...]] = {
         "convert-to-llvm",
     ),
     "cpu": ("cpu-to-scf", "cpu-to-llvm"),
+    # the same for kernels, which check the indices that they look up
+    "cuda-to-nest": ("to-nest", "nest-sink-checks"),
     # nest -> gpu: kernels and the host function that launches them
     "cuda": (
-        "to-nest",
+        "cuda-to-nest",
         "nest-schedule-cuda",
         "nest-insert-barriers{known-only=true}",
         "convert-nest-to-gpu{explicit-barriers=true}",
@@ -45,7 +47,7 @@ PIPELINES: dict[str, tuple[str, ...]] = {
     ),
     # the same with 32-bit indices: for buffers of fewer than 2^31 elements, which the caller checks
     "cuda-small": (
-        "to-nest",
+        "cuda-to-nest",
         "nest-schedule-cuda",
         "nest-insert-barriers{known-only=true}",
         "convert-nest-to-gpu{index-bits=32 explicit-barriers=true}",

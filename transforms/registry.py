@@ -84,6 +84,7 @@ PASSES: dict[str, str] = {
     "nest-bind": "transforms.nest.nest_bind:NestBindPass",
     "nest-insert-barriers": "transforms.nest.nest_insert_barriers:NestInsertBarriersPass",
     "nest-tensorize": "transforms.nest.nest_tensorize:NestTensorizePass",
+    "nest-sink-checks": "transforms.nest.nest_sink_checks:NestSinkChecksPass",
     "nest-schedule-cpu": "transforms.nest.nest_schedule_cpu:NestScheduleCpuPass",
     "nest-schedule-cuda": "transforms.nest.nest_schedule_cuda:NestScheduleCudaPass",
     "apply-schedule": "transforms.schedule.apply_schedule:ApplySchedulePass",

@@ -18,13 +18,13 @@ from xdsl.ir import Dialect
 from .access import AccessOp, LoadOp, StatementOp, StoreOp
 from .accumulate import COMBINERS, ORDERS, AccumulateOp, YieldOp
 from .barrier import BarrierOp
-from .buffer import AllocOp, IndexOp
+from .buffer import AllocOp, IndexOp, LookupOp
 from .loop import BIND_AXES, BLOCK_AXES, LANES, MARKS, MAX_THREADS, THREAD_AXES, ForOp, IfOp
 from .prefetch import PrefetchOp
 
 NEST = Dialect(
     "nest",
-    [ForOp, LoadOp, StoreOp, AccumulateOp, AllocOp, IndexOp, IfOp, YieldOp, BarrierOp, PrefetchOp],
+    [ForOp, LoadOp, StoreOp, AccumulateOp, AllocOp, IndexOp, LookupOp, IfOp, YieldOp, BarrierOp, PrefetchOp],
     [],
 )
 
@@ -46,6 +46,7 @@ __all__ = [
     "IfOp",
     "IndexOp",
     "LoadOp",
+    "LookupOp",
     "PrefetchOp",
     "StatementOp",
     "StoreOp",

@@ -1,4 +1,4 @@
-"""Buffers made inside a function, and checked Python indices into buffers."""
+"""Buffers made inside a function, and checked Python indices into buffers: numbers of the program, elements of arrays."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ from xdsl.ir import SSAValue
 from xdsl.irdl import (
     IRDLOperation,
     irdl_op_definition,
+    operand_def,
     opt_prop_def,
     prop_def,
     result_def,
@@ -26,7 +27,7 @@ from xdsl.irdl import (
 )
 from xdsl.parser import Parser
 from xdsl.printer import Printer
-from xdsl.traits import MemoryAllocEffect, MemoryWriteEffect
+from xdsl.traits import MemoryAllocEffect, MemoryWriteEffect, Pure
 from xdsl.utils.exceptions import VerifyException
 
 from ..affine import AffineList, parse_bound, print_bound
@@ -157,5 +158,53 @@ class IndexOp(IRDLOperation):
         op = cls(index, extent, parser.parse_str_literal("the array's name"), axis)
         if parser.parse_optional_keyword("from_start"):
             op.properties["from_start"] = UnitAttr()
+        op.attributes.update(parser.parse_optional_attr_dict())
+        return op
+
+
+@irdl_op_definition
+class LookupOp(IRDLOperation):
+    """An element of an array of indices as an index, checked where it is used: `%k = nest.lookup %v of %n axis 0 of "x"`.
+
+    The value is %v when it is in [0, %n); %n plus it when it is in [-%n, 0). Any other makes the function fail with an
+    IndexError, once the nest that needs the value has ended: until then it is 0. So it has no effect that iterations
+    would have to keep in order, and computing it where nobody needs it is no error. It stands only where nobody sees
+    what a nest that failed has written (`nest-sink-checks`); of several that fail, any one is reported.
+    """
+
+    name = "nest.lookup"
+
+    value = operand_def(i64)
+    extent = operand_def(i64)
+    array = prop_def(StringAttr)
+    axis = prop_def(IntegerAttr)
+    result = result_def(INDEX)
+
+    traits = traits_def(Pure())
+
+    def __init__(self, value: SSAValue, extent: SSAValue, array: str, axis: int):
+        super().__init__(
+            operands=[value, extent],
+            properties={"array": StringAttr(array), "axis": IntegerAttr(axis, i64)},
+            result_types=[INDEX],
+        )
+
+    def print(self, printer: Printer) -> None:
+        printer.print_string(" ")
+        printer.print_operand(self.value)
+        printer.print_string(" of ")
+        printer.print_operand(self.extent)
+        printer.print_string(f' axis {self.axis.value.data} of "{self.array.data}"')
+        printer.print_op_attributes(self.attributes)
+
+    @classmethod
+    def parse(cls, parser: Parser) -> Self:
+        value = parser.resolve_operand(parser.parse_unresolved_operand(), i64)
+        parser.parse_keyword("of")
+        extent = parser.resolve_operand(parser.parse_unresolved_operand(), i64)
+        parser.parse_keyword("axis")
+        axis = parser.parse_integer()
+        parser.parse_keyword("of")
+        op = cls(value, extent, parser.parse_str_literal("the array's name"), axis)
         op.attributes.update(parser.parse_optional_attr_dict())
         return op

@@ -13,6 +13,7 @@ A row is a plain NumPy function and the calls it is tested with. A call is a tex
     f32[33,65] positive     no number below 0.1
     f32[33,65] special      with NaNs, infinities, zeros of both signs and denormals among them
     i64[100] below 7        indices from 0 to 6
+    i64[100] within 7       indices from -7 to 6
     3, 0.5                  a Python number
 
 The first call of a row is the one that `make test` runs; it should be odd in every extent. All are run by `make test-all`,
@@ -256,6 +257,29 @@ def taken(x, rows):
     return x[rows]
 
 
+def columns_taken(x, columns):
+    return np.tanh(x[:, columns]) * 2
+
+
+def taken_along(x, places):
+    return np.take_along_axis(x, places, axis=1)
+
+
+def picked(x, rows, columns):
+    return x[rows, columns] + x[columns, rows]
+
+
+def embedded(table, positions, words):
+    x = table[words] + positions
+    mean = x.mean(axis=-1, keepdims=True)
+    variance = ((x - mean) ** 2).mean(axis=-1, keepdims=True)
+    return (x - mean) / np.sqrt(variance + np.float32(1e-5))
+
+
+def likelihood(x, labels):
+    return -x[np.arange(x.shape[0]), labels].mean()
+
+
 def permuted(x):
     return np.ascontiguousarray(x.transpose(2, 1, 0))
 
@@ -357,6 +381,38 @@ LAYOUTS = (
             "f16[37,20]; i64[53] below 37",
             "bool[9,33]; i64[13] below 9",
         ),
+    ),
+    Program(
+        "gather of columns",
+        columns_taken,
+        ("f32[19,37]; i64[53] within 37", "f64[5,3]; i32[2,7] within 3", "f16[9,64]; i8[33] within 64"),
+        tolerance=3e-6,
+    ),
+    Program(
+        "take along rows", taken_along, ("f32[33,7]; i64[33,5] within 7", "i8[5,70]; i32[5,70] within 70")
+    ),
+    Program(
+        "elements of a matrix",
+        picked,
+        ("f32[37,37]; i64[53] within 37; i64[53] within 37", "f64[5,5]; i32[3,1] within 5; i16[7] within 5"),
+    ),
+    Program(
+        "embedding and normalisation",
+        embedded,
+        (
+            "f32[50,65]; f32[9,65]; i64[3,9] within 50",
+            "f32[50,1100]; f32[7,1100]; i32[7] within 50",
+            "f32[9,64]; f32[64]; i8[33] within 9",
+        ),
+        tolerance=1e-4,
+        absolute=1e-5,
+    ),
+    Program(
+        "likelihood of labels",
+        likelihood,
+        ("f32[131,7]; i64[131] within 7", "f64[33,70]; i32[33] below 70"),
+        tolerance=1e-4,
+        absolute=1e-5,
     ),
     Program("gather of long rows", taken, ("f32[40,64]; i64[3001] below 40", "i8[7,1000]; i32[700] below 7")),
     Program("reverse of the axes", permuted, ("f32[35,3,41]", "f64[33,2,9]", "i8[70,3,130]", "f32[3,300,2]")),
@@ -994,8 +1050,9 @@ def _argument(text: str, rng: np.random.Generator) -> Any:
     if word in _PLACES:
         return _PLACES[word](lambda s: _values(s, dtype, rng), shape)
     array = _values(shape, dtype, rng)
-    if word == "below":
-        array = rng.integers(0, int(match["number"]), shape).astype(dtype)
+    if word in ("below", "within"):
+        number = int(match["number"])
+        array = rng.integers(-number if word == "within" else 0, number, shape).astype(dtype)
     elif word == "positive":
         array = (np.abs(array) + dtype.type(0.1)).astype(dtype)
     elif word == "special":

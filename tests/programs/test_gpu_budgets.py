@@ -70,7 +70,10 @@ BUDGETS = (
     Budget("concatenate", "f32[64,128]; f32[64,64]", 1, 1.00),
     Budget("pad", "f32[61,256]", 1, 1.25, sectors=1.22),  # rows of 259, shifted: no fewer
     Budget("rows set to zero", "f32[300,512]", 1, 1.04, sectors=1.04),
-    Budget("gather", "f32[64,256]; i64[96] below 64", 3, 1.52, moved=1.01),
+    Budget("gather", "f32[64,256]; i64[96] below 64", 1, 1.52),
+    Budget("gather", "f32[64,256]; i64[96] within 64", 1, 1.52, dynamic=True),
+    Budget("embedding and normalisation", "f32[64,256]; f32[96,256]; i64[96] within 64", 1, 1.32, once="result"),
+    Budget("likelihood of labels", "f32[1024,64]; i64[1024] within 64", 1, 3.35, moved=3.35, sectors=3.33),
     # reductions
     Budget("row sums", "f32[64,1024]", 1, 1.01, once="x"),
     Budget("row sums", "f32[300,40]", 1, 1.17),

@@ -19,7 +19,8 @@ made fewer:
 
 * A temporary is computed where it is read (nest-compute-inline) when only elementwise nests read it and that is cheap:
   `WORK` operations an element that is computed again, more where it is read at one place that needs each element once.
-  What is reduced, or what a reduction reads, stays, and so does what a reduction starts from: its schedule decides.
+  What is reduced, or what a reduction reads, stays, and so does what a reduction starts from: its schedule decides;
+  but what is looked up (`x[idx].sum()`) is where one reduction alone reads it.
 * Neighbours of as many loops become one nest (nest-fuse) when the loops run through the same iterations, or one through a
   part of the other's: copies into parts of one result, fills, several results. A part has a domain, outside of which the
   other statement moves elements and no vectors, so that it has to be `SMALL` unless its rows are whole, and the larger
@@ -27,6 +28,7 @@ made fewer:
   alike write one element (`y[1:-1] = 0` after a copy), if it cannot be joined else.
   There are at most `OPERANDS` buffers, which is what registers hold of 16 bytes each; and a nest that is read across
   (cuda_transposes.py) is joined with such nests only.
+* Rows that are looked up (`table[idx]`) are read by the program on rows that follows, in the same loops.
 
 Otherwise a nest is a kernel. The primitives prove what is done; a refusal leaves two kernels.
 """
@@ -42,11 +44,12 @@ from xdsl.dialects.func import FuncOp
 from xdsl.ir import Block, Operation, SSAValue
 
 from ...dialects.affine import AffineList
-from ...dialects.diagnostic import NestorError
-from ...dialects.nest import AccumulateOp, AllocOp, ForOp, LoadOp, StoreOp
+from ...dialects.diagnostic import NestorError, fail
+from ...dialects.nest import AccumulateOp, AllocOp, ForOp, LoadOp, LookupOp, StoreOp
 from .accesses import root_of
 from .cpu_lanes import arithmetic_in, buffer_accesses
 from .cuda_bands import extent_of, make_perfect, units
+from .cuda_row_programs import is_row_program
 from .cuda_transposes import transposed_in
 from .dependence import Dependences
 from .integer_sets import bound_key
@@ -79,6 +82,7 @@ def segment(function: FuncOp, steps: Steps) -> None:
         assert block is not None
         _inline_temporaries(block, steps)
         _fuse_neighbours(block, steps)
+        _fuse_with_rows(block, steps)
 
 
 def is_elementwise(nest: Operation) -> bool:
@@ -107,14 +111,24 @@ def _is_cheap(alloc: AllocOp, block: Block) -> bool:
     stores = [op for op in users if isinstance(op, StoreOp)]
     if len(loads) + len(stores) != len(users) or len(stores) != 1 or not loads:
         return False
-    nests = [_nest_in(block, op) for op in users]
-    if not all(nest is not None and is_elementwise(nest) for nest in nests):
+    producer, *readers = [_nest_in(block, op) for op in (*stores, *loads)]
+    if not isinstance(producer, ForOp) or not is_elementwise(producer):
         return False
-    producer = _nest_in(block, stores[0])
-    assert isinstance(producer, ForOp)
+    if not all(nest is not None and is_elementwise(nest) for nest in readers):
+        return _looks_up(producer) and len(readers) == 1 and _reads_each_once(readers[0], producer)
     work = arithmetic_in(perfect_band(producer)[-1])
-    is_read_once = len(loads) == 1 and _count(_nest_in(block, loads[0])) == _count(producer) is not None
+    is_read_once = len(loads) == 1 and _count(readers[0]) == _count(producer) is not None
     return is_read_once or work * len(loads) <= WORK
+
+
+def _reads_each_once(reader: Operation | None, producer: ForOp) -> bool:
+    """Whether a sum or the like, of nothing but loops around one body, has as many iterations as a producer."""
+    if not isinstance(reader, ForOp) or len(perfect_band(reader)) != len(loops_in(reader)):
+        return False
+    return all(
+        _range_of(a) == _range_of(b) is not None
+        for a, b in zip(loops_in(reader), loops_in(producer), strict=False)
+    ) and len(loops_in(reader)) == len(loops_in(producer))
 
 
 def _nest_in(block: Block, op: Operation) -> Operation | None:
@@ -177,10 +191,8 @@ def _shifts(first: ForOp, second: ForOp) -> tuple[int, ...]:
 
 def _next_nest(first: ForOp) -> ForOp | None:
     """The elementwise nest that follows, with only temporaries and scalars between; None where something else does."""
-    op = first.next_op
-    while op is not None and not op.regions and not isinstance(op, StoreOp | AccumulateOp):
-        op = op.next_op
-    return op if isinstance(op, ForOp) and is_elementwise(op) else None
+    op = _nest_after(first)
+    return op if op is not None and is_elementwise(op) else None
 
 
 def _is_worthwhile(first: ForOp, second: ForOp, by: Sequence[int]) -> bool:
@@ -243,6 +255,63 @@ def _starts_a_reduction(nest: ForOp) -> bool:
 
 def _is_read_across(nest: ForOp) -> bool:
     return transposed_in(loops_in(nest)) is not None
+
+
+def _fuse_with_rows(block: Block, steps: Steps) -> None:
+    """Let a program on rows make the rows that it reads by looking indices up: `layer_norm(table[idx])` is one kernel."""
+    for first in list(block.ops):
+        if first.parent is None or not is_elementwise(first) or not _looks_up(first):
+            continue
+        assert isinstance(first, ForOp)
+        if (second := _nest_after(first)) is not None and _may_join_rows(first, second):
+            _join_rows(first, second, steps)
+
+
+def _looks_up(nest: Operation) -> bool:
+    return any(isinstance(op, LookupOp) for op in nest.walk())
+
+
+def _nest_after(first: ForOp) -> ForOp | None:
+    """The nest that follows, with only temporaries and scalars between."""
+    op = first.next_op
+    while op is not None and not op.regions and not isinstance(op, StoreOp | AccumulateOp):
+        op = op.next_op
+    return op if isinstance(op, ForOp) else None
+
+
+def _may_join_rows(first: ForOp, second: ForOp) -> bool:
+    """Whether the second nest is a program on the rows that the first one sets, and may as well set them itself."""
+    depth = len(loops_in(first)) - 1
+    band = perfect_band(second)[:depth]
+    if not band or len(band) != depth or not is_row_program(band[-1]):
+        return False
+    stored = {op.memref for op in first.walk() if isinstance(op, StoreOp)}
+    if not any(isinstance(op, LoadOp) and op.memref in stored for op in second.walk()):
+        return False
+    if not all(_range_of(a) == _range_of(b) is not None for a, b in zip(loops_in(first), band, strict=False)):
+        return False
+    try:
+        trial(_join_and_check, first, second)
+    except NestorError:
+        return False
+    return True
+
+
+def _join_rows(first: ForOp, second: ForOp, steps: Steps) -> list[ForOp]:
+    depth = len(loops_in(first)) - 1
+    pairs = list(zip(loops_in(first)[:depth], perfect_band(second)[:depth], strict=True))
+    return [steps.do(fuse, one, other) for one, other in pairs]
+
+
+def _join_and_check(first: ForOp, second: ForOp) -> None:
+    """Join nests of a copy; raises where a loop is no longer independent, or the rows are no longer known as such."""
+    band = _join_rows(first, second, UNRECORDED)
+    dependences = Dependences(band[0])
+    for loop in band:
+        if (refusal := why_not_independent(loop, "bind", dependences)) is not None:
+            raise refusal
+    if not is_row_program(band[-1]):
+        raise fail(band[-1], "this is no program on rows")
 
 
 def _fuse(first: ForOp, second: ForOp, by: Sequence[int], steps: Steps = UNRECORDED) -> None:

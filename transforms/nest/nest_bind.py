@@ -15,7 +15,8 @@ becomes
     }
 
 Blocks and threads run in any order, so the loop is refused what nest-parallel refuses it: dependences that it
-carries, and checks in it that can fail. Loops around each other take different axes, those over blocks outside
+carries, and checks in it that can fail, but in a nest that does nothing else: any index that is outside is reported.
+Loops around each other take different axes, those over blocks outside
 of those over threads. The number of threads is a constant, at most 1024; the number of blocks may be an
 expression of what is known before the launch.
 

@@ -23,11 +23,12 @@ from dataclasses import dataclass
 from xdsl.context import Context
 from xdsl.dialects.builtin import IntegerAttr, ModuleOp, i64
 from xdsl.passes import ModulePass
+from xdsl.traits import is_side_effect_free
 
 from ...dialects.diagnostic import NestorError, fail
-from ...dialects.nest import ForOp
+from ...dialects.nest import ForOp, IndexOp, LoadOp, YieldOp
 from .dependence import Dependences
-from .loops import find_loop, may_fail, refuse_in_vector, refuse_marked
+from .loops import enclosing_loops, find_loop, may_fail, refuse_in_vector, refuse_marked
 
 
 def why_not_parallel(loop: ForOp, dependences: Dependences | None = None) -> NestorError | None:
@@ -58,7 +59,8 @@ def why_not_independent(
 
 def why_not_fails(loop: ForOp, action: str) -> NestorError | None:
     """The refusal of `action` when something in `loop` can fail: errors are those of the first iteration."""
-    if (op := may_fail(loop)) is None:
+    op = may_fail(loop)
+    if op is None or (action == "bind" and only_checks(loop)):
         return None
     return fail(
         loop,
@@ -66,6 +68,13 @@ def why_not_fails(loop: ForOp, action: str) -> NestorError | None:
         hint="nest-prove-bounds removes the checks that cannot fail",
         notes=[(op, "this check can fail")],
     )
+
+
+def only_checks(loop: ForOp) -> bool:
+    """Whether the nest of a loop does nothing but look at indices: a kernel may report any of those that are outside."""
+    known = ForOp | LoadOp | IndexOp | YieldOp
+    nest = [loop, *enclosing_loops(loop)[:1]][-1]
+    return all(isinstance(op, known) or (not op.regions and is_side_effect_free(op)) for op in nest.walk())
 
 
 def parallelize(loop: ForOp, grain: int | None = None, dependences: Dependences | None = None) -> ForOp:

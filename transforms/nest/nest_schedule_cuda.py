@@ -100,7 +100,7 @@ from .cuda_segments import segment
 from .cuda_tensor_cores import schedule_matrix_product, schedule_tensor_cores
 from .cuda_transposes import bind_transposed
 from .dependence import Dependences
-from .loops import functions, loops_in, perfect_band, sole_inner_loop
+from .loops import functions, loops_in, may_fail, perfect_band, sole_inner_loop
 from .nest_bind import bind
 from .nest_flatten import flatten_neighbours
 from .nest_normalise import remove_unit_loop, why_not_remove_unit_loop
@@ -146,6 +146,8 @@ def schedule(nest: ForOp | IfOp, block: int = 256, steps: Steps = UNRECORDED) ->
 def _bind_nest(nest: ForOp, block: int, steps: Steps) -> Refusal | None:
     dependences = Dependences(nest)
     refusal = why_not_bind(nest, nest, dependences)
+    if refusal is None and may_fail(nest) is not None:
+        return _bind_checks(nest, block, steps)
     if refusal is None:
         return _bind_band(independent_band(nest, dependences), block, steps)
     if _remove_unit_loops(nest, steps):
@@ -173,6 +175,15 @@ def _remove_unit_loops(nest: ForOp, steps: Steps) -> bool:
     for loop in units_in:
         steps.do(remove_unit_loop, loop)
     return bool(units_in)
+
+
+def _bind_checks(nest: ForOp, block: int, steps: Steps) -> Refusal | None:
+    """One thread an iteration of a nest that only checks indices; none may be made up, so that the last block has fewer."""
+    if (error := why_not_split(nest, block, "clamp")) is not None:
+        return Refusal.of(error)
+    outer, inner = steps.do(split, nest, factor=block, tail="clamp")
+    _bind([outer, inner], ["block.x", "thread.x"], steps)
+    return None
 
 
 def _remark_one_thread(nest: ForOp, refusal: Refusal) -> None:

@@ -20,6 +20,12 @@ func.func @accesses(%n: index, %x: memref<?x?xf32>, %s: memref<f32>, %c: i1) {
     %k = nest.index %i - 1 of %n axis 0 of "x"
     // CHECK-NEXT: nest.load %x{{\[}}[[K]], [[K]]]
     %d = nest.load %x[%k, %k] : memref<?x?xf32>
+    %v = arith.index_cast %i : index to i64
+    %end = arith.index_cast %n : index to i64
+    // CHECK: [[L:%\S+]] = nest.lookup %v of %end axis 1 of "x"
+    %l = nest.lookup %v of %end axis 1 of "x"
+    // CHECK-NEXT: nest.load %x{{\[}}%i, [[L]]]
+    %e = nest.load %x[%i, %l] : memref<?x?xf32>
   }
   func.return
 }
