@@ -13,9 +13,11 @@ import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from functools import cached_property
 from importlib.machinery import PathFinder
 from typing import TYPE_CHECKING, Any
+from weakref import WeakKeyDictionary
 
 from ..runtime.collector import collector_paused
 from .quick_dataclasses import Meanwhile, quick_dataclasses
@@ -28,7 +30,7 @@ if TYPE_CHECKING:
 @contextmanager
 def cheaper_compilation() -> Iterator[None]:
     """All of this file, for the time of a compilation."""
-    with collector_paused(), quick_dataclasses(), formats_on_demand(), unions_once(), definitions_on_demand():
+    with collector_paused(), quick_dataclasses(), unions_once(), definitions_on_demand(), formats_on_demand():
         yield
 
 
@@ -118,23 +120,31 @@ def _remembered(make: Callable[..., Any]) -> Callable[..., Any]:
 # ---- definitions of operations ------------------------------------------------------------------------
 
 _define: Callable[[Any], Any]
+_define_attribute: Callable[[Any], Any]
 
 
 @contextmanager
 def definitions_on_demand() -> Iterator[None]:
-    """The class of an operation that is defined meanwhile is completed when something of its definition is looked at.
+    """The class of an operation that is defined meanwhile is completed when something of its definition is looked at; of an
+    attribute, the constraints of its parameters are made when one is.
 
-    Of the operations that dialects define, a program has one in seven. What is wrong with a definition would be found
-    late; `opt-tool`, which does not come this way, completes each at once.
+    Of the operations that dialects define, a program has one in seven, of the attributes most. What is wrong with a
+    definition would be found late; `opt-tool`, which does not come this way, completes each at once.
     """
     from xdsl import irdl
-    from xdsl.irdl import operations
+    from xdsl.irdl import attributes, operations
 
-    global _define
+    global _define, _define_attribute
     if operations.irdl_op_definition is not _define_on_demand:
         _define = operations.irdl_op_definition
-    name = "irdl_op_definition"
-    with _definitions.stands((irdl, name, _define_on_demand), (operations, name, _define_on_demand)):
+    if attributes.irdl_param_attr_definition is not _define_attribute_on_demand:
+        _define_attribute = attributes.irdl_param_attr_definition
+    name, of_attributes = "irdl_op_definition", "irdl_param_attr_definition"
+    with _definitions.stands(
+        (irdl, name, _define_on_demand),
+        (operations, name, _define_on_demand),
+        (attributes, of_attributes, _define_attribute_on_demand),
+    ):
         yield
 
 
@@ -144,6 +154,10 @@ def _define_on_demand(cls: Any) -> Any:
     for name in definition.parts:
         setattr(cls, name, _PartOnDemand(definition, name))
     return cls
+
+
+_FIELDS: WeakKeyDictionary[type, list[str]] = WeakKeyDictionary()
+"""The fields that a base of operations has of its own: most operations of a dialect share theirs."""
 
 
 class _Definition:
@@ -159,9 +173,13 @@ class _Definition:
         """What is read of a class, or of its operations, that only a complete one has."""
         if cls.assembly_format is not None:
             self.parts |= {"parse", "print"}
-        for parent in cls.__mro__[: cls.__mro__.index(operations.IRDLOperation)]:
-            fields = parent.__dict__.items()
-            self.parts.update(name for name, value in fields if isinstance(value, operations._OpDefField))  # pyright: ignore[reportPrivateUsage]
+        field = operations._OpDefField  # pyright: ignore[reportPrivateUsage]
+        self.parts.update([name for name, value in own.items() if isinstance(value, field)])
+        for parent in cls.__mro__[1 : cls.__mro__.index(operations.IRDLOperation)]:
+            if parent not in _FIELDS:
+                fields = parent.__dict__.items()
+                _FIELDS[parent] = [name for name, value in fields if isinstance(value, field)]
+            self.parts.update(_FIELDS[parent])
         self._written = {name: value for name, value in own.items() if name in self.parts}  # in their order
         self._known = own.keys() | self.parts
 
@@ -205,3 +223,34 @@ class _PartOnDemand:
     def __set__(self, instance: Any, value: Any) -> None:
         self._definition.complete()
         setattr(instance, self._name, value)
+
+
+# ---- definitions of attributes ------------------------------------------------------------------------
+
+
+def _define_attribute_on_demand(cls: Any) -> Any:
+    """What stands for `irdl_param_attr_definition`."""
+    from xdsl.ir import TypedAttribute
+    from xdsl.irdl import attributes
+    from xdsl.utils.exceptions import PyRDLAttrDefinitionError
+    from xdsl.utils.runtime_final import runtime_final
+
+    if any(name in cls.__dict__ for name in ("get_irdl_definition", "get_type_index")):
+        return _define_attribute(cls)
+    made: list[Any] = []
+
+    def get_irdl_definition(_: Any) -> Any:
+        if not made:
+            made.append(attributes.ParamAttrDef.from_pyrdl(cls))
+        return made[0]
+
+    def get_type_index(_: Any) -> int:
+        names = [name for name, _ in get_irdl_definition(cls).parameters]
+        if "type" not in names:
+            raise PyRDLAttrDefinitionError(f"TypedAttribute {cls.__name__} should have a 'type' parameter.")
+        return names.index("type")
+
+    cls.get_irdl_definition = classmethod(get_irdl_definition)
+    if issubclass(cls, TypedAttribute):
+        cls.get_type_index = classmethod(get_type_index)  # pyright: ignore
+    return runtime_final(dataclass(frozen=True, init=False)(cls))

@@ -23,7 +23,7 @@ from nestor.frontend.cold_start import (
 from nestor.frontend.quick_dataclasses import quick_dataclasses
 from xdsl import irdl
 from xdsl.dialects import test
-from xdsl.dialects.builtin import DenseArrayBase, UnitAttr, i32
+from xdsl.dialects.builtin import DenseArrayBase, IntegerType, StringAttr, UnitAttr, i32
 from xdsl.irdl.declarative_assembly_format import FormatProgram
 
 ROOT = Path(__file__).parents[2]
@@ -155,6 +155,69 @@ def test_what_is_set_before_a_definition_is_complete_stays():
     one.traits = other = irdl.traits_def()
     assert one.get_irdl_definition().name == "t.one"
     assert one.traits is other
+
+
+def _attributes() -> list[Any]:
+    from xdsl.ir import ParametrizedAttribute, TypedAttribute
+
+    @irdl.irdl_attr_definition
+    class Pair(ParametrizedAttribute):
+        name = "t.pair"
+        first: StringAttr
+        second: IntegerType = irdl.param_def(IntegerType)
+
+    @irdl.irdl_attr_definition
+    class Typed(TypedAttribute):
+        name = "t.typed"
+        value: StringAttr
+        type: IntegerType
+
+    @irdl.irdl_attr_definition
+    class Plain(ParametrizedAttribute):
+        name = "t.plain"
+
+    return [Pair, Typed, Plain]
+
+
+def test_attributes_on_demand_are_the_same():
+    from xdsl.irdl import attributes
+    from xdsl.utils.exceptions import VerifyException
+
+    define = attributes.irdl_param_attr_definition
+    eager = _attributes()
+    with definitions_on_demand():
+        assert attributes.irdl_param_attr_definition is not define
+        late = _attributes()
+    assert attributes.irdl_param_attr_definition is define
+    for a, b in zip(eager, late, strict=True):
+        assert a.get_irdl_definition() == b.get_irdl_definition() is b.get_irdl_definition()
+        assert {*vars(a)} == {*vars(b)}
+        with pytest.raises(TypeError, match="final"):
+            type("Sub", (b,), {})
+    given = StringAttr("x"), i32
+    for pair, typed, plain in (eager, late):
+        assert (
+            str(pair(*given)) == '#t.pair<"x", i32>'
+            and plain() == plain()
+            and {pair(*given): 1}[pair(*given)]
+        )
+        assert typed.get_type_index() == 1
+        with pytest.raises(VerifyException, match="parameter 'second' does not verify"):
+            pair(given[0], given[0])
+
+
+def test_a_wrong_attribute_is_refused_when_it_is_looked_at():
+    from xdsl.ir import TypedAttribute
+
+    with definitions_on_demand():
+
+        @irdl.irdl_attr_definition
+        class Wrong(TypedAttribute):
+            name = "t.wrong"
+
+    for _ in range(2):
+        with pytest.raises(irdl.PyRDLAttrDefinitionError, match="should have a 'type' parameter"):
+            Wrong.get_type_index()
 
 
 def test_a_wrong_definition_is_refused_when_it_is_looked_at():
