@@ -97,6 +97,16 @@ def test_a_product_that_is_none_for_the_unit_is_said():
     assert heard == ['the product in the nest "i.1" is not one for the matrix unit: it has few terms']
 
 
+@needs_the_unit
+def test_unknown_extents_are_said():
+    a, b = numbers(20, (64, 64)), numbers(21, (64, 64))
+    compiled = nt.jit(product, dynamic=True)
+    np.testing.assert_array_equal(compiled(a, b), product(a, b))
+    said = compiled.explain(a, b)
+    assert "is not one for the matrix unit: its extents are known at run time only" in said
+    assert "dynamic=False" in said
+
+
 # --- programs ----------------------------------------------------------------------------------------------
 
 

@@ -49,7 +49,7 @@ from .nest_split import split, why_not_split
 from .nest_stage_factors import stage_factors
 from .nest_transform_layout import transform_layout
 from .nest_unmask import unmask, why_not_unmask
-from .product_casts import Cast, inline_casts
+from .product_casts import Cast, inline_casts, widened_operands
 from .steps import UNRECORDED, Steps
 
 TILE = 16
@@ -74,8 +74,14 @@ def widen_in_products(function: FuncOp, steps: Steps) -> None:
     nests = [nest for nest in function.walk() if isinstance(nest, ForOp) and parent_loop(nest) is None]
     for nest in nests:
         product = product_in(perfect_band(nest)) if nest.parent is not None else None
-        if product is not None and all(map(extent_of, (product.row, product.column, product.term))):
+        if product is None or not isinstance(product.sums.values[0].owner, arith.MuliOp):
+            continue
+        if all(map(extent_of, (product.row, product.column, product.term))):
             inline_casts(product, nests, _is_narrow, steps)
+        elif widened_operands(product, nests, _is_narrow) is not None:
+            text = f'the product in the nest "{nest.label}" is not one for the matrix unit'
+            hint = "dynamic=False compiles a program for each shape"
+            remark(nest, f"{text}: its extents are known at run time only", hint=hint)
 
 
 def tile_for_matrix_unit(nest: ForOp, share: Share | None, steps: Steps) -> bool:

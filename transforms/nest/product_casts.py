@@ -31,15 +31,21 @@ def inline_casts(
 
     `is_narrow` says of a cast whether its instruction can do it.
     """
+    for alloc in widened_operands(product, nests, is_narrow) or ():
+        if why_not_compute_inline(alloc) is None:
+            steps.do(compute_inline, alloc)
+
+
+def widened_operands(
+    product: Product, nests: Sequence[ForOp], is_narrow: Callable[[Cast], bool]
+) -> list[AllocOp] | None:
+    """The buffers that were filled with wider elements for a product; None where not both operands were."""
     operands = (*product.row_panels, *product.panels)
-    found = [alloc for buffer in operands if (alloc := widened(buffer, nests, is_narrow)) is not None]
-    if len(found) == len(operands) == 2:
-        for alloc in found:
-            if why_not_compute_inline(alloc) is None:
-                steps.do(compute_inline, alloc)
+    found = [alloc for buffer in operands if (alloc := _widened(buffer, nests, is_narrow)) is not None]
+    return found if len(found) == len(operands) == 2 else None
 
 
-def widened(buffer: SSAValue, nests: Sequence[ForOp], is_narrow: Callable[[Cast], bool]) -> AllocOp | None:
+def _widened(buffer: SSAValue, nests: Sequence[ForOp], is_narrow: Callable[[Cast], bool]) -> AllocOp | None:
     """The allocation of a buffer that a nest fills with elements of a matrix made wider, and nothing else writes."""
     alloc = buffer.owner
     if not isinstance(alloc, AllocOp):
