@@ -14,20 +14,27 @@
 
 Each is a kernel. A block for each row would leave most of a GPU idle, where there are fewer rows than it has processors:
 what launches cost is little against that. A part is a few accesses of each thread of a block (nest-privatise, cyclic: a
-block goes round where there are more than `BLOCKS` parts of all rows). How many parts there are depends on extents
-alone, as do the bits of a result.
+block goes round where there are more than `BLOCKS` parts of all rows). A mean and the squares around it are one kernel,
+which keeps its part in registers (nest-block-moments), where there are parts of one size. How many parts there are
+depends on extents alone, as do the bits of a result.
 """
 
 from __future__ import annotations
 
+from functools import partial
+
 from ...dialects.diagnostic import NestorError
-from ...dialects.nest import LANES, ForOp, StoreOp
+from ...dialects.nest import LANES, AllocOp, ForOp, StoreOp
 from .barriers import change_with_places
 from .cuda_bands import extent_of, make_perfect
 from .cuda_row_programs import Pass, bands_in, is_row_program, length_of
 from .cuda_rows import Rows, Team, width_of
 from .loops import enclosing_function
+from .moment_pairs import moment_pairs
+from .nest_block_moments import block_moments
+from .nest_cache_write import cache_write
 from .nest_distribute import distribute, pieces_of
+from .nest_eliminate_dead import eliminate_dead
 from .nest_flatten import flatten_neighbours
 from .nest_fuse import fuse
 from .nest_normalise import remove_unit_loop, why_not_remove_unit_loop
@@ -57,28 +64,67 @@ def share_long_rows(band: list[ForOp], block: int, steps: Steps) -> list[ForOp]:
     rows, length = extent_of(row), length_of(bands_in(row))
     if rows is None or length is None or rows > FEW or length < LONG:
         return []
-    try:
-        trial(lambda copy: _try(copy, rows, block), row)
-    except NestorError:
-        return []
-    return _share(row, rows, block, steps)
+    for moments in (True, False):
+        try:
+            trial(partial(_try, rows, block, moments), row)
+        except NestorError:
+            continue
+        return _share(rows, block, moments, row, steps)
+    return []
 
 
-def _try(row: ForOp, rows: int, block: int) -> None:
-    change_with_places(enclosing_function(row), lambda: _share(row, rows, block, UNRECORDED))
+def _try(rows: int, block: int, moments: bool, row: ForOp) -> None:
+    change_with_places(enclosing_function(row), lambda: _share(rows, block, moments, row, UNRECORDED))
 
 
-def _share(row: ForOp, rows: int, block: int, steps: Steps) -> list[ForOp]:
+def _share(rows: int, block: int, moments: bool, row: ForOp, steps: Steps) -> list[ForOp]:
+    """Do it, with `moments` sums and the squares around their means in one kernel; raises where there are none."""
     width, warps = width_of(bands_in(row)), max(1, block // LANES)
-    passes = [Pass(flatten_neighbours(band, steps)) for band in bands_in(row)]
     chunk = warps * LANES * width * ROUNDS
-    shared = {one.band[0]: _in_parts(one, rows, chunk, steps) for one in passes if one.updates}
-    nests = _apart(row, [shared.get(one.band[0], one.band[0]) for one in passes], steps)
-    for part in shared.values():
-        nest = part.parent_op()
-        assert isinstance(nest, ForOp)
-        Rows([nest, part], Team(warps, 1, False, width), steps).run()
+    passes = [Pass(flatten_neighbours(band, steps)) for band in bands_in(row)]
+    both = _moments_in_parts(row, rows, chunk, width, steps) if moments else {}
+    shared = {
+        one.band[0]: _in_parts(one, rows, chunk, steps)
+        for one in passes
+        if one.updates and one.band[0] not in both
+    }
+    of = {one.band[0]: one.band[0] for one in passes} | shared | both
+    nests = _apart(row, [loop for loop in of.values() if loop is not None], steps)
+    for part in [*shared.values(), *both.values()]:
+        if part is not None:
+            nest = part.parent_op()
+            assert isinstance(nest, ForOp)
+            is_kept = part not in shared.values()
+            _own_variables(nest, part, steps)
+            Rows([nest, part], Team(warps, 1, is_kept, width), steps).run()
     return [nest for nest in nests if nest.kind == "serial"]
+
+
+def _own_variables(nest: ForOp, part: ForOp, steps: Steps) -> None:
+    """Let a part have in registers what no other nest has of it: the mean that its squares are around."""
+    made = [op for op in nest.body.block.ops if isinstance(op, AllocOp)]
+    for alloc in made:
+        steps.do(cache_write, alloc, part, space="local", name=f"{alloc.label.data}_own")
+    if made:
+        steps.do(eliminate_dead, scope=enclosing_function(nest))
+        make_perfect(nest, steps)
+
+
+def _moments_in_parts(
+    row: ForOp, rows: int, chunk: int, width: int, steps: Steps
+) -> dict[ForOp, ForOp | None]:
+    """The loops over parts of sums with the squares around their means, by the loop of the sums; None for the other one."""
+    found: dict[ForOp, ForOp | None] = {}
+    for sums, squares in list(moment_pairs(row.body.block)):
+        extent = extent_of(sums) or 0
+        wanted = min(max(1, extent // chunk), max(1, BLOCKS // rows))
+        counts = [n for n in range(max(2, wanted // 2), 2 * wanted + 1) if extent % (n * width) == 0]
+        if counts:
+            parts = min(counts, key=lambda n: abs(n - wanted))
+            found[sums], found[squares] = steps.do(block_moments, sums, squares, parts=parts)[0], None
+    if not found:
+        raise NestorError("there are no sums with squares around their means, of parts of one size")
+    return found
 
 
 def _in_parts(one: Pass, rows: int, chunk: int, steps: Steps) -> ForOp:

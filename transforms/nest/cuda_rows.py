@@ -78,7 +78,15 @@ WARP_ROW = 1024
 """Elements of 32 bits of the longest row that a warp computes."""
 
 MOST_KEPT = 64
-"""Elements of 32 bits of all rows together that a thread keeps in registers."""
+"""Elements of 32 bits of all rows together that a thread keeps in registers, where it may have so many."""
+
+REGISTERS = 1 << 16
+"""Registers of 32 bits that the threads of a block share."""
+
+OTHERS = 4
+"""Registers of a thread, beside a row's, for each buffer that it accesses, and again for each 32 bits of an element there.
+
+With fewer, kernels of layer norm spill."""
 
 PER_THREAD = 8
 """Elements of a row for each thread of a block, where there are threads enough."""
@@ -270,7 +278,9 @@ class Rows:
         kept = [buffer for buffer in buffers_of(self.row) if is_worth_keeping(buffer, self.row)]
         if not kept:
             raise NestorError("no row is touched by several passes")
-        size = 0
+        sizes: list[int] = []
+        around = [buffer for buffer in buffers_of(self.row) if is_defined_outside(buffer, self.row)]
+        others = sum(OTHERS * (1 + max(1, bits_of(b.type.element_type) // 32)) for b in around)  # pyright: ignore
         for buffer in kept:
             writes = any(
                 not isinstance(op, LoadOp) for op, other in buffer_accesses(self.row) if other is buffer
@@ -282,13 +292,14 @@ class Rows:
                 if loop is not None:
                     rename_freely(self.steps, loop, "k")
             if self.team.staged:
-                size += self._stage(alloc)
+                sizes.append(self._stage(alloc))
                 continue
             self.kept.append(alloc)
-            size += self._registers_of(alloc)
-        if self.team.staged and size > SHARED:
+            sizes.append(self._registers_of(alloc))
+        if self.team.staged and sum(sizes) > SHARED:
             raise NestorError("the rows are too long for shared memory")
-        if not self.team.staged and size > MOST_KEPT:
+        most = REGISTERS // (LANES * self.team.warps)
+        if not self.team.staged and (sum(sizes) > MOST_KEPT or max(sizes) + others > most):
             raise NestorError("the rows are too long for registers")
 
     def _stage(self, alloc: AllocOp) -> int:

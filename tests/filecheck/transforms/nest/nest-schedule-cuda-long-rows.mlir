@@ -39,6 +39,50 @@ func.func @shares(%x: memref<3x40000xf32>, %y: memref<3x40000xf32> {nest.role = 
 
 // -----
 
+// A mean and the squares around it: a part is read once, and stays in registers for both.
+// CHECK-LABEL: @moments
+// CHECK:       nest.for "j.p" {{%\S+}} = 0 to 8 bind "block.x" {
+// CHECK:         [[ROW:%\S+]] = nest.alloc "x_row" : memref<8x32x5x4xf32, 5 : i64>
+// CHECK-COUNT-1: nest.load %x[
+// CHECK-NOT:     %x[
+// CHECK:         [[MEAN:%\S+]] = nest.alloc "centre_own" : memref<f32, 5 : i64>
+// CHECK:         nest.load [[ROW]]
+// CHECK:         nest.accumulate "s" add
+// CHECK:         nest.load [[ROW]]
+// CHECK-NEXT:    nest.load [[MEAN]][]
+// CHECK:         nest.accumulate "rest" add
+// CHECK:         nest.accumulate "q" add
+// CHECK:       bind "block.x"
+// CHECK-NOT:     %x[
+// CHECK-NOT:   bind "block
+func.func @moments(%x: memref<3x40000xf32>, %y: memref<3xf32>) {
+  %zero = arith.constant 0.0 : f32
+  %n = arith.constant 40000.0 : f32
+  nest.for "i" %i = 0 to 3 {
+    %s = nest.alloc "s" : memref<f32>
+    nest.store "s" %zero, %s[] : memref<f32>
+    nest.for "j" %j = 0 to 40000 {
+      %a = nest.load %x[%i, %j] : memref<3x40000xf32>
+      nest.accumulate "s" add %a, %s[] : memref<f32>
+    }
+    %t = nest.load %s[] : memref<f32>
+    %mean = arith.divf %t, %n : f32
+    %q = nest.alloc "q" : memref<f32>
+    nest.store "q" %zero, %q[] : memref<f32>
+    nest.for "j.1" %j = 0 to 40000 {
+      %a = nest.load %x[%i, %j] : memref<3x40000xf32>
+      %d = arith.subf %a, %mean : f32
+      %e = arith.mulf %d, %d : f32
+      nest.accumulate "q" add %e, %q[] : memref<f32>
+    }
+    %u = nest.load %q[] : memref<f32>
+    nest.store "y" %u, %y[%i] : memref<3xf32>
+  }
+  func.return
+}
+
+// -----
+
 // As many rows as a GPU has processors: a block each.
 // CHECK-LABEL: @enough_rows
 // CHECK-NOT:   _parts" : memref<{{[0-9]+}}x
