@@ -34,6 +34,8 @@ def explain(program: Program, target: str, log: Sequence[str], compiled: bool) -
             "products (in tiles of our own, no BLAS: docs/decisions/0014-products-without-blas.md):",
             *products,
         ]
+    if target.startswith("cuda") and (said := _schedule_remarks(program.module)):
+        lines += ["kernels (what the schedule has to say of them):", *said]
     calls = _calls(module)
     if calls:
         lines += ["calls of Python:", *calls]
@@ -74,6 +76,17 @@ def _products(module: ModuleOp) -> list[str]:
             sizes = [extent_of(one) or "?" for one in (product.row, product.term, product.column)]
             lines.append(f"  {loop.label}: {sizes[0]} x {sizes[1]} by {sizes[1]} x {sizes[2]}")
     return lines
+
+
+def _schedule_remarks(module: ModuleOp) -> list[str]:
+    """What the automatic schedule of the GPU remarks: why loops are one thread, what goes to memory, which checks wait."""
+    from ..dialects.remarks import listening
+    from .stages import lowered_copy
+
+    heard: list[str] = []
+    with listening(lambda said: heard.extend(said.render().splitlines())):
+        lowered_copy(module, ("cuda-to-nest", "nest-schedule-cuda"))
+    return [f"  {line}" for line in dict.fromkeys(heard)]
 
 
 def _calls(module: ModuleOp) -> list[str]:

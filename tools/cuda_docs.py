@@ -36,6 +36,7 @@ down; it is written by `make docs`, so that it shows what the compiler does toda
 | the texts of the levels | `low = f.lower(x)`; `low.as_text("nt")`, `"gpu"`, `"cuda"`, `"ptx"` |
 | machine code without a GPU | `low.compile(target="cuda", arch="sm_90")`: `.cubin`, `.ptx`, `.report()` |
 | faults and memory traffic | `low.compile(target="cuda-sim").check(x)`, `.profile(x)`; `opt-tool -t cuda-sim-report` |
+| why kernels are as they are, by line | `nt.jit(f, target="cuda").explain(x)` |
 | the schedule, to edit and replay | `low.schedule("cuda")`, `low.compile(target="cuda", schedule=...)` |
 
 ## The tensor level
