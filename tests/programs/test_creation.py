@@ -148,8 +148,14 @@ def test_creation(function, dynamic):
     )
 
 
-@pytest.mark.parametrize("dynamic", [False, True])
-@pytest.mark.parametrize("dtype", ["?", "u1", "i4", "f2", "f8"])
+@pytest.mark.parametrize(
+    ("dtype", "dynamic"),
+    [
+        *((dtype, False) for dtype in ("?", "u1", "i4", "f2", "f8")),
+        *((dtype, True) for dtype in ("?", "f8")),
+        *(pytest.param(dtype, True, marks=pytest.mark.slow) for dtype in ("u1", "i4", "f2")),
+    ],
+)
 def test_matrices(dtype, dynamic):
     a = np.arange(16).reshape(4, 4).astype(dtype)
     agrees(triangles, a, dynamic=dynamic)
