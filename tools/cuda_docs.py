@@ -106,6 +106,19 @@ banks:
 
 Tests hold such figures (`tests/programs/test_gpu_budgets.py`): a schedule that reads something twice fails them.
 Caches are not modelled.
+
+Where a row or a column is longer than what a block keeps, of f32:
+
+| program | what is done | kernels | moved |
+|---|---|---|---|
+| batch norm in training, up to 1024 rows | a block has its columns from the sums to the result | 1 | 1.00 |
+| batch norm in training, 4096 x 256 | sums, squares of parts, all parts, the result (`cuda_column_moments.py`) | 3 | 1.59 |
+| mean and variance of columns, 4096 x 256 | sums and squares of parts, all parts | 2 | 1.19 |
+| layer norm, softmax, up to 32768 | a block has a row, in registers (`cuda_rows.py`) | 1 | 1.00 |
+| softmax, 64 x 65536 | a block has a row, and passes over it thrice | 1 | 1.50 |
+| row sums, 4 x 1000000 | blocks have parts of a row, 245 each (`cuda_long_rows.py`) | 2 | 1.00 |
+| layer norm, 4 x 100000 | sums and squares of parts, all parts, the result | 3 | 1.40 |
+| softmax, 4 x 100000 | maxima of parts, all; exponentials and sums of parts, all; the result | 5 | 2.50 |
 """
 
 

@@ -46,8 +46,8 @@ from .trials import trial
 FEW = 32
 """Rows for which as many blocks do not reach the speed of memory."""
 
-LONG = 1 << 15
-"""Elements of a row that one block takes several launches for."""
+LONG = 1 << 16
+"""Elements of a row that take one block longer than several launches take; shorter ones may be in its registers."""
 
 BLOCKS = 1024
 """Blocks of all rows: enough to fill a GPU."""

@@ -1,11 +1,11 @@
 // Few long rows: blocks have parts of a row each, and what is done with all of a row is a kernel of its own.
 // RUN: opt-tool %s -p 'nest-schedule-cuda,nest-insert-barriers' --split-input-file | filecheck %s
 
-// Ten blocks for each of three rows; their sums by a warp a row; then every element.
+// Twenty blocks for each of three rows; their sums by a warp a row; then every element.
 // CHECK-LABEL: @shares
-// CHECK:       [[PARTS:%\S+]] = nest.alloc "s_parts" : memref<3x10xf32>
+// CHECK:       [[PARTS:%\S+]] = nest.alloc "s_parts" : memref<3x20xf32>
 // CHECK:       nest.for "{{.*}}" [[I:%\S+]] = 0 to 3 bind "block.y" {
-// CHECK-NEXT:    nest.for "j.o.p" [[P:%\S+]] = 0 to 10 bind "block.x" {
+// CHECK-NEXT:    nest.for "j.o.p" [[P:%\S+]] = 0 to 20 bind "block.x" {
 // CHECK:           nest.for "warp" {{.*}} = 0 to 8 bind "thread.x" {
 // CHECK:             nest.for "{{.*}}" {{%\S+}} = 0 to 4 vectorized(4) {
 // CHECK:               nest.load %x[[[I]], 4096 * [[P]] +
@@ -18,20 +18,20 @@
 // CHECK:         arith.divf
 // CHECK:         nest.store "y"
 // CHECK-NOT:   bind "block.x"
-func.func @shares(%x: memref<3x40000xf32>, %y: memref<3x40000xf32> {nest.role = "out"}) {
+func.func @shares(%x: memref<3x80000xf32>, %y: memref<3x80000xf32> {nest.role = "out"}) {
   %zero = arith.constant 0.0 : f32
   nest.for "i" %i = 0 to 3 {
     %s = nest.alloc "s" : memref<f32>
     nest.store "s" %zero, %s[] : memref<f32>
-    nest.for "j" %j = 0 to 40000 {
-      %a = nest.load %x[%i, %j] : memref<3x40000xf32>
+    nest.for "j" %j = 0 to 80000 {
+      %a = nest.load %x[%i, %j] : memref<3x80000xf32>
       nest.accumulate "s" add %a, %s[] : memref<f32>
     }
     %t = nest.load %s[] : memref<f32>
-    nest.for "j.1" %j = 0 to 40000 {
-      %a = nest.load %x[%i, %j] : memref<3x40000xf32>
+    nest.for "j.1" %j = 0 to 80000 {
+      %a = nest.load %x[%i, %j] : memref<3x80000xf32>
       %d = arith.divf %a, %t : f32
-      nest.store "y" %d, %y[%i, %j] : memref<3x40000xf32>
+      nest.store "y" %d, %y[%i, %j] : memref<3x80000xf32>
     }
   }
   func.return
@@ -41,8 +41,8 @@ func.func @shares(%x: memref<3x40000xf32>, %y: memref<3x40000xf32> {nest.role = 
 
 // A mean and the squares around it: a part is read once, and stays in registers for both.
 // CHECK-LABEL: @moments
-// CHECK:       nest.for "j.p" {{%\S+}} = 0 to 8 bind "block.x" {
-// CHECK:         [[ROW:%\S+]] = nest.alloc "x_row" : memref<8x32x5x4xf32, 5 : i64>
+// CHECK:       nest.for "j.p" {{%\S+}} = 0 to 20 bind "block.x" {
+// CHECK:         [[ROW:%\S+]] = nest.alloc "x_row" : memref<8x32x4x4xf32, 5 : i64>
 // CHECK-COUNT-1: nest.load %x[
 // CHECK-NOT:     %x[
 // CHECK:         [[MEAN:%\S+]] = nest.alloc "centre_own" : memref<f32, 5 : i64>
@@ -55,22 +55,22 @@ func.func @shares(%x: memref<3x40000xf32>, %y: memref<3x40000xf32> {nest.role = 
 // CHECK:       bind "block.x"
 // CHECK-NOT:     %x[
 // CHECK-NOT:   bind "block
-func.func @moments(%x: memref<3x40000xf32>, %y: memref<3xf32>) {
+func.func @moments(%x: memref<3x80000xf32>, %y: memref<3xf32>) {
   %zero = arith.constant 0.0 : f32
-  %n = arith.constant 40000.0 : f32
+  %n = arith.constant 80000.0 : f32
   nest.for "i" %i = 0 to 3 {
     %s = nest.alloc "s" : memref<f32>
     nest.store "s" %zero, %s[] : memref<f32>
-    nest.for "j" %j = 0 to 40000 {
-      %a = nest.load %x[%i, %j] : memref<3x40000xf32>
+    nest.for "j" %j = 0 to 80000 {
+      %a = nest.load %x[%i, %j] : memref<3x80000xf32>
       nest.accumulate "s" add %a, %s[] : memref<f32>
     }
     %t = nest.load %s[] : memref<f32>
     %mean = arith.divf %t, %n : f32
     %q = nest.alloc "q" : memref<f32>
     nest.store "q" %zero, %q[] : memref<f32>
-    nest.for "j.1" %j = 0 to 40000 {
-      %a = nest.load %x[%i, %j] : memref<3x40000xf32>
+    nest.for "j.1" %j = 0 to 80000 {
+      %a = nest.load %x[%i, %j] : memref<3x80000xf32>
       %d = arith.subf %a, %mean : f32
       %e = arith.mulf %d, %d : f32
       nest.accumulate "q" add %e, %q[] : memref<f32>
@@ -88,10 +88,10 @@ func.func @moments(%x: memref<3x40000xf32>, %y: memref<3xf32>) {
 // CHECK-NOT:   _parts" : memref<{{[0-9]+}}x
 // CHECK:       nest.for "i" {{%\S+}} = 0 to 133 bind "block.x" {
 // CHECK-NOT:   bind "block
-func.func @enough_rows(%x: memref<133x40000xf32>, %y: memref<133xf32>) {
+func.func @enough_rows(%x: memref<133x80000xf32>, %y: memref<133xf32>) {
   nest.for "i" %i = 0 to 133 {
-    nest.for "j" %j = 0 to 40000 {
-      %a = nest.load %x[%i, %j] : memref<133x40000xf32>
+    nest.for "j" %j = 0 to 80000 {
+      %a = nest.load %x[%i, %j] : memref<133x80000xf32>
       nest.accumulate "y" add %a, %y[%i] : memref<133xf32>
     }
   }
