@@ -26,16 +26,16 @@ from xdsl.dialects import arith
 from xdsl.dialects.builtin import IntegerType, MemRefType, i32
 from xdsl.ir import Attribute, Operation
 
-from ..dialects.ext.amx import ROW_BYTES, ROWS
 from ..dialects.nest import AccumulateOp, AllocOp, ForOp, LoadOp, StoreOp
+from ..dialects.nest.common import AMX
 from .index_arithmetic import Linear, forms_of
 from .matrix_tiles import NoTile
 from .vector_access import strides_of
 
-AMX = "nestor.amx"
-"""The annotation of a loop over terms that the matrix unit of a CPU adds up."""
+__all__ = ["AMX", "AmxTile", "Factor", "Form", "amx_form_of", "amx_tile", "zeroed_by"]
 
-REGISTERS = 8
+REGISTERS, ROWS, ROW_BYTES = 8, 16, 64
+"""What the unit has, and what a register of it has."""
 
 TOGETHER = 4
 """Bytes of the terms of a column that lie side by side."""

@@ -47,6 +47,7 @@ from ..dialects.affine import AffineList
 from ..dialects.diagnostic import LoweringError, fail
 from ..dialects.ext.memref import PrefetchOp as FetchOp
 from ..dialects.nest import AccumulateOp, ForOp, PrefetchOp
+from ..dialects.nest.common import AMX
 from .check_sites import SITES, check_sites, site_table
 from .combiners import allow_fma
 from .full_tiles import FullTiles
@@ -221,16 +222,20 @@ class CpuBody(NestBody):
         self.builder.emit(FetchOp(self.value(op.memref), self.index_values(op.indices), is_write=is_write))
 
     def loop(self, op: ForOp) -> None:
-        from .nest_to_amx import is_zeroing
+        behind = op.next_op
+        if isinstance(behind, ForOp) and AMX in behind.attributes:
+            from .nest_to_amx import is_zeroing
 
-        if not is_zeroing(op):
-            super().loop(op)
+            if is_zeroing(op):
+                return
+        super().loop(op)
 
     def serial(self, op: ForOp) -> None:
-        from .nest_to_amx import is_amx, lower_amx_tile
         from .vector_scans import VectorScan, scan_in
 
-        if is_amx(op):
+        if AMX in op.attributes:
+            from .nest_to_amx import lower_amx_tile
+
             return lower_amx_tile(self, op)
         if (update := scan_in(op)) is not None:
             return VectorScan(self, op, update).lower()

@@ -39,7 +39,6 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.passes import ModulePass
 
 from ..dialects.diagnostic import LoweringError, fail
-from .to_llvm_amx import AMX
 from .to_llvm_arith import ARITH, MATH
 from .to_llvm_builder import FunctionBuilder, Handler
 from .to_llvm_memref import MEMREF, layout_strides, row_major
@@ -48,7 +47,7 @@ from .to_llvm_scf import SCF, declare_external
 from .to_llvm_types import PTR, UNIT, MemRef, ModuleState, Size, byte_size, lower_type, make_function
 from .to_llvm_vector import VECTOR
 
-HANDLERS: dict[type[Operation], Handler] = {**ARITH, **MATH, **MEMREF, **SCF, **VECTOR, **PARALLEL, **AMX}
+HANDLERS: dict[type[Operation], Handler] = {**ARITH, **MATH, **MEMREF, **SCF, **VECTOR, **PARALLEL}
 
 SLOT = 8
 """Bytes of a slot of the packed arguments."""

@@ -334,6 +334,10 @@ class FunctionBuilder:
 
     def lower(self, op: Operation) -> None:
         handler = self.handlers.get(type(op))
+        if handler is None and op.name.startswith("amx."):
+            from .to_llvm_amx import AMX  # which few programs need
+
+            handler = AMX.get(type(op))
         if handler is None:
             raise fail(
                 op,

@@ -21,14 +21,13 @@ from xdsl.dialects.builtin import BoolAttr, IntegerAttr, MemRefType, StringAttr,
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from ..dialects.diagnostic import LoweringError, fail
-from ..dialects.ext.amx import TileType
 from ..dialects.ext.llvm import LoopAnnotationAttr
 from .check_sites import checked_index
 from .custom_call_names import CUSTOM_CALL
 from .error_codes import ERROR_CODES
 from .to_llvm_builder import FunctionBuilder, Handler
 from .to_llvm_memref import layout_strides
-from .to_llvm_types import AS_WRITTEN, NO_SLP, NSW, VOID, lower_type, make_function
+from .to_llvm_types import AS_WRITTEN, NO_SLP, NSW, TILE, VOID, lower_type, make_function
 
 NO_LOOP_TRANSFORMS = LoopAnnotationAttr(BoolAttr.from_bool(True), BoolAttr.from_bool(True))
 """A loop over explicit vectors is what the schedule asked for: LLVM must not vectorize or unroll it again."""
@@ -60,7 +59,7 @@ def loop_annotation(b: FunctionBuilder, op: Operation) -> Attribute | None:
             continue
         nested = nested or isinstance(inner, scf.ForOp | scf.WhileOp | scf.ParallelOp)
         explicit = explicit or any(
-            isinstance(v.type, VectorType | TileType) for v in (*inner.results, *inner.operands)
+            isinstance(v.type, VectorType) or v.type.name == TILE for v in (*inner.results, *inner.operands)
         )
     if explicit:
         return None if nested else NO_LOOP_TRANSFORMS

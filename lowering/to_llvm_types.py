@@ -28,10 +28,12 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, Operation, Region, SSAValue
 
 from ..dialects.diagnostic import LoweringError, fail
-from ..dialects.ext.amx import TileType
 from ..dialects.ext.llvm import X86AMXType
 
 X86_AMX = X86AMXType()
+TILE = "amx.tile"
+"""The type of tiles by its name: programs without them do not import the dialect."""
+
 PTR = llvm.LLVMPointerType()
 VOID = llvm.LLVMVoidType()
 UNIT = UnitAttr()
@@ -120,7 +122,7 @@ def _lower_type(op: Operation, type_: Any) -> Attribute:
         return type_
     if isinstance(type_, VectorType) and len(type_.get_shape()) == 1:
         return VectorType(lower_type(op, type_.element_type), type_.get_shape())  # type: ignore[type-var]
-    if isinstance(type_, TileType):
+    if type_.name == TILE:
         return X86_AMX
     hint = "vectors have one dimension at this level" if isinstance(type_, VectorType) else None
     raise fail(op, f"{op.name}: no llvm type for {type_}", hint=hint, error=LoweringError)
