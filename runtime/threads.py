@@ -49,16 +49,6 @@ define i32 @omp_get_thread_num() { ret i32 0 }
 define i32 @omp_get_num_threads() { ret i32 1 }
 """
 
-SPINS = 3000
-"""How often a thread that waits asks before it sleeps: for about 0.2 ms.
-
-libgomp's own 300 000 are 10 to 20 ms. That long the processor of a thread that is done seems busy to the system, which
-therefore leaves the other thread where it waits for one that another process has. With a busy process beside, on two
-processors, calls 30 ms apart, means of 60: the pointwise part of an LSTM cell 4 to 10 ms before and 0.4 to 0.5 now, a
-product of 512 x 512 14 to 19 and 4 to 6; alone 0.2 and 2.3 at best. Calls one after the other are as fast as before
-where no other process runs; those a millisecond apart pay up to 0.05 ms for waking the threads.
-"""
-
 _count = ctypes.c_int32(0)
 """0: not asked for yet."""
 _is_child = False
@@ -71,21 +61,10 @@ def _gomp() -> ctypes.CDLL | None:
         return None
     for name in _candidates():
         try:
-            return _load(name)
+            return ctypes.CDLL(name)
         except OSError:
             continue
     return None
-
-
-def _load(name: str) -> ctypes.CDLL:
-    """Load libgomp, which reads how long to spin while it is loaded; not asked for where the user says how to wait."""
-    if os.environ.keys() & {"GOMP_SPINCOUNT", "OMP_WAIT_POLICY"}:
-        return ctypes.CDLL(name)
-    os.environ["GOMP_SPINCOUNT"] = str(SPINS)
-    try:
-        return ctypes.CDLL(name)
-    finally:
-        del os.environ["GOMP_SPINCOUNT"]
 
 
 def _candidates() -> Iterator[str]:

@@ -11,7 +11,6 @@ import threading
 import nestor as nt
 import numpy as np
 import pytest
-from nestor.runtime.threads import SPINS
 
 CPUS = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
 
@@ -56,23 +55,6 @@ def run(body: str, prefix: tuple[str, ...] = (), **variables: str) -> str:
     return done.stdout.strip()
 
 
-def waits(**variables: str) -> str:
-    """What libgomp says of how long it spins, in a process with these variables, and whether they are as before."""
-    body = "before = dict(os.environ); long(x); print(before == dict(os.environ))"
-    environment = {k: v for k, v in os.environ.items() if k not in ("OMP_WAIT_POLICY", "GOMP_SPINCOUNT")}
-    done = subprocess.run(
-        [sys.executable, "-c", PROGRAM_FILE.format(body=body)],
-        capture_output=True,
-        text=True,
-        timeout=120,
-        env=environment | variables | {"OMP_DISPLAY_ENV": "verbose"},
-        check=True,
-    )
-    assert done.stdout.strip() == "True"
-    [line] = [line for line in done.stderr.splitlines() if "GOMP_SPINCOUNT" in line]
-    return line.partition("=")[2].strip(" '")
-
-
 PROGRAM_FILE = "import runpy; globals().update(runpy.run_path({path!r}))\n{{body}}\n"
 
 
@@ -110,14 +92,6 @@ def test_processors_that_are_taken_away_after_libgomp_was_loaded():
     body = f"import ctypes; ctypes.CDLL('libgomp.so.1'); os.sched_setaffinity(0, [{cpu}])\n"
     assert run(body + REPORT) == "1 0"
     assert run(body + REPORT, OMP_NUM_THREADS="3") == "3 2"
-
-
-@needs_libgomp
-def test_threads_that_wait_soon_sleep_unless_the_user_says_how_to_wait():
-    assert waits() == str(SPINS)
-    assert waits(GOMP_SPINCOUNT="77") == "77"
-    assert waits(OMP_WAIT_POLICY="passive") == "0"
-    assert int(waits(OMP_WAIT_POLICY="active")) > SPINS
 
 
 @needs_linux
