@@ -17,6 +17,8 @@ CHECKED = "cuda-sim:checked"
 SPARE_BARRIERS = {
     "batch norm": "mean and deviation: all rows of threads load the sum that only the first one replaces",
     "centred columns": "the mean: likewise",
+    "mean and variance of columns": "sums of the parts of long columns: likewise",
+    "normalised over leading axes": "likewise",
 }
 """Programs with barriers that no result needs, and why they have them."""
 
