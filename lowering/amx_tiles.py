@@ -29,7 +29,7 @@ from xdsl.ir import Attribute, Operation
 from ..dialects.nest import AccumulateOp, AllocOp, ForOp, LoadOp, StoreOp
 from ..dialects.nest.common import AMX
 from .index_arithmetic import Linear, forms_of
-from .matrix_tiles import NoTile
+from .matrix_tiles import NoTile, loads_and_sum
 from .vector_access import strides_of
 
 __all__ = ["AMX", "AmxTile", "Factor", "Form", "amx_form_of", "amx_tile", "zeroed_by"]
@@ -109,7 +109,7 @@ def amx_tile(loop: ForOp) -> AmxTile:
     band = list(_band(loop))
     if not band:
         raise NoTile(loop, "it has no loops inside")
-    sums = _sum_in(band[-1])
+    sums = loads_and_sum(band[-1], _ARITHMETIC)[2]
     (first, second), form = _factors(sums)
     _check_sums(loop, sums, (first, second))
     forms: Forms = {op: forms_of(op.indices, op.indices.operands) for op in (sums, first.load, second.load)}
@@ -202,16 +202,6 @@ def _band(loop: ForOp) -> Iterator[ForOp]:
 
 def _count(loop: ForOp) -> int:
     return loop.constant_trip_count() or 0
-
-
-def _sum_in(inner: ForOp) -> AccumulateOp:
-    """The sum of products of two elements, which is all that the innermost loop does."""
-    sums = [op for op in inner.body.block.ops if isinstance(op, AccumulateOp)]
-    loads = [op for op in inner.body.block.ops if isinstance(op, LoadOp)]
-    others = [op for op in inner.body.block.ops if not isinstance(op, LoadOp | AccumulateOp)]
-    if len(sums) != 1 or len(loads) != 2 or not all(isinstance(op, _ARITHMETIC) for op in others):
-        raise NoTile(inner, "it does more than add up products of two elements")
-    return sums[0]
 
 
 _ARITHMETIC = (arith.ExtFOp, arith.ExtSIOp, arith.ExtUIOp, arith.MulfOp, arith.MuliOp)

@@ -162,7 +162,7 @@ def matrix_tile(loop: ForOp) -> MatrixTile:
     """What a nest multiplies. Raises NoTile."""
     lanes = _lanes_around(loop)
     band = list(_band(loop))
-    first, second, sums = _factors(band[-1])
+    first, second, sums = loads_and_sum(band[-1])
     form = _form(sums, first, second)
     r, c = _corner(band, sums)
     rest = [inner for inner in band if inner not in (r, c)]
@@ -234,17 +234,19 @@ def _count(loop: ForOp) -> int | None:
     return loop.constant_trip_count() if len(loop.upper) == 1 else None
 
 
-def _factors(inner: ForOp) -> tuple[LoadOp, LoadOp, AccumulateOp]:
-    """The loads of the factors and the sum, which are all that the innermost loop does."""
+_ARITHMETIC = (arith.ExtFOp, arith.ExtSIOp, arith.MulfOp, arith.MuliOp)
+
+
+def loads_and_sum(
+    inner: ForOp, arithmetic: tuple[type[Operation], ...] = _ARITHMETIC
+) -> tuple[LoadOp, LoadOp, AccumulateOp]:
+    """The loads of the factors and the sum, which with such arithmetic are all that the innermost loop does."""
     loads = [op for op in inner.body.block.ops if isinstance(op, LoadOp)]
     sums = [op for op in inner.body.block.ops if isinstance(op, AccumulateOp)]
     others = [op for op in inner.body.block.ops if not isinstance(op, LoadOp | AccumulateOp)]
-    if len(loads) != 2 or len(sums) != 1 or not all(isinstance(op, _ARITHMETIC) for op in others):
+    if len(loads) != 2 or len(sums) != 1 or not all(isinstance(op, arithmetic) for op in others):
         raise NoTile(inner, "it does more than add up products of two elements")
     return loads[0], loads[1], sums[0]
-
-
-_ARITHMETIC = (arith.ExtFOp, arith.ExtSIOp, arith.MulfOp, arith.MuliOp)
 
 
 def _form(sums: AccumulateOp, first: LoadOp, second: LoadOp) -> Form:

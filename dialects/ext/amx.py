@@ -44,6 +44,8 @@ from xdsl.printer import Printer
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
+from .elements import parse_element, print_element
+
 INDEX = IndexType()
 
 ROWS, ROW_BYTES = 16, 64
@@ -142,7 +144,7 @@ class TileLoadOp(IRDLOperation):
 
     def print(self, printer: Printer) -> None:
         printer.print_string(" ")
-        _print_place(printer, self.base, self.indices)
+        print_element(printer, self.base, self.indices)
         printer.print_op_attributes(self.attributes)
         printer.print_string(" : ")
         printer.print_attribute(self.base.type)
@@ -152,7 +154,7 @@ class TileLoadOp(IRDLOperation):
     @classmethod
     def parse(cls, parser: Parser) -> TileLoadOp:
         position = parser.pos
-        base, indices = _parse_place(parser)
+        base, indices = parse_element(parser)
         attributes = parser.parse_optional_attr_dict()
         parser.parse_punctuation(":")
         source = parser.parse_type()
@@ -188,7 +190,7 @@ class TileStoreOp(IRDLOperation):
 
     def print(self, printer: Printer) -> None:
         printer.print_string(" ")
-        _print_place(printer, self.base, self.indices)
+        print_element(printer, self.base, self.indices)
         printer.print_string(", ")
         printer.print_ssa_value(self.val)
         printer.print_op_attributes(self.attributes)
@@ -200,7 +202,7 @@ class TileStoreOp(IRDLOperation):
     @classmethod
     def parse(cls, parser: Parser) -> TileStoreOp:
         position = parser.pos
-        base, indices = _parse_place(parser)
+        base, indices = parse_element(parser)
         parser.parse_punctuation(",")
         value = parser.parse_unresolved_operand()
         attributes = parser.parse_optional_attr_dict()
@@ -292,17 +294,6 @@ def _verify_place(op: IRDLOperation, base: SSAValue, indices: int, strides: int,
         raise VerifyException(f"{op.name}: one index for each axis of the buffer, which has two at least")
     if base.type.element_type != tile.type.element_type:
         raise VerifyException(f"{op.name}: the elements of the tile are those of the buffer")
-
-
-def _print_place(printer: Printer, base: SSAValue, indices: Sequence[SSAValue]) -> None:
-    printer.print_ssa_value(base)
-    with printer.in_square_brackets():
-        printer.print_list(indices, printer.print_ssa_value)
-
-
-def _parse_place(parser: Parser):
-    base = parser.parse_unresolved_operand()
-    return base, parser.parse_comma_separated_list(parser.Delimiter.SQUARE, parser.parse_unresolved_operand)
 
 
 AMX = Dialect("amx", [TileZeroOp, TileLoadOp, TileStoreOp, TileMulIOp, TileMulFOp], [TileType])

@@ -42,6 +42,8 @@ from xdsl.parser import Parser
 from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 
+from .elements import parse_element, print_element
+
 INDEX = IndexType()
 
 
@@ -102,9 +104,9 @@ class DeviceAsyncCopyOp(IRDLOperation):
 
     def print(self, printer: Printer) -> None:
         printer.print_string(" ")
-        _print_element(printer, self.src, self.src_indices)
+        print_element(printer, self.src, self.src_indices)
         printer.print_string(", ")
-        _print_element(printer, self.dst, self.dst_indices)
+        print_element(printer, self.dst, self.dst_indices)
         printer.print_string(f", {self.count}")
         if self.src_elements is not None:
             printer.print_string(", ")
@@ -119,9 +121,9 @@ class DeviceAsyncCopyOp(IRDLOperation):
     @classmethod
     def parse(cls, parser: Parser) -> DeviceAsyncCopyOp:
         position = parser.pos
-        src, src_indices = _parse_element(parser)
+        src, src_indices = parse_element(parser)
         parser.parse_punctuation(",")
-        dst, dst_indices = _parse_element(parser)
+        dst, dst_indices = parse_element(parser)
         parser.parse_punctuation(",")
         count = parser.parse_integer()
         read = parser.parse_unresolved_operand() if parser.parse_optional_punctuation(",") else None
@@ -237,7 +239,7 @@ class LdMatrixOp(IRDLOperation):
 
     def print(self, printer: Printer) -> None:
         printer.print_string(" ")
-        _print_element(printer, self.src, self.indices)
+        print_element(printer, self.src, self.indices)
         printer.print_op_attributes(
             {"numTiles": self.num_tiles, "transpose": self.transpose, **self.attributes}
         )
@@ -249,7 +251,7 @@ class LdMatrixOp(IRDLOperation):
     @classmethod
     def parse(cls, parser: Parser) -> LdMatrixOp:
         position = parser.pos
-        src, indices = _parse_element(parser)
+        src, indices = parse_element(parser)
         attributes = parser.parse_optional_attr_dict()
         parser.parse_punctuation(":")
         src_type = parser.parse_type()
@@ -332,17 +334,6 @@ class MmaSyncOp(IRDLOperation):
             attributes=attributes,
             result_types=list(types.outputs),
         )
-
-
-def _print_element(printer: Printer, buffer: SSAValue, indices) -> None:
-    printer.print_ssa_value(buffer)
-    with printer.in_square_brackets():
-        printer.print_list(indices, printer.print_ssa_value)
-
-
-def _parse_element(parser: Parser):
-    buffer = parser.parse_unresolved_operand()
-    return buffer, parser.parse_comma_separated_list(parser.Delimiter.SQUARE, parser.parse_unresolved_operand)
 
 
 NVGPU = Dialect(
