@@ -7,7 +7,7 @@ import functools
 import inspect
 import linecache
 import re
-from types import FunctionType
+from types import CodeType, FunctionType
 from typing import Any
 
 from ..dialects.diagnostic import SourceLocation
@@ -92,7 +92,7 @@ def source_of(function: Any) -> FunctionSource:
     code = function.__code__
     file, first = code.co_filename, code.co_firstlineno
     lines = linecache.getlines(file, function.__globals__) or _inspect_lines(function)
-    node = _find(_parse(file, "".join(lines)), code.co_name, first) if lines else None
+    node = _definition(lines, file, code) if lines else None
     if node is None:
         raise UnsupportedError(
             f"the source of '{function.__name__}' is not a function definition that can be read",
@@ -107,6 +107,35 @@ def _inspect_lines(function: FunctionType) -> list[str]:
         return inspect.findsource(function)[0]
     except OSError:
         return []
+
+
+def _definition(lines: list[str], file: str, code: CodeType) -> ast.FunctionDef | None:
+    """The definition that `code` was compiled from. Its lines alone are parsed where that succeeds, else the whole file."""
+    name, first = code.co_name, code.co_firstlineno
+    try:
+        found = _find(ast.parse(_lines_alone(lines, code), file), name, first)
+    except SyntaxError:  # a line of a text, or of an argument list, that is not indented seemed to end it
+        found = None
+    return found or _find(_parse(file, "".join(lines)), name, first)
+
+
+def _lines_alone(lines: list[str], code: CodeType) -> str:
+    """The lines of a definition, at their places in the file: up to the first behind its code that is not indented more."""
+    first = code.co_firstlineno - 1
+    depth = _indentation(lines[first]) if first < len(lines) else 0
+    end = max(line or 0 for _, _, line in code.co_lines())
+    while end < len(lines) and not (depth >= _indentation(lines[end]) and _is_statement(lines[end])):
+        end += 1
+    before = "\n" * (first - 1) + "if True:\n" if depth else "\n" * first
+    return before + "".join(lines[first:end])
+
+
+def _indentation(line: str) -> int:
+    return len(line) - len(line.lstrip())
+
+
+def _is_statement(line: str) -> bool:
+    return not line.isspace() and not line.lstrip().startswith("#")
 
 
 @functools.lru_cache(maxsize=64)

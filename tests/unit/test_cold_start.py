@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import abc
 import contextlib
 import dataclasses
 import gc
 import inspect
 import os
+import re
 import subprocess
 import sys
 import types
+import typing
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 from nestor.frontend.cold_start import (
@@ -410,6 +413,77 @@ def test_quick_dataclasses_are_made_alike(options):
         facts += [_of(_replaced, plain), _of(lambda cls: repr(cls(x=3, w=7)), after)]
         seen.append((facts, [_described(cls) for cls in made if options != {"init": False}]))
     assert seen[0] == seen[1]
+
+
+@pytest.mark.parametrize("frozen", [False, True])
+@pytest.mark.parametrize("has_post_init", [False, True])
+def test_inits_of_one_shape_differ_in_their_names_and_defaults(frozen, has_post_init):
+    def classes() -> Any:
+        made = []
+        for a, b, c in (("x", "y", "z"), ("self", "_0", "_1"), ("_1", "_2", "_0")):
+            factory = dataclasses.field(default_factory=lambda name=c: [name])
+            fields: list[Any] = [(a, int), (b, str, b), (c, "list", factory)]
+            if has_post_init:
+                fields[1] = (b, dataclasses.InitVar[str], b)
+            body = {"__post_init__": lambda it, given: it.z_.append(given), "z_": []} if has_post_init else {}
+            made.append(dataclasses.make_dataclass("Shape", fields, frozen=frozen, namespace=body))
+        return made
+
+    seen = []
+    for context in (contextlib.nullcontext, quick_dataclasses):
+        with context():
+            made = classes()
+            first = made[0](1)
+        calls: list[Any] = [((1,), {}), ((1, "b", [2]), {}), ((), {}), ((1,), {"y": 5}), ((1,), {"_0": 5})]
+        calls += [((1, 2, 3, 4), {}), ((), {"_1": 7}), ((1,), {"z": None})]
+        facts = [_of(lambda cls, a, k: repr(cls(*a, **k)), cls, a, k) for cls in made for a, k in calls]
+        facts += [[str(inspect.signature(cls)) for cls in made], [cls.__init__.__module__ for cls in made]]
+        facts += [first != made[0](1, "y", ["z"]), [getattr(cls, "z_", None) for cls in made]]
+        seen.append([re.sub("0x[0-9a-f]+", "", str(fact)) for fact in facts])
+    assert seen[0] == seen[1]
+
+
+Shared = ClassVar
+Later = dataclasses.InitVar
+
+
+def test_what_is_no_field_of_a_quick_dataclass():
+    def classes() -> Any:
+        @dataclasses.dataclass
+        class Kinds(abc.ABC):
+            x: int
+            a: ClassVar[int] = 1
+            b: Shared[int] = 2
+            c: typing.ClassVar = 3
+            d: Later[int] = 4
+            e: types.EllipsisType | int = 5
+            _: dataclasses.KW_ONLY
+            f: int = 6
+
+            @abc.abstractmethod
+            def __repr__(self) -> str: ...
+
+        @dataclasses.dataclass(repr=False)
+        class Concrete(Kinds):
+            def __repr__(self) -> str:
+                return "concrete"
+
+        @dataclasses.dataclass
+        class Given(Kinds):
+            pass
+
+        return Kinds, Concrete, Given
+
+    seen = []
+    for context in (contextlib.nullcontext, quick_dataclasses):
+        with context():
+            made = classes()
+        facts: list[Any] = [[field.name for field in dataclasses.fields(cls)] for cls in made]
+        facts += [str(inspect.signature(cls)) for cls in made]
+        facts += [sorted(cls.__abstractmethods__) for cls in made]
+        facts += [_of(lambda cls: repr(cls(0)).rpartition(".")[2], cls) for cls in made]
+        seen.append(facts)
+    assert seen[0] == seen[1] and seen[0][0] == ["x", "e", "f"]
 
 
 def _replaced(cls):
