@@ -1,6 +1,6 @@
 """What makes a first call cheaper: the garbage collector paused, xDSL's operations defined and their assembly formats
 compiled on demand, its unions of constraints simplified once, dataclasses defined quickly
-(`quick_dataclasses.py`), LLVM loaded meanwhile.
+(`quick_dataclasses.py`), modules found and read quickly (`quick_imports.py`), LLVM loaded meanwhile.
 
 A first call imports the compiler and compiles once; the figures here are of that (docs/decisions/0005-first-call.md).
 """
@@ -21,6 +21,7 @@ from weakref import WeakKeyDictionary
 
 from ..runtime.collector import collector_paused
 from .quick_dataclasses import Meanwhile, quick_dataclasses
+from .quick_imports import quick_imports
 
 if TYPE_CHECKING:
     from xdsl.irdl import OpDef
@@ -30,7 +31,14 @@ if TYPE_CHECKING:
 @contextmanager
 def cheaper_compilation() -> Iterator[None]:
     """All of this file, for the time of a compilation."""
-    with collector_paused(), quick_dataclasses(), unions_once(), definitions_on_demand(), formats_on_demand():
+    with (
+        collector_paused(),
+        quick_imports(),
+        quick_dataclasses(),
+        unions_once(),
+        definitions_on_demand(),
+        formats_on_demand(),
+    ):
         yield
 
 
