@@ -15,10 +15,10 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
-from importlib.machinery import PathFinder
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
+from ..runtime import llvm_library
 from ..runtime.collector import collector_paused
 from .quick_dataclasses import Meanwhile, quick_dataclasses
 from .quick_imports import quick_imports
@@ -45,20 +45,18 @@ def cheaper_compilation() -> Iterator[None]:
 def load_llvm_meanwhile() -> None:
     """Have another thread load the library of llvmlite: `ctypes` lets go of the interpreter while it is relocated.
 
-    The import of llvmlite, which comes last, then finds it there. Where anything is not as expected, it loads it itself.
+    What calls it comes last, and then finds it there; where it is not, it loads it itself.
     """
     if "llvmlite.binding" not in sys.modules:
         threading.Thread(target=_load_llvm, name="nestor-load-llvm", daemon=True).start()
 
 
 def _load_llvm() -> None:
-    spec = PathFinder.find_spec("llvmlite")
-    for folder in (spec and spec.submodule_search_locations) or ():
-        library = os.path.join(folder, "binding", "libllvmlite.so")
-        if os.path.exists(library):
-            load = ctypes.CDLL(None).dlopen
-            load.argtypes, load.restype = (ctypes.c_char_p, ctypes.c_int), ctypes.c_void_p
-            load(os.fsencode(library), os.RTLD_NOW)
+    library = llvm_library.path()
+    if library is not None:
+        load = ctypes.CDLL(None).dlopen
+        load.argtypes, load.restype = (ctypes.c_char_p, ctypes.c_int), ctypes.c_void_p
+        load(os.fsencode(library), os.RTLD_NOW)
 
 
 _formats, _unions, _definitions = (Meanwhile() for _ in range(3))

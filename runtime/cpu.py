@@ -1,4 +1,4 @@
-"""The CPU engine: LLVM IR text to machine code in this process, through llvmlite.
+"""The CPU engine: LLVM IR text to machine code in this process, by llvmlite's LLVM (`llvm_library.py` for most programs).
 
     module = compile_llvm_ir(text)
     status = module.entry("f")(arguments, error)     # the packed ABI of docs/architecture.md, section 5
@@ -11,13 +11,15 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
-import llvmlite.binding as llvm
-
-from . import object_loader
+from . import llvm_library, object_loader
 from .fork_lock import ForkLock
 from .machine_code import MachineCode, load_object
 from .threads import answered, set_num_threads
+
+if TYPE_CHECKING:
+    import llvmlite.binding as llvm
 
 __all__ = [
     "CpuModule",
@@ -45,22 +47,39 @@ _X86_LEVELS: tuple[tuple[str, tuple[str, ...]], ...] = (
 def host() -> tuple[str, str]:
     """The name and the feature string of this CPU, for LLVM."""
     with _lock:
-        llvm.initialize_native_target()
-        llvm.initialize_native_asmprinter()
-        features = llvm.get_host_cpu_features()
+        library = llvm_library.load()
+        guess, features = _host_of_binding() if library is None else library.host()
     enabled = {name for name, on in features.items() if on}
-    name = next((name for name, needs in _X86_LEVELS if enabled.issuperset(needs)), llvm.get_host_cpu_name())
-    return name, features.flatten()
+    name = next((name for name, needs in _X86_LEVELS if enabled.issuperset(needs)), guess)
+    return name, ",".join([f"{'+' if on else '-'}{feature}" for feature, on in sorted(features.items())])
+
+
+def _host_of_binding() -> tuple[str, Mapping[str, bool]]:
+    llvm = _binding()
+    return llvm.get_host_cpu_name(), llvm.get_host_cpu_features()
+
+
+@functools.cache
+def _binding() -> Any:
+    """llvmlite's Python, ready to make code for this machine."""
+    import llvmlite.binding as llvm
+
+    llvm.initialize_native_target()
+    llvm.initialize_native_asmprinter()
+    return llvm
 
 
 def _target_machine(level: int) -> llvm.TargetMachine:
     name, features = host()
-    target = llvm.Target.from_default_triple()
-    # LLVM's own loader may place what belongs together far apart, ours does not.
-    model = "small" if object_loader.can_load() else "jitdefault"
+    target = _binding().Target.from_default_triple()
     return target.create_target_machine(
-        cpu=name, features=features, opt=level, reloc="pic", codemodel=model, jit=True
+        cpu=name, features=features, opt=level, reloc="pic", codemodel=_code_model(), jit=True
     )
+
+
+def _code_model() -> str:
+    """LLVM's own loader may place what belongs together far apart, ours does not."""
+    return "small" if object_loader.can_load() else "jitdefault"
 
 
 def _default_level(text: str) -> int:
@@ -71,6 +90,7 @@ def _default_level(text: str) -> int:
 def _optimize(module: llvm.ModuleRef, machine: llvm.TargetMachine, level: int, slp: bool) -> None:
     if level == 0:
         return
+    llvm = _binding()
     options = llvm.create_pipeline_tuning_options(speed_level=level)
     options.loop_vectorization = level > 1
     options.slp_vectorization = level > 1 and slp
@@ -93,7 +113,7 @@ def _optimize(module: llvm.ModuleRef, machine: llvm.TargetMachine, level: int, s
 def _prepare(text: str, level: int | None) -> tuple[llvm.ModuleRef, llvm.TargetMachine]:
     chosen = _default_level(text) if level is None else level
     machine = _target_machine(chosen)
-    module = llvm.parse_assembly(answered(text))
+    module = _binding().parse_assembly(answered(text))
     module.triple = machine.triple
     module.data_layout = str(machine.target_data)
     module.verify()
@@ -108,7 +128,11 @@ def compile_object(text: str, *, opt_level: int | None = None) -> bytes:
     Raises RuntimeError (from LLVM) when the text is not valid.
     """
     with _lock:
-        module, machine = _prepare(text, opt_level)
+        level = _default_level(text) if opt_level is None else opt_level
+        library = llvm_library.load() if level == 1 else None
+        if library is not None:
+            return library.compile(answered(text), *host(), _code_model())
+        module, machine = _prepare(text, level)
         return machine.emit_object(module)
 
 
@@ -129,6 +153,7 @@ def compile_llvm_ir(
 def load_with_llvm(object_code: bytes, symbols: Mapping[str, int]) -> llvm.ExecutionEngine:
     """Object code linked by LLVM, where `object_loader.py` does not know the machine."""
     with _lock:
+        llvm = _binding()
         for name, address in symbols.items():
             llvm.add_symbol(name, address)
         # An engine wants a module of its own; the code comes from the object file.

@@ -92,8 +92,9 @@ def of_process(name: str) -> int:
         handle = _library(library)
         if handle is not None and hasattr(handle, name):
             return ctypes.cast(getattr(handle, name), ctypes.c_void_p).value or 0
-    llvm = sys.modules.get("llvmlite.binding")
-    address = llvm.address_of_symbol(name) if llvm is not None else None
+    import llvmlite.binding as llvm
+
+    address = llvm.address_of_symbol(name)
     if not address:
         raise LookupError(name)
     return address
