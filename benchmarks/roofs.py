@@ -12,12 +12,12 @@ from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
+from nestor.runtime.pool import ALIGNMENT, aligned_empty
 
 from .yardstick.row import Row
 
 SOURCE = Path(__file__).with_name("roofs.c")
 FLAGS = ("-O3", "-march=native", "-ffast-math", "-fopenmp", "-shared", "-fPIC")
-LINE = 64
 
 WORTH_THREADS = 1 << 16
 """Bytes below which one thread is faster than several."""
@@ -33,11 +33,8 @@ def load() -> ctypes.CDLL:
 
 def _aligned(size: int) -> np.ndarray:
     """Float32 array of at least `size` bytes, whole cache lines."""
-    size = -(-size // LINE) * LINE
-    memory = np.ones(size + LINE, np.uint8)
-    start = -memory.ctypes.data % LINE
-    array = memory[start : start + size].view(np.float32)
-    array[:] = 1
+    array = aligned_empty((-(-size // ALIGNMENT) * ALIGNMENT // 4,), np.dtype(np.float32))
+    array.fill(1)
     return array
 
 

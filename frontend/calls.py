@@ -17,6 +17,9 @@ from .numpy_api.registry import FUNCTIONS, METHODS, invoke
 from .objects import call_method, construct, is_outside_change, is_record
 from .values import Closure, Group, Method, Rows, Static, Value, describe
 
+REDUCING: dict[Any, Any] = {sum: 0, any: False, all: True}
+"""Builtins that are a loop where their argument is counted at run time, and what the loop starts from."""
+
 
 def call(frame: Frame, node: ast.Call, function: Value, args: list[Value], kwargs: dict[str, Value]) -> Value:
     """`function(*args, **kwargs)`."""

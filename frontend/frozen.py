@@ -12,14 +12,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..runtime.pool import aligned_empty
+
 if TYPE_CHECKING:
     from .cpu_kernel import CpuKernel
 
 MOST = 64
 """Sets of arrays that are remembered a program; the one that came first is forgotten."""
-
-LINE = 64
-"""Bytes of a cache line, where each buffer begins."""
 
 
 class Frozen:
@@ -59,7 +58,4 @@ def _forgetting(owner: weakref.ref[Frozen], key: tuple[int, ...]) -> Callable[[A
 def _empty(form: Any) -> np.ndarray:
     """A buffer that a kernel was promised: of known extents, in rows, at the start of a line."""
     dtype = np.dtype(f"{'i' if 'i' in form.kinds else 'f'}{form.item_size}")
-    size = int(np.prod(form.extents, dtype=np.int64)) * form.item_size
-    memory = np.empty(size + LINE, np.uint8)
-    start = -memory.ctypes.data % LINE
-    return memory[start : start + size].view(dtype).reshape(form.extents)
+    return aligned_empty(form.extents, dtype)

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from . import arithmetic as arith
+from .calls import REDUCING
 from .errors import DTypeError, ShapeError
 from .expressions import constant_object, evaluate
 from .frame import Frame
@@ -44,14 +45,12 @@ _NO_ITEMS = Group(())
 SMALL = 8
 """Items of a sum that are added in code rather than in a loop."""
 
-_START: dict[Any, Any] = {builtins.sum: 0, builtins.any: False, builtins.all: True}
-
 
 def reducing_loop(frame: Frame, node: ast.Call, what: Any) -> Value | None:
     """`what` (sum, any or all) of a generator expression or of what is counted at run time; None for other arguments."""
     if not node.args or node.keywords or len(node.args) > (2 if what is builtins.sum else 1):
         return None
-    start = evaluate(frame, node.args[1]) if len(node.args) == 2 else Static(_START[what])
+    start = evaluate(frame, node.args[1]) if len(node.args) == 2 else Static(REDUCING[what])
     if isinstance(start, Group):
         return None
     if isinstance(node.args[0], ast.GeneratorExp):

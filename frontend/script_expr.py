@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from . import arithmetic as arith
-from .calls import call
+from .calls import REDUCING, call
 from .errors import DTypeError, kind_of
 from .expressions import EXPRESSIONS, constant_object, evaluate
 from .frame import Frame
@@ -224,12 +224,9 @@ def _as_slice(value: Value) -> Item:
     return value
 
 
-_REDUCING = (sum, any, all)
-
-
 def _call(frame: Frame, node: ast.Call) -> Value:
     function = evaluate(frame, node.func)
-    if isinstance(function, Static) and any(function.value is f for f in _REDUCING):
+    if isinstance(function, Static) and any(function.value is f for f in REDUCING):
         from .python_calls import reducing_loop
 
         loop = reducing_loop(frame, node, function.value)

@@ -68,10 +68,10 @@ def run_pipeline(module: ModuleOp, names: Sequence[str], schedule: Schedule = No
 def machine_here() -> dict[str, Any]:
     """What the automatic schedule of the CPU is told about this machine."""
     from ..runtime.processor import is_faster_past_caches, may_use_tiles
-    from ..runtime.threads import get_num_threads
+    from ..runtime.threads import threads_for_schedules
 
     return {
-        "threads": 2 if get_num_threads() == 2 else None,
+        "threads": threads_for_schedules(),
         "past_caches": is_faster_past_caches(),
         "amx": may_use_tiles(),
     }

@@ -21,9 +21,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from types import CodeType, FunctionType, ModuleType
 from typing import Any
 
-from ..runtime import disk_cache
+from ..runtime import disk_cache, threads
 from ..runtime.disk_cache import COUNTS, Variant
-from ..runtime.threads import get_num_threads
 from .fingerprints import Unkeyed, code_of, digest, fingerprint, is_versioned
 from .frame_values import Absent, Captured
 from .program_parts import Program
@@ -57,12 +56,11 @@ class Request:
             + fingerprint((t.dtype, t.value, t.text))
             for t in self.pattern
         ]  # fmt: skip
-        threads = str(get_num_threads() == 2)  # long running results are scheduled for two: cpu_scans.py
         facts = (
             disk_cache.environment(),
             disk_cache.settings(),
             repr(self.options),
-            threads,
+            str(threads.threads_for_schedules()),
             code_of(self.function),
         )
         return digest(*facts, *types)

@@ -19,26 +19,21 @@ targets they are loops. The loops "m" and "n" may be missing, and all may be sho
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import IntegerType, MemRefType, i32
 from xdsl.ir import Attribute, Operation
 
+from ..dialects.ext.amx_sizes import REGISTERS, ROW_BYTES, ROWS, TOGETHER
 from ..dialects.nest import AccumulateOp, AllocOp, ForOp, LoadOp, StoreOp
 from ..dialects.nest.common import AMX
 from .index_arithmetic import Linear, forms_of
-from .matrix_tiles import NoTile, loads_and_sum
+from .matrix_tiles import NoTile, counting_band, loads_and_sum, trip_count_from_zero
 from .vector_access import strides_of
 
 __all__ = ["AMX", "AmxTile", "Factor", "Form", "amx_form_of", "amx_tile", "zeroed_by"]
-
-REGISTERS, ROWS, ROW_BYTES = 8, 16, 64
-"""What the unit has, and what a register of it has."""
-
-TOGETHER = 4
-"""Bytes of the terms of a column that lie side by side."""
 
 
 @dataclass(frozen=True)
@@ -106,9 +101,10 @@ def amx_tile(loop: ForOp) -> AmxTile:
     """What a nest multiplies. Raises NoTile."""
     if loop.kind != "serial":
         raise NoTile(loop, "this loop is marked")
-    band = list(_band(loop))
-    if not band:
-        raise NoTile(loop, "it has no loops inside")
+    ops = list(loop.body.block.ops)
+    if len(ops) != 1 or not isinstance(ops[0], ForOp):
+        raise NoTile(loop, "it is no perfect nest around a sum")
+    band = counting_band(ops[0])
     sums = loads_and_sum(band[-1], _ARITHMETIC)[2]
     (first, second), form = _factors(sums)
     _check_sums(loop, sums, (first, second))
@@ -136,7 +132,7 @@ def amx_tile(loop: ForOp) -> AmxTile:
     _check_place(sums, forms[sums], inner, {r: 1}, {c: 1})
     _check_place(a.load, forms[a.load], inner, {r: 1}, {g: form.together, v: 1})
     _check_place(b.load, forms[b.load], inner, {g: 1}, {c: form.together, v: 1})
-    count = [1 if tiles is None else _count(tiles) for tiles in (row_tiles, column_tiles)]
+    count = [_count(tiles) for tiles in (row_tiles, column_tiles)]
     if count[0] * count[1] + count[1] + 1 > REGISTERS:
         raise NoTile(
             loop,
@@ -168,11 +164,11 @@ def zeroed_by(loop: ForOp) -> ForOp | None:
         return None
     own = [store.indices[k].single_value() for k in range(len(store.indices))]
     loops = {inner.iv: inner for inner in band}
-    extents = [_extent(loops[v]) if v in loops else None for v in own if v is not None]
+    extents = [trip_count_from_zero(loops[v]) if v in loops else None for v in own if v is not None]
     if extents != shape or len(set(own)) != len(band) or len(band) != 2:
         return None
-    rows = _count(tile.r) * (1 if tile.row_tiles is None else _count(tile.row_tiles))
-    columns = _count(tile.c) * (1 if tile.column_tiles is None else _count(tile.column_tiles))
+    rows = _count(tile.r) * _count(tile.row_tiles)
+    columns = _count(tile.c) * _count(tile.column_tiles)
     origin = forms_of(tile.sums.indices, tile.sums.indices.operands)
     whole = [rows, columns] == shape and all(form.constant == 0 for form in origin)
     tiled = ((tile.row_tiles, tile.r, origin[0]), (tile.column_tiles, tile.c, origin[1]))
@@ -182,26 +178,9 @@ def zeroed_by(loop: ForOp) -> ForOp | None:
     return start if whole else None
 
 
-def _extent(loop: ForOp) -> int | None:
-    """The iterations of a loop that counts from 0 on by one."""
-    is_plain = loop.lower.constants() == (0,) and loop.step_value == 1 and len(loop.upper) == 1
-    return loop.constant_trip_count() if is_plain else None
-
-
-def _band(loop: ForOp) -> Iterator[ForOp]:
-    """The loops inside, perfectly nested: all of constant length, from 0 on."""
-    ops = list(loop.body.block.ops)
-    while len(ops) == 1 and isinstance(inner := ops[0], ForOp):
-        if inner.kind not in ("serial", "unrolled") or not _extent(inner):
-            raise NoTile(inner, "this loop is marked, or does not count from 0 to a constant")
-        yield inner
-        ops = list(inner.body.block.ops)
-    if not any(isinstance(op, AccumulateOp) for op in ops):
-        raise NoTile(loop, "it is no perfect nest around a sum")
-
-
-def _count(loop: ForOp) -> int:
-    return loop.constant_trip_count() or 0
+def _count(loop: ForOp | None) -> int:
+    """The iterations of a loop of a tile; one where there is no such loop."""
+    return 1 if loop is None else loop.constant_trip_count() or 0
 
 
 _ARITHMETIC = (arith.ExtFOp, arith.ExtSIOp, arith.ExtUIOp, arith.MulfOp, arith.MuliOp)

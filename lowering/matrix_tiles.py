@@ -25,7 +25,7 @@ bits, along the rows (columns): ldmatrix loads these transposed. How they are lo
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from xdsl.dialects import arith
@@ -161,13 +161,13 @@ def matrix_around(op: Operation) -> ForOp | None:
 def matrix_tile(loop: ForOp) -> MatrixTile:
     """What a nest multiplies. Raises NoTile."""
     lanes = _lanes_around(loop)
-    band = list(_band(loop))
+    band = counting_band(loop)
     first, second, sums = loads_and_sum(band[-1])
     form = _form(sums, first, second)
     r, c = _corner(band, sums)
     rest = [inner for inner in band if inner not in (r, c)]
     summed = [inner for inner in rest if inner.iv not in sums.indices.operands]
-    if len(summed) != 2 or [_count(inner) for inner in summed] != [2, form.contiguous]:
+    if len(summed) != 2 or [trip_count_from_zero(inner) for inner in summed] != [2, form.contiguous]:
         raise NoTile(loop, f"the loops over the sum are two, of 2 and {form.contiguous} iterations")
     tiles = [inner for inner in rest if inner not in summed]
     h, e = summed
@@ -216,22 +216,25 @@ def _lanes_around(loop: ForOp) -> ForOp:
     return around
 
 
-def _band(loop: ForOp) -> Iterator[ForOp]:
-    """The loops around each other, from `loop` inwards: all of constant length, from 0 on."""
+def counting_band(loop: ForOp) -> list[ForOp]:
+    """The loops around each other, from `loop` inwards: all of constant length, from 0 on. Raises NoTile."""
+    band: list[ForOp] = []
     while True:
-        if loop.kind not in ("serial", "unrolled") or loop.lower.constants() != (0,) or loop.step_value != 1:
-            raise NoTile(loop, "this loop is marked, or does not count from 0 on")
-        if _count(loop) is None:
-            raise NoTile(loop, "this loop has no constant number of iterations")
-        yield loop
+        if loop.kind not in ("serial", "unrolled"):
+            raise NoTile(loop, "this loop is marked")
+        if not trip_count_from_zero(loop):
+            raise NoTile(loop, "this loop does not count from 0 to a constant")
+        band.append(loop)
         ops = list(loop.body.block.ops)
         if len(ops) != 1 or not isinstance(ops[0], ForOp):
-            return
+            return band
         loop = ops[0]
 
 
-def _count(loop: ForOp) -> int | None:
-    return loop.constant_trip_count() if len(loop.upper) == 1 else None
+def trip_count_from_zero(loop: ForOp) -> int | None:
+    """The iterations of a loop that counts from 0 to a constant by one; None of others."""
+    is_plain = loop.lower.constants() == (0,) and loop.step_value == 1 and len(loop.upper) == 1
+    return loop.constant_trip_count() if is_plain else None
 
 
 _ARITHMETIC = (arith.ExtFOp, arith.ExtSIOp, arith.MulfOp, arith.MuliOp)
@@ -285,7 +288,11 @@ def _corner(band: Sequence[ForOp], sums: AccumulateOp) -> tuple[ForOp, ForOp]:
         raise NoTile(sums, "the sums have no axes for a lane's two rows and two columns")
     by_variable = {loop.iv: loop for loop in band}
     found = [by_variable.get(v) for k in (-2, -1) if (v := sums.indices[rank + k].single_value()) is not None]
-    if len(found) != 2 or None in found or any(_count(loop) != 2 for loop in found if loop is not None):
+    if (
+        len(found) != 2
+        or None in found
+        or any(trip_count_from_zero(loop) != 2 for loop in found if loop is not None)
+    ):
         raise NoTile(sums, "the last two indices of the sums are not a lane's two rows and two columns")
     r, c = found
     assert r is not None and c is not None

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import os
 import sys
+from math import prod
 
 import numpy as np
 
@@ -21,7 +22,18 @@ SMALLEST = 1 << 20
 """Results of fewer bytes are allocated by NumPy, whose own cache is fast enough."""
 
 ALIGNMENT = 64
-"""Results start at a multiple of this many bytes."""
+"""Results start at a multiple of this many bytes, a cache line."""
+
+
+def aligned_empty(shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
+    """An uninitialised array in rows that starts at a multiple of `ALIGNMENT`, in memory of its own."""
+    memory = np.empty(prod(shape) * dtype.itemsize + ALIGNMENT, np.uint8)
+    return np.ndarray(shape, dtype, memory, _offset_to_line(memory))
+
+
+def _offset_to_line(memory: np.ndarray) -> int:
+    """Bytes from the start of an array of bytes to the first cache line that begins in it."""
+    return -memory.ctypes.data % ALIGNMENT
 
 
 def _free_position(buffers: list[np.ndarray], size: int, references: int) -> int | None:
@@ -60,8 +72,7 @@ class ResultPool:
         if size < SMALLEST or size > self.limit:
             return np.ndarray(shape, dtype, strides=strides) if strides else np.empty(shape, dtype)
         buffer = self._take(size + ALIGNMENT)
-        offset = -buffer.ctypes.data % ALIGNMENT
-        return np.ndarray(shape, dtype, buffer, offset, strides)
+        return np.ndarray(shape, dtype, buffer, _offset_to_line(buffer), strides)
 
     def clear(self) -> None:
         """Forget every buffer; those still in use live on with their results."""

@@ -157,3 +157,11 @@ def get_num_threads() -> int:
     """How many threads a large enough parallel loop would use."""
     install_thread_library()
     return _count.value
+
+
+def threads_for_schedules() -> int | None:
+    """The number of threads that automatic schedules are made for; None where they serve any number.
+
+    Two are a number of their own, for which long running results are scheduled (transforms/nest/cpu_scans.py).
+    """
+    return 2 if get_num_threads() == 2 else None

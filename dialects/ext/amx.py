@@ -39,17 +39,15 @@ from xdsl.irdl import (
     traits_def,
     var_operand_def,
 )
-from xdsl.parser import AttrParser, Parser
+from xdsl.parser import AttrParser, Parser, UnresolvedOperand
 from xdsl.printer import Printer
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
+from .amx_sizes import ROW_BYTES, ROWS, TOGETHER
 from .elements import parse_element, print_element
 
 INDEX = IndexType()
-
-ROWS, ROW_BYTES = 16, 64
-"""The most that a tile has."""
 
 _BYTES: dict[Attribute, int] = {
     IntegerType(8): 1,
@@ -90,9 +88,9 @@ class TileType(ParametrizedAttribute, TypeAttribute):
     def verify(self) -> None:
         if self.element_type not in _BYTES:
             raise VerifyException(f"a tile has no elements of type {self.element_type}")
-        if not (0 < self.rows <= ROWS and 0 < self.row_bytes <= ROW_BYTES and self.row_bytes % 4 == 0):
+        if not (0 < self.rows <= ROWS and 0 < self.row_bytes <= ROW_BYTES and self.row_bytes % TOGETHER == 0):
             raise VerifyException(
-                f"a tile has 1 to {ROWS} rows of up to {ROW_BYTES} bytes, a multiple of 4; "
+                f"a tile has 1 to {ROWS} rows of up to {ROW_BYTES} bytes, a multiple of {TOGETHER}; "
                 f"here {self.rows} of {self.row_bytes}"
             )
 
@@ -143,29 +141,16 @@ class TileLoadOp(IRDLOperation):
         _verify_place(self, self.base, len(self.indices), len(self.stride), self.res)
 
     def print(self, printer: Printer) -> None:
-        printer.print_string(" ")
-        print_element(printer, self.base, self.indices)
-        printer.print_op_attributes(self.attributes)
-        printer.print_string(" : ")
-        printer.print_attribute(self.base.type)
+        _print_place(printer, self)
         printer.print_string(" into ")
         printer.print_attribute(self.res.type)
 
     @classmethod
     def parse(cls, parser: Parser) -> TileLoadOp:
-        position = parser.pos
-        base, indices = parse_element(parser)
-        attributes = parser.parse_optional_attr_dict()
-        parser.parse_punctuation(":")
-        source = parser.parse_type()
+        base, indices, _, attributes = _parse_place(parser)
         parser.parse_keyword("into")
         tile = parser.parse_type()
-        place = parser.resolve_operands(indices, [INDEX] * len(indices), position)
-        return cls.build(
-            operands=[parser.resolve_operand(base, source), place, []],
-            result_types=[tile],
-            attributes=attributes,
-        )
+        return cls.build(operands=[base, indices, []], result_types=[tile], attributes=attributes)
 
 
 @irdl_op_definition
@@ -189,32 +174,46 @@ class TileStoreOp(IRDLOperation):
         _verify_place(self, self.base, len(self.indices), len(self.stride), self.val)
 
     def print(self, printer: Printer) -> None:
-        printer.print_string(" ")
-        print_element(printer, self.base, self.indices)
-        printer.print_string(", ")
-        printer.print_ssa_value(self.val)
-        printer.print_op_attributes(self.attributes)
-        printer.print_string(" : ")
-        printer.print_attribute(self.base.type)
+        _print_place(printer, self, self.val)
         printer.print_string(", ")
         printer.print_attribute(self.val.type)
 
     @classmethod
     def parse(cls, parser: Parser) -> TileStoreOp:
-        position = parser.pos
-        base, indices = parse_element(parser)
-        parser.parse_punctuation(",")
-        value = parser.parse_unresolved_operand()
-        attributes = parser.parse_optional_attr_dict()
-        parser.parse_punctuation(":")
-        source = parser.parse_type()
+        base, indices, value, attributes = _parse_place(parser, has_value=True)
         parser.parse_punctuation(",")
         tile = parser.parse_type()
-        place = parser.resolve_operands(indices, [INDEX] * len(indices), position)
-        return cls.build(
-            operands=[parser.resolve_operand(base, source), place, parser.resolve_operand(value, tile), []],
-            attributes=attributes,
-        )
+        assert value is not None
+        stored = parser.resolve_operand(value, tile)
+        return cls.build(operands=[base, indices, stored, []], attributes=attributes)
+
+
+def _print_place(printer: Printer, op: TileLoadOp | TileStoreOp, value: SSAValue | None = None) -> None:
+    """Print ` %x[%i, %j] : memref<...>`, or ` %x[%i, %j], %value : memref<...>`."""
+    printer.print_string(" ")
+    print_element(printer, op.base, op.indices)
+    if value is not None:
+        printer.print_string(", ")
+        printer.print_ssa_value(value)
+    printer.print_op_attributes(op.attributes)
+    printer.print_string(" : ")
+    printer.print_attribute(op.base.type)
+
+
+def _parse_place(
+    parser: Parser, has_value: bool = False
+) -> tuple[SSAValue, Sequence[SSAValue], UnresolvedOperand | None, dict[str, Attribute]]:
+    """What `_print_place` prints: the buffer, the indices, the value if there is one, and the attributes."""
+    position = parser.pos
+    base, indices = parse_element(parser)
+    value = None
+    if has_value:
+        parser.parse_punctuation(",")
+        value = parser.parse_unresolved_operand()
+    attributes = parser.parse_optional_attr_dict()
+    parser.parse_punctuation(":")
+    buffer = parser.resolve_operand(base, parser.parse_type())
+    return buffer, parser.resolve_operands(indices, [INDEX] * len(indices), position), value, attributes
 
 
 _UNSIGNED = ("isZextLhs", "isZextRhs")
@@ -235,7 +234,7 @@ class _Product(IRDLOperation):
         a, b, c = (type for type in types if isinstance(type, TileType))
         if self.res.type != c:
             raise VerifyException(f"{self.name}: the result has the type of what is added to")
-        if (a.rows, a.row_bytes, b.row_bytes) != (c.rows, 4 * b.rows, c.row_bytes):
+        if (a.rows, a.row_bytes, b.row_bytes) != (c.rows, TOGETHER * b.rows, c.row_bytes):
             raise VerifyException(f"{self.name}: {a} times {b} is no {c}")
 
     def print(self, printer: Printer) -> None:
