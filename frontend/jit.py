@@ -115,8 +115,10 @@ class JitFunction(Specialiser):
 
     def __del__(self) -> None:
         # What the entries hold may be gone before the last call that some other finaliser makes.
+        # Where the interpreter ends, so may be the modules: this needs none of them.
         self._can_be_native = False
-        self._leave_native()
+        if getattr(self, "_words", None) is not None:
+            self._words[0] = 0
 
     def __copy__(self) -> JitFunction:
         return self
@@ -296,7 +298,7 @@ class JitFunction(Specialiser):
         with COMPILING:
             entry = native_entry(call, invocation)
             if entry is not None:
-                fast_call.install(self, type(self).__call__, self._entries, entry)
+                self._words = fast_call.install(self, type(self).__call__, self._entries, entry)
 
     def _before(self, program: Program) -> list[tuple[ArgumentType, ...]]:
         """The arguments of the programs that are asked before this one whether they fit."""

@@ -64,6 +64,8 @@ class Specialiser(fast_call.NativeCallable):
         self._rigid: set[Any] = set()
         self._log: list[str] = []
         self._entries: dict[int, fast_call.Entry] = {}
+        self._words: Any = None
+        """What native calls look at, once there are entries."""
 
     def _writes(self) -> bool:
         """Whether an array argument may be written: a guess from the source, corrected when lowering finds a write."""

@@ -125,10 +125,11 @@ def _words(function: Any) -> Any:
 _SLOW, _HITS, _FIRST = (CALLABLE.names.index(n) - 2 for n in ("slow", "hits", "entry0"))
 
 
-def install(function: Any, slow: Callable[..., Any], entries: dict[int, Entry], entry: Entry) -> None:
+def install(function: Any, slow: Callable[..., Any], entries: dict[int, Entry], entry: Entry) -> Any:
     """Try `entry` first when `function` is called; `slow(function, ...)` answers calls that no entry fits.
 
     `entries` has those that the function has by address, and keeps them alive: the one used least recently leaves it.
+    The words of the function are returned: where the first one is zero, it is called as a Python object.
     """
     words = _words(function)
     present = [address for address in words[_FIRST:] if address]
@@ -141,6 +142,7 @@ def install(function: Any, slow: Callable[..., Any], entries: dict[int, Entry], 
     words[0] = wrapper_address()
     for address in [a for a in entries if a not in chain]:
         del entries[address]
+    return words
 
 
 def uninstall(function: Any) -> None:

@@ -84,6 +84,15 @@ def test_a_dead_function_frees_its_machine_code():
     assert engine() is None and entry() is None
 
 
+def test_a_function_that_dies_after_the_modules_leaves_native_calls(monkeypatch):
+    """At the end of the interpreter the modules may be gone before a function is."""
+    jitted = warmed(add, X, X + 1)
+    assert native(jitted, X, X + 1)
+    monkeypatch.setattr("nestor.frontend.specialiser.fast_call", None)
+    jitted.__del__()
+    assert not native(jitted, X, X + 1)
+
+
 def test_entries_that_leave_are_freed():
     jitted = nt.jit(add)
     seen = []
