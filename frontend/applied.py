@@ -23,7 +23,7 @@ from .extents import Affine
 from .frame import Frame
 from .islands import Island, open_island
 from .numpy_api.registry import FUNCTIONS, normal_axis, static
-from .numpy_api.shapes import reshape_to
+from .numpy_api.reshaping import reshape_to
 from .promotion import WEAK_DTYPES
 from .tensors import as_array
 from .values import NOTHING, Array, Extents, Group, Iteration, Scalar, Static, Tensor, Value, extents_of
@@ -348,7 +348,7 @@ def _indices(frame: Frame, extents: Sequence[Affine]) -> tuple[Affine, Callable[
 
 
 def ndindex(frame: Frame, node: ast.Call, *shape: Value) -> Value:
-    from .numpy_api.shapes import array_shape
+    from .numpy_api.reshaping import array_shape
 
     extents = array_shape(frame.graph, shape) if shape else ()
     count, at = _indices(frame, extents)

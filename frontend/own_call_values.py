@@ -18,7 +18,7 @@ from .errors import DTypeError
 from .frame import Frame
 from .graph import element_type
 from .numpy_api.registry import static
-from .numpy_api.shapes import array_shape
+from .numpy_api.reshaping import array_shape
 from .own_calls import custom_call
 from .spec import Spec, spec
 from .values import (

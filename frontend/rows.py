@@ -187,7 +187,7 @@ class Growing:
     def make(self, frame: Frame, before: dict[str, Value]) -> None:
         """Make the arrays, before the loop, of lists that were found to grow."""
         from .numpy_api.creation import zeros
-        from .numpy_api.shapes import shape_argument
+        from .numpy_api.reshaping import shape_argument
 
         graph = frame.graph
         for name, (kind, extents, is_an_array, old) in self.wanted.items():

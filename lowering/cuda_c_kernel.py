@@ -28,7 +28,7 @@ from .cuda_c_expr import EXPRESSIONS
 from .cuda_c_integer import multiply_extended, opposite
 from .cuda_c_lines import LINE_LIMIT
 from .cuda_c_matrices import MatrixPrinter, is_fragment
-from .cuda_c_names import default_name, loop_name
+from .cuda_c_names import loop_name, name_of
 from .cuda_c_scope import Buffer, argument_attributes, is_shared, written_buffers
 from .cuda_c_shared import SharedLayout, SharedPrinter
 from .cuda_c_types import ADD, LIBRARY_NAMES, RESERVED, CExpr, is_short_float
@@ -294,7 +294,7 @@ class KernelPrinter(WarpPrinter, MatrixPrinter, SharedPrinter):
 
     def _variable(self, value: SSAValue, op: Operation) -> str:
         """Declare a variable that the branches of `op` will assign."""
-        name = self._names.fresh(value.name_hint or default_name(self, value))
+        name = self._names.fresh(name_of(self, value))
         self._comment(op)
         self._line(f"{self.types.scalar(value.type, op)} {name};")
         self._values[value] = CExpr(name)

@@ -20,7 +20,18 @@ _POSITION = re.compile(r"(?:\w+ \+ )?(\w+)", re.ASCII)
 _PART = re.compile(r"(row|column)_o|.*_ax\d+(_o)?|.*_i_o", re.ASCII)
 
 
-def default_name(scope: KernelScope, value: SSAValue) -> str:
+_AXES = ("column", "row")
+"""Names of the last axis and of that before it."""
+
+
+def name_of(scope: KernelScope, value: SSAValue) -> str:
+    """The name that a pass gave a value, unless it is that of an axis and taken: then a name that says of what."""
+    hint = value.name_hint
+    is_taken = hint in _AXES and not scope.is_free(hint)
+    return _default_name(scope, value) if hint is None or is_taken else hint
+
+
+def _default_name(scope: KernelScope, value: SSAValue) -> str:
     """A name that says what a value is for: the element that it is, the axis that it counts along, what it tells."""
     op = value.owner
     if isinstance(op, memref.LoadOp):
@@ -53,7 +64,7 @@ def _index_name(scope: KernelScope, value: SSAValue) -> str:
         place = len(indices) - 1 - indices.index(at)
         if len(indices) == 1 or place > 1:
             return "index" if len(indices) == 1 else "k"
-        axis = ("column", "row")[place]
+        axis = _AXES[place]
         return axis if scope.is_free(axis) else f"{scope.buffer_name(buffer)}_{axis}"
     is_start = all(isinstance(use.operation, arith.AddiOp) for use in value.uses)
     return "start" if is_start else "k"

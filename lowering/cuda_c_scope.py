@@ -26,7 +26,7 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from ..dialects.diagnostic import LoweringError, fail, op_location
 from .cuda_c_build import float_from_memory, signed_operand
 from .cuda_c_lines import wrapped
-from .cuda_c_names import default_name
+from .cuda_c_names import name_of
 from .cuda_c_types import ADD, ATOM, MUL, CExpr, CTypes, Names, is_short_float
 from .kernel_signature import KernelParameter
 
@@ -206,10 +206,7 @@ class KernelScope:
         op = value.owner
         if isinstance(op, Operation):
             self._comment(op)
-        hint = value.name_hint
-        if hint is None or (hint == "column" and not self.is_free(hint)):  # that of a tile, say
-            hint = default_name(self, value)
-        name = self._names.fresh(hint)
+        name = self._names.fresh(name_of(self, value))
         text = expr.text
         if isinstance(value.type, IndexType) and expr.wrapped is not None:  # the declaration converts it
             text = expr.wrapped[0]

@@ -29,7 +29,8 @@ from xdsl.printer import Printer
 from xdsl.traits import MemoryReadEffect, MemoryWriteEffect
 from xdsl.utils.exceptions import VerifyException
 
-from ..affine import AffineList, parse_indices, parse_where, print_indices, print_where
+from ..affine import AffineList
+from ..affine_text import parse_indices, parse_where, print_indices, print_where
 from .common import INDEX, parse_memref, segments, verify_affine
 
 

@@ -24,7 +24,8 @@ from xdsl.printer import Printer
 from xdsl.traits import IsTerminator, MemoryReadEffect, MemoryWriteEffect, Pure
 from xdsl.utils.exceptions import VerifyException
 
-from ..affine import AffineList, parse_indices, print_indices
+from ..affine import AffineList
+from ..affine_text import parse_indices, print_indices
 from .access import StatementOp
 from .common import INDEX, parse_memref, segments
 

@@ -30,7 +30,8 @@ from xdsl.printer import Printer
 from xdsl.traits import MemoryAllocEffect, MemoryWriteEffect, Pure
 from xdsl.utils.exceptions import VerifyException
 
-from ..affine import AffineList, parse_bound, print_bound
+from ..affine import AffineList
+from ..affine_text import parse_bound, print_bound
 from .common import INDEX, name_hint_of, parse_memref, verify_affine
 
 

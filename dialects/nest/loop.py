@@ -23,7 +23,8 @@ from xdsl.printer import Printer
 from xdsl.traits import NoTerminator, RecursiveMemoryEffect
 from xdsl.utils.exceptions import VerifyException
 
-from ..affine import AffineList, parse_bound, print_bound
+from ..affine import AffineList
+from ..affine_text import parse_bound, print_bound
 from .common import INDEX, as_list, name_hint_of, segments, verify_affine
 
 BLOCK_AXES = ("block.x", "block.y", "block.z")

@@ -21,7 +21,8 @@ from xdsl.parser import Parser
 from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 
-from ..affine import AffineList, parse_affine_exprs, print_expr
+from ..affine import AffineList
+from ..affine_text import parse_affine_exprs, print_expr
 from .types import kind_of
 
 INDEX = IndexType()

@@ -28,7 +28,8 @@ from xdsl.printer import Printer
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
-from ..affine import AffineList, parse_indices, print_indices
+from ..affine import AffineList
+from ..affine_text import parse_indices, print_indices
 from .common import (
     INDEX,
     NO_SIZES,

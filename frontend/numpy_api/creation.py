@@ -40,8 +40,9 @@ from ..values import (
 from ..views import Slice, as_view, view
 from .orders import lay_out, requested, stays
 from .registry import dtype_of, handles, static
+from .reshaping import array_shape, shape_argument
 from .selection import where
-from .shapes import array_shape, atleast, copy_, number_as_array, shape_argument
+from .shapes import atleast, copy_, number_as_array
 
 ZERO, FIFTY, TRUE, FALSE = Static(0), Static(50), Static(True), Static(False)
 

@@ -23,7 +23,7 @@ from ..tracing import Symbol, Trace
 from ..values import Array, Group, Static, Tensor, Value, is_array
 from ..views import Item, view
 from .creation import constant_array
-from .shapes import reshape_to, shape_argument
+from .reshaping import reshape_to, shape_argument
 
 
 class _CallSource(FunctionSource):

@@ -16,7 +16,8 @@ from ..islands import Island
 from ..values import Array, Group, Static, Value, describe, extents_of
 from ..views import Slice, as_view, subscript, view
 from .registry import dtype_of, handles, normal_axis, refuse_out, static
-from .shapes import atleast, reshape_to
+from .reshaping import reshape_to
+from .shapes import atleast
 
 ZERO, NONE = Static(0), Static(None)
 

@@ -19,7 +19,7 @@ from ..values import Extents, Group, Static, Value, extents_of
 from ..views import as_view, transposed
 from .calls_back import calls_back
 from .registry import handles, normal_axis, static
-from .shapes import ravel, reshape
+from .reshaping import ravel, reshape
 
 NONE, FALSE, TRUE, TWO, LOWER, REDUCED = (Static(v) for v in (None, False, True, 2, "L", "reduced"))
 

@@ -167,7 +167,7 @@ def inner(graph: Graph, a: Value, b: Value) -> Value:
 
 
 def _flat(graph: Graph, value: Value) -> Value:
-    from .shapes import ravel
+    from .reshaping import ravel
 
     return value if len(extents_of(value)) == 1 else ravel(graph, value)
 

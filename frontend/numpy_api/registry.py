@@ -18,6 +18,7 @@ Handler = Callable[..., Value]
 
 FAMILIES = [
     "selection",
+    "reshaping",
     "shapes",
     "reductions",
     "creation",

@@ -16,7 +16,8 @@ from ..values import Array, Value, extents_of
 from ..views import as_view
 from .joining import flat, known_extent
 from .registry import handles, normal_axis, static
-from .shapes import atleast, reshape_to
+from .reshaping import reshape_to
+from .shapes import atleast
 
 
 @handles(np.tile)

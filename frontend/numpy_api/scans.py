@@ -38,7 +38,7 @@ def scan(graph: Graph, name: str, value: Value, axis: int, dtype: np.dtype) -> V
 def _cumulative(
     graph: Graph, name: str, a: Value, axis: Value | None, dtype: Value | None, out: Value | None
 ) -> Value:
-    from .shapes import ravel, reshape
+    from .reshaping import ravel, reshape
 
     refuse_out(graph, out)
     kind = sum_dtype(graph, a, dtype)

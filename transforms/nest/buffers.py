@@ -15,7 +15,7 @@ from ...dialects.nest import BIND_AXES, THREAD_AXES, AllocOp, ForOp
 from ...dialects.nest.common import INDEX
 from ...lowering.nest_body import element_bytes
 from ...lowering.thread_copies import ThreadCopies, copies_along
-from .integer_sets import extent_key, value_key
+from .extent_keys import extent_key, value_key
 from .loops import enclosing_function, enclosing_loops, functions
 
 SPACES: dict[str, int | None] = {"global": None, "shared": 3, "local": 5}

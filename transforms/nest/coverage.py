@@ -24,7 +24,8 @@ from ...dialects.affine import AffineList
 from ...dialects.nest import ForOp, IfOp
 from ...lowering.domains import LoadGuards
 from .accesses import READ, Access
-from .integer_sets import Row, System, extent_key, least_extent
+from .extent_keys import extent_key, least_extent
+from .integer_sets import Row, System
 from .loops import enclosing_loops, is_inside
 from .regions import Window
 from .scalar_facts import formula

@@ -31,7 +31,7 @@ from ...dialects.affine import AffineList, dims_of, linear_terms
 from ...dialects.nest import AccumulateOp, ForOp, LoadOp, PrefetchOp, StoreOp
 from ...lowering.to_llvm_types import LAST_LEVEL_CACHE
 from .accesses import FRESH, VIEWS, argument_attribute, root_of
-from .integer_sets import bound_key
+from .extent_keys import bound_key
 from .loops import trip_count
 from .powers_of_two import power_above
 

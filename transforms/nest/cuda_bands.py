@@ -20,7 +20,7 @@ from ...dialects.diagnostic import NestorError
 from ...dialects.nest import BIND_AXES, AccumulateOp, AllocOp, ForOp, IfOp, LoadOp, StoreOp
 from .accesses import accesses_of, is_defined_outside, may_overlap
 from .dependence import Dependences
-from .integer_sets import bound_key
+from .extent_keys import bound_key
 from .loops import is_inside, loops_in, may_fail, perfect_band
 from .nest_flatten import flatten
 from .nest_parallel import why_not_independent

@@ -52,7 +52,7 @@ from .cuda_bands import extent_of, make_perfect, units
 from .cuda_row_programs import is_row_program
 from .cuda_transposes import transposed_in
 from .dependence import Dependences
-from .integer_sets import bound_key
+from .extent_keys import bound_key
 from .loops import loops_in, may_fail, perfect_band
 from .nest_compute_inline import compute_inline, why_not_compute_inline
 from .nest_fuse import fuse

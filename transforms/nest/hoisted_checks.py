@@ -28,7 +28,7 @@ from xdsl.traits import is_side_effect_free
 from ...dialects.affine import AffineList
 from ...dialects.nest import AccumulateOp, AllocOp, ForOp, IfOp, IndexOp, LoadOp, LookupOp, StoreOp, YieldOp
 from .accesses import root_of
-from .integer_sets import bound_key
+from .extent_keys import bound_key
 from .loops import enclosing_loops, perfect_band
 from .producers import substitute
 

@@ -24,18 +24,20 @@ def moment_pairs(block: Block) -> Iterator[tuple[ForOp, ForOp]]:
     for nest in block.ops:
         if not isinstance(nest, ForOp) or (update := _update_of(nest)) is None:
             continue
-        if before is not None and _adds_squares(update):
+        if before is not None and squared_difference(update) is not None:
             yield before, nest
             before = None
         else:
             before = nest
 
 
-def _adds_squares(update: AccumulateOp) -> bool:
+def squared_difference(update: AccumulateOp) -> arith.SubfOp | None:
+    """The difference whose square an update adds up, if that is what it does."""
     square = update.values[0].owner
     if not isinstance(square, arith.MulfOp) or square.lhs is not square.rhs:
-        return False
-    return isinstance(square.lhs.owner, arith.SubfOp)
+        return None
+    difference = square.lhs.owner
+    return difference if isinstance(difference, arith.SubfOp) else None
 
 
 def _update_of(nest: ForOp) -> AccumulateOp | None:

@@ -71,6 +71,7 @@ from .accesses import accesses_of, may_alias, root_of
 from .buffers import fresh_buffer_name
 from .conflicts import same_iterations
 from .loops import find_loop, perfect_band
+from .moment_pairs import squared_difference
 from .nest_fuse import fuse
 from .nest_privatise import privatise, why_not_privatise
 
@@ -136,9 +137,8 @@ def _match(sums: ForOp, squares: ForOp, parts: int) -> _Moments:
     if last <= 0:
         raise _NoMoments(f"of {parts} parts of {extents[0]} iterations not each has one", sums)
     one, two = _sole_sum(first), _sole_sum(band)
-    square = two.values[0].owner
-    difference = square.lhs.owner if isinstance(square, arith.MulfOp) and square.lhs is square.rhs else None
-    if not isinstance(difference, arith.SubfOp):
+    difference = squared_difference(two)
+    if difference is None:
         raise _NoMoments("what is added up second is no square of a difference", two)
     variables = {a.iv: b.iv for a, b in zip(first, band, strict=True)}
     if not _is_same(one.values[0], difference.lhs, variables, first[-1]):

@@ -60,7 +60,8 @@ from ...dialects.diagnostic import NestorError, fail
 from ...dialects.nest import AccumulateOp, ForOp, LoadOp, StoreOp
 from ...dialects.nest.common import name_hint_of
 from .accesses import is_defined_outside
-from .integer_sets import bound_key, extent_key, is_never_negative
+from .extent_keys import bound_key, extent_key
+from .integer_sets import is_never_negative
 from .loops import (
     INDEX,
     divide,

@@ -48,7 +48,7 @@ from .accesses import accesses_of, argument_attribute, buffer_name, may_overlap,
 from .accesses import is_defined_outside as defined_outside
 from .conflicts import can_meet
 from .dependence import Dependences, analyse
-from .integer_sets import extent_key
+from .extent_keys import extent_key
 from .loops import find_loop, refuse_marked
 from .nest_simplify import holds_at
 

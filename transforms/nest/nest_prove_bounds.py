@@ -32,7 +32,8 @@ from xdsl.passes import ModulePass
 
 from ...dialects.affine import AffineList, linear_terms
 from ...dialects.nest import ForOp, IndexOp, LoadOp, StoreOp
-from .integer_sets import System, input_dims, least_extent, value_key
+from .extent_keys import input_dims, least_extent, value_key
+from .integer_sets import System
 from .loops import enclosing_function, enclosing_loops, functions, replace_index
 
 

@@ -51,7 +51,8 @@ from xdsl.passes import ModulePass
 from ...dialects.nest import AccumulateOp, AllocOp, ForOp, IfOp, LoadOp, StoreOp
 from .accesses import Access, accesses_of, alias_set, argument_attribute
 from .dependence import equal_in_one_iteration
-from .integer_sets import difference, extent_key, pair_system
+from .extent_keys import extent_key
+from .integer_sets import difference, pair_system
 from .loops import functions
 
 if TYPE_CHECKING:

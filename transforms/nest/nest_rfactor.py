@@ -53,7 +53,8 @@ from ...dialects.nest import BIND_AXES, AccumulateOp, AllocOp, ForOp, LoadOp, St
 from ...lowering.combiners import identity
 from .accesses import is_defined_outside, may_overlap
 from .dependence import Dependences, analyse, kind_of
-from .integer_sets import System, bound_key, extent_key, is_never_negative
+from .extent_keys import bound_key, extent_key
+from .integer_sets import System, is_never_negative
 from .loops import (
     divide,
     enclosing_loops,

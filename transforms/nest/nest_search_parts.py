@@ -78,6 +78,14 @@ def why_not_search_parts(
     extreme: ForOp, search: ForOp, parts: int, dependences: Dependences | None = None
 ) -> NestorError | None:
     """The diagnostic that refuses to search in one of `parts` parts, None when it is legal."""
+    plan = _plan(extreme, search, parts, dependences)
+    return plan if isinstance(plan, NestorError) else None
+
+
+def _plan(
+    extreme: ForOp, search: ForOp, parts: int, dependences: Dependences | None
+) -> _Search | NestorError:
+    """What the loop that searches is made of, or the diagnostic that refuses to search in parts."""
     for loop in (extreme, search):
         if (refusal := refuse_marked(loop, "search")) is not None:
             return refusal
@@ -95,11 +103,12 @@ def why_not_search_parts(
         return _refuse(search, "the other loop does not find the extreme of what it loads", extreme)
     if (other := _between(extreme, search, update)) is not None:
         return _refuse(search, "it does not follow the other one with nothing but values between them", other)
-    if _search_of(extreme, search, update) is None:
+    found = _search_of(extreme, search, update)
+    if found is None:
         return _refuse(
             search, "it does not find the first of the same elements that equals the extreme", extreme
         )
-    return why_not_privatise(extreme, parts, dependences=dependences)
+    return why_not_privatise(extreme, parts, dependences=dependences) or found
 
 
 def _refuse(search: ForOp, reason: str, other: Operation) -> NestorError:
@@ -244,12 +253,11 @@ def search_parts(
     stay, over a part. Raises the diagnostic of `why_not_search_parts`.
     """
     dependences = dependences or analyse(extreme)
-    if (refusal := why_not_search_parts(extreme, search, parts, dependences)) is not None:
-        raise refusal
-    trips, old = extreme.constant_trip_count(), _update_of_extreme(extreme)
-    assert trips is not None and old is not None
-    found = _search_of(extreme, search, old)
-    assert found is not None
+    found = _plan(extreme, search, parts, dependences)
+    if isinstance(found, NestorError):
+        raise found
+    trips = extreme.constant_trip_count()
+    assert trips is not None
     outer, combine = privatise(extreme, parts, dependences=dependences)
     normalise(extreme)
     update = next(op for op in extreme.body.block.ops if isinstance(op, AccumulateOp))

@@ -58,6 +58,7 @@ from ...dialects.nest import AccumulateOp, AllocOp, ForOp, IfOp, LoadOp, LookupO
 from ...dialects.remarks import remark
 from ...lowering.domains import LoadGuards
 from .accesses import root_of
+from .extent_keys import bound_key
 from .hoisted_checks import (
     HoistedCheck,
     has_other_use,
@@ -69,7 +70,6 @@ from .hoisted_checks import (
     same_bounds,
     value_looked_up,
 )
-from .integer_sets import bound_key
 from .loops import enclosing_loops, functions, is_check, perfect_band, replace_index
 
 

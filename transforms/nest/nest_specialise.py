@@ -60,7 +60,7 @@ from .accesses import argument_attribute
 from .affine_text import AffineText
 from .bounds import is_known_before
 from .buffers import fresh_buffer_name
-from .integer_sets import value_key
+from .extent_keys import value_key
 from .loops import (
     divide,
     enclosing_function,

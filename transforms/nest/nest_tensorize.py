@@ -57,7 +57,8 @@ from ...dialects.diagnostic import NestorError, fail
 from ...dialects.nest import ForOp
 from .accesses import Access, accesses_of, alias_set, is_defined_outside, may_overlap
 from .buffers import erase_unused, extent_before
-from .integer_sets import System, extent_key, pair_system
+from .extent_keys import extent_key
+from .integer_sets import System, pair_system
 from .loops import enclosing_function, find_loop, materialise
 from .unify import Accessing, Mismatch, Unification, differ
 

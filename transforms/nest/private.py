@@ -26,7 +26,8 @@ from ...dialects.nest import BIND_AXES, AccumulateOp, AllocOp, ForOp, LoadOp, St
 from .accesses import FRESH, Access, argument_attribute, is_defined_outside, may_overlap, root_of
 from .buffers import buffer_name, erase_unused, extent_before, fresh_buffer_name, why_not_space
 from .dependence import Dependences
-from .integer_sets import bound_key, extent_key, is_never_negative
+from .extent_keys import bound_key, extent_key
+from .integer_sets import is_never_negative
 from .loops import enclosing_loops, fresh_names, materialise, may_fail
 from .nest_rfactor import identities
 

@@ -14,11 +14,12 @@ from xdsl.dialects.builtin import FloatAttr, IntegerAttr, MemRefType
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.printer import Printer
 
-from ...dialects.affine import AffineList, constant_of, print_bound, print_indices, print_where
+from ...dialects.affine import AffineList, constant_of
+from ...dialects.affine_text import print_bound, print_indices, print_where
 from ...dialects.diagnostic import op_location
 from ...dialects.nest import BIND_AXES, AllocOp, ForOp
 from .accesses import READ, UPDATE, Access
-from .integer_sets import extent_key, value_key
+from .extent_keys import extent_key, value_key
 from .loops import loops_in
 
 

@@ -24,7 +24,7 @@ from xdsl.traits import is_side_effect_free
 from ...dialects.affine import AffineList
 from ...dialects.nest import AccumulateOp, AllocOp, ForOp, IfOp, LoadOp, StoreOp
 from .accesses import is_defined_outside
-from .integer_sets import value_key
+from .extent_keys import value_key
 
 Accessing = LoadOp | StoreOp | AccumulateOp
 

@@ -21,15 +21,16 @@ from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field
 
 from xdsl.dialects import arith, scf
-from xdsl.dialects.builtin import IndexType, IntegerAttr, IntegerType, MemRefType, StringAttr
+from xdsl.dialects.builtin import MemRefType, StringAttr
 from xdsl.dialects.func import FuncOp
-from xdsl.ir import Attribute, Block, Operation, SSAValue
+from xdsl.ir import Block, Operation, SSAValue
 from xdsl.ir.affine import AffineDimExpr
 
 from ...dialects.affine import AffineList, linear_terms
 from ...dialects.nest import AllocOp, ForOp, IfOp, IndexOp, LoadOp, StoreOp
-from .integer_sets import input_dims, least_extent, value_key
-from .ranges import ANY, Bound, Leasts, Range, exactly, of_width
+from .extent_keys import input_dims, least_extent, value_key
+from .range_rules import RULES, bits_of, range_of_constant, range_of_element, range_of_type
+from .ranges import ANY, Bound, Leasts, Range, exactly
 
 ROUNDS = 3
 """How often the ends of a loop's ranges may move before they are given up, and how often they are narrowed."""
@@ -74,7 +75,7 @@ class ValueRanges:
         self._steps_left: int | None = None
         self._state = _State()
         for buffer in self._scalars:
-            self._state.put(buffer, _of_element(buffer))
+            self._state.put(buffer, range_of_element(buffer))
         self._block(function.body.block)
 
     def is_in_bounds(self, op: IndexOp) -> bool:
@@ -323,7 +324,7 @@ class ValueRanges:
         is_question = self._steps_left is None
         left = MOST_STEPS if self._steps_left is None else self._steps_left
         self._steps_left = left - 1
-        computed = self._computed(value) if left > 0 else _of_type(value.type)
+        computed = self._computed(value) if left > 0 else range_of_type(value.type)
         if is_question:
             self._steps_left = None
         known = self._state.facts.get(value)
@@ -336,20 +337,26 @@ class ValueRanges:
             return self._loaded[value][2]
         owner = value.owner
         if isinstance(owner, arith.ConstantOp):
-            return _constant(owner)
+            return range_of_constant(owner)
         if isinstance(owner, IndexOp):
             size = self._as_bound(owner.extent)
             return Range(0, None if size is None else size.plus(Bound(-1)))
-        rule = _VALUES.get(type(owner)) if isinstance(owner, Operation) else None
-        if rule is not None and isinstance(owner, Operation) and _bits(value.type):
-            result = rule(self, owner)
-            limits = _of_type(value.type)
-            return result if self._holds(limits, result) or _bits(value.type) == 64 else limits
+        result = self._result(owner) if isinstance(owner, Operation) and bits_of(value.type) else None
+        if result is not None:
+            limits = range_of_type(value.type)
+            return result if self._holds(limits, result) or bits_of(value.type) == 64 else limits
         key = value_key(value)
         if not isinstance(key, SSAValue):
             bound = self._extent(key)
             return Range(self.leasts.get(key, bound.constant), bound)
-        return _of_type(value.type)
+        return range_of_type(value.type)
+
+    def _result(self, op: Operation) -> Range | None:
+        """What an operation computes, as a number without limits; None where there is no rule for it."""
+        if isinstance(op, arith.SelectOp):
+            return self._selected(op)
+        rule = RULES.get(type(op))
+        return None if rule is None else rule(op, [self.range_of(v) for v in op.operands], self.leasts)
 
     def _each(self, expressions: AffineList) -> list[Range]:
         return [self._affine(expressions[k]) for k in range(len(expressions))]
@@ -363,53 +370,6 @@ class ValueRanges:
             total = total.plus(self.range_of(expression.operands[atom.position]).times(factor))
         return total
 
-    def _sum(self, op: Operation) -> Range:
-        return self.range_of(op.operands[0]).plus(self.range_of(op.operands[1]))
-
-    def _difference(self, op: Operation) -> Range:
-        return self.range_of(op.operands[0]).plus(self.range_of(op.operands[1]).negated())
-
-    def _product(self, op: Operation) -> Range:
-        a, b = map(self.range_of, op.operands)
-        for factor, other in ((a.number, b), (b.number, a)):
-            if factor is not None:
-                return other.times(factor)
-        return ANY
-
-    def _shifted(self, op: Operation) -> Range:
-        count = self.range_of(op.operands[1]).number
-        return (
-            self.range_of(op.operands[0]).over(1 << count) if count is not None and 0 <= count < 63 else ANY
-        )
-
-    def _quotient(self, op: Operation) -> Range:
-        divisor, value = self.range_of(op.operands[1]).number, self.range_of(op.operands[0])
-        if divisor is None or divisor <= 0:
-            return ANY
-        rounds_down = isinstance(op, arith.FloorDivSIOp) or (value.low is not None and value.low >= 0)
-        return value.over(divisor) if rounds_down else ANY
-
-    def _remainder(self, op: Operation) -> Range:
-        divisor, value = self.range_of(op.operands[1]).number, self.range_of(op.operands[0])
-        if divisor is None or divisor <= 0:
-            return ANY
-        low = 0 if value.low is not None and value.low >= 0 else 1 - divisor
-        return Range(low, Bound(divisor - 1))
-
-    def _masked(self, op: Operation) -> Range:
-        masks = [n for n in (self.range_of(v).number for v in op.operands) if n is not None and n >= 0]
-        return Range(0, Bound(min(masks))) if masks else ANY
-
-    def _least(self, op: Operation) -> Range:
-        a, b = map(self.range_of, op.operands)
-        low = None if a.low is None or b.low is None else min(a.low, b.low)
-        return Range(low, self.leasts.smaller(a.high, b.high))
-
-    def _greatest(self, op: Operation) -> Range:
-        a, b = map(self.range_of, op.operands)
-        lows = [low for low in (a.low, b.low) if low is not None]
-        return Range(max(lows, default=None), self.leasts.larger(a.high, b.high))
-
     def _selected(self, op: Operation) -> Range:
         before, results = self._state, []
         for truth, value in zip((True, False), op.operands[1:], strict=True):
@@ -418,17 +378,6 @@ class ValueRanges:
             results.append(self.range_of(value))
         self._state = before
         return self.leasts.joined(*results)
-
-    def _same(self, op: Operation) -> Range:
-        return self.range_of(op.operands[0])
-
-    def _zero_extended(self, op: Operation) -> Range:
-        value, width = self.range_of(op.operands[0]), _bits(op.operands[0].type)
-        if value.low is not None and value.low >= 0:
-            return value
-        if value.number is not None:
-            return exactly(value.number + (1 << width))
-        return of_width(width, signed=False)
 
 
 def _results(function: FuncOp) -> list[SSAValue]:
@@ -443,34 +392,10 @@ def _results(function: FuncOp) -> list[SSAValue]:
 
 def _is_scalar(buffer: SSAValue) -> bool:
     type_ = buffer.type
-    if not isinstance(type_, MemRefType) or type_.get_shape() or not _bits(type_.element_type):
+    if not isinstance(type_, MemRefType) or type_.get_shape() or not bits_of(type_.element_type):
         return False
     uses = [use.operation for use in buffer.uses]
     return all(isinstance(u, LoadOp) or (isinstance(u, StoreOp) and u.value is not buffer) for u in uses)
-
-
-def _bits(type_: Attribute) -> int:
-    """The width of an integer type, 0 for others."""
-    if isinstance(type_, IndexType):
-        return 64
-    return type_.width.data if isinstance(type_, IntegerType) and type_.width.data <= 64 else 0
-
-
-def _of_element(buffer: SSAValue) -> Range:
-    assert isinstance(buffer.type, MemRefType)
-    return _of_type(buffer.type.element_type)
-
-
-def _of_type(type_: Attribute) -> Range:
-    bits = _bits(type_)
-    return of_width(bits) if bits else ANY
-
-
-def _constant(op: arith.ConstantOp) -> Range:
-    if not isinstance(op.value, IntegerAttr):
-        return ANY
-    number, bits = op.value.value.data, _bits(op.result.type)
-    return exactly(number - (1 << bits) if number >> (bits - 1) == 1 else number)
 
 
 _PREDICATES = {0: "eq", 1: "ne", 2: "lt", 3: "le", 4: "gt", 5: "ge"}
@@ -484,21 +409,3 @@ _STATEMENTS: dict[type[Operation], Callable[[ValueRanges, Operation], None]] = {
     ForOp: ValueRanges._for,
     scf.WhileOp: ValueRanges._while,
 }  # pyright: ignore
-
-_VALUES: dict[type[Operation], Callable[[ValueRanges, Operation], Range]] = {
-    arith.AddiOp: ValueRanges._sum,
-    arith.SubiOp: ValueRanges._difference,
-    arith.MuliOp: ValueRanges._product,
-    arith.ShRSIOp: ValueRanges._shifted,
-    arith.FloorDivSIOp: ValueRanges._quotient,
-    arith.DivSIOp: ValueRanges._quotient,
-    arith.RemSIOp: ValueRanges._remainder,
-    arith.AndIOp: ValueRanges._masked,
-    arith.MinSIOp: ValueRanges._least,
-    arith.MaxSIOp: ValueRanges._greatest,
-    arith.SelectOp: ValueRanges._selected,
-    arith.IndexCastOp: ValueRanges._same,
-    arith.ExtSIOp: ValueRanges._same,
-    arith.TruncIOp: ValueRanges._same,
-    arith.ExtUIOp: ValueRanges._zero_extended,
-}
