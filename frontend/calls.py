@@ -129,8 +129,9 @@ def _of_rows(frame: Frame, node: ast.Call, function: Value, rows: Rows) -> Value
 def _instead(target: Any) -> str:
     """What to do about a call that is not compiled."""
     if _is_numpy(target):
-        known = sorted({f.__name__ for f in FUNCTIONS if _is_numpy(f)})
-        return f"NumPy functions supported beside the elementwise ones: {', '.join(known)}"
+        return "call it outside the compiled function; docs/numpy.md lists what is supported"
+    if _is_changing(target):
+        return "it may answer otherwise each time: call it outside, and pass what it returns as an argument"
     return "return the values it needs, and call it outside the compiled function"
 
 
@@ -183,7 +184,9 @@ def _all_static(args: list[Value], kwargs: dict[str, Value], target: Any) -> boo
 
 def _foldable(target: Any) -> bool:
     """Pure functions of Python itself: builtins, math, types, methods of constants."""
-    return inspect.isbuiltin(target) or isinstance(target, type) or inspect.ismethoddescriptor(target)
+    if inspect.isbuiltin(target):
+        return not _is_changing(target)
+    return isinstance(target, type) or inspect.ismethoddescriptor(target)
 
 
 def _plain(value: Value) -> Any:
@@ -193,19 +196,34 @@ def _plain(value: Value) -> Any:
     return value.value
 
 
-_REPEATABLE = ("builtins", "math", "cmath", "_operator")
-_CHANGING = frozenset(
-    (id, hash, input, open, eval, exec, globals, locals, vars, dir, __import__, breakpoint, compile)
-)
+_REPEATABLE = ("builtins", "math", "cmath", "_operator", "numpy")
+_OF_THE_PROCESS = frozenset((id, hash, globals, locals, vars, dir, __import__, compile))
+"""Builtins whose answer is another one in another process."""
+
+_CHANGING = frozenset((input, open, eval, exec, breakpoint))
+_CHANGING_MODULES = ("time", "datetime", "random", "_random", "posix", "nt", "_io", "sys")
+"""What talks to the world, or answers otherwise each time: not to be called while a program is compiled."""
+
+
+def _module_of(target: Any) -> str | None:
+    """The module of a builtin function, or that of the class whose method it is."""
+    owner = getattr(target, "__self__", None)
+    if owner is None or isinstance(owner, ModuleType):
+        return target.__module__
+    return (owner if isinstance(owner, type) else type(owner)).__module__
+
+
+def _is_changing(target: Any) -> bool:
+    """Whether a builtin has effects, or may answer otherwise in the next call."""
+    if not inspect.isbuiltin(target):
+        return False
+    return _module_of(target) in _CHANGING_MODULES or target in _CHANGING
 
 
 def _is_repeatable(target: Any) -> bool:
     """Whether a call that is evaluated now gives the same in another process."""
-    owner = getattr(target, "__self__", None)
-    if inspect.isbuiltin(target) and owner is not None and not isinstance(owner, ModuleType):
-        return type(owner).__module__ in ("builtins", "numpy")
     if inspect.isbuiltin(target):
-        return target.__module__ in _REPEATABLE and target not in _CHANGING
+        return _module_of(target) in _REPEATABLE and target not in _OF_THE_PROCESS
     return is_versioned(getattr(getattr(target, "__objclass__", target), "__module__", None))
 
 

@@ -38,7 +38,7 @@ from .source import FunctionSource, ir_name
 from .specialise import ArgumentType
 from .structures import Structure
 from .tensors import as_tensor, dim_value, from_scalar, normal_order, transpose
-from .values import Array, Buffer, Extents, Group, Index, Rows, Static, Tensor, Value, describe, whole
+from .values import Array, Buffer, Extents, Group, Index, Masked, Rows, Static, Tensor, Value, describe, whole
 
 
 def lower(
@@ -255,7 +255,8 @@ class _Lowering:
             if not value.buffer.name and value.buffer.value is not None:
                 value.buffer.value.name_hint = value.buffer.value.name_hint or "result"
         if not isinstance(value, Array | Tensor):
-            raise self.graph.error(UnsupportedError, f"{describe(value)} cannot be returned")
+            hint = "np.where(mask, x, 0) has a shape that is known" if isinstance(value, Masked) else None
+            raise self.graph.error(UnsupportedError, f"{describe(value)} cannot be returned", hint)
         return self._output(value)
 
     def _choice(self, array: Array) -> Leaf:

@@ -33,6 +33,7 @@ from ..transforms.schedule.apply_schedule import load_sequences, sequences_in
 from ..transforms.schedule.automatic import record
 from ..transforms.schedule.payload import name_of
 from ..transforms.schedule.recorder import Recorder
+from .errors import DTypeError
 
 if TYPE_CHECKING:
     from .lowered import Lowered
@@ -165,15 +166,15 @@ class Schedule:
             return self.recorder.match(
                 {LOOP: "loops", BUFFER: "buffers", STATEMENT: "statements"}[kind], value
             )[0]
-        raise TypeError(f"a {kind} is a handle or a name, not {value!r}")
+        raise DTypeError(f"a {kind} is a handle or a name, not {value!r}")
 
 
 def _bind(row: Primitive, arguments: Sequence[Any], options: dict[str, Any]):
-    """Which arguments are targets, and which are options. Raises TypeError as a Python function would."""
+    """Which arguments are targets, and which are options. Raises DTypeError where a Python function would."""
     try:
         bound = _signature(row).bind(None, *arguments, **options).arguments
     except TypeError as error:
-        raise TypeError(f"{row.name}(): {error}") from None
+        raise DTypeError(f"{row.name}(): {error}", hint=f"it is {row.name}{_call_text(row)}") from None
     targets = []
     for target in row.targets:
         values = bound.get(target.name, ())
@@ -193,6 +194,12 @@ def _signature(row: Primitive) -> inspect.Signature:
         default = kinds.empty if option.required else option.default
         parameters.append(kinds(option.name, kind, default=default))
     return inspect.Signature(parameters)
+
+
+def _call_text(row: Primitive) -> str:
+    """`(loop, factor, tail='remainder')`: the parameters of a primitive, as it is called."""
+    parameters = list(_signature(row).parameters.values())[1:]
+    return str(inspect.Signature(parameters))
 
 
 def _method(row: Primitive) -> Callable[..., Any]:
@@ -235,6 +242,11 @@ def _nest_of(source: Lowered | ModuleOp | str, function: str | None, pipeline: s
     from .lowered import Lowered
     from .stages import lowered_copy
 
+    if not isinstance(source, Lowered | ModuleOp | str):
+        raise DTypeError(
+            f"a schedule is of a lowered program, or of nest-level IR, not of {source!r}",
+            hint="nt.schedule(f.lower(x)) with a function of nt.jit",
+        )
     if isinstance(source, Lowered):
         module = lowered_copy(source.program.module, (pipeline,))
         function = function or source.program.name
@@ -259,4 +271,4 @@ def sequences_of(source: Schedule | SequenceOp | str | Path) -> list[SequenceOp]
         return sequences_in(parse_module(source, "<schedule>"))
     if isinstance(source, str | Path):
         return load_sequences(str(source))
-    raise TypeError(f"a schedule is what nt.schedule makes, a path, or text, not {source!r}")
+    raise DTypeError(f"a schedule is what nt.schedule makes, a path, or text, not {source!r}")

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from operator import index
 from typing import Any
 
 import numpy as np
@@ -55,7 +56,8 @@ def spec(shape: int | Sequence[int | str | None] = (), dtype: Any = "f8", *, lay
     """
     if layout not in ("c", "strided"):
         raise DTypeError(f"unknown layout {layout!r}", hint="layouts: 'c' (contiguous, row-major), 'strided'")
-    extents = (shape,) if isinstance(shape, int | str) or shape is None else tuple(shape)
+    entries = tuple(shape) if isinstance(shape, Iterable) and not isinstance(shape, str) else (shape,)
+    extents = tuple([index(e) if hasattr(e, "__index__") else e for e in entries])  # pyright: ignore
     _check_extents(extents)
     # One-letter-and-bits names mean bits here as in the IR; NumPy's f4, i8 mean bytes and are read first.
     try:
@@ -63,12 +65,16 @@ def spec(shape: int | Sequence[int | str | None] = (), dtype: Any = "f8", *, lay
     except TypeError as error:
         if isinstance(dtype, str) and dtype in SHORT_DTYPES:
             return Spec(extents, np.dtype(SHORT_DTYPES[dtype]), layout)
-        raise DTypeError(str(error)) from None
+        raise DTypeError(str(error), hint=f"one of {', '.join(SHORT_DTYPES)}, or a dtype of NumPy") from None
 
 
 def _check_extents(extents: Sequence[int | str | None]) -> None:
     for extent in extents:
         if isinstance(extent, str) and not extent.isidentifier():
+            raise DTypeError(
+                f"{extent!r} is no extent", hint="an extent is an integer, a name, or unknown (None, ?)"
+            )
+        if extent is not None and not isinstance(extent, str | int):
             raise DTypeError(
                 f"{extent!r} is no extent", hint="an extent is an integer, a name, or unknown (None, ?)"
             )

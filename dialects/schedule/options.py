@@ -10,6 +10,7 @@ from xdsl.ir import Attribute
 from xdsl.parser import Parser
 from xdsl.printer import Printer
 
+from ..diagnostic import NestorError
 from .table import Option
 
 
@@ -25,7 +26,9 @@ def attribute_of(value: object) -> Attribute:
         return ArrayAttr([attribute_of(one) for one in value])
     if isinstance(value, Attribute):
         return value
-    raise TypeError(f"an option cannot be {value!r}")
+    raise NestorError(
+        f"an option of a schedule cannot be {value!r}", hint="an integer, a word, a flag, or a list"
+    )
 
 
 def value_of(attribute: Attribute, parameters: dict[str, int]) -> object:

@@ -1,6 +1,9 @@
 """What is not compiled is refused at its place: the file, line and column, a caret, the reason, and a way out."""
 
 import contextlib
+import datetime
+import random
+import time
 from dataclasses import dataclass, field
 
 import nestor as nt
@@ -216,7 +219,37 @@ def loop_over_number(x):
     return x
 
 
+def reads_a_file(x):
+    return x + len(open("numbers").read())
+
+
+def reads_the_clock(x):
+    return x + time.time()
+
+
+def asks_what_day_it_is(x):
+    return x + datetime.datetime.now().day
+
+
+def draws_a_number(x):
+    return x + random.random()
+
+
+def not_in_numpy_here(x):
+    return np.fft.fftn(x)
+
+
+def what_a_mask_selects(x):
+    return x[x > 1]
+
+
 CASES = [
+    (reads_a_file, "open is not supported in compiled code", "it may answer otherwise each time"),
+    (reads_the_clock, "time is not supported in compiled code", "pass what it returns as an argument"),
+    (asks_what_day_it_is, "now is not supported in compiled code", "pass what it returns as an argument"),
+    (draws_a_number, "random is not supported in compiled code", "pass what it returns as an argument"),
+    (not_in_numpy_here, "np.fft.fftn is not supported in compiled code", "docs/numpy.md lists"),
+    (what_a_mask_selects, "in a number known at run time only, cannot be returned", "np.where(mask, x, 0)"),
     (generator, "yield is not supported in compiled code", "fill an array"),
     (inner_generator, "'items' is a generator, which is not compiled", "return a list"),
     (tries, "try is not supported", "around the call"),
@@ -265,6 +298,21 @@ def test_refusals(function, message, hint):
     assert len(caret) == int(first[len(__file__) + 1 :].split(":")[1])
     if hint is not None:
         assert hint in text.split("help:")[1]
+
+
+def test_options_that_do_not_exist_are_named():
+    with pytest.raises(
+        nt.NestorError, match=r"nt.jit has no option 'parallel'\n  help: its options: target, "
+    ):
+        nt.jit(parallel=True)
+
+
+def test_what_is_no_type_of_an_argument():
+    with pytest.raises(nt.NestorError, match=r"1\.5 is no extent\n  help: an extent is an integer"):
+        nt.spec((3, 1.5))
+    with pytest.raises(nt.NestorError, match=r"'f9' not understood\n  help: one of bool, i1, "):
+        nt.spec((3,), "f9")
+    assert nt.spec((np.int64(3),)) == nt.spec((3,))
 
 
 def test_keys_are_known_at_compile_time():

@@ -145,9 +145,15 @@ def test_what_is_refused_says_why_and_changes_nothing(lowered):
         s.split("j", nt.schedule(lowered).parameter("U", 3))
     with pytest.raises(nt.NestorError, match="handle of another schedule"):
         s.parallel(nt.schedule(lowered).loop("i"))
-    with pytest.raises(TypeError, match="missing a required argument: 'factor'"):
+    with pytest.raises(
+        nt.NestorError, match="missing a required argument: 'factor'\n  help: it is split\\(loop, factor"
+    ):
         s.split("j")
-    with pytest.raises(TypeError, match="a loop is a handle or a name, not 3"):
+    with pytest.raises(nt.NestorError, match="the factor must be positive"):
+        s.split("j", 0)
+    with pytest.raises(nt.NestorError, match=r"an option of a schedule cannot be 2\.5"):
+        s.split("j", 2.5)
+    with pytest.raises(nt.NestorError, match="a loop is a handle or a name, not 3"):
         s.parallel(3)
     assert (str(s), s.nest) == before
     assert repr(i) == "<loop, replaced by a later step>"
@@ -183,8 +189,12 @@ def test_a_schedule_that_does_not_fit_is_refused(lowered, tmp_path):
         lowered.compile(schedule='schedule.sequence @s { %k = schedule.match loops ["k"] }')
     with pytest.raises(nt.NestorError, match="cannot read the schedule"):
         lowered.compile(schedule=tmp_path / "none.mlir")
-    with pytest.raises(TypeError, match=r"a schedule is what nt.schedule makes"):
+    with pytest.raises(nt.NestorError, match=r"a schedule is what nt.schedule makes"):
         lowered.compile(schedule=3)
+    with pytest.raises(
+        nt.NestorError, match=r"a schedule is of a lowered program, .*\n  help: nt.schedule\(f.lower"
+    ):
+        nt.schedule(np.add)
     with pytest.raises(nt.NestorError, match=r"a schedule is of one function"):
         nt.schedule("func.func @f() { return } func.func @g() { return }")
     with pytest.raises(nt.NestorError, match='unknown function "h"'):

@@ -54,7 +54,9 @@ class Recorder(Steps):
     def step(self, name: str, targets: Sequence[SSAValue], **options: Any) -> list[SSAValue]:
         """Record and do the primitive called `name`; its handles."""
         attributes = {
-            key: attribute_of(value) for key, value in options.items() if value not in (None, False)
+            key: attribute_of(value)
+            for key, value in options.items()
+            if value is not None and value is not False
         }
         row = PRIMITIVES[name]
         for option in row.options:
