@@ -15,6 +15,7 @@ from xdsl.ir import Block, Operation, SSAValue
 
 from ..dialects.affine import AffineList
 from ..dialects.nest import AccumulateOp, AllocOp, BarrierOp, ForOp, LoadOp, PrefetchOp, StoreOp
+from ..dialects.walk import walk
 from .domains import Domain, LoadGuards, domain_of, is_computation
 from .lane_reductions import holds_reduction, reduction_loop
 
@@ -70,7 +71,7 @@ def _constraints(op: Operation, guards: LoadGuards) -> tuple[AffineList, ...]:
 
 def _holds_barrier(loop: ForOp) -> bool:
     """Whether all threads of a block run the loop, to meet at a barrier, whatever they do there."""
-    return any(isinstance(op, BarrierOp) for op in loop.walk())
+    return any(isinstance(op, BarrierOp) for op in walk(loop))
 
 
 def _agree(domains: Sequence[Domain]) -> bool:

@@ -54,6 +54,8 @@ from xdsl.dialects.utils import FastMathFlag
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.passes import ModulePass
 
+from ..dialects.walk import walk
+
 if TYPE_CHECKING:
     from .expand_math_builder import FormBuilder
 
@@ -90,7 +92,7 @@ def _expand_in(function: func.FuncOp) -> None:
     entry = function.body.blocks[0]
     constants: dict = {}
     inverses: dict[tuple[SSAValue, Operation], _Inverse] = {}
-    for op in list(function.walk()):
+    for op in walk(function):
         if not isinstance(op, arith.DivfOp) or (found := _divisor_of(op)) is None:
             continue
         from .expand_math_builder import FormBuilder

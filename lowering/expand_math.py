@@ -23,6 +23,8 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
 from xdsl.passes import ModulePass
 
+from ..dialects.walk import walk
+
 
 class ExpandMathPass(ModulePass):
     """Write transcendental math operations as polynomials."""
@@ -37,7 +39,7 @@ def expand_math(module: ModuleOp) -> None:
     """Expand in place every math operation that has no machine instruction."""
     for function in list(module.body.block.ops):
         if not isinstance(function, FuncOp) or not any(
-            op.name.startswith(_DIALECTS) for op in function.walk()
+            op.name.startswith(_DIALECTS) for op in walk(function)
         ):
             continue
         # Most programs compute none: a first call is faster without the forms.

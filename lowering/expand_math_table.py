@@ -21,6 +21,7 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from ..dialects import functions
 from ..dialects.diagnostic import LoweringError, fail
 from ..dialects.ext.math import ErfcOp
+from ..dialects.walk import walk
 from . import expand_math_forms as forms
 from . import expand_math_hyperbolic as hyperbolic
 from . import expand_math_inverse as inverse
@@ -35,7 +36,7 @@ from .expand_math_random import philox
 def expand_function(function: FuncOp) -> None:
     """Expand in place what the function computes."""
     constants: dict[tuple[Any, Attribute], SSAValue] = {}
-    for op in list(function.walk()):
+    for op in walk(function):
         if type(op) not in FORMS:
             continue
         result = _expand(FormBuilder(op, function.body.blocks[0], constants), op)

@@ -48,6 +48,7 @@ from ..dialects.diagnostic import LoweringError, fail
 from ..dialects.ext.memref import PrefetchOp as FetchOp
 from ..dialects.nest import AccumulateOp, ForOp, PrefetchOp
 from ..dialects.nest.common import AMX
+from ..dialects.walk import walk
 from .check_sites import SITES, check_sites, site_table
 from .combiners import allow_fma
 from .full_tiles import FullTiles
@@ -67,7 +68,7 @@ class ConvertNestToScfPass(ModulePass):
     name = "convert-nest-to-scf"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        for function in op.walk():
+        for function in walk(op):
             if isinstance(function, func.FuncOp) and function.body.blocks:
                 lower_function(function)
 

@@ -22,6 +22,7 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from ..dialects.diagnostic import LoweringError, fail
 from ..dialects.ext.llvm import LoopAnnotationAttr
+from ..dialects.walk import walk
 from .check_sites import checked_index
 from .custom_call_names import CUSTOM_CALL
 from .error_codes import ERROR_CODES
@@ -54,13 +55,13 @@ def _block_like(b: FunctionBuilder, op: Operation, values: Sequence[SSAValue]) -
 def loop_annotation(b: FunctionBuilder, op: Operation) -> Attribute | None:
     """Off-switches for a loop that holds explicit vectors, or is to stay as written; others are noted as scalar."""
     nested, explicit = False, AS_WRITTEN in op.attributes
-    for inner in op.walk():
-        if inner is op:
-            continue
+    for inner in walk(op)[1:]:
         nested = nested or isinstance(inner, scf.ForOp | scf.WhileOp | scf.ParallelOp)
         explicit = explicit or any(
             isinstance(v.type, VectorType) or v.type.name == TILE for v in (*inner.results, *inner.operands)
         )
+        if nested and explicit:
+            return None
     if explicit:
         return None if nested else NO_LOOP_TRANSFORMS
     if not nested:

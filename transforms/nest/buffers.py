@@ -13,6 +13,7 @@ from ...dialects.affine import AffineList
 from ...dialects.diagnostic import NestorError, fail
 from ...dialects.nest import BIND_AXES, THREAD_AXES, AllocOp, ForOp
 from ...dialects.nest.common import INDEX
+from ...dialects.walk import walk
 from ...lowering.nest_body import element_bytes
 from ...lowering.thread_copies import ThreadCopies, copies_along
 from .extent_keys import extent_key, value_key
@@ -39,12 +40,12 @@ def buffer_name(buffer: SSAValue) -> str:
 def buffers_in(function: FuncOp) -> list[SSAValue]:
     """The arguments and the allocations of a function, in the order of the text."""
     arguments = [a for a in function.body.block.args if isinstance(a.type, MemRefType)]
-    return [*arguments, *(op.memref for op in function.walk() if isinstance(op, AllocOp))]
+    return [*arguments, *(op.memref for op in walk(function) if isinstance(op, AllocOp))]
 
 
 def flat_views_in(function: FuncOp) -> list[SSAValue]:
     """The views of buffers that nest-flatten made, which have names of their own: `x_flat`."""
-    return [op.results[0] for op in function.walk() if isinstance(op, memref.CollapseShapeOp)]
+    return [op.results[0] for op in walk(function) if isinstance(op, memref.CollapseShapeOp)]
 
 
 def find_buffer(module: ModuleOp, name: str, function: str | None = None) -> SSAValue:
