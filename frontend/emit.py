@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..dialects.diagnostic import NestorError, SourceLocation
-from .errors import UndefinedNameError, UnsupportedError
+from .errors import DTypeError, UndefinedNameError, UnsupportedError
 from .spec import parse_specs
 
 if TYPE_CHECKING:
@@ -25,7 +25,15 @@ def emit_nt(reference: str, specs: str = "", *, strict: bool = False) -> ModuleO
 
     function = load_function(reference)
     jitted = function if isinstance(function, JitFunction) else JitFunction(function, strict=strict)
-    return jitted.lower(*parse_specs(specs)).program.module
+    types = parse_specs(specs)
+    try:
+        jitted.signature.bind(*types)
+    except TypeError as error:
+        name, parameters = jitted.function.__name__, jitted.signature
+        raise DTypeError(
+            f"{name}() {error}", hint=f'it is {name}{parameters}: --spec "f32[100,1000], ..." says types'
+        ) from None
+    return jitted.lower(*types).program.module
 
 
 def load_function(reference: str) -> Callable[..., Any]:
@@ -45,10 +53,17 @@ def load_function(reference: str) -> Callable[..., Any]:
         module_spec.loader.exec_module(module)
     except NestorError:
         raise
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         raise UnsupportedError(
             f"{type(error).__name__} while running '{path}': {error}", SourceLocation(path)
         ) from error
     if not hasattr(module, name):
-        raise UndefinedNameError(f"'{path}' defines no '{name}'")
-    return getattr(module, name)
+        known = [
+            n for n, value in vars(module).items() if getattr(value, "__module__", "") == module.__name__
+        ]
+        hint = f"it defines {', '.join(known)}" if known else None
+        raise UndefinedNameError(f"'{path}' defines no '{name}'", hint=hint)
+    function = getattr(module, name)
+    if not callable(function):
+        raise DTypeError(f"'{name}' of '{path}' is {function!r}, not a function")
+    return function

@@ -61,7 +61,7 @@ class _Parser(argparse.ArgumentParser):
             return "quote the pipeline for the shell when it has spaces: -p 'pass{a=1 b=2}'"
         if not word.startswith("--"):
             return None
-        name = word.partition("=")[0]
+        name = word.partition("=")[0].rstrip(":")
         close = get_close_matches(name, list(self._option_string_actions), 2)
         if name in self._option_string_actions:
             return None

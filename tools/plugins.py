@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import importlib.util
 import sys
+from pathlib import Path
 from types import ModuleType
 
 from xdsl.passes import ModulePass
@@ -32,6 +33,8 @@ def _module_name(path: str) -> str:
 
 
 def _execute(path: str) -> ModuleType:
+    if not Path(path).is_file():
+        raise NestorError(f"cannot load plugin '{path}': no such file")
     spec = importlib.util.spec_from_file_location(_module_name(path), path)
     if spec is None or spec.loader is None:
         raise NestorError(f"cannot load plugin '{path}': not a Python file")
@@ -39,7 +42,7 @@ def _execute(path: str) -> ModuleType:
     sys.modules[spec.name] = module
     try:
         spec.loader.exec_module(module)
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         raise NestorError(f"cannot load plugin '{path}': {type(error).__name__}: {error}") from error
     return module
 
