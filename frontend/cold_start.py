@@ -117,10 +117,24 @@ def _remembered(make: Callable[..., Any]) -> Callable[..., Any]:
         except TypeError:  # one has no hash
             return make(*constraints)
         if found is None:
-            found = made[constraints] = make(*constraints)
+            found = made[constraints] = _of_classes(constraints) or make(*constraints)
         return found
 
     return get
+
+
+def _of_classes(constraints: tuple[Any, ...]) -> Any:
+    """A union of nothing but classes of attributes, of which equal ones fall together: xDSL compares each with each."""
+    from xdsl.irdl import irdl_to_attr_constraint
+    from xdsl.irdl.constraints import AnyOf, BaseAttr
+
+    apart: dict[Any, None] = {}
+    for constraint in map(irdl_to_attr_constraint, constraints):
+        for part in constraint.attr_constrs if type(constraint) is AnyOf else (constraint,):
+            if type(part) is not BaseAttr:
+                return None
+            apart[part] = None
+    return AnyOf(tuple(apart)) if len(apart) > 1 else next(iter(apart), None)
 
 
 # ---- definitions of operations ------------------------------------------------------------------------

@@ -59,7 +59,9 @@ def run_pipeline(module: ModuleOp, names: Sequence[str], schedule: Schedule = No
             if schedule is not None and spec.name in AUTOMATIC:
                 _apply(schedule, module)
             else:
-                load_pass(spec.name).from_spec(spec).apply(context, module)
+                made = load_pass(spec.name)
+                # Reading options looks at the types of all fields; most passes of a pipeline are given none.
+                (made.from_spec(spec) if spec.parameters else made()).apply(context, module)
             if spec.name in AUTOMATIC:
                 _freeze(module)
     return module

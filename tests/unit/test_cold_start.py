@@ -280,12 +280,19 @@ def test_unions_are_the_same():
         (Float32Type, Float32Type),
         (Float32Type, AnyAttr()),
         (Float32Type | Float64Type, IndexType),
+        (BaseAttr(Float32Type) | BaseAttr(Float64Type), IndexType),
+        (BaseAttr(Float32Type) | BaseAttr(Float64Type), BaseAttr(Float64Type) | BaseAttr(IndexType)),
+        (IndexType, BaseAttr(Float32Type) | BaseAttr(Float64Type), IndexType),
+        (IndexType, BaseAttr(Float32Type) | EqAttrConstraint(i1), EqAttrConstraint(i32)),
+        (BaseAttr(IndexType),),
+        (),
     ]
     before, usual = AnyOf.get, [AnyOf.get(*union) for union in unions]
     with unions_once(), unions_once():
         assert AnyOf.get is not before
         once, again = ([AnyOf.get(*union) for union in unions] for _ in range(2))
     assert AnyOf.get is before
+    assert list(map(str, once)) == list(map(str, usual))
     assert once == usual and all(a is b for a, b in zip(once, again, strict=True))
 
 
