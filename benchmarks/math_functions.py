@@ -2,13 +2,15 @@
 
 Arrays of 32768 ordinary arguments, in the cache, one thread, results written into an array that is there. Runs are
 interleaved; the figure is the fastest of them. numba calls the C library for each element (it is asked not to use
-Intel's). The table goes to benchmarks/results/math.md.
+Intel's); torch is left out where it is not installed. The table goes to benchmarks/results/math.md; with names of
+functions as arguments it is only printed.
 """
 
 from __future__ import annotations
 
 import math
 import os
+import sys
 import tempfile
 import time
 from collections.abc import Callable
@@ -21,6 +23,8 @@ import numpy as np
 ROOT = Path(__file__).parents[1]
 SIZE = 32768
 ROUNDS = 60
+COLUMNS = ("nestor", "fastmath", "numpy", "torch", "numba")
+HEAD = ("Nestor", "fastmath", "NumPy", "torch", "numba, libm", "/ best peer")
 
 FUNCTIONS: dict[str, tuple[str, tuple[float, float]]] = {
     "exp": ("np.exp(x)", (-20, 20)),
@@ -48,24 +52,26 @@ FUNCTIONS: dict[str, tuple[str, tuple[float, float]]] = {
     "erf": ("erf(x)", (-3, 3)),
     "erfc": ("erfc(x)", (-3, 3)),
     "lgamma": ("lgamma(x)", (0, 20)),
+    "sigmoid": ("sigmoid(x)", (-20, 20)),
 }
 """The call, and the range of the arguments."""
 
 
-def nestor_form(folder: Path, name: str, call: str) -> Callable[..., Any]:
+def nestor_forms(folder: Path, name: str, call: str) -> list[Callable[..., Any]]:
+    """With the options' defaults, and with `fastmath`."""
     import nestor as nt
 
     two = "y" in call
     path = folder / f"of_{name}.py"
     path.write_text(
-        "import numpy as np\nfrom nestor.frontend.nn import erf, erfc, lgamma\n\n\n"
+        "import numpy as np\nfrom nestor.frontend.nn import erf, erfc, lgamma, sigmoid\n\n\n"
         f"def apply(x{', y' if two else ''}):\n    return {call}\n"
     )
     spec = spec_from_file_location(path.stem, path)
     assert spec is not None and spec.loader is not None
     module = module_from_spec(spec)
     spec.loader.exec_module(module)
-    return nt.jit(module.apply)
+    return [nt.jit(module.apply), nt.jit(module.apply, fastmath=True)]
 
 
 def numba_form(name: str, call: str) -> Callable[..., Any]:
@@ -73,6 +79,7 @@ def numba_form(name: str, call: str) -> Callable[..., Any]:
 
     two = "y" in call
     element = call.replace("(x", "(x[i]").replace(" y)", " y[i])").replace("np.power", "pow")
+    element = element.replace("sigmoid(x[i])", "1 / (1 + np.exp(-x[i]))")
     text = (
         f"def apply(x{', y' if two else ''}, out):\n    for i in range(x.size):\n        out[i] = {element}\n"
     )
@@ -83,6 +90,19 @@ def numba_form(name: str, call: str) -> Callable[..., Any]:
 
 def numpy_form(call: str) -> Callable[..., Any] | None:
     return getattr(np, call.split("(")[0].removeprefix("np."), None)
+
+
+def torch_form(name: str, operands: list[np.ndarray], out: np.ndarray) -> Callable[[], Any] | None:
+    try:
+        import torch
+    except ImportError:
+        return None
+    torch.set_num_threads(1)
+    function = getattr(torch, name, None)
+    if function is None:
+        return None
+    tensors, into = [torch.from_numpy(x) for x in operands], torch.from_numpy(out)
+    return lambda: function(*tensors, out=into)
 
 
 def best(forms: dict[str, Callable[[], Any]]) -> dict[str, float]:
@@ -102,21 +122,25 @@ def row(folder: Path, name: str) -> str:
     call, (low, high) = FUNCTIONS[name]
     rng = np.random.default_rng(0)
     wide = [rng.uniform(low, high, SIZE) for _ in range(2 if "y" in call else 1)]
-    ours, theirs, ufunc = nestor_form(folder, name, call), numba_form(name, call), numpy_form(call)
+    (ours, fast), theirs, ufunc = nestor_forms(folder, name, call), numba_form(name, call), numpy_form(call)
     cells = [f"`{name}`"]
     for dtype in (np.float32, np.float64):
         x = [v.astype(dtype) for v in wide]
-        outs = [np.empty_like(x[0]) for _ in range(3)]
-        forms: dict[str, Callable[[], Any]] = {
-            "nestor": lambda x=x, o=outs[0]: ours(*x, out=o),
-            "numba": lambda x=x, o=outs[1]: theirs(*x, o),
+        outs = {column: np.empty_like(x[0]) for column in COLUMNS}
+        forms: dict[str, Callable[[], Any] | None] = {
+            "nestor": lambda x=x, o=outs["nestor"]: ours(*x, out=o),
+            "fastmath": lambda x=x, o=outs["fastmath"]: fast(*x, out=o),
+            "numpy": (lambda x=x, o=outs["numpy"]: ufunc(*x, out=o)) if ufunc else None,
+            "torch": torch_form(name, x, outs["torch"]),
+            "numba": lambda x=x, o=outs["numba"]: theirs(*x, o),
         }
-        if ufunc is not None:
-            forms["numpy"] = lambda x=x, o=outs[2]: ufunc(*x, out=o)
         with np.errstate(all="ignore"):
-            times = best(forms)
-        np.testing.assert_allclose(outs[0], outs[1], rtol=1e-5 if dtype is np.float32 else 1e-13)
-        cells += [f"{times[form]:.2f}" if form in times else "" for form in ("nestor", "numpy", "numba")]
+            times = best({column: form for column, form in forms.items() if form is not None})
+        for column in times:
+            rtol = 1e-5 if dtype is np.float32 else 1e-12
+            np.testing.assert_allclose(outs[column], outs["numba"], rtol=rtol, atol=rtol, err_msg=column)
+        cells += [f"{times[column]:.2f}" if column in times else "" for column in COLUMNS]
+        cells.append(f"{times['nestor'] / min(times[p] for p in times if p in COLUMNS[2:]):.2f}")
     return f"| {' | '.join(cells)} |"
 
 
@@ -125,15 +149,18 @@ def main() -> None:
     from nestor.runtime.cpu import set_num_threads
 
     set_num_threads(1)
-    lines = [
-        "| function | f32: Nestor | NumPy | numba, libm | f64: Nestor | NumPy | numba, libm |",
-        "|---|---|---|---|---|---|---|",
+    names = sys.argv[1:] or [*FUNCTIONS]
+    columns = [
+        f"{element}: {HEAD[0]}" if k == 0 else HEAD[k] for element in ("f32", "f64") for k in range(len(HEAD))
     ]
+    lines = [f"| function | {' | '.join(columns)} |", "|---" * (len(columns) + 1) + "|"]
+    print("\n".join(lines))
     with tempfile.TemporaryDirectory(prefix="nestor-math-") as folder:
-        for name in FUNCTIONS:
+        for name in names:
             lines.append(row(Path(folder), name))
             print(lines[-1], flush=True)
-    (ROOT / "benchmarks" / "results" / "math.md").write_text("\n".join(lines) + "\n")
+    if names == [*FUNCTIONS]:
+        (ROOT / "benchmarks" / "results" / "math.md").write_text("\n".join(lines) + "\n")
 
 
 if __name__ == "__main__":

@@ -12,8 +12,8 @@ becomes
 Every function of `FORMS` (expand_math_table.py) is expanded, for f32 and f64 (f16 and bf16 are computed in f32), within
 2 ULP over all arguments (docs/math.md has the figures) and with the same bits for scalars and vectors. No library is called.
 Expansions carry no fast-math flags: they rely on the order of their operations. Of an operation's own flags, `afn` gives
-shorter forms of tan, asinh, acosh and tanh of f64. Rare cases that would cost the others
-(the reduction of large arguments of sin) are branches which a vector takes when one of its lanes has to.
+shorter forms of tan, and tanh of f64. Rare cases that would cost the others (the reduction of large arguments of sin,
+logarithms of denormals, zero and infinity) are branches which a vector takes when one of its lanes has to.
 """
 
 from __future__ import annotations

@@ -29,8 +29,8 @@ _NO_OVERFLOW = {"overflowFlags": arith.IntegerOverflowAttr("none")}
 _LONG = 9
 """Coefficients from which on a polynomial is evaluated in two chains."""
 _ANY = vector.CombiningKindAttr(vector.CombiningKindFlag.OR)
-_CMPF = {"oeq": 1, "ogt": 2, "oge": 3, "olt": 4, "ole": 5, "one": 6, "une": 13, "uno": 14}
-_CMPI = {"eq": 0, "ne": 1, "slt": 2, "sgt": 4}
+_CMPF = {"oeq": 1, "ogt": 2, "oge": 3, "olt": 4, "ole": 5, "one": 6, "uge": 10, "une": 13, "uno": 14}
+_CMPI = {"eq": 0, "ne": 1, "slt": 2, "sgt": 4, "uge": 9}
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,7 +49,7 @@ class Format:
     sinh_high: float
     smallest_normal: float
     root_half_bits: int
-    half_root_three_bits: int
+    inverse_bits: int
 
     @property
     def width(self) -> int:
@@ -62,7 +62,19 @@ class Format:
 
 
 SINGLE_FORMAT = Format(
-    SINGLE, 23, 127, -104.0, 89.0, -151.0, 129.0, -20.0, 10.0, 89.5, 2.0**-126, 0x3F3504F3, 0x3F5DB3D7
+    SINGLE,
+    23,
+    127,
+    -104.0,
+    89.0,
+    -151.0,
+    129.0,
+    -20.0,
+    10.0,
+    89.5,
+    2.0**-126,
+    0x3F3504F3,
+    0x7EF311C7,
 )
 DOUBLE_FORMAT = Format(
     DOUBLE,
@@ -77,7 +89,7 @@ DOUBLE_FORMAT = Format(
     710.5,
     2.0**-1022,
     0x3FE6A09E667F3BCD,
-    0x3FEBB67AE8584CAA,
+    0x7FDE6238502484BA,
 )
 
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 from xdsl.dialects import arith
 from xdsl.ir import SSAValue
 
-from .expand_math_builder import FormBuilder, format_of, is_single
-from .math_constants import EXP_SINGLE
+from .expand_math_builder import FormBuilder, format_of
 
 # --- exponentials ----------------------------------------------------------------------------------------
 
@@ -22,12 +21,6 @@ def round_scaled(b: FormBuilder, x: SSAValue, scale: float) -> tuple[SSAValue, S
     bits = b.bits(shifted)
     number = b.integer(arith.SubiOp, bits, b.bits(b.constant(magic, x.type)))
     return b.sub(shifted, magic), number
-
-
-def one_plus(b: FormBuilder, r: SSAValue, tail: SSAValue) -> SSAValue:
-    """1 + (r + tail), rounded nearly once."""
-    leading, lost = b.fast_two_sum(b.constant(1.0, r.type), r)
-    return b.add(leading, b.add(lost, tail))
 
 
 def reduce_ln2(b: FormBuilder, x: SSAValue) -> tuple[SSAValue, SSAValue]:
@@ -70,19 +63,14 @@ def round_halved(b: FormBuilder, x: SSAValue, scale: float) -> tuple[SSAValue, t
     return b.sub(shifted, magic), (b.from_bits(halves[0], x), b.from_bits(halves[1], x))
 
 
-def exp_reduced(b: FormBuilder, r: SSAValue) -> SSAValue:
-    """e^r for |r| <= ln(2) / 2; in double precision the sum of its first terms is corrected."""
-    if is_single(r):
-        return b.polynomial(r, (1.0, 1.0, *EXP_SINGLE))
-    return one_plus(b, r, b.mul(b.mul(r, r), exp_polynomial(b, r)))
-
-
 def exp(b: FormBuilder, x: SSAValue) -> SSAValue:
     form = format_of(x)
     bounded = b.clamp(x, form.exp_low, form.exp_high)
     n, (power, rest) = round_halved(b, bounded, form.constants.log2e[0])
     r = b.fma(n, -form.constants.ln2[1], b.fma(n, -form.constants.ln2[0], bounded))
-    return b.mul(b.mul(exp_reduced(b, r), power), rest)
+    # The last two steps are Horner's: a step of the chains side by side would be one more rounding that counts.
+    slope = b.fma(b.polynomial(r, form.constants.exp_whole), r, 1.0)
+    return b.mul(b.mul(b.fma(slope, r, 1.0), power), rest)
 
 
 def sigmoid(b: FormBuilder, x: SSAValue) -> SSAValue:
@@ -115,11 +103,19 @@ def sigmoid(b: FormBuilder, x: SSAValue) -> SSAValue:
 def exp2(b: FormBuilder, x: SSAValue) -> SSAValue:
     form = format_of(x)
     bounded = b.clamp(x, form.exp2_low, form.exp2_high)
-    whole, (power, rest) = round_halved(b, bounded, 1.0)
-    fraction = b.sub(bounded, whole)
-    ln2_high, ln2_low = form.constants.ln2
-    r = b.fma(fraction, ln2_high, b.mul(fraction, ln2_low))
-    return b.mul(b.mul(exp_reduced(b, r), power), rest)
+    n, (power, rest) = round_halved(b, bounded, 1.0)
+    return b.mul(b.mul(exp2_reduced(b, b.sub(bounded, n)), power), rest)
+
+
+def exp2_reduced(b: FormBuilder, r: SSAValue) -> SSAValue:
+    """2^r for |r| <= 1/2."""
+    return b.fma(exp2_slope(b, r), r, 1.0)
+
+
+def exp2_slope(b: FormBuilder, r: SSAValue) -> SSAValue:
+    """(2^r - 1) / r for |r| <= 1/2; the last step is Horner's, as of `exp`."""
+    first, *others = format_of(r).constants.exp2
+    return b.fma(b.polynomial(r, tuple(others)), r, first)
 
 
 def expm1(b: FormBuilder, x: SSAValue) -> SSAValue:
@@ -144,77 +140,80 @@ def split_bits(b: FormBuilder, x: SSAValue, least_bits: int) -> tuple[SSAValue, 
     return b.integer(arith.SubiOp, bits, b.integer(arith.ShLIOp, exponent, form.mantissa)), exponent
 
 
-def split_exponent(b: FormBuilder, x: SSAValue, denormals: bool = True) -> tuple[SSAValue, SSAValue]:
-    """x = 2^k (1 + f) with 1 + f in [sqrt(1/2), sqrt(2)): f, and k as a float. Denormals are scaled first."""
+def split_normal(b: FormBuilder, x: SSAValue) -> tuple[SSAValue, SSAValue]:
+    """x = 2^k (1 + f) with 1 + f in [sqrt(1/2), sqrt(2)) for normal x: f, and k as a float. f is finite for any x."""
+    mantissa, exponent = split_bits(b, x, format_of(x).root_half_bits)
+    return b.sub(b.from_bits(mantissa, x), 1.0), b.to_float(exponent, x)
+
+
+def split_exponent(b: FormBuilder, x: SSAValue) -> tuple[SSAValue, SSAValue]:
+    """As `split_normal`; for 0, infinity, and negative numbers or NaN, k is -inf, inf and NaN, so that sums with k
+    are their logarithms. Numbers that are not positive and normal take a branch."""
     form = format_of(x)
-    if not denormals:
-        mantissa, exponent = split_bits(b, x, form.root_half_bits)
-        return b.sub(b.from_bits(mantissa, x), 1.0), b.to_float(exponent, x)
-    tiny = b.compare("olt", x, form.smallest_normal)
-    lift = form.mantissa + 2
-    mantissa, exponent = split_bits(b, b.select(tiny, b.mul(x, 2.0**lift), x), form.root_half_bits)
-    k = b.to_float(exponent, x)
-    return b.sub(b.from_bits(mantissa, x), 1.0), b.select(tiny, b.sub(k, float(lift)), k)
+    least, infinity = 1 << form.mantissa, (2 * form.bias + 1) << form.mantissa
+    # One comparison without signs: what is below the least normal number wraps round.
+    above = b.integer(arith.SubiOp, b.bits(x), least)
+    unusual = b.compare_integers("uge", above, infinity - least)
 
+    def split_unusual() -> tuple[SSAValue, SSAValue]:
+        lift = form.mantissa + 2
+        f, k = split_normal(b, b.mul(x, 2.0**lift))
+        k = b.select(b.compare("oeq", x, 0.0), float("-inf"), b.sub(k, float(lift)))
+        k = b.select(b.compare("oeq", x, float("inf")), x, k)
+        return f, b.select(b.compare("oge", x, 0.0), k, float("nan"))
 
-def _log_terms(b: FormBuilder, f: SSAValue) -> tuple[SSAValue, SSAValue]:
-    """ln(1 + f) = f - (h - t): h = f^2 / 2 and t = f^3 P(f), without a division."""
-    square = b.mul(f, f)
-    return b.mul(square, 0.5), b.mul(b.mul(f, square), b.polynomial(f, format_of(f).constants.log))
-
-
-def _specials(b: FormBuilder, x: SSAValue, value: SSAValue) -> SSAValue:
-    """The logarithm of 0, of infinity, of negative numbers and NaN."""
-    value = b.select(b.compare("oeq", x, float("inf")), float("inf"), value)
-    value = b.select(b.compare("oeq", x, 0.0), float("-inf"), value)
-    positive = b.compare("ogt", x, 0.0)
-    zero = b.compare("oeq", x, 0.0)
-    defined = b.integer(arith.OrIOp, positive, zero)
-    return b.select(defined, value, float("nan"))
-
-
-def _log_finite(b: FormBuilder, x: SSAValue) -> SSAValue:
-    f, k = split_exponent(b, x)
-    half_square, t = _log_terms(b, f)
-    high, low = format_of(x).constants.ln2
-    # k ln2_high is exact: few bits each. Small terms are gathered first.
-    small = b.sub(half_square, b.fma(k, low, t))
-    return b.sub(b.mul(k, high), b.sub(small, f))
+    f, k = b.where_any(unusual, split_unusual, split_normal(b, x))
+    return f, k
 
 
 def log(b: FormBuilder, x: SSAValue) -> SSAValue:
-    return _specials(b, x, _log_finite(b, x))
+    return natural_logarithm(b, *split_exponent(b, x), None)
 
 
-def _log_in_base(
-    b: FormBuilder, x: SSAValue, factor: tuple[float, float], step: tuple[float, float]
-) -> SSAValue:
-    """ln(1 + f) * factor + k * step, both constants in two parts."""
-    f, k = split_exponent(b, x)
-    half_square, t = _log_terms(b, f)
-    natural = b.sub(f, b.sub(half_square, t))
-    lost = b.sub(b.sub(f, natural), b.sub(half_square, t))
-    low = b.fma(natural, factor[1], b.mul(lost, factor[0]))
-    low = b.fma(k, step[1], low) if step[1] else low
-    high = b.mul(k, step[0])
-    return _specials(b, x, b.add(b.fma(natural, factor[0], low), high))
+def natural_logarithm(b: FormBuilder, f: SSAValue, k: SSAValue, lost: SSAValue | None) -> SSAValue:
+    """ln(1 + f) + k ln 2 + lost, with ln(1 + f) = f + f^2 P(f), without a division."""
+    c = format_of(f).constants
+    high, low = c.ln2
+    small = b.mul(k, low) if lost is None else b.fma(k, low, lost)
+    tail = b.fma(b.mul(f, f), b.polynomial(f, (-0.5, *c.log)), small)
+    # In the fused step k ln2_high is exact.
+    return b.fma(k, high, b.add(f, tail))
+
+
+def rough_inverse(b: FormBuilder, x: SSAValue) -> SSAValue:
+    """1 / x within an eighth, for positive x: the bits of a number are nearly its logarithm."""
+    bits = b.bits(x)
+    return b.from_bits(b.integer(arith.SubiOp, b.constant(format_of(x).inverse_bits, bits.type), bits), x)
 
 
 def log2(b: FormBuilder, x: SSAValue) -> SSAValue:
-    return _log_in_base(b, x, format_of(x).constants.log2e, (1.0, 0.0))
+    """k + f log2(e) + f^2 P(f), the second constant in two parts."""
+    f, k = split_exponent(b, x)
+    c = format_of(x).constants
+    second, *others = c.log2
+    # The last steps are Horner's, as of `exp`.
+    slope = b.fma(b.polynomial(f, tuple(others)), f, second)
+    tail = b.mul(f, b.fma(slope, f, c.log2e[1]))
+    return b.add(k, b.fma(f, c.log2e[0], tail))
 
 
 def log10(b: FormBuilder, x: SSAValue) -> SSAValue:
+    """k log10(2) + f log10(e) + f^2 P(f), both constants in two parts."""
+    f, k = split_exponent(b, x)
     c = format_of(x).constants
-    return _log_in_base(b, x, c.log10e, c.log10_2)
+    tail = b.fma(f, b.polynomial(f, (c.log10e[1], *c.log10)), b.mul(k, c.log10_2[1]))
+    return b.fma(k, c.log10_2[0], b.fma(f, c.log10e[0], tail))
 
 
 def log1p(b: FormBuilder, x: SSAValue) -> SSAValue:
-    """ln(u) + (x - (u - 1)) / u with u = 1 + x rounded: the second term is what the rounding lost."""
+    """ln(u) with u = 1 + x rounded, and what the rounding lost divided by u. Where k is 0, f is x itself, and nothing
+    was lost; elsewhere a reciprocal within an eighth, from the bits of u, will do."""
+    form = format_of(x)
     u = b.add(x, 1.0)
-    # x - (u - 1) is exact when done in this order, whichever of x and 1 is larger.
-    large = b.compare("ogt", x, 1.0)
-    lost = b.select(large, b.sub(1.0, b.sub(u, x)), b.sub(x, b.sub(u, 1.0)))
-    value = b.add(_log_finite(b, u), b.div(lost, u))
-    small = b.compare("olt", b.abs(x), 2.0 ** -(format_of(x).mantissa + 2))
-    return b.select(small, x, _specials(b, u, value))
+    f, k = split_exponent(b, u)
+    near = b.compare("oeq", k, 0.0)
+    # Exact while units of u are at most 1; beyond that nothing that counts was lost.
+    lost = b.sub(x, b.sub(u, 1.0))
+    far = b.both(b.not_(near), b.compare("olt", x, 2.0 ** (form.mantissa + 2)))
+    lost = b.select(far, b.mul(lost, rough_inverse(b, u)), b.constant(0.0, x.type))
+    return b.copysign(natural_logarithm(b, b.select(near, x, f), k, lost), x)

@@ -6,8 +6,7 @@ from xdsl.dialects import arith
 from xdsl.ir import SSAValue
 
 from .expand_math_builder import FormBuilder, format_of, is_single
-from .expand_math_forms import exp_polynomial, round_scaled, split_bits
-from .math_constants import EXP2_SINGLE, TANH_NEAR_SINGLE
+from .expand_math_forms import exp2_slope, natural_logarithm, rough_inverse, round_scaled, split_normal
 
 
 def sinh(b: FormBuilder, x: SSAValue) -> SSAValue:
@@ -47,52 +46,31 @@ def _exponentials(b: FormBuilder, x: SSAValue) -> tuple[SSAValue, ...]:
 
 
 def tanh(b: FormBuilder, x: SSAValue) -> SSAValue:
-    return _tanh_single(b, x) if is_single(x) else _tanh_double(b, x)
-
-
-def _tanh_single(b: FormBuilder, x: SSAValue) -> SSAValue:
-    """x + x^3 P(x^2) for |x| < 1; 1 - 2 / (e^(2 |x|) + 1) beyond, where the quotient is less than a quarter."""
+    """x + x^3 P(x^2) for small |x|; 1 - 2 / (e^(2 |x|) + 1) beyond. In double precision the divisor is in two parts."""
     form = format_of(x)
     magnitude = b.abs(x)
     z = b.mul(x, x)
-    near = b.fma(b.mul(x, z), b.polynomial(z, TANH_NEAR_SINGLE), x)
+    near = b.fma(b.mul(z, b.polynomial(z, form.constants.tanh)), x, x)
     bounded = b.at_most(magnitude, form.tanh_high)
     high, low = (2 * v for v in form.constants.log2e)
     n, number = round_scaled(b, bounded, high)
     r = b.fma(bounded, low, b.fma(bounded, high, b.neg(n)))
-    below = b.fma(b.polynomial(r, EXP2_SINGLE), b.power_of_two(number, x), 1.0)
-    far = b.sub(1.0, b.div(2.0, below))
-    return b.copysign(b.select(b.compare("olt", magnitude, 1.0), near, far), x)
-
-
-def _tanh_double(b: FormBuilder, x: SSAValue) -> SSAValue:
-    """(e^y - 1) / (e^y + 1) with y = 2 |x|, both of them and the quotient as unevaluated sums."""
-    form = format_of(x)
-    c = form.constants
-    magnitude = b.abs(x)
-    bounded = b.at_most(magnitude, form.tanh_high)
-    y = b.add(bounded, bounded)
-    n, number = round_scaled(b, y, c.log2e[0])
-    first = b.fma(n, -c.ln2[0], y)
-    r = b.fma(n, -c.ln2[1], first)
-    lost = b.fma(n, -c.ln2[1], b.sub(first, r))
-    p, p_low = b.fast_two_sum(r, b.fma(b.mul(r, r), exp_polynomial(b, r), lost))
+    slope = exp2_slope(b, r)
+    p = b.fma(slope, r, 1.0)
     power = b.power_of_two(number, x)
-    p, p_low = b.mul(p, power), b.mul(p_low, power)
-    above, above_low = _sum_of_three(b, power, -1.0, p, p_low)
-    below, below_low = _sum_of_three(b, power, 1.0, p, p_low)
-    value = b.divide_sums(above, above_low, below, below_low)
-    small = b.compare("olt", magnitude, form.tiny)
-    return b.copysign(b.select(small, magnitude, value), x)
-
-
-def _sum_of_three(
-    b: FormBuilder, power: SSAValue, one: float, p: SSAValue, p_low: SSAValue
-) -> tuple[SSAValue, SSAValue]:
-    """power + one + (p + p_low) for a power of two that is at least 1, and smaller p."""
-    first, low = b.fast_two_sum(power, b.constant(one, power.type))
-    total, more = b.fast_two_sum(first, p)
-    return total, b.add(more, b.add(low, p_low))
+    below = b.fma(p, power, 1.0)
+    quotient = b.div(2.0, below)
+    if is_single(x) or b.approximate:
+        far = b.sub(1.0, quotient)
+    else:
+        p_low = b.fma(slope, r, b.sub(1.0, p))
+        below_low = b.fma(p_low, power, b.fma(p, power, b.sub(1.0, below)))
+        negative = b.neg(quotient)
+        rest = b.fma(negative, below_low, b.fma(negative, below, 2.0))
+        leading, lost = b.fast_two_sum(b.constant(1.0, x.type), negative)
+        far = b.add(leading, b.fma(rest, b.mul(negative, 0.5), lost))
+    limit = 1.0 if is_single(x) else 0.7
+    return b.copysign(b.select(b.compare("olt", magnitude, limit), near, far), x)
 
 
 def atanh(b: FormBuilder, x: SSAValue) -> SSAValue:
@@ -130,64 +108,38 @@ def _half_logarithm(b: FormBuilder, k: SSAValue, s: SSAValue, coefficients: tupl
 
 
 def asinh(b: FormBuilder, x: SSAValue) -> SSAValue:
-    """ln(x + sqrt(x^2 + 1))."""
+    """x + x^3 P(x^2) for |x| < 3/4; ln(|x| + sqrt(x^2 + 1)) beyond."""
     magnitude = b.abs(x)
-    root = b.sqrt(b.fma(magnitude, magnitude, 1.0))
-    value = _logarithm_of_sum(b, magnitude, root, None, magnitude, root)
-    small = b.compare("olt", magnitude, format_of(x).tiny)
-    return b.copysign(b.select(small, magnitude, value), x)
+    z = b.mul(x, x)
+    near = b.fma(b.mul(z, b.polynomial(z, format_of(x).constants.asinh)), magnitude, magnitude)
+    root = b.sqrt(b.fma(x, x, 1.0))
+    far = _logarithm_of_sum(b, root, magnitude, magnitude)
+    return b.copysign(b.select(b.compare("olt", magnitude, 0.75), near, far), x)
 
 
 def acosh(b: FormBuilder, x: SSAValue) -> SSAValue:
-    """ln(x + sqrt(x^2 - 1)), with what the rounding of the root lost."""
-    square, square_low = b.two_product(x, x)
-    less, less_low = b.fast_two_sum(square, b.constant(-1.0, x.type))
-    inside, inside_low = b.fast_two_sum(less, b.add(less_low, square_low))
-    root = b.sqrt(inside)
-    rest = b.add(b.fma(b.neg(root), root, inside), inside_low)
-    root_low = b.mul(b.mul(rest, 0.5), _rough_inverse(b, root))
-    value = _logarithm_of_sum(b, x, root, root_low, root, x)
-    return b.select(b.compare("oge", x, 1.0), value, float("nan"))
+    """sqrt(2 t) (1 + t P(t)) for t = x - 1 < 1; ln(x + sqrt(x^2 - 1)) beyond. One root, NaN below 1."""
+    t = b.sub(x, 1.0)
+    small = b.compare("olt", x, 2.0)
+    square = b.select(small, b.add(t, t), b.fma(x, x, -1.0))
+    root = b.sqrt(square)
+    # Half of what the root's square lacks, divided by the root.
+    rest = b.mul(b.mul(b.fma(b.neg(root), root, square), 0.5), rough_inverse(b, root))
+    near = b.fma(root, b.mul(t, b.polynomial(t, format_of(x).constants.acosh)), rest)
+    return b.select(small, b.add(root, near), _logarithm_of_sum(b, x, root, x))
 
 
-def _rough_inverse(b: FormBuilder, x: SSAValue) -> SSAValue:
-    """1 / x in single precision; a large number for 0."""
-    if not is_single(x):
-        return b.widen(_rough_inverse(b, b.narrow(x)))
-    return b.div(1.0, b.add(x, 2.0**-100))
+def _logarithm_of_sum(b: FormBuilder, larger: SSAValue, smaller: SSAValue, x: SSAValue) -> SSAValue:
+    """ln(larger + smaller), at least ln 2: of x and a root, which is nearly x where x is large. There the sum is not
+    looked at, since x^2 may overflow, but ln 2 added to the logarithm of x."""
+    u, lost = b.fast_two_sum(larger, smaller)
+    lost = b.mul(lost, rough_inverse(b, u))
+    large = b.compare("uge", x, 2.0 ** (format_of(x).mantissa // 2 + 4))
 
+    def of_large() -> tuple[SSAValue, ...]:
+        f, k = split_normal(b, x)
+        k = b.select(b.compare("olt", x, float("inf")), b.add(k, 1.0), x)
+        return f, k, b.constant(0.0, x.type)
 
-def _logarithm_of_sum(
-    b: FormBuilder,
-    x: SSAValue,
-    root: SSAValue,
-    root_low: SSAValue | None,
-    near_above: SSAValue,
-    near_below: SSAValue,
-) -> SSAValue:
-    """ln(u) for u = x + root, as k ln 2 + 2 artanh((m - 1) / (m + 1)) where u = 2^k m; m lies in [sqrt(3) / 2, sqrt(3)).
-
-    For k = 0 that quotient is near_above / (near_below + 1) as well. root is x where x^2 overflows.
-    """
-    form = format_of(x)
-    zero = b.constant(0.0, x.type)
-    large = b.compare("ogt", x, 2.0 ** (form.mantissa // 2 + 4))
-    u, lost = b.two_sum(b.mul(x, 0.5), b.mul(b.select(large, x, root), 0.5))
-    if root_low is not None:
-        root_low = b.select(large, zero, root_low)
-        lost = b.fma(root_low, 0.5, lost)
-    mantissa, exponent = split_bits(b, u, form.half_root_three_bits)
-    mantissa = b.from_bits(mantissa, x)
-    # Where u is half of the largest number, nothing was lost.
-    back = b.integer(
-        arith.SubiOp, b.constant(0, exponent.type), b.integer(arith.MinSIOp, exponent, form.bias - 1)
-    )
-    lost = b.mul(lost, b.power_of_two(back, x))
-    near = b.compare_integers("eq", exponent, -1)
-    above = b.select(near, near_above, b.sub(mantissa, 1.0))
-    above_low = b.select(near, zero if root_low is None else root_low, lost)
-    below, below_low = b.fast_two_sum(b.select(near, near_below, mantissa), b.constant(1.0, x.type))
-    s = b.divide_sums(above, above_low, below, below_low)
-    k = b.to_float(b.integer(arith.AddiOp, exponent, 1), x)
-    value = b.mul(_half_logarithm(b, k, s, form.constants.atanh), 2.0)
-    return b.select(b.compare("olt", x, float("inf")), value, x)
+    f, k, lost = b.where_any(large, of_large, [*split_normal(b, u), lost])
+    return natural_logarithm(b, f, k, lost)

@@ -7,56 +7,107 @@ from xdsl.dialects.builtin import i32
 from xdsl.ir import SSAValue
 
 from .expand_math_builder import DOUBLE_FORMAT, FormBuilder, format_of, is_single
-from .expand_math_forms import round_scaled, scale, split_exponent
-from .math_constants import DOUBLE, POW_EXP_SINGLE, POW_LOG, POW_LOG_SINGLE, TWO_THIRDS
+from .expand_math_forms import round_halved, round_scaled, split_exponent
+from .math_constants import (
+    DOUBLE,
+    LOG_SUM,
+    POW_EXP2_SINGLE,
+    POW_LN2,
+    POW_LOG2,
+    POW_LOG2_FIFTH,
+    POW_LOG2_FIRST,
+    POW_LOG2_SINGLE,
+    POW_LOG2_THIRD,
+    TWO_THIRDS,
+)
 
 
 def pow(b: FormBuilder, x: SSAValue, y: SSAValue) -> SSAValue:
-    """e^(y ln |x|), with the sign and the exceptions of C."""
-    magnitude = b.abs(x)
-    value = _pow_single(b, magnitude, y) if is_single(x) else _pow_double(b, magnitude, y)
+    """2^(y log2 |x|), and in a branch the sign and the exceptions of C: for negative x, and where the result is not an
+    ordinary normal number."""
+    value, product = _pow_single(b, x, y) if is_single(x) else _pow_double(b, x, y)
+    # NaN and infinity are not less; so are those of x = 0, infinity and NaN, whose logarithm the product has.
+    ordinary = b.compare("olt", b.abs(product), 1020.0)
+    unusual = b.either(b.compare_integers("slt", b.bits(x), 0), b.not_(ordinary))
+    return b.where_any(unusual, lambda: [_exceptions(b, x, y, value)], [value])[0]
+
+
+def _exceptions(b: FormBuilder, x: SSAValue, y: SSAValue, value: SSAValue) -> SSAValue:
     half = b.mul(y, 0.5)
     whole = b.compare("oeq", b.trunc(y), y)
     odd = b.both(whole, b.compare("une", b.trunc(half), half))
-    sign = b.select(odd, b.sign_bit(x), 0)
-    value = b.flip_sign(value, sign)
+    value = b.flip_sign(value, b.select(odd, b.sign_bit(x), 0))
     # A negative base is finite here: infinity to any power is.
     negative = b.both(b.compare("olt", x, 0.0), b.compare("ogt", x, float("-inf")))
-    value = b.select(b.both(negative, b.compare("une", b.trunc(y), y)), float("nan"), value)
+    value = b.select(b.both(negative, b.not_(whole)), float("nan"), value)
     # 1 to any power, NaN too; anything to the power 0, NaN too; -1 to an infinite power.
-    endless = b.both(b.compare("oeq", magnitude, 1.0), b.compare("oeq", b.abs(y), float("inf")))
+    endless = b.both(b.compare("oeq", b.abs(x), 1.0), b.compare("oeq", b.abs(y), float("inf")))
     one = b.either(b.either(b.compare("oeq", x, 1.0), b.compare("oeq", y, 0.0)), endless)
     return b.select(one, 1.0, value)
 
 
-def _pow_single(b: FormBuilder, x: SSAValue, y: SSAValue) -> SSAValue:
-    """In double precision throughout: one rounding."""
-    wide = b.widen(x)
-    f, k = split_exponent(b, wide, denormals=False)
-    square = b.mul(f, f)
-    tail = b.fma(b.mul(f, square), b.polynomial(f, POW_LOG_SINGLE), b.fma(square, -0.5, f))
-    logarithm = _ends(b, wide, b.fma(k, DOUBLE.ln2[0] + DOUBLE.ln2[1], tail))
-    exponent = b.clamp(b.mul(logarithm, b.widen(y)), -160.0, 160.0)
-    n, number = round_scaled(b, exponent, DOUBLE.log2e[0])
-    r = b.fma(n, -DOUBLE.ln2[1], b.fma(n, -DOUBLE.ln2[0], exponent))
-    p = b.fma(b.mul(r, r), b.polynomial(r, POW_EXP_SINGLE), r)
-    return b.narrow(b.mul(b.add(p, 1.0), b.power_of_two(number, wide)))
+def _pow_single(b: FormBuilder, x: SSAValue, y: SSAValue) -> tuple[SSAValue, SSAValue]:
+    """The power of |x|, and y log2 |x|: in double precision once x is split, one rounding."""
+    f, k = (b.widen(v) for v in split_exponent(b, b.abs(x)))
+    product = b.mul(b.fma(f, b.polynomial(f, POW_LOG2_SINGLE), k), b.widen(y))
+    # NaN stays.
+    exponent = b.clamp(product, -200.0, 200.0)
+    n, number = round_scaled(b, exponent, 1.0)
+    p = b.polynomial(b.sub(exponent, n), POW_EXP2_SINGLE)
+    return b.narrow(b.mul(p, b.power_of_two(number, f))), b.narrow(product)
 
 
-def _ends(b: FormBuilder, x: SSAValue, logarithm: SSAValue) -> SSAValue:
-    """The logarithm of x >= 0 with that of 0, infinity and NaN."""
-    finite = b.select(b.compare("olt", x, float("inf")), logarithm, x)
-    return b.select(b.compare("oeq", x, 0.0), float("-inf"), finite)
-
-
-def _pow_double(b: FormBuilder, x: SSAValue, y: SSAValue) -> SSAValue:
-    high, low = logarithm_sum(b, x)
-    high = _ends(b, x, high)
+def _pow_double(b: FormBuilder, x: SSAValue, y: SSAValue) -> tuple[SSAValue, SSAValue]:
+    """The power of |x|, and y log2 |x|."""
+    high, low = _log2_sum(b, b.abs(x))
     product, rest = b.two_product(y, high)
     rest = b.fma(y, low, rest)
-    bounded = b.clamp(product, DOUBLE_FORMAT.exp_low, DOUBLE_FORMAT.exp_high)
-    rest = b.select(b.compare("oeq", bounded, product), rest, 0.0)
-    return exp_of_sum(b, bounded, rest)
+    exponent = b.clamp(product, DOUBLE_FORMAT.exp2_low, DOUBLE_FORMAT.exp2_high)
+    # Where the product is not ordinary, nothing is left: of infinity it would be NaN.
+    rest = b.select(b.compare("oeq", exponent, product), rest, 0.0)
+    n, (power, more) = round_halved(b, exponent, 1.0)
+    r, lost = b.fast_two_sum(b.sub(exponent, n), rest)
+    # 1 + r ln 2 + r^2 P, the sum of the first two terms and the second itself in two parts.
+    _, *others = DOUBLE.exp2
+    first, first_low = POW_LN2
+    second, second_low = b.two_product(r, first)
+    leading, leading_low = b.fast_two_sum(b.constant(1.0, x.type), second)
+    second_low = b.fma(r, first_low, b.fma(lost, first, second_low))
+    tail = b.fma(b.mul(r, r), b.polynomial(r, tuple(others)), second_low)
+    p = b.add(leading, b.add(leading_low, tail))
+    return b.mul(b.mul(p, power), more), product
+
+
+def _sum_of_product(
+    b: FormBuilder, x: SSAValue, y: SSAValue, constant: tuple[float, ...]
+) -> tuple[SSAValue, SSAValue]:
+    """x y + a constant in two parts, of which x y is a small part, in two parts."""
+    total = b.fma(x, y, constant[0])
+    return total, b.add(b.fma(x, y, b.sub(constant[0], total)), constant[1])
+
+
+def _log2_sum(b: FormBuilder, x: SSAValue) -> tuple[SSAValue, SSAValue]:
+    """log2(x) within 2^-64 of itself: k + s (C + z (C / 3 + z (C / 5 + z P(z)))), C = 2 log2(e), whose first terms are
+    unevaluated sums; s = f / (2 + f) and z = s^2."""
+    f, k = split_exponent(b, x)
+    below, below_low = b.fast_two_sum(b.constant(2.0, x.type), f)
+    inverse = b.div(1.0, below)
+    s = b.mul(f, inverse)
+    rest = b.fma(b.neg(s), below, f)
+    s_low = b.mul(b.fma(b.neg(s), below_low, rest), inverse)
+    z, z_low = b.two_product(s, s)
+    z_low = b.fma(b.add(s, s), s_low, z_low)
+    fifth, fifth_low = _sum_of_product(b, z, b.polynomial(z, POW_LOG2), POW_LOG2_FIFTH)
+    third, third_low = _sum_of_product(b, z, fifth, POW_LOG2_THIRD)
+    third_low = b.fma(z, fifth_low, third_low)
+    w, w_low = b.two_product(z, third)
+    w_low = b.add(w_low, b.fma(z, third_low, b.mul(z_low, third)))
+    factor, factor_low = b.fast_two_sum(b.constant(POW_LOG2_FIRST[0], x.type), w)
+    factor_low = b.add(b.add(factor_low, POW_LOG2_FIRST[1]), w_low)
+    v, v_low = b.two_product(s, factor)
+    v_low = b.add(v_low, b.fma(s, factor_low, b.mul(s_low, factor)))
+    high, low = b.fast_two_sum(k, v)
+    return high, b.add(low, v_low)
 
 
 def logarithm_sum(b: FormBuilder, x: SSAValue) -> tuple[SSAValue, SSAValue]:
@@ -69,7 +120,7 @@ def logarithm_sum(b: FormBuilder, x: SSAValue) -> tuple[SSAValue, SSAValue]:
     s_low = b.mul(b.fma(b.neg(s), below_low, rest), inverse)
     z, z_low = b.two_product(s, s)
     z_low = b.fma(b.add(s, s), s_low, z_low)
-    third, third_low = b.fast_two_sum(b.constant(TWO_THIRDS[0], x.type), b.mul(z, b.polynomial(z, POW_LOG)))
+    third, third_low = b.fast_two_sum(b.constant(TWO_THIRDS[0], x.type), b.mul(z, b.polynomial(z, LOG_SUM)))
     third_low = b.add(third_low, TWO_THIRDS[1])
     w, w_low = b.two_product(z, third)
     w_low = b.add(w_low, b.fma(z, third_low, b.mul(z_low, third)))
@@ -80,12 +131,6 @@ def logarithm_sum(b: FormBuilder, x: SSAValue) -> tuple[SSAValue, SSAValue]:
     high, low = b.fast_two_sum(b.mul(k, DOUBLE.ln2[0]), near)
     low = b.add(low, b.fma(k, DOUBLE.ln2[1], near_low))
     return b.fast_two_sum(high, low)
-
-
-def exp_of_sum(b: FormBuilder, x: SSAValue, low: SSAValue) -> SSAValue:
-    """e^(x + low)."""
-    leading, rest, n = exp_parts(b, x, low)
-    return scale(b, b.add(leading, rest), n)
 
 
 def exp_parts(b: FormBuilder, x: SSAValue, low: SSAValue) -> tuple[SSAValue, SSAValue, SSAValue]:

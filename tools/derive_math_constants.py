@@ -7,6 +7,9 @@ the same over the interval, the minimax polynomial under that weight. z is the s
 function is even:
 
     EXP     (e^r - 1 - r) / r^2                     for |r| <= ln(2) / 2
+    EXP_WHOLE  as EXP, one power less: for e^r itself, not for e^r - 1
+    EXP2    (2^r - 1) / r                           for |r| <= 1 / 2
+    LOG2, LOG10  (log(1 + f) - f log(e)) / f^2      as LOG, in those bases
     LOG     (ln(1 + f) - f + f^2 / 2) / f^3         for 1 + f between sqrt(1 / 2) and sqrt(2)
     ATANH   (ln((1 + s) / (1 - s)) - 2 s) / s^3     as a function of z = s^2, |s| <= 0.27
     SIN     (sin r - r) / r^3                       for |r| <= pi / 4
@@ -18,14 +21,17 @@ function is even:
     ERF_NEAR_SINGLE  erf(x) / x - 1                 as a function of z = x^2, |x| <= 1
     ERFC_EXPONENT    -log2(erfc(x))                 for 1 <= x <= 4, weighed with what it does to 1 - erfc(x)
     EXP2_NEGATIVE    2^-r                           for |r| <= 1 / 2
-    TANH_NEAR_SINGLE (tanh x - x) / x^3             as a function of z = x^2, |x| <= 1
-    EXP2_SINGLE      2^r                            for |r| <= 1 / 2
+    TANH    (tanh x - x) / x^3                      as a function of z = x^2, |x| <= 1 (single) or 0.7 (double)
+    ASINH   (asinh x - x) / x^3                     as a function of z = x^2, |x| <= 3 / 4
+    ACOSH   (acosh(1 + t) / sqrt(2 t) - 1) / t      for 0 <= t <= 1
     ERF_NEAR  erf(x) / x - 1                        as a function of z = x^2, |x| <= 1
     ERFC    (1 + 2 x) e^(x^2) erfc(x)               as a function of t = (x - 2) / (x + 2), 0.5 <= x <= 28
     GAMMA_NEAR_TWO  lgamma(2 + t) / (t (t + 1))     for -7 / 8 <= t <= 1 / 2
     GAMMA_OF_TWO_AND  gamma(2 + t)                  for |t| <= 1 / 2
     STIRLING  y (lgamma(y) - (y - 1/2) ln y + y - ln(2 pi) / 2)    as a function of 1 / y^2, y >= 8
-    POW_LOG (ln((1 + s) / (1 - s)) - 2 s) / s^3 - 2/3, over z
+    LOG_SUM (ln((1 + s) / (1 - s)) - 2 s) / s^3 - 2/3, over z; POW_LOG2 in base 2, without its first term
+    POW_LOG2_SINGLE  log2(1 + f) / f                as LOG
+    POW_EXP2_SINGLE  2^r                            for |r| <= 1 / 2
 """
 
 from __future__ import annotations
@@ -37,7 +43,7 @@ from dataclasses import dataclass
 from decimal import Decimal, getcontext
 from fractions import Fraction
 
-from .approximation import ONE, interpolate, interpolate_at, minimax
+from .approximation import ONE, interpolate, minimax
 
 
 def arctangent(t: Decimal) -> Decimal:
@@ -65,9 +71,21 @@ def exp_remainder(r: Decimal) -> Decimal:
     return (r.exp() - ONE - r) / (r * r)
 
 
-def exp_nodes(half: Decimal) -> list[Decimal]:
-    """For `exp_remainder`, of which r^2 is a factor in e^r: the Chebyshev nodes of seven, the inner three as one."""
-    return [half * Decimal(math.cos(math.pi * k / 14)) for k in (1, 3, 7, 11, 13)]
+def exp_whole(degree: int, half: Decimal) -> list[Decimal]:
+    """Of (e^r - 1 - r) / r^2, by what an error is of e^r; so nearly, that one near 0 weighs something."""
+    return minimax(exp_remainder, -half, half, degree, lambda r: r * r + half * half / 100)
+
+
+def exp2_remainder(r: Decimal) -> Decimal:
+    if abs(r) < Decimal("1e-30"):
+        return LN2
+    return ((r * LN2).exp() - ONE) / r
+
+
+def exp2_polynomial(degree: int) -> list[Decimal]:
+    """Of (2^r - 1) / r."""
+    half = ONE / 2
+    return minimax(exp2_remainder, -half, half, degree, lambda r: abs(r) + half / 100)
 
 
 def log1p_remainder(f: Decimal) -> Decimal:
@@ -83,6 +101,19 @@ def log1p_weight(f: Decimal) -> Decimal:
 
 def log_polynomial(degree: int) -> list[Decimal]:
     return minimax(log1p_remainder, ROOT / 2 - 1, ROOT - 1, degree, log1p_weight)
+
+
+def log_in_base(factor: Decimal, degree: int) -> list[Decimal]:
+    """Of (ln(1 + f) - f) / f^2 times `factor`."""
+
+    def remainder(f: Decimal) -> Decimal:
+        return factor * (f * log1p_remainder(f) - ONE / 2)
+
+    return minimax(remainder, ROOT / 2 - 1, ROOT - 1, degree, lambda f: abs(f) + Decimal("0.01"))
+
+
+def log2_ratio(f: Decimal) -> Decimal:
+    return (ONE - f / 2 + f * f * log1p_remainder(f)) / LN2
 
 
 def log_remainder(z: Decimal) -> Decimal:
@@ -145,14 +176,20 @@ def erf_near(z: Decimal) -> Decimal:
     return erf_ratio(z / 8 - 1) - 1
 
 
-def exp2(r: Decimal) -> Decimal:
-    return (r * LN2).exp()
-
-
 def tanh_remainder(z: Decimal) -> Decimal:
     x = z.sqrt()
     square = (2 * x).exp()
     return ((square - 1) / (square + 1) - x) / (x * z)
+
+
+def asinh_remainder(z: Decimal) -> Decimal:
+    x = z.sqrt()
+    return ((x + (z + 1).sqrt()).ln() - x) / (x * z)
+
+
+def acosh_remainder(t: Decimal) -> Decimal:
+    root = (2 * t).sqrt()
+    return ((1 + t + (t * (t + 2)).sqrt()).ln() / root - 1) / t
 
 
 def erfc_exponent(x: Decimal) -> Decimal:
@@ -256,6 +293,7 @@ def turn_words(padding: int, count: int) -> list[int]:
 @dataclass(frozen=True)
 class Degrees:
     exp: int
+    exp2: int
     log: int
     atanh: int
     sin: int
@@ -264,6 +302,9 @@ class Degrees:
     asin: int
     sinh: int
     cosh: int
+    tanh: int
+    asinh: int
+    acosh: int
 
 
 def table(name: str, round_to: Callable[[Decimal], float], degrees: Degrees, bits: int) -> str:
@@ -284,6 +325,15 @@ def table(name: str, round_to: Callable[[Decimal], float], degrees: Degrees, bit
         key: [round_to(c) for c in interpolate(*interval)] for key, interval in intervals.items()
     }
     rows["log"] = [round_to(c) for c in log_polynomial(degrees.log)]
+    rows["exp_whole"] = [round_to(c) for c in exp_whole(degrees.exp - 1, half)]
+    rows["exp2"] = [round_to(c) for c in exp2_polynomial(degrees.exp2)]
+    tanh_near = ONE if bits < 20 else Decimal("0.49")
+    rows["tanh"] = [round_to(c) for c in minimax(tanh_remainder, zero, tanh_near, degrees.tanh, lambda z: z)]
+    near = Decimal("0.5625")
+    rows["asinh"] = [round_to(c) for c in minimax(asinh_remainder, zero, near, degrees.asinh, lambda z: z)]
+    rows["acosh"] = [round_to(c) for c in minimax(acosh_remainder, zero, ONE, degrees.acosh, lambda t: t)]
+    rows["log2"] = [round_to(c) for c in log_in_base(ONE / LN2, degrees.log + 1)]
+    rows["log10"] = [round_to(c) for c in log_in_base(ONE / Decimal(10).ln(), degrees.log + 1)]
     ln2_high, ln2_low = split(LN2, bits, round_to)
     log10_2 = LN2 / Decimal(10).ln()
     log10_2_high, log10_2_low = split(log10_2, bits, round_to)
@@ -324,7 +374,11 @@ class Constants:
     """Coefficients are lowest power first; a pair is a value split into a high and a low part."""
 
     exp: tuple[float, ...]
+    exp_whole: tuple[float, ...]
+    exp2: tuple[float, ...]
     log: tuple[float, ...]
+    log2: tuple[float, ...]
+    log10: tuple[float, ...]
     atanh: tuple[float, ...]
     sin: tuple[float, ...]
     cos: tuple[float, ...]
@@ -332,6 +386,9 @@ class Constants:
     asin: tuple[float, ...]
     sinh: tuple[float, ...]
     cosh: tuple[float, ...]
+    tanh: tuple[float, ...]
+    asinh: tuple[float, ...]
+    acosh: tuple[float, ...]
     ln2: tuple[float, float]
     log2e: tuple[float, float]
     log10e: tuple[float, float]
@@ -355,9 +412,9 @@ def show(name: str, values: Sequence[float], what: str) -> None:
 
 def main() -> None:
     print(HEADER)
-    print(table("SINGLE", to_single, Degrees(5, 8, 4, 3, 2, 4, 5, 2, 2), bits=14))
+    print(table("SINGLE", to_single, Degrees(5, 5, 8, 4, 3, 2, 4, 5, 2, 2, 6, 6, 6), bits=14))
     print()
-    print(table("DOUBLE", float, Degrees(10, 19, 9, 6, 5, 10, 12, 4, 5), bits=40))
+    print(table("DOUBLE", float, Degrees(10, 10, 19, 9, 6, 5, 10, 12, 4, 5, 12, 16, 15), bits=40))
 
     def double(
         function: Callable[[Decimal], Decimal], low: Decimal, high: Decimal, degree: int
@@ -365,11 +422,6 @@ def main() -> None:
         return [float(c) for c in interpolate(function, low, high, degree)]
 
     zero, top = Decimal("1e-12"), ((ROOT - 1) / (ROOT + 1)) ** 2 * Decimal("1.0001")
-    half = LN2 / 2 * Decimal("1.0001")
-    single = [to_single(c) for c in minimax(tanh_remainder, zero, ONE, 6, lambda z: z)]
-    show("TANH_NEAR_SINGLE", single, "Of (tanh x - x) / x^3 in single precision, by powers of x * x.")
-    single = [to_single(c) for c in minimax(exp2, -ONE / 2, ONE / 2, 6)]
-    show("EXP2_SINGLE", single, "Of 2^r, in single precision.")
     single = [to_single(c) for c in interpolate(erf_near, zero, ONE, 6)]
     show("ERF_NEAR_SINGLE", single, "Of erf(x) / x - 1 in single precision, by powers of x * x.")
     single = [to_single(c) for c in minimax(erfc_exponent, ONE, Decimal(4), 6, erfc_exponent_weight)]
@@ -389,19 +441,21 @@ def main() -> None:
     print(f"\nHALF_LOG_TURN = {float((2 * PI).ln() / 2)!r}")
     print('"""ln(2 pi) / 2."""')
     show(
-        "POW_LOG", double(pow_remainder, zero, top, 7), "Of the logarithm of pow, from the fifth power of s."
+        "LOG_SUM",
+        double(pow_remainder, zero, top, 7),
+        "Of a logarithm in two parts, from the fifth power of s.",
     )
     show("TWO_THIRDS", rounded_pieces(ONE * 2 / 3, 2, float), "In two parts.")
-    logarithm = [float(c) for c in log_polynomial(11)]
-    show("POW_LOG_SINGLE", logarithm, "Of the logarithm of pow in single precision, as LOG.")
-    single = [to_single(c) for c in interpolate_at(exp_remainder, exp_nodes(half))]
-    show(
-        "EXP_SINGLE",
-        single,
-        "(e^r - 1 - r) / r^2 in single precision, one power less: for e^r, not for e^r - 1.",
-    )
-    exp = double(exp_remainder, -half, half, 4)
-    show("POW_EXP_SINGLE", exp, "Of the exponential of pow in single precision.")
+    log2 = double(lambda z: (pow_remainder(z) - ONE * 2 / 5) / z / LN2, zero, top, 6)
+    show("POW_LOG2", log2, "Of the logarithm of pow, from the seventh power of s.")
+    show("POW_LOG2_FIFTH", rounded_pieces(2 / LN2 / 5, 2, float), "Of s^5, in two parts.")
+    show("POW_LOG2_FIRST", rounded_pieces(2 / LN2, 2, float), "Of s, in two parts.")
+    show("POW_LOG2_THIRD", rounded_pieces(2 / LN2 / 3, 2, float), "Of s^3, in two parts.")
+    logarithm = [float(c) for c in minimax(log2_ratio, ROOT / 2 - 1, ROOT - 1, 13)]
+    show("POW_LOG2_SINGLE", logarithm, "Of log2(1 + f) / f, for pow in single precision.")
+    exp2 = [float(c) for c in minimax(lambda r: (r * LN2).exp(), -ONE / 2, ONE / 2, 6)]
+    show("POW_EXP2_SINGLE", exp2, "Of 2^r, for pow in single precision.")
+    show("POW_LN2", rounded_pieces(LN2, 2, float), "In two parts, the first of all bits.")
     show("TURN_SINGLE", turn_words(23, 4), "The bits of 1 / (2 pi) after 23 zeros, in words of 64.")
     show("TURN_DOUBLE", turn_words(52, 19), "The bits of 1 / (2 pi) after 52 zeros, in words of 64.")
 

@@ -105,7 +105,8 @@ def test_every_1009th_single_and_a_million_doubles(name):
 
 
 SHORTER = [
-    *((name, dtype) for name in ("tan", "asinh", "acosh") for dtype in (np.float32, np.float64)),
+    ("tan", np.float32),
+    ("tan", np.float64),
     ("tanh", np.float64),
 ]
 """Functions with a shorter form for `afn`."""
