@@ -10,7 +10,7 @@ import functools
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
-from xdsl.dialects.builtin import AffineMapAttr
+from xdsl.dialects.builtin import AffineMapAttr, IntegerAttr
 from xdsl.ir import SSAValue
 from xdsl.ir.affine import (
     AffineBinaryOpExpr,
@@ -58,6 +58,10 @@ class AffineList:
 
     def __len__(self) -> int:
         return len(self.exprs)
+
+    def __iter__(self) -> Iterator[AffineList]:
+        """Each expression alone, with the operands it uses."""
+        return (self[k] for k in range(len(self.exprs)))
 
     def __getitem__(self, index: int) -> AffineList:
         """Expression `index` alone, with the operands it uses."""
@@ -170,11 +174,12 @@ class AffineList:
 
 
 def constant_of(value: SSAValue) -> int | None:
-    """The integer that an `arith.constant` of type index defines, else None."""
+    """The integer that an `arith.constant` defines, else None."""
     owner = value.owner
     if getattr(owner, "name", "") != "arith.constant":
         return None
-    return owner.properties["value"].value.data  # pyright: ignore
+    number = owner.properties["value"]  # pyright: ignore
+    return number.value.data if isinstance(number, IntegerAttr) else None
 
 
 # Expressions are told apart by `type(e) is`: their classes have no subclasses, and `isinstance` of an abstract base's class

@@ -32,12 +32,12 @@ from ..dialects.nt import CustomCallOp
 from ..lowering.custom_calls import as_any_layout, call_of, declaration
 from ..runtime.numpy_calls import NUMPY_CALLS
 from .arithmetic import number_kind
+from .assemble import dtype_of_value
 from .errors import DTypeError, ShapeError
 from .extents import Affine, affine_list
 from .graph import Graph, dynamic, element_type, tensor_type
 from .islands import Island
 from .numpy_api.shapes import atleast
-from .promotion import WEAK_DTYPES
 from .specialise import memory_axes
 from .tensors import as_array, as_tensor, normal_order, order_of
 from .values import (
@@ -184,7 +184,7 @@ def _in_island(
 ) -> list[Value]:
     buffers = [_buffer(graph, island, o) for o in operands]
     arrays = [whole(island.allocate("t", one.dtype, one.extents)) for one in results]
-    dtypes = [dtype_of_number(graph, o) for o in operands] + [one.dtype for one in results]
+    dtypes = [dtype_of_value(graph, o) for o in operands] + [one.dtype for one in results]
     memory = [*buffers, *[island.memref(a.buffer) for a in arrays]]
     function = declaration(
         target,
@@ -214,16 +214,10 @@ def _buffer(graph: Graph, island: Island, operand: Value) -> SSAValue:
         return cast.dest
     if isinstance(operand, Array | Lazy) and operand.extents:
         return island.memref(island.materialise(operand, "t").buffer)
-    dtype = dtype_of_number(graph, operand)
+    dtype = dtype_of_value(graph, operand)
     cell = whole(island.allocate("t", dtype, ()))
     island.store(cell, (), island.scalar(operand, dtype))
     return island.memref(cell.buffer)
-
-
-def dtype_of_number(graph: Graph, value: Value) -> np.dtype:
-    """The dtype that np.asarray gives it."""
-    kind = number_kind(graph, value)
-    return WEAK_DTYPES[kind] if isinstance(kind, type) else kind
 
 
 # ---- what NumPy says --------------------------------------------------------------------------------

@@ -13,7 +13,6 @@ from typing import Any
 import numpy as np
 from xdsl.dialects.builtin import (
     AffineMapAttr,
-    DenseArrayBase,
     DenseIntOrFPElementsAttr,
     IntegerAttr,
     StringAttr,
@@ -36,6 +35,7 @@ from ..dialects.nt import (
     ToScalarOp,
     TransposeOp,
 )
+from ..dialects.nt.common import int_array
 from .errors import UnsupportedError
 from .extents import Affine, affine_list
 from .graph import INDEX, Graph, dynamic, element_type, tensor_type
@@ -56,10 +56,6 @@ from .values import (
 )
 
 BOOL = np.dtype(np.bool_)
-
-
-def _ints(values: Sequence[int]) -> DenseArrayBase:
-    return DenseArrayBase.from_list(i64, list(values))
 
 
 def dim_value(graph: Graph, tensor: SSAValue, axis: int) -> SSAValue:
@@ -120,7 +116,7 @@ def broadcast(graph: Graph, tensor: Tensor, extents: Extents, along: Sequence[in
     sizes = affine_list(dynamic(extents))
     op = BroadcastOp.create(
         operands=[tensor.ssa, *sizes.operands],
-        properties={"along": _ints(along), "size_map": sizes.map_attr},
+        properties={"along": int_array(along), "size_map": sizes.map_attr},
         result_types=[tensor_type(tensor.dtype, extents)],
     )
     return replace(tensor, ssa=_value(graph, op), extents=extents, scalar=False, weak=None)
@@ -148,7 +144,7 @@ def transpose(graph: Graph, tensor: Tensor, perm: Sequence[int]) -> Tensor:
     extents = tuple([tensor.extents[p] for p in perm])
     op = TransposeOp.create(
         operands=[tensor.ssa],
-        properties={"perm": _ints(perm)},
+        properties={"perm": int_array(perm)},
         result_types=[tensor_type(tensor.dtype, extents)],
     )
     old = tensor.order or tuple(range(len(perm)))
@@ -170,7 +166,7 @@ def slice_(
         operands=[tensor.ssa, start.operands, sizes.operands],
         properties={
             "offset_map": AffineMapAttr(start.map_attr.data),
-            "strides": _ints(strides),
+            "strides": int_array(strides),
             "size_map": AffineMapAttr(sizes.map_attr.data),
         },
         result_types=[tensor_type(tensor.dtype, extents)],
@@ -226,7 +222,7 @@ def reduce(graph: Graph, combiner: str, tensor: Tensor, axes: Sequence[int]) -> 
     extents = tuple([e for k, e in enumerate(tensor.extents) if k not in axes])
     op = ReduceOp.create(
         operands=[tensor.ssa],
-        properties={"combiner": StringAttr(combiner), "dims": _ints(axes)},
+        properties={"combiner": StringAttr(combiner), "dims": int_array(axes)},
         result_types=[tensor_type(tensor.dtype, extents)],
     )
     kept = [a for a in tensor.order or range(len(tensor.extents)) if a not in axes]

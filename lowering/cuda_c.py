@@ -44,11 +44,12 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Operation
 
+from ..dialects.affine import constant_of
 from ..dialects.diagnostic import LoweringError, fail
 from .cuda_c_header import header
 from .cuda_c_kernel import KernelPrinter
 from .cuda_c_prelude import prelude
-from .cuda_c_types import CTypes, constant_integer
+from .cuda_c_types import CTypes
 from .kernel_signature import KernelSignature
 
 
@@ -126,7 +127,7 @@ def _launch_bounds(module: Operation) -> dict[str, int]:
             continue
         size: int | None = 1
         for extent in (op.blockSizeX, op.blockSizeY, op.blockSizeZ):
-            constant = constant_integer(extent)
+            constant = constant_of(extent)
             size = None if size is None or constant is None else size * constant
         sizes.setdefault(kernel_name(op.kernel), set()).add(size)
     return {name: s for name, (s, *rest) in ((k, list(v)) for k, v in sizes.items()) if not rest and s}

@@ -14,6 +14,7 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import SSAValue
 
+from ..dialects.affine import constant_of
 from ..dialects.diagnostic import LoweringError, fail
 from .cuda_c_build import (
     Printer,
@@ -45,7 +46,6 @@ from .cuda_c_types import (
     TERNARY,
     UNARY,
     CExpr,
-    constant_integer,
 )
 
 _RELATIONS = {0: "==", 1: "!=", 2: "<", 3: "<=", 4: ">", 5: ">=", 6: "<", 7: "<=", 8: ">", 9: ">="}
@@ -80,7 +80,7 @@ def wrapping(symbol: str, precedence: int, logical: str | None = None) -> Rule:
         if p.types.bits(type) < 32:  # promoted to int, where nothing overflows
             return cast(p.types.scalar(type), binary(symbol, precedence, left, right))
         if p.types.bits(type) == 64 and is_short(p, op.result):
-            constant = constant_integer(op.rhs)
+            constant = constant_of(op.rhs)
             if constant is None or constant >= 0:
                 return binary(symbol, precedence, left, plain(right))
             negated = p.types.integer(-constant, type)
@@ -93,7 +93,7 @@ def wrapping(symbol: str, precedence: int, logical: str | None = None) -> Rule:
 def _modular(p: Printer, op: Any, symbol: str, precedence: int) -> CExpr:
     """Unsigned arithmetic: one unsigned operand makes the other one unsigned."""
     left, right = p.value(op.lhs), p.value(op.rhs)
-    constant = constant_integer(op.rhs)
+    constant = constant_of(op.rhs)
     if symbol == "+" and constant is not None and -(2**31) < constant < 0:
         symbol, right = "-", p.types.integer(-constant, op.result.type)
         return binary(symbol, precedence, left, join(*right.wrapped, right))  # pyright: ignore
@@ -107,7 +107,7 @@ def _modular(p: Printer, op: Any, symbol: str, precedence: int) -> CExpr:
 def is_short(p: Printer, value: SSAValue, depth: int = 3) -> bool:
     """Whether an i64 is made of few indices of 32 bits, so that computing it cannot overflow."""
     op = value.owner
-    if (constant := constant_integer(value)) is not None:
+    if (constant := constant_of(value)) is not None:
         return -(2**31) < constant < 2**31
     if isinstance(op, arith.IndexCastOp):
         return isinstance(op.input.type, IndexType) and p.types.index_bits == 32

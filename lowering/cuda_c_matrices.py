@@ -19,6 +19,7 @@ from xdsl.dialects import arith, memref, vector
 from xdsl.dialects.builtin import Float32Type, IntegerAttr, MemRefType, VectorType
 from xdsl.ir import Operation, SSAValue
 
+from ..dialects.affine import constant_of
 from ..dialects.diagnostic import LoweringError, fail
 from ..dialects.ext import nvgpu
 from .cuda_c_build import signed_operand
@@ -47,7 +48,7 @@ class MatrixPrinter(KernelScope):
     def _bytes_read(self, count: SSAValue, size: int) -> str:
         """`4 * n`, or `i < n ? 16 : 0` where all elements are read or none."""
         if isinstance(chosen := count.owner, arith.SelectOp):
-            sides = [known_index(side) for side in (chosen.lhs, chosen.rhs)]
+            sides = [constant_of(side) for side in (chosen.lhs, chosen.rhs)]
             if None not in sides:
                 then, other = (size * side for side in sides if side is not None)
                 return f"{self.value(chosen.cond).at(TERNARY + 1)} ? {then} : {other}"
@@ -142,11 +143,3 @@ def _is_zero(value: SSAValue) -> bool:
 
 
 __all__ = ["MatrixPrinter", "is_fragment"]
-
-
-def known_index(value: SSAValue) -> int | None:
-    """The number that a constant index is."""
-    owner = value.owner
-    if isinstance(owner, arith.ConstantOp) and isinstance(owner.value, IntegerAttr):
-        return owner.value.value.data
-    return None

@@ -10,8 +10,8 @@ from xdsl.dialects import arith, memref, vector
 from xdsl.dialects.builtin import IndexType, IntegerType
 from xdsl.ir import Operation, SSAValue
 
+from ..dialects.affine import constant_of
 from ..dialects.ext.nvgpu import DeviceAsyncCopyOp
-from .cuda_c_types import constant_integer
 
 if TYPE_CHECKING:
     from .cuda_c_scope import KernelScope
@@ -99,6 +99,6 @@ def _condition_name(scope: KernelScope, op: Operation) -> str:
     if not isinstance(op, arith.CmpiOp) or not isinstance(op.lhs.type, IndexType):
         return "t"
     predicate, left = op.predicate.value.data, scope.value(op.lhs).text
-    if predicate == 0 and constant_integer(op.rhs) == 0:
+    if predicate == 0 and constant_of(op.rhs) == 0:
         return f"is_first_{left}" if left.isidentifier() else "is_first"
     return "is_inside" if predicate in (2, 3, 4, 5) else "t"

@@ -12,14 +12,12 @@ import re
 from dataclasses import dataclass, field
 
 import numpy as np
-from xdsl.dialects import arith
 from xdsl.dialects.builtin import (
     BFloat16Type,
     Float16Type,
     Float32Type,
     Float64Type,
     IndexType,
-    IntegerAttr,
     IntegerType,
 )
 from xdsl.ir import Attribute, SSAValue
@@ -194,11 +192,3 @@ class Names:
     def is_free(self, name: str) -> bool:
         """Whether no open scope uses a name."""
         return not any(name in scope for scope in self._scopes)
-
-
-def constant_integer(value: SSAValue) -> int | None:
-    """The value of an integer constant, if it is one."""
-    op = value.owner
-    if isinstance(op, arith.ConstantOp) and isinstance(op.value, IntegerAttr):
-        return op.value.value.data
-    return None

@@ -5,10 +5,11 @@
 
 from __future__ import annotations
 
+from ..dialects.affine import constant_of
 from ..dialects.diagnostic import LoweringError, fail
 from ..dialects.ext import gpu as gpu_ext
 from .cuda_c_build import signed_operand
-from .cuda_c_types import CExpr, constant_integer
+from .cuda_c_types import CExpr
 from .cuda_c_vector import VectorPrinter
 
 _LANES = 32
@@ -29,7 +30,7 @@ class WarpPrinter(VectorPrinter):
             raise fail(op, "whether a shuffle reads a lane of the warp has no form here", error=LoweringError)
         value, offset, width = (signed_operand(self, v) for v in op.operands)
         name = self._names.fresh(op.shuffle_result.name_hint or "other")
-        segment = "" if constant_integer(op.width) == _LANES else f", {width.text}"
+        segment = "" if constant_of(op.width) == _LANES else f", {width.text}"
         call = f"{_FUNCTIONS[op.mode.data]}(0xffffffffu, {value.text}, {offset.text}{segment})"
         self._line(f"const {self.types.scalar(op.shuffle_result.type, op)} {name} = {call};")
         self._values[op.shuffle_result] = CExpr(name)

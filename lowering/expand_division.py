@@ -54,6 +54,7 @@ from xdsl.dialects.utils import FastMathFlag
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.passes import ModulePass
 
+from ..dialects.affine import constant_of
 from ..dialects.walk import walk
 
 if TYPE_CHECKING:
@@ -157,13 +158,8 @@ def _trip_count(loop: scf.ForOp | scf.ParallelOp) -> int | None:
         bounds = (loop.lowerBound[0], loop.upperBound[0], loop.step[0])
     else:
         bounds = (loop.lb, loop.ub, loop.step)
-    lower, upper, step = (_integer(bound) for bound in bounds)
+    lower, upper, step = (constant_of(bound) for bound in bounds)
     return None if lower is None or upper is None or step is None else -(-(upper - lower) // step)
-
-
-def _integer(value: SSAValue) -> int | None:
-    owner = value.owner
-    return owner.value.value.data if isinstance(owner, arith.ConstantOp) else None  # pyright: ignore
 
 
 def _ranges(x: SSAValue) -> tuple[int, int, float]:

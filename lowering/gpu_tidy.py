@@ -20,6 +20,7 @@ from xdsl.dialects.builtin import FloatAttr, IntegerAttr, IntegerType
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.traits import Pure
 
+from ..dialects.affine import constant_of
 from .thread_copies import is_local
 
 
@@ -261,7 +262,7 @@ def _implies(one: SSAValue, other: SSAValue) -> bool:
         return False
     if first.lhs is not second.lhs or first.predicate != second.predicate:
         return False
-    bound, limit = _constant(first.rhs), _constant(second.rhs)
+    bound, limit = constant_of(first.rhs), constant_of(second.rhs)
     if bound is None or limit is None:
         return False
     predicate = first.predicate.value.data
@@ -270,13 +271,6 @@ def _implies(one: SSAValue, other: SSAValue) -> bool:
 
 _LESS, _GREATER = (2, 3), (4, 5)
 """arith.cmpi's predicates slt and sle, sgt and sge."""
-
-
-def _constant(value: SSAValue) -> int | None:
-    op = value.owner
-    if isinstance(op, arith.ConstantOp) and isinstance(op.value, IntegerAttr):
-        return op.value.value.data
-    return None
 
 
 def _with_next_branches(branch: scf.IfOp) -> None:

@@ -15,13 +15,14 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from xdsl.dialects import arith, cf, func, memref, scf
-from xdsl.dialects.builtin import DenseArrayBase, IndexType, MemRefType, i32
+from xdsl.dialects.builtin import IndexType, MemRefType
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.traits import IsTerminator
 
 from ..dialects.affine import AffineList
 from ..dialects.diagnostic import LoweringError, fail
 from ..dialects.nest import AccumulateOp, AllocOp, ForOp, IfOp, IndexOp, LoadOp, LookupOp, PrefetchOp, StoreOp
+from ..dialects.nest.common import segments
 from .domain_runs import Run, domain_runs, escaping_values
 from .domains import DIVISIONS, Domain, within_bound
 from .index_arithmetic import INDEX
@@ -242,7 +243,7 @@ class NestBody(Statements):
         new = memref.AllocOp.create(
             operands=[self.value(v) for v in op.sizes],
             result_types=(buffer,),
-            properties={"operandSegmentSizes": _segments(len(op.sizes), 0)},
+            properties={"operandSegmentSizes": segments(len(op.sizes), 0)},
         )
         self.builder.emit(new)
         self.define(op.memref, new.memref)
@@ -250,7 +251,7 @@ class NestBody(Statements):
 
     def stack_buffer(self, op: AllocOp, buffer: MemRefType) -> SSAValue:
         new = memref.AllocaOp.create(
-            result_types=(buffer,), properties={"operandSegmentSizes": _segments(0, 0)}
+            result_types=(buffer,), properties={"operandSegmentSizes": segments(0, 0)}
         )
         new.location = op.location
         self.allocas.append(new)
@@ -273,10 +274,6 @@ def element_bytes(element: Attribute) -> int:
         return 8
     width = getattr(element, "bitwidth", None)
     return -(-(element.width.data if width is None else width) // 8)  # pyright: ignore
-
-
-def _segments(*sizes: int) -> Attribute:
-    return DenseArrayBase.from_list(i32, list(sizes))
 
 
 _HANDLERS: dict[type, Callable[[Any, Any], None]] = {

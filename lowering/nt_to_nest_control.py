@@ -24,11 +24,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence, Set
 from typing import TYPE_CHECKING, Any
 
-from xdsl.dialects import arith, scf
-from xdsl.dialects.builtin import IntegerAttr, TensorType
+from xdsl.dialects import scf
+from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Block, Operation, Region, SSAValue
 
-from ..dialects.affine import AffineList
+from ..dialects.affine import AffineList, constant_of
 from ..dialects.diagnostic import LoweringError, fail
 from ..dialects.nest import ForOp, IfOp
 from ..dialects.nest.common import name_hint_of
@@ -51,7 +51,7 @@ def started_from(op: Operation) -> Sequence[SSAValue]:
 def convert_for(c: Conversion, op: scf.ForOp) -> None:
     """`scf.for` with a constant positive step."""
     _require_tensors(op)
-    step = _constant(op.step)
+    step = constant_of(op.step)
     if step is None or step < 1:
         raise fail(op, "a loop on tensors needs a constant positive step", error=LoweringError)
     body = op.body.block
@@ -176,15 +176,8 @@ def _move(source: Block, target: Block) -> None:
 
 
 def _bound(value: SSAValue) -> AffineList:
-    known = _constant(value)
+    known = constant_of(value)
     return AffineList.of(value if known is None else known)
-
-
-def _constant(value: SSAValue) -> int | None:
-    owner = value.owner
-    if isinstance(owner, arith.ConstantOp) and isinstance(owner.value, IntegerAttr):
-        return owner.value.value.data
-    return None
 
 
 def _require_tensors(op: Operation) -> None:

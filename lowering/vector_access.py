@@ -25,7 +25,6 @@ from xdsl.dialects.builtin import (
     StridedLayoutAttr,
     VectorType,
     i32,
-    i64,
 )
 from xdsl.ir import Operation, SSAValue
 
@@ -33,6 +32,7 @@ from ..dialects.affine import AffineList
 from ..dialects.diagnostic import LoweringError, fail
 from ..dialects.ext.arith import VECTOR_FORMS
 from ..dialects.ext.vector import GatherOp, ScatterOp
+from ..dialects.nt.common import int_array
 from .index_arithmetic import Linear
 from .interleaved_loads import interleaved_load, is_gathered
 from .lanes import Lanes
@@ -199,9 +199,9 @@ class VectorAccess:
         layout = StridedLayoutAttr([stride], None)
         result = MemRefType(buffer.type.element_type, [self.lanes.width], layout, buffer.type.memory_space)
         properties = {
-            "static_offsets": _array([DYNAMIC_INDEX] * rank),
-            "static_sizes": _array(sizes),
-            "static_strides": _array([1] * rank),
+            "static_offsets": int_array([DYNAMIC_INDEX] * rank),
+            "static_sizes": int_array(sizes),
+            "static_strides": int_array([1] * rank),
             "operandSegmentSizes": DenseArrayBase.from_list(i32, [1, rank, 0, 0]),
         }
         return self.builder.value(memref.SubviewOp, (buffer, *starts), result, properties)
@@ -213,7 +213,7 @@ class VectorAccess:
         result = self.lanes.zeros(buffer.type.element_type)
         for lane, position in enumerate(self._positions(indices)):
             element = self.body.read(buffer, position)
-            at = {"static_position": _array([lane])}
+            at = {"static_position": int_array([lane])}
             result = self.builder.value(vector.InsertOp, (element, result), result.type, at)
         return result
 
@@ -238,7 +238,7 @@ class VectorAccess:
 
     def _extract(self, values: SSAValue, lane: int) -> SSAValue:
         assert isinstance(values.type, VectorType)
-        at = {"static_position": _array([lane])}
+        at = {"static_position": int_array([lane])}
         return self.builder.value(vector.ExtractOp, (values,), values.type.element_type, at)
 
 
@@ -257,7 +257,3 @@ def strides_of(buffer: MemRefType) -> list[int | None]:
         last = strides[0]
         strides.insert(0, None if last is None or extent == DYNAMIC_INDEX else last * extent)
     return strides
-
-
-def _array(values: Sequence[int]) -> DenseArrayBase:
-    return DenseArrayBase.from_list(i64, list(values))

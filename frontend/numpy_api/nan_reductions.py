@@ -8,6 +8,7 @@ import numpy as np
 
 from ...dialects.nt import ELEMENTWISE
 from ..arithmetic import BOOL, apply, emit
+from ..assemble import dtype_of_value
 from ..checks import check
 from ..errors import UnsupportedError
 from ..graph import Graph
@@ -21,7 +22,6 @@ from .reductions import (
     identity_of,
     mask_of,
     mean,
-    own_dtype,
     place_by,
     place_of,
     prod,
@@ -34,7 +34,7 @@ from .registry import Handler, handles
 
 
 def with_nans(graph: Graph, a: Value) -> bool:
-    return own_dtype(graph, a).kind not in "biu"
+    return dtype_of_value(graph, a).kind not in "biu"
 
 
 def numbers_in(graph: Graph, a: Value, where: Value | None = None) -> Value:
@@ -111,7 +111,7 @@ def nanvar(
         return result
     count = count_of(graph, a, axis, numbers_in(graph, a, mask), keepdims)
     few = apply(graph, np.less_equal, count, ddof if correction is None else correction)
-    own = own_dtype(graph, result)
+    own = dtype_of_value(graph, result)
     return emit(graph, ELEMENTWISE["select"], [few, Static(own.type(np.nan)), result], (BOOL, own, own))
 
 
@@ -150,7 +150,7 @@ def _nan_extreme(
         )
     text = f"zero-size array to reduction operation f{combiner[:3]} which has no identity"
     require_elements(graph, a, axes_of(graph, a, axis), combiner, text)
-    dtype = own_dtype(graph, a)
+    dtype = dtype_of_value(graph, a)
     result = reduction(graph, combiner, a, dtype, axis, keepdims, None, numbers_in(graph, a))
     none = reduction(graph, "and", apply(graph, np.isnan, a), BOOL, axis, keepdims)
     return emit(
@@ -172,7 +172,7 @@ def _nan_place(
     none = reduction(graph, "and", apply(graph, np.isnan, a), BOOL, axis, None)
     some = reduction(graph, "or", none, BOOL, None, None)
     check(graph, apply(graph, np.logical_not, some), "ValueError", "All-NaN slice encountered")
-    dtype = own_dtype(graph, a)
+    dtype = dtype_of_value(graph, a)
     worst = Static(identity_of(combiner, dtype))
     a = emit(graph, ELEMENTWISE["select"], [numbers_in(graph, a), a, worst], (BOOL, dtype, dtype))
     return place_of(graph, combiner, a, axis, keepdims, name)

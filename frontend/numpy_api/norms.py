@@ -8,12 +8,13 @@ from typing import Any
 import numpy as np
 
 from ..arithmetic import BOOL, apply
+from ..assemble import dtype_of_value
 from ..checks import check
 from ..errors import DTypeError, ShapeError, UnsupportedError
 from ..graph import Graph
 from ..tensors import as_array, as_tensor, broadcast
 from ..values import Static, Value, extents_of
-from .reductions import ZERO, axes_of, max_, mean, min_, own_dtype, reduction, sum_
+from .reductions import ZERO, axes_of, max_, mean, min_, reduction, sum_
 from .registry import handles, static
 
 
@@ -33,7 +34,7 @@ def average(
         return mean(graph, a, axis, keepdims=keepdims)
     if graph.island is not None:
         raise graph.error(UnsupportedError, "np.average with weights is not supported among elements")
-    own, other = own_dtype(graph, a), own_dtype(graph, weights)
+    own, other = dtype_of_value(graph, a), dtype_of_value(graph, weights)
     dtype = np.result_type(own, other, *([np.dtype(np.float64)] if own.kind in "biu" else []))
     weights = _along(graph, a, weights, axis)
     scale = reduction(graph, "add", weights, dtype, axis, keepdims)
@@ -83,7 +84,7 @@ def norm(
     """Of vectors by any order, of matrices by those that need no singular values."""
     order = static(graph, ord, "ord")
     request: Any = static(graph, axis, "axis")
-    own = own_dtype(graph, x)
+    own = dtype_of_value(graph, x)
     if own.kind in "biu":
         x = apply(graph, np.add, x, Static(np.float64(0)))
     rank = len(extents_of(x))
@@ -106,7 +107,7 @@ def _vector_norm(graph: Graph, x: Value, order: Any, axis: Value, keepdims: Valu
         raise graph.error(ShapeError, f"Invalid norm order '{order}' for vectors")
     if order == 0:
         nonzero = apply(graph, np.not_equal, x, ZERO)
-        return reduction(graph, "add", nonzero, own_dtype(graph, x), axis, keepdims)
+        return reduction(graph, "add", nonzero, dtype_of_value(graph, x), axis, keepdims)
     size = apply(graph, np.absolute, x)
     if order == np.inf:
         return max_(graph, size, axis, keepdims=keepdims)
@@ -115,7 +116,7 @@ def _vector_norm(graph: Graph, x: Value, order: Any, axis: Value, keepdims: Valu
     if order == 1:
         return sum_(graph, size, axis, keepdims=keepdims)
     total = sum_(graph, apply(graph, np.power, size, Static(order)), axis, keepdims=keepdims)
-    return apply(graph, np.power, total, Static(own_dtype(graph, x).type(1 / order)))
+    return apply(graph, np.power, total, Static(dtype_of_value(graph, x).type(1 / order)))
 
 
 def _matrix_norm(graph: Graph, x: Value, order: Any, axes: tuple[int, ...], keepdims: Value | None) -> Value:

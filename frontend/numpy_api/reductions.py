@@ -25,10 +25,10 @@ from ..arithmetic import (
     number_kind,
     operate,
 )
+from ..assemble import dtype_of_value
 from ..errors import DTypeError, ShapeError, UnsupportedError
 from ..extents import Affine
 from ..graph import Graph, element_type
-from ..promotion import WEAK_DTYPES
 from ..tensors import as_array, as_tensor, broadcast, cast, reduce
 from ..values import Array, Lazy, Scalar, Static, Tensor, Value, extents_of
 from .attributes import size
@@ -60,11 +60,6 @@ def axes_of(graph: Graph, value: Value, axis: Value | None) -> tuple[int, ...]:
     if len(set(axes)) != len(axes):
         raise graph.error(ShapeError, "duplicate value in 'axis'")
     return tuple(sorted(axes))
-
-
-def own_dtype(graph: Graph, value: Value) -> np.dtype:
-    kind = number_kind(graph, value)
-    return WEAK_DTYPES[kind] if isinstance(kind, type) else kind
 
 
 def reduction(
@@ -152,7 +147,7 @@ def sum_dtype(graph: Graph, value: Value, dtype: Value | None) -> np.dtype:
     given = dtype_of(graph, dtype)
     if given is not None:
         return given
-    own = own_dtype(graph, value)
+    own = dtype_of_value(graph, value)
     if own.kind in "bi":
         return np.dtype(np.int64) if own.itemsize < 8 else own
     if own.kind == "u":
@@ -192,7 +187,7 @@ def count_nonzero(graph: Graph, a: Value, axis: Value | None = None, keepdims: V
 
 
 def _nonzero(graph: Graph, a: Value) -> Value:
-    return a if own_dtype(graph, a).kind == "b" else apply(graph, np.not_equal, a, ZERO)
+    return a if dtype_of_value(graph, a).kind == "b" else apply(graph, np.not_equal, a, ZERO)
 
 
 # ---- extremes ---------------------------------------------------------------------------------------
@@ -226,7 +221,7 @@ def extreme(
             )
         text = f"zero-size array to reduction operation {combiner} which has no identity"
         require_elements(graph, a, axes_of(graph, a, axis), combiner, text)
-    return reduction(graph, combiner, a, own_dtype(graph, a), axis, keepdims, initial, where)
+    return reduction(graph, combiner, a, dtype_of_value(graph, a), axis, keepdims, initial, where)
 
 
 def extreme_by(combiner: str, compute: Callable[..., Value] = extreme) -> Handler:
@@ -274,9 +269,9 @@ def place_of(
     if not extents_of(a):
         return copy(graph, ZERO, INT)
     where = Static(tuple(axes))
-    best = reduction(graph, combiner, a, own_dtype(graph, a), where, Static(True))
+    best = reduction(graph, combiner, a, dtype_of_value(graph, a), where, Static(True))
     found = apply(graph, np.equal, a, best)
-    if own_dtype(graph, a).kind not in "biu":
+    if dtype_of_value(graph, a).kind not in "biu":
         found = apply(graph, np.logical_or, found, apply(graph, np.isnan, a))
     dtype = _index_dtype(graph, a, axes)
     index = _indices(graph, a, axes, dtype)
@@ -289,7 +284,7 @@ def place_of(
 def _index_dtype(graph: Graph, a: Value, axes: tuple[int, ...]) -> np.dtype:
     """Integers for an index: not wider than the elements beside them, as vectors of both have as many lanes."""
     extents = [extents_of(a)[k].known for k in axes]
-    if own_dtype(graph, a).itemsize > 4 or any(extent is None for extent in extents):
+    if dtype_of_value(graph, a).itemsize > 4 or any(extent is None for extent in extents):
         return INT
     return np.dtype(np.int32) if math.prod(e for e in extents if e is not None) < 1 << 31 else INT
 
@@ -397,7 +392,7 @@ def count_of(
 def _mean_dtype(graph: Graph, a: Value, dtype: Value | None) -> tuple[np.dtype, np.dtype]:
     """The dtype of the computation and that of the result."""
     given = dtype_of(graph, dtype)
-    own = own_dtype(graph, a)
+    own = dtype_of_value(graph, a)
     result = given or (np.dtype(np.float64) if own.kind in "biu" else own)
     if result.kind not in "fV":
         raise graph.error(DTypeError, f"a mean in {result} is not supported", "use a floating-point dtype")

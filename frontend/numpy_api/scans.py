@@ -9,13 +9,14 @@ import numpy as np
 
 from ...dialects.nt import ELEMENTWISE, ScanOp
 from ..arithmetic import BOOL, compute_dtypes, convert, copy, emit, nt_kind
+from ..assemble import dtype_of_value
 from ..errors import DTypeError, ShapeError, UnsupportedError
 from ..graph import Graph
 from ..tensors import as_array
 from ..values import Static, Value, extents_of
 from ..views import Slice, subscript
 from .nan_reductions import numbers_in, with_nans
-from .reductions import own_dtype, sum_dtype
+from .reductions import sum_dtype
 from .registry import dtype_of, handles, normal_axis, refuse_out, static
 
 _ZERO, _ONE = Static(0), Static(1)
@@ -74,7 +75,7 @@ def cumprod(
 def _without_nans(graph: Graph, a: Value, instead: Static) -> Value:
     if not with_nans(graph, a):
         return a
-    dtype = own_dtype(graph, a)
+    dtype = dtype_of_value(graph, a)
     return emit(graph, ELEMENTWISE["select"], [numbers_in(graph, a), a, instead], (BOOL, dtype, dtype))
 
 
@@ -154,7 +155,7 @@ def reduce(ufunc: np.ufunc) -> Callable[..., Value]:
             results = running(graph, array, Static(position), dtype)
             last = Slice(Static(-1)) if kept else Static(-1)
             array = subscript(graph, results, [*[Slice()] * position, last])
-        return copy(graph, array, own_dtype(graph, array))
+        return copy(graph, array, dtype_of_value(graph, array))
 
     return handler
 

@@ -55,6 +55,17 @@ class Access:
         return self.kind != READ
 
 
+def accesses_in(op: Operation) -> list[Access]:
+    """What `op` and all that is inside of it read and write."""
+    return [access for inner in op.walk() for access in accesses_of(inner)]
+
+
+def is_private_to(access: Access, op: Operation) -> bool:
+    """Whether an access is to a buffer that is made inside of `op`."""
+    root = access.root
+    return root is not None and isinstance(root.owner, AllocOp) and is_inside(root.owner, op)
+
+
 def accesses_of(op: Operation) -> list[Access]:
     """What `op` itself reads and writes; the operations in its regions speak for themselves."""
     handler = _ACCESSES.get(type(op))

@@ -25,7 +25,7 @@ from xdsl.dialects.func import FuncOp
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.traits import is_side_effect_free
 
-from ...dialects.affine import AffineList
+from ...dialects.affine import AffineList, constant_of
 from ...dialects.nest import AccumulateOp, AllocOp, ForOp, IfOp, IndexOp, LoadOp, LookupOp, StoreOp, YieldOp
 from .accesses import root_of
 from .extent_keys import bound_key
@@ -288,17 +288,12 @@ def _is_number(value: SSAValue, number: int) -> bool:
     owner = value.owner
     if isinstance(owner, arith.ExtUIOp | arith.ExtSIOp):
         return _is_number(owner.operands[0], number)
-    return _number(value) == number
-
-
-def _number(value: SSAValue) -> int | None:
-    owner = value.owner
-    return owner.value.value.data if isinstance(owner, arith.ConstantOp) else None  # pyright: ignore
+    return constant_of(value) == number
 
 
 def _is_opposite(value: SSAValue, of: SSAValue) -> bool:
     """Whether `value` is `-of`."""
-    number, other = _number(value), _number(of)
+    number, other = constant_of(value), constant_of(of)
     if number is not None and other is not None:
         return number == -other
     owner = value.owner
@@ -309,7 +304,7 @@ def _stands_for(extent: SSAValue, other: AffineList) -> bool:
     """Whether an i64 is an extent."""
     constants = other.constants()
     if constants is not None:
-        return _number(extent) == constants[0]
+        return constant_of(extent) == constants[0]
     owner, value = extent.owner, other.single_value()
     return isinstance(owner, arith.IndexCastOp) and value is not None and same(owner.input, value, {})
 

@@ -64,7 +64,7 @@ def swap(outer: Range, inner: Range) -> tuple[Range, Range] | None:
     if outer.step != 1 or inner.step != 1:
         return None
     outside, inside = _Collected(inner.variable), _Collected(outer.variable)
-    inside.lowers, inside.uppers = _each(outer.lower), _each(outer.upper)
+    inside.lowers, inside.uppers = list(outer.lower), list(outer.upper)
     for constraint in _constraints(inner, outer.variable):
         if constraint is None:
             return None
@@ -75,7 +75,7 @@ def swap(outer: Range, inner: Range) -> tuple[Range, Range] | None:
             outside.add(constraint)
             continue
         inside.add(constraint)
-        extremes = [u.add(-1) for u in _each(outer.upper)] if factor > 0 else _each(outer.lower)
+        extremes = [u.add(-1) for u in outer.upper] if factor > 0 else list(outer.lower)
         for extreme in extremes:
             outside.add(constraint.substitute(outer.variable, extreme))
     return outside.range(), inside.range()
@@ -121,15 +121,11 @@ def _is_constant(difference: AffineList) -> bool:
     return numbers is not None and numbers[0] >= 0
 
 
-def _each(bounds: AffineList) -> list[AffineList]:
-    return [bounds[k] for k in range(len(bounds))]
-
-
 def _constraints(loop: Range, variable: SSAValue) -> list[AffineList | None]:
     """What the bounds of `loop` say, as expressions that are >= 0; None for one that is not linear in `variable`."""
     own = AffineList.of(loop.variable)
-    lowers = [own.minus(bound) for bound in _each(loop.lower)]
-    uppers = [bound.minus(own).add(-1).canonical() for bound in _each(loop.upper)]
+    lowers = [own.minus(bound) for bound in loop.lower]
+    uppers = [bound.minus(own).add(-1).canonical() for bound in loop.upper]
     return [_without_division(constraint, variable) for constraint in (*lowers, *uppers)]
 
 

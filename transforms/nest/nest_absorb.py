@@ -43,7 +43,7 @@ from xdsl.traits import is_side_effect_free
 
 from ...dialects.diagnostic import NestorError, fail
 from ...dialects.nest import AccumulateOp, AllocOp, ForOp, LoadOp, StoreOp
-from .accesses import Access, accesses_of
+from .accesses import Access, accesses_in, accesses_of
 from .conflicts import ordered_pairs
 from .loops import find_loop, is_check, refuse_marked
 
@@ -75,10 +75,6 @@ def absorb(loop: ForOp) -> ForOp:
     return loop
 
 
-def _all_accesses(op: Operation) -> list[Access]:
-    return [access for inner in op.walk() for access in accesses_of(inner)]
-
-
 def _is_ordered(earlier: Sequence[Access], later: Sequence[Access]) -> bool:
     """Whether accesses stay before others, which touch the same and write it."""
     return any(True for _ in ordered_pairs(earlier, later))
@@ -93,10 +89,10 @@ def _roots(accesses: Sequence[Access]) -> set[SSAValue | None]:
 
 def _before(loop: ForOp) -> list[Operation]:
     """The statements before `loop` that can move into it, the last one first."""
-    touched, found, passed = _roots(_all_accesses(loop)), [], []
+    touched, found, passed = _roots(accesses_in(loop)), [], []
     op = loop.prev_op
     while op is not None and not any(map(is_check, op.walk())):
-        own = _all_accesses(op)
+        own = accesses_in(op)
         is_wanted = isinstance(op, STATEMENTS) and not _roots(own).isdisjoint(touched)
         if is_wanted and not _is_ordered(own, passed):
             found.append(op)
@@ -121,7 +117,7 @@ class _Behind:
 
     def _statements(self) -> list[Operation]:
         """Those that write what the loop touches, or what is made of it."""
-        touched, found = _roots(_all_accesses(self.loop)), []
+        touched, found = _roots(accesses_in(self.loop)), []
         for op in self.run:
             if not isinstance(op, STATEMENTS):
                 continue

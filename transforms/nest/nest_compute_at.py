@@ -51,7 +51,7 @@ from xdsl.passes import ModulePass
 from ...dialects.affine import AffineList
 from ...dialects.diagnostic import NestorError, fail
 from ...dialects.nest import AccumulateOp, AllocOp, ForOp, LoadOp, StoreOp
-from .accesses import READ, Access, accesses_of, is_defined_outside, may_overlap
+from .accesses import READ, Access, accesses_of, is_defined_outside, is_private_to, may_overlap
 from .footprint import Range, range_of, shortened
 from .integer_sets import System, difference
 from .loops import (
@@ -268,7 +268,7 @@ def _check_producer(plan: _Plan, producer: Operation) -> None:
         if may_fail_here(op):
             raise plan.refusal("its computation can fail", [(op, "this check can fail")])
         for access in accesses_of(op):
-            if access.writes and access.root is not buffer and not _is_private(access, producer):
+            if access.writes and access.root is not buffer and not is_private_to(access, producer):
                 raise plan.refusal(
                     "the nest that writes it has other effects", [(op, "this operation has another effect")]
                 )
@@ -285,11 +285,6 @@ def _check_producer(plan: _Plan, producer: Operation) -> None:
 def may_fail_here(op: Operation) -> bool:
     """Whether `op` itself can stop the kernel."""
     return not op.regions and may_fail(op) is not None  # pyright: ignore[reportArgumentType]
-
-
-def _is_private(access: Access, producer: Operation) -> bool:
-    root = access.root
-    return root is not None and isinstance(root.owner, AllocOp) and is_inside(root.owner, producer)
 
 
 # ---- shorter loops ----------------------------------------------------------------------------------
@@ -385,7 +380,7 @@ def _check_inputs(plan: _Plan, producer: Operation) -> None:
 def _inputs(plan: _Plan, producer: Operation) -> Iterator[Access]:
     buffer = plan.uses.alloc.memref
     for access in (a for op in producer.walk() for a in accesses_of(op) if a.kind == READ):
-        if access.root is not buffer and not _is_private(access, producer):
+        if access.root is not buffer and not is_private_to(access, producer):
             yield access
 
 

@@ -48,7 +48,7 @@ from xdsl.traits import is_side_effect_free
 from ...dialects.affine import AffineList
 from ...dialects.diagnostic import NestorError, fail
 from ...dialects.nest import BIND_AXES, AccumulateOp, ForOp, IfOp, LoadOp, StoreOp
-from .accesses import FRESH, VIEWS, Access, accesses_of
+from .accesses import FRESH, VIEWS, Access, accesses_in
 from .accesses import buffer_name as described
 from .conflicts import (
     Comparison,
@@ -158,7 +158,7 @@ def _why_not_move(first: ForOp, second: ForOp, op: Operation, dependences: Depen
         return _refusal(
             first, second, f'an operation stands between them that cannot move before "{first.label}"', op
         )
-    touched = [access for inner in op.walk() for access in accesses_of(inner)]
+    touched = accesses_in(op)
     for source, sink, _ in ordered_pairs(dependences.accesses_in(first), touched):
         reason = f'an access stands between them that cannot move before "{first.label}"'
         return _refusal(

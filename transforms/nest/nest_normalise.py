@@ -102,7 +102,7 @@ def _refuse_removal(loop: ForOp, reason: str) -> NestorError:
 
 def _runs(loop: ForOp) -> bool:
     """Whether every upper bound is above every lower one."""
-    pairs = [(low, high) for low in _each(loop.lower) for high in _each(loop.upper)]
+    pairs = [(low, high) for low in loop.lower for high in loop.upper]
     return all(is_never_negative(high.minus(low).add(-1), loop) for low, high in pairs)
 
 
@@ -126,10 +126,6 @@ def _sole_iteration(loop: ForOp) -> AffineList | None:
     if len(lower) == 1:
         return lower
     return upper.add(-1) if len(upper) == 1 and loop.step_value == 1 else None
-
-
-def _each(bounds: AffineList) -> list[AffineList]:
-    return [bounds[k] for k in range(len(bounds))]
 
 
 def remove_unit_loop(loop: ForOp) -> None:

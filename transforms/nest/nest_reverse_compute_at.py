@@ -42,7 +42,7 @@ from ...dialects.affine import AffineList
 from ...dialects.diagnostic import NestorError, fail
 from ...dialects.nest import AccumulateOp, AllocOp, ForOp, LoadOp, StoreOp
 from ...lowering.domains import is_computation
-from .accesses import Access, accesses_of, is_defined_outside, may_overlap
+from .accesses import Access, accesses_in, accesses_of, is_defined_outside, is_private_to, may_overlap
 from .footprint import Range, range_of, shortened
 from .integer_sets import System, difference
 from .loops import (
@@ -206,14 +206,14 @@ def _find_needed(plan: _Plan) -> None:
 def _may_go_first(plan: _Plan, store: StoreOp) -> bool:
     """Whether the consumer uses what is stored between the nests, and nothing that the store would overtake does."""
     ops = list(plan.block.ops)
-    overtaken = [a for op in ops[ops.index(plan.producer) : ops.index(store)] for a in _accesses(op)]
+    overtaken = [a for op in ops[ops.index(plan.producer) : ops.index(store)] for a in accesses_in(op)]
     computed = {value.owner for value in store.operands if isinstance(value.owner, Operation)}
     if any(
         op in computed and not isinstance(op, AllocOp) and not is_computation(op) for op in _between(plan)
     ):
         return False
     written = accesses_of(store)
-    return any(_conflicts(written, _accesses(plan.consumer))) and not any(_conflicts(overtaken, written))
+    return any(_conflicts(written, accesses_in(plan.consumer))) and not any(_conflicts(overtaken, written))
 
 
 def _between(plan: _Plan) -> list[Operation]:
@@ -223,7 +223,7 @@ def _between(plan: _Plan) -> list[Operation]:
 
 def _loads(plan: _Plan) -> list[LoadOp]:
     """The loads of the consumer from buffers that the loop writes; any may decide what runs in an iteration."""
-    written = {a.buffer for a in _accesses(plan.loop) if a.writes}
+    written = {a.buffer for a in accesses_in(plan.loop) if a.writes}
     return [op for op in plan.consumer.walk() if isinstance(op, LoadOp) and op.memref in written]
 
 
@@ -232,7 +232,7 @@ def _loads(plan: _Plan) -> list[LoadOp]:
 
 def _restrict(plan: _Plan, load: LoadOp) -> NestorError | None:
     """Find the new bounds that keep the iterations in which `load` reads what an iteration of the loop writes."""
-    part = window_of(plan.loop, [a for a in _accesses(plan.loop) if a.writes and a.buffer is load.memref])
+    part = window_of(plan.loop, [a for a in accesses_in(plan.loop) if a.writes and a.buffer is load.memref])
     if isinstance(part, NoWindow):
         return plan.refusal(part.reason, [(part.access.op, "this statement writes the part")])
     for inner in _loops_of(plan, load):
@@ -271,7 +271,7 @@ def _why_not_once(plan: _Plan) -> NestorError | None:
     fixed = list(dict.fromkeys(v for e in bounds for v in e.operands if v not in variables))
     if not all(is_defined_outside(value, plan.producer) for value in fixed):
         return plan.refusal("a bound is computed in the nest of the loop", [(plan.loop, "the loop is here")])
-    around = dict.fromkeys(tuple(_loops_of(plan, a.op)) for a in _accesses(plan.consumer) if a.writes)
+    around = dict.fromkeys(tuple(_loops_of(plan, a.op)) for a in accesses_in(plan.consumer) if a.writes)
     for loops in around:
         place = [(loops[-1], "the iterations of this loop"), (plan.loop, "the loop is here")]
         if not _covers(plan, loops, fixed):
@@ -326,16 +326,12 @@ def _is_disjoint(plan: _Plan, loops: Sequence[ForOp]) -> bool:
 # ---- order ------------------------------------------------------------------------------------------
 
 
-def _accesses(op: Operation) -> list[Access]:
-    return [access for inner in op.walk() for access in accesses_of(inner)]
-
-
 def _why_not_ordered(plan: _Plan) -> NestorError | None:
     """The refusal when two accesses to one element, one of them a write, would run the other way round."""
     order = {op: k for k, op in enumerate(plan.block.walk())}
-    mine = [a for a in _accesses(plan.consumer) if not _is_private(a, plan.consumer)]
+    mine = [a for a in accesses_in(plan.consumer) if not is_private_to(a, plan.consumer)]
     between = [op for op in _between(plan) if op not in plan.needed]
-    before = [a for op in (plan.producer, *between) for a in _accesses(op)]
+    before = [a for op in (plan.producer, *between) for a in accesses_in(op)]
     for other, access in _conflicts(before, mine):
         if _runs_later(plan, other, access, order):
             return plan.refusal(
@@ -349,11 +345,6 @@ def _why_not_ordered(plan: _Plan) -> NestorError | None:
                 [(first.op, "this access"), (second.op, "touches an element of this one")],
             )
     return None
-
-
-def _is_private(access: Access, nest: Operation) -> bool:
-    root = access.root
-    return root is not None and isinstance(root.owner, AllocOp) and is_inside(root.owner, nest)
 
 
 def _conflicts(firsts: Sequence[Access], seconds: Sequence[Access]) -> Iterator[tuple[Access, Access]]:

@@ -45,7 +45,7 @@ from xdsl.dialects.builtin import IntegerAttr, IntegerType, MemRefType, ModuleOp
 from xdsl.ir import Operation, SSAValue
 from xdsl.passes import ModulePass
 
-from ...dialects.affine import AffineList
+from ...dialects.affine import AffineList, constant_of
 from ...dialects.diagnostic import NestorError, fail
 from ...dialects.nest import AccumulateOp, AllocOp, ForOp, LoadOp, StoreOp
 from ...dialects.nest.common import INDEX
@@ -176,7 +176,7 @@ def _search_of(extreme: ForOp, search: ForOp, update: AccumulateOp) -> _Search |
     if load.memref is not first.memref or same != first.indices.canonical():
         return None
     numbers = _casts_between(search.iv, chosen.lhs)
-    none, tests = _constant(chosen.rhs), _tests(chosen.cond, load, extreme, update)
+    none, tests = constant_of(chosen.rhs), _tests(chosen.cond, load, extreme, update)
     if numbers is None or tests is None or none is None or none < (search.constant_trip_count() or 0) - 1:
         return None
     is_all = set(rest) == {*tests, *numbers, chosen} and place.memrefs[0] not in (
@@ -196,12 +196,6 @@ def _casts_between(iv: SSAValue, value: SSAValue) -> list[Operation] | None:
         casts.append(op)
         value = op.operands[0]
     return casts if value is iv and casts else None
-
-
-def _constant(value: SSAValue) -> int | None:
-    op = value.owner
-    number = op.value if isinstance(op, arith.ConstantOp) else None
-    return number.value.data if isinstance(number, IntegerAttr) else None
 
 
 def _tests(found: SSAValue, load: LoadOp, extreme: ForOp, update: AccumulateOp) -> list[Operation] | None:

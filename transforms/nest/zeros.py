@@ -10,11 +10,12 @@ nest.store "x_element" %a, %e[] where (16 * %o + %k < 129) : memref<f32, 5 : i64
 from __future__ import annotations
 
 from xdsl.dialects import arith
-from xdsl.dialects.builtin import AnyFloat, FloatAttr, IntegerAttr, MemRefType
-from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.dialects.builtin import MemRefType
+from xdsl.ir import Operation, SSAValue
 
 from ...dialects.affine import AffineList
 from ...dialects.nest import AllocOp, ForOp, LoadOp, StoreOp
+from ...lowering.combiners import zero
 from .buffers import fresh_buffer_name, space_attribute
 
 
@@ -28,13 +29,9 @@ def or_zero(
     element, one = value.type, AffineList((), ())
     variable = MemRefType(element, [], memory_space=space_attribute("local"))
     register = AllocOp(fresh_buffer_name(loop, f"{stem}_element"), variable)
-    zero = arith.ConstantOp(_zero(element))
+    constant = arith.ConstantOp(zero(element))  # pyright: ignore
     label = register.label.data
-    first = StoreOp(zero.result, register.memref, one, label=label)
+    first = StoreOp(constant.result, register.memref, one, label=label)
     found = StoreOp(value, register.memref, one, label=label, where=where)
     load = LoadOp(register.memref, one)
-    return [zero, register, first], [found, load], load.result
-
-
-def _zero(element: Attribute) -> FloatAttr | IntegerAttr:
-    return FloatAttr(0.0, element) if isinstance(element, AnyFloat) else IntegerAttr(0, element)  # pyright: ignore
+    return [constant, register, first], [found, load], load.result
