@@ -263,18 +263,6 @@ class FormBuilder:
         product = self.mul(a, b)
         return product, self.fma(a, b, self.neg(product))
 
-    def divide_sums(
-        self, above: SSAValue, above_low: SSAValue, below: SSAValue, below_low: SSAValue
-    ) -> SSAValue:
-        """(above + above_low) / (below + below_low), rounded nearly once; above / below where that will do."""
-        if self.approximate:
-            return self.div(above, below)
-        inverse = self.div(1.0, below)
-        quotient = self.mul(above, inverse)
-        negative = self.neg(quotient)
-        rest = self.add(self.fma(negative, below, above), above_low)
-        return self.fma(self.fma(negative, below_low, rest), inverse, quotient)
-
     # --- integer arithmetic on the bits ------------------------------------------------------------------
 
     def integer(self, kind: type[Operation], a: SSAValue, b: SSAValue | int) -> SSAValue:

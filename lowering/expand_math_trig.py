@@ -36,15 +36,21 @@ def cos(b: FormBuilder, x: SSAValue) -> SSAValue:
 
 
 def tan(b: FormBuilder, x: SSAValue) -> SSAValue:
-    """sin / cos, or -cos / sin where the multiple of pi / 2 is odd."""
+    """t = tan r = r + r^3 P(r^2) in two parts, or -1 / t where the multiple of pi / 2 is odd."""
     r, lost, n = _reduce(b, b.abs(x))
-    sine, cosine = _terms(b, r, lost)
-    (sine, sine_low), (cosine, cosine_low) = b.fast_two_sum(*sine), b.fast_two_sum(*cosine)
-    odd, sign = _is_odd(b, n), b.integer(arith.ShLIOp, n, format_of(x).width - 1)
-    above, above_low = b.select(odd, cosine, sine), b.select(odd, cosine_low, sine_low)
-    below, below_low = b.select(odd, sine, cosine), b.select(odd, sine_low, cosine_low)
-    quotient = b.divide_sums(above, above_low, below, below_low)
-    return b.flip_sign(quotient, b.integer(arith.XOrIOp, sign, b.sign_bit(x)))
+    z = b.mul(r, r)
+    # The derivative, nearly: 1 at 0 and 2 at pi / 4.
+    lost = b.mul(lost, b.fma(z, 1.62, 1.0))
+    tail = b.fma(b.mul(z, b.polynomial(z, format_of(x).constants.tan)), r, lost)
+    high, low = b.fast_two_sum(r, tail)
+    inverse = b.div(1.0, high)
+    if not b.approximate:
+        negative = b.neg(inverse)
+        rest = b.fma(negative, low, b.fma(negative, high, 1.0))
+        inverse = b.fma(inverse, rest, inverse)
+    value = b.select(_is_odd(b, n), inverse, high)
+    sign = b.integer(arith.ShLIOp, n, format_of(x).width - 1)
+    return b.flip_sign(value, b.integer(arith.XOrIOp, sign, b.sign_bit(x)))
 
 
 def _of_quadrant(b: FormBuilder, r: SSAValue, lost: SSAValue, n: SSAValue) -> SSAValue:

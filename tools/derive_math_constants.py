@@ -21,6 +21,7 @@ function is even:
     ERF_NEAR_SINGLE  erf(x) / x - 1                 as a function of z = x^2, |x| <= 1
     ERFC_EXPONENT    -log2(erfc(x))                 for 1 <= x <= 4, weighed with what it does to 1 - erfc(x)
     EXP2_NEGATIVE    2^-r                           for |r| <= 1 / 2
+    TAN     (tan r - r) / r^3                       for |r| <= pi / 4
     TANH    (tanh x - x) / x^3                      as a function of z = x^2, |x| <= 1 (single) or 0.7 (double)
     ASINH   (asinh x - x) / x^3                     as a function of z = x^2, |x| <= 3 / 4
     ACOSH   (acosh(1 + t) / sqrt(2 t) - 1) / t      for 0 <= t <= 1
@@ -148,6 +149,12 @@ def sin_remainder(z: Decimal) -> Decimal:
 
 def cos_remainder(z: Decimal) -> Decimal:
     return series(z, ONE / 24, lambda k: -ONE / ((2 * k + 3) * (2 * k + 4)))
+
+
+def tan_remainder(z: Decimal) -> Decimal:
+    """(tan r - r) / r^3 = (sin r / r - cos r) / (z cos r)."""
+    cosine = ONE - z / 2 + z * z * cos_remainder(z)
+    return (ONE / 2 + sin_remainder(z) - z * cos_remainder(z)) / cosine
 
 
 def sinh_remainder(z: Decimal) -> Decimal:
@@ -302,6 +309,7 @@ class Degrees:
     asin: int
     sinh: int
     cosh: int
+    tan: int
     tanh: int
     asinh: int
     acosh: int
@@ -332,6 +340,7 @@ def table(name: str, round_to: Callable[[Decimal], float], degrees: Degrees, bit
     near = Decimal("0.5625")
     rows["asinh"] = [round_to(c) for c in minimax(asinh_remainder, zero, near, degrees.asinh, lambda z: z)]
     rows["acosh"] = [round_to(c) for c in minimax(acosh_remainder, zero, ONE, degrees.acosh, lambda t: t)]
+    rows["tan"] = [round_to(c) for c in minimax(tan_remainder, zero, (PI / 4) ** 2, degrees.tan, lambda z: z)]
     rows["log2"] = [round_to(c) for c in log_in_base(ONE / LN2, degrees.log + 1)]
     rows["log10"] = [round_to(c) for c in log_in_base(ONE / Decimal(10).ln(), degrees.log + 1)]
     ln2_high, ln2_low = split(LN2, bits, round_to)
@@ -386,6 +395,7 @@ class Constants:
     asin: tuple[float, ...]
     sinh: tuple[float, ...]
     cosh: tuple[float, ...]
+    tan: tuple[float, ...]
     tanh: tuple[float, ...]
     asinh: tuple[float, ...]
     acosh: tuple[float, ...]
@@ -412,9 +422,9 @@ def show(name: str, values: Sequence[float], what: str) -> None:
 
 def main() -> None:
     print(HEADER)
-    print(table("SINGLE", to_single, Degrees(5, 5, 8, 4, 3, 2, 4, 5, 2, 2, 6, 6, 6), bits=14))
+    print(table("SINGLE", to_single, Degrees(5, 5, 8, 4, 3, 2, 4, 5, 2, 2, 6, 6, 6, 6), bits=14))
     print()
-    print(table("DOUBLE", float, Degrees(10, 10, 19, 9, 6, 5, 10, 12, 4, 5, 12, 16, 15), bits=40))
+    print(table("DOUBLE", float, Degrees(10, 10, 19, 9, 6, 5, 10, 12, 4, 5, 13, 12, 16, 15), bits=40))
 
     def double(
         function: Callable[[Decimal], Decimal], low: Decimal, high: Decimal, degree: int
