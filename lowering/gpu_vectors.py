@@ -27,7 +27,7 @@ becomes, with %i = 1024 * %b + 4 * %t and a parameter of the kernel that says wh
 
 One access moves elements that are neighbours in memory and begin at a multiple of the access's size; the others
 (broadcast, strided, shifted by one) stay accesses to elements. Loads stand before the lanes' computations, stores
-behind them. Why it is so: docs/decisions/0009-vector-accesses.md.
+behind them; two stores to one buffer too, a known distance apart. Why it is so: docs/decisions/0009-vector-accesses.md.
 """
 
 from __future__ import annotations
@@ -55,6 +55,7 @@ from ..dialects.nest.common import name_hint_of
 from .domains import domain_of, is_computation
 from .gpu_accesses import is_part_of_loop, root
 from .index_arithmetic import Division, Linear, forms_of, linear, terms_of
+from .matrix_tiles import matrix_around
 from .nest_body import element_bytes
 from .nest_to_vector import varying_in
 from .vector_access import strides_of
@@ -146,9 +147,25 @@ class LaneLoop:
                 touched = (inner.memref,) if isinstance(inner, StoreOp) else touched
                 if isinstance(inner, LoadOp) and isinstance(op, StoreOp) and k > position:
                     touched = (inner.memref,)
-                if any(self.body.may_overlap(buffer, op.memref) for buffer in touched):
+                overlap = any(self.body.may_overlap(buffer, op.memref) for buffer in touched)
+                if overlap and not self._are_apart(op, inner):
                     return False
         return True
+
+    def _are_apart(self, op: Access, other: Operation) -> bool:
+        """Whether no lane of `op` touches what any lane of `other` does: a known distance lies between their places."""
+        if not isinstance(other, LoadOp | StoreOp) or other.memref is not op.memref:
+            return False
+        mine, theirs = (forms_of(a.indices, [_known(v) for v in a.indices.operands]) for a in (op, other))
+        for form, its in zip(mine, theirs, strict=True):
+            distance = form.added(its.scaled(-1))
+            rest = form.without(self.loop.iv)
+            if distance.terms or any(rest.uses(v) for v in self.varying):
+                continue
+            lanes = abs(form.coefficient(self.loop.iv)) * (self.width - 1)
+            if abs(distance.constant) > lanes:
+                return True
+        return False
 
     def _alignment(self, op: Access) -> Alignment | None:
         """What the access needs; None where it is not one of neighbours that begin at a multiple of their size."""
@@ -204,7 +221,11 @@ class LaneLoop:
         """Whether the lanes are all elements along the last axis of a local array."""
         buffer = op.memref.type
         assert isinstance(buffer, MemRefType)
-        if not self.body.is_local(op.memref) or not buffer.get_num_dims():
+        if (
+            not self.body.is_local(op.memref)
+            or not buffer.get_num_dims()
+            or _is_summed_by_matrices(op.memref)
+        ):
             return False
         forms = self._of_first_lane(forms_of(op.indices, [_known(v) for v in op.indices.operands]))
         is_whole = forms is not None and not forms[-1].terms and not forms[-1].constant
@@ -415,6 +436,12 @@ def _of_atom(atom: SSAValue | Division) -> int:
         return 1
     (lower,) = forms_of(loop.lower, [_known(v) for v in loop.lower.operands])
     return gcd(loop.step_value, multiple_of(lower))
+
+
+def _is_summed_by_matrices(buffer: SSAValue) -> bool:
+    """Whether tensor cores add to a buffer: its registers are theirs, not those of vectors."""
+    users = (use.operation for use in buffer.uses)
+    return any(isinstance(op, AccumulateOp) and matrix_around(op) is not None for op in users)
 
 
 def _known(value: SSAValue) -> SSAValue | int:

@@ -66,6 +66,7 @@ BUDGETS = (
     Budget("plus transpose", "f32[96,64]; f32[64,96]", 1, 1.00),
     Budget("matrix plus its transpose", "f32[96,96]", 1, 1.50),
     Budget("reverse of the axes", "f32[40,24,64]", 1, 1.00, once="x result"),
+    Budget("rotated halves", "f16[600,256]", 1, 1.00, width=4),
     Budget("roll", "f32[64,256]", 1, 1.14, sectors=1.11),
     Budget("concatenate", "f32[64,128]; f32[64,64]", 1, 1.00),
     Budget("pad", "f32[61,256]", 1, 1.25, sectors=1.22),  # rows of 259, shifted: no fewer
@@ -96,17 +97,19 @@ BUDGETS = (
     Budget("layer norm", "f32[4,80000]; f32[80000]; f32[80000]", 3, 2.07, moved=1.40),  # x twice: blocks share rows
     Budget("mean and variance", "f32[2,80000]", 2, 1.02),
     Budget("RMS norm", "f32[32,512]; f32[512]", 1, 1.48, once="x result"),
-    Budget("batch norm", "f32[256,64]; f32[64]; f32[64]", 1, 2.05),
+    Budget("batch norm", "f32[256,64]; f32[64]; f32[64]", 1, 2.05, width=16),
+    Budget("batch norm", "f16[256,64]; f16[64]; f16[64]", 1, 2.05, width=8, slow=True),
     Budget("batch norm", "f32[1032,64]; f32[64]; f32[64]", 3, 4.11, moved=1.60),  # 1.50, and sums of parts
     Budget("batch norm", "f32[16384,128]; f32[128]; f32[128]", 3, 4.11, moved=1.60, slow=True),
     Budget("mean and variance of columns", "f32[4096,64]", 2, 2.22, moved=1.19),
     Budget("normalised over leading axes", "f32[64,64,32]", 3, 4.11, moved=1.60, slow=True),
-    Budget("softmax of columns", "f32[256,64]", 1, 2.50, moved=1.50),
+    Budget("softmax of columns", "f32[256,64]", 1, 2.50, moved=1.50, width=16),
+    Budget("softmax of columns", "f16[256,64]", 1, 2.50, moved=1.50, width=8),
     # products
     Budget("matmul", "f32[128,64]; f32[64,128]", 1, 3.50),
     Budget("matmul", "f32[128,64]; f32[64,127]", 1, 4.63, sectors=1.31, slow=True),
-    Budget("matmul of short floats", "f16[64,96]; f16[96,64]", 1, 2.50, sectors=1.43),
-    Budget("matmul", "f16[128,128]; f16[128,128]", 1, 4.00, sectors=1.33, slow=True),
+    Budget("matmul of short floats", "f16[64,96]; f16[96,64]", 1, 2.00, sectors=1.15, width=4),
+    Budget("matmul", "f16[128,128]; f16[128,128]", 1, 3.34, sectors=1.12, width=4, slow=True),
     Budget("dense layer", "f32[64,64]; f32[64,96]; f32[96]", 1, 2.80),
     Budget("batched matmul", "f32[4,32,32]; f32[4,32,64]", 1, 1.60),
     Budget("convolution", "f32[2,8,16,16]; f32[16,8,3,3]", 1, 3.54, sectors=1.16),

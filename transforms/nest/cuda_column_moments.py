@@ -29,8 +29,7 @@ from ...dialects.diagnostic import NestorError
 from ...dialects.nest import ForOp
 from .barriers import change_with_places
 from .cuda_bands import extent_of, units
-from .cuda_column_programs import ROWS_OF_THREAD, ColumnProgram
-from .cuda_column_programs import THREADS as THREADS_OF_PROGRAM
+from .cuda_column_programs import ROWS_OF_THREAD, ColumnProgram, most_rows
 from .cuda_columns import Columns, columns_of
 from .dependence import Dependences
 from .loops import enclosing_function, perfect_band
@@ -76,11 +75,7 @@ def _parts_of(band: list[ForOp]) -> int | None:
     if len(band) != 2 or columns_of(band[0], Dependences(band[0])) is None:
         return None
     rows, columns = map(extent_of, band)
-    if (
-        rows is None
-        or columns is None
-        or rows <= ROWS_OF_THREAD * Columns(band, THREADS_OF_PROGRAM, UNRECORDED).down
-    ):
+    if rows is None or columns is None or rows <= most_rows(band):
         return None
     one = Columns(band, THREADS, UNRECORDED)
     blocks = -(-columns // (one.across * one.width))

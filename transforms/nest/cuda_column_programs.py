@@ -34,7 +34,15 @@ from .buffers import buffer_name
 from .conflicts import same_iterations
 from .cpu_lanes import SCATTERED, SEVERAL, UNIT, access_patterns
 from .cuda_bands import extent_of, is_scheduled, units, why_not_bind
-from .cuda_columns import FEWEST_ROWS, LANES, Columns, columns_of, read_in_all
+from .cuda_columns import (
+    COLUMNS_OF_BLOCK,
+    FEWEST_LANES,
+    FEWEST_ROWS,
+    LANES,
+    Columns,
+    columns_of,
+    read_in_all,
+)
 from .cuda_segments import is_elementwise
 from .dependence import Dependences
 from .loops import enclosing_function, fresh_names, may_fail, perfect_band
@@ -104,9 +112,12 @@ def _is_sum(nest: ForOp) -> bool:
     rows, column = map(extent_of, band)
     if rows is None or column is None or rows < FEWEST_ROWS:
         return False
-    return rows <= ROWS_OF_THREAD * Columns(band, THREADS, UNRECORDED).down and bool(
-        columns_of(nest, Dependences(nest))
-    )
+    return rows <= most_rows(band) and bool(columns_of(nest, Dependences(nest)))
+
+
+def most_rows(band: list[ForOp]) -> int:
+    """Rows of columns that are one block's, at most."""
+    return ROWS_OF_THREAD * Columns(band, THREADS, UNRECORDED, width=1).down
 
 
 def _is_line(nest: ForOp) -> bool:
@@ -159,6 +170,22 @@ def _try(program: list[ForOp]) -> None:
 # ---- its schedule -----------------------------------------------------------------------------------
 
 
+def _shape_of_block(tables: list[list[ForOp]], columns: int, threads: int, parts: int) -> tuple[int, int]:
+    """Neighbouring columns of a thread, and threads side by side: of few columns, blocks have fewer each.
+
+    A warp then reads several rows, as long as a thread has two.
+    """
+    rows = min(extent_of(band[0]) or 1 for band in tables)
+    width = min(Columns(band, threads, UNRECORDED).width for band in tables)
+    across = min(LANES, COLUMNS_OF_BLOCK // width)
+    while across * width > LANES and parts * -(-columns // (across * width)) < BLOCKS:
+        if across > FEWEST_LANES and rows * across >= 4 * threads:
+            across //= 2
+        else:
+            width //= 2
+    return width, across
+
+
 Around: TypeAlias = dict[ForOp, tuple[ForOp | None, ForOp | None]]
 """Of each sum, the loop that sets it before and the one that computes something of it."""
 
@@ -173,11 +200,9 @@ class ColumnProgram:
         tables = [band for band in self.bands if len(band) == 2]
         columns = extent_of(tables[0][-1])
         assert columns is not None
-        width = min(Columns(band, threads, steps).width for band in tables)
-        while width > 1 and parts * -(-columns // (LANES * width)) < BLOCKS:
-            width //= 2
+        width, across = _shape_of_block(tables, columns, threads, parts)
         self.sums = {
-            band[0]: Columns(band, threads, steps, width)
+            band[0]: Columns(band, threads, steps, width, across)
             for band in tables
             if any(isinstance(op, AccumulateOp) for op in band[-1].body.block.ops)
         }

@@ -57,7 +57,16 @@ from .steps import UNRECORDED, Steps
 from .trials import trial
 
 LANES = 32
-"""Threads of a block along the columns."""
+"""Threads of a block along the columns, at most."""
+
+FEWEST_LANES = 8
+"""The same at least, where there are columns enough: they read 128 bytes of a row that lie side by side."""
+
+COLUMNS_OF_BLOCK = 128
+"""Columns of a block, at most."""
+
+BYTES_OF_SUMS = 64
+"""Bytes of the sums of a thread in its registers, at most."""
 
 BLOCKS = 512
 """Blocks that fill a GPU."""
@@ -83,18 +92,28 @@ def bind_columns(nest: ForOp, block: int, dependences: Dependences, steps: Steps
     rows = extent_of(band[0])
     if rows is not None and rows < FEWEST_ROWS:
         return False
+    across = _across(Columns(band, block, UNRECORDED), extent_of(band[-1]))
     try:
-        trial(lambda *copies: _try(list(copies), block), *band)
+        trial(lambda *copies: _try(list(copies), block, across), *band)
     except NestorError:
         return False
-    Columns(band, block, steps).run()
+    Columns(band, block, steps, across=across).run()
     return True
 
 
-def _try(band: list[ForOp], block: int) -> None:
+def _across(sums: Columns, columns: int | None) -> int:
+    """The threads side by side: fewer where blocks of fewer columns fill a GPU, so that rows need no parts."""
+    if columns is None:
+        return sums.across
+    enough = columns // (BLOCKS * sums.width)
+    fewer = [n for n in (sums.across // 2, sums.across // 4) if FEWEST_LANES <= n <= enough]
+    return sums.across if enough >= sums.across else max(fewer, default=sums.across)
+
+
+def _try(band: list[ForOp], block: int, across: int) -> None:
     """Do it to a copy; raises what a step refuses, or that there is no place for a barrier."""
     function = enclosing_function(band[0])
-    Columns(band, block, UNRECORDED).run()
+    Columns(band, block, UNRECORDED, across=across).run()
     for kernel in kernels_in(function):
         places(kernel)
 
@@ -133,8 +152,10 @@ def _is_sum(op, column: ForOp) -> bool:
 class Columns:
     """The steps for one nest; raises a diagnostic where one is refused."""
 
-    def __init__(self, band: list[ForOp], block: int, steps: Steps, width: int = LARGEST_ACCESS):
-        """`width` bounds the neighbouring columns that a thread has."""
+    def __init__(
+        self, band: list[ForOp], block: int, steps: Steps, width: int = LARGEST_ACCESS, across: int = LANES
+    ):
+        """`width` bounds the neighbouring columns that a thread has, `across` the threads side by side."""
         self.rows = band[:-1]
         self.column = band[-1]
         self.row: ForOp | None = None
@@ -147,9 +168,9 @@ class Columns:
         self.threads: list[tuple[ForOp, str]] = []
         self.shared: list[AllocOp] = []
         count = extent_of(self.column)
-        self.width = min(_width(self.column), width)
+        self.width = min(_width(band), width)
         groups = None if count is None else -(-count // self.width)
-        self.across = LANES
+        self.across = min(across, COLUMNS_OF_BLOCK // self.width)
         while groups is not None and self.across >= 2 * groups:
             self.across //= 2
         self.down = max(1, min(MOST_DOWN, block // self.across))
@@ -365,16 +386,21 @@ def _stem(alloc: AllocOp) -> str:
     return alloc.label.data.partition("_block")[0]
 
 
-def _width(column: ForOp) -> int:
-    """Neighbouring columns of a thread: 16 bytes of the largest elements, where the columns are made of so many."""
-    extent, largest = extent_of(column), 1
+def _width(band: list[ForOp]) -> int:
+    """Neighbouring columns of a thread: 16 bytes of the largest elements of rows, where the columns are made of so many."""
+    column, rows = band[-1], {loop.iv for loop in band[:-1]}
+    extent, largest, sums = extent_of(column), 1, 1
     if extent is None:
         return 1
     for op, buffer in buffer_accesses(column):
         assert isinstance(buffer.type, MemRefType)
-        if any(column.iv in op.indices[k].operands for k in range(len(op.indices))):
-            largest = max(largest, element_bytes(buffer.type.element_type))
-    width = max(1, LARGEST_ACCESS // largest)
-    while width > 1 and (extent % width or extent < LANES * width):
+        size = element_bytes(buffer.type.element_type)
+        if column.iv not in op.indices.operands:
+            continue
+        sums = max(sums, size)
+        if not rows.isdisjoint(op.indices.operands):
+            largest = max(largest, size)
+    width = max(1, min(LARGEST_ACCESS // largest, BYTES_OF_SUMS // sums))
+    while width > 1 and (extent % width or extent < FEWEST_LANES * width):
         width //= 2
     return width

@@ -32,7 +32,7 @@ from ...lowering.matrix_tiles import MATRIX, Form, form_of
 from .cpu_lanes import UNIT
 from .cpu_tiles import pattern_in
 from .cuda_sum_tiles import SumTile, Tiling
-from .cuda_tile_copies import begins_at
+from .cuda_tile_copies import begins_at, mark_vector
 from .loops import loops_in
 from .nest_annotate import annotate, why_not_annotate
 from .nest_bind import bind
@@ -90,7 +90,7 @@ class MatrixTiling(Tiling):
         *warp_row, m, r, of_row = rows
         *warp_column, n, of_column, c = columns
         inner = [m, r, n, c]
-        names = {m: "m", r: "r", n: "n", c: "c"}
+        names = {m: "m", r: "r", n: "n", c: "c" if terms else "column.v"}
         order = [*warp_row, *warp_column, of_row, of_column]
         if terms:
             form = self._form(terms[0])
@@ -103,8 +103,10 @@ class MatrixTiling(Tiling):
         steps.do(reorder, [*order, *inner])
         for loop, name in names.items():
             rename_freely(steps, loop, name)
-        for loop in order[-1:] if terms else inner:  # registers are indexed by constants
+        for loop in order[-1:] if terms else inner[:-1]:  # registers are indexed by constants
             steps.do(annotate, loop, mark="unrolled")
+        if not terms:
+            mark_vector(c, True, steps)
         lane = steps.do(flatten, of_row, of_column)
         self._bind(warp_row, warp_column, lane)
 

@@ -202,11 +202,14 @@ def _teams(band: list[ForOp], block: int) -> list[Team]:
 
 
 def width_of(bands: list[list[ForOp]]) -> int:
-    """How many elements a thread moves in one access: 16 bytes of the largest ones, where rows are made of so many."""
+    """How many elements a thread moves in one access: 16 bytes of the largest ones, where rows are made of so many.
+
+    Fewer in short rows, of which half of a warp's lanes would have nothing.
+    """
     largest, width = 1, LARGEST_ACCESS
     for band in bands:
         extent = extent_of(band[-1])
-        while extent is None or extent % width or (width > 1 and extent < LANES * width):
+        while extent is None or extent % width or (width > 1 and 2 * extent <= LANES * width):
             width //= 2
             if extent is None or width == 1:
                 return 1

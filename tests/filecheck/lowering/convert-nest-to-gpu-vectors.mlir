@@ -91,3 +91,39 @@ func.func @shifted(%x: memref<129xf32>, %y: memref<4x32xf32>) {
   }
   func.return
 }
+
+// Two stores to one buffer, a known distance apart, are vectors both; where lanes of them could meet (@near) neither is.
+// CHECK-LABEL: gpu.func @halves_kernel(
+// CHECK:         vector.store {{%.*}}, %y[[[AT:%.*]]] : memref<256xf16>, vector<8xf16>
+// CHECK:         [[FAR:%.*]] = arith.addi [[AT]], %c128
+// CHECK:         vector.store {{%.*}}, %y[[[FAR]]] : memref<256xf16>, vector<8xf16>
+func.func @halves(%x: memref<128xf16>, %y: memref<256xf16>) {
+  nest.for "b" %b = 0 to 1 bind "block.x" {
+    nest.for "t" %t = 0 to 16 bind "thread.x" {
+      nest.for "v" %v = 0 to 8 vectorized(8) {
+        %a = nest.load %x[8 * %t + %v] : memref<128xf16>
+        %n = arith.negf %a : f16
+        nest.store "y" %n, %y[8 * %t + %v] : memref<256xf16>
+        nest.store "y" %a, %y[8 * %t + %v + 128] : memref<256xf16>
+      }
+    }
+  }
+  func.return
+}
+
+// CHECK-LABEL: gpu.func @near_kernel(
+// CHECK-NOT:     vector.store
+// CHECK:         gpu.return
+func.func @near(%x: memref<128xf16>, %y: memref<256xf16>) {
+  nest.for "b" %b = 0 to 1 bind "block.x" {
+    nest.for "t" %t = 0 to 8 bind "thread.x" {
+      nest.for "v" %v = 0 to 8 vectorized(8) {
+        %a = nest.load %x[16 * %t + %v] : memref<128xf16>
+        %n = arith.negf %a : f16
+        nest.store "y" %n, %y[16 * %t + %v] : memref<256xf16>
+        nest.store "y" %a, %y[16 * %t + %v + 4] : memref<256xf16>
+      }
+    }
+  }
+  func.return
+}
