@@ -118,7 +118,7 @@ Where a row or a column is longer than what a block keeps, of f32:
 | softmax, 64 x 65536 | a block has a row, and passes over it thrice | 1 | 1.50 |
 | row sums, 4 x 1000000 | blocks have parts of a row, 245 each (`cuda_long_rows.py`) | 2 | 1.00 |
 | layer norm, 4 x 100000 | sums and squares of parts, all parts, the result | 3 | 1.40 |
-| softmax, 4 x 100000 | maxima of parts, all; exponentials and sums of parts, all; the result | 5 | 2.50 |
+| softmax, 4 x 100000 | maxima of parts and exponentials less these, all parts, the result | 3 | 1.50 |
 """
 
 

@@ -49,6 +49,7 @@ PASSES: dict[str, str] = {
     "nest-unroll-and-jam": "transforms.nest.nest_unroll_and_jam:NestUnrollAndJamPass",
     "nest-rfactor": "transforms.nest.nest_rfactor:NestRfactorPass",
     "nest-privatise": "transforms.nest.nest_privatise:NestPrivatisePass",
+    "nest-block-exponentials": "transforms.nest.nest_block_exponentials:NestBlockExponentialsPass",
     "nest-block-moments": "transforms.nest.nest_block_moments:NestBlockMomentsPass",
     "nest-block-scan": "transforms.nest.nest_block_scan:NestBlockScanPass",
     "nest-tree-reduce": "transforms.nest.nest_tree_reduce:NestTreeReducePass",

@@ -222,6 +222,12 @@ GROUPS: dict[str, tuple[Primitive, ...]] = {
             (Option("parts", "int", required=True, keyword="into"),),
             (Result("parts"), Result("combine"), Result("total")),
         ),
+        _primitive(
+            "block_exponentials",
+            (Target("maxima"), Target("sums", keyword="with")),
+            (Option("parts", "int", required=True, keyword="into"),),
+            (Result("parts"), Result("combine"), Result("total"), Result("rest")),
+        ),
         _primitive("tree_reduce", _loop(), (), (Result("steps"),)),
         _primitive(
             "block_scan",

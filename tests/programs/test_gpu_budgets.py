@@ -91,7 +91,9 @@ BUDGETS = (
     Budget("softmax", "f32[32,1024]", 1, 1.00, once="x result", width=16),
     Budget("softmax", "f32[32,1000]", 1, 1.00, once="x result", dynamic=True),
     Budget("softmax", "f32[8,6000]", 1, 1.00, slow=True),
-    Budget("softmax", "f32[4,81920]", 5, 2.55, moved=2.50),  # x twice, the result thrice: blocks share rows
+    Budget("softmax", "f32[4,81920]", 3, 1.57, moved=1.50),  # x twice: blocks share rows
+    Budget("softmax", "f16[3,70000]", 3, 1.64, moved=1.51, slow=True),
+    Budget("log_softmax", "f32[4,81920]", 3, 1.57, moved=1.50, slow=True),
     Budget("log_softmax", "f32[64,96]", 1, 1.00),
     Budget("layer norm", "f32[32,1024]; f32[1024]; f32[1024]", 1, 1.94, once="x result"),
     Budget("layer norm", "f32[4,80000]; f32[80000]; f32[80000]", 3, 2.07, moved=1.40),  # x twice: blocks share rows

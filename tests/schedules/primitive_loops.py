@@ -151,6 +151,12 @@ def draw_online_softmax(rng: random.Random, module: ModuleOp) -> Request | None:
     return None if found is None else Request("online_softmax", found.loops, None, options)
 
 
+def draw_block_exponentials(rng: random.Random, module: ModuleOp) -> Request | None:
+    found = draw_fuse(rng, module)
+    options = {"parts": rng.randint(1, 4)}
+    return None if found is None else Request("block_exponentials", found.loops, None, options)
+
+
 def draw_block_moments(rng: random.Random, module: ModuleOp) -> Request | None:
     found = draw_fuse(rng, module)
     options = {"parts": rng.randint(1, 4)}

@@ -26,6 +26,7 @@ from nestor.transforms.nest.nest_absorb import absorb
 from nestor.transforms.nest.nest_annotate import annotate
 from nestor.transforms.nest.nest_beside import beside
 from nestor.transforms.nest.nest_bind import bind
+from nestor.transforms.nest.nest_block_exponentials import block_exponentials
 from nestor.transforms.nest.nest_block_moments import block_moments
 from nestor.transforms.nest.nest_block_scan import block_scan
 from nestor.transforms.nest.nest_cache_read import cache_read
@@ -106,6 +107,7 @@ from primitive_loops import (
     can_decompose,
     computes_a_part,
     draw_beside,
+    draw_block_exponentials,
     draw_block_moments,
     draw_distribute,
     draw_flatten,
@@ -357,6 +359,12 @@ PRIMITIVES: dict[str, Primitive] = {
         ("nest_block_scan:why_not_block_scan",),
         copies=True,
         weight=4,
+    ),
+    "block_exponentials": Primitive(
+        draw_block_exponentials,
+        _applied_to_loops(block_exponentials),
+        ("nest_block_exponentials:exponentials_plan",),
+        copies=True,
     ),
     "block_moments": Primitive(
         draw_block_moments,

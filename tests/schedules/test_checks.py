@@ -19,6 +19,7 @@ from nestor.dialects.schedule.table import PRIMITIVES as TABLE
 from nestor.dialects.verifier import VerificationFailure, verify
 from nestor.transforms.nest.loops import find_loop
 from nestor.transforms.nest.nest_annotate import annotate
+from nestor.transforms.nest.nest_block_exponentials import block_exponentials
 from nestor.transforms.nest.nest_block_moments import block_moments
 from nestor.transforms.nest.nest_cut import cut
 from nestor.transforms.nest.nest_hoist_alloc import hoist_alloc
@@ -227,6 +228,13 @@ NO_RESULT = {
         "nest_stage_factors:why_not_space",
         KeyError,
         "fast",
+    ),
+    "block_exponentials": Case(
+        PRODUCTS,
+        lambda m: block_exponentials(_i(m), _i(m), 2),
+        "nest_block_exponentials:exponentials_plan",
+        AttributeError,
+        "'difference'",
     ),
     "block_moments": Case(
         PRODUCTS,

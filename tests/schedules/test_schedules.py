@@ -33,6 +33,7 @@ WITHOUT_CHECKS = {
     "hoist_alloc": "refused are loops that run iterations together, and extents that are not known before them",
     "set_memory": "refused are places for which a device has no such memory; the interpreter has one memory",
     "stage_factors": "refused is what is no sum of products, which random programs hardly draw at a constant length",
+    "block_exponentials": "refused is what is no maximum with exponentials less it, which random programs are not",
     "block_moments": "refused is what is no sum with the squares around a mean, which random programs are not",
     "online_softmax": "refused is what is no softmax of rows with its product, which random programs are not",
     "search_parts": "refused is what finds no place of an extreme, which random programs are not",
@@ -49,6 +50,7 @@ WITHOUT_CHECKS = {
 
 NEVER_LEGAL = {
     "online_softmax": "a softmax and its product are drawn by no chance; see test_cuda_attention.py",
+    "block_exponentials": "a maximum and exponentials less it are drawn by no chance; see test_nest_block_exponentials.py",
     "block_moments": "a mean and the squares around it are drawn by no chance; see test_nest_block_moments.py",
     "search_parts": "an extreme and its place are drawn by no chance; see test_nest_search_parts.py",
 }
@@ -57,6 +59,7 @@ NEVER_LEGAL = {
 LIT = Path(__file__).resolve().parents[1] / "filecheck/transforms/nest"
 OCCASIONS = {
     "online_softmax": (LIT / "nest-online-softmax.mlir", "@attention(", "i"),
+    "block_exponentials": (LIT / "nest-block-exponentials.mlir", "@plain(", "i"),
     "block_moments": (LIT / "nest-block-moments.mlir", "@plain(", "i"),
     "search_parts": (LIT / "nest-search-parts.mlir", "@f(", "j"),
 }

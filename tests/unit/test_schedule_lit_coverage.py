@@ -60,6 +60,7 @@ FROM_ZERO = {
 
 FIXED_EXTENT = {
     "rfactor": "the loop has a constant extent, that of its accumulators; a symbolic one is refused",
+    "block_exponentials": "each part has terms, whose number is known; a symbolic extent is refused",
     "block_moments": "each part has as many terms, whose number is known; a symbolic extent is refused",
     "search_parts": "parts of equal length, and numbers that count them, are known of a constant extent only",
     "beside": "the loops have known iterations, which their bounds are made of",

@@ -6,22 +6,26 @@
       nest.for "j.2" %j = 0 to 1000001 { ... load %result[%i, %j] ... store %result[%i, %j] }
     }
   becomes
-    nest.for "i.1" ... { nest.for "j.o.p" %p = 0 to 245 { ... accumulate %maximum_parts[%i, %p] } }
-    nest.for "i.2" ... { ... the maximum of the row from those of its parts }
-    nest.for "i.3" ... { nest.for "j.1.o.p" %p = 0 to 245 { ... accumulate %sum_parts[%i, %p] } }
-    nest.for "i.4" ... { ... the sum }
-    nest.for "i" ... { nest.for "j.2" ... }
+    nest.for "i.1" ... { nest.for "j.p" %p = 0 to 245 { ... %maximum_parts[%i, %p] ... %sum_parts[%i, %p] } }
+    nest.for "i.2" ... { ... the maximum and the sum of the row from those of its parts }
+    nest.for "i" ... { nest.for "j.1.rest" ... }
 
 Each is a kernel. A block for each row would leave most of a GPU idle, where there are fewer rows than it has processors:
 what launches cost is little against that. A part is a few accesses of each thread of a block (nest-privatise, cyclic: a
-block goes round where there are more than `BLOCKS` parts of all rows). A mean and the squares around it are one kernel,
-which keeps its part in registers (nest-block-moments), where there are parts of one size. How many parts there are
-depends on extents alone, as do the bits of a result.
+block goes round where there are more than `BLOCKS` parts of all rows). A mean and the squares around it are one kernel
+(nest-block-moments), and so are a maximum and the exponentials less it (nest-block-exponentials): it keeps its part in
+registers, where there are parts of one size; of others, only exponentials are taken together, and the part is read twice,
+the second time from a cache. Other passes are kernels of their own. How many parts there are depends on extents alone, as
+do the bits of a result.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass, field
 from functools import partial
+from itertools import pairwise
+from typing import TypeAlias
 
 from ...dialects.diagnostic import NestorError
 from ...dialects.nest import LANES, AllocOp, ForOp, StoreOp
@@ -31,6 +35,7 @@ from .cuda_row_programs import Pass, bands_in, is_row_program, length_of
 from .cuda_rows import Rows, Team, width_of
 from .loops import enclosing_function
 from .moment_pairs import moment_pairs
+from .nest_block_exponentials import block_exponentials, why_not_block_exponentials
 from .nest_block_moments import block_moments
 from .nest_cache_write import cache_write
 from .nest_distribute import distribute, pieces_of
@@ -64,39 +69,60 @@ def share_long_rows(band: list[ForOp], block: int, steps: Steps) -> list[ForOp]:
     rows, length = extent_of(row), length_of(bands_in(row))
     if rows is None or length is None or rows > FEW or length < LONG:
         return []
-    for moments in (True, False):
+    for way in (
+        (_moments_in_parts, True),
+        (_exponentials_in_parts, True),
+        (_exponentials_in_parts, False),
+        None,
+    ):
         try:
-            trial(partial(_try, rows, block, moments), row)
+            trial(partial(_try, rows, block, way), row)
         except NestorError:
             continue
-        return _share(rows, block, moments, row, steps)
+        return _share(rows, block, way, row, steps)
     return []
 
 
-def _try(rows: int, block: int, moments: bool, row: ForOp) -> None:
-    change_with_places(enclosing_function(row), lambda: _share(rows, block, moments, row, UNRECORDED))
+@dataclass(eq=False)
+class Pairs:
+    """Passes that are taken together."""
+
+    parts: dict[ForOp, ForOp] = field(default_factory=dict)
+    """The loop over the parts of two passes, by that of the first one."""
+    seconds: set[ForOp] = field(default_factory=set)
+    """The loops of the second ones."""
+    fused: dict[ForOp, ForOp] = field(default_factory=dict)
+    """The loop that a later pass is in, with what is computed for it."""
 
 
-def _share(rows: int, block: int, moments: bool, row: ForOp, steps: Steps) -> list[ForOp]:
-    """Do it, with `moments` sums and the squares around their means in one kernel; raises where there are none."""
+Way: TypeAlias = "tuple[Callable[[ForOp, int, int, int, bool, Steps], Pairs], bool] | None"
+"""How passes are taken together, and whether their part stays in registers; None where each is by itself."""
+
+
+def _try(rows: int, block: int, way: Way, row: ForOp) -> None:
+    change_with_places(enclosing_function(row), lambda: _share(rows, block, way, row, UNRECORDED))
+
+
+def _share(rows: int, block: int, way: Way, row: ForOp, steps: Steps) -> list[ForOp]:
+    """Do it, with two passes in one kernel where there is a `way`; raises where there are no such passes."""
     width, warps = width_of(bands_in(row)), max(1, block // LANES)
     chunk = warps * LANES * width * ROUNDS
     passes = [Pass(flatten_neighbours(band, steps)) for band in bands_in(row)]
-    both = _moments_in_parts(row, rows, chunk, width, steps) if moments else {}
+    pairs = Pairs() if way is None else way[0](row, rows, chunk, width, way[1], steps)
+    taken = pairs.parts.keys() | pairs.seconds | pairs.fused.keys()
     shared = {
         one.band[0]: _in_parts(one, rows, chunk, steps)
         for one in passes
-        if one.updates and one.band[0] not in both
+        if one.updates and one.band[0] not in taken
     }
-    of = {one.band[0]: one.band[0] for one in passes} | shared | both
-    nests = _apart(row, [loop for loop in of.values() if loop is not None], steps)
-    for part in [*shared.values(), *both.values()]:
-        if part is not None:
-            nest = part.parent_op()
-            assert isinstance(nest, ForOp)
-            is_kept = part not in shared.values()
-            _own_variables(nest, part, steps)
-            Rows([nest, part], Team(warps, 1, is_kept, width), steps).run()
+    of = {one.band[0]: one.band[0] for one in passes} | shared | pairs.parts | pairs.fused
+    nests = _apart(row, [of[one.band[0]] for one in passes if one.band[0] not in pairs.seconds], steps)
+    for part in [*shared.values(), *pairs.parts.values()]:
+        nest = part.parent_op()
+        assert isinstance(nest, ForOp)
+        is_kept = part not in shared.values() and way is not None and way[1]
+        _own_variables(nest, part, steps)
+        Rows([nest, part], Team(warps, 1, is_kept, width), steps).run()
     return [nest for nest in nests if nest.kind == "serial"]
 
 
@@ -110,21 +136,49 @@ def _own_variables(nest: ForOp, part: ForOp, steps: Steps) -> None:
         make_perfect(nest, steps)
 
 
-def _moments_in_parts(
-    row: ForOp, rows: int, chunk: int, width: int, steps: Steps
-) -> dict[ForOp, ForOp | None]:
-    """The loops over parts of sums with the squares around their means, by the loop of the sums; None for the other one."""
-    found: dict[ForOp, ForOp | None] = {}
+def _moments_in_parts(row: ForOp, rows: int, chunk: int, width: int, is_kept: bool, steps: Steps) -> Pairs:
+    """Sums with the squares around their means, in parts of one size."""
+    found = Pairs()
     for sums, squares in list(moment_pairs(row.body.block)):
-        extent = extent_of(sums) or 0
-        wanted = min(max(1, extent // chunk), max(1, BLOCKS // rows))
-        counts = [n for n in range(max(2, wanted // 2), 2 * wanted + 1) if extent % (n * width) == 0]
-        if counts:
-            parts = min(counts, key=lambda n: abs(n - wanted))
-            found[sums], found[squares] = steps.do(block_moments, sums, squares, parts=parts)[0], None
-    if not found:
+        parts = _equal_parts(extent_of(sums) or 0, rows, chunk, width) if is_kept else None
+        if parts is not None:
+            found.parts[sums] = steps.do(block_moments, sums, squares, parts=parts)[0]
+            found.seconds.add(squares)
+    if not found.parts:
         raise NestorError("there are no sums with squares around their means, of parts of one size")
     return found
+
+
+def _exponentials_in_parts(
+    row: ForOp, rows: int, chunk: int, width: int, is_kept: bool, steps: Steps
+) -> Pairs:
+    """Maxima with the sums of the exponentials less them; what these store goes to the pass that goes on with it."""
+    found = Pairs()
+    loops = [op for op in row.body.block.ops if isinstance(op, ForOp)]
+    for maxima, sums in pairwise(loops):
+        extent = extent_of(maxima) or 0
+        parts = _equal_parts(extent, rows, chunk, width)
+        if not is_kept:
+            parts = min(max(1, extent // chunk), max(1, BLOCKS // rows))
+        if maxima in found.seconds or parts is None:
+            continue
+        if why_not_block_exponentials(maxima, sums, parts) is not None:
+            continue
+        found.parts[maxima], _, _, rest = steps.do(block_exponentials, maxima, sums, parts=parts)
+        found.seconds.add(sums)
+        following = loops.index(sums) + 1
+        if rest is not None and following < len(loops):
+            found.fused[loops[following]] = steps.do(fuse, rest, loops[following])
+    if not found.parts:
+        raise NestorError("there are no maxima with exponentials")
+    return found
+
+
+def _equal_parts(extent: int, rows: int, chunk: int, width: int) -> int | None:
+    """The number of parts of one size, of whole vectors; None where the row has none that are about as long as wanted."""
+    wanted = min(max(1, extent // chunk), max(1, BLOCKS // rows))
+    counts = [n for n in range(max(2, wanted // 2), 2 * wanted + 1) if extent and extent % (n * width) == 0]
+    return min(counts, key=lambda n: abs(n - wanted)) if counts else None
 
 
 def _in_parts(one: Pass, rows: int, chunk: int, steps: Steps) -> ForOp:
