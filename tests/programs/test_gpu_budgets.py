@@ -61,7 +61,8 @@ BUDGETS = (
     Budget("gelu with bias and residual", "f32[1024,256]; f32[256]; f32[1024,256]", 1, 1.35, sectors=1.02),
     # transposes, concatenation, padding, gathers
     Budget("transpose", "f32[128,96]", 1, 1.00, once="x result"),
-    Budget("transpose", "f16[96,64]", 1, 1.00, once="x result"),
+    Budget("transpose", "f16[96,64]", 1, 1.00, once="x result", width=4),
+    Budget("transpose", "i8[96,64]", 1, 1.00, once="x result", width=4, ways=1.27),
     Budget("transpose", "f32[65,47]", 1, 1.31, sectors=1.23),  # unaligned rows, 32 lanes each: no fewer sectors
     Budget("plus transpose", "f32[96,64]; f32[64,96]", 1, 1.00),
     Budget("matrix plus its transpose", "f32[96,96]", 1, 1.50),

@@ -22,7 +22,7 @@ from xdsl.ir import SSAValue
 from xdsl.ir.affine import AffineDimExpr, AffineExpr
 
 from ...dialects.affine import AffineList, linear_terms
-from ...dialects.nest import AllocOp, ForOp, LoadOp
+from ...dialects.nest import AllocOp, ForOp, LoadOp, StoreOp
 from ...lowering.async_copies import ASYNC, copy_in
 from ...lowering.nest_body import element_bytes
 from ...lowering.vector_access import strides_of
@@ -161,7 +161,7 @@ def _largest_share(loops: Sequence[ForOp], threads: int) -> tuple[ForOp, int] | 
     return best if best is not None and best[1] > 1 else None
 
 
-def begins_at(load: LoadOp, along: ForOp, width: int) -> bool:
+def begins_at(load: LoadOp | StoreOp, along: ForOp, width: int) -> bool:
     """Whether `width` neighbours along the loop begin at a multiple of so many elements, as far as is known."""
     if width < 2 or pattern_in(load, load.memref, along) != UNIT:
         return False

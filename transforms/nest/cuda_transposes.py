@@ -20,8 +20,10 @@
 
 It is a band whose stores are contiguous along the innermost loop, where some reads are scattered, and contiguous along
 another loop. What else the statement reads is read from where it is. Loops around the two become one (nest-flatten),
-whose iterations are blocks. Tiles are 32 x 32, and 64 x 64 for elements of one or two bytes. The shared memory of a block
-holds as many of the buffers as fit into 48 KiB; the others are read across, a remark says so.
+whose iterations are blocks. Tiles are 32 x 32, and 64 x 64 for elements of one or two bytes, of which a thread moves 4 bytes
+where rows begin at multiples of that (a row of a tile is then 65 elements, so that 4 bytes of columns lie in different
+banks). The shared memory of a block holds as many of the buffers as fit into 48 KiB; the others are read across, a remark
+says so.
 """
 
 from __future__ import annotations
@@ -41,6 +43,7 @@ from ...dialects.nest import AllocOp, ForOp, LoadOp, StoreOp
 from ...dialects.remarks import remark
 from .buffers import SHARED_BYTES, buffer_name, buffers_in, flat_views_in
 from .cpu_lanes import (
+    INVARIANT,
     SCATTERED,
     SEVERAL,
     UNIT,
@@ -52,6 +55,8 @@ from .cpu_lanes import (
     varying_values,
 )
 from .cuda_bands import blocks_of, extent_of, grid_axes, joined, make_perfect
+from .cuda_tile_copies import begins_at
+from .dependence import Dependences
 from .loops import enclosing_function, fresh_names, loops_in, perfect_band, sole_inner_loop
 from .nest_bind import bind
 from .nest_cache_read import cache_read, why_not_cache_read
@@ -60,6 +65,7 @@ from .nest_rename import rename
 from .nest_reorder import reorder, why_not_reorder
 from .nest_resize_buffer import resize_buffer
 from .nest_split import split, why_not_split
+from .nest_vectorize import vectorize, why_not_lanes
 from .steps import Steps
 
 WARP = 32
@@ -84,6 +90,19 @@ class Transposed:
     buffers: dict[SSAValue, int]
     straight: set[SSAValue]
     """Those that are read along `column` as well, from where they are."""
+
+    @property
+    def lanes(self) -> int:
+        """Neighbours that a thread moves together: 32 bits of them, where rows are known to begin at multiples of that."""
+        width = BANK_BITS // max(map(_bits, self.buffers))
+        varying = varying_values(self.column)
+        for op, buffer in buffer_accesses(self.column):
+            if pattern_of(op.indices, buffer, self.column, varying) == INVARIANT:
+                continue
+            along = self.row if buffer in self.buffers and buffer not in self.straight else self.column
+            if not isinstance(op, LoadOp | StoreOp) or not begins_at(op, along, width):
+                return 1
+        return width
 
     @property
     def size(self) -> int:
@@ -171,6 +190,7 @@ def bind_transposed(band: list[ForOp], block: int, steps: Steps) -> bool:
     axes = grid_axes(counts)
     if axes is None or any(extent_of(loop) is None for loop in outer[1:]):
         return False
+    lanes = found.lanes if why_not_lanes(column, Dependences(column), in_kernel=True) is None else 1
     row_blocks, row = steps.do(split, row, factor=size, tail="mask")
     column_blocks, column = steps.do(split, column, factor=size, tail="mask")
     make_perfect(outer[0] if outer else row_blocks, steps)
@@ -179,12 +199,13 @@ def bind_transposed(band: list[ForOp], block: int, steps: Steps) -> bool:
         steps.do(reorder, order)
     blocks = [*joined(outer, steps), row_blocks, column_blocks]
     for tile, copy in _staged(found, column_blocks, row, steps):
-        steps.do(resize_buffer, tile, dimension=1, size=size + max(1, BANK_BITS // _bits(tile.memref)))
+        apart = 1 if lanes > 1 else max(1, BANK_BITS // _bits(tile.memref))
+        steps.do(resize_buffer, tile, dimension=1, size=size + apart)
         loops = [whole_loop(loop, size, steps) for loop in perfect_band(copy)]
         for loop, name in zip(loops, fresh_names(loops[0], "row", "column"), strict=True):
             steps.do(rename, loop, to=name)
-        _bind_threads(loops, block // size, steps)
-    _bind_threads([row, column], block // size, steps)
+        _bind_threads(loops, block // (size // lanes), lanes, steps)
+    _bind_threads([row, column], block // (size // lanes), lanes, steps)
     for loop, axis in zip(blocks, axes, strict=True):
         steps.do(bind, loop, axis=axis)
     return True
@@ -257,10 +278,16 @@ def whole_loop(loop: ForOp, size: int, steps: Steps) -> ForOp:
     return whole
 
 
-def _bind_threads(loops: Sequence[ForOp], height: int, steps: Steps) -> None:
-    """The threads of a block over a tile, `height` rows of it at one time."""
+def _bind_threads(loops: Sequence[ForOp], height: int, lanes: int, steps: Steps) -> None:
+    """The threads of a block over a tile, `height` rows of it at one time, `lanes` neighbours each."""
     row, column = loops
     if row.constant_trip_count() != height:
         _, row = steps.do(split, row, factor=height, tail="perfect")
+    vectors: list[ForOp] = []
+    if lanes > 1:
+        column, vector = steps.do(split, column, factor=lanes, tail="perfect")
+        vectors.append(vector)
     steps.do(bind, row, axis="thread.y")
     steps.do(bind, column, axis="thread.x")
+    for loop in vectors:
+        steps.do(vectorize, loop, width=lanes)

@@ -31,13 +31,15 @@ func.func @transpose(%x: memref<?x?xf32> {nest.dims = ["m", "n"]}, %y: memref<?x
 
 // -----
 
-// In the middle of a computation; elements of two bytes, tiles of 64 columns. What lies along the result, and what is the
+// In the middle of a computation; elements of two bytes, tiles of 64 columns, two of them a thread's at a time. What lies along the result, and what is the
 // same in a row (loaded before the loop over columns in the source), is read where it is.
 // CHECK-LABEL: @plus_transpose
-// CHECK: nest.alloc "x_tile" : memref<64x66xf16, 3 : i64>
-// CHECK: nest.for "row.i" {{%\S+}} = 0 to 4 bind "thread.y" {
-// CHECK-NEXT: nest.for "column" {{%\S+}} = 0 to 64 bind "thread.x" {
-// CHECK: nest.for "j.i" {{%\S+}} = 0 to 64 bind "thread.x" {
+// CHECK: nest.alloc "x_tile" : memref<64x65xf16, 3 : i64>
+// CHECK: nest.for "row.i" {{%\S+}} = 0 to 8 bind "thread.y" {
+// CHECK-NEXT: nest.for "column.o" {{%\S+}} = 0 to 32 bind "thread.x" {
+// CHECK-NEXT: nest.for "column.i" {{%\S+}} = 0 to 2 vectorized(2) {
+// CHECK: nest.for "j.i.o" {{%\S+}} = 0 to 32 bind "thread.x" {
+// CHECK-NEXT: nest.for "j.i.i" {{%\S+}} = 0 to 2 vectorized(2) {
 // CHECK-NEXT: nest.load %s[
 // CHECK-NEXT: nest.load %x_tile[
 // CHECK-NEXT: nest.load %w[
