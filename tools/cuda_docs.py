@@ -119,6 +119,16 @@ Where a row or a column is longer than what a block keeps, of f32:
 | row sums, 4 x 1000000 | blocks have parts of a row, 245 each (`cuda_long_rows.py`) | 2 | 1.00 |
 | layer norm, 4 x 100000 | sums and squares of parts, all parts, the result | 3 | 1.40 |
 | softmax, 4 x 100000 | maxima of parts and exponentials less these, all parts, the result | 3 | 1.50 |
+
+Attention, `softmax(q @ k.T * scale + bias) @ v`, is one kernel, with the scores in shared memory:
+
+| of | what is done |
+|---|---|
+| f32, f64, few keys | a block has whole rows of scores (`cuda_attention.py`) |
+| f32, f64, many keys, or unknown | tiles of keys, with a running maximum and sum (`cuda_online_attention.py`) |
+| f16, bf16, up to 128 features | tiles of keys, by tensor cores, copied one ahead (`cuda_matrix_attention.py`) |
+
+[Decision 17](decisions/0017-attention-by-tensor-cores.md) has what it is not done for; `explain` says it of a function.
 """
 
 

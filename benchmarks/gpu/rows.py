@@ -255,6 +255,12 @@ ROWS = {
             sample=lambda a: [x[:1, :1] for x in a], pick=lambda r: r[:1, :1], operations=_attention_operations,
         ),
         Row(
+            "attention-f16", "attention, 4 x 16 heads, 1024 x 64, float16", attention,
+            [(4, 16, 1024, 64)] * 3, [(1, 2, 17, 16)] * 3,
+            lambda torch, F: F.scaled_dot_product_attention, dtype="float16", tolerance=1e-2,
+            sample=lambda a: [x[:1, :1] for x in a], pick=lambda r: r[:1, :1], operations=_attention_operations,
+        ),
+        Row(
             "lstm-step", "LSTM step, batch 64, 512 wide", lstm_step,
             [(64, 512), (64, 512), (64, 512), (512, 2048), (512, 2048), (2048,)],
             [(5, 7), (5, 9), (5, 9), (7, 36), (9, 36), (36,)], _torch_lstm, tolerance=1e-4,

@@ -14,7 +14,8 @@
 
 Whole rows are the better way where shared memory has room for the scores of `ROWS[0]` queries (`SCORES` bytes). Of longer
 rows, and those whose length only the run time knows, a tile of keys is there at a time (cuda_online_attention.py). What
-neither way is legal for stays kernels of its own, with the scores between them in global memory.
+no way is legal for stays kernels of its own, with the scores between them in global memory. Of 16-bit floats both products
+are those of tensor cores (cuda_matrix_attention.py).
 """
 
 from __future__ import annotations
@@ -28,12 +29,12 @@ from xdsl.dialects.builtin import DYNAMIC_INDEX, AnyFloat, MemRefType
 from xdsl.dialects.func import FuncOp
 
 from ...dialects.affine import AffineList
-from ...dialects.diagnostic import NestorError, fail
+from ...dialects.diagnostic import NestorError
 from ...dialects.nest import LANES, AccumulateOp, AllocOp, ForOp, LoadOp, StoreOp
 from ...dialects.remarks import remark
 from ...lowering.nest_body import element_bytes
 from .cpu_products import Product, product_in
-from .cuda_bands import blocks_of, grid_axes
+from .cuda_bands import bind_blocks
 from .cuda_rows import Rows, Team
 from .cuda_sum_tiles import LARGEST_ACCESS, Parts, SumTile, Tiling, neighbours_of, parts
 from .loops import enclosing_function, loops_in, perfect_band
@@ -73,12 +74,16 @@ class Attention:
     """The nest of the products of queries and keys."""
     last: ForOp
     """The nest of the products with the values."""
+    weights: AllocOp
+    """What the values are multiplied by: the scores' own buffer, or one of narrower elements."""
 
 
-def schedule_attention(function: FuncOp, steps: Steps) -> None:
-    """Bind what is attention in a function, where all steps are legal."""
+def schedule_attention(function: FuncOp, steps: Steps, narrow: bool) -> None:
+    """Bind what is attention in a function, where all steps are legal: with weights narrower than scores, or without."""
     for alloc in [op for op in function.walk() if isinstance(op, AllocOp)]:
         if alloc.parent is None or (found := attention_with(alloc)) is None:
+            continue
+        if (found.weights is not alloc) != narrow:
             continue
         label, refusal = alloc.label.data, None
         for way in _ways(found):
@@ -98,8 +103,12 @@ def schedule_attention(function: FuncOp, steps: Steps) -> None:
 
 def _ways(found: Attention) -> Iterator[Callable[[Attention, Steps], Any]]:
     """The schedules to try, the best one first."""
+    from .cuda_matrix_attention import MatrixAttention
     from .cuda_online_attention import OnlineAttention
 
+    if found.weights is not found.scores:
+        yield MatrixAttention
+        return
     fitting = rows_that_fit(found)
     if fitting and fitting[0] == ROWS[0]:
         yield partial(WholeRows, rows=fitting.pop(0))
@@ -115,7 +124,8 @@ def attention_with(scores: AllocOp) -> Attention | None:
     shape = type_.get_shape()
     if len(shape) < 2 or not isinstance(type_.element_type, AnyFloat):
         return None
-    users = [use.operation for use in scores.memref.uses]
+    weights = _weights_of(scores)
+    users = [use.operation for buffer in {scores, weights} for use in buffer.memref.uses]
     if not all(isinstance(op, LoadOp | StoreOp | AccumulateOp) for op in users):
         return None
     tops = {top_in(block, op) for op in users}
@@ -131,7 +141,22 @@ def attention_with(scores: AllocOp) -> Attention | None:
         return None
     if not all(_starts_with_axes(nest, scores, depth) for nest in loops):
         return None
-    return Attention(scores, loops, depth, products[0][0], products[1][0])
+    return Attention(scores, loops, depth, products[0][0], products[1][0], weights)
+
+
+def _weights_of(scores: AllocOp) -> AllocOp:
+    """The buffer that the last nest of the scores stores to, element by element as it reads them; their own if none is."""
+    block = scores.parent
+    users = [use.operation for use in scores.memref.uses]
+    tops = {top_in(block, op) for op in users} if block is not None else set()
+    last = next((op for op in reversed(list(block.ops)) if op in tops), None) if block is not None else None
+    stores = [] if last is None else [op for op in last.walk() if isinstance(op, StoreOp)]
+    for buffer in dict.fromkeys(op.memref.owner for op in stores):
+        if not isinstance(buffer, AllocOp) or buffer.parent is not block or buffer is scores:
+            continue
+        if buffer.memref.type.get_shape() == scores.memref.type.get_shape():
+            return buffer
+    return scores
 
 
 def rows_that_fit(found: Attention) -> list[int]:
@@ -190,6 +215,7 @@ def _copied(found: Attention) -> Attention:
         found.depth,
         of[found.first],  # pyright: ignore[reportArgumentType]
         of[found.last],  # pyright: ignore[reportArgumentType]
+        of[found.weights],  # pyright: ignore[reportArgumentType]
     )
 
 
@@ -235,11 +261,7 @@ class WholeRows:
         ]
         for row in rows:
             row.run()
-        axes = grid_axes([blocks_of(loop) for loop in blocks]) if len(blocks) <= 3 else None
-        if axes is None:
-            raise fail(blocks[0], "a grid has three axes, and only one of them is long")
-        for loop, axis in zip(blocks, axes, strict=True):
-            steps.do(bind, loop, axis=axis)
+        bind_blocks(blocks, steps)
         for row in rows:
             row.keep()
         for tiling in tilings:

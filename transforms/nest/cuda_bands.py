@@ -16,12 +16,13 @@ from xdsl.dialects import memref, scf
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.traits import is_side_effect_free
 
-from ...dialects.diagnostic import NestorError
+from ...dialects.diagnostic import NestorError, fail
 from ...dialects.nest import BIND_AXES, AccumulateOp, AllocOp, ForOp, IfOp, LoadOp, StoreOp
 from .accesses import accesses_of, is_defined_outside, may_overlap
 from .dependence import Dependences
 from .extent_keys import bound_key
 from .loops import is_inside, loops_in, may_fail, perfect_band
+from .nest_bind import bind
 from .nest_flatten import flatten
 from .nest_parallel import why_not_independent
 from .nest_sink import sink, why_not_sink
@@ -261,6 +262,15 @@ def grid_axes(counts: Sequence[int | None]) -> list[str] | None:
         if k != first:
             axes[k] = next(others)
     return [axes[k] for k in range(len(counts))]
+
+
+def bind_blocks(loops: list[ForOp], steps: Steps) -> None:
+    """Bind loops to the axes of a grid. Raises where it has not as many, or a second one would be long."""
+    axes = grid_axes([blocks_of(loop) for loop in loops]) if len(loops) <= 3 else None
+    if axes is None:
+        raise fail(loops[0], "a grid has three axes, and only one of them is long")
+    for loop, axis in zip(loops, axes, strict=True):
+        steps.do(bind, loop, axis=axis)
 
 
 def make_perfect(outermost: ForOp, steps: Steps) -> None:

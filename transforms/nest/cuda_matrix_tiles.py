@@ -174,7 +174,7 @@ class MatrixTiling(Tiling):
         steps, size = self.steps, _form_in(buffer).contiguous
         row, column, load = self._loops_of_copy(buffer, copy)
         length = column.constant_trip_count() or size
-        rotated = _rotation(loops_in(copy), row, length, size)
+        rotated = rotation(loops_in(copy), row, length, size)
         inner: list[ForOp] = []
         turns: list[ForOp] = []
         of_warp, lanes = 1, [column]
@@ -221,7 +221,7 @@ class MatrixTiling(Tiling):
             steps.do(annotate, last, mark=ASYNC)
 
 
-def _rotation(loops: Sequence[ForOp], row: ForOp, length: int, size: int) -> str:
+def rotation(loops: Sequence[ForOp], row: ForOp, length: int, size: int) -> str:
     """Rows of a tile, each rotated by its number (short ones: two by two) in steps of 16 bytes."""
     i, j = ("d0", "d1") if row is loops[0] else ("d1", "d0")
     pieces = length // size

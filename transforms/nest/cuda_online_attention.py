@@ -32,7 +32,7 @@ from ...lowering.nest_body import element_bytes
 from .buffers import buffer_name
 from .cpu_products import product_in
 from .cuda_attention import Attention, RowsOfBlock, padding
-from .cuda_bands import blocks_of, extent_of, grid_axes
+from .cuda_bands import bind_blocks, extent_of
 from .cuda_sum_neighbours import neighbours_of
 from .cuda_sum_tiles import SumTile, Tiling, parts
 from .loops import enclosing_loops, loops_in, perfect_band
@@ -73,6 +73,9 @@ BLOCKS = 128
 
 class OnlineAttention:
     """The steps; any of them may be refused."""
+
+    keys = KEYS
+    """Keys of a tile."""
 
     def __init__(self, found: Attention, steps: Steps):
         self.found = found
@@ -145,11 +148,7 @@ class OnlineAttention:
         steps.do(bind, warp, axis="thread.x")
         own = [self._by_warp(buffer) for buffer in own]
         own.append(tiling.sums)
-        axes = grid_axes([blocks_of(loop) for loop in blocks]) if len(blocks) <= 3 else None
-        if axes is None:
-            raise fail(blocks[0], "a grid has three axes, and only one of them is long")
-        for loop, axis in zip(blocks, axes, strict=True):
-            steps.do(bind, loop, axis=axis)
+        bind_blocks(blocks, steps)
         of_rows.keep()
         scores_tiling.keep_sums()
         for buffer in own:
@@ -159,7 +158,7 @@ class OnlineAttention:
 
     def describe(self, label: str) -> str:
         """What the blocks have, for a remark."""
-        return f'{self.rows} rows of the scores "{label}", {KEYS} keys at a time,'
+        return f'{self.rows} rows of the scores "{label}", {self.keys} keys at a time,'
 
     def _softmax(self) -> ForOp:
         """The nest of the softmax."""
@@ -167,7 +166,7 @@ class OnlineAttention:
         for nest in self.found.nests:
             if nest in (self.found.first, self.found.last):
                 continue
-            plan = online_plan(nest, self.found.last, KEYS)
+            plan = online_plan(nest, self.found.last, self.keys)
             if isinstance(plan, OnlineSoftmax):
                 return nest
             refusal = refusal or plan
@@ -198,7 +197,7 @@ class OnlineAttention:
         outer: list[ForOp] = []
         for row in nests:
             band = perfect_band(row)
-            tiles, inner = self.steps.do(split, band[1], factor=KEYS, tail="mask")
+            tiles, inner = self.steps.do(split, band[1], factor=self.keys, tail="mask")
             self.steps.do(reorder, [tiles, row, inner, *band[2:]])
             outer.append(tiles)
         first, *rest = [*outer, keys]
@@ -241,24 +240,33 @@ class OnlineAttention:
 
     def _tile_of(self, row: ForOp, columns: int) -> SumTile:
         """The sum in a nest over rows and columns of a block, and its tile."""
+        sums, moving, term = self._sum_of(row)
+        own = (f"r{self.rows // WARPS} x{WARPS}", f"r{columns} l{LANES}")
+        tiled = [(loop, parts(text)) for loop, text in zip(moving, own, strict=True)]
+        return SumTile(sums, [], tiled, [term], DEPTH, around=len(enclosing_loops(row)))
+
+    def _sum_of(self, row: ForOp) -> tuple[AccumulateOp, list[ForOp], ForOp]:
+        """The sum in a nest over rows, the loops over its rows and columns, and the one over its terms."""
         band = perfect_band(row)
         sums = next(op for op in band[-1].body.block.ops if isinstance(op, AccumulateOp))
         moving = [loop for loop in band if loop.iv in sums.indices.operands]
         terms = [loop for loop in band if loop not in moving]
         if len(moving) != 2 or moving[0] is not row or len(terms) != 1:
             raise fail(row, "it is not a sum over one axis, of rows and columns")
-        own = (f"r{self.rows // WARPS} x{WARPS}", f"r{columns} l{LANES}")
-        tiled = [(loop, parts(text)) for loop, text in zip(moving, own, strict=True)]
-        return SumTile(sums, [], tiled, terms, DEPTH, around=len(enclosing_loops(row)))
+        return sums, moving, terms[0]
+
+    def _start_of(self, tile: SumTile, nests: list[ForOp]) -> ForOp | None:
+        """The nest that sets the scores, and in the tile those that use them: all of the nests that compute them."""
+        start, tile.uses = neighbours_of(tile)
+        if len(nests) != 1 + len(tile.uses) + (start is not None):
+            raise fail(tile.nest, "not all that computes the scores does so element by element")
+        return start
 
     def _tile_scores(self, nests: list[ForOp]) -> Tiling:
         """The scores of a tile of keys."""
-        row = next(nest for nest in nests if _adds(nest))
+        row = next(nest for nest in nests if adds(nest))
         tile = self._tile_of(row, KEYS // LANES)
-        start, tile.uses = neighbours_of(tile)
-        if len(nests) != 1 + len(tile.uses) + (start is not None):
-            raise fail(row, "not all that computes the scores does so element by element")
-        tiling = Tiling(tile, start, self.steps)
+        tiling = Tiling(tile, self._start_of(tile, nests), self.steps)
         tiling.run()
         return tiling
 
@@ -325,5 +333,6 @@ def deal_out_rows(row: ForOp, warps: int, steps: Steps) -> tuple[ForOp, ForOp]:
     return warp, rounds
 
 
-def _adds(nest: ForOp) -> bool:
+def adds(nest: ForOp) -> bool:
+    """Whether a nest sums up."""
     return any(isinstance(op, AccumulateOp) for op in nest.walk())

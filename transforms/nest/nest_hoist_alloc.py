@@ -43,7 +43,7 @@ from .accesses import is_defined_outside
 from .buffers import find_alloc
 from .integer_sets import is_never_negative
 from .loops import find_loop, is_inside
-from .own_buffers import loops_between, name_of, why_not_of_function
+from .own_buffers import allocation_of, loops_between, name_of, why_not_of_function
 from .sizes import at_least_zero
 
 _MOVABLE = (arith.AddiOp, arith.SubiOp, arith.MuliOp, arith.MinSIOp, arith.MaxSIOp, arith.IndexCastOp)
@@ -52,6 +52,7 @@ _DIVISIONS = (arith.FloorDivSIOp, arith.CeilDivSIOp)
 
 def why_not_hoist_alloc(alloc: AllocOp | SSAValue, loop: ForOp) -> NestorError | None:
     """The diagnostic that refuses to make the buffer before `loop`, None when it is legal."""
+    alloc = allocation_of(alloc)
 
     def refuse(reason: str, hint: str | None = None, notes=(), at: Operation | None = None) -> NestorError:
         action = f'hoist the buffer "{name_of(alloc)}" out of the loop "{loop.label}"'
@@ -109,6 +110,7 @@ def hoist_alloc(alloc: AllocOp | SSAValue, loop: ForOp) -> AllocOp:
     """Make the buffer before `loop`; the allocation. Raises the diagnostic of `why_not_hoist_alloc`."""
     if (refusal := why_not_hoist_alloc(alloc, loop)) is not None:
         raise refusal
+    alloc = allocation_of(alloc)
     assert isinstance(alloc, AllocOp)
     sizes = sizes_before(alloc.sizes, loop)
     block = loop.parent

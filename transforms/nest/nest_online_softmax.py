@@ -57,7 +57,9 @@ A block of scores is needed by its own iteration of "j.o" only, so that what com
 loop, and %t be as large as a block. Results are those of the program up to rounding, as where a sum is reordered: sums are
 of numbers up to exp(0) = 1 times elements of the other factor, and are divided at the end (where the program divides first,
 a sum overflows later: of elements above the largest number / %n). A row whose scores are all -inf, or one of them NaN or
-+inf, gives NaN as before; a block of nothing but -inf changes nothing.
++inf, gives NaN as before; a block of nothing but -inf changes nothing. Where exponentials of 16 bits are added up in 32,
+the running maximum has 16 bits and all else 32: what the program rounds before it divides (the scores, their exponentials)
+is rounded so here, and neither the sum nor the quotients are; a sum above the largest number of 16 bits is no infinity then.
 
 Refused unless the rows are such a softmax, of a buffer with elements for all of its iterations, none of which is used after
 the product; unless the product is linear in them; where there may be no score; and where what stands between the two
@@ -75,7 +77,7 @@ from math import inf
 from xdsl.context import Context
 from xdsl.dialects import arith, math
 from xdsl.dialects.builtin import DYNAMIC_INDEX, AnyFloat, FloatAttr, MemRefType, ModuleOp
-from xdsl.ir import Operation
+from xdsl.ir import Block, Operation, SSAValue
 from xdsl.ir.affine import AffineBinaryOpKind
 from xdsl.passes import ModulePass
 
@@ -114,11 +116,23 @@ def _first_use(plan: OnlineSoftmax) -> Operation:
     block = plan.rows[0].parent
     assert block is not None
     ops = list(block.ops)
-    tops = [top_in(block, use.operation) for use in plan.scores.uses]
+    summed = {
+        op.memref
+        for op in plan.exponents.body.block.ops
+        if isinstance(op, LoadOp) and _is_summed_up(op.memref, block)
+    }
+    tops = [top_in(block, use.operation) for buffer in {plan.scores, *summed} for use in buffer.uses]
     first = min(tops, key=ops.index)
     operands = [value for loop in (*plan.rows, *plan.product) for value in loop.upper.operands]
     late = [v.owner for v in operands if isinstance(v.owner, Operation) and v.owner.parent is block]
     return first if all(ops.index(op) < ops.index(first) for op in late) else plan.rows[0]
+
+
+def _is_summed_up(buffer: SSAValue, block: Block) -> bool:
+    """Whether a buffer of the block has the sums of a nest: scores that have another type than their exponentials."""
+    users = [use.operation for use in buffer.uses]
+    is_own = isinstance(buffer.owner, AllocOp) and buffer.owner.parent is block
+    return is_own and any(isinstance(op, AccumulateOp) for op in users)
 
 
 def _longest(loop: ForOp) -> AffineList:
@@ -136,14 +150,17 @@ class _Rewriting:
         self.at = _first_use(plan)
         """Where the new buffers are made, and set: before the scores are."""
         assert isinstance(plan.sums.values[0].type, AnyFloat)
+        assert isinstance(plan.shifted.result.type, AnyFloat)
         self.element = plan.sums.values[0].type
+        """The type of the sums; that of the maximum may be narrower."""
+        self.narrow = plan.shifted.result.type
         self.location = plan.rows[0].location
         self.count = plan.largest.upper
         self.bounds = [loop.upper for loop in plan.rows]
 
     def run(self) -> tuple[ForOp, ...]:
         plan, product = self.plan, self.plan.product[0]
-        maximum = self._buffer(f"running_{buffer_name(plan.maximum.memref)}", plan.rows)
+        maximum = self._buffer(f"running_{buffer_name(plan.maximum.memref)}", plan.rows, self.narrow)
         total = self._buffer(f"running_{buffer_name(plan.total.memref)}", plan.rows)
         scale = self._buffer("scale", plan.rows)
         sums = self._buffer(f"{buffer_name(plan.sums.memrefs[0])}_sums", plan.others)
@@ -181,17 +198,18 @@ class _Rewriting:
         before = LoadOp(maximum.memref, ivs)
         before.result.name_hint = "before"
         found = LoadOp(maximum.memref, ivs)
-        lowest = arith.ConstantOp(FloatAttr(-inf, self.element))
-        zero = arith.ConstantOp(FloatAttr(0.0, self.element))
+        lowest = arith.ConstantOp(FloatAttr(-inf, self.narrow))
+        zero = arith.ConstantOp(FloatAttr(0.0, self.narrow))
         is_lowest = arith.CmpfOp(found.result, lowest.result, "oeq")
         shift = arith.SelectOp(is_lowest.result, zero.result, found.result)
         shift.result.name_hint = "shift"
-        less = arith.SubfOp(before.result, shift.result)
+        casts, (earlier, now) = self._widened(before.result, shift.result)
+        less = arith.SubfOp(earlier, now)
         factor = math.ExpOp(less.result)
         factor.result.name_hint = "rescale"
         old = LoadOp(total.memref, ivs)
         scaled = arith.MulfOp(old.result, factor.result)
-        ops = [found, lowest, zero, is_lowest, shift, less, factor]
+        ops = [found, lowest, zero, is_lowest, shift, *casts, less, factor]
         ops += [StoreOp(factor.result, scale.memref, ivs, label="scale"), old, scaled]
         ops += [StoreOp(scaled.result, total.memref, ivs, label=plan.total.label.data)]
         for op in (before, *ops):
@@ -210,8 +228,18 @@ class _Rewriting:
             self._erase(update)
         for variable in (plan.maximum, plan.total):
             for use in list(variable.memref.uses):
+                for result in use.operation.results:  # what made the sum narrower
+                    for user in list(result.uses):
+                        self._erase(user.operation)
                 self._erase(use.operation)
             self._erase(variable)
+
+    def _widened(self, *values: SSAValue) -> tuple[list[Operation], list[SSAValue]]:
+        """The values in the type of the sums, and the operations that make them so."""
+        if self.narrow == self.element:
+            return [], list(values)
+        casts: list[Operation] = [arith.ExtFOp(value, self.element) for value in values]
+        return casts, [cast.results[0] for cast in casts]
 
     def _to_block(self, loop: ForOp, blocks: ForOp, is_masked: bool = False) -> None:
         """Let a loop along a row be over the part of it that a block has."""
@@ -275,12 +303,12 @@ class _Rewriting:
 
     # ---- making ----
 
-    def _buffer(self, name: str, loops: Sequence[ForOp]) -> AllocOp:
+    def _buffer(self, name: str, loops: Sequence[ForOp], element: AnyFloat | None = None) -> AllocOp:
         """A buffer with an element for each iteration of the loops."""
         sizes = [size_of(_longest(loop), self.at) for loop in loops]
         shape = [DYNAMIC_INDEX if not isinstance(n, int) else n for n in sizes]
         unknown = [n for n in sizes if not isinstance(n, int)]
-        alloc = AllocOp(fresh_buffer_name(self.at, name), MemRefType(self.element, shape), unknown)
+        alloc = AllocOp(fresh_buffer_name(self.at, name), MemRefType(element or self.element, shape), unknown)
         alloc.location = self.location
         alloc.memref.name_hint = alloc.label.data
         self._before(self.at, alloc)
@@ -301,7 +329,9 @@ class _Rewriting:
         return loops, AffineList.of(*(loop.iv for loop in loops))
 
     def _set(self, loop: ForOp, number: float, buffer: AllocOp, ivs: AffineList) -> None:
-        constant = arith.ConstantOp(FloatAttr(number, self.element))
+        element = buffer.memref.type.element_type
+        assert isinstance(element, AnyFloat)
+        constant = arith.ConstantOp(FloatAttr(number, element))
         store = StoreOp(constant.result, buffer.memref, ivs, label=buffer.label.data)
         self._add(loop.body.block, constant, store)
 

@@ -111,8 +111,9 @@ from .steps import UNRECORDED, Steps
 
 def schedule_function(function: FuncOp, block: int = 256, steps: Steps = UNRECORDED) -> None:
     """Bind the loops of every nest of a function: first what takes several nests together."""
+    schedule_attention(function, steps, narrow=True)  # both of its products are those of tensor cores
     schedule_tensor_cores(function, steps)
-    schedule_attention(function, steps)
+    schedule_attention(function, steps, narrow=False)
     segment(function, steps)
     for nest in list(units(function.body.block)):
         if nest.parent is None or not isinstance(nest, ForOp) or is_scheduled(nest):

@@ -41,14 +41,14 @@ from ...dialects.nest import AllocOp, ForOp
 from .buffers import SPACES, find_alloc, why_not_space
 from .dependence import Dependences, analyse
 from .loops import enclosing_loops, find_loop, is_inside
-from .own_buffers import name_of, why_not_of_function, why_not_own
+from .own_buffers import allocation_of, name_of, why_not_of_function, why_not_own
 
 
 def why_not_sink_alloc(
     alloc: AllocOp | SSAValue, loop: ForOp, dependences: Dependences | None = None
 ) -> NestorError | None:
     """The diagnostic that refuses to make the buffer in `loop`, None when it is legal."""
-    alloc = _allocation(alloc)
+    alloc = allocation_of(alloc)
     action = f'sink the buffer "{name_of(alloc)}" into the loop "{loop.label}"'
 
     def refuse(reason: str, hint: str | None = None, notes=(), at: Operation | None = None) -> NestorError:
@@ -79,11 +79,6 @@ def why_not_sink_alloc(
     return why_not_space(alloc, action, space, buffer.get_shape(), buffer.element_type, around, users)
 
 
-def _allocation(alloc: AllocOp | SSAValue) -> AllocOp | SSAValue:
-    """The allocation of a buffer that is given by its value."""
-    return alloc.owner if isinstance(alloc, SSAValue) and isinstance(alloc.owner, AllocOp) else alloc
-
-
 def space_of(buffer: MemRefType) -> str:
     """The name of the memory space in a type."""
     space = buffer.memory_space
@@ -95,7 +90,7 @@ def sink_alloc(alloc: AllocOp | SSAValue, loop: ForOp, dependences: Dependences 
     """Make the buffer in each iteration of `loop`; the allocation. Raises the diagnostic of `why_not_sink_alloc`."""
     if (refusal := why_not_sink_alloc(alloc, loop, dependences)) is not None:
         raise refusal
-    alloc = _allocation(alloc)
+    alloc = allocation_of(alloc)
     assert isinstance(alloc, AllocOp)
     block = loop.body.block
     assert block.first_op is not None

@@ -2,6 +2,9 @@
 
 nest.for "i" ... { nest.for "j" ... (maximum); nest.for "j.1" ... (exponentials, their sum); nest.for "j.2" ... (division) }
 nest.for "i.1" ... { nest.for "l" ... { nest.for "j.3" ... { nest.accumulate "y" add (%t[%i, %j] * ...), %y[%i, %l]
+
+Of 16 bits the exponentials may go to a buffer of their own, be made wider for their sum and for the product, and the sum be
+made narrower for the division.
 """
 
 from __future__ import annotations
@@ -108,6 +111,8 @@ def _match(rows: ForOp, product: ForOp) -> OnlineSoftmax:
     for one in (largest, exponents):
         _check_loads(one, scores.memref, places, band)
     loops, term, sums, same = _product(product, scores.memref, places, band, exponents)
+    if sums.values[0].type != total.values[0].type:
+        raise _NoSoftmax("the exponentials are added up in another type than the product", total)
     variables = (maximum.memrefs[0].owner, total.memrefs[0].owner)
     assert isinstance(variables[0], AllocOp) and isinstance(variables[1], AllocOp)
     return OnlineSoftmax(
@@ -134,11 +139,8 @@ def _exponential(
 ) -> arith.SubfOp:
     """The difference whose exponential is stored and summed up: of a score and the maximum of all of them."""
     value = store.value.owner
-    if (
-        maximum.combiner.data != "maximum"
-        or total.combiner.data != "add"
-        or total.values[0] is not store.value
-    ):
+    summed = widened_from(total.values[0])
+    if maximum.combiner.data != "maximum" or total.combiner.data != "add" or summed is not store.value:
         raise _NoSoftmax("it does not reduce to a maximum, and then to the sum of what it stores", store)
     if store.where is not None or store.mask is not None or not isinstance(store.value.type, AnyFloat):
         raise _NoSoftmax("the exponentials have a domain, or are no floating-point numbers", store)
@@ -153,6 +155,17 @@ def _exponential(
     if not _is_same(maximum.values[0], shifted.lhs, largest, exponents):
         raise _NoSoftmax("the exponentials are not of the scores whose maximum it is", shifted)
     return shifted
+
+
+def widened_from(value: SSAValue) -> SSAValue:
+    """What a value was before it was made wider."""
+    cast = value.owner
+    return cast.input if isinstance(cast, arith.ExtFOp) else value
+
+
+def _narrowed_from(value: SSAValue) -> SSAValue:
+    cast = value.owner
+    return cast.input if isinstance(cast, arith.TruncFOp) else value
 
 
 def _is_same(one: SSAValue, other: SSAValue, first: ForOp, second: ForOp) -> bool:
@@ -206,7 +219,7 @@ def _check_division(one: ForOp, scores: StoreOp, total: AccumulateOp, places: li
     divided = store.value.owner if isinstance(store, StoreOp) else None
     if not isinstance(store, StoreOp) or not isinstance(divided, arith.DivfOp):
         raise _NoSoftmax("its last loop does not divide the exponentials by their sum", one)
-    load, by = divided.lhs.owner, divided.rhs.owner
+    load, by = divided.lhs.owner, _narrowed_from(divided.rhs).owner
     if not isinstance(load, LoadOp) or store.where is not None or store.mask is not None:
         raise _NoSoftmax("its last loop does not divide all of the exponentials", store)
     if load.memref is not scores.memref or store.memref is not scores.memref:
@@ -251,8 +264,10 @@ def _check_body(row: ForOp, passes: list[ForOp], maximum: AccumulateOp, total: A
             after = (
                 isinstance(top, Operation) and top.parent_op() is row and ops.index(top) > ops.index(update)
             )
-            values = [u.operation.parent_op() for u in load.results[0].uses]
-            if not after or any(value is not use for value in values):
+            (user,) = [u.operation for u in load.results[0].uses]
+            if isinstance(user, arith.TruncFOp) and len(list(user.results[0].uses)) == 1:
+                (user,) = [u.operation for u in user.results[0].uses]
+            if not after or user.parent_op() is not use:
                 raise _NoSoftmax("the maximum or the sum is used elsewhere", load)
     for one in passes[:2]:
         stores = [op for op in one.body.block.ops if isinstance(op, StoreOp)]
@@ -288,7 +303,8 @@ def _product(
     loads = [op for op in body if isinstance(op, LoadOp) and op.memref is scores]
     if not isinstance(product, arith.MulfOp) or len(loads) != 1 or len(list(loads[0].results[0].uses)) != 1:
         raise _NoSoftmax("what is added up is not the softmax times something", update)
-    if loads[0].results[0] not in product.operands or len(list(product.result.uses)) != 1:
+    factors = [widened_from(value) for value in product.operands]
+    if loads[0].results[0] not in factors or len(list(product.result.uses)) != 1:
         raise _NoSoftmax("what is added up is not the softmax times something", product)
     found = _variables(loads[0].indices, band)
     if found is None or [isinstance(p, int) and p for p in found] != [

@@ -33,6 +33,11 @@ def loops_between(op: Operation, loop: ForOp) -> list[ForOp]:
     return [outer for outer in enclosing_loops(op) if is_inside(outer, loop)]
 
 
+def allocation_of(buffer: AllocOp | SSAValue) -> AllocOp | SSAValue:
+    """The allocation of a buffer that is given by its value."""
+    return buffer.owner if isinstance(buffer, SSAValue) and isinstance(buffer.owner, AllocOp) else buffer
+
+
 def why_not_of_function(buffer: AllocOp | SSAValue, refuse: Refuse) -> NestorError | None:
     """The refusal of what is no allocation of the function."""
     if isinstance(buffer, AllocOp):

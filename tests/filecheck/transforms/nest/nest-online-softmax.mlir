@@ -151,3 +151,90 @@ func.func @of_sizes(%n: index, %x: memref<?xf32>, %v: memref<?xf32>, %y: memref<
   }
   func.return
 }
+
+// -----
+
+// Scores in 32 bits, exponentials in 16 bits in a buffer of their own: the maximum has 16 bits, what is added up 32.
+
+// CHECK-LABEL: @halves
+// CHECK: [[M:%\S+]] = nest.alloc "running_maximum" : memref<5xf16>
+// CHECK: [[S:%\S+]] = nest.alloc "running_sum" : memref<5xf32>
+// CHECK: [[F:%\S+]] = nest.alloc "scale" : memref<5xf32>
+// CHECK: [[Y:%\S+]] = nest.alloc "y_sums" : memref<5x3xf32>
+// What starts them stands before the nest of the scores.
+// CHECK: nest.for "i.start"
+// CHECK: nest.for "a"
+// CHECK: nest.for "j.o"
+// CHECK: [[BEFORE:%\S+]] = nest.load [[M]]
+// CHECK: nest.accumulate "m" maximum {{%\S+}}, [[M]]
+// CHECK: [[SHIFT:%\S+]] = arith.select
+// CHECK: [[EARLIER:%\S+]] = arith.extf [[BEFORE]] : f16 to f32
+// CHECK: [[NOW:%\S+]] = arith.extf [[SHIFT]] : f16 to f32
+// CHECK: arith.subf [[EARLIER]], [[NOW]] : f32
+// CHECK: [[E:%\S+]] = math.exp {{%\S+}} : f16
+// CHECK-NEXT: nest.store "e" [[E]], %w
+// CHECK-NEXT: [[WIDE:%\S+]] = arith.extf [[E]] : f16 to f32
+// CHECK-NEXT: nest.accumulate "s" add [[WIDE]], [[S]]
+// CHECK: nest.for "i.1.end"
+// CHECK: arith.divf {{%\S+}}, {{%\S+}} : f32
+func.func @halves(%x: memref<5x10x2xf16>, %v: memref<10x3xf16>, %y: memref<5x3xf32>) {
+  %zero = arith.constant 0.0 : f32
+  %lowest = arith.constant 0xfc00 : f16
+  %t = nest.alloc "t" : memref<5x10xf32>
+  nest.for "a" %i = 0 to 5 {
+    nest.for "b" %j = 0 to 10 {
+      nest.store "t" %zero, %t[%i, %j] : memref<5x10xf32>
+    }
+  }
+  nest.for "a.1" %i = 0 to 5 {
+    nest.for "b.1" %j = 0 to 10 {
+      nest.for "d" %d = 0 to 2 {
+        %e = nest.load %x[%i, %j, %d] : memref<5x10x2xf16>
+        %f = arith.extf %e : f16 to f32
+        nest.accumulate "t" add %f, %t[%i, %j] : memref<5x10xf32>
+      }
+    }
+  }
+  %w = nest.alloc "w" : memref<5x10xf16>
+  nest.for "i" %i = 0 to 5 {
+    %maximum = nest.alloc "maximum" : memref<f16>
+    nest.store "m" %lowest, %maximum[] : memref<f16>
+    nest.for "j" %j = 0 to 10 {
+      %a = nest.load %t[%i, %j] : memref<5x10xf32>
+      %n = arith.truncf %a : f32 to f16
+      nest.accumulate "m" maximum %n, %maximum[] : memref<f16>
+    }
+    %sum = nest.alloc "sum" : memref<f32>
+    nest.store "s" %zero, %sum[] : memref<f32>
+    %m = nest.load %maximum[] : memref<f16>
+    nest.for "j.1" %j = 0 to 10 {
+      %a = nest.load %t[%i, %j] : memref<5x10xf32>
+      %n = arith.truncf %a : f32 to f16
+      %d = arith.subf %n, %m : f16
+      %e = math.exp %d : f16
+      nest.store "e" %e, %w[%i, %j] : memref<5x10xf16>
+      %f = arith.extf %e : f16 to f32
+      nest.accumulate "s" add %f, %sum[] : memref<f32>
+    }
+    %s = nest.load %sum[] : memref<f32>
+    %r = arith.truncf %s : f32 to f16
+    nest.for "j.2" %j = 0 to 10 {
+      %e = nest.load %w[%i, %j] : memref<5x10xf16>
+      %p = arith.divf %e, %r : f16
+      nest.store "p" %p, %w[%i, %j] : memref<5x10xf16>
+    }
+  }
+  nest.for "i.1" %i = 0 to 5 {
+    nest.for "l" %l = 0 to 3 {
+      nest.for "j.3" %j = 0 to 10 {
+        %p = nest.load %w[%i, %j] : memref<5x10xf16>
+        %pf = arith.extf %p : f16 to f32
+        %b = nest.load %v[%j, %l] : memref<10x3xf16>
+        %bf = arith.extf %b : f16 to f32
+        %q = arith.mulf %pf, %bf : f32
+        nest.accumulate "y" add %q, %y[%i, %l] : memref<5x3xf32>
+      }
+    }
+  }
+  func.return
+}
