@@ -69,13 +69,14 @@ def run_pipeline(module: ModuleOp, names: Sequence[str], schedule: Schedule = No
 
 def machine_here() -> dict[str, Any]:
     """What the automatic schedule of the CPU is told about this machine."""
-    from ..runtime.processor import is_faster_past_caches, may_use_tiles
+    from ..runtime.processor import is_faster_past_caches, may_use_tiles, second_cache_kib
     from ..runtime.threads import threads_for_schedules
 
     return {
         "threads": threads_for_schedules(),
         "past_caches": is_faster_past_caches(),
         "amx": may_use_tiles(),
+        "cache_kib": second_cache_kib(),
     }
 
 

@@ -144,6 +144,11 @@ def _store(f: FunctionEmitter, op: llvm.StoreOp, lines: list[str]) -> str:
     return f"store{volatile} {f.typed(op.value)}, {f.typed(op.ptr)}{_alignment(op)}{streaming}"
 
 
+def _atomic_update(f: FunctionEmitter, op: ext.AtomicRMWOp, lines: list[str]) -> str:
+    update, ordering = op.words
+    return f"atomicrmw {update} {f.typed(op.ptr)}, {f.typed(op.val)} {ordering}"
+
+
 def _alloca(f: FunctionEmitter, op: llvm.AllocaOp, lines: list[str]) -> str:
     return f"alloca {type_text(op.elem_type)}, {f.typed(op.size)}{_alignment(op)}"
 
@@ -352,6 +357,7 @@ INSTRUCTIONS: dict[type[Operation], Speller] = {
     ext.SelectOp: _select,
     ext.GEPOp: _gep,
     ext.ExtractElementOp: _extract_element,
+    ext.AtomicRMWOp: _atomic_update,
     intr.MaskedLoadOp: _masked_load,
     intr.MaskedStoreOp: _masked_store,
     intr.MaskedGatherOp: _masked_gather,

@@ -21,23 +21,26 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from xdsl.dialects import llvm, scf
-from xdsl.dialects.builtin import IntegerAttr, SymbolRefAttr, VectorType, i32, i64
+from xdsl.dialects.builtin import IntegerAttr, SymbolRefAttr, i32, i64
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from ..dialects.diagnostic import LoweringError, fail
-from ..dialects.ext import llvm as ext
 from ..dialects.ext import llvm_intrinsics as intr
 from .to_llvm_builder import FunctionBuilder, Handler
 from .to_llvm_scf import counted_loop
-from .to_llvm_types import INBOUNDS, NSW, PTR, UNIT, VOID, byte_size, index_list, make_function
-
-THREAD_LIBRARY = {
-    "omp_get_max_threads": ([], i32),
-    "omp_in_parallel": ([], i32),
-    "omp_get_thread_num": ([], i32),
-    "omp_get_num_threads": ([], i32),
-    "GOMP_parallel": ([PTR, PTR, i32, i32], VOID),
-}
+from .to_llvm_shares import (
+    COUNTER,
+    MOST_THREADS,
+    THREAD_LIBRARY,
+    ask,
+    ceiling_divide,
+    field,
+    field_alignment,
+    is_descending,
+    outline_share,
+    trip_count,
+)
+from .to_llvm_types import PTR, UNIT, VOID, make_function
 
 
 def _parallel(b: FunctionBuilder, op: scf.ParallelOp) -> None:
@@ -52,8 +55,8 @@ def _parallel(b: FunctionBuilder, op: scf.ParallelOp) -> None:
     b.parallel_regions += 1
     body = _outline_body(b, op, name)
     captured = [lower, upper, step, *body.captured]
-    record = llvm.LLVMStructType.from_type_list([value.type for value in captured])
-    _outline_share(b, op, name, record)
+    record = llvm.LLVMStructType.from_type_list([*(value.type for value in captured), PTR])
+    outline_share(b, op, name, record)
     if body.may_fail:
         b.store(b.integer(0), b.error())
     _run(b, op, name, record, captured)
@@ -74,9 +77,8 @@ def _outline_body(b: FunctionBuilder, op: scf.ParallelOp, name: str) -> Function
         *bounds[:2],
         body.capture(step) if isinstance(step.owner, llvm.ConstantOp) else bounds[2],
     )
-    length = op.attributes.get("nestor.descending")
-    if isinstance(length, IntegerAttr):
-        _descend(body, op, lower, upper, step, length.value.data)
+    if (length := is_descending(op)) is not None:
+        _descend(body, op, lower, upper, step, length)
     else:
         counted_loop(body, op, lower, upper, step, (), ())
     body.emit(llvm.ReturnOp, ())
@@ -106,7 +108,7 @@ def _descend(
 ) -> None:
     """The iterations from `lower` to `upper` in stretches of `length`, each forward, the last of them first."""
     width = b.size(b.multiply(step, length))
-    count = _ceiling_divide(b, b.size(_trip_count(b, lower, upper, step)), b.integer(length))
+    count = ceiling_divide(b, b.size(trip_count(b, lower, upper, step)), b.integer(length))
     stretch, done = b.new_block((i64,)), b.new_block()
     b.branch_if(b.compare("sgt", count, b.integer(0)), stretch, [count], done, ())
     b.start(stretch)
@@ -135,74 +137,6 @@ def pointer_attributes(b: FunctionBuilder) -> list[dict[str, Attribute]]:
     return attributes
 
 
-def _field(b: FunctionBuilder, pointer: SSAValue, record: llvm.LLVMStructType, k: int) -> SSAValue:
-    properties: dict[str, Attribute] = {
-        "elem_type": record,
-        "noWrapFlags": INBOUNDS,
-        "inbounds": UNIT,
-        "rawConstantIndices": index_list(0, k),
-    }
-    return b.emit(ext.GEPOp, (pointer,), PTR, properties)
-
-
-def _field_alignment(type_: Attribute) -> int:
-    if isinstance(type_, llvm.LLVMPointerType):
-        return 8
-    return byte_size(type_.element_type if isinstance(type_, VectorType) else type_)
-
-
-def _outline_share(b: FunctionBuilder, op: Operation, name: str, record: llvm.LLVMStructType) -> None:
-    """`@name(ctx)`: one thread's contiguous share of the iterations."""
-    share = FunctionBuilder(b.module, b.name, b.handlers)
-    context = share.entry.insert_arg(PTR, 0)
-    context.name_hint = "ctx"
-    share.location = op.location
-    fields = [
-        share.load(_field(share, context, record, k), type_, _field_alignment(type_))
-        for k, type_ in enumerate(record.types)
-    ]
-    lower, upper, step = fields[:3]
-    thread = share.emit(llvm.SExtOp, (_ask(share, "omp_get_thread_num"),), i64, hint="thread")
-    threads = share.emit(llvm.SExtOp, (_ask(share, "omp_get_num_threads"),), i64, hint="threads")
-    chunk = _ceiling_divide(share, _trip_count(share, lower, upper, step), threads)
-    chunk.name_hint = "chunk"
-    first = share.size(share.multiply(thread, chunk))
-    low = share.size(share.add(lower, share.multiply(first, step)))
-    high = share.size(share.add(low, share.multiply(chunk, step)))
-    low.name_hint = "lo"
-    bounded = share.binary(intr.SMinOp, high, upper)
-    bounded.name_hint = "hi"
-    share.call(f"{name}.body", [low, bounded, step, *fields[3:]], None)
-    share.emit(llvm.ReturnOp, ())
-    share.finish()
-    b.module.functions.append(
-        make_function(name, [PTR], VOID, share.region, linkage="internal", location=op.location)
-    )
-
-
-def _ask(b: FunctionBuilder, name: str) -> SSAValue:
-    inputs, output = THREAD_LIBRARY[name]
-    return b.call(b.module.declare(name, inputs, output), (), output)
-
-
-def _trip_count(b: FunctionBuilder, lower: SSAValue, upper: SSAValue, step: SSAValue) -> SSAValue:
-    distance = b.emit(llvm.SubOp, (upper, lower), i64, {"overflowFlags": NSW})
-    if isinstance(step.owner, llvm.ConstantOp) and step.owner.value.value.data == 1:  # type: ignore[union-attr]
-        return distance
-    return _ceiling_divide(b, distance, step)
-
-
-def _ceiling_divide(b: FunctionBuilder, value: SSAValue, divisor: SSAValue) -> SSAValue:
-    less_one = b.size(
-        b.add(divisor, -1) if not isinstance(divisor.owner, llvm.ConstantOp) else _less_one(b, divisor)
-    )
-    return b.binary(llvm.SDivOp, b.size(b.add(value, less_one)), divisor)
-
-
-def _less_one(b: FunctionBuilder, constant: SSAValue) -> SSAValue:
-    return b.integer(constant.owner.value.value.data - 1)  # type: ignore[union-attr]
-
-
 def _run(
     b: FunctionBuilder,
     op: scf.ParallelOp,
@@ -213,23 +147,26 @@ def _run(
     """Decide how many threads the iterations are worth, and run the body on them or here."""
     grain = op.attributes.get("nestor.grain")
     lower, upper, step = captured[:3]
-    wanted = _trip_count(b, lower, upper, step)
+    wanted = trip_count(b, lower, upper, step)
     if isinstance(grain, IntegerAttr) and grain.value.data > 1:
         wanted = b.binary(llvm.SDivOp, wanted, b.integer(grain.value.data))
-    ask, fork, serial, done = (b.new_block() for _ in range(4))
-    b.branch_if(b.compare("sgt", wanted, b.integer(1)), ask, (), serial, ())
+    asking, fork, serial, done = (b.new_block() for _ in range(4))
+    b.branch_if(b.compare("sgt", wanted, b.integer(1)), asking, (), serial, ())
 
-    b.start(ask)
-    most = b.emit(llvm.SExtOp, (_ask(b, "omp_get_max_threads"),), i64)
-    inside = b.compare("ne", _ask(b, "omp_in_parallel"), b.integer(0, i32))
+    b.start(asking)
+    most = b.emit(llvm.SExtOp, (ask(b, "omp_get_max_threads"),), i64)
+    inside = b.compare("ne", ask(b, "omp_in_parallel"), b.integer(0, i32))
+    most = b.binary(intr.SMinOp, most, b.integer(MOST_THREADS))
     threads = b.binary(intr.SMinOp, wanted, b.select(inside, b.integer(1), most))
     threads.name_hint = "threads"
     b.branch_if(b.compare("sgt", threads, b.integer(1)), fork, (), serial, ())
 
     b.start(fork)
     context = b.alloca(record, 64, "ctx")
-    for k, value in enumerate(captured):
-        b.store(value, _field(b, context, record, k), _field_alignment(value.type))
+    counters = b.alloca(llvm.LLVMArrayType(MOST_THREADS, COUNTER), 64, "taken")
+    for k, value in enumerate((*captured, counters)):
+        b.store(value, field(b, context, record, k), field_alignment(value.type))
+    _reset(b, counters, threads)
     function = b.emit(llvm.AddressOfOp, (), PTR, {"global_name": SymbolRefAttr(name)})
     inputs, output = THREAD_LIBRARY["GOMP_parallel"]
     b.module.declare("GOMP_parallel", inputs, output)
@@ -240,6 +177,19 @@ def _run(
     b.start(serial)
     b.call(f"{name}.body", captured, None)
     b.branch(done)
+    b.start(done)
+
+
+def _reset(b: FunctionBuilder, counters: SSAValue, threads: SSAValue) -> None:
+    """No piece of any thread's range is taken yet."""
+    each, done = b.new_block((i64,)), b.new_block()
+    b.branch(each, [b.integer(0)])
+    b.start(each)
+    thread = each.args[0]
+    thread.name_hint = "each"
+    b.store(b.integer(0), b.gep(counters, thread, COUNTER))
+    following = b.size(b.add(thread, 1))
+    b.branch_if(b.compare("slt", following, threads), each, [following], done, ())
     b.start(done)
 
 

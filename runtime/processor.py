@@ -28,6 +28,22 @@ def is_faster_past_caches() -> bool:
     return b" amx_tile" in linux_facts()
 
 
+_LEVEL_2 = "/sys/devices/system/cpu/cpu0/cache/index2"
+
+
+@functools.cache
+def second_cache_kib() -> int | None:
+    """The second-level cache of a core, in KiB, as Linux says; None where it does not."""
+    try:
+        with open(f"{_LEVEL_2}/level") as level, open(f"{_LEVEL_2}/size") as size:
+            text = size.read().strip()
+            if level.read().strip() != "2" or text[-1:] not in ("K", "M") or not text[:-1].isdigit():
+                return None
+            return int(text[:-1]) << (10 if text.endswith("M") else 0)
+    except OSError:
+        return None
+
+
 _AMX = (b" amx_tile", b" amx_int8")
 _ARCH_PRCTL, _ARCH_REQ_XCOMP_PERM, _XTILEDATA = 158, 0x1023, 18
 """Linux on x86-64: the system call, what it is asked for, and the part of a thread's state that tiles are."""

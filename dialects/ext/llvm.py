@@ -6,7 +6,7 @@ xDSL's, which take scalars (or floats) only. Intrinsics are in `llvm_intrinsics.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import ClassVar
 
 from xdsl.dialects import llvm
@@ -20,7 +20,7 @@ from xdsl.dialects.builtin import (
     i64,
 )
 from xdsl.dialects.llvm import FastMathAttr, FCmpPredicateFlag, GenericCastOp, LLVMPointerType
-from xdsl.ir import Attribute, Dialect, Operation, ParametrizedAttribute, TypeAttribute
+from xdsl.ir import Attribute, Dialect, Operation, ParametrizedAttribute, SSAValue, TypeAttribute
 from xdsl.irdl import (
     AnyAttr,
     IRDLOperation,
@@ -38,6 +38,7 @@ from xdsl.irdl import (
 from xdsl.parser import AttrParser, Parser
 from xdsl.printer import Printer
 from xdsl.traits import Pure
+from xdsl.utils.exceptions import VerifyException
 
 from .llvm_intrinsics import FLOAT, INTEGER, INTRINSICS, NO_FASTMATH
 from .widen import Widened, widen
@@ -189,6 +190,91 @@ class ICmpOp(Widened, llvm.ICmpOp):
     )
 
 
+# --- atomics ---------------------------------------------------------------------------------------------
+
+ATOMIC_UPDATES = ("xchg", "add", "sub", "_and", "nand", "_or", "_xor", "max", "min", "umax", "umin")
+"""Names of `bin_op`, by its number: those on integers."""
+
+
+@irdl_op_definition
+class AtomicRMWOp(IRDLOperation):
+    """`%old = llvm.atomicrmw add %p, %v monotonic : !llvm.ptr, i64`: update memory in one step; what was there before."""
+
+    name = "llvm.atomicrmw"
+    T: ClassVar = VarConstraint("T", base(IntegerType))
+    ptr = operand_def(LLVMPointerType)
+    val = operand_def(T)
+    res = result_def(T)
+    bin_op = prop_def(IntegerAttr)
+    ordering = prop_def(IntegerAttr)
+
+    @classmethod
+    def of(cls, name: str, pointer: SSAValue, value: SSAValue, ordering: str = "monotonic") -> AtomicRMWOp:
+        return cls.create(
+            operands=[pointer, value],
+            result_types=[value.type],
+            properties={
+                "bin_op": IntegerAttr(ATOMIC_UPDATES.index(name), i64),
+                "ordering": IntegerAttr(_ORDERINGS[ordering], i64),
+            },
+        )
+
+    @property
+    def words(self) -> tuple[str, str]:
+        """The update and the ordering as LLVM IR has them."""
+        return (
+            ATOMIC_UPDATES[self.bin_op.value.data].lstrip("_"),
+            llvm.ATOMIC_ORDERING_KEYWORDS[self.ordering.value.data],
+        )
+
+    @classmethod
+    def parse(cls, parser: Parser) -> AtomicRMWOp:
+        name = parser.expect(lambda: _optional_word(parser, ATOMIC_UPDATES), "expected an atomic update")
+        pointer = parser.parse_unresolved_operand()
+        parser.parse_punctuation(",")
+        value = parser.parse_unresolved_operand()
+        ordering = parser.expect(lambda: _optional_word(parser, _ORDERINGS), "expected an atomic ordering")
+        attributes = parser.parse_optional_attr_dict()
+        parser.parse_punctuation(":")
+        pointer_type = parser.parse_type()
+        parser.parse_punctuation(",")
+        value_type = parser.parse_type()
+        op = cls.of(
+            name,
+            parser.resolve_operand(pointer, pointer_type),
+            parser.resolve_operand(value, value_type),
+            ordering,
+        )
+        op.attributes.update(attributes)
+        return op
+
+    def print(self, printer: Printer) -> None:
+        printer.print_string(f" {ATOMIC_UPDATES[self.bin_op.value.data]} ")
+        printer.print_ssa_value(self.ptr)
+        printer.print_string(", ")
+        printer.print_ssa_value(self.val)
+        printer.print_string(f" {self.words[1]}")
+        printer.print_op_attributes(self.attributes)
+        printer.print_string(" : ")
+        printer.print_attribute(self.ptr.type)
+        printer.print_string(", ")
+        printer.print_attribute(self.val.type)
+
+    def verify_(self) -> None:
+        if not 0 <= self.bin_op.value.data < len(ATOMIC_UPDATES):
+            raise VerifyException(f"{self.name}: bin_op is none of {', '.join(ATOMIC_UPDATES)}")
+        if self.ordering.value.data not in _STRONG:
+            raise VerifyException(f"{self.name}: the ordering has to be monotonic or stronger")
+
+
+_ORDERINGS = {word: number for number, word in llvm.ATOMIC_ORDERING_KEYWORDS.items()}
+_STRONG = frozenset(_ORDERINGS[word] for word in ("monotonic", "acquire", "release", "acq_rel", "seq_cst"))
+
+
+def _optional_word(parser: Parser, words: Iterable[str]) -> str | None:
+    return next((word for word in words if parser.parse_optional_keyword(word) is not None), None)
+
+
 # --- types -----------------------------------------------------------------------------------------------
 
 
@@ -244,6 +330,7 @@ _OWN: tuple[type[Operation], ...] = (
     SelectOp,
     GEPOp,
     ICmpOp,
+    AtomicRMWOp,
 )
 _OWN_NAMES = {op.name for op in (*_OWN, *INTRINSICS)}
 

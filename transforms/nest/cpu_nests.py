@@ -241,7 +241,7 @@ def _tile_product(band: list[ForOp], machine: Machine, for_threads: bool) -> boo
         return False
     tiling = ProductTiling(
         product,
-        machine.vector_bits,
+        machine,
         share if for_threads else None,
         lambda nest: schedule_nest(nest, machine, for_threads=False),
         machine.steps,

@@ -33,10 +33,11 @@ from xdsl.ir import SSAValue
 from ...dialects.diagnostic import NestorError, fail
 from ...dialects.nest import AccumulateOp, AllocOp, ForOp, LoadOp, StoreOp
 from ...lowering.to_llvm_types import AS_WRITTEN
-from .cpu_lanes import UNIT, extent_of, machine_lanes, padded_width
+from .cpu_lanes import UNIT, UNKNOWN_EXTENT, extent_of, machine_lanes, padded_width
 from .cpu_products import Product, elementwise_accesses
 from .cpu_sums import SHARES
 from .cpu_tiles import compute_where_read, mark_lanes, mark_unrolled, pattern_in
+from .cpu_vectors import Machine
 from .frozen_buffers import is_computed_once
 from .loops import enclosing_function, loops_in, next_nest, perfect_band
 from .nest_annotate import annotate
@@ -54,12 +55,12 @@ from .staging import conversion_of
 from .steps import UNRECORDED, Steps
 from .trials import trial
 
-DEPTH_BYTES = 4096
-"""Terms of the sum in a block, times the bytes of one: more of them, and panels leave the second-level cache."""
+DEPTH_BYTES, DEPTH_SHARE = 4096, 256
+"""Terms of the sum in a block, times the bytes of one, at most: so many, or as many as a part of the second-level cache.
+A panel of columns stays there while the tiles of a block use it. Cut into blocks, a sum is read and written for each."""
 
-BLOCK_BYTES = 512 << 10
-"""A block of packed rows: it stays in the second-level cache while the panels of the other operand pass. Of machines
-with vectors of 512 bits, which have a megabyte or more of it a core; others have half."""
+BLOCK_SHARE = 2
+"""The part of the second-level cache for a block of packed rows: it stays there while the panels of columns pass."""
 
 FEW_ROWS = 8
 """Tiles of rows below which threads share the columns."""
@@ -70,8 +71,14 @@ COLUMN_PANELS = 4
 WORTH_PACKING = 192
 """Columns that use an element of the rows: below, copying it costs more than reading it where it is."""
 
-PANEL_COST = 0.16
-"""What reading the panels of columns from the last cache adds to a block of one tile."""
+PANEL_COST, FAR_PANEL_COST = 0.16, 0.6
+"""What reading the panels of columns again for each block adds to a block of one tile: from the last cache, and where the
+panels take more than `NEAR_BYTES`, so that they come from memory. Both measured with products of squares."""
+
+NEAR_BYTES = 8 << 20
+
+TILE_COST = 2.0
+"""What reading the panels of columns again for each tile adds to a tile of one row, from the second-level cache."""
 
 ROWS_AHEAD = 8
 """Rows by which a copy fetches ahead what it packs: each is on another page, where machines do not look by themselves."""
@@ -94,14 +101,15 @@ class Sizes:
     by_columns: bool
 
 
-def sizes_for(product: Product, vector_bits: int) -> Sizes:
-    """The sizes for a product on a machine with such vectors."""
+def sizes_for(product: Product, machine: Machine) -> Sizes:
+    """The sizes for a product on a machine."""
+    vector_bits = machine.vector_bits
     row, column, term = (extent_of(loop) for loop in (product.row, product.column, product.term))
     lanes = machine_lanes(product.term, vector_bits)
     width = 2 * lanes if column is None else min(2 * lanes, padded_width(column, lanes))
     most = 14 if vector_bits >= 512 else 6
     size = max(1, vector_bits // lanes // 8)
-    depth, most_terms = None, DEPTH_BYTES // size
+    depth, most_terms = None, max(DEPTH_BYTES, machine.cache_bytes // DEPTH_SHARE) // size
     if term is None:
         depth = most_terms
     elif term > most_terms:
@@ -111,23 +119,26 @@ def sizes_for(product: Product, vector_bits: int) -> Sizes:
         panels = COLUMN_PANELS if column is None else min(COLUMN_PANELS, -(-column // width))
         return Sizes(-(-row // tiles), width, depth, panels, True)
     bytes_of_tile = (depth or term or most_terms) * size * most
-    most_tiles = max(2, BLOCK_BYTES // (1 if vector_bits >= 512 else 2) // bytes_of_tile)
+    most_tiles = max(2, machine.cache_bytes // BLOCK_SHARE // bytes_of_tile)
     if row is None:
         few_tiles = max(2, most_tiles // 2)  # there may be few blocks, which threads share
         return Sizes(most, width, depth, few_tiles, False)
     sizes = ((r, b) for r in range(most, most - 3, -1) for b in range(most_tiles, 0, -1))
-    rows, block = min(sizes, key=lambda size: _cost(row, *size))
+    panels = (column or UNKNOWN_EXTENT) * (term or most_terms) * size
+    panel_cost = PANEL_COST if panels <= NEAR_BYTES else FAR_PANEL_COST
+    rows, block = min(sizes, key=lambda size: _cost(row, *size, panel_cost))
     return Sizes(rows, width, depth, block, False)
 
 
-def _cost(extent: int, rows: int, block: int) -> float:
+def _cost(extent: int, rows: int, block: int, panel_cost: float) -> float:
     """Roughly, the time of a number of rows in such tiles and blocks, per row.
 
-    The busiest thread's part of the rows, edges filled up, and that the panels of columns are read once a block.
+    The rows, the last tile filled up; that at the end, while one thread does the last block, others have none; and that
+    the panels of columns are read once a block, and once a tile.
     """
-    blocks = -(-extent // (rows * block))
-    parts = [-(-blocks // threads) * threads * rows * block / extent for threads in SHARES]
-    return sum(parts) / len(parts) + PANEL_COST / block
+    filled = -(-extent // rows) * rows
+    alone = [(threads - 1) / threads * rows * block for threads in SHARES]
+    return (filled + sum(alone) / len(alone)) / extent + panel_cost / block + TILE_COST / rows
 
 
 # ---- the nests around -------------------------------------------------------------------------------
@@ -185,14 +196,14 @@ class ProductTiling:
     def __init__(
         self,
         product: Product,
-        vector_bits: int,
+        machine: Machine,
         share: Callable[[ForOp, Steps], None] | None,
         inside: Callable[[ForOp], None],
         steps: Steps,
     ):
         self.product = product
         self.result = product.result
-        self.sizes = sizes_for(product, vector_bits)
+        self.sizes = sizes_for(product, machine)
         self.columns = extent_of(product.column)
         self.share = share
         self.inside = inside
@@ -238,6 +249,8 @@ class ProductTiling:
         panels = self._pack((blocks or [shares])[-1], shares, row_tiles, row, column, copies_shared)
         mark_lanes(column, self.sizes.width, self.steps)
         mark_unrolled(row, self.steps)
+        if blocks and why_not_prefetch(self.result, row_tiles, 1, whole=True) is None:
+            self.steps.do(prefetch, self.result, row_tiles, distance=1, whole=True)
         for panel in panels:
             if why_not_prefetch(panel, term, AHEAD, whole=True) is None:
                 self.steps.do(prefetch, panel, term, distance=AHEAD, whole=True)

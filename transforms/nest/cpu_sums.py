@@ -24,6 +24,9 @@ SHARES = (2, 4)
 MOST_IDLE = 0.1
 """The part of the time that a thread may wait for the others."""
 
+FEW = 32
+"""Iterations below which a thread that is slower has not enough left that others could do for it."""
+
 
 def outermost_of(sums: AccumulateOp) -> ForOp:
     """The nest of a sum."""
@@ -101,12 +104,12 @@ def in_tiles(loop: ForOp, factor: int, steps: Steps) -> tuple[ForOp, ForOp]:
 
 
 def even_shares(loop: ForOp, tiles: Sequence[ForOp], steps: Steps) -> ForOp:
-    """The loop to be given to threads: a few iterations that these cannot share evenly are made one loop with the next.
+    """The loop to be given to threads: a few iterations are made one loop with the next.
 
-    Three images on two threads are two on one of them; of three images in seven blocks each has half. Loops over
-    `tiles` stay.
+    Three images on two threads are two on one of them; of three images in seven blocks each has half. And of eight
+    images a thread that is slower would do one on its own in the end. Loops over `tiles` stay.
     """
-    while _idle(loop) > MOST_IDLE:
+    while _idle(loop) > MOST_IDLE or (extent_of(loop) or FEW) < FEW:
         inner = sole_inner_loop(loop)
         if inner is None or loop in tiles or inner in tiles or why_not_parallel(inner) is not None:
             break

@@ -63,8 +63,16 @@ class Machine:
     """Whether stores to big results had better pass the caches, however little is read for them."""
     amx: bool = False
     """Whether there is a unit that multiplies matrices (AMX)."""
+    cache_kib: int | None = None
+    """The second-level cache of a core; None: as machines with such vectors have at least."""
     in_rows: bool = False
     """Whether a loop around makes several passes over a row, and what is fetched ahead is the next row."""
+
+    @property
+    def cache_bytes(self) -> int:
+        """The second-level cache of a core, in bytes."""
+        kib = (1024 if self.vector_bits >= 512 else 512) if self.cache_kib is None else self.cache_kib
+        return kib << 10
 
 
 WIDEST = Machine()

@@ -21,9 +21,9 @@ several passes over a row fetch the next row once. In the last iterations the el
 harmless: no address is too far for a prefetch. In a vectorized loop it is one a cache line of the vector, kernels of a
 GPU leave it out. LLVM vectorizes no loop that holds one: vectorize the loop first, or prefetch in a loop around it.
 
-With `whole`, everything that an iteration loads, through loops inside of it as well, is fetched at the start of the
-iteration so many before, a prefetch a line: of tiles whose loops are unrolled and vectorized, where each element would
-be fetched once a row otherwise.
+With `whole`, everything that an iteration loads or adds to, through loops inside of it as well, is fetched at the start
+of the iteration so many before, a prefetch a line: of tiles whose loops are unrolled and vectorized, where each element
+would be fetched once a row otherwise.
 
     nest.for "k" %k = 0 to %n {                          nest.for "k" %k = 0 to %n {
       nest.for "i" %i = 0 to 6 unrolled {                  nest.prefetch %x[%k + 8, 0] : memref<?x32xf32>
@@ -89,7 +89,7 @@ def why_not_prefetch(
         )
     if at is not None and not any(inner.label == at for inner in loops_in(loop)):
         return _refusal(buffer, loop, f'there is no loop "{at}" in it')
-    accesses = _accesses(buffer, loop, at)
+    accesses = [*_accesses(buffer, loop, at), *(_updates(buffer, loop) if whole else ())]
     if not accesses:
         where = "there" if at is None else f'in the loop "{at}"'
         return _refusal(buffer, loop, f"nothing {where} loads from it or stores to it")
@@ -111,6 +111,11 @@ def _accesses(buffer: SSAValue, loop: ForOp, at: str | None) -> list[LoadOp | St
     ]
 
 
+def _updates(buffer: SSAValue, loop: ForOp) -> list[AccumulateOp]:
+    """The reductions in `loop` into `buffer`."""
+    return [op for op in loop.walk() if isinstance(op, AccumulateOp) and buffer in op.memrefs]
+
+
 def _refusal(
     buffer: SSAValue,
     loop: ForOp,
@@ -124,7 +129,7 @@ def _refusal(
     )
 
 
-def _why_not_ahead(access: LoadOp | StoreOp, loop: ForOp) -> str | None:
+def _why_not_ahead(access: LoadOp | StoreOp | AccumulateOp, loop: ForOp) -> str | None:
     """Why the element that a later iteration accesses is not another one that can be named now."""
     if isinstance(access.parent_op(), AccumulateOp):
         return "it belongs to the combiner of a reduction"
@@ -133,12 +138,13 @@ def _why_not_ahead(access: LoadOp | StoreOp, loop: ForOp) -> str | None:
         return "its index is computed inside of the loop"
     if loop.iv in used:
         return None
-    return f"it {'loads' if isinstance(access, LoadOp) else 'stores to'} one element in all iterations"
+    verb = {LoadOp: "loads", StoreOp: "stores to"}.get(type(access), "updates")
+    return f"it {verb} one element in all iterations"
 
 
 def _why_not_whole(buffer: SSAValue, loop: ForOp) -> NestorError | None:
     """Why the lines that an iteration loads cannot be counted, or are too many."""
-    if not _loads_ahead(buffer, loop):
+    if not _reads_ahead(buffer, loop):
         return _refusal(buffer, loop, "nothing there loads from it what is known ahead")
     window = _window(buffer, loop)
     if isinstance(window, NoWindow):
@@ -154,13 +160,14 @@ def _why_not_whole(buffer: SSAValue, loop: ForOp) -> NestorError | None:
 
 def _window(buffer: SSAValue, loop: ForOp) -> Window | NoWindow:
     """What an iteration loads of the buffer, as far as that can be known ahead."""
-    return window_of(loop, [access for op in _loads_ahead(buffer, loop) for access in accesses_of(op)])
+    reads = _reads_ahead(buffer, loop)
+    return window_of(loop, [access for op in reads for access in accesses_of(op) if access.buffer is buffer])
 
 
-def _loads_ahead(buffer: SSAValue, loop: ForOp) -> list[LoadOp]:
-    """The loads from the buffer whose elements in a later iteration can be named now."""
+def _reads_ahead(buffer: SSAValue, loop: ForOp) -> list[LoadOp | AccumulateOp]:
+    """The loads from the buffer, and reductions into it, whose elements in a later iteration can be named now."""
     loads = [op for op in loop.walk() if isinstance(op, LoadOp) and op.memref is buffer]
-    return [op for op in loads if _why_not_ahead(op, loop) is None]
+    return [op for op in (*loads, *_updates(buffer, loop)) if _why_not_ahead(op, loop) is None]
 
 
 def _lines(buffer: SSAValue, window: Window) -> list[tuple[int, ...]] | None:
@@ -210,10 +217,13 @@ def _fetch_window(buffer: SSAValue, loop: ForOp, ahead: AffineList) -> None:
     window, first = _window(buffer, loop), loop.body.block.first_op
     assert isinstance(window, Window) and first is not None
     origin = window.origin.substitute(loop.iv, ahead)
+    is_written = bool(_updates(buffer, loop))
     for place in _lines(buffer, window) or ():
         entries = [origin[axis].add(offset) for axis, offset in enumerate(place)]
         op = PrefetchOp(buffer, AffineList.of(*entries).canonical())
         op.location = loop.location
+        if is_written:
+            op.attributes["nestor.write"] = UnitAttr()
         loop.body.block.insert_op_before(op, first)
 
 

@@ -118,7 +118,7 @@ class NestScheduleCpuPass(ModulePass):
     """Vectorize and parallelize every nest; `vector_bits` is a register's width, `threads=1` makes no parallel loops,
     2 lets long scans suit two of them,
     `past_caches` is for machines whose stores had better pass the caches wherever a result is larger than these,
-    `amx` for those with a unit that multiplies matrices."""
+    `amx` for those with a unit that multiplies matrices; `cache_kib` is the second-level cache of a core."""
 
     name = "nest-schedule-cpu"
 
@@ -126,10 +126,19 @@ class NestScheduleCpuPass(ModulePass):
     threads: int | None = None
     past_caches: bool = False
     amx: bool = False
+    cache_kib: int | None = None
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         if self.vector_bits < 64 or self.vector_bits & (self.vector_bits - 1):
             raise fail(op, f"vector-bits is {self.vector_bits}; a power of two of at least 64 is expected")
-        machine = Machine(self.vector_bits, self.threads, past_caches=self.past_caches, amx=self.amx)
+        if self.cache_kib is not None and self.cache_kib < 1:
+            raise fail(op, f"cache-kib is {self.cache_kib}; a positive number of KiB is expected")
+        machine = Machine(
+            self.vector_bits,
+            self.threads,
+            past_caches=self.past_caches,
+            amx=self.amx,
+            cache_kib=self.cache_kib,
+        )
         for function in functions(op):
             schedule_nests(function, machine)

@@ -1,4 +1,4 @@
-// A parallel loop becomes a function of a range, a share for each thread, and a choice by grain at the call.
+// A parallel loop becomes a function of a range, one that takes pieces for each thread, and a choice by grain at the call.
 // RUN: opt-tool %s -p convert-to-llvm | filecheck %s
 
 // CHECK-LABEL: llvm.func internal @fill.parallel0.body(
@@ -6,8 +6,24 @@
 // CHECK: llvm.store
 // CHECK-LABEL: llvm.func internal @fill.parallel0(%ctx: !llvm.ptr)
 // CHECK: llvm.call @omp_get_thread_num
+// CHECK: llvm.call @omp_get_num_threads
+// CHECK: %pieces = llvm.sdiv
+// CHECK: ^{{.+}}(%away: i64):
+// CHECK: %owner = llvm.sub
+// CHECK: %start = llvm.sdiv
+// CHECK: %end = llvm.sdiv
+// CHECK: [[OWN:%.+]] = llvm.icmp "eq" %away
+// CHECK: [[ONE:%.+]] = llvm.select [[OWN]]
+// CHECK: [[COUNTER:%.+]] = llvm.getelementptr inbounds {{%.+}}[%owner]
+// CHECK: [[TAKEN:%.+]] = llvm.atomicrmw add [[COUNTER]], [[ONE]] monotonic : !llvm.ptr, i64
+// CHECK: [[FRONT:%.+]] = llvm.and [[TAKEN]]
+// CHECK: [[BACK:%.+]] = llvm.lshr [[TAKEN]]
+// CHECK: [[NEXT:%.+]] = llvm.add %start, [[FRONT]]
+// CHECK: llvm.sub %end, [[BACK]]
+// CHECK: %piece = llvm.select [[OWN]], [[NEXT]]
 // CHECK: llvm.call @fill.parallel0.body
 // CHECK-LABEL: llvm.func internal @fill.kernel
+// CHECK: %taken = llvm.alloca
 // CHECK: llvm.sdiv
 // CHECK: llvm.call @omp_get_max_threads
 // CHECK: llvm.call @omp_in_parallel
@@ -32,11 +48,19 @@ func.func @fill(%x: memref<?xf32> {nestor.noalias}, %v: f32) {
 // CHECK: llvm.cond_br {{.*}}[[COUNT]]
 // CHECK: ^{{.+}}([[K:%.+]]: i64):
 // CHECK: %left = llvm.add [[K]], {{%.+}} overflow<nsw> : i64
-// CHECK: %start = llvm.add %lo
-// CHECK: %end = llvm.intr.smin
+// CHECK: [[START:%.+]] = llvm.add %lo
+// CHECK: %end{{.*}} = llvm.intr.smin
 // CHECK: llvm.store
 // CHECK: llvm.cond_br {{.*}}%left
+// Its owner takes the pieces from the end, others from the start.
 // CHECK-LABEL: llvm.func internal @back.parallel0(
+// CHECK: [[TAKEN:%.+]] = llvm.atomicrmw add
+// CHECK: [[OWNER:%.+]] = llvm.and [[TAKEN]]
+// CHECK: [[OTHERS:%.+]] = llvm.lshr [[TAKEN]]
+// CHECK: [[OTHER:%.+]] = llvm.icmp "ne" %away
+// CHECK: [[FIRST:%.+]] = llvm.add %start{{.*}}, [[OTHERS]]
+// CHECK: llvm.sub %end{{.*}}, [[OWNER]]
+// CHECK: llvm.select [[OTHER]], [[FIRST]]
 func.func @back(%x: memref<?xf32> {nestor.noalias}, %v: f32) {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index

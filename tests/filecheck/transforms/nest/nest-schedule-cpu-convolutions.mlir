@@ -5,8 +5,7 @@
 // Channels first: the sums of a tile have channels last, and are turned as they leave the registers.
 // CHECK-LABEL: func.func @first
 // CHECK:       %[[W:.*]] = nest.alloc "panel" : memref<2x3x3x16x32xf32>
-// CHECK:       nest.for "b.2" {{.*}} parallel
-// CHECK-NEXT:    nest.for "i.3.o" %[[B:.*]] = 0 to 4 {
+// CHECK:       nest.for "b.2_i.3.o" {{.*}} = 0 to 32 parallel
 // CHECK:           %[[P:.*]] = nest.alloc "p" : memref<1x16x16x58xf32>
 // CHECK:           nest.for "i.3.i" %[[I:.*]] = 0 to 14 {
 // CHECK-NEXT:        nest.for "j.3.o" %[[J:.*]] = 0 to 4 {
