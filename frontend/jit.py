@@ -363,7 +363,7 @@ def jit(function: Callable[..., Any] | None = None, **options: Any) -> Any:
     the order in which a product reads them, is computed once an array, on target "cpu"; whoever changes an array all the
     same gets old results).
     """
-    known: dict[str, Any] = JitFunction.__init__.__kwdefaults__
+    known = JitFunction.__init__.__kwdefaults__ or {}
     if unknown := [name for name in options if name not in known]:
         raise DTypeError(f"nt.jit has no option '{unknown[0]}'", hint=f"its options: {', '.join(known)}")
     if function is None:
