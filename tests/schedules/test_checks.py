@@ -13,7 +13,7 @@ from importlib import import_module
 from typing import Any
 
 import pytest
-from nestor.dialects.diagnostic import LoweringError, NestorError
+from nestor.dialects.diagnostic import LoweringError, NestorError, PassFailure
 from nestor.dialects.registry import make_context
 from nestor.dialects.schedule.table import PRIMITIVES as TABLE
 from nestor.dialects.verifier import VerificationFailure, verify
