@@ -21,7 +21,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from xdsl.dialects import llvm, scf
-from xdsl.dialects.builtin import IntegerAttr, SymbolRefAttr, i32, i64
+from xdsl.dialects.builtin import SymbolRefAttr, i32, i64
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from ..dialects.diagnostic import LoweringError, fail
@@ -36,6 +36,7 @@ from .to_llvm_shares import (
     ceiling_divide,
     field,
     field_alignment,
+    grain_of,
     is_descending,
     outline_share,
     trip_count,
@@ -145,11 +146,10 @@ def _run(
     captured: Sequence[SSAValue],
 ) -> None:
     """Decide how many threads the iterations are worth, and run the body on them or here."""
-    grain = op.attributes.get("nestor.grain")
     lower, upper, step = captured[:3]
     wanted = trip_count(b, lower, upper, step)
-    if isinstance(grain, IntegerAttr) and grain.value.data > 1:
-        wanted = b.binary(llvm.SDivOp, wanted, b.integer(grain.value.data))
+    if (grain := grain_of(op)) > 1:
+        wanted = b.binary(llvm.SDivOp, wanted, b.integer(grain))
     asking, fork, serial, done = (b.new_block() for _ in range(4))
     b.branch_if(b.compare("sgt", wanted, b.integer(1)), asking, (), serial, ())
 

@@ -38,8 +38,9 @@ THREAD_LIBRARY = {
     "GOMP_parallel": ([PTR, PTR, i32, i32], VOID),
 }
 
-PIECES = 16
-"""Pieces of the range of a thread: with fewer the last one lasts, with more the additions cost."""
+PIECES, PIECES_OF_GRAIN = 16, 4
+"""Pieces of the range of a thread, at most, and of what is just worth a thread: with fewer the last one lasts, with more the
+additions and the starts of loops cost."""
 
 MOST_THREADS = 256
 """Threads of one loop at most, since the numbers below are on the stack of the caller."""
@@ -57,6 +58,12 @@ def is_descending(op: scf.ParallelOp) -> int | None:
     return length.value.data if isinstance(length, IntegerAttr) else None
 
 
+def grain_of(op: scf.ParallelOp) -> int:
+    """Iterations below which a thread does not pay."""
+    grain = op.attributes.get("nestor.grain")
+    return grain.value.data if isinstance(grain, IntegerAttr) else 1
+
+
 def outline_share(b: FunctionBuilder, op: scf.ParallelOp, name: str, record: llvm.LLVMStructType) -> None:
     """`@name(ctx)`: what one thread does."""
     share = FunctionBuilder(b.module, b.name, b.handlers)
@@ -71,7 +78,7 @@ def outline_share(b: FunctionBuilder, op: scf.ParallelOp, name: str, record: llv
     threads = share.emit(llvm.SExtOp, (ask(share, "omp_get_num_threads"),), i64, hint="threads")
     count = trip_count(share, lower, upper, step)
     length = share.binary(llvm.SDivOp, count, share.size(share.multiply(threads, PIECES)))
-    length = share.binary(intr.SMaxOp, length, share.integer(1))
+    length = share.binary(intr.SMaxOp, length, share.integer(max(1, grain_of(op) // PIECES_OF_GRAIN)))
     width = share.size(share.multiply(length, step))
     pieces = ceiling_divide(share, count, length)
     pieces.name_hint = "pieces"

@@ -87,9 +87,9 @@ def test_blocks(height):
 
 
 def test_images_that_threads_cannot_share_evenly():
-    """Blocks of rows of all three images are one loop, and the threads'; of four images each has two."""
+    """Blocks of rows of all images are one loop, and the threads': a few images are too few to be shared evenly."""
     w = integers(20, 6, 3, 3, seed=1)
-    for images, count in ((3, 3 * 2), (4, 4)):
+    for images, count in ((3, 3 * 2), (4, 4 * 2), (40, 40)):
         x = integers(images, 6, 35, 120, seed=2)
         loops = nt.jit(bordered).lower(x, w).as_text("nest")
         *_, shared = [line for line in loops.splitlines() if "parallel" in line and "grain" in line]

@@ -494,3 +494,68 @@ func.func @before(%v: memref<10xf32>, %y: memref<5xf32>) {
   }
   func.return
 }
+
+// -----
+
+// Sums of exponentials in float32, and of products in float16: one factor cannot correct both.
+func.func @narrow(%x: memref<5x10x2xf16>, %v: memref<10x3xf16>, %y: memref<5x3xf16>) {
+  %zero = arith.constant 0.0 : f32
+  %lowest = arith.constant 0xfc00 : f16
+  %t = nest.alloc "t" : memref<5x10xf32>
+  nest.for "a" %i = 0 to 5 {
+    nest.for "b" %j = 0 to 10 {
+      nest.store "t" %zero, %t[%i, %j] : memref<5x10xf32>
+    }
+  }
+  nest.for "a.1" %i = 0 to 5 {
+    nest.for "b.1" %j = 0 to 10 {
+      nest.for "d" %d = 0 to 2 {
+        %e = nest.load %x[%i, %j, %d] : memref<5x10x2xf16>
+        %f = arith.extf %e : f16 to f32
+        nest.accumulate "t" add %f, %t[%i, %j] : memref<5x10xf32>
+      }
+    }
+  }
+  %w = nest.alloc "w" : memref<5x10xf16>
+  // expected-error @below {{cannot compute the softmax "i" with its product "i.1" block by block: the exponentials are added up in another type than the product}}
+  nest.for "i" %i = 0 to 5 {
+    %maximum = nest.alloc "maximum" : memref<f16>
+    nest.store "m" %lowest, %maximum[] : memref<f16>
+    nest.for "j" %j = 0 to 10 {
+      %a = nest.load %t[%i, %j] : memref<5x10xf32>
+      %n = arith.truncf %a : f32 to f16
+      nest.accumulate "m" maximum %n, %maximum[] : memref<f16>
+    }
+    %sum = nest.alloc "sum" : memref<f32>
+    nest.store "s" %zero, %sum[] : memref<f32>
+    %m = nest.load %maximum[] : memref<f16>
+    nest.for "j.1" %j = 0 to 10 {
+      %a = nest.load %t[%i, %j] : memref<5x10xf32>
+      %n = arith.truncf %a : f32 to f16
+      %d = arith.subf %n, %m : f16
+      %e = math.exp %d : f16
+      nest.store "e" %e, %w[%i, %j] : memref<5x10xf16>
+      %f = arith.extf %e : f16 to f32
+      // expected-note @below {{here}}
+      nest.accumulate "s" add %f, %sum[] : memref<f32>
+    }
+    %s = nest.load %sum[] : memref<f32>
+    %r = arith.truncf %s : f32 to f16
+    nest.for "j.2" %j = 0 to 10 {
+      %e = nest.load %w[%i, %j] : memref<5x10xf16>
+      %p = arith.divf %e, %r : f16
+      nest.store "p" %p, %w[%i, %j] : memref<5x10xf16>
+    }
+  }
+  nest.for "i.1" %i = 0 to 5 {
+    nest.for "l" %l = 0 to 3 {
+      nest.for "j.3" %j = 0 to 10 {
+        %p = nest.load %w[%i, %j] : memref<5x10xf16>
+        %b = nest.load %v[%j, %l] : memref<10x3xf16>
+        %q = arith.mulf %p, %b : f16
+        nest.accumulate "y" add %q, %y[%i, %l] : memref<5x3xf16>
+      }
+    }
+  }
+  func.return
+}
