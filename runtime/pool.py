@@ -22,18 +22,25 @@ SMALLEST = 1 << 20
 """Results of fewer bytes are allocated by NumPy, whose own cache is fast enough."""
 
 ALIGNMENT = 64
-"""Results start at a multiple of this many bytes, a cache line."""
+"""Results, and copies of arguments, start at a multiple of this many bytes, a cache line."""
 
 
 def aligned_empty(shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
     """An uninitialised array in rows that starts at a multiple of `ALIGNMENT`, in memory of its own."""
     memory = np.empty(prod(shape) * dtype.itemsize + ALIGNMENT, np.uint8)
-    return np.ndarray(shape, dtype, memory, _offset_to_line(memory))
+    return np.ndarray(shape, dtype, memory, -memory.ctypes.data % ALIGNMENT)
 
 
-def _offset_to_line(memory: np.ndarray) -> int:
-    """Bytes from the start of an array of bytes to the first cache line that begins in it."""
-    return -memory.ctypes.data % ALIGNMENT
+PAGE = 4096
+
+PLACE = PAGE // 2
+"""Bytes of a page before a result of the pool.
+
+A load whose address has the lowest 20 bits of a store just before it waits for that store on Intel's processors ("1 MB
+aliasing"). Linux places large arrays at multiples of 2 MB, NumPy starts 16 bytes behind: a result on the next cache line
+would be 48 bytes behind its arguments, so that loads of the next elements meet the stores of these. Cumsum of rows, 4096 x
+1024 floats, on Sapphire Rapids: 3.9 ms at 48 bytes, 1.2 ms at half a page, at 0 or at any number of pages and 48 bytes.
+"""
 
 
 def _free_position(buffers: list[np.ndarray], size: int, references: int) -> int | None:
@@ -71,8 +78,8 @@ class ResultPool:
             size *= extent
         if size < SMALLEST or size > self.limit:
             return np.ndarray(shape, dtype, strides=strides) if strides else np.empty(shape, dtype)
-        buffer = self._take(size + ALIGNMENT)
-        return np.ndarray(shape, dtype, buffer, _offset_to_line(buffer), strides)
+        buffer = self._take(size + PAGE)
+        return np.ndarray(shape, dtype, buffer, (PLACE - buffer.ctypes.data) % PAGE, strides)
 
     def clear(self) -> None:
         """Forget every buffer; those still in use live on with their results."""

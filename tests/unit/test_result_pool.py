@@ -3,7 +3,7 @@
 import gc
 
 import numpy as np
-from nestor.runtime.pool import ALIGNMENT, ResultPool
+from nestor.runtime.pool import ALIGNMENT, PAGE, PLACE, ResultPool
 
 MEGABYTE = 1 << 20
 SHAPE, DTYPE = (512, 1024), np.dtype("f4")
@@ -64,4 +64,4 @@ def test_the_pool_is_bounded():
 
 def test_layout_and_alignment():
     result = ResultPool(64 * MEGABYTE).empty(SHAPE, DTYPE, strides=(4, 4 * SHAPE[0]))
-    assert result.flags.f_contiguous and address(result) % ALIGNMENT == 0
+    assert result.flags.f_contiguous and address(result) % PAGE == PLACE and PLACE % ALIGNMENT == 0
