@@ -22,6 +22,10 @@ MOST_CALLS = 100_000
 SLOW, SLOW_ROUNDS = 6.0, 3
 """A form this many times slower than the fastest is timed in a few rounds only."""
 
+SHORT, MORE_ROUNDS = 0.001, 3
+"""Seconds of a call below which a row is measured in so many times as many rounds: a wait for a processor of a few
+milliseconds, on machines that others share, is no part of a call of ten milliseconds and a hundred calls of this row."""
+
 COUNTED = "nestor"
 """The form whose ratios are the figures: IEEE results."""
 
@@ -74,7 +78,7 @@ def _rounds(forms: dict[str, Process], missing: dict[str, str], rounds: int) -> 
     fastest = min(peers, default=1.0)
     few = {f for f, s in rough.items() if s > SLOW * fastest and not f.startswith(NOT_PEERS)}
     times: dict[str, list[float | None]] = {form: [] for form in forms}
-    for k in range(rounds):
+    for k in range(rounds * (MORE_ROUNDS if fastest < SHORT else 1)):
         order = list(forms)
         for form in order[k % len(order) :] + order[: k % len(order)]:
             sits_out = form in few and k >= SLOW_ROUNDS
