@@ -86,9 +86,10 @@ def _sum_of_product(
     return total, b.add(b.fma(x, y, b.sub(constant[0], total)), constant[1])
 
 
-def _log2_sum(b: FormBuilder, x: SSAValue) -> tuple[SSAValue, SSAValue]:
-    """log2(x) within 2^-64 of itself: k + s (C + z (C / 3 + z (C / 5 + z P(z)))), C = 2 log2(e), whose first terms are
-    unevaluated sums; s = f / (2 + f) and z = s^2."""
+def _quotient_of_logarithm(
+    b: FormBuilder, x: SSAValue
+) -> tuple[SSAValue, SSAValue, SSAValue, SSAValue, SSAValue]:
+    """x = 2^k (1 + f): k, and s = f / (2 + f) and z = s^2, as sums of two numbers each."""
     f, k = split_exponent(b, x)
     below, below_low = b.fast_two_sum(b.constant(2.0, x.type), f)
     inverse = b.div(1.0, below)
@@ -97,6 +98,13 @@ def _log2_sum(b: FormBuilder, x: SSAValue) -> tuple[SSAValue, SSAValue]:
     s_low = b.mul(b.fma(b.neg(s), below_low, rest), inverse)
     z, z_low = b.two_product(s, s)
     z_low = b.fma(b.add(s, s), s_low, z_low)
+    return k, s, s_low, z, z_low
+
+
+def _log2_sum(b: FormBuilder, x: SSAValue) -> tuple[SSAValue, SSAValue]:
+    """log2(x) within 2^-64 of itself: k + s (C + z (C / 3 + z (C / 5 + z P(z)))), C = 2 log2(e), whose first terms are
+    unevaluated sums; s = f / (2 + f) and z = s^2."""
+    k, s, s_low, z, z_low = _quotient_of_logarithm(b, x)
     fifth, fifth_low = _sum_of_product(b, z, b.polynomial(z, POW_LOG2), POW_LOG2_FIFTH)
     third, third_low = _sum_of_product(b, z, fifth, POW_LOG2_THIRD)
     third_low = b.fma(z, fifth_low, third_low)
@@ -112,14 +120,7 @@ def _log2_sum(b: FormBuilder, x: SSAValue) -> tuple[SSAValue, SSAValue]:
 
 def logarithm_sum(b: FormBuilder, x: SSAValue) -> tuple[SSAValue, SSAValue]:
     """ln(x) within 2^-64 of itself: 2 s + s z (2/3 + z P(z)), whose first terms are unevaluated sums."""
-    f, k = split_exponent(b, x)
-    below, below_low = b.fast_two_sum(b.constant(2.0, x.type), f)
-    inverse = b.div(1.0, below)
-    s = b.mul(f, inverse)
-    rest = b.fma(b.neg(s), below, f)
-    s_low = b.mul(b.fma(b.neg(s), below_low, rest), inverse)
-    z, z_low = b.two_product(s, s)
-    z_low = b.fma(b.add(s, s), s_low, z_low)
+    k, s, s_low, z, z_low = _quotient_of_logarithm(b, x)
     third, third_low = b.fast_two_sum(b.constant(TWO_THIRDS[0], x.type), b.mul(z, b.polynomial(z, LOG_SUM)))
     third_low = b.add(third_low, TWO_THIRDS[1])
     w, w_low = b.two_product(z, third)

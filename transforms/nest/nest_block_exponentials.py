@@ -63,6 +63,7 @@ from .conflicts import same_iterations
 from .loops import find_loop, fresh_names
 from .nest_fuse import fuse
 from .nest_privatise import privatise, why_not_privatise
+from .same_values import is_same_value
 
 OLT = 4
 """arith's number for "ordered and less"."""
@@ -127,7 +128,7 @@ def _match(maxima: ForOp, sums: ForOp, parts: int) -> _Exponentials:
     difference = value.operand.owner if isinstance(value, math.ExpOp) else None
     if not isinstance(difference, arith.SubfOp) or difference.parent_op() is not sums:
         raise _NoExponentials("what is added up is not the exponential of a difference", total)
-    if not _is_same(maximum.values[0], difference.lhs, maxima, sums):
+    if not is_same_value(maximum.values[0], difference.lhs, {maxima.iv: sums.iv}, maxima, sums):
         raise _NoExponentials("the differences are not of what the maximum is of", difference)
     if not _is_maximum(difference.rhs, maximum, maxima, sums):
         raise _NoExponentials("what is subtracted is not the maximum", difference)
@@ -153,22 +154,6 @@ def _sole_update(loop: ForOp, combiner: str) -> AccumulateOp:
     if loop.iv in update.indices.operands:
         raise _NoExponentials("a reduction is not to one element", update)
     return update
-
-
-def _is_same(one: SSAValue, other: SSAValue, first: ForOp, second: ForOp) -> bool:
-    """Whether two values, one of each loop, are computed alike from the loops' variables and from what is outside."""
-    mine, theirs = one.owner, other.owner
-    if not isinstance(mine, Operation) or mine.parent_op() is not first:
-        return other is second.iv if one is first.iv else one is other
-    if not isinstance(theirs, Operation) or type(mine) is not type(theirs) or one.type != other.type:
-        return False
-    if isinstance(mine, LoadOp) and isinstance(theirs, LoadOp):
-        moved = mine.indices.substitute(first.iv, second.iv).canonical()
-        return mine.memref is theirs.memref and moved == theirs.indices.canonical()
-    if mine.properties != theirs.properties or len(mine.operands) != len(theirs.operands):
-        return False
-    pairs = zip(mine.operands, theirs.operands, strict=True)
-    return all(_is_same(a, b, first, second) for a, b in pairs)
 
 
 def _is_maximum(value: SSAValue, maximum: AccumulateOp, maxima: ForOp, sums: ForOp) -> bool:

@@ -74,6 +74,7 @@ from .loops import find_loop, perfect_band
 from .moment_pairs import squared_difference
 from .nest_fuse import fuse
 from .nest_privatise import privatise, why_not_privatise
+from .same_values import is_same_value
 
 
 @dataclass(frozen=True, eq=False)
@@ -141,7 +142,7 @@ def _match(sums: ForOp, squares: ForOp, parts: int) -> _Moments:
     if difference is None:
         raise _NoMoments("what is added up second is no square of a difference", two)
     variables = {a.iv: b.iv for a, b in zip(first, band, strict=True)}
-    if not _is_same(one.values[0], difference.lhs, variables, first[-1]):
+    if not is_same_value(one.values[0], difference.lhs, variables, first[-1], band[-1]):
         raise _NoMoments("the differences are not of what is added up first", difference)
     if one.indices.substitute_all(variables) != two.indices.canonical() or _shape(one) != _shape(two):
         raise _NoMoments("the two go to elements that are not known to be alike", two)
@@ -194,22 +195,6 @@ def _sole_sum(band: list[ForOp]) -> AccumulateOp:
         )
     assert isinstance(update, AccumulateOp)
     return update
-
-
-def _is_same(one: SSAValue, other: SSAValue, variables: Mapping[SSAValue, SSAValue], inner: ForOp) -> bool:
-    """Whether two values, one of each nest, are computed alike from the loops' variables and from what is outside."""
-    mine, theirs = one.owner, other.owner
-    if not isinstance(mine, Operation) or mine.parent_op() is not inner:
-        return variables.get(one, one) is other
-    if not isinstance(theirs, Operation) or type(mine) is not type(theirs) or one.type != other.type:
-        return False
-    if isinstance(mine, LoadOp) and isinstance(theirs, LoadOp):
-        moved = mine.indices.substitute_all(dict(variables))
-        return mine.memref is theirs.memref and moved == theirs.indices.canonical()
-    if mine.properties != theirs.properties or len(mine.operands) != len(theirs.operands):
-        return False
-    pairs = zip(mine.operands, theirs.operands, strict=True)
-    return all(_is_same(a, b, variables, inner) for a, b in pairs)
 
 
 def _free_variables(update: AccumulateOp, band: list[ForOp]) -> set[SSAValue]:

@@ -24,6 +24,7 @@ from ...lowering.domains import is_computation
 from .accesses import READ, accesses_of, may_alias, root_of
 from .integer_sets import is_never_negative
 from .loops import loops_in, perfect_band
+from .same_values import is_same_value
 
 
 @dataclass(frozen=True, eq=False)
@@ -152,7 +153,7 @@ def _exponential(
         raise _NoSoftmax("what is subtracted is not the maximum", shifted)
     if len(list(value.results[0].uses)) != 2 or len(list(shifted.result.uses)) != 1:
         raise _NoSoftmax("the exponential is used otherwise", value)
-    if not _is_same(maximum.values[0], shifted.lhs, largest, exponents):
+    if not is_same_value(maximum.values[0], shifted.lhs, {largest.iv: exponents.iv}, largest, exponents):
         raise _NoSoftmax("the exponentials are not of the scores whose maximum it is", shifted)
     return shifted
 
@@ -166,28 +167,6 @@ def widened_from(value: SSAValue) -> SSAValue:
 def _narrowed_from(value: SSAValue) -> SSAValue:
     cast = value.owner
     return cast.input if isinstance(cast, arith.TruncFOp) else value
-
-
-def _is_same(one: SSAValue, other: SSAValue, first: ForOp, second: ForOp) -> bool:
-    """Whether two values, one of each loop, are computed alike from the loops' variables and from what is outside."""
-    if one is other:
-        return True
-    if one is first.iv or other is second.iv:
-        return one is first.iv and other is second.iv
-    mine, theirs = one.owner, other.owner
-    if not isinstance(mine, Operation) or not isinstance(theirs, Operation) or type(mine) is not type(theirs):
-        return False
-    if mine.regions or theirs.regions or mine.parent_op() is not first or theirs.parent_op() is not second:
-        return False
-    if isinstance(mine, LoadOp) and isinstance(theirs, LoadOp):
-        moved = mine.indices.substitute(first.iv, second.iv).canonical()
-        return mine.memref is theirs.memref and moved == theirs.indices.canonical()
-    if mine.properties != theirs.properties or len(mine.operands) != len(theirs.operands):
-        return False
-    if not is_computation(mine):
-        return False
-    pairs = zip(mine.operands, theirs.operands, strict=True)
-    return all(_is_same(a, b, first, second) for a, b in pairs)
 
 
 def _places(store: StoreOp, band: Sequence[ForOp], inner: ForOp) -> list[ForOp | int]:
