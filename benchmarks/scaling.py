@@ -3,9 +3,10 @@
 The rows of the yardstick that are bound by computing: their operations at the peak of one core take `COMPUTE_BOUND`
 times as long as their bytes. Threads are pinned to cores; one and two threads take turns in one process. The figure is
 the median of the ratios of neighbouring turns; it should be at least `WANTED`. Where other guests of the machine come
-and go, a core is up to twice as fast in one turn as in the next. So the roof is measured in the same turns: what
-multiply-adds in registers gain from a second thread. Beside it stands what the row has of that (the median over turns
-of the one ratio by the other), and the median of those turns in which both cores were there for the roof (`CALM`).
+and go, a core is up to twice as fast in one turn as in the next, for seconds or for minutes. So the rows are measured
+by rounds, a few turns each, that no row has all its turns in one such time; and the roof is measured in the same turns:
+what multiply-adds in registers gain from a second thread. Beside it stands what the row has of that (the median over
+turns of the one ratio by the other), and the median of those turns in which both cores were there for the roof (`CALM`).
 """
 
 from __future__ import annotations
@@ -22,7 +23,8 @@ from typing import Any
 
 WANTED = 1.7
 COMPUTE_BOUND = 2
-ROUNDS, SECONDS = 31, 0.015
+ROUNDS, TURNS, SECONDS = 8, 6, 0.015
+"""Turns of a row one after the other, how often all rows have theirs, and how long a turn is about."""
 CALM, FEWEST = 1.8, 3
 """What multiply-adds gain in a turn that counts as calm, and how many such turns there must be to say something."""
 PEAK = ctypes.c_double(1e9)
@@ -55,13 +57,16 @@ def table(names: list[str]) -> str:
         "| row | 1 thread, ms | 2 threads, ms | speed-up | of multiply-adds | of their speed-up | in calm turns | |",
         "|---|---:|---:|---:|---:|---:|---:|---|",
     ]
-    for row in ROWS.values():
-        if (row.name in names) if names else _is_compute_bound(library, row):
-            found = speed_up(library, row)
-            cells = [row.title, f"{found.one * 1e3:.3f}", f"{found.two * 1e3:.3f}"]
-            cells += [f"{r:.2f}" for r in (found.ratio, found.roof, found.share)]
-            cells.append("-" if found.calm is None else f"{found.calm:.2f}")
-            lines.append(f"| {' | '.join(cells)} | {found.note()} |")
+    chosen = [r for r in ROWS.values() if ((r.name in names) if names else _is_compute_bound(library, r))]
+    measured = [Turns(row) for row in chosen]
+    for _ in range(ROUNDS):
+        for row in measured:
+            row.take(library)
+    for row, found in zip(chosen, [each.speed_up() for each in measured], strict=True):
+        cells = [row.title, f"{found.one * 1e3:.3f}", f"{found.two * 1e3:.3f}"]
+        cells += [f"{r:.2f}" for r in (found.ratio, found.roof, found.share)]
+        cells.append("-" if found.calm is None else f"{found.calm:.2f}")
+        lines.append(f"| {' | '.join(cells)} | {found.note()} |")
     return "\n".join(lines)
 
 
@@ -94,35 +99,42 @@ class SpeedUp:
         return "the machine's" if self.calm is None and self.share >= WANTED / 2 else f"below {WANTED}"
 
 
-def speed_up(library: Any, row: Any) -> SpeedUp:
-    """What a second thread brings to a row, and to the roof in the same turns."""
-    import nestor as nt
-    from nestor.runtime.threads import set_num_threads
+class Turns:
+    """What a row and the roof took with one thread and with two, turn by turn."""
 
-    program, arguments = nt.jit(row.program), row.make()
+    def __init__(self, row: Any) -> None:
+        import nestor as nt
 
-    def call() -> None:
-        program(*arguments)
+        program, arguments = nt.jit(row.program), row.make()
+        self._call = lambda: program(*arguments)
+        self._call()
+        self._calls = max(1, round(SECONDS / _seconds(self._call, 1)))
+        self._turns: dict[int, list[float]] = {1: [], 2: []}
+        self._peaks: dict[int, list[float]] = {1: [], 2: []}
 
-    call()
-    calls = max(1, round(SECONDS / _seconds(call, 1)))
-    turns: dict[int, list[float]] = {1: [], 2: []}
-    peaks: dict[int, list[float]] = {1: [], 2: []}
-    for turn in range(ROUNDS):
-        for threads in (1, 2) if turn % 2 else (2, 1):
-            set_num_threads(threads)
-            turns[threads].append(_seconds(call, calls))
-            peaks[threads].append(_seconds(lambda: library.roof_fma(PEAK, threads), 1))  # noqa: B023
-    ratios, roofs = ([one / two for one, two in zip(of[1], of[2], strict=True)] for of in (turns, peaks))
-    calm = [ratio for ratio, roof in zip(ratios, roofs, strict=True) if roof >= CALM]
-    return SpeedUp(
-        statistics.median(turns[1]),
-        statistics.median(turns[2]),
-        statistics.median(ratios),
-        statistics.median(roofs),
-        statistics.median(ratio / roof for ratio, roof in zip(ratios, roofs, strict=True)),
-        statistics.median(calm) if len(calm) >= FEWEST else None,
-    )
+    def take(self, library: Any) -> None:
+        """Some turns more."""
+        from nestor.runtime.threads import set_num_threads
+
+        for turn in range(TURNS):
+            for threads in (1, 2) if turn % 2 else (2, 1):
+                set_num_threads(threads)
+                self._turns[threads].append(_seconds(self._call, self._calls))
+                self._peaks[threads].append(_seconds(lambda: library.roof_fma(PEAK, threads), 1))  # noqa: B023
+
+    def speed_up(self) -> SpeedUp:
+        ratios, roofs = (
+            [one / two for one, two in zip(of[1], of[2], strict=True)] for of in (self._turns, self._peaks)
+        )
+        calm = [ratio for ratio, roof in zip(ratios, roofs, strict=True) if roof >= CALM]
+        return SpeedUp(
+            statistics.median(self._turns[1]),
+            statistics.median(self._turns[2]),
+            statistics.median(ratios),
+            statistics.median(roofs),
+            statistics.median(ratio / roof for ratio, roof in zip(ratios, roofs, strict=True)),
+            statistics.median(calm) if len(calm) >= FEWEST else None,
+        )
 
 
 def _seconds(call: Any, calls: int) -> float:
@@ -139,7 +151,7 @@ def _head() -> str:
     where = machine()
     return (
         "# Threads\n\n`python -m benchmarks.scaling`: the rows that are bound by computing, with one thread and with two, "
-        f"pinned to cores; medians of {ROUNDS} turns.\n{time.strftime('%Y-%m-%d')}; {where['processor']}, "
+        f"pinned to cores; medians of {ROUNDS} rounds of {TURNS} turns.\n{time.strftime('%Y-%m-%d')}; {where['processor']}, "
         f"{os.cpu_count()} processors, Python {platform.python_version()}.\n\n"
     )
 

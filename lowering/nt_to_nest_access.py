@@ -41,8 +41,8 @@ def _divided(kind: AffineBinaryOpKind, expression: AffineList, by: int) -> Affin
 
 
 def broadcast_index(op: BroadcastOp, index: Index, extents: Sequence[Index]) -> Index:
-    shape = shape_of(op.source)
-    return tuple([ZERO if shape[k] == 1 else index[d] for k, d in enumerate(op.dims)])
+    source, result = shape_of(op.source), shape_of(op.result)
+    return tuple([ZERO if source[k] == 1 != result[d] else index[d] for k, d in enumerate(op.dims)])
 
 
 def transpose_index(op: TransposeOp, index: Index, extents: Sequence[Index]) -> Index:

@@ -61,7 +61,7 @@ def test_the_schedule_of_tiles_of_keys_replays():
 @pytest.mark.slow
 @pytest.mark.parametrize("dtype", ["f4", "f8"])
 @pytest.mark.parametrize(
-    "size", [(16, 64, 32), (1, 33, 8), (33, 129, 40), (40, 700, 64), (70, 100, 130)], ids=str
+    "size", [(16, 64, 32), (1, 33, 8), (3, 20, 7), (33, 129, 40), (40, 700, 64), (70, 100, 130)], ids=str
 )
 def test_sizes(size, dtype):
     check(attention, arguments((2, 2), *size, dtype))

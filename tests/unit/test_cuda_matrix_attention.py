@@ -39,16 +39,30 @@ def check(function, given):
     np.testing.assert_allclose(result.astype("f8"), exact, rtol=4e-3, atol=4e-3)
 
 
-@pytest.mark.parametrize("batch", [(2,), ()], ids=str)
+@pytest.mark.parametrize("batch", [(2, 1), ()], ids=str)
 def test_rows_and_keys_that_fill_no_tile(batch):
-    """Two tiles of keys, the second one in part: it is copied while the first is used. Of a stack, and of matrices."""
+    """Two tiles of keys, the second in part: copied while the first is used. Of a stack of one and of matrices."""
     check(attention, arguments(batch, 40, 50, 32))
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("size", [(64, 64, 32), (70, 128, 64), (33, 70, 40), (65, 100, 128)], ids=str)
+@pytest.mark.parametrize(
+    "size",
+    [
+        (64, 64, 32),
+        (70, 128, 64),
+        (33, 70, 40),
+        (65, 100, 128),
+        (1, 9, 16),
+        (2, 9, 16),
+        (40, 200, 80),
+        (5, 31, 112),
+        (70, 33, 48),
+    ],
+    ids=str,
+)
 def test_sizes(size):
-    """Of one tile and of several; features that are copied as a whole (multiples of 16), and others."""
+    """Of one tile and of several, of one row; features that are copied as a whole (multiples of 16), and others."""
     check(attention, arguments((2, 2), *size))
 
 
@@ -95,10 +109,12 @@ def to_double(bits):
 @pytest.mark.skipif(
     nvrtc.available() is None, reason="no CUDA compiler (pip install 'nvidia-cuda-nvrtc==13.0.*')"
 )
-@pytest.mark.parametrize("size", [32, 64, 128])
+@pytest.mark.parametrize("rows", [256, 250])
+@pytest.mark.parametrize("size", [32, 48, 64, 80, 96, 112, 128])
 @pytest.mark.parametrize("arch", ["sm_80", "sm_90"])
-def test_no_spills(arch, size):
-    given = [spec((2, 2, 256, size), "f2") for _ in range(3)]
+def test_no_spills(arch, size, rows):
+    """Of whole tiles of keys, and where the last one is in part."""
+    given = [spec((2, 2, rows, size), "f2") for _ in range(3)]
     text = jit(attention, target="cuda").lower(*given).as_text("cuda")
     (kernel,) = nvrtc.compile_cubin(text, arch).kernels
     assert kernel.spill_stores == kernel.spill_loads == kernel.stack == 0

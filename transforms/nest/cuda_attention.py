@@ -33,7 +33,7 @@ from ...dialects.diagnostic import NestorError
 from ...dialects.nest import LANES, AccumulateOp, AllocOp, ForOp, LoadOp, StoreOp
 from ...dialects.remarks import remark
 from ...lowering.nest_body import element_bytes
-from .cpu_products import Product, product_in
+from .cpu_products import Product, sum_of_products_in
 from .cuda_bands import bind_blocks
 from .cuda_rows import Rows, Team
 from .cuda_sum_tiles import LARGEST_ACCESS, Parts, SumTile, Tiling, neighbours_of, parts
@@ -110,8 +110,11 @@ def _ways(found: Attention) -> Iterator[Callable[[Attention, Steps], Any]]:
         yield MatrixAttention
         return
     fitting = rows_that_fit(found)
+    queries = found.scores.memref.type.get_shape()[-2]
     if fitting and fitting[0] == ROWS[0]:
-        yield partial(WholeRows, rows=fitting.pop(0))
+        enough = [rows for rows in fitting if queries == DYNAMIC_INDEX or rows < 2 * queries]
+        yield partial(WholeRows, rows=(enough or fitting[-1:])[0])
+        fitting.pop(0)
     yield OnlineAttention
     for rows in fitting[:1]:
         yield partial(WholeRows, rows=rows)
@@ -135,7 +138,9 @@ def attention_with(scores: AllocOp) -> Attention | None:
     if len(nests) < 4 or not all(isinstance(op, ForOp) for op in nests):
         return None
     loops = [op for op in nests if isinstance(op, ForOp)]
-    products = [(nest, found) for nest in loops if (found := product_in(perfect_band(nest))) is not None]
+    products = [
+        (nest, found) for nest in loops if (found := sum_of_products_in(perfect_band(nest))) is not None
+    ]
     depth = len(shape) - 1
     if len(products) != 2 or products[0][1].result is not scores.memref or products[1][0] is not loops[-1]:
         return None
@@ -235,7 +240,7 @@ class WholeRows:
     def run(self) -> ForOp:
         """Do them; the nest that all became."""
         found, steps = self.found, self.steps
-        first, last = (product_in(perfect_band(nest)) for nest in (found.first, found.last))
+        first, last = (sum_of_products_in(perfect_band(nest)) for nest in (found.first, found.last))
         assert first is not None and last is not None
         products = {found.first: first, found.last: last}
         blocks: list[ForOp] = []

@@ -35,7 +35,7 @@ from ...lowering.gpu_accesses import declared_space
 from ...lowering.matrix_tiles import COLUMNS, Form, form_of
 from ...lowering.nest_body import element_bytes
 from .buffers import SHARED_BYTES
-from .cpu_products import Product, product_in
+from .cpu_products import Product, sum_of_products_in
 from .cuda_attention import Attention
 from .cuda_bands import bind_blocks, extent_of
 from .cuda_matrix_tiles import LANE, WARP_ROW, MatrixTiling, rotation
@@ -90,7 +90,7 @@ class MatrixAttention(OnlineAttention):
     keys = KEYS
 
     def __init__(self, found: Attention, steps: Steps):
-        first, last = (product_in(perfect_band(nest)) for nest in (found.first, found.last))
+        first, last = (sum_of_products_in(perfect_band(nest)) for nest in (found.first, found.last))
         assert first is not None and last is not None
         self.uses = uses_of(last)
         """The nests after the products that use them, element by element."""

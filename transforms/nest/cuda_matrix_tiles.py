@@ -21,7 +21,7 @@ ldmatrix, which reads 16 bytes of 8 rows at a time, nor what copies to them find
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import prod
+from math import gcd, prod
 
 from xdsl.dialects.builtin import MemRefType
 
@@ -177,19 +177,20 @@ class MatrixTiling(Tiling):
         rotated = rotation(loops_in(copy), row, length, size)
         inner: list[ForOp] = []
         turns: list[ForOp] = []
-        of_warp, lanes = 1, [column]
+        of_warp, pieces = 1, length
         if self._is_by_vectors(buffer, copy):
             column, vector = steps.do(split, column, factor=size, tail="perfect")
-            of_warp, lanes, inner = max(1, LANES * size // length), [column], [vector]
-        elif pattern_in(load, load.memref, column) != UNIT:
+            pieces, inner = length // size, [vector]
+        if not inner and pattern_in(load, load.memref, column) != UNIT:
             row, neighbours = steps.do(split, row, factor=NEIGHBOURS, tail="perfect")
             turn, column = steps.do(split, column, factor=LANES // NEIGHBOURS, tail="perfect")
             lanes, turns = [column, neighbours], [turn]
-        elif length > LANES:
-            turn, column = steps.do(split, column, factor=LANES, tail="perfect")
-            lanes, turns = [column], [turn]
         else:
-            of_warp = LANES // length
+            of_row = gcd(pieces, LANES)
+            if pieces > of_row:
+                turn, column = steps.do(split, column, factor=of_row, tail="perfect")
+                turns = [turn]
+            of_warp, lanes = LANES // of_row, [column]
         warps: list[list[ForOp]] = [[], []]
         if of_warp > 1:
             row, own = steps.do(split, row, factor=of_warp, tail="perfect")
@@ -222,10 +223,15 @@ class MatrixTiling(Tiling):
 
 
 def rotation(loops: Sequence[ForOp], row: ForOp, length: int, size: int) -> str:
-    """Rows of a tile, each rotated by its number (short ones: two by two) in steps of 16 bytes."""
+    """Rows of a tile in pieces of 16 bytes, groups of which are rotated by the number of the row.
+
+    A row of 10 pieces, say, begins in one of four places among the banks: groups of two, and the four rows after the
+    first four are rotated by one. Groups are of a power of two, so that an index is made of shifts and masks.
+    """
     i, j = ("d0", "d1") if row is loops[0] else ("d1", "d0")
-    pieces = length // size
-    return f"d0 d1 -> {i} {size}*(({j}/{size}+{i}/{max(1, 8 // pieces)})%{pieces})+{j}%{size}"
+    group = gcd(length // size, 8)
+    first = "" if group * size == length else f"{group * size}*({j}/{size}/{group})+"
+    return f"d0 d1 -> {i} {first}{size}*(({j}/{size}+{i}/{8 // group})%{group})+{j}%{size}"
 
 
 def _form_in(buffer: AllocOp) -> Form:

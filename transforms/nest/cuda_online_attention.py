@@ -30,7 +30,7 @@ from ...dialects.diagnostic import fail
 from ...dialects.nest import LANES, AccumulateOp, AllocOp, ForOp, LoadOp, StoreOp
 from ...lowering.nest_body import element_bytes
 from .buffers import buffer_name
-from .cpu_products import product_in
+from .cpu_products import sum_of_products_in
 from .cuda_attention import Attention, RowsOfBlock, padding
 from .cuda_bands import bind_blocks, extent_of
 from .cuda_sum_neighbours import neighbours_of
@@ -81,7 +81,7 @@ class OnlineAttention:
         self.found = found
         self.steps = steps
         self.depth = found.depth
-        last = product_in(perfect_band(found.last))
+        last = sum_of_products_in(perfect_band(found.last))
         assert last is not None
         features = extent_of(last.column)
         if features is None:
