@@ -82,6 +82,7 @@ BUDGETS = (
     Budget("row sums", "f32[4,81920]", 2, 1.01, once="x"),  # several blocks a row
     Budget("row sums", "f32[64,1024]", 1, 1.01, dynamic=True),
     Budget("column sums", "f32[512,256]", 2, 1.03, moved=1.03, once="x result"),
+    Budget("column extremes", "f32[512,256]", 2, 1.07, moved=1.07, once="x result out"),  # parts of both at once
     Budget("whole sum", "f32[65536] positive", 2, 1.00, once="x"),
     Budget("whole sum", "f32[65536] positive", 2, 1.14, moved=1.03, once="x", dynamic=True, slow=True),
     Budget("mean and variance", "f32[32,1024]", 1, 1.01),

@@ -186,21 +186,23 @@ class Columns:
         if parts < 2:
             return self._bind_sum(self.rows, self.column, start, None, end)
         share, combine = self.steps.do(privatise, self.rows[0], parts=parts, share="cyclic")
-        start_of_part, *_ = _loops_of(share)
+        start_of_part = self._fused([loop for loop in _loops_of(share) if loop is not self.rows[0]])
         self._bind_sum(self.rows, self.column, start_of_part, share)
+        self._fused(_loops_of(combine))
         Columns(perfect_band(combine), self.across * self.down, self.steps).run(start)
 
     def start(self) -> ForOp | None:
-        """The loop right before the nest that sets the results, and does nothing else."""
+        """The loop right before the nest that sets all results, and does nothing else."""
         nest = self.rows[0]
         targets = {b for op in nest.walk() if isinstance(op, AccumulateOp) for b in op.memrefs}
         before = nest.prev_op
         while before is not None and not isinstance(before, ForOp):
             before = before.prev_op
-        if before is None or before.kind != "serial" or len(targets) != 1:
+        if before is None or before.kind != "serial":
             return None
-        (only, *others) = before.body.block.ops
-        is_start = isinstance(only, StoreOp) and only.memref in targets and not others
+        ops = list(before.body.block.ops)
+        stores = [op for op in ops if isinstance(op, StoreOp)]
+        is_start = len(stores) == len(ops) and {op.memref for op in stores} == targets
         return before if is_start and same_iterations(before, self.column) else None
 
     def end(self) -> ForOp | None:
