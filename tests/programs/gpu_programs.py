@@ -493,6 +493,10 @@ def running(x):
     return np.cumsum(x, axis=1)
 
 
+def running_total(x):
+    return np.cumsum(x[::-1])[::-1]
+
+
 REDUCTIONS = (
     Program(
         "row sums",
@@ -632,6 +636,13 @@ REDUCTIONS = (
             "f64[5003]; 0.25",
             "f16[777]; 0.5",
         ),
+    ),
+    Program(
+        "running total",
+        running_total,
+        ("f64[4999]", "i64[131]", "i32[63]", "i64[0]", "i32[2048] strided", "f64[10001] reversed"),
+        tolerance=1e-9,
+        absolute=1e-9,
     ),
     Program(
         "running sums",

@@ -44,6 +44,7 @@ from .nest_rename import rename
 from .nest_reorder import reorder
 from .nest_set_memory import set_memory
 from .nest_split import split
+from .nest_vectorize import extent_is_at_most
 from .running_results import running_update
 from .steps import UNRECORDED, Steps
 from .trials import trial
@@ -79,14 +80,19 @@ def bind_scans(band: list[ForOp], steps: Steps) -> bool:
 
 def share_long_scan(nest: ForOp, steps: Steps) -> list[ForOp]:
     """Put a long running result into blocks: the nests that it is then, but for the one that needs an order; or none."""
-    extent = extent_of(nest)
     if loops_in(nest) != [nest] or running_update(nest) is None:
         return []
-    chunk = CHUNK if extent is None or extent >= 2 * CHUNK else SHORTEST
-    if (extent is not None and extent < 2 * chunk) or why_not_block_scan(nest, chunk) is not None:
+    chunk = SHORTEST if _is_shorter(nest, 2 * CHUNK) else CHUNK
+    if _is_shorter(nest, 2 * chunk) or why_not_block_scan(nest, chunk) is not None:
         return []
     sums, _, *others = steps.do(block_scan, nest, factor=chunk)
     return [sums, *others]
+
+
+def _is_shorter(nest: ForOp, iterations: int) -> bool:
+    """Whether there are fewer iterations; what blocks leave over of an unknown number is."""
+    extent = extent_of(nest)
+    return extent_is_at_most(nest, iterations - 1) if extent is None else extent < iterations
 
 
 def _try(band: list[ForOp], is_staged: bool) -> None:
