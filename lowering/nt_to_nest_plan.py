@@ -162,7 +162,7 @@ class Planner:
 
     def _new_reduction_nest(self, op: ReduceOp, space: Index, reduced: tuple[int, ...]) -> Nest:
         point = stand_ins(len(space))
-        innermost = self._fastest_axis([(v, point) for v in op.inputs], point, reduced)
+        innermost = self._fastest_axis([(v, point) for v in op.inputs], point, reduced, space)
         axes = list(range(len(space)))
         is_product = op.order_name == "any" and self._is_product(op, point, reduced)
         by_columns = len(reduced) < len(axes) and bool(reduced) and (is_product or innermost not in reduced)
@@ -174,8 +174,13 @@ class Planner:
         self.nests.append(nest)
         return nest
 
-    def _fastest_axis(self, roots: Sequence[Key], point: Index, reduced: Sequence[int]) -> int | None:
-        """The axis along which most loads move by one element; of equals a row, then the last; None for rank 0."""
+    def _fastest_axis(
+        self, roots: Sequence[Key], point: Index, reduced: Sequence[int], space: Index
+    ) -> int | None:
+        """The axis along which most loads move by one element; of equals a row, then the last; None for rank 0.
+
+        An axis of extent 1 is none to move along, where there are others.
+        """
         votes = [0] * len(point)
         axis_of = {at.operands[0]: axis for axis, at in enumerate(point)}
         for value, index in self._trace(roots):
@@ -186,7 +191,8 @@ class Planner:
             for operand in last.operands:
                 if operand in axis_of and _is_unit(last, operand):
                     votes[axis_of[operand]] += 1
-        return max(range(len(point)), key=lambda axis: (votes[axis], axis not in reduced, axis), default=None)
+        axes = [axis for axis, extent in enumerate(space) if extent.constants() != (1,)] or range(len(space))
+        return max(axes, key=lambda axis: (votes[axis], axis not in reduced, axis), default=None)
 
     def _is_product(self, op: ReduceOp, point: Index, reduced: Sequence[int]) -> bool:
         """Whether one operand moves with some rows and another with others, as in products of matrices.
@@ -360,13 +366,13 @@ def _position(value: SSAValue) -> int:
 
 
 def fastest_dimension(memref: SSAValue) -> int:
-    """The dimension of a buffer with stride 1 (the last one when no stride is known to be 1)."""
-    layout = memref.type.layout  # pyright: ignore
+    """The dimension of a buffer with stride 1 (the last one when no stride is known to be 1), but for those of extent 1."""
+    shape, layout = shape_of_buffer(memref), memref.type.layout  # pyright: ignore
+    found = [k for k, extent in enumerate(shape) if extent != 1] or list(range(len(shape)))
     if isinstance(layout, StridedLayoutAttr):
         strides = [None if isinstance(s, NoneAttr) else s.data for s in layout.strides.data]
-        if 1 in strides:
-            return len(strides) - 1 - strides[::-1].index(1)
-    return len(shape_of_buffer(memref)) - 1
+        found = [k for k in found if strides[k] == 1] or found
+    return found[-1]
 
 
 def shape_of_buffer(memref: SSAValue) -> tuple[int, ...]:

@@ -485,6 +485,11 @@ def best(x):
     return np.argmax(x, axis=1)
 
 
+def best_of_columns(x):
+    best = np.argmax(x, axis=0).astype(x.dtype)
+    return best - np.prod(best, axis=0, keepdims=True)
+
+
 def count_above(x, limit):
     return np.count_nonzero(x > limit)
 
@@ -636,6 +641,9 @@ REDUCTIONS = (
             "f64[5003]; 0.25",
             "f16[777]; 0.5",
         ),
+    ),
+    Program(
+        "argmax of columns", best_of_columns, ("f32[16,1,7]", "f64[257,1,33]", "f32[300,1,1]", "f64[9,2]")
     ),
     Program(
         "running total",

@@ -178,18 +178,21 @@ class Columns:
         while rows is not None and self.down > 1 and self.down >= 2 * rows:
             self.down //= 2
 
-    def run(self, start: ForOp | None = None) -> None:
-        """Bind the nest; `start` is the loop that sets the results, where the caller has found it."""
+    def run(self, start: ForOp | None = None, is_total: bool = False) -> None:
+        """Bind the nest; `start` is the loop that sets the results, where the caller has found it.
+
+        The rows of a total, which are results of parts, are not cut into parts again.
+        """
         start, end = start or self.start(), self.end()
         self.split_rows()
-        parts = self._parts()
+        parts = 1 if is_total else self._parts()
         if parts < 2:
             return self._bind_sum(self.rows, self.column, start, None, end)
         share, combine = self.steps.do(privatise, self.rows[0], parts=parts, share="cyclic")
         start_of_part = self._fused([loop for loop in _loops_of(share) if loop is not self.rows[0]])
         self._bind_sum(self.rows, self.column, start_of_part, share)
         self._fused(_loops_of(combine))
-        Columns(perfect_band(combine), self.across * self.down, self.steps).run(start)
+        Columns(perfect_band(combine), self.across * self.down, self.steps).run(start, is_total=True)
 
     def start(self) -> ForOp | None:
         """The loop right before the nest that sets all results, and does nothing else."""
