@@ -302,11 +302,12 @@ def _take_together(plan: _Exponentials, total: ForOp, subtracted: SSAValue) -> N
     is_infinite = arith.CmpfOp(found.result, infinite.result, "oeq")
     base = arith.SelectOp(is_infinite.result, zero.result, found.result)
     made += [found, infinite, zero, is_infinite, base]
-    less = arith.SubfOp(base.result, subtracted)
+    terms = [base.result, subtracted]
     if wide != subtracted.type:
-        one, two = arith.ExtFOp(base.result, wide), arith.ExtFOp(subtracted, wide)
-        made += [one, two]
-        less = arith.SubfOp(one.result, two.result)
+        widened = [arith.ExtFOp(term, wide) for term in terms]
+        made += widened
+        terms = [op.result for op in widened]
+    less = arith.SubfOp(*terms)
     scale = math.ExpOp(less.result)
     scale.result.name_hint = "scale"
     scaled = arith.MulfOp(load.result, scale.result)

@@ -52,7 +52,7 @@ from ...dialects.nest.common import INDEX
 from ...lowering.domains import is_computation
 from .accesses import Access, accesses_of, buffer_name, is_defined_outside, may_overlap
 from .bounds import refuse_several, simplify_bounds, smallest
-from .buffers import find_alloc, fresh_buffer_name, why_not_space
+from .buffers import erase_unused, find_alloc, fresh_buffer_name, why_not_space
 from .dependence import Dependences, analyse
 from .loops import (
     divide,
@@ -267,12 +267,18 @@ def run_ahead(
         parts.append(reshape(hoisted, extents, lambda indices: part.concat(indices).canonical()))
     plan = Plan(copies, _used_by(copies, loop))  # extents of the buffer that were asked for are gone
     first = _first_copies(loop, plan, stages - 1)
-    positions = _positions(copies, loop)
+    positions, inputs = (_positions(ops, loop) for ops in (copies, _inputs(plan)))
     last, _ = peel(loop, stages - 1, "tail")
     body = list(last.body.block.ops)
     _erase([body[k] for k in positions])
+    erase_unused([body[k] for k in inputs])
     _run_ahead(loop, plan, stages - 1)
     return parts, first, last
+
+
+def _inputs(plan: Plan) -> list[Operation]:
+    """What only the copies may need: loads and arithmetic."""
+    return [op for op in plan.ahead if op not in plan.copies and op.results]
 
 
 def _positions(ops: list[Operation], loop: ForOp) -> list[int]:
@@ -308,6 +314,7 @@ def _run_ahead(loop: ForOp, plan: Plan, count: int) -> None:
         for inner in copy.walk():
             rewrite_indices(inner, lambda indices: indices.substitute(next_variable, following))
     _erase(plan.copies)
+    erase_unused(_inputs(plan))
     if next_variable.uses:
         step = arith.ConstantOp(IntegerAttr(count * loop.step_value, INDEX))
         total = arith.AddiOp(loop.iv, step.result)

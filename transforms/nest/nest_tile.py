@@ -146,7 +146,8 @@ def tile(loops: Sequence[ForOp], sizes: Sequence[int], tail: Tail = "remainder")
 
 def _trips(loop: ForOp) -> AffineList:
     trips = trip_count(loop)
-    assert trips is not None
+    if trips is None:
+        raise fail(loop, f'cannot tile the loop "{loop.label}": it has several lower bounds')
     return smallest(trips, loop)
 
 

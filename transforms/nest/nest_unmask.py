@@ -17,8 +17,8 @@ with loop=i becomes
 
 Each constraint of a domain is left out whose elements, where it fails, are elements of the buffer that nothing reads: edges
 of tiles in registers and in shared memory. isl is asked for a read of such an element, and for an element outside of a
-buffer that the statement would touch. Refused where the loop has no such constraint. Without a name in TVM, Halide,
-Exo and NNC, which leave it to the code generator.
+buffer that the statement would touch; a single element that is loaded there must have been set. Refused where the loop has
+no such constraint. Without a name in TVM, Halide, Exo and NNC, which leave it to the code generator.
 """
 
 from __future__ import annotations
@@ -91,7 +91,7 @@ def _is_of_no_use(statement: Statement, where: AffineList, fails: AffineList, pl
     alloc = buffer.owner
     if not isinstance(alloc, AllocOp) or not is_in_buffer(statement, buffer, statement.indices, where, fails):
         return False
-    if not all(_is_harmless(op, where, fails) for op in _behind(statement)):
+    if not all(_is_harmless(op, where, fails, plan) for op in _behind(statement)):
         return False
     assert alloc.parent is not None
     own = Access(statement, UPDATE, buffer, statement.indices, where)
@@ -133,13 +133,37 @@ def _behind(statement: Statement) -> list[Operation]:
     return found
 
 
-def _is_harmless(op: Operation, where: AffineList, fails: AffineList) -> bool:
+def _is_harmless(op: Operation, where: AffineList, fails: AffineList, plan: Domains) -> bool:
     """Whether the operation can be done there: a load finds its element, nothing is undefined."""
     if isinstance(op, LoadOp):
-        return is_in_buffer(op, op.memref, op.indices, where, fails)
+        return is_in_buffer(op, op.memref, op.indices, where, fails) and not _may_be_unset(op, plan)
     if isinstance(op, AllocOp):
         return True
     return is_computation(op) and not (type(op) in DIVISIONS and may_be_undefined(op))
+
+
+def _may_be_unset(load: LoadOp, plan: Domains) -> bool:
+    """Whether a load of a single element, made in the program, may come before all that sets it: a loop that never runs."""
+    alloc = load.memref.owner
+    if not isinstance(alloc, AllocOp) or len(load.indices) or LoadGuards().of(load) is None:
+        return False
+    sets = [use.operation for use in alloc.memref.uses]
+    return not any(isinstance(op, StoreOp) and _comes_first(op, load, plan) for op in sets)
+
+
+def _comes_first(store: StoreOp, load: LoadOp, plan: Domains) -> bool:
+    """Whether the store is done before the load in any case; with the domain that the plan leaves it."""
+    if store.mask is not None or len(plan.get(store, store.where) or ()):
+        return False
+    current: Operation | None = store
+    while current is not None:
+        beside = current.parent.find_ancestor_op_in_block(load) if current.parent is not None else None
+        if beside is not None:
+            return current.is_before_in_block(beside)
+        current = current.parent_op()
+        if not isinstance(current, ForOp) or not current.constant_trip_count():
+            return False
+    return False
 
 
 @dataclass(frozen=True, eq=False)

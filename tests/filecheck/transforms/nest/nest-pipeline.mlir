@@ -119,3 +119,28 @@ func.func @edge(%x: memref<9x7xf32>, %y: memref<8xf32>) {
   }
   func.return
 }
+
+// -----
+
+// What only the copies have read is not read where they are gone: beyond the end of %x, say.
+// CHECK-LABEL: func.func @straight
+// CHECK:         nest.for "k" [[K:%.*]] = 0 to 7 {
+// CHECK:           [[A:%.*]] = nest.load %x{{\[}}[[K]] + 2]
+// CHECK:           nest.store "e" [[A]],
+// CHECK-NOT:       nest.load %x
+// CHECK:         nest.for "k.tail"
+// CHECK-NOT:       nest.load %x
+// CHECK:         func.return
+
+func.func @straight(%x: memref<7xf32>, %y: memref<9xf32>) {
+  %zero = arith.constant 0.0 : f32
+  nest.for "k" %k = 0 to 9 {
+    %e = nest.alloc "e" : memref<f32>
+    nest.store "e" %zero, %e[] : memref<f32>
+    %a = nest.load %x[%k] : memref<7xf32>
+    nest.store "e" %a, %e[] where (%k < 7) : memref<f32>
+    %f = nest.load %e[] : memref<f32>
+    nest.store "y" %f, %y[%k] : memref<9xf32>
+  }
+  func.return
+}

@@ -69,3 +69,22 @@ func.func @loaded_outside(%x: memref<5xf32>) {
   }
   func.return
 }
+
+// -----
+
+// No iteration of the loop may set the register that is stored.
+func.func @never_set(%x: memref<?xf32>, %n: index) {
+  %s = nest.alloc "s" : memref<1xf32>
+  %r = nest.alloc "r" : memref<f32, 5 : i64>
+  // expected-error @below {{is not proved to be of no consequence}}
+  nest.for "i" %i = 0 to 1 {
+    nest.for "j" %j = 0 to %n {
+      %a = nest.load %x[%j] : memref<?xf32>
+      nest.store "r" %a, %r[] : memref<f32, 5 : i64>
+    }
+    %b = nest.load %r[] : memref<f32, 5 : i64>
+    // expected-note @below {{this statement, say}}
+    nest.store "s" %b, %s[%i] where (%n >= 1) : memref<1xf32>
+  }
+  func.return
+}
