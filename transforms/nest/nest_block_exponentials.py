@@ -302,12 +302,12 @@ def _take_together(plan: _Exponentials, total: ForOp, subtracted: SSAValue) -> N
     is_infinite = arith.CmpfOp(found.result, infinite.result, "oeq")
     base = arith.SelectOp(is_infinite.result, zero.result, found.result)
     made += [found, infinite, zero, is_infinite, base]
-    terms = [base.result, subtracted]
+    terms: list[SSAValue] = [base.result, subtracted]
     if wide != subtracted.type:
         widened = [arith.ExtFOp(term, wide) for term in terms]
         made += widened
         terms = [op.result for op in widened]
-    less = arith.SubfOp(*terms)
+    less = arith.SubfOp(terms[0], terms[1])
     scale = math.ExpOp(less.result)
     scale.result.name_hint = "scale"
     scaled = arith.MulfOp(load.result, scale.result)

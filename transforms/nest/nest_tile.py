@@ -44,7 +44,7 @@ from xdsl.passes import ModulePass
 from ...dialects.affine import AffineList
 from ...dialects.diagnostic import NestorError, fail
 from ...dialects.nest import ForOp
-from .bounds import simplify_bounds, smallest
+from .bounds import refuse_several, simplify_bounds, smallest
 from .dependence import analyse
 from .loops import (
     add_domain,
@@ -116,6 +116,8 @@ def _why_not_remainder(loops: Sequence[ForOp]) -> NestorError | None:
     hint = "use tail=mask or tail=clamp"
     variables = {loop.iv: loop for loop in loops}
     for loop in loops:
+        if (refusal := refuse_several(loop, "tile", "lower")) is not None:
+            return refusal
         if len(smallest(loop.upper, loop)) != 1:
             reason = f'the upper bound of "{loop.label}" is a min of several expressions'
             return fail(loop, f"{what}: {reason}", hint=hint)
@@ -145,9 +147,11 @@ def tile(loops: Sequence[ForOp], sizes: Sequence[int], tail: Tail = "remainder")
 
 
 def _trips(loop: ForOp) -> AffineList:
+    if (refusal := refuse_several(loop, "tile", "lower")) is not None:
+        raise refusal
+    simplify_bounds(loop)
     trips = trip_count(loop)
-    if trips is None:
-        raise fail(loop, f'cannot tile the loop "{loop.label}": it has several lower bounds')
+    assert trips is not None
     return smallest(trips, loop)
 
 

@@ -119,3 +119,16 @@ func.func @before(%p: memref<16xi1>, %x: f32, %y: memref<16x16xf32>) {
   }
   func.return
 }
+
+// -----
+
+func.func @several(%y: memref<?x16xf32>, %n: index, %m: index) {
+  %x = arith.constant 0.0 : f32
+  // expected-error @below {{cannot tile the loop "i": its lower bound is a max of several expressions}}
+  nest.for "i" %i = max(0, %m) to %n {
+    nest.for "j" %j = 0 to 16 {
+      nest.store "y" %x, %y[%i, %j] : memref<?x16xf32>
+    }
+  }
+  func.return
+}
