@@ -17,8 +17,8 @@ with loop=i becomes
 
 Each constraint of a domain is left out whose elements, where it fails, are elements of the buffer that nothing reads: edges
 of tiles in registers and in shared memory. isl is asked for a read of such an element, and for an element outside of a
-buffer that the statement would touch; a single element that is loaded there must have been set. Refused where the loop has
-no such constraint. Without a name in TVM, Halide, Exo and NNC, which leave it to the code generator.
+buffer that the statement would touch; what is loaded there must have been set. Refused where the loop has no such
+constraint. Without a name in TVM, Halide, Exo and NNC, which leave it to the code generator.
 """
 
 from __future__ import annotations
@@ -143,9 +143,9 @@ def _is_harmless(op: Operation, where: AffineList, fails: AffineList, plan: Doma
 
 
 def _may_be_unset(load: LoadOp, plan: Domains) -> bool:
-    """Whether a load of a single element, made in the program, may come before all that sets it: a loop that never runs."""
+    """Whether a load may find nothing: all that sets the buffer has a domain, or, of a single element, may never run."""
     alloc = load.memref.owner
-    if not isinstance(alloc, AllocOp) or len(load.indices) or LoadGuards().of(load) is None:
+    if not isinstance(alloc, AllocOp) or LoadGuards().of(load) is None:
         return False
     sets = [use.operation for use in alloc.memref.uses]
     return not any(isinstance(op, StoreOp) and _comes_first(op, load, plan) for op in sets)
@@ -161,7 +161,8 @@ def _comes_first(store: StoreOp, load: LoadOp, plan: Domains) -> bool:
         if beside is not None:
             return current.is_before_in_block(beside)
         current = current.parent_op()
-        if not isinstance(current, ForOp) or not current.constant_trip_count():
+        may_be_empty = not isinstance(current, ForOp) or not current.constant_trip_count()
+        if may_be_empty and not len(load.indices):
             return False
     return False
 
