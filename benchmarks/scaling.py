@@ -26,7 +26,7 @@ from typing import Any
 WANTED = 1.7
 COMPUTE_BOUND = 2
 ROUNDS, TURNS, SECONDS = 8, 6, 0.015
-"""Turns of a row one after the other, how often all rows have theirs, and how long a turn is about."""
+"""How often all rows have their turns, the turns of a row one after the other, and how long a turn is about."""
 CALM, FEWEST = 1.8, 3
 """What multiply-adds gain in a turn that counts as calm, and how many such turns there must be to say something."""
 PEAK = ctypes.c_double(1e9)
