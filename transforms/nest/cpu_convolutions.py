@@ -63,8 +63,9 @@ from .trials import trial
 MOST_ROWS = 14
 """Rows of a tile: with two registers a row, 28 of 32 hold sums."""
 
-PANEL_AHEAD, IMAGE_AHEAD = 8, 2
-"""Terms ahead of which the panel and the image are fetched: longer than the second-level cache takes, by measurement."""
+PANEL_AHEAD, IMAGE_AHEAD = 16, 2
+"""Terms ahead of which the panel and the image are fetched, by measurement: longer than the second-level cache takes. All
+threads read the panel, and what several cores read does not stay in the cache of each: it takes longer."""
 
 FEWEST_LANES = 4
 """Columns below which most lanes would be idle."""

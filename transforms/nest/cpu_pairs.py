@@ -13,7 +13,7 @@
       nest.for "j.o" ... {                                      // a panel of %b, neighbouring columns side by side
         nest.for "i.o" ... {
           %t = nest.alloc "t" : memref<24x64xf32>
-          ... the tile starts, gets its sums (in registers, six rows at a time)
+          ... the tile starts, gets its sums (in registers, six rows at a time; the next six are fetched)
           ... and is used: every lane adds up what it sees
       }
     }
@@ -26,7 +26,7 @@ sums and results do not depend on the number of threads.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
 from xdsl.dialects.func import FuncOp
@@ -45,6 +45,7 @@ from .nest_cache_read import cache_read, why_not_cache_read
 from .nest_cache_write import cache_write, why_not_cache_write
 from .nest_fuse import fuse, why_not_fuse
 from .nest_normalise import normalise, remove_unit_loop, why_not_remove_unit_loop
+from .nest_prefetch import prefetch, why_not_prefetch
 from .nest_privatise import privatise, why_not_privatise
 from .nest_reorder import reorder, why_not_reorder
 from .nest_resize_buffer import resize_buffer, why_not_resize_buffer
@@ -60,6 +61,9 @@ ROWS = 6
 
 TILES = 4
 """Tiles of so many rows from one use of the matrix to the next: a few kilobytes of it are in the cache."""
+
+WIDE = 32
+"""Columns of a tile from which on its multiply-adds take longer than its loads and as many prefetches."""
 
 DEEPEST = 2048
 """Terms of a sum beyond which a panel of all of them is too much for the second-level cache."""
@@ -261,7 +265,11 @@ def _copy_panel(buffer: SSAValue, panels: ForOp, column: ForOp, width: int, step
 def _sum_in_registers(
     matrix: AllocOp, term: ForOp, row: ForOp, column: ForOp, width: int, steps: Steps
 ) -> None:
-    """The sums of a few rows stay in registers while the terms go by, and are added to the tile."""
+    """The sums of a few rows stay in registers while the terms go by, and are added to the tile.
+
+    Meanwhile the next rows are fetched.
+    """
+    rows = [op.memref for op in row.walk() if isinstance(op, LoadOp) and row.iv in op.indices.operands]
     few, row = steps.do(split, row, factor=ROWS, tail="mask")
     steps.do(reorder, [few, term, row, column])
     if why_not_cache_write(matrix, few, "identity") is None:
@@ -273,6 +281,19 @@ def _sum_in_registers(
                 steps.do(annotate, outer, mark="unrolled")
     mark_lanes(column, width, steps)
     steps.do(annotate, row, mark="unrolled")
+    _fetch_next(dict.fromkeys(rows), few, term, width, steps)
+
+
+def _fetch_next(rows: Iterable[SSAValue], few: ForOp, term: ForOp, width: int, steps: Steps) -> None:
+    """Fetch the next rows: all threads read all of them, and what several cores read does not stay in the cache of each.
+
+    They come term by term where tiles are wide enough to hide a prefetch a row, else all at once, a prefetch a line.
+    """
+    for buffer in rows:
+        if width >= WIDE and why_not_prefetch(buffer, few, 1, at=term.label) is None:
+            steps.do(prefetch, buffer, few, distance=1, at=term.label)
+        elif width < WIDE and why_not_prefetch(buffer, few, 1, whole=True) is None:
+            steps.do(prefetch, buffer, few, distance=1, whole=True)
 
 
 def _sum_in_lanes(nest: ForOp, width: int, steps: Steps) -> None:

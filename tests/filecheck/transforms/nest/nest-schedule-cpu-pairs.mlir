@@ -1,4 +1,5 @@
-// A matrix that serves one sum only is made in tiles; panels of the columns are turned as they are copied.
+// A matrix that serves one sum only is made in tiles; panels of the columns are turned as they are copied,
+// and while a tile is summed up the next rows are fetched: term by term, or by lines where vectors are narrow.
 // RUN: opt-tool %s -p nest-schedule-cpu | filecheck %s
 // RUN: opt-tool %s -p 'nest-schedule-cpu{vector-bits=256 threads=1}' | filecheck %s --check-prefix=NARROW
 
@@ -19,6 +20,7 @@
 // CHECK:               nest.for "k" %[[K:.*]] = 0 to 40 {
 // CHECK-NEXT:            nest.for "i.1.i.i" %[[I:.*]] = 0 to 6 unrolled {
 // CHECK-NEXT:              nest.for "j.1.i" %[[J:.*]] = 0 to {{.*}} vectorized(64) {
+// CHECK-NEXT:                nest.prefetch %x[24 * %[[IO]] + 6 * %[[FEW]] + %[[I]] + 6, %[[K]]]
 // CHECK-NEXT:                nest.load %x[24 * %[[IO]] + 6 * %[[FEW]] + %[[I]], %[[K]]]
 // CHECK-NEXT:                nest.load %[[PANEL]][%[[K]], %[[J]]]
 // CHECK:                     nest.accumulate "t" add %{{.*}}, %[[SUMS]][%[[I]], %[[J]]] where
@@ -36,6 +38,9 @@
 // CHECK:         nest.accumulate "s" add %{{.*}}, %s[]
 // NARROW-LABEL: func.func @distances
 // NARROW-NOT:  parallel
+// NARROW:      nest.for "i.1.i.o" %[[FEW:.*]] = 0 to
+// NARROW-NEXT:   nest.prefetch %x[{{.*}} + 6 * %[[FEW]] + 6, 0]
+// NARROW-NEXT:   nest.prefetch %x[{{.*}} + 6 * %[[FEW]] + 6, 16]
 // NARROW:      nest.alloc "sums" : memref<6x16xf32>
 func.func @distances(%x: memref<?x40xf32>, %s: memref<f32> {nest.role = "out"}) {
   %c0 = arith.constant 0 : index
