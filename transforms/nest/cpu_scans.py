@@ -157,5 +157,5 @@ def scan_in_lanes(loop: ForOp, machine: Machine) -> bool:
         steps.do(annotate, members, mark=SCAN)
         stream_results(members, machine.past_caches, steps)
         if not machine.in_rows:
-            fetch_ahead(members, steps)
+            fetch_ahead(members, machine.past_caches, steps)
     return True

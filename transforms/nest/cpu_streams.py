@@ -47,8 +47,10 @@ BIG = 4 << 20
 MANY = 4
 """Arrays read for each one written from which stores had better pass the caches, whatever the machine."""
 
-AHEAD = 4096
-"""Bytes fetched ahead in all, shared by the arrays that are read: what is under way is bounded."""
+AHEAD, MORE_AHEAD = 4096, 16384
+"""Bytes fetched ahead in all, shared by the arrays that are read: what is under way is bounded. The second on machines
+whose stores had better pass the caches, which follow more streams: of eight arrays, 0.84 to 0.91 of the time with 2048
+bytes of each in place of 512."""
 
 LEAST_AHEAD, MOST_AHEAD = 512, 2048
 """Bytes of each array."""
@@ -77,24 +79,25 @@ def _has_whole_lines(buffer: SSAValue) -> bool:
     return len(shape) < 2 or shape[-1] * element_bytes(buffer.type.element_type) % LINE_BYTES == 0
 
 
-def fetch_ahead(lanes: ForOp, steps: Steps) -> None:
+def fetch_ahead(lanes: ForOp, past_caches: bool, steps: Steps) -> None:
     """Fetch what later iterations of the loop around a loop of lanes read, and what they write, of big arrays."""
+    in_all = MORE_AHEAD if past_caches else AHEAD
     inner = [loop for loop in loops_in(lanes) if loop is not lanes and loop.kind == "serial"]
     if not inner and (around := parent_loop(lanes)) is not None:
-        _fetch_ahead(lanes, lanes, around, steps)
+        _fetch_ahead(lanes, lanes, around, in_all, steps)
     for loop in inner:
-        _fetch_ahead(loop, lanes, loop, steps)
+        _fetch_ahead(loop, lanes, loop, in_all, steps)
 
 
-def _fetch_ahead(body: ForOp, lanes: ForOp, around: ForOp, steps: Steps) -> None:
-    """Fetch what stands in `body` and moves along `lanes`, iterations of `around` ahead."""
+def _fetch_ahead(body: ForOp, lanes: ForOp, around: ForOp, in_all: int, steps: Steps) -> None:
+    """Fetch what stands in `body` and moves along `lanes`, iterations of `around` ahead: so many bytes."""
     reads = _arrays(body, lanes, LoadOp)
     arrays = {**_arrays(body, lanes, StoreOp), **reads}
     if not arrays:
         return
     from .nest_prefetch import prefetch, why_not_prefetch
 
-    each = min(MOST_AHEAD, max(LEAST_AHEAD, AHEAD // max(1, len(reads))))
+    each = min(MOST_AHEAD, max(LEAST_AHEAD, in_all // max(1, len(reads))))
     for root, accesses in arrays.items():
         if any("nestor.nontemporal" in op.attributes for op in accesses):
             continue

@@ -178,7 +178,7 @@ def vectorize_loop(loop: ForOp, machine: Machine, is_parallel: bool, dependences
 
 def _fetch_ahead(lanes: ForOp, machine: Machine) -> None:
     if not machine.in_rows:
-        fetch_ahead(lanes, machine.steps)
+        fetch_ahead(lanes, machine.past_caches, machine.steps)
 
 
 def _mark_vectorized(loop: ForOp, width: int, steps: Steps) -> None:

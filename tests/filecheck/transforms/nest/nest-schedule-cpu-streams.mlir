@@ -8,6 +8,11 @@
 // CHECK-COUNT-5: + 192] : memref<4000000xf32>
 // CHECK-NOT: nestor.write
 // CHECK: nest.store "y" {{.*}} {nestor.nontemporal}
+// Machines whose stores had better pass the caches fetch more ahead: 2048 bytes of each.
+// PAST-LABEL: func.func @many
+// PAST-COUNT-5: + 512] : memref<4000000xf32>
+// PAST-NOT: prefetch
+// PAST: nest.store "y" {{.*}} {nestor.nontemporal}
 // One fetch a cache line: a vector of 64 lanes has four.
 // LINES-LABEL: func.func @many
 // LINES-COUNT-20: memref.prefetch %{{.+}}, read
