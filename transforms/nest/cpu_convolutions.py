@@ -12,7 +12,7 @@
       nest.for "i.o" ... {                                    // a block of rows: what follows is in the cache
         ... the rows of %p that the block reads
         ... zeros in the rows of %t
-        nest.for "i.i" ... nest.for "j.o" ... nest.for "k.o" ... {
+        nest.for "i.i" ... nest.for "j.o" ... nest.for "k.o" ... {   // "k.o" outside where weights are many
           nest.for "u" ... nest.for "v" ... nest.for "c" ... {
             nest.for "j.i" ... unrolled {                       // a tile of sums, in registers
               nest.for "k.i" ... vectorized {
@@ -35,6 +35,7 @@ from xdsl.ir import SSAValue
 
 from ...dialects.diagnostic import NestorError
 from ...dialects.nest import AccumulateOp, ForOp, LoadOp
+from ...lowering.nest_body import element_bytes
 from .accesses import root_of
 from .cpu_blocks import in_cache
 from .cpu_lanes import (
@@ -47,7 +48,7 @@ from .cpu_lanes import (
 )
 from .cpu_sums import even_shares, in_blocks, in_tiles, initial_nest
 from .cpu_tiles import axes_of, mark_lanes, mark_unrolled, pattern_in, sum_in
-from .loops import enclosing_loops, is_inside, loops_in, perfect_band
+from .loops import enclosing_loops, is_inside, loops_in, parent_loop, perfect_band, sole_inner_loop
 from .nest_cache_read import cache_read, why_not_cache_read
 from .nest_cache_write import cache_write
 from .nest_fuse import fuse
@@ -66,6 +67,12 @@ MOST_ROWS = 14
 PANEL_AHEAD, IMAGE_AHEAD = 16, 2
 """Terms ahead of which the panel and the image are fetched, by measurement: longer than the second-level cache takes. All
 threads read the panel, and what several cores read does not stay in the cache of each: it takes longer."""
+
+MANY_WEIGHTS = 1 << 20
+"""Bytes of weights whose copy takes long enough for threads to wait for each other: the axes of the window are few."""
+
+CACHE_SHARE = 2
+"""The part of the second-level cache for a panel of weights: it stays there while the rows of a block pass."""
 
 FEWEST_LANES = 4
 """Columns below which most lanes would be idle."""
@@ -188,6 +195,7 @@ def tile_shape(rows: int | None, columns: int | None, lanes: int, registers: int
 def tile_convolution(
     sum_: Convolution,
     vector_bits: int,
+    cache_bytes: int,
     share: Callable[[ForOp, Steps], None] | None,
     rest: Callable[[ForOp], None],
     before: Callable[[ForOp], None],
@@ -195,8 +203,8 @@ def tile_convolution(
 ) -> bool:
     """Tile a convolution; False, and nothing changed, where a step is refused.
 
-    `share` gives a loop to threads, `rest` schedules a nest that stands beside the tiles, `before` one that stands
-    before all of them: the copy of the weights, which threads share.
+    `cache_bytes` is a core's second-level cache. `share` gives a loop to threads, `rest` schedules a nest that stands
+    beside the tiles, `before` one that stands before all of them: the copy of the weights, which threads share.
     """
     lanes = machine_lanes(sum_.column, vector_bits)
     registers = 32 if vector_bits >= 512 else 16
@@ -226,6 +234,8 @@ def tile_convolution(
     _fetch(sum_, row, steps)
     if place is not tiles.column:
         _mark_reader(place, lanes, steps)
+    if _is_panel_kept(sum_, width, cache_bytes):
+        _stay_with_panel(place, steps)
     for loop in enclosing_loops(place):
         for op in list(loop.body.block.ops):
             if isinstance(op, ForOp) and not is_inside(sum_.sums, op):
@@ -341,6 +351,8 @@ def _pack(
     if _pattern_in(lane, buffer) == UNIT:
         mark_lanes(lane, width, steps)
         if share is not None and lane is not copy and why_not_parallel(copy) is None:
+            if prod(shape) * element_bytes(panel.memref.type.element_type) >= MANY_WEIGHTS:
+                copy = even_shares(copy, loops_in(copy)[-2:], steps)
             share(copy, steps)
     else:
         before(copy)
@@ -356,6 +368,31 @@ def _fetch(sum_: Convolution, row: ForOp, steps: Steps) -> None:
             continue
         distance, buffer = IMAGE_AHEAD if is_image else PANEL_AHEAD, root_of(load.memref)
         steps.attempt(prefetch, buffer, inner, distance=distance, whole=True)
+
+
+def _is_panel_kept(sum_: Convolution, width: int, cache_bytes: int) -> bool:
+    """Whether the weights of a tile have room in the cache, and those of all columns have not."""
+    extents = [extent_of(loop) for loop in (*sum_.terms, sum_.column)]
+    if None in extents:
+        return False
+    *terms, columns = [n for n in extents if n is not None]
+    panel = prod(terms) * element_bytes(sum_.panels[0].result.type)
+    return panel * width <= cache_bytes // CACHE_SHARE < panel * columns
+
+
+def _stay_with_panel(place: ForOp, steps: Steps) -> None:
+    """Do all rows of a block with the columns of a tile, whose weights stay in the cache, then those of the next.
+
+    Else all weights come from farther away for each row: 18 bytes a cycle for images of 7 x 7 pixels.
+    """
+    band = [place]
+    while len(band) < 3 and (around := parent_loop(band[0])) is not None:
+        if around.kind != "serial" or sole_inner_loop(around) is not band[0]:
+            break
+        band.insert(0, around)
+    order = [place, *band[:-1]]
+    if len(band) > 1 and why_not_reorder(order, new_bounds=False) is None:
+        steps.do(reorder, order)
 
 
 def _mark_reader(place: ForOp, lanes: int, steps: Steps) -> None:

@@ -103,7 +103,8 @@ def _tile_convolution(sum_: Convolution, machine: Machine) -> None:
     def before(nest: ForOp) -> None:
         schedule_nest(nest, machine, for_threads=machine.threads != 1)
 
-    tile_convolution(sum_, machine.vector_bits, *_sharing(machine), before, machine.steps)
+    sharing = _sharing(machine)
+    tile_convolution(sum_, machine.vector_bits, machine.cache_bytes, *sharing, before, machine.steps)
 
 
 def _sharing(machine: Machine) -> tuple[Callable[[ForOp, Steps], None] | None, Callable[[ForOp], None]]:

@@ -1,6 +1,7 @@
 // Sums over several loops on the CPU: blocks of the result with their part of the image, tiles with what follows.
 // RUN: opt-tool %s -p nest-schedule-cpu | filecheck %s
 // RUN: opt-tool %s -p nest-schedule-cpu{vector-bits=256} | filecheck %s --check-prefix=NARROW
+// RUN: opt-tool %s -p nest-schedule-cpu{cache-kib=48} | filecheck %s --check-prefix=SMALL
 
 // Channels first: the sums of a tile have channels last, and are turned as they leave the registers.
 // CHECK-LABEL: func.func @first
@@ -24,6 +25,12 @@
 // CHECK-NEXT:              nest.for "j.3.i" %[[R:.*]] = 0 to 14 vectorized(16) {
 // CHECK-NEXT:                nest.load %[[T]][0, 0, %[[R]], %[[L]]]
 // CHECK-NEXT:                nest.store "y"
+// In a cache that has room for the weights of a tile and not for all, all rows of a block are done with these first.
+// SMALL-LABEL: func.func @first
+// SMALL:       nest.for "k.3.o" %{{.*}} = 0 to 2 {
+// SMALL-NEXT:    nest.for "i.3.i" %{{.*}} = 0 to 14 {
+// SMALL-NEXT:      nest.for "j.3.o" %{{.*}} = 0 to 4 {
+// SMALL-NEXT:        nest.alloc "t" : memref<1x1x14x32xf32>
 // NARROW-LABEL: func.func @first
 // NARROW:      nest.for "j.1.i.at" %{{.*}} = 0 to 6 unrolled
 // NARROW-NEXT:   nest.for "k.1.i.at" %{{.*}} = 0 to 16 vectorized(16)
@@ -156,6 +163,44 @@ func.func @others(%x: memref<64x30x20xf64>, %w: memref<20x2xf64>, %s: memref<64x
           %f = nest.load %x[%v, %u, %k] : memref<64x30x20xf64>
           %g = arith.mulf %e, %f : f64
           nest.accumulate "z" add %g, %z[%i, %k] order(sequential) : memref<64x30xf64>
+        }
+      }
+    }
+  }
+  func.return
+}
+
+// Many weights: the window's axes are few iterations, so threads share them together with the channels.
+// CHECK-LABEL: func.func @many_weights
+// CHECK:       %[[W:.*]] = nest.alloc "panel" : memref<8x3x3x128x32xf32>
+// CHECK:       nest.for "{{.*}}ax0_{{.*}}ax1_{{.*}}ax2" %{{.*}} = 0 to 1152 parallel
+// CHECK-NEXT:    nest.for "panel.load.ax3.o" %{{.*}} = 0 to 8 {
+// CHECK-NEXT:      nest.for "panel.load.ax3.i" %{{.*}} = 0 to 32 vectorized(32) {
+func.func @many_weights(%x: memref<4x9x9x128xf32>, %w: memref<3x3x128x256xf32>, %y: memref<4x7x7x256xf32> {nest.role = "out"}) {
+  %zero = arith.constant 0.0 : f32
+  nest.for "b" %b = 0 to 4 {
+    nest.for "i" %i = 0 to 7 {
+      nest.for "j" %j = 0 to 7 {
+        nest.for "k" %k = 0 to 256 {
+          nest.store "y" %zero, %y[%b, %i, %j, %k] : memref<4x7x7x256xf32>
+        }
+      }
+    }
+  }
+  nest.for "b.1" %b = 0 to 4 {
+    nest.for "i.1" %i = 0 to 7 {
+      nest.for "j.1" %j = 0 to 7 {
+        nest.for "k.1" %k = 0 to 256 {
+          nest.for "u" %u = 0 to 3 {
+            nest.for "v" %v = 0 to 3 {
+              nest.for "c" %c = 0 to 128 {
+                %e = nest.load %x[%b, %i + %u, %j + %v, %c] : memref<4x9x9x128xf32>
+                %f = nest.load %w[%u, %v, %c, %k] : memref<3x3x128x256xf32>
+                %p = arith.mulf %e, %f : f32
+                nest.accumulate "y" add %p, %y[%b, %i, %j, %k] : memref<4x7x7x256xf32>
+              }
+            }
+          }
         }
       }
     }
