@@ -317,7 +317,8 @@ def _flatten_access(
 ) -> None:
     entries = [op.indices[k] for k in range(len(op.indices))]
     if (axis := _sum(op.indices, row, flat.iv, count)) is not None:
-        entries[axis] = _without(entries[axis].canonical(), row, count or 1)
+        assert count is not None
+        entries[axis] = _without(entries[axis].canonical(), row, count)
         _set_indices(op, entries)
         return
     axis = _axis_pair(op.indices, row, flat.iv, sums=True)
@@ -329,7 +330,8 @@ def _flatten_access(
     flat_index = AffineList.of(flat.iv)
     rest = _without(entries[axis].canonical(), row)
     if rest.constants() != (0,):
-        flat_index = rest.times(count or 1).plus(flat_index)
+        assert count is not None
+        flat_index = rest.times(count).plus(flat_index)
     entries[axis : axis + 2] = [flat_index]
     _set_indices(op, entries)
 

@@ -119,3 +119,22 @@ func.func @terms(%w: memref<4x16x3xf32>, %y: memref<24x4xf32>) {
   }
   func.return
 }
+
+// -----
+
+// The outer variable is gone where the inner loop never runs as well.
+// CHECK-LABEL: @never
+// CHECK: nest.for "i_k" [[I:%\S+]] = 0 to 0 {
+// CHECK-NEXT: nest.for "j" [[J:%\S+]] = 0 to 3 {
+// CHECK-NEXT: nest.store "c" %zero, %c{{\[}}[[I]], [[J]]]
+func.func @never(%c: memref<0x3xf32>) {
+  %zero = arith.constant 0.0 : f32
+  nest.for "i" %one = 0 to 1 {
+    nest.for "k" %i = 0 to 0 {
+      nest.for "j" %j = 0 to 3 {
+        nest.store "c" %zero, %c[%i, %j] : memref<0x3xf32>
+      }
+    }
+  }
+  func.return
+}
