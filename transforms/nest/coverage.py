@@ -40,16 +40,15 @@ class _Piece:
 
 
 class _Body(System):
-    """Constraints on what happens up to the end of one iteration of `loop`.
+    """Constraints on what happens at `place`: up to the end of one iteration, say, where it is a loop.
 
-    Shared by all instances are what is fixed in the iteration (its variable, and the values of the blocks around the
-    loop) and `fixed`.
+    Shared by all instances are the values of the blocks around it, and what else is `fixed` (the variable of the loop).
     """
 
-    def __init__(self, loop: ForOp, fixed: Iterable[SSAValue] = ()):
-        super().__init__(loop)
-        self._shared_values = {loop.iv, *fixed}
-        self._shared_blocks = set(_blocks_around(loop))
+    def __init__(self, place: Operation, fixed: Iterable[SSAValue] = ()):
+        super().__init__(place)
+        self._shared_values = set(fixed)
+        self._shared_blocks = set(_blocks_around(place))
         self._private: set[str] = set()
 
     def _is_instance_value(self, value: SSAValue) -> bool:
@@ -155,7 +154,7 @@ class Coverage:
 
         Or by one of `earlier`, which are not in the loop, before the iteration.
         """
-        body = _Body(self._loop)
+        body = _Body(self._loop, [self._loop.iv])
         touched = [piece for a in accesses for piece in self._touched(body, a, self._loop)]
         touched += self._touched_either_way(body, accesses)
         for access in earlier:
@@ -176,11 +175,11 @@ class Coverage:
         for store in stores:
             if not self._comes_first(store, read):
                 continue
-            around = set(enclosing_loops(store.op))
+            around = {self._loop, *enclosing_loops(store.op)}
             body = _Body(self._loop, [o.iv for o in enclosing_loops(read.op) if o in around])
             written = list(self._touched(body, store, _common_parent(store.op, read.op)))
             if all(
-                body.contains(written, self._piece(body, read, where, f"read.{k}")[0], len(read.indices))
+                body.contains(written, _piece(body, read, where, f"read.{k}")[0], len(read.indices))
                 for k, where in enumerate(self._needed(read))
             ):
                 return True
@@ -198,10 +197,7 @@ class Coverage:
         common = _common_parent(store.op, read.op)
         if common is None or not is_inside(common, self._loop) or store.op is read.op:
             return False
-        first, second = _child_of(common, store.op), _child_of(common, read.op)
-        if first.parent is None or first.parent is not second.parent:
-            return False
-        return first.is_before_in_block(second)
+        return _stands_before(store.op, read.op, common)
 
     def _nest_before(self, access: Access) -> Operation | None:
         """The operation in a block around the loop that is, or holds, the access and comes before the loop."""
@@ -219,7 +215,7 @@ class Coverage:
         if branches is None:
             return
         for k, where in enumerate(self._domains(access)):
-            piece, is_exact = self._piece(body, access, where, f"{id(access)}.{k}", branches)
+            piece, is_exact = _piece(body, access, where, f"{id(access)}.{k}", branches)
             if is_exact:
                 yield piece
 
@@ -236,8 +232,8 @@ class Coverage:
             if around is None or ways[0] is None or ways[1] is None:
                 continue
             instance = f"{id(first)}.{id(second)}"
-            one, is_exact = self._piece(body, first, first.where, instance, [*around, *ways[0]])
-            other, other_is_exact = self._piece(body, second, second.where, instance, ways[1])
+            one, is_exact = _piece(body, first, first.where, instance, [*around, *ways[0]])
+            other, other_is_exact = _piece(body, second, second.where, instance, ways[1])
             if is_exact and other_is_exact:
                 # quotients that speak of the loops around the branch are named with the first one
                 local = list(dict.fromkeys(one.local + other.local))
@@ -252,29 +248,58 @@ class Coverage:
         else:
             yield from (AffineList.of(*domain.constraints) for domain in guards if domain.mask is None)
 
-    def _piece(
-        self,
-        body: _Body,
-        access: Access,
-        where: AffineList | None,
-        instance: str,
-        branches: Sequence[tuple[IfOp, bool]] = (),
-    ) -> tuple[_Piece, bool]:
-        """The elements touched over the loops around `access`; whether that is exact, else it may be fewer.
 
-        As far as it is known that the `branches` around it are taken.
-        """
-        assert access.indices is not None
-        domain = AffineList((), ()) if where is None else where
-        values = [loop.iv for loop in enclosing_loops(access.op)]
-        values += [v for branch, taken in branches for v in _compared(branch.condition, not taken)]
-        local, known = body.name_all((*values, *access.indices.operands, *domain.operands), instance)
-        constraints = [f"x{k} = {e}" for k, e in enumerate(body.expressions(access.indices, instance))]
-        constraints += [f"{e} >= 0" for e in body.expressions(domain, instance)]
-        for branch, taken in branches:
-            otherwise = formula(branch.condition, not taken, lambda v: body.name(v, instance))
-            constraints.append(f"not ({otherwise})")
-        return _Piece(list(local), known + constraints), all(map(_is_exact_variable, local.values()))
+def is_stored_before(read: Access, stores: Sequence[Access]) -> bool:
+    """Whether each element that `read` touches was stored earlier in the same iteration of the loops around both.
+
+    Several of `stores` may have done so, where the same loops and branches are around each and the read.
+    """
+    assert read.indices is not None
+    earlier: dict[Operation, list[Access]] = {}
+    for store in stores:
+        common = _common_parent(store.op, read.op)
+        if common is not None and _stands_before(store.op, read.op, common):
+            earlier.setdefault(common, []).append(store)
+    for common, candidates in earlier.items():
+        body = _Body(_child_of(common, read.op))
+        written: list[_Piece] = []
+        for k, store in enumerate(candidates):
+            if (branches := _branches(store.op, common)) is not None:
+                piece, is_exact = _piece(body, store, store.where, f"store.{k}", branches)
+                written += [piece] if is_exact else []
+        if body.contains(written, _piece(body, read, read.where, "read")[0], len(read.indices)):
+            return True
+    return False
+
+
+def _stands_before(first: Operation, second: Operation, common: Operation) -> bool:
+    """Whether what is, or holds, `first` directly in `common` comes before what is, or holds, `second`."""
+    one, other = _child_of(common, first), _child_of(common, second)
+    return one is not other and one.parent is other.parent and one.is_before_in_block(other)
+
+
+def _piece(
+    body: _Body,
+    access: Access,
+    where: AffineList | None,
+    instance: str,
+    branches: Sequence[tuple[IfOp, bool]] = (),
+) -> tuple[_Piece, bool]:
+    """The elements touched over the loops around `access`; whether that is exact, else it may be fewer.
+
+    As far as it is known that the `branches` around it are taken.
+    """
+    assert access.indices is not None
+    domain = AffineList((), ()) if where is None else where
+    values = [loop.iv for loop in enclosing_loops(access.op)]
+    values += [v for branch, taken in branches for v in _compared(branch.condition, not taken)]
+    local, known = body.name_all((*values, *access.indices.operands, *domain.operands), instance)
+    constraints = [f"x{k} = {e}" for k, e in enumerate(body.expressions(access.indices, instance))]
+    constraints += [f"{e} >= 0" for e in body.expressions(domain, instance)]
+    for branch, taken in branches:
+        otherwise = formula(branch.condition, not taken, lambda v: body.name(v, instance))
+        constraints.append(f"not ({otherwise})")
+    return _Piece(list(local), known + constraints), all(map(_is_exact_variable, local.values()))
 
 
 def _is_exact_variable(key: Hashable) -> bool:

@@ -48,7 +48,7 @@ from .nest_set_memory import set_memory
 from .nest_split import split, why_not_split
 from .nest_stage_factors import stage_factors
 from .nest_transform_layout import transform_layout
-from .nest_unmask import unmask, why_not_unmask
+from .nest_unmask import unmask
 from .product_casts import Cast, inline_casts, widened_operands
 from .steps import UNRECORDED, Steps
 
@@ -197,8 +197,7 @@ class MatrixUnitTiling:
         own = [inside.row for inside in beside]
         nests = [*own[:1], row, *own[1:]] if self.start is not None else [row, *own]
         for nest in nests:  # what is set first: no element that is not set is added to
-            if why_not_unmask(nest) is None:
-                steps.do(unmask, nest)
+            steps.attempt(unmask, nest)
         self._order_tile(row, column, term)
         for nest in (filled, *own, back):
             if nest is not None:

@@ -46,7 +46,7 @@ from .nest_set_memory import set_memory
 from .nest_sink_alloc import sink_alloc
 from .nest_split import split
 from .nest_transform_layout import transform_layout
-from .nest_unmask import unmask, why_not_unmask
+from .nest_unmask import unmask
 from .producers import top_in
 from .steps import UNRECORDED, Steps
 
@@ -256,8 +256,7 @@ class WholeRows:
             if why_not_resize_buffer(scores, axis) is None:
                 scores = steps.do(resize_buffer, scores, dimension=axis)
         for loop in inner.values():
-            if why_not_unmask(loop) is None:
-                steps.do(unmask, loop)
+            steps.attempt(unmask, loop)
         tilings = [self._tile(product, inner[nest], len(blocks)) for nest, product in products.items()]
         rows = [
             RowsOfBlock(loop, WARPS, steps)

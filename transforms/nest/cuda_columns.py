@@ -51,7 +51,7 @@ from .nest_rename import rename
 from .nest_reorder import reorder
 from .nest_set_memory import set_memory
 from .nest_split import split
-from .nest_unmask import unmask, why_not_unmask
+from .nest_unmask import unmask
 from .nest_vectorize import vectorize
 from .steps import UNRECORDED, Steps
 from .trials import trial
@@ -293,8 +293,7 @@ class Columns:
         """The threads of a block: `down` rows at a time, `across` times `width` columns."""
         steps, column = self.steps, self.inner
         for loop in self._beside():
-            if why_not_unmask(loop) is None:
-                steps.do(unmask, loop)
+            steps.attempt(unmask, loop)
         if self.row is None:
             return
         threads, combine = steps.do(privatise, self.row, parts=self.down)

@@ -58,7 +58,7 @@ from .nest_sink_alloc import sink_alloc, why_not_sink_alloc
 from .nest_split import split, why_not_split
 from .nest_stage_factors import stage_factors
 from .nest_transform_layout import transform_layout
-from .nest_unmask import unmask, why_not_unmask
+from .nest_unmask import unmask
 from .steps import UNRECORDED, Steps
 
 __all__ = [
@@ -224,14 +224,12 @@ class Tiling:
         step = terms[-1 - tile.inner_terms]
         copies = self._stage(step)
         for tiles, _ in insides:
-            if why_not_unmask(tiles[0]) is None:
-                steps.do(unmask, tiles[0])
+            steps.attempt(unmask, tiles[0])
         sums, back = self._registers(blocks[-1])
         if back is not None:
             insides.append((loops_in(back), []))
         for tiles, _ in insides:
-            if why_not_unmask(tiles[0]) is None:
-                steps.do(unmask, tiles[0])
+            steps.attempt(unmask, tiles[0])
         for tiles, terms in insides:
             self._share(tiles, terms[-tile.inner_terms :] if terms else [], is_sum=bool(terms))
         self.is_ahead = tile.stages > 1 and all(self._may_be_ahead(*copy) for copy in copies)

@@ -37,7 +37,7 @@ from .nest_flatten import flatten, why_not_flatten
 from .nest_reorder import reorder
 from .nest_split import split, why_not_split
 from .nest_transform_layout import transform_layout
-from .nest_unmask import unmask, why_not_unmask
+from .nest_unmask import unmask
 
 MOST_TERMS = 72
 """Terms of a step at most: of so many channels that they and the window are not more."""
@@ -147,8 +147,7 @@ class WindowTiling(Tiling):
         for loop in left:
             steps.do(annotate, loop, mark="unrolled")
         self._pad(buffer, of_last)
-        if why_not_unmask(threads[0][1]) is None:
-            steps.do(unmask, threads[0][1])
+        steps.attempt(unmask, threads[0][1])
 
     def _as_rows(self, buffer: AllocOp) -> AllocOp:
         """A buffer whose axes but the last are one."""

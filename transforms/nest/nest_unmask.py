@@ -17,8 +17,8 @@ with loop=i becomes
 
 Each constraint of a domain is left out whose elements, where it fails, are elements of the buffer that nothing reads: edges
 of tiles in registers and in shared memory. isl is asked for a read of such an element, and for an element outside of a
-buffer that the statement would touch; what is loaded there must have been set. Refused where the loop has no such
-constraint. Without a name in TVM, Halide, Exo and NNC, which leave it to the code generator.
+buffer that the statement would touch; what is loaded or added to there must have been set by stores before. Refused where
+the loop has no such constraint. Without a name in TVM, Halide, Exo and NNC, which leave it to the code generator.
 """
 
 from __future__ import annotations
@@ -27,15 +27,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import Operation
+from xdsl.dialects.builtin import MemRefType, ModuleOp, StringAttr
+from xdsl.ir import Block, Operation, SSAValue
 from xdsl.passes import ModulePass
 
 from ...dialects.affine import AffineList
 from ...dialects.diagnostic import NestorError, fail
-from ...dialects.nest import AccumulateOp, AllocOp, ForOp, LoadOp, StoreOp
-from ...lowering.domains import DIVISIONS, LoadGuards, is_computation, may_be_undefined
-from .accesses import READ, UPDATE, Access
+from ...dialects.nest import AccumulateOp, AllocOp, ForOp, LoadOp, LookupOp, StoreOp
+from ...lowering.domains import DIVISIONS, LoadGuards, may_be_undefined
+from .accesses import READ, UPDATE, WRITE, Access, argument_attribute, root_of
+from .coverage import is_stored_before
 from .integer_sets import difference, is_in_buffer, pair_system
 from .loops import find_loop, statements
 
@@ -43,11 +44,25 @@ Statement = StoreOp | AccumulateOp
 
 Domains = dict[Statement, AffineList]
 
+OUT = StringAttr("out")
+
 
 def why_not_unmask(loop: ForOp) -> NestorError | None:
     """The diagnostic that refuses to leave out constraints of the statements in `loop`, None when there are some."""
-    if _plan(loop):
-        return None
+    return None if _plan(loop) else _refusal(loop)
+
+
+def unmask(loop: ForOp) -> ForOp:
+    """Leave out the constraints of domains in `loop` that guard nothing. Raises the diagnostic of `why_not_unmask`."""
+    plan = _plan(loop)
+    if not plan:
+        raise _refusal(loop)
+    for statement, where in plan.items():
+        statement.set_access(statement.indices, where if len(where) else None)
+    return loop
+
+
+def _refusal(loop: ForOp) -> NestorError:
     masked = next((op for op in statements(loop) if op.where is not None), None)
     if masked is None:
         return fail(loop, f'cannot unmask the loop "{loop.label}": no statement in it has a domain')
@@ -57,15 +72,6 @@ def why_not_unmask(loop: ForOp) -> NestorError | None:
         "proved to be of no consequence",
         notes=[(masked, "this statement, say")],
     )
-
-
-def unmask(loop: ForOp) -> ForOp:
-    """Leave out the constraints of domains in `loop` that guard nothing. Raises the diagnostic of `why_not_unmask`."""
-    if (refusal := why_not_unmask(loop)) is not None:
-        raise refusal
-    for statement, where in _plan(loop).items():
-        statement.set_access(statement.indices, where if len(where) else None)
-    return loop
 
 
 def _plan(loop: ForOp) -> Domains:
@@ -92,6 +98,8 @@ def _is_of_no_use(statement: Statement, where: AffineList, fails: AffineList, pl
     if not isinstance(alloc, AllocOp) or not is_in_buffer(statement, buffer, statement.indices, where, fails):
         return False
     if not all(_is_harmless(op, where, fails, plan) for op in _behind(statement)):
+        return False
+    if isinstance(statement, AccumulateOp) and not _is_set(statement, buffer, where, fails, plan):
         return False
     assert alloc.parent is not None
     own = Access(statement, UPDATE, buffer, statement.indices, where)
@@ -122,49 +130,42 @@ def _domains(op: LoadOp | AccumulateOp, plan: Domains) -> Sequence[AffineList | 
 
 
 def _behind(statement: Statement) -> list[Operation]:
-    """What computes the value of a statement, in its block."""
+    """What computes the value and the mask of a statement, in any block; not the buffer that it writes."""
     found: list[Operation] = []
-    pending = [value.owner for value in statement.operands]
+    pending = [v.owner for v in statement.operands if not isinstance(v.type, MemRefType)]
     while pending:
         owner = pending.pop()
-        if isinstance(owner, Operation) and owner.parent is statement.parent and owner not in found:
+        if isinstance(owner, Operation) and owner not in found:
             found.append(owner)
-            pending += [value.owner for value in owner.operands]
+            pending += [v.owner for v in owner.operands if not isinstance(v.type, MemRefType)]
     return found
 
 
 def _is_harmless(op: Operation, where: AffineList, fails: AffineList, plan: Domains) -> bool:
-    """Whether the operation can be done there: a load finds its element, nothing is undefined."""
-    if isinstance(op, LoadOp):
-        return is_in_buffer(op, op.memref, op.indices, where, fails) and not _may_be_unset(op, plan)
-    if isinstance(op, AllocOp):
+    """Whether the operation can be done there: a load finds its element, nothing is undefined or stops the kernel."""
+    may_be_wrong = isinstance(op, LoadOp | LookupOp) or (type(op) in DIVISIONS and may_be_undefined(op))
+    if not may_be_wrong or LoadGuards().of(op) is None:
+        return True  # a load that is needed everywhere is done there already
+    if not isinstance(op, LoadOp) or not is_in_buffer(op, op.memref, op.indices, where, fails):
+        return False
+    return _is_set(op, op.memref, where, fails, plan)
+
+
+def _is_set(
+    op: LoadOp | AccumulateOp, buffer: SSAValue, where: AffineList, fails: AffineList, plan: Domains
+) -> bool:
+    """Whether the element that `op` reads there holds a value: of the caller, or of a store before."""
+    root = root_of(buffer)
+    if isinstance(root.owner, Block) and argument_attribute(root, "nest.role") != OUT:
         return True
-    return is_computation(op) and not (type(op) in DIVISIONS and may_be_undefined(op))
-
-
-def _may_be_unset(load: LoadOp, plan: Domains) -> bool:
-    """Whether a load may find nothing: all that sets the buffer has a domain, or, of a single element, may never run."""
-    alloc = load.memref.owner
-    if not isinstance(alloc, AllocOp) or LoadGuards().of(load) is None:
-        return False
-    sets = [use.operation for use in alloc.memref.uses]
-    return not any(isinstance(op, StoreOp) and _comes_first(op, load, plan) for op in sets)
-
-
-def _comes_first(store: StoreOp, load: LoadOp, plan: Domains) -> bool:
-    """Whether the store is done before the load in any case; with the domain that the plan leaves it."""
-    if store.mask is not None or len(plan.get(store, store.where) or ()):
-        return False
-    current: Operation | None = store
-    while current is not None:
-        beside = current.parent.find_ancestor_op_in_block(load) if current.parent is not None else None
-        if beside is not None:
-            return current.is_before_in_block(beside)
-        current = current.parent_op()
-        may_be_empty = not isinstance(current, ForOp) or not current.constant_trip_count()
-        if may_be_empty and not len(load.indices):
-            return False
-    return False
+    users = dict.fromkeys(use.operation for use in buffer.uses)
+    stores = [
+        Access(user, WRITE, buffer, user.indices, plan.get(user, user.where))
+        for user in users
+        if isinstance(user, StoreOp)
+    ]
+    outside = AffineList.of(*where, fails.times(-1).add(-1))
+    return is_stored_before(Access(op, UPDATE, buffer, op.indices, outside), stores)
 
 
 @dataclass(frozen=True, eq=False)

@@ -88,3 +88,99 @@ func.func @never_set(%x: memref<?xf32>, %n: index) {
   }
   func.return
 }
+
+// -----
+
+// Of the elements that would be loaded some are never set: those from %n on.
+func.func @set_in_part(%x: memref<?xf32>, %y: memref<?xf32>) {
+  %c0 = arith.constant 0 : index
+  %n = memref.dim %x, %c0 : memref<?xf32>
+  nest.for "o" %o = 0 to %n ceildiv 8 {
+    %r = nest.alloc "r" : memref<8xf32>
+    %s = nest.alloc "s" : memref<8xf32>
+    nest.for "f" %f = 0 to min(8, %n - 8 * %o) {
+      %a = nest.load %x[8 * %o + %f] : memref<?xf32>
+      nest.store "r" %a, %r[%f] : memref<8xf32>
+    }
+    // expected-error @below {{is not proved to be of no consequence}}
+    nest.for "i" %i = 0 to 8 {
+      %a = nest.load %r[%i] : memref<8xf32>
+      %b = arith.addf %a, %a : f32
+      // expected-note @below {{this statement, say}}
+      nest.store "s" %b, %s[%i] where (8 * %o + %i < %n) : memref<8xf32>
+    }
+    nest.for "j" %j = 0 to min(8, %n - 8 * %o) {
+      %a = nest.load %s[%j] : memref<8xf32>
+      nest.store "y" %a, %y[8 * %o + %j] : memref<?xf32>
+    }
+  }
+  func.return
+}
+
+// -----
+
+// A sum starts from what was never set.
+func.func @added_to_nothing(%x: memref<8xf32>, %y: memref<5xf32>) {
+  %zero = arith.constant 0.0 : f32
+  %s = nest.alloc "s" : memref<8xf32>
+  nest.for "f" %f = 0 to 5 {
+    nest.store "s" %zero, %s[%f] : memref<8xf32>
+  }
+  // expected-error @below {{is not proved to be of no consequence}}
+  nest.for "i" %i = 0 to 8 {
+    %a = nest.load %x[%i] : memref<8xf32>
+    // expected-note @below {{this statement, say}}
+    nest.accumulate "s" add %a, %s[%i] where (%i < 5) : memref<8xf32>
+  }
+  nest.for "j" %j = 0 to 5 {
+    %a = nest.load %s[%j] : memref<8xf32>
+    nest.store "y" %a, %y[%j] : memref<5xf32>
+  }
+  func.return
+}
+
+// -----
+
+// A result holds nothing before the function has set it.
+func.func @of_a_result(%y: memref<8xf32> {nest.role = "out"}) {
+  %s = nest.alloc "s" : memref<8xf32>
+  // expected-error @below {{is not proved to be of no consequence}}
+  nest.for "i" %i = 0 to 8 {
+    %a = nest.load %y[%i] : memref<8xf32>
+    // expected-note @below {{this statement, say}}
+    nest.store "s" %a, %s[%i] where (%i < 0) : memref<8xf32>
+  }
+  func.return
+}
+
+// -----
+
+// A load that is needed in a domain only may stand before the loop that the statement is in.
+func.func @loaded_before(%x: memref<?xf32>, %n: index) {
+  %s = nest.alloc "s" : memref<8xf32>
+  // expected-error @below {{is not proved to be of no consequence}}
+  nest.for "i" %i = 0 to 2 {
+    %a = nest.load %x[%n] : memref<?xf32>
+    nest.for "j" %j = 0 to 4 {
+      // expected-note @below {{this statement, say}}
+      nest.store "s" %a, %s[4 * %i + %j] where (%n < 0) : memref<8xf32>
+    }
+  }
+  func.return
+}
+
+// -----
+
+// Where nothing needs the index it may be any number, and that is no error.
+func.func @looked_up(%k: memref<8xi64>, %n: i64) {
+  %s = nest.alloc "s" : memref<8xi64>
+  // expected-error @below {{is not proved to be of no consequence}}
+  nest.for "i" %i = 0 to 8 {
+    %v = nest.load %k[%i] : memref<8xi64>
+    %at = nest.lookup %v of %n axis 0 of "x"
+    %a = arith.index_cast %at : index to i64
+    // expected-note @below {{this statement, say}}
+    nest.store "s" %a, %s[%i] where (%i < 5) : memref<8xi64>
+  }
+  func.return
+}

@@ -65,3 +65,39 @@ func.func @symbolic(%n: index, %y: memref<4xf32>) {
   }
   func.return
 }
+
+// -----
+
+// What is loaded and what is added to was set before: by two loops, a part by each.
+// CHECK-LABEL: @set_by_two
+// CHECK: nest.for "i" [[I:%\S+]] = 0 to 8 {
+// CHECK-NEXT: nest.load %r{{\[}}[[I]]]
+// CHECK-NEXT: nest.accumulate "s" add {{%\S+}}, %s{{\[}}[[I]]] : memref<8xf32>
+func.func @set_by_two(%x: memref<8xf32>, %y: memref<?xf32>) {
+  %c0 = arith.constant 0 : index
+  %zero = arith.constant 0.0 : f32
+  %n = memref.dim %y, %c0 : memref<?xf32>
+  %r = nest.alloc "r" : memref<8xf32>
+  nest.for "f" %f = 0 to 3 {
+    nest.store "r" %zero, %r[%f] : memref<8xf32>
+  }
+  nest.for "g" %g = 3 to 8 {
+    %a = nest.load %x[%g] : memref<8xf32>
+    nest.store "r" %a, %r[%g] : memref<8xf32>
+  }
+  nest.for "o" %o = 0 to %n ceildiv 8 {
+    %s = nest.alloc "s" : memref<8xf32>
+    nest.for "z" %z = 0 to 8 {
+      nest.store "s" %zero, %s[%z] : memref<8xf32>
+    }
+    nest.for "i" %i = 0 to 8 {
+      %a = nest.load %r[%i] : memref<8xf32>
+      nest.accumulate "s" add %a, %s[%i] where (8 * %o + %i < %n) : memref<8xf32>
+    }
+    nest.for "j" %j = 0 to min(8, %n - 8 * %o) {
+      %a = nest.load %s[%j] : memref<8xf32>
+      nest.store "y" %a, %y[8 * %o + %j] : memref<?xf32>
+    }
+  }
+  func.return
+}
