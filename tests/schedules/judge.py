@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 from nestor.dialects.diagnostic import NestorError
 from nestor.dialects.nest import AccumulateOp, ForOp, IfOp, LoadOp, StoreOp
-from nestor.dialects.verifier import verify
+from nestor.dialects.verifier import VerificationFailure, verify
 from nestor.runtime.interp import TrapError
 from nestor.transforms.nest.accesses import is_defined_outside
 from nestor.transforms.nest.loops import find_loop
@@ -75,6 +75,10 @@ def judge(module: ModuleOp, request: Request, program: Program, seeds: Sequence[
         return _judge_refusal(module, request, program, seeds, "there is nothing to do")
     except NestorError as refusal:
         return _judge_refusal(module, request, program, seeds, refusal.diagnostic.message)
+    try:
+        verify(done)
+    except VerificationFailure as failure:
+        return Verdict(ACCEPTED, str(failure), is_wrong=True)
     found = _difference(module, done, request, program, seeds)
     return Verdict(ACCEPTED, found or "", found not in (None, NOTHING_RAN))
 

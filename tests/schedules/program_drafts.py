@@ -286,6 +286,11 @@ class Draft:
         )
 
 
+def shifted(variable: str, by: int) -> str:
+    """An index some places away."""
+    return variable if by == 0 else f"{variable} {'+' if by > 0 else '-'} {abs(by)}"
+
+
 def _size(dim: Extent | int) -> int | None:
     return dim if isinstance(dim, int) else dim.size
 

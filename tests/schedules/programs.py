@@ -15,7 +15,8 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Sequence
 
-from program_drafts import DTYPES, MOST, Draft, Program
+from program_drafts import DTYPES, MOST, Draft, Program, shifted
+from program_stages import epilogue, kernel, scratch, tiles, window
 
 
 def pointwise(d: Draft) -> None:
@@ -69,7 +70,7 @@ def chain(d: Draft) -> None:
     margin = int(d.maybe(0.3))
     with d.nest(axes, margin, plain=0.85) as v:
         i, j = v["i"], v["j"]
-        value = d.load(previous, f"{_shifted(i, d.rng.choice((-margin, 0, margin)))}, {j}")
+        value = d.load(previous, f"{shifted(i, d.rng.choice((-margin, 0, margin)))}, {j}")
         if d.maybe(0.4):
             value = d.tame_op(value, d.load("x", f"{i}, {j}"))
         d.store(value, "out", f"{i}, {j}")
@@ -170,7 +171,7 @@ def stencil(d: Draft) -> None:
     def body() -> None:
         with d.nest(d.shuffled(("i", n), ("j", m)), margin=1, plain=0.8) as v:
             i, j = v["i"], v["j"]
-            loads = [d.load("a", f"{_shifted(i, p)}, {_shifted(j, q)}") for p, q in chosen]
+            loads = [d.load("a", f"{shifted(i, p)}, {shifted(j, q)}") for p, q in chosen]
             value = loads[0]
             for other in loads[1:]:
                 value = d.tame_op(value, other)
@@ -191,10 +192,10 @@ def blur(d: Draft) -> None:
     target = "x" if is_in_place else d.buffer("out", n, role="out")
     d.local("t", n)
     with d.over("i", n, margin=1, plain=1.0) as i:
-        a, b = d.load("x", _shifted(i, -1)), d.load("x", _shifted(i, 1))
+        a, b = d.load("x", shifted(i, -1)), d.load("x", shifted(i, 1))
         d.store(d.tame_op(a, b), "t", i)
     with d.over("j", n, margin=2, plain=0.9) as j:
-        a, b = d.load("t", _shifted(j, d.rng.choice((-1, 0)))), d.load("t", _shifted(j, d.rng.choice((0, 1))))
+        a, b = d.load("t", shifted(j, d.rng.choice((-1, 0)))), d.load("t", shifted(j, d.rng.choice((0, 1))))
         d.store(d.tame_op(a, b), target, j)
 
 
@@ -207,7 +208,7 @@ def running(d: Draft) -> None:
     target = d.rng.choice(("x", "y"))
     with d.nest([("i", n)], margin=1, plain=0.9) as v:
         d.accumulate("add", d.load("x", v["i"]), "s", "")
-        d.store(d.load("s", ""), target, _shifted(v["i"], 1))
+        d.store(d.load("s", ""), target, shifted(v["i"], 1))
 
 
 def matmul(d: Draft) -> None:
@@ -241,14 +242,14 @@ def scan(d: Draft) -> None:
         d.buffer("x", n)
         d.buffer("a", n, role="inout")
         with d.over("i", n, margin=abs(back), plain=0.7) as i:
-            d.store(d.tame_op(d.load("a", _shifted(i, -back)), d.load("x", i)), "a", i)
+            d.store(d.tame_op(d.load("a", shifted(i, -back)), d.load("x", i)), "a", i)
         return
     d.buffer("x", n, m)
     d.buffer("a", n, m, role="inout")
     along_rows = d.maybe(0.5)
     with d.nest(d.shuffled(("i", n), ("j", m)), margin=abs(back), plain=0.8) as v:
         i, j = v["i"], v["j"]
-        earlier = f"{i}, {_shifted(j, -back)}" if along_rows else f"{_shifted(i, -back)}, {j}"
+        earlier = f"{i}, {shifted(j, -back)}" if along_rows else f"{shifted(i, -back)}, {j}"
         d.store(d.tame_op(d.load("a", earlier), d.load("x", f"{i}, {j}")), "a", f"{i}, {j}")
 
 
@@ -360,104 +361,6 @@ def checked(d: Draft) -> None:
         d.store(d.any_op(d.load("x", "%at"), "%two"), "y", f"{i}, {j}")
 
 
-def scratch(d: Draft) -> None:
-    """One loop with buffers made before it: filled anew in each iteration, by some, a window that moves, or a scalar."""
-    n = d.extent("n", least=2)
-    d.buffer("x", n)
-    d.buffer("y", n, role="inout")
-    kind = d.rng.choice(("filled", "by some", "window", "handed on"))
-    if kind == "window":
-        d.local("u", n)
-        d.store("%two", "u", "0")
-        d.store("%two", "u", "1")
-    else:
-        d.local("u", *([] if kind == "handed on" else [4]))
-    with d.over("i", n, margin=int(kind == "window"), plain=1.0 if kind == "window" else 0.8) as i:
-        value = d.load("x", i)
-        if kind == "window":
-            d.store(value, "u", f"{i} + 1")
-            value = d.tame_op(d.load("u", _shifted(i, d.rng.choice((-1, 0)))), d.load("u", f"{i} + 1"))
-        elif kind == "handed on":
-            d.store("%zero", "u", "", f" where ({i} < 3)")  # the first iteration is one of these
-            other = d.load("u", "")
-            d.store(value, "u", "")
-            value = d.tame_op(value, other)
-        else:
-            with d.loop("j", "0", "4") as j:
-                if kind == "by some":
-                    d.store("%two", "u", j, f" where ({i} < 3)")
-                d.store(value, "u", j, f" where ({j} < {i})" if kind == "by some" else "")
-            with d.loop("k", str(d.rng.randint(0, 2)), "4") as k:
-                d.accumulate("add", d.load("u", k), "y", i)
-        d.store(d.op("max", value, d.load("y", i)), "y", i)
-
-
-def window(d: Draft) -> None:
-    """Each iteration computes a window of an intermediate, mostly again what the one before has computed, and reads it."""
-    n = d.extent("n", least=3)
-    is_in_place = d.maybe(0.4)
-    d.buffer("x", n, role="inout" if is_in_place else "in")
-    d.buffer("y", n, role="out")
-    d.local("t", n)
-    width, step = d.rng.choice((2, 3, 3)), d.rng.choice((1, 1, 2))
-    with d.loop("o", str(d.rng.choice((0, 0, 1))), f"{n.bound} - {width - 1}", step) as o:
-        if (is_sum := d.maybe(0.4)) and d.maybe(0.8):
-            with d.loop("h", o, f"{o} + {width}") as h:
-                d.store("%zero", "t", h)
-        elif is_sum:
-            d.store("%zero", "t", o)
-            width = 1
-        with d.loop("i", o, f"{o} + {width}") as i:
-            value = d.load("x", i)
-            if is_sum:
-                d.accumulate("add", value, "t", i)
-            elif d.maybe(0.3):
-                d.store(value, "t", i, f" where ({i} <= 2 * {o} + 1)")
-                width = 1
-            else:
-                d.store(d.op("max", value, "%two"), "t", i)
-        value = d.tame_op(d.load("t", o), d.load("t", _shifted(o, width - 1)))
-        d.store(value, "y", o)
-        if is_in_place:
-            d.store(value, "x", _shifted(o, d.rng.choice((0, width - 1))))
-
-
-def kernel(d: Draft) -> None:
-    """Blocks of threads that hand elements on to each other through a buffer of the block, or keep their own."""
-    n, threads = d.extent("n"), d.rng.randint(2, 4)
-    d.buffer("x", n, threads)
-    d.buffer("y", n, threads, role="out")
-    with d.loop("b", "0", n.bound, mark='bind "block.x"') as b:
-        d.local("s", threads)
-        with d.loop("t", "0", str(threads), mark='bind "thread.x"') as t:
-            d.store(d.any_op(d.load("x", f"{b}, {t}"), "%two"), "s", t)
-        with d.loop("u", "0", str(threads), mark='bind "thread.x"') as u:
-            value = d.load("s", d.rng.choice((u, f"{threads - 1} - {u}")))
-            for _ in range(d.rng.randint(0, 2)):
-                value = d.any_op(value, d.load("x", f"{b}, {u}"))
-            d.store(value, "y", f"{b}, {u}")
-
-
-def epilogue(d: Draft) -> None:
-    """Sums that are started and completed in one iteration of a loop, and a nest that uses them."""
-    n = d.extent("n", least=1)
-    is_in_place = d.maybe(0.5)
-    d.buffer("x", n, role="inout" if is_in_place else "in")
-    target = "x" if is_in_place else d.buffer("y", n, role="inout")
-    d.local("t", n)
-    with d.loop("i", "0", n.bound) as i:
-        d.store("%zero", "t", i)
-        start = d.rng.choice(("0", "0", i))
-        with d.loop("k", start, n.bound if d.maybe(0.6) else f"{i} + 1") as k:
-            d.accumulate("add", d.load("x", k), "t", i)
-    with d.over("j", n, plain=0.7) as j:
-        d.store(d.tame_op(d.load("t", j), d.load("x", j)), target, j)
-
-
-def _shifted(variable: str, by: int) -> str:
-    return variable if by == 0 else f"{variable} {'+' if by > 0 else '-'} {abs(by)}"
-
-
 def _greater(d: Draft) -> str:
     return "cmpf ogt" if d.element.startswith("f") else "cmpi sgt"
 
@@ -487,13 +390,18 @@ FAMILIES: dict[str, tuple[Callable[[Draft], None], Sequence[str]]] = {
     "scratch": (scratch, tuple(DTYPES)),
     "window": (window, tuple(DTYPES)),
     "epilogue": (epilogue, tuple(DTYPES)),
+    "tiles": (tiles, tuple(DTYPES)),
 }
 """A family, and its element types; values of repeated updates may grow beyond what floats hold exactly."""
 
 
+USUAL = tuple(name for name in FAMILIES if name != "tiles")
+"""Those that are drawn where none is asked for: what has constant extents throughout gives most primitives little."""
+
+
 def draw_program(rng: random.Random, family: str | None = None) -> Program:
     """A random program, of one family when it is given."""
-    name = family or rng.choice(list(FAMILIES))
+    name = family or rng.choice(USUAL)
     write, elements = FAMILIES[name]
     draft = Draft(name, rng, elements)
     write(draft)

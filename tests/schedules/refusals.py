@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from judge import ACCEPTED, HARMLESS, NEEDED, UNJUDGED, judge
+from nestor.dialects.verifier import verify
 from primitives import PRIMITIVES
 from programs import draw_program
 from sequences import draw_schedule
@@ -75,6 +76,7 @@ def draw_judged(seeds: Iterable[int], of_each: int = 1) -> dict[str, Count]:
         rng = random.Random(seed)
         program = draw_program(rng)
         schedule = draw_schedule(rng, program, longest=rng.randint(0, 3), marks=False)
+        verify(schedule.module)
         for name, primitive in PRIMITIVES.items():
             for _ in range(of_each):
                 request = primitive.draw(rng, schedule.module)

@@ -34,6 +34,7 @@ ATTEMPTS = 60
 """Requests that are drawn for one schedule, accepted or not."""
 
 SELDOM = {
+    "block_scan": ("running",),
     "compute_root": ("window",),
     "decompose_reduction": ("reduction", "matmul"),
     "double_buffer": ("window",),
@@ -49,8 +50,9 @@ SELDOM = {
     "rolling_buffer": ("window",),
     "sink": ("scaled",),
     "sink_alloc": ("window",),
+    "stage_factors": ("tiles",),
 }
-"""Primitives that are seldom legal, and families where they are; one is asked for first in every other schedule."""
+"""Primitives that are seldom legal, and families where they are; one is asked for first in three schedules of five."""
 
 FIRST = 5
 """How often it is asked for then."""
@@ -194,7 +196,7 @@ def draw_schedule(
     rng: random.Random, program: Program | None = None, longest: int = LONGEST, marks: bool = True
 ) -> Schedule:
     """A random program, and requests drawn until enough were accepted or too many were not."""
-    favoured = rng.choice(list(SELDOM)) if program is None and rng.random() < 0.5 else None
+    favoured = rng.choice(list(SELDOM)) if program is None and rng.random() < 0.6 else None
     program = program or draw_program(rng, rng.choice(SELDOM[favoured]) if favoured else None)
     schedule = Schedule(program, parse_module(program.text))
     wanted = rng.randint(min(4, longest), longest)

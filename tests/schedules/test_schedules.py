@@ -12,13 +12,17 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from judge import NEEDED, judge
+from nestor.dialects.nest import LoadOp
 from nestor.dialects.schedule.table import PRIMITIVES as TABLE
+from nestor.transforms.nest.loops import enclosing_loops
 from parsed import parse_module
+from primitive_requests import Request
 from primitives import PRIMITIVES, apply
-from programs import FAMILIES, draw_program
+from programs import FAMILIES, USUAL, draw_program
 from refusals import Count, draw_judged
 from sampling import seeds
 from sequences import Reference, Runner, draw_schedule
+from xdsl.dialects.builtin import ModuleOp
 
 WITHOUT_CHECKS = {
     "add_unit_loop": "it refuses nothing",
@@ -193,7 +197,7 @@ PROVOKING = {
 
 def _is_caught(name: str, seed: int) -> bool:
     rng = random.Random(seed)
-    program = draw_program(rng, rng.choice(PROVOKING.get(name, tuple(FAMILIES))))
+    program = draw_program(rng, rng.choice(PROVOKING.get(name, USUAL)))
     before = draw_schedule(rng, program, longest=seed % 3, marks=False).module
     request = PRIMITIVES[name].draw(rng, before)
     return request is not None and judge(before, request, program, seeds=range(4)).kind == NEEDED
@@ -227,6 +231,24 @@ def test_many_illegal_requests_are_refused():
     counts = draw_judged(range(1000, 1600))
     assert sum(count.needed for count in counts.values()) >= 500
     assert _wrong(counts) == {}
+
+
+def test_what_is_no_valid_program_is_wrong(monkeypatch: pytest.MonkeyPatch):
+    """A primitive that leaves a variable out of its loop is reported with the program, and nothing of it is run."""
+    program = draw_program(random.Random(0), "pointwise")
+    module = parse_module(program.text)
+
+    def leave_a_load_behind(module: ModuleOp, request: Request) -> None:
+        load = next(op for op in module.walk() if isinstance(op, LoadOp))
+        loop = enclosing_loops(load)[0]
+        load.detach()
+        assert loop.parent is not None
+        loop.parent.insert_op_before(load, loop)
+
+    monkeypatch.setattr("judge.apply", leave_a_load_behind)
+    verdict = judge(module, Request("hoist"), program, seeds=range(2))
+    assert verdict.is_wrong
+    assert "does not dominate" in verdict.message
 
 
 def _wrong(counts: dict[str, Count]) -> dict[str, list[str]]:
