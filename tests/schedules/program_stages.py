@@ -77,7 +77,8 @@ def kernel(d: Draft) -> None:
         with d.loop("t", "0", str(threads), mark='bind "thread.x"') as t:
             d.store(d.any_op(d.load("x", f"{b}, {t}"), "%two"), "s", t)
         with d.loop("u", "0", str(threads), mark='bind "thread.x"') as u:
-            value = d.load("s", d.rng.choice((u, f"{threads - 1} - {u}")))
+            of_another = f"{threads - 1} - {u}"
+            value = d.load("s", d.rng.choice((u, of_another, of_another)))
             for _ in range(d.rng.randint(0, 2)):
                 value = d.any_op(value, d.load("x", f"{b}, {u}"))
             d.store(value, "y", f"{b}, {u}")
