@@ -45,7 +45,7 @@ from .nest_cache_read import cache_read, why_not_cache_read
 from .nest_cache_write import cache_write, why_not_cache_write
 from .nest_fuse import fuse, why_not_fuse
 from .nest_normalise import normalise, remove_unit_loop, why_not_remove_unit_loop
-from .nest_prefetch import prefetch, why_not_prefetch
+from .nest_prefetch import prefetch
 from .nest_privatise import privatise, why_not_privatise
 from .nest_reorder import reorder, why_not_reorder
 from .nest_resize_buffer import resize_buffer, why_not_resize_buffer
@@ -289,11 +289,9 @@ def _fetch_next(rows: Iterable[SSAValue], few: ForOp, term: ForOp, width: int, s
 
     They come term by term where tiles are wide enough to hide a prefetch a row, else all at once, a prefetch a line.
     """
+    options = {"at": term.label} if width >= WIDE else {"whole": True}
     for buffer in rows:
-        if width >= WIDE and why_not_prefetch(buffer, few, 1, at=term.label) is None:
-            steps.do(prefetch, buffer, few, distance=1, at=term.label)
-        elif width < WIDE and why_not_prefetch(buffer, few, 1, whole=True) is None:
-            steps.do(prefetch, buffer, few, distance=1, whole=True)
+        steps.attempt(prefetch, buffer, few, distance=1, **options)
 
 
 def _sum_in_lanes(nest: ForOp, width: int, steps: Steps) -> None:
