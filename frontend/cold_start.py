@@ -20,6 +20,7 @@ from weakref import WeakKeyDictionary
 
 from ..runtime import llvm_library
 from ..runtime.collector import collector_paused
+from .quick_classes import Waiting, quick_classes
 from .quick_dataclasses import Meanwhile, quick_dataclasses
 from .quick_imports import quick_imports
 
@@ -34,6 +35,7 @@ def cheaper_compilation() -> Iterator[None]:
     with (
         collector_paused(),
         quick_imports(),
+        quick_classes(),
         quick_dataclasses(),
         unions_once(),
         definitions_on_demand(),
@@ -170,10 +172,19 @@ def definitions_on_demand() -> Iterator[None]:
 
 def _define_on_demand(cls: Any) -> Any:
     """What stands for `irdl_op_definition`."""
+    if type(cls) is Waiting:
+        cls.decorators.append(_define_now)
+        return cls
     definition = _Definition(cls)
     for name in definition.parts:
         setattr(cls, name, _PartOnDemand(definition, name))
     return cls
+
+
+def _define_now(cls: Any) -> Any:
+    from xdsl.irdl import operations
+
+    return operations.irdl_op_definition(cls)
 
 
 _FIELDS: WeakKeyDictionary[type, list[str]] = WeakKeyDictionary()

@@ -21,7 +21,7 @@ from xdsl.dialects.builtin import (
 from xdsl.dialects.utils import FastMathFlag
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
-from ..dialects.ext.arith import VECTOR_FORMS
+from ..dialects.ext.arith import vector_form
 from .math_constants import DOUBLE, SINGLE, Constants
 
 _NO_FASTMATH = {"fastmath": arith.FastMathFlagsAttr("none")}
@@ -117,7 +117,7 @@ class FormBuilder:
         properties: dict[str, Any] | None = None,
     ) -> SSAValue:
         if any(isinstance(v.type, VectorType) for v in operands):
-            kind = VECTOR_FORMS.get(kind, kind)
+            kind = vector_form(kind)
         op = kind.create(
             operands=operands,
             result_types=[result],

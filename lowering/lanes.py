@@ -17,7 +17,7 @@ from xdsl.ir import Attribute, Block, SSAValue
 from xdsl.ir.affine import AffineBinaryOpKind
 
 from ..dialects.diagnostic import LoweringError, fail
-from ..dialects.ext.arith import VECTOR_FORMS
+from ..dialects.ext.arith import vector_form
 from ..dialects.nest import ForOp
 from .combiners import splat, zero
 from .domains import Domain, within_bound
@@ -300,7 +300,7 @@ class Lanes:
             at_least = {"predicate": PREDICATES["sge"]}
             zeros = self.constant(IntegerAttr(0, INDEX), INDEX)
             mask.vectors.append(
-                builder.value(VECTOR_FORMS[arith.CmpiOp], (lanes, zeros), self.type(i1), at_least)
+                builder.value(vector_form(arith.CmpiOp), (lanes, zeros), self.type(i1), at_least)
             )
             return
         first, growth = split

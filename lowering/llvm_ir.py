@@ -30,7 +30,7 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from ..dialects.diagnostic import LoweringError, fail, op_location
-from ..dialects.ext.llvm import LoopAnnotationAttr, PoisonOp
+from ..dialects.ext.llvm import LoopAnnotationAttr
 from .llvm_ir_ops import INSTRUCTIONS
 from .llvm_ir_values import constant_text, type_text
 
@@ -190,8 +190,8 @@ class FunctionEmitter:
             for arg in block.args:
                 self._name(arg)
             for op in block.ops:
-                if type(op) in _INLINE:
-                    self.names[op.results[0]] = _INLINE[type(op)](op)
+                if op.name in _INLINE:
+                    self.names[op.results[0]] = _INLINE[op.name](op)
                 elif op.results:
                     self._name(op.results[0])
 
@@ -245,10 +245,9 @@ class FunctionEmitter:
         return "\n\n".join(parts)
 
     def _instruction(self, op: Operation, lines: list[str]) -> None:
-        kind = type(op)
-        if kind in _INLINE:
+        if op.name in _INLINE:
             return
-        spell = INSTRUCTIONS.get(kind)
+        spell = INSTRUCTIONS.get(op.name)
         if spell is None:
             raise fail(op, f"{op.name} has no LLVM IR spelling", error=LoweringError)
         text = spell(self, op, lines)
@@ -282,11 +281,11 @@ def _inline_address(op: Operation) -> str:
 
 
 _INLINE = {
-    llvm.ConstantOp: _inline_constant,
-    llvm.ZeroOp: _inline_zero,
-    llvm.AddressOfOp: _inline_address,
-    llvm.UndefOp: lambda op: "undef",
-    PoisonOp: lambda op: "poison",
+    "llvm.mlir.constant": _inline_constant,
+    "llvm.mlir.zero": _inline_zero,
+    "llvm.mlir.addressof": _inline_address,
+    "llvm.mlir.undef": lambda op: "undef",
+    "llvm.mlir.poison": lambda op: "poison",
 }
 """Operations that LLVM IR spells at their uses."""
 

@@ -41,7 +41,7 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from ..dialects.affine import AffineList
 from ..dialects.diagnostic import LoweringError, fail
-from ..dialects.ext.arith import VECTOR_FORMS
+from ..dialects.ext.arith import vector_form
 from ..dialects.nest import AccumulateOp, ForOp, IndexOp, LoadOp, PrefetchOp, StoreOp
 from .combiners import VECTOR_KINDS, allow_fma, combiner_op, identity
 from .domains import DIVISIONS, Domain, domain_of, is_computation, may_be_undefined
@@ -128,7 +128,7 @@ class VectorLoop:
 
     def elementwise(self, op: Operation) -> None:
         """A scalar operation on lanes: the same operation on vectors."""
-        op_type = VECTOR_FORMS.get(type(op), type(op))
+        op_type = vector_form(type(op))
         operands = [self.lanes.vector(v) for v in op.operands]
         copy = op_type.create(
             operands=operands,
@@ -152,7 +152,7 @@ class VectorLoop:
         lanes_on = self._needed(op).vector()
         if lanes_on is not None:
             ones = self.lanes.constant(IntegerAttr(1, element), element)
-            select = VECTOR_FORMS[arith.SelectOp]
+            select = vector_form(arith.SelectOp)
             divisor = self.builder.emit(
                 select.create(operands=[lanes_on, divisor, ones], result_types=[divisor.type])
             ).results[0]
@@ -293,9 +293,7 @@ class VectorLoop:
         lanes_on = mask.vector()
         if lanes_on is not None:
             neutral = self.lanes.constant(identity(op.combiner.data, element), element)
-            values = self.builder.value(
-                VECTOR_FORMS[arith.SelectOp], (lanes_on, values, neutral), values.type
-            )
+            values = self.builder.value(vector_form(arith.SelectOp), (lanes_on, values, neutral), values.type)
         total = self._total(op.combiner.data, values, element)
 
         def update() -> Sequence[SSAValue]:

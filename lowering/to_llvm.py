@@ -35,7 +35,7 @@ from xdsl.dialects.builtin import (
     i32,
     i64,
 )
-from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.ir import Attribute, SSAValue
 from xdsl.passes import ModulePass
 
 from ..dialects.diagnostic import LoweringError, fail
@@ -47,7 +47,7 @@ from .to_llvm_scf import SCF, declare_external
 from .to_llvm_types import PTR, UNIT, MemRef, ModuleState, Size, byte_size, lower_type, make_function
 from .to_llvm_vector import VECTOR
 
-HANDLERS: dict[type[Operation], Handler] = {**ARITH, **MATH, **MEMREF, **SCF, **VECTOR, **PARALLEL}
+HANDLERS: dict[str, Handler] = {**ARITH, **MATH, **MEMREF, **SCF, **VECTOR, **PARALLEL}
 
 SLOT = 8
 """Bytes of a slot of the packed arguments."""

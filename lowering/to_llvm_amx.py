@@ -14,7 +14,7 @@ from collections.abc import Sequence
 
 from xdsl.dialects import llvm
 from xdsl.dialects.builtin import StringAttr, i16
-from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.ir import Attribute, SSAValue
 
 from ..dialects.diagnostic import LoweringError, fail
 from ..dialects.ext import amx
@@ -91,10 +91,10 @@ def _multiply(b: FunctionBuilder, op: amx.TileMulIOp | amx.TileMulFOp) -> None:
     b.bind(op.res, call_intrinsic(b, f"llvm.x86.{name}.internal", operands, X86_AMX))
 
 
-AMX: dict[type[Operation], Handler] = {
-    amx.TileZeroOp: _zero,
-    amx.TileLoadOp: _load,
-    amx.TileStoreOp: _store,
-    amx.TileMulIOp: _multiply,
-    amx.TileMulFOp: _multiply,
+AMX: dict[str, Handler] = {
+    "amx.tile_zero": _zero,
+    "amx.tile_load": _load,
+    "amx.tile_store": _store,
+    "amx.tile_muli": _multiply,
+    "amx.tile_mulf": _multiply,
 }

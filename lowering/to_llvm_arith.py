@@ -1,4 +1,4 @@
-"""`arith` and `math` to llvm: one table a family, by operation type.
+"""`arith` and `math` to llvm: one table a family, by the names of operations.
 
     %r = arith.maximumf %a, %b : vector<16xf32>
     ->
@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from xdsl.dialects import arith, llvm, math
+from xdsl.dialects import arith, llvm
 from xdsl.dialects.builtin import (
     BFloat16Type,
     BoolAttr,
@@ -34,10 +34,9 @@ from xdsl.dialects.utils import FastMathFlag
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from ..dialects.diagnostic import LoweringError, fail
-from ..dialects.ext import arith as ext_arith
 from ..dialects.ext import llvm as ext
 from ..dialects.ext import llvm_intrinsics as intr
-from .to_llvm_builder import FunctionBuilder, Handler
+from .to_llvm_builder import FunctionBuilder, Handler, llvm_class
 from .to_llvm_types import NO_WRAP, lower_type
 
 _fastmath_cache: dict[Any, llvm.FastMathAttr] = {}
@@ -67,15 +66,15 @@ def like(type: Attribute, element: Attribute) -> Any:
 # --- shapes of translation -------------------------------------------------------------------------------
 
 
-def _binary(kind: type[Operation]) -> Handler:
+def _binary(kind: str) -> Handler:
     def lower(b: FunctionBuilder, op: Operation) -> None:
         lhs, rhs = map(b.value, op.operands)
-        b.bind(op.results[0], b.emit(kind, (lhs, rhs), lhs.type))
+        b.bind(op.results[0], b.emit(llvm_class(kind), (lhs, rhs), lhs.type))
 
     return lower
 
 
-def _wrapping(kind: type[Operation]) -> Handler:
+def _wrapping(kind: str) -> Handler:
     codes = {0: NO_WRAP, 1: IntegerAttr(1, 32), 2: IntegerAttr(2, 32), 3: IntegerAttr(3, 32)}
 
     def lower(b: FunctionBuilder, op: Any) -> None:
@@ -83,42 +82,43 @@ def _wrapping(kind: type[Operation]) -> Handler:
         flags = op.properties.get("overflowFlags")
         words = {str(flag) for flag in flags.data} if flags is not None else ()
         code = codes[("nsw" in words) + 2 * ("nuw" in words)]
-        b.bind(op.result, b.emit(kind, (lhs, rhs), lhs.type, {"overflowFlags": code}))
+        b.bind(op.result, b.emit(llvm_class(kind), (lhs, rhs), lhs.type, {"overflowFlags": code}))
 
     return lower
 
 
-def _float(kind: type[Operation], *extra: FastMathFlag) -> Handler:
+def _float(kind: str, *extra: FastMathFlag) -> Handler:
     def lower(b: FunctionBuilder, op: Operation) -> None:
         operands = [b.value(v) for v in op.operands]
         b.bind(
-            op.results[0], b.emit(kind, operands, operands[0].type, {"fastmathFlags": fastmath(op, *extra)})
+            op.results[0],
+            b.emit(llvm_class(kind), operands, operands[0].type, {"fastmathFlags": fastmath(op, *extra)}),
         )
 
     return lower
 
 
-def _unary(kind: type[Operation]) -> Handler:
+def _unary(kind: str) -> Handler:
     def lower(b: FunctionBuilder, op: Operation) -> None:
         arg = b.value(op.operands[0])
-        b.bind(op.results[0], b.emit(kind, (arg,), arg.type))
+        b.bind(op.results[0], b.emit(llvm_class(kind), (arg,), arg.type))
 
     return lower
 
 
-def _cast(kind: type[Operation]) -> Handler:
+def _cast(kind: str) -> Handler:
     def lower(b: FunctionBuilder, op: Any) -> None:
-        b.bind(op.result, b.emit(kind, (b.value(op.input),), lower_type(op, op.result.type)))
+        b.bind(op.result, b.emit(llvm_class(kind), (b.value(op.input),), lower_type(op, op.result.type)))
 
     return lower
 
 
-def _flagged(kind: type[Operation], flag: str) -> Handler:
+def _flagged(kind: str, flag: str) -> Handler:
     properties = {flag: BoolAttr.from_bool(False)}
 
     def lower(b: FunctionBuilder, op: Any) -> None:
         arg = b.value(op.operands[0])
-        b.bind(op.results[0], b.emit(kind, (arg,), arg.type, properties))
+        b.bind(op.results[0], b.emit(llvm_class(kind), (arg,), arg.type, properties))
 
     return lower
 
@@ -203,12 +203,12 @@ def _ceildiv_unsigned(b: FunctionBuilder, op: arith.CeilDivUIOp) -> None:
     b.bind(op.results[0], b.emit(llvm.AddOp, (quotient, inexact), lhs.type, {"overflowFlags": NO_WRAP}))
 
 
-def _multiply_extended(extend: type[Operation]) -> Handler:
+def _multiply_extended(extend: str) -> Handler:
     def lower(b: FunctionBuilder, op: Operation) -> None:
         lhs, rhs = map(b.value, op.operands)
         width = element_of(lhs.type).width.data
         wide = like(lhs.type, IntegerType(2 * width))
-        operands = [b.emit(extend, (v,), wide) for v in (lhs, rhs)]
+        operands = [b.emit(llvm_class(extend), (v,), wide) for v in (lhs, rhs)]
         product = b.emit(llvm.MulOp, operands, wide, {"overflowFlags": NO_WRAP})
         high = b.binary(llvm.LShrOp, product, b.splat(width, wide))
         b.bind(op.results[0], b.emit(llvm.TruncOp, (product,), lhs.type))
@@ -310,24 +310,27 @@ def _fcmp(b: FunctionBuilder, predicate: str, lhs: SSAValue, rhs: SSAValue) -> S
     return b.emit(ext.FCmpOp, (lhs, rhs), like(lhs.type, i1), properties)
 
 
-def _float_to_int(kind: type[Operation]) -> Handler:
+def _float_to_int(kind: str) -> Handler:
     def lower(b: FunctionBuilder, op: Any) -> None:
         value = b.value(op.input)
         if isinstance(element_of(value.type), BFloat16Type):
             value = _bfloat_to_single(b, value)
-        b.bind(op.result, b.emit(kind, (value,), lower_type(op, op.result.type)))
+        b.bind(op.result, b.emit(llvm_class(kind), (value,), lower_type(op, op.result.type)))
 
     return lower
 
 
-def _int_to_float(kind: type[Operation]) -> Handler:
+def _int_to_float(kind: str) -> Handler:
     def lower(b: FunctionBuilder, op: Any) -> None:
         value, target = b.value(op.input), lower_type(op, op.result.type)
         if not isinstance(element_of(target), BFloat16Type):
-            b.bind(op.result, b.emit(kind, (value,), target))
+            b.bind(op.result, b.emit(llvm_class(kind), (value,), target))
             return
         exact = f32 if element_of(value.type).width.data <= 16 else Float64Type()
-        b.bind(op.result, truncate_float(b, b.emit(kind, (value,), like(target, exact)), element_of(target)))
+        b.bind(
+            op.result,
+            truncate_float(b, b.emit(llvm_class(kind), (value,), like(target, exact)), element_of(target)),
+        )
 
     return lower
 
@@ -361,78 +364,69 @@ def _cmpf_any(b: FunctionBuilder, op: arith.CmpfOp) -> None:
 
 _NSZ = FastMathFlag.NO_SIGNED_ZEROS
 
-_SCALAR_ARITH: dict[type[Operation], Handler] = {
-    arith.ConstantOp: _constant,
-    arith.AddiOp: _wrapping(llvm.AddOp),
-    arith.SubiOp: _wrapping(llvm.SubOp),
-    arith.MuliOp: _wrapping(llvm.MulOp),
-    arith.ShLIOp: _wrapping(llvm.ShlOp),
-    arith.DivSIOp: _binary(llvm.SDivOp),
-    arith.DivUIOp: _binary(llvm.UDivOp),
-    arith.RemSIOp: _binary(llvm.SRemOp),
-    arith.RemUIOp: _binary(llvm.URemOp),
-    arith.FloorDivSIOp: _floordiv,
-    arith.CeilDivSIOp: _ceildiv,
-    arith.CeilDivUIOp: _ceildiv_unsigned,
-    arith.AddUIExtendedOp: _add_extended,
-    arith.MulUIExtendedOp: _multiply_extended(llvm.ZExtOp),
-    arith.MulSIExtendedOp: _multiply_extended(llvm.SExtOp),
-    arith.MinSIOp: _binary(intr.SMinOp),
-    arith.MaxSIOp: _binary(intr.SMaxOp),
-    arith.MinUIOp: _binary(intr.UMinOp),
-    arith.MaxUIOp: _binary(intr.UMaxOp),
-    arith.AndIOp: _binary(llvm.AndOp),
-    arith.OrIOp: _binary(llvm.OrOp),
-    arith.XOrIOp: _binary(llvm.XOrOp),
-    arith.ShRSIOp: _binary(llvm.AShrOp),
-    arith.ShRUIOp: _binary(llvm.LShrOp),
-    arith.CmpiOp: _cmpi,
-    arith.CmpfOp: _cmpf_any,
-    arith.SelectOp: _select,
-    arith.AddfOp: _in_single(_float(llvm.FAddOp)),
-    arith.SubfOp: _in_single(_float(llvm.FSubOp)),
-    arith.MulfOp: _in_single(_float(llvm.FMulOp)),
-    arith.DivfOp: _in_single(_float(llvm.FDivOp)),
-    ext_arith.RemfOp: _in_single(_float(llvm.FRemOp)),
-    arith.NegfOp: _float(llvm.FNegOp),
-    arith.MaximumfOp: _in_single(_float(intr.MaximumOp, _NSZ)),
-    arith.MinimumfOp: _in_single(_float(intr.MinimumOp, _NSZ)),
-    arith.MaxnumfOp: _in_single(_float(llvm.VectorFMaxOp)),
-    arith.MinnumfOp: _in_single(_float(llvm.VectorFMinOp)),
-    arith.BitcastOp: _bitcast,
-    arith.IndexCastOp: _index_cast,
-    arith.FPToSIOp: _float_to_int(ext.FPToSIOp),
-    arith.FPToUIOp: _float_to_int(ext.FPToUIOp),
-    arith.SIToFPOp: _int_to_float(llvm.SIToFPOp),
-    arith.UIToFPOp: _int_to_float(ext.UIToFPOp),
-    arith.ExtFOp: _extend,
-    arith.TruncFOp: _truncate,
-    arith.TruncIOp: _cast(llvm.TruncOp),
-    arith.ExtSIOp: _cast(llvm.SExtOp),
-    arith.ExtUIOp: _cast(llvm.ZExtOp),
+ARITH: dict[str, Handler] = {
+    "arith.constant": _constant,
+    "arith.addi": _wrapping("llvm.AddOp"),
+    "arith.subi": _wrapping("llvm.SubOp"),
+    "arith.muli": _wrapping("llvm.MulOp"),
+    "arith.shli": _wrapping("llvm.ShlOp"),
+    "arith.divsi": _binary("llvm.SDivOp"),
+    "arith.divui": _binary("llvm.UDivOp"),
+    "arith.remsi": _binary("llvm.SRemOp"),
+    "arith.remui": _binary("llvm.URemOp"),
+    "arith.floordivsi": _floordiv,
+    "arith.ceildivsi": _ceildiv,
+    "arith.ceildivui": _ceildiv_unsigned,
+    "arith.addui_extended": _add_extended,
+    "arith.mului_extended": _multiply_extended("llvm.ZExtOp"),
+    "arith.mulsi_extended": _multiply_extended("llvm.SExtOp"),
+    "arith.minsi": _binary("intr.SMinOp"),
+    "arith.maxsi": _binary("intr.SMaxOp"),
+    "arith.minui": _binary("intr.UMinOp"),
+    "arith.maxui": _binary("intr.UMaxOp"),
+    "arith.andi": _binary("llvm.AndOp"),
+    "arith.ori": _binary("llvm.OrOp"),
+    "arith.xori": _binary("llvm.XOrOp"),
+    "arith.shrsi": _binary("llvm.AShrOp"),
+    "arith.shrui": _binary("llvm.LShrOp"),
+    "arith.cmpi": _cmpi,
+    "arith.cmpf": _cmpf_any,
+    "arith.select": _select,
+    "arith.addf": _in_single(_float("llvm.FAddOp")),
+    "arith.subf": _in_single(_float("llvm.FSubOp")),
+    "arith.mulf": _in_single(_float("llvm.FMulOp")),
+    "arith.divf": _in_single(_float("llvm.FDivOp")),
+    "arith.remf": _in_single(_float("llvm.FRemOp")),
+    "arith.negf": _float("llvm.FNegOp"),
+    "arith.maximumf": _in_single(_float("intr.MaximumOp", _NSZ)),
+    "arith.minimumf": _in_single(_float("intr.MinimumOp", _NSZ)),
+    "arith.maxnumf": _in_single(_float("llvm.VectorFMaxOp")),
+    "arith.minnumf": _in_single(_float("llvm.VectorFMinOp")),
+    "arith.bitcast": _bitcast,
+    "arith.index_cast": _index_cast,
+    "arith.fptosi": _float_to_int("ext.FPToSIOp"),
+    "arith.fptoui": _float_to_int("ext.FPToUIOp"),
+    "arith.sitofp": _int_to_float("llvm.SIToFPOp"),
+    "arith.uitofp": _int_to_float("ext.UIToFPOp"),
+    "arith.extf": _extend,
+    "arith.truncf": _truncate,
+    "arith.trunci": _cast("llvm.TruncOp"),
+    "arith.extsi": _cast("llvm.SExtOp"),
+    "arith.extui": _cast("llvm.ZExtOp"),
 }
 
-ARITH: dict[type[Operation], Handler] = {
-    **_SCALAR_ARITH,
-    **{
-        ext_arith.VECTOR_FORMS[kind]: lower
-        for kind, lower in _SCALAR_ARITH.items()
-        if kind in ext_arith.VECTOR_FORMS
-    },
-}
-
-MATH: dict[type[Operation], Handler] = {
-    math.AbsFOp: _float(llvm.FAbsOp),
-    math.AbsIOp: _flagged(intr.AbsOp, "is_int_min_poison"),
-    math.CeilOp: _in_single(_float(llvm.FCeilOp)),
-    math.FloorOp: _in_single(_float(llvm.FFloorOp)),
-    math.RoundOp: _in_single(_float(intr.RoundOp)),
-    math.RoundEvenOp: _in_single(_float(intr.RoundEvenOp)),
-    math.TruncOp: _in_single(_float(intr.FTruncOp)),
-    math.SqrtOp: _in_single(_float(llvm.FSqrtOp)),
-    math.FmaOp: _in_single(_float(llvm.FMAOp)),
-    math.CopySignOp: _float(llvm.FCopySignOp),
-    math.CountLeadingZerosOp: _flagged(intr.CtlzOp, "is_zero_poison"),
-    math.CountTrailingZerosOp: _flagged(intr.CttzOp, "is_zero_poison"),
-    math.CtPopOp: _unary(intr.CtpopOp),
+MATH: dict[str, Handler] = {
+    "math.absf": _float("llvm.FAbsOp"),
+    "math.absi": _flagged("intr.AbsOp", "is_int_min_poison"),
+    "math.ceil": _in_single(_float("llvm.FCeilOp")),
+    "math.floor": _in_single(_float("llvm.FFloorOp")),
+    "math.round": _in_single(_float("intr.RoundOp")),
+    "math.roundeven": _in_single(_float("intr.RoundEvenOp")),
+    "math.trunc": _in_single(_float("intr.FTruncOp")),
+    "math.sqrt": _in_single(_float("llvm.FSqrtOp")),
+    "math.fma": _in_single(_float("llvm.FMAOp")),
+    "math.copysign": _float("llvm.FCopySignOp"),
+    "math.ctlz": _flagged("intr.CtlzOp", "is_zero_poison"),
+    "math.cttz": _flagged("intr.CttzOp", "is_zero_poison"),
+    "math.ctpop": _unary("intr.CtpopOp"),
 }

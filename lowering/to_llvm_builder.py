@@ -7,6 +7,7 @@ but does not define becomes a parameter (or, for a constant, is made again) the 
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -25,6 +26,7 @@ from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
 from ..dialects.diagnostic import LoweringError, fail
 from ..dialects.ext import llvm as ext
+from ..dialects.ext import llvm_intrinsics as intr
 from ..dialects.ext.llvm_intrinsics import NO_FASTMATH
 from .to_llvm_types import (
     ANYWHERE,
@@ -49,6 +51,15 @@ from .to_llvm_types import (
 
 Handler = Callable[["FunctionBuilder", Any], None]
 
+_MODULES = {"llvm": llvm, "ext": ext, "intr": intr}
+
+
+@functools.cache
+def llvm_class(name: str) -> type[Operation]:
+    """The class called `llvm.X` (xDSL's), `ext.X` or `intr.X` (ours): tables name it, for it is made when it is used."""
+    module, _, kind = name.partition(".")
+    return getattr(_MODULES[module], kind)
+
 
 class FunctionBuilder:
     """Appends to one function. `name` is the source function's; `parent` is set for a parallel body."""
@@ -57,7 +68,7 @@ class FunctionBuilder:
         self,
         module: ModuleState,
         name: str,
-        handlers: dict[type[Operation], Handler],
+        handlers: dict[str, Handler],
         parent: FunctionBuilder | None = None,
     ):
         self.module = module
@@ -325,7 +336,7 @@ class FunctionBuilder:
         while op is not None and op is not last:
             self.lower(op)
             op = op.next_op
-        terminator = last if last is not None and type(last) not in self.handlers else None
+        terminator = last if last is not None and last.name not in self.handlers else None
         if last is not None and terminator is None:
             self.lower(last)
         for ref in reversed(self._buffers.pop()):
@@ -333,11 +344,11 @@ class FunctionBuilder:
         return terminator
 
     def lower(self, op: Operation) -> None:
-        handler = self.handlers.get(type(op))
+        handler = self.handlers.get(op.name)
         if handler is None and op.name.startswith("amx."):
             from .to_llvm_amx import AMX  # which few programs need
 
-            handler = AMX.get(type(op))
+            handler = AMX.get(op.name)
         if handler is None:
             raise fail(
                 op,

@@ -253,18 +253,18 @@ def _view(ref: MemRef, offset: Size, sizes: Sequence[Size], strides: Sequence[Si
     return MemRef(ref.base, offset, tuple(sizes), tuple(strides), ref.element, ref.noalias)
 
 
-MEMREF: dict[type[Operation], Handler] = {
-    memref.LoadOp: _load,
-    memref.StoreOp: _store,
-    PrefetchOp: _prefetch,
-    memref.AllocOp: _alloc,
-    memref.AllocaOp: _alloca,
-    memref.DeallocOp: _dealloc,
-    memref.CopyOp: _copy,
-    memref.DimOp: _dim,
-    memref.CastOp: _cast,
-    memref.CollapseShapeOp: _collapse_shape,
-    memref.ExpandShapeOp: _expand_shape,
-    memref.ReinterpretCastOp: _reinterpret_cast,
-    memref.SubviewOp: _subview,
+MEMREF: dict[str, Handler] = {
+    "memref.load": _load,
+    "memref.store": _store,
+    "memref.prefetch": _prefetch,
+    "memref.alloc": _alloc,
+    "memref.alloca": _alloca,
+    "memref.dealloc": _dealloc,
+    "memref.copy": _copy,
+    "memref.dim": _dim,
+    "memref.cast": _cast,
+    "memref.collapse_shape": _collapse_shape,
+    "memref.expand_shape": _expand_shape,
+    "memref.reinterpret_cast": _reinterpret_cast,
+    "memref.subview": _subview,
 }

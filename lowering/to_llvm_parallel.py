@@ -22,7 +22,7 @@ from collections.abc import Sequence
 
 from xdsl.dialects import llvm, scf
 from xdsl.dialects.builtin import SymbolRefAttr, i32, i64
-from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.ir import Attribute, SSAValue
 
 from ..dialects.diagnostic import LoweringError, fail
 from ..dialects.ext import llvm_intrinsics as intr
@@ -193,4 +193,4 @@ def _reset(b: FunctionBuilder, counters: SSAValue, threads: SSAValue) -> None:
     b.start(done)
 
 
-PARALLEL: dict[type[Operation], Handler] = {scf.ParallelOp: _parallel}
+PARALLEL: dict[str, Handler] = {"scf.parallel": _parallel}

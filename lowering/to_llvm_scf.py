@@ -281,11 +281,11 @@ def declare_external(b_module: object, op: func.FuncOp) -> None:
     )
 
 
-SCF: dict[type[Operation], Handler] = {
-    scf.ForOp: _for,
-    scf.IfOp: _if,
-    scf.WhileOp: _while,
-    scf.ExecuteRegionOp: _execute_region,
-    cf.AssertOp: _assert,
-    func.CallOp: _call,
+SCF: dict[str, Handler] = {
+    "scf.for": _for,
+    "scf.if": _if,
+    "scf.while": _while,
+    "scf.execute_region": _execute_region,
+    "cf.assert": _assert,
+    "func.call": _call,
 }

@@ -30,7 +30,7 @@ from ..dialects.ext import llvm as ext
 from ..dialects.ext import llvm_intrinsics as intr
 from ..dialects.ext import vector as ext_vector
 from .to_llvm_arith import fastmath
-from .to_llvm_builder import FunctionBuilder, Handler
+from .to_llvm_builder import FunctionBuilder, Handler, llvm_class
 from .to_llvm_memref import address
 from .to_llvm_types import (
     LAST_LEVEL_CACHE,
@@ -269,26 +269,26 @@ def _fma(b: FunctionBuilder, op: vector.FMAOp) -> None:
 
 # --- reductions ------------------------------------------------------------------------------------------
 
-_ORDERED: dict[str, tuple[type[Operation], float]] = {
-    "add": (llvm.VectorReduceFAddOp, -0.0),
-    "mul": (llvm.VectorReduceFMulOp, 1.0),
+_ORDERED: dict[str, tuple[str, float]] = {
+    "add": ("llvm.VectorReduceFAddOp", -0.0),
+    "mul": ("llvm.VectorReduceFMulOp", 1.0),
 }
-_FLOAT_REDUCTIONS: dict[str, tuple[type[Operation], type[Operation]]] = {
-    "maximumf": (intr.ReduceFMaximumOp, intr.MaximumOp),
-    "minimumf": (intr.ReduceFMinimumOp, intr.MinimumOp),
-    "maxnumf": (intr.ReduceFMaxOp, llvm.VectorFMaxOp),
-    "minnumf": (intr.ReduceFMinOp, llvm.VectorFMinOp),
+_FLOAT_REDUCTIONS: dict[str, tuple[str, str]] = {
+    "maximumf": ("intr.ReduceFMaximumOp", "intr.MaximumOp"),
+    "minimumf": ("intr.ReduceFMinimumOp", "intr.MinimumOp"),
+    "maxnumf": ("intr.ReduceFMaxOp", "llvm.VectorFMaxOp"),
+    "minnumf": ("intr.ReduceFMinOp", "llvm.VectorFMinOp"),
 }
-_INTEGER_REDUCTIONS: dict[str, tuple[type[Operation], type[Operation]]] = {
-    "add": (intr.ReduceAddOp, llvm.AddOp),
-    "mul": (intr.ReduceMulOp, llvm.MulOp),
-    "and": (intr.ReduceAndOp, llvm.AndOp),
-    "or": (intr.ReduceOrOp, llvm.OrOp),
-    "xor": (intr.ReduceXorOp, llvm.XOrOp),
-    "maxsi": (intr.ReduceSMaxOp, intr.SMaxOp),
-    "minsi": (intr.ReduceSMinOp, intr.SMinOp),
-    "maxui": (intr.ReduceUMaxOp, intr.UMaxOp),
-    "minui": (intr.ReduceUMinOp, intr.UMinOp),
+_INTEGER_REDUCTIONS: dict[str, tuple[str, str]] = {
+    "add": ("intr.ReduceAddOp", "llvm.AddOp"),
+    "mul": ("intr.ReduceMulOp", "llvm.MulOp"),
+    "and": ("intr.ReduceAndOp", "llvm.AndOp"),
+    "or": ("intr.ReduceOrOp", "llvm.OrOp"),
+    "xor": ("intr.ReduceXorOp", "llvm.XOrOp"),
+    "maxsi": ("intr.ReduceSMaxOp", "intr.SMaxOp"),
+    "minsi": ("intr.ReduceSMinOp", "intr.SMinOp"),
+    "maxui": ("intr.ReduceUMaxOp", "intr.UMaxOp"),
+    "minui": ("intr.ReduceUMinOp", "intr.UMinOp"),
 }
 _NSZ = FastMathFlag.NO_SIGNED_ZEROS
 
@@ -303,13 +303,13 @@ def _reduction(b: FunctionBuilder, op: vector.ReductionOp) -> None:
     elif kind in _ORDERED:
         reduce, identity = _ORDERED[kind]
         start = accumulator if accumulator is not None else b.splat(identity, element)
-        value = b.emit(reduce, (start, source), element, {"fastmathFlags": fastmath(op)})
+        value = b.emit(llvm_class(reduce), (start, source), element, {"fastmathFlags": fastmath(op)})
     else:
         reduce, combine = _FLOAT_REDUCTIONS[kind]
         flags = {"fastmathFlags": fastmath(op, _NSZ)}
-        value = b.emit(reduce, (source,), element, flags)
+        value = b.emit(llvm_class(reduce), (source,), element, flags)
         if accumulator is not None:
-            value = b.emit(combine, (value, accumulator), element, flags)
+            value = b.emit(llvm_class(combine), (value, accumulator), element, flags)
     b.bind(op.dest, value)
 
 
@@ -317,27 +317,27 @@ def _reduce_integers(
     b: FunctionBuilder, kind: str, source: SSAValue, accumulator: SSAValue | None
 ) -> SSAValue:
     reduce, combine = _INTEGER_REDUCTIONS[kind]
-    value = b.emit(reduce, (source,), source.type.element_type)  # type: ignore[union-attr]
+    value = b.emit(llvm_class(reduce), (source,), source.type.element_type)  # type: ignore[union-attr]
     if accumulator is None:
         return value
     properties = {"overflowFlags": NO_WRAP} if kind in ("add", "mul") else None
-    return b.emit(combine, (value, accumulator), value.type, properties)
+    return b.emit(llvm_class(combine), (value, accumulator), value.type, properties)
 
 
-VECTOR: dict[type[Operation], Handler] = {
-    vector.LoadOp: _load,
-    vector.StoreOp: _store,
-    vector.MaskedLoadOp: _masked_load,
-    vector.MaskedStoreOp: _masked_store,
-    ext_vector.GatherOp: _gather,
-    ext_vector.ScatterOp: _scatter,
-    ext_vector.StepOp: _step,
-    vector.CreateMaskOp: _create_mask,
-    vector.BroadcastOp: _broadcast,
-    vector.ExtractOp: _extract,
-    vector.InsertOp: _insert,
-    vector.ShuffleOp: _shuffle,
-    vector.BitcastOp: _bitcast,
-    vector.FMAOp: _fma,
-    vector.ReductionOp: _reduction,
+VECTOR: dict[str, Handler] = {
+    "vector.load": _load,
+    "vector.store": _store,
+    "vector.maskedload": _masked_load,
+    "vector.maskedstore": _masked_store,
+    "vector.gather": _gather,
+    "vector.scatter": _scatter,
+    "vector.step": _step,
+    "vector.create_mask": _create_mask,
+    "vector.broadcast": _broadcast,
+    "vector.extract": _extract,
+    "vector.insert": _insert,
+    "vector.shuffle": _shuffle,
+    "vector.bitcast": _bitcast,
+    "vector.fma": _fma,
+    "vector.reduction": _reduction,
 }

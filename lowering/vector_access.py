@@ -30,7 +30,7 @@ from xdsl.ir import Operation, SSAValue
 
 from ..dialects.affine import AffineList
 from ..dialects.diagnostic import LoweringError, fail
-from ..dialects.ext.arith import VECTOR_FORMS
+from ..dialects.ext.arith import vector_form
 from ..dialects.ext.vector import GatherOp, ScatterOp
 from ..dialects.nt.common import int_array
 from .index_arithmetic import Linear
@@ -131,7 +131,7 @@ class VectorAccess:
             )
 
     def _select(self, mask: SSAValue, on: SSAValue, off: SSAValue) -> SSAValue:
-        return self.builder.value(VECTOR_FORMS[arith.SelectOp], (mask, on, off), on.type)
+        return self.builder.value(vector_form(arith.SelectOp), (mask, on, off), on.type)
 
     def _offsets(self, place: _Place) -> SSAValue:
         if place.offsets is not None:

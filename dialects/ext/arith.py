@@ -8,17 +8,19 @@ canonicalization patterns hold, with the constraints MLIR has:
     %r = arith.select %m, %a, %b : vector<8xi1>, vector<8xf32>
     %i = arith.fptosi %r : vector<8xf32> to vector<8xi32>
 
-`VECTOR_FORMS` maps xDSL's class to ours; a pass that makes vectors creates `VECTOR_FORMS[type(op)]`.
+A pass that makes vectors creates `vector_form(type(op))`: ours where there is one.
 """
 
 from __future__ import annotations
 
+import functools
+import sys
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import AnyFloatConstr, IndexType, IntegerType, VectorType, i1
-from xdsl.ir import Attribute, Dialect, SSAValue
+from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import (
     AttrConstraint,
     OpDef,
@@ -31,6 +33,7 @@ from xdsl.printer import Printer
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
+from .extended import ExtendedDialect
 from .widen import Widened, widen
 
 
@@ -194,21 +197,6 @@ class IndexCastOp(_Cast, arith.IndexCastOp):
             raise VerifyException("exactly one of operand and result must be of index type")
 
 
-_WIDENED = (
-    CmpiOp,
-    CmpfOp,
-    SelectOp,
-    ExtSIOp,
-    ExtUIOp,
-    TruncIOp,
-    SIToFPOp,
-    UIToFPOp,
-    FPToSIOp,
-    FPToUIOp,
-    IndexCastOp,
-)
-
-
 @irdl_op_definition
 class RemfOp(arith.FloatingPointLikeBinaryOperation):
     """The remainder of truncating division, exact (C's fmod), which xDSL lacks: `arith.remf %a, %b : f32`."""
@@ -218,9 +206,27 @@ class RemfOp(arith.FloatingPointLikeBinaryOperation):
     traits = traits_def(Pure())
 
 
-VECTOR_FORMS: dict[type, type] = {getattr(arith, op.__name__): op for op in _WIDENED}
-ARITH = Dialect(
-    "arith",
-    [*(op for op in arith.Arith.operations if op not in VECTOR_FORMS), *_WIDENED, RemfOp],
-    [*arith.Arith.attributes],
+ARITH = ExtendedDialect(
+    arith.Arith,
+    [
+        CmpiOp,
+        CmpfOp,
+        SelectOp,
+        ExtSIOp,
+        ExtUIOp,
+        TruncIOp,
+        SIToFPOp,
+        UIToFPOp,
+        FPToSIOp,
+        FPToUIOp,
+        IndexCastOp,
+        RemfOp,
+    ],
 )
+
+
+@functools.cache
+def vector_form(kind: type) -> type:
+    """The class of an operation on vectors: ours, which has its name, where xDSL's is of scalars only."""
+    ours = getattr(sys.modules[__name__], kind.__name__, kind)
+    return ours if issubclass(ours, kind) else kind

@@ -30,13 +30,14 @@ from xdsl.dialects.builtin import (
     i1,
     i32,
 )
-from xdsl.ir import Attribute, Dialect, Operation, SSAValue
+from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import IRDLOperation, irdl_op_definition, operand_def, prop_def, result_def
 from xdsl.parser import Parser
 from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 
 from ..diagnostic import fail
+from .extended import ExtendedDialect
 
 
 class _DimensionSyntax:
@@ -309,23 +310,19 @@ def _parse_typed(parser: Parser) -> SSAValue:
     return parser.resolve_operand(operand, parser.parse_type())
 
 
-_READABLE: list[type[Operation]] = [
-    ThreadIdOp,
-    BlockIdOp,
-    BlockDimOp,
-    GridDimOp,
-    GlobalIdOp,
-    BarrierOp,
-    ShuffleOp,
-    ReturnOp,
-    ModuleOp,
-    FuncOp,
-    LaunchFuncOp,
-]
-_NAMES = {op.name for op in _READABLE}
-
-GPU = Dialect(
-    "gpu",
-    [*_READABLE, *(op for op in gpu.GPU.operations if op.name not in _NAMES)],
-    [*gpu.GPU.attributes],
+GPU = ExtendedDialect(
+    gpu.GPU,
+    [
+        ThreadIdOp,
+        BlockIdOp,
+        BlockDimOp,
+        GridDimOp,
+        GlobalIdOp,
+        BarrierOp,
+        ShuffleOp,
+        ReturnOp,
+        ModuleOp,
+        FuncOp,
+        LaunchFuncOp,
+    ],
 )

@@ -20,7 +20,7 @@ from xdsl.dialects.builtin import (
     i64,
 )
 from xdsl.dialects.llvm import FastMathAttr, FCmpPredicateFlag, GenericCastOp, LLVMPointerType
-from xdsl.ir import Attribute, Dialect, Operation, ParametrizedAttribute, SSAValue, TypeAttribute
+from xdsl.ir import Attribute, ParametrizedAttribute, SSAValue, TypeAttribute
 from xdsl.irdl import (
     AnyAttr,
     IRDLOperation,
@@ -40,6 +40,7 @@ from xdsl.printer import Printer
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
+from .extended import ExtendedDialect
 from .llvm_intrinsics import FLOAT, INTEGER, INTRINSICS, NO_FASTMATH
 from .widen import Widened, widen
 
@@ -320,22 +321,20 @@ class LoopAnnotationAttr(ParametrizedAttribute):
 
 # --- the dialect -----------------------------------------------------------------------------------------
 
-_OWN: tuple[type[Operation], ...] = (
-    FPToSIOp,
-    FPToUIOp,
-    UIToFPOp,
-    PoisonOp,
-    ExtractElementOp,
-    FCmpOp,
-    SelectOp,
-    GEPOp,
-    ICmpOp,
-    AtomicRMWOp,
-)
-_OWN_NAMES = {op.name for op in (*_OWN, *INTRINSICS)}
-
-LLVM = Dialect(
-    "llvm",
-    [*(op for op in llvm.LLVM.operations if op.name not in _OWN_NAMES), *_OWN, *INTRINSICS],
-    [*llvm.LLVM.attributes, LoopAnnotationAttr, X86AMXType],
+LLVM = ExtendedDialect(
+    llvm.LLVM,
+    [
+        FPToSIOp,
+        FPToUIOp,
+        UIToFPOp,
+        PoisonOp,
+        ExtractElementOp,
+        FCmpOp,
+        SelectOp,
+        GEPOp,
+        ICmpOp,
+        AtomicRMWOp,
+    ],
+    [LoopAnnotationAttr, X86AMXType],
+    INTRINSICS,
 )

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from xdsl.dialects.math import FloatingPointLikeUnaryMathOperation, Math
-from xdsl.ir import Dialect
 from xdsl.irdl import irdl_op_definition, traits_def
 from xdsl.traits import Pure, SameOperandsAndResultType
+
+from .extended import ExtendedDialect
 
 
 @irdl_op_definition
@@ -16,4 +17,4 @@ class ErfcOp(FloatingPointLikeUnaryMathOperation):
     traits = traits_def(Pure(), SameOperandsAndResultType())
 
 
-MATH = Dialect("math", [*Math.operations, ErfcOp], [*Math.attributes])
+MATH = ExtendedDialect(Math, [ErfcOp])

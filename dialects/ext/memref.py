@@ -7,11 +7,13 @@ from typing import Self
 
 from xdsl.dialects.builtin import BoolAttr, IndexType, IntegerAttr, MemRefType, i32
 from xdsl.dialects.memref import MemRef
-from xdsl.ir import Dialect, SSAValue
+from xdsl.ir import SSAValue
 from xdsl.irdl import IRDLOperation, irdl_op_definition, operand_def, prop_def, var_operand_def
 from xdsl.parser import Parser
 from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
+
+from .extended import ExtendedDialect
 
 
 @irdl_op_definition
@@ -93,4 +95,4 @@ def _parse_one_of(parser: Parser, *words: str) -> str:
     parser.raise_error(f"expected {' or '.join(words)}")
 
 
-MEMREF = Dialect("memref", [*MemRef.operations, PrefetchOp], [*MemRef.attributes])
+MEMREF = ExtendedDialect(MemRef, [PrefetchOp])

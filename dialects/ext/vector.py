@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from xdsl.dialects.builtin import I1, IndexType, MemRefType, VectorType
 from xdsl.dialects.vector import Vector
-from xdsl.ir import Dialect
 from xdsl.irdl import IRDLOperation, irdl_op_definition, operand_def, result_def, traits_def, var_operand_def
 from xdsl.traits import Pure
+
+from .extended import ExtendedDialect
 
 
 @irdl_op_definition
@@ -56,8 +57,4 @@ class ScatterOp(IRDLOperation):
     )
 
 
-VECTOR = Dialect(
-    "vector",
-    [*Vector.operations, StepOp, GatherOp, ScatterOp],
-    [*Vector.attributes],
-)
+VECTOR = ExtendedDialect(Vector, [StepOp, GatherOp, ScatterOp])

@@ -10,13 +10,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from types import ModuleType
 
 import numpy as np
 from xdsl.dialects import arith, math
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import SSAValue
 
 from .. import functions, special
-from ..ext.math import ErfcOp
+from ..ext import math as ext_math
 from . import expand as x
 from . import expand_float as xf
 from . import expand_integer as xi
@@ -46,17 +47,20 @@ class Elementwise:
     """What it gives depends on the digits that the type has: bfloat16 is not float32 rounded."""
 
 
-def _op(op_type: type[Operation]) -> Expansion:
-    return lambda e, *operands: e.op(op_type, operands)
+# Classes of operations are named, not given: they are made when they are used.
 
 
-def _int(op_type: type[Operation]) -> Expansion:
-    return lambda e, *operands: e.op(op_type, operands, None, x.OVERFLOW_PROPERTIES)
+def _op(name: str) -> Expansion:
+    return lambda e, *operands: e.op(getattr(arith, name), operands)
 
 
-def _math(op_type: type[Operation]) -> Expansion:
+def _int(name: str) -> Expansion:
+    return lambda e, *operands: e.op(getattr(arith, name), operands, None, x.OVERFLOW_PROPERTIES)
+
+
+def _math(name: str, dialect: ModuleType = math) -> Expansion:
     def expansion(e: Emitter, *operands: SSAValue) -> SSAValue:
-        return e.op(op_type, operands, None, {"fastmath": arith.FastMathFlagsAttr("none")})
+        return e.op(getattr(dialect, name), operands, None, {"fastmath": arith.FastMathFlagsAttr("none")})
 
     return expansion
 
@@ -94,12 +98,12 @@ def _ldexp(a: np.ndarray, exponent: np.ndarray) -> np.ndarray:
     return np.ldexp(a, exponent.astype(np.int32))
 
 
-_ADD_F, _MUL_F = _op(arith.AddfOp), _op(arith.MulfOp)
-_AND, _OR, _XOR = _op(arith.AndIOp), _op(arith.OrIOp), _op(arith.XOrIOp)
+_ADD_F, _MUL_F = _op("AddfOp"), _op("MulfOp")
+_AND, _OR, _XOR = _op("AndIOp"), _op("OrIOp"), _op("XOrIOp")
 
 
-def _clamp_int(maximum: type[Operation], minimum: type[Operation]) -> Expansion:
-    return lambda e, a, lo, hi: e.op(minimum, (e.op(maximum, (a, lo)), hi))
+def _clamp_int(maximum: Expansion, minimum: Expansion) -> Expansion:
+    return lambda e, a, lo, hi: minimum(e, maximum(e, a, lo), hi)
 
 
 def _numbers(f: Expansion | None, i: Expansion, u: Expansion | None = None) -> dict[str, Expansion]:
@@ -109,12 +113,10 @@ def _numbers(f: Expansion | None, i: Expansion, u: Expansion | None = None) -> d
 
 _ROWS = (
     # arithmetic
-    Elementwise("add", 2, "add", {**_numbers(_ADD_F, _int(arith.AddiOp)), "b": _OR}, commutative=True),
-    Elementwise("subtract", 2, "subtract", _numbers(_op(arith.SubfOp), _int(arith.SubiOp))),
-    Elementwise(
-        "multiply", 2, "multiply", {**_numbers(_MUL_F, _int(arith.MuliOp)), "b": _AND}, commutative=True
-    ),
-    Elementwise("divide", 2, "divide", {"f": _op(arith.DivfOp)}),
+    Elementwise("add", 2, "add", {**_numbers(_ADD_F, _int("AddiOp")), "b": _OR}, commutative=True),
+    Elementwise("subtract", 2, "subtract", _numbers(_op("SubfOp"), _int("SubiOp"))),
+    Elementwise("multiply", 2, "multiply", {**_numbers(_MUL_F, _int("MuliOp")), "b": _AND}, commutative=True),
+    Elementwise("divide", 2, "divide", {"f": _op("DivfOp")}),
     Elementwise(
         "floor_divide",
         2,
@@ -127,14 +129,14 @@ _ROWS = (
         "remainder",
         {"f": x.remainder_float, "i": x.remainder_int, "u": x.remainder_uint},
     ),
-    Elementwise("negative", 1, "negative", _numbers(_op(arith.NegfOp), x.negative_int)),
+    Elementwise("negative", 1, "negative", _numbers(_op("NegfOp"), x.negative_int)),
     Elementwise(
         "absolute",
         1,
         "absolute",
-        {"f": _math(math.AbsFOp), "i": x.absolute_int, "u": _identity, "b": _identity},
+        {"f": _math("AbsFOp"), "i": x.absolute_int, "u": _identity, "b": _identity},
     ),
-    Elementwise("square", 1, "square", {**_numbers(_square(_MUL_F), _square(_int(arith.MuliOp)))}),
+    Elementwise("square", 1, "square", {**_numbers(_square(_MUL_F), _square(_int("MuliOp")))}),
     Elementwise(
         "reciprocal", 1, "reciprocal", {"f": _reciprocal, "i": xi.reciprocal_int, "u": xi.reciprocal_uint}
     ),
@@ -142,7 +144,7 @@ _ROWS = (
     Elementwise("gcd", 2, "gcd", {"i": xi.gcd_int, "u": xi.gcd_uint}),
     Elementwise("lcm", 2, "lcm", {"i": xi.lcm_int, "u": xi.lcm_uint}),
     Elementwise("sign", 1, "sign", {"f": x.sign_float, "i": x.sign_int, "u": x.sign_uint}),
-    Elementwise("copysign", 2, "copysign", {"f": _math(math.CopySignOp)}),
+    Elementwise("copysign", 2, "copysign", {"f": _math("CopySignOp")}),
     Elementwise("nextafter", 2, "nextafter", {"f": xf.nextafter}, on_bits=True),
     Elementwise("spacing", 1, "spacing", {"f": xf.spacing}, on_bits=True),
     Elementwise("ldexp", 2, "ldexp", {"f": xf.ldexp}, reference=_ldexp),
@@ -189,79 +191,75 @@ _ROWS = (
         "maximum",
         2,
         "maximum",
-        {"f": _op(arith.MaximumfOp), "i": _op(arith.MaxSIOp), "u": _op(arith.MaxUIOp), "b": _OR},
+        {"f": _op("MaximumfOp"), "i": _op("MaxSIOp"), "u": _op("MaxUIOp"), "b": _OR},
         commutative=True,
     ),
     Elementwise(
         "minimum",
         2,
         "minimum",
-        {"f": _op(arith.MinimumfOp), "i": _op(arith.MinSIOp), "u": _op(arith.MinUIOp), "b": _AND},
+        {"f": _op("MinimumfOp"), "i": _op("MinSIOp"), "u": _op("MinUIOp"), "b": _AND},
         commutative=True,
     ),
-    Elementwise(
-        "fmax", 2, "fmax", {"f": x.fmax_float, "i": _op(arith.MaxSIOp), "u": _op(arith.MaxUIOp), "b": _OR}
-    ),
-    Elementwise(
-        "fmin", 2, "fmin", {"f": x.fmin_float, "i": _op(arith.MinSIOp), "u": _op(arith.MinUIOp), "b": _AND}
-    ),
+    Elementwise("fmax", 2, "fmax", {"f": x.fmax_float, "i": _op("MaxSIOp"), "u": _op("MaxUIOp"), "b": _OR}),
+    Elementwise("fmin", 2, "fmin", {"f": x.fmin_float, "i": _op("MinSIOp"), "u": _op("MinUIOp"), "b": _AND}),
     Elementwise(
         "clamp",
         3,
         "clip",
         {
             "f": x.clamp_float,
-            "i": _clamp_int(arith.MaxSIOp, arith.MinSIOp),
-            "u": _clamp_int(arith.MaxUIOp, arith.MinUIOp),
+            "i": _clamp_int(_op("MaxSIOp"), _op("MinSIOp")),
+            "u": _clamp_int(_op("MaxUIOp"), _op("MinUIOp")),
         },
     ),
     Elementwise("select", 3, "where", {k: _select for k in "fiub"}, condition_first=True),
     # functions
-    Elementwise("sqrt", 1, "sqrt", {"f": _math(math.SqrtOp)}),
-    Elementwise("cbrt", 1, "cbrt", {"f": _math(math.CbrtOp)}, ulp=2.0),
-    Elementwise("exp", 1, "exp", {"f": _math(math.ExpOp)}, ulp=1.0),
-    Elementwise("exp2", 1, "exp2", {"f": _math(math.Exp2Op)}, ulp=2.0),
-    Elementwise("expm1", 1, "expm1", {"f": _math(math.ExpM1Op)}, ulp=2.0),
-    Elementwise("log", 1, "log", {"f": _math(math.LogOp)}, ulp=2.0),
-    Elementwise("log2", 1, "log2", {"f": _math(math.Log2Op)}, ulp=2.0),
-    Elementwise("log10", 1, "log10", {"f": _math(math.Log10Op)}, ulp=2.0),
-    Elementwise("log1p", 1, "log1p", {"f": _math(math.Log1pOp)}, ulp=2.0),
-    Elementwise(
-        "power", 2, "power", {"f": _math(math.PowFOp), "i": xi.power_int, "u": xi.power_uint}, ulp=2.0
-    ),
+    Elementwise("sqrt", 1, "sqrt", {"f": _math("SqrtOp")}),
+    Elementwise("cbrt", 1, "cbrt", {"f": _math("CbrtOp")}, ulp=2.0),
+    Elementwise("exp", 1, "exp", {"f": _math("ExpOp")}, ulp=1.0),
+    Elementwise("exp2", 1, "exp2", {"f": _math("Exp2Op")}, ulp=2.0),
+    Elementwise("expm1", 1, "expm1", {"f": _math("ExpM1Op")}, ulp=2.0),
+    Elementwise("log", 1, "log", {"f": _math("LogOp")}, ulp=2.0),
+    Elementwise("log2", 1, "log2", {"f": _math("Log2Op")}, ulp=2.0),
+    Elementwise("log10", 1, "log10", {"f": _math("Log10Op")}, ulp=2.0),
+    Elementwise("log1p", 1, "log1p", {"f": _math("Log1pOp")}, ulp=2.0),
+    Elementwise("power", 2, "power", {"f": _math("PowFOp"), "i": xi.power_int, "u": xi.power_uint}, ulp=2.0),
     Elementwise("hypot", 2, "hypot", {"f": xf.hypot}, ulp=2.0, commutative=True),
     Elementwise("logaddexp", 2, "logaddexp", {"f": xf.logaddexp}, ulp=4.0),
     Elementwise("logaddexp2", 2, "logaddexp2", {"f": xf.logaddexp2}, ulp=4.0),
     Elementwise("radians", 1, "radians", {"f": xf.radians}),
     Elementwise("degrees", 1, "degrees", {"f": xf.degrees}),
-    Elementwise("sin", 1, "sin", {"f": _math(math.SinOp)}, ulp=2.0),
-    Elementwise("cos", 1, "cos", {"f": _math(math.CosOp)}, ulp=2.0),
-    Elementwise("tan", 1, "tan", {"f": _math(math.TanOp)}, ulp=4.0),
-    Elementwise("arctan2", 2, "arctan2", {"f": _math(math.Atan2Op)}, ulp=2.0),
+    Elementwise("sin", 1, "sin", {"f": _math("SinOp")}, ulp=2.0),
+    Elementwise("cos", 1, "cos", {"f": _math("CosOp")}, ulp=2.0),
+    Elementwise("tan", 1, "tan", {"f": _math("TanOp")}, ulp=4.0),
+    Elementwise("arctan2", 2, "arctan2", {"f": _math("Atan2Op")}, ulp=2.0),
     *(
         Elementwise(name, 1, name, {"f": _math(op)}, ulp=4.0)
         for name, op in (
-            ("arcsin", math.AsinOp),
-            ("arccos", math.AcosOp),
-            ("arctan", math.AtanOp),
-            ("sinh", math.SinhOp),
-            ("cosh", math.CoshOp),
-            ("arcsinh", math.AsinhOp),
-            ("arccosh", math.AcoshOp),
-            ("arctanh", math.AtanhOp),
+            ("arcsin", "AsinOp"),
+            ("arccos", "AcosOp"),
+            ("arctan", "AtanOp"),
+            ("sinh", "SinhOp"),
+            ("cosh", "CoshOp"),
+            ("arcsinh", "AsinhOp"),
+            ("arccosh", "AcoshOp"),
+            ("arctanh", "AtanhOp"),
         )
     ),
-    Elementwise("tanh", 1, "tanh", {"f": _math(math.TanhOp)}, ulp=2.0),
-    Elementwise("erf", 1, "erf", {"f": _math(math.ErfOp)}, ulp=2.0, reference=special.erf),
-    Elementwise("erfc", 1, "erfc", {"f": _math(ErfcOp)}, ulp=4.0, reference=special.erfc),
-    Elementwise("lgamma", 1, "lgamma", {"f": _math(functions.LgammaOp)}, ulp=8.0, reference=special.lgamma),
+    Elementwise("tanh", 1, "tanh", {"f": _math("TanhOp")}, ulp=2.0),
+    Elementwise("erf", 1, "erf", {"f": _math("ErfOp")}, ulp=2.0, reference=special.erf),
+    Elementwise("erfc", 1, "erfc", {"f": _math("ErfcOp", ext_math)}, ulp=4.0, reference=special.erfc),
     Elementwise(
-        "sigmoid", 1, "sigmoid", {"f": _math(functions.SigmoidOp)}, ulp=2.0, reference=special.sigmoid
+        "lgamma", 1, "lgamma", {"f": _math("LgammaOp", functions)}, ulp=8.0, reference=special.lgamma
     ),
-    Elementwise("floor", 1, "floor", {"f": _math(math.FloorOp)}),
-    Elementwise("ceil", 1, "ceil", {"f": _math(math.CeilOp)}),
-    Elementwise("rint", 1, "rint", {"f": _math(math.RoundEvenOp)}),
-    Elementwise("trunc", 1, "trunc", {"f": _math(math.TruncOp)}),
+    Elementwise(
+        "sigmoid", 1, "sigmoid", {"f": _math("SigmoidOp", functions)}, ulp=2.0, reference=special.sigmoid
+    ),
+    Elementwise("floor", 1, "floor", {"f": _math("FloorOp")}),
+    Elementwise("ceil", 1, "ceil", {"f": _math("CeilOp")}),
+    Elementwise("rint", 1, "rint", {"f": _math("RoundEvenOp")}),
+    Elementwise("trunc", 1, "trunc", {"f": _math("TruncOp")}),
     # random bits: of a counter (its lower and its upper half) and a key
     Elementwise("philox", 3, "philox", {"u": xr.philox}, reference=special.philox),
 )

@@ -56,7 +56,7 @@ class Emitter:
     ) -> SSAValue:
         """Create `op_type`; its result has type `result`, by default that of the first operand."""
         properties = dict(properties or {})
-        if op_type in _WITH_FASTMATH:
+        if op_type.name in _WITH_FASTMATH:
             properties.setdefault("fastmath", _NO_FASTMATH)
         op = op_type.create(
             operands=operands, result_types=[result or operands[0].type], properties=properties
@@ -89,16 +89,9 @@ class Emitter:
 
 
 _NO_FASTMATH = arith.FastMathFlagsAttr("none")
-_WITH_FASTMATH = {
-    arith.AddfOp,
-    arith.SubfOp,
-    arith.MulfOp,
-    arith.DivfOp,
-    arith.NegfOp,
-    arith.MaximumfOp,
-    arith.MinimumfOp,
-    arith.CmpfOp,
-}
+_WITH_FASTMATH = frozenset(
+    f"arith.{name}" for name in ("addf", "subf", "mulf", "divf", "negf", "maximumf", "minimumf", "cmpf")
+)
 
 
 def _wrap(value: int, width: int) -> int:
