@@ -1,4 +1,4 @@
-"""Dataclasses that are defined quickly: their methods are made without compiling a text for each."""
+"""Dataclasses that are defined quickly: their methods are made without compiling a text for each (`quick_inits.py`)."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ import dataclasses
 import functools
 import inspect
 import sys
-import types
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from operator import attrgetter
@@ -15,6 +14,7 @@ from threading import get_ident
 from typing import Any
 
 from ..runtime.fork_lock import ForkLock
+from .quick_inits import init_method
 
 
 class Meanwhile:
@@ -51,7 +51,6 @@ _IS_KNOWN = sys.implementation.name == "cpython" and sys.version_info[:2] in ((3
 """Later versions compile one text for a class."""
 
 _usual_comparison: Any = getattr(dataclasses, "_cmp_fn", None)
-_usual_init: Any = getattr(dataclasses, "_init_fn", None)
 _usual_process: Any = getattr(dataclasses, "_process_class", None)
 
 
@@ -133,115 +132,6 @@ def _refusals(cls: type, fields: Sequence[dataclasses.Field], globals: Any) -> A
     return __setattr__, __delattr__
 
 
-class _InitOnDemand:
-    """Stands for the `__init__` of a dataclass until someone looks at it, which most programs do not for most classes.
-
-    An `__init__` that is called often has to be one that was compiled: a closure would take twice the time.
-    """
-
-    def __init__(self, *arguments: Any):
-        self._arguments = arguments
-
-    def __get__(self, instance: Any, owner: type) -> Any:
-        method = _init_of_shape(*self._arguments)
-        for cls in owner.__mro__:
-            if cls.__dict__.get("__init__") is self:
-                method.__qualname__ = f"{cls.__qualname__}.__init__"
-                type.__setattr__(cls, "__init__", method)
-        return method.__get__(instance, owner)
-
-
-def _init_method(
-    fields: Sequence[dataclasses.Field], positional: Sequence[dataclasses.Field], *rest: Any
-) -> Any:
-    *_, has_post_init, _, _, _ = rest
-    if not fields and not has_post_init:
-
-        def __init__(self: Any):
-            pass
-
-        __init__.__annotations__ = {"return": None}
-        return __init__
-    optional = [
-        field.default is not dataclasses.MISSING or field.default_factory is not dataclasses.MISSING
-        for field in positional
-        if field.init
-    ]
-    if optional != sorted(optional):
-        return _usual_init(fields, positional, *rest)  # it says what is wrong
-    return _InitOnDemand(fields, positional, *rest)
-
-
-_FIELD: Any = getattr(dataclasses, "_FIELD", None)
-_HAS_FACTORY: Any = getattr(dataclasses, "_HAS_DEFAULT_FACTORY", None)
-
-_shapes: dict[tuple, types.FunctionType] = {}
-"""An `__init__` for each shape, its fields called `_0`, `_1` ..."""
-
-
-def _init_of_shape(
-    fields: Sequence[Any],
-    positional: Sequence[Any],
-    by_name: Sequence[Any],
-    frozen: bool,
-    has_post_init: bool,
-    self_name: str,
-    globals: dict[str, Any],
-    slots: bool,
-) -> Any:
-    """The `__init__` that `dataclasses` compiles; of a shape that was had before, the same code with other names.
-
-    Compiling one takes 0.3 ms, giving it other names a tenth of that; of 108, 36 differ in their shapes.
-    """
-    if len(positional) < len(fields):
-        return _usual_init(fields, positional, by_name, frozen, has_post_init, self_name, globals, slots)
-    kinds = [(field.default_factory is dataclasses.MISSING, field._field_type is _FIELD) for field in fields]
-    shape = (frozen, has_post_init, self_name, *kinds)
-    pattern = _shapes.get(shape)
-    if pattern is None:
-        numbered = [_numbered(k, field) for k, field in enumerate(fields)]
-        pattern = _usual_init(numbered, numbered, (), frozen, has_post_init, self_name, {}, slots)
-        _shapes[shape] = pattern
-    return _with_names(pattern, fields, globals)
-
-
-def _numbered(number: int, field: Any) -> dataclasses.Field:
-    """A field like it that is called `_number`; all have a default, which is not part of the code."""
-    has_factory = field.default_factory is not dataclasses.MISSING
-    made: Any = dataclasses.field(default_factory=list) if has_factory else dataclasses.field(default=None)
-    made.name, made.type, made._field_type = f"_{number}", None, field._field_type
-    return made
-
-
-def _with_names(pattern: types.FunctionType, fields: Sequence[Any], globals: dict[str, Any]) -> Any:
-    names: dict[Any, str] = {f"_{k}": field.name for k, field in enumerate(fields)}
-    factories = {f"_dflt__{k}": field.default_factory for k, field in enumerate(fields)}
-    code = pattern.__code__
-    cells = pattern.__closure__ or ()
-    made = types.FunctionType(
-        code.replace(
-            co_varnames=tuple([names.get(name, name) for name in code.co_varnames]),
-            co_names=tuple([names.get(name, name) for name in code.co_names]),
-            co_consts=tuple([names.get(value, value) for value in code.co_consts]),
-        ),
-        globals,
-        "__init__",
-        tuple([_default(field) for field in fields if _default(field) is not dataclasses.MISSING]) or None,
-        tuple(
-            [
-                types.CellType(factories[name]) if name in factories else cell
-                for name, cell in zip(code.co_freevars, cells, strict=True)
-            ]
-        ),
-    )
-    made.__annotations__ = {**{field.name: field.type for field in fields}, "return": None}
-    return made
-
-
-def _default(field: Any) -> Any:
-    return field.default if field.default_factory is dataclasses.MISSING else _HAS_FACTORY
-
-
 @functools.cache
 def _head(annotation: str) -> tuple[str | None, str] | None:
     """The module, if any, and the name that the text of an annotation begins with."""
@@ -296,7 +186,7 @@ _QUICK = {
     "abc": _Abstract,
     "_is_type": _is_type,
     "_process_class": _process_class,
-    "_init_fn": _init_method,
+    "_init_fn": init_method,
     "_repr_fn": _repr_method,
     "_hash_fn": _hash_method,
     "_cmp_fn": _comparison,

@@ -24,6 +24,7 @@ from nestor.frontend.cold_start import (
     unions_once,
 )
 from nestor.frontend.quick_dataclasses import quick_dataclasses
+from nestor.frontend.quick_inits import OFTEN
 from xdsl import irdl
 from xdsl.dialects import test
 from xdsl.dialects.builtin import DenseArrayBase, IntegerType, StringAttr, UnitAttr, i32
@@ -448,6 +449,60 @@ def test_inits_of_one_shape_differ_in_their_names_and_defaults(frozen, has_post_
         facts += [first != made[0](1, "y", ["z"]), [getattr(cls, "z_", None) for cls in made]]
         seen.append([re.sub("0x[0-9a-f]+", "", str(fact)) for fact in facts])
     assert seen[0] == seen[1]
+
+
+@pytest.mark.parametrize("has_post_init", [False, True])
+@pytest.mark.parametrize("frozen", [False, True])
+def test_inits_do_the_same_before_and_after_they_are_called_often(frozen, has_post_init):
+    def classes() -> Any:
+        log: list[Any] = []
+        body = {"__post_init__": lambda it: log.append(it.assign), "log": log} if has_post_init else {}
+        plain = [("assign", int), ("_1", object, 2), ("self_", object, 3), ("_0", str, "_1")]
+        last: Any = ("more", list, dataclasses.field(default_factory=list))
+        fixed: Any = ("fixed", list, dataclasses.field(default_factory=list, init=False))
+        named: Any = ("named", int, dataclasses.field(kw_only=True))
+        shapes: list[list[Any]] = [plain[:k] for k in (1, 2, 3, 4)]
+        shapes += [[*plain, (f"_{k + 4}", int, k), *[last] * (k > 5)] for k in (1, 6)]
+        shapes += [[*plain, last], [*plain, fixed], [*plain, named], [("assign", int, 1), last, named]]
+        shapes[5:5] = [[*plain, *[(f"f{k}", int, k) for k in range(n)]] for n in (1, 2, 3, 4)]
+        return [
+            dataclasses.make_dataclass("One", fields, frozen=frozen, namespace={**body}) for fields in shapes
+        ]
+
+    given: list[Any] = [((1,), {}), ((1, 5), {}), ((), {"assign": 7}), ((1,), {"assign": 7}), ((), {})]
+    given += [((1,), {"named": 3}), ((1, 2, 3, 4, 5), {}), ((1,), {"other": 3}), ((1,), {"fixed": 3})]
+    given += [((1, 2, 3, 4, 5, 6, 7, 8, 9, 10), {}), ((1, 2), {"named": 3, "_1": 2})]
+    seen = []
+    for context in (contextlib.nullcontext, quick_dataclasses):
+        with context():
+            made = classes()
+        facts: list[Any] = []
+        for cls in made:
+            for _ in range(3):
+                facts += [_of(lambda cls, a, k: vars(cls(*a, **k)), cls, a, k) for a, k in given]
+        facts += [getattr(cls, "log", None) for cls in made]
+        facts += [
+            [str(inspect.signature(cls)), cls.__init__.__annotations__, cls.__init__.__name__] for cls in made
+        ]
+        assert all(isinstance(vars(cls)["__init__"], types.FunctionType) for cls in made)
+        seen.append(list(map(str, facts)))
+    assert seen[0] == seen[1]
+
+
+def test_an_init_is_compiled_when_it_is_called_often_only():
+    with quick_dataclasses():
+        made: Any = dataclasses.make_dataclass(
+            "Unusual",
+            [
+                (f"of_a_shape_of_its_own_{k}", list, dataclasses.field(default_factory=list))
+                for k in range(23)
+            ],
+        )
+    kinds = []
+    for _ in range(OFTEN + 1):
+        assert made([1], [2]).of_a_shape_of_its_own_1 == [2]
+        kinds.append(type(vars(made)["__init__"]))
+    assert kinds[OFTEN - 1] is not types.FunctionType and kinds[OFTEN] is types.FunctionType
 
 
 Shared = ClassVar
