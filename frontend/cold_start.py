@@ -1,5 +1,5 @@
 """What makes a first call cheaper: the garbage collector paused, xDSL's operations defined and their assembly formats
-compiled on demand, its unions of constraints simplified once, dataclasses defined quickly
+compiled on demand, its constraints made and their unions simplified once, dataclasses defined quickly
 (`quick_dataclasses.py`), modules found and read quickly (`quick_imports.py`), LLVM loaded meanwhile.
 
 A first call imports the compiler and compiles once; the figures here are of that (docs/decisions/0005-first-call.md).
@@ -38,6 +38,7 @@ def cheaper_compilation() -> Iterator[None]:
         quick_classes(),
         quick_dataclasses(),
         unions_once(),
+        constraints_once(),
         definitions_on_demand(),
         formats_on_demand(),
     ):
@@ -61,7 +62,7 @@ def _load_llvm() -> None:
         load(os.fsencode(library), os.RTLD_NOW)
 
 
-_formats, _unions, _definitions = (Meanwhile() for _ in range(3))
+_formats, _unions, _constraints, _definitions = (Meanwhile() for _ in range(4))
 
 _eager: Callable[[str, OpDef], FormatProgram]
 
@@ -137,6 +138,37 @@ def _of_classes(constraints: tuple[Any, ...]) -> Any:
                 return None
             apart[part] = None
     return AnyOf(tuple(apart)) if len(apart) > 1 else next(iter(apart), None)
+
+
+@contextmanager
+def constraints_once() -> Iterator[None]:
+    """What a class or an annotation stands for as a constraint is found out once: of 750 that are asked for, 150 differ."""
+    from xdsl import irdl
+    from xdsl.irdl import attributes, operations
+
+    made = _constraint_once(attributes.irdl_to_attr_constraint)
+    with _constraints.stands(
+        *((module, "irdl_to_attr_constraint", made) for module in (irdl, attributes, operations))
+    ):
+        yield
+
+
+def _constraint_once(make: Callable[..., Any]) -> Callable[..., Any]:
+    from xdsl.irdl.constraints import AttrConstraint
+
+    made: dict[tuple[int, bool], tuple[Any, Any]] = {}
+    """By the identity of what is kept beside it: annotations that are equal may differ in the order of their parts."""
+
+    def irdl_to_attr_constraint(irdl: Any, *, allow_type_var: bool = False) -> Any:
+        if isinstance(irdl, AttrConstraint):
+            return irdl
+        key = id(irdl), allow_type_var
+        found = made.get(key)
+        if found is None:
+            found = made[key] = make(irdl, allow_type_var=allow_type_var), irdl
+        return found[0]
+
+    return irdl_to_attr_constraint
 
 
 # ---- definitions of operations ------------------------------------------------------------------------

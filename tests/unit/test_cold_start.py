@@ -19,6 +19,7 @@ from typing import Any, ClassVar
 import pytest
 from nestor.frontend.cold_start import (
     collector_paused,
+    constraints_once,
     definitions_on_demand,
     formats_on_demand,
     unions_once,
@@ -295,6 +296,40 @@ def test_unions_are_the_same():
     assert AnyOf.get is before
     assert list(map(str, once)) == list(map(str, usual))
     assert once == usual and all(a is b for a, b in zip(once, again, strict=True))
+
+
+def test_constraints_are_the_same():
+    from typing import Annotated, Literal
+
+    from xdsl.dialects.builtin import AnyFloat, ArrayAttr, Float32Type, Float64Type, IntegerAttr
+    from xdsl.irdl import AnyAttr, IntVarConstraint, attributes
+
+    kinds = [
+        Float32Type,
+        i32,
+        AnyAttr(),
+        AnyFloat,
+        Float32Type | Float64Type,
+        Float64Type | Float32Type,
+        IntegerType[Literal[8]],
+        ArrayAttr[IntegerAttr[IntegerType]],
+        Annotated[IntegerType, IntegerType(8)],
+        Float32Type | IntegerType[Literal[8]],
+    ]
+    before, usual = irdl.irdl_to_attr_constraint, [irdl.irdl_to_attr_constraint(kind) for kind in kinds]
+    wrong: Any = int, typing.TypeVar("T", bound=IntegerType), IntVarConstraint
+    refused = [_of(before, one) for one in wrong]
+    with constraints_once(), constraints_once():
+        assert irdl.irdl_to_attr_constraint is attributes.irdl_to_attr_constraint is not before
+        once, again = ([irdl.irdl_to_attr_constraint(kind) for kind in kinds] for _ in range(2))
+        for _ in range(2):
+            assert list(map(str, refused)) == [str(_of(irdl.irdl_to_attr_constraint, one)) for one in wrong]
+        assert before(wrong[1], allow_type_var=True) == irdl.irdl_to_attr_constraint(
+            wrong[1], allow_type_var=True
+        )
+    assert irdl.irdl_to_attr_constraint is attributes.irdl_to_attr_constraint is before
+    assert once == usual and list(map(str, once)) == list(map(str, usual))
+    assert all(a is b for a, b in zip(once, again, strict=True)) and once[4] != once[5]
 
 
 def test_frozen_objects_stay_frozen():
