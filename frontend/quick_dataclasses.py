@@ -96,10 +96,17 @@ def _repr_method(fields: Sequence[dataclasses.Field], globals: Any) -> Any:
 
 
 def _hash_method(fields: Sequence[dataclasses.Field], globals: Any) -> Any:
-    values = _values([field.name for field in fields])
+    if len(fields) == 1:  # most have one: a call less
+        only = attrgetter(fields[0].name)
 
-    def __hash__(self: Any) -> int:
-        return hash(values(self))
+        def __hash__(self: Any) -> int:
+            return hash((only(self),))
+
+    else:
+        values = _values([field.name for field in fields])
+
+        def __hash__(self: Any) -> int:
+            return hash(values(self))
 
     return __hash__
 
