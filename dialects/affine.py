@@ -31,20 +31,23 @@ class AffineList:
     exprs: tuple[AffineExpr, ...]
     operands: tuple[SSAValue, ...] = ()
 
+    def __hash__(self) -> int:  # kept: an index is a key many times
+        known = self.__dict__.get("_hash")
+        if known is None:
+            known = self.__dict__["_hash"] = hash((self.exprs, self.operands))
+        return known
+
     @staticmethod
     def of(*entries: SSAValue | int | AffineList) -> AffineList:
         """One expression an entry: a value stands for itself, an integer for a constant.
 
         `AffineList.of(i, 3)` is `[%i, 3]`; entries that are lists already are concatenated.
         """
-        result = AffineList((), ())
+        if len(entries) == 1 and not isinstance(entries[0], AffineList):
+            return _entry(entries[0])
+        result = AffineList(())
         for entry in entries:
-            if isinstance(entry, int):
-                result = result.concat(AffineList((AffineConstantExpr(entry),)))
-            elif isinstance(entry, AffineList):
-                result = result.concat(entry)
-            else:
-                result = result.concat(AffineList((AffineDimExpr(0),), (entry,)))
+            result = result.concat(_entry(entry))
         return result
 
     @staticmethod
@@ -74,6 +77,8 @@ class AffineList:
 
     def concat(self, other: AffineList) -> AffineList:
         """The expressions of both, over the union of their operands."""
+        if all(type(e) is AffineConstantExpr for e in other.exprs) and not other.operands:
+            return AffineList(self.exprs + other.exprs, self.operands)
         operands = list(self.operands)
         position = {value: k for k, value in enumerate(operands)}
         remap: list[AffineExpr] = []
@@ -171,6 +176,14 @@ class AffineList:
     def minus(self, other: AffineList) -> AffineList:
         """The differences, expression by expression."""
         return self.plus(other.times(-1))
+
+
+def _entry(entry: SSAValue | int | AffineList) -> AffineList:
+    if isinstance(entry, AffineList):
+        return entry
+    if isinstance(entry, int):
+        return AffineList((AffineConstantExpr(entry),))
+    return AffineList((_FIRST,), (entry,))
 
 
 def constant_of(value: SSAValue) -> int | None:

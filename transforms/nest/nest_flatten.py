@@ -215,14 +215,18 @@ def _sum(indices: AffineList, outer: SSAValue, inner: SSAValue, count: int | Non
 
 
 def _without(index: AffineList, variable: SSAValue, factor: int = 1) -> AffineList:
+    if factor == 1 and index.single_value() is variable:  # most are
+        return AffineList.of(0)
     return index.minus(AffineList.of(variable).times(factor)).canonical()
 
 
 def flatten(outer: ForOp, inner: ForOp) -> ForOp:
     """Make one loop of the two; both are consumed. Raises the diagnostic of `why_not_flatten`."""
-    if (refusal := why_not_flatten(outer, inner)) is not None:
-        raise refusal
-    divided = None if why_not_contiguous(outer, inner, sums=True) is None else _divided(outer, inner)
+    divided = None
+    if why_not_contiguous(outer, inner, sums=True) is not None:
+        if (refusal := why_not_flatten(outer, inner)) is not None:
+            raise refusal
+        divided = _divided(outer, inner)
     return _merge(outer, inner) if divided is None else _divide(outer, inner, divided)
 
 
