@@ -1,6 +1,7 @@
 """What makes a first call cheaper: the garbage collector paused, xDSL's operations defined and their assembly formats
 compiled on demand, its constraints made and their unions simplified once, dataclasses defined quickly
-(`quick_dataclasses.py`), modules found and read quickly (`quick_imports.py`), LLVM loaded meanwhile.
+(`quick_dataclasses.py`), modules found and read quickly (`quick_imports.py`) or not at all (`deferred_modules.py`),
+LLVM loaded meanwhile.
 
 A first call imports the compiler and compiles once; the figures here are of that (docs/decisions/0005-first-call.md).
 """
@@ -20,6 +21,7 @@ from weakref import WeakKeyDictionary
 
 from ..runtime import llvm_library
 from ..runtime.collector import collector_paused
+from .deferred_modules import FORMATS, TEXT, deferred_modules, is_deferred
 from .quick_classes import Waiting, quick_classes
 from .quick_dataclasses import Meanwhile, quick_dataclasses
 from .quick_imports import quick_imports
@@ -36,6 +38,7 @@ def cheaper_compilation() -> Iterator[None]:
         collector_paused(),
         quick_imports(),
         quick_classes(),
+        deferred_modules(),
         quick_dataclasses(),
         unions_once(),
         constraints_once(),
@@ -62,9 +65,9 @@ def _load_llvm() -> None:
         load(os.fsencode(library), os.RTLD_NOW)
 
 
-_formats, _unions, _constraints, _definitions = (Meanwhile() for _ in range(4))
+_formats, _formats_lent, _unions, _constraints, _definitions = (Meanwhile() for _ in range(5))
 
-_eager: Callable[[str, OpDef], FormatProgram]
+_eager: Callable[[str, OpDef], FormatProgram] | None = None
 
 
 @contextmanager
@@ -74,6 +77,11 @@ def formats_on_demand() -> Iterator[None]:
     Compiling a function in memory parses and prints almost none of them. A format that is wrong would then be found
     late; every format is compiled at once by `opt-tool`, which does not come this way.
     """
+    if is_deferred(FORMATS):
+        importer = "xdsl.irdl.operations", FORMATS, "FormatProgram"
+        with _formats_lent.stands((TEXT, "lent", {importer: _Formats})):
+            yield
+        return
     from xdsl.irdl.declarative_assembly_format import FormatProgram
 
     global _eager
@@ -98,7 +106,19 @@ class _FormatOnDemand:
 
     @cached_property
     def _program(self) -> FormatProgram:
-        return _eager(self._text, self._op_def)
+        return (_eager or _usual_formats())(self._text, self._op_def)
+
+
+class _Formats:
+    """Stands for xDSL's `FormatProgram` where that is not imported."""
+
+    from_str = _FormatOnDemand
+
+
+def _usual_formats() -> Callable[[str, OpDef], FormatProgram]:
+    from xdsl.irdl.declarative_assembly_format import FormatProgram
+
+    return FormatProgram.from_str
 
 
 @contextmanager

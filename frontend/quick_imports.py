@@ -25,6 +25,9 @@ from .quick_classes import run_module
 
 _PACKAGES = frozenset([__name__.partition(".")[0], "xdsl"])
 
+LEFT_TO_OTHERS: set[str] = set()
+"""Modules that import statements do not look for here: another finder has them."""
+
 _lock = ForkLock()
 _depth = 0
 
@@ -167,7 +170,7 @@ def _import(
             module = sys.modules.get(full)
             if module is None:
                 module = _made(full)
-            if module is not None and _has_all(module, fromlist):
+            if type(module) is ModuleType and _has_all(module, fromlist):
                 return module
     return _usual_import(name, globals, locals, fromlist or (), level)
 
@@ -199,6 +202,8 @@ def _has_all(module: Any, names: Sequence[str]) -> bool:
 
 def _made(name: str) -> Any:
     """The module of a name, made here; None where that is left to importlib."""
+    if name in LEFT_TO_OTHERS:
+        return None
     parent, _, last = name.rpartition(".")
     package = sys.modules.get(parent)
     if package is None:

@@ -46,23 +46,21 @@ def expand_pipeline(names: Sequence[str]) -> list[str]:
 
 def run_pipeline(module: ModuleOp, names: Sequence[str], schedule: Schedule = None) -> ModuleOp:
     """Run the passes on `module`, in place; a `schedule` takes the place of the automatic one."""
-    from xdsl.utils.arg_spec import parse_spec
-
     from ..dialects.registry import make_context
     from ..runtime.collector import collector_paused
+    from ..transforms.pipelines import name_and_options
     from ..transforms.registry import load_pass
 
     context = make_context()
     with collector_paused():
         for text in expand_pipeline(names):
-            spec = parse_spec(text + _options_here() if text == "nest-schedule-cpu" else text)
-            if schedule is not None and spec.name in AUTOMATIC:
+            name, options = name_and_options(text)
+            if schedule is not None and name in AUTOMATIC:
                 _apply(schedule, module)
             else:
-                made = load_pass(spec.name)
-                # Reading options looks at the types of all fields; most passes of a pipeline are given none.
-                (made.from_spec(spec) if spec.parameters else made()).apply(context, module)
-            if spec.name in AUTOMATIC:
+                here = _options_here() if text == "nest-schedule-cpu" else {}
+                load_pass(name)(**options, **here).apply(context, module)
+            if name in AUTOMATIC:
                 _freeze(module)
     return module
 
@@ -80,11 +78,8 @@ def machine_here() -> dict[str, Any]:
     }
 
 
-def _options_here() -> str:
-    options = [
-        f"{name.replace('_', '-')}={str(value).lower()}" for name, value in machine_here().items() if value
-    ]
-    return f"{{{' '.join(options)}}}" if options else ""
+def _options_here() -> dict[str, Any]:
+    return {name: value for name, value in machine_here().items() if value}
 
 
 AUTOMATIC = ("nest-schedule-cpu", "nest-schedule-cuda")

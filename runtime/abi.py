@@ -117,7 +117,7 @@ def form_of(position: int, type_: Any) -> Form:
         extents = tuple([None if e == DYNAMIC_INDEX else e for e in type_.get_shape()])
         layout = type_.layout
         strides = None if isinstance(layout, NoneAttr) else tuple(layout.get_strides() or ())
-        return MemrefForm(str(type_), kinds, max(1, bits // 8), extents, strides)
+        return MemrefForm(_text(type_), kinds, max(1, bits // 8), extents, strides)
     if isinstance(type_, IntegerType | IndexType):
         return "integer"
     if isinstance(type_, BFloat16Type):
@@ -126,6 +126,22 @@ def form_of(position: int, type_: Any) -> Form:
     if type(type_) in formats:
         return formats[type(type_)]
     raise NestorError(f"argument {position}: no packed form for {type_}")
+
+
+def _text(type_: Any) -> str:
+    """The text of a memref type. xDSL's printer, which nothing else in a compilation needs, is not asked for a plain one."""
+    from xdsl.dialects.builtin import DYNAMIC_INDEX, IntegerType, NoneAttr, Signedness
+
+    element = type_.element_type
+    if not (isinstance(type_.layout, NoneAttr) and isinstance(type_.memory_space, NoneAttr)):
+        return str(type_)
+    if not isinstance(element, IntegerType):
+        name = element.name  # f32, bf16, index
+    elif element.signedness.data == Signedness.SIGNLESS:
+        name = f"i{element.width.data}"
+    else:
+        return str(type_)
+    return f"memref<{''.join(['?x' if e == DYNAMIC_INDEX else f'{e}x' for e in type_.get_shape()])}{name}>"
 
 
 def _fill_for(position: int, form: Form) -> Fill:

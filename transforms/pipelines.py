@@ -57,3 +57,17 @@ PIPELINES: dict[str, tuple[str, ...]] = {
     ),
 }
 """Pipeline name -> pass specs, in order."""
+
+
+def name_and_options(text: str) -> tuple[str, dict[str, str | int | bool]]:
+    """The name of a pass and its options, of an entry of these pipelines: `name{key=word other-key=3}`.
+
+    What users write is read by xDSL, which needs its lexer and the types of all fields of the pass; here options are words.
+    """
+    name, _, rest = text.removesuffix("}").partition("{")
+    options: dict[str, str | int | bool] = {}
+    for option in rest.split():
+        key, _, word = option.partition("=")
+        value = int(word) if word.isdecimal() else word
+        options[key.replace("-", "_")] = word == "true" if word in ("true", "false") else value
+    return name, options
