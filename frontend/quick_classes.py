@@ -262,6 +262,12 @@ class _Operations(list[Any]):
     def __contains__(self, cls: Any) -> bool:
         return any(one is cls for one in self)
 
+    def __eq__(self, other: object) -> bool:
+        return [*self] == other
+
+    def __repr__(self) -> str:
+        return repr([*self])
+
 
 def _names_of_functions(code: CodeType) -> set[str]:
     """The names that functions in this code use, those in classes of a module left out."""
