@@ -62,7 +62,7 @@ def described(value):
         return f"{type(value).__name__} {value.__mro__}"
     return repr(value)
 
-on_demand = {"irdl_op_definition", "get_irdl_definition", "get_type_index"}  # functions of cold_start.py
+on_demand = {"irdl_op_definition", "irdl_to_attr_constraint", "get_irdl_definition", "get_type_index"}  # of cold_start.py
 
 for module in map(importlib.import_module, names):
     for name in dir(module):
