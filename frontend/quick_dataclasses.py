@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import abc
 import dataclasses
-import functools
 import inspect
 import sys
 from collections.abc import Callable, Iterator, Sequence
@@ -14,6 +13,7 @@ from threading import get_ident
 from typing import Any
 
 from ..runtime.fork_lock import ForkLock
+from .quick_definitions import annotation_head, is_defined
 from .quick_inits import init_method
 
 
@@ -115,7 +115,11 @@ def _comparison(name: str, operator: str, mine: str, others: str, globals: Any) 
     if operator != "==":
         return _usual_comparison(name, operator, mine, others, globals)
     # `mine` is the text "(self.a,self.b,)".
-    values = _values([part.removeprefix("self.") for part in mine.strip("()").split(",") if part])
+    return _eq_method([part.removeprefix("self.") for part in mine.strip("()").split(",") if part])
+
+
+def _eq_method(names: Sequence[str]) -> Any:
+    values = _values(names)
 
     def __eq__(self: Any, other: Any) -> Any:
         return values(self) == values(other) if other.__class__ is self.__class__ else NotImplemented
@@ -139,16 +143,9 @@ def _refusals(cls: type, fields: Sequence[dataclasses.Field], globals: Any) -> A
     return __setattr__, __delattr__
 
 
-@functools.cache
-def _head(annotation: str) -> tuple[str | None, str] | None:
-    """The module, if any, and the name that the text of an annotation begins with."""
-    found = dataclasses._MODULE_IDENTIFIER_RE.match(annotation)  # pyright: ignore
-    return found and found.groups()
-
-
 def _is_type(annotation: str, cls: type, module: Any, wanted: Any, is_wanted: Callable[..., bool]) -> bool:
     """Whether an annotation is `ClassVar`, `InitVar` or `KW_ONLY`; most begin like one that was seen before."""
-    head = _head(annotation)
+    head = annotation_head(annotation)
     if head is None:
         return False
     prefix, name = head
@@ -181,6 +178,8 @@ class _DocOnDemand:
 
 
 def _process_class(cls: Any, *options: Any) -> Any:
+    if len(options) == 10 and is_defined(cls, options, _METHODS, _DocOnDemand):
+        return cls
     if cls.__doc__:
         return _usual_process(cls, *options)
     cls.__doc__ = "-"  # so that none is made
@@ -200,3 +199,5 @@ _QUICK = {
     "_frozen_get_del_attr": _refusals,
 }
 """Functions of `dataclasses` that make methods, and what it asks of each field and class."""
+
+_METHODS = {**_QUICK, "_eq_fn": _eq_method, "update_abstractmethods": _Abstract.update_abstractmethods}
