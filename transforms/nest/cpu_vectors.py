@@ -165,6 +165,7 @@ def vectorize_loop(loop: ForOp, machine: Machine, is_parallel: bool, dependences
 
         _vectorize_reduction(loop, lanes if len(reductions) >= STREAMS else width, lanes, reductions, steps)
         return
+    width = _without_rest(loop, extent, width, lanes)
     stream_results(loop, machine.past_caches, steps)
     tail = "remainder" if why_not_split(loop, width) is None else "mask"
     vectors, *pieces = steps.do(split, loop, factor=width, tail=tail)
@@ -174,6 +175,17 @@ def vectorize_loop(loop: ForOp, machine: Machine, is_parallel: bool, dependences
     if is_parallel:
         share(vectors, steps)
     _fetch_ahead(pieces[0], machine)
+
+
+LONG_BODY = 16
+"""Operations from which on a loop is as fast with two vectors a step as with four."""
+
+
+def _without_rest(loop: ForOp, extent: int | None, width: int, lanes: int) -> int:
+    """Fewer vectors a step where these leave no rest: of a long body that is as much code again."""
+    if extent is None or extent % width == 0 or work_inside(loop) < LONG_BODY:
+        return width
+    return next((n for n in range(width - lanes, lanes, -lanes) if extent % n == 0), width)
 
 
 def _fetch_ahead(lanes: ForOp, machine: Machine) -> None:
