@@ -42,6 +42,7 @@ def cheaper_compilation() -> Iterator[None]:
         quick_dataclasses(),
         unions_once(),
         constraints_once(),
+        kinds_of_attributes(),
         definitions_on_demand(),
         formats_on_demand(),
     ):
@@ -65,7 +66,7 @@ def _load_llvm() -> None:
         load(os.fsencode(library), os.RTLD_NOW)
 
 
-_formats, _formats_lent, _unions, _constraints, _definitions = (Meanwhile() for _ in range(5))
+_formats, _formats_lent, _unions, _constraints, _kinds, _definitions = (Meanwhile() for _ in range(6))
 
 _eager: Callable[[str, OpDef], FormatProgram] | None = None
 
@@ -189,6 +190,21 @@ def _constraint_once(make: Callable[..., Any]) -> Callable[..., Any]:
         return found[0]
 
     return irdl_to_attr_constraint
+
+
+@contextmanager
+def kinds_of_attributes() -> Iterator[None]:
+    """That an attribute is data or has parameters is read off its class, where xDSL makes a union of two abstract ones."""
+    from xdsl.ir import Attribute, Data, ParametrizedAttribute
+
+    def __post_init__(self: Any) -> None:
+        self._verify()
+        bases = type(self).__mro__
+        if ParametrizedAttribute not in bases and Data not in bases:
+            raise TypeError("Attributes should only be Data or ParametrizedAttribute")
+
+    with _kinds.stands((Attribute, "__post_init__", __post_init__)):
+        yield
 
 
 # ---- definitions of operations ------------------------------------------------------------------------

@@ -47,8 +47,7 @@ IRDL = Group(["xdsl.utils.dialect_loader"], ["xdsl.dialects"])
 """The finder of dialects that are written in IRDL, for which xDSL imports `importlib.abc`, `tempfile`, `bz2`, `lzma` ..."""
 
 _GROUPS = {name: group for group in (TEXT, IRDL) for name in group.modules}
-
-quick_imports.LEFT_TO_OTHERS.update(_GROUPS)
+quick_imports.DEFERRED.update(_GROUPS)
 
 _lock = ForkLock()
 _depth = 0

@@ -22,11 +22,12 @@ from typing import Any
 
 from ..runtime.fork_lock import ForkLock
 from .quick_classes import run_module
+from .stand_ins import ModuleStandIn
 
 _PACKAGES = frozenset([__name__.partition(".")[0], "xdsl"])
 
-LEFT_TO_OTHERS: set[str] = set()
-"""Modules that import statements do not look for here: another finder has them."""
+DEFERRED: set[str] = set()
+"""Modules that a finder of its own has something stand for (`deferred_modules.py`)."""
 
 _lock = ForkLock()
 _depth = 0
@@ -168,9 +169,11 @@ def _import(
         full = _full_name(name, globals, level) if level else name
         if full is not None and full.partition(".")[0] in _PACKAGES:
             module = sys.modules.get(full)
-            if module is None:
+            if type(module) is ModuleStandIn:
+                return module
+            if module is None and full not in DEFERRED:
                 module = _made(full)
-            if type(module) is ModuleType and _has_all(module, fromlist):
+            if module is not None and _has_all(module, fromlist):
                 return module
     return _usual_import(name, globals, locals, fromlist or (), level)
 
@@ -202,8 +205,6 @@ def _has_all(module: Any, names: Sequence[str]) -> bool:
 
 def _made(name: str) -> Any:
     """The module of a name, made here; None where that is left to importlib."""
-    if name in LEFT_TO_OTHERS:
-        return None
     parent, _, last = name.rpartition(".")
     package = sys.modules.get(parent)
     if package is None:

@@ -26,7 +26,6 @@ from inspect import CO_OPTIMIZED
 from typing import Any
 
 from ..runtime.fork_lock import ForkLock
-from . import quick_imports
 
 
 class Group:
@@ -111,14 +110,15 @@ class Group:
                 _replace_in(module, name, seen)
 
 
+_IMPORTING = ("importlib._bootstrap", f"{__package__}.quick_imports")
+"""Code that an import statement runs."""
+
+
 def importer(frame: types.FrameType) -> types.FrameType:
     """The code that imports something, of which importlib is called."""
-    while frame.f_globals.get("__name__") in _MACHINERY and frame.f_back:
+    while frame.f_globals.get("__name__") in _IMPORTING and frame.f_back:
         frame = frame.f_back
     return frame
-
-
-_MACHINERY = ("importlib._bootstrap", quick_imports.__name__)
 
 
 def _member(module: str, name: str) -> Any:

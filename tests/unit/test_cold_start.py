@@ -22,13 +22,14 @@ from nestor.frontend.cold_start import (
     constraints_once,
     definitions_on_demand,
     formats_on_demand,
+    kinds_of_attributes,
     unions_once,
 )
 from nestor.frontend.quick_dataclasses import quick_dataclasses
 from nestor.frontend.quick_inits import OFTEN
 from xdsl import irdl
 from xdsl.dialects import test
-from xdsl.dialects.builtin import DenseArrayBase, IntegerType, StringAttr, UnitAttr, i32
+from xdsl.dialects.builtin import ArrayAttr, DenseArrayBase, IntegerType, StringAttr, UnitAttr, i32
 from xdsl.irdl.declarative_assembly_format import FormatProgram
 
 ROOT = Path(__file__).parents[2]
@@ -301,7 +302,7 @@ def test_unions_are_the_same():
 def test_constraints_are_the_same():
     from typing import Annotated, Literal
 
-    from xdsl.dialects.builtin import AnyFloat, ArrayAttr, Float32Type, Float64Type, IntegerAttr
+    from xdsl.dialects.builtin import AnyFloat, Float32Type, Float64Type, IntegerAttr
     from xdsl.irdl import AnyAttr, IntVarConstraint, attributes
 
     kinds = [
@@ -330,6 +331,23 @@ def test_constraints_are_the_same():
     assert irdl.irdl_to_attr_constraint is attributes.irdl_to_attr_constraint is before
     assert once == usual and list(map(str, once)) == list(map(str, usual))
     assert all(a is b for a, b in zip(once, again, strict=True)) and once[4] != once[5]
+
+
+def test_what_is_neither_data_nor_parametrized_is_no_attribute():
+    from xdsl.ir import Attribute
+
+    class Neither(Attribute):
+        pass
+
+    usual = Attribute.__post_init__
+    refused = _of(Neither)
+    with kinds_of_attributes(), kinds_of_attributes():
+        assert Attribute.__post_init__ is not usual
+        assert str(_of(Neither)) == str(refused) and "should only be Data or" in str(refused)
+        assert ArrayAttr([StringAttr("x")]).data[0].data == "x"
+        with pytest.raises(irdl.VerifyException):
+            IntegerType(-1)
+    assert Attribute.__post_init__ is usual
 
 
 def test_frozen_objects_stay_frozen():
