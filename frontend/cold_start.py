@@ -17,10 +17,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
-from weakref import WeakKeyDictionary
 
 from ..runtime import llvm_library
 from ..runtime.collector import collector_paused
+from ..runtime.fork_lock import ForkLock
 from .deferred_modules import FORMATS, TEXT, deferred_modules, is_deferred
 from .quick_classes import Waiting, quick_classes
 from .quick_dataclasses import Meanwhile, quick_dataclasses
@@ -243,9 +243,9 @@ def _define_on_demand(cls: Any) -> Any:
     if type(cls) is Waiting:
         cls.decorators.append(_define_now)
         return cls
-    definition = _Definition(cls)
-    for name in definition.parts:
-        setattr(cls, name, _PartOnDemand(definition, name))
+    _incomplete[cls] = dict(cls.__dict__)
+    for part in _PARTS if cls.assembly_format is None else (*_PARTS, *_FORMATTED):
+        setattr(cls, part.name, part)
     return cls
 
 
@@ -255,73 +255,54 @@ def _define_now(cls: Any) -> Any:
     return operations.irdl_op_definition(cls)
 
 
-_FIELDS: WeakKeyDictionary[type, list[str]] = WeakKeyDictionary()
-"""The fields that a base of operations has of its own: most operations of a dialect share theirs."""
+_incomplete: dict[type, dict[str, Any]] = {}
+"""What the author of a class wrote, of the classes that are not complete."""
+
+_completing = ForkLock()
 
 
-class _Definition:
-    """A class as its author wrote it, until something of its definition is looked at."""
-
-    def __init__(self, cls: Any):
-        from xdsl.irdl import operations
-
-        self._cls = cls
-        self._lock = threading.RLock()
-        own = dict(cls.__dict__)
-        self.parts = {"traits", "verify_", "get_irdl_definition"}
-        """What is read of a class, or of its operations, that only a complete one has."""
-        if cls.assembly_format is not None:
-            self.parts |= {"parse", "print"}
-        field = operations._OpDefField  # pyright: ignore[reportPrivateUsage]
-        self.parts.update([name for name, value in own.items() if isinstance(value, field)])
-        for parent in cls.__mro__[1 : cls.__mro__.index(operations.IRDLOperation)]:
-            if parent not in _FIELDS:
-                fields = parent.__dict__.items()
-                _FIELDS[parent] = [name for name, value in fields if isinstance(value, field)]
-            self.parts.update(_FIELDS[parent])
-        self._written = {name: value for name, value in own.items() if name in self.parts}  # in their order
-        self._known = own.keys() | self.parts
-
-    def complete(self) -> None:
-        with self._lock:
-            cls, parts, self.parts = self._cls, self.parts, set[str]()
-            if not parts:
-                return
-            now = dict(cls.__dict__)
-            later = {
-                name: value
-                for name, value in now.items()
-                if (name not in self._known or name in parts) and not isinstance(value, _PartOnDemand)
-            }
-            for name in parts | later.keys():
-                delattr(cls, name)
-            for name, value in self._written.items():
-                setattr(cls, name, value)
-            try:
-                _define(cls)
-            except BaseException:
-                self.parts = parts
-                for name in parts:
-                    setattr(cls, name, _PartOnDemand(self, name))
-                raise
+def _complete(cls: Any) -> None:
+    with _completing:
+        written = _incomplete.pop(cls, None)
+        if written is None:
+            return  # another thread was faster
+        parts = [value for value in cls.__dict__.values() if type(value) is _PartOnDemand]
+        later = {
+            name: value
+            for name, value in cls.__dict__.items()
+            if written.get(name, _incomplete) is not value and type(value) is not _PartOnDemand
+        }
+        for name in (*[part.name for part in parts], *later):
+            delattr(cls, name)
+            if name in written:
+                setattr(cls, name, written[name])
+        try:
+            _define(cls)
+        except BaseException:
+            _incomplete[cls] = written
+            for part in parts:
+                setattr(cls, part.name, part)
+            raise
+        finally:
             for name, value in later.items():
                 setattr(cls, name, value)
 
 
 class _PartOnDemand:
-    """Stands for a member of a class that is not complete."""
+    """Stands for what a class that is not complete does not have yet. Objects are of complete classes: making one asks
+    for the definition.
+    """
 
-    def __init__(self, definition: _Definition, name: str):
-        self._definition = definition
-        self._name = name
+    def __init__(self, name: str):
+        self.name = name
 
     def __get__(self, instance: Any, owner: type) -> Any:
-        self._definition.complete()
-        return getattr(owner if instance is None else instance, self._name)
+        _complete(next(cls for cls in owner.__mro__ if self.name in cls.__dict__))
+        return getattr(owner if instance is None else instance, self.name)
 
-    def __set__(self, instance: Any, value: Any) -> None:
-        self._definition.complete()
-        setattr(instance, self._name, value)
+
+_PARTS = tuple([_PartOnDemand(name) for name in ("traits", "verify_", "get_irdl_definition")])
+_FORMATTED = tuple([_PartOnDemand(name) for name in ("parse", "print")])
 
 
 # ---- definitions of attributes ------------------------------------------------------------------------

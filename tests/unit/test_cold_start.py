@@ -152,7 +152,21 @@ def test_every_part_of_a_definition_completes_it(member):
         properties={"operandSegmentSizes": DenseArrayBase.from_list(i32, [0, 0, 1])},
     )
     assert getattr(op, member) is not None or member == "fast"
-    assert type(one.__dict__["made"]).__name__ != "_PartOnDemand"
+    assert type(one.__dict__["traits"]).__name__ != "_PartOnDemand"
+
+
+@pytest.mark.parametrize("member", ["traits", "verify_", "get_irdl_definition", "parse"])
+def test_every_part_of_a_class_completes_it(member):
+    eager = _operations()
+    with definitions_on_demand():
+        late = _operations()
+    first = 1 if member == "parse" else 0  # only the second has a format
+    for a, b in zip(eager[first:], late[first:], strict=True):
+        assert type(b.__dict__["traits"]).__name__ == "_PartOnDemand"
+        members = [getattr(cls, member, None) for cls in (a, b)]
+        assert type(members[0]) is type(members[1])
+        assert type(a.__dict__["made"]) is type(b.__dict__["made"])
+        assert list(b.get_irdl_definition().operands) == list(a.get_irdl_definition().operands)
 
 
 def test_what_is_set_before_a_definition_is_complete_stays():
