@@ -173,7 +173,11 @@ def _numbered(number: int, field: Any) -> dataclasses.Field:
 
 def _with_names(pattern: types.FunctionType, fields: Sequence[Any], globals: dict[str, Any]) -> Any:
     names: dict[Any, str] = {f"_{k}": field.name for k, field in enumerate(fields)}
-    factories = {f"_dflt__{k}": field.default_factory for k, field in enumerate(fields)}
+    factories = {
+        name: field.default_factory
+        for k, field in enumerate(fields)
+        for name in (f"_dflt__{k}", f"__dataclass_dflt__{k}__")  # as Python 3.11 and 3.12 have it
+    }
     code = pattern.__code__
     cells = pattern.__closure__ or ()
     made = types.FunctionType(
