@@ -85,6 +85,8 @@ class _Sockets(ModuleType):
         return datetime.datetime_CAPI  # pyright: ignore
 
     def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):  # importlib asks whether it has them
+            raise AttributeError(name)
         self._leave()
         return getattr(importlib.import_module(self.__name__), name)
 
@@ -101,7 +103,11 @@ class _Finder:
         if group is not None:
             if group.is_used or not group.has_stand_ins(sys._getframe(1)):
                 return None
-        elif name != "_socket" or importer(sys._getframe(1)).f_globals.get("__name__") != "typing_extensions":
+        elif (
+            name == "_socket" and importer(sys._getframe(1)).f_globals.get("__name__") == "typing_extensions"
+        ):
+            return ModuleSpec(name, _LOADER)
+        else:
             return None
         for finder in [*sys.meta_path]:
             spec = None if finder is self else finder.find_spec(name, path, target)

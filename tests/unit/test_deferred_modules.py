@@ -36,11 +36,19 @@ def _output(script: str, folder: Path = ROOT) -> str:
     return done.stdout
 
 
+LOADED = """
+names = ["xdsl.parser.core", "xdsl.printer", "xdsl.utils.mlir_lexer", "tempfile", "_socket"]
+print([name for name in names if type(sys.modules.get(name)) is type(sys) and hasattr(sys.modules[name], "__file__")])
+print("xdsl.dialects.llvm" in sys.modules)
+print(sys.platform == "linux" and "/_socket." in open("/proc/self/maps").read())
+import socket, typing_extensions
+print(typing_extensions._socket.socket is socket._socket.socket)
+print(typing_extensions.CapsuleType is type(socket._socket.CAPI))
+"""
+
+
 def test_a_first_call_imports_none_of_them():
-    names = ["xdsl.parser.core", "xdsl.printer", "xdsl.utils.mlir_lexer", "tempfile", "_socket"]
-    loaded = FIRST_CALL + f"print([name for name in {names!r} if hasattr(sys.modules.get(name), '__file__')"
-    loaded += " and type(sys.modules[name]) is type(sys)])\nprint('xdsl.dialects.llvm' in sys.modules)"
-    assert _output(loaded).split("\n")[:2] == ["[]", "True"]
+    assert _output(FIRST_CALL + LOADED).split() == ["[]", "True", "False", "True", "True"]
 
 
 DESCRIBED = """
