@@ -45,7 +45,6 @@ from ..dialects.ext.arith import vector_form
 from ..dialects.nest import AccumulateOp, ForOp, IndexOp, LoadOp, PrefetchOp, StoreOp
 from .combiners import VECTOR_KINDS, allow_fma, combiner_op, identity
 from .domains import DIVISIONS, Domain, domain_of, is_computation, may_be_undefined
-from .interleaved_stores import interleaved, interleaved_store
 from .lanes import LaneMask, Lanes
 from .nest_body import element_bytes
 from .vector_access import VectorAccess, strides_of
@@ -354,6 +353,8 @@ class VectorLoop:
                 "pad the bounds and put the condition into the domains of the statements",
             )
         around = self.body.counted if op.kind == "serial" else self.body.repeated
+        from .interleaved_stores import interleaved_store
+
         store = interleaved_store(op, self.loop)
         if store is not None:
             self._gathered[store] = []
@@ -363,6 +364,8 @@ class VectorLoop:
 
     def _store_together(self, copies: Sequence[tuple[SSAValue, Sequence[SSAValue], SSAValue]]) -> None:
         """What the copies of a loop store to neighbours, at the place of the first."""
+        from .interleaved_stores import interleaved
+
         buffer, indices, _ = copies[0]
         together = interleaved(self.builder, [value for _, _, value in copies])
         self.builder.emit(vector.StoreOp.create(operands=(together, buffer, *indices)))

@@ -34,7 +34,6 @@ from ..dialects.ext.arith import vector_form
 from ..dialects.ext.vector import GatherOp, ScatterOp
 from ..dialects.nt.common import int_array
 from .index_arithmetic import Linear
-from .interleaved_loads import interleaved_load, is_gathered
 from .lanes import Lanes
 
 if TYPE_CHECKING:
@@ -95,6 +94,8 @@ class VectorAccess:
         if place.growth == 1:
             assert mask is not None
             return self.builder.value(vector.MaskedLoadOp, (*where, mask, self.lanes.zeros(element)), result)
+        from .interleaved_loads import interleaved_load, is_gathered
+
         if not is_gathered(place.growth, _is_contiguous(place.buffer), mask):
             assert place.growth is not None
             return interleaved_load(self.lanes, where, place.growth, mask, element)

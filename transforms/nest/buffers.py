@@ -15,7 +15,6 @@ from ...dialects.nest import BIND_AXES, THREAD_AXES, AllocOp, ForOp
 from ...dialects.nest.common import INDEX
 from ...dialects.walk import walk
 from ...lowering.nest_body import element_bytes
-from ...lowering.thread_copies import ThreadCopies, copies_along
 from .extent_keys import extent_key, value_key
 from .loops import enclosing_function, enclosing_loops, functions
 
@@ -171,6 +170,8 @@ def _why_not_local(refuse, around, users, made: SSAValue | None) -> NestorError 
         return None
     is_in_kernel = any(loop.kind in BIND_AXES for loop in around)
     if made is not None and is_in_kernel and inner.kind in THREAD_AXES:
+        from ...lowering.thread_copies import ThreadCopies, copies_along
+
         axes = {loop.kind for user in users for loop in enclosing_loops(user) if loop not in around}
         copies = copies_along(made, [axis for axis in THREAD_AXES if axis in axes])
         if isinstance(copies, ThreadCopies):

@@ -63,10 +63,12 @@ def stream_results(loop: ForOp, past_caches: bool, steps: Steps) -> None:
     much_is_read = len(_arrays(loop, loop, LoadOp)) >= MANY
     if not (much_is_read or past_caches):
         return
-    from .nest_stream import stream, why_not_stream
-
     stores = [op for op in loop.body.block.ops if isinstance(op, StoreOp) and is_streamed(op)]
     wanted = [op for op in stores if much_is_read or _has_whole_lines(op.memref)]
+    if not wanted:
+        return
+    from .nest_stream import stream, why_not_stream
+
     for buffer in dict.fromkeys(root_of(op.memref) for op in wanted):
         if why_not_stream(buffer, loop) is None:
             steps.do(stream, buffer, loop)
