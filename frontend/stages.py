@@ -49,12 +49,14 @@ def run_pipeline(module: ModuleOp, names: Sequence[str], schedule: Schedule = No
     from ..dialects.registry import make_context
     from ..runtime.collector import collector_paused
     from ..transforms.pipelines import name_and_options
-    from ..transforms.registry import load_pass
+    from ..transforms.registry import IDLE_WITHOUT, load_pass
 
     context = make_context()
     with collector_paused():
         for text in expand_pipeline(names):
             name, options = name_and_options(text)
+            if name in IDLE_WITHOUT and not any(op.name in IDLE_WITHOUT[name] for op in module.walk()):
+                continue
             if schedule is not None and name in AUTOMATIC:
                 _apply(schedule, module)
             else:

@@ -101,6 +101,15 @@ PASSES: dict[str, str] = {
 }
 
 
+IDLE_WITHOUT: dict[str, tuple[str, ...]] = {
+    "nt-decompose": ("nt.composite",),
+    "nt-if-to-select": ("scf.if",),
+    "nt-hoist": ("scf.for", "scf.while"),
+    "nt-unroll-swaps": ("scf.for",),
+}
+"""Passes that look at these operations only. A compilation of a program that has none does not import them."""
+
+
 def load_pass(name: str):
     """The pass class called `name`. Raises KeyError when there is none."""
     if name in PASSES:
