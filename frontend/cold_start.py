@@ -16,7 +16,10 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
+from inspect import get_annotations
+from types import FunctionType
 from typing import TYPE_CHECKING, Any
+from weakref import WeakKeyDictionary
 
 from ..runtime import llvm_library
 from ..runtime.collector import collector_paused
@@ -321,7 +324,9 @@ def _define_attribute_on_demand(cls: Any) -> Any:
 
     def get_irdl_definition(_: Any) -> Any:
         if not made:
-            made.append(attributes.ParamAttrDef.from_pyrdl(cls))
+            name = _name_without_parameters(cls)
+            definition = attributes.ParamAttrDef
+            made.append(definition.from_pyrdl(cls) if name is None else definition(name, []))
         return made[0]
 
     def get_type_index(_: Any) -> int:
@@ -334,3 +339,44 @@ def _define_attribute_on_demand(cls: Any) -> Any:
     if issubclass(cls, TypedAttribute):
         cls.get_type_index = classmethod(get_type_index)  # pyright: ignore
     return runtime_final(dataclass(frozen=True, init=False)(cls))
+
+
+def _name_without_parameters(cls: Any) -> str | None:
+    """The name of an attribute that has no parameters, as most that a first call makes have none; None for others.
+
+    `ParamAttrDef.from_pyrdl` goes through all members and annotations of all bases; what these say is remembered here.
+    """
+    bases = [_said_of(base) for base in cls.__mro__]
+    constants = frozenset().union(*[of_base[1] for of_base in bases])
+    if any([fields or not values <= constants for fields, _, values in bases]):
+        return None
+    return next((vars(base)["name"] for base in cls.__mro__ if "name" in vars(base)), None)
+
+
+_SAID: WeakKeyDictionary[type, tuple[frozenset[str], ...]] = WeakKeyDictionary()
+
+
+def _said_of(base: type) -> tuple[frozenset[str], ...]:
+    """The names of what a class says that are parameters, constants (`ClassVar`), and values that may be either."""
+    if base not in _SAID:
+        from xdsl.irdl import attributes
+        from xdsl.utils.classvar import is_const_classvar
+        from xdsl.utils.exceptions import PyRDLAttrDefinitionError
+
+        annotations = get_annotations(base, eval_str=True)
+        names = annotations.keys() - {"name", "parameters"}
+        constants = {
+            name for name in names if is_const_classvar(name, annotations[name], PyRDLAttrDefinitionError)
+        }
+        usual: Any = attributes._PARAMETRIZED_ATTRIBUTE_DICT_KEYS  # pyright: ignore[reportPrivateUsage]
+        values = {
+            name
+            for name, value in vars(base).items()
+            if not isinstance(value, _METHODS) and name != "name" and name not in usual
+            if not (name.startswith("__") and name.endswith("__"))
+        }
+        _SAID[base] = frozenset(names - constants), frozenset(constants), frozenset(values)
+    return _SAID[base]
+
+
+_METHODS = (FunctionType, property, classmethod, staticmethod)

@@ -704,3 +704,39 @@ import llvmlite.binding
 def test_llvm_is_loaded_before_it_is_imported():
     done = subprocess.run([sys.executable, "-c", LOADING], capture_output=True, text=True, check=True)
     assert done.stdout.split() == ["False", "True"]
+
+
+def test_attributes_without_parameters_are_defined_the_same():
+    """Of all attributes of xDSL's dialects: which have none, and what the others say."""
+    from nestor.frontend.cold_start import _name_without_parameters
+    from xdsl.dialects import get_all_dialects
+    from xdsl.ir import ParametrizedAttribute
+    from xdsl.irdl.attributes import ParamAttrDef
+
+    attributes = [cls for make in get_all_dialects().values() for cls in make().attributes]
+    parametrized = [cls for cls in attributes if issubclass(cls, ParametrizedAttribute)]
+    found = 0
+    for cls in parametrized:
+        usual, name = ParamAttrDef.from_pyrdl(cls), _name_without_parameters(cls)
+        assert name is None or usual == ParamAttrDef(name, [])
+        assert name is not None or usual.parameters
+        found += name is not None
+    assert 20 < found < len(parametrized) - 20
+
+
+@pytest.mark.parametrize("body", [{"what": 3}, {"name": None}], ids=["a value", "no name"])
+def test_a_wrong_attribute_without_parameters_is_refused_alike(body):
+    from xdsl.ir import ParametrizedAttribute
+    from xdsl.irdl.attributes import ParamAttrDef
+
+    def defined() -> Any:
+        members = {"name": "t.wrong", **body}
+        members = {name: value for name, value in members.items() if value is not None}
+        return irdl.irdl_attr_definition(
+            type("Wrong", (ParametrizedAttribute,), members)
+        ).get_irdl_definition()
+
+    usual = _of(defined)
+    with definitions_on_demand():
+        quick = _of(defined)
+    assert usual == quick and not isinstance(usual, ParamAttrDef)
