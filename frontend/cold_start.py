@@ -9,6 +9,7 @@ A first call imports the compiler and compiles once; the figures here are of tha
 from __future__ import annotations
 
 import ctypes
+import inspect
 import os
 import sys
 import threading
@@ -166,15 +167,31 @@ def _of_classes(constraints: tuple[Any, ...]) -> Any:
 
 @contextmanager
 def constraints_once() -> Iterator[None]:
-    """What a class or an annotation stands for as a constraint is found out once: of 750 that are asked for, 150 differ."""
+    """What a class or an annotation stands for as a constraint is found out once: of 750 that are asked for, 150 differ.
+    So are the annotations of a class, which each attribute asks for of all its bases.
+    """
     from xdsl import irdl
     from xdsl.irdl import attributes, operations
 
     made = _constraint_once(attributes.irdl_to_attr_constraint)
     with _constraints.stands(
-        *((module, "irdl_to_attr_constraint", made) for module in (irdl, attributes, operations))
+        *((module, "irdl_to_attr_constraint", made) for module in (irdl, attributes, operations)),
+        (attributes, "get_annotations", _annotations_once(inspect.get_annotations)),
     ):
         yield
+
+
+def _annotations_once(read: Callable[..., dict[str, Any]]) -> Callable[..., Any]:
+    """The same function of a class, evaluated; who asks only looks at what it gets."""
+    known: dict[Any, dict[str, Any]] = {}
+
+    def get_annotations(cls: Any, *, eval_str: bool) -> dict[str, Any]:
+        found = known.get(cls)
+        if found is None:
+            found = known[cls] = read(cls, eval_str=eval_str)
+        return found
+
+    return get_annotations
 
 
 def _constraint_once(make: Callable[..., Any]) -> Callable[..., Any]:

@@ -347,6 +347,26 @@ def test_constraints_are_the_same():
     assert all(a is b for a, b in zip(once, again, strict=True)) and once[4] != once[5]
 
 
+def test_annotations_of_bases_are_read_once_and_the_same():
+    from xdsl.irdl import attributes
+
+    class Base:
+        x: int
+        y: ClassVar[str] = "y"
+
+    class Below(Base):
+        z: list[Base]
+
+    Below.__annotations__["z"] = list[Base]  # a local name has no text that can be evaluated
+    classes = (object, Base, Below, IntegerType)
+    usual = [inspect.get_annotations(cls, eval_str=True) for cls in classes]
+    with constraints_once(), constraints_once():
+        read: Any = vars(attributes)["get_annotations"]
+        assert [read(cls, eval_str=True) for cls in classes] == usual
+        assert read(Base, eval_str=True) is read(Base, eval_str=True)
+    assert vars(attributes)["get_annotations"] is inspect.get_annotations
+
+
 def test_what_is_neither_data_nor_parametrized_is_no_attribute():
     from xdsl.ir import Attribute
 
