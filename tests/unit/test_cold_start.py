@@ -589,7 +589,9 @@ def test_an_init_is_compiled_when_it_is_called_often_only():
     for _ in range(OFTEN + 1):
         assert made([1], [2]).of_a_shape_of_its_own_1 == [2]
         kinds.append(type(vars(made)["__init__"]))
-    assert kinds[OFTEN - 1] is not types.FunctionType and kinds[OFTEN] is types.FunctionType
+    # Python 3.13 compiles one text for all methods of a class: nothing is gained by waiting.
+    waits = sys.version_info < (3, 13)
+    assert (kinds[OFTEN - 1] is not types.FunctionType) == waits and kinds[OFTEN] is types.FunctionType
 
 
 Shared = ClassVar

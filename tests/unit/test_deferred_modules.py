@@ -37,12 +37,14 @@ def _output(script: str, folder: Path = ROOT) -> str:
 
 
 LOADED = """
-names = ["xdsl.parser.core", "xdsl.printer", "xdsl.utils.mlir_lexer", "tempfile", "_socket"]
+has_socket = sys.version_info >= (3, 13)  # `types` loads it there, for the type of a capsule
+names = ["xdsl.parser.core", "xdsl.printer", "xdsl.utils.mlir_lexer", "tempfile", *["_socket"][has_socket:]]
 print([name for name in names if type(sys.modules.get(name)) is type(sys) and hasattr(sys.modules[name], "__file__")])
 print("xdsl.dialects.llvm" in sys.modules)
-print(sys.platform == "linux" and "/_socket." in open("/proc/self/maps").read())
+print(sys.platform == "linux" and not has_socket and "/_socket." in open("/proc/self/maps").read())
 import socket, typing_extensions
-print(typing_extensions._socket.socket is socket._socket.socket)
+own = getattr(typing_extensions, "_socket", socket._socket)
+print(own.socket is socket._socket.socket)
 print(typing_extensions.CapsuleType is type(socket._socket.CAPI))
 """
 
