@@ -1,8 +1,8 @@
 """Classes of xDSL and Nestor that are defined quickly while a function is compiled.
 
 An operation of a dialect's module is a class when someone asks for it: a first call imports eight dialects of 300
-operations and has 60 of them. `lazy_namespace` is what the code of such a module runs in; until a name is looked at, a
-`_Waiting` stands for its class, and the module has `__getattr__` (PEP 562) for what is left in the end.
+operations and has 60 of them. A `_Namespace` is what the code of such a module runs in; until a name is looked at, a
+`Waiting` stands for its class, and the module has `__getattr__` (PEP 562) for what is left in the end.
 
 `isinstance(thing, cls)` of an abstract class is a function of Python that keeps sets of what it saw, and asks each
 subclass of a class before it says no: xDSL's `Operation` and `Attribute` have hundreds. None of them has virtual subclasses
