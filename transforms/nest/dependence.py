@@ -75,11 +75,12 @@ class Dependence:
         ]
 
     def describe(self) -> str:
-        article = "an" if self.kind[0] in "ao" else "a"
-        return (
-            f"{article} {self.kind} dependence on {buffer_name(self.buffer)} is carried by the loop "
-            f'"{self.loop.label}"'
-        )
+        return f'{self.title} on {buffer_name(self.buffer)} is carried by the loop "{self.loop.label}"'
+
+    @property
+    def title(self) -> str:
+        """`a flow dependence`."""
+        return f"{'an' if self.kind[0] in 'ao' else 'a'} {self.kind} dependence"
 
 
 _WORDS = {
@@ -135,19 +136,23 @@ class Dependences:
         return next((d for d in found if not is_kept(d)), None)
 
     def broken_by_order(self, band: Sequence[ForOp], order: Sequence[ForOp]) -> list[Dependence]:
-        """The dependences that running the perfect `band` in `order` (outermost first) would turn around."""
+        """The dependences that running the perfect `band` in `order` (outermost first) would turn around.
+
+        `loop` of each is the one that carries it as the band runs now.
+        """
         positions = [len(enclosing_loops(loop)) for loop in order]
+        outermost = min(positions)
         broken = []
         for first, second in self._conflicts(band[0]):
-            kind = kind_of(first, second)
-            if kind == "reduction" or _same_element_same_iteration(first, second, band):
+            if kind_of(first, second) == "reduction" or _same_element_same_iteration(first, second, band):
                 continue
             distances = self._distances(first, second)
-            if distances.reversed_by(min(positions), positions):
-                broken.append(Dependence(first.op, second.op, kind, first.buffer, band[0]))
-            if first is not second and distances.reversed_by(min(positions), positions, backward=True):
-                kind = kind_of(second, first)
-                broken.append(Dependence(second.op, first.op, kind, second.buffer, band[0]))
+            ways = [(first, second, False), (second, first, True)][: 1 if first is second else 2]
+            for source, sink, backward in ways:
+                carrier = distances.reversed_by(outermost, positions, backward)
+                if carrier is not None:
+                    loop = band[carrier - outermost]
+                    broken.append(Dependence(source.op, sink.op, kind_of(source, sink), source.buffer, loop))
         return broken
 
     def all(self, inside: Operation | None = None) -> list[DependenceVector]:

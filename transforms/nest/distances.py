@@ -92,13 +92,18 @@ class Distances:
         found, fixed = self._distances(rank)
         return not found.intersect(_lexicographic(rank - fixed, rank - fixed, (), 0)).is_empty()
 
-    def reversed_by(self, k: int, order: Sequence[int], backward: bool = False) -> bool:
-        """Whether `second` depends on `first` in the loops `k`, `k` + 1 ..., and would run first in `order`."""
+    def reversed_by(self, k: int, order: Sequence[int], backward: bool = False) -> int | None:
+        """The loop that carries a dependence of `second` on `first` of which `second` would run first in `order`.
+
+        `order` has the numbers of the loops `k`, `k` + 1 ... in another order. None where no dependence is turned around.
+        """
         found, fixed = self._distances(k)
         rank, depth, sign = len(self._loops) - fixed, k - fixed, -1 if backward else 1
-        now = _lexicographic(rank, depth, tuple(range(depth, depth + len(order))), sign)
-        then = _lexicographic(rank, depth, tuple(d - fixed for d in order), -sign)
-        return not found.intersect(now).intersect(then).is_empty()
+        broken = found.intersect(_lexicographic(rank, depth, tuple(d - fixed for d in order), -sign))
+        for carrier in range(depth, depth + len(order)):
+            if not broken.intersect(_lexicographic(rank, carrier, (carrier,), sign)).is_empty():
+                return carrier + fixed
+        return None
 
     def _carried(self, k: int, backward: bool) -> tuple[isl.Set, int]:
         found, fixed = self._distances(k)

@@ -76,7 +76,7 @@ def why_not_reorder(
     first = broken[0]
     return fail(
         band[0],
-        f"cannot reorder the loops to {names}: it turns a {first.kind} dependence around",
+        f'cannot reorder the loops to {names}: it turns {first.title} around, which the loop "{first.loop.label}" carries',
         notes=first.notes,
     )
 

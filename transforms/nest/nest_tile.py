@@ -80,6 +80,9 @@ def why_not_tile(
         return _refusal(loops, error)
     if len(loops) == 1:
         return None
+    for loop, *pieces in zip(loops, outer, inner, strict=True):
+        for piece in pieces:
+            piece.set_label(loop.label)  # the program has no others to speak of
     broken = why_not_reorder([*outer, *inner], analyse(outer[0]))
     return None if broken is None else _refusal(loops, broken)
 

@@ -2,7 +2,7 @@
 // RUN: opt-tool %s -p 'nest-reorder{loops=j,i}' --split-input-file --verify-diagnostics
 
 func.func @turned(%n: index, %y: memref<?x?xf32>) {
-  // expected-error @below {{cannot reorder the loops to j, i: it turns a flow dependence around}}
+  // expected-error @below {{cannot reorder the loops to j, i: it turns a flow dependence around, which the loop "i" carries}}
   nest.for "i" %i = 1 to %n {
     nest.for "j" %j = 0 to %n - 1 {
       // expected-note @below {{reads the same element in a later one}}

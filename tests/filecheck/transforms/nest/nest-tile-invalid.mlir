@@ -19,7 +19,7 @@ func.func @turned(%n: index, %y: memref<?x?xf32>) {
     nest.for "j" %j = 0 to %n - 1 {
       // expected-note @below {{reads the same element in a later one}}
       %a = nest.load %y[%i - 1, %j + 1] : memref<?x?xf32>
-      // expected-note @below {{writes "y" in an earlier iteration of "i.o"}}
+      // expected-note @below {{writes "y" in an earlier iteration of "i"}}
       nest.store "y" %a, %y[%i, %j] : memref<?x?xf32>
     }
   }
