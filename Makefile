@@ -4,6 +4,8 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 JOBS ?= 2
+# What lit skipped, for the summary at the end (tests/unit/skip_report.py).
+LIT_RESULTS := $(VENV)/lit-results.json
 # The compiled-CUDA checks want NVRTC; it is a plain wheel, so it is installed wherever there is one.
 EXTRAS := test,nvrtc
 # What the bench extra names: where one of them has no wheel, the others are installed one by one.
@@ -31,13 +33,13 @@ demo: $(VENV)/installed ## compile the IoU function from NumPy source, run it on
 
 test: $(VENV)/installed ## the tests that every change must pass
 	@$(BIN)/python -m nestor.tools.test_environment
-	$(BIN)/lit -j $(JOBS) tests/filecheck
-	$(BIN)/python -m pytest -n $(JOBS) --dist worksteal -m 'not slow'
+	$(BIN)/lit -j $(JOBS) --output $(LIT_RESULTS) tests/filecheck
+	NESTOR_LIT_RESULTS=$(LIT_RESULTS) $(BIN)/python -m pytest -n $(JOBS) --dist worksteal -m 'not slow'
 
 test-all: $(VENV)/installed ## all of them, the large and slow cases too
 	@$(BIN)/python -m nestor.tools.test_environment
-	NESTOR_LIT_PLAIN=1 $(BIN)/lit -j $(JOBS) tests/filecheck
-	$(BIN)/python -m pytest -n $(JOBS) --dist worksteal
+	NESTOR_LIT_PLAIN=1 $(BIN)/lit -j $(JOBS) --output $(LIT_RESULTS) tests/filecheck
+	NESTOR_LIT_RESULTS=$(LIT_RESULTS) $(BIN)/python -m pytest -n $(JOBS) --dist worksteal
 
 test-lit: $(VENV)/installed ## only the FileCheck tests
 	$(BIN)/lit -j $(JOBS) tests/filecheck

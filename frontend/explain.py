@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -47,9 +47,14 @@ def explain(program: Program, target: str, log: Sequence[str], compiled: bool) -
 
 def _nests(module: ModuleOp) -> list[str]:
     """A line for each outermost loop: its name and its memory accesses an iteration of the innermost."""
+    lines = [f"  {names}: {accesses}" for names, accesses in nest_accesses(module)]
+    return lines or ["  none: nothing is computed element by element"]
+
+
+def nest_accesses(module: ModuleOp) -> Iterator[tuple[str, str]]:
+    """The names of the loops of each nest, and its accesses an iteration of the innermost: `8 loads, 1 store`."""
     from ..dialects.nest import AccumulateOp, ForOp, LoadOp, StoreOp
 
-    lines: list[str] = []
     for loop in module.walk():
         if not isinstance(loop, ForOp) or isinstance(loop.parent_op(), ForOp):
             continue
@@ -57,8 +62,7 @@ def _nests(module: ModuleOp) -> list[str]:
         names = ", ".join(op.label for op in inner if isinstance(op, ForOp))
         loads = sum(isinstance(op, LoadOp) for op in inner)
         stores = sum(isinstance(op, StoreOp | AccumulateOp) for op in inner)
-        lines.append(f"  {names}: {_count(loads, 'load')}, {_count(stores, 'store')}")
-    return lines or ["  none: nothing is computed element by element"]
+        yield names, f"{_count(loads, 'load')}, {_count(stores, 'store')}"
 
 
 def _products(module: ModuleOp) -> list[str]:

@@ -3,6 +3,8 @@
 import gc
 import os
 
+pytest_plugins = ["skip_report"]
+
 os.environ["NESTOR_CACHE"] = os.environ.get("NESTOR_TEST_CACHE", "0")
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import statistics
 import sys
 import time
@@ -11,7 +10,9 @@ from pathlib import Path
 
 import numpy as np
 
+from ..frontend.explain import nest_accesses
 from ..frontend.jit import jit
+from ..frontend.stages import lowered_copy
 
 BOXES = 10_000_000
 ROUNDS = 5
@@ -65,12 +66,11 @@ def write_levels(lowered, folder: Path) -> list[tuple[str, str]]:
     return written
 
 
-def memory_traffic(cuda: str) -> tuple[int, int]:
-    """Loads and stores an element, counted in the CUDA C kernel."""
-    body = cuda[cuda.index("{", cuda.index("__global__")) :]
-    accesses = re.findall(r"\b(\w+)\[[^\]]*\]\s*(=(?!=))?", body)
-    stores = sum(1 for _, assigned in accesses if assigned)
-    return len(accesses) - stores, stores
+def fused(lowered) -> str:
+    """The kernels that the program became, and the memory accesses of each, as `explain` counts them."""
+    nests = list(nest_accesses(lowered_copy(lowered.program.module, ("to-nest",))))
+    number = "one kernel" if len(nests) == 1 else f"{len(nests)} kernels"
+    return f"{number}: {'; '.join(accesses for _, accesses in nests)} an element"
 
 
 def main() -> int:
@@ -90,13 +90,12 @@ def main() -> int:
 
     lowered = fast.lower(*boxes)
     written = write_levels(lowered, FOLDER)
-    loads, stores = memory_traffic(lowered.as_text("cuda"))
 
     print(f"  NumPy            {numpy_ms:8.1f} ms   (one pass over memory for each operation)")
     print(f"  Nestor           {nestor_ms:8.1f} ms   ({numpy_ms / nestor_ms:.1f} times faster)")
     print(f"  first call       {first * 1e3:8.1f} ms   (parse, compile and run)")
     print(f"  largest error    {error:8.1g}      (0 means the same bits as NumPy)")
-    print(f"  fused            one kernel: {loads} loads and {stores} store an element")
+    print(f"  fused            {fused(lowered)}")
     print()
     print(fast.explain(*boxes))
     print()

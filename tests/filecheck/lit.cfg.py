@@ -1,14 +1,16 @@
 """lit configuration: `lit tests/filecheck` from the repository root runs every textual test.
 
-Tools come from the environment of the Python that runs lit; MLIR's own from $MLIR_BIN or its Debian home.
+Tools come from the environment of the Python that runs lit; MLIR's own where `tools/test_environment.py` finds them.
 """
 
 import importlib.util
 import os
-import shutil
 import sys
+import tempfile
+from pathlib import Path
 
 import lit.formats
+from nestor.tools import test_environment
 
 config.name = "nestor"  # noqa: F821
 config.test_format = lit.formats.ShTest(execute_external=False)  # noqa: F821
@@ -19,9 +21,12 @@ config.test_exec_root = os.path.join(  # noqa: F821
     os.environ.get("TMPDIR", "/tmp"), f"nestor-lit-{os.getuid()}"
 )
 
-mlir_bin = os.environ.get("MLIR_BIN", "/usr/lib/llvm-22/bin")
-python_bin = os.path.dirname(sys.executable)
-path = [python_bin, mlir_bin, os.environ.get("PATH", "")]
+links = tempfile.TemporaryDirectory(prefix="nestor-lit-path-")
+config.links = links  # noqa: F821 - held, and so there, until this process ends
+path = [
+    os.path.dirname(sys.executable),
+    test_environment.path_of_tests(os.environ.get("PATH", ""), Path(links.name)),
+]
 if os.environ.get("NESTOR_LIT_PLAIN", "0") == "0":
     sys.path.insert(0, config.test_source_root)  # noqa: F821
     import tool_server
@@ -46,11 +51,8 @@ def has_module(name):
         return False
 
 
-require(
-    "mlir-opt",
-    os.access(os.path.join(mlir_bin, "mlir-opt"), os.X_OK) or shutil.which("mlir-opt") is not None,
-    f"no mlir-opt in {mlir_bin} or on PATH (set MLIR_BIN; Debian: apt install mlir-22-tools)",
-)
+for tool in test_environment.MLIR_TOOLS:
+    require(tool, test_environment.mlir_tool(tool) is not None, test_environment.no_mlir_tool(tool))
 require(
     "nvrtc",
     has_module("nvidia.cu13") or has_module("nvidia.cuda_nvrtc"),

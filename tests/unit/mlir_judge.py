@@ -2,26 +2,19 @@
 
 from __future__ import annotations
 
-import os
-import shutil
 import subprocess
 from io import StringIO
 
 import pytest
+from nestor.tools.test_environment import mlir_tool, no_mlir_tool
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.printer import Printer
 
-_HOME = os.environ.get("MLIR_BIN", "/usr/lib/llvm-22/bin")
-_PATH = os.pathsep.join([_HOME, os.environ.get("PATH", "")])
-MLIR_OPT = shutil.which("mlir-opt", path=_PATH)
-MLIR_TRANSLATE = shutil.which("mlir-translate", path=_PATH)
+MLIR_OPT = mlir_tool("mlir-opt")
+MLIR_TRANSLATE = mlir_tool("mlir-translate")
 
-needs_mlir_opt = pytest.mark.skipif(
-    MLIR_OPT is None, reason="mlir-opt is not installed (Debian: mlir-22-tools; or set MLIR_BIN)"
-)
-needs_mlir_translate = pytest.mark.skipif(
-    MLIR_TRANSLATE is None, reason="mlir-translate is not installed (Debian: mlir-22-tools; or set MLIR_BIN)"
-)
+needs_mlir_opt = pytest.mark.skipif(MLIR_OPT is None, reason=no_mlir_tool("mlir-opt"))
+needs_mlir_translate = pytest.mark.skipif(MLIR_TRANSLATE is None, reason=no_mlir_tool("mlir-translate"))
 
 TO_NVVM = "builtin.module(gpu.module(convert-scf-to-cf,convert-gpu-to-nvvm))"
 """The pipeline that lowers kernels of the gpu level to MLIR's NVVM dialect."""

@@ -1,6 +1,5 @@
 // Lanes a few elements apart: vectors of all elements up to the last lane's, and shuffles; other masks and steps gather.
 // RUN: opt-tool %s --split-input-file -p convert-nest-to-scf | filecheck %s
-// RUN: opt-tool %s --split-input-file -p convert-nest-to-scf | mlir-opt --split-input-file -o /dev/null
 
 // CHECK-LABEL: @second
 // CHECK:       %[[A:.*]] = vector.load %x[%{{.*}}] : memref<8xf32>, vector<4xf32>
