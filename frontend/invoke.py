@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..runtime.pool import POOL
-from .errors import DTypeError, ShapeError
+from .errors import DTypeError, ShapeError, UnsupportedError
 from .specialise import ArgumentType, binding
 from .structures import build
 
@@ -85,12 +85,24 @@ class Invocation:
             if k in self.orders:
                 value = value.transpose(self.orders[k])
             if isinstance(value, self.array_types) and not self.addressable(value):
+                self._check_apart(k)
                 fresh = value.copy(order="K")
                 if k in self.program.written and getattr(value.flags, "writeable", True):
                     copies.append((value, fresh))
                 value = fresh
             arguments.append(value)
         return arguments, copies
+
+    def _check_apart(self, k: int) -> None:
+        """Raise for an argument that has to be copied, where other arguments are in the same memory."""
+        argument = self.program.arguments[k]
+        if argument.overlap is None:
+            return
+        raise UnsupportedError(
+            f"argument '{argument.name}' overlaps another one, and its elements are not aligned or not a whole number "
+            "of elements apart: compiled code would work on a copy of it, which does not see what is written to the other",
+            hint="pass a copy of one of them, if they need not overlap",
+        )
 
     def _buffers(
         self, shapes: Sequence[tuple[int, ...]], out: Any, values: Sequence[Any]
@@ -106,7 +118,7 @@ class Invocation:
                 and one.order is None
                 and target.flags.c_contiguous
                 and self.addressable(target)
-                and self.is_apart(target, values)
+                and self.is_apart(target, [*values, *[other for j, other in given.items() if j != k]])
             )
             if direct:
                 assert target is not None

@@ -65,6 +65,7 @@ class _Lowering:
         self.captured = Captured()
         self.frame = Frame(self.graph, source, self.captured)
         self.atoms: dict[str, Atom] = {}
+        self.alias_sets: dict[int, list[Buffer]] = {}
         self.attributes: list[dict[str, Attribute]] = []
         self.buffers: dict[int, Buffer] = {}
         self.structure = Structure(tuple, None, ())
@@ -175,6 +176,7 @@ class _Lowering:
         if order:
             tensor = transpose(self.graph, tensor, [order.index(a) for a in range(len(order))])
             tensor.ssa.name_hint = ir_name(argument.name)
+        overlapping = [] if argument.overlap is None else self.alias_sets.setdefault(argument.overlap, [])
         buffer = Buffer(
             tensor.ssa,
             dtype,
@@ -184,8 +186,13 @@ class _Lowering:
             argument=position,
             read_only=argument.read_only,
             shared=argument.overlap,
+            overlapping=overlapping,
             dense=argument.layout == "c",
+            frozen=f"'{argument.name}', elements of which share memory,"
+            if argument.layout == "folded"
+            else None,
         )
+        overlapping.append(buffer)
         self.buffers[position] = buffer
         self._set(argument, whole(buffer))
 
@@ -362,9 +369,9 @@ class _Lowering:
 def _may_be_older(source: Array, buffer: Buffer) -> bool:
     """Whether a reshaped array may be a copy that NumPy made before what it was made of was written."""
     assert buffer.origin is not None
-    origin, version = buffer.origin
+    origin, age = buffer.origin
     is_view = source.whole and source.buffer.dense and source.buffer.order is None
-    return origin.version != version and not is_view
+    return origin.age != age and not is_view
 
 
 def _grouped(structure: Structure, items: list[Value]) -> Group:

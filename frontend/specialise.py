@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -21,7 +22,8 @@ class ArgumentType:
     `kind` is `array`, `int`, `float`, `bool` (Python numbers passed at run time), `scalar` (a NumPy scalar), `static` (baked
     in: `value`) or `same` (the very array of argument number `value`). `order` is set for arrays that are contiguous in
     another than row-major order: axes from the outermost; `memory_order` for the other strided ones, which only
-    says in which order results are laid out. `witness` are the extents of the call being compiled; `text` tells static
+    says in which order results are laid out. `layout` is `c`, `strided`, or `folded`: strided, may be written, and some
+    of its elements share memory. `witness` are the extents of the call being compiled; `text` tells static
     values apart that compare equal.
     """
 
@@ -132,6 +134,8 @@ def _array_type(name: str, array: np.ndarray, mutates: bool, group: str | None) 
         layout = "c" if dense else "strided"
         order = by_stride if dense else None
         memory_order = by_stride if by_stride != tuple(range(array.ndim)) else None
+        if mutates and array.flags.writeable and _is_folded(array):
+            layout = "folded"
     read_only = mutates and not array.flags.writeable
     shape = array.shape
     return ArgumentType(
@@ -175,32 +179,41 @@ def memory_axes(array: np.ndarray) -> tuple[int, ...]:
 
 
 def overlap_partition(types: Sequence[ArgumentType], values: Sequence[Any]) -> tuple[ArgumentType, ...]:
-    """Mark arrays that are the very same memory (`same`) and those that overlap otherwise (`overlap`)."""
+    """Mark arrays that are the very same memory (`same`), and the sets of those that overlap otherwise (`overlap`).
+
+    Overlap is not transitive, and sets are: two arrays that a third one overlaps are in its set, and may overlap.
+    """
     arrays = [
         (k, v) for k, (t, v) in enumerate(zip(types, values, strict=True)) if t.kind == "array" and v.size
     ]
     result = list(types)
+    first: dict[int, int] = {}
     for position, (k, array) in enumerate(arrays):
-        for j, other in arrays[:position]:
-            if result[j].kind != "array" or not np.may_share_memory(array, other):
-                continue
-            if _same(array, other):
-                result[k] = ArgumentType(types[k].name, "same", value=j, group=types[k].group)
-                break
-            if not _shares(array, other):
-                continue
-            number = result[j].overlap if result[j].overlap is not None else j
-            result[j] = changed(result[j], overlap=number)
+        near = [
+            (j, other) for j, other in arrays[:position] if j in first and np.may_share_memory(array, other)
+        ]
+        twin = next((j for j, other in near if _same(array, other)), None)
+        if twin is not None:
+            result[k] = ArgumentType(types[k].name, "same", value=twin, group=types[k].group)
+            continue
+        met = {first[j] for j, other in near if _shares(array, other)}
+        first[k] = min(met, default=k)
+        first.update({j: first[k] for j, number in first.items() if number in met})
+    members = Counter(first.values())
+    for k, number in first.items():
+        if members[number] > 1:
             result[k] = changed(result[k], overlap=number)
     return tuple(result)
 
 
 def _same(a: np.ndarray, b: np.ndarray) -> bool:
+    """Whether they are the same elements in the same order, and may both be written or both not."""
     return (
         a.__array_interface__["data"][0] == b.__array_interface__["data"][0]
         and a.shape == b.shape
         and a.strides == b.strides
         and a.dtype == b.dtype
+        and a.flags.writeable == b.flags.writeable
     )
 
 
@@ -210,6 +223,16 @@ def _shares(a: np.ndarray, b: np.ndarray) -> bool:
         return bool(np.shares_memory(a, b, max_work=1000))  # pyright: ignore
     except np.exceptions.TooHardError:
         return True
+
+
+def _is_folded(array: np.ndarray) -> bool:
+    """Whether two elements may share memory: those along an axis lie within what the axes inside of it span."""
+    span = array.itemsize
+    for stride, extent in sorted(zip(map(abs, array.strides), array.shape, strict=True)):
+        if extent > 1 and stride < span and array.size:
+            return True
+        span += stride * (extent - 1)
+    return False
 
 
 # ---- unknown extents --------------------------------------------------------------------------------

@@ -162,15 +162,20 @@ def _take_over(value: Value, known: Value) -> None:
 
 Lenders = tuple[tuple[Buffer, int], ...]
 _NEVER = -1
-"""The version of an array that a loop writes: what it was in one turn is not what it is in the next."""
+"""The age of an array that a loop writes: what it was in one turn is not what it is in the next."""
 
 
 def _lenders(buffer: Buffer, carried: _Carried | None = None) -> Lenders:
-    """The arrays that one which is `buffer` on some paths may be, with the versions that it has the contents of."""
-    own = buffer.lenders or ((buffer, buffer.version),)
+    """The arrays that one which is `buffer` on some paths may be, with the ages that it has the contents of."""
+    own = buffer.lenders or ((buffer, buffer.age),)
     if carried is None:
         return own
-    return tuple([(lender, _NEVER if lender in carried.buffers else version) for lender, version in own])
+    return tuple([(lender, _NEVER if _is_carried(lender, carried) else age) for lender, age in own])
+
+
+def _is_carried(buffer: Buffer, carried: _Carried) -> bool:
+    """Whether a loop writes the memory of an array."""
+    return any(b in carried.buffers for b in (buffer, *buffer.overlapping))
 
 
 def _on_some_paths(name: str, whose: str) -> str:

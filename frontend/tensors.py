@@ -254,24 +254,29 @@ def as_tensor(graph: Graph, value: Value) -> Tensor:
 
 def check_fresh(graph: Graph, buffer: Buffer) -> None:
     """Raise for a copy that NumPy would share, once its source has been written."""
-    for lender, version in buffer.lenders:
-        if lender.version != version:
+    for lender, age in buffer.lenders:
+        if lender.age != age:
             raise graph.error(
                 UnsupportedError,
                 f"'{buffer.name or 'the result'}', which is '{lender.name or 'another array'}' on some paths only, "
-                "is read after that was written; the update would be missed",
+                f"is read after {_written(lender)}; the update would be missed",
                 f"make a copy where it is chosen: {lender.name or 'x'}.copy()",
             )
     if buffer.origin is None:
         return
-    source, version = buffer.origin
+    source, age = buffer.origin
     check_fresh(graph, source)
-    if source.version != version:
+    if source.age != age:
         raise graph.error(
             UnsupportedError,
-            f"{buffer.frozen} is read after '{source.name or 'its array'}' was written; the update would be missed",
+            f"{buffer.frozen} is read after {_written(source)}; the update would be missed",
             "take it again after the write, or copy it before: x.copy()",
         )
+
+
+def _written(buffer: Buffer) -> str:
+    or_another = ", or an argument that overlaps it," if buffer.overlapping else ""
+    return f"'{buffer.name or 'its array'}'{or_another} was written"
 
 
 def read(graph: Graph, array: Array) -> Tensor:

@@ -89,10 +89,11 @@ class Buffer:
     """The memory of an array variable: at the level of tensors its present value, in an island a memref.
 
     `argument` is its position when it is an argument; `local` the memref of a buffer that lives in an island.
-    `borrowed` names the array that it may be on some path, `lenders` are all such with their versions;
+    `borrowed` names the array that it may be on some path, `lenders` are all such with their ages;
     `aliases` are those of them that a result must share memory with (`aliases.py`), and `tag` says which one
     it is. `dense` says that its elements lie one after the other, in the order `order`. `version` counts
-    writes. `frozen` says why it cannot be written through (a copy that NumPy would share).
+    writes; `overlapping` are the arguments of its alias set `shared`, itself among them. `frozen` says why it
+    cannot be written through (a copy that NumPy would share).
     """
 
     value: SSAValue | None
@@ -111,8 +112,14 @@ class Buffer:
     origin: tuple[Buffer, int] | None = None
     read_only: bool = False
     shared: int | None = None
+    overlapping: Sequence[Buffer] = ()
     dense: bool = True
     derived: tuple[Any, ...] | None = None
+
+    @property
+    def age(self) -> int:
+        """Counts the writes to its memory: those to arguments that overlap it are such."""
+        return sum([b.version for b in self.overlapping]) if self.overlapping else self.version
 
 
 @dataclass(frozen=True, eq=False)

@@ -118,7 +118,7 @@ def _diagonal(graph: Graph, array: Array, offset: int, first: int, second: int) 
         order = [len(others) if k == outer else others.index(k) for k in places if k in (*others, outer)]
         buffer.order = normal_order(order)
         if array.buffer.value is not None:
-            buffer.origin = array.buffer.origin or (array.buffer, array.buffer.version)
+            buffer.origin = array.buffer.origin or (array.buffer, array.buffer.age)
     return result
 
 

@@ -220,7 +220,7 @@ def frozen_view(graph: Graph, source: Array, tensor: Tensor, what: str, derived:
     """What NumPy would return a view for: the value at this moment, through which nothing is written."""
     name = source.buffer.name
     frozen = f"{what} of '{name}'" if name else what
-    origin = source.buffer.origin or (source.buffer, source.buffer.version)
+    origin = source.buffer.origin or (source.buffer, source.buffer.age)
     return whole(
         Buffer(
             tensor.ssa,

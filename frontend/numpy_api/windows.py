@@ -61,7 +61,7 @@ def sliding_window_view(graph: Graph, x: Value, window_shape: Value, axis: Value
 
 def _view(source: Array, op: WindowOp, dtype: np.dtype, extents: tuple[Affine, ...]) -> Buffer:
     name = source.buffer.name
-    origin = source.buffer.origin or (source.buffer, source.buffer.version)
+    origin = source.buffer.origin or (source.buffer, source.buffer.age)
     frozen = f"a view of the windows of '{name}'" if name else "a view of windows"
     return Buffer(op.result, dtype, extents, name, frozen=frozen, origin=origin, read_only=True)
 
