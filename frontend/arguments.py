@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from .errors import DTypeError
-from .specialise import signs
+from .static_values import distinction
 
 
 class Default:
@@ -36,7 +36,7 @@ def hashable(value: Any) -> Any:
         hash(value)
     except (TypeError, ValueError):
         return type(value)
-    return (type(value), value, signs(value))
+    return (type(value), value, distinction(value))
 
 
 def overlaps(values: Sequence[Any]) -> tuple:

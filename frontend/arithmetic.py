@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -16,6 +16,7 @@ from .extents import Affine
 from .graph import Graph
 from .promotion import WEAK_DTYPES, Operand, fits, ufunc_dtypes, weak_result
 from .ranges import is_within, require_fit
+from .static_values import OPERATIONS, TEXT, methods_of, runs_own_code
 from .tensors import as_tensor, cast, constant, elementwise
 from .values import (
     UNKNOWN_LENGTH,
@@ -116,7 +117,20 @@ def _hint(operand: Value) -> str | None:
     return None
 
 
+def refuse_own_code(graph: Graph, values: Iterable[Any], methods: frozenset[str] = OPERATIONS) -> None:
+    """Refuse what would run code of other classes than Python's and NumPy's while the program is compiled."""
+    for value in values:
+        if runs_own_code(value, methods):
+            raise graph.error(
+                UnsupportedError,
+                f"this runs code of the class '{type(value).__name__}', which is not compiled",
+                "read its attributes here, or compute it outside and pass what it gives",
+            )
+
+
 def _fold(graph: Graph, function: Callable[..., Any], values: Sequence[Any]) -> Static:
+    is_formatting = function is operator.mod and isinstance(values[0], str | bytes)
+    refuse_own_code(graph, values, TEXT if is_formatting else methods_of(function.__name__))
     try:
         return Static(function(*values))
     except ZeroDivisionError as error:
@@ -210,6 +224,7 @@ def scalar_arguments(operands: Sequence[Value]) -> frozenset[int] | None:
 def require_static(graph: Graph, value: Value, what: str, hint: str | None = None) -> Any:
     """The compile-time value; compiles again with the scalar arguments it comes from baked in where that helps."""
     if isinstance(value, Static):
+        refuse_own_code(graph, [value.value])
         return value.value
     if isinstance(value, Index | Tensor):
         arguments = scalar_arguments([value])

@@ -9,13 +9,15 @@ from typing import Any
 
 import numpy as np
 
+from .arithmetic import refuse_own_code
 from .errors import DTypeError, kind_of
-from .fingerprints import is_versioned
 from .frame import Frame
 from .numpy_api import ufuncs
 from .numpy_api.registry import FUNCTIONS, METHODS, invoke
 from .objects import call_method, construct, is_outside_change, is_record
+from .static_values import OPERATIONS, TEXT
 from .values import Closure, Group, Method, Rows, Static, Value, describe
+from .versioned import is_versioned
 
 REDUCING: dict[Any, Any] = {sum: 0, any: False, all: True}
 """Builtins that are a loop where their argument is counted at run time, and what the loop starts from."""
@@ -185,8 +187,9 @@ def _all_static(args: list[Value], kwargs: dict[str, Value], target: Any) -> boo
 def _foldable(target: Any) -> bool:
     """Pure functions of Python itself: builtins, math, types, methods of constants."""
     if inspect.isbuiltin(target):
-        return not _is_changing(target)
-    return isinstance(target, type) or inspect.ismethoddescriptor(target)
+        return is_versioned(_module_of(target)) and not _is_changing(target)
+    of = target if isinstance(target, type) else getattr(target, "__objclass__", None)
+    return of is not None and is_versioned(of.__module__)
 
 
 def _plain(value: Value) -> Any:
@@ -228,6 +231,11 @@ def _is_repeatable(target: Any) -> bool:
 
 
 def _fold(frame: Frame, node: ast.Call, target: Any, args: list[Value], kwargs: dict[str, Value]) -> Value:
+    values = [*map(_plain, args), *map(_plain, kwargs.values())]
+    owner = getattr(target, "__self__", None)
+    frame.at(node)
+    makes_text = target in (str, repr, ascii, format) or isinstance(owner, str)
+    refuse_own_code(frame.graph, values, OPERATIONS | TEXT if makes_text else OPERATIONS)
     if not _is_repeatable(target):
         frame.captured.unkeyed = f"what '{_name(target)}' returns"
     try:

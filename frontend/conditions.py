@@ -12,6 +12,7 @@ from .expressions import evaluate
 from .frame import Frame
 from .objects import current, refuse_changes
 from .promotion import same_operand
+from .static_values import TRUTH
 from .values import Array, Group, Lazy, Static, Tensor, Value, extents_of, is_array
 
 
@@ -175,6 +176,9 @@ def truth(frame: Frame, node: ast.expr, value: Value) -> bool:
         return bool(value.items)
     as_condition(frame, node, value)
     frame.at(node)
+    if isinstance(value, Static):
+        arith.refuse_own_code(frame.graph, [value.value], TRUTH)
+        return bool(value.value)
     return bool(
         arith.require_static(
             frame.graph,

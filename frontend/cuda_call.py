@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from ..runtime.device_arrays import ALIGNMENT, adopt, described, fresh
+from .adoption import Adoption, adoption
 from .invoke import Invocation
 from .jit import MAX_SIGNATURES, JitFunction
 from .specialise import ArgumentType
@@ -72,6 +73,10 @@ class CudaFunction(JitFunction):
         if invocation is not None and not is_by_value and not self._writes():
             self._planned[key] = PlannedCall.of(cupy, invocation, values, len(args))
         return result
+
+    def _adoption(self, args: tuple, kwargs: dict[str, Any]) -> Adoption | None:
+        """Arrays in host memory are NumPy's from here on; those of a device are adopted by CuPy."""
+        return adoption(self, args, kwargs, leaves_devices=True)
 
     def _leaves(self, args: tuple, kwargs: dict[str, Any]) -> tuple[list[str], list[Any], list[str | None]]:
         names, values, groups = super()._leaves(args, kwargs)

@@ -11,7 +11,6 @@ says so: programs that depend on it are compiled in every process.
 from __future__ import annotations
 
 import struct
-import sys
 from collections.abc import Iterable
 from types import BuiltinFunctionType, CodeType, FunctionType, MethodType, ModuleType
 from typing import Any
@@ -20,13 +19,11 @@ import numpy as np
 
 from ..runtime.disk_cache import blake2b
 from .structures import Structure, parts_of
+from .versioned import PACKAGE, is_versioned
 
 MAX_DEPTH = 16
 MAX_BYTES = 1 << 24
 """Of an array that is compiled in."""
-
-_ITSELF = frozenset(("dialects", "frontend", "lowering", "runtime", "transforms"))
-_PACKAGE = __name__.rsplit(".", 2)[0]
 
 
 class Unkeyed(Exception):
@@ -41,20 +38,6 @@ def digest(*parts: str | bytes) -> str:
         made.update(len(data).to_bytes(8, "little"))
         made.update(data)
     return made.hexdigest()
-
-
-def is_versioned(module: str | None) -> bool:
-    """Whether a module is Nestor's, NumPy's or Python's own, which do not change while their versions are the same."""
-    if not module:
-        return False
-    first, _, rest = module.partition(".")
-    if module.startswith(f"{_PACKAGE}."):
-        return module[len(_PACKAGE) + 1 :].partition(".")[0] in _ITSELF
-    return (
-        first in ("numpy", "ml_dtypes")
-        or (first in sys.stdlib_module_names and module != "__main__" and not rest)
-        or (first in ("collections", "concurrent", "importlib"))
-    )
 
 
 def fingerprint(value: Any, depth: int = 0) -> str:
@@ -210,6 +193,6 @@ def _of_object(value: Any, depth: int) -> str:
         return f"method({fingerprint(value.__func__, depth + 1)},{fingerprint(value.__self__, depth + 1)})"
     if kind.__module__ == "numpy" and kind.__name__ == "_ArrayFunctionDispatcher":
         return f"numpy:{value.__module__}.{value.__qualname__}"
-    if kind.__module__ == f"{_PACKAGE}.frontend.jit" and kind.__name__ == "JitFunction":
+    if kind.__module__ == f"{PACKAGE}.frontend.jit" and kind.__name__ == "JitFunction":
         return f"jit({code_of(value.function, depth)})"
     raise Unkeyed(f"an object of the class '{kind.__module__}.{kind.__qualname__}'")

@@ -17,6 +17,7 @@ import numpy as np
 from ..runtime import fast_call
 from ..runtime.collector import collector_paused
 from . import stored_programs as disk
+from .adoption import Adoption, adoption, is_foreign
 from .arguments import Default, default_of, hashable, overlaps, plain_function, signature_of
 from .errors import DTypeError, Respecialise, UnsupportedError
 from .invoke import Invocation
@@ -76,6 +77,11 @@ class JitFunction(Specialiser):
         self.signature = signature_of(function)
         self._names = list(self.signature.parameters)
         self._defaults = [default_of(p.default) for p in self.signature.parameters.values()]
+        self._foreign_defaults = {
+            p.name: p.default
+            for p in self.signature.parameters.values()
+            if p.default is not p.empty and is_foreign(p.default)
+        }
         self._plain = not any(map(is_spread, self._defaults)) and all(
             p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD) for p in self.signature.parameters.values()
         )
@@ -94,6 +100,9 @@ class JitFunction(Specialiser):
         self._hits = 0
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        adopted = self._adoption(args, kwargs)
+        if adopted is not None:
+            return self._call_adopted(adopted)
         keywords = dict(kwargs) if kwargs else {}
         out = None if self._has_out or not kwargs else kwargs.pop("out", None)
         names, values, groups = self._leaves(args, kwargs)
@@ -136,6 +145,29 @@ class JitFunction(Specialiser):
         return f"<nt.jit of {getattr(self.function, '__qualname__', self.function)}>"
 
     # ---- arguments ----------------------------------------------------------------------------------
+
+    def _adoption(self, args: tuple, kwargs: dict[str, Any]) -> Adoption | None:
+        """The call with NumPy arrays in the place of those of other libraries; None where there are none."""
+        return adoption(self, args, kwargs)
+
+    def _call_adopted(self, adopted: Adoption) -> Any:
+        """Answer a call with arrays of other libraries: as any other, with its results in their kind."""
+        try:
+            result = self(*adopted.args, **adopted.kwargs)
+        finally:
+            adopted.note_writes(self._written if self._has_out else {*self._written, "out"})
+        return adopted.results(result)
+
+    def _adopted(self, args: tuple, kwargs: dict[str, Any]) -> tuple[tuple, dict[str, Any]]:
+        """The arguments, with NumPy arrays in the place of those of other libraries."""
+        adopted = self._adoption(args, kwargs)
+        return (args, kwargs) if adopted is None else (adopted.args, adopted.kwargs)
+
+    def _locate(self, error: UnsupportedError, parameter: str) -> None:
+        """Say of an error where the parameter is that it is about."""
+        source = source_of(self.function)
+        found = (n for n in ast.walk(source.node.args) if isinstance(n, ast.arg) and n.arg == parameter)
+        error.diagnostic.location = source.place(next(found, source.node))
 
     def _leaves(self, args: tuple, kwargs: dict[str, Any]) -> tuple[list[str], list[Any], list[str | None]]:
         """Arguments in the order of the parameters; tuples of arrays are spread out, defaults marked."""
@@ -216,29 +248,25 @@ class JitFunction(Specialiser):
         types: list[ArgumentType] = []
         for k, (name, value) in enumerate(zip(names, values, strict=True)):
             group = groups[k] if groups else None
-            if isinstance(value, Default):
-                types.append(ArgumentType(name, "static", value=value.value))
-            elif isinstance(value, Spec | ScalarSpec):
-                types.append(value.argument_type(name))
-            elif name in self._static or name in self._baked:
-                types.append(static_type(name, value, group))
-            else:
-                types.append(self._argument_type(name, value, mutates, group))
+            try:
+                types.append(self._type(name, value, mutates, group))
+            except UnsupportedError as error:
+                self._locate(error, group or name)
+                raise
             if self._constants and (group or name) in self._constants:
                 types[-1] = constant_type(types[-1], value)
         if mutates and not any(isinstance(v, Spec) for v in values):
             return overlap_partition(types, values)
         return tuple(types)
 
-    def _argument_type(self, name: str, value: Any, mutates: bool, group: str | None) -> ArgumentType:
-        try:
-            return argument_type(name, value, mutates=mutates, group=group)
-        except UnsupportedError as error:
-            source = source_of(self.function)
-            wanted = group or name
-            parameters = (n for n in ast.walk(source.node.args) if isinstance(n, ast.arg) and n.arg == wanted)
-            error.diagnostic.location = source.place(next(parameters, source.node))
-            raise
+    def _type(self, name: str, value: Any, mutates: bool, group: str | None) -> ArgumentType:
+        if isinstance(value, Default):
+            return static_type(name, value.value)
+        if isinstance(value, Spec | ScalarSpec):
+            return value.argument_type(name)
+        if name in self._static or name in self._baked:
+            return static_type(name, value, group)
+        return argument_type(name, value, mutates=mutates, group=group)
 
     # ---- specialisation -----------------------------------------------------------------------------
 
@@ -311,6 +339,7 @@ class JitFunction(Specialiser):
         """The function lowered to nt for these arguments (arrays, numbers, or `nt.spec`s), without running it."""
         from .lowered import Lowered
 
+        args, kwargs = self._adopted(args, kwargs)
         names, values, groups = self._leaves(args, kwargs)
         types = self._types(names, values, groups)
         pattern = types
@@ -339,6 +368,7 @@ class JitFunction(Specialiser):
         """Text: which specialisation serves these arguments, what it assumes, what was compiled and why."""
         from .explain import explain
 
+        args, kwargs = self._adopted(args, kwargs)
         names, values, groups = self._leaves(args, kwargs)
         types = self._types(names, values, groups)
         found = self._find(types)

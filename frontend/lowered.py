@@ -109,6 +109,19 @@ class Compiled:
         return reports[0]
 
     def _call(self, kernel: Kernel, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        adopted = self._owner._adoption(args, kwargs)
+        if adopted is None:
+            return self._call_plain(kernel, args, kwargs)
+        try:
+            result = self._call_plain(kernel, adopted.args, adopted.kwargs)
+        finally:
+            arguments = self.program.arguments
+            written = {arguments[k].group or arguments[k].name for k in self.program.written}
+            adopted.note_writes(written if self._owner._has_out else {*written, "out"})
+        return adopted.results(result)
+
+    def _call_plain(self, kernel: Kernel, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """A call with NumPy arrays, or arrays of the device."""
         out = None if self._owner._has_out else kwargs.pop("out", None)
         names, values, groups = self._owner._leaves(args, kwargs)
         values = self._adopted(values)

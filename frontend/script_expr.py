@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from . import arithmetic as arith
+from .arithmetic import refuse_own_code
 from .calls import REDUCING, call
 from .errors import DTypeError, kind_of
 from .expressions import EXPRESSIONS, constant_object, evaluate
@@ -17,6 +18,7 @@ from .frame import Frame
 from .numpy_api.registry import METHODS
 from .objects import group_attribute, key_of, merge, position_of
 from .operators import as_group, binary, compare, is_sequence, sequence_kind, unary
+from .static_values import TEXT
 from .values import (
     Group,
     Iteration,
@@ -145,6 +147,7 @@ def _known_element(frame: Frame, node: ast.Subscript, owner: Any) -> Value:
     """An element of an object known at compile time: of a dict, a string, or np.s_[1:3]."""
     index = _known_index(frame, node.slice)
     frame.at(node)
+    refuse_own_code(frame.graph, [owner] if type(owner) is not dict else (), frozenset(("__getitem__",)))
     try:
         return Static(owner[index])
     except Exception as error:
@@ -261,6 +264,8 @@ def _joined_string(frame: Frame, node: ast.JoinedStr) -> Value:
     parts = [_text_part(frame, part) for part in node.values]
     if not all(isinstance(value, Static) for value, _, _ in parts):
         return Text(tuple(parts))
+    frame.at(node)
+    refuse_own_code(frame.graph, [v.value for v, _, _ in parts], TEXT)  # pyright: ignore
     texts = [format(convert(v.value) if convert else v.value, spec) for v, convert, spec in parts]  # pyright: ignore
     return Static("".join(texts))
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from ..dialects.records import changed, record
 from .errors import UnsupportedError
+from .static_values import distinction, why_refused
 
 Dim = int | str
 """A static extent, or the name of an unknown one."""
@@ -85,20 +86,19 @@ def argument_type(name: str, value: Any, *, mutates: bool, group: str | None = N
 
 
 def static_type(name: str, value: Any, group: str | None = None) -> ArgumentType:
-    """An argument baked in by its value, which must be hashable."""
+    """An argument baked in by its value. Raises UnsupportedError for what can change, and what cannot be hashed."""
+    refused = why_refused(value)
+    if refused is not None:
+        what, hint = refused
+        raise UnsupportedError(f"argument '{name}': {what} cannot be passed to compiled code", hint=hint)
     try:
         hash(value)
-    except (TypeError, ValueError):  # of a memoryview
+    except (TypeError, ValueError):
         raise UnsupportedError(
-            f"argument '{name}': a {type(value).__name__} cannot be passed to compiled code",
-            hint="pass arrays, numbers, None, strings, or tuples of them",
+            f"argument '{name}': this {type(value).__name__} cannot be hashed",
+            hint="pass the bounds of a slice, and tuples in place of lists",
         ) from None
-    return ArgumentType(name, "static", value=value, text=signs(value), group=group)
-
-
-def signs(value: Any) -> str:
-    """Tells 0.0 from -0.0, which compare equal and are different constants."""
-    return repr(value) if isinstance(value, float | np.floating | tuple) else ""
+    return ArgumentType(name, "static", value=value, text=distinction(value), group=group)
 
 
 def _check_dtype(name: str, dtype: np.dtype) -> None:

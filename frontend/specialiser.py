@@ -61,6 +61,8 @@ class Specialiser(fast_call.NativeCallable):
         self._baked: set[str] = set()
         self._mutates: bool | None = None
         self._compiled: dict[Any, list[tuple[Program, Kernel]]] = {}
+        self._written: set[str] = set()
+        """Parameters whose arrays some program writes to."""
         self._rigid: set[Any] = set()
         self._log: list[str] = []
         self._entries: dict[int, fast_call.Entry] = {}
@@ -118,7 +120,13 @@ class Specialiser(fast_call.NativeCallable):
             reason = disk.store(request, program, kernel, baked=sorted(self._baked - baked), rigid=is_rigid)
             if reason is not None:
                 self._log.append(f"not kept on the disk: {reason}")
-        self._compiled.setdefault(without_extents(program.arguments), []).append((program, kernel))
+        return self._kept(program, kernel)
+
+    def _kept(self, program: Program, kernel: Kernel) -> tuple[Program, Kernel]:
+        """A program that was made, which calls find from now on."""
+        arguments = program.arguments
+        self._compiled.setdefault(without_extents(arguments), []).append((program, kernel))
+        self._written.update([arguments[k].group or arguments[k].name for k in program.written])
         return program, kernel
 
     def _request(self, types: tuple[ArgumentType, ...], values: Sequence[Any]) -> disk.Request | None:
@@ -154,8 +162,7 @@ class Specialiser(fast_call.NativeCallable):
         self._log.append(
             f"taken from the disk for {', '.join(map(str, program.arguments)) or 'no arguments'}"
         )
-        self._compiled.setdefault(without_extents(program.arguments), []).append((program, kernel))
-        return program, kernel
+        return self._kept(program, kernel)
 
     def _pattern(self, types: tuple[ArgumentType, ...]) -> tuple[ArgumentType, ...]:
         """The types to compile for: which extents are left open."""

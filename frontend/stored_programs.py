@@ -23,11 +23,12 @@ from typing import Any
 
 from ..runtime import disk_cache, threads
 from ..runtime.disk_cache import COUNTS, Variant
-from .fingerprints import Unkeyed, code_of, digest, fingerprint, is_versioned
+from .fingerprints import Unkeyed, code_of, digest, fingerprint
 from .frame_values import Absent, Captured
 from .program_parts import Program
 from .source import FunctionSource
 from .specialise import ArgumentType
+from .versioned import is_versioned
 
 _FIELDS = ("name", "arguments", "results", "outputs", "written", "guards", "remarks")
 """What is stored of a program."""

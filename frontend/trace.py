@@ -47,7 +47,8 @@ class TracedFunction(JitFunction):
 
     def compile_for(self, *specs: Any) -> None:
         """Trace and compile for arguments like these."""
-        names, values, groups = self._leaves(specs, {})
+        args, kwargs = self._adopted(specs, {})
+        names, values, groups = self._leaves(args, kwargs)
         with cheaper_compilation():
             self._compile_for(self._types(names, values, groups), values)
 

@@ -6,7 +6,17 @@ import builtins
 
 import numpy as np
 
-from ..arithmetic import affine_of, apply, as_weak, copy, index_value, number_kind, operate, scalar_arguments
+from ..arithmetic import (
+    affine_of,
+    apply,
+    as_weak,
+    copy,
+    index_value,
+    number_kind,
+    operate,
+    refuse_own_code,
+    scalar_arguments,
+)
 from ..checks import check
 from ..errors import DTypeError, ShapeError, UnsupportedError
 from ..extents import Affine, Atom
@@ -161,5 +171,6 @@ def _group(graph: Graph, x: Value, kind: type) -> Value:
 def numpy_scalar(graph: Graph, dtype: np.dtype, x: Value) -> Value:
     """`np.float32(x)` of a number: a NumPy scalar. Of an array: the array converted."""
     if isinstance(x, Static):
+        refuse_own_code(graph, [x.value])
         return Static(dtype.type(x.value))
     return copy(graph, x, dtype)
