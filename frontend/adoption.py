@@ -28,8 +28,8 @@ Library = HostArrays | Torch
 _STRUCTURE: Any = object()
 """In the place of a library: the class of a structure, whose items may be of one."""
 
-_LIBRARIES: dict[type, Library | None] = {}
-"""The library whose array a class is; None for classes that are no arrays, and for NumPy's own."""
+_LIBRARIES: dict[type, Any] = {}
+"""The library whose array a class is, Namespace where an array says; None for what is no array, and for NumPy's own."""
 
 MOST_CLASSES = 256
 """Classes that are remembered; beyond, all are looked at again."""
@@ -78,7 +78,7 @@ class Adoption:
         return build(type(value), names, taken)
 
     def results(self, value: Any) -> Any:
-        """A result with arrays of the caller's kind. Raises ShapeError and DTypeError where the library has no such array."""
+        """A result with arrays of the caller's kind. Raises ShapeError, DTypeError where the library has none."""
         assert self.library is not None
         kind = type(value)
         if kind is np.ndarray:
@@ -117,6 +117,8 @@ def library_of(kind: type, value: Any) -> Any:
         if len(_LIBRARIES) >= MOST_CLASSES:
             _LIBRARIES.clear()
         found = _LIBRARIES[kind] = _library(kind, value)
+    if found is Namespace:
+        return Namespace(value.__array_namespace__())
     if found is None and hasattr(value, "__dict__") and "__array_interface__" in vars(value):
         return _NUMPY
     return found
@@ -129,7 +131,7 @@ def _library(kind: type, value: Any) -> Any:
         return Torch()
     has_dlpack = hasattr(kind, "__dlpack__")
     if has_dlpack and hasattr(kind, "__array_namespace__"):
-        return Namespace(value.__array_namespace__())
+        return Namespace
     if has_dlpack or hasattr(kind, "__array_interface__"):
         return _NUMPY
     return _STRUCTURE if parts_of(value) is not None else None

@@ -116,7 +116,20 @@ def _by_interface(name: str, interface: Any, value: Any) -> np.ndarray:
         raise UnsupportedError(
             f"argument '{name}' is a {type(value).__name__} with a mask", hint="pass its data and its mask"
         )
-    return np.asarray(_Memory(interface, value))
+    array = np.asarray(_Memory(interface, value))
+    data = interface.get("data")
+    if not isinstance(data, tuple):
+        _check_bounds(array, value if data is None else data)
+    return array
+
+
+def _check_bounds(array: np.ndarray, buffer: Any) -> None:
+    """Raise ValueError where elements lie outside of the buffer that is said to hold them, which NumPy believes."""
+    held = np.frombuffer(buffer, np.uint8)
+    first, end = np.lib.array_utils.byte_bounds(array)
+    start, stop = np.lib.array_utils.byte_bounds(held)
+    if array.size and not (start <= first and end <= stop):
+        raise ValueError(f"its elements need more than the {held.nbytes} bytes of its buffer")
 
 
 def _device_of(value: Any) -> int:

@@ -299,6 +299,12 @@ class JitFunction(Specialiser):
         invocation = self._invocations[key] = self._invocation(program, kernel, types, values)
         return invocation
 
+    def _forget(self, program: Program) -> None:
+        super()._forget(program)
+        known = self._invocations
+        for key in [key for key, one in known.items() if one.program is program]:
+            del known[key]
+
     def _invocation(self, program: Program, kernel: Kernel, types: Any, values: Sequence[Any]) -> Invocation:
         """How the program is called with values of these types."""
         return Invocation(program, kernel, types)

@@ -59,6 +59,10 @@ def spec(shape: int | Sequence[int | str | None] = (), dtype: Any = "f8", *, lay
     entries = tuple(shape) if isinstance(shape, Iterable) and not isinstance(shape, str) else (shape,)
     extents = tuple([index(e) if hasattr(e, "__index__") else e for e in entries])  # pyright: ignore
     _check_extents(extents)
+    if type(dtype).__module__ == "torch":  # torch.float32
+        dtype = str(dtype).rpartition(".")[2]
+    if dtype == "bfloat16":
+        from ml_dtypes import bfloat16 as dtype
     # One-letter-and-bits names mean bits here as in the IR; NumPy's f4, i8 mean bytes and are read first.
     try:
         return Spec(extents, np.dtype(dtype), layout)

@@ -21,6 +21,7 @@ from .options import dynamic_mode, fastmath_flags
 from .source import source_of
 from .spec import ScalarSpec
 from .specialise import ArgumentType, binding, generalised, static_type, without_extents
+from .static_values import is_object
 
 if TYPE_CHECKING:
     from .program_parts import Program
@@ -28,6 +29,9 @@ if TYPE_CHECKING:
 
 COMPILING = ForkLock()
 """Held while anything is compiled: threads that call a function at the same time get one program, compiled once."""
+
+MOST_OBJECTS = 64
+"""Programs that are kept of those which were compiled for one object, an argument whose attributes are read."""
 
 MAX_ATTEMPTS = 16
 """Rounds of lowering with more and more known at compile time."""
@@ -63,6 +67,8 @@ class Specialiser(fast_call.NativeCallable):
         self._compiled: dict[Any, list[tuple[Program, Kernel]]] = {}
         self._written: set[str] = set()
         """Parameters whose arrays some program writes to."""
+        self._of_objects: list[Program] = []
+        """Those compiled for one object, oldest first."""
         self._rigid: set[Any] = set()
         self._log: list[str] = []
         self._entries: dict[int, fast_call.Entry] = {}
@@ -127,7 +133,20 @@ class Specialiser(fast_call.NativeCallable):
         arguments = program.arguments
         self._compiled.setdefault(without_extents(arguments), []).append((program, kernel))
         self._written.update([arguments[k].group or arguments[k].name for k in program.written])
+        if any(one.kind == "static" and is_object(one.value) for one in arguments):
+            self._of_objects.append(program)
+        if len(self._of_objects) > MOST_OBJECTS:
+            self._forget(self._of_objects.pop(0))
         return program, kernel
+
+    def _forget(self, program: Program) -> None:
+        """Let go of a program, and of the objects that it was compiled for."""
+        family = without_extents(program.arguments)
+        rest = [pair for pair in self._compiled[family] if pair[0] is not program]
+        self._compiled[family] = rest
+        if not rest:
+            del self._compiled[family]
+        self._leave_native()
 
     def _request(self, types: tuple[ArgumentType, ...], values: Sequence[Any]) -> disk.Request | None:
         """What is asked of the disk for these arguments; None where nothing is."""

@@ -71,11 +71,11 @@ class Torch:
         """The memory of a tensor of bfloat16, which NumPy has no type for; None for others."""
         if tensor.dtype is not self.torch.bfloat16 or self._records(tensor):
             return None
-        from ml_dtypes import bfloat16
-
         try:
+            from ml_dtypes import bfloat16
+
             return tensor.detach().view(self.torch.int16).numpy().view(bfloat16)
-        except (RuntimeError, TypeError, ValueError):
+        except (ImportError, RuntimeError, TypeError, ValueError):
             return None
 
     def _records(self, tensor: Any) -> bool:
@@ -103,6 +103,8 @@ class Torch:
             )
         if tensor.is_quantized:
             return _refused(name, f"{kind} of {tensor.dtype}", "x.dequantize()")
+        if tensor.dtype is self.torch.bfloat16 and "ml_dtypes" not in sys.modules:
+            return _refused(name, f"{kind} of {tensor.dtype}, which NumPy has with ml_dtypes only", None)
         if tensor.is_neg():
             return _refused(name, f"{kind} that is negated where it is read", "x.resolve_neg()")
         return _refused(name, f"{kind} of {tensor.dtype} that NumPy cannot read: {_first_line(why)}", None)
