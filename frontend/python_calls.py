@@ -235,6 +235,8 @@ def _round(frame: Frame, node: ast.Call, number: Value, ndigits: Value = NOTHING
     """A number without digits: the nearest integer, halves to even."""
     digits = arith.require_static(frame.graph, ndigits, "the number of digits")
     if isinstance(number, Static):
+        frame.at(node)
+        arith.refuse_own_code(frame.graph, [number.value])
         return Static(round(number.value, digits))
     if type_of(frame, number) is np.ndarray:
         frame.fail(node, "type numpy.ndarray doesn't define __round__ method", "use np.round", DTypeError)
@@ -272,6 +274,8 @@ def _extreme(function: Any) -> Callable[..., Value]:
             frame.fail(node, f"{function.__name__} expected at least 1 argument, got 0", None, DTypeError)
         known = [v.value for v in values if isinstance(v, Static)]
         if len(known) == len(values):
+            frame.at(node)
+            arith.refuse_own_code(frame.graph, known)
             return Static(function(known if len(known) != 1 else known[0]))
         return FUNCTIONS[function](frame.graph, *values)
 

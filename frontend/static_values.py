@@ -34,7 +34,6 @@ _AS_ARRAY = (
 )  # fmt: skip
 _AS_NUMBER = ("__float__", "__index__", "__int__", "__complex__")
 _PLAIN_ARGUMENTS = "pass arrays, numbers, None, strings, or tuples of them"
-_HEAP_TYPE = 1 << 9
 
 
 def why_refused(value: Any) -> tuple[str, str] | None:
@@ -94,7 +93,7 @@ def _why_no_object(value: Any) -> tuple[str, str] | None:
         return f"a {name}, whose contents can change,", "pass np.asarray(x), which shares its memory"
     if kind.__module__.partition(".")[0] == "pandas":
         return f"a {name}, which has rules of its own,", "pass x.to_numpy()"
-    if hasattr(kind, "__cuda_array_interface__") and not hasattr(kind, "__array_interface__"):
+    if hasattr(kind, "__cuda_array_interface__") and not hasattr(kind, "__array__"):
         return f"a {name}, an array of a GPU,", 'compile for it: nt.jit(f, target="cuda")'
     if any(getattr(kind, protocol, None) is not None for protocol in _AS_ARRAY):
         return f"a {name}, an array with rules of its own,", "pass np.asarray(x)"
@@ -104,10 +103,14 @@ def _why_no_object(value: Any) -> tuple[str, str] | None:
         return f"a {name}, a number with rules of its own,", "pass float(x) or int(x)"
     if kind.__hash__ is None:
         return f"a {name}, which can change,", _PLAIN_ARGUMENTS
-    is_known = kind is object or kind.__module__ == "datetime" or hasattr(kind, "__dataclass_fields__")
-    if is_known or kind.__flags__ & _HEAP_TYPE:
+    if kind is object or kind.__module__ == "datetime" or any(map(_is_of_python, kind.__mro__)):
         return None
-    return f"a {name}, which can change,", _PLAIN_ARGUMENTS
+    return f"a {name}, which may change,", _PLAIN_ARGUMENTS
+
+
+def _is_of_python(kind: type) -> bool:
+    """Whether a class was made by a `class` statement, which gives instances a place for attributes or names their slots."""
+    return kind is not object and not {"__dict__", "__weakref__", "__slots__"}.isdisjoint(vars(kind))
 
 
 def distinction(value: Any) -> str:
