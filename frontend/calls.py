@@ -12,9 +12,11 @@ import numpy as np
 from .arithmetic import refuse_own_code
 from .errors import DTypeError, kind_of
 from .frame import Frame
+from .frame_values import Step
 from .numpy_api import ufuncs
 from .numpy_api.registry import FUNCTIONS, METHODS, invoke
 from .objects import call_method, construct, is_outside_change, is_record
+from .outside import entries, has_item, item
 from .static_values import OPERATIONS, TEXT
 from .values import Closure, Group, Method, Rows, Static, Value, describe
 from .versioned import is_versioned
@@ -36,7 +38,7 @@ def call(frame: Frame, node: ast.Call, function: Value, args: list[Value], kwarg
             frame.fail(node, f"list.append() takes one argument ({len(args)} given)", None, DTypeError)
         append(frame, node, function.receiver, args[0])
         return Static(None)
-    is_stack = isinstance(function, Static) and function.value is np.stack
+    is_stack = isinstance(function, Static) and function.raw is np.stack
     if is_stack and len(args) == 1 and isinstance(args[0], Rows) and not kwargs:
         from .rows import stacked
 
@@ -50,7 +52,7 @@ def call(frame: Frame, node: ast.Call, function: Value, args: list[Value], kwarg
         )
     if not isinstance(function, Static):
         frame.fail(node, f"{describe(function)} cannot be called", None, DTypeError)
-    target = function.value
+    target = function.raw
     if isinstance(target, np.ufunc):
         return ufuncs.call_ufunc(frame, target, args, kwargs)
     owner = getattr(target, "__self__", None)
@@ -85,8 +87,9 @@ def _call_known(
     if handler is not None and not _all_static(args, kwargs, target):
         return invoke(frame.graph, _name(target), handler, args, kwargs)
     if handler is not None and isinstance(target, FunctionType) and not _is_numpy(target):
-        return _fold(frame, node, target, args, kwargs)
-    target = getattr(target, "__wrapped__", target) if hasattr(target, "lower") else target
+        return fold(frame, node, target, args, kwargs)
+    if hasattr(target, "lower"):
+        target = frame.captured.read(target, Step.ATTRIBUTE, "__wrapped__")
     if isinstance(target, FunctionType) and not _is_numpy(target):
         from .composites import MARK, composite_call
         from .functions import inline
@@ -105,7 +108,7 @@ def _call_known(
 
         return print_(frame, node, args, kwargs)
     if _foldable(target) and _all_static(args, kwargs, target):
-        return _fold(frame, node, target, args, kwargs)
+        return fold(frame, node, target, args, kwargs)
     frame.fail(node, f"{_name(target)} is not supported in compiled code", _instead(target))
 
 
@@ -113,7 +116,7 @@ def _of_rows(frame: Frame, node: ast.Call, function: Value, rows: Rows) -> Value
     """A list that a loop makes as an argument: functions of NumPy take it for an array of its items."""
     from .rows import joined_rows, stacked
 
-    target = function.value if isinstance(function, Static) else None
+    target = function.raw if isinstance(function, Static) else None
     if not _is_numpy(target) or isinstance(target, type):
         return rows
     if target is np.concatenate:
@@ -230,10 +233,15 @@ def _is_repeatable(target: Any) -> bool:
     return is_versioned(getattr(getattr(target, "__objclass__", target), "__module__", None))
 
 
-def _fold(frame: Frame, node: ast.Call, target: Any, args: list[Value], kwargs: dict[str, Value]) -> Value:
-    values = [*map(_plain, args), *map(_plain, kwargs.values())]
-    owner = getattr(target, "__self__", None)
+def fold(frame: Frame, node: ast.Call, target: Any, args: list[Value], kwargs: dict[str, Value]) -> Value:
     frame.at(node)
+    owner = getattr(target, "__self__", None)
+    if type(owner) is dict and not kwargs:
+        found = _of_dict(owner, target.__name__, args)
+        if found is not None:
+            return found
+    frame.captured.whole(owner)
+    values = [*map(_plain, args), *map(_plain, kwargs.values())]
     makes_text = target in (str, repr, ascii, format) or isinstance(owner, str)
     refuse_own_code(frame.graph, values, OPERATIONS | TEXT if makes_text else OPERATIONS)
     if not _is_repeatable(target):
@@ -242,3 +250,18 @@ def _fold(frame: Frame, node: ast.Call, target: Any, args: list[Value], kwargs: 
         return Static(target(*map(_plain, args), **{k: _plain(v) for k, v in kwargs.items()}))
     except Exception as error:
         frame.fail(node, f"{type(error).__name__}: {error}", None, kind_of(error))
+
+
+def _of_dict(owner: dict[Any, Any], name: str, args: list[Value]) -> Value | None:
+    """`owner.get(key)`, `owner.keys()` and so on."""
+    if name == "get" and args and isinstance(args[0], Static):
+        key = args[0].value
+        if has_item(owner, key):
+            return Static(item(owner, key))
+        return args[1] if len(args) > 1 else Static(None)
+    if args or name not in ("keys", "values", "items"):
+        return None
+    pairs = [(Static(key), Static(value)) for key, value in entries(owner)]
+    if name == "items":
+        return Group(tuple([Group(pair) for pair in pairs]))
+    return Group(tuple([pair[name == "values"] for pair in pairs]))

@@ -65,6 +65,29 @@ def fingerprint(value: Any, depth: int = 0) -> str:
     return _of_object(value, depth)
 
 
+def found_text(value: Any) -> str:
+    """The text of what was found outside: of an object that can change, which is looked into in steps of their own, the
+    class."""
+    kind = type(value)
+    if kind in (list, dict, set):
+        return kind.__name__
+    if kind is tuple:
+        return f"({','.join(map(found_text, value))})"
+    if isinstance(value, CodeType):
+        return f"code:{_of_code(value, 0)}"
+    if kind.__module__ not in ("builtins", "numpy") and _has_attributes(value):
+        return f"object:{fingerprint(kind)}"
+    return fingerprint(value)
+
+
+def _has_attributes(value: Any) -> bool:
+    """Whether it is an object of a Python class of the program."""
+    kind = type(value)
+    return not isinstance(value, type | tuple | FunctionType | np.ndarray) and not is_versioned(
+        kind.__module__
+    )
+
+
 _PLAIN: dict[type, Any] = {
     type(None): repr,
     type(...): repr,

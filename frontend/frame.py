@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import ast
-from types import ModuleType
 from typing import Any, NoReturn
 
 from ..dialects.diagnostic import NestorError
-from .errors import MissingAttributeError, UnboundError, UndefinedNameError, UnsupportedError
-from .frame_values import Captured
+from .errors import UnboundError, UndefinedNameError, UnsupportedError
+from .frame_values import Captured, Step
 from .graph import Graph
 from .source import FunctionSource
 from .values import Late, Scope, Static, Value
@@ -90,16 +89,10 @@ class Frame:
             value = self.source.lookup(name)
         except KeyError:
             self.fail(node, f"name '{name}' is not defined", None, UndefinedNameError)
-        self.captured[(self.source, name)] = value
-        return Static(value)
+        return Static(self.captured.note(self.source, Step.NAME, name, value))
 
     def attribute(self, node: ast.AST, owner: Any, name: str) -> Value:
-        """An attribute of a compile-time object (a module, a dtype)."""
-        try:
-            value = getattr(owner, name)
-            if isinstance(owner, ModuleType):
-                again = isinstance(value, int | float)
-                (self.captured if again else self.captured.read)[(owner, name)] = value
-            return Static(value)
-        except AttributeError as error:
-            self.fail(node, str(error), None, MissingAttributeError)
+        """An attribute of a compile-time object (a module, a dtype, an object from outside)."""
+        from .outside import attribute
+
+        return attribute(self, node, owner, name)

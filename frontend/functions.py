@@ -126,8 +126,9 @@ def _entered(frame: Frame, function: FunctionType | Closure) -> tuple[Frame, ins
         inner = Frame(frame.graph, source, frame.captured, frame.depth + 1, home)
         signature = _signature(function)
     else:
+        frame.captured.function(function)
         inner = Frame(frame.graph, source_of(function), frame.captured, frame.depth + 1)
-        signature = inspect.signature(function)
+        signature = inspect.signature(function, follow_wrapped=False)
     inner.unrolling = frame.unrolling
     return inner, signature
 

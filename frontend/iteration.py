@@ -18,6 +18,7 @@ from .expressions import evaluate
 from .extents import Affine
 from .frame import Frame
 from .objects import current
+from .outside import ITERABLES, items
 from .values import Array, Group, Iteration, Lazy, Range, Rows, Static, Tensor, Value, describe
 
 _FALSE = Static(False)
@@ -58,11 +59,11 @@ def sequence(frame: Frame, node: ast.AST, value: Value) -> Iteration:
 
 def _of_object(frame: Frame, node: ast.AST, value: Static) -> Value:
     """An object known at compile time, as a sequence of values."""
-    if isinstance(value.value, range):
-        r = value.value
+    if isinstance(value.raw, range):
+        r = value.raw
         return Range(Affine(r.start), Affine(r.stop), r.step)
-    if isinstance(value.value, tuple | list | str | dict | frozenset | set | zip | enumerate | reversed):
-        return Group(tuple([Static(v) for v in value.value]))
+    if isinstance(value.raw, ITERABLES):
+        return Group(tuple([Static(v) for v in items(value.raw)]))
     frame.fail(node, f"{describe(value)} cannot be iterated over", None, DTypeError)
 
 

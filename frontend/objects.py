@@ -20,9 +20,11 @@ from typing import Any
 
 import numpy as np
 
+from . import outside
 from .arithmetic import require_static
 from .errors import DTypeError, IndexRangeError, MissingAttributeError, UnsupportedError
 from .frame import Frame
+from .frame_values import Step
 from .values import NOTHING, Group, Index, Lazy, Method, Rows, Static, Value, describe
 
 _LAST = Static(-1)
@@ -205,9 +207,9 @@ def group_attribute(frame: Frame, node: ast.Attribute, owner: Group) -> Value:
             return Method(owner, name)
         known = ", ".join(sorted(_METHODS.get(owner.kind, {})))
         frame.fail(node, f"the attribute '{name}' of {describe(owner)} is not supported", f"methods: {known}")
-    try:
-        attribute = inspect.getattr_static(owner.kind, name)
-    except AttributeError:
+    attribute = outside.class_attribute(owner.kind, name)
+    value = outside.attribute_or_absent(frame, node, owner.kind, name)
+    if attribute is outside.Absent or value is outside.Absent:
         frame.fail(
             node, f"'{owner.kind.__name__}' object has no attribute '{name}'", None, MissingAttributeError
         )
@@ -217,10 +219,6 @@ def group_attribute(frame: Frame, node: ast.Attribute, owner: Group) -> Value:
         return inline(frame, node, attribute.fget, [owner], {})
     if isinstance(attribute, FunctionType) or (owner.kind, name) in _RECORD_METHODS or name == "_replace":
         return Method(owner, name)
-    if isinstance(attribute, staticmethod | classmethod):
-        return Static(getattr(owner.kind, name))
-    value = getattr(owner.kind, name)
-    frame.captured[(owner.kind, name)] = value
     return Static(value)
 
 
@@ -241,7 +239,8 @@ def call_method(
             return replaced(frame, node, owner, kwargs)
         from .functions import inline
 
-        return inline(frame, node, getattr(owner.kind, method.name), [owner, *args], kwargs)
+        function = outside.attribute_or_absent(frame, node, owner.kind, method.name)
+        return inline(frame, node, function, [owner, *args], kwargs)
     function = _METHODS[owner.kind][method.name]
     try:
         inspect.signature(function).bind(frame, node, owner, *args, **kwargs)
@@ -375,8 +374,8 @@ def merge(frame: Frame, node: ast.AST, groups: Sequence[Value]) -> Group:
     """A dict of the entries of dicts, later ones first in effect."""
     entries: dict[Any, Value] = {}
     for group in groups:
-        if isinstance(group, Static) and isinstance(group.value, dict):
-            entries.update({k: Static(v) for k, v in group.value.items()})
+        if isinstance(group, Static) and isinstance(group.raw, dict):
+            entries.update({k: Static(v) for k, v in outside.entries(group.raw)})
             continue
         if not isinstance(group, Group) or group.kind is not dict or group.names is None:
             frame.fail(node, f"{describe(group)} is no dict", None, DTypeError)
@@ -391,7 +390,7 @@ def construct(
     frame: Frame, node: ast.AST, kind: Any, args: Sequence[Value], kwargs: dict[str, Value]
 ) -> Group:
     """`kind(*args, **kwargs)` of a NamedTuple or dataclass."""
-    why = _why_not_constructed(kind)
+    why = _why_not_constructed(frame, kind)
     if why is not None:
         frame.fail(node, f"making a {kind.__name__} is not supported: {why}", "make a plain dataclass")
     try:
@@ -409,7 +408,9 @@ def field_names(kind: Any) -> tuple[str, ...]:
     return tuple([f.name for f in dataclasses.fields(kind)]) if is_dataclass(kind) else tuple(kind._fields)
 
 
-def _why_not_constructed(kind: Any) -> str | None:
+def _why_not_constructed(frame: Frame, kind: Any) -> str | None:
+    for name in ("__init__", "__new__", "__post_init__", "__dataclass_fields__", "_field_defaults"):
+        frame.captured.read(kind, Step.ATTRIBUTE, name)
     if not is_dataclass(kind):
         return None
     if hasattr(kind, "__post_init__"):
@@ -437,7 +438,7 @@ def replaced(frame: Frame, node: ast.AST, owner: Value, changes: dict[str, Value
     """`dataclasses.replace(owner, **changes)`, `owner._replace(**changes)`."""
     if not isinstance(owner, Group) or owner.names is None or not is_record(owner.kind):
         frame.fail(node, f"{describe(owner)} has no fields to replace", None, DTypeError)
-    why = _why_not_constructed(owner.kind)
+    why = _why_not_constructed(frame, owner.kind)
     if why is not None:
         frame.fail(node, f"making {describe(owner)} is not supported: {why}", "make a plain dataclass")
     unknown = [name for name in changes if name not in owner.names]

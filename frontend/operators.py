@@ -9,6 +9,7 @@ from .errors import DTypeError
 from .expressions import constant_object, evaluate
 from .frame import Frame
 from .objects import merge
+from .outside import has_item, items
 from .values import Group, Iteration, Static, Value, describe, is_array
 
 BINARY: dict[type[ast.operator], str] = {
@@ -75,7 +76,7 @@ def _group_arithmetic(
 
 def is_sequence(value: Value) -> bool:
     """Whether it is a tuple or list known at compile time."""
-    return isinstance(value, Static) and isinstance(value.value, tuple | list)
+    return isinstance(value, Static) and isinstance(value.raw, tuple | list)
 
 
 def sequence_kind(group: Group) -> type:
@@ -117,6 +118,9 @@ def _compare_pair(frame: Frame, node: ast.Compare, op: ast.cmpop, left: Value, r
     if isinstance(op, ast.In | ast.NotIn):
         if isinstance(right, Group) and right.kind is dict:
             right = Group(tuple([Static(name) for name in right.names or ()]))
+        if isinstance(right, Static) and isinstance(right.raw, dict):
+            inside = has_item(right.raw, constant_object(frame, node, left))
+            return Static(inside == isinstance(op, ast.In))
         inside = constant_object(frame, node, left) in constant_object(frame, node, right)
         return Static(inside == isinstance(op, ast.In))
     if isinstance(left, Group) or isinstance(right, Group):
@@ -127,7 +131,7 @@ def _compare_pair(frame: Frame, node: ast.Compare, op: ast.cmpop, left: Value, r
 def _is_one(a: Value, b: Value) -> bool:
     """`a is b`."""
     if isinstance(a, Static) and isinstance(b, Static):
-        return a.value is b.value
+        return a.raw is b.raw
     if isinstance(a, Group) and isinstance(b, Group) and a.ref is not None:
         return a.ref == b.ref
     return a is b
@@ -144,8 +148,8 @@ def as_group(frame: Frame, node: ast.AST, value: Value) -> Group:
 
     if isinstance(value, Group):
         return Group(listed(frame, node, value)) if value.kind is dict else value
-    if isinstance(value, Static) and isinstance(value.value, tuple | list):
-        return Group(tuple([Static(v) for v in value.value]), type(value.value))
+    if isinstance(value, Static) and isinstance(value.raw, tuple | list):
+        return Group(tuple([Static(v) for v in items(value.raw)]), type(value.raw))
     if isinstance(value, Iteration):
         return Group(listed(frame, node, value))
     frame.fail(node, f"{describe(value)} cannot be unpacked in compiled code")

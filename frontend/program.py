@@ -21,6 +21,7 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute, Region, SSAValue
 
+from ..dialects.diagnostic import NestorError
 from ..dialects.nt.types import scalar_type
 from ..dialects.records import changed
 from .aliases import alternatives, root_of, unknown_alias
@@ -38,7 +39,21 @@ from .source import FunctionSource, ir_name
 from .specialise import ArgumentType
 from .structures import Structure
 from .tensors import as_tensor, dim_value, from_scalar, normal_order, transpose
-from .values import Array, Buffer, Extents, Group, Index, Masked, Rows, Static, Tensor, Value, describe, whole
+from .values import (
+    READING,
+    Array,
+    Buffer,
+    Extents,
+    Group,
+    Index,
+    Masked,
+    Rows,
+    Static,
+    Tensor,
+    Value,
+    describe,
+    whole,
+)
 
 
 def lower(
@@ -75,7 +90,19 @@ class _Lowering:
         self.output_attributes: list[dict[str, Attribute]] = []
 
     def run(self) -> Program:
+        token = READING.set(self.captured)
+        try:
+            return self._run()
+        except NestorError as error:
+            if error.diagnostic.location is None and self.graph.place.file:
+                error.diagnostic.location = self.graph.place
+            raise
+        finally:
+            READING.reset(token)
+
+    def _run(self) -> Program:
         self.frame.at(self.source.node)
+        self.captured.function(self.source.function)
         for position, argument in enumerate(self.arguments):
             self._bind(position, argument)
         try:
@@ -248,7 +275,7 @@ class _Lowering:
                 "rows", value=value.kind if isinstance(value.kind, type) else None, output=array.output
             )
         if isinstance(value, Static):
-            return Leaf("constant", value.value)
+            return Leaf("constant", value.raw)
         if isinstance(value, Index):
             if not _is_linear(value.affine):
                 return self._output(as_tensor(self.graph, value))

@@ -6,13 +6,12 @@ import ast
 import builtins
 import dataclasses
 from collections.abc import Callable
-from types import ModuleType
 from typing import Any
 
 import numpy as np
 
 from . import arithmetic as arith
-from .calls import REDUCING
+from .calls import REDUCING, fold
 from .errors import DTypeError, ShapeError
 from .expressions import constant_object, evaluate
 from .frame import Frame
@@ -21,6 +20,7 @@ from .iteration import ITERATORS, listed, reduced, sequence
 from .numpy_api.python_math import to_integer
 from .numpy_api.registry import FUNCTIONS, METHODS
 from .objects import merge, replaced
+from .outside import attribute_or_absent, class_of, length
 from .own_call_values import OWN_CALLS
 from .values import (
     NOTHING,
@@ -154,7 +154,7 @@ def _sorted(
 def type_of(frame: Frame, value: Value) -> type:
     """The class of a value."""
     if isinstance(value, Static):
-        return type(value.value)
+        return class_of(value.raw)
     if isinstance(value, Group):
         return value.kind
     if isinstance(value, Range | Closure | Iteration):
@@ -177,7 +177,8 @@ def _isinstance(frame: Frame, node: ast.Call, value: Value, classes: Value) -> V
     wanted = constant_object(frame, node, classes)
     try:
         if isinstance(value, Static):
-            return Static(isinstance(value.value, wanted))
+            class_of(value.raw)
+            return Static(isinstance(value.raw, wanted))
         return Static(issubclass(type_of(frame, value), wanted))
     except TypeError as error:
         frame.fail(node, str(error), None, DTypeError)
@@ -195,32 +196,39 @@ def _attribute(frame: Frame, node: ast.Call, owner: Value, name: Value) -> Value
     return attribute_of(frame, access, owner)
 
 
-def _has(frame: Frame, owner: Value, name: str) -> bool:
+def _has(frame: Frame, node: ast.AST, owner: Value, name: str) -> bool:
     from .numpy_api.attributes import ATTRIBUTES
 
     if isinstance(owner, Static):
-        if isinstance(owner.value, ModuleType):
-            frame.captured.read[(owner.value, name)] = getattr(owner.value, name, Absent)
-        return hasattr(owner.value, name)
+        return attribute_or_absent(frame, node, owner.raw, name) is not Absent
     if isinstance(owner, Group):
         is_field = owner.kind is not dict and owner.names is not None and name in owner.names
-        return is_field or hasattr(owner.kind, name)
+        return is_field or attribute_or_absent(frame, node, owner.kind, name) is not Absent
     return name in ATTRIBUTES or name in METHODS or hasattr(type_of(frame, owner), name)
 
 
 def _hasattr(frame: Frame, node: ast.Call, owner: Value, name: Value) -> Value:
-    return Static(_has(frame, owner, arith.require_static(frame.graph, name, "the name of an attribute")))
+    text = arith.require_static(frame.graph, name, "the name of an attribute")
+    return Static(_has(frame, node, owner, text))
 
 
 def _getattr(frame: Frame, node: ast.Call, owner: Value, name: Value, default: Value | None = None) -> Value:
     text = arith.require_static(frame.graph, name, "the name of an attribute")
-    if default is not None and not _has(frame, owner, text):
+    if default is not None and not _has(frame, node, owner, text):
         return default
     return _attribute(frame, node, owner, name)
 
 
+def _len(frame: Frame, node: ast.Call, value: Value) -> Value:
+    if isinstance(value, Static) and isinstance(value.raw, list | dict):
+        return Static(length(value.raw))
+    if isinstance(value, Static):
+        return fold(frame, node, builtins.len, [value], {})
+    return FUNCTIONS[builtins.len](frame.graph, value)
+
+
 def _callable(frame: Frame, node: ast.Call, value: Value) -> Value:
-    return Static(isinstance(value, Closure) or (isinstance(value, Static) and callable(value.value)))
+    return Static(isinstance(value, Closure) or (isinstance(value, Static) and callable(value.raw)))
 
 
 def _pow(frame: Frame, node: ast.Call, base: Value, exp: Value) -> Value:
@@ -297,6 +305,7 @@ PYTHON: dict[Any, Callable[..., Value]] = {
     builtins.hasattr: _hasattr,
     builtins.getattr: _getattr,
     builtins.callable: _callable,
+    builtins.len: _len,
     builtins.pow: _pow,
     builtins.divmod: _divmod,
     builtins.round: _round,

@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..dialects.diagnostic import NestorError
 from . import arithmetic as arith
+from . import outside
 from .arithmetic import refuse_own_code
 from .calls import REDUCING, call
 from .errors import DTypeError, kind_of
@@ -99,8 +101,8 @@ def attribute_of(frame: Frame, node: ast.Attribute, owner: Value) -> Value:
         return group_attribute(frame, node, owner)
     if is_sequence(owner) and node.attr in ("append", "extend", "insert"):
         frame.fail(node, "changing a list from outside is not supported", "make it inside")
-    if isinstance(owner, Static) and not isinstance(owner.value, np.generic):
-        return frame.attribute(node, owner.value, node.attr)
+    if isinstance(owner, Static) and not isinstance(owner.raw, np.generic):
+        return frame.attribute(node, owner.raw, node.attr)
     if isinstance(owner, Masked) and node.attr not in METHODS:
         from .masks import masked_attribute
 
@@ -125,16 +127,18 @@ def _subscript(frame: Frame, node: ast.Subscript) -> Value:
     from .views import subscript
 
     owner = evaluate(frame, node.value)
-    if isinstance(owner, Static) and not isinstance(owner.value, tuple | list):
-        make = maker(owner.value)
+    if isinstance(owner, Static) and not is_sequence(owner):
+        make = maker(owner.raw)
         if make is None:
-            return _known_element(frame, node, owner.value)
+            return _known_element(frame, node, owner.raw)
         items = subscript_items(frame, node.slice)
         frame.at(node)
         return make(frame.graph, items)
     items = subscript_items(frame, node.slice)
     frame.at(node)
     if isinstance(owner, Static):
+        if len(items) == 1 and isinstance(items[0], Static) and isinstance(items[0].raw, int):
+            return _element(frame, node, owner.raw, items[0].raw)
         owner = as_group(frame, node, owner)
     if isinstance(owner, Rows):
         return rows_item(frame, node, owner, items)
@@ -145,11 +149,18 @@ def _subscript(frame: Frame, node: ast.Subscript) -> Value:
 
 def _known_element(frame: Frame, node: ast.Subscript, owner: Any) -> Value:
     """An element of an object known at compile time: of a dict, a string, or np.s_[1:3]."""
-    index = _known_index(frame, node.slice)
     frame.at(node)
     refuse_own_code(frame.graph, [owner] if type(owner) is not dict else (), frozenset(("__getitem__",)))
+    index = _known_index(frame, node.slice)
+    frame.at(node)
+    return _element(frame, node, owner, index)
+
+
+def _element(frame: Frame, node: ast.Subscript, owner: Any, index: Any) -> Value:
     try:
-        return Static(owner[index])
+        return Static(outside.item(owner, index))
+    except NestorError:
+        raise
     except Exception as error:
         frame.fail(node, f"{type(error).__name__}: {error}", None, kind_of(error))
 
@@ -229,10 +240,10 @@ def _as_slice(value: Value) -> Item:
 
 def _call(frame: Frame, node: ast.Call) -> Value:
     function = evaluate(frame, node.func)
-    if isinstance(function, Static) and any(function.value is f for f in REDUCING):
+    if isinstance(function, Static) and any(function.raw is f for f in REDUCING):
         from .python_calls import reducing_loop
 
-        loop = reducing_loop(frame, node, function.value)
+        loop = reducing_loop(frame, node, function.raw)
         if loop is not None:
             return loop
     arguments: list[Value] = []

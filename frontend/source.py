@@ -81,7 +81,6 @@ def _letter(character: str) -> str:
     return words[-1].lower()
 
 
-@functools.lru_cache(maxsize=512)
 def source_of(function: Any) -> FunctionSource:
     """The source of a plain Python function.
 
@@ -89,7 +88,11 @@ def source_of(function: Any) -> FunctionSource:
     """
     if not isinstance(function, FunctionType):  # a builtin, a class, an instance
         raise UnsupportedError(f"cannot compile {function!r}: only plain Python functions have a source")
-    code = function.__code__
+    return _source(function, function.__code__)
+
+
+@functools.lru_cache(maxsize=512)
+def _source(function: FunctionType, code: CodeType) -> FunctionSource:
     file, first = code.co_filename, code.co_firstlineno
     lines = linecache.getlines(file, function.__globals__) or _inspect_lines(function)
     node = _definition(lines, file, code) if lines else None

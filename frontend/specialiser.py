@@ -16,7 +16,6 @@ from ..runtime.fork_lock import ForkLock
 from . import stored_programs as disk
 from .arguments import seems_to_write
 from .errors import Respecialise, UnsupportedError
-from .frame_values import unchanged
 from .options import dynamic_mode, fastmath_flags
 from .source import source_of
 from .spec import ScalarSpec
@@ -86,11 +85,8 @@ class Specialiser(fast_call.NativeCallable):
         self._leave_native()
 
     def _still_valid(self, program: Program) -> bool:
-        """Whether the globals that were compiled in have the values they had."""
-        captured = program.captured
-        return not captured or all(
-            unchanged(source, name, value) for (source, name), value in captured.items()
-        )
+        """Whether what was read outside while it was compiled is as it was."""
+        return program.captured.hold()
 
     def _leave_native(self) -> None:
         """Forget the native entries: other programs are to run."""

@@ -4,9 +4,10 @@ The key is the function's code, the arguments' types, the options, and what comp
 What the function read from outside while it was compiled (globals, closures, attributes of modules, the functions it calls
 with what those read) is noted in the file as a list of reads, each with the fingerprint of what was found:
 
-    (0, "scale", "float:...")          the global `scale` of the function itself
-    (0, "helper", "function:...")      a function that it calls
-    ("read 1", "offset", "int:3")      a global of that function
+    (0, NAME, "scale", "float:...")            the global `scale` of the function itself
+    (0, NAME, "helper", "function:...")        a function that it calls
+    ("read 1", NAME, "sizes", "list")          a global of that function
+    ("read 2", ITEM, 0, "int:3")               an item of that
 
 A program is used where every read still finds the same. Functions that depend on what has no fingerprint are not stored.
 """
@@ -23,8 +24,8 @@ from typing import Any
 
 from ..runtime import disk_cache, threads
 from ..runtime.disk_cache import COUNTS, Variant
-from .fingerprints import Unkeyed, code_of, digest, fingerprint
-from .frame_values import Absent, Captured
+from .fingerprints import Unkeyed, code_of, digest, fingerprint, found_text
+from .frame_values import Captured, Step
 from .program_parts import Program
 from .source import FunctionSource
 from .specialise import ArgumentType
@@ -104,17 +105,18 @@ class Reads:
     """What was found outside, in the order of the list; objects among it are referred to by their place."""
 
     def __init__(self) -> None:
-        self.entries: list[tuple[Any, str, str, bool]] = []
-        """Owner, name, fingerprint, whether calls look at it again."""
+        self.entries: list[tuple[Any, int, Any, str]] = []
+        """Owner, step, name, fingerprint."""
         self.values: list[Any] = []
 
-    def add(self, owner: Any, name: str, value: Any, again: bool) -> None:
-        self.entries.append((owner, name, fingerprint(value), again))
+    def add(self, owner: Any, step: Step, name: Any, value: Any, text: str) -> None:
+        self.entries.append((owner, int(step), name, text))
         self.values.append(value)
 
     def place_of(self, thing: Any) -> int | None:
         """Where an object is that was read."""
-        return next((k for k, v in enumerate(self.values) if _function_of(v) is thing or v is thing), None)
+        exact = (k for k, v in enumerate(self.values) if v is thing)
+        return next(exact, next((k for k, v in enumerate(self.values) if _function_of(v) is thing), None))
 
 
 def _function_of(value: Any) -> Any:
@@ -125,19 +127,17 @@ def _function_of(value: Any) -> Any:
 def _collected(request: Request, captured: Captured) -> Reads:
     """All that was read, owners before what was found in them. Raises Unkeyed."""
     reads = Reads()
-    rest = [(owner, name, value, True) for (owner, name), value in captured.items()]
-    rest += [(owner, name, value, False) for (owner, name), value in captured.read.items()]
-    rest = [one for one in rest if not _is_own(one[0])]
+    rest = [one for one in captured if not _is_own(one.owner)]
     while rest:
         later = []
-        for owner, name, value, again in rest:
-            place = _owner_place(request, reads, owner)
+        for one in rest:
+            place = _owner_place(request, reads, one.owner)
             if place is None:
-                later.append((owner, name, value, again))
+                later.append(one)
             else:
-                reads.add(place, name, value, again)
+                reads.add(place, one.step, one.name, one.value, _text(one.owner, one.step, one.value))
         if len(later) == len(rest):
-            owner = later[0][0]
+            owner = later[0].owner
             what = getattr(getattr(owner, "function", owner), "__qualname__", repr(owner))
             raise Unkeyed(f"what '{what}' reads, which was not found by a name")
         rest = later
@@ -146,7 +146,14 @@ def _collected(request: Request, captured: Captured) -> Reads:
 
 def _is_own(owner: Any) -> bool:
     """Whether a reader is a function of Nestor, which changes with its version only."""
-    return isinstance(owner, FunctionSource) and is_versioned(owner.function.__module__)
+    function = owner.function if isinstance(owner, FunctionSource) else owner
+    return isinstance(function, FunctionType) and is_versioned(function.__module__)
+
+
+def _text(owner: Any, step: Step, value: Any) -> str:
+    """What stands for a value that was found; the members of a class are part of what stands for the class."""
+    is_member = step == Step.ATTRIBUTE and isinstance(owner, type)
+    return f"member:{type(value).__name__}" if is_member else found_text(value)
 
 
 def _owner_place(request: Request, reads: Reads, owner: Any) -> Any:
@@ -159,42 +166,39 @@ def _owner_place(request: Request, reads: Reads, owner: Any) -> Any:
     place = reads.place_of(thing)
     if place is not None:
         return f"read {place}"
-    return next((f"argument {k}" for k, t in enumerate(request.pattern) if t.value is thing), None)
+    places = ((how, k) for how, k, value in _arguments(request) if value is thing)
+    return next((f"{how} {k}" for how, k in places), None)
 
 
-def _owner(request: Request, reads: Reads, place: Any) -> Any:
+def _owner(request: Request, reads: Reads, place: Any, step: Step) -> Any:
     """The owner at such a place. Raises LookupError."""
+    thing = _thing(request, reads, place)
+    if step != Step.NAME:
+        return thing
+    function = _function_of(thing)
+    return FunctionSource(function, None, function.__code__.co_filename)  # pyright: ignore
+
+
+def _thing(request: Request, reads: Reads, place: Any) -> Any:
     if place == 0:
-        return FunctionSource(request.function, None, request.function.__code__.co_filename)  # pyright: ignore
+        return request.function
     how, _, where = place.partition(" ")
     if how == "module":
         return sys.modules[where]
-    thing = reads.values[int(where)] if how == "read" else request.pattern[int(where)].value
-    thing = _function_of(thing)
-    if isinstance(thing, FunctionType):
-        return FunctionSource(thing, None, thing.__code__.co_filename)  # pyright: ignore
-    return thing
+    if how == "read":
+        return reads.values[int(where)]
+    return next(value for one, k, value in _arguments(request) if (one, k) == (how, int(where)))
 
 
-def _look_up(owner: Any, name: str) -> Any:
-    try:
-        return owner.lookup(name) if isinstance(owner, FunctionSource) else getattr(owner, name)
-    except (KeyError, AttributeError, ValueError):
-        return Absent
-
-
-def _again(request: Request, entries: Iterable[tuple[Any, str, str, bool]]) -> tuple[Reads, Captured] | None:
-    """The reads done again, and those that calls look at; None where one finds another value."""
+def _again(request: Request, entries: Iterable[tuple[Any, int, Any, str]]) -> tuple[Reads, Captured] | None:
+    """The reads done again; None where one finds another value."""
     reads, captured = Reads(), Captured()
-    for place, name, expected, again in entries:
-        owner = _owner(request, reads, place)
-        value = _look_up(owner, name)
-        if fingerprint(value) != expected:
+    for place, step, name, expected in entries:
+        owner = _owner(request, reads, place, Step(step))
+        value = captured.read(owner, Step(step), name)
+        if _text(owner, Step(step), value) != expected:
             return None
-        reads.entries.append((place, name, expected, again))
-        reads.values.append(value)
-        if again:
-            captured[(owner, name)] = value
+        reads.add(place, Step(step), name, value, expected)
     return reads, captured
 
 
@@ -233,6 +237,11 @@ def _objects(request: Request, reads: Reads) -> Iterator[tuple[str, int, Any]]:
     """What a program may refer to."""
     for k, value in enumerate(reads.values):
         yield "read", k, value
+    yield from _arguments(request)
+
+
+def _arguments(request: Request) -> Iterator[tuple[str, int, Any]]:
+    """The static arguments, and the classes of structured ones."""
     for k, argument in enumerate(request.pattern):
         yield "argument", k, argument.value
         for n, kind in enumerate(_kinds(argument.value)):
@@ -265,8 +274,9 @@ def store(
         return f"it depends on {program.captured.unkeyed}"
     try:
         reads = _collected(request, program.captured)
-        for function in (request.function, *map(_function_of, reads.values)):
-            _check_source(function)
+        for read in program.captured:
+            if read.step == Step.CODE:
+                _check_source(read.owner)
         known = {
             id(thing): (how, place)
             for how, place, thing in _objects(request, reads)

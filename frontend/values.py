@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Sequence
+from contextvars import ContextVar
 from dataclasses import dataclass, field, is_dataclass, replace
 from typing import Any
 
@@ -12,6 +13,7 @@ from xdsl.ir import SSAValue
 
 from .errors import UnsupportedError
 from .extents import Affine
+from .frame_values import Captured, can_change
 from .promotion import WEAK_DTYPES, Operand
 from .structures import build
 
@@ -21,11 +23,39 @@ UNKNOWN_LENGTH = "how many elements a mask selects is known at run time only, an
 INSTEAD = "reduce it at once (x[mask].sum()), assign under it (x[mask] = v), or choose with np.where(mask, x, other)"
 
 
-@dataclass(frozen=True, eq=False)
 class Static:
-    """A Python object known at compile time."""
+    """A Python object known at compile time: `raw` is the object, `value` all that it consists of."""
 
     value: Any
+
+    def __init__(self, value: Any):
+        self.raw = value
+        if can_change(value):
+            self.__class__ = Outside
+        else:
+            self.value = value
+
+    def __repr__(self) -> str:
+        return f"Static({self.raw!r})"
+
+
+class Outside(Static):
+    """A list, a dict, an array or another object whose contents can change before the next call.
+
+    Whoever takes its `value` has read it as a whole, which calls compare with what it is then. What looks at parts
+    only takes `raw`, and notes the parts (`outside.py`).
+    """
+
+    @property
+    def value(self) -> Any:
+        captured = READING.get()
+        if captured is not None:
+            captured.whole(self.raw)
+        return self.raw
+
+
+READING: ContextVar[Captured | None] = ContextVar("READING", default=None)
+"""Where what is read from outside is noted: the program that is being compiled."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -313,7 +343,7 @@ def is_array(value: Value) -> bool:
 def is_number(value: Value) -> bool:
     """Whether it takes part in arithmetic."""
     if isinstance(value, Static):
-        return isinstance(value.value, bool | int | float | np.generic)
+        return isinstance(value.raw, bool | int | float | np.generic)
     return isinstance(value, Index | Tensor | Scalar | Array | Lazy | Masked)
 
 
@@ -322,11 +352,11 @@ def operand_of(value: Value) -> Operand:
     if isinstance(value, Index):
         return int
     if isinstance(value, Static):
-        if type(value.value) in WEAK_DTYPES:
-            return type(value.value)
-        if isinstance(value.value, np.generic):
-            return value.value.dtype
-        raise TypeError(f"{value.value!r} is not a number")
+        if type(value.raw) in WEAK_DTYPES:
+            return type(value.raw)
+        if isinstance(value.raw, np.generic):
+            return value.raw.dtype
+        raise TypeError(f"{value.raw!r} is not a number")
     if isinstance(value, Tensor | Scalar):
         return value.weak or value.dtype
     if isinstance(value, Array | Lazy):
@@ -350,8 +380,8 @@ def describe(value: Value) -> str:
     if isinstance(value, Masked):
         return "what a mask selects, in a number known at run time only,"
     if isinstance(value, Static):
-        array = isinstance(value.value, np.ndarray)
-        return f"an array of shape {value.value.shape} from outside" if array else f"{value.value!r}"
+        array = isinstance(value.raw, np.ndarray)
+        return f"an array of shape {value.raw.shape} from outside" if array else f"{value.raw!r}"
     if isinstance(value, Index):
         return "an integer known at run time"
     if isinstance(value, Group):

@@ -83,7 +83,7 @@ def slow(offsets: Offsets) -> str:
 
 
 def match_guards(offsets: Offsets) -> str:
-    """Whether captured globals and closures are the objects that were compiled in.
+    """Whether what was read outside is what was compiled in: objects by identity.
 
     A dict whose version is the one last seen has not changed. Otherwise each name is looked up, and the version noted.
     """
@@ -96,33 +96,102 @@ def match_guards(offsets: Offsets) -> str:
         pairs = f.at(group, GUARD_GROUP.size, WORD)
         count = field(f, GUARD_GROUP, group, "count")
         f.store("ptr", f.at(pairs, count, 2 * WORD), place)
-        cell, table, after = f.new_label("cell"), f.new_label("dict"), f.new_label("next")
-        f.branch(f.compare("eq", field(f, GUARD_GROUP, group, "kind"), Guarded.CELL), cell, table)
-        f.label(cell)
-        f.require(
-            f.compare("eq", f.load("ptr", container, offsets.cell_value), f.load("ptr", pairs, WORD), "ptr"),
-            "changed",
-        )
-        f.jump(after)
-        f.label(table)
-        version = ""
-        if offsets.dict_version is not None:
-            version = f.load("i64", container, offsets.dict_version)
-            search = f.new_label("search")
-            f.branch(f.compare("eq", version, field(f, GUARD_GROUP, group, "version")), after, search)
-            f.label(search)
-        with f.loop(count) as k:
-            pair = f.at(pairs, k, 2 * WORD)
-            found = f.call(
-                "ptr", "@PyDict_GetItemWithError", f"ptr {container}", f"ptr {f.load('ptr', pair)}"
-            )
-            with f.when(f.compare("eq", found, "null", "ptr")):
-                f.call("void", "@PyErr_Clear")
-            f.require(f.compare("eq", found, f.load("ptr", pair, WORD), "ptr"), "changed")
-        if version:
-            f.store("i64", version, group, GUARD_GROUP.offset("version"))
+        cases = {int(kind): f.new_label(kind.name.lower()) for kind in Guarded}
+        after = f.new_label("next")
+        f.switch(field(f, GUARD_GROUP, group, "kind"), "changed", cases)
+        for kind, label in cases.items():
+            f.label(label)
+            _GUARDS[Guarded(kind)](f, offsets, group, container, pairs, count, after)
+            f.jump(after)
         f.label(after)
     f.ret("i1", "true")
     f.label("changed")
     f.ret("i1", "false")
     return f.text().replace("define", "define internal", 1)
+
+
+def _require_same(f: FunctionText, found: str, pair: str) -> None:
+    f.require(f.compare("eq", found, f.load("ptr", pair, WORD), "ptr"), "changed")
+
+
+def _guard_cell(
+    f: FunctionText, offsets: Offsets, group: str, cell: str, pairs: str, count: str, after: str
+) -> None:
+    _require_same(f, f.load("ptr", cell, offsets.cell_value), pairs)
+
+
+def _guard_dict(
+    f: FunctionText, offsets: Offsets, group: str, table: str, pairs: str, count: str, after: str
+) -> None:
+    version = ""
+    if offsets.dict_version is not None:
+        version = f.load("i64", table, offsets.dict_version)
+        search = f.new_label("search")
+        f.branch(f.compare("eq", version, field(f, GUARD_GROUP, group, "version")), after, search)
+        f.label(search)
+    with f.loop(count) as k:
+        pair = f.at(pairs, k, 2 * WORD)
+        found = f.call("ptr", "@PyDict_GetItemWithError", f"ptr {table}", f"ptr {f.load('ptr', pair)}")
+        with f.when(f.compare("eq", found, "null", "ptr")):
+            f.call("void", "@PyErr_Clear")
+        _require_same(f, found, pair)
+    if version:
+        f.store("i64", version, group, GUARD_GROUP.offset("version"))
+
+
+def _guard_list(
+    f: FunctionText, offsets: Offsets, group: str, owner: str, pairs: str, count: str, after: str
+) -> None:
+    size = f.load("i64", owner, offsets.size)
+    items = f.load("ptr", owner, offsets.list_items)
+    with f.loop(count) as k:
+        pair = f.at(pairs, k, 2 * WORD)
+        key = f.load("i64", pair)
+        from_end = f.op(f"select i1 {f.compare('slt', key, 0)}, i64 {size}, i64 0")
+        position = f.add(key, from_end)
+        f.require(f.compare("ult", position, size), "changed")
+        _require_same(f, f.load("ptr", items, position, WORD), pair)
+
+
+def _guard_attributes(
+    f: FunctionText, offsets: Offsets, group: str, owner: str, pairs: str, count: str, after: str
+) -> None:
+    with f.loop(count) as k:
+        pair = f.at(pairs, k, 2 * WORD)
+        found = f.call("ptr", "@PyObject_GetAttr", f"ptr {owner}", f"ptr {f.load('ptr', pair)}")
+        absent, there, compared = f.new_label("absent"), f.new_label("there"), f.new_label("compared")
+        f.branch(f.compare("eq", found, "null", "ptr"), absent, there)
+        f.label(absent)
+        f.call("void", "@PyErr_Clear")
+        f.jump(compared)
+        f.label(there)
+        f.call("void", "@Py_DecRef", f"ptr {found}")  # compared only: it may be gone
+        f.label(compared)
+        _require_same(f, found, pair)
+
+
+def _guard_function(
+    f: FunctionText, offsets: Offsets, group: str, owner: str, pairs: str, count: str, after: str
+) -> None:
+    for k, offset in enumerate((offsets.function_code, offsets.function_defaults, offsets.function_keywords)):
+        found = f.load("ptr", owner, offset)
+        f.require(f.compare("eq", found, f.load("ptr", pairs, k, WORD), "ptr"), "changed")
+
+
+def _guard_words(
+    f: FunctionText, offsets: Offsets, group: str, owner: str, pairs: str, count: str, after: str
+) -> None:
+    with f.loop(count) as k:
+        pair = f.at(pairs, k, 2 * WORD)
+        _require_same(f, f.load("ptr", owner, f.load("i64", pair)), pair)
+
+
+_GUARDS = {
+    Guarded.DICT: _guard_dict,
+    Guarded.CELL: _guard_cell,
+    Guarded.LIST: _guard_list,
+    Guarded.ATTRIBUTES: _guard_attributes,
+    Guarded.FUNCTION: _guard_function,
+    Guarded.WORDS: _guard_words,
+}
+"""Who writes the check of a group; what has changed goes to block `changed`."""

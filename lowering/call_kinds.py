@@ -10,6 +10,13 @@ class Guarded(IntEnum):
 
     DICT = 0
     CELL = 1
+    LIST = 2
+    """Keys are positions, from the end where they are negative."""
+    ATTRIBUTES = 3
+    FUNCTION = 4
+    """Two pairs: its code and its defaults, those of parameters passed by name and nothing."""
+    WORDS = 5
+    """Of an object, as it lies in memory: keys are offsets, values what is there."""
 
 
 class Kind(IntEnum):

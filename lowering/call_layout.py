@@ -56,7 +56,7 @@ runs without letting other Python threads in: `elements` of them are in FIXED ar
 value that is the same in every call, or get theirs later."""
 
 GUARD_GROUP = Layout("kind object version count")
-"""Then `count` pairs of key and value; a value of 0 is a key that must be absent."""
+"""Then `count` pairs of key and value; a value of 0 is a key that must be absent. `version`: the last one seen of a DICT."""
 
 RECORD = Layout("kind words source slot")
 """What every record begins with: its length, the object it speaks of, the slot that takes the value."""
@@ -121,6 +121,11 @@ class Offsets:
     """Weak references to it."""
     descr_word: int = 24
     """Kind, character, byte order and number of a dtype, in one word."""
+    list_items: int = 24
+    function_code: int = 48
+    function_defaults: int = 56
+    function_keywords: int = 64
+    """Defaults of parameters that are passed by name."""
     dict_version: int | None = 24
     """A word that changes whenever a dict does; None where there is none."""
 

@@ -24,6 +24,7 @@ FUNCTIONS = {
     "Py_DecRef": "void (ptr)",
     "PyObject_Vectorcall": "ptr (ptr, ptr, i64, ptr)",
     "PyDict_GetItemWithError": "ptr (ptr, ptr)",
+    "PyObject_GetAttr": "ptr (ptr, ptr)",
     "PyErr_Clear": "void ()",
     "PyErr_Occurred": "ptr ()",
     "PyErr_NoMemory": "ptr ()",

@@ -392,6 +392,8 @@ def _containers_fit(off: Offsets) -> bool:
     probe = (1.5, "x", None)
     items = [word_at(probe, off.tuple_items + k * WORD) for k in range(3)]
     cell = types.CellType(probe)
+    row = [1.5, "x", None]
+    row_items = (ctypes.c_int64 * 3).from_address(word_at(row, off.list_items))
     owner = Entry()
     alone = word_at(owner, off.count, ctypes.c_int32)
     others = [owner] * 5
@@ -400,6 +402,24 @@ def _containers_fit(off: Offsets) -> bool:
         and word_at(probe, off.size) == 3
         and items == [id(item) for item in probe]
         and word_at(cell, off.cell_value) == id(probe)
+        and word_at(row, off.size) == 3
+        and list(row_items) == [id(item) for item in row]
+        and _functions_fit(off)
+    )
+
+
+def _functions_fit(off: Offsets) -> bool:
+    def probe(x: int = 1, *, y: int = 2) -> int:
+        return x + y
+
+    def bare() -> None:
+        return None
+
+    return (
+        word_at(probe, off.function_code) == id(probe.__code__)
+        and word_at(probe, off.function_defaults) == id(probe.__defaults__)
+        and word_at(probe, off.function_keywords) == id(probe.__kwdefaults__)
+        and (word_at(bare, off.function_defaults), word_at(bare, off.function_keywords)) == (0, 0)
     )
 
 
@@ -452,3 +472,9 @@ def _tested_dict_version() -> int | None:
         if not (changes() and stays()):
             return None
     return offset
+
+
+def has_versions() -> bool:
+    """Whether dicts say when they change, where `Offsets` has it."""
+    offsets = _tested_offsets()
+    return offsets is not None and offsets.dict_version is not None

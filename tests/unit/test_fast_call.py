@@ -320,6 +320,7 @@ def test_globals_are_looked_at():
 
 def test_globals_that_change_during_a_call():
     """The entry is written after the call: what it expects is what was compiled in, not what is there by then."""
+    from nestor.frontend.frame_values import Captured, Step
     from nestor.frontend.native_call import Declined
     from nestor.frontend.native_guards import guards
     from nestor.frontend.source import FunctionSource, source_of
@@ -327,13 +328,14 @@ def test_globals_that_change_during_a_call():
     jitted = warmed(scaled, X)
     (invocation,) = jitted._invocations.values()
     captured = invocation.program.captured
-    assert any(isinstance(source, FunctionSource) and name == "SCALE" for source, name in captured)
-    assert len(guards(captured, id)) == 1
+    assert any(isinstance(read.owner, FunctionSource) and read.name == "SCALE" for read in captured)
+    assert len(guards(captured, id)) == 2  # the words of the function, its globals
     source = source_of(scaled)
-    with pytest.raises(Declined):
-        guards({(source, "SCALE"): fast_calls.SCALE + 1}, id)
-    with pytest.raises(Declined):
-        guards({(source, "NOWHERE"): 1.0}, id)
+    for name, value in (("SCALE", fast_calls.SCALE + 1), ("NOWHERE", 1.0)):
+        other = Captured()
+        other.note(source, Step.NAME, name, value)
+        with pytest.raises(Declined):
+            guards(other, id)
 
 
 def test_closures_are_looked_at():

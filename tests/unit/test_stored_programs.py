@@ -211,6 +211,14 @@ CHANGES = {
     "a constant of a static argument": (
         "def f(x, k):\n    return x * k\nf = nt.jit(f, static_argnums=1)\nresult = f(x, {})", "2.0", "3.0",
     ),
+    "an item of an item": ("K = {{'k': [1, {}]}}\n@nt.jit\ndef f(x):\n    return x + K['k'][1]\nresult = f(x)", "2", "3"),
+    "an attribute": (
+        "class A:\n    def __init__(self):\n        self.k = {}\na = A()\n"
+        "@nt.jit\ndef f(x):\n    return x + a.k\nresult = f(x)", "2", "3",
+    ),
+    "an attribute of a class": (
+        "class A:\n    k = {}\na = A()\n@nt.jit\ndef f(x):\n    return x + a.k\nresult = f(x)", "2", "3",
+    ),
     "a method": (
         "from typing import NamedTuple\nclass P(NamedTuple):\n    w: float\n"
         "    def of(self, x):\n        return x {} self.w\n"
@@ -291,8 +299,8 @@ def test_a_source_that_was_edited_after_its_import(project):
             "what 'crc32' returns",
         ),
         (
-            "class A:\n    k = 3\na = A()\n@nt.jit\ndef f(x):\n    return x + a.k\nf(x)\n",
-            "depends on an object of the class 'main.A'",
+            "import threading\na = threading.Lock()\n@nt.jit\ndef f(x):\n    return x + (a is None)\nf(x)\n",
+            "depends on an object of the class '_thread.lock'",
         ),
     ],
 )
