@@ -11,6 +11,7 @@ from .errors import ShapeError
 from .expressions import evaluate
 from .frame import Frame
 from .objects import current, refuse_changes
+from .outside import length
 from .promotion import same_operand
 from .static_values import TRUTH
 from .values import Array, Group, Lazy, Static, Tensor, Value, extents_of, is_array
@@ -177,8 +178,8 @@ def truth(frame: Frame, node: ast.expr, value: Value) -> bool:
     as_condition(frame, node, value)
     frame.at(node)
     if isinstance(value, Static):
-        arith.refuse_own_code(frame.graph, [value.value], TRUTH)
-        return bool(value.value)
+        arith.refuse_own_code(frame.graph, [value.raw], TRUTH)
+        return length(value.raw) != 0 if isinstance(value.raw, list | dict) else bool(value.value)
     return bool(
         arith.require_static(
             frame.graph,
