@@ -21,6 +21,7 @@ from xdsl.dialects.builtin import MemRefType
 from xdsl.ir import Block, Region, SSAValue
 
 from ..dialects.affine import AffineList
+from ..dialects.diagnostic import SourceLocation
 from ..dialects.nest import AccumulateOp, AllocOp, ForOp, IndexOp, LoadOp, StoreOp
 from ..dialects.nt import REDUCTIONS, Elementwise, LoopsOp
 from ..dialects.nt.types import scalar_type, storage_type
@@ -67,6 +68,9 @@ class Island:
         self._stand_ins = Block()
         self._memrefs: dict[Buffer, SSAValue] = {}
         self._written: dict[Buffer, None] = {}
+        self._stores: list[Buffer] = []
+        self._reads: list[tuple[Buffer, SourceLocation]] = []
+        """Of copies that NumPy would share, and where in the source they are."""
         self._scalars: dict[SSAValue, SSAValue] = {}
 
     # ---- memory -------------------------------------------------------------------------------------
@@ -77,9 +81,12 @@ class Island:
             check_writable(self.graph, buffer)
         if buffer.local is not None:
             return buffer.local
-        check_fresh(self.graph, buffer)
+        check_fresh(self.graph, buffer, self._written)
         if write:
             self._written[buffer] = None
+            self._stores.append(buffer)
+        elif buffer.origin is not None or buffer.lenders:
+            self._reads.append((buffer, self.graph.place))
         memref = self._memrefs.get(buffer)
         if memref is None:
             kind = _memref_type(buffer.dtype, buffer.extents)
@@ -247,6 +254,16 @@ class Island:
             yield
         finally:
             self.runs.pop()
+
+    @contextmanager
+    def turns(self) -> Iterator[None]:
+        """Around a loop of the source, whose next turn reads what this one has written."""
+        stores, reads, place = len(self._stores), len(self._reads), self.graph.place
+        yield
+        for buffer, read in self._reads[reads:]:
+            self.graph.locate(read)
+            check_fresh(self.graph, buffer, self._stores[stores:])
+        self.graph.locate(place)
 
     def for_each(
         self, extents: Extents, body: Callable[[list[Affine]], None], at: tuple[Affine, ...] = ()

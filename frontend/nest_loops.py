@@ -237,7 +237,8 @@ def _attempt(
                 frame.at(node)
                 island.store(one.cell, (), island.scalar(value, one.dtype))
 
-    emit(_Turn(load, run))
+    with island.turns():
+        emit(_Turn(load, run))
     for one in carried:
         if not one.outside:
             frame.variables[one.name] = Scalar(island.load(one.cell, ()), one.dtype, one.weak)

@@ -6,7 +6,7 @@ x + w      ->   %0 = nt.broadcast %w along [1] : tensor<1000xf32> -> tensor<100x
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -252,10 +252,17 @@ def as_tensor(graph: Graph, value: Value) -> Tensor:
     )
 
 
-def check_fresh(graph: Graph, buffer: Buffer) -> None:
-    """Raise for a copy that NumPy would share, once its source has been written."""
+def check_fresh(graph: Graph, buffer: Buffer, written: Collection[Buffer] = ()) -> None:
+    """Raise for a copy that NumPy would share, once its source has been written.
+
+    `written` are arrays whose new contents are not known outside of where they are written.
+    """
+
+    def is_newer(source: Buffer, age: int) -> bool:
+        return source.age != age or any(b in written for b in (source, *source.overlapping))
+
     for lender, age in buffer.lenders:
-        if lender.age != age:
+        if is_newer(lender, age):
             raise graph.error(
                 UnsupportedError,
                 f"'{buffer.name or 'the result'}', which is '{lender.name or 'another array'}' on some paths only, "
@@ -265,8 +272,8 @@ def check_fresh(graph: Graph, buffer: Buffer) -> None:
     if buffer.origin is None:
         return
     source, age = buffer.origin
-    check_fresh(graph, source)
-    if source.age != age:
+    check_fresh(graph, source, written)
+    if is_newer(source, age):
         raise graph.error(
             UnsupportedError,
             f"{buffer.frozen} is read after {_written(source)}; the update would be missed",
