@@ -79,14 +79,14 @@ class Island:
         """The memory of `buffer` in here."""
         if write:
             check_writable(self.graph, buffer)
-        if buffer.local is not None:
-            return buffer.local
         check_fresh(self.graph, buffer, self._written)
         if write:
             self._written[buffer] = None
             self._stores.append(buffer)
         elif buffer.origin is not None or buffer.lenders:
             self._reads.append((buffer, self.graph.place))
+        if buffer.local is not None:
+            return buffer.local
         memref = self._memrefs.get(buffer)
         if memref is None:
             kind = _memref_type(buffer.dtype, buffer.extents)

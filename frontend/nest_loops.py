@@ -421,7 +421,10 @@ def either(
             for op in list(block.ops):
                 op.detach()
                 graph.block.add_op(op)
+        _check_alike(frame, node, values)
         chosen = where(graph, as_condition(frame, node, condition), *values)
+        if any(isinstance(value, Array) and value.axes for value in values):
+            return _one_of(frame, chosen, values)
         weak = [k for k in (number_kind(graph, value) for value in values) if isinstance(k, type)]
         return as_weak(chosen, weak_result(tuple(weak)), None) if len(weak) == len(values) else chosen
     kinds = [kind_of_value(frame, node, "this value", value) for value in values]
@@ -433,6 +436,34 @@ def either(
             island.store(cell, (), island.scalar(value, dtype))
     _insert_if(frame, holds, *blocks)
     return _loaded(island, cell, kind, "")
+
+
+def _check_alike(frame: Frame, node: ast.expr, values: Sequence[Value]) -> None:
+    """Raise where one of two values is an array, and the other is none or has another shape or element type."""
+    first, second = map(extents_of, values)
+    if not first and not second:
+        return
+    kinds = [number_kind(frame.graph, value) for value in values]
+    alike = len(first) == len(second) and all(a.equals(b) for a, b in zip(first, second, strict=True))
+    if not alike or not same_operand(*kinds):
+        frame.fail(
+            node,
+            f"this is {describe(values[0])} on one path and {describe(values[1])} on the other",
+            "inside loops, give both the same shape and element type",
+        )
+
+
+def _one_of(frame: Frame, chosen: Value, values: Sequence[Value]) -> Array:
+    """What one of two arrays holds now: good for reading as long as neither is written."""
+    array = _island(frame).materialise(chosen, "either")
+    for value in values:
+        if not isinstance(value, Array):
+            continue
+        buffer = value.buffer
+        array.buffer.borrowed = array.buffer.borrowed or buffer.borrowed or buffer.name or "another array"
+        array.buffer.lenders += buffer.lenders or ((buffer.origin or (buffer, buffer.age)),)
+    array.buffer.frozen = f"this array, which is '{array.buffer.borrowed}' on some paths only,"
+    return array
 
 
 def _insert_if(frame: Frame, holds: SSAValue, then: Block, other: Block) -> None:

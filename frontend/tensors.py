@@ -282,7 +282,7 @@ def check_fresh(graph: Graph, buffer: Buffer, written: Collection[Buffer] = ()) 
 
 
 def _written(buffer: Buffer) -> str:
-    or_another = ", or an argument that overlaps it," if buffer.overlapping else ""
+    or_another = ", or an argument that overlaps it," if buffer.shared is not None else ""
     return f"'{buffer.name or 'its array'}'{or_another} was written"
 
 
