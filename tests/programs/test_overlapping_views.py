@@ -9,12 +9,15 @@ from typing import Any
 import nestor as nt
 import numpy as np
 import pytest
-from nestor.frontend.errors import UnsupportedError
+from nestor.frontend.errors import ShapeError, UnsupportedError
 from overlapping_views import Memory, memory, program
 from sampling import seeds
 
 CALLS = 4
 """With each pattern of overlap."""
+
+REFUSALS = (UnsupportedError, ShapeError)
+"""Views that are out of date; and, of unknown extents, every other element of two arrays, which may be of two lengths."""
 
 
 def outcome(function: Any, given: Memory, seed: int, k: int) -> tuple[np.ndarray, list[Any]] | None:
@@ -23,7 +26,7 @@ def outcome(function: Any, given: Memory, seed: int, k: int) -> tuple[np.ndarray
     try:
         with np.errstate(all="ignore"):
             seen, last = function(*views, k)
-    except UnsupportedError:
+    except REFUSALS:
         np.testing.assert_array_equal(base, given.fresh(seed)[0], "what is refused has changed the memory")
         raise
     except (TypeError, OverflowError) as error:
@@ -52,8 +55,9 @@ def calls(seed: int, folder: Path, patterns: int = 4, **options: Any) -> tuple[i
             where = f"seed {seed}, {options}, call {again}\n{made.text}\n{given}\nk = {k}"
             try:
                 got = outcome(compiled, given, seed + again, k)
-            except UnsupportedError as error:
-                assert "is read after" in str(error), f"{where}\n{error}"
+            except REFUSALS as error:
+                expected = "could not be broadcast" if isinstance(error, ShapeError) else "is read after"
+                assert expected in str(error), f"{where}\n{error}"
                 refused += 1
                 continue
             assert got is not None, where
@@ -73,7 +77,7 @@ EACH = 15
 def test_random_views_on_the_cpu(group: int, tmp_path: Path):
     drawn = [calls(EACH * group + k, tmp_path) for k in range(EACH)]
     made, refused = (sum(column) for column in zip(*drawn, strict=True))
-    assert made > 200 and refused < made / 4, (made, refused)
+    assert made > 200 and refused < made / 2, (made, refused)
 
 
 @pytest.mark.parametrize("seed", seeds(12))
