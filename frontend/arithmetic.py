@@ -8,9 +8,11 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from xdsl.ir import Operation, SSAValue
 from xdsl.ir.affine import AffineBinaryOpKind
 
-from ..dialects.nt import ELEMENTWISE, Elementwise
+from ..dialects.nt import ELEMENTWISE, DimOp, Elementwise
+from .equal_extents import joined
 from .errors import DivisionError, DTypeError, RangeError, Respecialise, ShapeError, UnsupportedError
 from .extents import Affine
 from .graph import Graph
@@ -230,10 +232,20 @@ def require_static(graph: Graph, value: Value, what: str, hint: str | None = Non
         arguments = scalar_arguments([value])
         if arguments:
             raise Respecialise(arguments, why=f"{what} must be known at compile time")
-        if isinstance(value, Index) and value.affine.over_dims() is not None:
+        if isinstance(value, Index) and value.affine.is_of_extents():
+            raise Respecialise(shapes=True, why=f"{what} must be known at compile time")
+        if isinstance(value, Tensor) and not value.extents and reads_extents(value.ssa):
             raise Respecialise(shapes=True, why=f"{what} must be known at compile time")
     raise graph.error(
         UnsupportedError, f"{what} must be known at compile time; this is {describe(value)}", hint
+    )
+
+
+def reads_extents(value: SSAValue) -> bool:
+    """Whether a number is computed from unknown extents."""
+    owner = value.owner
+    return isinstance(owner, DimOp) or (
+        isinstance(owner, Operation) and any(map(reads_extents, owner.operands))
     )
 
 
@@ -411,7 +423,7 @@ def number_kind(graph: Graph, value: Value) -> Operand:
 
 def emit(graph: Graph, row: Elementwise, operands: Sequence[Value], dtypes: Sequence[np.dtype]) -> Value:
     """One operation of the table on operands converted to `dtypes`."""
-    extents = broadcast_extents(graph, [extents_of(o) for o in operands])
+    extents = broadcast_extents(graph, [extents_of(o) for o in operands], has_ones=graph.island is not None)
     if graph.island is not None:
         return graph.island.elementwise(row, operands, dtypes, extents)
     tensors = [convert(graph, o, d) for o, d in zip(operands, dtypes, strict=True)]
@@ -434,8 +446,11 @@ def convert(graph: Graph, value: Value, dtype: np.dtype) -> Tensor:
     return cast(graph, as_tensor(graph, value), dtype)
 
 
-def broadcast_extents(graph: Graph, shapes: Sequence[Extents]) -> Extents:
-    """NumPy's broadcasting. Raises ShapeError; equalities of unknown extents become guards."""
+def broadcast_extents(graph: Graph, shapes: Sequence[Extents], has_ones: bool = False) -> Extents:
+    """NumPy's broadcasting. Raises ShapeError; equalities of unknown extents become guards, or checks of the run.
+
+    `has_ones`: who reads the operands does it by `own_index`, so that an extent may turn out to be 1.
+    """
     rank = max(len(shape) for shape in shapes)
     result: list[Affine] = []
     for axis in range(-rank, 0):
@@ -443,12 +458,10 @@ def broadcast_extents(graph: Graph, shapes: Sequence[Extents]) -> Extents:
         for shape in shapes:
             if len(shape) < -axis or shape[axis].known == 1:
                 continue
-            if extent.known == 1:
-                extent = shape[axis]
-            elif not graph.assumptions.equal(extent, shape[axis], "broadcasting"):
+            both = shape[axis] if extent.known == 1 else joined(graph, extent, shape[axis], has_ones)
+            if both is None:
                 raise _mismatch(graph, shapes)
-            elif extent.known is None and shape[axis].known is not None:
-                extent = shape[axis]
+            extent = both
         result.append(extent)
     return tuple(result)
 

@@ -17,6 +17,7 @@ from xdsl.ir import SSAValue
 
 from ..dialects.nt import EmptyOp, IotaOp
 from .arithmetic import number_kind
+from .equal_extents import require_equal
 from .errors import ShapeError, UnsupportedError
 from .extents import Affine, affine_list
 from .graph import Graph, dynamic, tensor_type
@@ -141,7 +142,7 @@ def concatenated(graph: Graph, values: Sequence[Value], axis: int, dtype: np.dty
             continue
         extent = first[k]
         for position, shape in enumerate(shapes):
-            if not graph.assumptions.equal(extent, shape[k], "np.concatenate"):
+            if not require_equal(graph, extent, shape[k], "np.concatenate"):
                 raise graph.error(
                     ShapeError,
                     "all the input array dimensions except for the concatenation axis must match exactly, but along "

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from .arithmetic import broadcast_extents, convert, is_number, number_kind, operate, require_static
+from .equal_extents import require_equal
 from .errors import DTypeError, ShapeError, UnsupportedError
 from .expressions import evaluate
 from .frame import Frame
@@ -405,9 +406,10 @@ def _check_update(frame: Frame, node: ast.AugAssign, target: Array, result: Valu
             f"write x = x {_SYMBOLS.get(type(node.op), '+')} ... for a new array",
             DTypeError,
         )
-    shape = broadcast_extents(graph, [target.extents, extents_of(result)])
+    shape = broadcast_extents(graph, [target.extents, extents_of(result)], has_ones=True)
     if len(shape) != len(target.extents) or not all(
-        a.equals(b) for a, b in zip(shape, target.extents, strict=True)
+        require_equal(graph, a, b, "operands could not be broadcast into the one updated")
+        for a, b in zip(shape, target.extents, strict=True)
     ):
         frame.fail(
             node,

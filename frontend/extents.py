@@ -9,12 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from math import gcd, lcm
 
 from xdsl.ir import SSAValue
 from xdsl.ir.affine import AffineBinaryOpKind, AffineConstantExpr, AffineDimExpr, AffineExpr
 
 from ..dialects.affine import AffineList, combine
-from .program_parts import Guard
 
 
 class Atom:
@@ -22,10 +22,10 @@ class Atom:
     inclusive; `value` makes its SSA value (of type index) on first use.
 
     `dim` names the extent of an argument; `argument` is the position of the integer argument it comes from;
-    `witness` is its value in the call being compiled.
+    `witness` is its value in the call being compiled; `extreme` says of which two integers it is the lesser or greater.
     """
 
-    __slots__ = ("_make", "_value", "argument", "dim", "high", "key", "low", "parent", "witness")
+    __slots__ = ("_make", "_value", "argument", "dim", "extreme", "high", "key", "low", "parent", "witness")
 
     def __init__(
         self,
@@ -37,6 +37,7 @@ class Atom:
         argument: int | None = None,
         witness: int | None = None,
         key: tuple[AffineBinaryOpKind, Affine, int] | None = None,
+        extreme: tuple[str, Affine, Affine] | None = None,
     ):
         self._value = make if isinstance(make, SSAValue) else None
         self._make = make
@@ -46,6 +47,7 @@ class Atom:
         self.argument = argument
         self.witness = witness
         self.key = key
+        self.extreme = extreme
         self.parent: Atom | None = None
 
     @property
@@ -112,13 +114,14 @@ class Affine:
             total += coefficient * atom.root().low  # pyright: ignore
         return total
 
-    def least(self) -> Affine:
-        """An affine form it never falls below: the variables of loops at the ends of their ranges."""
+    def least(self, of_extents: bool = True) -> Affine:
+        """An affine form it never falls below: the variables of loops at the ends of their ranges, and remainders
+        (`of_extents`: of extents too)."""
         total = Affine(self.constant)
         for atom, coefficient in self.terms:
             atom = atom.root()
             end: Affine | None = None
-            if atom.high is not None:
+            if atom.high is not None and (of_extents or not Affine.of(atom).is_of_extents()):
                 end = None if atom.low is None else Affine(atom.low)
                 end = _greatest(atom.high) if coefficient < 0 else end
             total += (end if end is not None else Affine.of(atom)) * coefficient
@@ -203,41 +206,59 @@ def affine_list(entries: Iterable[Affine]) -> AffineList:
     return AffineList(exprs, tuple(operands))
 
 
+@dataclass(frozen=True)
+class Assumption:
+    """`affine` is at least 0 (`exact`: is 0) in every call of the program."""
+
+    affine: Affine
+    exact: bool
+    why: str = ""
+
+
 @dataclass(eq=False)
 class Assumptions:
-    """What the code being compiled assumes of the extents of its arguments."""
+    """What the code being compiled assumes of the extents of its arguments: guards of the program."""
 
-    guards: list[Guard] = field(default_factory=list)
+    made: list[Assumption] = field(default_factory=list)
     _divided: dict[tuple, Atom] = field(default_factory=dict)
+    _extremes: dict[tuple, Atom] = field(default_factory=dict)
 
     def nonnegative(self, affine: Affine, why: str = "") -> bool:
         """Whether `affine >= 0`, by proof, or by a guard that the call being compiled passes.
 
         Without a call (compiling for specs), extents are taken to be large enough.
         """
-        affine = affine.least()
-        bound = affine.lower_bound()
-        if bound is not None and bound >= 0:
+        if self._is_nonnegative(affine.least()):
             return True
-        coefficients = affine.over_dims()
+        affine = affine.least(of_extents=False)
+        if self._is_nonnegative(affine):
+            return True
         witness = affine.witness()
-        if not coefficients or (witness is not None and witness < 0):
+        if not affine.terms or not affine.is_of_extents() or (witness is not None and witness < 0):
             return False
-        self._add(Guard(affine.constant, tuple(sorted(coefficients.items())), False, why))
+        self._add(Assumption(affine, False, why))
         return True
 
     def equal(self, a: Affine, b: Affine, why: str = "") -> bool:
         """Whether `a == b`, by proof, or by a guard. Two plain extents become one name."""
-        difference = a - b
+        difference = self.normal(a - b)
         if difference.known is not None:
             return difference.known == 0
-        coefficients, witness = difference.over_dims(), difference.witness()
-        if coefficients is None or (witness is not None and witness != 0):
+        witness = difference.witness()
+        if not difference.is_of_extents() or (witness is not None and witness != 0):
             return False
-        if _merge(difference):
-            return True
-        self._add(Guard(difference.constant, tuple(sorted(coefficients.items())), True, why))
+        if not _merge(difference):
+            self._add(Assumption(difference, True, why))
         return True
+
+    def differ(self, a: Affine, b: Affine) -> bool:
+        """Whether `a` and `b` are known to be different integers: where extents decide, those of the call being compiled."""
+        difference = self.normal(a - b)
+        if difference.is_of_extents():
+            return difference.witness() not in (None, 0)
+        return self._is_nonnegative(difference.least() + -1) or self._is_nonnegative(
+            (-difference).least() + -1
+        )
 
     def divided(self, kind: AffineBinaryOpKind, affine: Affine, divisor: int) -> Affine:
         """`affine floordiv divisor` or `affine mod divisor`, for a positive divisor."""
@@ -250,7 +271,11 @@ class Assumptions:
             return Affine(
                 affine.constant // divisor, tuple([(atom, c // divisor) for atom, c in affine.terms])
             )
-        identity = (kind, affine.constant, frozenset(affine.terms), divisor)
+        return Affine.of(self._quotient(kind, affine, divisor))
+
+    def _quotient(self, kind: AffineBinaryOpKind, affine: Affine, divisor: int) -> Atom:
+        terms = frozenset([(atom.root(), c) for atom, c in affine.terms])
+        identity = (kind, affine.constant, terms, divisor)
         atom = self._divided.get(identity)
         if atom is None:
             bound = affine.lower_bound()
@@ -261,11 +286,98 @@ class Assumptions:
             high = Affine(divisor - 1) if kind is AffineBinaryOpKind.Mod else None
             atom = Atom(_no_value, low=low, high=high, witness=value, key=(kind, affine, divisor))
             self._divided[identity] = atom
-        return Affine.of(atom)
+        return atom
 
-    def _add(self, guard: Guard) -> None:
-        if guard not in self.guards:
-            self.guards.append(guard)
+    # ---- normal forms of quotients ------------------------------------------------------------------
+
+    def normal(self, affine: Affine) -> Affine:
+        """The same integer in a form that many equal ones share: `(n + 1) // 2 + n // 2` is `n`."""
+        plain = self._plain(affine)
+        total = Affine(plain.constant)
+        for atom, coefficient in plain.terms:
+            total += self._without_half(atom) * coefficient
+        return total
+
+    def _without_half(self, atom: Atom) -> Affine:
+        """`(x + 1) // 2` by way of `x // 2`: together they are x."""
+        if atom.key is None or atom.key[2] != 2 or atom.key[1].constant != 1:
+            return Affine.of(atom)
+        plain = atom.key[1] + -1
+        return plain - self._floor(plain, 2)
+
+    def _plain(self, affine: Affine) -> Affine:
+        total = Affine(affine.constant)
+        for atom, coefficient in affine.terms:
+            total += self._plain_atom(atom.root()) * coefficient
+        return total
+
+    def _plain_atom(self, atom: Atom) -> Affine:
+        if atom.extreme is not None:
+            name, *sides = atom.extreme
+            plain = frozenset([(p.constant, frozenset(p.terms)) for p in map(self._plain, sides)])
+            return Affine.of(self._extremes.setdefault((name, plain), atom))
+        if atom.key is None:
+            return Affine.of(atom)
+        kind, numerator, divisor = atom.key
+        numerator = self._plain(numerator)
+        floor = self._floor(numerator, divisor)
+        return floor if kind is AffineBinaryOpKind.FloorDiv else numerator - floor * divisor
+
+    def _floor(self, affine: Affine, divisor: int) -> Affine:
+        """The normal form of `affine // divisor`: what divides goes out, and quotients of quotients become one."""
+        outside = Affine(affine.constant // divisor)
+        inside = Affine(affine.constant % divisor)
+        for atom, coefficient in affine.terms:
+            outside += Affine(0, ((atom, coefficient // divisor),) if coefficient // divisor else ())
+            inside += Affine(0, ((atom, coefficient % divisor),) if coefficient % divisor else ())
+        common = gcd(divisor, *[c for _, c in inside.terms])
+        inside = Affine(inside.constant // common, tuple([(a, c // common) for a, c in inside.terms]))
+        divisor //= common
+        if divisor == 1 or not inside.terms:
+            return outside + inside
+        atom, coefficient = inside.terms[0]
+        if len(inside.terms) == 1 and coefficient == 1 and atom.key is not None:
+            _, numerator, by = atom.key  # (x // a + c) // b
+            return outside + self._floor(numerator + inside.constant * by, by * divisor)
+        return outside + Affine.of(self._quotient(AffineBinaryOpKind.FloorDiv, inside, divisor))
+
+    def _is_nonnegative(self, affine: Affine) -> bool:
+        """Whether it is never negative, from the bounds of its atoms and those of rounding down."""
+        bound = affine.lower_bound()
+        if bound is not None and bound >= 0:
+            return True
+        if all(atom.root().key is None for atom, _ in affine.terms):
+            return False
+        relaxed, scale = _relaxed(self.normal(affine))
+        bound = relaxed.lower_bound()
+        return bound is not None and bound > -scale  # more than -1, so at least 0
+
+    def _add(self, assumption: Assumption) -> None:
+        if assumption not in self.made:
+            self.made.append(assumption)
+
+
+def _relaxed(affine: Affine) -> tuple[Affine, int]:
+    """A form without quotients that is at most `scale` times `affine`: x // d is from (x - d + 1) / d to x / d."""
+    scale = lcm(*[_scale(atom.root()) for atom, _ in affine.terms])
+    total = Affine(affine.constant * scale)
+    for atom, coefficient in affine.terms:
+        atom, coefficient = atom.root(), coefficient * scale
+        if atom.key is None:
+            total += Affine.of(atom) * coefficient
+            continue
+        _, numerator, divisor = atom.key
+        share = coefficient // divisor
+        inner, by = _relaxed((numerator + (1 - divisor if share > 0 else 0)) * (1 if share > 0 else -1))
+        total += inner * (abs(share) // by)
+    return total, scale
+
+
+def _scale(atom: Atom) -> int:
+    if atom.key is None:
+        return 1
+    _, numerator, divisor = atom.key
+    return divisor * lcm(*[_scale(inner.root()) for inner, _ in numerator.terms])
 
 
 def _no_value() -> SSAValue:
@@ -277,7 +389,7 @@ def _merge(difference: Affine) -> bool:
     if difference.constant or len(difference.terms) != 2:
         return False
     (a, ca), (b, cb) = difference.terms
-    if ca + cb or abs(ca) != 1:
+    if ca + cb or abs(ca) != 1 or a.dim is None or b.dim is None:
         return False
     b.parent = a
     a.low = max(a.low or 0, b.low or 0)

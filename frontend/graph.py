@@ -253,7 +253,8 @@ class Graph:
         lows = [bound for bound in (a.lower_bound(), b.lower_bound()) if bound is not None]
         low = choose(lows) if len(lows) == 2 or (lows and choose is max) else None
         seen = [w for w in (a.witness(), b.witness()) if w is not None]
-        return Affine.of(Atom(value, low=low, witness=choose(seen) if len(seen) == 2 else None))
+        witness = choose(seen) if len(seen) == 2 else None
+        return Affine.of(Atom(value, low=low, witness=witness, extreme=(op_type.name, a, b)))
 
     def unchecked_index(self, index: Affine, extent: Affine) -> Affine:
         """A Python index that the user says is in bounds: wrapped where it may be negative."""

@@ -19,6 +19,7 @@ from ..dialects.nest import IfOp
 from ..dialects.nt import ELEMENTWISE, ConstantOp
 from .arithmetic import BOOL, broadcast_extents, copy, emit, index_value
 from .assemble import INT
+from .equal_extents import require_equal
 from .errors import IndexRangeError, ShapeError, UnsupportedError
 from .extents import Affine, Atom
 from .graph import INDEX, Graph
@@ -227,7 +228,7 @@ def _masked_view(
     axis = sum(isinstance(i, Slice) or (isinstance(i, Static) and i.value is None) for i in items[:place])
     for k, extent in enumerate(mask.extents):
         own = base.extents[axis + k]
-        if not graph.assumptions.equal(own, extent, "a mask"):
+        if not require_equal(graph, own, extent, "a boolean index", "IndexError"):
             raise graph.error(
                 IndexRangeError,
                 f"boolean index did not match indexed array along axis {axis + k}; size of axis is "

@@ -28,6 +28,7 @@ from ..dialects.nt.types import scalar_type, storage_type
 from ..lowering.nt_to_nest_scalars import convert as convert_scalar
 from ..lowering.nt_to_nest_scalars import from_storage, to_storage
 from .arithmetic import BOOL, number_kind
+from .equal_extents import own_index, require_assignable
 from .errors import IndexRangeError, ReadOnlyError, Respecialise, ShapeError, UnsupportedError
 from .extents import Affine, Atom, affine_list
 from .graph import INDEX, Graph, dynamic, element_type, static_shape
@@ -193,7 +194,7 @@ class Island:
         ]
 
         def at(indices: Sequence[Affine]) -> SSAValue:
-            scalars = [self._element(p, d, indices) for p, d in zip(parts, dtypes, strict=True)]
+            scalars = [self._element(p, d, indices, extents) for p, d in zip(parts, dtypes, strict=True)]
             return expansion(self.graph.emitter(), *scalars)
 
         return Lazy(result, extents, at, reads_of(operands))
@@ -204,13 +205,17 @@ class Island:
             return Scalar(self.scalar(value, dtype), dtype)
         return Lazy(dtype, extents_of(value), lambda ix: self._element(value, dtype, ix), reads_of([value]))
 
-    def _element(self, value: Value, dtype: np.dtype, indices: Sequence[Affine]) -> SSAValue:
-        """The element of a number or array, broadcast, at `indices`."""
+    def _element(
+        self, value: Value, dtype: np.dtype, indices: Sequence[Affine], shape: Extents | None = None
+    ) -> SSAValue:
+        """The element of a number or array, broadcast, at `indices` (into `shape`, else into one like its own)."""
         if not _has_elements(value):
             return self.scalar(value, dtype)
         assert isinstance(value, Array | Lazy)
-        own = indices[len(indices) - len(value.extents) :]
-        mapped = [Affine(0) if e.known == 1 else i for e, i in zip(value.extents, own, strict=True)]
+        rank = len(value.extents)
+        own = indices[len(indices) - rank :]
+        shape = value.extents if shape is None else shape[len(shape) - rank :]
+        mapped = own_index(self.graph, value.extents, shape, own)
         ssa = self.load(value, mapped) if isinstance(value, Array) else value.at(mapped)
         return self._converted(ssa, value.dtype, dtype)
 
@@ -287,9 +292,8 @@ class Island:
             number = Scalar(self.scalar(value, target.dtype), target.dtype)
             return self.for_each(target.extents, lambda ix: self.store(target, ix, number.ssa))
         value = strip_leading(value, len(target.extents))
-        self.for_each(
-            target.extents, lambda ix: self.store(target, ix, self._element(value, target.dtype, ix))
-        )
+        shape = target.extents
+        self.for_each(shape, lambda ix: self.store(target, ix, self._element(value, target.dtype, ix, shape)))
 
     def materialise(self, value: Value, name: str) -> Array:
         """An array expression evaluated into a buffer of its own."""
@@ -451,8 +455,9 @@ def check_assignable(graph: Graph, target: Extents, value: Extents) -> None:
     """Raise ShapeError unless `value` broadcasts to `target`."""
     extra = max(0, len(value) - len(target))
     fits = all(e.known == 1 for e in value[:extra])
+    text = "could not broadcast input array to the shape it is assigned to"
     for wanted, got in zip(reversed(target), reversed(value), strict=False):
-        fits = fits and (got.known == 1 or graph.assumptions.equal(wanted, got, "assignment"))
+        fits = fits and require_assignable(graph, wanted, got, "assignment", text)
     if not fits:
         raise graph.error(
             ShapeError,

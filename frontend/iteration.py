@@ -13,6 +13,7 @@ from dataclasses import replace
 from typing import Any
 
 from .arithmetic import index_value, operate, require_static
+from .equal_extents import require_equal
 from .errors import DTypeError, Respecialise, ShapeError
 from .expressions import evaluate
 from .extents import Affine
@@ -98,7 +99,7 @@ def listed(frame: Frame, node: ast.AST, value: Value) -> tuple[Value, ...]:
 
 def _required(frame: Frame, count: Affine) -> int:
     """A number of items that must be known: it is compiled for its value where that is possible."""
-    if count.over_dims():
+    if count.terms and count.is_of_extents():
         raise Respecialise(shapes=True, why="the number of items of a sequence")
     return require_static(
         frame.graph,
@@ -134,7 +135,7 @@ def _shorter(frame: Frame, node: ast.AST, a: Affine, b: Affine, is_strict: bool)
         return a if a.known < b.known else b
     assumptions = frame.graph.assumptions
     if is_strict:
-        if not assumptions.equal(a, b, "zip(strict=True)"):
+        if not require_equal(frame.graph, a, b, "zip(strict=True)"):
             frame.fail(node, "zip() arguments have different lengths", None, ShapeError)
         return a
     if (b - a).lower_bound() is not None and (b - a).lower_bound() >= 0:  # pyright: ignore

@@ -42,7 +42,7 @@ def kernel_error(sites: Sequence[dict[str, Any]], code: int, site: int, value: i
         from ..runtime.custom_calls import take_error
 
         return take_error(entry.get("file"), entry.get("line", 0))  # pyright: ignore
-    if code == INDEX_ERROR:
+    if code == INDEX_ERROR and "message" not in entry:
         value, extent = entry.get("index", value), entry.get("extent", extent)
         message = f"index {value} is out of bounds for axis {entry.get('axis', 0)} with size {extent}"
         hint = f"the array is '{entry['array']}'" if "array" in entry else None
@@ -52,6 +52,7 @@ def kernel_error(sites: Sequence[dict[str, Any]], code: int, site: int, value: i
         ZERO_DIVISION_ERROR: DivisionError,
         MEMORY_ERROR: KernelMemoryError,
         VALUE_ERROR: ShapeError,
+        INDEX_ERROR: IndexRangeError,
         OVERFLOW_ERROR: RangeError,
         UNBOUND_LOCAL_ERROR: UnboundError,
     }

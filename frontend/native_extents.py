@@ -55,11 +55,9 @@ class ExtentWriter:
         return [*LINEAR.pack(constant=constant, count=len(terms) // 2), *terms]
 
     def _condition(self, guard: Any) -> list[int]:
-        terms = [word for name, c in guard.coefficients for word in (self._name_of_extent(name), c)]
-        return [
-            *CONDITION.pack(exact=guard.exact, constant=guard.constant, count=len(guard.coefficients)),
-            *terms,
-        ]
+        form = guard.form
+        terms = [word for name, c in form.terms for word in (self._name_of_extent(name), c)]
+        return [*CONDITION.pack(exact=guard.exact, constant=form.constant, count=len(form.terms)), *terms]
 
     def _exclusions(self) -> list[list[int]]:
         """Where an earlier program fits, known extents for ours: it may round differently, and has to go on running."""

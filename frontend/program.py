@@ -120,7 +120,7 @@ class _Lowering:
             results,
             self.outputs,
             written,
-            [self._final_guard(g) for g in self.graph.assumptions.guards],
+            [Guard(_linear(a.affine), a.exact, a.why) for a in self.graph.assumptions.made],
             self.captured,
         )
 
@@ -131,9 +131,6 @@ class _Lowering:
     def _with_final_names(self, argument: ArgumentType) -> ArgumentType:
         extents = [e if isinstance(e, int) else self._final_name(e) for e in argument.extents]
         return changed(argument, extents=tuple(extents))
-
-    def _final_guard(self, guard: Guard) -> Guard:
-        return changed(guard, coefficients=tuple([(self._final_name(n), c) for n, c in guard.coefficients]))
 
     # ---- arguments ----------------------------------------------------------------------------------
 
@@ -450,6 +447,7 @@ def _is_linear(affine: Affine) -> bool:
 
 
 def _linear(affine: Affine) -> Linear:
+    """What the dispatcher computes from the call."""
     terms: list[tuple[Any, int]] = []
     for atom, coefficient in affine.terms:
         atom = atom.root()

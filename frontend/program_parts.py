@@ -19,24 +19,25 @@ if TYPE_CHECKING:
     from xdsl.dialects.builtin import ModuleOp
 
 
-@record
+@record(eq=False)
 class Guard:
-    """`constant + sum(coefficient * extent)` is at least 0 (`exact`: is 0)."""
+    """`form`, of extents and their quotients, is at least 0 (`exact`: is 0)."""
 
-    constant: int
-    coefficients: tuple[tuple[str, int], ...]
+    form: Linear
     exact: bool
     why: str = ""
 
-    def holds(self, extents: Mapping[str, int]) -> bool:
-        total = self.constant + sum(c * extents[name] for name, c in self.coefficients)
+    @property
+    def is_linear(self) -> bool:
+        """Whether it has no quotients."""
+        return all(isinstance(key, str) for key, _ in self.form.terms)
+
+    def holds(self, extents: Mapping[Any, int]) -> bool:
+        total = self.form.value(extents)
         return total == 0 if self.exact else total >= 0
 
     def __str__(self) -> str:
-        text = " + ".join(
-            [f"{c} * {n}" if c != 1 else n for n, c in self.coefficients] + [str(self.constant)]
-        )
-        return f"{text.replace('+ -', '- ')} {'==' if self.exact else '>='} 0"
+        return f"{self.form} {'==' if self.exact else '>='} 0"
 
 
 @record(eq=False)
@@ -75,7 +76,7 @@ class Linear:
     constant: int
     terms: tuple[tuple[str | int | Quotient, int], ...] = ()
 
-    def value(self, names: dict[str | int, int]) -> int:
+    def value(self, names: Mapping[Any, int]) -> int:
         total = self.constant
         for key, coefficient in self.terms:
             number = key.value(names) if isinstance(key, Quotient) else names[key]
@@ -96,7 +97,7 @@ class Quotient:
     divisor: int
     remainder: bool
 
-    def value(self, names: dict[str | int, int]) -> int:
+    def value(self, names: Mapping[Any, int]) -> int:
         number = self.numerator.value(names)
         return number % self.divisor if self.remainder else number // self.divisor
 

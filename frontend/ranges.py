@@ -75,7 +75,7 @@ def is_within(graph: Graph, affine: Affine, dtype: np.dtype) -> bool:
 def _require_affine(graph: Graph, affine: Affine, dtype: np.dtype) -> None:
     if is_within(graph, affine, dtype):
         return
-    if affine.over_dims() is not None:
+    if affine.is_of_extents():
         raise Respecialise(shapes=True, why=f"an extent must fit in {dtype}")
     if not all(atom.argument is not None or atom.dim is not None for atom in affine.atoms()):
         return _check_here(graph, graph.integer(affine), dtype)

@@ -125,7 +125,7 @@ def _checked(graph: Graph, item: Item, axis: Axis, name: str, position: int) -> 
         )
     if graph.island is not None:
         return graph.island.checked_index(index, axis.extent, name, position)
-    if index.over_dims() is not None:
+    if index.is_of_extents():
         try:
             return _known_in_bounds(graph, index, axis.extent, position)
         except IndexRangeError:
@@ -150,9 +150,12 @@ def _checked_later(graph: Graph, index: Affine, extent: Affine, name: str, posit
 
 def _known_in_bounds(graph: Graph, index: Affine, extent: Affine, position: int) -> Affine:
     """An index that depends on extents only, in bounds."""
-    if index.known is None or extent.known is not None or index.known >= 0:
+    value = index.witness()
+    if index.known is not None and (extent.known is not None or index.known >= 0):
         return _in_bounds(graph, index, extent, position)
-    return _in_bounds(graph, extent + index.constant, extent, position, index.constant)
+    if value is not None and value < 0 and graph.assumptions.nonnegative(-index - 1, "a negative index"):
+        return _in_bounds(graph, extent + index, extent, position, value)
+    return _in_bounds(graph, index, extent, position)
 
 
 def _in_bounds(graph: Graph, index: Affine, extent: Affine, axis: int, written: int | None = None) -> Affine:
@@ -218,7 +221,7 @@ def _sliced(graph: Graph, axis: Axis, item: Slice) -> Axis:
 def _extent(graph: Graph, size: Affine) -> Affine:
     """Extents 0 and 1 are always static: an unknown extent that may be one compiles for its value."""
     witness = size.witness()
-    if size.known is None and witness is not None and witness < 2 and size.over_dims() is not None:
+    if size.known is None and witness is not None and witness < 2 and size.is_of_extents():
         raise Respecialise(shapes=True, why="a slice of extent 0 or 1")
     if size.known is None:
         graph.assumptions.nonnegative(size - 2, "extents 0 and 1 are compiled for")
@@ -240,6 +243,8 @@ def _bound(graph: Graph, value: Value | None, n: Affine, default: Affine, forwar
     elif not graph.assumptions.nonnegative(bound, "a slice bound"):
         if bound.arguments():
             raise Respecialise(bound.arguments(), why="the sign of a slice bound must be known")
+        if bound.is_of_extents():
+            raise Respecialise(shapes=True, why="the sign of a slice bound must be known")
         raise graph.error(UnsupportedError, "the sign of this slice bound is not known at compile time")
     low, high = (Affine(0), n) if forward else (Affine(-1), n - 1)
     return _clamp(graph, bound, low, high)
@@ -259,7 +264,7 @@ def _nonnegative(graph: Graph, affine: Affine) -> bool:
     """Whether a difference of slice bounds is not negative; where that hangs on extents alone, they must be known."""
     if graph.assumptions.nonnegative(affine, "a slice bound"):
         return True
-    if affine.terms and affine.over_dims() is not None:
+    if affine.terms and affine.is_of_extents():
         raise Respecialise(shapes=True, why="a slice that is clipped")
     return False
 

@@ -9,6 +9,7 @@ import numpy as np
 from ..advanced import store_window
 from ..arithmetic import copy
 from ..assemble import as_piece
+from ..equal_extents import require_equal
 from ..errors import Respecialise, ShapeError, UnsupportedError
 from ..extents import Affine
 from ..graph import Graph
@@ -141,7 +142,7 @@ def fill_diagonal(graph: Graph, a: Value, val: Value, wrap: Value = _FALSE) -> V
     if isinstance(val, Group) or (isinstance(val, Static) and isinstance(val.value, tuple | list)):
         val = array_of(graph, val)
     if len(extents_of(val)) > 1 or (
-        extents_of(val) and not graph.assumptions.equal(extents_of(val)[0], count, "")
+        extents_of(val) and not require_equal(graph, extents_of(val)[0], count, "np.fill_diagonal")
     ):
         raise graph.error(
             UnsupportedError,

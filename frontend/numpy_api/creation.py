@@ -18,6 +18,7 @@ from ..assemble import (
     joint_dtype,
     positions,
 )
+from ..equal_extents import require_equal
 from ..errors import DTypeError, Respecialise, ShapeError, UnsupportedError
 from ..extents import Affine
 from ..graph import Graph
@@ -241,7 +242,7 @@ def array_of(graph: Graph, value: Value, dtype: np.dtype | None = None) -> Array
     for _, piece in pieces:
         same = len(extents_of(piece)) == len(inner)
         if not same or not all(
-            graph.assumptions.equal(a, b, "np.array") for a, b in zip(extents_of(piece), inner, strict=True)
+            require_equal(graph, a, b, "np.array") for a, b in zip(extents_of(piece), inner, strict=True)
         ):
             raise graph.error(
                 ShapeError,
@@ -364,7 +365,7 @@ def _counting(graph: Graph, bounds: list[Affine], request: np.dtype | None) -> V
     if step == 0:
         raise graph.error(ShapeError, "Maximum allowed size exceeded")
     span = stop - start if step > 0 else start - stop
-    if span.known is None and span.over_dims() is None:
+    if not span.is_of_extents():
         if span.arguments():
             raise Respecialise(span.arguments(), why="the length of np.arange depends on it")
         raise graph.error(

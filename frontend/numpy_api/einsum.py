@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from ..arithmetic import apply, convert
+from ..equal_extents import joined, require_equal
 from ..errors import ShapeError, UnsupportedError
 from ..extents import Affine
 from ..graph import Graph
@@ -113,7 +114,7 @@ def _extents(graph: Graph, terms: Sequence[_Term]) -> dict[str, Affine]:
             known = extents.get(label)
             if known is None or known.known == 1:
                 extents[label] = extent
-            elif extent.known != 1 and not graph.assumptions.equal(known, extent, "einsum"):
+            elif extent.known != 1 and joined(graph, known, extent, has_ones=False) is None:
                 raise graph.error(
                     ShapeError, f"einsum: operands have different extents for the label '{label}'"
                 )
@@ -134,7 +135,7 @@ def _diagonal(graph: Graph, term: _Term) -> _Term:
                     "take np.diagonal of it first",
                 )
             a, b = (extents_of(term.value)[k] for k in (first, second))
-            if not graph.assumptions.equal(a, b, "einsum"):
+            if not require_equal(graph, a, b, "einsum"):
                 raise graph.error(ShapeError, f"einsum: the axes of the label '{label}' differ in extent")
             return _Term(handler(graph, term.value), label)
     return term

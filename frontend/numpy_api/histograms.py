@@ -12,6 +12,7 @@ import numpy as np
 
 from ..arithmetic import affine_of
 from ..custom_calls import as_operand, call_numpy, shape_of_operand
+from ..equal_extents import require_equal
 from ..errors import DTypeError, Respecialise, ShapeError, UnsupportedError
 from ..extents import Affine
 from ..graph import Graph
@@ -78,9 +79,7 @@ def _weights(graph: Graph, weights: Value, a: Value) -> list[Value]:
 
 
 def _same(graph: Graph, a: Extents, b: Extents) -> bool:
-    return len(a) == len(b) and all(
-        graph.assumptions.equal(x, y, "weights") for x, y in zip(a, b, strict=True)
-    )
+    return len(a) == len(b) and all(require_equal(graph, x, y, "weights") for x, y in zip(a, b, strict=True))
 
 
 @handles(np.histogram)

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..assemble import as_piece, concatenated, fortran_order, fresh, joint_dtype, window, with_axis
+from ..equal_extents import require_equal
 from ..errors import DTypeError, Respecialise, ShapeError, UnsupportedError
 from ..extents import Affine
 from ..graph import Graph
@@ -26,7 +27,7 @@ def known_extent(graph: Graph, extent: Affine, what: str) -> int:
     """An extent that must be known; an unknown one is compiled for its value."""
     if extent.known is not None:
         return extent.known
-    if extent.over_dims() is not None:
+    if extent.is_of_extents():
         raise Respecialise(shapes=True, why=f"{what} of unknown extents")
     raise graph.error(UnsupportedError, f"{what} of an array whose extent is computed at run time")
 
@@ -104,7 +105,7 @@ def stack(
     for shape in shapes[1:]:
         fits = len(shape) == len(shapes[0])
         if not fits or not all(
-            graph.assumptions.equal(a, b, "np.stack") for a, b in zip(shape, shapes[0], strict=True)
+            require_equal(graph, a, b, "np.stack") for a, b in zip(shape, shapes[0], strict=True)
         ):
             raise graph.error(ShapeError, "all input arrays must have the same shape")
     position = normal_axis(graph, static(graph, axis, "axis"), len(shapes[0]) + 1)

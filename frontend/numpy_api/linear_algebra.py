@@ -12,6 +12,7 @@ import numpy as np
 
 from ..arithmetic import broadcast_extents
 from ..custom_calls import LinearAlgebraError, as_operand, call_numpy
+from ..equal_extents import require_equal
 from ..errors import Respecialise, ShapeError, UnsupportedError
 from ..extents import Affine
 from ..graph import Graph
@@ -39,7 +40,7 @@ def _matrices(graph: Graph, a: Value) -> tuple[Value, Extents, Affine, Affine]:
 def _square(graph: Graph, a: Value) -> tuple[Value, Extents, Affine]:
     value, stack, rows, columns = _matrices(graph, a)
     if not graph.assumptions.equal(rows, columns, "a square matrix"):
-        if (rows - columns).known is None and (rows - columns).over_dims() is None:
+        if not (rows - columns).is_of_extents():
             raise graph.error(
                 UnsupportedError,
                 "whether this matrix is square is known at run time only",
@@ -154,7 +155,7 @@ def solve(graph: Graph, a: Value, b: Value) -> Value:
         )
     is_vector = len(extents) == 1
     rows = extents[0] if is_vector else extents[-2]
-    if not graph.assumptions.equal(n, rows, "np.linalg.solve"):
+    if not require_equal(graph, n, rows, "np.linalg.solve"):
         raise graph.error(ShapeError, "solve: the right side has not as many rows as the matrix")
     shape = (*stack, n) if is_vector else (*broadcast_extents(graph, [stack, extents[:-2]]), n, extents[-1])
     return call_numpy(graph, "linalg.solve", [value, right], [shape], ordered=True)
@@ -172,7 +173,7 @@ def lstsq(graph: Graph, a: Value, b: Value, rcond: Value = NONE) -> Value:
         raise graph.error(
             LinearAlgebraError, f"{rank}-dimensional array given. Array must be two-dimensional"
         )
-    if not graph.assumptions.equal(rows, extents[0], "np.linalg.lstsq"):
+    if not require_equal(graph, rows, extents[0], "np.linalg.lstsq"):
         raise graph.error(LinearAlgebraError, "Incompatible dimensions")
     cutoff = static(graph, rcond, "rcond")
     count = _smaller(graph, rows, columns)

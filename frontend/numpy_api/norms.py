@@ -10,6 +10,7 @@ import numpy as np
 from ..arithmetic import BOOL, apply
 from ..assemble import dtype_of_value
 from ..checks import check
+from ..equal_extents import require_equal
 from ..errors import DTypeError, ShapeError, UnsupportedError
 from ..graph import Graph
 from ..tensors import as_array, as_tensor, broadcast
@@ -60,7 +61,7 @@ def _along(graph: Graph, a: Value, weights: Value, axis: Value | None) -> Value:
             raise graph.error(DTypeError, "Axis must be specified when shapes of a and weights differ.")
         along = list(axes_of(graph, a, axis))
     if len(own) != len(along) or not all(
-        graph.assumptions.equal(extents[k], e, "weights") for k, e in zip(along, own, strict=True)
+        require_equal(graph, extents[k], e, "weights") for k, e in zip(along, own, strict=True)
     ):
         raise graph.error(
             ShapeError, "Shape of weights must be consistent with shape of a along specified axis."

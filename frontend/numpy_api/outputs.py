@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from ..arithmetic import number_kind
+from ..equal_extents import require_equal
 from ..errors import DTypeError, ShapeError, UnsupportedError
 from ..graph import Graph
 from ..promotion import WEAK_DTYPES
@@ -38,7 +39,7 @@ def store(graph: Graph, name: str, out: Array, result: Value) -> Value:
         raise graph.error(DTypeError, f"{name}: out= of several results is not supported")
     shape = extents_of(result)
     if len(shape) != len(out.extents) or not all(
-        graph.assumptions.equal(a, b, "out=") for a, b in zip(shape, out.extents, strict=True)
+        require_equal(graph, a, b, "out=") for a, b in zip(shape, out.extents, strict=True)
     ):
         raise graph.error(
             ShapeError, f"{name}: out= has shape {shape_text(out.extents)}, the result {shape_text(shape)}"

@@ -21,6 +21,7 @@ from ..arithmetic import (
 )
 from ..assemble import INT, dtype_of_value, fresh
 from ..checks import check
+from ..equal_extents import require_equal
 from ..errors import DTypeError, IndexRangeError, ShapeError, UnsupportedError
 from ..extents import Affine
 from ..graph import Graph
@@ -179,7 +180,7 @@ def putmask(graph: Graph, a: Value, mask: Value, values: Value) -> Value:
 
 def _same_shape(graph: Graph, a: Extents, b: Extents) -> bool:
     return len(a) == len(b) and all(
-        graph.assumptions.equal(x, y, "np.putmask") for x, y in zip(a, b, strict=True)
+        require_equal(graph, x, y, "np.putmask") for x, y in zip(a, b, strict=True)
     )
 
 

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..arithmetic import apply, broadcast_extents, convert
+from ..equal_extents import require_equal
 from ..errors import DTypeError, ShapeError, UnsupportedError
 from ..extents import Affine
 from ..graph import Graph
@@ -30,7 +31,7 @@ _SIGNATURES = {
 
 
 def _same(graph: Graph, a: Affine, b: Affine) -> bool:
-    return graph.assumptions.equal(a, b, "a product of matrices")
+    return require_equal(graph, a, b, "a product of matrices")
 
 
 def _size(extent: Affine) -> str:

@@ -6,11 +6,10 @@ from collections.abc import Sequence
 from math import prod
 
 import numpy as np
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import SSAValue
 from xdsl.ir.affine import AffineBinaryOpKind
 
-from ...dialects.nt import DimOp
-from ..arithmetic import affine_of, copy
+from ..arithmetic import affine_of, copy, reads_extents
 from ..assemble import opaque
 from ..errors import DTypeError, Respecialise, ShapeError, UnsupportedError
 from ..extents import Affine
@@ -35,14 +34,6 @@ from ..views import as_view, transposed
 from .registry import handles, static
 
 
-def _reads_extents(value: SSAValue) -> bool:
-    """Whether a number is computed from unknown extents."""
-    owner = value.owner
-    return isinstance(owner, DimOp) or (
-        isinstance(owner, Operation) and any(map(_reads_extents, owner.operands))
-    )
-
-
 def shape_argument(graph: Graph, values: Sequence[Value]) -> Extents:
     """Extents given as one tuple, one integer, or several integers."""
     items = values[0].items if len(values) == 1 and isinstance(values[0], Group) else values
@@ -51,7 +42,7 @@ def shape_argument(graph: Graph, values: Sequence[Value]) -> Extents:
     extents: list[Affine] = []
     for item in items:
         affine = affine_of(item)
-        if affine is None and isinstance(item, Tensor) and _reads_extents(item.ssa):
+        if affine is None and isinstance(item, Tensor) and reads_extents(item.ssa):
             raise Respecialise(shapes=True, why="a shape that is computed from extents")
         if affine is None:
             raise graph.error(DTypeError, f"a shape is made of integers, not {describe(item)}")

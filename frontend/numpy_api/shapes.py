@@ -9,6 +9,7 @@ import numpy as np
 
 from ..arithmetic import broadcast_extents, copy, index_value, number_kind
 from ..assemble import dtype_of_value, fresh
+from ..equal_extents import require_equal
 from ..errors import AxisError, DTypeError, ShapeError, UnsupportedError
 from ..graph import Graph
 from ..tensors import as_tensor, broadcast, read
@@ -104,7 +105,9 @@ def broadcast_to(graph: Graph, array: Value, shape: Value) -> Value:
     if graph.island is not None:
         raise graph.error(UnsupportedError, "np.broadcast_to inside loops is not supported")
     combined = broadcast_extents(graph, [extents_of(array), extents])
-    if len(combined) != len(extents) or not all(a.equals(b) for a, b in zip(combined, extents, strict=True)):
+    if len(combined) != len(extents) or not all(
+        require_equal(graph, a, b, "np.broadcast_to") for a, b in zip(combined, extents, strict=True)
+    ):
         raise graph.error(
             ShapeError,
             f"operands could not be broadcast together with remapped shapes: {shape_text(extents_of(array))} "

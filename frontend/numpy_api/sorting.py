@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from ..custom_calls import as_operand, call_numpy
+from ..equal_extents import require_equal
 from ..errors import DTypeError, ShapeError
 from ..graph import Graph
 from ..islands import check_writable, in_island
@@ -176,8 +177,7 @@ def lexsort(graph: Graph, keys: Value, axis: Value = MINUS_ONE) -> Value:
     extents = extents_of(columns[0])[1:] if is_table else extents_of(columns[0])
     for column in columns[1:]:
         same = len(extents_of(column)) == len(extents) and all(
-            graph.assumptions.equal(x, y, "np.lexsort")
-            for x, y in zip(extents_of(column), extents, strict=True)
+            require_equal(graph, x, y, "np.lexsort") for x, y in zip(extents_of(column), extents, strict=True)
         )
         if not same:
             raise graph.error(ShapeError, "all keys need to be the same shape")
@@ -222,8 +222,8 @@ def searchsorted(graph: Graph, a: Value, v: Value, side: Value = LEFT, sorter: V
     if isinstance(sorter, Static) and sorter.value is None:
         return call_numpy(graph, "searchsorted", [sequence, values], [extents_of(values)], side=way)
     permutation = as_operand(graph, sorter)
-    same = len(extents_of(permutation)) == 1 and graph.assumptions.equal(
-        extents_of(permutation)[0], extents_of(sequence)[0], "np.searchsorted"
+    same = len(extents_of(permutation)) == 1 and require_equal(
+        graph, extents_of(permutation)[0], extents_of(sequence)[0], "np.searchsorted"
     )
     if not same:
         raise graph.error(ShapeError, "sorter.size must equal a.size")
@@ -275,7 +275,7 @@ def interp(
     shapes = [extents_of(o) for o in operands[1:]]
     if any(len(s) != 1 for s in shapes):
         raise graph.error(ShapeError, "object too deep for desired array")
-    if not graph.assumptions.equal(shapes[0][0], shapes[1][0], "np.interp"):
+    if not require_equal(graph, shapes[0][0], shapes[1][0], "np.interp"):
         raise graph.error(ShapeError, "fp and xp are not of the same length.")
     given = {k: static(graph, v, k) for k, v in (("left", left), ("right", right), ("period", period))}
     return call_numpy(graph, "interp", operands, [extents_of(operands[0])], **given)

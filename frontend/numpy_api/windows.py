@@ -85,6 +85,6 @@ def _shorter(graph: Graph, extent: Affine, by: int) -> Affine:
         if witness is not None and witness < 2:
             raise Respecialise(shapes=True, why="windows of which there is one or none")
         graph.assumptions.nonnegative(count - 2, "extents 0 and 1 are compiled for")
-    elif count.known < 0:
+    elif count.known < 1:
         raise graph.error(ShapeError, "window shape cannot be larger than input array shape")
     return count

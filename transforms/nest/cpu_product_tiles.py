@@ -33,7 +33,7 @@ from xdsl.ir import SSAValue
 from ...dialects.diagnostic import NestorError, fail
 from ...dialects.nest import AccumulateOp, AllocOp, ForOp, LoadOp, StoreOp
 from ...lowering.to_llvm_types import AS_WRITTEN
-from .cpu_lanes import UNIT, UNKNOWN_EXTENT, extent_of, machine_lanes, padded_width
+from .cpu_lanes import UNIT, UNKNOWN_EXTENT, extent_of, growth_of, machine_lanes, padded_width, varying_values
 from .cpu_products import Product, elementwise_accesses
 from .cpu_sums import SHARES
 from .cpu_tiles import compute_where_read, mark_lanes, mark_unrolled, pattern_in
@@ -210,8 +210,11 @@ class ProductTiling:
         self.steps = steps
 
     def is_legal(self) -> bool:
-        """Whether the first steps are: splits, and an order that any order of a sum allows."""
+        """Whether the first steps are: splits, and an order that any order of a sum allows. A panel of every second
+        row or column would not have the elements of a tile side by side."""
         product, sizes = self.product, self.sizes
+        if _skips(product.column, product.panels) or _skips(product.row, product.row_panels):
+            return False
         splits = ((product.row, sizes.rows), (product.column, sizes.width))
         if any(why_not_split(loop, factor, "mask") is not None for loop, factor in splits):
             return False
@@ -465,3 +468,11 @@ def _is_converted(buffer: SSAValue, tile: ForOp) -> bool:
     """Whether a tile converts what it reads of a buffer, and does nothing else with it."""
     reads = [op for op in tile.walk() if isinstance(op, LoadOp) and op.memref is buffer]
     return conversion_of(reads) is not None
+
+
+def _skips(loop: ForOp, panels: Sequence[SSAValue]) -> bool:
+    """Whether neighbouring iterations of a loop read elements of a panel that are not neighbours along an axis."""
+    varying = varying_values(loop)
+    loads = [op for op in loop.walk() if isinstance(op, LoadOp) and op.memref in panels]
+    steps = {growth_of(load.indices[k], loop.iv, varying) for load in loads for k in range(len(load.indices))}
+    return not steps <= {0, 1, None}
