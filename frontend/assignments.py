@@ -14,7 +14,7 @@ from .equal_extents import require_equal
 from .errors import DTypeError, ShapeError, UnsupportedError
 from .expressions import evaluate
 from .frame import Frame
-from .objects import change, group_attribute, position_of, set_field, set_item, stored
+from .objects import change, group_attribute, kept, position_of, set_field, set_item, stored
 from .operators import BINARY, combined, is_sequence
 from .script_expr import subscript_items
 from .source import ir_name
@@ -48,6 +48,8 @@ def assign(frame: Frame, node: ast.Assign) -> None:
     ):
         return _assign_subscript(frame, node.targets[0], node.value)
     value = evaluate(frame, node.value)
+    if len(node.targets) > 1:
+        value = kept(frame, value)
     for target in node.targets:
         bind(frame, target, value)
 

@@ -15,8 +15,9 @@ from .frame import Frame
 from .frame_values import Step
 from .numpy_api import ufuncs
 from .numpy_api.registry import FUNCTIONS, METHODS, invoke
-from .objects import call_method, construct, is_outside_change, is_record
+from .objects import call_method, construct, is_outside_change, is_record, made_anew
 from .outside import entries, has_item, item
+from .refused_calls import why_refused
 from .static_values import OPERATIONS, TEXT
 from .values import Closure, Group, Method, Rows, Static, Value, describe
 from .versioned import is_versioned
@@ -107,6 +108,9 @@ def _call_known(
         from .printing import print_
 
         return print_(frame, node, args, kwargs)
+    refused = None if _is_changing(target) else why_refused(target)
+    if refused is not None:
+        frame.fail(node, f"{_name(target)} is not supported in compiled code: {refused[0]}", refused[1])
     if _foldable(target) and _all_static(args, kwargs, target):
         return fold(frame, node, target, args, kwargs)
     frame.fail(node, f"{_name(target)} is not supported in compiled code", _instead(target))
@@ -234,6 +238,8 @@ def _is_repeatable(target: Any) -> bool:
 
 
 def fold(frame: Frame, node: ast.Call, target: Any, args: list[Value], kwargs: dict[str, Value]) -> Value:
+    values = (*args, *kwargs.values())
+    given, before = [_plain(v) for v in values], [_plain(v) for v in values]
     frame.at(node)
     owner = getattr(target, "__self__", None)
     if type(owner) is dict and not kwargs:
@@ -241,15 +247,19 @@ def fold(frame: Frame, node: ast.Call, target: Any, args: list[Value], kwargs: d
         if found is not None:
             return found
     frame.captured.whole(owner)
-    values = [*map(_plain, args), *map(_plain, kwargs.values())]
     makes_text = target in (str, repr, ascii, format) or isinstance(owner, str)
-    refuse_own_code(frame.graph, values, OPERATIONS | TEXT if makes_text else OPERATIONS)
+    refuse_own_code(frame.graph, given, OPERATIONS | TEXT if makes_text else OPERATIONS)
     if not _is_repeatable(target):
         frame.captured.unkeyed = f"what '{_name(target)}' returns"
     try:
-        return Static(target(*map(_plain, args), **{k: _plain(v) for k, v in kwargs.items()}))
+        result = target(*given[: len(args)], **dict(zip(kwargs, given[len(args) :], strict=True)))
     except Exception as error:
         frame.fail(node, f"{type(error).__name__}: {error}", None, kind_of(error))
+    is_own = [isinstance(v, Group) for v in values]
+    if any(repr(a) != repr(b) for own, a, b in zip(is_own, given, before, strict=True) if own):
+        message = f"{_name(target)}() changes its argument, which is not supported"
+        frame.fail(node, message, "write it as a statement")
+    return made_anew(frame, result)
 
 
 def _of_dict(owner: dict[Any, Any], name: str, args: list[Value]) -> Value | None:

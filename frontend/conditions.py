@@ -3,18 +3,37 @@
 from __future__ import annotations
 
 import ast
+from dataclasses import is_dataclass
+from types import FunctionType
 
 import numpy as np
 
 from . import arithmetic as arith
-from .errors import ShapeError
+from .errors import ShapeError, kind_of
 from .expressions import evaluate
 from .frame import Frame
+from .numpy_api.registry import FUNCTIONS
 from .objects import current, refuse_changes
 from .outside import length
 from .promotion import same_operand
 from .static_values import TRUTH
-from .values import Array, Group, Lazy, Static, Tensor, Value, extents_of, is_array
+from .values import (
+    UNKNOWN_LENGTH,
+    Closure,
+    Group,
+    Iteration,
+    Masked,
+    Method,
+    Range,
+    Rows,
+    Static,
+    Value,
+    describe,
+    extents_of,
+    is_array,
+    is_number,
+)
+from .views import subscript
 
 
 def negation(frame: Frame, node: ast.expr, operand: Value) -> Value:
@@ -45,7 +64,20 @@ def _joined(frame: Frame, ufunc: np.ufunc, a: Value, b: Value) -> Value:
 
 def test(frame: Frame, node: ast.expr) -> Value:
     """An expression of which only the truth matters: the condition of an `if`, the operand of `not`."""
-    return bool_op(frame, node, only_truth=True) if isinstance(node, ast.BoolOp) else evaluate(frame, node)
+    if isinstance(node, ast.BoolOp):
+        return bool_op(frame, node, only_truth=True)
+    return decided(frame, evaluate(frame, node))
+
+
+def decided(frame: Frame, value: Value) -> Value:
+    """What the truth of a value is decided by: of a sequence its length, of functions and iterators that they are there."""
+    if isinstance(value, Rows):
+        return arith.operate(frame.graph, "not_equal", arith.index_value(value.count), Static(0))
+    if isinstance(value, Range):
+        order = "less" if value.step > 0 else "greater"
+        ends = [arith.index_value(end) for end in (value.start, value.stop)]
+        return arith.operate(frame.graph, order, *ends)
+    return Static(True) if isinstance(value, Closure | Method | Iteration) else value
 
 
 def bool_op(frame: Frame, node: ast.BoolOp, only_truth: bool = False) -> Value:
@@ -69,6 +101,10 @@ def bool_op(frame: Frame, node: ast.BoolOp, only_truth: bool = False) -> Value:
         if result is not None:
             refuse_changes(frame, operand, before, _ON_SOME_PATHS)
         frame.at(node)
+        if not only_truth and result is None and k == len(node.values) - 1:
+            return value
+        if not only_truth:
+            _refuse_side(frame, operand, value)
         if isinstance(value, Static | Group) and (only_truth or result is None):
             if bool(truth(frame, operand, value)) != is_and and result is None:
                 return value
@@ -89,6 +125,15 @@ def bool_op(frame: Frame, node: ast.BoolOp, only_truth: bool = False) -> Value:
             result = _one_of(frame, result, condition, is_and)
     assert result is not None
     return result
+
+
+def _refuse_side(frame: Frame, node: ast.expr, value: Value) -> None:
+    """Of arrays and objects it must be known which one `and` or `or` gives."""
+    if isinstance(value, Static | Group) or (is_number(value) and not is_array(value)):
+        return
+    as_condition(frame, node, value)
+    hint = "write a conditional expression; np.logical_and and np.where work on elements"
+    frame.fail(node, f"{describe(value)} as a side of `and` or `or` is not supported", hint)
 
 
 _ON_SOME_PATHS = "in a part of an expression that is computed on some paths only"
@@ -159,27 +204,39 @@ def _one_of(frame: Frame, a: Value, b: Value, is_and: bool) -> Value:
 
 def as_condition(frame: Frame, node: ast.expr, value: Value) -> Value:
     """A number used as a truth value. Arrays of more than one element have none, as in NumPy."""
-    if isinstance(value, Array | Lazy) or (isinstance(value, Tensor) and is_array(value)):
-        if all(e.known == 1 for e in extents_of(value)):
-            return value
+    if isinstance(value, Masked):
+        frame.fail(node, f"{UNKNOWN_LENGTH}; so it has no truth value", "use .any() or .all()")
+    value = decided(frame, value)
+    if not is_number(value):
         frame.fail(
-            node,
-            "the truth value of an array with more than one element is ambiguous",
-            "use & | ~ for elementwise logic, np.where to choose, .any() or .all() to reduce",
-            ShapeError,
+            node, f"the truth value of {describe(value)} is not supported", "compare it with something"
         )
-    return value
+    extents = extents_of(value)
+    if not extents:
+        return value
+    if all(e.known == 1 for e in extents):
+        return subscript(frame.graph, value, [_FIRST] * len(extents))
+    what = "an empty array" if any(e.known == 0 for e in extents) else "an array with more than one element"
+    frame.fail(
+        node,
+        f"the truth value of {what} is ambiguous",
+        "use & | ~ for elementwise logic, np.where to choose, .any() or .all() to reduce",
+        ShapeError,
+    )
+
+
+_FIRST = Static(0)
+_FALSE = Static(False)
 
 
 def truth(frame: Frame, node: ast.expr, value: Value) -> bool:
     """The truth value of a compile-time object."""
     if isinstance(value, Group):
-        return bool(value.items)
-    as_condition(frame, node, value)
-    frame.at(node)
+        return _truth_of_group(frame, node, value)
     if isinstance(value, Static):
-        arith.refuse_own_code(frame.graph, [value.raw], TRUTH)
-        return length(value.raw) != 0 if isinstance(value.raw, list | dict) else bool(value.value)
+        return _truth_of_object(frame, node, value)
+    value = as_condition(frame, node, value)
+    frame.at(node)
     return bool(
         arith.require_static(
             frame.graph,
@@ -188,6 +245,35 @@ def truth(frame: Frame, node: ast.expr, value: Value) -> bool:
             "choose with np.where(condition, a, b), or put the `if` inside a loop over elements",
         )
     )
+
+
+def _truth_of_group(frame: Frame, node: ast.expr, value: Group) -> bool:
+    own = [
+        name for name in ("__bool__", "__len__") if isinstance(getattr(value.kind, name, None), FunctionType)
+    ]
+    if own:
+        hint = "write what it stands for, such as len(x.items) > 0"
+        frame.fail(node, f"the truth value of {describe(value)} by its own {own[0]} is not supported", hint)
+    return is_dataclass(value.kind) or bool(value.items)
+
+
+def _truth_of_object(frame: Frame, node: ast.expr, value: Static) -> bool:
+    frame.at(node)
+    arith.refuse_own_code(frame.graph, [value.raw], TRUTH)
+    if isinstance(value.raw, list | dict):
+        return length(value.raw) != 0
+    try:
+        return bool(value.value)
+    except (TypeError, ValueError) as error:
+        frame.fail(node, str(error), None, kind_of(error))
+
+
+def bool_(frame: Frame, node: ast.Call, x: Value = _FALSE) -> Value:
+    """`bool(x)`."""
+    value = decided(frame, x)
+    if isinstance(value, Static | Group):
+        return Static(truth(frame, node, value))
+    return FUNCTIONS[bool](frame.graph, as_condition(frame, node, value))
 
 
 def if_expression(frame: Frame, node: ast.IfExp) -> Value:

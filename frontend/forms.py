@@ -124,6 +124,9 @@ def joined_form(frame: Frame, node: ast.AST, name: str, a: Form, b: Form) -> For
     ):
         if a.ref is not None and a.ref == b.ref:
             return a
+        for ref in (a.ref, b.ref):
+            if ref is not None:  # what is made of both is a copy, which would not show later changes
+                frame.graph.fixed_objects.setdefault(ref, f"may be '{name}' too")
         items = [joined_form(frame, node, name, x, y) for x, y in zip(a.items, b.items, strict=True)]
         return Form(items=tuple(items), sequence=a.sequence, names=a.names)
     if a.fixed is not None and b.fixed is not None and is_same(a.fixed, b.fixed):
@@ -212,7 +215,9 @@ def built(frame: Frame, form: Form, tensors: Iterator[SSAValue], name: str) -> V
     if form.extents is None:
         weak = form.kind if isinstance(form.kind, type) else None
         return Tensor(ssa, form.dtype, (), True, weak)
-    buffer = Buffer(ssa, form.dtype, form.extents, name.lstrip("."), form.order, aliases=form.aliases)
+    buffer = Buffer(
+        ssa, form.dtype, form.extents, name.lstrip("."), form.order, aliases=form.aliases, joined=True
+    )
     if form.aliases:
         buffer.tag = next(tensors)
     return whole(buffer)

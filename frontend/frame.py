@@ -41,6 +41,8 @@ class Frame:
         self.unrolling = 0
         self.looping = 0
         """Loops on tensors around: what they compute may be read in the next turn."""
+        self.handed_on: frozenset[str] = frozenset()
+        """Variables that the frame around takes over in the end."""
 
     @property
     def variables(self) -> dict[str, Value]:

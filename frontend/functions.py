@@ -13,7 +13,7 @@ from .errors import DTypeError
 from .expressions import evaluate
 from .frame import Frame, ReturnSignal
 from .objects import current, share, stored
-from .source import source_of
+from .source import SUSPENDED, source_of, suspended_kind
 from .values import INSTEAD, UNKNOWN_LENGTH, Closure, Group, Iteration, Masked, Static, Value
 
 MAX_DEPTH = 32
@@ -27,7 +27,7 @@ def define(frame: Frame, node: ast.FunctionDef) -> Closure:
     if node.decorator_list:
         frame.fail(node.decorator_list[0], "a decorated function inside a compiled function is not supported")
     if _is_generator(node):
-        frame.fail(node, f"'{node.name}' is a generator, which is not compiled", "return a list of its items")
+        frame.fail(node, f"'{node.name}' is a generator, which is not compiled", SUSPENDED)
     return _closure(frame, node, node.args)
 
 
@@ -68,14 +68,15 @@ def inline(
     """The body of a Python function, in place of its call."""
     from .script_stmt import run_body
 
+    kind = suspended_kind(function.__code__.co_flags) if isinstance(function, FunctionType) else None
+    if kind is not None:
+        frame.fail(node, f"'{function.__name__}' is {kind}, which is not compiled", SUSPENDED)
     inner, signature = _entered(frame, function)
     name = inner.source.node.name
     if frame.depth >= MAX_DEPTH:
         frame.fail(node, f"'{name}' calls itself too deeply; recursion is not compiled")
     if _is_generator(inner.source.node):
-        frame.fail(node, f"'{name}' is a generator, which is not compiled", "return a list of its items")
-    if isinstance(inner.source.node, ast.AsyncFunctionDef):
-        frame.fail(node, f"'{name}' is a coroutine, which is not compiled", "await outside")
+        frame.fail(node, f"'{name}' is a generator, which is not compiled", SUSPENDED)
     for value in (*args, *kwargs.values()):
         if isinstance(value, Iteration) and value.once:
             frame.fail(node, "an iterator as an argument is not supported", "pass a list of it: list(...)")

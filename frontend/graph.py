@@ -59,6 +59,8 @@ class Graph:
         self.island: Island | None = None
         self._head: Operation | None = None
         self.fixed_objects: dict[str, str] = {}
+        self.made_objects: dict[int, Any] = {}
+        """By id: what calls at compile time made, and Python makes anew in each call of the program."""
         """Lists and other objects that must not be changed, by their ref, and why."""
         self.frozen_buffers: list[tuple[Buffer, str | None]] = []
         """Arrays that became read-only because they are in lists, and what they were before."""

@@ -54,7 +54,7 @@ class Invocation:
         for k, target in given.items():
             if target is not arrays[k]:
                 self.copy_to(target, arrays[k])
-        return self._assemble(self.program.results, arrays, given, values, names)
+        return self._assemble(self.program.results, arrays, given, values, names, [])
 
     def frozen_buffers(self, values: Sequence[Any], arguments: Sequence[Any]) -> Sequence[np.ndarray]:
         """What was computed once for the arrays among `values` that stay the same."""
@@ -65,7 +65,7 @@ class Invocation:
 
     def assembled(self, stored: Sequence[Any], values: Sequence[Any]) -> Any:
         """The results of a call without `out`, once the kernel has filled the arrays `stored`."""
-        return self._assemble(self.program.results, self._in_order(stored), {}, values, self.names)
+        return self._assemble(self.program.results, self._in_order(stored), {}, values, self.names, [])
 
     def _in_order(self, stored: Sequence[Any]) -> list[Any]:
         return [_in_order(a, o.order) for a, o in zip(stored, self.outputs, strict=True)]
@@ -153,11 +153,18 @@ class Invocation:
         given: dict[int, np.ndarray],
         values: Sequence[Any],
         names: dict,
+        made: list[Any],
     ) -> Any:
+        """An object of the result; `made` are those that were made before."""
         if isinstance(result, tuple):
             kind, keys, items = result
-            return build(kind, keys, [self._assemble(item, arrays, given, values, names) for item in items])
-        return _RESULTS[result.how](self, result, arrays, given, values, names)
+            parts = [self._assemble(item, arrays, given, values, names, made) for item in items]
+            made.append(build(kind, keys, parts))
+        elif result.how == "again":
+            return made[result.value]
+        else:
+            made.append(_RESULTS[result.how](self, result, arrays, given, values, names))
+        return made[-1]
 
 
 def addressable(array: np.ndarray) -> bool:
@@ -221,8 +228,10 @@ def _integer(call: Invocation, leaf: Leaf, arrays: Any, given: Any, values: Any,
 
 
 def _view(call: Invocation, leaf: Leaf, arrays: Any, given: Any, values: Any, names: Any) -> np.ndarray:
-    """A basic-indexing view of an argument, by its own strides."""
-    return _window(values[leaf.argument], leaf.view, names)
+    """A basic-indexing view of an argument or of another result, by its own strides."""
+    if leaf.value is None:
+        return _window(values[leaf.argument], leaf.view, names)
+    return _window(_RESULTS[leaf.value.how](call, leaf.value, arrays, given, values, names), leaf.view, names)
 
 
 def _window(array: np.ndarray, recipe: Any, names: Any) -> np.ndarray:
@@ -252,17 +261,19 @@ def _python_slice(start: int, stride: int, extent: int) -> slice:
 
 
 def _reshape(call: Invocation, leaf: Leaf, arrays: Any, given: Any, values: Any, names: Any) -> np.ndarray:
-    return _derived(np.reshape, call, leaf, values, names)
+    return _derived(np.reshape, call, leaf, arrays, given, values, names)
 
 
 def _broadcast(call: Invocation, leaf: Leaf, arrays: Any, given: Any, values: Any, names: Any) -> np.ndarray:
-    return _derived(np.broadcast_to, call, leaf, values, names)
+    return _derived(np.broadcast_to, call, leaf, arrays, given, values, names)
 
 
-def _derived(make: Any, call: Invocation, leaf: Leaf, values: Any, names: Any) -> np.ndarray:
-    """An argument, or a view of one, in another shape; then a window of that."""
+def _derived(
+    make: Any, call: Invocation, leaf: Leaf, arrays: Any, given: Any, values: Any, names: Any
+) -> np.ndarray:
+    """An argument or another result, or a view of one, in another shape; then a window of that."""
     shape, window = leaf.view
-    inner = _RESULTS[leaf.value.how](call, leaf.value, (), {}, values, names)
+    inner = _RESULTS[leaf.value.how](call, leaf.value, arrays, given, values, names)
     result = make(inner, [e.value(names) for e in shape])
     return result if window is None else _window(result, window, names)
 
@@ -293,7 +304,7 @@ def _choice(call: Invocation, leaf: Leaf, arrays: Any, given: Any, values: Any, 
     chosen = leaf.value.get(int(arrays[leaf.tag]))
     if chosen is None:
         return _output(call, leaf, arrays, given, values, names)
-    result = call._assemble(chosen, arrays, given, values, names)
+    result = call._assemble(chosen, arrays, given, values, names, [])
     if leaf.output not in given:
         return result
     call.copy_to(given[leaf.output], result)

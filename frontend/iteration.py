@@ -12,13 +12,14 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
+from ..dialects.records import changed
 from .arithmetic import index_value, operate, require_static
 from .equal_extents import require_equal
 from .errors import DTypeError, Respecialise, ShapeError
 from .expressions import evaluate
 from .extents import Affine
 from .frame import Frame
-from .objects import current
+from .objects import current, refuse_changes, share
 from .outside import ITERABLES, items
 from .values import Array, Group, Iteration, Lazy, Range, Rows, Static, Tensor, Value, describe
 
@@ -85,6 +86,11 @@ def _item(frame: Frame, node: ast.AST, group: Group, k: Value) -> Value:
 def listed(frame: Frame, node: ast.AST, value: Value) -> tuple[Value, ...]:
     """All items, where their number is known."""
     items = sequence(frame, node, value)
+    return tuple([items.at(Static(k)) for k in range(_listed_count(frame, node, items))])
+
+
+def _listed_count(frame: Frame, node: ast.AST, items: Iteration) -> int:
+    """How many items a sequence has that is spelled out."""
     count = items.count.known
     if count is None:
         count = _required(frame, items.count)
@@ -94,7 +100,7 @@ def listed(frame: Frame, node: ast.AST, value: Value) -> tuple[Value, ...]:
             f"{count} items would be spelled out in code, more than {MAX_LISTED}",
             "write a for loop that fills an array",
         )
-    return tuple([items.at(Static(k)) for k in range(max(0, count))])
+    return max(0, count)
 
 
 def _required(frame: Frame, count: Affine) -> int:
@@ -212,8 +218,8 @@ ITERATORS: dict[Any, Callable[..., Value]] = {
 def comprehension(frame: Frame, node: ast.ListComp | ast.GeneratorExp | ast.SetComp) -> Value:
     """`[f(v) for v in xs if v is not None]`: its items are spelled out."""
     items: list[Value] = []
-    with own_targets(frame, node.generators):
-        _each(frame, node.generators, lambda: items.append(evaluate(frame, node.elt)))
+    with own_scope(frame, node) as inner:
+        _each(frame, inner, node.generators, lambda: items.append(evaluate(inner, node.elt)))
     return Group(tuple(items), list)
 
 
@@ -224,35 +230,96 @@ def dict_comprehension(frame: Frame, node: ast.DictComp) -> Value:
     entries: dict[Any, Value] = {}
 
     def enter() -> None:
-        key = key_of(frame, node.key, evaluate(frame, node.key))
-        entries[key] = evaluate(frame, node.value)
+        key = key_of(inner, node.key, evaluate(inner, node.key))
+        entries[key] = evaluate(inner, node.value)
 
-    with own_targets(frame, node.generators):
-        _each(frame, node.generators, enter)
+    with own_scope(frame, node) as inner:
+        _each(frame, inner, node.generators, enter)
     return Group(tuple(entries.values()), dict, tuple(entries))
 
 
-class own_targets:
-    """The variables of a comprehension are its own."""
+Comprehension = ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp
 
-    def __init__(self, frame: Frame, generators: Sequence[ast.comprehension]):
-        targets = [n.id for g in generators for n in ast.walk(g.target) if isinstance(n, ast.Name)]
-        self.frame, self.names = frame, targets
-
-    def __enter__(self) -> None:
-        variables, lost = self.frame.variables, self.frame.scope.lost
-        self.before = {n: variables[n] for n in self.names if n in variables}
-        self.lost = {n: lost[n] for n in self.names if n in lost}
-
-    def __exit__(self, *_: object) -> None:
-        for name in self.names:
-            self.frame.variables.pop(name, None)
-            self.frame.scope.lost.pop(name, None)
-        self.frame.variables.update(self.before)
-        self.frame.scope.lost.update(self.lost)
+_DEFINITION = "nestor_definition"
+"""The attribute of a comprehension with the function definition that has its variables."""
 
 
-def _each(frame: Frame, generators: Sequence[ast.comprehension], emit: Callable[[], None]) -> None:
+class own_scope:
+    """The frame of a comprehension, which is a function of its own in Python: functions made in it keep its variables,
+    and functions made outside do not see them. What `:=` in it assigns is a variable of the function around it."""
+
+    def __init__(self, frame: Frame, node: Comprehension):
+        self.outer = frame
+        self.assigned = _assigned(node)
+        for name in self.assigned:
+            _refuse_read_by_functions(frame, node, name)
+        self.inner = Frame(
+            frame.graph, changed(frame.source, node=_definition(node)), frame.captured, frame.depth, frame
+        )
+        self.inner.unrolling, self.inner.looping = frame.unrolling, frame.looping
+        self.inner.handed_on = frozenset(self.assigned)
+
+    def __enter__(self) -> Frame:
+        _share_with(self.outer, self.inner, self.assigned)
+        return self.inner
+
+    def __exit__(self, kind: Any, *_: object) -> None:
+        if kind is None:
+            _share_with(self.inner, self.outer, self.assigned)
+
+
+def _share_with(source: Frame, target: Frame, names: Sequence[str]) -> None:
+    """Give `target` the objects and the variables `names` of `source`."""
+    share(source, target)
+    for name in names:
+        if name in source.variables:
+            target.variables[name] = source.variables[name]
+            target.scope.lost.pop(name, None)
+        elif name in source.scope.lost:
+            target.variables.pop(name, None)
+            target.scope.lost[name] = source.scope.lost[name]
+
+
+def _definition(node: Comprehension) -> ast.FunctionDef:
+    """A function without a body that has the targets of a comprehension for variables."""
+    made = getattr(node, _DEFINITION, None)
+    if made is None:
+        targets = [n for g in node.generators for n in ast.walk(g.target) if isinstance(n, ast.Name)]
+        parameters = [ast.copy_location(ast.arg(n.id), n) for n in targets]
+        arguments = ast.arguments([], parameters, None, [], [], None, [])
+        made = ast.copy_location(ast.FunctionDef("<comprehension>", arguments, [], []), node)
+        setattr(node, _DEFINITION, made)
+    return made
+
+
+def _assigned(node: ast.AST) -> list[str]:
+    """What `:=` in a comprehension assigns."""
+    names: list[str] = []
+    for child in ast.iter_child_nodes(node):
+        if isinstance(child, ast.Lambda):
+            continue
+        if isinstance(child, ast.NamedExpr):
+            names.append(child.target.id)
+        names += _assigned(child)
+    return names
+
+
+def _refuse_read_by_functions(frame: Frame, node: ast.AST, name: str) -> None:
+    """A function that is defined here would read the variable as it was before the comprehension."""
+    functions = (n for n in ast.walk(frame.source.node) if isinstance(n, ast.Lambda | ast.FunctionDef))
+    inside = (n for f in functions if f is not frame.source.node for n in ast.walk(f))
+    if any(isinstance(n, ast.Name) and n.id == name for n in inside):
+        frame.fail(
+            node,
+            f"'{name}' is assigned in a comprehension and used in a function defined here, which is not supported",
+            "assign in a statement of its own",
+        )
+
+
+def _each(
+    frame: Frame, inner: Frame, generators: Sequence[ast.comprehension], emit: Callable[[], None]
+) -> None:
+    """Run `emit` for each turn; the iterable of the first of `generators` is evaluated in `frame`, all else in `inner`."""
     from .assignments import bind
     from .conditions import test, truth
 
@@ -261,15 +328,18 @@ def _each(frame: Frame, generators: Sequence[ast.comprehension], emit: Callable[
     first, *rest = generators
     if first.is_async:
         frame.fail(first.iter, "async for is not supported in compiled code")
-    items = listed(frame, first.iter, evaluate(frame, first.iter))
-    frame.unrolling += 1
+    items = sequence(frame, first.iter, evaluate(frame, first.iter))
+    inner.unrolling += 1
     try:
-        for item in items:
-            bind(frame, first.target, item)
-            if all(_holds(frame, condition, test, truth) for condition in first.ifs):
-                _each(frame, rest, emit)
+        for k in range(_listed_count(frame, first.iter, items)):
+            item = items.at(Static(k))
+            share(frame, inner)
+            bind(inner, first.target, item)
+            if all(_holds(inner, condition, test, truth) for condition in first.ifs):
+                _each(inner, inner, rest, emit)
+            share(inner, frame)
     finally:
-        frame.unrolling -= 1
+        inner.unrolling -= 1
 
 
 def _holds(frame: Frame, condition: ast.expr, test: Any, truth: Any) -> bool:
@@ -291,8 +361,9 @@ def reduced(frame: Frame, node: ast.Call, generator: ast.GeneratorExp, function:
     from .script_stmt import execute
     from .structured import rewrite
 
-    name = frame.graph.new_name(ACCUMULATOR)
-    frame.variables[name] = start
+    name, source = frame.graph.new_name(ACCUMULATOR), frame.graph.new_name(".source")
+    first = ast.Name(source, ast.Load())
+    values = evaluate(frame, generator.generators[0].iter)
 
     def variable(context: ast.expr_context) -> ast.Name:
         return ast.Name(name, context)
@@ -304,15 +375,19 @@ def reduced(frame: Frame, node: ast.Call, generator: ast.GeneratorExp, function:
         found = ast.Constant(function is builtins.any)
         condition = generator.elt if function is builtins.any else ast.UnaryOp(ast.Not(), generator.elt)
         body = [ast.If(condition, [ast.Assign([variable(ast.Store())], found), ast.Break()], [])]
-    for one in reversed(generator.generators):
+    for k, one in reversed([*enumerate(generator.generators)]):
         for condition in reversed(one.ifs):
             body = [ast.If(condition, body, [])]
-        body = [ast.For(one.target, one.iter, body, [])]
+        body = [ast.For(one.target, one.iter if k else first, body, [])]
     for made in body:
         _place(made, node)
-    with own_targets(frame, generator.generators):
-        execute(frame, rewrite(body, frame.graph.new_name))
-    return frame.variables.pop(name)
+    with own_scope(frame, generator) as inner:
+        inner.variables[name], inner.variables[source] = start, values
+        before = {**inner.variables}
+        execute(inner, rewrite(body, frame.graph.new_name))
+        if isinstance(values, Iteration):  # it reads objects as they were
+            refuse_changes(inner, node, before, "in a turn of a generator expression")
+        return inner.variables.pop(name)
 
 
 ACCUMULATOR = ".total"

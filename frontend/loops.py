@@ -256,8 +256,10 @@ def while_loop(frame: Frame, node: ast.While, execute: Execute) -> None:
     if any(isinstance(n, ast.NamedExpr) for n in ast.walk(node.test)):
         return _unroll_while(frame, node, execute)
     value = test(frame, node.test)
-    if isinstance(value, Static) and not value.value:
+    if isinstance(value, Static | Group) and not truth(frame, node.test, value):
         return
+    if isinstance(value, Group):
+        return _unroll_while(frame, node, execute)
     if frame.graph.island is not None:
         nest_while(frame, node, execute)
         return

@@ -440,6 +440,7 @@ class _Writer(ExtentWriter):
         if leaf.how == "rows":
             late[-1] = list if leaf.value is None else np.ndarray.tolist
             return LEAF.pack(how=How.OUTPUT, value=leaf.output)
+        self._need(leaf.argument >= 0)
         source = self.call.sources[leaf.argument]
         self._need(source != NO_SOURCE and leaf.how in ("argument", "view", "reshape", "broadcast"))
         if leaf.how != "argument":

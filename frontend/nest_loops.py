@@ -281,7 +281,7 @@ def _cell(frame: Frame, island: Island, name: str, kind: Operand, node: Loop) ->
 
 
 def _read_later(frame: Frame, node: ast.AST, name: str) -> bool:
-    if name in (RESULT, RETURNED) or frame.unrolling or frame.depth:
+    if name in (RESULT, RETURNED) or name in frame.handed_on or frame.unrolling or frame.depth:
         return True
     if is_synthetic(name):
         return name.startswith(ACCUMULATOR) or name in read_after(node)

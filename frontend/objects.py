@@ -45,7 +45,7 @@ def stored(frame: Frame, value: Value, why_fixed: str | None = None) -> Value:
     """
     if not isinstance(value, Group) or value.ref is not None:
         return value
-    items = tuple([_kept(frame, stored(frame, item, why_fixed)) for item in value.items])
+    items = tuple([kept(frame, item, why_fixed) for item in value.items])
     if any(a is not b for a, b in zip(items, value.items, strict=True)):
         value = replace(value, items=items)
     if not value.is_mutable:
@@ -57,11 +57,23 @@ def stored(frame: Frame, value: Value, why_fixed: str | None = None) -> Value:
     return replace(value, ref=ref)
 
 
-def _kept(frame: Frame, item: Value) -> Value:
-    """An array expression of an island, computed now: what it reads may change."""
+def kept(frame: Frame, item: Value, why_fixed: str | None = None) -> Value:
+    """`item` as it is kept in an object, or under several names: as one object, with an array expression of an island
+    computed now: what it reads may change."""
     if isinstance(item, Lazy) and frame.graph.island is not None:
         return frame.graph.island.materialise(item, "item")
-    return item
+    return stored(frame, item, why_fixed)
+
+
+def made_anew(frame: Frame, result: Any) -> Value:
+    """What a call that was evaluated at compile time makes anew in each call of the program."""
+    if type(result) is list:
+        return Group(tuple([made_anew(frame, item) for item in result]), list)
+    if type(result) is dict:
+        return Group(tuple([made_anew(frame, item) for item in result.values()]), dict, tuple(result))
+    if type(result).__hash__ is None:
+        frame.graph.made_objects[id(result)] = result
+    return Static(result)
 
 
 def current(frame: Frame, value: Value) -> Value:
@@ -111,7 +123,6 @@ def refuse_changes(frame: Frame, node: ast.AST, before: dict[str, Value], where:
     """Refuse where the objects known in `before` have other contents by now."""
     for name, value in before.items():
         if is_ref(name) and frame.variables.get(name) is not value:
-            assert isinstance(value, Group)
             frame.fail(
                 node,
                 f"{describe(value)} is changed {where}",

@@ -8,7 +8,7 @@ from . import arithmetic as arith
 from .errors import DTypeError
 from .expressions import constant_object, evaluate
 from .frame import Frame
-from .objects import merge
+from .objects import kept, merge
 from .outside import has_item, items
 from .values import Group, Iteration, Static, Value, describe, is_array
 
@@ -68,9 +68,8 @@ def _group_arithmetic(
         assert isinstance(group, Group)
         kind = sequence_kind(group)
         if kind in (tuple, list) and not is_array(times):
-            return Group(
-                group.items * arith.require_static(frame.graph, times, "how often it is repeated"), kind
-            )
+            items = tuple([kept(frame, item) for item in group.items])
+            return Group(items * arith.require_static(frame.graph, times, "how often it is repeated"), kind)
     frame.fail(node, f"{describe(left)} and {describe(right)} do not combine here", None, DTypeError)
 
 
@@ -113,8 +112,12 @@ def compare(frame: Frame, node: ast.Compare) -> Value:
 
 
 def _compare_pair(frame: Frame, node: ast.Compare, op: ast.cmpop, left: Value, right: Value) -> Value:
+    from .conditions import negation
+    from .identity import identical
+
     if isinstance(op, ast.Is | ast.IsNot):
-        return Static(_is_one(left, right) == isinstance(op, ast.Is))
+        same = identical(frame, node, left, right)
+        return same if isinstance(op, ast.Is) else negation(frame, node, same)
     if isinstance(op, ast.In | ast.NotIn):
         if isinstance(right, Group) and right.kind is dict:
             right = Group(tuple([Static(name) for name in right.names or ()]))
@@ -126,15 +129,6 @@ def _compare_pair(frame: Frame, node: ast.Compare, op: ast.cmpop, left: Value, r
     if isinstance(left, Group) or isinstance(right, Group):
         return Static(_compare_groups(frame, node, op, left, right))
     return arith.operate(frame.graph, _COMPARE[type(op)], left, right)
-
-
-def _is_one(a: Value, b: Value) -> bool:
-    """`a is b`."""
-    if isinstance(a, Static) and isinstance(b, Static):
-        return a.raw is b.raw
-    if isinstance(a, Group) and isinstance(b, Group) and a.ref is not None:
-        return a.ref == b.ref
-    return a is b
 
 
 def _compare_groups(frame: Frame, node: ast.Compare, op: ast.cmpop, left: Value, right: Value) -> bool:

@@ -85,6 +85,10 @@ class _Lowering:
         self.buffers: dict[int, Buffer] = {}
         self.structure = Structure(tuple, None, ())
         self.leaves: list[Value] = []
+        self.bases: dict[Buffer, _Base] = {}
+        self.made: dict[str | int, int] = {}
+        """The objects of the result that are made already, and as which number."""
+        self.count = 0
         self.returned: list[SSAValue] = []
         self.outputs: list[OutputType] = []
         self.output_attributes: list[dict[str, Attribute]] = []
@@ -110,6 +114,7 @@ class _Lowering:
             value: Value = Static(None)
         except ReturnSignal as signal:
             value = signal.value
+        self._find_bases(value)
         results = self._result(value)
         written = self._return_written()
         self.graph.insert(func.ReturnOp(*self.returned))
@@ -252,14 +257,26 @@ class _Lowering:
     # ---- results ------------------------------------------------------------------------------------
 
     def _result(self, value: Value) -> Any:
-        """The structure of the result: Leaf, or a Group of them."""
+        """The structure of the result: Leaf, or a Group of them. What is in it twice is made once."""
+        key = value.ref if isinstance(value, Group | Rows) and value.ref is not None else id(value)
+        if key in self.made:
+            return Leaf("again", self.made[key])
         if isinstance(value, Group):
             if hasattr(value.kind, "__post_init__"):
                 raise self.graph.error(
                     UnsupportedError,
                     f"a {value.kind.__name__}, which has a __post_init__, cannot be returned",
                 )
-            return (value.kind, value.names, [self._result(item) for item in value.items])
+            result = (value.kind, value.names, [self._result(item) for item in value.items])
+        else:
+            result = self._leaf(value)
+        if not isinstance(value, Static | Index):
+            self.made[key] = self.count
+        self.count += 1
+        return result
+
+    def _leaf(self, value: Value) -> Leaf:
+        """How a result that is no structure is made."""
         if isinstance(value, Rows):
             if value.ref in self.graph.shared_lists:
                 raise self.graph.error(
@@ -272,6 +289,13 @@ class _Lowering:
                 "rows", value=value.kind if isinstance(value.kind, type) else None, output=array.output
             )
         if isinstance(value, Static):
+            if id(value.raw) in self.graph.made_objects:
+                kind = type(value.raw).__name__
+                raise self.graph.error(
+                    UnsupportedError,
+                    f"returning a {kind} that is made in compiled code is not supported",
+                    "make it of what the function returns",
+                )
             return Leaf("constant", value.raw)
         if isinstance(value, Index):
             if not _is_linear(value.affine):
@@ -312,13 +336,35 @@ class _Lowering:
         buffer.lenders = tuple([(b, v) for b, v in buffer.lenders if b.argument is None])
         return Leaf("choice", leaves, output=self._output(array).output, tag=tag.output)
 
+    def _find_bases(self, value: Value) -> None:
+        """The arrays of the program's own that are results as a whole: views of them are made from them."""
+        if isinstance(value, Group):
+            for item in value.items:
+                self._find_bases(item)
+        elif isinstance(value, Array) and value.whole and _is_own(value.buffer):
+            self.bases.setdefault(value.buffer, _Base(value))
+
+    def _based(self, array: Array) -> Leaf | None:
+        """A result that is another one, or a view of it."""
+        base = self.bases.get(array.buffer)
+        if base is None:
+            return None
+        if base.leaf is None:
+            base.leaf = self._output(base.array)
+        if array is base.array:
+            return base.leaf
+        return Leaf("view", base.leaf, view=_recipe(array))
+
     def _shared(self, array: Array) -> Leaf | None:
-        """A result that shares memory with an argument is made from it, as NumPy does."""
+        """A result that shares memory with an argument, or with another result, is made from it, as NumPy does."""
         buffer = array.buffer
         if buffer.argument is not None:
             if array.whole:
                 return Leaf("argument", argument=buffer.argument)
             return Leaf("view", argument=buffer.argument, view=_recipe(array))
+        based = self._based(array)
+        if based is not None:
+            return based
         if buffer.derived is None:
             return None
         source, how = buffer.derived
@@ -388,6 +434,19 @@ class _Lowering:
         module = ModuleOp([*externals, *declared, function])
         module.location = UNKNOWN_LOC
         return module
+
+
+class _Base:
+    """An array of the program's own that is a result as a whole, and how it is made, once that is known."""
+
+    def __init__(self, array: Array):
+        self.array = array
+        self.leaf: Leaf | None = None
+
+
+def _is_own(buffer: Buffer) -> bool:
+    """Whether the program made the memory of a buffer, on every path."""
+    return buffer.argument is None and buffer.derived is None and not buffer.aliases
 
 
 def _may_be_older(source: Array, buffer: Buffer) -> bool:

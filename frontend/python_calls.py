@@ -6,12 +6,14 @@ import ast
 import builtins
 import dataclasses
 from collections.abc import Callable
+from types import FunctionType
 from typing import Any
 
 import numpy as np
 
 from . import arithmetic as arith
 from .calls import REDUCING, fold
+from .conditions import bool_
 from .errors import DTypeError, ShapeError
 from .expressions import constant_object, evaluate
 from .frame import Frame
@@ -30,11 +32,17 @@ from .values import (
     Index,
     Iteration,
     Lazy,
+    Masked,
+    Method,
     Range,
+    Rows,
     Static,
     Tensor,
+    Text,
     Value,
+    describe,
     extents_of,
+    is_array,
 )
 
 _FALSE = Static(False)
@@ -151,26 +159,34 @@ def _sorted(
     return Group(tuple([items[k] for k in order]), list)
 
 
-def type_of(frame: Frame, value: Value) -> type:
+def type_of(frame: Frame, node: ast.AST, value: Value) -> type:
     """The class of a value."""
     if isinstance(value, Static):
         return class_of(value.raw)
     if isinstance(value, Group):
         return value.kind
-    if isinstance(value, Range | Closure | Iteration):
-        return (
-            range
-            if isinstance(value, Range)
-            else type(lambda: None)
-            if isinstance(value, Closure)
-            else object
+    if isinstance(value, Iteration | Method):
+        frame.fail(
+            node, f"the class of {describe(value)} is not known in compiled code", "call type() outside"
         )
-    if isinstance(value, Array | Lazy) or (
-        isinstance(value, Tensor) and not value.scalar and value.weak is None
-    ):
+    plain = _CLASSES.get(type(value))
+    if plain is not None:
+        return plain
+    if isinstance(value, Tensor) and is_array(value):
         return np.ndarray
     kind = arith.number_kind(frame.graph, value)
     return kind if isinstance(kind, type) else kind.type
+
+
+_CLASSES: dict[type, type] = {
+    Range: range,
+    Closure: FunctionType,
+    Text: str,
+    Rows: list,
+    Array: np.ndarray,
+    Lazy: np.ndarray,
+    Masked: np.ndarray,
+}
 
 
 def _isinstance(frame: Frame, node: ast.Call, value: Value, classes: Value) -> Value:
@@ -179,13 +195,13 @@ def _isinstance(frame: Frame, node: ast.Call, value: Value, classes: Value) -> V
         if isinstance(value, Static):
             class_of(value.raw)
             return Static(isinstance(value.raw, wanted))
-        return Static(issubclass(type_of(frame, value), wanted))
+        return Static(issubclass(type_of(frame, node, value), wanted))
     except TypeError as error:
         frame.fail(node, str(error), None, DTypeError)
 
 
 def _type(frame: Frame, node: ast.Call, value: Value) -> Value:
-    return Static(type_of(frame, value))
+    return Static(type_of(frame, node, value))
 
 
 def _attribute(frame: Frame, node: ast.Call, owner: Value, name: Value) -> Value:
@@ -204,7 +220,7 @@ def _has(frame: Frame, node: ast.AST, owner: Value, name: str) -> bool:
     if isinstance(owner, Group):
         is_field = owner.kind is not dict and owner.names is not None and name in owner.names
         return is_field or attribute_or_absent(frame, node, owner.kind, name) is not Absent
-    return name in ATTRIBUTES or name in METHODS or hasattr(type_of(frame, owner), name)
+    return name in ATTRIBUTES or name in METHODS or hasattr(type_of(frame, node, owner), name)
 
 
 def _hasattr(frame: Frame, node: ast.Call, owner: Value, name: Value) -> Value:
@@ -246,7 +262,7 @@ def _round(frame: Frame, node: ast.Call, number: Value, ndigits: Value = NOTHING
         frame.at(node)
         arith.refuse_own_code(frame.graph, [number.value])
         return Static(round(number.value, digits))
-    if type_of(frame, number) is np.ndarray:
+    if type_of(frame, node, number) is np.ndarray:
         frame.fail(node, "type numpy.ndarray doesn't define __round__ method", "use np.round", DTypeError)
     kind = arith.number_kind(frame.graph, number)
     if digits is not None and isinstance(kind, np.dtype):
@@ -293,6 +309,7 @@ def _extreme(function: Any) -> Callable[..., Value]:
 PYTHON: dict[Any, Callable[..., Value]] = {
     **ITERATORS,
     **OWN_CALLS,
+    builtins.bool: bool_,
     builtins.sum: _sum,
     builtins.any: _any,
     builtins.all: _all,

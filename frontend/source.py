@@ -81,6 +81,19 @@ def _letter(character: str) -> str:
     return words[-1].lower()
 
 
+SUSPENDED = "return a list of its items, or call it outside the compiled function"
+"""What to do about functions that stop in the middle."""
+
+
+def suspended_kind(flags: int) -> str | None:
+    """What a function is that stops in the middle, by the flags of its code."""
+    if flags & inspect.CO_ASYNC_GENERATOR:
+        return "an asynchronous generator"
+    if flags & inspect.CO_COROUTINE:
+        return "a coroutine"
+    return "a generator" if flags & inspect.CO_GENERATOR else None
+
+
 def source_of(function: Any) -> FunctionSource:
     """The source of a plain Python function.
 
@@ -94,6 +107,13 @@ def source_of(function: Any) -> FunctionSource:
 @functools.lru_cache(maxsize=512)
 def _source(function: FunctionType, code: CodeType) -> FunctionSource:
     file, first = code.co_filename, code.co_firstlineno
+    kind = suspended_kind(code.co_flags)
+    if kind is not None:
+        raise UnsupportedError(
+            f"'{function.__name__}' is {kind}, which is not compiled",
+            SourceLocation(file, first),
+            hint=SUSPENDED,
+        )
     lines = linecache.getlines(file, function.__globals__) or _inspect_lines(function)
     node = _definition(lines, file, code) if lines else None
     if node is None:

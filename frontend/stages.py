@@ -376,6 +376,6 @@ def _site_entries(table: Any) -> list[dict[str, Any]]:
         return []
     entries = []
     for one in table.data:
-        plain = {key: getattr(value, "data", None) or value.value.data for key, value in one.data.items()}
-        entries.append({**plain, "axis": one.data["axis"].value.data if "axis" in one.data else 0})
+        plain = {k: v.data if hasattr(v, "data") else v.value.data for k, v in one.data.items()}
+        entries.append({"axis": 0, **plain})
     return entries

@@ -123,7 +123,8 @@ class Buffer:
     `aliases` are those of them that a result must share memory with (`aliases.py`), and `tag` says which one
     it is. `dense` says that its elements lie one after the other, in the order `order`. `version` counts
     writes; `overlapping` are the arguments of its alias set `shared`, itself among them. `frozen` says why it
-    cannot be written through (a copy that NumPy would share).
+    cannot be written through (a copy that NumPy would share). `joined` says that control flow gave it: it may be
+    one of several arrays of the program.
     """
 
     value: SSAValue | None
@@ -145,6 +146,7 @@ class Buffer:
     overlapping: Sequence[Buffer] = ()
     dense: bool = True
     derived: tuple[Any, ...] | None = None
+    joined: bool = False
 
     @property
     def age(self) -> int:

@@ -250,7 +250,7 @@ CASES = [
     (draws_a_number, "random is not supported in compiled code", "pass what it returns as an argument"),
     (not_in_numpy_here, "np.fft.fftn is not supported in compiled code", "docs/numpy.md lists"),
     (what_a_mask_selects, "in a number known at run time only, cannot be returned", "np.where(mask, x, 0)"),
-    (generator, "yield is not supported in compiled code", "fill an array"),
+    (generator, "'generator' is a generator, which is not compiled", "return a list"),
     (inner_generator, "'items' is a generator, which is not compiled", "return a list"),
     (tries, "try is not supported", "around the call"),
     (with_statement, "with is not supported", "around the call"),
