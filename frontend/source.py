@@ -107,14 +107,14 @@ def source_of(function: Any) -> FunctionSource:
 @functools.lru_cache(maxsize=512)
 def _source(function: FunctionType, code: CodeType) -> FunctionSource:
     file, first = code.co_filename, code.co_firstlineno
+    lines = linecache.getlines(file, function.__globals__) or _inspect_lines(function)
     kind = suspended_kind(code.co_flags)
     if kind is not None:
+        column = _indentation(lines[first - 1]) + 1 if first <= len(lines) else 0
+        place = SourceLocation(file, first, column)
         raise UnsupportedError(
-            f"'{function.__name__}' is {kind}, which is not compiled",
-            SourceLocation(file, first),
-            hint=SUSPENDED,
+            f"'{function.__name__}' is {kind}, which is not compiled", place, hint=SUSPENDED
         )
-    lines = linecache.getlines(file, function.__globals__) or _inspect_lines(function)
     node = _definition(lines, file, code) if lines else None
     if node is None:
         raise UnsupportedError(

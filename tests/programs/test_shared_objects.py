@@ -179,6 +179,27 @@ def test_a_dict_that_is_made_is_a_new_one_in_each_call():
     assert compiled(X)[0] == ["a", "b", "c"]
 
 
+def gives_back(xs):
+    return xs
+
+
+def test_a_list_that_is_an_argument_is_given_back_as_a_new_one():
+    xs = [X]
+    got = nt.jit(gives_back)(xs)
+    assert got is not xs
+    assert got[0] is X
+
+
+def two_views(x):
+    y = x + 1
+    return y[1:], y[:-1]
+
+
+def test_views_of_an_array_that_is_no_result_are_apart():
+    assert np.shares_memory(*two_views(X))
+    assert not np.shares_memory(*nt.jit(two_views)(X))
+
+
 def a_set(x):
     return set((1, 2))
 

@@ -150,7 +150,7 @@ def records(x):
     p = Point(x, 1)
     return (
         [bool(p), not p, 1 if p else 2, bool(Nothing()), bool(Box(x)), bool(Empty())],
-        [bool([]), bool(()), bool({}), bool(None), bool()],
+        [bool([]), bool(()), bool({}), bool(None), not None],
         [bool(lambda: 0), bool(map(len, ())), bool(range(3)), bool(range(3, 0)), not range(0)],
     )
 
