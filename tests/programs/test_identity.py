@@ -88,7 +88,7 @@ def objects(x):
         f is f,
         f is (lambda: 0),
         xs is None,
-        xs is (),
+        xs is x.shape,
     )
 
 
