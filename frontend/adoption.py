@@ -25,6 +25,9 @@ if TYPE_CHECKING:
 
 Library = HostArrays | Torch
 
+_UNKNOWN: Any = object()
+"""In the place of a library: the class has not been looked at."""
+
 _STRUCTURE: Any = object()
 """In the place of a library: the class of a structure, whose items may be of one."""
 
@@ -38,10 +41,14 @@ MOST_CLASSES = 256
 class Adoption:
     """One call: its arguments with NumPy arrays in them, and how results are given back."""
 
+    __slots__ = ("_adopted", "_arrays", "_leaves_devices", "args", "kwargs", "library", "name")
+
     def __init__(self, leaves_devices: bool):
         self.args: tuple[Any, ...] = ()
         self.kwargs: dict[str, Any] = {}
         self.library: Library | None = None
+        self.name = ""
+        """The parameter whose value was taken last."""
         self._leaves_devices = leaves_devices
         self._arrays: dict[int, tuple[np.ndarray, Any]] = {}
         """Arrays of the call by identity, and what the caller passed for each."""
@@ -49,6 +56,7 @@ class Adoption:
 
     def take(self, name: str, value: Any) -> Any:
         """What stands for the value of parameter `name`: the value itself where nothing in it is adopted."""
+        self.name = name
         kind = type(value)
         if kind is np.ndarray:
             self._arrays[id(value)] = (value, value)
@@ -63,7 +71,8 @@ class Adoption:
         if self._leaves_devices and library.is_elsewhere(value):
             return value
         array = library.array_of(name, value)
-        self.library = self.library or library
+        if self.library is None:
+            self.library = library
         self._arrays[id(array)] = (array, value)
         self._adopted.append((name, library, value))
         return array
@@ -111,9 +120,8 @@ _NUMPY = HostArrays()
 
 def library_of(kind: type, value: Any) -> Any:
     """The library whose array a value is, _STRUCTURE for what has items, None for all else."""
-    if kind in _LIBRARIES:
-        found = _LIBRARIES[kind]
-    else:
+    found = _LIBRARIES.get(kind, _UNKNOWN)
+    if found is _UNKNOWN:
         if len(_LIBRARIES) >= MOST_CLASSES:
             _LIBRARIES.clear()
         found = _LIBRARIES[kind] = _library(kind, value)
@@ -153,16 +161,23 @@ def adoption(
     if defaults:
         given = {*names[: len(args)], *kwargs}
         kwargs = {**kwargs, **{name: value for name, value in defaults.items() if name not in given}}
-    placed = [(names[min(k, len(names) - 1)] if names else "args", value) for k, value in enumerate(args)]
-    taken = []
-    for name, value in (*placed, *kwargs.items()):
-        try:
-            taken.append(value if name in static else made.take(name, value))
-        except UnsupportedError as error:
-            function._locate(error, name)
-            raise
-    made.args = tuple(taken[: len(args)])
-    made.kwargs = dict(zip(kwargs, taken[len(args) :], strict=True))
+    rest = len(args) - len(names)
+    try:
+        # What is beyond the names are those of the last one, `*args`.
+        placed = names if rest <= 0 else [*names, *(names[-1:] or ["args"]) * rest]
+        made.args = tuple(
+            [
+                value if name in static else made.take(name, value)
+                for name, value in zip(placed, args, strict=False)
+            ]
+        )
+        if kwargs:
+            made.kwargs = {
+                name: value if name in static else made.take(name, value) for name, value in kwargs.items()
+            }
+    except UnsupportedError as error:
+        function._locate(error, made.name)
+        raise
     return None if made.library is None else made
 
 

@@ -80,7 +80,7 @@ class JitFunction(Specialiser):
         self._foreign_defaults = {
             p.name: p.default
             for p in self.signature.parameters.values()
-            if p.default is not p.empty and is_foreign(p.default)
+            if p.default is not p.empty and p.kind is not p.POSITIONAL_ONLY and is_foreign(p.default)
         }
         self._plain = not any(map(is_spread, self._defaults)) and all(
             p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD) for p in self.signature.parameters.values()

@@ -88,6 +88,12 @@ def test_types(dtype):
         assert kept.tolist() == x.tolist()
 
 
+def test_types_are_promoted_as_those_of_numpy():
+    x = torch.tensor([1, 2], dtype=torch.int32)
+    assert (x * 2 + 1.5).dtype is torch.float32
+    assert nt.jit(affine)(x, 1.5).dtype is torch.float64
+
+
 def test_sorts_of_results():
     x = torch.arange(3.0)
     for _ in range(4):
