@@ -84,6 +84,14 @@ def _writes(code: CodeType) -> bool:
     return any(isinstance(inner, CodeType) and _writes(inner) for inner in code.co_consts)
 
 
+def parts_of_function(function: Any) -> list[Any]:
+    """What a function consists of that can be replaced: its code and its defaults. Each is told by its identity."""
+    if type(function) is not FunctionType:
+        return []
+    named = function.__kwdefaults__
+    return [function.__code__, function.__defaults__, named, *(named or ()), *(named or {}).values()]
+
+
 def signature_of(function: Callable[..., Any]) -> inspect.Signature:
     try:
         return inspect.signature(function, follow_wrapped=False)

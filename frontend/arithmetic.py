@@ -78,6 +78,9 @@ PYTHON_OPERATORS: dict[str, Callable[..., Any]] = {
 }
 """Python's operator by the name of the ufunc it becomes on arrays."""
 
+UFUNCS: dict[str, np.ufunc] = {name: getattr(np, name) for name in (*PYTHON_OPERATORS, "matmul")}
+"""What operators do on arrays, whatever a program puts in the places of NumPy's functions."""
+
 
 def operate(graph: Graph, name: str, *operands: Value) -> Value:
     """A Python operator: Python's own arithmetic on Python numbers, the ufunc called `name` otherwise."""
@@ -94,14 +97,14 @@ def operate(graph: Graph, name: str, *operands: Value) -> Value:
         return _python_arithmetic(graph, name, operands)
     if name == "power":
         return COMPOSITES["power"](graph, *operands, operator=True)
-    return apply(graph, getattr(np, name), *operands)
+    return apply(graph, UFUNCS[name], *operands)
 
 
 def _of_masked(graph: Graph, name: str, compute: Callable[..., Value], operands: Sequence[Value]) -> Value:
     """An operation on what masks select. What may raise would raise for elements that are not selected."""
     from .masks import masked_operation
 
-    if getattr(np, name).signature is not None:
+    if getattr(UFUNCS.get(name) or getattr(np, name), "signature", None) is not None:
         raise graph.error(
             UnsupportedError, UNKNOWN_LENGTH, "(x[mask] * y[mask]).sum() is a product of vectors"
         )
@@ -181,7 +184,7 @@ def _python_arithmetic(graph: Graph, name: str, operands: Sequence[Value]) -> Va
     kinds = tuple([operand_of(o) for o in operands])
     if name not in _COMPARISONS and not (name.startswith("bitwise") and set(kinds) == {bool}):
         operands = [_without_bool(graph, o) for o in operands]
-    result = apply(graph, getattr(np, name), *operands)
+    result = apply(graph, UFUNCS[name], *operands)
     weak = bool if name in _COMPARISONS else float if name == "divide" else weak_result(kinds)  # pyright: ignore
     if name.startswith("bitwise") and set(kinds) == {bool}:
         weak = bool

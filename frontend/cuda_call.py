@@ -31,6 +31,7 @@ class CudaFunction(JitFunction):
         self._planned: dict[Any, PlannedCall | None] = {}
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        self._look_again()
         cupy = _cupy()
         key = None if kwargs or cupy is None else self._plan_key(cupy, args)
         if key is not None:
@@ -42,6 +43,10 @@ class CudaFunction(JitFunction):
                 return self._call_and_plan(cupy, key, args)
         _check_device()
         return super().__call__(*args, **kwargs)
+
+    def _forget_all(self) -> None:
+        super()._forget_all()
+        self._planned.clear()
 
     def _plan_key(self, cupy: Any, args: Sequence[Any]) -> Any:
         """What decides what a call with these arguments does; None for calls that have no plan."""

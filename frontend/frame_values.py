@@ -54,6 +54,11 @@ class Read:
         self.name = name
         self.value = value
 
+    def __str__(self) -> str:
+        thing = self.owner.function if isinstance(self.owner, FunctionSource) else self.owner
+        whose = getattr(thing, "__qualname__", None) or f"a {type(thing).__name__}"
+        return f"{_WORDS[self.step].format(repr(self.name))} {whose}"
+
     def present(self) -> Any:
         """What is there now."""
         return looked_up(self.owner, self.step, self.name)
@@ -185,6 +190,15 @@ _LOOK: dict[Step, Any] = {
     Step.CODE: _code,
 }
 
+_WORDS = {
+    Step.NAME: "the name {} that is read in",
+    Step.ATTRIBUTE: "the attribute {} of",
+    Step.ITEM: "the item {} of",
+    Step.LENGTH: "the length of",
+    Step.KEYS: "the keys of",
+    Step.CONTENT: "the content of",
+    Step.CODE: "the code or a default of",
+}
 _BUFFERS = (bytearray, memoryview)
 _BY_VALUE = (bool, int, float, complex, str, type(None), np.generic)
 _EQUAL = (bytes, slice, range, np.dtype)

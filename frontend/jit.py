@@ -8,6 +8,7 @@ from __future__ import annotations
 import ast
 import functools
 import itertools
+import operator
 from collections.abc import Callable, Iterable, Sequence
 from types import MethodType
 from typing import TYPE_CHECKING, Any
@@ -18,7 +19,15 @@ from ..runtime import fast_call
 from ..runtime.collector import collector_paused
 from . import stored_programs as disk
 from .adoption import Adoption, adoption, is_foreign
-from .arguments import Default, default_of, hashable, overlaps, plain_function, signature_of
+from .arguments import (
+    Default,
+    default_of,
+    hashable,
+    overlaps,
+    parts_of_function,
+    plain_function,
+    signature_of,
+)
 from .errors import DTypeError, Respecialise, UnsupportedError
 from .invoke import Invocation
 from .options import constant_names, static_names
@@ -74,7 +83,17 @@ class JitFunction(Specialiser):
         function = function.function if isinstance(function, JitFunction) else plain_function(function)
         functools.update_wrapper(self, function)
         super().__init__(function, target, dynamic, fastmath, strict, boundscheck)
-        self.signature = signature_of(function)
+        given = (static_argnums, static_argnames, constants)
+        self._static_options = [one if isinstance(one, int | str) else tuple(one) for one in given]
+        self._invocations: dict[Any, Invocation] = {}
+        self._hits = 0
+        self._take_signature()
+
+    def _take_signature(self) -> None:
+        """Read the parameters of the function, and their defaults."""
+        static_argnums, static_argnames, constants = self._static_options
+        self._parts = parts_of_function(self.function)
+        self.signature = signature_of(self.function)
         self._names = list(self.signature.parameters)
         self._defaults = [default_of(p.default) for p in self.signature.parameters.values()]
         self._foreign_defaults = {
@@ -87,7 +106,7 @@ class JitFunction(Specialiser):
         )
         self._required = sum(p.default is p.empty for p in self.signature.parameters.values())
         self._can_be_native = (
-            target == "cpu"
+            self.target == "cpu"
             and type(self).__call__ is JitFunction.__call__
             and not any(
                 p.kind in (p.VAR_POSITIONAL, p.VAR_KEYWORD) for p in self.signature.parameters.values()
@@ -96,10 +115,19 @@ class JitFunction(Specialiser):
         self._static = static_names(self._names, static_argnums, static_argnames)
         self._constants = constant_names(self._names, constants, self._static)
         self._has_out = "out" in self._names
-        self._invocations: dict[Any, Invocation] = {}
-        self._hits = 0
+
+    def _look_again(self) -> None:
+        """Begin anew where the function has got other code or defaults."""
+        parts = parts_of_function(self.function)
+        if len(parts) == len(self._parts) and all(map(operator.is_, parts, self._parts)):
+            return
+        with COMPILING:
+            self._forget_all()
+            self._invocations.clear()
+            self._take_signature()
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        self._look_again()
         adopted = self._adoption(args, kwargs)
         if adopted is not None:
             return self._call_adopted(adopted)
@@ -345,6 +373,7 @@ class JitFunction(Specialiser):
         """The function lowered to nt for these arguments (arrays, numbers, or `nt.spec`s), without running it."""
         from .lowered import Lowered
 
+        self._look_again()
         args, kwargs = self._adopted(args, kwargs)
         names, values, groups = self._leaves(args, kwargs)
         types = self._types(names, values, groups)
@@ -374,6 +403,7 @@ class JitFunction(Specialiser):
         """Text: which specialisation serves these arguments, what it assumes, what was compiled and why."""
         from .explain import explain
 
+        self._look_again()
         args, kwargs = self._adopted(args, kwargs)
         names, values, groups = self._leaves(args, kwargs)
         types = self._types(names, values, groups)

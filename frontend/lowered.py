@@ -122,6 +122,7 @@ class Compiled:
 
     def _call_plain(self, kernel: Kernel, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """A call with NumPy arrays, or arrays of the device."""
+        self._check_outside()
         out = None if self._owner._has_out else kwargs.pop("out", None)
         names, values, groups = self._owner._leaves(args, kwargs)
         values = self._adopted(values)
@@ -134,6 +135,15 @@ class Compiled:
                 hint="call the jitted function, which compiles again",
             )
         return self._invocation(values)(self.program, kernel, types)(values, out)
+
+    def _check_outside(self) -> None:
+        """What was read outside the function is part of what was compiled."""
+        other = next((read for read in self.program.captured if not read.holds()), None)
+        if other is not None:
+            raise UnsupportedError(
+                f"{other} is not what it was when the function was lowered",
+                hint="lower it again, or call the jitted function, which compiles again",
+            )
 
     # What arrays of a call are: here NumPy's.
 

@@ -124,7 +124,11 @@ def _compare_pair(frame: Frame, node: ast.Compare, op: ast.cmpop, left: Value, r
         if isinstance(right, Static) and isinstance(right.raw, dict):
             inside = has_item(right.raw, constant_object(frame, node, left))
             return Static(inside == isinstance(op, ast.In))
-        inside = constant_object(frame, node, left) in constant_object(frame, node, right)
+        sides = [constant_object(frame, node, one) for one in (left, right)]
+        arith.refuse_own_code(
+            frame.graph, sides, frozenset(("__contains__", "__iter__", "__getitem__", "__eq__"))
+        )
+        inside = sides[0] in sides[1]
         return Static(inside == isinstance(op, ast.In))
     if isinstance(left, Group) or isinstance(right, Group):
         return Static(_compare_groups(frame, node, op, left, right))

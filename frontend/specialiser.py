@@ -32,6 +32,9 @@ COMPILING = ForkLock()
 MOST_OBJECTS = 64
 """Programs that are kept of those which were compiled for one object, an argument whose attributes are read."""
 
+MOST_STALE = 64
+"""Programs for one kind of arguments; of more, those go for which what is outside is no longer as it was."""
+
 MAX_ATTEMPTS = 16
 """Rounds of lowering with more and more known at compile time."""
 
@@ -129,11 +132,27 @@ class Specialiser(fast_call.NativeCallable):
         arguments = program.arguments
         self._compiled.setdefault(without_extents(arguments), []).append((program, kernel))
         self._written.update([arguments[k].group or arguments[k].name for k in program.written])
+        family = self._compiled[without_extents(arguments)]
+        if len(family) > MOST_STALE:
+            stale = next(
+                (one for one, _ in family if one is not program and not self._still_valid(one)), None
+            )
+            if stale is not None:
+                self._forget(stale)
         if any(one.kind == "static" and is_object(one.value) for one in arguments):
             self._of_objects.append(program)
         if len(self._of_objects) > MOST_OBJECTS:
             self._forget(self._of_objects.pop(0))
         return program, kernel
+
+    def _forget_all(self) -> None:
+        """Let go of all programs, and of what was learned from them."""
+        self._compiled.clear()
+        self._of_objects.clear()
+        for found in (self._baked, self._written, self._rigid):
+            found.clear()
+        self._mutates = None
+        self._leave_native()
 
     def _forget(self, program: Program) -> None:
         """Let go of a program, and of the objects that it was compiled for."""

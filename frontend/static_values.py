@@ -12,8 +12,9 @@ conversions or `len` may depend on anything, so that such code never runs while 
 from __future__ import annotations
 
 import enum
+from collections import deque
 from functools import partial
-from types import BuiltinFunctionType, FunctionType, MethodType, ModuleType
+from types import BuiltinFunctionType, FunctionType, GenericAlias, MethodType, ModuleType, UnionType
 from typing import Any
 
 import numpy as np
@@ -173,7 +174,8 @@ def methods_of(operator: str) -> frozenset[str]:
 
 
 def runs_own_code(value: Any, methods: frozenset[str] = OPERATIONS) -> bool:
-    """Whether one of these methods of a value is neither Python's nor NumPy's nor made for a dataclass."""
+    """Whether one of these methods of a value is neither of a value that cannot change (or whose contents calls compare) nor
+    made for a dataclass: code of the program, or of a class such as `UserDict` that keeps things to itself."""
     kind = type(value)
     if kind in _BY_VALUE or kind in _BY_TEXT or isinstance(value, type):
         return False
@@ -182,9 +184,29 @@ def runs_own_code(value: Any, methods: frozenset[str] = OPERATIONS) -> bool:
     if kind is dict:
         return any(runs_own_code(item, methods) for pair in value.items() for item in pair)
     return any(
-        not is_versioned(base.__module__) and any(_is_own(space[name]) for name in methods & space.keys())
+        any(is_versioned(base.__module__) or _is_own(space[name]) for name in methods & space.keys())
         for base in kind.__mro__
+        if not _is_plain(base)
         for space in (vars(base),)
+    )
+
+
+_VALUES = (
+    "builtins", "numpy", "ml_dtypes", "datetime", "decimal", "_decimal", "fractions", "pathlib", "uuid", "enum", "numbers",
+    "typing", "abc", PACKAGE,
+)  # fmt: skip
+"""Modules of classes whose objects cannot change, or are read as a whole."""
+
+
+def _is_plain(kind: type) -> bool:
+    """Whether what a class computes depends on nothing but values, and contents that calls look at."""
+    if kind in (UnionType, GenericAlias):
+        return True
+    if kind is object or issubclass(kind, tuple | list | dict | set | deque):
+        return is_versioned(kind.__module__)
+    root = kind.__module__.partition(".")[0]
+    return (
+        root in _VALUES and not kind.__module__.startswith("numpy.random") and not hasattr(kind, "__next__")
     )
 
 
