@@ -19,18 +19,23 @@ from xdsl.parser.affine_parser import AffineParser
 from xdsl.printer import Printer
 
 from .affine import AffineList, combine, linear_terms, sum_of
+from .limits import why_not_numbers
 
 
 def parse_affine_exprs(
     parser: Parser, one: Callable[[Callable[[], AffineExpr]], list[AffineExpr]]
 ) -> AffineList:
     """Parse expressions over SSA names; `one` is given a function that parses a single expression."""
+    start = parser.pos
     affine = AffineParser(parser._parser_state)  # pyright: ignore[reportPrivateUsage]
     parse_name, _, spans = affine._get_parse_optional_ssa_value()  # pyright: ignore[reportPrivateUsage]
     exprs = one(lambda: affine._parse_affine_expr(parse_name))  # pyright: ignore[reportPrivateUsage]
     operands = [parser.resolve_operand(UnresolvedOperand(span, 0), IndexType()) for span in spans]
     dims: list[AffineExpr] = [AffineDimExpr(k) for k in range(len(operands))]
-    return AffineList(tuple(_symbols_to(e, dims) for e in exprs), tuple(operands)).canonical()
+    written = AffineList(tuple(_symbols_to(e, dims) for e in exprs), tuple(operands)).canonical()
+    if (reason := why_not_numbers(written.exprs)) is not None:
+        parser.raise_error(reason, start, parser.pos)
+    return written
 
 
 def _symbols_to(expr: AffineExpr, by: Sequence[AffineExpr]) -> AffineExpr:

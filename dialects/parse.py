@@ -21,25 +21,36 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import (
     UNKNOWN_LOC,
     AnyFloat,
+    BFloat16Type,
     FileLineColLoc,
+    Float16Type,
+    Float32Type,
+    Float64Type,
+    FloatAttr,
     IntAttr,
+    IntegerAttr,
     LocationAttr,
     ModuleOp,
     StringAttr,
 )
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, Region, SSAValue, TypeAttribute
-from xdsl.parser import AttrParser, Parser, UnresolvedOperand
+from xdsl.ir.affine import AffineMap
+from xdsl.parser import AttrParser, Parser, ParserState, UnresolvedOperand
 from xdsl.utils.exceptions import DiagnosticException, MultipleSpansParseError, ParseError
-from xdsl.utils.lexer import Span
-from xdsl.utils.mlir_lexer import MLIRTokenKind
+from xdsl.utils.lexer import Input, Span
+from xdsl.utils.mlir_lexer import MLIRLexer, MLIRToken, MLIRTokenKind
 
 from .diagnostic import Diagnostic, NestorError, SourceLocation
+from .limits import MAX_SPLAT, known_elements, why_not_numbers, why_too_large
 from .registry import make_context
 
 _NOT_AFFINE = (
     "not an affine expression: one side of '*', and the right side of 'floordiv', 'ceildiv' and 'mod', "
     "must be a constant"
 )
+
+_WRITTEN_FLOATS = (Float16Type, BFloat16Type, Float32Type, Float64Type)
+_NOT_SUPPORTED = "this literal cannot be read: the bits of a float of this type are not supported"
 
 _TYPE = re.compile(
     r"""(?:memref|tensor|vector)<[^<>!#"]*(?:<[^<>!#"]*>[^<>!#"]*)*> | (?:index|(?:[su]?i|bf|f|tf)[0-9]+)\b""",
@@ -83,10 +94,9 @@ def parse_located(
         place = places.at(places.end_of_previous_token(_position(parser)))
         raise SyntaxFailure(_tidy(_conversion_message(error)), place) from error
     except NotImplementedError as error:
-        if "semi-affine" not in str(error):
-            raise
+        message = _NOT_AFFINE if "semi-affine" in str(error) else _NOT_SUPPORTED
         place = places.at(places.end_of_previous_token(_position(parser)))
-        raise SyntaxFailure(_NOT_AFFINE, place) from error
+        raise SyntaxFailure(message, place) from error
 
 
 class _Places:
@@ -128,6 +138,25 @@ class _HexadecimalElement(AttrParser._TensorLiteralElement):  # pyright: ignore[
         return type.unpack(self.value.to_bytes(size, "little"), 1)[0]  # type: ignore[union-attr]
 
 
+class _Lexer(MLIRLexer):
+    """xDSL's lexer, but for strings: its expression tries 2^n ways to read one of n characters that nothing closes."""
+
+    _string = re.compile(r'"(?:[^"\\\n\v\f]|\\(?:["nt\\]|[0-9A-Fa-f]{2}))*+("?)')
+
+    def _lex_string_literal(self, start_pos: int) -> MLIRToken:
+        found = self._string.match(self.input.content, start_pos)
+        assert found is not None
+        if found[1]:
+            return super()._lex_string_literal(start_pos)
+        at_backslash = self.input.content.startswith("\\", found.end())
+        message = (
+            "unknown escape sequence in a string" if at_backslash else "this string is not closed on its line"
+        )
+        raise ParseError(
+            Span(found.end() if at_backslash else start_pos, found.end() + 1, self.input), message
+        )
+
+
 class LocatedParser(Parser):
     """xDSL's parser, with locations for operations and block arguments, and errors at the right place."""
 
@@ -137,7 +166,8 @@ class LocatedParser(Parser):
         self._first_uses: dict[str, Span] = {}
         self._open_regions: list[int] = []
         self.external_resources: dict[str, dict[str, str]] = {}
-        super().__init__(context, text, name)
+        super().__init__(context, "", name)
+        self._parser_state = ParserState(_Lexer(Input(text, name)))
 
     def parse_module(self, allow_implicit_module: bool = True) -> ModuleOp:
         operations: list[Operation] = []
@@ -193,22 +223,41 @@ class LocatedParser(Parser):
             return super()._parse_optional_builtin_type()
         text = token.span.input.content
         found = _TYPE.match(text, token.span.start)
-        if found is None:
-            return super()._parse_optional_builtin_type()
-        known = _types.get(found[0])
-        if known is not None:
+        known = _types.get(found[0]) if found is not None else None
+        if found is not None and known is not None:
             self._resume_from(found.end())
             return known
         type = super()._parse_optional_builtin_type()
-        if type is not None and not text[found.end() : self.pos].strip():
+        if type is None:
+            return None
+        if (reason := why_too_large(type)) is not None:
+            self.raise_error(reason, token.span.start, self.pos)
+        if found is not None and not text[found.end() : self.pos].strip():
             if len(_types) >= _MANY_TYPES:
                 _types.clear()
             _types[found[0]] = type
         return type
 
+    def parse_affine_map(self) -> AffineMap:
+        start = self.pos
+        written = super().parse_affine_map()
+        if (reason := why_not_numbers(written.results)) is not None:
+            self.raise_error(reason, start, self.pos)
+        return written
+
+    def parse_optional_builtin_int_or_float_attr(self) -> IntegerAttr | FloatAttr | None:
+        start = self.pos
+        number = super().parse_optional_builtin_int_or_float_attr()
+        if isinstance(number, FloatAttr) and not isinstance(number.type, _WRITTEN_FLOATS):
+            self.raise_error(f"numbers of {number.type} can be computed, but not written", start, self.pos)
+        return number
+
     def _parse_block(self) -> Block:
         if self._current_token.kind == MLIRTokenKind.CARET_IDENT:
-            return super()._parse_block()
+            label = self._current_token.span
+            block = super()._parse_block()
+            self.blocks[label.text[1:]] = (block, label)  # xDSL forgets it where a branch came first
+            return block
         opened = Diagnostic("note", "the region opened here", self._places.at(self._open_regions[-1]))
         message = "expected an operation, a block label or '}'"
         raise SyntaxFailure(message, self._places.at(self.pos), notes=[opened])
@@ -246,6 +295,16 @@ class LocatedParser(Parser):
         if not isinstance(location, FileLineColLoc):
             return None
         return SourceLocation(location.filename.data, location.line.data, location.column.data)
+
+    def _parse_dense_literal_type(self) -> Any:
+        start = self.pos
+        type = super()._parse_dense_literal_type()
+        count, text = known_elements(type), self._current_token.span.input.content  # pyright: ignore[reportArgumentType]
+        if count > max(MAX_SPLAT, len(text)):  # more than the text can write one by one
+            message = f"one value for {count} elements; a literal has at most {MAX_SPLAT}"
+            hint = "nt.broadcast has any number of elements from one"
+            raise SyntaxFailure(message, self._places.at(start), hint=hint)
+        return type
 
     def _parse_tensor_literal_element(self) -> AttrParser._TensorLiteralElement:
         element = super()._parse_tensor_literal_element()

@@ -7,12 +7,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from xdsl.dialects import arith, memref, tensor
+from xdsl.dialects.builtin import IndexType, IntegerAttr, MemRefType, StringAttr, TensorType
 from xdsl.ir import Operation
-from xdsl.traits import IsolatedFromAbove, NoTerminator
+from xdsl.traits import IsolatedFromAbove, NoTerminator, SymbolTable
 from xdsl.utils.exceptions import VerifyException
 
+from .affine import constant_of
 from .diagnostic import Diagnostic, NestorError, op_location
 from .dominance import dominance_errors, walk
+from .limits import is_index
 
 _ISOLATION = "IsolatedFromAbove"
 
@@ -42,15 +46,31 @@ def verification_errors(root: Operation) -> list[Diagnostic]:
         scopes[op] = op if isolated else scope
         if scope in failed:
             continue
-        message = next(_faults(op), None)
-        if message is None:
-            continue
-        failed.add(scope)
-        errors.append(Diagnostic("error", f"'{op.name}' op {message}", op_location(op)))
+        error = next(_symbol_errors(op), None)
+        if error is None and (message := next(_faults(op), None)) is not None:
+            error = Diagnostic("error", f"'{op.name}' op {message}", op_location(op))
+        if error is not None:
+            failed.add(scope)
+            errors.append(error)
     if not errors or any(_ISOLATION in error.message for error in errors):
         # Dominance tells which use is at fault; the isolation trait only names the function.
         return list(dominance_errors(root)) or errors
     return errors
+
+
+def _symbol_errors(op: Operation) -> Iterator[Diagnostic]:
+    """Symbols of a table that an earlier one has the name of, at the place of the later one."""
+    if not op.has_trait(SymbolTable, value_if_unregistered=False):
+        return
+    first: dict[StringAttr, Operation] = {}
+    for symbol in (one for region in op.regions for block in region.blocks for one in block.ops):
+        name = symbol.get_attr_or_prop("sym_name")
+        if not isinstance(name, StringAttr):
+            continue
+        if name in first:
+            note = Diagnostic("note", "it is defined here as well", op_location(first[name]))
+            yield Diagnostic("error", f"redefinition of symbol '@{name.data}'", op_location(symbol), [note])
+        first.setdefault(name, symbol)
 
 
 def _faults(op: Operation) -> Iterator[str]:
@@ -60,6 +80,8 @@ def _faults(op: Operation) -> Iterator[str]:
                 yield "has a block or operation whose parent link is wrong"
             if not block.ops and len(region.blocks) == 1 and not op.has_trait(NoTerminator):
                 yield "expects a terminator in its region, but the block is empty"
+    if (message := _out_of_range(op)) is not None:
+        yield message
     try:
         op.verify(verify_nested_ops=False)
     except (VerifyException, ValueError) as error:
@@ -69,6 +91,25 @@ def _faults(op: Operation) -> Iterator[str]:
         if type(error) is not Exception:
             raise RuntimeError(f"verifier of '{op.name}': {type(error).__name__}: {error}") from error
         yield _tidy(str(error), op)
+
+
+def _out_of_range(op: Operation) -> str | None:
+    """Numbers that xDSL takes and nothing can be made of: indices beyond 64 bits, axes that a shape does not have."""
+    if isinstance(op, arith.ConstantOp):
+        value = op.value
+        if not isinstance(value, IntegerAttr) or not isinstance(value.type, IndexType):
+            return None
+        return (
+            None
+            if is_index(value.value.data)
+            else f"has the index {value.value.data}: it does not fit in 64 bits"
+        )
+    if not isinstance(op, memref.DimOp | tensor.DimOp):
+        return None
+    axis, shaped = constant_of(op.index), op.source.type
+    if axis is None or not isinstance(shaped, MemRefType | TensorType) or 0 <= axis < shaped.get_num_dims():
+        return None
+    return f"asks for the extent of axis {axis} of {shaped}, which has rank {shaped.get_num_dims()}"
 
 
 def _tidy(message: str, op: Operation) -> str:

@@ -41,6 +41,7 @@ from xdsl.dialects import gpu
 from xdsl.dialects.builtin import (
     IntegerAttr,
     SymbolRefAttr,
+    i64,
 )
 from xdsl.ir import Operation
 
@@ -115,8 +116,10 @@ def _gpu_modules(module: Operation) -> list[gpu.ModuleOp]:
 
 
 def _index_bits(module: gpu.ModuleOp) -> int:
-    bits = module.attributes.get("nestor.index_bits")
-    return bits.value.data if isinstance(bits, IntegerAttr) else 64
+    bits = module.attributes.get("nestor.index_bits", IntegerAttr(64, i64))
+    if isinstance(bits, IntegerAttr) and bits.value.data in (32, 64):
+        return bits.value.data
+    raise fail(module, f"nestor.index_bits is {bits}; it is 32 or 64", error=LoweringError)
 
 
 def _launch_bounds(module: Operation) -> dict[str, int]:

@@ -19,7 +19,7 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Block, Operation, SSAValue
 
-from ..dialects.diagnostic import LoweringError, fail
+from ..dialects.diagnostic import LoweringError, fail, op_location
 from ..dialects.ext import gpu as gpu_ext
 from ..dialects.ext import nvgpu
 from .check_sites import GOES_ON, checked_index
@@ -160,6 +160,13 @@ class KernelPrinter(WarpPrinter, MatrixPrinter, SharedPrinter):
             self._operation(op)
 
     def _operation(self, op: Operation) -> None:
+        try:
+            self._print_operation(op)
+        except LoweringError as error:  # of a type, say, which does not know where it stands
+            error.diagnostic.location = error.diagnostic.location or op_location(op)
+            raise
+
+    def _print_operation(self, op: Operation) -> None:
         if isinstance(op, memref.LoadOp | vector.LoadOp) and is_fragment(op.results[0]):
             return self.load_fragment(op) if isinstance(op, memref.LoadOp) else self.load_sums(op)
         if isinstance(op, vector.StoreOp) and is_fragment(op.vector):

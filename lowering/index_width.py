@@ -20,7 +20,7 @@ from .kernel_signature import LARGEST_SMALL
 
 def width_of_indices(function: func.FuncOp, wanted: int) -> int:
     """The width of index arithmetic: 32 where all buffers are small, or `wanted` says so, and nothing else is large."""
-    if wanted == 64 or _needs_wide_index(function):
+    if wanted == 64 or _needs_wide_index(function) or _has_large_buffer(function):
         return 64
     return 32 if wanted == 32 or _is_small(function) else 64
 
@@ -57,9 +57,18 @@ def is_known_to_host(value: SSAValue) -> bool:
 
 def _is_small(function: func.FuncOp) -> bool:
     """Whether every buffer has static extents and few enough elements."""
+    return all(_elements(t) <= LARGEST_SMALL for t in _buffers(function))
+
+
+def _has_large_buffer(function: func.FuncOp) -> bool:
+    """Whether a buffer is known to have too many elements."""
+    return any(LARGEST_SMALL < _elements(t) < math.inf for t in _buffers(function))
+
+
+def _buffers(function: func.FuncOp) -> list[MemRefType]:
     types = [a.type for a in function.body.block.args]
     types += [op.memref.type for op in function.body.walk() if isinstance(op, AllocOp)]
-    return all(_elements(t) <= LARGEST_SMALL for t in types if isinstance(t, MemRefType))
+    return [t for t in types if isinstance(t, MemRefType)]
 
 
 def _elements(buffer: MemRefType) -> float:

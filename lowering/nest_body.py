@@ -32,6 +32,9 @@ from .to_llvm_types import AS_WRITTEN, NO_SLP
 STACK_BYTES = 16 << 10
 """Buffers of static size up to this many bytes live on the stack."""
 
+MAX_COPIES = 4096
+"""Copies of one statement: more are no faster than a loop, and take minutes to compile."""
+
 UNROLL = "nestor.unroll"
 """Asks the compiler of CUDA C to unroll a loop."""
 
@@ -46,6 +49,9 @@ class NestBody(Statements):
 
     guards_copies = False
     """Whether a copy of an unrolled body may stand in a branch."""
+
+    copies = 1
+    """Copies that unrolled loops make of what is lowered now."""
 
     # ---- blocks ----
 
@@ -219,7 +225,17 @@ class NestBody(Statements):
                 hint="split it by a constant factor and unroll the inner loop",
                 error=LoweringError,
             )
-        for iv in range(max(form.constant for form in lower), min(ends), op.step_value):
+        iterations = range(max(form.constant for form in lower), min(ends), op.step_value)
+        around, self.copies = self.copies, self.copies * max(1, len(iterations))
+        if self.copies > MAX_COPIES:
+            raise fail(
+                op,
+                f'the loop "{op.label}" is marked unrolled: {self.copies} copies of its body, and those around it, '
+                f"are more than {MAX_COPIES}",
+                hint="split it by a smaller factor and unroll the inner loop",
+                error=LoweringError,
+            )
+        for iv in iterations:
             self.values[op.iv] = iv
             self.builder.location = op.location
             reached = [self.builder.at_least_zero(form.plus(-iv - 1)) for form in unknown]
@@ -232,6 +248,7 @@ class NestBody(Statements):
                 return ()
 
             self.branch(self._all(reached), (), copy)
+        self.copies = around
 
     def alloc(self, op: AllocOp) -> None:
         """On the stack when it is small, else from the heap until the end of the block."""

@@ -32,6 +32,7 @@ from xdsl.dialects.builtin import (
     IntegerType,
     MemRefType,
     ModuleOp,
+    VectorType,
     i32,
     i64,
 )
@@ -185,8 +186,10 @@ def _load_slot(b: FunctionBuilder, args: SSAValue, k: int, type_: Attribute, hin
     slot = b.gep(args, k, i64)
     if type_ in (i64, PTR) or isinstance(type_, Float32Type | Float64Type):
         return b.load(slot, type_, SLOT, hint)
+    if isinstance(type_, VectorType) or byte_size(type_) > SLOT:
+        raise fail(
+            b.location, f"an argument of type {type_} does not fit into its {SLOT} bytes", error=LoweringError
+        )
     if isinstance(type_, IntegerType):
         return b.emit(llvm.TruncOp, (b.load(slot, i64, SLOT),), type_, hint=hint)
-    if byte_size(type_) > SLOT:
-        raise fail(None, f"a scalar argument of type {type_} does not fit a slot", error=LoweringError)
     return b.load(slot, type_, SLOT, hint)

@@ -65,10 +65,22 @@ def split_chunks(text: str) -> list[Chunk]:
 def write_output(path: str, text: str) -> None:
     """Write `text` to `path` (`-` is standard output). A regular file is replaced in one step."""
     if path == "-":
-        sys.stdout.write(text)
-        sys.stdout.flush()
+        _write_to_stdout(text)
         return
     write_bytes(path, text.encode("utf-8"))
+
+
+def _write_to_stdout(text: str) -> None:
+    """All of it, in UTF-8: an unbuffered stream may take a part, and the locale may not have every character."""
+    stream = getattr(sys.stdout, "buffer", None)
+    if stream is None:  # replaced by one that takes text only
+        sys.stdout.write(text)
+        return
+    sys.stdout.flush()
+    rest = memoryview(text.encode("utf-8"))
+    while rest:
+        rest = rest[stream.write(rest) or 0 :]
+    stream.flush()
 
 
 def write_bytes(path: str, data: bytes) -> None:

@@ -6,7 +6,7 @@ from abc import ABC
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Self
 
-from xdsl.dialects.builtin import AffineMapAttr, MemRefType, StringAttr, i1
+from xdsl.dialects.builtin import AffineMapAttr, IntegerType, MemRefType, Signedness, StringAttr, i1
 from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import (
     AnyAttr,
@@ -49,6 +49,11 @@ class AccessOp(IRDLOperation, ABC):
     def _verify_access(self, memref: SSAValue) -> None:
         verify_affine(self, "an index", self.map, self.index_operands)
         rank = memref.type.get_num_dims() if isinstance(memref.type, MemRefType) else -1
+        element = memref.type.element_type if isinstance(memref.type, MemRefType) else None
+        if isinstance(element, IntegerType) and element.signedness.data is not Signedness.SIGNLESS:
+            raise VerifyException(
+                f"{self.name}: integers in memory have no sign: i{element.width.data}, not {element}"
+            )
         if len(self.map.data.results) != rank:
             raise VerifyException(
                 f"{self.name}: {len(self.map.data.results)} indices for a buffer of rank {rank}"

@@ -13,6 +13,7 @@ from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
 from ..affine import AffineList, dims_of
+from ..limits import is_index
 
 INDEX = IndexType()
 
@@ -39,6 +40,8 @@ def verify_affine(op: Operation, what: str, expressions: AffineMapAttr, operands
 
 
 def _verify_pure_affine(op: Operation, what: str, expr: AffineExpr) -> None:
+    if isinstance(expr, AffineConstantExpr) and not is_index(expr.value):
+        raise VerifyException(f"{op.name}: {what} has the number {expr.value}, which does not fit in 64 bits")
     if not isinstance(expr, AffineBinaryOpExpr):
         return
     _verify_pure_affine(op, what, expr.lhs)

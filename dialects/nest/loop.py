@@ -25,6 +25,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from ..affine import AffineList
 from ..affine_text import parse_bound, print_bound
+from ..limits import MAX_LANES, MAX_NUMBER
 from .common import INDEX, as_list, name_hint_of, segments, verify_affine
 
 BLOCK_AXES = ("block.x", "block.y", "block.z")
@@ -158,6 +159,10 @@ class ForOp(IRDLOperation):
             raise VerifyException(f'{self.name} "{self.label}": both bounds are required')
         if not self.label:
             raise VerifyException(f"{self.name}: a loop needs a name")
+        if self.step_value > MAX_NUMBER:
+            raise VerifyException(
+                f'{self.name} "{self.label}": the step is {self.step_value}, beyond all buffers'
+            )
         if self.step_value < 1:
             raise VerifyException(
                 f'{self.name} "{self.label}": the step is {self.step_value}, it must be positive'
@@ -176,6 +181,10 @@ class ForOp(IRDLOperation):
             )
         if self.width is not None and self.width.value.data < 1:
             raise VerifyException(f'{self.name} "{self.label}": the width must be positive')
+        if self.width is not None and self.width.value.data > MAX_LANES:
+            raise VerifyException(
+                f'{self.name} "{self.label}": a vector has at most {MAX_LANES} lanes, not {self.width.value.data}'
+            )
 
     def print(self, printer: Printer) -> None:
         printer.print_string(f' "{self.label}" ')

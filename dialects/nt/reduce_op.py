@@ -34,6 +34,7 @@ from .common import (
     int_array,
     parse_int_list,
     shape_of,
+    verify_element,
     verify_same_element,
 )
 from .reductions import REDUCTIONS
@@ -107,6 +108,7 @@ class ReduceOp(IRDLOperation):
             raise VerifyException(f"{self.name}: over {list(dims)} must increase within rank {len(shape)}")
         kept = tuple(e for d, e in enumerate(shape) if d not in dims)
         for source, result in zip(self.inputs, self.results_, strict=True):
+            verify_element(self, source.type)
             verify_same_element(self, source, result)
             if shape_of(source) != shape:
                 raise VerifyException(f"{self.name}: operands of different shapes reduce together")

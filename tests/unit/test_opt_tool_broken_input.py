@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import os
 import stat
+import subprocess
+import sys
 
 import pytest
 from nestor.tools.opt_tool import main
+
+OPT_TOOL = f"{sys.executable} -m nestor.tools.opt_tool"
 
 VALID = """\
 func.func @f(%x: i32, %c: i1) -> i32 {
@@ -32,6 +36,10 @@ SYNTAX = {
     "unbalanced braces": "func.func @f() {\n  func.return\n",
     "one brace too many": VALID + "}\n",
     "unclosed string": '"func.func() : () -> ()\n',
+    "unclosed string and a long line": '"a' + "b" * 5_000 + "\n",
+    "unclosed string after an escape": '"test.op"() {a = "\\n' + "x" * 100 + "} : () -> ()\n",
+    "unclosed string at the end": '"test.op"() {a = "' + "x" * 100,
+    "unclosed name": "func.func @" + '"' + "f" * 100 + "() {\n  func.return\n}\n",
     "bad escape in string": '"test.op"() {a = "\\q"} : () -> ()\n',
     "unclosed parenthesis": "func.func @f(%x: i32 {\n}\n",
     "missing symbol name": "func.func (%x: i32) {\n  func.return\n}\n",
@@ -101,6 +109,8 @@ INVALID = {
     "wrong number of indices": body(
         "%i = arith.constant 0 : index\n  %a = memref.load %m[%i, %i] : memref<4xf32>"
     ),
+    "no return": "func.func @f(%x: i32) {\n}\n",
+    "symbol defined twice": "func.func private @f()\nfunc.func private @f()\n",
     "every operation wrong": (
         "".join(
             f'func.func @f{i}(%x: i32) {{\n  %a = "arith.addi"(%x) : (i32) -> i32\n  func.return\n}}\n'
@@ -250,6 +260,87 @@ def test_a_failure_leaves_the_old_output(tmp_path, capsys):
 def test_deep_regions(tmp_path, capsys, depth):
     text = "func.func @f(%c: i1) {\n" + "scf.if %c {\n" * depth + "}\n" * depth + "func.return\n}\n"
     rejected_or_fine(capsys, write(tmp_path, text), "-p", "canonicalize")
+
+
+def test_an_unclosed_string_is_shown_where_it_opens(tmp_path, capsys):
+    """Strings end on their line: what follows is not read 2^100 times to find the end."""
+    path = write(tmp_path, VALID + 'func.func private @g() attributes {a = "' + "x" * 100 + "}\n" + VALID)
+    assert f"{path}:10:40: error: this string is not closed on its line" in rejected(capsys, path)
+
+
+def test_a_symbol_defined_twice_is_shown_at_both_places(tmp_path, capsys):
+    path = write(tmp_path, VALID + "\n" + VALID)
+    error = rejected(capsys, path)
+    assert f"{path}:11:1: error: redefinition of symbol '@f'" in error
+    assert f"{path}:1:1: note: it is defined here as well" in error
+
+
+def in_shell(command: str, **options) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        ["sh", "-c", command], capture_output=True, text=True, timeout=60, check=False, **options
+    )
+
+
+def test_a_pipe_as_input(tmp_path):
+    """A FIFO is read to its end like a file."""
+    fifo = tmp_path / "fifo"
+    os.mkfifo(fifo)
+    (tmp_path / "input.mlir").write_text(VALID)
+    done = in_shell(f"cat {tmp_path}/input.mlir > {fifo} & {OPT_TOOL} {fifo}; wait")
+    assert done.returncode == 0 and "func.func @f" in done.stdout, done.stderr
+    done = in_shell(f"echo 'foo.bar' > {fifo} & {OPT_TOOL} {fifo}; wait")
+    assert done.returncode == 0 and f"{fifo}:1:1: error: unknown dialect" in done.stderr, done.stderr
+
+
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+def test_a_reader_that_has_gone(tmp_path, unbuffered):
+    """`| head`: nothing is said, and the exit code is not that of success."""
+    path = write(tmp_path, "".join(VALID.replace("@f", f"@f{i}") for i in range(600)))
+    environment = {**os.environ, "PYTHONUNBUFFERED": unbuffered}
+    done = in_shell(f"({OPT_TOOL} {path}; echo code $? >&2) | head -c 1", env=environment)
+    assert done.stderr == "code 1\n"
+
+
+def test_a_locale_without_the_characters(tmp_path):
+    """IR is UTF-8, and is printed so, whatever the terminal is said to speak."""
+    path = write(tmp_path, 'func.func @f() {\n  nest.for "Ж" %i = 0 to 2 {\n  }\n  func.return\n}\n')
+    done = subprocess.run(
+        [*OPT_TOOL.split(), path],
+        capture_output=True,
+        env={**os.environ, "PYTHONIOENCODING": "ascii"},
+        check=False,
+    )
+    assert done.returncode == 0 and "Ж" in done.stdout.decode("utf-8"), done.stderr
+
+
+def test_nothing_is_left_of_an_output_that_cannot_be_written(tmp_path, capsys):
+    path = write(tmp_path, VALID)
+    rejected(capsys, path, "-o", str(tmp_path / "no" / "such" / "out.mlir"))
+    rejected(capsys, path, "-p", "nest-split{loop=i factor=2}", "-o", str(tmp_path / "out.mlir"))
+    rejected(capsys, path, "--print-ir-diff", str(tmp_path / "input.mlir" / "pages"), "-p", "cse")
+    rejected(capsys, path, "-p", "no-such-pass", "--crash-reproducer", str(tmp_path / "no" / "r.mlir"))
+    assert [p.name for p in tmp_path.iterdir()] == ["input.mlir"]
+
+
+@pytest.mark.parametrize("depth", [500, 50_000])
+def test_deep_parentheses(tmp_path, capsys, depth):
+    index = "(" * depth + "%i" + ")" * depth
+    text = (
+        f"func.func @f(%x: memref<4xf32>, %i: index) {{\n  %a = nest.load %x[{index}] : memref<4xf32>\n}}\n"
+    )
+    rejected_or_fine(capsys, write(tmp_path, text), "-p", "nest-schedule-cpu")
+
+
+@pytest.mark.parametrize("depth", [100, 5_000])
+def test_deep_loops(tmp_path, capsys, depth):
+    loops = "".join(f'nest.for "i{k}" %i{k} = 0 to 2 {{\n' for k in range(depth)) + "}\n" * depth
+    text = "func.func @f() {\n" + loops + "func.return\n}\n"
+    rejected_or_fine(capsys, write(tmp_path, text), "-p", "cpu")
+
+
+def test_a_long_chain_of_sums(tmp_path, capsys):
+    text = "func.func @f(%x: memref<4xf32>, %i: index) {\n  %a = nest.load %x[%i" + " + 1 + %i" * 20_000
+    rejected_or_fine(capsys, write(tmp_path, text + "] : memref<4xf32>\n  func.return\n}\n"))
 
 
 @pytest.mark.parametrize("depth", [500, 50_000])

@@ -149,9 +149,10 @@ def independent_band(nest: ForOp, dependences: Dependences) -> list[ForOp]:
 
 def _next_in_band(loop: ForOp) -> ForOp | None:
     """The last operation of the body, a loop, when all before it can be repeated by each of its iterations."""
-    *before, last = loop.body.block.ops
+    last = loop.body.block.last_op
     if not isinstance(last, ForOp):
         return None
+    before = [op for op in loop.body.block.ops if op is not last]
     if not all(isinstance(op, LoadOp) or is_repeatable(op) for op in before):
         return None
     reads = [access for op in before for access in accesses_of(op)]

@@ -169,7 +169,7 @@ class Columns:
         self.shared: list[AllocOp] = []
         count = extent_of(self.column)
         self.width = min(_width(band), width)
-        groups = None if count is None else -(-count // self.width)
+        groups = None if count is None else max(1, -(-count // self.width))
         self.across = min(across, COLUMNS_OF_BLOCK // self.width)
         while groups is not None and self.across >= 2 * groups:
             self.across //= 2

@@ -47,7 +47,8 @@ def value_key(value: SSAValue) -> Hashable:
     owner = value.owner
     if isinstance(owner, memref.DimOp):
         axis = constant_of(owner.index)
-        if axis is not None and isinstance(owner.source.type, MemRefType):
+        type = owner.source.type
+        if axis is not None and isinstance(type, MemRefType) and 0 <= axis < type.get_num_dims():
             return extent_key(owner.source, axis)
     return value
 

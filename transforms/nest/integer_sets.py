@@ -321,7 +321,7 @@ def _matrix(rows: Sequence[dict[int, int]], size: int) -> isl.Mat:
 
 @cache
 def _isl_integer(value: int):
-    return _isl().Val(value)
+    return _isl().Val(value if -(2**63) <= value < 2**63 else str(value))
 
 
 def _isl():

@@ -43,6 +43,7 @@ from xdsl.traits import is_side_effect_free
 
 from ...dialects.affine import AffineList
 from ...dialects.diagnostic import NestorError, fail
+from ...dialects.limits import MAX_LANES
 from ...dialects.nest import THREAD_AXES, AccumulateOp, AllocOp, ForOp, LoadOp, PrefetchOp, StoreOp, YieldOp
 from .accesses import accesses_of, is_defined_outside, may_overlap
 from .dependence import Dependence, Dependences, analyse
@@ -158,6 +159,11 @@ def why_not_vectorize(loop: ForOp, width: int, dependences: Dependences | None =
     """The diagnostic that refuses to vectorize `loop` as it stands, None when it is legal."""
     if width < 1:
         return fail(loop, f'cannot vectorize the loop "{loop.label}" by {width}: the width must be positive')
+    if width > MAX_LANES:
+        return fail(
+            loop,
+            f'cannot vectorize the loop "{loop.label}" by {width}: a vector has at most {MAX_LANES} lanes',
+        )
     if loop.step_value != 1:
         from .bounds import refuse_several
 

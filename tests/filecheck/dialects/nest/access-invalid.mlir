@@ -102,3 +102,11 @@ func.func @checked_operands(%i: index) {
   %k = "nest.index"(%i) <{map = affine_map<(d0, d1) -> (d0, d1)>, array = "a", axis = 0 : i64}> : (index) -> index
   func.return
 }
+
+// -----
+
+func.func @unsigned(%x: memref<8xui8>) {
+  // expected-error @below {{integers in memory have no sign: i8, not ui8}}
+  %a = nest.load %x[0] : memref<8xui8>
+  func.return
+}

@@ -116,3 +116,11 @@ func.func @types(%x: tensor<4xf32>) {
   %0 = nt.reduce custom (%x, %x) over [0] : tensor<4xf32> -> tensor<f32>
   func.return
 }
+
+// -----
+
+func.func @element(%x: tensor<4xi128>) -> tensor<i128> {
+  // expected-error @below {{i128 is not an element type of nt}}
+  %s = nt.reduce add %x over [0] : tensor<4xi128> -> tensor<i128>
+  func.return %s : tensor<i128>
+}

@@ -41,3 +41,26 @@ gpu.module @k {
     gpu.return
   }
 }
+
+// -----
+
+// expected-error @below {{nestor.index_bits is 48 : i64; it is 32 or 64}}
+gpu.module @width attributes {nestor.index_bits = 48 : i64} {
+  gpu.func @f() kernel {
+    gpu.return
+  }
+}
+
+// -----
+
+gpu.module @type {
+  gpu.func @g(%x: memref<8xf32>) kernel {
+    %i = gpu.thread_id x
+    // expected-error @below {{CUDA C has no type for i3}}
+    %a = arith.index_cast %i : index to i3
+    %b = arith.index_cast %a : i3 to index
+    %c = memref.load %x[%b] : memref<8xf32>
+    memref.store %c, %x[%i] : memref<8xf32>
+    gpu.return
+  }
+}

@@ -2,7 +2,9 @@
 // RUN: opt-tool %s -p 'nest-vectorize{loop=i width=16}' --split-input-file --verify-diagnostics
 // RUN: not opt-tool %S/nest-vectorize.mlir -p 'nest-vectorize{loop=i}' --split-input-file 2>&1 | filecheck %s --check-prefix=WIDTH
 // RUN: not opt-tool %S/nest-vectorize.mlir -p 'nest-vectorize{loop=i width=0}' --split-input-file 2>&1 | filecheck %s --check-prefix=ZERO
+// RUN: not opt-tool %S/nest-vectorize.mlir -p 'nest-vectorize{loop=i width=65537}' --split-input-file 2>&1 | filecheck %s --check-prefix=MOST
 
+// MOST: error: cannot vectorize the loop "i" by 65537: a vector has at most 65536 lanes
 // WIDTH: error: cannot vectorize the loop "i": its extent is unknown
 // ZERO: error: cannot vectorize the loop "i" by 0: the width must be positive
 
