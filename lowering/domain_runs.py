@@ -27,12 +27,12 @@ def domain_runs(block: Block, guards: LoadGuards, assumed: Collection[AffineList
     """The operations of `block` in runs; constraints in `assumed` hold already.
 
     A computation (or a prefetch) needed everywhere that uses nothing of the run it interrupts moves before that run;
-    one that nothing needs is left out.
+    a computation or a load that nothing needs is left out.
     """
     runs: list[Run] = [((), [])]
     inside: set[SSAValue] = set()
     for op in block.ops:
-        if op.results and is_computation(op) and guards.is_unused(op):
+        if guards.is_dead(op):
             continue
         constraints = tuple(c for c in _constraints(op, guards) if c not in assumed)
         current = runs[-1][0]
@@ -87,6 +87,6 @@ def _is_needed_outside(value: SSAValue, members: set[Operation], block: Block, g
         op: Operation | None = use.operation
         while op is not None and op.parent is not block:
             op = op.parent_op()
-        if op not in members and not (op is not None and is_computation(op) and guards.is_unused(op)):
+        if op not in members and not (op is not None and guards.is_dead(op)):
             return True
     return False

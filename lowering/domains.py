@@ -95,8 +95,10 @@ class LoadGuards:
                 needed.append(visible)
         return tuple(needed) or None
 
-    def is_unused(self, op: Operation) -> bool:
-        """Whether nothing needs the load or pure operation `op`."""
+    def is_dead(self, op: Operation) -> bool:
+        """Whether `op` is a load or a computation that nothing needs."""
+        if not op.results or not (isinstance(op, LoadOp) or is_computation(op)):
+            return False
         return not self._needed_by(op)
 
     def common(self, loop: ForOp) -> tuple[AffineList, ...]:

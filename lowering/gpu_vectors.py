@@ -57,8 +57,8 @@ from .gpu_accesses import is_part_of_loop, root
 from .index_arithmetic import Division, Linear, forms_of, linear, terms_of
 from .matrix_tiles import matrix_around
 from .nest_body import element_bytes
-from .nest_to_vector import varying_in
 from .vector_access import strides_of
+from .vector_forms import varying_in
 
 if TYPE_CHECKING:
     from .gpu_tiles import TileBody

@@ -30,7 +30,6 @@ from xdsl.context import Context
 from xdsl.dialects import func, gpu
 from xdsl.dialects.builtin import (
     IntegerAttr,
-    MemRefType,
     ModuleOp,
     StringAttr,
     UnitAttr,
@@ -46,6 +45,7 @@ from .custom_calls import called, declarations, target_of
 from .gpu_host import HostBody
 from .index_arithmetic import IndexBuilder
 from .index_width import width_of_indices
+from .loop_marks import call_on_buffers
 from .nest_to_scf import prepend, set_arguments
 from .print_calls import PRINT_CALLS
 
@@ -133,10 +133,10 @@ def _refuse_calls(function: func.FuncOp) -> None:
                 hint="call it outside the compiled function, or use the target cpu",
                 error=LoweringError,
             )
-        if isinstance(op, func.CallOp) and any(isinstance(v.type, MemRefType) for v in op.arguments):
-            raise fail(
-                op,
-                f"calls @{op.callee.string_value()}, and a kernel calls no function on buffers",
-                hint="leave the nest as loops for this target: nest-tensorize is for the CPU",
-                error=LoweringError,
-            )
+    if (call := call_on_buffers(function)) is not None:
+        raise fail(
+            call,
+            f"calls @{call.callee.string_value()}, and a kernel calls no function on buffers",
+            hint="leave the nest as loops for this target: nest-tensorize is for the CPU",
+            error=LoweringError,
+        )

@@ -53,6 +53,7 @@ from .check_sites import SITES, check_sites, site_table
 from .combiners import allow_fma
 from .full_tiles import FullTiles
 from .index_arithmetic import IndexBuilder, Linear
+from .loop_marks import parallel_around
 from .nest_body import NestBody
 from .nest_to_vector import VectorLoop
 
@@ -125,7 +126,6 @@ def set_arguments(function: func.FuncOp) -> None:
 class CpuBody(NestBody):
     """Loop nests on the CPU: parallel loops become `scf.parallel`, vectorized ones vectors."""
 
-    in_parallel = False
     guards_copies = True
 
     def __init__(self, builder: IndexBuilder, sites: dict[Operation, int]):
@@ -137,11 +137,12 @@ class CpuBody(NestBody):
 
     def parallel(self, op: ForOp) -> None:
         """One `scf.parallel` of one dimension; small buffers of the body stand at its start."""
-        if self.in_parallel:
+        if (around := parallel_around(op)) is not None:
             raise fail(
                 op,
                 f'the loop "{op.label}" is parallel inside another parallel loop',
                 hint="fuse the two loops, or mark only the outer one",
+                notes=[(around, f'the loop "{around.label}"')],
                 error=LoweringError,
             )
         builder = self.builder
@@ -149,10 +150,9 @@ class CpuBody(NestBody):
         upper = self.one_of(op.upper, arith.MinSIOp)
         step = builder.constant(op.step_value)
         outer, self.allocas, self.private = (self.allocas, self.private), [], set()
-        self.in_parallel = True
         body = self.loop_body(op, lambda: self.members(op))
         prepend(body, self.allocas)
-        (self.allocas, self.private), self.in_parallel = outer, False
+        self.allocas, self.private = outer
         builder.location = op.location
         with builder.inside(body):
             builder.emit(scf.ReduceOp.create())

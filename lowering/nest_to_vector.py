@@ -16,8 +16,8 @@ becomes
     vector.maskedstore %y[%o], %m, %b : ...
 
 What does not depend on the loop's variable stays scalar. Accesses are contiguous (`vector_access.py` says how
-the others are made), reductions into one element become `vector.reduction`. What has no vector form is
-refused with a diagnostic, never made scalar.
+the others are made), reductions into one element become `vector.reduction`. What has no vector form
+(`vector_forms.py`, which the primitives ask as well) is refused with a diagnostic.
 """
 
 from __future__ import annotations
@@ -37,17 +37,18 @@ from xdsl.dialects.builtin import (
     i64,
 )
 from xdsl.dialects.utils import FastMathFlag
-from xdsl.ir import Attribute, Block, Operation, SSAValue
+from xdsl.ir import Attribute, Operation, SSAValue
 
 from ..dialects.affine import AffineList
 from ..dialects.diagnostic import LoweringError, fail
 from ..dialects.ext.arith import vector_form
 from ..dialects.nest import AccumulateOp, ForOp, IndexOp, LoadOp, PrefetchOp, StoreOp
 from .combiners import VECTOR_KINDS, allow_fma, combiner_op, identity
-from .domains import DIVISIONS, Domain, domain_of, is_computation, may_be_undefined
+from .domains import DIVISIONS, Domain, domain_of, may_be_undefined
 from .lanes import LaneMask, Lanes
 from .nest_body import element_bytes
 from .vector_access import VectorAccess, strides_of
+from .vector_forms import Obstacle, no_vector_form, varies, varying_in
 
 if TYPE_CHECKING:
     from .nest_body import NestBody
@@ -70,7 +71,7 @@ class VectorLoop:
         self.body = body
         self.loop = loop
         self.builder = body.builder
-        self.varying = _varying_values(loop)
+        self.varying = varying_in(loop.body.block, {loop.iv})
         self.lanes = Lanes(body, loop, width)
         self.access = VectorAccess(body, self.lanes)
         self._gathered: dict[StoreOp, list[tuple[SSAValue, Sequence[SSAValue], SSAValue]]] = {}
@@ -78,6 +79,8 @@ class VectorLoop:
 
     def lower(self) -> None:
         """Lower the loop; where it may have no iteration, what its lanes share is guarded."""
+        if (found := self.obstacle()) is not None:
+            raise self._refusal(found)
         lanes = self.lanes
         lanes.enter()
         if lanes.is_empty:
@@ -87,6 +90,10 @@ class VectorLoop:
             self.body.branch(lanes.nonempty(), (), self._members)
             return
         self._members()
+
+    def obstacle(self) -> Obstacle | None:
+        """What in the loop has no vector form."""
+        return no_vector_form(self.loop)
 
     def _members(self) -> Sequence[SSAValue]:
         for op in self.loop.body.block.ops:
@@ -101,28 +108,30 @@ class VectorLoop:
 
     def varies(self, exprs: AffineList) -> bool:
         """Whether an expression differs between the lanes."""
-        used = exprs.canonical().operands
-        return any(v in self.varying for v in used)
+        return varies(exprs, self.varying)
 
     # ---- operations ----
 
     def operation(self, op: Operation) -> None:
         self.builder.location = op.location  # pyright: ignore[reportAttributeAccessIssue]
+        if self.body.guards.is_dead(op):
+            return
         handler = _HANDLERS.get(type(op))
         if handler is not None:
             return handler(self, op)
-        if not is_computation(op):
-            raise self.refusal(op, f"'{op.name}' has no vector form", _HINTS.get(op.name))
         if any(v in self.varying for v in op.operands):
             return self.elementwise(op)
         self.body.operation(op)
 
-    def refusal(self, op: Operation, why: str, hint: str | None = None):
-        """The diagnostic that the loop cannot be vectorized because of `op`."""
+    def _refusal(self, found: Obstacle):
+        """The diagnostic that the loop cannot be vectorized."""
         label = self.loop.label
-        notes = [] if op is self.loop else [(self.loop, f'the loop "{label}" is marked vectorized here')]
         return fail(
-            op, f'cannot vectorize the loop "{label}": {why}', hint=hint, notes=notes, error=LoweringError
+            found.op,
+            f'cannot vectorize the loop "{label}": {found.why}',
+            hint=found.hint,
+            notes=[(self.loop, f'the loop "{label}" is marked vectorized here')],
+            error=LoweringError,
         )
 
     def elementwise(self, op: Operation) -> None:
@@ -192,12 +201,6 @@ class VectorLoop:
         if self.varies(op.indices):
             buffer, value = self.body.value(op.memref), self.lanes.vector(op.value)
             return self.access.store(op, value, buffer, op.indices, mask.vector())
-        if op.value in self.varying or mask.differs:
-            raise self.refusal(
-                op,
-                "all its iterations store to one element, and which is last differs",
-                "use nest.accumulate for a reduction, or vectorize another loop",
-            )
         condition = mask.any_lane()
 
         def write() -> Sequence[SSAValue]:
@@ -213,12 +216,6 @@ class VectorLoop:
 
     def prefetch(self, op: PrefetchOp) -> None:
         """One for each cache line of lanes that are neighbours in memory, else one: that of the first lane's element."""
-        if any(v in self.varying and v is not self.loop.iv for v in op.operands):
-            raise self.refusal(
-                op,
-                "a prefetch through indices computed in its iterations has no vector form",
-                "prefetch in a loop around it, or leave the prefetch out",
-            )
         values, iv = self.body.values, self.loop.iv
         lanes = values[iv]
         for lane in self._first_of_lines(op):
@@ -241,26 +238,16 @@ class VectorLoop:
     def accumulate(self, op: AccumulateOp) -> None:
         if self.varies(op.indices):
             return self._accumulate_lanes(op)
-        if op.order_name == "sequential":
-            raise self.refusal(
-                op,
-                "it reduces in sequential order, which fixes the order of the additions",
-                "vectorize another loop, or allow order any",
-            )
         if op.combine is None:
             return self._reduce(op)
         self._reduce_custom(op)
 
     def _accumulate_lanes(self, op: AccumulateOp) -> None:
-        """Each lane has its own element: load, combine, store."""
+        """Each lane has its own element: load, combine, store; one lane after the other where that is not seen."""
         mask = self.lanes.mask(domain_of(op)).vector()
         buffers = [self.body.value(m) for m in op.memrefs]
         if not self.access.is_injective(op.indices):
-            raise self.refusal(
-                op,
-                "its iterations may update one element of the buffer twice",
-                "an update through computed indices stays serial",
-            )
+            return self._one_by_one(op, mask)
         old = [self.access.load(op, b, op.indices, mask) for b in buffers]
         combined = self._combine_vectors(op, old, [self.lanes.vector(v) for v in op.values])
         for value, buffer in zip(combined, buffers, strict=True):
@@ -317,13 +304,9 @@ class VectorLoop:
 
     def _reduce_custom(self, op: AccumulateOp) -> None:
         """All lanes into one element by a region: lane after lane."""
-        mask = self.lanes.mask(domain_of(op))
-        if mask.vector() is not None:
-            raise self.refusal(
-                op,
-                "a custom reduction of some of the lanes has no vector form",
-                "make the extent a multiple of the width, or rfactor the reduction first",
-            )
+        mask = self.lanes.mask(domain_of(op)).vector()
+        if mask is not None:
+            return self._one_by_one(op, mask)
         indices = self.body.index_values(op.indices)
         buffers = [self.body.value(m) for m in op.memrefs]
         results: Sequence[SSAValue] = [self.body.read(b, indices) for b in buffers]
@@ -332,6 +315,21 @@ class VectorLoop:
             results = self.body.combine(op, results, [self._extract(v, lane) for v in vectors])
         for value, buffer in zip(results, buffers, strict=True):
             self.body.write(op, value, buffer, indices)
+
+    def _one_by_one(self, op: AccumulateOp, mask: SSAValue | None) -> None:
+        """The updates of the lanes that are on, one after the other."""
+        buffers = [self.body.value(m) for m in op.memrefs]
+        vectors = [self.lanes.vector(v) for v in op.values]
+        for lane, position in enumerate(self.access.positions(op.indices)):
+
+            def update(lane: int = lane, position: Sequence[SSAValue] = position) -> Sequence[SSAValue]:
+                old = [self.body.read(b, position) for b in buffers]
+                combined = self.body.combine(op, old, [self._extract(v, lane) for v in vectors])
+                for value, buffer in zip(combined, buffers, strict=True):
+                    self.body.write(op, value, buffer, position)
+                return ()
+
+            self.access.where_on(mask, lane, (), update)
 
     def _extract(self, values: SSAValue, lane: int) -> SSAValue:
         assert isinstance(values.type, VectorType)
@@ -344,14 +342,6 @@ class VectorLoop:
 
     def inner_loop(self, op: ForOp) -> None:
         """A loop whose iterations are the same for all lanes: it stays, and its body becomes vectors."""
-        if op.kind not in ("serial", "unrolled"):
-            raise self.refusal(op, f'the loop "{op.label}" inside it is marked {op.kind}')
-        if self.varies(op.lower) or self.varies(op.upper):
-            raise self.refusal(
-                op,
-                f'the bounds of the loop "{op.label}" inside it depend on "{self.loop.label}"',
-                "pad the bounds and put the condition into the domains of the statements",
-            )
         around = self.body.counted if op.kind == "serial" else self.body.repeated
         from .interleaved_stores import interleaved_store
 
@@ -371,36 +361,11 @@ class VectorLoop:
         self.builder.emit(vector.StoreOp.create(operands=(together, buffer, *indices)))
 
     def index(self, op: IndexOp) -> None:
-        if any(v in self.varying for v in op.operands):
-            raise self.refusal(
-                op,
-                "a checked index that differs between the lanes has no vector form",
-                "nest-prove-bounds removes the checks that cannot fail",
-            )
         self.body.index(op)
 
     def uniform(self, op: Operation) -> None:
         self.body.operation(op)
 
-
-def _varying_values(loop: ForOp) -> set[SSAValue]:
-    return varying_in(loop.body.block, {loop.iv})
-
-
-def varying_in(block: Block, varying: set[SSAValue]) -> set[SSAValue]:
-    """`varying` and what the operations of `block` compute from it."""
-    for op in block.ops:
-        if any(v in varying for v in op.operands):
-            varying.update(op.results)
-        if isinstance(op, ForOp):
-            varying_in(op.body.block, varying)
-    return varying
-
-
-_HINTS = {
-    "nest.if": "turn the branch into the mask of its statements",
-    "nest.alloc": "allocate the buffer outside the loop, with one element a lane",
-}
 
 _HANDLERS: dict[type, Callable[[VectorLoop, Any], None]] = {
     LoadOp: VectorLoop.load,

@@ -7,12 +7,12 @@
   that axis;
 * every second, third or fourth element: vectors of all elements, and shuffles (interleaved_loads.py);
 * any other index along one axis: `vector.gather/scatter` along that axis;
-* indices that move along several axes: one lane after the other, without a mask; refused with one.
+* indices that move along several axes: one lane after the other, those that are off skipped.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -26,10 +26,9 @@ from xdsl.dialects.builtin import (
     VectorType,
     i32,
 )
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import Attribute, Operation, SSAValue
 
 from ..dialects.affine import AffineList
-from ..dialects.diagnostic import LoweringError, fail
 from ..dialects.ext.arith import vector_form
 from ..dialects.ext.vector import GatherOp, ScatterOp
 from ..dialects.nt.common import int_array
@@ -72,15 +71,15 @@ class VectorAccess:
         self, op: Operation, buffer: SSAValue, indices: AffineList
     ) -> tuple[SSAValue, Sequence[SSAValue]]:
         """Where the first lane is, the others being a fixed number of elements apart along the last axis."""
-        place = self._place(op, buffer, indices, None)
+        place = self._place(buffer, indices)
         assert place is not None
         return place.buffer, place.indices
 
     def load(self, op: Operation, buffer: SSAValue, indices: AffineList, mask: SSAValue | None) -> SSAValue:
         """The elements of the lanes that are on, zero in the others."""
-        place = self._place(op, buffer, indices, mask)
+        place = self._place(buffer, indices)
         if place is None:
-            return self._load_each(buffer, indices)
+            return self._load_each(buffer, indices, mask)
         assert isinstance(buffer.type, MemRefType)
         element = buffer.type.element_type
         result = self.lanes.type(element)
@@ -108,9 +107,9 @@ class VectorAccess:
         self, op: Operation, value: SSAValue, buffer: SSAValue, indices: AffineList, mask: SSAValue | None
     ) -> None:
         """Store the lanes that are on."""
-        place = self._place(op, buffer, indices, mask)
+        place = self._place(buffer, indices)
         if place is None:
-            return self._store_each(op, value, buffer, indices)
+            return self._store_each(op, value, buffer, indices, mask)
         where = (place.buffer, *place.indices)
         attributes = {name: a for name, a in op.attributes.items() if name.startswith("nestor.")}
         if place.growth == 1 and mask is None:
@@ -140,23 +139,13 @@ class VectorAccess:
         assert place.growth is not None
         return self.lanes.iota(place.growth)
 
-    def _place(
-        self, op: Operation, buffer: SSAValue, indices: AffineList, mask: SSAValue | None
-    ) -> _Place | None:
+    def _place(self, buffer: SSAValue, indices: AffineList) -> _Place | None:
+        """Where the lanes are, None when they do not move along one axis."""
         forms = self.body.forms(indices)
         splits = [self.lanes.split(form) for form in forms]
         moving = [d for d, split in enumerate(splits) if split is None or split[1] != 0]
         if len(moving) != 1:
-            if mask is None:
-                return None
-            raise fail(
-                op,
-                f'cannot vectorize the loop "{self.lanes.loop.label}": this access moves along several axes '
-                "of the buffer under a mask",
-                hint="make the extent a multiple of the width, or vectorize another loop",
-                notes=[(self.lanes.loop, "the loop is marked vectorized here")],
-                error=LoweringError,
-            )
+            return None
         axis = moving[0]
         split = splits[axis]
         starts = [self._start(form, split_) for form, split_ in zip(forms, splits, strict=True)]
@@ -209,20 +198,42 @@ class VectorAccess:
 
     # ---- lane by lane ----
 
-    def _load_each(self, buffer: SSAValue, indices: AffineList) -> SSAValue:
+    def _load_each(self, buffer: SSAValue, indices: AffineList, mask: SSAValue | None) -> SSAValue:
         assert isinstance(buffer.type, MemRefType)
-        result = self.lanes.zeros(buffer.type.element_type)
-        for lane, position in enumerate(self._positions(indices)):
-            element = self.body.read(buffer, position)
+        element_type = buffer.type.element_type
+        result = self.lanes.zeros(element_type)
+        for lane, position in enumerate(self.positions(indices)):
+
+            def read(position: Sequence[SSAValue] = position) -> Sequence[SSAValue]:
+                return [self.body.read(buffer, position)]
+
+            (element,) = self.where_on(mask, lane, [element_type], read)
             at = {"static_position": int_array([lane])}
             result = self.builder.value(vector.InsertOp, (element, result), result.type, at)
         return result
 
-    def _store_each(self, op: Operation, value: SSAValue, buffer: SSAValue, indices: AffineList) -> None:
-        for lane, position in enumerate(self._positions(indices)):
-            self.body.write(op, self._extract(value, lane), buffer, position)
+    def _store_each(
+        self, op: Operation, value: SSAValue, buffer: SSAValue, indices: AffineList, mask: SSAValue | None
+    ) -> None:
+        for lane, position in enumerate(self.positions(indices)):
 
-    def _positions(self, indices: AffineList) -> list[list[SSAValue]]:
+            def write(lane: int = lane, position: Sequence[SSAValue] = position) -> Sequence[SSAValue]:
+                self.body.write(op, self.extract(value, lane), buffer, position)
+                return ()
+
+            self.where_on(mask, lane, (), write)
+
+    def where_on(
+        self,
+        mask: SSAValue | None,
+        lane: int,
+        types: Sequence[Attribute],
+        then: Callable[[], Sequence[SSAValue]],
+    ) -> Sequence[SSAValue]:
+        """What `then` gives if the lane is on, else zeros."""
+        return then() if mask is None else self.body.branch(self.extract(mask, lane), types, then)
+
+    def positions(self, indices: AffineList) -> list[list[SSAValue]]:
         """The indices of every lane."""
         forms = self.body.forms(indices)
         positions = []
@@ -231,13 +242,13 @@ class VectorAccess:
             for form in forms:
                 split = self.lanes.split(form)
                 if split is None:
-                    position.append(self._extract(self.lanes.index_vector(form), lane))
+                    position.append(self.extract(self.lanes.index_vector(form), lane))
                 else:
                     position.append(self.builder.affine(split[0].plus(lane * split[1])))
             positions.append(position)
         return positions
 
-    def _extract(self, values: SSAValue, lane: int) -> SSAValue:
+    def extract(self, values: SSAValue, lane: int) -> SSAValue:
         assert isinstance(values.type, VectorType)
         at = {"static_position": int_array([lane])}
         return self.builder.value(vector.ExtractOp, (values,), values.type.element_type, at)

@@ -38,7 +38,8 @@ from xdsl.ir import Operation, SSAValue
 from ..dialects.nest import AccumulateOp, ForOp, LoadOp, PrefetchOp, StoreOp, YieldOp
 from .combiners import combiner_op, identity
 from .domains import is_computation
-from .nest_to_vector import VectorLoop, varying_in
+from .nest_to_vector import VectorLoop
+from .vector_forms import varying_in
 
 if TYPE_CHECKING:
     from .nest_body import NestBody
@@ -92,6 +93,9 @@ class VectorScan(VectorLoop):
         self.running: SSAValue | None = None
         reads = {op.results[0] for op in loop.body.block.ops if self._is_running(op)}
         self.varying = varying_in(loop.body.block, self.varying | reads)
+
+    def obstacle(self) -> None:
+        """`scan_in` has seen that there is none."""
 
     def _is_running(self, op: Operation) -> bool:
         return isinstance(op, LoadOp) and op.memref is self.update.memrefs[0]

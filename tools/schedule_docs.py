@@ -119,7 +119,9 @@ def _target(target: Target, position: int) -> str:
 
 
 def _option(option: Option) -> str:
-    value = "|".join(option.choices) or {"string": '"..."'}.get(option.type, option.name.upper())
+    value = "|".join(option.choices) or {"string": '"..."', "place": '"..."|NUMBER'}.get(
+        option.type, option.name.upper()
+    )
     if option.type == "flag":
         text = option.name
     elif option.keyword:

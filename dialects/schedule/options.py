@@ -59,6 +59,7 @@ _WORDS = {
     "ints": "a list of integers",
     "word": "a word",
     "string": "a string",
+    "place": "a string or an integer",
     "flag": "a flag",
 }
 
@@ -68,6 +69,8 @@ def _is_of_type(wanted: str, attribute: Attribute) -> bool:
         return isinstance(attribute, IntegerAttr | SymbolRefAttr)
     if wanted == "ints":
         return isinstance(attribute, ArrayAttr) and all(_is_of_type("int", one) for one in attribute)
+    if wanted == "place":
+        return isinstance(attribute, StringAttr) or _is_of_type("int", attribute)
     return isinstance(attribute, UnitAttr if wanted == "flag" else StringAttr)
 
 
@@ -88,7 +91,10 @@ def _parse_plain(parser: Parser, option: Option) -> Attribute:
         delimiter = parser.Delimiter.SQUARE if option.keyword else parser.Delimiter.NONE
         return ArrayAttr(parser.parse_comma_separated_list(delimiter, lambda: _parse_int(parser)))
     if option.type == "string":
-        return StringAttr(parser.parse_str_literal(f"the value of {option.name}"))
+        return StringAttr(parser.parse_str_literal(f", the value of {option.name}"))
+    if option.type == "place":
+        text = parser.parse_optional_str_literal()
+        return _parse_int(parser) if text is None else StringAttr(text)
     position = parser.pos
     word = parser.parse_identifier(f"one of {', '.join(option.choices)}")
     if word not in option.choices:
@@ -111,8 +117,12 @@ def print_value(printer: Printer, option: Option, attribute: Attribute) -> None:
     if option.type == "flag":
         printer.print_string(f" {option.name}")
         return
-    text = _text(option, attribute)
-    printer.print_string(f" {option.keyword} {text}" if option.keyword else f" {option.name}({text})")
+    printer.print_string(f" {option.keyword} " if option.keyword else f" {option.name}(")
+    if isinstance(attribute, StringAttr) and option.type != "word":
+        printer.print_string_literal(attribute.data)
+    else:
+        printer.print_string(_text(option, attribute))
+    printer.print_string("" if option.keyword else ")")
 
 
 def _text(option: Option, attribute: Attribute) -> str:
@@ -124,4 +134,4 @@ def _text(option: Option, attribute: Attribute) -> str:
     if isinstance(attribute, SymbolRefAttr):
         return f"@{attribute.string_value()}"
     assert isinstance(attribute, StringAttr)
-    return f'"{attribute.data}"' if option.type == "string" else attribute.data
+    return attribute.data

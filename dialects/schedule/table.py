@@ -32,7 +32,7 @@ class Option:
 
     name: str
     type: str
-    """`int`, `ints`, `word` (one of `choices`), `string` or `flag`."""
+    """`int`, `ints`, `word` (one of `choices`), `string`, `place` (a label, or how many pieces before it) or `flag`."""
     default: object = None
     required: bool = False
     keyword: str = ""
@@ -158,7 +158,7 @@ GROUPS: dict[str, tuple[Primitive, ...]] = {
         _primitive(
             "distribute",
             _loop(consumed=True),
-            (Option("after", "string", keyword="after"),),
+            (Option("after", "place", keyword="after"),),
             (Result("loops"),),
         ),
         _primitive(

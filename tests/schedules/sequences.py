@@ -19,6 +19,7 @@ from nestor.lowering.check_sites import check_sites
 from nestor.runtime.errors import KernelError
 from nestor.runtime.interp import TrapError, compile_nest
 from nestor.transforms.nest.loops import functions
+from nestor.transforms.nest.marks import why_not_compiled
 from parsed import parse_module
 from primitive_requests import NothingToDo, Request
 from primitives import PRIMITIVES, apply
@@ -170,6 +171,8 @@ class Schedule:
     module: ModuleOp
     steps: list[Request] = field(default_factory=list)
     refused: Counter[str] = field(default_factory=Counter)
+    without_code: Counter[str] = field(default_factory=Counter)
+    """Steps that a primitive accepts, and a schedule refuses: what is marked could not be compiled afterwards."""
 
     def disagreement(self, seeds: Sequence[int], orders: Sequence[int] = ORDERS) -> str | None:
         """How the scheduled program differs from the program, with all that is needed to look at it."""
@@ -193,9 +196,16 @@ class Schedule:
 
 
 def draw_schedule(
-    rng: random.Random, program: Program | None = None, longest: int = LONGEST, marks: bool = True
+    rng: random.Random,
+    program: Program | None = None,
+    longest: int = LONGEST,
+    marks: bool = True,
+    early: bool = False,
 ) -> Schedule:
-    """A random program, and requests drawn until enough were accepted or too many were not."""
+    """A random program, and requests drawn until enough were accepted or too many were not.
+
+    Marks come in the second half, for marked loops stay as they are; `early`: at any time.
+    """
     favoured = rng.choice(list(SELDOM)) if program is None and rng.random() < 0.6 else None
     program = program or draw_program(rng, rng.choice(SELDOM[favoured]) if favoured else None)
     schedule = Schedule(program, parse_module(program.text))
@@ -207,9 +217,12 @@ def draw_schedule(
         if favoured is not None and attempt < FIRST:
             request = PRIMITIVES[favoured].draw(rng, schedule.module)
         else:
-            request = _draw_request(rng, schedule.module, marks and 2 * len(schedule.steps) >= wanted)
+            request = _draw_request(
+                rng, schedule.module, marks and (early or 2 * len(schedule.steps) >= wanted)
+            )
         if request is None:
             continue
+        before = schedule.module.clone()
         try:
             apply(schedule.module, request)
             schedule.steps.append(request)
@@ -219,6 +232,10 @@ def draw_schedule(
             _check_refusal(refusal, present, schedule, request)
             schedule.refused[request.primitive] += 1
             continue
+        if (refusal := why_not_compiled(functions(schedule.module)[0])) is not None:
+            assert refusal.diagnostic.message.startswith("cannot "), f"{request}: {refusal}"
+            schedule.module = before  # as a schedule does that asks this after each step
+            schedule.without_code[schedule.steps.pop().primitive] += 1
         present = _state(schedule.module)
     return schedule
 

@@ -257,11 +257,22 @@ class System:
         else:
             from .scalar_facts import fact_of, is_wide
 
-            if (
-                is_wide(value)
-                and (fact := fact_of(owner, name, lambda v: self.name(v, instance))) is not None
-            ):
+            if not is_wide(value):
+                return
+            if (fact := fact_of(owner, name, lambda v: self.name(v, instance))) is not None:
                 self.require(fact)
+            if isinstance(owner, arith.MuliOp):
+                self._describe_multiple(owner, name, instance)
+
+    def _describe_multiple(self, op: arith.MuliOp, name: str, instance: str) -> None:
+        """Multiples of a number that all instances share are at least that number apart: chunks of its size are."""
+        for factor, size in (op.operands, op.operands[::-1]):
+            if not self._is_instance_value(factor) or self._is_instance_value(size):
+                continue
+            step, here = self.name(size, instance), self.name(factor, instance)
+            for (value, other), multiple in list(self._resolved.items()):
+                if value is op.result and other != instance:
+                    self.require(_apart(here, name, self.name(factor, other), multiple, step))
 
     def _describe_loop(self, loop: ForOp, name: str, instance: str) -> None:
         variable = {name: 1}
@@ -288,6 +299,14 @@ _ISL_FORM = {
     AffineBinaryOpKind.FloorDiv: "floor(({})/{})",
     AffineBinaryOpKind.CeilDiv: "ceil(({})/{})",
 }
+
+
+def _apart(factor: str, multiple: str, other_factor: str, other: str, step: str) -> str:
+    """What holds of two multiples of `step` and their factors; nothing where it is negative."""
+    same = f"({factor} = {other_factor} and {multiple} = {other})"
+    above = f"({factor} > {other_factor} and {multiple} >= {other} + {step})"
+    below = f"({factor} < {other_factor} and {multiple} + {step} <= {other})"
+    return f"({step} < 0 or {same} or {above} or {below})"
 
 
 def _scaled(terms: Terms, factor: int) -> Terms:

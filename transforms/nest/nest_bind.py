@@ -48,6 +48,7 @@ from ...dialects.nest import BIND_AXES, LANES, MAX_THREADS, THREAD_AXES, ForOp
 from .accesses import is_defined_outside
 from .dependence import Dependences
 from .loops import enclosing_loops, find_loop, loops_in, refuse_in_vector, refuse_marked
+from .marks import refuse_on_gpu
 from .nest_parallel import why_not_independent
 from .warps import why_not_lanes
 
@@ -68,6 +69,7 @@ def why_not_bind(loop: ForOp, axis: str, dependences: Dependences | None = None)
     return (
         refuse_marked(loop, "bind")
         or refuse_in_vector(loop, "bind")
+        or refuse_on_gpu(loop, "bind")
         or _why_not_placed(loop, axis)
         or _why_not_counted(loop, axis)
         or (why_not_lanes if axis == "lane" else why_not_independent)(loop, "bind", dependences)

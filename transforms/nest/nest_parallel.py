@@ -11,9 +11,9 @@ becomes
     }
 
 Refused when the loop carries a dependence, reductions into a shared buffer included (use nest-rfactor to
-give each iteration its own), and when something in it can fail: errors are those of the first iteration in
-program order. Buffers made inside the loop are private to an iteration. `parallel` in Halide, TVM and NNC,
-`parallelize_loop` in Exo.
+give each iteration its own), when something in it can fail (errors are those of the first iteration in
+program order), inside of or around another parallel loop, and beside loops that are bound to a GPU. Buffers
+made inside the loop are private to an iteration. `parallel` in Halide, TVM and NNC, `parallelize_loop` in Exo.
 """
 
 from __future__ import annotations
@@ -29,12 +29,18 @@ from ...dialects.diagnostic import NestorError, fail
 from ...dialects.nest import ForOp, IndexOp, LoadOp, YieldOp
 from .dependence import Dependences
 from .loops import enclosing_loops, find_loop, may_fail, refuse_in_vector, refuse_marked
+from .marks import refuse_on_processor, refuse_parallel_twice
 
 
 def why_not_parallel(loop: ForOp, dependences: Dependences | None = None) -> NestorError | None:
     """The diagnostic that refuses to run iterations in any order, None when it is legal."""
     refusal = refuse_marked(loop, "parallelize") or refuse_in_vector(loop, "parallelize")
     return refusal or why_not_independent(loop, "parallelize", dependences)
+
+
+def why_not_shared_out(loop: ForOp) -> NestorError | None:
+    """The refusal of a mark that has no code beside those that are there; iterations may be independent all the same."""
+    return refuse_parallel_twice(loop, "parallelize") or refuse_on_processor(loop, "parallelize")
 
 
 def why_not_independent(
@@ -83,7 +89,8 @@ def parallelize(loop: ForOp, grain: int | None = None, dependences: Dependences 
         raise fail(
             loop, f'cannot parallelize the loop "{loop.label}": a grain is a positive number of iterations'
         )
-    if (refusal := why_not_parallel(loop, dependences)) is not None:
+    refusal = why_not_parallel(loop, dependences) or why_not_shared_out(loop)
+    if refusal is not None:
         raise refusal
     loop.set_kind("parallel")
     if grain is not None:

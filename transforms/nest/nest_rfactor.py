@@ -61,6 +61,7 @@ from .loops import (
     find_loop,
     fresh_names,
     parent_loop,
+    refuse_in_vector,
     refuse_marked,
 )
 from .sizes import size_of
@@ -68,7 +69,7 @@ from .sizes import size_of
 
 def why_not_rfactor(lanes: ForOp, dependences: Dependences | None = None) -> NestorError | None:
     """The diagnostic that refuses to factor the reductions of `lanes`, None when it is legal."""
-    if (refusal := refuse_marked(lanes, "factor")) is not None:
+    if (refusal := refuse_marked(lanes, "factor") or refuse_in_vector(lanes, "factor")) is not None:
         return refusal
     reductions = reductions_of(lanes)
     if not reductions:

@@ -60,6 +60,7 @@ from .buffers import erase_unused, extent_before
 from .extent_keys import extent_key
 from .integer_sets import System, pair_system
 from .loops import enclosing_function, find_loop, materialise
+from .marks import refuse_on_processor
 from .unify import Accessing, Mismatch, Unification, differ
 
 INTRINSIC = "nest.intrinsic"
@@ -81,6 +82,8 @@ class Window:
 
 def why_not_tensorize(loop: ForOp, intrinsic: str) -> NestorError | None:
     """The diagnostic that refuses to call `intrinsic` in place of the nest, None when it is legal."""
+    if (refusal := refuse_on_processor(loop, "tensorize")) is not None:
+        return refusal
     made: list[Operation] = []
     try:
         _plan(loop, intrinsic, made)

@@ -39,16 +39,16 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation, SSAValue
 from xdsl.ir.affine import AffineBinaryOpExpr, AffineBinaryOpKind, AffineConstantExpr
 from xdsl.passes import ModulePass
-from xdsl.traits import is_side_effect_free
 
 from ...dialects.affine import AffineList
 from ...dialects.diagnostic import NestorError, fail
 from ...dialects.limits import MAX_LANES
-from ...dialects.nest import THREAD_AXES, AccumulateOp, AllocOp, ForOp, LoadOp, PrefetchOp, StoreOp, YieldOp
+from ...dialects.nest import THREAD_AXES, AccumulateOp, ForOp, StoreOp
+from ...lowering.vector_forms import no_vector_form
 from .accesses import accesses_of, is_defined_outside, may_overlap
 from .dependence import Dependence, Dependences, analyse
 from .integer_sets import is_never_negative
-from .loops import divide, enclosing_loops, find_loop, refuse_in_vector, refuse_marked, statements
+from .loops import divide, enclosing_loops, find_loop, may_fail, refuse_in_vector, refuse_marked, statements
 from .nest_split import split
 
 
@@ -62,13 +62,8 @@ def why_not_lanes(
     refusal = refuse_marked(loop, "vectorize") or refuse_in_vector(loop, "vectorize")
     if refusal is not None:
         return refusal
-    for op in loop.body.walk():
-        if (reason := _why_no_vector_form(op, loop, in_kernel)) is not None:
-            return fail(
-                loop,
-                f'cannot vectorize the loop "{loop.label}": its body is not straight-line code',
-                notes=[(op, reason)],
-            )
+    if (refusal := _why_not_straight(loop, in_kernel)) is not None:
+        return refusal
     dependences = dependences or analyse(loop)
     first = dependences.first_not(loop, lambda d: is_kept(d, loop, width, dependences))
     if first is None:
@@ -124,25 +119,17 @@ def _why_not_shared(loop: ForOp) -> NestorError | None:
     return None
 
 
-def _why_no_vector_form(op: Operation, loop: ForOp, in_kernel: bool) -> str | None:
-    """Why lanes cannot run `op` together. Loops stay loops, when all lanes run them equally often."""
-    if isinstance(op, (LoadOp, StoreOp, AccumulateOp, YieldOp)):
+def _why_not_straight(loop: ForOp, in_kernel: bool) -> NestorError | None:
+    """Refuses what lanes cannot run together. Loops stay loops, when all lanes run them equally often."""
+    message = f'cannot vectorize the loop "{loop.label}": its body is not straight-line code'
+    if (check := may_fail(loop)) is not None:
+        hint = "nest-prove-bounds removes the checks that cannot fail"
+        return fail(loop, message, hint=hint, notes=[(check, f"'{check.name}' can stop the kernel")])
+    in_kernel = in_kernel or any(around.kind in THREAD_AXES for around in enclosing_loops(loop))
+    found = no_vector_form(loop, in_kernel)
+    if found is None or isinstance(found.op, StoreOp | AccumulateOp):
         return None
-    if isinstance(op, PrefetchOp):
-        computed = (v for v in op.index_operands if isinstance(v.owner, Operation))
-        is_known = all(is_defined_outside(v, loop) for v in computed)
-        return None if is_known else "its address is computed inside of the loop"
-    if isinstance(op, AllocOp) and (
-        in_kernel or any(around.kind in THREAD_AXES for around in enclosing_loops(loop))
-    ):
-        return None  # a kernel does what is computed lane by lane: each has a buffer
-    if not isinstance(op, ForOp):
-        return None if is_side_effect_free(op) and not op.regions else f"{op.name} has no vector form"
-    if op.kind not in ("serial", "unrolled"):
-        return f'the loop "{op.label}" inside it is {op.kind} already'
-    if not all(is_defined_outside(value, loop) for value in op.operands):
-        return f'how often the loop "{op.label}" runs may differ from lane to lane'
-    return None
+    return fail(loop, message, hint=found.hint, notes=[(found.op, found.why)])
 
 
 def _refuse(loop: ForOp, dependence: Dependence, reason: str) -> NestorError:

@@ -85,7 +85,7 @@ def apply_sequence(
             sequence, f'unknown function "{target}"', hint=f"functions here: {', '.join(present) or 'none'}"
         )
     work = module.clone()
-    state = State(functions(work, target), {**values, **(parameters or {})})
+    state = State(functions(work, target), {**values, **(parameters or {})}, restores=False)
     for op in sequence.body.block.ops:
         state.run(op)
     for function, scheduled in zip(functions(module, target), list(state.functions), strict=True):

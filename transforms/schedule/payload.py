@@ -23,6 +23,7 @@ from ...dialects.schedule.options import value_of
 from ...dialects.schedule.table import BUFFER, LOOP, STATEMENT, Primitive, Target
 from ..nest.buffers import buffer_name, buffers_in, flat_views_in
 from ..nest.loops import is_inside, loops_in
+from ..nest.marks import why_not_compiled
 from .match import match_pattern, statements_in
 from .snapshot import Snapshot
 
@@ -37,7 +38,9 @@ class StepFailure(PassFailure):
 class State:
     """The functions a schedule is applied to, and what its handles stand for after the steps so far."""
 
-    def __init__(self, functions: Sequence[FuncOp], parameters: dict[str, int]):
+    def __init__(self, functions: Sequence[FuncOp], parameters: dict[str, int], restores: bool = True):
+        """`restores`: a step that is refused leaves the functions as they were; else half done, to be thrown away."""
+        self._restores = restores
         self.functions = list(functions)
         self.parameters = parameters
         self.payloads: dict[SSAValue, list[Payload]] = {}
@@ -74,22 +77,31 @@ class State:
         before = {loop: loop.label for loop in self.loops()}
         results: list[list[Payload]] = [[] for _ in op.results]
         calls = list(_calls(groups)) if groups else [[function] for function in self.functions]
-        snapshot = Snapshot(self.functions) if len(calls) > 1 else None
+        snapshot = Snapshot(self.functions) if self._restores else None
+        is_begun = False
         try:
             for targets in calls:
                 returned = _function(op.ROW)(*targets, **options)
+                is_begun = True
                 for found, more in zip(results, aligned(returned, len(op.results)), strict=True):
                     found += more
+            self._check_marks()
         except NestorError:
-            if snapshot is not None:
+            if snapshot is not None and is_begun:
                 self._go_back_to(snapshot)
             raise
         self.payloads.update(zip(op.results, results, strict=True))
         self.name_handles(op)
         self._notice(op, before)
 
+    def _check_marks(self) -> None:
+        """Refuse a step after which what is marked has no code; the primitives themselves refuse marks that have none."""
+        for function in self.functions:
+            if (refusal := why_not_compiled(function)) is not None:
+                raise refusal
+
     def _go_back_to(self, snapshot: Snapshot) -> None:
-        """Undo the calls of a step before the one that was refused."""
+        """Undo what was done of a step that was refused."""
         copy_of = snapshot.restore()
         for handle, found in self.payloads.items():
             self.payloads[handle] = [copy_of.get(payload, payload) for payload in found]
@@ -164,8 +176,8 @@ class State:
         raise fail(at or self.functions[0], f'unknown {what} "{name}"{because}', hint=self._listing(kind))
 
     def _of_same_name(self, name: str, named: Iterable[tuple[Payload, str]]) -> list[Payload]:
-        """`y.1` is the second buffer called `y` (an allocation beside an argument, say) where none has that name."""
-        stem, _, number = name.rpartition(".")
+        """`y[1]` is the second buffer called `y` (one beside an argument, say); so is `y.1` where none is called that."""
+        stem, _, number = name[:-1].rpartition("[") if name.endswith("]") else name.rpartition(".")
         alike = [payload for payload, label in named if label == stem]
         return alike[int(number) :][:1] if number.isdecimal() and len(self.functions) == 1 else []
 
@@ -180,8 +192,7 @@ class State:
         alike = [other for other, label in labels if label == name]
         if len(alike) < 2 or payload not in alike:
             return name
-        numbered = f"{name}.{alike.index(payload)}"
-        return name if any(label == numbered for _, label in labels) else numbered
+        return f"{name}[{alike.index(payload)}]"
 
     def _views(self) -> Iterator[tuple[Payload, str]]:
         """The flat views of buffers, which have names of their own."""

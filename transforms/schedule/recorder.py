@@ -24,7 +24,7 @@ from ...dialects.schedule import PRIMITIVE_OPS, PRIMITIVES, MatchOp, PrimitiveOp
 from ...dialects.schedule.options import attribute_of
 from ...dialects.schedule.table import BUFFER, LOOP, Primitive
 from ..nest.steps import Steps
-from .payload import Payload, State, aligned, kind_of
+from .payload import Payload, State, aligned, kind_of, name_of
 
 ROW_OF: dict[str, Primitive] = {row.function.partition(":")[2]: row for row in PRIMITIVES.values()}
 """The row of a primitive by the name of its Python function."""
@@ -132,9 +132,8 @@ class Recorder(Steps):
             if len(payloads) == 1 and payloads[0] is payload and not _is_consumed(handle):
                 return handle
         kind = {LOOP: "loops", BUFFER: "buffers"}[kind_of(payload)]
-        name = self.state.name_to_match(payload)
-        op = MatchOp(kind, [name])
-        op.results[0].name_hint = name_hint_of(name)
+        op = MatchOp(kind, [self.state.name_to_match(payload)])
+        op.results[0].name_hint = name_hint_of(name_of(payload))
         self.sequence.body.block.add_op(op)
         self.state.payloads[op.results[0]] = [payload]
         return op.results[0]

@@ -34,6 +34,7 @@ func.func @bound_to_a_gpu(%y: memref<4xf32>) {
 
 func.func @parallel_twice(%y: memref<4x4xf32>) {
   %zero = arith.constant 0.0 : f32
+  // expected-note @below {{the loop "i"}}
   nest.for "i" %i = 0 to 4 parallel {
     // expected-error @below {{the loop "j" is parallel inside another parallel loop}}
     nest.for "j" %j = 0 to 4 parallel {
@@ -118,36 +119,6 @@ func.func @order_asked_for(%x: memref<8xf32>, %s: memref<f32>) {
 
 // -----
 
-func.func @histogram(%k: memref<8xi64>, %h: memref<16xi64>) {
-  %one = arith.constant 1 : i64
-  // expected-note @below {{the loop "i" is marked vectorized here}}
-  nest.for "i" %i = 0 to 8 vectorized(8) {
-    %r = nest.load %k[%i] : memref<8xi64>
-    %p = arith.index_cast %r : i64 to index
-    // expected-error @below {{its iterations may update one element of the buffer twice}}
-    nest.accumulate "h" add %one, %h[%p] : memref<16xi64>
-  }
-  func.return
-}
-
-// -----
-
-func.func @custom_of_some_lanes(%x: memref<?xf32>, %s: memref<f32>, %n: index) {
-  // expected-note @below {{the loop "i" is marked vectorized here}}
-  nest.for "i" %i = 0 to %n vectorized(8) {
-    %a = nest.load %x[%i] : memref<?xf32>
-    // expected-error @below {{a custom reduction of some of the lanes has no vector form}}
-    nest.accumulate "s" custom (%a), (%s)[] {
-    ^bb0(%old: f32, %new: f32):
-      %both = arith.mulf %old, %new : f32
-      nest.yield %both : f32
-    } : memref<f32>
-  }
-  func.return
-}
-
-// -----
-
 func.func @parallel_inside(%y: memref<4x8xf32>) {
   %zero = arith.constant 0.0 : f32
   // expected-note @below {{the loop "i" is marked vectorized here}}
@@ -183,18 +154,6 @@ func.func @checked_lanes(%x: memref<8xf32>, %y: memref<8xf32>, %j: index) {
     %p = nest.index %i + %j of 8 axis 0 of "x"
     %a = nest.load %x[%p] : memref<8xf32>
     nest.store "y" %a, %y[%i] : memref<8xf32>
-  }
-  func.return
-}
-
-// -----
-
-func.func @masked_diagonal(%x: memref<?x?xf32>, %y: memref<?xf32>, %n: index) {
-  // expected-note @below {{the loop is marked vectorized here}}
-  nest.for "i" %i = 0 to %n vectorized(8) {
-    // expected-error @below {{this access moves along several axes of the buffer under a mask}}
-    %a = nest.load %x[%i, %i] : memref<?x?xf32>
-    nest.store "y" %a, %y[%i] : memref<?xf32>
   }
   func.return
 }

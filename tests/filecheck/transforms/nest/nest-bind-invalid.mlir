@@ -99,3 +99,30 @@ func.func @lanes(%x: f32, %y: memref<8x16xf32>) {
   }
   func.return
 }
+
+// -----
+
+func.func @beside_threads_of_the_processor(%x: f32, %y: memref<8xf32>, %z: memref<8xf32>) {
+  // expected-note @below {{here}}
+  nest.for "b" %b = 0 to 8 parallel {
+    nest.store "z" %x, %z[%b] : memref<8xf32>
+  }
+  // expected-error @below {{cannot bind the loop "i": the loop "b" of this function is parallel, which has no meaning on a GPU}}
+  nest.for "i" %i = 0 to 8 {
+    nest.store "y" %x, %y[%i] : memref<8xf32>
+  }
+  func.return
+}
+
+// -----
+
+func.func private @t(%0: memref<8xf32>)
+func.func @beside_an_intrinsic(%x: f32, %y: memref<8xf32>, %z: memref<8xf32>) {
+  // expected-note @below {{here}}
+  func.call @t(%z) : (memref<8xf32>) -> ()
+  // expected-error @below {{cannot bind the loop "i": this function calls @t, and a GPU's threads call no function on buffers}}
+  nest.for "i" %i = 0 to 8 {
+    nest.store "y" %x, %y[%i] : memref<8xf32>
+  }
+  func.return
+}

@@ -98,3 +98,58 @@ func.func @lanes(%x: f32, %y: memref<8x16xf32>) {
   }
   func.return
 }
+
+// -----
+
+func.func @around(%x: f32, %y: memref<8x16xf32>) {
+  // expected-note @below {{that loop is here}}
+  nest.for "j" %j = 0 to 16 parallel {
+    // expected-error @below {{cannot parallelize the loop "i": the loop "j" around it is parallel already}}
+    nest.for "i" %i = 0 to 8 {
+      nest.store "y" %x, %y[%i, %j] : memref<8x16xf32>
+    }
+  }
+  func.return
+}
+
+// -----
+
+func.func @inside(%x: f32, %y: memref<8x16xf32>) {
+  // expected-error @below {{cannot parallelize the loop "i": the loop "j" inside it is parallel already}}
+  nest.for "i" %i = 0 to 8 {
+    // expected-note @below {{that loop is here}}
+    nest.for "j" %j = 0 to 16 parallel {
+      nest.store "y" %x, %y[%i, %j] : memref<8x16xf32>
+    }
+  }
+  func.return
+}
+
+// -----
+
+func.func @beside_a_kernel(%x: f32, %y: memref<8xf32>, %z: memref<8xf32>) {
+  // expected-note @below {{here}}
+  nest.for "b" %b = 0 to 8 bind "block.x" {
+    nest.store "z" %x, %z[%b] : memref<8xf32>
+  }
+  // expected-error @below {{cannot parallelize the loop "i": the loop "b" of this function is bound to block.x, and a GPU has no code for that}}
+  nest.for "i" %i = 0 to 8 {
+    nest.store "y" %x, %y[%i] : memref<8xf32>
+  }
+  func.return
+}
+
+// -----
+
+// The chunks overlap: each has an iteration more than lies between two starts.
+func.func @chunks_that_overlap(%n: index, %size: index, %x: f32, %y: memref<?xf32>) {
+  // expected-error @below {{cannot parallelize the loop "i": an output dependence on "y" is carried by the loop "i"}}
+  nest.for "i" %i = 0 to 8 {
+    %start = arith.muli %i, %size : index
+    nest.for "j" %j = %start to min(%start + %size + 1, %n) {
+      // expected-note @below {{writes "y" in an earlier iteration and writes it again in a later one}}
+      nest.store "y" %x, %y[%j] : memref<?xf32>
+    }
+  }
+  func.return
+}

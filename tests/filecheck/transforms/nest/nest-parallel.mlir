@@ -27,3 +27,18 @@ func.func @apart(%n: index, %y: memref<?xf32>) {
   }
   func.return
 }
+
+// -----
+
+// Chunks of a size that only the run time knows: multiples of it are at least that far apart.
+// CHECK-LABEL: @chunks
+// CHECK: nest.for "i" {{%\S+}} = 0 to 8 parallel
+func.func @chunks(%n: index, %size: index, %x: f32, %y: memref<?xf32>) {
+  nest.for "i" %i = 0 to 8 {
+    %start = arith.muli %i, %size : index
+    nest.for "j" %j = %start to min(%start + %size, %n) {
+      nest.store "y" %x, %y[%j] : memref<?xf32>
+    }
+  }
+  func.return
+}

@@ -101,25 +101,6 @@ func.func @rows(%n: index, %q: index, %x: memref<?x?xi32>, %s: memref<8xi32>) {
 
 // -----
 
-// Elements that are shared out to threads: the total is taken where the loop runs, as the reduction is.
-// CHECK-LABEL: @threads
-// CHECK: nest.for "i.combine"
-// CHECK: nest.accumulate "s" add {{%\S+}}, %s[%r] where (%r < 5, %n >= 1) : memref<?xi64>
-// CYCLIC-LABEL: @threads
-func.func @threads(%n: index, %x: memref<?x?xi64>, %s: memref<?xi64>) {
-  nest.for "r" %r = 0 to 9 parallel {
-    nest.for "i" %i = 0 to %n {
-      nest.for "v" %v = 0 to 4 {
-        %a = nest.load %x[%r, 4 * %i + %v] : memref<?x?xi64>
-        nest.accumulate "s" add %a, %s[%r] where (%r < 5) : memref<?xi64>
-      }
-    }
-  }
-  func.return
-}
-
-// -----
-
 // Two buffers at once, and an element that is set beside the loop.
 // CHECK-LABEL: @argmax
 // CHECK: [[S:%\S+]] = nest.alloc "s_parts" : memref<4xf32>

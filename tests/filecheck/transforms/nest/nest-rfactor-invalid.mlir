@@ -194,3 +194,19 @@ func.func @kernel(%n: index, %x: memref<8x?x?xf32>, %s: memref<8xf32>) {
   }
   func.return
 }
+
+// -----
+
+func.func @lanes(%x: memref<8x16xf32>, %y: memref<8xf32>) {
+  // expected-note @below {{that loop is here}}
+  nest.for "i" %i = 0 to 8 vectorized(8) {
+    nest.for "o" %o = 0 to 4 {
+      // expected-error @below {{cannot factor the loop "v": it is inside of the vectorized loop "i"}}
+      nest.for "v" %v = 0 to 4 {
+        %a = nest.load %x[%i, 4 * %o + %v] : memref<8x16xf32>
+        nest.accumulate "y" add %a, %y[%i] : memref<8xf32>
+      }
+    }
+  }
+  func.return
+}

@@ -36,7 +36,7 @@ func.func @histogram(%k: memref<64xindex>, %one: i32, %h: memref<?xi32>) {
 func.func @branch(%c: i1, %x: f32, %y: memref<64xf32>) {
   // expected-error @below {{cannot vectorize the loop "i": its body is not straight-line code}}
   nest.for "i" %i = 0 to 64 {
-    // expected-note @below {{nest.if has no vector form}}
+    // expected-note @below {{'nest.if' has no vector form}}
     nest.if %c {
       nest.store "y" %x, %y[%i] : memref<64xf32>
     }
@@ -49,7 +49,7 @@ func.func @branch(%c: i1, %x: f32, %y: memref<64xf32>) {
 func.func @triangle(%x: f32, %y: memref<64x64xf32>) {
   // expected-error @below {{cannot vectorize the loop "i": its body is not straight-line code}}
   nest.for "i" %i = 0 to 64 {
-    // expected-note @below {{how often the loop "k" runs may differ from lane to lane}}
+    // expected-note @below {{the bounds of the loop "k" inside it depend on "i"}}
     nest.for "k" %k = 0 to %i {
       nest.store "y" %x, %y[%i, %k] : memref<64x64xf32>
     }
@@ -62,7 +62,7 @@ func.func @triangle(%x: f32, %y: memref<64x64xf32>) {
 func.func @inner(%x: f32, %y: memref<64x64xf32>) {
   // expected-error @below {{cannot vectorize the loop "i": its body is not straight-line code}}
   nest.for "i" %i = 0 to 64 {
-    // expected-note @below {{the loop "k" inside it is vectorized already}}
+    // expected-note @below {{the loop "k" inside it is marked vectorized}}
     nest.for "k" %k = 0 to 64 vectorized(64) {
       nest.store "y" %x, %y[%i, %k] : memref<64x64xf32>
     }
@@ -165,7 +165,7 @@ func.func @fetched(%k: memref<?xindex>, %x: memref<?xf32>, %y: memref<16xf32>) {
   // expected-error @below {{cannot vectorize the loop "i": its body is not straight-line code}}
   nest.for "i" %i = 0 to 16 {
     %j = nest.load %k[%i + 8] : memref<?xindex>
-    // expected-note @below {{its address is computed inside of the loop}}
+    // expected-note @below {{a prefetch through indices computed in its iterations has no vector form}}
     nest.prefetch %x[%j] : memref<?xf32>
     %a = nest.load %x[%i] : memref<?xf32>
     nest.store "y" %a, %y[%i] : memref<16xf32>
