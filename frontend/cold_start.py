@@ -24,7 +24,7 @@ from weakref import WeakKeyDictionary
 
 from ..runtime import llvm_library
 from ..runtime.collector import collector_paused
-from ..runtime.fork_lock import ForkLock
+from ..runtime.fork_lock import ForkLock, QuietLock
 from .deferred_modules import FORMATS, TEXT, deferred_modules, is_deferred
 from .quick_classes import Waiting, quick_classes
 from .quick_dataclasses import Meanwhile, quick_dataclasses
@@ -59,7 +59,10 @@ def load_llvm_meanwhile() -> None:
     What calls it comes last, and then finds it there; where it is not, it loads it itself.
     """
     if "llvmlite.binding" not in sys.modules:
-        threading.Thread(target=_load_llvm, name="nestor-load-llvm", daemon=True).start()
+        thread = threading.Thread(target=_load_llvm, name="nestor-load-llvm", daemon=True)
+        thread.start()
+        if hasattr(os, "register_at_fork"):  # the child would wait for the loader's lock for ever
+            os.register_at_fork(before=lambda: thread.join(QuietLock.PATIENCE))
 
 
 def _load_llvm() -> None:

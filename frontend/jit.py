@@ -346,21 +346,39 @@ class JitFunction(Specialiser):
         args: tuple,
         keywords: dict[str, Any],
     ) -> None:
-        """Let calls like this one run natively, where they can."""
+        """Let calls like this one run natively, where they can. Such a call has been answered: what fails now is not its
+        failure."""
+        if not self._can_be_native:
+            return
+        try:
+            with COMPILING:
+                self._install_entry(invocation, names, values, groups, args, keywords)
+        except Exception as error:
+            self._can_be_native = False
+            self._log.append(f"calls stay in Python: {type(error).__name__}: {error}")
+
+    def _install_entry(
+        self,
+        invocation: Invocation,
+        names: Sequence[str],
+        values: Sequence[Any],
+        groups: Sequence[str | None],
+        args: tuple,
+        keywords: dict[str, Any],
+    ) -> None:
         from .native_call import place_leaves
         from .native_entry import native_entry
 
-        if not self._can_be_native or not fast_call.available() or not fast_call.call_natively(type(self)):
+        if not fast_call.available() or not fast_call.call_natively(type(self)):
             return
         call = place_leaves(names, values, groups, self._names, args, keywords, self._writes())
         if call is None:
             return
         call.long = invocation.fastest > LONG
         call.earlier = self._before(invocation.program)
-        with COMPILING:
-            entry = native_entry(call, invocation)
-            if entry is not None:
-                self._words = fast_call.install(self, type(self).__call__, self._entries, entry)
+        entry = native_entry(call, invocation)
+        if entry is not None:
+            self._words = fast_call.install(self, type(self).__call__, self._entries, entry)
 
     def _before(self, program: Program) -> list[tuple[ArgumentType, ...]]:
         """The arguments of the programs that are asked before this one whether they fit."""
@@ -371,7 +389,8 @@ class JitFunction(Specialiser):
 
     def lower(self, *args: Any, **kwargs: Any) -> Lowered:
         """The function lowered to nt for these arguments (arrays, numbers, or `nt.spec`s), without running it."""
-        from .lowered import Lowered
+        with COMPILING:
+            from .lowered import Lowered
 
         self._look_again()
         args, kwargs = self._adopted(args, kwargs)

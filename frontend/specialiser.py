@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from ..dialects.diagnostic import Diagnostic
 from ..runtime import disk_cache, fast_call
-from ..runtime.fork_lock import ForkLock
+from ..runtime.fork_lock import QuietLock
 from . import stored_programs as disk
 from .arguments import seems_to_write
 from .errors import Respecialise, UnsupportedError
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from .program_parts import Program
     from .stages import Kernel
 
-COMPILING = ForkLock()
+COMPILING = QuietLock()
 """Held while anything is compiled: threads that call a function at the same time get one program, compiled once."""
 
 MOST_OBJECTS = 64

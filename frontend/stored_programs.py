@@ -295,7 +295,7 @@ def store(
         key = request.key()
     except Unkeyed as reason:
         return f"it depends on {reason}"
-    except (pickle.PicklingError, TypeError, AttributeError) as error:
+    except Exception as error:  # of an object of the program, when it is pickled
         return f"what is known of it cannot be stored: {error}"
     variant = Variant(conditions, file.getvalue(), kernel.engine.object_code)
     if not disk_cache.write(key, variant):

@@ -1,8 +1,9 @@
 """Compiled kernels on the disk: which directory, which files, and what a file must be to be believed.
 
-A file holds the variants of one key, each with a digest of its own: what is cut off, damaged or of another version is passed
-over. Files are written beside their place and renamed, so that readers see an old one or a new one. What is loaded is run:
-the directory must belong to the user, and nobody else may be able to write to it.
+A file holds the variants of one key, each with a digest of its own and of the key: what is cut off, damaged, of another
+version or of another key is passed over, and so is what is no ordinary file. Files are written beside their place and
+renamed, so that readers see an old one or a new one. What is loaded is run: the directory must belong to the user, and
+nobody else may be able to write to it.
 
 `NESTOR_CACHE=0` turns the cache off; `NESTOR_CACHE_DIR` says where it is (default: the user's cache directory);
 `NESTOR_CACHE_BYTES` bounds it (default 512 MiB): the files that were used longest ago go first.
@@ -34,7 +35,7 @@ MAX_VARIANTS = 8
 """Of one key: the same call where it read other values from outside."""
 
 _SUFFIX = ".kernels"
-_MAGIC = b"nestor01"
+_MAGIC = b"nestor02"
 _VARIANT = struct.Struct("<8sQQQ16s")
 _PRUNE_EVERY = 32
 _WRITTEN = itertools.count()
@@ -124,19 +125,34 @@ def read(key: str) -> list[Variant]:
         if folder is None:
             return []
         try:
-            handle = os.open(key + _SUFFIX, os.O_RDONLY | os.O_NOFOLLOW, dir_fd=folder)
+            # A pipe that nobody writes to must not hold the call up.
+            flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY
+            handle = os.open(key + _SUFFIX, flags, dir_fd=folder)
         except OSError:
             return []
-        with open(handle, "rb") as file:
-            if not _is_ours(os.fstat(handle)):
-                return []
-            data = file.read()
+        try:
+            data = _contents(handle)
             with contextlib.suppress(OSError):
                 os.utime(handle)  # the file was used
-    return list(_variants(data))
+        except OSError:
+            return []
+        finally:
+            os.close(handle)
+    return list(_variants(key, data))
 
 
-def _variants(data: bytes) -> Iterator[Variant]:
+def _contents(handle: int) -> bytes:
+    """All of a file; nothing where it is no ordinary one, not ours, or larger than all files may be. Raises OSError."""
+    status = os.fstat(handle)
+    if not stat.S_ISREG(status.st_mode) or not _is_ours(status) or status.st_size > limit():
+        return b""
+    parts = []
+    while part := os.read(handle, status.st_size + 1):
+        parts.append(part)
+    return b"".join(parts)
+
+
+def _variants(key: str, data: bytes) -> Iterator[Variant]:
     at = 0
     while at + _VARIANT.size <= len(data):
         magic, *sizes, wanted = _VARIANT.unpack_from(data, at)
@@ -149,13 +165,13 @@ def _variants(data: bytes) -> Iterator[Variant]:
             parts.append(data[start : start + size])
             start += size
         variant = Variant(*parts)
-        if _digest(variant) == wanted:
+        if _digest(key, variant) == wanted:
             yield variant
 
 
-def _digest(variant: Variant) -> bytes:
+def _digest(key: str, variant: Variant) -> bytes:
     made = blake2b(digest_size=16)
-    for part in variant:
+    for part in (key.encode(), *variant):
         made.update(len(part).to_bytes(8, "little"))
         made.update(part)
     return made.digest()
@@ -175,12 +191,14 @@ def write(key: str, variant: Variant) -> bool:
             handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600, dir_fd=folder)
             with open(handle, "wb") as file:
                 for one in (variant, *others):
-                    file.write(_VARIANT.pack(_MAGIC, *map(len, one), _digest(one)))
+                    file.write(_VARIANT.pack(_MAGIC, *map(len, one), _digest(key, one)))
                     file.writelines(one)
             os.replace(temporary, key + _SUFFIX, src_dir_fd=folder, dst_dir_fd=folder)
-        except OSError:
+        except BaseException as error:
             with contextlib.suppress(OSError):
                 os.unlink(temporary, dir_fd=folder)
+            if not isinstance(error, OSError):
+                raise
             return False
         if next(_WRITTEN) % _PRUNE_EVERY == 0:
             _prune(folder)
