@@ -5,7 +5,7 @@ from __future__ import annotations
 import operator
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 from xdsl.ir import Operation, SSAValue
@@ -139,7 +139,7 @@ def _fold(graph: Graph, function: Callable[..., Any], values: Sequence[Any]) -> 
     try:
         return Static(function(*values))
     except ZeroDivisionError as error:
-        raise graph.error(DivisionError, str(error)) from None
+        _divides_by_zero(graph, str(error))
     except TypeError as error:
         raise graph.error(DTypeError, str(error)) from None
     except OverflowError as error:
@@ -292,10 +292,16 @@ def _affine_comparison(graph: Graph, name: str, a: Affine | None, b: Affine | No
     return None
 
 
+def _divides_by_zero(graph: Graph, text: str) -> NoReturn:
+    from .checks import fail
+
+    fail(graph, graph.error(DivisionError, text), "ZeroDivisionError")
+
+
 def _require_nonzero(graph: Graph, divisor: Value) -> None:
     if isinstance(divisor, Static):
         if divisor.value == 0:
-            raise graph.error(DivisionError, "division by zero")
+            _divides_by_zero(graph, "division by zero")
         return
     affine = affine_of(divisor)
     if affine is not None and (affine.lower_bound() or 0) > 0:

@@ -240,6 +240,9 @@ def _store(frame: Frame, target: ast.Subscript, compute: Callable[[], Value]) ->
     from .views import view
 
     graph = frame.graph
+    if not _is_plain(target.slice):  # Python computes the value first
+        first = compute()
+        compute = lambda: first  # noqa: E731
     owner = evaluate(frame, target.value)
     if not isinstance(owner, Array):
         frame.fail(target, f"{describe(owner)} does not support item assignment", None, DTypeError)
@@ -250,7 +253,9 @@ def _store(frame: Frame, target: ast.Subscript, compute: Callable[[], Value]) ->
         frame.at(target)
         return scatter(graph, owner, items, value)
     if graph.island is not None:
-        return graph.island.assign(view(graph, owner, items), _number(frame, target, compute()))
+        value = _number(frame, target, compute())
+        frame.at(target)
+        return graph.island.assign(view(graph, owner, items), value)
     if _overwrites(frame, target) and owner.whole:
         return overwrite(frame, owner, _number(frame, target, compute()))
     check_writable(graph, owner.buffer)
@@ -259,6 +264,17 @@ def _store(frame: Frame, target: ast.Subscript, compute: Callable[[], Value]) ->
         frame.at(target)
         window = view(graph, owner, items)
         island.assign(window, as_readable(value))
+
+
+_PLAIN = (ast.Name, ast.Constant, ast.Slice, ast.Tuple, ast.UnaryOp, ast.BinOp, ast.operator, ast.unaryop)
+_DIVISIONS = (ast.Div, ast.FloorDiv, ast.Mod)
+
+
+def _is_plain(node: ast.expr) -> bool:
+    """Whether computing an index has no effects and cannot fail, as its look shows."""
+    return all(
+        isinstance(n, (*_PLAIN, ast.expr_context)) and not isinstance(n, _DIVISIONS) for n in ast.walk(node)
+    )
 
 
 def _number(frame: Frame, node: ast.AST, value: Value) -> Value:
@@ -331,6 +347,7 @@ def _combined(frame: Frame, node: ast.AugAssign, present: Value) -> Value:
 
 def _augmented_subscript(frame: Frame, node: ast.AugAssign, name: str) -> None:
     from .advanced import update
+    from .conditions import without_effects
     from .index_arrays import is_advanced
     from .islands import check_writable, open_island
     from .views import view
@@ -346,7 +363,11 @@ def _augmented_subscript(frame: Frame, node: ast.AugAssign, name: str) -> None:
         frame.at(node)
         return update(graph, owner, items, name, operand)
     if graph.island is None:
-        operand = evaluate(frame, node.value)
+        operand = without_effects(frame, lambda: evaluate(frame, node.value))
+        if operand is None:  # Python looks at the element first
+            frame.at(node)
+            view(graph, owner, items)
+            operand = evaluate(frame, node.value)
         frame.at(node)
         check_writable(graph, owner.buffer)
         with open_island(graph) as island:

@@ -19,7 +19,8 @@ from .objects import call_method, construct, is_outside_change, is_record, made_
 from .outside import entries, has_item, item
 from .refused_calls import why_refused
 from .static_values import OPERATIONS, TEXT
-from .values import Closure, Group, Method, Rows, Static, Value, describe
+from .texts import text_call
+from .values import Closure, Exceptional, Group, Method, Rows, Static, Value, describe
 from .versioned import is_versioned
 
 REDUCING: dict[Any, Any] = {sum: 0, any: False, all: True}
@@ -66,6 +67,8 @@ def _call_known(
     frame: Frame, node: ast.Call, target: Any, args: list[Value], kwargs: dict[str, Value]
 ) -> Value:
     """A call of a function that is known and no ufunc."""
+    if isinstance(target, type) and issubclass(target, BaseException):
+        return Exceptional(target, tuple(args), tuple(kwargs.items()))
     if isinstance(target, type) and issubclass(target, np.generic) and len(args) == 1 and not kwargs:
         from .numpy_api.python import numpy_scalar
 
@@ -89,7 +92,7 @@ def _call_known(
         return invoke(frame.graph, _name(target), handler, args, kwargs)
     if handler is not None and isinstance(target, FunctionType) and not _is_numpy(target):
         return fold(frame, node, target, args, kwargs)
-    if hasattr(target, "lower"):
+    if hasattr(type(target), "lower"):
         target = frame.captured.read(target, Step.ATTRIBUTE, "__wrapped__")
     if isinstance(target, FunctionType) and not _is_numpy(target):
         from .composites import MARK, composite_call
@@ -113,6 +116,9 @@ def _call_known(
         frame.fail(node, f"{_name(target)} is not supported in compiled code: {refused[0]}", refused[1])
     if _foldable(target) and _all_static(args, kwargs, target):
         return fold(frame, node, target, args, kwargs)
+    text = text_call(target, args, kwargs)
+    if text is not None:
+        return text
     frame.fail(node, f"{_name(target)} is not supported in compiled code", _instead(target))
 
 

@@ -5,15 +5,19 @@ assert n > 0, "empty"      cf.assert %0, "empty" {nestor.kind = "AssertionError"
 
 from __future__ import annotations
 
+from typing import NoReturn
+
 import numpy as np
-from xdsl.dialects import cf
+from xdsl.dialects import arith, cf
 from xdsl.dialects.builtin import StringAttr, i1
 from xdsl.ir import SSAValue
 
+from ..dialects.diagnostic import NestorError
 from ..lowering.check_sites import KIND
+from .errors import Stopped
 from .graph import Graph
 from .tensors import as_tensor, to_scalar
-from .values import Value
+from .values import Static, Value
 
 
 def as_bool(graph: Graph, value: Value) -> SSAValue:
@@ -28,6 +32,20 @@ def as_bool(graph: Graph, value: Value) -> SSAValue:
     return emitter.cmp("ne" if scalar.type.name.startswith("integer") else "une", scalar, zero)
 
 
+def fail(graph: Graph, error: NestorError, kind: str) -> NoReturn:
+    """An operation that always fails: `error` now where the program gets there for certain, else when it does."""
+    if graph.is_certain:
+        raise error
+    check(graph, Static(False), kind, error.diagnostic.message)
+    raise Stopped
+
+
+def opposite(graph: Graph, holds: SSAValue) -> SSAValue:
+    """`not holds`."""
+    emitter = graph.emitter()
+    return emitter.op(arith.XOrIOp, (holds, emitter.const(1, i1)))
+
+
 def check(graph: Graph, holds: Value, kind: str, message: str) -> None:
     """Raise the exception `kind` (one of lowering/error_codes.py) at run time unless `holds`."""
     op = cf.AssertOp.create(
@@ -36,3 +54,4 @@ def check(graph: Graph, holds: Value, kind: str, message: str) -> None:
         attributes={KIND: StringAttr(kind)},
     )
     graph.insert(op)
+    graph.may_stop = True

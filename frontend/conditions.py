@@ -3,20 +3,29 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Callable
+from contextlib import nullcontext, suppress
 from dataclasses import is_dataclass
+from functools import partial
 from types import FunctionType
 
 import numpy as np
+from xdsl.dialects.builtin import TensorType
+from xdsl.ir import Block, Operation
+from xdsl.traits import Pure
 
+from ..dialects.nest import IndexOp, LoadOp
 from . import arithmetic as arith
-from .errors import ShapeError, kind_of
+from .errors import ShapeError, Stopped, kind_of
 from .expressions import evaluate
 from .frame import Frame
+from .graph import Graph
 from .numpy_api.registry import FUNCTIONS
 from .objects import current, refuse_changes
 from .outside import length
 from .promotion import same_operand
 from .static_values import TRUTH
+from .structured import Step
 from .values import (
     UNKNOWN_LENGTH,
     Closure,
@@ -81,7 +90,7 @@ def decided(frame: Frame, value: Value) -> Value:
 
 
 def bool_op(frame: Frame, node: ast.BoolOp, only_truth: bool = False) -> Value:
-    """`and`, `or`: on constants as Python; on run-time values without effects, all are evaluated.
+    """`and`, `or`: on constants as Python; after a run-time value, what has effects or may fail is under a branch.
 
     Where more than the truth is wanted, the result is one of the operands: `n or 4`.
     """
@@ -89,16 +98,17 @@ def bool_op(frame: Frame, node: ast.BoolOp, only_truth: bool = False) -> Value:
     result: Value | None = None
     before = dict(frame.variables)
     for k, operand in enumerate(node.values):
+        compute = partial(test if only_truth else evaluate, frame, operand)
         if result is None:
             before = dict(frame.variables)
-        if result is not None:
+            value = compute()
+        else:
             refuse_assignments(frame, operand)
-        if frame.graph.island is not None and k and result is not None and _reads_more(node, k):
-            rest = _skipping(frame, node, k, result, only_truth)
-            refuse_changes(frame, node, before, _ON_SOME_PATHS)
-            return rest
-        value = test(frame, operand) if only_truth else evaluate(frame, operand)
-        if result is not None:
+            value = without_effects(frame, compute, has_read=_reads_no_more(node, k))
+            if value is None:
+                value = _skipping(frame, node, k, result, only_truth)
+                refuse_changes(frame, node, before, _ON_SOME_PATHS)
+                return value
             refuse_changes(frame, operand, before, _ON_SOME_PATHS)
         frame.at(node)
         if not only_truth and result is None and k == len(node.values) - 1:
@@ -139,6 +149,12 @@ def _refuse_side(frame: Frame, node: ast.expr, value: Value) -> None:
 _ON_SOME_PATHS = "in a part of an expression that is computed on some paths only"
 
 
+def refuse_skipped(frame: Frame, node: ast.expr, before: dict[str, Value]) -> None:
+    """Refuse what changes variables or lists in an expression that Python may skip; `before` is what they were."""
+    refuse_assignments(frame, node)
+    refuse_changes(frame, node, before, _ON_SOME_PATHS)
+
+
 def refuse_assignments(frame: Frame, node: ast.expr) -> None:
     """Refuse `:=` in a part of an expression that is computed on some paths only."""
     for child in ast.walk(node):
@@ -150,21 +166,47 @@ def refuse_assignments(frame: Frame, node: ast.expr) -> None:
             )
 
 
-def _reads_more(node: ast.BoolOp, k: int) -> bool:
-    """Whether operand `k` reads an element that no earlier one read, or divides: Python may skip that."""
-    operand = node.values[k]
-    if any(
-        isinstance(n, ast.BinOp) and isinstance(n.op, ast.Div | ast.FloorDiv | ast.Mod)
-        for n in ast.walk(operand)
-    ):
+def without_effects(frame: Frame, compute: Callable[[], Value], has_read: bool = False) -> Value | None:
+    """What `compute` gives, where that has no effects and cannot fail: it does not matter whether Python computes it.
+
+    Else None, and nothing is left of the attempt. `has_read`: the elements that it reads have been read just before.
+    """
+    graph = frame.graph
+    block, before, checked, may_stop = Block(), dict(frame.variables), set(graph.checked), graph.may_stop
+    value: Value | None = None
+    inside = graph.tensors_inside if graph.island is None else graph.inside
+    perhaps = nullcontext() if graph.island is None else graph.island.perhaps()
+    with graph.journal() as written, inside(block), perhaps, suppress(Stopped):
+        value = compute()
+    if value is not None and not written and all(_is_free(graph, op, has_read) for op in block.ops):
+        for op in list(block.ops):
+            op.detach()
+            graph.block.add_op(op)
+        return value
+    block.drop_all_references()
+    graph.restore(written)
+    frame.scope.variables = before
+    graph.checked, graph.may_stop = checked, may_stop
+    return None
+
+
+def _is_free(graph: Graph, op: Operation, has_read: bool) -> bool:
+    """Whether an operation may run where Python does not compute it."""
+    if has_read and isinstance(op, IndexOp | LoadOp):
         return True
-    return not _elements(operand) <= set().union(*map(_elements, node.values[:k]))
+    if not op.has_trait(Pure):
+        return False
+    # Without checks, what reads at an index relies on it.
+    return graph.boundscheck or not any(isinstance(v.type, TensorType) and v.type.shape for v in op.operands)
+
+
+def _reads_no_more(node: ast.BoolOp, k: int) -> bool:
+    """Whether operand `k` reads elements that earlier ones have read, if any."""
+    return _elements(node.values[k]) <= set().union(*map(_elements, node.values[:k]))
 
 
 def _skipping(frame: Frame, node: ast.BoolOp, k: int, left: Value, only_truth: bool) -> Value:
     """`left and right`, the right side (the operands from `k`) computed only where Python computes it."""
-    from .nest_loops import either
-
     rest = node.values[k:]
     following = rest[0] if len(rest) == 1 else ast.copy_location(ast.BoolOp(node.op, rest), node)
 
@@ -281,11 +323,11 @@ def if_expression(frame: Frame, node: ast.IfExp) -> Value:
     if isinstance(condition, Static | Group):
         return evaluate(frame, node.body if truth(frame, node.test, condition) else node.orelse)
     if frame.graph.island is None:
-        return _chosen(frame, node, condition)
+        return either(
+            frame, node, condition, partial(evaluate, frame, node.body), partial(evaluate, frame, node.orelse)
+        )
     for side in (node.body, node.orelse):
         refuse_assignments(frame, side)
-    from .nest_loops import either
-
     sides = (lambda: evaluate(frame, node.body), lambda: evaluate(frame, node.orelse))
     before = dict(frame.variables)
     chosen = either(frame, node, condition, *sides)
@@ -293,17 +335,25 @@ def if_expression(frame: Frame, node: ast.IfExp) -> Value:
     return chosen
 
 
-def _chosen(frame: Frame, node: ast.IfExp, condition: Value) -> Value:
-    """`x if c else y` on whole arrays: a branch that gives a variable its value."""
+def either(
+    frame: Frame, node: ast.expr, condition: Value, then: Callable[[], Value], other: Callable[[], Value]
+) -> Value:
+    """One of two values, of which only that one is computed."""
+    if frame.graph.island is not None:
+        from .nest_loops import either_number
+
+        return either_number(frame, node, condition, then, other)
+    from .assignments import bind
     from .loops import branch
     from .script_stmt import execute
 
-    name = frame.graph.new_name(".chosen")
-    sides: list[ast.stmt] = [
-        ast.copy_location(ast.Assign([ast.copy_location(ast.Name(name, ast.Store()), side)], side), side)
-        for side in (node.body, node.orelse)
-    ]
-    statement = ast.copy_location(ast.If(node.test, sides[:1], sides[1:]), node)
+    name = ast.copy_location(ast.Name(frame.graph.new_name(".chosen"), ast.Store()), node)
+
+    def side(compute: Callable[[], Value]) -> ast.stmt:
+        return Step(lambda: bind(frame, name, compute()), node)
+
+    question = node.test if isinstance(node, ast.IfExp) else node
+    statement = ast.copy_location(ast.If(question, [side(then)], [side(other)]), node)
     frame.at(node)
     branch(frame, statement, condition, execute)
-    return current(frame, frame.variables.pop(name))
+    return current(frame, frame.variables.pop(name.id))

@@ -79,6 +79,7 @@ class CpuKernel:
 
     def fail(self, record: Sequence[int]) -> None:
         """Raise the exception of the check that failed."""
+        from ..lowering.error_codes import FACTS
         from .kernel_errors import kernel_error
 
-        raise kernel_error(self.sites, *record)
+        raise kernel_error(self.sites, *record[:FACTS], numbers=record[FACTS:])

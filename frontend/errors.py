@@ -71,6 +71,10 @@ def kind_of(error: Exception) -> type[NestorError]:
     return next((kind for python, kind in kinds.items() if isinstance(error, python)), DTypeError)
 
 
+class Stopped(Exception):
+    """Internal: a `raise` was compiled, and what follows on its path is not reached."""
+
+
 class Respecialise(Exception):
     """Internal: lowering needs the values of scalar `arguments`, or all extents (`shapes`), at compile time; or
     arguments are written (`writes`), so that read-only and overlapping ones must be told apart."""

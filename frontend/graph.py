@@ -28,7 +28,7 @@ from xdsl.traits import Pure
 from ..dialects.diagnostic import NestorError, SourceLocation
 from ..dialects.nt.expand import OVERFLOW_PROPERTIES, Emitter
 from ..dialects.nt.types import BY_NAME
-from .errors import UnsupportedError
+from .errors import Stopped, UnsupportedError
 from .extents import Affine, Assumptions, Atom
 from .values import Array, Buffer, Extents
 
@@ -72,6 +72,10 @@ class Graph:
         """Arrays of which nothing says which alias they are, and something asked."""
         self.checked: set[Any] = set()
         """Checks of arguments that have been made, and the blocks they are in (`ranges.py`)."""
+        self.may_stop = False
+        """Whether something before may have ended the program: an `assert`, a `raise`."""
+        self.has_acted = False
+        """Whether something before may have printed, or written to an array."""
         self._names = 0
 
     def unfreeze(self, first: int) -> None:
@@ -124,6 +128,8 @@ class Graph:
         outer, self.block = self.block, block
         try:
             yield
+        except Stopped:  # nobody answers for what the block is to give
+            raise self.error(UnsupportedError, "a raise on every path of this is not supported") from None
         finally:
             self.block = outer
 
@@ -149,14 +155,16 @@ class Graph:
 
     @property
     def is_certain(self) -> bool:
-        """Whether what is inserted runs whenever the function does: it is in no loop and no branch."""
+        """Whether what is inserted runs whenever the function does: it is in no loop and no branch,
+        and nothing came before it that Python would see."""
         first = self.tensors if self.island is None else self.island.body
-        return self.tensors is self.entry and self.block is first
+        return not (self.may_stop or self.has_acted) and self.tensors is self.entry and self.block is first
 
     # ---- contents of arrays -------------------------------------------------------------------------
 
     def update(self, buffer: Buffer, value: SSAValue) -> None:
         """From here on the array has these contents."""
+        self.has_acted = True
         for journal in self._journals:
             journal.setdefault(buffer, (buffer.value, buffer.version))
         buffer.value = value

@@ -17,8 +17,9 @@ from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
+from xdsl.dialects import cf, func
 from xdsl.dialects.builtin import MemRefType
-from xdsl.ir import Block, Region, SSAValue
+from xdsl.ir import Block, Operation, Region, SSAValue
 
 from ..dialects.affine import AffineList
 from ..dialects.diagnostic import SourceLocation
@@ -79,6 +80,7 @@ class Island:
     def memref(self, buffer: Buffer, write: bool = False) -> SSAValue:
         """The memory of `buffer` in here."""
         if write:
+            self.graph.has_acted |= buffer.local is None
             check_writable(self.graph, buffer)
         check_fresh(self.graph, buffer, self._written)
         if write:
@@ -334,7 +336,7 @@ class Island:
         used = [b for b, memref in self._memrefs.items() if memref.first_use is not None]
         outs = [b for b in used if b in self._written]
         ins = [b for b in used if b not in self._written]
-        if not outs and not self._kept:
+        if not outs and not self._kept and not any(map(_may_stop, self.body.walk())):
             self.body.drop_all_references()
             return
         for buffer in (*ins, *outs):
@@ -366,6 +368,11 @@ def open_island(graph: Graph) -> Iterator[Island]:
         graph.block = outer
     graph.locate(place)
     island.finish()
+
+
+def _may_stop(op: Operation) -> bool:
+    """Whether the operation checks something."""
+    return isinstance(op, IndexOp | cf.AssertOp | func.CallOp)
 
 
 def in_island(graph: Graph, run: Callable[[Island], None]) -> None:

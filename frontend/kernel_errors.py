@@ -18,14 +18,22 @@ from .errors import (
 )
 
 
-def kernel_error(sites: Sequence[dict[str, Any]], code: int, site: int, value: int, extent: int) -> Exception:
-    """The exception of a check that failed in a kernel, at its Python line."""
+def kernel_error(
+    sites: Sequence[dict[str, Any]],
+    code: int,
+    site: int,
+    value: int,
+    extent: int,
+    numbers: Sequence[int] = (),
+) -> BaseException:
+    """The exception of a check that failed in a kernel, at its Python line. `numbers`: those of a `raise`."""
     from ..lowering.error_codes import (
         ASSERTION_ERROR,
         CALL_ERROR,
         INDEX_ERROR,
         MEMORY_ERROR,
         OVERFLOW_ERROR,
+        RAISED,
         UNBOUND_LOCAL_ERROR,
         VALUE,
         VALUE_ERROR,
@@ -38,6 +46,8 @@ def kernel_error(sites: Sequence[dict[str, Any]], code: int, site: int, value: i
         if "file" in entry
         else None
     )
+    if code == RAISED and "raises" in entry:
+        return entry["raises"].error(numbers, place)
     if code == CALL_ERROR:
         from ..runtime.custom_calls import take_error
 
@@ -65,4 +75,7 @@ def kernel_error(sites: Sequence[dict[str, Any]], code: int, site: int, value: i
     }
     text = entry.get("message") or texts.get(code, f"a kernel stopped with code {code}")
     text = text.replace(VALUE, str(value))
-    return kinds.get(code, UnsupportedError)(text, place)
+    error = kinds.get(code, UnsupportedError)(text, place)
+    if code == ASSERTION_ERROR and not entry.get("message"):
+        error.args = ()
+    return error

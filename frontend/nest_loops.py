@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 
 import numpy as np
@@ -23,8 +23,9 @@ from xdsl.traits import Pure
 
 from ..dialects.nest import IfOp
 from .arithmetic import as_weak, convert, number_kind
+from .checks import opposite
 from .conditions import as_condition, test
-from .errors import UnsupportedError
+from .errors import Stopped, UnsupportedError
 from .extents import Affine
 from .frame import Frame
 from .islands import Island
@@ -86,6 +87,15 @@ class _Turn:
 
     load: Callable[[], None]
     run: Callable[[], None]
+
+
+def stops(frame: Frame, body: Sequence[ast.stmt], execute: Execute) -> bool:
+    """Compile statements of a path of their own; whether it always ends in a `raise`."""
+    try:
+        execute(frame, body)
+    except Stopped:
+        return True
+    return False
 
 
 def nest_for(frame: Frame, node: ast.For, iterable: Range, bind: Callable[[Affine], None], execute: Execute):
@@ -220,7 +230,9 @@ def _attempt(
             loaded[one.name] = frame.variables[one.name] = Scalar(ssa, one.dtype, one.weak)
 
     def run() -> None:
-        execute(frame, node.body)
+        if stops(frame, node.body, execute):  # there is no next turn
+            after.update({one.name: one.kind for one in carried})
+            return
         _refuse_changes(frame, node, before)
         for name in unknown:
             if not is_undefined(name, frame.variables[name]):
@@ -385,8 +397,16 @@ def nest_if(frame: Frame, node: ast.If, condition: Value, execute: Execute) -> N
         frame.scope.variables = dict(before)
         block = Block()
         with graph.inside(block), island.perhaps():
-            execute(frame, body)
+            always = stops(frame, body, execute)
         sides.append((block, frame.scope.variables))
+        if always:  # the other side and what follows are one path
+            frame.at(node)
+            frame.scope.variables = dict(before)
+            is_first = len(sides) == 1
+            _insert_if(frame, holds if is_first else opposite(graph, holds), block, Block())
+            if not is_first:
+                sides[0][0].drop_all_references()
+            return execute(frame, node.orelse if is_first else node.body)
     frame.at(node)
     (then_block, then), (else_block, other) = sides
     joined = _joined_variables(frame, node, then, other, then_block, else_block)
@@ -396,7 +416,7 @@ def nest_if(frame: Frame, node: ast.If, condition: Value, execute: Execute) -> N
         frame.variables[name] = _loaded(island, cell, kind, name)
 
 
-def either(
+def either_number(
     frame: Frame,
     node: ast.expr,
     condition: Value,
@@ -413,8 +433,17 @@ def either(
     holds = island.scalar(as_condition(frame, node, condition), _BOOL)
     blocks, values = [Block(), Block()], []
     for block, compute in zip(blocks, (then, other), strict=True):
-        with graph.inside(block), island.perhaps():
-            values.append(compute())
+        value: Value | None = None
+        with graph.inside(block), island.perhaps(), suppress(Stopped):
+            value = compute()
+        if value is None and block is blocks[0]:  # it always raises
+            _insert_if(frame, holds, block, Block())
+            return other()
+        if value is None:
+            blocks[0].drop_all_references()
+            _insert_if(frame, opposite(graph, holds), block, Block())
+            return then()
+        values.append(value)
     frame.at(node)
     if all(op.has_trait(Pure) for block in blocks for op in block.ops):
         for block in blocks:

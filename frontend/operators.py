@@ -10,6 +10,7 @@ from .expressions import constant_object, evaluate
 from .frame import Frame
 from .objects import kept, merge
 from .outside import has_item, items
+from .texts import is_text, joined, percent
 from .values import Group, Iteration, Static, Value, describe, is_array
 
 BINARY: dict[type[ast.operator], str] = {
@@ -46,9 +47,20 @@ def binary(frame: Frame, node: ast.BinOp) -> Value:
 
 def combined(frame: Frame, node: ast.expr | ast.stmt, op: ast.operator, left: Value, right: Value) -> Value:
     """`left op right`."""
+    if isinstance(op, ast.Mod) and isinstance(left, Static) and type(left.raw) is str:
+        if not _is_known(right):
+            return percent(left.raw, right)
+        return Static(left.raw % constant_object(frame, node, right))
+    if isinstance(op, ast.Add) and is_text(left) and is_text(right) and not _is_known(left, right):
+        return joined(left, right)
     if isinstance(left, Group) or isinstance(right, Group):
         return _group_arithmetic(frame, node, op, left, right)
     return arith.operate(frame.graph, BINARY[type(op)], left, right)
+
+
+def _is_known(*values: Value) -> bool:
+    """Whether the values are known at compile time."""
+    return all(isinstance(v, Static) or (isinstance(v, Group) and _is_known(*v.items)) for v in values)
 
 
 def _group_arithmetic(
@@ -97,18 +109,32 @@ def unary(frame: Frame, node: ast.UnaryOp) -> Value:
 
 
 def compare(frame: Frame, node: ast.Compare) -> Value:
-    from .conditions import both
+    return _compare_from(frame, node, 0, evaluate(frame, node.left))
 
-    left = evaluate(frame, node.left)
-    result: Value | None = None
-    for op, comparator in zip(node.ops, node.comparators, strict=True):
-        right = evaluate(frame, comparator)
-        frame.at(node)
-        one = _compare_pair(frame, node, op, left, right)
-        result = one if result is None else both(frame, node, result, one)
-        left = right
-    assert result is not None
-    return result
+
+def _compare_from(frame: Frame, node: ast.Compare, k: int, left: Value) -> Value:
+    """`left < b < c ...` from comparison `k` on: what follows one that does not hold is not computed."""
+    right = evaluate(frame, node.comparators[k])
+    frame.at(node)
+    one = _compare_pair(frame, node, node.ops[k], left, right)
+    if k == len(node.ops) - 1:
+        return one
+    from .conditions import both, either, refuse_skipped, without_effects
+
+    def following() -> Value:
+        return _compare_from(frame, node, k + 1, right)
+
+    if isinstance(one, Static):
+        return following() if one.value else one
+    before = dict(frame.variables)
+    rest = without_effects(frame, following)
+    if rest is None:
+        rest = either(frame, node, one, following, lambda: one)
+        refuse_skipped(frame, node.comparators[k + 1], before)
+        return rest
+    refuse_skipped(frame, node.comparators[k + 1], before)
+    frame.at(node)
+    return both(frame, node, one, rest)
 
 
 def _compare_pair(frame: Frame, node: ast.Compare, op: ast.cmpop, left: Value, right: Value) -> Value:

@@ -59,6 +59,7 @@ def print_(frame: Frame, node: ast.Call, args: list[Value], kwargs: dict[str, Va
 
 def _call(graph: Graph, name: str, *operands: SSAValue) -> None:
     graph.externals[name] = PRINT_CALLS[name]
+    graph.has_acted = True
     if graph.island is not None:
         graph.island.keeps()
     graph.insert(func.CallOp(name, list(operands), []))

@@ -26,7 +26,7 @@ from ..dialects.nt.types import scalar_type
 from ..dialects.records import changed
 from .aliases import alternatives, root_of, unknown_alias
 from .arithmetic import scalar_arguments
-from .errors import UnsupportedError
+from .errors import Stopped, UnsupportedError
 from .extents import Affine, Atom
 from .frame import Frame, ReturnSignal
 from .frame_values import Captured
@@ -114,6 +114,8 @@ class _Lowering:
             value: Value = Static(None)
         except ReturnSignal as signal:
             value = signal.value
+        except Stopped:
+            value = Static(None)
         self._find_bases(value)
         results = self._result(value)
         written = self._return_written()

@@ -79,6 +79,8 @@ def _require_affine(graph: Graph, affine: Affine, dtype: np.dtype) -> None:
         raise Respecialise(shapes=True, why=f"an extent must fit in {dtype}")
     if not all(atom.argument is not None or atom.dim is not None for atom in affine.atoms()):
         return _check_here(graph, graph.integer(affine), dtype)
+    if graph.may_stop and graph.island is not None:
+        return _check_here(graph, graph.integer(affine), dtype)  # what may stop before it comes first
     if graph.island is None:
         return _check_early(graph, affine, dtype)
     runs = graph.island.runs

@@ -7,16 +7,18 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from .assignments import annotated, assign, augmented, delete_item
-from .errors import DTypeError, KernelAssertionError, UnsupportedError
+from .errors import Stopped, UnsupportedError
 from .expressions import evaluate
 from .frame import Frame, ReturnSignal
 from .objects import current
 from .structured import RESULT, RETURNED, Step, structured
 from .values import (
     Closure,
+    Exceptional,
     Group,
     Iteration,
     Static,
+    Value,
 )
 
 
@@ -106,31 +108,42 @@ def _assert(frame: Frame, node: ast.Assert) -> None:
     from .conditions import as_condition, test, truth
 
     condition = test(frame, node.test)
-    message = ""
-    if node.msg is not None:
-        value = evaluate(frame, node.msg)
-        if not isinstance(value, Static):
-            frame.fail(
-                node.msg, "the message of an assert must be known at compile time", "use a plain string"
-            )
-        message = str(value.value)
     frame.at(node)
-    if not isinstance(condition, Static | Group):
-        return check(frame.graph, as_condition(frame, node.test, condition), "AssertionError", message)
-    if not truth(frame, node.test, condition):
-        frame.fail(node, message or "assertion failed", None, KernelAssertionError)
+    known = isinstance(condition, Static | Group)
+    if known and truth(frame, node.test, condition):
+        return
+    message = "" if node.msg is None else getattr(node.msg, "value", None)
+    if not isinstance(message, str):
+        return _assert_with(frame, node, condition)
+    holds = Static(False) if known else as_condition(frame, node.test, condition)
+    check(frame.graph, holds, "AssertionError", message)
+    if known:
+        raise Stopped
+
+
+def _assert_with(frame: Frame, node: ast.Assert, condition: Value) -> None:
+    """An `assert` with a message that is computed where it fails."""
+    from .loops import branch
+    from .raising import stop
+
+    def fail() -> None:
+        assert node.msg is not None
+        message = evaluate(frame, node.msg)
+        frame.at(node)
+        stop(frame, node, Exceptional(AssertionError, (message,)))
+
+    if isinstance(condition, Static | Group):
+        return fail()
+    passed = ast.copy_location(ast.Pass(), node)
+    branch(
+        frame, ast.copy_location(ast.If(node.test, [passed], [Step(fail, node)]), node), condition, execute
+    )
 
 
 def _raise(frame: Frame, node: ast.Raise) -> None:
-    """An error that the program itself raises, on a path chosen at compile time, is raised as it stands."""
-    if frame.graph.island is not None or node.exc is None:
-        frame.fail(node, "raise inside a loop is not supported", "check before the loop")
-    value = evaluate(frame, node.exc)
-    if isinstance(value, Static) and isinstance(value.value, type) and issubclass(value.value, BaseException):
-        raise value.value()
-    if isinstance(value, Static) and isinstance(value.value, BaseException):
-        raise value.value
-    frame.fail(node, "exceptions must derive from BaseException", None, DTypeError)
+    from .raising import raise_
+
+    raise_(frame, node)
 
 
 def _define(frame: Frame, node: ast.FunctionDef) -> None:

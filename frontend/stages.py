@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from .cpu_kernel import CpuKernel, FrozenDescription
 from .errors import UnsupportedError
+from .exceptions import registered
 from .kernel_errors import kernel_error
 
 if TYPE_CHECKING:
@@ -229,9 +230,11 @@ def _build_interp(module: ModuleOp, name: str, schedule: Schedule) -> tuple[Kern
         try:
             run(*arguments)
         except KernelError as error:
-            raise_error()
-            raise kernel_error(sites, error.code, error.site, error.value, error.extent) from None
+            failed = error
+        else:
+            return raise_error()
         raise_error()
+        raise kernel_error(sites, failed.code, failed.site, failed.value, failed.extent, failed.numbers)
 
     return kernel, function
 
@@ -312,7 +315,7 @@ class _Versions:
         self._made: dict[str, tuple[Any, list[dict[str, Any]]]] = {}
         self.small = self._version("cuda-small")[0]
 
-    def run(self, arguments: Sequence[Any], on_device: Sequence[Any]) -> tuple[Any, Exception | None]:
+    def run(self, arguments: Sequence[Any], on_device: Sequence[Any]) -> tuple[Any, BaseException | None]:
         """Run on arguments; the engine that did, and the failed check."""
         engine, sites = self.of(arguments)
         record = engine(*on_device)
@@ -371,11 +374,13 @@ def _sites(function: Any) -> list[dict[str, Any]]:
 
 
 def _site_entries(table: Any) -> list[dict[str, Any]]:
-    """The table of checks as plain Python: kind, array, axis, file, line, column."""
+    """The table of checks as plain Python: kind, array, axis, file, line, column, and what a `raise` raises."""
     if table is None:
         return []
     entries = []
     for one in table.data:
         plain = {k: v.data if hasattr(v, "data") else v.value.data for k, v in one.data.items()}
+        if "raises" in plain:
+            plain["raises"] = registered(plain["raises"])
         entries.append({"axis": 0, **plain})
     return entries

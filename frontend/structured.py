@@ -30,15 +30,16 @@ ELSE = "nestor_else"
 
 
 class Step(ast.Pass):
-    """A statement of this compiler's own: what it does, at the place of a loop."""
+    """A statement of this compiler's own: what it does, at the place of a loop or of another node."""
 
     _fields = ("target",)
 
-    def __init__(self, run: Callable[[], None], loop: ast.For):
+    def __init__(self, run: Callable[[], None], at: ast.AST):
         super().__init__()
         self.run = run
-        self.target = loop.target
-        ast.copy_location(self, loop)
+        if isinstance(at, ast.For):
+            self.target = at.target
+        ast.copy_location(self, at)
 
 
 @dataclass(frozen=True, eq=False)

@@ -19,14 +19,14 @@ from xdsl.dialects import scf
 from xdsl.ir import Attribute, Block, Region, SSAValue
 from xdsl.ir.affine import AffineBinaryOpKind
 
-from .checks import as_bool
+from .checks import as_bool, opposite
 from .conditions import as_condition, test
 from .extents import Affine, Atom
 from .forms import Form, built, flatten, form_of, joined_form
 from .frame import Frame
 from .graph import INDEX, tensor_type
 from .loop_variables import ONLY_INSIDE
-from .nest_loops import Execute, Loop, changed_names, is_same, trip_count, with_stops
+from .nest_loops import Execute, Loop, changed_names, is_same, stops, trip_count, with_stops
 from .objects import is_ref
 from .promotion import same_operand
 from .rows import Growing
@@ -97,7 +97,7 @@ def tensor_for(
             turn = graph.assumptions.divided(AffineBinaryOpKind.FloorDiv, turn, step)
         growing.enter(frame, turn)
         bind(index if counts_up else iterable.start + index * iterable.step)
-        execute(frame, node.body)
+        _turn(frame, node, execute)
         growing.leave(frame, node, turn)
 
     before = dict(frame.variables)
@@ -136,7 +136,7 @@ def tensor_while(frame: Frame, node: ast.While, execute: Execute) -> None:
         frame.scope.variables = inner
         for buffer, contents in zip(reversed(carried.buffers), reversed(block.args), strict=False):
             graph.update(buffer, contents)
-        execute(frame, node.body)
+        _turn(frame, node, execute)
 
     outside = dict(frame.variables)
     block, carried, starts = _settle(frame, node, [], body)
@@ -145,6 +145,13 @@ def tensor_while(frame: Frame, node: ast.While, execute: Execute) -> None:
     carried.set(frame, loop.results)
     _freeze_all(frame, carried, outside)
     _freeze_kept(frame, carried)
+
+
+def _turn(frame: Frame, node: Loop, execute: Execute) -> None:
+    """The body of a loop. Where it always raises, the variables are what they were: nobody reads them."""
+    inner = dict(frame.variables)
+    if stops(frame, node.body, execute):
+        frame.scope.variables = inner
 
 
 def _borrow(inner: Value, outer: Value, name: str, carried: _Carried, before: dict[str, Value]) -> None:
@@ -382,7 +389,14 @@ def tensor_if(frame: Frame, node: ast.If, condition: Value, execute: Execute) ->
         for block, body in zip(blocks, (node.body, node.orelse), strict=True):
             frame.scope.variables = dict(before)
             with graph.journal() as written, graph.tensors_inside(block):
-                execute(frame, body)
+                always = stops(frame, body, execute)
+            if always and block is blocks[0]:
+                _leave(frame, holds, block, before, written)
+                return execute(frame, node.orelse)
+            if always:
+                blocks[0].drop_all_references()
+                _leave(frame, opposite(graph, holds), block, before, written)
+                return execute(frame, node.body)
             journals.append({b: (b.value, b.version) for b in written if not _is_new(written[b][0], block)})
             starts.append({b: written[b] for b in journals[-1]})
             # Arrays made in the block keep what was written to them: only this side can see them.
@@ -412,6 +426,28 @@ def tensor_if(frame: Frame, node: ast.If, condition: Value, execute: Execute) ->
     for name in forms:
         for side in sides:
             _freeze(frame, name, side.get(name), before)
+
+
+def _leave(
+    frame: Frame, holds: SSAValue, block: Block, before: dict[str, Value], written: dict[Buffer, Any]
+) -> None:
+    """The side of an `if` that always raises, in `block`: the other side and what follows are one path.
+
+    The caller sees what it has written to arrays.
+    """
+    graph = frame.graph
+    starts = {b: old for b, old in written.items() if not _is_new(old[0], block)}
+    carried = _Carried({}, list(starts))
+    other = Block()
+    with graph.tensors_inside(block):
+        graph.insert(scf.YieldOp(*carried.values(frame)))
+    graph.restore(written)
+    with graph.tensors_inside(other):
+        graph.insert(scf.YieldOp(*carried.values(frame)))
+    frame.scope.variables = dict(before)
+    branch = scf.IfOp(holds, carried.types(), Region(block), Region(other))
+    graph.insert(branch)
+    carried.set(frame, branch.results)
 
 
 def _freeze(

@@ -303,8 +303,18 @@ class Text:
     parts: tuple[tuple[Value, Callable[[Any], str] | None, str], ...]
 
 
+@dataclass(frozen=True, eq=False)
+class Exceptional:
+    """An exception that the program makes: Python makes it when it is raised."""
+
+    kind: type
+    args: tuple[Value, ...]
+    keywords: tuple[tuple[str, Value], ...] = ()
+
+
 Value = (
     Text
+    | Exceptional
     | Rows
     | Closure
     | Static
@@ -377,6 +387,8 @@ def extents_of(value: Value) -> Extents:
 
 def describe(value: Value) -> str:
     """A few words for messages."""
+    if isinstance(value, Exceptional):
+        return f"an exception ({value.kind.__name__})"
     if isinstance(value, Text):
         return "a string made of numbers known at run time"
     if isinstance(value, Masked):

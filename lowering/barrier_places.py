@@ -37,6 +37,7 @@ from ..dialects.nest import (
     YieldOp,
 )
 from ..dialects.walk import walk
+from .check_sites import raises
 
 _KNOWN = (AccumulateOp, AllocOp, BarrierOp, ForOp, IfOp, IndexOp, LoadOp, PrefetchOp, StoreOp, YieldOp)
 _KNOWN += (memref.DimOp, memref.CollapseShapeOp, cf.AssertOp, func.ReturnOp)
@@ -50,6 +51,8 @@ def bound_loops(ops: Iterable[Operation], axes: Sequence[str] = BIND_AXES) -> li
 def foreign_operation(kernel: Operation) -> Operation | None:
     """An operation of the kernel of which it is not known what it reads and writes; None when there is none."""
     for op in kernel.walk():
+        if raises(op):
+            continue
         if not isinstance(op, _KNOWN) and (op.regions or not is_side_effect_free(op)):
             return op
     return None

@@ -26,6 +26,7 @@ from .call_layout import (
     Layout,
     Offsets,
 )
+from .error_codes import FACTS, RAISED_WORDS
 from .ir_text import FunctionText
 
 
@@ -53,7 +54,7 @@ class CallMatch:
         self.sizes = f.slot("i64", MAX_OUTPUTS)
         self.strides = f.slot("i64", MAX_RANK)
         self.place = f.slot("ptr")
-        self.error = f.slot("i64", 4)
+        self.error = f.slot("i64", FACTS + RAISED_WORDS)
         self.status = f.slot("i32")
         self.result = f.slot("ptr")
 

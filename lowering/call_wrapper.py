@@ -16,6 +16,7 @@ from .call_helpers import field, integers, linear, match_guards, slow
 from .call_kinds import Form, How, Result
 from .call_layout import CALLABLE, LEAF, MAX_ENTRIES, OUTPUT, WORD, Offsets
 from .call_outputs import CallOutputs
+from .error_codes import FACTS, RAISED_WORDS
 
 NAME = "nestor_call"
 
@@ -151,7 +152,7 @@ class _Call(CallOutputs):
     def run(self, entry: str) -> None:
         """The kernel; other threads may run Python meanwhile when it is long."""
         f = self.f
-        for word in range(4):
+        for word in range(FACTS):
             f.store("i64", 0, self.error, word, WORD)
         kernel = self.of(entry, "kernel", "ptr")
         long, short, after = f.new_label("long"), f.new_label("short"), f.new_label("ran")
@@ -172,7 +173,7 @@ class _Call(CallOutputs):
     def fail(self, entry: str) -> None:
         """A check failed in the kernel: the Python function `fail` raises its exception."""
         f = self.f
-        record = f.call("ptr", "@integers", f"ptr {self.error}", "i64 4")
+        record = f.call("ptr", "@integers", f"ptr {self.error}", f"i64 {FACTS + RAISED_WORDS}")
         f.require(f.compare("ne", record, "null", "ptr"), "failed")
         arguments = f.slot("ptr")
         f.store("ptr", record, arguments)

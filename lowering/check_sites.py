@@ -24,6 +24,9 @@ SITES = "nestor.sites"
 KIND, SITE = "nestor.kind", "nestor.site"
 """The attributes of a `cf.assert` or a call: the exception it raises, and its number once it has one."""
 
+RAISES = "nestor.raises"
+"""The attribute of a `raise`: the number of what it raises (`runtime/raising.py`)."""
+
 GOES_ON = "nestor.goes_on"
 """The attribute of a `cf.assert` of a kernel that says: a failure is recorded, and the thread goes on."""
 
@@ -37,6 +40,11 @@ def _is_check(op: Operation) -> bool:
     if isinstance(op, IndexOp | LookupOp):
         return True
     return isinstance(op, cf.AssertOp | func.CallOp) and KIND in op.attributes
+
+
+def raises(op: Operation) -> bool:
+    """Whether `op` is a `raise` with numbers: a call that fails."""
+    return isinstance(op, func.CallOp) and RAISES in op.attributes
 
 
 def site_table(sites: dict[Operation, int]) -> ArrayAttr:
@@ -55,6 +63,8 @@ def _entry(op: Operation) -> DictionaryAttr:
         entry = {"kind": StringAttr("IndexError"), "array": op.array, "axis": op.axis}
     else:
         entry = {"kind": op.attributes[KIND]}
+        if RAISES in op.attributes:
+            entry["raises"] = op.attributes[RAISES]
         if "msg" in op.properties:
             entry["message"] = op.properties["msg"]
     where = op_location(op)

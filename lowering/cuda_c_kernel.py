@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from functools import cached_property
 from math import prod
 
-from xdsl.dialects import arith, cf, gpu, memref, scf, vector
+from xdsl.dialects import arith, cf, func, gpu, memref, scf, vector
 from xdsl.dialects.builtin import (
     DenseArrayBase,
     IntegerAttr,
@@ -22,7 +22,7 @@ from xdsl.ir import Block, Operation, SSAValue
 from ..dialects.diagnostic import LoweringError, fail, op_location
 from ..dialects.ext import gpu as gpu_ext
 from ..dialects.ext import nvgpu
-from .check_sites import GOES_ON, checked_index
+from .check_sites import GOES_ON, checked_index, raises
 from .cuda_c_build import cast, float_to_memory, plain, signed_operand
 from .cuda_c_expr import EXPRESSIONS
 from .cuda_c_integer import multiply_extended, opposite
@@ -35,7 +35,7 @@ from .cuda_c_types import ADD, LIBRARY_NAMES, RESERVED, CExpr, is_short_float
 from .cuda_c_updates import update_of
 from .cuda_c_vector import is_local_vector
 from .cuda_c_warp import WarpPrinter
-from .error_codes import ERROR_CODES
+from .error_codes import ERROR_CODES, FACTS, RAISED
 from .kernel_signature import KernelParameter, KernelSignature
 from .nest_body import element_bytes
 
@@ -284,6 +284,20 @@ class KernelPrinter(WarpPrinter, MatrixPrinter, SharedPrinter):
             self._line("return;")
         self._close()
 
+    def _raise(self, op: func.CallOp) -> None:
+        """A `raise` with numbers: they go into the error record of the thread that fails first."""
+        site = op.attributes.get("nestor.site")
+        if not raises(op) or not isinstance(site, IntegerAttr):
+            raise fail(op, f"{op.name} cannot be printed as CUDA C", error=LoweringError)
+        self._comment(op)
+        words = [signed_operand(self, v).text for v in op.arguments]
+        self.helper("nt_fails_first")
+        self._open(f"if (nt_fails_first(err, {RAISED}, {site.value.data})) {{")
+        for k, word in enumerate(words):
+            self._line(f"err[{FACTS + k}] = {word};")
+        self._close()
+        self._line("return;")
+
     def _if(self, op: scf.IfOp) -> None:
         condition = self.value(op.cond)
         names = [self._variable(result, op) for result in op.results]
@@ -439,6 +453,7 @@ _STATEMENTS = {
     scf.ForOp: KernelPrinter._for,
     scf.WhileOp: KernelPrinter._while,
     cf.AssertOp: KernelPrinter._assert,
+    func.CallOp: KernelPrinter._raise,
     nvgpu.LdMatrixOp: KernelPrinter.load_matrix,
     nvgpu.MmaSyncOp: KernelPrinter.multiply,
     nvgpu.DeviceAsyncCopyOp: KernelPrinter.async_copy,

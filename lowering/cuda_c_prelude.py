@@ -92,6 +92,12 @@ static __device__ void nt_raise(long long *err, long long code, long long site, 
   err[2] = value;
   err[3] = extent;
 }""",
+    "nt_fails_first": """\
+static __device__ bool nt_fails_first(long long *err, long long code, long long site) {
+  if (atomicCAS((unsigned long long *)err, 0ull, (unsigned long long)code) != 0ull) return false;
+  err[1] = site;
+  return true;
+}""",
     "nt_unordered": """\
 template <class T> static __device__ bool nt_unordered(T a, T b) { return a != a || b != b; }""",
     "nt_half_to_float": """\

@@ -24,6 +24,7 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from ..dialects.diagnostic import LoweringError, fail, op_location
+from .check_sites import raises
 from .cuda_c_build import float_from_memory, signed_operand
 from .cuda_c_lines import wrapped
 from .cuda_c_names import name_of
@@ -81,7 +82,7 @@ class KernelScope:
         """Local scalars whose first store declares them."""
         self._implied: dict[tuple[object, ...], KernelParameter] = {}
         self._commented: set[tuple[str, int]] = set()
-        self._can_fail = any(isinstance(op, cf.AssertOp) for op in func.walk())
+        self._can_fail = any(isinstance(op, cf.AssertOp) or raises(op) for op in func.walk())
         self._written = {b for op in func.walk() for b in written_buffers(op)}
 
     def value(self, value: SSAValue) -> CExpr:

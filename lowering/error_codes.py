@@ -8,6 +8,8 @@ CALL_ERROR = 7
 """A function of Python that the kernel called raised an exception, which the runtime keeps."""
 
 UNBOUND_LOCAL_ERROR = 8
+RAISED = 9
+"""A `raise` was reached: its site says which, the words after the fourth are the numbers that it is raised with."""
 
 ERROR_CODES: dict[str, int] = {
     "IndexError": INDEX_ERROR,
@@ -18,8 +20,18 @@ ERROR_CODES: dict[str, int] = {
     "OverflowError": OVERFLOW_ERROR,
     "CallError": CALL_ERROR,
     "UnboundLocalError": UNBOUND_LOCAL_ERROR,
+    "Raised": RAISED,
 }
 """The first word of an error record, by the exception that the caller raises (`nestor.kind` of a check)."""
+
+FACTS = 4
+"""The words of an error record that every check fills: code, site, value, extent."""
+
+RAISED_WORDS = 16
+"""The words after those: the numbers that a `raise` is given, at most."""
+
+RAISE = "nestor_raise_"
+"""How the name of a function begins whose call is a `raise` with numbers; their count follows."""
 
 VALUE = "{value}"
 """Stands in the message of a check for the third word of the error record."""

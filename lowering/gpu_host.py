@@ -33,6 +33,7 @@ from ..dialects.nest import (
     StoreOp,
 )
 from .barrier_places import THREAD_AXES, foreign_operation
+from .check_sites import raises
 from .gpu_accesses import accesses, declared_space, is_bound, may_overlap
 from .gpu_inputs import KernelInputs
 from .gpu_kernel import KernelBody
@@ -84,6 +85,8 @@ class HostBody(NestBody):
         if isinstance(op, ForOp):
             self.end_of_block()
             return self._nest(op)
+        if isinstance(op, cf.AssertOp) or raises(op):
+            self.end_of_block()  # what is written before it has been written when it fails
         if op.regions:
             self.end_of_block()
         super().operation(op)
@@ -110,7 +113,7 @@ class HostBody(NestBody):
                 hint="pass the value as a scalar argument",
                 error=LoweringError,
             )
-        if isinstance(op, ForOp | cf.AssertOp):
+        if isinstance(op, ForOp | cf.AssertOp) or raises(op):
             self.end_of_block()
             return self.launch([op])
         self.deferred.update((result, op) for result in op.results)

@@ -155,6 +155,8 @@ class IndexBuilder:
         self.location: Attribute = UNKNOWN_LOC
         self.prologue: list[Operation] = []
         self.nonnegative: set[SSAValue] = set()
+        self._learned: list[SSAValue] = []
+        """Of those, the ones that are so in this block only."""
         self.most: dict[SSAValue, int] = {}
         """The largest values of variables of loops that end at a constant."""
         self._constants: dict[Attribute, SSAValue] = {}
@@ -168,13 +170,22 @@ class IndexBuilder:
         """Append to `block` for a while."""
         outer, self.block = self.block, block
         parts = len(self._parts)
+        learned, self._learned = self._learned, []
         self._scopes.append({})
         self._blocks.append(block)
         yield
+        self.nonnegative.difference_update(self._learned)
+        self._learned = learned
         self._blocks.pop()
         self._scopes.pop()
         del self._parts[parts:]
         self.block = outer
+
+    def learn_nonnegative(self, value: SSAValue) -> None:
+        """From here to the end of the block, `value` is known not to be negative: a check stands here."""
+        if value not in self.nonnegative:
+            self.nonnegative.add(value)
+            self._learned.append(value)
 
     def emit(self, op: Operation) -> Operation:
         """Append `op`, with the location of what is being lowered."""

@@ -248,7 +248,7 @@ class Statements:
         builder.emit(cf.AssertOp.create(operands=(in_bounds,), properties=properties, attributes=attributes))
         result = self._wrapped(raw, bound) if may_wrap else raw
         self.define(op.result, result)
-        builder.nonnegative.add(result)
+        builder.learn_nonnegative(result)
 
     def lookup(self, op: LookupOp) -> None:
         """An index that was found in an array, checked where it is needed, and wrapped.

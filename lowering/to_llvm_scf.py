@@ -17,15 +17,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from xdsl.dialects import cf, func, llvm, memref, scf
-from xdsl.dialects.builtin import BoolAttr, IntegerAttr, MemRefType, StringAttr, VectorType, i32, i64
+from xdsl.dialects.builtin import BoolAttr, IntegerAttr, MemRefType, StringAttr, VectorType, i1, i32, i64
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from ..dialects.diagnostic import LoweringError, fail
 from ..dialects.ext.llvm import LoopAnnotationAttr
 from ..dialects.walk import walk
-from .check_sites import checked_index
+from .check_sites import checked_index, raises
 from .custom_call_names import CUSTOM_CALL
-from .error_codes import ERROR_CODES
+from .error_codes import ERROR_CODES, FACTS, RAISE, RAISED
 from .to_llvm_builder import FunctionBuilder, Handler
 from .to_llvm_memref import layout_strides
 from .to_llvm_types import AS_WRITTEN, NO_SLP, NSW, TILE, VOID, lower_type, make_function
@@ -186,6 +186,8 @@ def _assert(b: FunctionBuilder, op: cf.AssertOp) -> None:
 
 def _call(b: FunctionBuilder, op: func.CallOp) -> None:
     """A call of a function of the module, of one that the runtime answers, or of an external function of scalars."""
+    if raises(op):
+        return _raise(b, op)
     if (declared := b.module.answered.get(op.callee.string_value())) is not None:
         from .to_llvm_calls import call_runtime
 
@@ -207,6 +209,22 @@ def _call(b: FunctionBuilder, op: func.CallOp) -> None:
     value = b.call(name, operands, result)
     if value is not None:
         b.bind(op.results[0], value)
+
+
+def _raise(b: FunctionBuilder, op: func.CallOp) -> None:
+    """A `raise` with numbers: they go into the error record behind what every check tells."""
+    if b.parent is not None:
+        raise fail(
+            op,
+            "a raise inside scf.parallel has no translation",
+            hint="make the loop serial",
+            error=LoweringError,
+        )
+    site = op.attributes.get("nestor.site")
+    for k, word in enumerate(op.arguments):
+        b.store(b.value(word), b.gep(b.error(), FACTS + k, i64))
+    number = site.value.data if isinstance(site, IntegerAttr) else 0
+    b.fail_unless(b.integer(0, i1), RAISED, number)
 
 
 def _call_kernel(b: FunctionBuilder, op: func.CallOp, callee: func.FuncOp) -> None:
@@ -260,6 +278,8 @@ def _reachable(b: FunctionBuilder, callee: func.FuncOp) -> list[func.FuncOp]:
 
 def declare_external(b_module: object, op: func.FuncOp) -> None:
     """Note a `func.func private @f(f64) -> f64` without a body."""
+    if op.sym_name.data.startswith(RAISE):
+        return
     if CUSTOM_CALL in op.attributes:
         from .to_llvm_calls import declare_answered
 

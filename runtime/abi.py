@@ -21,9 +21,10 @@ import numpy as np
 
 from ..dialects.diagnostic import NestorError
 from ..dialects.records import record
+from ..lowering.error_codes import FACTS, RAISED_WORDS
 
-ERROR_WORDS = 4
-"""Words of the error record: code, site, value, extent."""
+ERROR_WORDS = FACTS + RAISED_WORDS
+"""Words of the error record: code, site, value, extent, and the numbers of a `raise`."""
 
 ErrorRecord = ctypes.c_int64 * ERROR_WORDS
 

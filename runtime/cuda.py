@@ -15,6 +15,7 @@ import numpy as np
 from xdsl.dialects.builtin import ModuleOp
 
 from ..dialects.diagnostic import NestorError, SourceLocation
+from .abi import ERROR_WORDS
 from .device_arrays import fresh
 from .errors import DeviceError
 from .host_plan import ErrorRecord, HostPlan
@@ -93,7 +94,7 @@ class CudaDevice:
 
     def new_error_record(self) -> Any:
         """Four int64 zeros on the device."""
-        return self._cupy.zeros(4, np.int64)
+        return self._cupy.zeros(ERROR_WORDS, np.int64)
 
     def read_error_record(self, record: Any) -> Sequence[int]:
         """Its content, after waiting for the stream."""

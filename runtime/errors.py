@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from ..dialects.diagnostic import NestorError
 from ..lowering.error_codes import ERROR_CODES
 
@@ -10,11 +12,15 @@ NAMES: dict[int, str] = {code: name for name, code in ERROR_CODES.items()}
 
 
 class KernelError(NestorError):
-    """A kernel stopped: `code` says how, `site` which check (see `nestor.sites`), the others on what."""
+    """A kernel stopped: `code` says how, `site` which check (see `nestor.sites`), the others on what; `numbers` are
+    those of a `raise`, as 64-bit words."""
 
-    def __init__(self, code: int, site: int = -1, value: int = 0, extent: int = 0):
+    def __init__(
+        self, code: int, site: int = -1, value: int = 0, extent: int = 0, numbers: Sequence[int] = ()
+    ):
         super().__init__(f"{NAMES[code]} at check {site}: value {value}, extent {extent}")
         self.code, self.site, self.value, self.extent = code, site, value, extent
+        self.numbers = tuple(numbers)
 
 
 class DeviceError(NestorError, RuntimeError):

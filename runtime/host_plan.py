@@ -35,9 +35,9 @@ from xdsl.dialects.builtin import DYNAMIC_INDEX, IntegerAttr, MemRefType, Module
 from xdsl.ir import Block, Operation, SSAValue
 
 from ..dialects.diagnostic import LoweringError, NestorError, SourceLocation, fail, op_location
+from ..lowering.check_sites import checked_index, raises
 from ..lowering.cuda_c import CudaModule, kernel_name, print_cuda
-from ..lowering.cuda_c_kernel import checked_index
-from ..lowering.error_codes import ERROR_CODES
+from ..lowering.error_codes import ERROR_CODES, FACTS, RAISED
 from ..lowering.gpu_plan_memory import ARENA
 from ..lowering.kernel_signature import LARGEST_SMALL
 from . import scalar_eval
@@ -51,6 +51,8 @@ class ErrorRecord(NamedTuple):
     site: int = 0
     value: int = 0
     extent: int = 0
+    numbers: tuple[int, ...] = ()
+    """Those of a `raise`, as 64-bit words."""
 
 
 class Device(Protocol):
@@ -79,7 +81,7 @@ class Device(Protocol):
         ...
 
     def new_error_record(self) -> Any:
-        """An array of four int64 zeros."""
+        """An array of `ERROR_WORDS` int64 zeros."""
         ...
 
     def read_error_record(self, record: Any) -> Sequence[int]:
@@ -210,6 +212,10 @@ class _Run:
         if not condition:
             raise _Stopped(ErrorRecord(code, site, int(value), int(extent)))
 
+    def stop(self, site: int, *numbers: Any) -> None:
+        """A `raise` with numbers."""
+        raise _Stopped(ErrorRecord(RAISED, site, 0, 0, tuple([int(n) for n in numbers])))
+
     def launch(self, kernel: str, grid: tuple, block: tuple, operands: tuple) -> None:
         x, y, z = grid
         if x <= 0 or y <= 0 or z <= 0:
@@ -222,9 +228,10 @@ class _Run:
         self.device.launch(name, grid, block, pack(operands, self.record), shared)
         if not can_fail:
             return
-        record = ErrorRecord(*(int(word) for word in self.device.read_error_record(self.record)))
-        if record.code:
-            raise _Stopped(record)
+        words = [int(word) for word in self.device.read_error_record(self.record)]
+        if words[0]:
+            numbers = tuple(words[FACTS:]) if words[0] == RAISED else ()
+            raise _Stopped(ErrorRecord(*words[:FACTS], numbers))
 
 
 GRID_LIMITS = ((1 << 31) - 1, 65535, 65535)
@@ -405,6 +412,13 @@ class _Translator:
         arguments = [self._names[op.arg], str(code), str(site.value.data), *details]
         self._line(f"run.check({', '.join(arguments)})")
 
+    def _raise(self, op: func.CallOp) -> None:
+        site = op.attributes.get("nestor.site")
+        if not raises(op) or not isinstance(site, IntegerAttr):
+            raise fail(op, f"{op.name} cannot run on the host side of a GPU program", error=LoweringError)
+        words = [str(site.value.data), *[self._names[v] for v in op.arguments]]
+        self._line(f"run.stop({', '.join(words)})")
+
     def _if(self, op: scf.IfOp) -> None:
         names = [self._name(r) for r in op.results]
         self._line(f"if {self._names[op.cond]}:")
@@ -467,6 +481,7 @@ _HANDLERS: dict[str, Callable[[_Translator, Any], None]] = {
     "memref.collapse_shape": _Translator._collapse_shape,
     "gpu.launch_func": _Translator._launch,
     "cf.assert": _Translator._assert,
+    "func.call": _Translator._raise,
     "scf.if": _Translator._if,
     "scf.for": _Translator._for,
     "scf.while": _Translator._while,

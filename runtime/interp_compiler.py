@@ -29,10 +29,10 @@ from ..dialects.nest import (
     StoreOp,
     YieldOp,
 )
-from ..lowering.check_sites import checked_index
+from ..lowering.check_sites import checked_index, raises
 from ..lowering.custom_call_names import CUSTOM_CALL
 from ..lowering.domains import DIVISIONS, domain_of
-from ..lowering.error_codes import CALL_ERROR, ERROR_CODES, INDEX_ERROR
+from ..lowering.error_codes import CALL_ERROR, ERROR_CODES, INDEX_ERROR, RAISED
 from . import custom_calls, printing, scalar_eval
 from .errors import KernelError
 from .interp_source import Source
@@ -184,6 +184,10 @@ class Compiler(Source):
         if name in printing.FUNCTIONS:
             self.namespace[name] = printing.FUNCTIONS[name]
             self.line(f"{name}({', '.join(self.names[v] for v in op.arguments)})")
+            return
+        if raises(op):
+            numbers = "".join([f"int({self.names[v]}), " for v in op.arguments])
+            self.line(f"raise KernelError({RAISED}, {self.sites.get(op, -1)}, 0, 0, ({numbers}))")
             return
         callee = _callee(op)
         if CUSTOM_CALL in callee.attributes:

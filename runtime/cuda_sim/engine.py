@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from xdsl.dialects.builtin import ModuleOp
 
+from ..abi import ERROR_WORDS
 from ..host_plan import ErrorRecord, HostPlan
 from .faults import Fault, SimulatorFault
 from .memory import GuardedMemory
@@ -62,7 +63,7 @@ class SimDevice:
 
     def new_error_record(self) -> np.ndarray:
         """Four int64 zeros."""
-        zeros = np.zeros(4, np.int64)
+        zeros = np.zeros(ERROR_WORDS, np.int64)
         if self._memory is None:
             return zeros
         record = self._memory.allocate(zeros.shape, zeros.dtype)

@@ -1,0 +1,128 @@
+"""Random control flow with raise, assert and short circuits: compiled, it ends as in Python."""
+
+from __future__ import annotations
+
+import contextlib
+import importlib.util
+import io
+import random
+import sys
+from pathlib import Path
+from typing import Any
+
+import nestor as nt
+import numpy as np
+import pytest
+from control_programs import HELPERS, Writer
+from nestor.dialects.diagnostic import LoweringError
+from nestor.frontend.errors import UnsupportedError
+from sampling import seeds
+
+PROGRAMS = 1000
+PART = 50
+CALLS = 4
+FENCE = 777.0
+
+
+def options(seed: int) -> dict[str, Any]:
+    """How the program is compiled."""
+    target = {3: "interp", 7: "cuda-sim"}.get(seed % 10, "cpu")
+    return {"target": target, "dynamic": True} if seed % 4 == 1 else {"target": target}
+
+
+def load(text: str, folder: Path, name: str) -> Any:
+    path = folder / f"{name}.py"
+    path.write_text("import numpy as np\n" + HELPERS + "\n\n" + text)
+    spec = importlib.util.spec_from_file_location(name, path)
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module
+    spec.loader.exec_module(module)
+    return module.f
+
+
+def arguments(rng: random.Random) -> tuple[Any, ...]:
+    return np.array([rng.randint(-3, 6) / 2 for _ in range(4)]), rng.randint(-2, 6), rng.randint(-1, 5)
+
+
+def plain(value: Any) -> Any:
+    """Kinds of numbers may differ: one that is a Python float on one path and a NumPy one on another is a NumPy one."""
+    if isinstance(value, np.generic):
+        return value.item()
+    if isinstance(value, np.ndarray):
+        return value.tolist()
+    return [plain(item) for item in value] if isinstance(value, tuple | list) else value
+
+
+def described(error: BaseException | None) -> Any:
+    """An exception's own class, arguments and cause. Those that Nestor makes are subclasses; two texts are not NumPy's."""
+    if error is None:
+        return None
+    kind = next(k for k in type(error).__mro__ if not k.__module__.startswith("nestor"))
+    if kind is ZeroDivisionError:
+        return "ZeroDivisionError"
+    return kind.__name__, plain(error.args), error.__suppress_context__, described(error.__cause__)
+
+
+def _within(fence: np.ndarray, values: np.ndarray) -> np.ndarray:
+    """A copy of the values in the middle of other memory."""
+    fence[8:-8] = values
+    return fence[8:-8]
+
+
+def outcome(function: Any, given: tuple[Any, ...]) -> Any:
+    fenced = [np.full(g.size + 16, FENCE) for g in given if isinstance(g, np.ndarray)]
+    given = tuple([_within(fenced[0], g) if isinstance(g, np.ndarray) else g for g in given])
+    printed, result, error = io.StringIO(), None, None
+    try:
+        with contextlib.redirect_stdout(printed):
+            result = function(*given)
+    except (UnsupportedError, LoweringError):
+        raise
+    except Exception as raised:
+        error = raised
+    assert all((np.concatenate([f[:8], f[-8:]]) == FENCE).all() for f in fenced), (
+        "memory around an argument is written"
+    )
+    return repr((plain(result), [plain(g) for g in given], printed.getvalue(), described(error)))
+
+
+def judge(seed: int, folder: Path) -> tuple[str | None, int]:
+    """What differs; -1 where the program is refused, else how many of the calls raised."""
+    chosen = options(seed)
+    text = Writer(seed, prints=chosen["target"] != "cuda-sim").text()
+    name = f"random_control_{seed}"
+    python = load(text, folder, name)
+    compiled, rng, raised = nt.jit(python, **chosen), random.Random(seed), 0
+    try:
+        for call in range(CALLS):
+            given = arguments(rng)
+            with np.errstate(all="ignore"):
+                want = outcome(python, given)
+            raised += not want.endswith("None)")
+            got = outcome(compiled, given)
+            if got != want:
+                return (
+                    f"seed {seed}, call {call}, {chosen}\n{text}\nf{given}\npython {want}\nnestor {got}",
+                    raised,
+                )
+    except (UnsupportedError, LoweringError) as error:
+        return None, -1 if not print(f"{seed}: {error.diagnostic.message}") else 0
+    finally:
+        del sys.modules[name]
+    return None, raised
+
+
+def hold(numbers: range, folder: Path) -> None:
+    """None differs; some raise, some do not, and few are refused."""
+    found = [judge(seed, folder) for seed in numbers]
+    wrong = [difference for difference, _ in found if difference]
+    assert not wrong, "\n\n".join(wrong[:3])
+    counts = [count for _, count in found if count >= 0]
+    assert len(counts) >= 0.7 * len(found)
+    assert 0.1 * CALLS * len(counts) < sum(counts) < 0.9 * CALLS * len(counts)
+
+
+@pytest.mark.parametrize("part", seeds(PROGRAMS // PART))
+def test_random_control_flow_is_that_of_python(part: int, tmp_path: Path):
+    hold(range(part * PART, (part + 1) * PART), tmp_path)
