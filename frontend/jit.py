@@ -92,7 +92,7 @@ class JitFunction(Specialiser):
     def _take_signature(self) -> None:
         """Read the parameters of the function, and their defaults."""
         static_argnums, static_argnames, constants = self._static_options
-        self._parts = parts_of_function(self.function)
+        self._parts = self._present_parts()
         self.signature = signature_of(self.function)
         self._names = list(self.signature.parameters)
         self._defaults = [default_of(p.default) for p in self.signature.parameters.values()]
@@ -116,9 +116,13 @@ class JitFunction(Specialiser):
         self._constants = constant_names(self._names, constants, self._static)
         self._has_out = "out" in self._names
 
+    def _present_parts(self) -> list[Any]:
+        """What the function consists of that can be replaced."""
+        return parts_of_function(self.function)
+
     def _look_again(self) -> None:
         """Begin anew where the function has got other code or defaults."""
-        parts = parts_of_function(self.function)
+        parts = self._present_parts()
         if len(parts) == len(self._parts) and all(map(operator.is_, parts, self._parts)):
             return
         with COMPILING:

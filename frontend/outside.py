@@ -190,3 +190,11 @@ def length(owner: Any) -> int:
     if can_change(owner):
         _reads().whole(owner)
     return len(owner)
+
+
+def is_open_object(value: Any) -> bool:
+    """Whether it is an object of a Python class that is not Python's own, or one with attributes that anybody sets."""
+    kind = type(value)
+    if isinstance(value, type | ModuleType | FunctionType) or not kind.__flags__ & _HEAP_TYPE:
+        return False
+    return not is_versioned(kind.__module__) or kind.__module__ in ("types", "argparse")

@@ -6,8 +6,9 @@
 
 What the function does to its arguments is recorded and compiled; Python runs while tracing only. So a branch or a loop
 that depends on the elements of an array is an error, which names the line and suggests `nt.jit`; numbers that decide
-one are compiled for their value. Arrays that are not arguments are constants. The result has the methods of what `nt.jit`
-returns: `lower`, `explain`, `cache_info`.
+one are compiled for their value. What the function may read outside, arrays too, is looked at in every call, and it is
+traced again when any of that has changed (`reachable.py`). The result has the methods of what `nt.jit` returns: `lower`,
+`explain`, `cache_info`.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from typing import Any
 
 import numpy as np
 
+from .arguments import parts_of_function
 from .cold_start import cheaper_compilation
 from .errors import DTypeError
 from .jit import JitFunction
@@ -34,8 +36,16 @@ class TracedFunction(JitFunction):
     _on_disk = False
 
     def __init__(self, function: Callable[..., Any], **options: Any):
-        super().__init__(_caller(function), **options)
-        self.traced = function
+        self.traced = function.function if isinstance(function, JitFunction) else function
+        super().__init__(_caller(self.traced), **options)
+
+    def _present_parts(self) -> list[Any]:
+        return parts_of_function(self.traced)
+
+    def _take_signature(self) -> None:
+        if hasattr(self, "signature"):
+            self.function = _caller(self.traced)
+        super()._take_signature()
 
     def __repr__(self) -> str:
         return f"<nt.trace of {getattr(self.traced, '__qualname__', self.traced)}>"
@@ -71,8 +81,6 @@ def traced_call(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
 
 def _caller(function: Callable[..., Any]) -> FunctionType:
     """A function with the parameters of `function` whose source is a call of it."""
-    if isinstance(function, JitFunction):
-        function = function.function
     signature = _signature(function)
     name = getattr(function, "__name__", "traced")
     name = name if name.isidentifier() else "traced"

@@ -26,6 +26,7 @@ from .numpy_api.creation import constant_array
 from .numpy_api.registry import METHODS
 from .numpy_api.ufuncs import call_ufunc, ufunc_method
 from .python_calls import PYTHON
+from .reachable import note_reachable
 from .source import FunctionSource
 from .structures import parts_of
 from .tensors import as_array, as_readable
@@ -63,6 +64,7 @@ class Trace:
 
     def run(self, function: Callable[..., Any], args: list[Value], kwargs: dict[str, Value]) -> Value:
         """The value of `function(*args, **kwargs)`."""
+        note_reachable(self.frame.captured, function)
         arguments = [self.object(v) for v in args]
         named = {k: self.object(v) for k, v in kwargs.items()}
         try:
@@ -91,7 +93,8 @@ class Trace:
     def object(self, value: Value) -> Any:
         """What the function sees of a value: constants as they are, the rest as symbols."""
         if isinstance(value, Static):
-            return value.value
+            note_reachable(self.frame.captured, value.raw)
+            return value.raw
         if isinstance(value, Group):
             built = value.built([self.object(item) for item in value.items])
             if isinstance(built, list | dict):
@@ -410,7 +413,7 @@ for _name, _ufunc in {**_COMPARE, **_UNARY}.items():
 def _run(frame: Frame, node: ast.Call, function: Value, *args: Value, **kwargs: Value) -> Value:
     """What a call of `traced_call` is worth."""
     assert isinstance(function, Static)
-    return Trace(frame).run(function.value, list(args), kwargs)
+    return Trace(frame).run(function.raw, list(args), kwargs)
 
 
 PYTHON[traced_call] = _run

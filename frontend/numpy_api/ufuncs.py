@@ -157,10 +157,13 @@ def _frexp(graph: Graph, operand: Value) -> Value:
 # ---- calls ------------------------------------------------------------------------------------------
 
 
+_OF_NUMPY = frozenset([one for one in vars(np).values() if isinstance(one, np.ufunc)])
+
+
 def call_ufunc(frame: Frame, ufunc: np.ufunc, args: list[Value], kwargs: dict[str, Value]) -> Value:
     """`ufunc(*args, dtype=, out=, where=, casting=, order=)`; an operand too many is `out`, as in NumPy."""
     graph = frame.graph
-    if getattr(np, ufunc.__name__, None) is not ufunc:
+    if ufunc not in _OF_NUMPY:
         raise graph.error(UnsupportedError, f"the ufunc '{ufunc.__name__}' is not one of NumPy's")
     dtype = dtype_of(graph, kwargs.pop("dtype", None))
     out = _given(kwargs.pop("out", args[ufunc.nin] if len(args) == ufunc.nin + 1 else None))
