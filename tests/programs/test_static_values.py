@@ -338,3 +338,11 @@ def test_lists_are_structures():
         for c in ([1.0, 2.0, 3.0, 4.0], [5.0, 6.0, 7.0, 8.0], [0.5, 0.0, 0.0, 0.0]):
             np.testing.assert_array_equal(f(X, c), function(X, c))
         assert f.cache_info()["compiled"] == 1
+
+
+def of_constants(x):
+    return x * len(bytes(3)) + len(bytearray(2)) + len(str(12)) + complex(3).real
+
+
+def test_classes_of_python_are_called_with_constants():
+    np.testing.assert_array_equal(nt.jit(of_constants)(X), of_constants(X))
