@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from .errors import DTypeError
-from .static_values import distinction
+from .static_values import distinction, hashable
 
 
 class Default:
@@ -30,13 +30,12 @@ def default_of(value: Any) -> Any:
     return Default(value)
 
 
-def hashable(value: Any) -> Any:
+def key_of(value: Any) -> Any:
     """A key that tells values apart; of what cannot be hashed, types only."""
     try:
-        hash(value)
-    except (TypeError, ValueError):
+        return (type(value), hashable(value), distinction(value))
+    except TypeError:
         return type(value)
-    return (type(value), value, distinction(value))
 
 
 def overlaps(values: Sequence[Any]) -> tuple:

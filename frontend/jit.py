@@ -22,7 +22,7 @@ from .adoption import Adoption, adoption, is_foreign
 from .arguments import (
     Default,
     default_of,
-    hashable,
+    key_of,
     overlaps,
     parts_of_function,
     plain_function,
@@ -262,13 +262,13 @@ class JitFunction(Specialiser):
             elif isinstance(value, Default):
                 parts.append(Default)
             elif name in self._baked or name in self._static:
-                parts.append(hashable(value))
+                parts.append(key_of(value))
             elif type(value) in (int, float, bool):
                 parts.append(type(value))
             elif isinstance(value, np.generic):
                 parts.append(value.dtype)
             else:
-                parts.append(hashable(value))
+                parts.append(key_of(value))
         if writes and arrays > 1:
             parts.append(overlaps(values))
         return tuple(parts)

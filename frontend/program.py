@@ -37,6 +37,7 @@ from .promotion import WEAK_DTYPES
 from .script_stmt import run_body
 from .source import FunctionSource, ir_name
 from .specialise import ArgumentType
+from .static_values import held
 from .structures import Structure
 from .tensors import as_tensor, dim_value, from_scalar, normal_order, transpose
 from .values import (
@@ -143,7 +144,7 @@ class _Lowering:
 
     def _bind(self, position: int, argument: ArgumentType) -> None:
         if argument.kind == "static":
-            self._set(argument, Static(argument.value))
+            self._set(argument, Static(held(argument.value)))
         elif argument.kind == "same":
             self._set(argument, whole(self.buffers[argument.value]))
         elif argument.kind == "array":

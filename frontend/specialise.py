@@ -10,7 +10,7 @@ import numpy as np
 
 from ..dialects.records import changed, record
 from .errors import UnsupportedError
-from .static_values import distinction, why_refused
+from .static_values import distinction, hashable, why_refused
 
 Dim = int | str
 """A static extent, or the name of an unknown one."""
@@ -86,19 +86,12 @@ def argument_type(name: str, value: Any, *, mutates: bool, group: str | None = N
 
 
 def static_type(name: str, value: Any, group: str | None = None) -> ArgumentType:
-    """An argument baked in by its value. Raises UnsupportedError for what can change, and what cannot be hashed."""
+    """An argument baked in by its value. Raises UnsupportedError for what can change."""
     refused = why_refused(value)
     if refused is not None:
         what, hint = refused
         raise UnsupportedError(f"argument '{name}': {what} cannot be passed to compiled code", hint=hint)
-    try:
-        hash(value)
-    except (TypeError, ValueError):
-        raise UnsupportedError(
-            f"argument '{name}': this {type(value).__name__} cannot be hashed",
-            hint="pass the bounds of a slice, and tuples in place of lists",
-        ) from None
-    return ArgumentType(name, "static", value=value, text=distinction(value), group=group)
+    return ArgumentType(name, "static", value=hashable(value), text=distinction(value), group=group)
 
 
 def _check_dtype(name: str, dtype: np.dtype) -> None:

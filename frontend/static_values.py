@@ -132,6 +132,40 @@ def distinction(value: Any) -> str:
     return str(id(value))
 
 
+class Unhashable:
+    """A value that nobody can change, and Python has no hash of: a slice, before 3.12."""
+
+    def __init__(self, value: Any, items: list[Any]):
+        self.value = value
+        self._key = (type(value), tuple(map(hashable, items)), distinction(value))
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Unhashable) and self._key == other._key
+
+    def __hash__(self) -> int:
+        return hash(self._key)
+
+    def __repr__(self) -> str:
+        return repr(self.value)
+
+
+def hashable(value: Any) -> Any:
+    """A value as part of a key. Raises TypeError for what can change."""
+    try:
+        hash(value)
+    except (TypeError, ValueError):
+        items = _items(value)
+        if items is None:
+            raise TypeError(f"a {type(value).__name__} can change") from None
+        return Unhashable(value, items)
+    return value
+
+
+def held(value: Any) -> Any:
+    """What `hashable` was given."""
+    return value.value if type(value) is Unhashable else value
+
+
 def is_object(value: Any) -> bool:
     """Whether a value that may be compiled in is an object with attributes that can change, or contains one."""
     items = _items(value)

@@ -340,6 +340,29 @@ def test_lists_are_structures():
         assert f.cache_info()["compiled"] == 1
 
 
+def window(x, at):
+    return x[at] * 2
+
+
+def test_slices():
+    """Python hashes them from 3.12 on only."""
+    f = nt.jit(window)
+    for _ in range(2):
+        for at in (slice(0, 2), slice(1, None), slice(None, None, -1), (slice(1, 3),), ..., (..., 1)):
+            np.testing.assert_array_equal(f(X, at), window(X, at))
+            np.testing.assert_array_equal(nt.jit(window, static_argnames="at")(X, at), window(X, at))
+    assert f.cache_info()["compiled"] == 6
+    assert "at = slice(1, None, None)" in f.explain(X, slice(1, None))
+    with pytest.raises(nt.UnsupportedError, match=r"argument 'at': a set"):
+        f(X, slice({1}, None))
+
+    @nt.jit
+    def inner(x, at=slice(1, -1)):
+        return x[at]
+
+    np.testing.assert_array_equal(inner(X), X[1:-1])
+
+
 def of_constants(x):
     return x * len(bytes(3)) + len(bytearray(2)) + len(str(12)) + complex(3).real
 
