@@ -1,11 +1,14 @@
 """Arrays of other libraries in host memory are arguments without a copy, and `out`; stand-ins for their classes here."""
 
+import gc
+import weakref
 from typing import NamedTuple
 
 import nestor as nt
 import numpy as np
 import pytest
 from nestor.frontend.errors import DTypeError, ReadOnlyError
+from nestor.runtime import fast_call
 
 
 class Lent:
@@ -118,6 +121,30 @@ def test_no_program_is_left_for_each_array(kind):
     counts = f.cache_info()
     assert counts["compiled"] == 1
     assert counts["signatures"] == 1
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_nothing_holds_an_array_after_the_call(kind):
+    f, references = nt.jit(affine), []
+    for value in range(50):
+        memory = np.full(5, float(value))
+        argument = kind(memory)
+        references += [weakref.ref(argument), weakref.ref(memory)]
+        f(argument, argument)
+    del memory, argument
+    gc.collect()
+    assert not any(reference() is not None for reference in references)
+
+
+@pytest.mark.skipif(
+    not fast_call.available(), reason="NESTOR_FAST_CALL=0, or an interpreter without native calls"
+)
+def test_calls_are_native_after_the_first_ones():
+    f = nt.jit(affine)
+    for value in range(100):
+        x = np.full(5, float(value))
+        np.testing.assert_array_equal(f(Exported(x), Exported(x)), affine(x, x))
+    assert fast_call.hits(f) > 50
 
 
 @pytest.mark.parametrize("target", ["cpu", "interp", "cuda-sim"])

@@ -117,6 +117,28 @@ def test_arrays_of_other_libraries(cupy):
         compiled(Tensor(x, 10), 2.0)
 
 
+class OfLibrary(Tensor):
+    """An array of a library of the array API standard, which is its own namespace here."""
+
+    def __init__(self, host, kind):
+        super().__init__(host, kind)
+        self.dtype = host.dtype
+
+    def __array_namespace__(self):
+        return SimpleNamespace(__name__="library", asarray=lambda array, copy: OfLibrary(array.copy(), 1))
+
+
+def test_results_of_arrays_in_host_memory_are_in_their_kind(cupy):
+    x = np.arange(5.0)
+    compiled = nt.jit(scaled, target="cuda")
+    for _ in range(2):
+        result = compiled(OfLibrary(x, 1), 2.0)
+        assert type(result) is OfLibrary
+        assert result.host.tolist() == [0, 2, 4, 6, 8]
+        on_device = compiled(OfLibrary(x, 2), 2.0)
+        assert plain(on_device).tolist() == [0, 2, 4, 6, 8]
+
+
 def test_a_tensor_that_refuses_is_reported(cupy, monkeypatch):
     def refuse(tensor):
         raise BufferError("it requires a gradient")
