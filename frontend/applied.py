@@ -21,6 +21,7 @@ from .assemble import as_piece, dtype_of_value, fresh
 from .errors import Respecialise, ShapeError
 from .extents import Affine
 from .frame import Frame
+from .frame_values import Step
 from .islands import Island, open_island
 from .numpy_api.registry import FUNCTIONS, normal_axis, static
 from .numpy_api.reshaping import reshape_to
@@ -74,6 +75,8 @@ def vectorized_call(
     The element type of the result is that of the function of NumPy's numbers: NumPy calls it once more to know.
     """
     if isinstance(made, np.vectorize):
+        for name in ("pyfunc", "otypes", "signature", "excluded"):
+            frame.captured.read(made, Step.ATTRIBUTE, name)
         if made.signature is not None or made.excluded:
             frame.fail(node, "np.vectorize with signature= or excluded= is not supported", "write a loop")
         made = Vectorized(Static(made.pyfunc), made.otypes)

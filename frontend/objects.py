@@ -405,12 +405,16 @@ def construct(
     if why is not None:
         frame.fail(node, f"making a {kind.__name__} is not supported: {why}", "make a plain dataclass")
     try:
-        bound = inspect.signature(kind).bind(*args, **kwargs)
+        signature = inspect.signature(kind)
+        bound = signature.bind(*args, **kwargs)
     except TypeError as error:
         frame.fail(node, f"{kind.__name__}(): {error}", None, DTypeError)
     names = field_names(kind)
     given = dict(bound.arguments)
-    items = [given[name] if name in given else _default(frame, node, kind, name) for name in names]
+    items = [
+        given[name] if name in given else _default(frame, node, kind, signature.parameters[name])
+        for name in names
+    ]
     return Group(tuple(items), kind, names)
 
 
@@ -420,8 +424,12 @@ def field_names(kind: Any) -> tuple[str, ...]:
 
 
 def _why_not_constructed(frame: Frame, kind: Any) -> str | None:
-    for name in ("__init__", "__new__", "__post_init__", "__dataclass_fields__", "_field_defaults"):
-        frame.captured.read(kind, Step.ATTRIBUTE, name)
+    for name in ("__init__", "__new__", "__post_init__", "__dataclass_fields__"):
+        made = frame.captured.read(kind, Step.ATTRIBUTE, name)
+        if isinstance(made, FunctionType) and name != "__post_init__":
+            frame.captured.function(made)
+            if not made.__code__.co_filename.startswith("<"):
+                return f"it has {'an' if name == '__init__' else 'a'} {name} of its own"
     if not is_dataclass(kind):
         return None
     if hasattr(kind, "__post_init__"):
@@ -433,16 +441,15 @@ def _why_not_constructed(frame: Frame, kind: Any) -> str | None:
     return None
 
 
-def _default(frame: Frame, node: ast.AST, kind: Any, name: str) -> Value:
-    if not is_dataclass(kind):
-        return Static(kind._field_defaults[name])
-    default = next(f for f in dataclasses.fields(kind) if f.name == name)
-    if default.default_factory in (list, dict, tuple):
-        empty = default.default_factory
-        return Group((), empty, () if empty is dict else None)
-    if default.default is dataclasses.MISSING:
-        frame.fail(node, f"making this is not supported: the default of '{name}' is made anew")
-    return Static(default.default)
+def _default(frame: Frame, node: ast.AST, kind: Any, parameter: inspect.Parameter) -> Value:
+    """What a field is that is not given: the default of the function that Python calls."""
+    fields = dataclasses.fields(kind) if is_dataclass(kind) else ()
+    factory = next((f.default_factory for f in fields if f.name == parameter.name), dataclasses.MISSING)
+    if factory is dataclasses.MISSING:
+        return Static(parameter.default)
+    if factory not in (list, dict, tuple):
+        frame.fail(node, f"making this is not supported: the default of '{parameter.name}' is made anew")
+    return Group((), factory, () if factory is dict else None)  # pyright: ignore
 
 
 def replaced(frame: Frame, node: ast.AST, owner: Value, changes: dict[str, Value]) -> Group:

@@ -22,7 +22,7 @@ from .iteration import ITERATORS, listed, reduced, sequence
 from .numpy_api.python_math import to_integer
 from .numpy_api.registry import FUNCTIONS, METHODS
 from .objects import merge, replaced
-from .outside import attribute_or_absent, class_of, length
+from .outside import attribute_or_absent, class_attribute, class_of, length
 from .own_call_values import OWN_CALLS
 from .values import (
     NOTHING,
@@ -44,6 +44,7 @@ from .values import (
     extents_of,
     is_array,
 )
+from .versioned import is_versioned
 
 _FALSE = Static(False)
 _ZERO = Static(0)
@@ -191,6 +192,10 @@ _CLASSES: dict[type, type] = {
 
 def _isinstance(frame: Frame, node: ast.Call, value: Value, classes: Value) -> Value:
     wanted = constant_object(frame, node, classes)
+    for one in wanted if isinstance(wanted, tuple) else (wanted,):
+        check = class_attribute(type(one), "__instancecheck__")
+        if isinstance(check, FunctionType) and not is_versioned(check.__module__):
+            frame.fail(node, f"{one!r} says itself what its objects are, by code which is not compiled")
     try:
         if isinstance(value, Static):
             class_of(value.raw)

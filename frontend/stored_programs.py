@@ -324,6 +324,10 @@ def _check_source(function: Any) -> None:
     if not isinstance(function, FunctionType) or is_versioned(function.__module__):
         return
     code = function.__code__
+    if (
+        code.co_filename == "<string>"
+    ):  # of a dataclass or NamedTuple: it is not compiled, its defaults are read
+        return
     text = "".join(linecache.getlines(code.co_filename, function.__globals__))
     try:
         found = _code_like(compile(text, code.co_filename, "exec", dont_inherit=True), code)
