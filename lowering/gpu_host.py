@@ -21,8 +21,6 @@ from ..dialects.diagnostic import LoweringError, fail
 from ..dialects.ext import gpu as gpu_ext
 from ..dialects.nest import (
     BIND_AXES,
-    LANES,
-    MAX_THREADS,
     AccumulateOp,
     AllocOp,
     ForOp,
@@ -40,6 +38,7 @@ from .gpu_kernel import KernelBody
 from .gpu_tidy import tidy
 from .index_arithmetic import Division, IndexBuilder, Linear, linear, terms_of
 from .index_width import is_known_to_host
+from .loop_marks import block_shape, too_many_threads
 from .nest_body import NestBody
 from .nest_to_scf import prepend
 
@@ -195,7 +194,7 @@ class HostBody(NestBody):
         self.builder.location = unit[0].location
         inputs.set_flag()
         name = self._name(unit)
-        grid, threads = self._sizes(body, "block"), self._sizes(body, "thread")
+        grid, threads = self._grid(body), self._block(body)
         self.kernels.append(self._kernel(name, block, inputs, threads, unit[0]))
         target = SymbolRefAttr(self.module_name, [name])
         constants = [self.builder.constant(t) for t in threads]
@@ -283,29 +282,32 @@ class HostBody(NestBody):
         self.kernels[0].attributes["sym_name"] = StringAttr(name)
         self.launches[0].properties["kernel"] = SymbolRefAttr(self.module_name, [name])
 
-    def _sizes(self, body: KernelBody, kind: str) -> list:
-        """The size of the grid (values) or of the block (integers) along x, y and z."""
+    def _grid(self, body: KernelBody) -> list[SSAValue]:
+        """The size of the grid along x, y and z."""
         sizes = []
         for letter in "xyz":
-            spans = body.spans.get(f"{kind}.{letter}", [])
-            if kind == "thread":
-                warp = LANES if letter == "x" and "lane" in body.loops_on else 1
-                sizes.append(warp * max([1, *(s.constant for s in spans)]))
-                continue
+            spans = body.spans.get(f"block.{letter}", [])
             values = [self.builder.affine(_host_form(s, body.host_of)) for s in spans]
             size = values[0] if values else self.builder.constant(1)
             for other in values[1:]:
                 size = self.builder.value(arith.MaxSIOp, (size, other))
             sizes.append(size)
-        if kind == "thread" and sizes[0] * sizes[1] * sizes[2] > MAX_THREADS:
-            loop = next(loop for axis in THREAD_AXES for loop in body.loops_on.get(axis, ()))
+        return sizes
+
+    def _block(self, body: KernelBody) -> tuple[int, int, int]:
+        """The threads of a block along x, y and z."""
+        used = [axis for axis in THREAD_AXES if axis in body.loops_on]
+        shape = block_shape(
+            {axis: max([1, *(s.constant for s in body.spans.get(axis, []))]) for axis in used}
+        )
+        if (why := too_many_threads(shape)) is not None:
             raise fail(
-                loop,
-                f"a block of {' x '.join(map(str, sizes))} threads; a block has at most {MAX_THREADS}",
+                body.loops_on[used[0]][0],
+                why,
                 hint="split the loop by a smaller factor",
                 error=LoweringError,
             )
-        return sizes
+        return shape
 
     def _kernel(
         self, name: str, block: Block, inputs: KernelInputs, threads: list[int], at: Operation

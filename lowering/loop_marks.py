@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from xdsl.dialects import func
 from xdsl.dialects.builtin import MemRefType
 from xdsl.ir import Operation
 
-from ..dialects.nest import BIND_AXES, ForOp
+from ..dialects.nest import BIND_AXES, LANES, MAX_THREADS, ForOp
 from ..dialects.walk import walk
 
 
@@ -39,3 +41,17 @@ def call_on_buffers(op: Operation) -> func.CallOp | None:
 
 def _takes_buffers(call: func.CallOp) -> bool:
     return any(isinstance(value.type, MemRefType) for value in call.arguments)
+
+
+def block_shape(longest: Mapping[str, int]) -> tuple[int, int, int]:
+    """The threads of a block along x, y and z, given the longest loop bound to each axis; warps are counted along x."""
+    warp = LANES if "lane" in longest else 1
+    x, y, z = (longest.get(f"thread.{letter}", 1) for letter in "xyz")
+    return warp * x, y, z
+
+
+def too_many_threads(shape: tuple[int, int, int]) -> str | None:
+    """Why no block has that shape, None where one has."""
+    if shape[0] * shape[1] * shape[2] <= MAX_THREADS:
+        return None
+    return f"a block of {' x '.join(map(str, shape))} threads; a block has at most {MAX_THREADS}"

@@ -45,6 +45,7 @@ from xdsl.passes import ModulePass
 from ...dialects.affine import AffineList
 from ...dialects.diagnostic import NestorError, fail
 from ...dialects.nest import BIND_AXES, LANES, MAX_THREADS, THREAD_AXES, ForOp
+from ...lowering.loop_marks import block_shape, too_many_threads
 from .accesses import is_defined_outside
 from .dependence import Dependences
 from .loops import enclosing_loops, find_loop, loops_in, refuse_in_vector, refuse_marked
@@ -72,6 +73,7 @@ def why_not_bind(loop: ForOp, axis: str, dependences: Dependences | None = None)
         or refuse_on_gpu(loop, "bind")
         or _why_not_placed(loop, axis)
         or _why_not_counted(loop, axis)
+        or _why_not_block(loop, axis)
         or (why_not_lanes if axis == "lane" else why_not_independent)(loop, "bind", dependences)
     )
 
@@ -109,11 +111,16 @@ def _why_not_counted(loop: ForOp, axis: str) -> NestorError | None:
     return fail(loop, f'cannot bind the loop "{loop.label}" to {axis}: {reason}', hint=hint)
 
 
-def _why_not_threads(loop: ForOp, axis: str) -> str | None:
+def _threads(loop: ForOp) -> int | None:
+    """How many threads the iterations of a loop are at most, where that is a constant."""
     counts = [count[0] for span in _spans(loop) if (count := span.constants()) is not None]
-    if not counts:
+    return -(-min(counts) // loop.step_value) if counts else None
+
+
+def _why_not_threads(loop: ForOp, axis: str) -> str | None:
+    threads = _threads(loop)
+    if threads is None:
         return "a block has a constant number of threads"
-    threads = -(-min(counts) // loop.step_value)
     if axis == "lane":
         return f"it has {threads} iterations, a warp {LANES} lanes" if threads > LANES else None
     return (
@@ -121,6 +128,24 @@ def _why_not_threads(loop: ForOp, axis: str) -> str | None:
         if threads > MAX_THREADS
         else None
     )
+
+
+def _why_not_block(loop: ForOp, axis: str) -> NestorError | None:
+    """Refuses more threads, together with those of the other axes, than a block has."""
+    if not _is_threads(axis):
+        return None
+    nest = [*enclosing_loops(loop), loop][0]
+    longest = {axis: _threads(loop) or 1}
+    for other in loops_in(nest):
+        if other is not loop and _is_threads(other.kind):
+            longest[other.kind] = max(longest.get(other.kind, 1), _threads(other) or 1)
+    why = too_many_threads(block_shape(longest))
+    if why is None:
+        return None
+    message = (
+        f'cannot bind the loop "{loop.label}" to {axis}: with the loops that are bound already, this is {why}'
+    )
+    return fail(loop, message, hint="split the loop by a smaller factor")
 
 
 def _why_not_blocks(loop: ForOp) -> str | None:

@@ -126,3 +126,27 @@ func.func @beside_an_intrinsic(%x: f32, %y: memref<8xf32>, %z: memref<8xf32>) {
   }
   func.return
 }
+
+// -----
+
+func.func @too_many_threads(%x: f32, %y: memref<64x32xf32>) {
+  nest.for "o" %o = 0 to 64 bind "thread.y" {
+    // expected-error @below {{cannot bind the loop "i" to thread.x: with the loops that are bound already, this is a block of 32 x 64 x 1 threads; a block has at most 1024}}
+    nest.for "i" %i = 0 to 32 {
+      nest.store "y" %x, %y[%o, %i] : memref<64x32xf32>
+    }
+  }
+  func.return
+}
+
+// -----
+
+func.func @too_many_warps(%x: f32, %y: memref<40x32xf32>) {
+  // expected-error @below {{this is a block of 1280 x 1 x 1 threads; a block has at most 1024}}
+  nest.for "i" %i = 0 to 40 {
+    nest.for "l" %l = 0 to 32 bind "lane" {
+      nest.store "y" %x, %y[%i, %l] : memref<40x32xf32>
+    }
+  }
+  func.return
+}
