@@ -62,7 +62,7 @@ class Frame:
         raise error(message, self.source.place(node), hint=hint)
 
     def lookup(self, node: ast.Name) -> Value:
-        """The value of a name: a variable, else a global, frozen at its present value."""
+        """The value of a name: a variable, else a global, which calls look at again."""
         from .objects import current
 
         name = node.id

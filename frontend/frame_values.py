@@ -166,7 +166,7 @@ def looked_up(owner: Any, step: Step, name: Any) -> Any:
     """What is there now; Absent."""
     try:
         return _LOOK[step](owner, name)
-    except (LookupError, ValueError, AttributeError, TypeError):
+    except Exception:  # what Python code of the program raises, too: it is no longer what was found
         return Absent
 
 
@@ -200,8 +200,9 @@ _WORDS = {
     Step.CODE: "the code or a default of",
 }
 _BUFFERS = (bytearray, memoryview)
-_BY_VALUE = (bool, int, float, complex, str, type(None), np.generic)
-_EQUAL = (bytes, slice, range, np.dtype)
+_BY_TEXT = (float, complex)
+"""Equal numbers may differ: 0.0 and -0.0."""
+_EQUAL = (bool, int, str, bytes, range, np.dtype)
 
 
 def is_same(present: Any, value: Any) -> bool:
@@ -211,7 +212,9 @@ def is_same(present: Any, value: Any) -> bool:
     kind = type(present)
     if kind is not type(value):
         return False
-    if isinstance(value, _BY_VALUE):
+    if isinstance(value, np.generic):
+        return present.dtype == value.dtype and present.tobytes() == value.tobytes()
+    if kind in _BY_TEXT:
         return repr(present) == repr(value)
     if kind is tuple:
         return len(present) == len(value) and all(map(is_same, present, value))
@@ -219,7 +222,13 @@ def is_same(present: Any, value: Any) -> bool:
         return present.__func__ is value.__func__ and present.__self__ is value.__self__
     if kind is BuiltinMethodType:
         return present.__self__ is value.__self__ and present.__name__ == value.__name__
+    if kind is slice:
+        return all(map(is_same, _ends(present), _ends(value)))
     return isinstance(value, _EQUAL) and present == value
+
+
+def _ends(part: slice) -> tuple[Any, Any, Any]:
+    return part.start, part.stop, part.step
 
 
 # ---- what can change --------------------------------------------------------------------------------

@@ -25,7 +25,10 @@ from .versioned import is_versioned
 if TYPE_CHECKING:
     from .frame import Frame
 
-_UNCHANGING = (np.dtype, np.generic, np.ufunc, np.finfo, np.iinfo)
+_UNCHANGING = (
+    int, float, complex, str, bytes, range, slice, type(None), np.dtype, np.generic, np.ufunc, np.finfo, np.iinfo
+)  # fmt: skip
+_KINDS = frozenset((*_UNCHANGING, bool))
 _OF_ARRAYS = (tuple, int, np.dtype, type(None))
 _HINT = "read it outside, and pass what it gives as an argument"
 
@@ -66,7 +69,7 @@ def attribute_or_absent(frame: Frame, node: ast.AST, owner: Any, name: str) -> A
     """What an attribute is now, noted; Absent where there is none."""
     kind = type(owner)
     found = class_attribute(kind, name)
-    if isinstance(owner, _UNCHANGING) or (_is_closed(kind) and not isinstance(found, _FIELDS)):
+    if _is_value(owner) or (_is_closed(kind) and not isinstance(found, _FIELDS)):
         return getattr(owner, name, Absent)
     if not isinstance(owner, ModuleType):
         why = _why_computed(owner, name, found)
@@ -82,6 +85,11 @@ def attribute_or_absent(frame: Frame, node: ast.AST, owner: Any, name: str) -> A
 
 
 _FIELDS = (GetSetDescriptorType, MemberDescriptorType)
+
+
+def _is_value(owner: Any) -> bool:
+    """Whether nothing of it can change. Enumerations and other subclasses may have attributes."""
+    return type(owner) in _KINDS or isinstance(owner, np.generic | np.dtype)
 
 
 def _is_closed(kind: type) -> bool:
