@@ -379,18 +379,9 @@ def _usable(request: Request, variant: Variant) -> Found | str | None:
         reads, captured = looked
         table = {(how, place): thing for how, place, thing in _objects(request, reads)}
         parts, forms, sites, rigid, frozen = _Unpickler(variant.program, table.__getitem__).load()
-    except (
-        Unkeyed,
-        LookupError,
-        pickle.UnpicklingError,
-        EOFError,
-        ValueError,
-        TypeError,
-        AttributeError,
-        ImportError,
-    ):
-        return None  # of another time
-    known: dict[str, Any] = dict(zip(_FIELDS, parts, strict=True))
+        known: dict[str, Any] = dict(zip(_FIELDS, parts, strict=True))
+    except Exception:  # it is of another time, or an object of the program cannot be made again
+        return None
     program = Program(module=None, captured=captured, **known)  # pyright: ignore
     return Found(program, forms, sites, variant.code, [name for name, _ in baked], rigid, frozen)
 
