@@ -16,6 +16,7 @@ from .equal_extents import joined
 from .errors import DivisionError, DTypeError, RangeError, Respecialise, ShapeError, UnsupportedError
 from .extents import Affine
 from .graph import Graph
+from .overflow import check_arithmetic
 from .promotion import WEAK_DTYPES, Operand, fits, ufunc_dtypes, weak_result
 from .ranges import is_within, require_fit
 from .static_values import OPERATIONS, TEXT, methods_of, runs_own_code
@@ -188,6 +189,8 @@ def _python_arithmetic(graph: Graph, name: str, operands: Sequence[Value]) -> Va
     weak = bool if name in _COMPARISONS else float if name == "divide" else weak_result(kinds)  # pyright: ignore
     if name.startswith("bitwise") and set(kinds) == {bool}:
         weak = bool
+    if weak is int:
+        check_arithmetic(graph, name, operands, result)
     return as_weak(result, weak, scalar_arguments(operands))
 
 

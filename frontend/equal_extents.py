@@ -122,5 +122,6 @@ def _check(graph: Graph, holds: SSAValue, text: str, kind: str = "ValueError") -
             attributes={KIND: StringAttr(kind)},
         )
     )
+    graph.may_stop = True
     if graph.island is not None:
         graph.island.keeps()

@@ -157,8 +157,13 @@ class Graph:
     def is_certain(self) -> bool:
         """Whether what is inserted runs whenever the function does: it is in no loop and no branch,
         and nothing came before it that Python would see."""
+        return not (self.may_stop or self.has_acted) and self.is_straight
+
+    @property
+    def is_straight(self) -> bool:
+        """Whether what is inserted is in no loop and no branch."""
         first = self.tensors if self.island is None else self.island.body
-        return not (self.may_stop or self.has_acted) and self.tensors is self.entry and self.block is first
+        return self.tensors is self.entry and self.block is first
 
     # ---- contents of arrays -------------------------------------------------------------------------
 

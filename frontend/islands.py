@@ -33,6 +33,7 @@ from .equal_extents import own_index, require_assignable
 from .errors import IndexRangeError, ReadOnlyError, Respecialise, ShapeError, UnsupportedError
 from .extents import Affine, Atom, affine_list
 from .graph import INDEX, Graph, dynamic, element_type, static_shape
+from .overflow import affine_integer
 from .promotion import WEAK_DTYPES
 from .ranges import require_fit
 from .source import ir_name
@@ -152,7 +153,7 @@ class Island:
                 np.asarray(value.value).astype(dtype)[()].item(), scalar_type(element_type(dtype))
             )
         if isinstance(value, Index):
-            return self._converted(self.graph.integer(value.affine), WEAK_DTYPES[int], dtype)
+            return self._converted(affine_integer(self.graph, value.affine), WEAK_DTYPES[int], dtype)
         if isinstance(value, Scalar):
             return self._converted(value.ssa, value.dtype, dtype)
         if isinstance(value, Tensor) and not value.extents:

@@ -49,7 +49,7 @@ from .native_guards import guards
 from .structures import build
 
 if TYPE_CHECKING:
-    from .program_parts import Leaf, OutputType
+    from .program_parts import Leaf, Linear, OutputType
 
 _C_CONTIGUOUS, _ALIGNED, _WRITEABLE = 0x1, 0x100, 0x400
 _DESCR_WORD = Offsets().descr_word
@@ -433,6 +433,7 @@ class _Writer(ExtentWriter):
         if leaf.how == "output":
             return LEAF.pack(how=How.OUTPUT, value=leaf.output)
         if leaf.how == "integer" and self._varies(leaf.value):
+            self._need(_is_short(leaf.value))  # Python's integers have any length, native ones 64 bits
             return LEAF.pack(how=How.INTEGER, value=self.result.block(self._linear(leaf.value)))
         if leaf.how == "integer":
             value = leaf.value.value(self.invocation.names)
@@ -447,6 +448,19 @@ class _Writer(ExtentWriter):
             self._need(not self.open and not self.invocation.integers)
             late[-1] = late_result(leaf, self.invocation)
         return LEAF.pack(how=How.OBJECT, value=source)
+
+
+_LARGEST_EXTENT = 1 << 48
+"""More elements no memory holds."""
+
+
+def _is_short(form: Linear) -> bool:
+    """Whether 64 bits hold the form in every call: an argument itself, or a small multiple of extents."""
+    if not form.constant and len(form.terms) == 1 and form.terms[0][1] == 1:
+        return True
+    if any(isinstance(key, int) for key, _ in form.terms):
+        return False
+    return abs(form.constant) + sum(abs(c) for _, c in form.terms) * _LARGEST_EXTENT < 1 << 63
 
 
 _COUNT = FIXED.names.index("count")

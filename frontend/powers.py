@@ -31,6 +31,7 @@ from .arithmetic import (
 from .checks import check
 from .errors import RangeError, ShapeError, UnsupportedError
 from .graph import Graph
+from .overflow import check_arithmetic
 from .promotion import WEAK_DTYPES, fits
 from .values import Array, Index, Lazy, Static, Tensor, Value, extents_of
 
@@ -169,6 +170,7 @@ def python_power(graph: Graph, base: Value, exponent: Value) -> Value:
     kinds = [number_kind(graph, v) for v in (base, exponent)]
     if float not in kinds and isinstance(exponent, Index) and _is_nonnegative(graph, _baked(graph, exponent)):
         result = emit(graph, ELEMENTWISE["power"], [base, exponent], (WEAK_DTYPES[int],) * 2)
+        check_arithmetic(graph, "power", [base, exponent], result)
         return as_weak(result, int, scalar_arguments([base, exponent]))
     if kinds[0] is float and not isinstance(exponent, Static) and not scalar_arguments([exponent]):
         is_positive = isinstance(base, Static) and base.value > 0
@@ -185,6 +187,7 @@ def python_power(graph: Graph, base: Value, exponent: Value) -> Value:
         if value == 0:
             return Static(1)
         result = _integer_constant_power(graph, base, int(value), WEAK_DTYPES[int])
+        check_arithmetic(graph, "power", [base, Static(int(value))], result)
         return as_weak(result, int, scalar_arguments([base]))
     return _python_float_power(graph, base, value, kinds)
 

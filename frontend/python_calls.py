@@ -19,7 +19,7 @@ from .expressions import constant_object, evaluate
 from .frame import Frame
 from .frame_values import Absent
 from .iteration import ITERATORS, listed, reduced, sequence
-from .numpy_api.python_math import to_integer
+from .numpy_api.python import to_integer
 from .numpy_api.registry import FUNCTIONS, METHODS
 from .objects import merge, replaced
 from .outside import attribute_or_absent, class_attribute, class_of, length

@@ -242,7 +242,9 @@ def as_tensor(graph: Graph, value: Value) -> Tensor:
     if isinstance(value, Masked):
         raise graph.error(UnsupportedError, UNKNOWN_LENGTH, INSTEAD)
     if isinstance(value, Index):
-        ssa = from_scalar(graph, graph.integer(value.affine), WEAK_DTYPES[int])
+        from .overflow import affine_integer
+
+        ssa = from_scalar(graph, affine_integer(graph, value.affine), WEAK_DTYPES[int])
         return Tensor(ssa, WEAK_DTYPES[int], (), True, int, None, value.affine.arguments() or None)
     assert isinstance(value, Static)
     operand = operand_of(value)

@@ -80,10 +80,18 @@ def _float_to_integer(e: Emitter, value: SSAValue, target: Attribute) -> SSAValu
         value = _resize_float(e, value, f32)
     unsigned, width = kind_of(target) == "u", width_of(target)
     if width == 64:
-        return e.op(arith.FPToUIOp if unsigned else arith.FPToSIOp, (value,), scalar_type(target))
+        return _to_unsigned(e, value) if unsigned else e.op(arith.FPToSIOp, (value,), i64)
     wide = i64 if unsigned and width == 32 else i32
     whole = e.op(arith.FPToSIOp, (value,), wide)
     return _integer_to_integer(e, whole, True, scalar_type(target))
+
+
+def _to_unsigned(e: Emitter, value: SSAValue) -> SSAValue:
+    """What NumPy's compilers make of a float on x86: negative numbers wrap around, as from a signed integer."""
+    half = e.const(2.0**63, value.type)
+    rest = e.op(arith.FPToSIOp, (e.op(arith.SubfOp, (value, half)),), i64)
+    upper = e.op(arith.XOrIOp, (rest, e.const(-(1 << 63), i64)))
+    return e.select(e.cmp("oge", value, half), upper, e.op(arith.FPToSIOp, (value,), i64))
 
 
 def _integer_to_float(e: Emitter, value: SSAValue, signed: bool, target: Attribute) -> SSAValue:

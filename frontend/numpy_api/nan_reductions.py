@@ -22,6 +22,7 @@ from .reductions import (
     identity_of,
     mask_of,
     mean,
+    mean_of,
     place_by,
     place_of,
     prod,
@@ -29,6 +30,7 @@ from .reductions import (
     require_elements,
     sum_,
     var,
+    var_of,
 )
 from .registry import Handler, handles
 
@@ -87,7 +89,9 @@ def nanmean(
     keepdims: Value | None = None,
     where: Value | None = None,
 ) -> Value:
-    return _without_nans(mean)(graph, a, axis, dtype, out, keepdims, where=where)
+    if not with_nans(graph, a):
+        return mean(graph, a, axis, dtype, out, keepdims, where)
+    return _without_nans(mean_of)(graph, a, axis, dtype, out, keepdims, where=where)
 
 
 @handles(np.nanvar)
@@ -103,11 +107,13 @@ def nanvar(
     correction: Value | None = None,
 ) -> Value:
     """Where fewer numbers are left than degrees of freedom are taken, NaN."""
+    if not with_nans(graph, a):
+        return var(graph, a, axis, dtype, out, ddof, keepdims, where, correction)
     mask = mask_of(graph, where, a)
-    result = _without_nans(var)(
+    result = _without_nans(var_of)(
         graph, a, axis, dtype, out, ddof, keepdims, correction=correction, where=where
     )
-    if not with_nans(graph, a) or not extents_of(a):
+    if not extents_of(a):
         return result
     count = count_of(graph, a, axis, numbers_in(graph, a, mask), keepdims)
     few = apply(graph, np.less_equal, count, ddof if correction is None else correction)
@@ -165,6 +171,8 @@ handles(np.nanmin)(extreme_by("minimum", _nan_extreme))
 def _nan_place(
     graph: Graph, combiner: str, a: Value, axis: Value | None, keepdims: Value | None, name: str
 ) -> Value:
+    if with_nans(graph, a) and not extents_of(a):
+        check(graph, apply(graph, np.equal, a, a), "ValueError", "All-NaN slice encountered")
     if not with_nans(graph, a) or graph.island is not None or not extents_of(a):
         return place_of(graph, combiner, a, axis, keepdims, name)
     axes = axes_of(graph, a, axis)

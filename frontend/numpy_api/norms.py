@@ -11,11 +11,11 @@ from ..arithmetic import BOOL, apply
 from ..assemble import dtype_of_value
 from ..checks import check
 from ..equal_extents import require_equal
-from ..errors import DTypeError, ShapeError, UnsupportedError
+from ..errors import DivisionError, DTypeError, ShapeError, UnsupportedError
 from ..graph import Graph
 from ..tensors import as_array, as_tensor, broadcast
 from ..values import Static, Value, extents_of
-from .reductions import ZERO, axes_of, max_, mean, min_, reduction, sum_
+from .reductions import ZERO, axes_of, max_, mean, min_, reduction, require_axes, sum_
 from .registry import handles, static
 
 
@@ -32,7 +32,10 @@ def average(
     if static(graph, returned, "returned"):
         raise graph.error(UnsupportedError, "np.average with returned= is not supported", "sum the weights")
     if weights is None or (isinstance(weights, Static) and weights.value is None):
-        return mean(graph, a, axis, keepdims=keepdims)
+        result = mean(graph, a, axis, keepdims=keepdims)
+        if any(e.known == 0 for e in extents_of(result)):  # NumPy divides the sizes of the two
+            raise graph.error(DivisionError, "division by zero")
+        return result
     if graph.island is not None:
         raise graph.error(UnsupportedError, "np.average with weights is not supported among elements")
     own, other = dtype_of_value(graph, a), dtype_of_value(graph, weights)
@@ -55,8 +58,12 @@ def _along(graph: Graph, a: Value, weights: Value, axis: Value | None) -> Value:
     """The weights with the shape of the array."""
     extents, own = extents_of(a), extents_of(weights)
     along = list(range(len(extents)))
+    request = static(graph, axis, "axis")
+    if request is None and len(own) == len(extents):
+        differ = graph.assumptions.differ
+        if any(differ(x, y) for x, y in zip(own, extents, strict=True)):
+            raise graph.error(DTypeError, "Axis must be specified when shapes of a and weights differ.")
     if len(own) != len(extents):
-        request = static(graph, axis, "axis")
         if request is None:
             raise graph.error(DTypeError, "Axis must be specified when shapes of a and weights differ.")
         along = list(axes_of(graph, a, axis))
@@ -89,6 +96,7 @@ def norm(
     if own.kind in "biu":
         x = apply(graph, np.add, x, Static(np.float64(0)))
     rank = len(extents_of(x))
+    require_axes(graph, x, axis)
     if request is None and (
         order is None or (order in ("f", "fro") and rank == 2) or (order == 2 and rank == 1)
     ):

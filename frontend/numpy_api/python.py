@@ -12,6 +12,7 @@ from ..arithmetic import (
     as_weak,
     copy,
     index_value,
+    nt_kind,
     number_kind,
     operate,
     refuse_own_code,
@@ -37,6 +38,7 @@ from ..values import (
     Value,
     describe,
     extents_of,
+    is_number,
 )
 from ..views import as_index
 from .registry import handles, static
@@ -137,6 +139,24 @@ def _converted(graph: Graph, value: Value, target: type) -> Value:
 
 @handles(builtins.int)
 def int_(graph: Graph, x: Value) -> Value:
+    """Of a float that stands in no loop and no branch checked, as by math.trunc."""
+    if graph.is_straight and is_number(x) and not isinstance(x, Static) and not extents_of(x):
+        kind = number_kind(graph, x)
+        if kind is float or (isinstance(kind, np.dtype) and nt_kind(kind) == "f"):
+            return to_integer(graph, x)
+    return _converted(graph, x, int)
+
+
+def to_integer(graph: Graph, x: Value) -> Value:
+    """A float as a Python integer. ValueError for nan, OverflowError for what 64 bits do not hold."""
+    kind = number_kind(graph, x)
+    if isinstance(kind, np.dtype) and kind.itemsize == 2:
+        x = copy(graph, x, np.dtype(np.float32))  # in which 2**63 is not infinite
+    check(graph, apply(graph, np.equal, x, x), "ValueError", "cannot convert float NaN to integer")
+    not_above = apply(graph, np.less, x, Static(2.0**63))
+    not_below = apply(graph, np.greater_equal, x, Static(-(2.0**63)))
+    inside = apply(graph, np.logical_and, not_above, not_below)
+    check(graph, inside, "OverflowError", "the float does not fit in a 64-bit integer")
     return _converted(graph, x, int)
 
 

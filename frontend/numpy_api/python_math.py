@@ -13,7 +13,7 @@ from ..checks import check
 from ..errors import DTypeError
 from ..graph import Graph
 from ..values import Index, Static, Value
-from .python import float_, int_
+from .python import float_, to_integer
 from .registry import handles
 
 DOMAIN_ERROR, RANGE_ERROR = "math domain error", "math range error"
@@ -119,15 +119,6 @@ def _test(ufunc: np.ufunc) -> Callable[[Graph, Value], Value]:
 handles(math.isnan)(_test(np.isnan))
 handles(math.isinf)(_test(np.isinf))
 handles(math.isfinite)(_test(np.isfinite))
-
-
-def to_integer(graph: Graph, whole: Value) -> Value:
-    """A whole float as a Python integer. ValueError for nan, OverflowError for what 64 bits do not hold."""
-    is_number = negated(graph, apply(graph, np.isnan, whole))
-    check(graph, is_number, "ValueError", "cannot convert float NaN to integer")
-    inside = operate(graph, "less", operate(graph, "absolute", whole), Static(2.0**63))
-    check(graph, inside, "OverflowError", "the float does not fit in a 64-bit integer")
-    return int_(graph, whole)
 
 
 def _integer(ufunc: np.ufunc) -> Callable[[Graph, Value], Value]:

@@ -12,7 +12,7 @@ from ..checks import check
 from ..errors import DTypeError, ShapeError
 from ..graph import Graph
 from ..values import Group, Static, Value, describe
-from .python import float_, int_
+from .python import float_, int_, to_integer
 from .python_math import (
     DOMAIN_ERROR,
     RANGE_ERROR,
@@ -21,7 +21,6 @@ from .python_math import (
     is_not,
     negated,
     of_floats,
-    to_integer,
 )
 from .registry import handles, static
 from .selection import python_max, python_min, where

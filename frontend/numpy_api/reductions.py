@@ -29,7 +29,7 @@ from ..assemble import dtype_of_value
 from ..errors import DTypeError, ShapeError, UnsupportedError
 from ..extents import Affine
 from ..graph import Graph, element_type
-from ..tensors import as_array, as_tensor, broadcast, cast, reduce
+from ..tensors import as_array, as_tensor, broadcast, cast, elementwise, reduce
 from ..values import Array, Lazy, Scalar, Static, Tensor, Value, extents_of
 from .attributes import size
 from .registry import Handler, dtype_of, handles, normal_axis, refuse_out, static
@@ -60,6 +60,14 @@ def axes_of(graph: Graph, value: Value, axis: Value | None) -> tuple[int, ...]:
     if len(set(axes)) != len(axes):
         raise graph.error(ShapeError, "duplicate value in 'axis'")
     return tuple(sorted(axes))
+
+
+def require_axes(graph: Graph, value: Value, axis: Value | None) -> None:
+    """Raise AxisError for an axis of a scalar, where NumPy counts the elements along it."""
+    request: Any = static(graph, axis, "axis")
+    if request is not None and not extents_of(value):
+        for one in request if isinstance(request, tuple) else (request,):
+            normal_axis(graph, one, 0)
 
 
 def reduction(
@@ -97,6 +105,9 @@ def _reduce_tensor(
     wide = np.dtype(np.float32) if dtype.name in HALVES and combiner in ("add", "multiply") else dtype
     tensor = convert(graph, value, wide)
     if not axes:
+        if combiner == "add" and wide.kind == "f":  # sums start with 0.0, so that none is -0.0
+            zero = convert(graph, Static(0.0), wide)
+            tensor = elementwise(graph, ELEMENTWISE["add"], [tensor, zero], tensor.extents)
         tensor = cast(graph, tensor, dtype)
         return as_array(tensor) if tensor.extents else replace(tensor, weak=None, scalar=True)
     result = cast(graph, reduce(graph, combiner, tensor, axes), dtype)
@@ -409,6 +420,20 @@ def mean(
     keepdims: Value | None = None,
     where: Value | None = None,
 ) -> Value:
+    require_axes(graph, a, axis)
+    return mean_of(graph, a, axis, dtype, out, keepdims, where)
+
+
+def mean_of(
+    graph: Graph,
+    a: Value,
+    axis: Value | None = None,
+    dtype: Value | None = None,
+    out: Value | None = None,
+    keepdims: Value | None = None,
+    where: Value | None = None,
+) -> Value:
+    """The mean, of a scalar over its first or last axis too."""
     refuse_out(graph, out)
     compute, result = _mean_dtype(graph, a, dtype)
     total = reduction(graph, "add", a, compute, axis, keepdims, None, where)
@@ -440,6 +465,22 @@ def var(
     where: Value | None = None,
     correction: Value | None = None,
 ) -> Value:
+    require_axes(graph, a, axis)
+    return var_of(graph, a, axis, dtype, out, ddof, keepdims, where, correction)
+
+
+def var_of(
+    graph: Graph,
+    a: Value,
+    axis: Value | None = None,
+    dtype: Value | None = None,
+    out: Value | None = None,
+    ddof: Value = ZERO,
+    keepdims: Value | None = None,
+    where: Value | None = None,
+    correction: Value | None = None,
+) -> Value:
+    """The variance, of a scalar over its first or last axis too."""
     refuse_out(graph, out)
     if graph.island is not None:
         raise graph.error(UnsupportedError, "var and std are not supported inside loops")

@@ -67,6 +67,7 @@ def repeat(graph: Graph, a: Value, repeats: Value, axis: Value | None = None) ->
     if request is None:
         a, position = flat(graph, atleast(graph, a, 1)), 0
     else:
+        a = atleast(graph, a, 1)
         position = normal_axis(graph, request, len(extents_of(a)))
     array = as_view(graph, a)
     counts: Any = static(graph, repeats, "the repeats (the shape of the result depends on them)")

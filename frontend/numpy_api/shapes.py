@@ -24,7 +24,7 @@ from ..values import (
     shape_text,
     whole,
 )
-from ..views import Slice, as_view, transposed, view
+from ..views import Slice, as_view, element, transposed, view
 from .orders import lay_out, requested, stays
 from .registry import dtype_of, handles, normal_axis, static
 from .reshaping import frozen_view, shape_argument
@@ -255,6 +255,8 @@ def flip(graph: Graph, m: Value, axis: Value | None = None) -> Value:
     request = static(graph, axis, "axis")
     given = range(rank) if request is None else request if isinstance(request, tuple | list) else (request,)
     axes = [normal_axis(graph, k, rank) for k in given]
+    if not rank:
+        return element(graph, array)  # what m[()] is
     return view(graph, array, [Slice(step=Static(-1)) if k in axes else Slice() for k in range(rank)])
 
 

@@ -70,6 +70,8 @@ def argsort(
     *,
     stable: Value = NONE,
 ) -> Value:
+    if not extents_of(as_operand(graph, a)):
+        a = atleast(graph, a, 1)
     return _sorted(graph, "argsort", a, axis, kind, order, stable)
 
 

@@ -72,19 +72,33 @@ def test_integers_have_64_bits():
     def square(x):
         return int(x[0]) * int(x[0])
 
+    def total(x, n):
+        s = 0
+        for _ in range(x.shape[0]):
+            s = s + n
+        return s
+
     assert square(np.array([2.0**40])) == 2**80
-    assert nt.jit(square)(np.array([2.0**40])) == 0
+    with pytest.raises(OverflowError):
+        nt.jit(square)(np.array([2.0**40]))
     with pytest.raises(OverflowError):
         nt.jit(floor)(np.array([2.0**70]))
+    assert nt.jit(total)(np.zeros(4), 2**62) == 0  # in a loop only what multiplies is checked
 
 
 @pytest.mark.parametrize("target", ["cpu", "interp"])
-def test_int_of_a_float_is_not_checked_and_trunc_is(target):
+def test_int_of_a_float_is_not_checked_in_loops_and_trunc_is(target):
     def by_int(x):
-        return int(x[0])
+        n = 0
+        for i in range(x.shape[0]):
+            n = int(x[i])
+        return n
 
     def by_trunc(x):
-        return math.trunc(float(x[0]))
+        n = 0
+        for i in range(x.shape[0]):
+            n = math.trunc(float(x[i]))
+        return n
 
     for value, error in ((np.nan, ValueError), (np.inf, OverflowError), (2.0**70, OverflowError)):
         x = np.array([value])

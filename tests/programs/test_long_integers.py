@@ -1,0 +1,183 @@
+"""Python integers that 64 bits do not hold: exact, or OverflowError, and never wrapped around where a program says so."""
+
+import nestor as nt
+import numpy as np
+import pytest
+
+TARGETS = pytest.mark.parametrize("target", ["cpu", "interp", "cuda-sim"])
+ENDS = [3, -7, 2**31, -(2**40), 2**62, 2**63 - 1, -(2**63), 5 * 10**9, 3037000499, 3037000500]
+
+
+def square(n):
+    return n * n
+
+
+def cube(n):
+    return n**3
+
+
+def power(n, k):
+    return n**k
+
+
+def moved(n):
+    return 2.0 * (n + 2**62)
+
+
+def sums(n):
+    return n * n + n - 3
+
+
+def turned(n):
+    return abs(n) + 0, -n, ~n
+
+
+def divided(n):
+    return n // -1
+
+
+def remainder(n):
+    return (n * n) % 1000
+
+
+def as_float(n):
+    return float(n * n)
+
+
+def beside_an_array(n):
+    return np.arange(3) + (n + 2**62)
+
+
+def exact_or_refused(function, *arguments, compiled):
+    """The result is Python's where 64 bits hold what it is computed from; else OverflowError."""
+    try:
+        wanted = function(*arguments)
+    except OverflowError:
+        wanted = None
+    try:
+        got = compiled(*arguments)
+    except OverflowError:
+        return False
+    assert wanted is not None
+    np.testing.assert_array_equal(np.asarray(got), np.asarray(wanted), err_msg=str(arguments))
+    return True
+
+
+@pytest.mark.parametrize(
+    "function", [square, cube, moved, sums, turned, divided, remainder, as_float, beside_an_array], ids=lambda f: f.__name__
+)  # fmt: skip
+def test_arithmetic_of_arguments(function):
+    compiled = nt.jit(function)
+    answers = [exact_or_refused(function, n, compiled=compiled) for n in ENDS]
+    assert answers[:2] == [True, True]
+    assert not all(answers)
+
+
+@TARGETS
+def test_targets(target):
+    compiled = nt.jit(square, target=target)
+    assert [exact_or_refused(square, n, compiled=compiled) for n in ENDS] == [
+        True, True, True, False, False, False, False, False, True, False
+    ]  # fmt: skip
+
+
+def test_exponents():
+    compiled = nt.jit(power)
+    assert [exact_or_refused(power, 3, k, compiled=compiled) for k in (0, 1, 2, 39, 40, 100)] == [
+        True
+    ] * 4 + [False] * 2
+
+
+def doubled(n):
+    s = 1
+    for _ in range(n):
+        s = s * 2
+    return s
+
+
+def factorial(x):
+    n, s = int(x[0]), 1
+    while n > 1:
+        s = s * n
+        n = n - 1
+    return s
+
+
+def shifted(n):
+    s = 1
+    for _ in range(n):
+        s = s << 3
+    return s
+
+
+@TARGETS
+def test_loops_that_multiply(target):
+    compiled = nt.jit(doubled, target=target)
+    assert [exact_or_refused(doubled, n, compiled=compiled) for n in (5, 62, 63, 64, 70)] == [True] * 2 + [
+        False
+    ] * 3
+    compiled = nt.jit(shifted, target=target)
+    assert [exact_or_refused(shifted, n, compiled=compiled) for n in (20, 21, 40)] == [True, False, False]
+    compiled = nt.jit(factorial, target=target)
+    numbers = [np.array([n]) for n in (5.0, 20.0, 21.0, 30.0)]
+    assert [exact_or_refused(factorial, x, compiled=compiled) for x in numbers] == [True] * 2 + [False] * 2
+
+
+def constant(x):
+    return 2**70
+
+
+def of_an_extent(x):
+    return x.shape[0] * 2**70
+
+
+def above_an_argument(n):
+    return n + 2**62
+
+
+def in_arithmetic(x):
+    return x * (x.shape[0] * 2**61)
+
+
+def long_operand(n):
+    return 1.5 * (n + 2**70)
+
+
+@pytest.mark.parametrize("dynamic", [None, True])
+def test_constants_never_wrap(dynamic):
+    """In native calls, after many of them, as in the first."""
+    for function, argument in (
+        (constant, np.ones(3)),
+        (of_an_extent, np.ones(3)),
+        (above_an_argument, 2**63 - 1),
+    ):
+        compiled = nt.jit(function, dynamic=dynamic)
+        assert {compiled(argument) for _ in range(80)} == {function(argument)}
+
+
+def test_constants_in_arithmetic_never_wrap():
+    x = np.ones(8)
+    np.testing.assert_array_equal(nt.jit(in_arithmetic)(x), in_arithmetic(x))
+    for function, argument in ((in_arithmetic, x), (long_operand, 3)):
+        compiled = nt.jit(function, dynamic=True)
+        for _ in range(3):
+            with pytest.raises(OverflowError, match=r"test_long_integers.py:\d+"):
+                compiled(argument)
+
+
+@TARGETS
+@pytest.mark.parametrize("dtype", ["f8", "f4", "f2"])
+def test_int_of_a_float(dtype, target):
+    def whole(x):
+        return int(x[0])
+
+    compiled = nt.jit(whole, target=target)
+    for value in (-1.5, 2.0**14, -0.0):
+        assert compiled(np.array([value], dtype)) == int(value)
+    for value, error in ((np.nan, ValueError), (np.inf, OverflowError), (-np.inf, OverflowError)):
+        with pytest.raises(error):
+            compiled(np.array([value], dtype))
+    if dtype != "f2":
+        assert compiled(np.array([-(2.0**63)], dtype)) == -(2**63)
+        with pytest.raises(OverflowError):
+            compiled(np.array([2.0**63], dtype))
