@@ -226,14 +226,13 @@ def test_calls_are_native_where_freed_memory_is_overwritten():
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork on this system")
 @pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
 def test_a_child_has_the_locks_anew():
-    """A thread that does not exist in the child held them."""
-    from nestor.frontend.specialiser import COMPILING
+    """A thread that does not exist in the child held them. (For that of compilations a fork waits: `test_fork.py`.)"""
     from nestor.runtime.pool import POOL
 
     held, release = threading.Event(), threading.Event()
 
     def hold():
-        with COMPILING, POOL._lock, fast_call._LOCK:
+        with POOL._lock, fast_call._LOCK:
             held.set()
             release.wait()
 
@@ -243,7 +242,7 @@ def test_a_child_has_the_locks_anew():
     child = os.fork()
     if child == 0:
         signal.alarm(60)
-        with COMPILING, POOL._lock, fast_call._LOCK:
+        with POOL._lock, fast_call._LOCK:
             os._exit(0)
     release.set()
     thread.join()
