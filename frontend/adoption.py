@@ -154,7 +154,7 @@ def adoption(
     argument.
     """
     defaults = function._foreign_defaults
-    if not defaults and not _may_adopt(args) and not (kwargs and _may_adopt(kwargs.values())):
+    if not defaults and not any(map(is_foreign, args)) and not any(map(is_foreign, kwargs.values())):
         return None
     made = Adoption(leaves_devices)
     names, static = function._names, function._static
@@ -181,17 +181,8 @@ def adoption(
     return None if made.library is None else made
 
 
-def _may_adopt(values: Any) -> bool:
-    """Whether one of the values may be of another library: what most calls have is known not to be."""
-    for value in values:
-        kind = type(value)
-        if kind not in LEAVES and library_of(kind, value) is not None:
-            return True
-    return False
-
-
 def is_foreign(value: Any) -> bool:
-    """Whether a default is an array of another library, or has one in it."""
+    """Whether a value is an array of another library, or has one in it."""
     kind = type(value)
     if kind in LEAVES:
         return False
