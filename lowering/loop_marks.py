@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from xdsl.dialects import func
-from xdsl.dialects.builtin import MemRefType
 from xdsl.ir import Operation
 
 from ..dialects.nest import BIND_AXES, LANES, MAX_THREADS, ForOp
@@ -32,15 +31,9 @@ def bound_loop_in(op: Operation) -> ForOp | None:
     return next((loop for loop in walk(op) if isinstance(loop, ForOp) and loop.kind in BIND_AXES), None)
 
 
-def call_on_buffers(op: Operation) -> func.CallOp | None:
-    """A call that is given buffers (an intrinsic of nest-tensorize): the processor's alone."""
-    return next(
-        (inner for inner in walk(op) if isinstance(inner, func.CallOp) and _takes_buffers(inner)), None
-    )
-
-
-def _takes_buffers(call: func.CallOp) -> bool:
-    return any(isinstance(value.type, MemRefType) for value in call.arguments)
+def call_for_effect(op: Operation) -> func.CallOp | None:
+    """A call that gives no value (an intrinsic of nest-tensorize writes buffers): the processor's alone."""
+    return next((inner for inner in walk(op) if isinstance(inner, func.CallOp) and not inner.results), None)
 
 
 def block_shape(longest: Mapping[str, int]) -> tuple[int, int, int]:

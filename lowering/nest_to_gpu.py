@@ -45,7 +45,7 @@ from .custom_calls import called, declarations, target_of
 from .gpu_host import HostBody
 from .index_arithmetic import IndexBuilder
 from .index_width import width_of_indices
-from .loop_marks import call_on_buffers
+from .loop_marks import call_for_effect
 from .nest_to_scf import prepend, set_arguments
 from .print_calls import PRINT_CALLS
 
@@ -133,7 +133,7 @@ def _refuse_calls(function: func.FuncOp) -> None:
                 hint="call it outside the compiled function, or use the target cpu",
                 error=LoweringError,
             )
-    if (call := call_on_buffers(function)) is not None:
+    if (call := call_for_effect(function)) is not None:
         raise fail(
             call,
             f"calls @{call.callee.string_value()}, and a kernel calls no function on buffers",

@@ -51,13 +51,16 @@ handle stands for, and to none when there is none: a remainder that another shap
 
 **Matching.** `schedule.match loops ["i"]`, `statements ["y"]`, `buffers ["x"]` by name; `loops containing
 "nest.accumulate"`, `loops contiguous "x"` (every access to the buffer goes to the next element), `loops reducing
-"s"`. What is not there is an error, unless the match says `optional`.
+"s"`. What is not there is an error, unless the match says `optional`. Of several buffers called `y` the second is `y[1]`.
 
 **Parameters** are integers that the schedule names (`params {T = 16}`, used as `@T`) and whoever replays it may
 change: `-p 'apply-schedule{file=rows.mlir params="T=8"}'`.
 
 **Failure.** A step that is refused names itself, the loop, and the two accesses at their source lines; nothing of the
-schedule has been done then.
+schedule has been done then. So is a step after which what is marked could not be compiled (a parallel loop inside of
+another one, a buffer that each lane of a vector would need, loops for the processor's threads beside loops bound to a GPU).
+A kernel may be unfinished in between, its inner loops bound and its outer ones not yet: what is missing in the end,
+`compile` says.
 
 This page is generated from the files it describes: `make docs`.
 """

@@ -13,7 +13,7 @@ from ...dialects.diagnostic import NestorError, fail
 from ...dialects.nest import BIND_AXES, ForOp
 from ...dialects.nest.common import AMX
 from ...lowering.amx_tiles import amx_tile
-from ...lowering.loop_marks import bound_loop_in, call_on_buffers, parallel_around, parallel_loop_in
+from ...lowering.loop_marks import bound_loop_in, call_for_effect, parallel_around, parallel_loop_in
 from ...lowering.matrix_tiles import NoTile
 from ...lowering.vector_forms import no_vector_form
 from .loops import enclosing_function, enclosing_loops, loops_in
@@ -74,8 +74,8 @@ def refuse_on_gpu(loop: ForOp, action: str) -> NestorError | None:
     if (other := parallel_loop_in(function)) is not None and other is not loop:
         why = f'the loop "{other.label}" of this function is parallel, which has no meaning on a GPU'
         return _other_machine(loop, action, why, other)
-    if (call := call_on_buffers(function)) is not None:
-        why = f"this function calls @{call.callee.string_value()}, and a GPU's threads call no function on buffers"
+    if (call := call_for_effect(function)) is not None:
+        why = f"this function calls @{call.callee.string_value()}, and a GPU's threads call no function for what it writes"
         return _other_machine(loop, action, why, call)
     return None
 

@@ -120,7 +120,7 @@ func.func private @t(%0: memref<8xf32>)
 func.func @beside_an_intrinsic(%x: f32, %y: memref<8xf32>, %z: memref<8xf32>) {
   // expected-note @below {{here}}
   func.call @t(%z) : (memref<8xf32>) -> ()
-  // expected-error @below {{cannot bind the loop "i": this function calls @t, and a GPU's threads call no function on buffers}}
+  // expected-error @below {{cannot bind the loop "i": this function calls @t, and a GPU's threads call no function for what it writes}}
   nest.for "i" %i = 0 to 8 {
     nest.store "y" %x, %y[%i] : memref<8xf32>
   }
