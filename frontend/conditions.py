@@ -183,8 +183,8 @@ def without_effects(frame: Frame, compute: Callable[[], Value], has_read: bool =
             op.detach()
             graph.block.add_op(op)
         return value
-    block.drop_all_references()
     graph.restore(written)
+    graph.give_up(block)
     frame.scope.variables = before
     graph.checked, graph.may_stop = checked, may_stop
     return None

@@ -189,6 +189,13 @@ class Graph:
             # by identity: of two journals without entries either is found equal
             self._journals = [journal for journal in self._journals if journal is not written]
 
+    def give_up(self, block: Block) -> None:
+        """Drop what was compiled into `block`, and that arrays which were made there were written."""
+        for journal in self._journals:
+            for buffer in [b for b, (value, _) in journal.items() if is_inside(value, block)]:
+                del journal[buffer]
+        block.drop_all_references()
+
     @staticmethod
     def restore(written: dict[Buffer, tuple[SSAValue | None, int]]) -> None:
         """Give arrays back what they had."""
@@ -285,6 +292,18 @@ class Graph:
         result = self.insert(arith.ConstantOp(IntegerAttr(value, INDEX)))
         assert result is not None
         return result
+
+
+def is_inside(value: SSAValue | None, block: Block) -> bool:
+    """Whether a value is computed in the block, or in one inside of it."""
+    if value is None:
+        return False
+    owner = value.owner
+    around = owner if isinstance(owner, Block) else owner.parent
+    while around is not None and around is not block:
+        op = around.parent_op()
+        around = None if op is None else op.parent
+    return around is block
 
 
 def element_type(dtype: np.dtype, place: SourceLocation | None = None) -> Attribute:

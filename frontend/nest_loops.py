@@ -431,7 +431,8 @@ def either_number(
 
     graph, island = frame.graph, _island(frame)
     holds = island.scalar(as_condition(frame, node, condition), _BOOL)
-    blocks, values = [Block(), Block()], []
+    blocks = [Block(), Block()]
+    values: list[Value] = []
     for block, compute in zip(blocks, (then, other), strict=True):
         value: Value | None = None
         with graph.inside(block), island.perhaps(), suppress(Stopped):

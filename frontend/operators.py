@@ -50,7 +50,7 @@ def combined(frame: Frame, node: ast.expr | ast.stmt, op: ast.operator, left: Va
     if isinstance(op, ast.Mod) and isinstance(left, Static) and type(left.raw) is str:
         if not _is_known(right):
             return percent(left.raw, right)
-        return Static(left.raw % constant_object(frame, node, right))
+        return Static(left.raw % constant_object(frame, node, right))  # pyright: ignore
     if isinstance(op, ast.Add) and is_text(left) and is_text(right) and not _is_known(left, right):
         return joined(left, right)
     if isinstance(left, Group) or isinstance(right, Group):

@@ -24,7 +24,7 @@ from .conditions import as_condition, test
 from .extents import Affine, Atom
 from .forms import Form, built, flatten, form_of, joined_form
 from .frame import Frame
-from .graph import INDEX, tensor_type
+from .graph import INDEX, is_inside, tensor_type
 from .loop_variables import ONLY_INSIDE
 from .nest_loops import Execute, Loop, changed_names, is_same, stops, trip_count, with_stops
 from .objects import is_ref
@@ -278,7 +278,7 @@ def _settle(
                 break
             carried = after
             graph.unfreeze(frozen)
-            block.drop_all_references()
+            graph.give_up(block)
     except BaseException:
         frame.scope.variables = dict(before)
         graph.unfreeze(at_first)
@@ -327,7 +327,7 @@ def _after(
             changed = True
     buffers = list(carried.buffers)
     for buffer, (value, _) in written.items():
-        if buffer not in buffers and value is not None and not _is_inside(value, block):
+        if buffer not in buffers and value is not None and not is_inside(value, block):
             buffers.append(buffer)
             changed = True
     return _Carried(forms, buffers) if changed else None
@@ -343,15 +343,6 @@ def _differs(a: Form, b: Form) -> bool:
     if a.kind is None or b.kind is None:
         return (a.kind is None) != (b.kind is None)
     return not same_operand(a.kind, b.kind)
-
-
-def _is_inside(value: SSAValue, block: Block) -> bool:
-    owner = value.owner
-    around = owner if isinstance(owner, Block) else owner.parent
-    while around is not None and around is not block:
-        op = around.parent_op()
-        around = None if op is None else op.parent
-    return around is block
 
 
 def _refuse_written_and_rebound(
@@ -394,7 +385,7 @@ def tensor_if(frame: Frame, node: ast.If, condition: Value, execute: Execute) ->
                 _leave(frame, holds, block, before, written)
                 return execute(frame, node.orelse)
             if always:
-                blocks[0].drop_all_references()
+                graph.give_up(blocks[0])
                 _leave(frame, opposite(graph, holds), block, before, written)
                 return execute(frame, node.body)
             journals.append({b: (b.value, b.version) for b in written if not _is_new(written[b][0], block)})
@@ -477,7 +468,7 @@ def _is_seen(array: Array, name: str, before: dict[str, Value]) -> bool:
 
 def _is_new(value: SSAValue | None, block: Block) -> bool:
     """Whether a buffer was made in the block."""
-    return value is None or _is_inside(value, block)
+    return value is None or is_inside(value, block)
 
 
 def _joined_names(

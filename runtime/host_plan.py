@@ -231,7 +231,8 @@ class _Run:
         words = [int(word) for word in self.device.read_error_record(self.record)]
         if words[0]:
             numbers = tuple(words[FACTS:]) if words[0] == RAISED else ()
-            raise _Stopped(ErrorRecord(*words[:FACTS], numbers))
+            code, site, value, extent = words[:FACTS]
+            raise _Stopped(ErrorRecord(code, site, value, extent, numbers))
 
 
 GRID_LIMITS = ((1 << 31) - 1, 65535, 65535)

@@ -115,6 +115,17 @@ def in_nested_branches(a):
     return b
 
 
+def beside_a_loop_that_returns(a, n):
+    if a[0] <= 2.5:
+        pass
+    elif n != 1:
+        for _ in range(n):
+            return 1.5
+    else:
+        raise ValueError
+    return 0.5
+
+
 def on_every_path(a, n):
     a += 1
     if n > 0:
@@ -137,6 +148,7 @@ WHERE = [
     (in_a_while, [(array(1, 5), 1), (array(1, 5), 2)]),
     (in_a_helper, [(array(1, 2, 3, -1), n) for n in (1, 3, 4, 0)]),
     (in_nested_branches, [(array(x, y),) for x, y in ((1, 1), (3, 3), (0.5, 1.2), (9, 0), (0.1, 0.2))]),
+    (beside_a_loop_that_returns, [(array(x, 0), n) for x in (1, 3) for n in (0, 1, 2)]),
     (on_every_path, [(array(1, 2), n) for n in (1, 0)]),
     (of_a_flag, [(3, True), (3, False)]),
 ]
