@@ -5,6 +5,7 @@ from __future__ import annotations
 import operator
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
+from enum import Enum, IntEnum
 from typing import Any, NoReturn
 
 import numpy as np
@@ -87,6 +88,10 @@ def operate(graph: Graph, name: str, *operands: Value) -> Value:
     """A Python operator: Python's own arithmetic on Python numbers, the ufunc called `name` otherwise."""
     if all(isinstance(o, Static) for o in operands):
         return _fold(graph, PYTHON_OPERATORS[name], [o.value for o in operands])  # pyright: ignore
+    operands = _without_enums(operands)
+    decided = _unlike(name, operands)
+    if decided is not None:
+        return decided
     for operand in operands:
         if not is_number(operand):
             raise graph.error(
@@ -99,6 +104,32 @@ def operate(graph: Graph, name: str, *operands: Value) -> Value:
     if name == "power":
         return COMPOSITES["power"](graph, *operands, operator=True)
     return apply(graph, UFUNCS[name], *operands)
+
+
+def _without_enums(operands: tuple[Value, ...]) -> tuple[Value, ...]:
+    """Members of an IntEnum as integers of Python; beside numbers of NumPy they stay, and count as its own."""
+    if not any(map(_is_enum, operands)):
+        return operands
+    if not all(_is_enum(o) or (is_number(o) and isinstance(operand_of(o), type)) for o in operands):
+        return operands
+    return tuple([Static(int(o.value)) if isinstance(o, Static) and _is_enum(o) else o for o in operands])
+
+
+def _is_enum(value: Value) -> bool:
+    return isinstance(value, Static) and isinstance(value.raw, IntEnum)
+
+
+def _unlike(name: str, operands: Sequence[Value]) -> Static | None:
+    """A number of Python and what is none are not equal."""
+    if name not in ("equal", "not_equal") or len(operands) != 2:
+        return None
+    is_plain = [is_number(o) and isinstance(operand_of(o), type) for o in operands]
+    others = [
+        o.raw for o, plain in zip(operands, is_plain, strict=True) if not plain and isinstance(o, Static)
+    ]
+    if is_plain.count(True) != 1 or not others or not isinstance(others[0], str | Enum | type | type(None)):
+        return None
+    return Static(name == "not_equal")
 
 
 def _of_masked(graph: Graph, name: str, compute: Callable[..., Value], operands: Sequence[Value]) -> Value:

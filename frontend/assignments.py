@@ -373,6 +373,7 @@ def _augmented_subscript(frame: Frame, node: ast.AugAssign, name: str) -> None:
         with open_island(graph) as island:
             frame.at(node)
             window = view(graph, owner, items)
+            _check_operands(frame, node, window, operand)
             result = operate(graph, name, _element_or_view(frame, window), as_readable(operand))
             if window.axes or _has_ellipsis(items):
                 _check_update(frame, node, window, result)
@@ -383,6 +384,7 @@ def _augmented_subscript(frame: Frame, node: ast.AugAssign, name: str) -> None:
     current = _element_or_view(frame, window)
     operand = evaluate(frame, node.value)
     frame.at(node)
+    _check_operands(frame, node, window, operand)
     result = operate(graph, name, current, operand)
     if window.axes or _has_ellipsis(items):
         _check_update(frame, node, window, result)
@@ -406,6 +408,7 @@ def update_in_place(frame: Frame, node: ast.AugAssign, array: Array, operand: Va
 
     graph = frame.graph
     name = BINARY[type(node.op)]
+    _check_operands(frame, node, array, operand)
     if graph.island is None and array.whole and array.buffer.shared is None:
         result = operate(graph, name, array, operand)
         _check_update(frame, node, array, result)
@@ -415,6 +418,19 @@ def update_in_place(frame: Frame, node: ast.AugAssign, array: Array, operand: Va
         result = operate(graph, name, array, as_readable(operand))
         _check_update(frame, node, array, result)
         island.assign(array, result)
+
+
+def _check_operands(frame: Frame, node: ast.AugAssign, target: Value, operand: Value) -> None:
+    """`a @= b` writes rows of products: `a` has rows, and `b` is a matrix."""
+    if not isinstance(node.op, ast.MatMult) or (extents_of(target) and len(extents_of(operand)) >= 2):
+        return
+    frame.fail(
+        node,
+        "inplace matrix multiplication requires the first operand to have at least one and the second at least "
+        "two dimensions.",
+        "write a = a @ b for a new array",
+        ShapeError,
+    )
 
 
 def _check_update(frame: Frame, node: ast.AugAssign, target: Array, result: Value) -> None:

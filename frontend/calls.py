@@ -14,7 +14,7 @@ from .errors import DTypeError, kind_of
 from .frame import Frame
 from .frame_values import Step
 from .numpy_api import ufuncs
-from .numpy_api.registry import FUNCTIONS, METHODS, invoke
+from .numpy_api.registry import FUNCTIONS, METHODS, invoke, invoke_numpy
 from .objects import call_method, construct, is_outside_change, is_record, made_anew
 from .outside import entries, has_item, item
 from .refused_calls import why_refused
@@ -76,7 +76,7 @@ def _call_known(
     if _is_numpy(target) and not isinstance(target, np.vectorize):
         handler = _entry(FUNCTIONS, target)
         if handler is not None:
-            return invoke(frame.graph, _name(target), handler, args, kwargs)
+            return invoke_numpy(frame.graph, _name(target), target, handler, args, kwargs)
     from .applied import APPLIED, Bound, Vectorized, vectorized_call
     from .python_calls import PYTHON
 

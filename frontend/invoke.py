@@ -260,22 +260,50 @@ def _python_slice(start: int, stride: int, extent: int) -> slice:
     return slice(start, None if stop < 0 else stop, stride) if extent else slice(0, 0)
 
 
-def _reshape(call: Invocation, leaf: Leaf, arrays: Any, given: Any, values: Any, names: Any) -> np.ndarray:
-    return _derived(np.reshape, call, leaf, arrays, given, values, names)
+def _extents(parameters: Any, names: Any) -> list[int]:
+    return [e.value(names) for e in parameters]
 
 
-def _broadcast(call: Invocation, leaf: Leaf, arrays: Any, given: Any, values: Any, names: Any) -> np.ndarray:
-    return _derived(np.broadcast_to, call, leaf, arrays, given, values, names)
+def _broadcast_arrays(array: np.ndarray, parameters: Any, names: Any) -> np.ndarray:
+    return np.broadcast_arrays(array, np.broadcast_to(False, _extents(parameters, names)))[0]
 
 
-def _derived(
-    make: Any, call: Invocation, leaf: Leaf, arrays: Any, given: Any, values: Any, names: Any
-) -> np.ndarray:
-    """An argument or another result, or a view of one, in another shape; then a window of that."""
-    shape, window = leaf.view
+_MAKERS: dict[str, Callable[[Any, Any, Any], Any]] = {
+    "reshape": lambda array, shape, names: np.reshape(array, _extents(shape, names)),
+    "ravel": lambda array, shape, names: np.ravel(array),
+    "broadcast": lambda array, shape, names: np.broadcast_to(array, _extents(shape, names)),
+    "broadcast_arrays": _broadcast_arrays,
+    "diagonal": lambda array, parameters, names: np.diagonal(array, *parameters),
+    "einsum_diagonal": lambda array, parameters, names: np.einsum("ii->i", array),
+    "windows": lambda array, parameters, names: np.lib.stride_tricks.sliding_window_view(array, *parameters),
+}
+"""What NumPy makes of an array: a view, or a copy where it has no choice."""
+
+VIEWS = frozenset(("view", *_MAKERS))
+"""How results are made that share memory with what they are made from."""
+
+
+def _derived(call: Invocation, leaf: Leaf, arrays: Any, given: Any, values: Any, names: Any) -> np.ndarray:
+    """What NumPy makes of an argument or another result, or of a view of one; then a window of that."""
+    parameters, window = leaf.view
     inner = _RESULTS[leaf.value.how](call, leaf.value, arrays, given, values, names)
-    result = make(inner, [e.value(names) for e in shape])
+    result = _MAKERS[leaf.how](inner, parameters, names)
     return result if window is None else _window(result, window, names)
+
+
+def read_only(array: Any) -> Any:
+    """A view that cannot be written; arrays of a GPU have no such flag."""
+    if not isinstance(array, np.ndarray):
+        return array
+    result = array.view()
+    result.flags.writeable = False
+    return result
+
+
+def _read_only(call: Invocation, leaf: Leaf, arrays: Any, given: Any, values: Any, names: Any) -> Any:
+    """An array for which NumPy gives a view that cannot be written; the caller's `out` stays as it is."""
+    result = _output(call, leaf, arrays, given, values, names)
+    return result if leaf.output in given else read_only(result)
 
 
 def _output(call: Invocation, leaf: Leaf, arrays: Any, given: Any, values: Any, names: Any) -> Any:
@@ -317,8 +345,8 @@ _RESULTS: dict[str, Any] = {
     "argument": _argument,
     "integer": _integer,
     "view": _view,
-    "reshape": _reshape,
-    "broadcast": _broadcast,
+    **dict.fromkeys(_MAKERS, _derived),
+    "read-only": _read_only,
     "output": _output,
     "rows": _rows,
 }

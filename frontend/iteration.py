@@ -12,8 +12,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
+
 from ..dialects.records import changed
-from .arithmetic import index_value, operate, require_static
+from .arithmetic import index_value, number_kind, operate, require_static
 from .equal_extents import require_equal
 from .errors import DTypeError, Respecialise, ShapeError
 from .expressions import evaluate
@@ -21,7 +23,7 @@ from .extents import Affine
 from .frame import Frame
 from .objects import current, refuse_changes, share
 from .outside import ITERABLES, items
-from .values import Array, Group, Iteration, Lazy, Range, Rows, Static, Tensor, Value, describe
+from .values import Array, Group, Iteration, Lazy, Range, Rows, Static, Tensor, Value, describe, extents_of
 
 _FALSE = Static(False)
 _ZERO = Static(0)
@@ -157,12 +159,26 @@ def _shorter(frame: Frame, node: ast.AST, a: Affine, b: Affine, is_strict: bool)
 
 
 def enumerate_(frame: Frame, node: ast.Call, iterable: Value, start: Value = _ZERO) -> Value:
-    items = sequence(frame, node, iterable)
+    items, first = sequence(frame, node, iterable), _as_integer(frame, node, start)
 
     def at(k: Value) -> Value:
-        return Group((operate(frame.graph, "add", start, k), items.at(k)))
+        return Group((operate(frame.graph, "add", first, k), items.at(k)))
 
     return Iteration(items.count, at, items.unrolled, True)
+
+
+def _as_integer(frame: Frame, node: ast.AST, value: Value) -> Value:
+    """An integer, or a NumPy integer as one of Python."""
+    from .numpy_api.registry import FUNCTIONS
+
+    is_integer = isinstance(value, Static) and isinstance(value.value, int | np.integer)
+    if not is_integer and isinstance(value, Static | Group | Rows | Iteration | Range):
+        what = type(value.value).__name__ if isinstance(value, Static) else describe(value)
+        frame.fail(node, f"'{what}' object cannot be interpreted as an integer", None, DTypeError)
+    kind = number_kind(frame.graph, value)
+    if extents_of(value) or not (kind in (int, bool) or (isinstance(kind, np.dtype) and kind.kind in "iu")):
+        frame.fail(node, f"{describe(value)} cannot be interpreted as an integer", None, DTypeError)
+    return FUNCTIONS[int](frame.graph, value)
 
 
 def reversed_(frame: Frame, node: ast.Call, iterable: Value) -> Value:

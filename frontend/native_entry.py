@@ -42,7 +42,7 @@ from ..lowering.call_layout import (
 )
 from ..runtime.fast_call import Entry, word_at
 from ..runtime.pool import POOL, SMALLEST
-from .invoke import Invocation, addressable, late_result
+from .invoke import VIEWS, Invocation, addressable, late_result, read_only
 from .native_call import Call, Declined
 from .native_extents import ExtentWriter
 from .native_guards import guards
@@ -101,7 +101,7 @@ def _is_open(call: Call, invocation: Invocation) -> bool:
         and len(names) + len(invocation.integers) <= MAX_NAMES
         and all(arguments[k].layout == "c" and not arguments[k].order for k in open_arrays)
         and all(isinstance(key, str | int) for form in forms for key, _ in form.terms)
-        and not any(leaf.how in ("view", "reshape", "broadcast") for leaf in _leaves(program.results))
+        and not any(leaf.how in VIEWS for leaf in _leaves(program.results))
         and all(guard.is_linear for guard in program.guards)
     )
 
@@ -438,12 +438,15 @@ class _Writer(ExtentWriter):
         if leaf.how == "integer":
             value = leaf.value.value(self.invocation.names)
             return LEAF.pack(how=How.CONSTANT, value=self.result.keep(value))
+        if leaf.how == "read-only":
+            late[-1] = read_only
+            return LEAF.pack(how=How.OUTPUT, value=leaf.output)
         if leaf.how == "rows":
             late[-1] = list if leaf.value is None else np.ndarray.tolist
             return LEAF.pack(how=How.OUTPUT, value=leaf.output)
         self._need(leaf.argument >= 0)
         source = self.call.sources[leaf.argument]
-        self._need(source != NO_SOURCE and leaf.how in ("argument", "view", "reshape", "broadcast"))
+        self._need(source != NO_SOURCE and (leaf.how == "argument" or leaf.how in VIEWS))
         if leaf.how != "argument":
             self._need(not self.open and not self.invocation.integers)
             late[-1] = late_result(leaf, self.invocation)

@@ -86,6 +86,8 @@ class _Lowering:
         self.buffers: dict[int, Buffer] = {}
         self.structure = Structure(tuple, None, ())
         self.leaves: list[Value] = []
+        self.objects: dict[Array, int] = {}
+        """The arguments themselves: other arrays in their memory are views, also where they show all of it."""
         self.bases: dict[Buffer, _Base] = {}
         self.made: dict[str | int, int] = {}
         """The objects of the result that are made already, and as which number."""
@@ -146,7 +148,9 @@ class _Lowering:
         if argument.kind == "static":
             self._set(argument, Static(held(argument.value)))
         elif argument.kind == "same":
-            self._set(argument, whole(self.buffers[argument.value]))
+            same = whole(self.buffers[argument.value])
+            self.objects[same] = position
+            self._set(argument, same)
         elif argument.kind == "array":
             self._bind_array(position, argument)
         else:
@@ -226,7 +230,9 @@ class _Lowering:
         )
         overlapping.append(buffer)
         self.buffers[position] = buffer
-        self._set(argument, whole(buffer))
+        array = whole(buffer)
+        self.objects[array] = position
+        self._set(argument, array)
 
     def _extents(self, argument: ArgumentType) -> Extents:
         return tuple(
@@ -315,7 +321,13 @@ class _Lowering:
         if not isinstance(value, Array | Tensor):
             hint = "np.where(mask, x, 0) has a shape that is known" if isinstance(value, Masked) else None
             raise self.graph.error(UnsupportedError, f"{describe(value)} cannot be returned", hint)
-        return self._output(value)
+        return self._own(value)
+
+    def _own(self, value: Array | Tensor) -> Leaf:
+        """A result in memory of its own; a view of it where NumPy gives one that cannot be written."""
+        made = self._output(value)
+        is_read_only = isinstance(value, Array) and value.buffer.read_only
+        return Leaf("read-only", output=made.output) if is_read_only else made
 
     def _choice(self, array: Array) -> Leaf:
         """A result that shares memory with an argument on some paths: the run says with which."""
@@ -325,7 +337,7 @@ class _Lowering:
         leaves: dict[int, Leaf] = {}
         for number, alias in alternatives(self.graph, source).items():
             leaf = self._shared(alias)
-            if source is not array and leaf is not None and leaf.how in ("argument", "reshape"):
+            if source is not array and leaf is not None and leaf.how in ("argument", "view", "reshape"):
                 shape = tuple([_linear(e) for e in array.extents])
                 leaf = Leaf("reshape", leaf, argument=leaf.argument, view=(shape, None))
             elif source is not array or leaf is None:
@@ -353,7 +365,7 @@ class _Lowering:
         if base is None:
             return None
         if base.leaf is None:
-            base.leaf = self._output(base.array)
+            base.leaf = self._own(base.array)
         if array is base.array:
             return base.leaf
         return Leaf("view", base.leaf, view=_recipe(array))
@@ -362,21 +374,22 @@ class _Lowering:
         """A result that shares memory with an argument, or with another result, is made from it, as NumPy does."""
         buffer = array.buffer
         if buffer.argument is not None:
-            if array.whole:
-                return Leaf("argument", argument=buffer.argument)
+            if array in self.objects:
+                return Leaf("argument", argument=self.objects[array])
             return Leaf("view", argument=buffer.argument, view=_recipe(array))
         based = self._based(array)
         if based is not None:
             return based
         if buffer.derived is None:
             return None
-        source, how = buffer.derived
+        source, how, *given = buffer.derived
         inner = self._shared(source)
-        if inner is not None and (how == "broadcast" or not _may_be_older(source, buffer)):
-            shape = tuple([_linear(e) for e in buffer.extents])
-            window = None if array.whole else _recipe(array)
-            return Leaf(how, inner, argument=inner.argument, view=(shape, window))
-        return None
+        may_be_copy = how in ("reshape", "ravel")
+        if inner is None or (may_be_copy and _may_be_older(source, buffer)):
+            return None
+        parameters = given[0] if given else tuple([_linear(e) for e in buffer.extents])
+        window = None if array.whole else _recipe(array)
+        return Leaf(how, inner, argument=inner.argument, view=(parameters, window))
 
     def _output(self, value: Array | Tensor) -> Leaf:
         tensor = as_tensor(self.graph, value)

@@ -45,9 +45,10 @@ class Leaf:
     """How one result is made after the kernel has run.
 
     `how` is `constant` (value), `argument` (the argument itself), `view` (of it, or of what the leaf `value` makes),
-    `reshape` and `broadcast` (of what the leaf `value` makes: the shape, and a window of that or None), `integer` (linear in
-    extents and integer arguments), `output` (position among the kernel's outputs), `rows` (a list of them), `again` (the
-    object that was made as number `value`, parts before the whole)
+    `reshape`, `ravel`, `broadcast`, `broadcast_arrays`, `diagonal`, `windows` ... (of what the leaf `value` makes: shape or
+    the parameters, and a window of that or None), `integer` (linear in extents and integer arguments), `output` (position
+    among the kernel's outputs), `read-only` (a view of that), `rows` (a list of them), `again` (the object that was made as
+    number `value`, parts before the whole)
     or `choice`: what `value`, a dictionary of leaves, has for the number that is in the output `tag`, else the output.
     """
 

@@ -6,6 +6,7 @@ import ast
 from collections.abc import Callable, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass, field, is_dataclass, replace
+from enum import IntEnum
 from typing import Any
 
 import numpy as np
@@ -368,6 +369,8 @@ def operand_of(value: Value) -> Operand:
             return type(value.raw)
         if isinstance(value.raw, np.generic):
             return value.raw.dtype
+        if isinstance(value.raw, IntEnum):  # to NumPy an object whose type it has to find out
+            return WEAK_DTYPES[int]
         raise TypeError(f"{value.raw!r} is not a number")
     if isinstance(value, Tensor | Scalar):
         return value.weak or value.dtype

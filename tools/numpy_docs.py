@@ -52,7 +52,7 @@ FAMILIES: dict[str, tuple[str, str]] = {
     ),
     "Complex numbers": (
         "complex numbers are no element type",
-        "eig eigvals imag sort_complex",
+        "eig eigvals sort_complex",
     ),
     "Results whose shape depends on elements": (
         "the shape of every array is known before its elements",

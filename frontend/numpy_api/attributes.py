@@ -1,4 +1,4 @@
-"""Attributes of arrays: .shape, .ndim, .size, .dtype, .T, .mT, .itemsize, .nbytes, .real."""
+"""Attributes of arrays: .shape, .ndim, .size, .dtype, .T, .mT, .itemsize, .nbytes, .real, .imag."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from ..graph import Graph
 from ..promotion import WEAK_DTYPES
 from ..values import Group, Method, Static, Value, describe, extents_of, operand_of
 from ..views import as_view, transposed
+from .registry import FUNCTIONS
 
 
 def shape(graph: Graph, value: Value) -> Group:
@@ -55,8 +56,14 @@ def nbytes(graph: Graph, value: Value) -> Value:
 
 
 def real(graph: Graph, value: Value) -> Value:
-    """Of a real array: itself."""
-    return value
+    """Of a real array: itself. A bool of Python is an int then."""
+    if isinstance(value, Method) or operand_of(value) is not bool:
+        return value
+    return operate(graph, "positive", value)
+
+
+def imag(graph: Graph, value: Value) -> Value:
+    return FUNCTIONS[np.imag](graph, value)
 
 
 def _require_numpy(graph: Graph, value: Value, name: str) -> None:
@@ -77,5 +84,6 @@ ATTRIBUTES: dict[str, Callable[[Graph, Value], Value]] = {
     "mT": matrix_transpose,
     "nbytes": nbytes,
     "real": real,
+    "imag": imag,
 }
 """`ATTRIBUTES[name](graph, array)`."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -22,10 +23,11 @@ from ..equal_extents import require_equal
 from ..errors import DTypeError, Respecialise, ShapeError, UnsupportedError
 from ..extents import Affine
 from ..graph import Graph
-from ..islands import Island
+from ..islands import Island, check_assignable
 from ..promotion import WEAK_DTYPES
 from ..tensors import broadcast
 from ..values import (
+    NOTHING,
     Array,
     Buffer,
     Extents,
@@ -49,14 +51,27 @@ ZERO, FIFTY, TRUE, FALSE = Static(0), Static(50), Static(True), Static(False)
 
 
 def _filled(graph: Graph, extents: Extents, fill: Value, dtype: np.dtype) -> Array:
-    if any(e.known is not None and e.known < 0 for e in extents):
-        raise graph.error(ShapeError, "negative dimensions are not allowed")
+    check_size(graph, extents, dtype)
+    check_assignable(graph, extents, extents_of(fill))
     if graph.island is not None:
         array = whole(graph.island.allocate("t", dtype, extents))
         graph.island.assign(array, fill)
         return array
     tensor = broadcast(graph, convert(graph, fill, dtype), extents)
     return whole(Buffer(tensor.ssa, dtype, extents))
+
+
+_ZERO = Static(0)
+
+
+def check_size(graph: Graph, extents: Extents, dtype: np.dtype) -> None:
+    """Raise what NumPy raises for a shape that no array can have."""
+    known = [e.known for e in extents if e.known is not None]
+    if any(n < 0 for n in known):
+        raise graph.error(ShapeError, "negative dimensions are not allowed")
+    if prod(known) * dtype.itemsize >= 1 << 63:
+        text = "array is too big; `arr.size * arr.dtype.itemsize` is larger than the maximum possible size."
+        raise graph.error(ShapeError, text)
 
 
 @handles(np.zeros)
@@ -186,7 +201,7 @@ def asarray(
 
 @handles(np.asfortranarray)
 def asfortranarray(graph: Graph, a: Value, dtype: Value | None = None) -> Value:
-    return asarray(graph, a, dtype, Static("F"))
+    return asarray(graph, atleast(graph, a, 1) if is_array(a) else a, dtype, Static("F"))
 
 
 @handles(np.require)
@@ -325,10 +340,37 @@ def _collect(
 
 
 @handles(np.arange)
-def arange(graph: Graph, *bounds: Value, dtype: Value | None = None) -> Value:
-    """Integers of constant step may have an unknown length; else the bounds are compiled for."""
-    if not 1 <= len(bounds) <= 3:
+def arange(
+    graph: Graph,
+    *bounds: Value,
+    start: Value = NOTHING,
+    stop: Value = NOTHING,
+    step: Value = NOTHING,
+    dtype: Value = NOTHING,
+) -> Value:
+    """`arange(stop)`, `arange(start, stop)`, `arange(start, stop, step, dtype)`; each by its name as well."""
+    given = {"start": start, "stop": stop, "step": step, "dtype": dtype}
+    for position, (name, value) in enumerate(zip(given, bounds, strict=False)):
+        if given[name] is not NOTHING:
+            text = f"argument for arange() given by name ('{name}') and position (position {position})"
+            raise graph.error(DTypeError, text)
+        given[name] = value
+    absent = [name for name, value in given.items() if isinstance(value, Static) and value.value is None]
+    if len(bounds) > 4:
+        raise graph.error(
+            DTypeError, f"arange() takes from 0 to 4 positional arguments but {len(bounds)} were given"
+        )
+    if "stop" in absent and (not bounds or "start" in absent):
         raise graph.error(DTypeError, "arange() requires stop to be specified.")
+    first, last = (_ZERO, given["start"]) if "stop" in absent else (given["start"], given["stop"])
+    first = _ZERO if first is NOTHING else first
+    if "step" not in absent:
+        return _arange(graph, (first, last, given["step"]), given["dtype"])
+    return _arange(graph, (last,) if first is _ZERO else (first, last), given["dtype"])
+
+
+def _arange(graph: Graph, bounds: tuple[Value, ...], dtype: Value) -> Value:
+    """Integers of constant step may have an unknown length; else the bounds are compiled for."""
     request = dtype_of(graph, dtype)
     affine = [affine_of(b) for b in bounds]
     if any(a is None or a.known is None for a in affine):

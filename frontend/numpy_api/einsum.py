@@ -19,7 +19,7 @@ from ..extents import Affine
 from ..graph import Graph
 from ..products import common_dtype, dot
 from ..tensors import as_array, as_tensor, broadcast, normal_order, transpose
-from ..values import Static, Tensor, Value, extents_of
+from ..values import Array, Static, Tensor, Value, extents_of
 from ..views import as_view, transposed
 from .reductions import reduction
 from .registry import FUNCTIONS, handles, static
@@ -50,6 +50,8 @@ def einsum(graph: Graph, subscripts: Value, *operands: Value, optimize: Value | 
     dtype = common_dtype(graph, *operands)
     terms = [_Term(v, own) for v, own in zip(operands, labels, strict=True)]
     terms = [_diagonal(graph, term) for term in terms]
+    if len(terms) == 1 and terms[0].labels == output and isinstance(terms[0].value, Array):
+        return terms[0].value  # a diagonal: a view
     order = _memory_order(graph, terms, output)
     extents = _extents(graph, terms)
     converted = [_Term(_array(convert(graph, t.value, dtype)), t.labels) for t in terms]
@@ -137,7 +139,13 @@ def _diagonal(graph: Graph, term: _Term) -> _Term:
             a, b = (extents_of(term.value)[k] for k in (first, second))
             if not require_equal(graph, a, b, "einsum"):
                 raise graph.error(ShapeError, f"einsum: the axes of the label '{label}' differ in extent")
-            return _Term(handler(graph, term.value), label)
+            diagonal = handler(graph, term.value)
+            if (
+                isinstance(diagonal, Array) and diagonal.buffer.derived is not None
+            ):  # unlike np.diagonal's, it can be written
+                diagonal.buffer.derived = (diagonal.buffer.derived[0], "einsum_diagonal", ())
+                diagonal.buffer.read_only = False
+            return _Term(diagonal, label)
     return term
 
 

@@ -265,7 +265,8 @@ def delete(graph: Graph, arr: Value, obj: Value, axis: Value | None = None) -> V
         except (IndexError, ValueError, TypeError) as error:
             raise graph.error(ShapeError, str(error)) from None
         parts = [window(array, position, Affine(int(k)), Affine(1)) for k in keep]
-    kept = [p for p in parts if p.extents[position].known != 0] or parts[:1]
+    nothing = window(array, position, Affine(0), Affine(0))
+    kept = [p for p in parts if p.extents[position].known != 0] or [nothing]
     return in_order_of(array, concatenated(graph, kept, position))
 
 

@@ -13,7 +13,7 @@ from ..extents import Affine
 from ..graph import Graph
 from ..islands import Island
 from ..tensors import normal_order
-from ..values import Array, Group, Static, Value, extents_of
+from ..values import Array, Group, Static, Value, extents_of, is_number
 from ..views import Slice, as_view, transposed, view
 from .creation import diagonal_mask
 from .joining import flat
@@ -112,6 +112,7 @@ def _diagonal(graph: Graph, array: Array, offset: int, first: int, second: int) 
         buffer = result.buffer
         buffer.read_only = True
         buffer.frozen = "a diagonal"
+        buffer.derived = (array, "diagonal", (offset, first, second))
         # In memory the diagonal is where the outer one of its two axes was.
         places = list(axis_order(array) or range(rank))
         outer = min((first, second), key=places.index)
@@ -192,6 +193,8 @@ def triu(graph: Graph, m: Value, k: Value = ZERO) -> Value:
 
 
 def _triangle(graph: Graph, m: Value, k: Value, lower: bool) -> Value:
+    if is_number(m) and not extents_of(m):
+        raise graph.error(DTypeError, "a triangle of an array of rank 0 is not defined")
     array = as_view(graph, atleast(graph, m, 1))
     columns = array.extents[-1]
     rows = array.extents[-2] if len(array.extents) > 1 else columns

@@ -44,4 +44,7 @@ def stays(graph: Graph, array: Value, order: str) -> bool:
         return True
     if order == "C":
         return array.is_row_major
+    few = sum(e.known != 1 for e in array.extents) <= 1 or any(e.known == 0 for e in array.extents)
+    if order == "F" and array.is_row_major and few:
+        return True  # then it is in both
     return order in ("A", "K") or is_fortran(array) or (len(array.axes) < 2 and array.is_row_major)

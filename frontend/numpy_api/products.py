@@ -17,6 +17,7 @@ from ..products import common_dtype, dot
 from ..tensors import broadcast, common_order, normal_order
 from ..values import Buffer, Extents, Static, Tensor, Value, extents_of, shape_text, whole
 from ..views import Slice, as_view, view
+from .orders import lay_out
 from .registry import handles, normal_axis, refuse_out, static
 from .ufuncs import composite
 
@@ -155,7 +156,7 @@ def dot_(graph: Graph, a: Value, b: Value, out: Value | None = None) -> Value:
     refuse_out(graph, out)
     ranks = len(extents_of(a)), len(extents_of(b))
     if 0 in ranks:
-        return apply(graph, np.multiply, a, b)
+        return lay_out(graph, apply(graph, np.multiply, a, b), "C")
     return _aligned(graph, a, b, (ranks[0] - 1, max(ranks[1] - 2, 0)))
 
 
@@ -163,14 +164,15 @@ def dot_(graph: Graph, a: Value, b: Value, out: Value | None = None) -> Value:
 def inner(graph: Graph, a: Value, b: Value) -> Value:
     ranks = len(extents_of(a)), len(extents_of(b))
     if 0 in ranks:
-        return apply(graph, np.multiply, a, b)
+        return lay_out(graph, apply(graph, np.multiply, a, b), "C")
     return _aligned(graph, a, b, (ranks[0] - 1, ranks[1] - 1))
 
 
 def _flat(graph: Graph, value: Value) -> Value:
     from .reshaping import ravel
+    from .shapes import atleast
 
-    return value if len(extents_of(value)) == 1 else ravel(graph, value)
+    return value if len(extents_of(value)) == 1 else ravel(graph, atleast(graph, value, 1))
 
 
 @handles(np.vdot)

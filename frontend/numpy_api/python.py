@@ -42,12 +42,15 @@ from ..values import (
 )
 from ..views import as_index
 from .registry import handles, static
+from .selection import where
 
 
 @handles(builtins.len)
 def len_(graph: Graph, x: Value) -> Value:
     if isinstance(x, Group):
         return Static(len(x.items))
+    if isinstance(x, Range):
+        return _length(graph, x)
     if isinstance(x, Rows | Iteration):
         if isinstance(x, Iteration) and x.once:
             raise graph.error(DTypeError, "an iterator has no len()")
@@ -56,6 +59,19 @@ def len_(graph: Graph, x: Value) -> Value:
     if not extents:
         raise graph.error(DTypeError, f"{describe(x)} has no len()")
     return index_value(extents[0])
+
+
+def _length(graph: Graph, span: Range) -> Value:
+    """How many items a range has."""
+    size = span.stop - span.start if span.step > 0 else span.start - span.stop
+    count = operate(graph, "floor_divide", index_value(size + abs(span.step) - 1), Static(abs(span.step)))
+    if isinstance(count, Static):
+        return Static(max(0, count.value))
+    affine = affine_of(count)
+    if affine is not None and (affine.lower_bound() or -1) >= 0:
+        return count
+    some = operate(graph, "greater", count, Static(0))
+    return as_weak(where(graph, some, count, Static(0)), int, scalar_arguments([count]))
 
 
 @handles(builtins.abs)
@@ -190,6 +206,10 @@ def _group(graph: Graph, x: Value, kind: type) -> Value:
 
 def numpy_scalar(graph: Graph, dtype: np.dtype, x: Value) -> Value:
     """`np.float32(x)` of a number: a NumPy scalar. Of an array: the array converted."""
+    if isinstance(x, Group) or (isinstance(x, Static) and isinstance(x.value, tuple | list)):
+        from .creation import array_of
+
+        return array_of(graph, x, dtype)
     if isinstance(x, Static):
         refuse_own_code(graph, [x.value])
         return Static(dtype.type(x.value))

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import functools
 import inspect
 import operator
 from collections.abc import Callable, Iterator
 from importlib import import_module
 from typing import Any
+
+import numpy as np
 
 from ...runtime.fork_lock import ForkLock
 from ..arithmetic import require_static
@@ -130,6 +133,75 @@ def invoke(graph: Graph, name: str, handler: Handler, args: list[Value], kwargs:
     return handler(graph, *args, **kwargs)
 
 
+@functools.lru_cache(maxsize=256)
+def _signature(function: Any) -> inspect.Signature | None:
+    """What NumPy says of the parameters of a function; None where it says nothing, or not all."""
+    if function is np.arange:
+        return None
+    try:
+        return inspect.signature(function)
+    except (ValueError, TypeError):
+        return None
+
+
+def invoke_numpy(
+    graph: Graph, name: str, function: Any, handler: Handler, args: list[Value], kwargs: dict[str, Value]
+) -> Value:
+    """Call the handler of a function of NumPy, with the parameters that NumPy gives it."""
+    signature = _signature(function)
+    if signature is None:
+        return invoke(graph, name, handler, args, kwargs)
+    try:
+        signature.bind(*args, **kwargs)
+    except TypeError as error:
+        raise graph.error(
+            DTypeError, f"{name}: {error}", f"parameters: {', '.join(signature.parameters)}"
+        ) from None
+    names = [*signature.parameters][: len(args)]
+    args = [*[_as_array(graph, n, v) for n, v in zip(names, args, strict=False)], *args[len(names) :]]
+    kwargs = {name: _as_array(graph, name, value) for name, value in kwargs.items()}
+    known = inspect.signature(handler).parameters
+    if any(p.kind is p.VAR_KEYWORD for p in known.values()):
+        return invoke(graph, name, handler, args, kwargs)
+    kept = {key: value for key, value in kwargs.items() if key in known or key not in signature.parameters}
+    for key in kwargs.keys() - kept.keys():
+        if not _is_default(kwargs[key], signature.parameters[key].default):
+            raise graph.error(
+                UnsupportedError,
+                f"{name} with {key}= is not supported",
+                f"parameters supported: {', '.join([*known][1:])}",
+            )
+    return invoke(graph, name, handler, args, kept)
+
+
+_ARRAYS = frozenset(("a", "x", "m", "v", "arr", "ary", "array", "y", "b", "val"))
+"""Parameters that NumPy makes an array of."""
+
+
+def _as_array(graph: Graph, name: str, value: Value) -> Value:
+    """A list or tuple of numbers as the array that a function of NumPy makes of it."""
+    from ..values import Group, Static
+
+    is_list = isinstance(value, Group) and value.kind in (tuple, list)
+    if name not in _ARRAYS or not (
+        is_list or (isinstance(value, Static) and isinstance(value.raw, tuple | list))
+    ):
+        return value
+    from .creation import array_of
+
+    return array_of(graph, value)
+
+
+def _is_default(value: Value, default: Any) -> bool:
+    """Whether an argument says what leaving it out says; of a device, that arrays are in memory."""
+    from ..values import Static
+
+    if not isinstance(value, Static):
+        return False
+    present = value.value
+    return present is default or (isinstance(present, str | bool) and present == default) or present == "cpu"
+
+
 def static(graph: Graph, value: Value | None, what: str) -> Any:
     """The compile-time value of an optional parameter; None when it is not given."""
     from ..values import Group
@@ -143,8 +215,6 @@ def static(graph: Graph, value: Value | None, what: str) -> Any:
 
 def dtype_of(graph: Graph, value: Value | None):
     """The dtype that a `dtype=` parameter names, None when it is not given."""
-    import numpy as np
-
     request = static(graph, value, "a dtype")
     if request is None:
         return None

@@ -74,12 +74,12 @@ def _order(graph: Graph, order: Value | None) -> bool:
     return request == "F"
 
 
-def _reordered(graph: Graph, a: Value, shape: Extents, order: Value | None) -> Value:
+def _reordered(graph: Graph, a: Value, shape: Extents, order: Value | None, how: str = "reshape") -> Value:
     extents = extents_of(a)
     if not _order(graph, order):
-        return _reshaped(graph, a, _inferred(graph, extents, shape))
+        return _reshaped(graph, a, _inferred(graph, extents, shape), how)
     reverse = transposed(as_view(graph, a), range(len(extents))[::-1])
-    result = _reshaped(graph, reverse, _inferred(graph, extents, shape)[::-1])
+    result = _reshaped(graph, reverse, _inferred(graph, extents, shape)[::-1], how)
     return transposed(as_view(graph, result), range(len(shape))[::-1])
 
 
@@ -97,9 +97,21 @@ handles(method="reshape")(_reshape_method)
 
 @handles(np.ravel, method="ravel")
 def ravel(graph: Graph, a: Value, order: Value | None = None) -> Value:
-    if isinstance(a, Array) and sum(e.known != 1 for e in a.extents) <= 1 and not a.is_row_major:
+    if isinstance(a, Array) and _has_gaps(a):
         a = copy(graph, a, a.dtype)  # unlike reshape(-1), which is a view of any array of rank 1
-    return _reordered(graph, a, (Affine(-1),), order)
+    return _reordered(graph, a, (Affine(-1),), order, "ravel")
+
+
+def _has_gaps(array: Array) -> bool:
+    """Whether it is certain that an array with one long axis does not have its elements one after the other."""
+    long = [axis for axis in array.axes if axis.extent.known != 1]
+    if len(long) != 1 or (long[0].extent.lower_bound() or 0) < 2 or long[0].root is None:
+        return False
+    buffer, axis = array.buffer, long[0]
+    if not buffer.dense:
+        return array.whole and len(array.axes) == 1
+    inner = buffer.order[-1] if buffer.order is not None else len(buffer.extents) - 1
+    return axis.stride != 1 or (axis.root != inner and (buffer.extents[inner].lower_bound() or 0) > 1)
 
 
 def _flatten(graph: Graph, a: Value, order: Value | None = None) -> Value:
@@ -162,15 +174,18 @@ def _cannot(graph: Graph, old: Extents, new: Extents) -> Exception:
     )
 
 
-def _reshaped(graph: Graph, a: Value, extents: Extents) -> Value:
-    """NumPy shares memory where it can; here the result is the value at this moment, and writes through it are refused."""
+def _reshaped(graph: Graph, a: Value, extents: Extents, how: str = "reshape") -> Value:
+    """NumPy shares memory where it can; here the result is the value at this moment, and writes through it are refused.
+
+    `how`: "ravel" is a view of what lies element after element only, "reshape" wherever strides allow one.
+    """
     if graph.island is not None:
         raise graph.error(
             UnsupportedError, "reshape inside loops is not supported", "reshape before the loop"
         )
     array = as_view(graph, a)
     tensor = reshape_tensor(graph, read(graph, array), extents)
-    return frozen_view(graph, array, tensor, "a reshaped view", ("reshape",))
+    return frozen_view(graph, array, tensor, "a reshaped view", ("reshape" if array.is_row_major else how,))
 
 
 def reshape_to(graph: Graph, a: Value, shape: Extents, new: bool = False) -> Value:

@@ -9,8 +9,10 @@ from typing import Any
 import numpy as np
 
 from ..arithmetic import number_kind
-from ..values import Group, is_array
+from ..graph import Graph
+from ..values import Array, Group, Static, Value, is_array
 from .definitions import defines, dtype_of, is_symbol, shape_of, xp
+from .registry import FUNCTIONS, handles
 
 
 def plain(x: Any) -> Any:
@@ -142,12 +144,16 @@ def real_if_close(a, tol=100):
     return xp.asarray(a)
 
 
-@defines(np.imag)
-def imag(val):
-    kind = _kind(val)
-    if kind is None:
-        return xp.zeros_like(val)
-    return (int if kind is bool else kind)(0) if isinstance(kind, type) else kind.type(0)
+@handles(np.imag)
+def imag(graph: Graph, val: Value) -> Value:
+    """Zeros, which cannot be written where they are an array."""
+    if not is_array(val):
+        kind = number_kind(graph, val)
+        return Static((int if kind is bool else kind)(0) if isinstance(kind, type) else kind.type(0))
+    zeros = FUNCTIONS[np.zeros_like](graph, val)
+    if isinstance(zeros, Array):
+        zeros.buffer.read_only = True
+    return zeros
 
 
 @defines(np.angle)

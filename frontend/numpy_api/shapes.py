@@ -11,9 +11,11 @@ from ..arithmetic import broadcast_extents, copy, index_value, number_kind
 from ..assemble import dtype_of_value, fresh
 from ..equal_extents import require_equal
 from ..errors import AxisError, DTypeError, ShapeError, UnsupportedError
+from ..extents import Affine
 from ..graph import Graph
 from ..tensors import as_tensor, broadcast, read
 from ..values import (
+    NOTHING,
     Array,
     Buffer,
     Group,
@@ -24,19 +26,24 @@ from ..values import (
     shape_text,
     whole,
 )
-from ..views import Slice, as_view, element, transposed, view
+from ..views import Slice, as_view, subscript, transposed, view
 from .orders import lay_out, requested, stays
 from .registry import dtype_of, handles, normal_axis, static
-from .reshaping import frozen_view, shape_argument
+from .reshaping import frozen_view, reshape_to, shape_argument
 
 _ZERO, _ONE, _FIRST_TWO = Static(0), Static(1), Static((0, 1))
 
 
-@handles(np.transpose, np.permute_dims, method="transpose")
-def transpose(graph: Graph, a: Value, *axes: Value) -> Value:
-    array = as_view(graph, a)
+@handles(method="transpose")
+def transpose_method(graph: Graph, a: Value, *axes: Value) -> Value:
+    return transpose(graph, a, axes[0] if len(axes) == 1 else Group(axes) if axes else NOTHING)
+
+
+@handles(np.transpose, np.permute_dims)
+def transpose(graph: Graph, a: Value, axes: Value = NOTHING) -> Value:
+    array = as_view(graph, atleast(graph, a, 0))
     rank = len(array.axes)
-    request = static(graph, axes[0] if len(axes) == 1 else Group(axes), "axes") if axes else None
+    request = static(graph, axes, "axes")
     if request is None:
         return transposed(array, range(rank)[::-1])
     given = request if isinstance(request, tuple | list) else (request,)
@@ -101,6 +108,15 @@ def matrix_transpose(graph: Graph, x: Value) -> Value:
 
 @handles(np.broadcast_to)
 def broadcast_to(graph: Graph, array: Value, shape: Value) -> Value:
+    return _broadcast_to(graph, array, shape, "broadcast")
+
+
+def _broadcast_to(graph: Graph, array: Value, shape: Value, how: str) -> Value:
+    if isinstance(array, Group) or (isinstance(array, Static) and isinstance(array.value, tuple | list)):
+        from .creation import array_of
+
+        array = array_of(graph, array)
+    number_kind(graph, array)  # refuses what is no number
     extents = shape_argument(graph, [shape])
     if graph.island is not None:
         raise graph.error(UnsupportedError, "np.broadcast_to inside loops is not supported")
@@ -115,11 +131,11 @@ def broadcast_to(graph: Graph, array: Value, shape: Value) -> Value:
         )
     if not is_array(array):
         tensor = broadcast(graph, as_tensor(graph, array), extents)
-        return whole(Buffer(tensor.ssa, tensor.dtype, extents, read_only=True))
+        return whole(Buffer(tensor.ssa, tensor.dtype, extents, read_only=how == "broadcast"))
     source = as_view(graph, array)
     tensor = replace(broadcast(graph, read(graph, source), extents), order=None)
-    result = frozen_view(graph, source, tensor, "a broadcast view", ("broadcast",))
-    result.buffer.read_only = True
+    result = frozen_view(graph, source, tensor, "a broadcast view", (how,))
+    result.buffer.read_only = how == "broadcast"
     return result
 
 
@@ -131,7 +147,7 @@ def broadcast_arrays(graph: Graph, *args: Value) -> Value:
     for value in args:
         same = is_array(value) and len(extents_of(value)) == len(extents)
         same = same and all(a.equals(b) for a, b in zip(extents_of(value), extents, strict=True))
-        results.append(value if same else broadcast_to(graph, value, shape))
+        results.append(value if same else _broadcast_to(graph, value, shape, "broadcast_arrays"))
     return Group(tuple(results))
 
 
@@ -202,6 +218,8 @@ def squeeze(graph: Graph, a: Value, axis: Value | None = None) -> Value:
     request = static(graph, axis, "axis")
     if request is None:
         axes = [k for k, x in enumerate(array.axes) if x.extent.known == 1]
+        if not axes:
+            return a
     else:
         given = request if isinstance(request, tuple | list) else (request,)
         axes = [normal_axis(graph, k, rank) for k in given]
@@ -242,7 +260,7 @@ def rot90(graph: Graph, m: Value, k: Value = _ONE, axes: Value = _FIRST_TWO) -> 
     if turns == 2:
         return flip(graph, array, Static((a, b)))
     if turns == 0:
-        return array
+        return view(graph, array, [Slice()] * len(array.axes))
     if turns == 1:
         return swapaxes(graph, flip(graph, array, Static(b)), Static(a), Static(b))
     return flip(graph, swapaxes(graph, array, Static(a), Static(b)), Static(b))
@@ -250,14 +268,12 @@ def rot90(graph: Graph, m: Value, k: Value = _ONE, axes: Value = _FIRST_TWO) -> 
 
 @handles(np.flip)
 def flip(graph: Graph, m: Value, axis: Value | None = None) -> Value:
-    array = as_view(graph, m)
+    array = as_view(graph, atleast(graph, m, 0))
     rank = len(array.axes)
     request = static(graph, axis, "axis")
     given = range(rank) if request is None else request if isinstance(request, tuple | list) else (request,)
     axes = [normal_axis(graph, k, rank) for k in given]
-    if not rank:
-        return element(graph, array)  # what m[()] is
-    return view(graph, array, [Slice(step=Static(-1)) if k in axes else Slice() for k in range(rank)])
+    return subscript(graph, array, [Slice(step=Static(-1)) if k in axes else Slice() for k in range(rank)])
 
 
 def astype(
@@ -313,11 +329,15 @@ def copy_(graph: Graph, a: Value, order: Value | None = None) -> Value:
     return lay_out(graph, _copied(graph, a, dtype_of_value(graph, a)), requested(graph, order), a)
 
 
-def _item(graph: Graph, a: Value) -> Value:
-    if any(e.known != 1 for e in extents_of(a)):
-        raise graph.error(ShapeError, "can only convert an array of size 1 to a Python scalar")
+def _item(graph: Graph, a: Value, *args: Value) -> Value:
     from .python import to_python
 
+    if args:
+        flat = len(args) == 1 and len(extents_of(a)) != 1
+        array = reshape_to(graph, a, (Affine(-1),), new=True) if flat else a
+        return to_python(graph, subscript(graph, array, args))
+    if any(e.known != 1 for e in extents_of(a)):
+        raise graph.error(ShapeError, "can only convert an array of size 1 to a Python scalar")
     return to_python(graph, a)
 
 

@@ -37,6 +37,8 @@ def sliding_window_view(graph: Graph, x: Value, window_shape: Value, axis: Value
     axes = [normal_axis(graph, a, rank) for a in given]
     if len(shape) != len(axes):
         raise graph.error(ShapeError, "Must provide matching length window_shape and axis")
+    if any(w < 0 for w in shape):
+        raise graph.error(ShapeError, "`window_shape` cannot contain negative values")
     if any(w < 1 for w in shape):
         raise graph.error(UnsupportedError, "windows of no elements are not supported")
     extents = list(array.extents)
@@ -55,6 +57,7 @@ def sliding_window_view(graph: Graph, x: Value, window_shape: Value, axis: Value
     for a in tensor.order or range(rank):  # an axis and its windows have one stride
         order += [a, *[rank + k for k, b in enumerate(axes) if a == b]]
     buffer = _view(array, op, tensor.dtype, result)
+    buffer.derived = (array, "windows", (tuple(shape), tuple(axes)))
     buffer.order = normal_order(order)
     return whole(buffer)
 
