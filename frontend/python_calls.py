@@ -20,7 +20,7 @@ from .frame import Frame
 from .frame_values import Absent
 from .iteration import ITERATORS, listed, reduced, sequence
 from .numpy_api.python import to_integer
-from .numpy_api.registry import FUNCTIONS, METHODS
+from .numpy_api.registry import FUNCTIONS, METHODS, invoke
 from .objects import merge, replaced
 from .outside import attribute_or_absent, class_attribute, class_of, length
 from .own_call_values import OWN_CALLS
@@ -245,7 +245,7 @@ def _len(frame: Frame, node: ast.Call, value: Value) -> Value:
         return Static(length(value.raw))
     if isinstance(value, Static):
         return fold(frame, node, builtins.len, [value], {})
-    return FUNCTIONS[builtins.len](frame.graph, value)
+    return invoke(frame.graph, "len", FUNCTIONS[builtins.len], [value], {})
 
 
 def _callable(frame: Frame, node: ast.Call, value: Value) -> Value:
