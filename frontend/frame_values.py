@@ -94,6 +94,12 @@ class Captured:
         """Whether every read finds what it found."""
         return all(map(Read.holds, self._reads.values()))
 
+    def memory(self) -> list[np.ndarray]:
+        """The arrays and buffers whose elements were read."""
+        owners = [read.owner for read in self if read.step in (Step.CONTENT, Step.ITEM)]
+        buffers = [np.frombuffer(one, np.uint8) for one in owners if isinstance(one, _BUFFERS) and len(one)]
+        return [one for one in owners if isinstance(one, np.ndarray)] + buffers
+
     def read(self, owner: Any, step: Step, name: Any = None) -> Any:
         """Look, and note what is found: that."""
         return self.note(owner, step, name, looked_up(owner, step, name))

@@ -31,6 +31,7 @@ class Invocation:
         self.integers = [k for k, t in enumerate(program.arguments) if t.kind == "int"]
         self.orders = {k: t.order for k, t in enumerate(program.arguments) if t.order is not None}
         self.outputs = program.outputs
+        self.outside = program.captured.memory() if program.written else ()
         self.calls = 0
         self.fastest = float("inf")
         """Seconds that the kernel took in the shortest call, where it can be called natively: in a longer one other
@@ -42,6 +43,8 @@ class Invocation:
         names = self.names
         if self.integers:
             names = {**names, **{k: values[k] for k in self.integers}}
+        if self.outside:
+            self._check_outside(values)
         shapes = self._shapes(names) if self.shapes is None else self.shapes
         arguments, copies = self._arguments(values)
         stored, given = self._buffers(shapes, out, values)
@@ -92,6 +95,17 @@ class Invocation:
                 value = fresh
             arguments.append(value)
         return arguments, copies
+
+    def _check_outside(self, values: Sequence[Any]) -> None:
+        """Raise where an argument that is written is in memory of an array whose elements were compiled in."""
+        for k in self.program.written:
+            value = values[k]
+            if isinstance(value, np.ndarray) and any(np.may_share_memory(value, one) for one in self.outside):
+                raise UnsupportedError(
+                    f"argument '{self.program.arguments[k].name}' is written, and is in the memory of an array that the "
+                    "function reads from outside: what is written would be missed there",
+                    hint="pass that array as an argument",
+                )
 
     def _check_apart(self, k: int) -> None:
         """Raise for an argument that has to be copied, where other arguments are in the same memory."""

@@ -301,6 +301,43 @@ def test_arrays_whose_elements_share_memory_are_read():
     agrees(elementwise, lambda b: (as_strided(b, (5,), (24,)),))
 
 
+# ---- arrays from outside --------------------------------------------------------------------------------
+
+TABLE = np.arange(8.0)
+BYTES = bytearray(range(16))
+
+
+def beside_a_table(x):
+    x[0] = 50
+    return TABLE.sum() + x[0]
+
+
+def beside_bytes(x):
+    x[0] = 50
+    return x[1] + BYTES[0]
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_a_written_argument_in_the_memory_of_an_array_from_outside_is_refused(target):
+    for function, inside, outside in (
+        (beside_a_table, TABLE[:3], np.zeros(3)),
+        (beside_bytes, np.frombuffer(BYTES, np.uint8)[:3], np.zeros(3, np.uint8)),
+    ):
+        compiled = nt.jit(function, target=target)
+        before = inside.copy()
+        for _ in range(2):
+            np.testing.assert_array_equal(compiled(outside), function(outside.copy()))
+            with pytest.raises(UnsupportedError, match="reads from outside"):
+                compiled(inside)
+            np.testing.assert_array_equal(inside, before)
+    compiled = nt.jit(beside_a_table, target=target)
+    for _ in range(40):
+        compiled(np.zeros(3))
+    with pytest.raises(UnsupportedError, match="reads from outside"):
+        compiled(TABLE[2:5])
+    assert TABLE.tolist() == list(range(8))
+
+
 # ---- out= -----------------------------------------------------------------------------------------------
 
 
@@ -311,18 +348,17 @@ def two(x):
 def test_arrays_for_results_that_overlap_each_other():
     """Results go to their places in order: the last one is whole."""
     compiled = nt.jit(two)
-    b = np.zeros(10)
-    for _ in range(40):
-        compiled(numbers(8), out=(np.zeros(8), np.zeros(8)))
-    for first, second in ((b[:8], b[1:9]), (b[1:9], b[:8]), (b[:8], b[:8])):
-        b[:] = 0
-        compiled(numbers(8), out=(first, second))
-        want = np.zeros(10)
-        offset = (first.__array_interface__["data"][0] - b.__array_interface__["data"][0]) // 8
-        want[offset : offset + 8] = numbers(8) + 1
-        offset = (second.__array_interface__["data"][0] - b.__array_interface__["data"][0]) // 8
-        want[offset : offset + 8] = numbers(8) * 2
-        np.testing.assert_array_equal(b, want)
+    for n in (8, 1000):
+        b, x = np.zeros(n + 2), numbers(n)
+        for _ in range(40):
+            compiled(x, out=(np.zeros(n), np.zeros(n)))
+        for first, second in ((0, 1), (1, 0), (0, 0)):
+            b[:] = 0
+            compiled(x, out=(b[first : first + n], b[second : second + n]))
+            want = np.zeros(n + 2)
+            want[first : first + n] = x + 1
+            want[second : second + n] = x * 2
+            np.testing.assert_array_equal(b, want)
 
 
 def written_and_returned(x, y):
