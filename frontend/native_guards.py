@@ -8,6 +8,8 @@ from collections.abc import Callable
 from types import CellType, FunctionType, ModuleType
 from typing import Any
 
+import numpy as np
+
 from ..lowering.call_kinds import Guarded
 from ..lowering.call_layout import GUARD_GROUP, Offsets
 from ..runtime.fast_call import has_versions, word_at
@@ -16,6 +18,9 @@ from .native_call import Declined
 from .source import FunctionSource
 
 _OFFSETS = Offsets()
+_LAYOUT = ("dtype", "shape", "strides", "ndim", "size", "itemsize", "nbytes")
+_BYTES_HEAD = bytes.__basicsize__ - 1
+"""Where the bytes of an object of that class begin."""
 _KEYS = (str, int, float, bool, bytes, type(None))
 """Types of keys that are found in a dict without a call of Python code."""
 
@@ -57,6 +62,10 @@ class _Groups:
             self._name(read.owner, read.name)
         elif read.step == Step.CODE:
             self._function(read.owner)
+        elif type(read.owner) is np.ndarray and read.step == Step.CONTENT:
+            self._elements(read.owner)
+        elif type(read.owner) is np.ndarray and read.step == Step.ATTRIBUTE and read.name in _LAYOUT:
+            self._layout(read.owner)
         elif read.step == Step.ATTRIBUTE:
             self._attribute(read.owner, read.name)
         elif type(read.owner) is list and read.step in (Step.ITEM, Step.LENGTH):
@@ -99,6 +108,28 @@ class _Groups:
         value = 0 if present is Absent else self._keep(present)
         self._pair(Guarded.ATTRIBUTES, owner, name, self._keep(sys.intern(name)), value)
 
+    def _layout(self, array: np.ndarray) -> None:
+        """The dtype, shape and strides of an array."""
+        off = _OFFSETS
+        for offset in (off.array_rank, off.array_extents, off.array_strides, off.array_descr):
+            self._pair(Guarded.WORDS, array, offset, offset, word_at(array, offset))
+        for offset, numbers in ((off.array_extents, array.shape), (off.array_strides, array.strides)):
+            self._bytes(array, offset, np.array(numbers, np.int64).tobytes())
+
+    def _elements(self, array: np.ndarray) -> None:
+        off = _OFFSETS
+        if not (array.flags.c_contiguous or array.flags.f_contiguous) or array.dtype.hasobject:
+            raise Declined
+        self._layout(array)
+        for offset in (off.array_data, off.array_flags):
+            self._pair(Guarded.WORDS, array, offset, offset, word_at(array, offset))
+        self._bytes(array, off.array_data, array.tobytes("A"))
+
+    def _bytes(self, array: np.ndarray, offset: int, copy: bytes) -> None:
+        """That the memory that a word of an array points to has what is in the copy."""
+        self._pair(Guarded.BYTES, array, (offset, "size"), len(copy), 0)
+        self._pair(Guarded.BYTES, array, offset, word_at(array, offset), self._keep(copy) + _BYTES_HEAD)
+
     def _list(self, read: Read) -> None:
         owner = read.owner
         if read.step == Step.LENGTH:
@@ -124,7 +155,9 @@ class _Groups:
         self._pair(Guarded.WORDS, table, offset, offset, word_at(table, offset))
 
 
-_ORDER = (Guarded.FUNCTION, Guarded.CELL, Guarded.WORDS, Guarded.DICT, Guarded.LIST, Guarded.ATTRIBUTES)
+_ORDER = (
+    Guarded.FUNCTION, Guarded.CELL, Guarded.WORDS, Guarded.DICT, Guarded.LIST, Guarded.BYTES, Guarded.ATTRIBUTES,
+)  # fmt: skip
 
 
 def _contents(cell: CellType) -> Any:

@@ -186,6 +186,16 @@ def _guard_words(
         _require_same(f, f.load("ptr", owner, f.load("i64", pair)), pair)
 
 
+def _guard_bytes(
+    f: FunctionText, offsets: Offsets, group: str, owner: str, pairs: str, count: str, after: str
+) -> None:
+    with f.loop(f.op(f"lshr i64 {count}, 1")) as k:
+        size, place = f.at(pairs, k, 4 * WORD), f.at(f.at(pairs, 2 * WORD), k, 4 * WORD)
+        here, copy = f.load("ptr", place), f.load("ptr", place, WORD)
+        found = f.call("i32", "@memcmp", f"ptr {here}", f"ptr {copy}", f"i64 {f.load('i64', size)}")
+        f.require(f.compare("eq", found, 0, "i32"), "changed")
+
+
 _GUARDS = {
     Guarded.DICT: _guard_dict,
     Guarded.CELL: _guard_cell,
@@ -193,5 +203,6 @@ _GUARDS = {
     Guarded.ATTRIBUTES: _guard_attributes,
     Guarded.FUNCTION: _guard_function,
     Guarded.WORDS: _guard_words,
+    Guarded.BYTES: _guard_bytes,
 }
 """Who writes the check of a group; what has changed goes to block `changed`."""

@@ -17,6 +17,8 @@ class Guarded(IntEnum):
     """Two pairs: its code and its defaults, those of parameters passed by name and nothing."""
     WORDS = 5
     """Of an object, as it lies in memory: keys are offsets, values what is there."""
+    BYTES = 6
+    """Of memory that words of the object point to: pairs of two, a size and nothing, an address and a copy's."""
 
 
 class Kind(IntEnum):

@@ -55,6 +55,7 @@ OBJECTS = ("ndarray_type", "float_type", "int_type", "bool_type", "true_object")
 def emit_call_wrapper(offsets: Offsets) -> str:
     """The text of a module with `@nestor_call`."""
     declarations = [f"@nestor_{name} = external global i8" for name in OBJECTS]
+    declarations.append("declare i32 @memcmp(ptr, ptr, i64)")
     declarations += [f"declare i64 @llvm.{name}.i64(i64, i64)" for name in ("smin", "smax")]
     for name, kind in [*FUNCTIONS.items(), *((n, k) for n, (k, _) in NUMPY_FUNCTIONS.items())]:
         result, parameters = kind.split(" ", 1)

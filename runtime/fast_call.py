@@ -250,6 +250,7 @@ def _symbols() -> dict[str, int]:
 
     table = {name: _address(getattr(ctypes.pythonapi, name)) for name in FUNCTIONS}
     table.update({name: _numpy_table()[place] for name, (_, place) in NUMPY_FUNCTIONS.items()})
+    table["memcmp"] = _address(ctypes.CDLL(None).memcmp)
     things = {
         "ndarray_type": np.ndarray,
         "float_type": float,

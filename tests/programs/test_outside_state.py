@@ -68,6 +68,7 @@ def world() -> types.ModuleType:
     space.update(
         W=np.array([1.0, 2.0, 3.0]), NAMES=["a", "b"], SPACE=types.SimpleNamespace(k=1.0), EMPTY=[], TEXT="a"
     )
+    space.update(F=np.asfortranarray([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]), B=np.zeros(5, bool), E=np.zeros(0))
     space.update(A=1.0, ROWS=[(1.0, 2.0), (3.0, 4.0)])
     return module
 
@@ -122,6 +123,13 @@ PROGRAMS: dict[str, tuple[str, list[str]]] = {
     "an element of an array": ("x * W[1]", ["W[1] = 9.0", "W = W + 1", "W *= 2"]),
     "a sum of an array": ("x * W.sum()", ["W[1] = 9.0", "W.fill(2.0)"]),
     "the length of an array": ("x * W.shape[0]", ["W = np.ones(5)", "W = np.ones(7)"]),
+    "a shape that is replaced in place": (
+        "x * W.shape[0]", ["W.shape = (1, 3)", "W.shape = (3, 1)", "W.resize(4, refcheck=False)"]),
+    "an element of a column-major array": ("x * F[1, 0]", ["F[1, 0] = 9.0", "F += 1.0", "F = np.ones((2, 3))"]),
+    "an element of an array whose type is replaced": (
+        "x * W.view('i8')[0]", ["W[0] = 3.0", "W = W.astype('f4')[::2].repeat(2)"]),
+    "a mask": ("x * B.any()", ["B[2] = True", "B[2] = False"]),
+    "an empty array": ("x * len(E)", ["E = np.zeros(3)", "E = np.zeros(0)"]),
     "elements in a tuple": ("x[:2] * np.array((W[0], W[2]))", ["W[2] = 9.0", "W[0] = 0.0"]),
     "numbers by np.array": ("x[:2] * np.array(TABLE2)", ["TABLE2[1] = 9.0", "TABLE2[0] = 0.0"]),
     "a function of NumPy": ("np.exp(x)", ["np.exp = doubled", "np.exp = np.sqrt", "np.exp = exp"]),
@@ -224,7 +232,7 @@ NATIVE = [
 
 
 @pytest.mark.skipif(not fast_call.available(), reason="no native calls on this interpreter")
-@pytest.mark.parametrize("name", [name for name in NATIVE if "array" not in name and "tuple" not in name])
+@pytest.mark.parametrize("name", NATIVE)
 def test_calls_stay_native(name, tmp_path):
     """Guards are no reason to answer calls in Python."""
     program = Program(name, tmp_path)
