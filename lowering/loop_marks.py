@@ -9,6 +9,7 @@ from xdsl.ir import Operation
 
 from ..dialects.nest import BIND_AXES, LANES, MAX_THREADS, ForOp
 from ..dialects.walk import walk
+from .check_sites import raises
 
 
 def parallel_around(loop: ForOp) -> ForOp | None:
@@ -32,8 +33,12 @@ def bound_loop_in(op: Operation) -> ForOp | None:
 
 
 def call_for_effect(op: Operation) -> func.CallOp | None:
-    """A call that gives no value (an intrinsic of nest-tensorize writes buffers): the processor's alone."""
-    return next((inner for inner in walk(op) if isinstance(inner, func.CallOp) and not inner.results), None)
+    """A call that gives no value (an intrinsic of nest-tensorize writes buffers): the processor's alone.
+
+    A `raise` with numbers is no call of a function.
+    """
+    calls = (inner for inner in walk(op) if isinstance(inner, func.CallOp) and not raises(inner))
+    return next((call for call in calls if not call.results), None)
 
 
 def block_shape(longest: Mapping[str, int]) -> tuple[int, int, int]:
