@@ -7,16 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from xdsl.dialects import arith, memref, tensor
-from xdsl.dialects.builtin import IndexType, IntegerAttr, MemRefType, StringAttr, TensorType
+from xdsl.dialects.builtin import StringAttr
 from xdsl.ir import Operation
 from xdsl.traits import IsolatedFromAbove, NoTerminator, SymbolTable
 from xdsl.utils.exceptions import VerifyException
 
-from .affine import constant_of
 from .diagnostic import Diagnostic, NestorError, op_location
 from .dominance import dominance_errors, walk
-from .limits import is_index
+from .upstream_rules import broken_rule
 
 _ISOLATION = "IsolatedFromAbove"
 
@@ -80,7 +78,7 @@ def _faults(op: Operation) -> Iterator[str]:
                 yield "has a block or operation whose parent link is wrong"
             if not block.ops and len(region.blocks) == 1 and not op.has_trait(NoTerminator):
                 yield "expects a terminator in its region, but the block is empty"
-    if (message := _out_of_range(op)) is not None:
+    if (message := broken_rule(op)) is not None:
         yield message
     try:
         op.verify(verify_nested_ops=False)
@@ -91,25 +89,6 @@ def _faults(op: Operation) -> Iterator[str]:
         if type(error) is not Exception:
             raise RuntimeError(f"verifier of '{op.name}': {type(error).__name__}: {error}") from error
         yield _tidy(str(error), op)
-
-
-def _out_of_range(op: Operation) -> str | None:
-    """Numbers that xDSL takes and nothing can be made of: indices beyond 64 bits, axes that a shape does not have."""
-    if isinstance(op, arith.ConstantOp):
-        value = op.value
-        if not isinstance(value, IntegerAttr) or not isinstance(value.type, IndexType):
-            return None
-        return (
-            None
-            if is_index(value.value.data)
-            else f"has the index {value.value.data}: it does not fit in 64 bits"
-        )
-    if not isinstance(op, memref.DimOp | tensor.DimOp):
-        return None
-    axis, shaped = constant_of(op.index), op.source.type
-    if axis is None or not isinstance(shaped, MemRefType | TensorType) or 0 <= axis < shaped.get_num_dims():
-        return None
-    return f"asks for the extent of axis {axis} of {shaped}, which has rank {shaped.get_num_dims()}"
 
 
 def _tidy(message: str, op: Operation) -> str:

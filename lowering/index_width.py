@@ -13,7 +13,9 @@ import math
 from xdsl.dialects import arith, func
 from xdsl.dialects.builtin import DYNAMIC_INDEX, MemRefType, i64
 from xdsl.ir import Block, SSAValue
+from xdsl.ir.affine import AffineBinaryOpExpr, AffineConstantExpr
 
+from ..dialects.affine import AffineList
 from ..dialects.nest import AllocOp, ForOp, IndexOp, LoadOp
 from .kernel_signature import LARGEST_SMALL
 
@@ -33,10 +35,19 @@ def _needs_wide_index(function: func.FuncOp) -> bool:
     for op in function.walk():
         if isinstance(op, arith.IndexCastOp) and op.input.type == i64 and not is_known_to_host(op.input):
             return True
-        if isinstance(op, ForOp) and any(
-            abs(bound) > LARGEST_SMALL for b in (op.lower, op.upper) for bound in b.constants() or ()
-        ):
+        if isinstance(op, ForOp) and any(_has_large_number(bound) for bound in (op.lower, op.upper)):
             return True
+    return False
+
+
+def _has_large_number(bound: AffineList) -> bool:
+    pending = list(bound.exprs)
+    while pending:
+        expr = pending.pop()
+        if isinstance(expr, AffineConstantExpr) and abs(expr.value) > LARGEST_SMALL:
+            return True
+        if isinstance(expr, AffineBinaryOpExpr):
+            pending += [expr.lhs, expr.rhs]
     return False
 
 

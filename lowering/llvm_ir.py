@@ -32,7 +32,7 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 from ..dialects.diagnostic import LoweringError, fail, op_location
 from ..dialects.ext.llvm import LoopAnnotationAttr
 from .llvm_ir_ops import INSTRUCTIONS
-from .llvm_ir_values import constant_text, type_text
+from .llvm_ir_values import constant_text, symbol_text, type_text
 
 
 def emit_llvm_ir(module: ModuleOp, *, locations: bool = False) -> str:
@@ -106,12 +106,12 @@ class ModuleEmitter:
             extra = _parameter_attributes(op, parameter_attributes[k]) if parameter_attributes else ""
             parameters.append(type_text(type) + extra)
         if not op.body.blocks:
-            return f"declare {prefix}{result} @{name}({', '.join(parameters)}){group}"
+            return f"declare {prefix}{result} {symbol_text(name)}({', '.join(parameters)}){group}"
         body = FunctionEmitter(self, op)
         header = ", ".join(
             f"{text} {body.names[arg]}" for text, arg in zip(parameters, op.body.blocks[0].args, strict=True)
         )
-        return f"define {prefix}{result} @{name}({header}){group} {{\n{body.emit()}\n}}"
+        return f"define {prefix}{result} {symbol_text(name)}({header}){group} {{\n{body.emit()}\n}}"
 
     def attribute_group(self, op: llvm.FuncOp) -> str:
         words = []
@@ -277,7 +277,7 @@ def _inline_zero(op: Operation) -> str:
 
 def _inline_address(op: Operation) -> str:
     assert isinstance(op, llvm.AddressOfOp)
-    return "@" + op.global_name.string_value()
+    return symbol_text(op.global_name.string_value())
 
 
 _INLINE = {

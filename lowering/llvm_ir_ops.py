@@ -11,7 +11,7 @@ from xdsl.ir import Operation, SSAValue
 from ..dialects.diagnostic import LoweringError, fail
 from ..dialects.ext import llvm as ext
 from ..dialects.ext import llvm_intrinsics as intr
-from .llvm_ir_values import intrinsic_suffix, type_text
+from .llvm_ir_values import intrinsic_suffix, symbol_text, type_text
 
 if TYPE_CHECKING:
     from .llvm_ir import FunctionEmitter
@@ -223,13 +223,15 @@ def _call(f: FunctionEmitter, op: llvm.CallOp, lines: list[str]) -> str:
         raise fail(op, "an indirect call has no LLVM IR spelling here", error=LoweringError)
     result = type_text(op.results[0].type) if op.results else "void"
     arguments = ", ".join(map(f.typed, op.args))
-    return f"call {fastmath_text(op)}{result} @{op.callee.string_value()}({arguments})"
+    return f"call {fastmath_text(op)}{result} {symbol_text(op.callee.string_value())}({arguments})"
 
 
 def _call_intrinsic(f: FunctionEmitter, op: llvm.CallIntrinsicOp, lines: list[str]) -> str:
     result, name = type_text(op.ress.type) if op.ress is not None else "void", op.intrin.data
-    f.module.declare(name, f"declare {result} @{name}({', '.join(type_text(v.type) for v in op.args)})")
-    return f"call {fastmath_text(op)}{result} @{name}({', '.join(map(f.typed, op.args))})"
+    f.module.declare(
+        name, f"declare {result} {symbol_text(name)}({', '.join(type_text(v.type) for v in op.args)})"
+    )
+    return f"call {fastmath_text(op)}{result} {symbol_text(name)}({', '.join(map(f.typed, op.args))})"
 
 
 def _intrinsic(name: str, overload: int | None = None, flag: str | None = None) -> Speller:

@@ -37,6 +37,15 @@ _same_object: dict[int, tuple[Attribute, str]] = {}
 _suffix_cache: dict[Attribute, str] = {}
 
 
+def symbol_text(name: str) -> str:
+    """`f` -> `@f`, and `f<i32>` -> `@"f<i32>"`."""
+    letters = name.replace("_", "a").replace(".", "a").replace("$", "a").replace("-", "a")
+    if letters.isascii() and letters.isalnum() and not letters[0].isdigit():
+        return f"@{name}"
+    text = "".join(chr(c) if 32 <= c < 127 and c not in b'"\\' else f"\\{c:02X}" for c in name.encode())
+    return f'@"{text}"'
+
+
 def type_text(type: Attribute) -> str:
     """`vector<8xf32>` -> `<8 x float>`."""
     if (known := _same_object.get(id(type))) is not None:

@@ -11,6 +11,7 @@ from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 from xdsl.passes import ModulePass
 from xdsl.utils.arg_spec import ArgSpec, ParameterListType, ParameterType
 
+from ..dialects.limits import MAX_NUMBER
 from .pipeline_syntax import Element, Option, PipelineError
 
 _TYPE_NAMES: dict[Any, str] = {int: "integer", float: "number", bool: "true or false", str: "text"}
@@ -94,8 +95,12 @@ def _unknown_option(element: Element, option: Option, types: dict[str, Any]) -> 
 def _convert(element: Element, option: Option, hint: Any) -> ParameterListType:
     for candidate in _alternatives(hint):
         converted = _convert_all(option.values, candidate)
-        if converted is not None:
-            return converted
+        if converted is None:
+            continue
+        if any(isinstance(one, int) and abs(one) > MAX_NUMBER for one in converted):
+            message = f"option '{option.key}' of pass '{element.name}' is larger than 2^48, as no buffer is"
+            raise PipelineError(message, option.place)
+        return converted
     written = f"'{','.join(option.values)}'" if option.values else "no value"
     raise PipelineError(
         f"option '{option.key}' of pass '{element.name}' expects {_article(type_name(hint))}, got {written}",

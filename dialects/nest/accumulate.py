@@ -5,7 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Self
 
-from xdsl.dialects.builtin import AffineMapAttr, ArrayAttr, MemRefType, StringAttr, i1
+from xdsl.dialects.builtin import (
+    AffineMapAttr,
+    AnyFloat,
+    ArrayAttr,
+    FloatAttr,
+    IntegerAttr,
+    IntegerType,
+    MemRefType,
+    StringAttr,
+    i1,
+)
 from xdsl.ir import Region, SSAValue
 from xdsl.irdl import (
     AnyAttr,
@@ -149,8 +159,9 @@ class AccumulateOp(StatementOp):
             )
         if self.combine is not None or len(self.values) != 1:
             raise VerifyException(f"{self.name}: the named combiner '{name}' takes one value and no region")
-        kind = "i" if str(self.values[0].type).startswith("i") else "f"
-        if kind not in COMBINERS[name]:
+        type = self.values[0].type
+        kind = "i" if isinstance(type, IntegerType) else "f" if isinstance(type, AnyFloat) else None
+        if kind is None or kind not in COMBINERS[name]:
             raise VerifyException(
                 f"{self.name}: the combiner '{name}' does not apply to {self.values[0].type}"
             )
@@ -161,6 +172,13 @@ class AccumulateOp(StatementOp):
         types = [value.type for value in self.values]
         if [arg.type for arg in self.combine.block.args] != types + types:
             raise VerifyException(f"{self.name}: the region takes the old elements, then the new values")
+        given = [
+            one.type if isinstance(one, FloatAttr | IntegerAttr) else None for one in self.identity or ()
+        ]
+        if self.identity is not None and given != types:
+            raise VerifyException(
+                f"{self.name}: identity {self.identity} for elements of {', '.join(map(str, types))}"
+            )
         last = self.combine.block.last_op
         if not isinstance(last, YieldOp) or [v.type for v in last.values] != types:
             raise VerifyException(f"{self.name}: the region ends with a nest.yield of the combined elements")

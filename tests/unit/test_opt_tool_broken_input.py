@@ -132,6 +132,8 @@ PIPELINES = {
     "wrong option type": "scf-parallel-loop-tiling{parallel-loop-tile-sizes=big}",
     "missing option": "scf-parallel-loop-tiling",
     "option without a value": "scf-parallel-loop-tiling{parallel-loop-tile-sizes=}",
+    "option beyond all buffers": "nest-split{loop=i factor=9223372036854775808}",
+    "member of a list beyond all buffers": "nest-tile{loops=i,j sizes=4,-9999999999999999999}",
     "options of a named pipeline": "cpu{threads=2}",
     "punctuation": "!!!",
     "unclosed quote": 'mlir-opt{executable="x}',

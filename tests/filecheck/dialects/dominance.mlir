@@ -1,5 +1,5 @@
 // Definitions that dominate their uses: through regions, along the CFG, in loops, in dead code, and in any order at module level.
-// RUN: opt-tool %s | filecheck %s
+// RUN: opt-tool %s --verify-roundtrip | filecheck %s
 
 // CHECK-LABEL: func.func @diamond
 func.func @diamond(%c: i1) -> i32 {

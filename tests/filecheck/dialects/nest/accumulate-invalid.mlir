@@ -119,3 +119,22 @@ func.func @paired(%x: f32, %s: memref<f32>) {
   nest.accumulate custom (%x, %x), %s[] : memref<f32>
   func.return
 }
+
+// -----
+
+func.func @identity(%x: f32, %s: memref<f32>) {
+  // expected-error @below {{identity [1.000000e+00 : f16] for elements of f32}}
+  nest.accumulate "s" custom (%x), (%s)[] identity [1.0 : f16] {
+  ^bb0(%old: f32, %new: f32):
+    nest.yield %new : f32
+  } : memref<f32>
+  func.return
+}
+
+// -----
+
+func.func @indices(%x: index, %s: memref<index>) {
+  // expected-error @below {{the combiner 'add' does not apply to index}}
+  nest.accumulate "s" add %x, %s[] : memref<index>
+  func.return
+}
