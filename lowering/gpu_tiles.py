@@ -295,7 +295,11 @@ class TileBody(NestBody):
         for value in values[1:]:
             end = builder.value(arith.MinSIOp, (end, value))
         step = builder.constant(op.step_value)
+        around = self.copies_made
+        if is_unrolled and known and isinstance(lower, int):
+            self.multiply_copies(op, len(range(lower, min(known), op.step_value)))
         block = self.loop_body(op, body)
+        self.copies_made = around
         if is_part_of_loop(op):
             block.args[0].name_hint = part_name(op)
         with builder.inside(block):

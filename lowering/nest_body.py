@@ -50,7 +50,7 @@ class NestBody(Statements):
     guards_copies = False
     """Whether a copy of an unrolled body may stand in a branch."""
 
-    copies = 1
+    copies_made = 1
     """Copies that unrolled loops make of what is lowered now."""
 
     # ---- blocks ----
@@ -226,15 +226,8 @@ class NestBody(Statements):
                 error=LoweringError,
             )
         iterations = range(max(form.constant for form in lower), min(ends), op.step_value)
-        around, self.copies = self.copies, self.copies * max(1, len(iterations))
-        if self.copies > MAX_COPIES:
-            raise fail(
-                op,
-                f'the loop "{op.label}" is marked unrolled: {self.copies} copies of its body, and those around it, '
-                f"are more than {MAX_COPIES}",
-                hint="split it by a smaller factor and unroll the inner loop",
-                error=LoweringError,
-            )
+        around = self.copies_made
+        self.multiply_copies(op, len(iterations))
         for iv in iterations:
             self.values[op.iv] = iv
             self.builder.location = op.location
@@ -248,7 +241,19 @@ class NestBody(Statements):
                 return ()
 
             self.branch(self._all(reached), (), copy)
-        self.copies = around
+        self.copies_made = around
+
+    def multiply_copies(self, op: ForOp, count: int) -> None:
+        """Note that so many copies of the body are made now; refuses too many, those of the loops around counted."""
+        self.copies_made *= max(1, count)
+        if self.copies_made > MAX_COPIES:
+            raise fail(
+                op,
+                f'cannot unroll the loop "{op.label}": {self.copies_made} copies of its body, with those of the loops '
+                f"around it, are more than {MAX_COPIES}",
+                hint="split it by a smaller factor and unroll the inner loop",
+                error=LoweringError,
+            )
 
     def alloc(self, op: AllocOp) -> None:
         """On the stack when it is small, else from the heap until the end of the block."""

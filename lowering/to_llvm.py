@@ -45,7 +45,17 @@ from .to_llvm_builder import FunctionBuilder, Handler
 from .to_llvm_memref import MEMREF, layout_strides, row_major
 from .to_llvm_parallel import PARALLEL, pointer_attributes
 from .to_llvm_scf import SCF, declare_external
-from .to_llvm_types import PTR, UNIT, MemRef, ModuleState, Size, byte_size, lower_type, make_function
+from .to_llvm_types import (
+    PTR,
+    UNIT,
+    MemRef,
+    ModuleState,
+    Size,
+    byte_size,
+    lower_element,
+    lower_type,
+    make_function,
+)
 from .to_llvm_vector import VECTOR
 
 HANDLERS: dict[str, Handler] = {**ARITH, **MATH, **MEMREF, **SCF, **VECTOR, **PARALLEL}
@@ -154,7 +164,7 @@ def _bind_parameters(b: FunctionBuilder, op: func.FuncOp) -> list[tuple[Attribut
         noalias = bool(attributes) and "nestor.noalias" in attributes[k].data
         if noalias:
             b.noalias_arguments.add(base)
-        element = lower_type(op, type_.element_type)
+        element = lower_element(op, type_.element_type)
         b.bind_memref(source, MemRef(base, 0, tuple(sizes), strides, element, noalias))
     return parameters
 

@@ -36,7 +36,7 @@ from ..dialects.ext import llvm_intrinsics as intr
 from ..dialects.ext.memref import PrefetchOp
 from .error_codes import MEMORY_ERROR
 from .to_llvm_builder import FunctionBuilder, Handler
-from .to_llvm_types import PTR, UNIT, MemRef, Size, byte_size, lower_type
+from .to_llvm_types import PTR, UNIT, MemRef, Size, byte_size, lower_element
 
 STACK_LIMIT = 1 << 16
 """Bytes: a larger `memref.alloca` is taken from the heap, for threads have small stacks."""
@@ -110,7 +110,7 @@ def _alloc(b: FunctionBuilder, op: memref.AllocOp) -> None:
 
 
 def _heap_buffer(b: FunctionBuilder, op: Any, type_: MemRefType, sizes: tuple[Size, ...]) -> None:
-    element = lower_type(op, type_.element_type)
+    element = lower_element(op, type_.element_type)
     size: Size = byte_size(element)
     for extent in sizes:
         size = b.multiply(size, extent)
@@ -128,7 +128,7 @@ def _heap_buffer(b: FunctionBuilder, op: Any, type_: MemRefType, sizes: tuple[Si
 
 def _alloca(b: FunctionBuilder, op: memref.AllocaOp) -> None:
     type_, sizes = _allocated_shape(b, op)
-    element = lower_type(op, type_.element_type)
+    element = lower_element(op, type_.element_type)
     static = [extent for extent in sizes if isinstance(extent, int)]
     count = prod(static)
     size = count * byte_size(element)

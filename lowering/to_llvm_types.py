@@ -128,6 +128,14 @@ def _lower_type(op: Operation, type_: Any) -> Attribute:
     raise fail(op, f"{op.name}: no llvm type for {type_}", hint=hint, error=LoweringError)
 
 
+def lower_element(op: Operation, element: Attribute) -> Attribute:
+    """The LLVM type of the elements of a buffer: as many bytes as NumPy has for them, and no bits between."""
+    width = element.width.data if isinstance(element, IntegerType) else 8
+    if width != 1 and (width < 8 or width & (width - 1)):
+        raise fail(op, f"integers of {width} bits are not whole bytes in memory", error=LoweringError)
+    return lower_type(op, element)
+
+
 def byte_size(element: Attribute) -> int:
     """Bytes of one element in memory."""
     if isinstance(element, IntegerType):

@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from xdsl.dialects import arith, memref
+from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Block, Operation, SSAValue
 
 from ..dialects.affine import AffineList
@@ -107,7 +108,9 @@ def _obstacle(op: Operation, loop: ForOp, varying: set[SSAValue]) -> tuple[str, 
             "a checked index that differs between the lanes has no vector form",
             "nest-prove-bounds removes the checks that cannot fail",
         )
-    if isinstance(op, (LoadOp, YieldOp, arith.ConstantOp, memref.DimOp)) or is_computation(op):
+    if isinstance(op, (LoadOp, YieldOp, arith.ConstantOp, memref.DimOp)):
+        return None
+    if is_computation(op) and not any(isinstance(v.type, TensorType) for v in op.operands):
         return None
     return f"'{op.name}' has no vector form", _HINTS.get(op.name)
 

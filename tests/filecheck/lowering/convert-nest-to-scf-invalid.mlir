@@ -157,3 +157,15 @@ func.func @checked_lanes(%x: memref<8xf32>, %y: memref<8xf32>, %j: index) {
   }
   func.return
 }
+
+// -----
+
+func.func @element_of_a_tensor(%y: memref<4xf32>, %t: tensor<4xf32>) {
+  // expected-note @below {{the loop "i" is marked vectorized here}}
+  nest.for "i" %i = 0 to 4 vectorized(4) {
+    // expected-error @below {{cannot vectorize the loop "i": 'tensor.extract' has no vector form}}
+    %a = tensor.extract %t[%i] : tensor<4xf32>
+    nest.store "y" %a, %y[%i] : memref<4xf32>
+  }
+  func.return
+}

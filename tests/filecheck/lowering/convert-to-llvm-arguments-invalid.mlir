@@ -12,3 +12,18 @@ func.func @wide(%x: i128) {
 func.func @vector(%x: vector<4xi8>) {
   func.return
 }
+
+// -----
+
+// expected-error @below {{integers of 24 bits are not whole bytes in memory}}
+func.func @bits(%x: memref<8xi24>) {
+  func.return
+}
+
+// -----
+
+func.func @own() {
+  // expected-error @below {{integers of 12 bits are not whole bytes in memory}}
+  %x = memref.alloc() : memref<8xi12>
+  func.return
+}
