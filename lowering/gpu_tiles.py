@@ -296,8 +296,9 @@ class TileBody(NestBody):
             end = builder.value(arith.MinSIOp, (end, value))
         step = builder.constant(op.step_value)
         around = self.copies_made
-        if is_unrolled and known and isinstance(lower, int):
-            self.multiply_copies(op, len(range(lower, min(known), op.step_value)))
+        if is_unrolled and known:
+            count = len(range(lower, min(known), op.step_value)) if isinstance(lower, int) else None
+            self.multiply_copies(op, count or op.constant_trip_count() or 1)
         block = self.loop_body(op, body)
         self.copies_made = around
         if is_part_of_loop(op):
