@@ -83,8 +83,12 @@ class ConvertNtToNestPass(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for function in list(op.walk()):
-            if isinstance(function, FuncOp) and function.body.blocks and _has_tensors(function):
-                Conversion(function).run()
+            if not isinstance(function, FuncOp) or not function.body.blocks or not _has_tensors(function):
+                continue
+            if len(function.body.blocks) > 1:
+                message = "a function of tensors has one block: branches are scf.if"
+                raise fail(function, message, error=LoweringError)
+            Conversion(function).run()
 
 
 def count_copies(function: Operation) -> int:
@@ -94,7 +98,7 @@ def count_copies(function: Operation) -> int:
 
 def _has_tensors(function: FuncOp) -> bool:
     types = [*function.function_type.inputs, *function.function_type.outputs]
-    ops = list(function.body.block.ops)
+    ops = [op for block in function.body.blocks for op in block.ops]
     types += [r.type for op in ops for r in op.results]
     return any(isinstance(t, TensorType) for t in types) or any(isinstance(op, LoopsOp) for op in ops)
 

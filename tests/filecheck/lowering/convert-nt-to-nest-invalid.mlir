@@ -68,3 +68,12 @@ func.func @copy(%a: tensor<8xf64>) -> tensor<8xf64> {
   }
   func.return %a1 : tensor<8xf64>
 }
+
+// -----
+
+// expected-error @below {{a function of tensors has one block: branches are scf.if}}
+func.func @two_blocks(%x: tensor<4xf32>) -> tensor<4xf32> {
+  cf.br ^bb1
+^bb1:
+  func.return %x : tensor<4xf32>
+}
