@@ -181,7 +181,7 @@ class HostBody(NestBody):
         body = KernelBody(builder, self.sites, unit, self.overlaps, self._is_explicit(unit))
         inputs = KernelInputs(self, self.function, body, unit)
         body.values = inputs
-        needed = self._needed(unit)
+        needed = self._imported(unit)
         inputs.import_buffers([*needed, *unit])
         for op in needed:
             body.operation(op)
@@ -211,7 +211,7 @@ class HostBody(NestBody):
         is_bound_loop = isinstance(nest, ForOp) and nest.kind in BIND_AXES
         return self.explicit_barriers and is_bound_loop and not rest and foreign_operation(nest) is None
 
-    def _needed(self, unit: Sequence[Operation]) -> list[Operation]:
+    def _imported(self, unit: Sequence[Operation]) -> list[Operation]:
         """The deferred operations that `unit` depends on, in order."""
         found: dict[Operation, None] = {}
 

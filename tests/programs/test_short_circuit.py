@@ -124,7 +124,16 @@ def nested(a, i, n):
     return 0.0
 
 
+def remainder_of_numbers(a, i, n):
+    for k in range(i):
+        a[k % 4] = 1.0
+    if i < far(n % i) <= n - i:
+        return 1
+    return 2
+
+
 FUNCTIONS = [
+    remainder_of_numbers,
     index_and, index_or, known_index, in_a_while, in_a_while_on_arrays, after_a_break, chained, chained_calls, expression,
     divides, every, in_a_loop, in_a_loop_on_arrays, writes, nested,
 ]  # fmt: skip
