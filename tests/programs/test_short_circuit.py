@@ -127,7 +127,7 @@ def nested(a, i, n):
 def remainder_of_numbers(a, i, n):
     for k in range(i):
         a[k % 4] = 1.0
-    if i < far(n % i) <= n - i:
+    if i == 0 or i < far(n % i) <= n - i:
         return 1
     return 2
 
