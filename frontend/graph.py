@@ -75,7 +75,7 @@ class Graph:
         self.may_stop = False
         """Whether something before may have ended the program: an `assert`, a `raise`."""
         self.has_acted = False
-        """Whether something before may have printed, or written to an array."""
+        """Whether something before may have printed, written to an array, or found an index out of bounds."""
         self._names = 0
 
     def unfreeze(self, first: int) -> None:

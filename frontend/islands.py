@@ -138,6 +138,7 @@ class Island:
         if not self.graph.boundscheck:
             return self.graph.unchecked_index(index, extent)
         op = IndexOp(index.to_list(), extent.to_list(), name or "array", axis)
+        self.graph.has_acted = True
         value = self.graph.insert(op)
         assert value is not None
         return Affine.of(Atom(value, low=0, high=extent - 1))

@@ -143,6 +143,7 @@ def _checked_later(graph: Graph, index: Affine, extent: Affine, name: str, posit
     if not graph.boundscheck:
         return graph.unchecked_index(index, extent)
     op = IndexOp(index.to_list(), extent.to_list(), name or "array", position)
+    graph.has_acted = True
     value = graph.insert(op)
     assert value is not None
     return Affine.of(Atom(value, low=0, high=extent - 1))

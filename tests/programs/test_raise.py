@@ -263,6 +263,11 @@ def against_an_index(a, n):
     return a
 
 
+def index_before_a_known_one(a, n):
+    s = a[n]
+    a[5] = s
+
+
 def known_index_after(a, n):
     if n < 0:
         raise ValueError(n)
@@ -295,6 +300,7 @@ def test_prints_and_writes_before_it_have_happened(options):
 def test_the_first_one_wins(options):
     ends_alike(first_one_wins, [(array(1, 2, 3), n, m) for n in range(3) for m in range(5)], **options)
     ends_alike(against_an_index, [(array(1, 2, 3), n) for n in range(5)], **options)
+    ends_alike(index_before_a_known_one, [(array(1, 2, 3), n) for n in (4, 1)], **options)
     ends_alike(known_index_after, [(array(1, 2, 3), n) for n in (-1, 1)], **options)
     ends_alike(only_checks, [(array(1, 2, 3), n) for n in (2, 3, 4)], **options)
     ends_alike(target_before_operand, [(array(1, 2, 3), n) for n in (-1, 0, 1)], **options)
