@@ -345,4 +345,5 @@ class NestScheduleCudaPass(ModulePass):
         if not 1 <= self.block <= MAX_THREADS:
             raise fail(op, f"block is {self.block}; a block has from 1 to {MAX_THREADS} threads")
         for function in functions(op):
-            schedule_function(function, self.block)
+            if len(function.body.blocks) == 1:  # loop nests have no branches from block to block
+                schedule_function(function, self.block)
