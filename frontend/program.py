@@ -316,8 +316,6 @@ class _Lowering:
                 return shared
             if root_of(value).buffer.aliases:
                 return self._choice(value)
-            if not value.buffer.name and value.buffer.value is not None:
-                value.buffer.value.name_hint = value.buffer.value.name_hint or "result"
         if not isinstance(value, Array | Tensor):
             hint = "np.where(mask, x, 0) has a shape that is known" if isinstance(value, Masked) else None
             raise self.graph.error(UnsupportedError, f"{describe(value)} cannot be returned", hint)
@@ -325,6 +323,8 @@ class _Lowering:
 
     def _own(self, value: Array | Tensor) -> Leaf:
         """A result in memory of its own; a view of it where NumPy gives one that cannot be written."""
+        if isinstance(value, Array) and not value.buffer.name and value.buffer.value is not None:
+            value.buffer.value.name_hint = value.buffer.value.name_hint or "result"
         made = self._output(value)
         is_read_only = isinstance(value, Array) and value.buffer.read_only
         return Leaf("read-only", output=made.output) if is_read_only else made
