@@ -7,9 +7,11 @@ The exception is made when the `raise` was reached, by Python, from the numbers 
 
 from __future__ import annotations
 
+import itertools
 import struct
 from collections.abc import Sequence
 from typing import Any
+from weakref import WeakValueDictionary
 
 import numpy as np
 
@@ -120,15 +122,18 @@ def _number(word: int, kind: Any) -> Any:
     return np.asarray(value, np.float64 if is_float(kind) else np.int64).astype(kind)[()]
 
 
-_RAISES: list[Raise] = []
+_NUMBERS = itertools.count()
+_RAISES: WeakValueDictionary[int, Raise] = WeakValueDictionary()
+"""What lives as long as the program or the kernel that raises it."""
 
 
 def register(raised: Raise) -> int:
     """The number by which IR names what is raised."""
-    _RAISES.append(raised)
-    return len(_RAISES) - 1
+    number = next(_NUMBERS)
+    _RAISES[number] = raised
+    return number
 
 
-def registered(number: int) -> Raise:
-    """What the number stands for in this process."""
-    return _RAISES[number]
+def registered(number: int) -> Raise | None:
+    """What the number stands for in this process; None in IR that was written by another one."""
+    return _RAISES.get(number)

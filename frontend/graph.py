@@ -33,6 +33,7 @@ from .extents import Affine, Assumptions, Atom
 from .values import Array, Buffer, Extents
 
 if TYPE_CHECKING:
+    from .exceptions import Raise
     from .islands import Island
 
 INDEX = IndexType()
@@ -59,9 +60,11 @@ class Graph:
         self.island: Island | None = None
         self._head: Operation | None = None
         self.fixed_objects: dict[str, str] = {}
+        """Lists and other objects that must not be changed, by their ref, and why."""
         self.made_objects: dict[int, Any] = {}
         """By id: what calls at compile time made, and Python makes anew in each call of the program."""
-        """Lists and other objects that must not be changed, by their ref, and why."""
+        self.raises: list[Raise] = []
+        """What the `raise`s of the program raise, which the IR names by number."""
         self.frozen_buffers: list[tuple[Buffer, str | None]] = []
         """Arrays that became read-only because they are in lists, and what they were before."""
         self.shared_lists: set[str | None] = set()

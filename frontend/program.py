@@ -132,6 +132,7 @@ class _Lowering:
             written,
             [Guard(_linear(a.affine), a.exact, a.why) for a in self.graph.assumptions.made],
             self.captured,
+            raises=self.graph.raises,
         )
 
     def _final_name(self, name: str) -> str:

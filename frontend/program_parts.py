@@ -18,6 +18,8 @@ from .specialise import ArgumentType
 if TYPE_CHECKING:
     from xdsl.dialects.builtin import ModuleOp
 
+    from .exceptions import Raise
+
 
 @record(eq=False)
 class Guard:
@@ -121,6 +123,7 @@ class Program:
         guards: list[Guard],
         captured: Captured,
         remarks: Sequence[Diagnostic] = (),
+        raises: Sequence[Raise] = (),
     ):
         self.name = name
         self.module = module
@@ -133,3 +136,5 @@ class Program:
         self.captured = captured
         self.remarks = list(remarks)
         """What the passes had to say while it was compiled: copies that remain, loops that could not be vectorized."""
+        self.raises = raises
+        """What the module names by number, for as long as it may be compiled."""

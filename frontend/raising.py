@@ -1,12 +1,14 @@
 """`raise` in compiled code: a check that always fails, on the path it stands on.
 
     if n < 0:                                  scf.if %neg {
-        raise ValueError(f"{n} < 0")             func.call @nestor_raise_1(%n) {nestor.kind = "Raised", nestor.raises = 7}
+        raise ValueError(f"{n} < 0")             func.call @nestor_raise_1(%n) {
+                                                   nestor.kind = "Raised", nestor.raises = 7,
+                                                   nestor.exception = "ValueError(f'{n} < 0')"}
                                                }
 
 Without numbers that are known at run time only, it is `cf.assert false`. What is raised is data of this process
-(`exceptions.py`), by the number in `nestor.raises`; it goes into the table of checks. The rest of the path is not compiled:
-`Stopped` ends it, up to the branch or loop that it is in.
+(`exceptions.py`), by the number in `nestor.raises`; it goes into the table of checks. `nestor.exception` is its text, for a
+reader. The rest of the path is not compiled: `Stopped` ends it, up to the branch or loop that it is in.
 """
 
 from __future__ import annotations
@@ -19,7 +21,7 @@ from xdsl.dialects import arith, cf, func
 from xdsl.dialects.builtin import FunctionType, IntegerAttr, StringAttr, i1, i64
 from xdsl.ir import Attribute, SSAValue
 
-from ..lowering.check_sites import KIND, RAISES
+from ..lowering.check_sites import EXCEPTION, KIND, RAISES
 from ..lowering.error_codes import RAISE, RAISED_WORDS
 from . import exceptions
 from .arithmetic import number_kind
@@ -31,6 +33,9 @@ from .graph import Graph
 from .objects import current
 from .tensors import as_tensor, cast, to_scalar
 from .values import Exceptional, Group, Index, Static, Text, Value, describe, extents_of, is_array, is_number
+
+MAX_TEXT = 80
+"""Characters of the text of a `raise` in the IR."""
 
 FLOAT, INT = np.dtype(np.float64), np.dtype(np.int64)
 
@@ -59,8 +64,9 @@ def stop(frame: Frame, node: ast.stmt, exception: Value, cause: Value | None = N
             node, f"an exception with {len(words)} numbers that are known at run time only is not supported",
             f"at most {RAISED_WORDS}",
         )  # fmt: skip
-    number = exceptions.register(exceptions.Raise(made, because, cause is not None))
-    _insert(frame.graph, words, number, _name(exception))
+    raised = exceptions.Raise(made, because, cause is not None)
+    frame.graph.raises.append(raised)
+    _insert(frame.graph, words, exceptions.register(raised), _text(node))
     raise Stopped
 
 
@@ -76,15 +82,15 @@ def _insert(graph: Graph, words: list[SSAValue], number: int, text: str) -> None
     graph.externals[name] = FunctionType.from_lists([i64] * len(words), [])
     call = func.CallOp(name, words, [])
     call.attributes.update(attributes)
+    call.attributes[EXCEPTION] = StringAttr(text)
     graph.insert(call)
 
 
-def _name(exception: Value) -> str:
+def _text(node: ast.stmt) -> str:
     """What the IR says is raised."""
-    if isinstance(exception, Exceptional):
-        return exception.kind.__name__
-    value = exception.raw if isinstance(exception, Static) else None
-    return value.__name__ if isinstance(value, type) else type(value).__name__
+    what = node.exc if isinstance(node, ast.Raise) else node
+    text = ast.unparse(what) if what is not None else ""
+    return text if len(text) <= MAX_TEXT else f"{text[: MAX_TEXT - 3]}..."
 
 
 def _part(frame: Frame, node: ast.stmt, value: Value, words: list[SSAValue]) -> object:

@@ -6,7 +6,9 @@ import ast
 import functools
 import inspect
 import linecache
+import os
 import re
+import time
 from types import CodeType, FunctionType
 from typing import Any
 
@@ -116,6 +118,12 @@ def _source(function: FunctionType, code: CodeType) -> FunctionSource:
             f"'{function.__name__}' is {kind}, which is not compiled", place, hint=SUSPENDED
         )
     node = _definition(lines, file, code) if lines else None
+    if _is_edited(file) and not is_text_of("".join(lines), code):
+        raise UnsupportedError(
+            f"the file of '{function.__name__}' was changed after it was imported: its text is not what runs",
+            SourceLocation(file, first),
+            hint="import it again, or start Python anew",
+        )
     if node is None:
         raise UnsupportedError(
             f"the source of '{function.__name__}' is not a function definition that can be read",
@@ -123,6 +131,31 @@ def _source(function: FunctionType, code: CodeType) -> FunctionSource:
             hint="define it with `def` in a file (a lambda or code typed into `python -c` cannot be compiled)",
         )
     return FunctionSource(function, node, file)
+
+
+_STARTED = time.time()
+
+
+def _is_edited(file: str) -> bool:
+    """Whether the file may have other text than what was imported: it was written after this process imported Nestor."""
+    try:
+        return os.stat(file).st_mtime > _STARTED
+    except OSError:  # of a cell, or of a text that was never a file
+        return False
+
+
+def is_text_of(text: str, code: CodeType) -> bool:
+    """Whether Python compiles the text of a file to this code, among others."""
+    try:
+        return _has(compile(text, code.co_filename, "exec", dont_inherit=True), code)
+    except (SyntaxError, ValueError):
+        return False
+
+
+def _has(outer: CodeType, wanted: CodeType) -> bool:
+    return outer == wanted or any(
+        _has(constant, wanted) for constant in outer.co_consts if isinstance(constant, CodeType)
+    )
 
 
 def _inspect_lines(function: FunctionType) -> list[str]:

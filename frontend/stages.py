@@ -382,5 +382,7 @@ def _site_entries(table: Any) -> list[dict[str, Any]]:
         plain = {k: v.data if hasattr(v, "data") else v.value.data for k, v in one.data.items()}
         if "raises" in plain:
             plain["raises"] = registered(plain["raises"])
+            if plain["raises"] is None:
+                del plain["raises"]
         entries.append({"axis": 0, **plain})
     return entries

@@ -19,7 +19,7 @@ import linecache
 import pickle
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from types import CodeType, FunctionType, ModuleType
+from types import FunctionType, ModuleType
 from typing import Any
 
 from ..runtime import disk_cache, threads
@@ -27,7 +27,7 @@ from ..runtime.disk_cache import COUNTS, Variant
 from .fingerprints import Unkeyed, code_of, digest, fingerprint, found_text
 from .frame_values import Captured, Step
 from .program_parts import Program
-from .source import FunctionSource
+from .source import FunctionSource, is_text_of
 from .specialise import ArgumentType
 from .versioned import is_versioned
 
@@ -329,19 +329,8 @@ def _check_source(function: Any) -> None:
     ):  # of a dataclass or NamedTuple: it is not compiled, its defaults are read
         return
     text = "".join(linecache.getlines(code.co_filename, function.__globals__))
-    try:
-        found = _code_like(compile(text, code.co_filename, "exec", dont_inherit=True), code)
-    except (SyntaxError, ValueError):
-        found = None
-    if found is None:
+    if not is_text_of(text, code):
         raise Unkeyed(f"the source of '{function.__qualname__}', which is not the one that runs")
-
-
-def _code_like(outer: CodeType, wanted: CodeType) -> CodeType | None:
-    if outer == wanted:
-        return outer
-    inner = [constant for constant in outer.co_consts if isinstance(constant, CodeType)]
-    return next((found for one in inner if (found := _code_like(one, wanted)) is not None), None)
 
 
 # ---- loading ----------------------------------------------------------------------------------------

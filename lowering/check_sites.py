@@ -25,7 +25,10 @@ KIND, SITE = "nestor.kind", "nestor.site"
 """The attributes of a `cf.assert` or a call: the exception it raises, and its number once it has one."""
 
 RAISES = "nestor.raises"
-"""The attribute of a `raise`: the number of what it raises (`runtime/raising.py`)."""
+"""The attribute of a `raise`: the number of what it raises (`frontend/exceptions.py`)."""
+
+EXCEPTION = "nestor.exception"
+"""The attribute of a `raise` that is a call: the text of what it raises, as the message of a `cf.assert` is."""
 
 GOES_ON = "nestor.goes_on"
 """The attribute of a `cf.assert` of a kernel that says: a failure is recorded, and the thread goes on."""
@@ -67,6 +70,8 @@ def _entry(op: Operation) -> DictionaryAttr:
             entry["raises"] = op.attributes[RAISES]
         if "msg" in op.properties:
             entry["message"] = op.properties["msg"]
+        elif EXCEPTION in op.attributes:
+            entry["message"] = op.attributes[EXCEPTION]
     where = op_location(op)
     if where is not None:
         entry["file"] = StringAttr(where.file)

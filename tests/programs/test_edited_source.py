@@ -1,0 +1,89 @@
+"""A file that is edited after it was imported: what runs is not its text any more, and the text is not compiled."""
+
+import importlib.util
+import linecache
+import os
+import sys
+
+import nestor as nt
+import numpy as np
+import pytest
+
+FIRST = """
+import numpy as np
+
+def helper(x):
+    return x + 1
+
+def f(x):
+    return helper(x) * 2
+"""
+
+
+@pytest.fixture
+def load(tmp_path):
+    """Writes a module, imports it; gives it and its file."""
+    path = tmp_path / "edited_module.py"
+
+    def loaded(text):
+        path.write_text(text)
+        spec = importlib.util.spec_from_file_location("edited_module", path)
+        module = importlib.util.module_from_spec(spec)
+        sys.modules["edited_module"] = module
+        spec.loader.exec_module(module)
+        return module, path
+
+    yield loaded
+    sys.modules.pop("edited_module", None)
+    linecache.clearcache()
+
+
+X = np.arange(4.0)
+
+
+def test_a_fresh_file_is_compiled(load):
+    module, _ = load(FIRST)
+    assert np.array_equal(nt.jit(module.f)(X), module.f(X))
+
+
+@pytest.mark.parametrize(("old", "new"), [("* 2", "* 3"), ("x + 1", "x + 5")], ids=["itself", "a helper"])
+def test_an_edited_file_is_refused(load, old, new):
+    module, path = load(FIRST)
+    path.write_text(FIRST.replace(old, new))
+    linecache.clearcache()
+    with pytest.raises(nt.UnsupportedError, match="was changed after it was imported"):
+        nt.jit(module.f)(X)
+
+
+def test_an_edit_of_other_lines_is_none(load):
+    """The code is that of the text still: comments behind it are not looked at."""
+    module, path = load(FIRST)
+    path.write_text(f"{FIRST}\n# a remark\n")
+    linecache.clearcache()
+    assert np.array_equal(nt.jit(module.f)(X), module.f(X))
+
+
+def test_what_was_read_before_the_edit_is_compiled(load):
+    """A traceback, say, has read the file: its text is the one that runs."""
+    module, path = load(FIRST)
+    linecache.getlines(str(path))
+    path.write_text(FIRST.replace("* 2", "* 3"))
+    assert np.array_equal(nt.jit(module.f)(X), module.f(X))
+
+
+def test_a_compiled_function_goes_on(load):
+    module, path = load(FIRST)
+    fast = nt.jit(module.f)
+    fast(X)
+    path.write_text(FIRST.replace("* 2", "* 3"))
+    linecache.clearcache()
+    for x in (X, X[:3].copy(), X[:2].copy()):
+        assert np.array_equal(fast(x), module.f(x))
+
+
+def test_a_file_that_is_gone_is_read_no_more(load):
+    module, path = load(FIRST)
+    os.unlink(path)
+    linecache.clearcache()
+    with pytest.raises(nt.UnsupportedError, match="is not a function definition that can be read"):
+        nt.jit(module.f)(X)
