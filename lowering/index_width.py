@@ -4,16 +4,24 @@ func.func @f(%x: memref<100x1000xf32>)     32 bits: every position is known to f
 func.func @g(%x: memref<?x?xf32>)          64 bits, unless the caller promises small arguments
 %p = nest.load %k[%i] : memref<?xi64>      64 bits in any case: 2^32 must not become a valid 0
 %q = arith.index_cast %p : i64 to index
+nest.for "i" %i = 0 to 4294967296          64 bits in any case, also where the loop was split: 4096 * %i.o
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping, Sequence
 
 from xdsl.dialects import arith, func
 from xdsl.dialects.builtin import DYNAMIC_INDEX, MemRefType, i64
 from xdsl.ir import Block, SSAValue
-from xdsl.ir.affine import AffineBinaryOpExpr, AffineConstantExpr
+from xdsl.ir.affine import (
+    AffineBinaryOpExpr,
+    AffineBinaryOpKind,
+    AffineConstantExpr,
+    AffineDimExpr,
+    AffineExpr,
+)
 
 from ..dialects.affine import AffineList
 from ..dialects.nest import AllocOp, ForOp, IndexOp, LoadOp
@@ -22,7 +30,7 @@ from .kernel_signature import LARGEST_SMALL
 
 def width_of_indices(function: func.FuncOp, wanted: int) -> int:
     """The width of index arithmetic: 32 where all buffers are small, or `wanted` says so, and nothing else is large."""
-    if wanted == 64 or _needs_wide_index(function) or _has_large_buffer(function):
+    if wanted == 64 or any(why(function) for why in (_needs_wide_index, _has_large_buffer, _has_large_index)):
         return 64
     return 32 if wanted == 32 or _is_small(function) else 64
 
@@ -35,20 +43,42 @@ def _needs_wide_index(function: func.FuncOp) -> bool:
     for op in function.walk():
         if isinstance(op, arith.IndexCastOp) and op.input.type == i64 and not is_known_to_host(op.input):
             return True
-        if isinstance(op, ForOp) and any(_has_large_number(bound) for bound in (op.lower, op.upper)):
-            return True
     return False
 
 
-def _has_large_number(bound: AffineList) -> bool:
-    pending = list(bound.exprs)
-    while pending:
-        expr = pending.pop()
-        if isinstance(expr, AffineConstantExpr) and abs(expr.value) > LARGEST_SMALL:
+def _has_large_index(function: func.FuncOp) -> bool:
+    """Whether a part of an index, a bound or a domain may be large, as constant bounds of loops say."""
+    sizes: dict[SSAValue, float] = {}
+    for op in function.body.walk():
+        lists = [
+            (name, getattr(op, name, None))
+            for name in ("lower", "upper", "indices", "where", "index", "extent")
+        ]
+        found = {name: _sizes(one, sizes) for name, one in lists if isinstance(one, AffineList)}
+        if any(size > LARGEST_SMALL for one in found.values() for size in one):
             return True
-        if isinstance(expr, AffineBinaryOpExpr):
-            pending += [expr.lhs, expr.rhs]
+        if isinstance(op, ForOp):
+            sizes[op.iv] = max(min(found["lower"]), min(found["upper"]))
     return False
+
+
+def _sizes(expressions: AffineList, sizes: Mapping[SSAValue, float]) -> list[float]:
+    """For each expression the largest absolute value that it, or a part of it, may have; 0 for what is not known."""
+    return [_size(expr, expressions.operands, sizes) for expr in expressions.exprs]
+
+
+def _size(expr: AffineExpr, operands: Sequence[SSAValue], sizes: Mapping[SSAValue, float]) -> float:
+    if isinstance(expr, AffineConstantExpr):
+        return abs(expr.value)
+    if isinstance(expr, AffineDimExpr):
+        return sizes.get(operands[expr.position], 0)
+    assert isinstance(expr, AffineBinaryOpExpr)
+    left, right = _size(expr.lhs, operands, sizes), _size(expr.rhs, operands, sizes)
+    if expr.kind == AffineBinaryOpKind.Add:
+        return left + right
+    if expr.kind == AffineBinaryOpKind.Mul:
+        return max(left * right, left, right)
+    return max(left, right)  # a quotient or a remainder
 
 
 def is_known_to_host(value: SSAValue) -> bool:

@@ -23,6 +23,19 @@ func.func @number(%x: f32, %n: index, %y: memref<?xf32>) {
 
 // -----
 
+// A long loop that was split: its parts are small, `1024 * %o` is not.
+// CHECK: gpu.module @parts_kernels attributes {nestor.index_bits = 64 : i64}
+func.func @parts(%x: f32, %y: memref<4096xf32>) {
+  nest.for "o" %o = 0 to 4194304 bind "block.x" {
+    nest.for "i" %i = 0 to 1024 bind "thread.x" {
+      nest.store "y" %x, %y[(1024 * %o + %i) floordiv 1048576] : memref<4096xf32>
+    }
+  }
+  func.return
+}
+
+// -----
+
 // CHECK: gpu.module @small_kernels attributes {nestor.index_bits = 32 : i64}
 func.func @small(%x: f32, %n: index, %y: memref<?xf32>) {
   nest.for "i" %i = 0 to min(256, %n) bind "thread.x" {
