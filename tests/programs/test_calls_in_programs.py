@@ -116,8 +116,12 @@ def determinant(a):
 
 
 def test_a_slice_that_may_reach_over_the_end_is_not_called_oblong():
-    with pytest.raises(nt.UnsupportedError, match="is square is known at run time only") as caught:
-        nt.jit(corners)(np.eye(3), 2)
-    assert "help: slice it within its extents" in str(caught.value)
+    for shape, n in (((3, 3), 2), ((4, 4), 9)):  # both extents are the same expression
+        matrix = RNG.random(shape)
+        np.testing.assert_allclose(nt.jit(corners)(matrix, n), corners(matrix, n), rtol=1e-12)
+    for shape in ((5, 3), (3, 5)):
+        with pytest.raises(nt.UnsupportedError, match="is square is known at run time only") as caught:
+            nt.jit(corners)(RNG.random(shape), 2)
+        assert "help: slice it within its extents" in str(caught.value)
     with pytest.raises(np.linalg.LinAlgError, match="must be square"):
         nt.jit(determinant)(np.ones((2, 3)))

@@ -32,7 +32,7 @@ def grow(x, y):
 
 
 def both(p, k):
-    return Pair(p[1] * k, p[0]), (p[0] + p[1]).sum(), k + 1, None
+    return Pair(p[1] * k, p[0]), (p[0] + p[1]).sum(), k, None
 
 
 def picked(x, i):
@@ -40,7 +40,7 @@ def picked(x, i):
 
 
 def turned(x, n):
-    return np.full((n, 2), x), x.T, float(n)
+    return np.full((n, 2), x.max()), x.T, float(n)
 
 
 SCALE = 3.0

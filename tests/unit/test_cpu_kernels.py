@@ -17,6 +17,12 @@ def kernel(name: str, **options) -> Kernel:
     return Kernel((HOME / f"{name}.mlir").read_text(), **options)
 
 
+def facts(returned: tuple) -> tuple:
+    """The code, and of the error record what is not for the numbers of a `raise`."""
+    code, record = returned
+    return code, record[:4]
+
+
 @pytest.mark.parametrize("path", KERNELS, ids=lambda path: path.stem)
 def test_optimisation_levels_agree(path):
     results = []
@@ -58,10 +64,10 @@ def test_a_failed_check_stops_and_reports_its_site():
     index = np.array([0, 2, 5, 1])
     x = np.arange(3.0)
     out = np.full(4, -1.0)
-    assert gather(index, x, out) == (1, (1, 7, 5, 3))
+    assert facts(gather(index, x, out)) == (1, (1, 7, 5, 3))
     assert (out == -1).all()
     index[2] = 2
-    assert gather(index, x, out) == (0, (0, 0, 0, 0))
+    assert facts(gather(index, x, out)) == (0, (0, 0, 0, 0))
     np.testing.assert_array_equal(out, [0, 2, 2, 1])
 
 
@@ -75,7 +81,7 @@ def test_an_allocation_that_fails_is_a_memory_error():
       func.return
     }
     """
-    assert Kernel(text)(1 << 56, np.zeros(1)) == (4, (4, 0, 0, 0))
+    assert facts(Kernel(text)(1 << 56, np.zeros(1))) == (4, (4, 0, 0, 0))
 
 
 def test_conversions_round_once():
@@ -121,7 +127,7 @@ def test_strided_views():
 def test_threads_have_scratch_memory_of_their_own():
     x = np.random.default_rng(0).random((101, 37))
     out = np.zeros_like(x)
-    assert kernel("parallel_scratch")(x, 2.0, out) == (0, (0, 0, 0, 0))
+    assert facts(kernel("parallel_scratch")(x, 2.0, out)) == (0, (0, 0, 0, 0))
     np.testing.assert_array_equal(out, np.cumsum(x * 2.0, axis=1))
 
 
@@ -129,7 +135,7 @@ def test_out_of_memory_in_a_parallel_loop_is_reported():
     text = (HOME / "parallel_scratch.mlir").read_text().replace("memref.alloc(%m)", "memref.alloc(%huge)")
     text = text.replace("%zero = ", "%huge = arith.constant 72057594037927936 : index\n  %zero = ")
     x = np.ones((8, 4))
-    assert Kernel(text)(x, 2.0, np.zeros_like(x)) == (4, (4, 0, 0, 0))
+    assert facts(Kernel(text)(x, 2.0, np.zeros_like(x))) == (4, (4, 0, 0, 0))
 
 
 @pytest.mark.parametrize("start", [0, 1, 16])
