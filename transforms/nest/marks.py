@@ -18,8 +18,6 @@ from ...lowering.matrix_tiles import NoTile
 from ...lowering.vector_forms import no_vector_form
 from .loops import enclosing_function, enclosing_loops, loops_in
 
-ONE_OF_THEM = "mark one of the two loops, or fuse them before"
-
 
 def why_not_compiled(function: FuncOp) -> NestorError | None:
     """The diagnostic of the first mark that has no code together with what is around and inside, None when all have."""
@@ -31,13 +29,18 @@ def why_not_compiled(function: FuncOp) -> NestorError | None:
 
 def _why_not_marked(loop: ForOp) -> NestorError | None:
     if loop.kind == "parallel" and (around := parallel_around(loop)) is not None:
-        return _cannot(loop, f'the loop "{around.label}" around it is parallel as well', around, ONE_OF_THEM)
+        why = f'the loop "{around.label}" around it is parallel as well'
+        return _cannot(loop, why, around, _parallel_hint())
     if loop.kind == "vectorized" and not _is_in_kernel(loop):
         found = no_vector_form(loop)
         return None if found is None else _cannot(loop, found.why, found.op, found.hint)
     if AMX in loop.attributes:
         return _why_not_tile(loop)
     return None
+
+
+def _parallel_hint() -> str:
+    return "mark one of the two loops, or fuse them before"
 
 
 def _why_not_tile(loop: ForOp) -> NestorError | None:
@@ -111,6 +114,6 @@ def refuse_parallel_twice(loop: ForOp, action: str) -> NestorError | None:
     return fail(
         loop,
         f'cannot {action} the loop "{loop.label}": the loop "{other.label}" {where} it is parallel already',
-        hint=ONE_OF_THEM,
+        hint=_parallel_hint(),
         notes=[(other, "that loop is here")],
     )

@@ -1059,3 +1059,27 @@ func.func @f(%y: memref<4x1x8xf32>, %a: f32) {
   }
   func.return
 }
+
+// -----
+
+func.func private @t(%x: memref<8xf32, strided<[1], offset: ?>>, %y: memref<8xf32, strided<[1], offset: ?>>) attributes {nest.intrinsic} {
+  nest.for "l" %l = 0 to 8 {
+    %u = nest.load %x[%l] : memref<8xf32, strided<[1], offset: ?>>
+    nest.store %u, %y[%l] : memref<8xf32, strided<[1], offset: ?>>
+  }
+  func.return
+}
+
+func.func @f(%x: memref<8xf32>, %y: memref<8xf32>, %z: memref<8xf32>) {
+  // expected-note @below {{here}}
+  nest.for "b" %b = 0 to 8 bind "block.x" {
+    %u = nest.load %x[%b] : memref<8xf32>
+    nest.store %u, %z[%b] : memref<8xf32>
+  }
+  // expected-error @below {{cannot tensorize the loop "i": the loop "b" of this function is bound to block.x, and a GPU has no code for that}}
+  nest.for "i" %i = 0 to 8 {
+    %u = nest.load %x[%i] : memref<8xf32>
+    nest.store %u, %y[%i] : memref<8xf32>
+  }
+  func.return
+}

@@ -189,3 +189,16 @@ func.func @shared(%x: f32, %y: memref<8xf32>) {
   }
   func.return
 }
+
+// -----
+
+func.func @a_check(%x: memref<8x8xf32>, %y: memref<8xf32>, %n: index) {
+  // expected-error @below {{cannot vectorize the loop "i": its body is not straight-line code}}
+  nest.for "i" %i = 0 to 8 {
+    // expected-note @below {{'nest.index' can stop the kernel}}
+    %k = nest.index %n of 8 axis 0 of "x"
+    %v = nest.load %x[%k, %i] : memref<8x8xf32>
+    nest.store "y" %v, %y[%i] : memref<8xf32>
+  }
+  func.return
+}
