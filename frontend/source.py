@@ -9,6 +9,7 @@ import linecache
 import os
 import re
 import time
+import tokenize
 from types import CodeType, FunctionType
 from typing import Any
 
@@ -109,7 +110,7 @@ def source_of(function: Any) -> FunctionSource:
 @functools.lru_cache(maxsize=512)
 def _source(function: FunctionType, code: CodeType) -> FunctionSource:
     file, first = code.co_filename, code.co_firstlineno
-    lines = linecache.getlines(file, function.__globals__) or _inspect_lines(function)
+    lines = _lines(function, code)
     kind = suspended_kind(code.co_flags)
     if kind is not None:
         column = _indentation(lines[first - 1]) + 1 if first <= len(lines) else 0
@@ -118,12 +119,6 @@ def _source(function: FunctionType, code: CodeType) -> FunctionSource:
             f"'{function.__name__}' is {kind}, which is not compiled", place, hint=SUSPENDED
         )
     node = _definition(lines, file, code) if lines else None
-    if _is_edited(file) and not is_text_of("".join(lines), code):
-        raise UnsupportedError(
-            f"the file of '{function.__name__}' was changed after it was imported: its text is not what runs",
-            SourceLocation(file, first),
-            hint="import it again, or start Python anew",
-        )
     if node is None:
         raise UnsupportedError(
             f"the source of '{function.__name__}' is not a function definition that can be read",
@@ -134,6 +129,31 @@ def _source(function: FunctionType, code: CodeType) -> FunctionSource:
 
 
 _STARTED = time.time()
+
+
+def _lines(function: FunctionType, code: CodeType) -> list[str]:
+    """The lines of the file that the code was compiled from. Raises UnsupportedError where it was edited since."""
+    file = code.co_filename
+    known = linecache.getlines(file, function.__globals__) or _inspect_lines(function)
+    if not _is_edited(file):
+        return known
+    # An edited file that was imported again may be known by its old text.
+    for lines in (known, _lines_of_file(file)):
+        if is_text_of("".join(lines), code):
+            return lines
+    raise UnsupportedError(
+        f"the file of '{function.__name__}' was changed after it was imported: its text is not what runs",
+        SourceLocation(file, code.co_firstlineno),
+        hint="import it again, or start Python anew",
+    )
+
+
+def _lines_of_file(file: str) -> list[str]:
+    try:
+        with tokenize.open(file) as text:
+            return text.readlines()
+    except (OSError, SyntaxError):
+        return []
 
 
 def _is_edited(file: str) -> bool:
@@ -147,9 +167,14 @@ def _is_edited(file: str) -> bool:
 def is_text_of(text: str, code: CodeType) -> bool:
     """Whether Python compiles the text of a file to this code, among others."""
     try:
-        return _has(compile(text, code.co_filename, "exec", dont_inherit=True), code)
+        return _has(_compiled(text, code.co_filename), code)
     except (SyntaxError, ValueError):
         return False
+
+
+@functools.lru_cache(maxsize=16)
+def _compiled(text: str, file: str) -> CodeType:
+    return compile(text, file, "exec", dont_inherit=True)
 
 
 def _has(outer: CodeType, wanted: CodeType) -> bool:

@@ -71,6 +71,13 @@ def test_what_was_read_before_the_edit_is_compiled(load):
     assert np.array_equal(nt.jit(module.f)(X), module.f(X))
 
 
+def test_an_edited_file_that_is_imported_again_is_compiled(load):
+    module, _ = load(FIRST)
+    nt.jit(module.f)(X)
+    module, _ = load(FIRST.replace("* 2", "* 3"))
+    assert np.array_equal(nt.jit(module.f)(X), (X + 1) * 3)
+
+
 def test_a_compiled_function_goes_on(load):
     module, path = load(FIRST)
     fast = nt.jit(module.f)
