@@ -1,11 +1,13 @@
 """The source of a Python function: its AST with the exact lines and columns of its file."""
 
 from __future__ import annotations
+import __future__
 
 import ast
 import functools
 import inspect
 import linecache
+import operator
 import os
 import re
 import time
@@ -167,14 +169,20 @@ def _is_edited(file: str) -> bool:
 def is_text_of(text: str, code: CodeType) -> bool:
     """Whether Python compiles the text of a file to this code, among others."""
     try:
-        return _has(_compiled(text, code.co_filename), code)
+        return _has(_compiled(text, code.co_filename, code.co_flags & _FUTURE), code)
     except (SyntaxError, ValueError):
         return False
 
 
+_FUTURE = functools.reduce(
+    operator.or_, (getattr(__future__, name).compiler_flag for name in __future__.all_feature_names)
+)
+"""The flags of code that was compiled with `from __future__ import ...`, in its file or where `compile` was called."""
+
+
 @functools.lru_cache(maxsize=16)
-def _compiled(text: str, file: str) -> CodeType:
-    return compile(text, file, "exec", dont_inherit=True)
+def _compiled(text: str, file: str, flags: int) -> CodeType:
+    return compile(text, file, "exec", flags, dont_inherit=True)
 
 
 def _has(outer: CodeType, wanted: CodeType) -> bool:

@@ -1,5 +1,7 @@
 """A file that is edited after it was imported: what runs is not its text any more, and the text is not compiled."""
 
+import __future__
+
 import importlib.util
 import linecache
 import os
@@ -53,6 +55,18 @@ def test_an_edited_file_is_refused(load, old, new):
     linecache.clearcache()
     with pytest.raises(nt.UnsupportedError, match="was changed after it was imported"):
         nt.jit(module.f)(X)
+
+
+@pytest.mark.parametrize("inside", [False, True])
+def test_a_text_that_a_file_with_future_imports_compiles_is_fresh(tmp_path, inside):
+    """`compile` hands the flags of the file that calls it on to the code."""
+    path = tmp_path / "compiled.py"
+    text = f"from __future__ import annotations\n{FIRST}" if inside else FIRST
+    path.write_text(text)
+    flags = 0 if inside else __future__.annotations.compiler_flag
+    space = {}
+    exec(compile(text, str(path), "exec", flags, dont_inherit=True), space)
+    assert np.array_equal(nt.jit(space["f"])(X), space["f"](X))
 
 
 def test_an_edit_of_other_lines_is_none(load):
