@@ -31,9 +31,10 @@ def summary(pytest_reasons: Counter[str], of_lit: Counter[str]) -> list[str]:
     if not skipped:
         return ["no test was skipped"]
     counted = [(pytest_reasons.total(), "pytest"), (of_lit.total(), "FileCheck")]
+    are = "test was" if skipped.total() == 1 else "tests were"
     parts = " and ".join(f"{number} of {whose}" for number, whose in counted if number)
     return [
-        f"{skipped.total()} tests were skipped, {parts}:".replace("1 tests were", "1 test was"),
+        f"{skipped.total()} {are} skipped, {parts}:",
         *(f"  {number:4} {reason}" for reason, number in skipped.most_common()),
     ]
 

@@ -8,9 +8,11 @@ import re
 import shutil
 import subprocess
 import sys
+from collections import Counter
 from pathlib import Path
 
 import pytest
+import skip_report
 from nestor.tools import test_environment
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -94,6 +96,11 @@ def test_lit_without_mlir(fake_tools, tmp_path, monkeypatch):
         "     1 there is no mlir-opt for FileCheck tests",
     ]
     assert re.fullmatch(r"1 passed, 2 skipped in [\d.]+s", report[-1]), "pytest's closing line stays the last"
+
+
+@pytest.mark.parametrize(("number", "text"), [(1, "1 test was"), (2, "2 tests were"), (31, "31 tests were")])
+def test_the_number_is_said_in_english(number, text):
+    assert skip_report.summary(Counter(why=number), Counter())[0] == f"{text} skipped, {number} of pytest:"
 
 
 def test_nothing_skipped(tmp_path):
