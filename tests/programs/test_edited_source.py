@@ -23,8 +23,10 @@ def f(x):
 
 
 @pytest.fixture
-def load(tmp_path):
+def load(tmp_path, monkeypatch):
     """Writes a module, imports it; gives it and its file."""
+    # Bytecode files know their source's age in whole seconds: Python itself would import the old text again.
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)
     path = tmp_path / "edited_module.py"
 
     def loaded(text):

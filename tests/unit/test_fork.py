@@ -54,7 +54,8 @@ def run(folder: Path, body: str, **variables: str) -> list[str]:
     return [*done.stdout.splitlines(), *done.stderr.splitlines()]
 
 
-MANY = "".join(f"def f{k}(x):\n    return x * {k} + np.sin(x)\n\n" for k in range(20))
+# So many that no processor has compiled them before the last child is made.
+MANY = "".join(f"def f{k}(x):\n    return x * {k} + np.sin(x)\n\n" for k in range(400))
 
 WHILE_A_THREAD_COMPILES = """
 functions = [value for name, value in list(globals().items()) if name[0] == "f" and name[1:].isdigit()]
