@@ -31,24 +31,13 @@ def __getattr__(name: str):
 
     place = _MODULES.get(name) or _PUBLIC.get(name)
     if place is not None:
-        with collector_paused(), _quickly(name):
+        with collector_paused():
             module = import_module(place, __name__)
         if name in _MODULES:
             return module
         globals()[name] = value = getattr(module, name)
         return value
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-
-
-def _quickly(name: str):
-    """`schedule` imports the compiler, with its many dataclasses; what else is public has few."""
-    if name == "schedule":
-        from .frontend.quick_dataclasses import quick_dataclasses
-
-        return quick_dataclasses()
-    from contextlib import nullcontext
-
-    return nullcontext()
 
 
 def __dir__():

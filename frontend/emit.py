@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import importlib.util
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..dialects.diagnostic import NestorError, SourceLocation
+from ..runtime.user_files import run_file
 from .errors import DTypeError, UndefinedNameError, UnsupportedError
 from .spec import parse_specs
 
@@ -45,12 +44,8 @@ def load_function(reference: str) -> Callable[..., Any]:
         raise UnsupportedError(
             f"no file '{path}'", hint="give the path of a Python file, then a colon and the function"
         )
-    module_spec = importlib.util.spec_from_file_location(Path(path).stem, path)
-    assert module_spec is not None and module_spec.loader is not None
-    module = importlib.util.module_from_spec(module_spec)
-    sys.modules.setdefault(module_spec.name, module)
     try:
-        module_spec.loader.exec_module(module)
+        module = run_file(path)
     except NestorError:
         raise
     except (Exception, SystemExit) as error:

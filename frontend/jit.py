@@ -310,11 +310,11 @@ class JitFunction(Specialiser):
         try:
             found = self._find(types) or self._from_disk(request, types)
             if found is None:
-                from .cold_start import cheaper_compilation, load_llvm_meanwhile
+                from ..runtime.llvm_loading import load_llvm_meanwhile
 
                 if self.target == "cpu":
                     load_llvm_meanwhile()
-                with cheaper_compilation():
+                with collector_paused():
                     found = self._compile_for(types, values)
         except Respecialise:
             if request is not None:

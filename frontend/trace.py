@@ -22,8 +22,8 @@ from typing import Any
 
 import numpy as np
 
+from ..runtime.collector import collector_paused
 from .arguments import parts_of_function
-from .cold_start import cheaper_compilation
 from .errors import DTypeError
 from .jit import JitFunction
 
@@ -59,7 +59,7 @@ class TracedFunction(JitFunction):
         """Trace and compile for arguments like these."""
         args, kwargs = self._adopted(specs, {})
         names, values, groups = self._leaves(args, kwargs)
-        with cheaper_compilation():
+        with collector_paused():
             self._compile_for(self._types(names, values, groups), values)
 
 

@@ -1,4 +1,4 @@
-"""The CPU engine: LLVM IR text to machine code in this process, by llvmlite's LLVM (`llvm_library.py` for most programs).
+"""The CPU engine: LLVM IR text to machine code in this process, by llvmlite's LLVM.
 
     module = compile_llvm_ir(text)
     status = module.entry("f")(arguments, error)     # the packed ABI of docs/architecture.md, section 5
@@ -13,7 +13,7 @@ import functools
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from . import llvm_library, object_loader
+from . import object_loader
 from .fork_lock import ForkLock
 from .machine_code import MachineCode, load_object
 from .threads import answered, set_num_threads
@@ -47,16 +47,11 @@ _X86_LEVELS: tuple[tuple[str, tuple[str, ...]], ...] = (
 def host() -> tuple[str, str]:
     """The name and the feature string of this CPU, for LLVM."""
     with _lock:
-        library = llvm_library.load()
-        guess, features = _host_of_binding() if library is None else library.host()
+        llvm = _binding()
+        guess, features = llvm.get_host_cpu_name(), llvm.get_host_cpu_features()
     enabled = {name for name, on in features.items() if on}
     name = next((name for name, needs in _X86_LEVELS if enabled.issuperset(needs)), guess)
     return name, ",".join([f"{'+' if on else '-'}{feature}" for feature, on in sorted(features.items())])
-
-
-def _host_of_binding() -> tuple[str, Mapping[str, bool]]:
-    llvm = _binding()
-    return llvm.get_host_cpu_name(), llvm.get_host_cpu_features()
 
 
 @functools.cache
@@ -128,11 +123,7 @@ def compile_object(text: str, *, opt_level: int | None = None) -> bytes:
     Raises RuntimeError (from LLVM) when the text is not valid.
     """
     with _lock:
-        level = _default_level(text) if opt_level is None else opt_level
-        library = llvm_library.load() if level == 1 else None
-        if library is not None:
-            return library.compile(answered(text), *host(), _code_model())
-        module, machine = _prepare(text, level)
+        module, machine = _prepare(text, opt_level)
         return machine.emit_object(module)
 
 

@@ -13,6 +13,7 @@ import numpy as np
 from ..frontend.explain import nest_accesses
 from ..frontend.jit import jit
 from ..frontend.stages import lowered_copy
+from ..runtime.user_files import run_file
 
 BOXES = 10_000_000
 ROUNDS = 5
@@ -32,15 +33,7 @@ LEVELS = (
 
 def load_program() -> Callable:
     """The function of examples/iou.py: plain NumPy, no decorator."""
-    import importlib.util
-
-    path = Path(__file__).resolve().parents[1] / "examples" / "iou.py"
-    spec = importlib.util.spec_from_file_location("iou", path)
-    assert spec is not None and spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules["iou"] = module
-    spec.loader.exec_module(module)
-    return module.ratio_iou
+    return run_file(Path(__file__).resolve().parents[1] / "examples" / "iou.py").ratio_iou
 
 
 def random_boxes(count: int) -> list[np.ndarray]:

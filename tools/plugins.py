@@ -5,14 +5,13 @@ Every `ModulePass` with a name that the file defines can be used in pipelines of
 
 from __future__ import annotations
 
-import importlib.util
-import sys
 from pathlib import Path
 from types import ModuleType
 
 from xdsl.passes import ModulePass
 
 from ..dialects.diagnostic import NestorError
+from ..runtime.user_files import run_file
 
 PLUGIN_PASSES: dict[str, type[ModulePass]] = {}
 """Passes of the plugins loaded in this run."""
@@ -35,16 +34,10 @@ def _module_name(path: str) -> str:
 def _execute(path: str) -> ModuleType:
     if not Path(path).is_file():
         raise NestorError(f"cannot load plugin '{path}': no such file")
-    spec = importlib.util.spec_from_file_location(_module_name(path), path)
-    if spec is None or spec.loader is None:
-        raise NestorError(f"cannot load plugin '{path}': not a Python file")
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module
     try:
-        spec.loader.exec_module(module)
+        return run_file(path, _module_name(path))
     except (Exception, SystemExit) as error:
         raise NestorError(f"cannot load plugin '{path}': {type(error).__name__}: {error}") from error
-    return module
 
 
 def _is_pass_of(value: object, path: str) -> bool:
