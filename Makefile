@@ -91,9 +91,9 @@ golden: $(VENV)/installed ## regenerate the golden files; review the diff before
 	NESTOR_UPDATE_GOLDEN=1 $(BIN)/python -m pytest tests/unit/test_cuda_c.py
 
 docs: $(VENV)/installed ## regenerate the pages that are made from docstrings
-	$(BIN)/python -m nestor.tools.schedule_docs > docs/schedules.md
-	$(BIN)/python -m nestor.tools.numpy_docs > docs/numpy.md
-	$(BIN)/python -m nestor.tools.cuda_docs > docs/cuda.md
+	$(BIN)/python -m nestor.tools.docs.schedules > docs/schedules.md
+	$(BIN)/python -m nestor.tools.docs.numpy_coverage > docs/numpy.md
+	$(BIN)/python -m nestor.tools.docs.cuda > docs/cuda.md
 
 clean: ## remove the virtual environment and everything generated
 	rm -rf $(VENV) demo-output build *.egg-info .pytest_cache .ruff_cache .hypothesis

@@ -8,18 +8,18 @@ from __future__ import annotations
 __version__ = "0.1.0"
 
 _PUBLIC = {
-    "jit": ".frontend.jit",
-    "spec": ".frontend.spec",
-    "custom_call": ".frontend.own_calls",
-    "trace": ".frontend.trace",
-    "schedule": ".frontend.schedule",
-    "set_num_threads": ".runtime.threads",
-    "get_num_threads": ".runtime.threads",
+    "jit": ".frontend.jit.driver.jit",
+    "spec": ".frontend.jit.driver.spec",
+    "custom_call": ".frontend.script.own_calls",
+    "trace": ".frontend.jit.driver.trace",
+    "schedule": ".frontend.jit.driver.schedule",
+    "set_num_threads": ".runtime.cpu.threads",
+    "get_num_threads": ".runtime.cpu.threads",
     "NestorError": ".dialects.diagnostic",
-    "UnsupportedError": ".frontend.errors",
+    "UnsupportedError": ".frontend.values.errors",
 }
 
-_MODULES = {"cache": ".frontend.cache", "nn": ".frontend.nn", "random": ".frontend.nn.random"}
+_MODULES = {"cache": ".frontend.jit.driver.cache", "nn": ".frontend.nn", "random": ".frontend.nn.random"}
 
 __all__ = ["__version__", *_PUBLIC, *_MODULES]
 

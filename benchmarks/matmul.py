@@ -36,9 +36,9 @@ def compile_nest(text: str) -> MatMul:
     from nestor.dialects.parse import parse_module
     from nestor.dialects.registry import make_context
     from nestor.dialects.verifier import verify
-    from nestor.lowering.llvm_ir import emit_llvm_ir
+    from nestor.lowering.llvm_ir.emit import emit_llvm_ir
     from nestor.runtime.abi import ErrorRecord, Packer
-    from nestor.runtime.cpu import compile_llvm_ir
+    from nestor.runtime.cpu.engine import compile_llvm_ir
     from nestor.transforms.registry import load_pass
     from xdsl.dialects.func import FuncOp
 

@@ -119,7 +119,7 @@ class Turns:
 
     def take(self, library: Any) -> None:
         """Some turns more."""
-        from nestor.runtime.threads import set_num_threads
+        from nestor.runtime.cpu.threads import set_num_threads
 
         for turn in range(TURNS):
             for threads in (1, 2) if turn % 2 else (2, 1):

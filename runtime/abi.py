@@ -21,7 +21,7 @@ import numpy as np
 
 from ..dialects.diagnostic import NestorError
 from ..dialects.records import record
-from ..lowering.error_codes import FACTS, RAISED_WORDS
+from ..lowering.abi.error_codes import FACTS, RAISED_WORDS
 
 ERROR_WORDS = FACTS + RAISED_WORDS
 """Words of the error record: code, site, value, extent, and the numbers of a `raise`."""
@@ -173,7 +173,7 @@ def _fill_bfloat(value: Any, slots: list[int]) -> None:
 @functools.cache
 def _data_pointer() -> Callable[[np.ndarray], int]:
     """What gives the address of element zero: read in place where that is known to work, which is four times as fast."""
-    from .fast_call import data_offset
+    from .cpu.fast_call import data_offset
 
     offset = data_offset()
     if offset is None:

@@ -1,4 +1,4 @@
-"""What answers the calls of Python in compiled code (`lowering/custom_calls.py`): functions by name, and how one is run.
+"""What answers the calls of Python in compiled code (`nest_common/custom_calls.py`): functions by name, and how one is run.
 
 A function gets its operands as NumPy arrays that are views of the kernel's memory, read-only; what it returns is copied
 to the buffers of the results. What it raises stops the kernel and is raised when the kernel has returned, at the
@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..lowering.custom_call_names import ARGUMENTS, CUSTOM_CALL, ELEMENTS, INPUTS, NUMPY, TARGET
+from ..lowering.abi.custom_call_names import ARGUMENTS, CUSTOM_CALL, ELEMENTS, INPUTS, NUMPY, TARGET
 from .numpy_calls import FILL, NUMPY_CALLS
 
 if TYPE_CHECKING:
@@ -302,7 +302,7 @@ def call_of(declared: FuncOp) -> Call:
 
 def provide(module: ModuleOp) -> None:
     """Be ready to answer the calls of a module: its symbols say all that is to be known."""
-    from ..lowering.custom_calls import declarations
+    from ..lowering.nest_common.custom_calls import declarations
 
     for declared in declarations(module):
         name = declared.sym_name.data

@@ -24,7 +24,7 @@ from collections.abc import Iterable, Iterator
 from operator import itemgetter
 
 from .. import __version__
-from .processor import linux_facts, may_use_tiles
+from .cpu.processor import linux_facts, may_use_tiles
 
 try:
     from _blake2 import blake2b
@@ -252,7 +252,7 @@ def sizes() -> tuple[int, int]:
 
 # ---- what every key depends on ----------------------------------------------------------------------
 
-_PARTS = ("dialects", "frontend", "lowering", "runtime", "transforms")
+_PARTS = ("analysis", "dialects", "frontend", "lowering", "runtime", "transforms")
 _ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 _LIBRARIES = ("xdsl", "llvmlite", "islpy")
 _OWN_SETTINGS = ("NESTOR_CACHE", "NESTOR_POOL", "NESTOR_FAST_CALL")
@@ -379,6 +379,6 @@ def _processor() -> str:
     facts.append(b"tiles" if may_use_tiles() else b"no tiles")
     if any(line.startswith((b"flags", b"Features")) for line in facts):
         return b"\n".join(facts).decode("utf-8", "replace")
-    from .cpu import host
+    from .cpu.engine import host
 
     return repr(host())

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ..dialects.diagnostic import NestorError
-from ..lowering.error_codes import ERROR_CODES
+from ..lowering.abi.error_codes import ERROR_CODES
 
 NAMES: dict[int, str] = {code: name for name, code in ERROR_CODES.items()}
 """The Python exception a code stands for."""

@@ -1,4 +1,4 @@
-"""What compiled code prints: templates by site, and the functions it calls with the numbers (`lowering/print_calls.py`).
+"""What compiled code prints: templates by site, and the functions it calls with the numbers (`lowering/abi/print_calls.py`).
 
 A call says which site it is, sends the numbers in order, and ends; then Python's `print` writes the line, as it would have.
 """

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import numpy as np
 
-from ..frontend.explain import nest_accesses
-from ..frontend.jit import jit
-from ..frontend.stages import lowered_copy
+from ..frontend.jit.driver.explain import nest_accesses
+from ..frontend.jit.driver.jit import jit
+from ..frontend.jit.specialise.stages import lowered_copy
 from ..runtime.user_files import run_file
 
 BOXES = 10_000_000

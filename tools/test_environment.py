@@ -97,8 +97,8 @@ def report() -> list[str]:
 def gpu_or_reason() -> str | None:
     """None where a GPU answers through CuPy, else why the tests on a GPU cannot run."""
     from ..dialects.diagnostic import NestorError
-    from ..runtime.cuda import load_cupy
-    from ..runtime.nvrtc import available
+    from ..runtime.cuda.engine import load_cupy
+    from ..runtime.cuda.nvrtc import available
 
     try:
         load_cupy()

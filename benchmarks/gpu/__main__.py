@@ -88,7 +88,7 @@ def _dry_run(rows: Sequence[Any]) -> int:
 
 def _run(rows: Sequence[Any], options: argparse.Namespace) -> int:
     from nestor.dialects.diagnostic import NestorError
-    from nestor.runtime.cuda import load_cupy
+    from nestor.runtime.cuda.engine import load_cupy
 
     from . import report
     from .measure import Machine, measure

@@ -77,7 +77,7 @@ class Machine:
             return Failed(f"{type(error).__name__}: {str(error).splitlines()[0] if str(error) else ''}")
 
     def _by_hand(self, row: Row, arrays: list[Any]) -> Callable[[], Any]:
-        from nestor.runtime import nvrtc
+        from nestor.runtime.cuda import nvrtc
 
         source = Path(__file__).with_name(row.by_hand).read_text()
         driver = self.cupy.cuda.runtime.driverGetVersion()

@@ -8,7 +8,7 @@ that file and a row here.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 LOOP, STATEMENT, BUFFER = "loop", "statement", "buffer"
 """What a handle stands for."""
@@ -92,9 +92,11 @@ def _primitive(
     function: str | None = None,
 ) -> Primitive:
     """A row whose function is called like it, in the file that is, unless it says otherwise."""
-    return Primitive(
-        name, f"transforms.nest.nest_{file or name}:{function or name}", targets, options, results
-    )
+    return Primitive(name, f"{file or name}:{function or name}", targets, options, results)
+
+
+def _in_room(room: str, rows: tuple[Primitive, ...]) -> tuple[Primitive, ...]:
+    return tuple(replace(row, function=f"transforms.nest.{room}.{row.function}") for row in rows)
 
 
 _INTO_LOOP = (Target("buffer", BUFFER), Target("loop", keyword="at"))
@@ -106,8 +108,8 @@ _TAIL = Option("tail", "word", "remainder", choices=("remainder", "mask", "clamp
 _SPACE = Option("space", "word", "global", choices=("global", "shared", "local"))
 _CACHE = (_SPACE, Option("name", "string"), Option("axes", "ints", default=()))
 
-GROUPS: dict[str, tuple[Primitive, ...]] = {
-    "Loops": (
+_ROWS: dict[tuple[str, str], tuple[Primitive, ...]] = {
+    ("Loops", "loops"): (
         _primitive(
             "split",
             _loop(consumed=True),
@@ -177,7 +179,7 @@ GROUPS: dict[str, tuple[Primitive, ...]] = {
         _primitive("rename", _loop(), (Option("to", "string", required=True, keyword="to"),)),
         _primitive("unmask", _loop()),
     ),
-    "Producers and consumers": (
+    ("Producers and consumers", "producers"): (
         _primitive(
             "compute_at",
             _INTO_LOOP,
@@ -205,7 +207,7 @@ GROUPS: dict[str, tuple[Primitive, ...]] = {
             (Option("duplicate", "word", "allow", choices=("allow", "refuse")),),
         ),
     ),
-    "Reductions": (
+    ("Reductions", "reductions"): (
         _primitive("rfactor", (Target("lanes"),), (), (Result("init"), Result("combine"))),
         _primitive(
             "privatise",
@@ -257,7 +259,7 @@ GROUPS: dict[str, tuple[Primitive, ...]] = {
             (Result("outer"), Result("combine"), Result("which")),
         ),
     ),
-    "Memory": (
+    ("Memory", "memory"): (
         _primitive(
             "cache_read",
             _INTO_LOOP,
@@ -359,8 +361,8 @@ GROUPS: dict[str, tuple[Primitive, ...]] = {
         ),
         _primitive("stream", (Target("buffer", BUFFER), Target("loop", keyword="in"))),
     ),
-    "Cleaning up": (_primitive("simplify", ()), _primitive("eliminate_dead", ())),
-    "Mapping to the machine": (
+    ("Cleaning up", "cleanup"): (_primitive("simplify", ()), _primitive("eliminate_dead", ())),
+    ("Mapping to the machine", "mapping"): (
         _primitive(
             "vectorize", _loop(consumed=True), (Option("width", "int", keyword="by"),), (Result("vectors"),)
         ),
@@ -381,6 +383,11 @@ GROUPS: dict[str, tuple[Primitive, ...]] = {
             "tensorize", _loop(consumed=True), (Option("intrinsic", "string", required=True, keyword="to"),)
         ),
     ),
+}
+"""The rows by what they are about, and the folder of `transforms/nest` that has their files."""
+
+GROUPS: dict[str, tuple[Primitive, ...]] = {
+    title: _in_room(room, rows) for (title, room), rows in _ROWS.items()
 }
 """The rows by what they are about."""
 

@@ -9,21 +9,21 @@ from typing import Any
 import numpy as np
 
 from ...dialects.diagnostic import NestorError, SourceLocation
-from ..advanced import store_window
-from ..arithmetic import broadcast_extents, index_value, require_static
-from ..assemble import as_piece, axis_order, fresh
-from ..errors import UnsupportedError
-from ..frame import Frame
-from ..frame_values import Captured
-from ..graph import Graph
-from ..islands import Island
-from ..source import FunctionSource
-from ..tensors import as_array
-from ..tracing import Symbol, Trace
-from ..values import Array, Group, Static, Tensor, Value, is_array
-from ..views import Item, view
-from .creation import constant_array
-from .reshaping import reshape_to, shape_argument
+from ..indexing.advanced import store_window
+from ..indexing.islands import Island
+from ..indexing.views import Item, view
+from ..script.frame import Frame
+from ..script.frame_values import Captured
+from ..script.source import FunctionSource
+from ..script.tracing import Symbol, Trace
+from ..values.arithmetic import broadcast_extents, index_value, require_static
+from ..values.assemble import as_piece, axis_order, fresh
+from ..values.errors import UnsupportedError
+from ..values.graph import Graph
+from ..values.tensors import as_array
+from ..values.values import Array, Group, Static, Tensor, Value, is_array
+from .shapes.creation import constant_array
+from .shapes.reshaping import reshape_to, shape_argument
 
 
 class _CallSource(FunctionSource):

@@ -20,14 +20,21 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...dialects.diagnostic import NestorError
-from ..checks import check
-from ..errors import AxisError, DTypeError, IndexRangeError, Respecialise, ShapeError, UnsupportedError
-from ..graph import Graph
-from ..values import Group, Static, Value
+from ..values.checks import check
+from ..values.errors import (
+    AxisError,
+    DTypeError,
+    IndexRangeError,
+    Respecialise,
+    ShapeError,
+    UnsupportedError,
+)
+from ..values.graph import Graph
+from ..values.values import Group, Static, Value
 from .registry import handles
 
 if TYPE_CHECKING:
-    from ..tracing import Symbol
+    from ..script.tracing import Symbol
 
 _RUNNING: list[Any] = []
 """The runs of definitions under way, the innermost last."""
@@ -96,7 +103,7 @@ def unsupported(what: str, hint: str | None = None) -> NestorError:
 
 def is_symbol(value: Any) -> bool:
     """Whether an object of a definition is known at run time only."""
-    from ..tracing import Symbol
+    from ..script.tracing import Symbol
 
     return isinstance(value, Symbol)
 
@@ -195,7 +202,7 @@ def dtype_of(value: Any) -> np.dtype:
 
 
 def _weak(symbol: Symbol) -> np.dtype:
-    from ..assemble import dtype_of_value
+    from ..values.assemble import dtype_of_value
 
     return dtype_of_value(_RUNNING[-1].graph, symbol._value)
 

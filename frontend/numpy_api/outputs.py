@@ -9,12 +9,12 @@ from typing import Any
 
 import numpy as np
 
-from ..arithmetic import number_kind
-from ..equal_extents import require_equal
-from ..errors import DTypeError, ShapeError, UnsupportedError
-from ..graph import Graph
-from ..promotion import WEAK_DTYPES
-from ..values import Array, Group, Static, Tensor, Value, describe, extents_of, shape_text
+from ..values.arithmetic import number_kind
+from ..values.equal_extents import require_equal
+from ..values.errors import DTypeError, ShapeError, UnsupportedError
+from ..values.graph import Graph
+from ..values.promotion import WEAK_DTYPES
+from ..values.values import Array, Group, Static, Tensor, Value, describe, extents_of, shape_text
 
 
 def output_of(graph: Graph, name: str, arguments: dict[str, Any]) -> Array | None:
@@ -32,8 +32,8 @@ def output_of(graph: Graph, name: str, arguments: dict[str, Any]) -> Array | Non
 
 def store(graph: Graph, name: str, out: Array, result: Value) -> Value:
     """`out[...] = result`; gives `out`. Shapes and element types are the same."""
-    from ..advanced import store_window
-    from ..islands import check_writable
+    from ..indexing.advanced import store_window
+    from ..indexing.islands import check_writable
 
     if isinstance(result, Group):
         raise graph.error(DTypeError, f"{name}: out= of several results is not supported")

@@ -12,45 +12,45 @@ from typing import Any
 import numpy as np
 
 from ...runtime.fork_lock import ForkLock
-from ..arithmetic import require_static
-from ..errors import AxisError, DTypeError, UnsupportedError
-from ..graph import Graph, element_type
-from ..values import Masked, Value
+from ..values.arithmetic import require_static
+from ..values.errors import AxisError, DTypeError, UnsupportedError
+from ..values.graph import Graph, element_type
+from ..values.values import Masked, Value
 
 Handler = Callable[..., Value]
 
 FAMILIES = [
-    "selection",
-    "reshaping",
-    "shapes",
-    "reductions",
-    "creation",
-    "products",
-    "python",
-    "python_math",
-    "joining",
-    "rounding",
-    "scans",
-    "repeating",
-    "matrices",
-    "padding",
-    "picking",
-    "assembling",
-    "calculus",
-    "chains",
-    "comparing",
-    "dtypes",
-    "einsum",
-    "histograms",
-    "linear_algebra",
-    "norms",
-    "polynomials",
-    "python_math_gamma",
-    "python_math_more",
-    "sorting",
-    "special",
-    "tables",
-    "windows",
+    "elements.selection",
+    "shapes.reshaping",
+    "shapes.rearranging",
+    "statistics.reductions",
+    "shapes.creation",
+    "linalg.products",
+    "elements.python_builtins",
+    "elements.python_math",
+    "shapes.joining",
+    "elements.rounding",
+    "statistics.scans",
+    "shapes.repeating",
+    "shapes.matrices",
+    "shapes.padding",
+    "indexing.picking",
+    "shapes.assembling",
+    "statistics.calculus",
+    "linalg.chains",
+    "elements.comparing",
+    "elements.dtypes",
+    "linalg.einsum",
+    "statistics.histograms",
+    "linalg.decompositions",
+    "linalg.norms",
+    "statistics.polynomials",
+    "elements.python_math_gamma",
+    "elements.python_math_more",
+    "statistics.sorting",
+    "elements.special",
+    "indexing.tables",
+    "shapes.windows",
 ]
 """The modules that fill the tables and are imported when a key is looked for that is not known yet, one after the other."""
 
@@ -113,7 +113,7 @@ def handles(*functions: Any, method: str | None = None) -> Callable[[Handler], H
 def invoke(graph: Graph, name: str, handler: Handler, args: list[Value], kwargs: dict[str, Value]) -> Value:
     """Call a handler; a call it cannot bind is a diagnostic that names the parameters it knows."""
     if any(isinstance(value, Masked) for value in (*args, *kwargs.values())):
-        from ..masks import masked_call
+        from ..indexing.masks import masked_call
 
         return masked_call(graph, name, handler, args, kwargs)
     signature = inspect.signature(handler)
@@ -180,21 +180,21 @@ _ARRAYS = frozenset(("a", "x", "m", "v", "arr", "ary", "array", "y", "b", "val")
 
 def _as_array(graph: Graph, name: str, value: Value) -> Value:
     """A list or tuple of numbers as the array that a function of NumPy makes of it."""
-    from ..values import Group, Static
+    from ..values.values import Group, Static
 
     is_list = isinstance(value, Group) and value.kind in (tuple, list)
     if name not in _ARRAYS or not (
         is_list or (isinstance(value, Static) and isinstance(value.raw, tuple | list))
     ):
         return value
-    from .creation import array_of
+    from .shapes.creation import array_of
 
     return array_of(graph, value)
 
 
 def _is_default(value: Value, default: Any) -> bool:
     """Whether an argument says what leaving it out says; of a device, that arrays are in memory."""
-    from ..values import Static
+    from ..values.values import Static
 
     if not isinstance(value, Static):
         return False
@@ -204,7 +204,7 @@ def _is_default(value: Value, default: Any) -> bool:
 
 def static(graph: Graph, value: Value | None, what: str) -> Any:
     """The compile-time value of an optional parameter; None when it is not given."""
-    from ..values import Group
+    from ..values.values import Group
 
     if value is None:
         return None

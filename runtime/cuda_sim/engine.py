@@ -9,7 +9,7 @@ import numpy as np
 from xdsl.dialects.builtin import ModuleOp
 
 from ..abi import ERROR_WORDS
-from ..host_plan import ErrorRecord, HostPlan
+from ..cuda.host_plan import ErrorRecord, HostPlan
 from .faults import Fault, SimulatorFault
 from .memory import GuardedMemory
 from .module import SimModule

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ..host_plan import ErrorRecord, HostPlan
+from ..cuda.host_plan import ErrorRecord, HostPlan
 from .engine import SimDevice
 from .faults import Launch, lines_of_code
 from .memory import GuardedMemory, Region

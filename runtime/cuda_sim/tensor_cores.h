@@ -1,4 +1,4 @@
-// The PTX helpers of the prelude (lowering/cuda_c_tensor_cores.py) for the simulator, by what the PTX ISA says of
+// The PTX helpers of the prelude (lowering/cuda_c/tensor_cores.py) for the simulator, by what the PTX ISA says of
 // cp.async, ldmatrix and mma.sync.
 //
 // A copy that is on its way arrives when the thread waits for its group, and no earlier: what a kernel reads without

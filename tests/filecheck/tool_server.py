@@ -31,9 +31,9 @@ import traceback
 from pathlib import Path
 from typing import NoReturn
 
-_MAINS = {"opt-tool": "nestor.tools.opt_tool", "filecheck": "filecheck.main"}
-_PACKAGES = ("dialects", "transforms", "lowering", "tools", "frontend", "runtime")
-_FIRST = ("nestor.tools.opt_tool", "nestor.tools.driver", "filecheck.main")
+_MAINS = {"opt-tool": "nestor.tools.opt_tool.main", "filecheck": "filecheck.main"}
+_PACKAGES = ("dialects", "analysis", "transforms", "lowering", "tools", "frontend", "runtime")
+_FIRST = ("nestor.tools.opt_tool.main", "nestor.tools.opt_tool.driver", "filecheck.main")
 _MODULES = (
     "islpy",
     "llvmlite.binding",

@@ -11,9 +11,9 @@ from functools import cache
 from pathlib import Path
 
 from ir_mutations import NUMBERS
-from nestor.tools.pass_manager import resolve
-from nestor.tools.pipeline_syntax import PipelineError, parse_pipeline
-from nestor.tools.source import split_chunks
+from nestor.tools.opt_tool.pass_manager import resolve
+from nestor.tools.opt_tool.pipeline_syntax import PipelineError, parse_pipeline
+from nestor.tools.opt_tool.source import split_chunks
 from nestor.transforms.registry import PASSES
 
 LIT = Path(__file__).resolve().parents[1] / "filecheck"

@@ -19,7 +19,7 @@ from pathlib import Path
 
 
 def main(seconds: float, megabytes: int) -> None:
-    from nestor.tools.opt_tool import main as opt_tool
+    from nestor.tools.opt_tool.main import main as opt_tool
 
     answers = os.fdopen(os.dup(1), "w")
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)

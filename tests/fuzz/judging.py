@@ -16,7 +16,7 @@ import nestor as nt
 import numpy as np
 from nestor.dialects.diagnostic import NestorError
 from nestor.dialects.nest import ForOp
-from nestor.frontend.errors import UnsupportedError
+from nestor.frontend.values.errors import UnsupportedError
 from perturbed import Freedom, perturbed
 from xdsl.dialects.builtin import IndexType
 from xdsl.ir import Block
@@ -304,7 +304,7 @@ def _equal(a: np.ndarray, b: np.ndarray) -> np.ndarray:
 
 def fuses(jitted: Any, program: Program) -> bool:
     """Whether all is compiled, and some nest computes two operations or more without going to memory between them."""
-    from nestor.frontend.stages import lowered_copy
+    from nestor.frontend.jit.specialise.stages import lowered_copy
 
     with quiet():
         written = jitted.lower(*program.arguments()).program.module

@@ -7,8 +7,8 @@ from typing import NamedTuple
 import nestor as nt
 import numpy as np
 import pytest
-from nestor.frontend.errors import DTypeError, ReadOnlyError
-from nestor.runtime import fast_call
+from nestor.frontend.values.errors import DTypeError, ReadOnlyError
+from nestor.runtime.cpu import fast_call
 
 
 class Lent:

@@ -9,7 +9,7 @@ import nestor as nt
 import numpy as np
 import pytest
 from nestor.dialects.parse import parse_module
-from nestor.runtime.interp import run_nest
+from nestor.runtime.interp.run import run_nest
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 SCHEDULES = EXAMPLES / "schedules"

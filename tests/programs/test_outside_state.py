@@ -15,7 +15,7 @@ from typing import Any
 import nestor as nt
 import numpy as np
 import pytest
-from nestor.runtime import fast_call
+from nestor.runtime.cpu import fast_call
 
 X = np.linspace(0.5, 2.0, 6)
 WARM = 40

@@ -7,7 +7,7 @@ import os
 import nestor as nt
 import numpy as np
 import pytest
-from nestor.runtime.threads import set_num_threads
+from nestor.runtime.cpu.threads import set_num_threads
 
 
 def by_products(x, y):

@@ -17,7 +17,7 @@ from typing import NamedTuple
 import nestor as nt
 import numpy as np
 import pytest
-from nestor.frontend.static_values import distinction, why_refused
+from nestor.frontend.values.static_values import distinction, why_refused
 
 X = np.arange(4.0)
 
@@ -212,7 +212,7 @@ def test_attributes_of_objects():
 
 def test_programs_for_objects_that_are_gone_go():
     f = nt.jit(attribute)
-    from nestor.frontend import specialiser
+    from nestor.frontend.jit.specialise import specialiser
 
     most = specialiser.MOST_OBJECTS
     specialiser.MOST_OBJECTS = 3

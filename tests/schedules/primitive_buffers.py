@@ -6,16 +6,16 @@ import random
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from nestor.analysis.nest.sets.accesses import accesses_of, is_defined_outside
+from nestor.analysis.nest.sets.producers import uses_of
 from nestor.dialects.nest import AllocOp, LoadOp
-from nestor.transforms.nest.accesses import accesses_of, is_defined_outside
-from nestor.transforms.nest.loops import enclosing_loops, functions, is_inside
-from nestor.transforms.nest.nest_compute_at import compute_at
-from nestor.transforms.nest.nest_double_buffer import double_buffer
-from nestor.transforms.nest.nest_pipeline import pipeline
-from nestor.transforms.nest.nest_reuse_buffers import reuse_buffers
-from nestor.transforms.nest.nest_rolling_buffer import rolling_buffer
-from nestor.transforms.nest.nest_sink_alloc import sink_alloc
-from nestor.transforms.nest.producers import uses_of
+from nestor.transforms.nest.memory.double_buffer import double_buffer
+from nestor.transforms.nest.memory.pipeline import pipeline
+from nestor.transforms.nest.memory.reuse_buffers import reuse_buffers
+from nestor.transforms.nest.memory.sink_alloc import sink_alloc
+from nestor.transforms.nest.producers.compute_at import compute_at
+from nestor.transforms.nest.producers.rolling_buffer import rolling_buffer
+from nestor.transforms.nest.rewrite.loops import enclosing_loops, functions, is_inside
 from primitive_loops import draw_loop, loop_of, program_loops, serial_loops
 from primitive_requests import NothingToDo, Request
 from xdsl.dialects.builtin import MemRefType, ModuleOp

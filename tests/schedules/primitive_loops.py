@@ -6,9 +6,13 @@ import random
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from nestor.analysis.nest.sets.accesses import accesses_of
 from nestor.dialects.nest import AccumulateOp, AllocOp, ForOp, LoadOp, StoreOp
-from nestor.transforms.nest.accesses import accesses_of
-from nestor.transforms.nest.loops import (
+from nestor.transforms.nest.loops.distribute import pieces_of
+from nestor.transforms.nest.loops.flatten import why_not_flatten
+from nestor.transforms.nest.reductions.decompose_reduction import why_not_decompose_reduction
+from nestor.transforms.nest.reductions.rfactor import reductions_of
+from nestor.transforms.nest.rewrite.loops import (
     enclosing_loops,
     find_loop,
     functions,
@@ -16,10 +20,6 @@ from nestor.transforms.nest.loops import (
     perfect_band,
     sole_inner_loop,
 )
-from nestor.transforms.nest.nest_decompose_reduction import why_not_decompose_reduction
-from nestor.transforms.nest.nest_distribute import pieces_of
-from nestor.transforms.nest.nest_flatten import why_not_flatten
-from nestor.transforms.nest.nest_rfactor import reductions_of
 from primitive_requests import Request
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import ModuleOp

@@ -10,14 +10,14 @@ import random
 from collections import Counter
 
 import pytest
+from nestor.analysis.nest.kernels.barrier_places import THREAD_AXES, bound_loops
 from nestor.dialects.diagnostic import NestorError
 from nestor.dialects.nest import BarrierOp
 from nestor.dialects.verifier import verify
-from nestor.lowering.barrier_places import THREAD_AXES, bound_loops
-from nestor.runtime.interp import TrapError
-from nestor.transforms.nest.loops import functions, loops_in
-from nestor.transforms.nest.nest_bind import bind
-from nestor.transforms.nest.nest_insert_barriers import insert_barriers
+from nestor.runtime.interp.run import TrapError
+from nestor.transforms.nest.mapping.bind import bind
+from nestor.transforms.nest.mapping.insert_barriers import insert_barriers
+from nestor.transforms.nest.rewrite.loops import functions, loops_in
 from program_drafts import Program
 from programs import draw_program
 from sampling import seeds

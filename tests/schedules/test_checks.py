@@ -17,25 +17,25 @@ from nestor.dialects.diagnostic import LoweringError, NestorError, PassFailure
 from nestor.dialects.registry import make_context
 from nestor.dialects.schedule.table import PRIMITIVES as TABLE
 from nestor.dialects.verifier import VerificationFailure, verify
-from nestor.transforms.nest.loops import find_loop
-from nestor.transforms.nest.nest_annotate import annotate
-from nestor.transforms.nest.nest_block_exponentials import block_exponentials
-from nestor.transforms.nest.nest_block_moments import block_moments
-from nestor.transforms.nest.nest_cut import cut
-from nestor.transforms.nest.nest_hoist_alloc import hoist_alloc
-from nestor.transforms.nest.nest_insert_barriers import insert_barriers
-from nestor.transforms.nest.nest_normalise import normalise
-from nestor.transforms.nest.nest_online_softmax import online_softmax
-from nestor.transforms.nest.nest_prefetch import prefetch
-from nestor.transforms.nest.nest_rename import rename
-from nestor.transforms.nest.nest_search_parts import search_parts
-from nestor.transforms.nest.nest_set_memory import set_memory
-from nestor.transforms.nest.nest_shift import shift
-from nestor.transforms.nest.nest_skew import skew
-from nestor.transforms.nest.nest_specialise import specialise
-from nestor.transforms.nest.nest_stage_factors import stage_factors
-from nestor.transforms.nest.nest_stream import stream
-from nestor.transforms.nest.nest_unroll import unroll
+from nestor.transforms.nest.loops.cut import cut
+from nestor.transforms.nest.loops.normalise import normalise
+from nestor.transforms.nest.loops.rename import rename
+from nestor.transforms.nest.loops.shift import shift
+from nestor.transforms.nest.loops.skew import skew
+from nestor.transforms.nest.loops.specialise import specialise
+from nestor.transforms.nest.loops.unroll import unroll
+from nestor.transforms.nest.mapping.annotate import annotate
+from nestor.transforms.nest.mapping.insert_barriers import insert_barriers
+from nestor.transforms.nest.memory.hoist_alloc import hoist_alloc
+from nestor.transforms.nest.memory.prefetch import prefetch
+from nestor.transforms.nest.memory.set_memory import set_memory
+from nestor.transforms.nest.memory.stage_factors import stage_factors
+from nestor.transforms.nest.memory.stream import stream
+from nestor.transforms.nest.reductions.block_exponentials import block_exponentials
+from nestor.transforms.nest.reductions.block_moments import block_moments
+from nestor.transforms.nest.reductions.online_softmax import online_softmax
+from nestor.transforms.nest.reductions.search_parts import search_parts
+from nestor.transforms.nest.rewrite.loops import find_loop
 from nestor.transforms.registry import load_pass
 from parsed import parse_module
 from primitive_buffers import buffers
@@ -165,42 +165,47 @@ NO_RESULT = {
     "cut": Case(
         _loops("max(%n, %m) to 64"),
         lambda m: cut(_i(m), 2),
-        "nest_cut:why_not_cut",
+        "transforms.nest.loops.cut:why_not_cut",
         ValueError,
         "argument 2 is shorter",
     ),
     "normalise": Case(
         _loops("max(%n, %m) to 64"),
         lambda m: normalise(_i(m)),
-        "nest_normalise:why_not_normalise",
+        "transforms.nest.loops.normalise:why_not_normalise",
         AssertionError,
     ),
-    "unroll": Case(_loops("0 to %n"), lambda m: unroll(_i(m)), "nest_unroll:why_not_unroll", AssertionError),
+    "unroll": Case(
+        _loops("0 to %n"),
+        lambda m: unroll(_i(m)),
+        "transforms.nest.loops.unroll:why_not_unroll",
+        AssertionError,
+    ),
     "hoist_alloc": Case(
         MADE_IN_EACH_ITERATION,
         lambda m: hoist_alloc(buffers(m)[1].owner, _i(m)),  # pyright: ignore[reportArgumentType]
-        "nest_hoist_alloc:why_not_hoist_alloc",
+        "transforms.nest.memory.hoist_alloc:why_not_hoist_alloc",
         VerificationFailure,
         "does not dominate this use",
     ),
     "skew": Case(
         _loops("0 to %n"),
         lambda m: skew(_i(m), _j(m)),
-        "nest_skew:why_not_skew",
+        "transforms.nest.loops.skew:why_not_skew",
         VerificationFailure,
         "does not dominate this use",
     ),
     "shift": Case(
         _loops("0 to %n"),
         lambda m: shift(_i(m), _j(m).iv),
-        "nest_shift:why_not_shift",
+        "transforms.nest.loops.shift:why_not_shift",
         VerificationFailure,
         "does not dominate this use",
     ),
     "rename": Case(
         _loops("0 to %n"),
         lambda m: rename(_i(m), "j"),
-        "nest_rename:why_not_rename",
+        "transforms.nest.loops.rename:why_not_rename",
         NestorError,
         'there are 2 loops called "j"',
         then=_j,
@@ -208,59 +213,62 @@ NO_RESULT = {
     "annotate": Case(
         _loops("0 to %n"),
         lambda m: annotate(_i(m), "unrolled"),
-        "nest_annotate:why_not_annotate",
+        "transforms.nest.mapping.annotate:why_not_annotate",
         LoweringError,
         "marked unrolled, but its bounds are not constant",
         then=_lower(TO_SCF),
     ),
     "stream": Case(
-        _loops("0 to %n"), lambda m: stream(buffers(m)[0], _i(m)), "nest_stream:why_not_stream", None
+        _loops("0 to %n"),
+        lambda m: stream(buffers(m)[0], _i(m)),
+        "transforms.nest.memory.stream:why_not_stream",
+        None,
     ),
     "prefetch": Case(
         _loops("0 to %n"),
         lambda m: prefetch(buffers(m)[1], _i(m), 8, at="j"),
-        "nest_prefetch:why_not_prefetch",
+        "transforms.nest.memory.prefetch:why_not_prefetch",
         None,
     ),
     "stage_factors": Case(
         PRODUCTS,
         lambda m: stage_factors(_i(m), space="fast"),
-        "nest_stage_factors:why_not_space",
+        "transforms.nest.memory.stage_factors:why_not_space",
         KeyError,
         "fast",
     ),
     "block_exponentials": Case(
         PRODUCTS,
         lambda m: block_exponentials(_i(m), _i(m), 2),
-        "nest_block_exponentials:exponentials_plan",
+        "transforms.nest.reductions.block_exponentials:exponentials_plan",
         AttributeError,
         "'difference'",
     ),
     "block_moments": Case(
         PRODUCTS,
         lambda m: block_moments(_i(m), _i(m), 2),
-        "nest_block_moments:moments_plan",
+        "transforms.nest.reductions.block_moments:moments_plan",
         AttributeError,
         "'squares'",
     ),
     "online_softmax": Case(
         PRODUCTS,
         lambda m: online_softmax(_i(m), _i(m), 4),
-        "nest_online_softmax:online_plan",
+        "transforms.nest.reductions.online_softmax:online_plan",
         AttributeError,
         "'rows'",
     ),
     "search_parts": Case(
         PRODUCTS,
         lambda m: search_parts(_i(m), _i(m), 2),
-        "nest_search_parts:why_not_search_parts",
+        "transforms.nest.reductions.search_parts:why_not_search_parts",
         PassFailure,  # the plan that the check makes is made again, and says the same
         "does not find the extreme",
     ),
     "set_memory": Case(
         IN_A_KERNEL,
         lambda m: set_memory(buffers(m)[2].owner, "shared"),  # pyright: ignore[reportArgumentType]
-        "nest_set_memory:why_not_set_memory",
+        "transforms.nest.memory.set_memory:why_not_set_memory",
         LoweringError,
         "needs constant extents",
         then=_lower(TO_GPU),
@@ -268,7 +276,7 @@ NO_RESULT = {
     "insert_barriers": Case(
         LONGER_FOR_SOME_THREADS,
         insert_barriers,
-        "barriers:divergence",
+        "analysis.nest.kernels.barriers:divergence",
         LoweringError,
         "a barrier of the block where not all of its threads arrive",
         then=_lower(TO_GPU),
@@ -276,7 +284,7 @@ NO_RESULT = {
     "specialise": Case(
         IN_A_VECTOR,
         lambda m: specialise(_i(m), "n == 4"),
-        "nest_specialise:_why_not",
+        "transforms.nest.loops.specialise:_why_not",
         LoweringError,
         "'nest.if' has no vector form",
         then=_lower(TO_SCF),

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 import numpy as np
 import pytest
 from compiled import MachineCode, failure
-from nestor.lowering.loop_marks import bound_loop_in
+from nestor.analysis.nest.kernels.loop_marks import bound_loop_in
 from parsed import parse_module
 from primitives import apply
 from sampling import seeds

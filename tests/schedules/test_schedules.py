@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from judge import NEEDED, judge
 from nestor.dialects.nest import LoadOp
 from nestor.dialects.schedule.table import PRIMITIVES as TABLE
-from nestor.transforms.nest.loops import enclosing_loops
+from nestor.transforms.nest.rewrite.loops import enclosing_loops
 from parsed import parse_module
 from primitive_requests import Request
 from primitives import PRIMITIVES, apply
@@ -60,7 +60,7 @@ NEVER_LEGAL = {
 }
 """Primitives that random programs give no occasion for."""
 
-LIT = Path(__file__).resolve().parents[1] / "filecheck/transforms/nest"
+LIT = Path(__file__).resolve().parents[1] / "filecheck/transforms/nest/reductions"
 OCCASIONS = {
     "online_softmax": (LIT / "nest-online-softmax.mlir", "@attention(", "i"),
     "block_exponentials": (LIT / "nest-block-exponentials.mlir", "@plain(", "i"),

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 from nestor.dialects.nest import AllocOp
 from nestor.dialects.verifier import verify
-from nestor.runtime.interp import run_nest
+from nestor.runtime.interp.run import run_nest
 from parsed import parse_module
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp

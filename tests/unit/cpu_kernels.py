@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 from nestor.dialects.registry import make_context
-from nestor.lowering.expand_math import expand_math
-from nestor.lowering.llvm_ir import emit_llvm_ir
-from nestor.lowering.to_llvm import convert_to_llvm
+from nestor.lowering.llvm_ir.emit import emit_llvm_ir
+from nestor.lowering.math.expand_math import expand_math
+from nestor.lowering.to_llvm.convert import convert_to_llvm
 from nestor.runtime.abi import ErrorRecord, Packer
-from nestor.runtime.cpu import CpuModule, compile_llvm_ir
+from nestor.runtime.cpu.engine import CpuModule, compile_llvm_ir
 from xdsl.dialects import func
 from xdsl.dialects.builtin import DYNAMIC_INDEX, MemRefType, ModuleOp
 from xdsl.parser import Parser

@@ -1,4 +1,4 @@
-"""The kernels of tests/filecheck/lowering/cuda-c, parsed, for the unit tests of the CUDA back end."""
+"""The kernels of tests/filecheck/lowering/cuda_c, parsed, for the unit tests of the CUDA back end."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from nestor.dialects.registry import make_context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.parser import Parser
 
-DIRECTORY = Path(__file__).parents[1] / "filecheck" / "lowering" / "cuda-c"
+DIRECTORY = Path(__file__).parents[1] / "filecheck" / "lowering" / "cuda_c"
 KERNELS = sorted(p.stem for p in DIRECTORY.glob("*.mlir") if not p.stem.endswith("-invalid"))
 
 

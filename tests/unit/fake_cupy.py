@@ -1,6 +1,6 @@
 """A stand-in for CuPy on machines without a GPU: memory is NumPy's, kernels run in the simulator, waits are counted.
 
-It has what runtime/cuda.py and the frontend use of CuPy, with CuPy's own habits: an array is no NumPy array, does not turn
+It has what cuda/engine.py and the frontend use of CuPy, with CuPy's own habits: an array is no NumPy array, does not turn
 into one unasked, and knows neither `writeable` nor `aligned`. `install` puts it where `import cupy` finds it; machine
 code is then the CUDA C text itself.
 """
@@ -14,9 +14,9 @@ import types
 from typing import Any
 
 import numpy as np
-from nestor.runtime import cuda
+from nestor.runtime.cuda import engine as cuda
+from nestor.runtime.cuda.nvrtc import Cubin
 from nestor.runtime.cuda_sim.module import SimModule
-from nestor.runtime.nvrtc import Cubin
 
 
 class Pointer:

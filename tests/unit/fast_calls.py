@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import nestor as nt
 import numpy as np
-from nestor.runtime import fast_call
+from nestor.runtime.cpu import fast_call
 
 
 class Pair(NamedTuple):

@@ -10,8 +10,8 @@ import numpy as np
 from nestor.dialects.diagnostic import NestorError
 from nestor.dialects.nest import ForOp
 from nestor.dialects.verifier import verify
-from nestor.runtime.interp import compile_nest
-from nestor.transforms.nest.loops import functions, loops_in
+from nestor.runtime.interp.run import compile_nest
+from nestor.transforms.nest.rewrite.loops import functions, loops_in
 from parsed import parse_module
 from xdsl.dialects.builtin import ModuleOp
 

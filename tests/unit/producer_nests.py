@@ -9,7 +9,7 @@ from functools import cache
 import numpy as np
 from nestor.dialects.nest import AllocOp
 from nestor.dialects.verifier import verify
-from nestor.runtime.interp import compile_nest
+from nestor.runtime.interp.run import compile_nest
 from parsed import parse_module
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp

@@ -10,10 +10,10 @@ import numpy as np
 from nestor.dialects.diagnostic import op_location
 from nestor.dialects.nest import ForOp
 from nestor.dialects.verifier import verify
-from nestor.lowering.check_sites import check_sites
+from nestor.lowering.abi.check_sites import check_sites
 from nestor.runtime.errors import KernelError
-from nestor.runtime.interp import run_nest
-from nestor.transforms.nest.loops import find_loop
+from nestor.runtime.interp.run import run_nest
+from nestor.transforms.nest.rewrite.loops import find_loop
 from parsed import parse_module
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp

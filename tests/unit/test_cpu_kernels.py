@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from cpu_kernels import KERNELS, Kernel, lower, sample_arguments
 from nestor.dialects.diagnostic import NestorError
-from nestor.lowering.llvm_ir import emit_llvm_ir
+from nestor.lowering.llvm_ir.emit import emit_llvm_ir
 from parsed import parse_module
 
 HOME = Path(__file__).parent / "kernels"

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 from cpu_kernels import Kernel
 from nestor.dialects.registry import make_context
-from nestor.lowering.nest_to_scf import ConvertNestToScfPass
-from nestor.runtime.cpu import host
-from nestor.runtime.interp import run_nest
+from nestor.lowering.nest_to_scf.convert import ConvertNestToScfPass
+from nestor.runtime.cpu.engine import host
+from nestor.runtime.interp.run import run_nest
 from parsed import parse_module
 
 from benchmarks.matmul import SCHEDULE, scheduled

@@ -9,9 +9,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 from cpu_kernels import Kernel
-from nestor.runtime import cpu
 from nestor.runtime.abi import ErrorRecord
-from nestor.runtime.threads import get_num_threads, install_thread_library, set_num_threads
+from nestor.runtime.cpu import engine as cpu
+from nestor.runtime.cpu.threads import get_num_threads, install_thread_library, set_num_threads
 
 IOU = (Path(__file__).parent / "kernels" / "iou_vector.mlir").read_text()
 
@@ -69,7 +69,7 @@ import os, sys
 import numpy as np
 sys.path.insert(0, {helpers!r})
 from test_cpu_runtime import IOU, Kernel, boxes
-from nestor.runtime.threads import install_thread_library, set_num_threads
+from nestor.runtime.cpu.threads import install_thread_library, set_num_threads
 kernel = Kernel(IOU)
 set_num_threads(2)
 arguments = boxes(100_000)

@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 from cuda_kernels import KERNELS, load, parse
 from nestor.dialects.diagnostic import NestorError
-from nestor.lowering.cuda_c import emit_cuda, print_cuda
-from nestor.runtime import nvrtc
+from nestor.lowering.cuda_c.emit import emit_cuda, print_cuda
+from nestor.runtime.cuda import nvrtc
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "cuda"
 
@@ -106,7 +106,7 @@ def test_a_kernel_named_like_a_library_function_is_renamed():
 
 
 def test_without_a_gpu_the_cuda_target_names_the_simulator():
-    from nestor.runtime.cuda import load_cupy
+    from nestor.runtime.cuda.engine import load_cupy
 
     try:
         load_cupy()

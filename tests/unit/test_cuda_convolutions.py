@@ -7,8 +7,8 @@ from unittest.mock import patch
 import numpy as np
 import pytest
 from nestor import jit, nn
-from nestor.transforms.nest import cuda_convolutions
-from nestor.transforms.nest.cuda_convolutions import BY_CHANNELS, BY_PIXELS, shape_for
+from nestor.transforms.schedulers.cuda import convolutions as cuda_convolutions
+from nestor.transforms.schedulers.cuda.convolutions import BY_CHANNELS, BY_PIXELS, shape_for
 
 
 def biased(x, w, bias):

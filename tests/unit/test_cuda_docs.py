@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from nestor.tools.cuda_docs import page
+from nestor.tools.docs.cuda import page
 
 
 def test_the_page_is_current():

@@ -6,8 +6,8 @@ import math
 import numpy as np
 import pytest
 from cuda_kernels import parse
-from nestor.lowering.cuda_c import print_cuda
-from nestor.lowering.cuda_c_expr import EXPRESSIONS
+from nestor.lowering.cuda_c.emit import print_cuda
+from nestor.lowering.cuda_c.operations import EXPRESSIONS
 from nestor.runtime import scalar_eval
 from nestor.runtime.cuda_sim.module import SimModule
 from sampling import is_sampled

@@ -5,7 +5,7 @@ import random
 import numpy as np
 import pytest
 from cuda_kernels import parse
-from nestor.lowering.cuda_c import print_cuda
+from nestor.lowering.cuda_c.emit import print_cuda
 from nestor.runtime import scalar_eval
 from nestor.runtime.cuda_sim.module import SimModule
 from xdsl.dialects import arith, memref

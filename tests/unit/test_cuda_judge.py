@@ -7,11 +7,11 @@ import pytest
 from cuda_kernels import KERNELS, load, parse
 from mlir_judge import TO_NVVM, mlir_opt, needs_mlir_opt
 from nestor.dialects.registry import make_context
-from nestor.frontend.stages import run_pipeline
-from nestor.lowering.cuda_c import emit_cuda
-from nestor.lowering.nest_to_gpu import ConvertNestToGpuPass
-from nestor.tools.opt_tool import main
-from nestor.transforms.nest.nest_insert_barriers import NestInsertBarriersPass
+from nestor.frontend.jit.specialise.stages import run_pipeline
+from nestor.lowering.cuda_c.emit import emit_cuda
+from nestor.lowering.nest_to_gpu.convert import ConvertNestToGpuPass
+from nestor.tools.opt_tool.main import main
+from nestor.transforms.nest.mapping.insert_barriers import NestInsertBarriersPass
 from test_schedule_cuda import NESTS, scheduled
 from xdsl.printer import Printer
 

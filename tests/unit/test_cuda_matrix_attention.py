@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from nestor import jit, nn, spec
-from nestor.frontend.stages import run_pipeline
-from nestor.lowering.cuda_c import emit_cuda
-from nestor.runtime import nvrtc
+from nestor.frontend.jit.specialise.stages import run_pipeline
+from nestor.lowering.cuda_c.emit import emit_cuda
+from nestor.runtime.cuda import nvrtc
 from nestor.runtime.cuda_sim.module import SimModule
 from parsed import parse_module
 

@@ -8,9 +8,9 @@ import nestor as nt
 import numpy as np
 import pytest
 from nestor import jit
-from nestor.runtime import nvrtc
-from nestor.transforms.nest import cuda_products
-from nestor.transforms.nest.cuda_products import SHAPES, SMALL, Shape, shape_for
+from nestor.runtime.cuda import nvrtc
+from nestor.transforms.schedulers.cuda import products as cuda_products
+from nestor.transforms.schedulers.cuda.products import SHAPES, SMALL, Shape, shape_for
 
 
 def dense(x, y, bias, rest):

@@ -1,13 +1,13 @@
-"""The kernels of tests/filecheck/lowering/cuda-c run in the CUDA simulator and agree with NumPy."""
+"""The kernels of tests/filecheck/lowering/cuda_c run in the CUDA simulator and agree with NumPy."""
 
 import numpy as np
 import pytest
 from cuda_kernels import KERNELS, load, parse
 from nestor.dialects.diagnostic import NestorError
-from nestor.lowering.cuda_c import emit_cuda
+from nestor.lowering.cuda_c.emit import emit_cuda
+from nestor.runtime.cuda.host_plan import ErrorRecord
 from nestor.runtime.cuda_sim.engine import SimEngine
 from nestor.runtime.cuda_sim.module import SimModule
-from nestor.runtime.host_plan import ErrorRecord
 
 OK = ErrorRecord()
 

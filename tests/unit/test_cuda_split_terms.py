@@ -7,9 +7,9 @@ from unittest.mock import patch
 import numpy as np
 import pytest
 from nestor import jit
-from nestor.runtime import nvrtc
-from nestor.transforms.nest import cuda_products
-from nestor.transforms.nest.cuda_products import FLAT, SHAPES, split_for
+from nestor.runtime.cuda import nvrtc
+from nestor.transforms.schedulers.cuda import products as cuda_products
+from nestor.transforms.schedulers.cuda.products import FLAT, SHAPES, split_for
 
 
 def linear(x, w, bias):

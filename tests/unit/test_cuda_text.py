@@ -2,7 +2,7 @@
 
 import pytest
 from cuda_text import complaints
-from nestor.lowering.cuda_c_lines import LINE_LIMIT, wrapped
+from nestor.lowering.cuda_c.lines import LINE_LIMIT, wrapped
 
 GOOD = """extern "C" __global__ void f(const float *x, float *y, int n) {
   const int i = blockIdx.x * 256 + threadIdx.x;

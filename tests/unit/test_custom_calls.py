@@ -7,11 +7,11 @@ import threading
 import nestor as nt
 import numpy as np
 import pytest
-from nestor.frontend.custom_calls import attribute_of
-from nestor.frontend.stages import build
+from nestor.frontend.jit.specialise.stages import build
+from nestor.frontend.values.custom_calls import attribute_of
 from nestor.runtime import custom_calls
 from nestor.runtime.numpy_calls import NUMPY_CALLS
-from nestor.tools import numpy_docs
+from nestor.tools.docs import numpy_coverage as numpy_docs
 from parsed import parse_module
 
 TARGETS = ("cpu", "interp")

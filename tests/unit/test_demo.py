@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from nestor.frontend.jit import jit
+from nestor.frontend.jit.driver.jit import jit
 from nestor.tools.demo import fused, load_program, random_boxes
 
 

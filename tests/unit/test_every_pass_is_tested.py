@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from nestor.tools.information import summary_of
+from nestor.tools.opt_tool.information import summary_of
 from nestor.transforms.registry import PASSES, load_pass
 
 FILECHECK = Path(__file__).resolve().parents[1] / "filecheck"

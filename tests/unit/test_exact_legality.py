@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 from nestor.dialects.diagnostic import NestorError
 from nestor.dialects.verifier import verify
-from nestor.runtime.interp import compile_nest, run_nest
-from nestor.transforms.nest.loops import find_loop, functions, loops_in
-from nestor.transforms.nest.nest_distribute import distribute
-from nestor.transforms.nest.nest_flatten import flatten
-from nestor.transforms.nest.nest_fuse import fuse
-from nestor.transforms.nest.nest_split import split
-from nestor.transforms.nest.nest_vectorize import vectorize
+from nestor.runtime.interp.run import compile_nest, run_nest
+from nestor.transforms.nest.loops.distribute import distribute
+from nestor.transforms.nest.loops.flatten import flatten
+from nestor.transforms.nest.loops.fuse import fuse
+from nestor.transforms.nest.loops.split import split
+from nestor.transforms.nest.mapping.vectorize import vectorize
+from nestor.transforms.nest.rewrite.loops import find_loop, functions, loops_in
 from parsed import parse_module
 from test_nest_lowering import run_on_cpu
 from xdsl.dialects.builtin import ModuleOp

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from cpu_kernels import Kernel
-from nestor.lowering.expand_division import expand_division
+from nestor.lowering.to_llvm.expand_division import expand_division
 from parsed import parse_module
 
 COLUMNS = 256

@@ -28,7 +28,7 @@ from fast_calls import (
     turned,
     warmed,
 )
-from nestor.runtime import fast_call
+from nestor.runtime.cpu import fast_call
 
 pytestmark = pytest.mark.skipif(not fast_call.available(), reason="no native calls on this interpreter")
 
@@ -320,10 +320,10 @@ def test_globals_are_looked_at():
 
 def test_globals_that_change_during_a_call():
     """The entry is written after the call: what it expects is what was compiled in, not what is there by then."""
-    from nestor.frontend.frame_values import Captured, Step
-    from nestor.frontend.native_call import Declined
-    from nestor.frontend.native_guards import guards
-    from nestor.frontend.source import FunctionSource, source_of
+    from nestor.frontend.jit.native_call.guards import guards
+    from nestor.frontend.jit.native_call.leaves import Declined
+    from nestor.frontend.script.frame_values import Captured, Step
+    from nestor.frontend.script.source import FunctionSource, source_of
 
     jitted = warmed(scaled, X)
     (invocation,) = jitted._invocations.values()
@@ -394,7 +394,7 @@ def test_dtypes_that_were_unpickled():
 
 SCRIPT = """
 import nestor as nt, numpy as np
-from nestor.runtime import fast_call
+from nestor.runtime.cpu import fast_call
 from fast_calls import add
 f = nt.jit(add)
 x = np.ones(3)

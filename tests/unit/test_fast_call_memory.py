@@ -21,7 +21,7 @@ from fast_calls import (
     turned,
     warmed,
 )
-from nestor.runtime import fast_call
+from nestor.runtime.cpu import fast_call
 
 pytestmark = pytest.mark.skipif(not fast_call.available(), reason="no native calls on this interpreter")
 
@@ -88,7 +88,7 @@ def test_a_function_that_dies_after_the_modules_leaves_native_calls(monkeypatch)
     """At the end of the interpreter the modules may be gone before a function is."""
     jitted = warmed(add, X, X + 1)
     assert native(jitted, X, X + 1)
-    monkeypatch.setattr("nestor.frontend.specialiser.fast_call", None)
+    monkeypatch.setattr("nestor.frontend.jit.specialise.specialiser.fast_call", None)
     jitted.__del__()
     assert not native(jitted, X, X + 1)
 
@@ -199,7 +199,7 @@ def repeated(x):
 
 AT_ONCE = """
 import threading
-from nestor.runtime import fast_call
+from nestor.runtime.cpu import fast_call
 barrier, found = threading.Barrier(8), []
 def ask():
     barrier.wait()
@@ -219,7 +219,7 @@ def test_threads_that_need_the_wrapper_at_once_get_the_same():
 
 def test_calls_are_native_where_freed_memory_is_overwritten():
     """`-X dev` does that: the probes must not look at objects that are gone."""
-    result = run_script("from nestor.runtime import fast_call; print(fast_call.available())", "-X", "dev")
+    result = run_script("from nestor.runtime.cpu import fast_call; print(fast_call.available())", "-X", "dev")
     assert result.stdout.split() == ["True"], result.stderr
 
 

@@ -19,7 +19,7 @@ from fast_calls import (
     scaled,
     warmed,
 )
-from nestor.runtime import fast_call
+from nestor.runtime.cpu import fast_call
 
 pytestmark = pytest.mark.skipif(not fast_call.available(), reason="no native calls on this interpreter")
 

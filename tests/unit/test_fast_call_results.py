@@ -7,8 +7,8 @@ import nestor as nt
 import numpy as np
 import pytest
 from fast_calls import add, described, native, run_script, warmed
-from nestor.lowering.call_layout import KEPT_ARRAYS, KEPT_BYTES
-from nestor.runtime import fast_call
+from nestor.runtime.cpu import fast_call
+from nestor.runtime.cpu.call_layout import KEPT_ARRAYS, KEPT_BYTES
 
 pytestmark = pytest.mark.skipif(not fast_call.available(), reason="no native calls on this interpreter")
 

@@ -32,14 +32,18 @@ def test_a_plain_program_imports_nothing_of_loops_views_and_products():
     done = subprocess.run(command, check=True, capture_output=True, text=True, cwd=ROOT, env=environment)
     loaded = done.stdout.split()
     idle = [
-        "frontend.loops",
-        "frontend.masks",
-        "frontend.views",
-        "frontend.products",
-        "frontend.python_calls",
+        "frontend.control.loops",
+        "frontend.indexing.masks",
+        "frontend.indexing.views",
+        "frontend.values.products",
+        "frontend.script.python_calls",
     ]
-    idle += ["lowering.transposed_loads", "transforms.nest.cpu_convolutions", "transforms.nest.value_ranges"]
-    assert "nestor.frontend.calls" in loaded
+    idle += [
+        "lowering.nest_to_scf.transposed_loads",
+        "transforms.schedulers.cpu.convolutions",
+        "analysis.nest.values.value_ranges",
+    ]
+    assert "nestor.frontend.script.calls" in loaded
     assert not {f"nestor.{name}" for name in idle} & {*loaded}
 
 
@@ -70,11 +74,12 @@ FAMILIES = """
 import importlib, pkgutil
 import nestor as nt
 nt.jit
-from nestor.frontend import calls, numpy_api
+from nestor.frontend import numpy_api
+from nestor.frontend.script import calls
 from nestor.frontend.numpy_api.registry import FUNCTIONS, METHODS
 listed = {*map(id, FUNCTIONS)}, {*METHODS}
-for module in pkgutil.iter_modules(numpy_api.__path__):
-    importlib.import_module(f"{numpy_api.__name__}.{module.name}")
+for module in pkgutil.walk_packages(numpy_api.__path__, f"{numpy_api.__name__}."):
+    importlib.import_module(module.name)
 missing = [f for f in FUNCTIONS if id(f) not in listed[0]] + [m for m in METHODS if m not in listed[1]]
 print(len(listed[0]) > 300, missing)
 """
@@ -88,7 +93,7 @@ def test_every_family_of_numpy_functions_is_found_by_a_lookup():
 LOADING = """
 import sys, time
 from pathlib import Path
-from nestor.runtime.llvm_loading import load_llvm_meanwhile
+from nestor.runtime.cpu.llvm_loading import load_llvm_meanwhile
 load_llvm_meanwhile()
 maps, end = Path("/proc/self/maps"), time.monotonic() + 30
 while "libllvmlite" not in maps.read_text() and time.monotonic() < end:

@@ -16,7 +16,7 @@ HEAD = """
 import os, signal, sys, threading, time
 import numpy as np
 import nestor as nt
-from nestor.frontend.specialiser import COMPILING
+from nestor.frontend.jit.specialise.specialiser import COMPILING
 from nestor.runtime.fork_lock import QuietLock
 nt.jit
 

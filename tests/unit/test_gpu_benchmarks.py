@@ -8,7 +8,7 @@ import types
 import fake_cupy
 import numpy as np
 import pytest
-from nestor.runtime import nvrtc
+from nestor.runtime.cuda import nvrtc
 
 from benchmarks.gpu import __main__ as bench
 from benchmarks.gpu import measure, report

@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 from gpu_programs import PROGRAMS, arguments_of, compare, expected
 from nestor.dialects.registry import make_context
-from nestor.lowering import gpu_plan_memory
-from nestor.lowering.gpu_plan_memory import ALIGNMENT, GpuPlanMemoryPass
-from nestor.runtime.host_plan import HostPlan
-from nestor.runtime.launch_arguments import Packer
+from nestor.lowering.nest_to_gpu import plan_memory as gpu_plan_memory
+from nestor.lowering.nest_to_gpu.plan_memory import ALIGNMENT, GpuPlanMemoryPass
+from nestor.runtime.cuda.host_plan import HostPlan
+from nestor.runtime.cuda.launch_arguments import Packer
 from xdsl.parser import Parser
 
 

@@ -5,9 +5,9 @@ import pytest
 from nestor.dialects.parse import parse_module
 from nestor.dialects.registry import make_context
 from nestor.dialects.verifier import verify
-from nestor.lowering.cuda_c import emit_cuda, print_cuda
-from nestor.lowering.nest_to_gpu import ConvertNestToGpuPass
-from nestor.runtime import nvrtc
+from nestor.lowering.cuda_c.emit import emit_cuda, print_cuda
+from nestor.lowering.nest_to_gpu.convert import ConvertNestToGpuPass
+from nestor.runtime.cuda import nvrtc
 from nestor.runtime.cuda_sim.engine import SimEngine
 
 needs_compiler = pytest.mark.skipif(

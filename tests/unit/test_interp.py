@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from nest_programs import PROGRAMS, arguments_of, check
 from nestor.runtime.errors import KernelError
-from nestor.runtime.interp import TrapError, run_nest
-from nestor.transforms.nest.loops import functions
+from nestor.runtime.interp.run import TrapError, run_nest
+from nestor.transforms.nest.rewrite.loops import functions
 from parsed import parse_module
 
 

@@ -12,14 +12,14 @@ import sys
 import nestor as nt
 import numpy as np
 import pytest
+from nestor.analysis.nest.kernels.amx_tiles import AMX
 from nestor.dialects.parse import parse_module
 from nestor.dialects.registry import make_context
 from nestor.dialects.remarks import listening
 from nestor.dialects.verifier import verify
-from nestor.lowering.amx_tiles import AMX
-from nestor.runtime import processor
-from nestor.runtime.interp import run_nest
-from nestor.transforms.nest.nest_schedule_cpu import NestScheduleCpuPass
+from nestor.runtime.cpu import processor
+from nestor.runtime.interp.run import run_nest
+from nestor.transforms.schedulers.cpu.schedule_cpu import NestScheduleCpuPass
 
 needs_the_unit = pytest.mark.skipif(
     not processor.may_use_tiles(),
@@ -186,7 +186,7 @@ def test_two_threads_and_the_largest_sums():
 
 SCRIPT = """
 import numpy as np, nestor as nt
-from nestor.runtime import processor
+from nestor.runtime.cpu import processor
 
 @nt.jit
 def f(a, b):

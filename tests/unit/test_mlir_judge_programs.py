@@ -25,11 +25,11 @@ from mlir_judge import (
     needs_mlir_opt,
     needs_mlir_translate,
 )
-from nestor.frontend.lowered import Compiled, Lowered
-from nestor.frontend.stages import lowered_copy, run_pipeline
-from nestor.lowering.llvm_ir import emit_llvm_ir
+from nestor.frontend.jit.driver.lowered import Compiled, Lowered
+from nestor.frontend.jit.specialise.stages import lowered_copy, run_pipeline
+from nestor.lowering.llvm_ir.emit import emit_llvm_ir
 from nestor.runtime.abi import ErrorRecord, Packer
-from nestor.runtime.cpu import compile_llvm_ir
+from nestor.runtime.cpu.engine import compile_llvm_ir
 from xdsl.dialects import func
 from xdsl.dialects.builtin import ModuleOp
 

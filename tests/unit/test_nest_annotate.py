@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from loop_programs import RandomLoops, check, loop_called, outcomes
 from nestor.dialects.diagnostic import NestorError
-from nestor.transforms.nest.loops import loops_in
-from nestor.transforms.nest.nest_annotate import annotate
+from nestor.transforms.nest.mapping.annotate import annotate
+from nestor.transforms.nest.rewrite.loops import loops_in
 from parsed import parse_module
 from test_nest_lowering import run_on_cpu
 

@@ -11,16 +11,16 @@ from nestor.dialects.ext import gpu as gpu_ext
 from nestor.dialects.nest import BarrierOp
 from nestor.dialects.registry import make_context
 from nestor.dialects.verifier import verify
-from nestor.lowering.cuda_c import emit_cuda
-from nestor.lowering.nest_to_gpu import ConvertNestToGpuPass
-from nestor.runtime import nvrtc
+from nestor.lowering.cuda_c.emit import emit_cuda
+from nestor.lowering.nest_to_gpu.convert import ConvertNestToGpuPass
+from nestor.runtime.cuda import nvrtc
+from nestor.runtime.cuda.host_plan import ErrorRecord
 from nestor.runtime.cuda_sim.engine import SimEngine
-from nestor.runtime.host_plan import ErrorRecord
-from nestor.runtime.interp import run_nest
-from nestor.transforms.nest.loops import find_loop, functions
-from nestor.transforms.nest.nest_bind import bind
-from nestor.transforms.nest.nest_insert_barriers import insert_barriers
-from nestor.transforms.nest.nest_split import split
+from nestor.runtime.interp.run import run_nest
+from nestor.transforms.nest.loops.split import split
+from nestor.transforms.nest.mapping.bind import bind
+from nestor.transforms.nest.mapping.insert_barriers import insert_barriers
+from nestor.transforms.nest.rewrite.loops import find_loop, functions
 from parsed import parse_module
 from xdsl.dialects.builtin import ModuleOp
 

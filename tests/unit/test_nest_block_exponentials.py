@@ -6,12 +6,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from nestor.runtime.interp import run_nest
-from nestor.transforms.nest.loops import find_loop, functions
-from nestor.transforms.nest.nest_block_exponentials import block_exponentials
+from nestor.runtime.interp.run import run_nest
+from nestor.transforms.nest.reductions.block_exponentials import block_exponentials
+from nestor.transforms.nest.rewrite.loops import find_loop, functions
 from parsed import parse_module
 
-FILECHECK = Path(__file__).resolve().parents[1] / "filecheck" / "transforms" / "nest"
+FILECHECK = Path(__file__).resolve().parents[1] / "filecheck" / "transforms" / "nest" / "reductions"
 PLAIN, SHORT = (FILECHECK / "nest-block-exponentials.mlir").read_text().split("// -----")
 
 TERMS = {

@@ -7,12 +7,12 @@ from pathlib import Path
 import nestor as nt
 import numpy as np
 import pytest
-from nestor.runtime.interp import run_nest
-from nestor.transforms.nest.loops import find_loop, functions
-from nestor.transforms.nest.nest_block_moments import block_moments
+from nestor.runtime.interp.run import run_nest
+from nestor.transforms.nest.reductions.block_moments import block_moments
+from nestor.transforms.nest.rewrite.loops import find_loop, functions
 from parsed import parse_module
 
-FILECHECK = Path(__file__).resolve().parents[1] / "filecheck" / "transforms" / "nest"
+FILECHECK = Path(__file__).resolve().parents[1] / "filecheck" / "transforms" / "nest" / "reductions"
 PLAIN, COLUMNS, UNEVEN = (FILECHECK / "nest-block-moments.mlir").read_text().split("// -----")
 
 

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from nestor.dialects.diagnostic import NestorError
 from nestor.dialects.nest import AllocOp
-from nestor.runtime.interp import run_nest
-from nestor.transforms.nest.nest_compute_inline import compute_inline, why_not_compute_inline
+from nestor.runtime.interp.run import run_nest
+from nestor.transforms.nest.producers.compute_inline import compute_inline, why_not_compute_inline
 from parsed import parse_module
 from producer_nests import PROGRAMS, blur, blurred, buffer_of
 

@@ -4,8 +4,8 @@ import pytest
 from nestor.dialects.affine import AffineList
 from nestor.dialects.diagnostic import NestorError
 from nestor.dialects.nest import LoadOp
-from nestor.transforms.nest.loops import loops_in
-from nestor.transforms.nest.nest_cut import cut
+from nestor.transforms.nest.loops.cut import cut
+from nestor.transforms.nest.rewrite.loops import loops_in
 from relabelled_nests import POINTWISE, RELABELLED, TRIANGLE, WINDOW, assert_same, assert_stays, changed
 
 

@@ -7,14 +7,14 @@ from collections import defaultdict
 
 import pytest
 from cpu_nests import NESTS
+from nestor.analysis.nest.sets.accesses import accesses_of
+from nestor.analysis.nest.sets.dependence import analyse
+from nestor.analysis.nest.sets.distances import SIGNS
 from nestor.dialects.affine import constant_of
 from nestor.dialects.nest import ForOp, IfOp
 from nestor.dialects.parse import parse_module
-from nestor.tools.context import make_tool_context
-from nestor.transforms.nest.accesses import accesses_of
-from nestor.transforms.nest.dependence import analyse
-from nestor.transforms.nest.distances import SIGNS
-from nestor.transforms.nest.loops import enclosing_loops, functions, loops_in
+from nestor.tools.opt_tool.context import make_tool_context
+from nestor.transforms.nest.rewrite.loops import enclosing_loops, functions, loops_in
 from xdsl.dialects import arith
 
 HEAD = """

@@ -6,8 +6,8 @@ from collections import Counter
 from itertools import pairwise
 
 from loop_programs import RandomLoops, check, loop_called
-from nestor.transforms.nest.nest_distribute import distribute, pieces_of
-from nestor.transforms.nest.nest_fuse import fuse
+from nestor.transforms.nest.loops.distribute import distribute, pieces_of
+from nestor.transforms.nest.loops.fuse import fuse
 from parsed import parse_module
 from sampling import seeds
 from xdsl.dialects.builtin import ModuleOp

@@ -11,18 +11,18 @@ from memory_programs import PROGRAMS as MEMORY
 from nestor.dialects.diagnostic import NestorError
 from nestor.dialects.registry import make_context
 from nestor.dialects.verifier import verify
-from nestor.lowering.llvm_ir import emit_llvm_ir
+from nestor.lowering.llvm_ir.emit import emit_llvm_ir
 from nestor.runtime.abi import ErrorRecord, Packer
-from nestor.runtime.cpu import compile_llvm_ir
+from nestor.runtime.cpu.engine import compile_llvm_ir
 from nestor.runtime.cuda_sim.engine import SimEngine
-from nestor.runtime.interp import run_nest
-from nestor.transforms.nest.buffers import buffers_in, find_alloc
-from nestor.transforms.nest.loops import find_loop, loops_in, parent_loop
-from nestor.transforms.nest.nest_bind import bind
-from nestor.transforms.nest.nest_cache_read import cache_read
-from nestor.transforms.nest.nest_double_buffer import double_buffer
-from nestor.transforms.nest.nest_sink_alloc import sink_alloc
-from nestor.transforms.nest.nest_split import split
+from nestor.runtime.interp.run import run_nest
+from nestor.transforms.nest.loops.split import split
+from nestor.transforms.nest.mapping.bind import bind
+from nestor.transforms.nest.memory.cache_read import cache_read
+from nestor.transforms.nest.memory.double_buffer import double_buffer
+from nestor.transforms.nest.memory.sink_alloc import sink_alloc
+from nestor.transforms.nest.rewrite.buffers import buffers_in, find_alloc
+from nestor.transforms.nest.rewrite.loops import find_loop, loops_in, parent_loop
 from nestor.transforms.registry import load_pass
 from parsed import parse_module
 

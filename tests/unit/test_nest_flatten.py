@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from nestor.dialects.diagnostic import NestorError
 from nestor.dialects.verifier import verify
-from nestor.runtime.interp import run_nest
-from nestor.transforms.nest.loops import find_loop, functions, loops_in
-from nestor.transforms.nest.nest_flatten import flatten
+from nestor.runtime.interp.run import run_nest
+from nestor.transforms.nest.loops.flatten import flatten
+from nestor.transforms.nest.rewrite.loops import find_loop, functions, loops_in
 from parsed import parse_module
 
 POINTWISE = """

@@ -8,15 +8,15 @@ import numpy as np
 import pytest
 from buffer_programs import PROGRAMS, allocations, check, function_of, parsed
 from nestor.dialects.diagnostic import NestorError
-from nestor.runtime.interp import run_nest
-from nestor.transforms.nest.buffers import find_alloc
-from nestor.transforms.nest.loops import find_loop, loops_in
-from nestor.transforms.nest.nest_distribute import distribute
-from nestor.transforms.nest.nest_expand_buffer import expand_buffer
-from nestor.transforms.nest.nest_fold_buffer import fold_buffer
-from nestor.transforms.nest.nest_hoist_alloc import hoist_alloc
-from nestor.transforms.nest.nest_parallel import parallelize
-from nestor.transforms.nest.nest_resize_buffer import resize_buffer
+from nestor.runtime.interp.run import run_nest
+from nestor.transforms.nest.loops.distribute import distribute
+from nestor.transforms.nest.mapping.parallel import parallelize
+from nestor.transforms.nest.memory.expand_buffer import expand_buffer
+from nestor.transforms.nest.memory.fold_buffer import fold_buffer
+from nestor.transforms.nest.memory.hoist_alloc import hoist_alloc
+from nestor.transforms.nest.memory.resize_buffer import resize_buffer
+from nestor.transforms.nest.rewrite.buffers import find_alloc
+from nestor.transforms.nest.rewrite.loops import find_loop, loops_in
 from parsed import parse_module
 from xdsl.dialects.builtin import DYNAMIC_INDEX, MemRefType
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from loop_programs import RandomLoops, check, loop_called, outcomes
 from nestor.dialects.diagnostic import NestorError
-from nestor.transforms.nest.nest_fuse import fuse
+from nestor.transforms.nest.loops.fuse import fuse
 from parsed import parse_module
 from xdsl.dialects.builtin import ModuleOp
 

@@ -11,9 +11,9 @@ from loop_programs import RandomLoops, check, loop_called
 from nestor.dialects.diagnostic import NestorError
 from nestor.dialects.nest import LoadOp
 from nestor.dialects.verifier import verify
-from nestor.runtime.interp import run_nest
-from nestor.transforms.nest.loops import functions, loops_in
-from nestor.transforms.nest.nest_hoist import hoist
+from nestor.runtime.interp.run import run_nest
+from nestor.transforms.nest.loops.hoist import hoist
+from nestor.transforms.nest.rewrite.loops import functions, loops_in
 from parsed import parse_module
 from sampling import seeds
 from xdsl.dialects.builtin import ModuleOp

@@ -11,12 +11,12 @@ from nestor.dialects.ext import gpu
 from nestor.dialects.nest import BarrierOp, ForOp
 from nestor.dialects.registry import make_context
 from nestor.dialects.verifier import verify
-from nestor.lowering.nest_to_gpu import ConvertNestToGpuPass
+from nestor.lowering.nest_to_gpu.convert import ConvertNestToGpuPass
+from nestor.runtime.cuda.host_plan import ErrorRecord
 from nestor.runtime.cuda_sim.engine import SimEngine
-from nestor.runtime.host_plan import ErrorRecord
-from nestor.runtime.interp import TrapError, run_nest
-from nestor.transforms.nest.loops import find_loop, functions
-from nestor.transforms.nest.nest_insert_barriers import insert_barriers
+from nestor.runtime.interp.run import TrapError, run_nest
+from nestor.transforms.nest.mapping.insert_barriers import insert_barriers
+from nestor.transforms.nest.rewrite.loops import find_loop, functions
 from parsed import parse_module
 from test_nest_to_gpu import (
     ONE_BUFFER_A_ROW,

@@ -8,9 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from nestor.dialects.diagnostic import NestorError
 from nestor.dialects.verifier import verify
-from nestor.runtime.interp import run_nest
-from nestor.transforms.nest.loops import find_loop
-from nestor.transforms.nest.nest_reorder import reorder
+from nestor.runtime.interp.run import run_nest
+from nestor.transforms.nest.loops.reorder import reorder
+from nestor.transforms.nest.rewrite.loops import find_loop
 from parsed import parse_module
 from sampling import seeds
 

@@ -9,12 +9,12 @@ import pytest
 from mlir_judge import mlir_opt, needs_mlir_opt
 from nest_programs import PROGRAMS, arguments_of, check
 from nestor.dialects.registry import make_context
-from nestor.lowering.llvm_ir import emit_llvm_ir
-from nestor.lowering.nest_to_scf import ConvertNestToScfPass
-from nestor.lowering.to_llvm import ConvertToLlvmPass
+from nestor.lowering.llvm_ir.emit import emit_llvm_ir
+from nestor.lowering.nest_to_scf.convert import ConvertNestToScfPass
+from nestor.lowering.to_llvm.convert import ConvertToLlvmPass
 from nestor.runtime.abi import ErrorRecord, Packer
-from nestor.runtime.cpu import compile_llvm_ir
-from nestor.runtime.interp import run_nest
+from nestor.runtime.cpu.engine import compile_llvm_ir
+from nestor.runtime.interp.run import run_nest
 from parsed import parse_module
 
 

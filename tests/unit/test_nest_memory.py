@@ -14,23 +14,23 @@ from nestor.dialects.diagnostic import NestorError
 from nestor.dialects.nest import AllocOp
 from nestor.dialects.registry import make_context
 from nestor.dialects.verifier import verify
-from nestor.lowering.cuda_c import emit_cuda
-from nestor.lowering.llvm_ir import emit_llvm_ir
+from nestor.lowering.cuda_c.emit import emit_cuda
+from nestor.lowering.llvm_ir.emit import emit_llvm_ir
 from nestor.runtime.abi import ErrorRecord, Packer
-from nestor.runtime.cpu import compile_llvm_ir
+from nestor.runtime.cpu.engine import compile_llvm_ir
 from nestor.runtime.cuda_sim.engine import SimEngine
-from nestor.runtime.interp import compile_nest, run_nest
-from nestor.transforms.nest.buffers import buffers_in, find_alloc, find_buffer
-from nestor.transforms.nest.loops import find_loop, loops_in
-from nestor.transforms.nest.nest_bind import bind
-from nestor.transforms.nest.nest_cache_read import cache_read, why_not_cache_read
-from nestor.transforms.nest.nest_cache_write import cache_write
-from nestor.transforms.nest.nest_parallel import parallelize
-from nestor.transforms.nest.nest_reorder import reorder
-from nestor.transforms.nest.nest_set_memory import set_memory
-from nestor.transforms.nest.nest_split import split
-from nestor.transforms.nest.nest_stage_mem import stage_mem
-from nestor.transforms.nest.nest_transform_layout import transform_layout
+from nestor.runtime.interp.run import compile_nest, run_nest
+from nestor.transforms.nest.loops.reorder import reorder
+from nestor.transforms.nest.loops.split import split
+from nestor.transforms.nest.mapping.bind import bind
+from nestor.transforms.nest.mapping.parallel import parallelize
+from nestor.transforms.nest.memory.cache_read import cache_read, why_not_cache_read
+from nestor.transforms.nest.memory.cache_write import cache_write
+from nestor.transforms.nest.memory.set_memory import set_memory
+from nestor.transforms.nest.memory.stage_mem import stage_mem
+from nestor.transforms.nest.memory.transform_layout import transform_layout
+from nestor.transforms.nest.rewrite.buffers import buffers_in, find_alloc, find_buffer
+from nestor.transforms.nest.rewrite.loops import find_loop, loops_in
 from nestor.transforms.registry import load_pass
 from parsed import parse_module
 from sampling import seeds

@@ -2,9 +2,9 @@
 
 import pytest
 from nestor.dialects.diagnostic import NestorError
-from nestor.transforms.nest.loops import find_loop, loops_in
-from nestor.transforms.nest.nest_normalise import add_unit_loop, normalise, remove_unit_loop
-from nestor.transforms.nest.nest_peel import peel
+from nestor.transforms.nest.loops.normalise import add_unit_loop, normalise, remove_unit_loop
+from nestor.transforms.nest.loops.peel import peel
+from nestor.transforms.nest.rewrite.loops import find_loop, loops_in
 from relabelled_nests import RELABELLED, STENCIL, STEPS, WINDOW, assert_same, assert_stays, changed
 
 

@@ -6,12 +6,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from nestor.runtime.interp import run_nest
-from nestor.transforms.nest.loops import find_loop, functions
-from nestor.transforms.nest.nest_online_softmax import online_softmax
+from nestor.runtime.interp.run import run_nest
+from nestor.transforms.nest.reductions.online_softmax import online_softmax
+from nestor.transforms.nest.rewrite.loops import find_loop, functions
 from parsed import parse_module
 
-FILECHECK = Path(__file__).resolve().parents[1] / "filecheck" / "transforms" / "nest"
+FILECHECK = Path(__file__).resolve().parents[1] / "filecheck" / "transforms" / "nest" / "reductions"
 TEXT = (FILECHECK / "nest-online-softmax.mlir").read_text().partition("// -----")[0]
 """Rows of 10 scores; the product with 3 columns is added to %y."""
 

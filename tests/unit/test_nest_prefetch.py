@@ -3,18 +3,18 @@
 import numpy as np
 import pytest
 from cpu_kernels import Kernel
+from nestor.analysis.nest.sets.accesses import accesses_of
 from nestor.dialects.diagnostic import NestorError
 from nestor.dialects.nest import PrefetchOp
 from nestor.dialects.registry import make_context
 from nestor.dialects.remarks import listening
-from nestor.transforms.nest.accesses import accesses_of
-from nestor.transforms.nest.buffers import buffers_in
-from nestor.transforms.nest.loops import find_loop, functions
-from nestor.transforms.nest.nest_eliminate_dead import eliminate_dead
-from nestor.transforms.nest.nest_prefetch import prefetch, why_not_prefetch
-from nestor.transforms.nest.nest_split import split
-from nestor.transforms.nest.nest_unroll import unroll
-from nestor.transforms.nest.nest_vectorize import vectorize
+from nestor.transforms.nest.cleanup.eliminate_dead import eliminate_dead
+from nestor.transforms.nest.loops.split import split
+from nestor.transforms.nest.loops.unroll import unroll
+from nestor.transforms.nest.mapping.vectorize import vectorize
+from nestor.transforms.nest.memory.prefetch import prefetch, why_not_prefetch
+from nestor.transforms.nest.rewrite.buffers import buffers_in
+from nestor.transforms.nest.rewrite.loops import find_loop, functions
 from nestor.transforms.registry import load_pass
 from parsed import parse_module
 from relabelled_nests import RELABELLED, assert_stays

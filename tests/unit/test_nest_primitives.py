@@ -9,14 +9,14 @@ from hypothesis import strategies as st
 from nestor.dialects.diagnostic import NestorError
 from nestor.dialects.nest import ForOp
 from nestor.dialects.verifier import verify
-from nestor.runtime.interp import run_nest
-from nestor.transforms.nest.loops import loops_in, sole_inner_loop
-from nestor.transforms.nest.nest_flatten import flatten
-from nestor.transforms.nest.nest_parallel import parallelize
-from nestor.transforms.nest.nest_reorder import reorder
-from nestor.transforms.nest.nest_rfactor import rfactor
-from nestor.transforms.nest.nest_split import split
-from nestor.transforms.nest.nest_vectorize import vectorize
+from nestor.runtime.interp.run import run_nest
+from nestor.transforms.nest.loops.flatten import flatten
+from nestor.transforms.nest.loops.reorder import reorder
+from nestor.transforms.nest.loops.split import split
+from nestor.transforms.nest.mapping.parallel import parallelize
+from nestor.transforms.nest.mapping.vectorize import vectorize
+from nestor.transforms.nest.reductions.rfactor import rfactor
+from nestor.transforms.nest.rewrite.loops import loops_in, sole_inner_loop
 from parsed import parse_module
 from sampling import seeds
 

@@ -2,7 +2,7 @@
 
 import pytest
 from nestor.dialects.diagnostic import NestorError
-from nestor.transforms.nest.nest_reverse import reverse, why_not_reverse
+from nestor.transforms.nest.loops.reverse import reverse, why_not_reverse
 from relabelled_nests import RELABELLED, assert_stays, changed
 
 REVERSIBLE = ("pointwise", "stencil", "steps", "triangle", "inner-triangle")

@@ -5,13 +5,13 @@ from __future__ import annotations
 import pytest
 from nestor.dialects.diagnostic import NestorError
 from nestor.dialects.nest import AllocOp
-from nestor.transforms.nest.loops import find_loop, loops_in
-from nestor.transforms.nest.nest_fuse_epilogue import fuse_epilogue, why_not_fuse_epilogue
-from nestor.transforms.nest.nest_reverse_compute_inline import (
+from nestor.transforms.nest.loops.split import split
+from nestor.transforms.nest.producers.fuse_epilogue import fuse_epilogue, why_not_fuse_epilogue
+from nestor.transforms.nest.producers.reverse_compute_inline import (
     reverse_compute_inline,
     why_not_reverse_compute_inline,
 )
-from nestor.transforms.nest.nest_split import split
+from nestor.transforms.nest.rewrite.loops import find_loop, loops_in
 from parsed import parse_module
 from producer_nests import PROGRAMS, Program, buffer_of, of_lengths
 

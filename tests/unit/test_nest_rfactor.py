@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from nestor.dialects.diagnostic import NestorError
 from nestor.dialects.verifier import verify
-from nestor.runtime.interp import compile_nest
-from nestor.transforms.nest.loops import find_loop, functions
-from nestor.transforms.nest.nest_rfactor import rfactor
+from nestor.runtime.interp.run import compile_nest
+from nestor.transforms.nest.reductions.rfactor import rfactor
+from nestor.transforms.nest.rewrite.loops import find_loop, functions
 from parsed import parse_module
 
 ROWS = """

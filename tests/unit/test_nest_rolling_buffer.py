@@ -7,11 +7,11 @@ import pytest
 from nestor.dialects.diagnostic import NestorError
 from nestor.dialects.nest import ForOp
 from nestor.dialects.verifier import verify
-from nestor.runtime.interp import run_nest
-from nestor.transforms.nest.loops import find_loop, loops_in
-from nestor.transforms.nest.nest_compute_at import compute_at
-from nestor.transforms.nest.nest_parallel import parallelize
-from nestor.transforms.nest.nest_rolling_buffer import rolling_buffer, why_not_rolling_buffer
+from nestor.runtime.interp.run import run_nest
+from nestor.transforms.nest.mapping.parallel import parallelize
+from nestor.transforms.nest.producers.compute_at import compute_at
+from nestor.transforms.nest.producers.rolling_buffer import rolling_buffer, why_not_rolling_buffer
+from nestor.transforms.nest.rewrite.loops import find_loop, loops_in
 from parsed import parse_module
 from producer_nests import PROGRAMS, blur, blurred, buffer_of, of_lengths
 

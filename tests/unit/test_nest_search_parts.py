@@ -6,12 +6,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from nestor.runtime.interp import run_nest
-from nestor.transforms.nest.loops import find_loop, functions
-from nestor.transforms.nest.nest_search_parts import search_parts
+from nestor.runtime.interp.run import run_nest
+from nestor.transforms.nest.reductions.search_parts import search_parts
+from nestor.transforms.nest.rewrite.loops import find_loop, functions
 from parsed import parse_module
 
-FILECHECK = Path(__file__).resolve().parents[1] / "filecheck" / "transforms" / "nest"
+FILECHECK = Path(__file__).resolve().parents[1] / "filecheck" / "transforms" / "nest" / "reductions"
 TEXT = (FILECHECK / "nest-search-parts.mlir").read_text().partition("// -----")[0]
 """The place of the largest of 12 elements, of five rows."""
 

@@ -3,8 +3,8 @@
 import pytest
 from nestor.dialects.affine import AffineList
 from nestor.dialects.diagnostic import NestorError
-from nestor.transforms.nest.loops import loops_in
-from nestor.transforms.nest.nest_shift import shift
+from nestor.transforms.nest.loops.shift import shift
+from nestor.transforms.nest.rewrite.loops import loops_in
 from relabelled_nests import POINTWISE, RELABELLED, TRIANGLE, assert_same, assert_stays, changed
 
 

@@ -5,11 +5,11 @@ import pytest
 from cpu_nests import GAUSS_SEIDEL
 from nestor.dialects.diagnostic import NestorError
 from nestor.dialects.verifier import verify
-from nestor.runtime.interp import run_nest
-from nestor.transforms.nest.loops import find_loop, loops_in
-from nestor.transforms.nest.nest_parallel import parallelize
-from nestor.transforms.nest.nest_reorder import reorder
-from nestor.transforms.nest.nest_skew import skew
+from nestor.runtime.interp.run import run_nest
+from nestor.transforms.nest.loops.reorder import reorder
+from nestor.transforms.nest.loops.skew import skew
+from nestor.transforms.nest.mapping.parallel import parallelize
+from nestor.transforms.nest.rewrite.loops import find_loop, loops_in
 from parsed import parse_module
 from relabelled_nests import TRIANGLE, assert_same, changed
 

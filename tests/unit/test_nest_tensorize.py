@@ -15,18 +15,18 @@ from nestor.dialects.diagnostic import LoweringError, NestorError
 from nestor.dialects.nest import AccumulateOp
 from nestor.dialects.registry import make_context
 from nestor.dialects.verifier import verify
-from nestor.lowering.llvm_ir import emit_llvm_ir
+from nestor.lowering.llvm_ir.emit import emit_llvm_ir
 from nestor.runtime.abi import ErrorRecord, Packer
-from nestor.runtime.cpu import compile_llvm_ir
+from nestor.runtime.cpu.engine import compile_llvm_ir
 from nestor.runtime.errors import KernelError
-from nestor.runtime.interp import TrapError, compile_nest, run_nest
-from nestor.transforms.nest.loops import find_loop
-from nestor.transforms.nest.nest_parallel import parallelize
-from nestor.transforms.nest.nest_reorder import reorder
-from nestor.transforms.nest.nest_split import split
-from nestor.transforms.nest.nest_tensorize import tensorize, why_not_tensorize
-from nestor.transforms.nest.nest_tile import tile
-from nestor.transforms.nest.nest_vectorize import vectorize
+from nestor.runtime.interp.run import TrapError, compile_nest, run_nest
+from nestor.transforms.nest.loops.reorder import reorder
+from nestor.transforms.nest.loops.split import split
+from nestor.transforms.nest.loops.tile import tile
+from nestor.transforms.nest.mapping.parallel import parallelize
+from nestor.transforms.nest.mapping.tensorize import tensorize, why_not_tensorize
+from nestor.transforms.nest.mapping.vectorize import vectorize
+from nestor.transforms.nest.rewrite.loops import find_loop
 from nestor.transforms.registry import load_pass
 from parsed import parse_module
 from sampling import seeds

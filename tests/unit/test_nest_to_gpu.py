@@ -8,11 +8,11 @@ from nestor.dialects.diagnostic import NestorError
 from nestor.dialects.ext import gpu
 from nestor.dialects.registry import make_context
 from nestor.dialects.verifier import verify
-from nestor.lowering.kernel_signature import LARGEST_SMALL
-from nestor.lowering.nest_to_gpu import ConvertNestToGpuPass
+from nestor.lowering.abi.kernel_signature import LARGEST_SMALL
+from nestor.lowering.nest_to_gpu.convert import ConvertNestToGpuPass
+from nestor.runtime.cuda.host_plan import ErrorRecord, check_grid, is_small
 from nestor.runtime.cuda_sim.engine import SimEngine
-from nestor.runtime.host_plan import ErrorRecord, check_grid, is_small
-from nestor.runtime.interp import run_nest
+from nestor.runtime.interp.run import run_nest
 from parsed import parse_module
 from xdsl.dialects.builtin import IntegerAttr, ModuleOp
 

@@ -7,9 +7,9 @@ import pytest
 from nestor.dialects.diagnostic import NestorError
 from nestor.dialects.nest import AllocOp
 from nestor.dialects.verifier import verify
-from nestor.runtime.interp import run_nest
-from nestor.transforms.nest.loops import functions
-from nestor.transforms.nest.nest_transform_layout import transform_layout
+from nestor.runtime.interp.run import run_nest
+from nestor.transforms.nest.memory.transform_layout import transform_layout
+from nestor.transforms.nest.rewrite.loops import functions
 from parsed import parse_module
 from xdsl.dialects.builtin import ModuleOp
 
@@ -103,7 +103,7 @@ def test_what_is_needed_is_kept(text: str, layout: str):
 def test_what_would_be_lost_is_refused(text: str, layout: str, monkeypatch: pytest.MonkeyPatch):
     with pytest.raises(NestorError, match="two of its elements would be in one place while both are needed"):
         folded(text, layout)
-    monkeypatch.setattr("nestor.transforms.nest.nest_transform_layout._is_folding", lambda *_: False)
+    monkeypatch.setattr("nestor.transforms.nest.memory.transform_layout._is_folding", lambda *_: False)
     wrong = folded(text, layout)
     assert any(
         not np.array_equal(outcome(wrong, n, "program"), outcome(parse_module(text), n, "program"))

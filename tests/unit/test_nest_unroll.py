@@ -9,10 +9,10 @@ import pytest
 from cpu_nests import NESTS
 from loop_programs import RandomLoops, check, loop_called
 from nestor.dialects.nest import ForOp
-from nestor.runtime.interp import run_nest
-from nestor.transforms.nest.loops import functions, loops_in
-from nestor.transforms.nest.nest_split import split
-from nestor.transforms.nest.nest_unroll import unroll
+from nestor.runtime.interp.run import run_nest
+from nestor.transforms.nest.loops.split import split
+from nestor.transforms.nest.loops.unroll import unroll
+from nestor.transforms.nest.rewrite.loops import functions, loops_in
 from parsed import parse_module
 from xdsl.dialects.builtin import ModuleOp
 

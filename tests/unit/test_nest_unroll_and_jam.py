@@ -10,9 +10,9 @@ from cpu_nests import NESTS
 from loop_programs import RandomLoops, check, loop_called
 from nestor.dialects.diagnostic import NestorError
 from nestor.dialects.nest import LoadOp
-from nestor.runtime.interp import run_nest
-from nestor.transforms.nest.loops import functions
-from nestor.transforms.nest.nest_unroll_and_jam import unroll_and_jam
+from nestor.runtime.interp.run import run_nest
+from nestor.transforms.nest.loops.unroll_and_jam import unroll_and_jam
+from nestor.transforms.nest.rewrite.loops import functions
 from parsed import parse_module
 
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from nestor.dialects.diagnostic import NestorError
-from nestor.runtime.interp import run_nest
-from nestor.transforms.nest.loops import find_loop
-from nestor.transforms.nest.nest_bind import bind
-from nestor.transforms.nest.nest_flatten import flatten
-from nestor.transforms.nest.nest_reorder import reorder
-from nestor.transforms.nest.nest_rfactor import rfactor
-from nestor.transforms.nest.nest_split import split
-from nestor.transforms.nest.nest_vectorize import vectorize
+from nestor.runtime.interp.run import run_nest
+from nestor.transforms.nest.loops.flatten import flatten
+from nestor.transforms.nest.loops.reorder import reorder
+from nestor.transforms.nest.loops.split import split
+from nestor.transforms.nest.mapping.bind import bind
+from nestor.transforms.nest.mapping.vectorize import vectorize
+from nestor.transforms.nest.reductions.rfactor import rfactor
+from nestor.transforms.nest.rewrite.loops import find_loop
 from parsed import parse_module
 
 
@@ -75,7 +75,7 @@ SHIFTED_COPY = """
 
 
 def test_one_statement_that_reads_what_the_iteration_before_wrote_is_carried():
-    from nestor.transforms.nest.dependence import analyse
+    from nestor.analysis.nest.sets.dependence import analyse
 
     loop = find_loop(parse_module(SHIFTED_COPY), "i")
     assert [d.kind for d in analyse(loop).carried_by(loop)] == ["flow"]

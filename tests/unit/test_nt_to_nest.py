@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 from nestor.dialects.registry import make_context
 from nestor.dialects.verifier import verify
-from nestor.lowering.nt_to_nest import count_copies
-from nestor.runtime.interp import run_nest
+from nestor.lowering.nt_to_nest.convert import count_copies
+from nestor.runtime.interp.run import run_nest
 from nestor.transforms.registry import load_pass
 from parsed import parse_module
 from sampling import seeds

@@ -6,7 +6,7 @@ from pathlib import Path
 import nestor as nt
 import numpy as np
 import pytest
-from nestor.tools import numpy_docs as docs
+from nestor.tools.docs import numpy_coverage as docs
 
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "numpy.md"

@@ -6,9 +6,10 @@ import nestor as nt
 import numpy as np
 import pytest
 from nestor.dialects.diagnostic import NestorError
-from nestor.runtime import disk_cache, kernel_resources, nvrtc
-from nestor.runtime.kernel_resources import KernelResources
-from nestor.tools.opt_tool import main
+from nestor.runtime import disk_cache
+from nestor.runtime.cuda import kernel_resources, nvrtc
+from nestor.runtime.cuda.kernel_resources import KernelResources
+from nestor.tools.opt_tool.main import main
 
 needs_compiler = pytest.mark.skipif(
     nvrtc.available() is None,

@@ -6,7 +6,7 @@ The table of the programs is `tests/programs/gpu_programs.py`.
 import nestor as nt
 import pytest
 from gpu_programs import PROGRAMS, Unavailable, arguments_of
-from nestor.runtime import nvrtc
+from nestor.runtime.cuda import nvrtc
 
 pytestmark = pytest.mark.skipif(
     nvrtc.available() is None,

@@ -7,8 +7,8 @@ import random
 
 import llvmlite.binding as llvm
 import pytest
-from nestor.runtime import object_loader
-from nestor.runtime.object_loader import LoadError, load
+from nestor.runtime.cpu import object_loader
+from nestor.runtime.cpu.object_loader import LoadError, load
 
 pytestmark = pytest.mark.skipif(not object_loader.can_load(), reason="objects are loaded on x86-64 Linux")
 

@@ -8,9 +8,9 @@ import subprocess
 import sys
 
 import pytest
-from nestor.tools.opt_tool import main
+from nestor.tools.opt_tool.main import main
 
-OPT_TOOL = f"{sys.executable} -m nestor.tools.opt_tool"
+OPT_TOOL = f"{sys.executable} -m nestor.tools.opt_tool.main"
 
 VALID = """\
 func.func @f(%x: i32, %c: i1) -> i32 {

@@ -6,7 +6,7 @@ import random
 import re
 
 import pytest
-from nestor.tools.opt_tool import main
+from nestor.tools.opt_tool.main import main
 
 SEEDS = {
     "scf": """\

@@ -12,8 +12,14 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from nestor.dialects.diagnostic import SourceLocation
-from nestor.tools.opt_tool import main
-from nestor.tools.pipeline_syntax import Element, Option, PipelineError, parse_pipeline, print_pipeline
+from nestor.tools.opt_tool.main import main
+from nestor.tools.opt_tool.pipeline_syntax import (
+    Element,
+    Option,
+    PipelineError,
+    parse_pipeline,
+    print_pipeline,
+)
 from sampling import seeds
 
 _PLACE = SourceLocation("<test>")
@@ -102,7 +108,7 @@ def test_a_full_disk_is_a_diagnostic(tmp_path, capsys):
 
 @pytest.mark.parametrize("option", ["--version", "--show-dialects"])
 def test_a_reader_that_goes_away_is_no_error(option):
-    command = [sys.executable, "-m", "nestor.tools.opt_tool", option]
+    command = [sys.executable, "-m", "nestor.tools.opt_tool.main", option]
     reader, writer = os.pipe()
     os.close(reader)
     process = subprocess.run(command, stdout=writer, stderr=subprocess.PIPE, text=True, check=False)

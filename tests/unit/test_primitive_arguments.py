@@ -4,12 +4,12 @@ import pytest
 from nestor.dialects.affine import AffineList
 from nestor.dialects.diagnostic import NestorError
 from nestor.dialects.nest import LoadOp
-from nestor.transforms.nest.loops import find_loop, functions
-from nestor.transforms.nest.nest_cache_write import cache_write
-from nestor.transforms.nest.nest_cut import cut
-from nestor.transforms.nest.nest_peel import peel
-from nestor.transforms.nest.nest_shift import shift
-from nestor.transforms.nest.nest_vectorize import why_not_vectorize
+from nestor.transforms.nest.loops.cut import cut
+from nestor.transforms.nest.loops.peel import peel
+from nestor.transforms.nest.loops.shift import shift
+from nestor.transforms.nest.mapping.vectorize import why_not_vectorize
+from nestor.transforms.nest.memory.cache_write import cache_write
+from nestor.transforms.nest.rewrite.loops import find_loop, functions
 from parsed import parse_module
 
 TEXT = """

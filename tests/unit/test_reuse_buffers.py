@@ -7,8 +7,8 @@ import itertools
 import numpy as np
 import pytest
 from nestor.dialects.nest import AllocOp
-from nestor.runtime.interp import run_nest
-from nestor.transforms.nest.nest_reuse_buffers import Order, reuse_buffers
+from nestor.runtime.interp.run import run_nest
+from nestor.transforms.nest.memory.reuse_buffers import Order, reuse_buffers
 from parsed import parse_module
 
 CHAIN = """

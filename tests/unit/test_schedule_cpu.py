@@ -11,12 +11,12 @@ from nestor.dialects.nest import ForOp
 from nestor.dialects.registry import make_context
 from nestor.dialects.remarks import listening
 from nestor.dialects.verifier import verify
-from nestor.lowering.llvm_ir import emit_llvm_ir
+from nestor.lowering.llvm_ir.emit import emit_llvm_ir
 from nestor.runtime.abi import ErrorRecord, Packer
-from nestor.runtime.cpu import compile_llvm_ir
-from nestor.runtime.interp import run_nest
-from nestor.transforms.nest.nest_schedule_cpu import NestScheduleCpuPass
+from nestor.runtime.cpu.engine import compile_llvm_ir
+from nestor.runtime.interp.run import run_nest
 from nestor.transforms.registry import load_pass
+from nestor.transforms.schedulers.cpu.schedule_cpu import NestScheduleCpuPass
 from parsed import parse_module
 from xdsl.dialects.builtin import ModuleOp
 

@@ -12,13 +12,13 @@ from nestor.dialects.nest import BIND_AXES, ForOp
 from nestor.dialects.registry import make_context
 from nestor.dialects.remarks import listening
 from nestor.dialects.verifier import verify
-from nestor.lowering.nest_to_gpu import ConvertNestToGpuPass
+from nestor.lowering.nest_to_gpu.convert import ConvertNestToGpuPass
+from nestor.runtime.cuda.host_plan import ErrorRecord
 from nestor.runtime.cuda_sim.engine import SimEngine
-from nestor.runtime.host_plan import ErrorRecord
-from nestor.runtime.interp import run_nest
-from nestor.transforms.nest.cuda_bands import grid_axes, partials_for, row_width, tile_width
-from nestor.transforms.nest.nest_insert_barriers import NestInsertBarriersPass
-from nestor.transforms.nest.nest_schedule_cuda import NestScheduleCudaPass
+from nestor.runtime.interp.run import run_nest
+from nestor.transforms.nest.mapping.insert_barriers import NestInsertBarriersPass
+from nestor.transforms.schedulers.cuda.grid import grid_axes, partials_for, row_width, tile_width
+from nestor.transforms.schedulers.cuda.schedule_cuda import NestScheduleCudaPass
 from parsed import parse_module
 
 

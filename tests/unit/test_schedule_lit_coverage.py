@@ -17,7 +17,6 @@ import pytest
 from nestor.dialects.schedule.table import PRIMITIVES, Primitive
 
 ROOT = Path(__file__).resolve().parents[2]
-NEST = ROOT / "transforms" / "nest"
 LIT = ROOT / "tests" / "filecheck" / "transforms"
 WORD = 6
 """Pieces of a message up to this length may be anywhere."""
@@ -25,20 +24,26 @@ WORD = 6
 SHORTEST = 12
 """A text that has no longer piece between its variable parts is no message: a name, a word, punctuation."""
 
+SEARCHED = ("transforms.nest.", "analysis.nest.")
+"""Where the modules are whose messages are looked for."""
+
 _ARGUMENTS = "test_primitive_arguments.py"
 ISL = {"integer_sets", "scalar_facts"}
 """Modules whose texts are sets in the notation of isl; they refuse nothing."""
 
+TARGETS = {"amx_tiles", "async_copies", "matrix_tiles", "thread_copies", "vector_forms"}
+"""What a target can do at a time: unit tests (test_matrix_unit.py, test_uncompilable_steps.py) show what they refuse."""
+
 ONLY_FROM_PYTHON: dict[tuple[str, str], str] = {
-    ("nest_cut", "expressions given in place of one"): _ARGUMENTS,
-    ("nest_cut", "is no index but"): _ARGUMENTS,
-    ("nest_cut", "is not known before it starts"): _ARGUMENTS,
-    ("nest_shift", 'cannot shift the loop "'): _ARGUMENTS,
-    ("nest_shift", "expressions given in place of one"): _ARGUMENTS,
-    ("nest_shift", "is no index but"): _ARGUMENTS,
-    ("nest_shift", "is not known before it starts"): _ARGUMENTS,
-    ("nest_peel", '" is neither "head" nor "tail"'): _ARGUMENTS,
-    ("nest_vectorize", '": it may have more than'): _ARGUMENTS,
+    ("cut", "expressions given in place of one"): _ARGUMENTS,
+    ("cut", "is no index but"): _ARGUMENTS,
+    ("cut", "is not known before it starts"): _ARGUMENTS,
+    ("shift", 'cannot shift the loop "'): _ARGUMENTS,
+    ("shift", "expressions given in place of one"): _ARGUMENTS,
+    ("shift", "is no index but"): _ARGUMENTS,
+    ("shift", "is not known before it starts"): _ARGUMENTS,
+    ("peel", '" is neither "head" nor "tail"'): _ARGUMENTS,
+    ("vectorize", '": it may have more than'): _ARGUMENTS,
     ("staging", 'there is no init "'): _ARGUMENTS,
     ("staging", "it is no buffer"): "test_nest_memory.py",
 }
@@ -77,7 +82,18 @@ Message = tuple[str, ...]
 
 @cache
 def _tree(module: str) -> ast.Module:
-    return ast.parse((NEST / f"{module}.py").read_text())
+    return ast.parse((ROOT / f"{module.replace('.', '/')}.py").read_text())
+
+
+def _stem(module: str) -> str:
+    return module.rpartition(".")[2]
+
+
+def _imported(importer: str, node: ast.ImportFrom) -> str:
+    """The module that an import names, below the package; where it is relative."""
+    if not node.level:
+        return ""
+    return ".".join([*importer.split(".")[: -node.level], str(node.module)])
 
 
 def _pieces(node: ast.AST, values: dict[str, str]) -> list[str | None]:
@@ -142,8 +158,8 @@ def _parameters(module: str) -> dict[str, list[str]]:
     """The names of the parameters of the functions that the module defines or imports from its neighbours."""
     found: dict[str, list[str]] = {}
     for node in _tree(module).body:
-        if isinstance(node, ast.ImportFrom) and node.level == 1 and node.module:
-            found |= _parameters(node.module)
+        if isinstance(node, ast.ImportFrom) and _imported(module, node).startswith(SEARCHED):
+            found |= _parameters(_imported(module, node))
     for node in ast.walk(_tree(module)):
         if isinstance(node, ast.ClassDef):
             fields = [
@@ -164,7 +180,7 @@ def _messages_of(module: str) -> set[Message]:
     found: set[Message] = set()
     for top in ast.iter_child_nodes(_tree(module)):
         name = getattr(top, "name", "")
-        if not module.startswith("nest_") and name.startswith("refuse_"):
+        if module not in MODULES and name.startswith("refuse_"):
             continue
         if isinstance(top, ast.Expr) and isinstance(top.value, ast.Constant):
             continue
@@ -184,7 +200,8 @@ def _expanded(module: str, call: ast.Call) -> Iterator[Message]:
     assert isinstance(call.func, ast.Name)
     for node in _tree(module).body:
         if isinstance(node, ast.ImportFrom) and any(alias.name == call.func.id for alias in node.names):
-            function = next(f for f in _tree(str(node.module)).body if getattr(f, "name", "") == call.func.id)
+            other = _imported(module, node)
+            function = next(f for f in _tree(other).body if getattr(f, "name", "") == call.func.id)
             assert isinstance(function, ast.FunctionDef)
             names = [argument.arg for argument in function.args.args]
             values = {
@@ -192,7 +209,7 @@ def _expanded(module: str, call: ast.Call) -> Iterator[Message]:
                 for name, given in zip(names, call.args, strict=False)
                 if isinstance(given, ast.Constant) and isinstance(given.value, str)
             }
-            yield from (_message(text, values) for text in _texts(function, _parameters(str(node.module))))
+            yield from (_message(text, values) for text in _texts(function, _parameters(other)))
 
 
 # ---- messages in the tests --------------------------------------------------------------------------
@@ -206,7 +223,7 @@ def _owner(path: Path) -> str:
 
 def _tests_of(name: str) -> list[Path]:
     wanted = f"nest-{name}".replace("_", "-")
-    return [path for path in sorted((LIT / "nest").glob("*.mlir")) if _owner(path) == wanted]
+    return [path for path in sorted((LIT / "nest").rglob("*.mlir")) if _owner(path) == wanted]
 
 
 _EXPECTED = re.compile(r"expected-(?:error|note)(?:-re)?[^{}]*\{\{(.*?)\}\}(?!\})")
@@ -226,12 +243,12 @@ def _missing(module: str, tests: list[Path]) -> list[Message]:
         message
         for message in sorted(_messages_of(module))
         if not any(all(piece in text for piece in message) for text in shown)
-        and not any((module, piece) in ONLY_FROM_PYTHON for piece in message)
+        and not any((_stem(module), piece) in ONLY_FROM_PYTHON for piece in message)
     ]
 
 
 def _module(primitive: Primitive) -> str:
-    return primitive.function.partition(":")[0].rpartition(".")[2]
+    return primitive.function.partition(":")[0]
 
 
 def _takes_a_factor(primitive: Primitive) -> bool:
@@ -245,11 +262,14 @@ def _shared_modules() -> list[str]:
     """The modules beside those of the primitives that they import, however far."""
     found, work = set(MODULES), list(MODULES)
     while work:
-        for node in _tree(work.pop()).body:
-            if isinstance(node, ast.ImportFrom) and node.level == 1 and node.module not in found:
-                found.add(str(node.module))
-                work.append(str(node.module))
-    return sorted(found - set(MODULES) - ISL)
+        importer = work.pop()
+        for node in _tree(importer).body:
+            if isinstance(node, ast.ImportFrom) and node.level:
+                module = _imported(importer, node)
+                if module not in found and module.startswith(SEARCHED):
+                    found.add(module)
+                    work.append(module)
+    return sorted(module for module in found - set(MODULES) if _stem(module) not in ISL | TARGETS)
 
 
 SHARED = _shared_modules()
@@ -267,7 +287,7 @@ def test_every_refusal_is_shown(module):
 
 @pytest.mark.parametrize("module", SHARED)
 def test_every_shared_refusal_is_shown(module):
-    tests = [path for folder in ("nest", "schedule") for path in sorted((LIT / folder).glob("*.mlir"))]
+    tests = [path for folder in ("nest", "schedule") for path in sorted((LIT / folder).rglob("*.mlir"))]
     assert _missing(module, tests) == []
 
 
@@ -282,7 +302,7 @@ _NUMBERS = re.compile(r"\b(?:factor|width|sizes)=([\d,]+)")
 
 def _loops(name: str, suffix: str = "") -> list[tuple[str, str, int]]:
     """The loops in the input of the primitive's test (lower bound, upper bound, step): those its options name, if any."""
-    path = LIT / "nest" / f"nest-{name}{suffix}.mlir".replace("_", "-")
+    (path,) = (LIT / "nest").rglob(f"nest-{name}{suffix}.mlir".replace("_", "-"))
     text = path.read_text()
     runs = "".join(line for line in text.splitlines() if "RUN:" in line)
     named = {loop for match in _NAMED.finditer(runs) for loop in match[1].split(",")}
@@ -321,7 +341,10 @@ def test_uneven_extent(name):
 
 @pytest.mark.parametrize(("module", "piece"), ONLY_FROM_PYTHON)
 def test_messages_that_passes_cannot_bring_about(module, piece):
-    assert any(piece in message for message in _messages_of(module)), "no such message any more"
+    found = {
+        message for full in (*MODULES, *SHARED) if _stem(full) == module for message in _messages_of(full)
+    }
+    assert any(piece in message for message in found), "no such message any more"
     assert piece in (ROOT / "tests" / "unit" / ONLY_FROM_PYTHON[module, piece]).read_text()
 
 
@@ -332,11 +355,14 @@ def test_exceptions_are_primitives(name):
 
 def test_messages_are_found():
     """The search itself: a message of each form."""
-    split = _messages_of("nest_split")
+    split = _messages_of("transforms.nest.loops.split")
     assert ('cannot split the loop "', '": its lower bound is a max of several expressions') in split
     assert ('cannot split the loop "', '": it is', "already") in split, "of refuse_marked"
     assert ("two of its elements would be in one place while both are needed",) in _messages_of(
-        "nest_transform_layout"
+        "transforms.nest.memory.transform_layout"
     )
-    assert any("copies of its body are more than" in message for message in _messages_of("nest_unroll"))
+    assert any(
+        "copies of its body are more than" in message
+        for message in _messages_of("transforms.nest.loops.unroll")
+    )
     assert not any("use tail=" in piece for message in split for piece in message)

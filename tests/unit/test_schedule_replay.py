@@ -23,7 +23,7 @@ def test_replaying_an_automatic_schedule_gives_the_same_nests(name: str, target:
 
 
 def test_a_recorded_schedule_is_what_the_pass_does():
-    from nestor.transforms.nest.nest_schedule_cpu import NestScheduleCpuPass
+    from nestor.transforms.schedulers.cpu.schedule_cpu import NestScheduleCpuPass
 
     recorded, passed = parse_module(NESTS["softmax"].text), parse_module(NESTS["softmax"].text)
     automatic_schedules(recorded, "cpu")

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from nestor.dialects.schedule import PRIMITIVES, Primitive
-from nestor.tools.schedule_docs import generate
+from nestor.tools.docs.schedules import generate
 from nestor.transforms.registry import PASSES
 
 ROOT = Path(__file__).parents[2]
@@ -36,7 +36,7 @@ def test_its_function_takes_its_targets_and_options(row: Primitive):
 def test_it_is_a_pass_with_tests_of_its_name(row: Primitive):
     name = "nest-" + row.name.replace("_", "-")
     assert name in PASSES
-    tests = ROOT / "tests" / "filecheck" / "transforms" / "nest"
+    tests = ROOT / "tests" / "filecheck" / "/".join(row.function.partition(":")[0].split(".")[:-1])
     assert (tests / f"{name}.mlir").exists()
     if row.name not in (
         "reuse_buffers",

@@ -1,7 +1,7 @@
 """Shuffles of registers: what a transposition's rounds do to elements that say where they are."""
 
 import pytest
-from nestor.lowering.shuffles import beginning, concatenation, transposition
+from nestor.lowering.nest_to_scf.shuffles import beginning, concatenation, transposition
 
 SQUARES = [(count, size) for count in (2, 4, 8, 16) for size in (1, 2, 4, 8)]
 

@@ -342,9 +342,9 @@ def test_a_program_is_of_the_files_that_made_it(project):
     (one,) = disk_cache.read(path.stem)
     makers, *others = pickle.loads(one.conditions)
     names = [name for name, *_ in makers]
-    assert {"frontend/jit.py", "lowering/nt_to_nest.py", "runtime/abi.py"} <= set(names)
-    assert "lowering/cuda_c.py" not in names and disk_cache.are_same(makers)
-    name, size, written = makers[names.index("lowering/nt_to_nest.py")]
+    assert {"frontend/jit/driver/jit.py", "lowering/nt_to_nest/convert.py", "runtime/abi.py"} <= set(names)
+    assert "lowering/cuda_c/emit.py" not in names and disk_cache.are_same(makers)
+    name, size, written = makers[names.index("lowering/nt_to_nest/convert.py")]
     for other, hits in (((name, size, written - 1), 0), ((name, size + 1, written), 0), (makers[0], 1)):
         conditions = pickle.dumps(((other, *makers[1:]), *others))
         path.unlink()

@@ -8,10 +8,10 @@ import nestor as nt
 import numpy as np
 import pytest
 from nestor.dialects.diagnostic import NestorError
-from nestor.frontend.options import fastmath_flags
-from nestor.frontend.stages import run_pipeline
-from nestor.lowering.cuda_c import emit_cuda
-from nestor.runtime import nvrtc
+from nestor.frontend.jit.driver.options import fastmath_flags
+from nestor.frontend.jit.specialise.stages import run_pipeline
+from nestor.lowering.cuda_c.emit import emit_cuda
+from nestor.runtime.cuda import nvrtc
 from nestor.runtime.cuda_sim.module import SimModule
 from parsed import parse_module
 

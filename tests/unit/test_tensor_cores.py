@@ -9,9 +9,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from nestor.dialects.diagnostic import NestorError
-from nestor.lowering.cuda_c_prelude import prelude
-from nestor.lowering.cuda_c_tensor_cores import PTX_HELPERS
-from nestor.runtime import nvrtc
+from nestor.lowering.cuda_c.prelude import prelude
+from nestor.lowering.cuda_c.tensor_cores import PTX_HELPERS
+from nestor.runtime.cuda import nvrtc
 from nestor.runtime.cuda_sim.module import SimModule
 
 LANES = np.arange(32)

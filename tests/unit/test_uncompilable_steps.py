@@ -11,7 +11,7 @@ import nestor as nt
 import numpy as np
 import pytest
 from nestor.dialects.diagnostic import NestorError
-from nestor.transforms.nest.loops import functions, loops_in
+from nestor.transforms.nest.rewrite.loops import functions, loops_in
 from nestor.transforms.schedule.apply_schedule import apply_sequence, sequences_in
 from parsed import parse_module
 
@@ -114,7 +114,7 @@ def test_a_replay_says_the_same(name: str):
 
 def test_a_step_that_a_primitive_lets_through_is_undone(monkeypatch: pytest.MonkeyPatch):
     """All marks are looked at after each step, whatever its primitive has checked; handles stay what they were."""
-    monkeypatch.setattr("nestor.transforms.nest.nest_rfactor.refuse_in_vector", lambda *_: None)
+    monkeypatch.setattr("nestor.transforms.nest.reductions.rfactor.refuse_in_vector", lambda *_: None)
     schedule = nt.schedule(NESTS)
     (lanes,) = schedule.loops("i")
     schedule.vectorize(lanes, 8)

@@ -6,7 +6,15 @@ import time
 import nestor as nt
 import numpy as np
 import pytest
-from nestor.transforms.nest.ranges import ANY, LARGEST, Bound, Leasts, Range, exactly, of_width
+from nestor.analysis.nest.values.symbolic_ranges import (
+    ANY,
+    LARGEST,
+    Bound,
+    Leasts,
+    Range,
+    exactly,
+    of_width,
+)
 
 N = Bound(0, 1, "n")
 LEASTS = Leasts({"n": 2})

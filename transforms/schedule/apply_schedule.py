@@ -34,7 +34,7 @@ from xdsl.passes import ModulePass
 from ...dialects.diagnostic import NestorError, fail
 from ...dialects.parse import parse_module
 from ...dialects.schedule import SequenceOp
-from ..nest.loops import functions
+from ..nest.rewrite.loops import functions
 from .payload import State
 
 

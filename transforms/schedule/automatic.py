@@ -8,8 +8,9 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
 
 from ...dialects.schedule import SequenceOp
-from ..nest import nest_schedule_cpu, nest_schedule_cuda
-from ..nest.loops import functions
+from ..nest.rewrite.loops import functions
+from ..schedulers.cpu import schedule_cpu as nest_schedule_cpu
+from ..schedulers.cuda import schedule_cuda as nest_schedule_cuda
 from .recorder import Recorder
 
 

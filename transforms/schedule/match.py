@@ -6,10 +6,10 @@ from collections.abc import Iterator, Sequence
 
 from xdsl.dialects.func import FuncOp
 
+from ...analysis.nest.sets.accesses import accesses_of, is_defined_outside
 from ...dialects.nest import AccumulateOp, ForOp, StoreOp
-from ..nest.accesses import accesses_of, is_defined_outside
-from ..nest.buffers import buffer_name
-from ..nest.cpu_lanes import UNIT, pattern_of, varying_values
+from ..nest.rewrite.buffers import buffer_name
+from ..schedulers.patterns.access_patterns import UNIT, pattern_of, varying_values
 
 
 def statements_in(function: FuncOp) -> Iterator[StoreOp | AccumulateOp]:

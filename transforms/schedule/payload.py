@@ -21,9 +21,9 @@ from ...dialects.nest.common import name_hint_of
 from ...dialects.schedule import MatchOp, PrimitiveOp
 from ...dialects.schedule.options import value_of
 from ...dialects.schedule.table import BUFFER, LOOP, STATEMENT, Primitive, Target
-from ..nest.buffers import buffer_name, buffers_in, flat_views_in
-from ..nest.loops import is_inside, loops_in
-from ..nest.marks import why_not_compiled
+from ..nest.rewrite.buffers import buffer_name, buffers_in, flat_views_in
+from ..nest.rewrite.loops import is_inside, loops_in
+from ..nest.rewrite.mark_checks import why_not_compiled
 from .match import match_pattern, statements_in
 from .snapshot import Snapshot
 

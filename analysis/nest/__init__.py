@@ -1,0 +1,1 @@
+"""Facts about loop nests. Changes no IR; imports only `dialects` and its own rooms."""

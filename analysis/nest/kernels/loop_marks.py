@@ -1,0 +1,55 @@
+"""Marks of loops that no target has code for together: asked when a loop is marked, and when loops are lowered."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from xdsl.dialects import func
+from xdsl.ir import Operation
+
+from ....dialects.nest import BIND_AXES, LANES, MAX_THREADS, ForOp
+from ....dialects.walk import walk
+from ....lowering.abi.check_sites import raises
+
+
+def parallel_around(loop: ForOp) -> ForOp | None:
+    """The parallel loop around `loop`: the threads of one are not shared out again."""
+    around = loop.parent_op()
+    while around is not None:
+        if isinstance(around, ForOp) and around.kind == "parallel":
+            return around
+        around = around.parent_op()
+    return None
+
+
+def parallel_loop_in(op: Operation) -> ForOp | None:
+    """A parallel loop at or below `op`: the processor's threads share it out, a GPU has no code for it."""
+    return next((loop for loop in walk(op) if isinstance(loop, ForOp) and loop.kind == "parallel"), None)
+
+
+def bound_loop_in(op: Operation) -> ForOp | None:
+    """A loop at or below `op` that is bound to blocks or threads: a GPU runs it, the processor has no code for it."""
+    return next((loop for loop in walk(op) if isinstance(loop, ForOp) and loop.kind in BIND_AXES), None)
+
+
+def call_for_effect(op: Operation) -> func.CallOp | None:
+    """A call that gives no value (an intrinsic of nest-tensorize writes buffers): the processor's alone.
+
+    A `raise` with numbers is no call of a function.
+    """
+    calls = (inner for inner in walk(op) if isinstance(inner, func.CallOp) and not raises(inner))
+    return next((call for call in calls if not call.results), None)
+
+
+def block_shape(longest: Mapping[str, int]) -> tuple[int, int, int]:
+    """The threads of a block along x, y and z, given the longest loop bound to each axis; warps are counted along x."""
+    warp = LANES if "lane" in longest else 1
+    x, y, z = (longest.get(f"thread.{letter}", 1) for letter in "xyz")
+    return warp * x, y, z
+
+
+def too_many_threads(shape: tuple[int, int, int]) -> str | None:
+    """Why no block has that shape, None where one has."""
+    if shape[0] * shape[1] * shape[2] <= MAX_THREADS:
+        return None
+    return f"a block of {' x '.join(map(str, shape))} threads; a block has at most {MAX_THREADS}"

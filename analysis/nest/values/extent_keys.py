@@ -1,0 +1,114 @@
+"""What is known of extents and of values that are fixed: keys that are equal where these are."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+
+from xdsl.dialects import arith, memref
+from xdsl.dialects.builtin import (
+    DYNAMIC_INDEX,
+    ArrayAttr,
+    DictionaryAttr,
+    MemRefType,
+    StringAttr,
+)
+from xdsl.dialects.func import FuncOp
+from xdsl.ir import Block, Operation, SSAValue
+
+from ....dialects.affine import AffineList, constant_of
+from ....dialects.nest import AllocOp
+
+
+def extent_key(buffer: SSAValue, axis: int) -> Hashable:
+    """What the extent of a buffer's axis is: a number, a name of `nest.dims`, or an opaque key.
+
+    Equal keys are equal extents.
+    """
+    assert isinstance(buffer.type, MemRefType)
+    static = buffer.type.get_shape()[axis]
+    if static != DYNAMIC_INDEX:
+        return static
+    named = _declared_dims(buffer)
+    if named is not None and isinstance(named.data[axis], StringAttr):
+        return named.data[axis].data  # pyright: ignore[reportAttributeAccessIssue]
+    owner = buffer.owner
+    if isinstance(owner, AllocOp):
+        position = sum(extent == DYNAMIC_INDEX for extent in buffer.type.get_shape()[:axis])
+        return value_key(owner.sizes[position])
+    return (buffer, axis)
+
+
+def value_key(value: SSAValue) -> Hashable:
+    """A key for an index value: equal keys are equal values."""
+    value = strip_casts(value)
+    constant = constant_of(value)
+    if constant is not None:
+        return constant
+    owner = value.owner
+    if isinstance(owner, memref.DimOp):
+        axis = constant_of(owner.index)
+        type = owner.source.type
+        if axis is not None and isinstance(type, MemRefType) and 0 <= axis < type.get_num_dims():
+            return extent_key(owner.source, axis)
+    return value
+
+
+def strip_casts(value: SSAValue) -> SSAValue:
+    """The value that `value` is a copy of: conversions between `index` and `i64` change nothing."""
+    owner = value.owner
+    while isinstance(owner, arith.IndexCastOp):
+        from .scalar_facts import is_wide
+
+        if not (is_wide(value) and is_wide(owner.input)):
+            break
+        value, owner = owner.input, owner.input.owner
+    return value
+
+
+def bound_key(bound: AffineList) -> Hashable:
+    """The key of a bound that is one value or one constant; None for any other."""
+    constants = bound.constants()
+    if constants is not None:
+        return constants[0] if len(constants) == 1 else None
+    value = bound.single_value()
+    return None if value is None else value_key(value)
+
+
+def _declared_dims(buffer: SSAValue) -> ArrayAttr | None:
+    block = buffer.owner
+    function = block.parent_op() if isinstance(block, Block) else None
+    if not isinstance(function, FuncOp) or function.arg_attrs is None:
+        return None
+    found = function.arg_attrs.data[function.body.block.args.index(buffer)].data.get("nest.dims")  # pyright: ignore
+    return found if isinstance(found, ArrayAttr) else None
+
+
+def input_dims(function: Operation) -> frozenset[str]:
+    """The names of extents that arguments bring along; a name that only results have may be any extent."""
+    if not isinstance(function, FuncOp) or function.arg_attrs is None:
+        return frozenset()
+    lists = [a.data.get("nest.dims") for a in function.arg_attrs.data if _is_input(a)]
+    return frozenset(
+        name.data
+        for dims in lists
+        if isinstance(dims, ArrayAttr)
+        for name in dims
+        if isinstance(name, StringAttr)
+    )
+
+
+def _is_input(attributes: DictionaryAttr) -> bool:
+    return attributes.data.get("nest.role") != _OUT
+
+
+_OUT = StringAttr("out")
+
+
+def least_extent(key: Hashable, inputs: frozenset[str]) -> int | None:
+    """The least that the extent called `key` can be, None when the key is that of another value.
+
+    Extents 0 and 1 of inputs are always static, so that their unknown ones are at least 2.
+    """
+    if isinstance(key, str):
+        return 2 if key in inputs else 0
+    return 0 if isinstance(key, tuple) else None

@@ -1,0 +1,29 @@
+"""Arguments whose elements are the same in every call, and the function that computes what depends on them alone.
+
+`nest-freeze` (transforms/nest/cleanup/freeze.py) makes that function; what runs a program calls it once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+FROZEN = "nest.frozen"
+"""Of an argument."""
+
+FROZEN_FUNCTION = "nestor.frozen"
+"""Of a function: the one that fills its last arguments, and the numbers of the arguments that are given to it."""
+
+
+def frozen_function(function: Any) -> tuple[str, Sequence[int]] | None:
+    """The name of the function that fills the last arguments of another one, and the arguments that it takes."""
+    said = function.attributes.get(FROZEN_FUNCTION)
+    if said is None:
+        return None
+    return said.data["function"].data, tuple(said.data["arguments"].get_values())
+
+
+def has_frozen_arguments(module: Any) -> bool:
+    """Whether a function of a module at the nest level has a frozen argument."""
+    said = [op.arg_attrs for op in module.body.block.ops if getattr(op, "arg_attrs", None) is not None]
+    return any(FROZEN in one.data for attributes in said for one in attributes.data)

@@ -1,0 +1,223 @@
+"""What a value is made of: the tensors that control flow carries for it, and the value made of them again.
+
+a number          %x : tensor<i64>                  a weak int, a bool, an np.float32: its kind is kept
+(h, n)            %h : tensor<4xf64>, %n : tensor<i64>
+a NamedTuple      the tensors of its fields, in order
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any, NoReturn
+
+import numpy as np
+from xdsl.ir import Attribute, SSAValue
+
+from ..script.frame import Frame
+from ..script.source import ir_name
+from ..values.aliases import TAG, aliases_of, fresh_tag, tag_of
+from ..values.arithmetic import convert, number_kind
+from ..values.graph import tensor_type
+from ..values.objects import current, is_ref, stored
+from ..values.promotion import WEAK_DTYPES, Operand, same_operand
+from ..values.tensors import broadcast, constant, order_of
+from ..values.values import (
+    Array,
+    Buffer,
+    Extents,
+    Group,
+    Static,
+    Tensor,
+    Value,
+    describe,
+    extents_of,
+    is_array,
+    is_number,
+    shape_text,
+    whole,
+)
+from .nest_loops import is_same, is_undefined, join
+
+
+@dataclass(frozen=True, eq=False)
+class Form:
+    """What stays the same of a value from turn to turn: a number's type, an array's type and shape, a tuple's items.
+
+    `ref` says that it is one object all the time, whose content is a variable of its own (`objects.py`);
+    `fixed` is an object known at compile time; `undefined` what a `return` that was not reached would leave.
+    `aliases`: the views of arguments that an array may be; a tensor of its own says which (`aliases.py`).
+    `order` is the memory order of an array where all paths agree on it.
+    """
+
+    kind: Operand | None = None
+    extents: Extents | None = None
+    items: tuple[Form, ...] | None = None
+    sequence: type = tuple
+    names: tuple[Any, ...] | None = None
+    ref: str | None = None
+    fixed: Value | None = None
+    undefined: bool = False
+    aliases: tuple[int, ...] = ()
+    order: tuple[int, ...] | None = None
+
+    @property
+    def dtype(self) -> np.dtype:
+        assert self.kind is not None
+        return WEAK_DTYPES[self.kind] if isinstance(self.kind, type) else self.kind
+
+    def leaves(self) -> Iterator[Form]:
+        """The numbers and arrays in it."""
+        if self.ref is not None:
+            return
+        if self.items is not None:
+            for item in self.items:
+                yield from item.leaves()
+        elif self.fixed is None and not self.undefined:
+            yield self
+
+    def types(self) -> list[Attribute]:
+        types: list[Attribute] = []
+        for leaf in self.leaves():
+            types.append(tensor_type(leaf.dtype, leaf.extents or ()))
+            if leaf.aliases:
+                types.append(TAG)
+        return types
+
+
+def form_of(frame: Frame, name: str, value: Value) -> Form:
+    """The form of a variable's value."""
+    if is_undefined(name, value):
+        return Form(undefined=True)
+    if isinstance(value, Group):
+        now = current(frame, value)
+        assert isinstance(now, Group)
+        items = tuple([form_of(frame, "", item) for item in now.items])
+        return Form(items=items, sequence=now.kind, names=now.names, ref=now.ref)
+    if not is_number(value):
+        return Form(fixed=value)
+    kind = number_kind(frame.graph, value)
+    if is_array(value) or extents_of(value):
+        assert isinstance(kind, np.dtype)
+        order = (
+            order_of(value)
+            if isinstance(value, Array)
+            else value.order
+            if isinstance(value, Tensor)
+            else None
+        )
+        return Form(kind, extents_of(value), aliases=aliases_of(frame.graph, value), order=order)
+    return Form(kind)
+
+
+def joined_form(frame: Frame, node: ast.AST, name: str, a: Form, b: Form) -> Form:
+    """The form of a variable that has one form on one path and another on the other."""
+    if a.undefined or b.undefined:
+        return b if a.undefined else a
+    if (
+        a.items is not None
+        and b.items is not None
+        and len(a.items) == len(b.items)
+        and a.sequence is b.sequence
+        and a.names == b.names
+    ):
+        if a.ref is not None and a.ref == b.ref:
+            return a
+        for ref in (a.ref, b.ref):
+            if ref is not None:  # what is made of both is a copy, which would not show later changes
+                frame.graph.fixed_objects.setdefault(ref, f"may be '{name}' too")
+        items = [joined_form(frame, node, name, x, y) for x, y in zip(a.items, b.items, strict=True)]
+        return Form(items=tuple(items), sequence=a.sequence, names=a.names)
+    if a.fixed is not None and b.fixed is not None and is_same(a.fixed, b.fixed):
+        return a
+    if a.kind is None or b.kind is None:
+        _fail_forms(frame, node, name, a, b)
+    if a.extents is None and b.extents is None:
+        return Form(join(frame, node, name, a.kind, b.kind))
+    x, y = a.extents or (), b.extents or ()
+    if a.extents is None or b.extents is None or len(x) != len(y):
+        _fail_forms(frame, node, name, a, b)
+    if not all(
+        frame.graph.assumptions.equal(p, q, f"the shape of '{name}'") for p, q in zip(x, y, strict=True)
+    ):
+        _fail_forms(frame, node, name, a, b)
+    if not same_operand(a.kind, b.kind):
+        frame.fail(
+            node,
+            f"'{name}' is an array of {a.kind} on one path and of {b.kind} on another",
+            f"start it with the dtype it ends with, or use {name}.astype(...)",
+        )
+    aliases = tuple(sorted({*a.aliases, *b.aliases}))
+    return replace(a, aliases=aliases, order=a.order if a.order == b.order else None)
+
+
+def _fail_forms(frame: Frame, node: ast.AST, name: str, a: Form, b: Form) -> NoReturn:
+    shown = [_describe(form) for form in (a, b)]
+    what = f"'{name}'" if name and not name.startswith(".") else "the list" if is_ref(name) else "the result"
+    frame.fail(
+        node, f"{what} is {shown[0]} on one path and {shown[1]} on another", "give it one type and shape"
+    )
+
+
+def _describe(form: Form) -> str:
+    if form.items is not None:
+        return f"a {form.sequence.__name__} of {len(form.items)}"
+    if form.fixed is not None:
+        return describe(form.fixed)
+    if form.extents is not None:
+        return f"an array of shape {shape_text(form.extents)}"
+    return f"a number ({form.kind.__name__ if isinstance(form.kind, type) else form.kind})"
+
+
+def flatten(frame: Frame, form: Form, value: Value) -> list[SSAValue]:
+    """The tensors of a value that has `form`, or may take it."""
+    if form.ref is not None:
+        return []
+    if form.items is not None:
+        if not isinstance(value, Group):
+            return [ssa for leaf in form.leaves() for ssa in _zeros(frame, leaf)]
+        value = current(frame, value)
+        assert isinstance(value, Group)
+        pairs = zip(form.items, value.items, strict=True)
+        return [ssa for item, part in pairs for ssa in flatten(frame, item, part)]
+    if form.fixed is not None or form.undefined:
+        return []
+    if isinstance(value, Static) and value.value is None:
+        return _zeros(frame, form)
+    contents = convert(frame.graph, value, form.dtype).ssa
+    return [contents, tag_of(frame.graph, value)] if form.aliases else [contents]
+
+
+def _zeros(frame: Frame, leaf: Form) -> list[SSAValue]:
+    """What stands where nothing was returned."""
+    zero = Tensor(constant(frame.graph, 0, leaf.dtype), leaf.dtype, ())
+    contents = broadcast(frame.graph, zero, leaf.extents or ()).ssa
+    return [contents, fresh_tag(frame.graph)] if leaf.aliases else [contents]
+
+
+def built(frame: Frame, form: Form, tensors: Iterator[SSAValue], name: str) -> Value:
+    """The value of `form` that consists of the tensors."""
+    if form.ref is not None:
+        return Group((), form.sequence, None, form.ref)
+    if form.items is not None:
+        items = tuple([built(frame, item, tensors, name) for item in form.items])
+        made = Group(items, form.sequence, form.names)
+        why = "was made on some paths or in some turns only"
+        return made if is_ref(name) else stored(frame, made, why)
+    if form.fixed is not None:
+        return form.fixed
+    if form.undefined:
+        return Static(None)
+    ssa = next(tensors)
+    if ssa.name_hint is None:
+        ssa.name_hint = ir_name(name.lstrip(".")) or None
+    if form.extents is None:
+        weak = form.kind if isinstance(form.kind, type) else None
+        return Tensor(ssa, form.dtype, (), True, weak)
+    buffer = Buffer(
+        ssa, form.dtype, form.extents, name.lstrip("."), form.order, aliases=form.aliases, joined=True
+    )
+    if form.aliases:
+        buffer.tag = next(tensors)
+    return whole(buffer)

@@ -1,0 +1,328 @@
+"""`for`, `while` and run-time `if`: which form each becomes.
+
+* Inside an island, or when the body works on numbers and elements: loops of the nest (`nest_loops.py`).
+* Short loops of constant length, and loops over tuples: unrolled.
+* Else: control flow on whole arrays (`tensor_control.py`).
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Sequence
+
+from ..indexing.islands import open_island
+from ..script.conditions import refuse_assignments, test, truth
+from ..script.expressions import evaluate
+from ..script.frame import Frame
+from ..script.iteration import sequence
+from ..values.arithmetic import index_value
+from ..values.errors import UnsupportedError
+from ..values.extents import Affine
+from ..values.values import Array, Group, Iteration, Late, Lazy, Range, Rows, Scalar, Static, Tensor, Value
+from .loop_variables import forget, kept_name, left_by
+from .nest_loops import (
+    Carried,
+    Execute,
+    NotElementwise,
+    nest_for,
+    nest_if,
+    nest_while,
+    trip_count,
+    with_stops,
+)
+from .structured import ELSE, STOPS, Step, read_after, stops_of, without
+from .tensor_control import tensor_for, tensor_if, tensor_while
+
+MAX_UNROLL = 64
+"""Turns that may be unrolled where a loop cannot stay one."""
+
+SMALL = 8
+"""Turns that are unrolled rather than kept, where the body works on whole arrays."""
+
+
+def for_loop(frame: Frame, node: ast.For, execute: Execute) -> None:
+    """`for target in iterable: body`."""
+    iterable = evaluate(frame, node.iter)
+    frame.at(node)
+    counted = _counted(frame, iterable)
+    if counted is None:
+        items = sequence(frame, node.iter, iterable)
+        assert items.count.known is not None
+        return _unroll(frame, node, [_turn(items, k) for k in range(items.count.known)], execute)
+    span, at = counted
+    turns = trip_count(frame, span).known
+    if turns is not None and turns <= 0:
+        return
+    is_range = not isinstance(iterable, Iteration | Array | Lazy | Tensor | Rows)
+    forget(frame, node.body if is_range else [node])
+    if stops_of(node):
+        return _ending_early(frame, node, span, at, execute, kept_name(frame, node) if is_range else None)
+    late = left_by(frame, node, span, trip_count(frame, span)) if is_range else None
+    _whole_loop(frame, node, span, at, execute)
+    if late is not None:
+        assert isinstance(node.target, ast.Name)
+        frame.variables[node.target.id] = late
+
+
+def _whole_loop(
+    frame: Frame, node: ast.For, span: Range, at: Callable[[Value], Value], execute: Execute
+) -> None:
+    """A loop that nothing ends early."""
+    bind = _binder(frame, node, at)
+    if frame.graph.island is not None:
+        nest_for(frame, node, span, bind, execute)
+        return
+    _outside(
+        frame,
+        node,
+        lambda: nest_for(frame, node, span, bind, execute),
+        lambda: tensor_for(frame, node, span, bind, execute),
+        _items(frame, span, at),
+        execute,
+    )
+
+
+def _outside(
+    frame: Frame,
+    node: ast.For | ast.While,
+    in_island: Callable[[], list[Carried]],
+    on_tensors: Callable[[], None],
+    items: Callable[[], list[Callable[[], Value]]] | None,
+    execute: Execute,
+) -> None:
+    """A loop outside of islands: an island of its own where its body works on elements."""
+    variables, lost = dict(frame.variables), dict(frame.scope.lost)
+    try:
+        with open_island(frame.graph):
+            carried = in_island()
+        return _leave_island(frame, carried)
+    except UnsupportedError as reason:
+        first = reason
+
+    def again() -> None:
+        frame.scope.variables, frame.scope.lost = dict(variables), dict(lost)
+
+    again()
+    turns = items() if items is not None else None
+    if turns is not None and len(turns) <= SMALL and isinstance(node, ast.For):
+        try:
+            return _unroll(frame, node, turns, execute)
+        except UnsupportedError:
+            raise first from None
+    try:
+        return on_tensors()
+    except UnsupportedError as error:
+        second = error
+    again()
+    try:
+        if isinstance(node, ast.While):
+            return _unroll_while(frame, node, execute)
+        if turns is not None:
+            return _unroll(frame, node, turns, execute)
+    except UnsupportedError:
+        pass
+    raise (second if isinstance(first, NotElementwise) else first) from None
+
+
+def _counted(frame: Frame, iterable: Value) -> tuple[Range, Callable[[Value], Value]] | None:
+    """An iterable that is counted at run time: its range, and the item of a count; None for one that is unrolled."""
+    if isinstance(iterable, Range):
+        return iterable, lambda index: index
+    if isinstance(iterable, Iteration) and iterable.unrolled:
+        return None
+    if isinstance(iterable, Iteration):
+        return Range(Affine(0), iterable.count, 1), iterable.at
+    if isinstance(iterable, Static) and isinstance(iterable.value, range):
+        r = iterable.value
+        return Range(Affine(r.start), Affine(r.stop), r.step), lambda index: index
+    if isinstance(iterable, Rows):
+        items = sequence(frame, frame.source.node, iterable)
+        return Range(Affine(0), items.count, 1), items.at
+    if isinstance(iterable, Array | Lazy | Tensor) and iterable.extents:
+        from ..indexing.views import as_view, subscript
+
+        array = as_view(frame.graph, iterable)
+        rows = lambda index: subscript(frame.graph, array, [index])  # noqa: E731
+        return Range(Affine(0), array.extents[0], 1), rows
+    return None
+
+
+def _turn(items: Iteration, k: int) -> Callable[[], Value]:
+    return lambda: items.at(Static(k))
+
+
+def _binder(frame: Frame, node: ast.For, at: Callable[[Value], Value]) -> Callable[[Affine], None]:
+    """Gives the loop's target its value for a count."""
+    from ..script.assignments import bind
+
+    return lambda counter: bind(frame, node.target, at(index_value(counter)))
+
+
+def _items(
+    frame: Frame, span: Range, at: Callable[[Value], Value]
+) -> Callable[[], list[Callable[[], Value]]] | None:
+    """The items of a loop that is short enough to unroll."""
+    count = trip_count(frame, span).known
+    if count is None or count > MAX_UNROLL or span.start.known is None:
+        return None
+    first = span.start.known
+
+    def turn(k: int) -> Callable[[], Value]:
+        return lambda: at(Static(first + k * span.step))
+
+    return lambda: [turn(k) for k in range(count)]
+
+
+def _unroll(frame: Frame, node: ast.For, items: Sequence[Callable[[], Value]], execute: Execute) -> None:
+    """The body once an item, each made in its turn. After what may end the loop early, what follows is under a condition."""
+    from ..script.assignments import bind
+
+    stops = stops_of(node)
+    frame.unrolling += 1
+    try:
+        for item in items:
+            if not stops:
+                bind(frame, node.target, item())
+                execute(frame, node.body)
+                continue
+            going = test(frame, without(stops, node))
+            if isinstance(going, Static):
+                if not going.value:
+                    return
+                bind(frame, node.target, item())
+                execute(frame, node.body)
+                continue
+            take = Step(_binding(frame, node, item), node)
+            execute(frame, [ast.copy_location(ast.If(without(stops, node), [take, *node.body], []), node)])
+    finally:
+        frame.unrolling -= 1
+
+
+def _binding(frame: Frame, node: ast.For, item: Callable[[], Value]) -> Callable[[], None]:
+    from ..script.assignments import bind
+
+    return lambda: bind(frame, node.target, item())
+
+
+def _ending_early(
+    frame: Frame,
+    node: ast.For,
+    span: Range,
+    at: Callable[[Value], Value],
+    execute: Execute,
+    kept: str | None,
+) -> None:
+    """A counted loop that may end early: a `while` with a counter of its own. `kept` is a variable to know after it."""
+    from ..script.assignments import bind
+
+    short = _items(frame, span, at)
+    if short is not None and frame.graph.island is None and trip_count(frame, span).known in range(SMALL + 1):
+        variables, lost = dict(frame.variables), dict(frame.scope.lost)
+        try:
+            return _unroll(frame, node, short(), execute)
+        except UnsupportedError:
+            frame.scope.variables, frame.scope.lost = variables, lost
+    before = frame.variables.get(kept) if kept is not None else None
+    turns = trip_count(frame, span) if before is None or isinstance(before, Late) else None
+    if kept is not None and turns is not None:
+        frame.variables[kept] = index_value(span.start)
+    counter, stop = f".count{node.lineno}.{node.col_offset}", f".stop{node.lineno}.{node.col_offset}"
+    frame.variables[counter], frame.variables[stop] = index_value(span.start), index_value(span.stop)
+
+    def name(text: str, context: ast.expr_context) -> ast.Name:
+        return ast.copy_location(ast.Name(text, context), node)
+
+    order = ast.Lt() if span.step > 0 else ast.Gt()
+    condition = ast.Compare(name(counter, ast.Load()), [order], [name(stop, ast.Load())])
+    following = ast.BinOp(name(counter, ast.Load()), ast.Add(), ast.Constant(span.step))
+    advance = ast.Assign([name(counter, ast.Store())], following)
+    take = Step(lambda: bind(frame, node.target, at(frame.variables[counter])), node)
+    loop = ast.While(condition, [take, advance, *node.body], [])
+    for made in (condition, following, following.right, advance, loop):
+        ast.copy_location(made, node)
+    setattr(loop, STOPS, stops_of(node))
+    setattr(loop, ELSE, read_after(node))
+    while_loop(frame, loop, execute)
+    for name_ in (counter, stop):
+        frame.variables.pop(name_, None)
+    if kept is not None and turns is not None and (turns.lower_bound() or 0) < 1 and kept in frame.variables:
+        frame.variables[kept] = Late(frame.variables[kept], turns, before)
+
+
+def while_loop(frame: Frame, node: ast.While, execute: Execute) -> None:
+    """`while condition: body`."""
+    frame.at(node)
+    forget(frame, node.body)
+    if any(isinstance(n, ast.NamedExpr) for n in ast.walk(node.test)):
+        return _unroll_while(frame, node, execute)
+    value = test(frame, node.test)
+    if isinstance(value, Static | Group) and not truth(frame, node.test, value):
+        return
+    if isinstance(value, Group):
+        return _unroll_while(frame, node, execute)
+    if frame.graph.island is not None:
+        nest_while(frame, node, execute)
+        return
+    _outside(
+        frame,
+        node,
+        lambda: nest_while(frame, node, execute),
+        lambda: tensor_while(frame, node, execute),
+        None,
+        execute,
+    )
+
+
+def _unroll_while(frame: Frame, node: ast.While, execute: Execute) -> None:
+    """A loop whose condition is known at compile time in each turn."""
+    condition = with_stops(node)
+    frame.unrolling += 1
+    try:
+        for _ in range(MAX_UNROLL):
+            value = test(frame, condition)
+            if not isinstance(value, Static | Group):
+                refuse_assignments(frame, node.test)
+                frame.fail(node, "this loop's condition is known at run time only")
+            if not truth(frame, node.test, value):
+                return
+            execute(frame, node.body)
+    finally:
+        frame.unrolling -= 1
+    frame.fail(node, f"this loop would be unrolled more than {MAX_UNROLL} times")
+
+
+def _leave_island(frame: Frame, carried: Sequence[Carried]) -> None:
+    """Variables that a finished island changed have their final values; others of its numbers are gone."""
+    results = {one.name: one for one in carried}
+    for name, value in list(frame.variables.items()):
+        one = results.get(name)
+        if one is not None and one.outside:
+            assert one.cell.buffer.value is not None
+            frame.variables[name] = Tensor(one.cell.buffer.value, one.dtype, (), True, one.weak)
+        elif (
+            isinstance(value, Scalar | Lazy)
+            or (isinstance(value, Array) and value.buffer.local is not None)
+            or one
+        ):
+            del frame.variables[name]
+            frame.scope.lost[name] = "its value was computed inside a loop"
+
+
+def branch(frame: Frame, node: ast.If, condition: Value, execute: Execute) -> None:
+    """An `if` whose condition is known at run time."""
+    if frame.graph.island is not None:
+        return nest_if(frame, node, condition, execute)
+    if (
+        isinstance(node.test, ast.Name | ast.UnaryOp)
+        and isinstance(condition, Tensor)
+        and condition.arguments
+    ):
+        truth(frame, node.test, condition)  # a flag: what it decides is decided at compile time
+    variables, lost = dict(frame.variables), dict(frame.scope.lost)
+    try:
+        tensor_if(frame, node, condition, execute)
+    except UnsupportedError:
+        if not isinstance(condition, Tensor) or not condition.arguments:
+            raise
+        frame.scope.variables, frame.scope.lost = variables, lost
+        truth(frame, node.test, condition)

@@ -1,0 +1,554 @@
+"""Loops and branches inside an island: nest.for, scf.while and nest.if over numbers and elements.
+
+A variable that a loop changes and that had a value before lives in a buffer of rank 0 while the loop runs:
+
+    s = 0.0                          %s = nest.alloc "s" : memref<f64>; store 0.0
+    for i in range(n):               nest.for "i" %i = 0 to %n { %0 = nest.load %s[] ...
+        s += x[i]                      nest.store "s" %1, %s[] }
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+
+import numpy as np
+from xdsl.dialects import scf
+from xdsl.dialects.builtin import i1
+from xdsl.ir import Block, Region, SSAValue
+from xdsl.ir.affine import AffineBinaryOpKind
+from xdsl.traits import Pure
+
+from ...dialects.nest import IfOp
+from ..indexing.islands import Island
+from ..script.conditions import as_condition, test
+from ..script.frame import Frame
+from ..script.iteration import ACCUMULATOR
+from ..script.source import ir_name
+from ..values.arithmetic import as_weak, convert, number_kind
+from ..values.checks import opposite
+from ..values.errors import Stopped, UnsupportedError
+from ..values.extents import Affine
+from ..values.objects import is_ref
+from ..values.promotion import WEAK_DTYPES, Operand, result_dtype, same_operand, weak_result
+from ..values.values import (
+    Array,
+    Buffer,
+    Group,
+    Late,
+    Lazy,
+    Range,
+    Scalar,
+    Static,
+    Value,
+    describe,
+    extents_of,
+    is_number,
+    whole,
+)
+from .loop_variables import ONLY_INSIDE
+from .structured import RESULT, RETURNED, is_synthetic, read_after, stops_of, without
+
+Execute = Callable[[Frame, Sequence[ast.stmt]], None]
+Loop = ast.For | ast.While
+
+
+class NotElementwise(UnsupportedError):
+    """A loop body that works on whole arrays, and so is no loop nest."""
+
+
+@dataclass(eq=False)
+class Carried:
+    """A variable that a loop changes: its type while the loop runs, and its cell."""
+
+    name: str
+    kind: Operand
+    cell: Array
+    outside: bool
+
+    @property
+    def dtype(self) -> np.dtype:
+        return WEAK_DTYPES[self.kind] if isinstance(self.kind, type) else self.kind
+
+    @property
+    def weak(self) -> type | None:
+        return self.kind if isinstance(self.kind, type) else None
+
+
+Kinds = dict[str, Operand | None]
+"""The types of the variables that a loop changes; None where it is not known yet (what a `return` will leave)."""
+
+
+@dataclass(eq=False)
+class _Turn:
+    """What one attempt at a loop emits: `load` makes the variables' present values, `run` the body and its stores."""
+
+    load: Callable[[], None]
+    run: Callable[[], None]
+
+
+def stops(frame: Frame, body: Sequence[ast.stmt], execute: Execute) -> bool:
+    """Compile statements of a path of their own; whether it always ends in a `raise`."""
+    try:
+        execute(frame, body)
+    except Stopped:
+        return True
+    return False
+
+
+def nest_for(frame: Frame, node: ast.For, iterable: Range, bind: Callable[[Affine], None], execute: Execute):
+    """A nest.for; `bind` gives the target its value. Returns the carried variables."""
+    island = _island(frame)
+    assert isinstance(node.target, ast.AST)
+
+    def emit(turn: _Turn) -> None:
+        with _counter(frame, island, iterable, _name_of(node)) as counter:
+            bind(counter)
+            turn.load()
+            turn.run()
+
+    return _loop(frame, node, execute, emit)
+
+
+def nest_while(frame: Frame, node: ast.While, execute: Execute) -> list[Carried]:
+    """A scf.while; returns the carried variables."""
+    graph, island = frame.graph, _island(frame)
+    condition = with_stops(node)
+
+    def emit(turn: _Turn) -> None:
+        before, after = Block(), Block()
+        island.depth += 1
+        with graph.inside(before), island.perhaps():
+            turn.load()
+            holds = island.scalar(as_condition(frame, node.test, _test(frame, node, condition)), _BOOL)
+            frame.at(node)
+            graph.insert(scf.ConditionOp(holds))
+        with graph.inside(after), island.perhaps():
+            turn.load()
+            turn.run()
+            frame.at(node)
+            graph.insert(scf.YieldOp())
+        island.depth -= 1
+        graph.insert(scf.WhileOp.create(regions=[Region(before), Region(after)]))
+
+    return _loop(frame, node, execute, emit)
+
+
+_BOOL = np.dtype(np.bool_)
+
+
+def with_stops(node: ast.While) -> ast.expr:
+    """The loop's condition, and that nothing has ended it."""
+    stops = stops_of(node)
+    if not stops:
+        return node.test
+    return ast.copy_location(ast.BoolOp(ast.And(), [without(stops, node), node.test]), node.test)
+
+
+def _test(frame: Frame, node: ast.While, condition: ast.expr) -> Value:
+    value = test(frame, condition)
+    if isinstance(value, Static) and value.value and not stops_of(node):
+        frame.fail(node, "this loop never ends", "its condition does not change")
+    return value
+
+
+def _name_of(node: ast.For) -> str:
+    names = [n.id for n in ast.walk(node.target) if isinstance(n, ast.Name)]
+    return names[0] if names else "i"
+
+
+def _island(frame: Frame) -> Island:
+    assert frame.graph.island is not None
+    return frame.graph.island
+
+
+# ---- what a loop carries ----------------------------------------------------------------------------
+
+
+def _loop(frame: Frame, node: Loop, execute: Execute, emit: Callable[[_Turn], None]) -> list[Carried]:
+    """Build the loop until the types of what it carries do not change any more."""
+    graph = frame.graph
+    kinds: Kinds = {
+        name: None if is_undefined(name, frame.variables[name]) else kind_of(frame, node, name)
+        for name in changed_names(frame, node)
+        if name in frame.variables
+    }
+    before = dict(frame.variables)
+    while True:
+        frame.scope.variables = dict(before)
+        attempt = Block()
+        with graph.inside(attempt):
+            carried, after = _attempt(frame, node, kinds, execute, emit)
+        widened: Kinds = {**kinds}
+        for name, kind in after.items():
+            old = kinds[name]
+            widened[name] = kind if old is None else join(frame, node, name, old, kind)
+        if all(_same(kind, kinds[name]) for name, kind in widened.items()):
+            break
+        attempt.drop_all_references()
+        kinds = widened
+    for op in list(attempt.ops):
+        op.detach()
+        graph.block.add_op(op)
+    _forget_body(frame, node, before, carried)
+    return carried
+
+
+def _refuse_changes(frame: Frame, node: ast.AST, before: dict[str, Value]) -> None:
+    """Lists that a turn changes are not numbers: the next turn would find them changed."""
+    for name, value in before.items():
+        if is_ref(name) and frame.variables.get(name) is not value:
+            raise NotElementwise(
+                f"{describe(value)} is changed in each turn of this loop",
+                frame.source.place(node),
+                hint="write to elements of an array made before it",
+            )
+
+
+def _same(a: Operand | None, b: Operand | None) -> bool:
+    return a is b or (a is not None and b is not None and same_operand(a, b))
+
+
+def _attempt(
+    frame: Frame, node: Loop, kinds: Kinds, execute: Execute, emit: Callable[[_Turn], None]
+) -> tuple[list[Carried], dict[str, Operand]]:
+    """The loop, its carried variables having the types `kinds`; and the types they have after its body."""
+    island = _island(frame)
+    frame.at(node)
+    carried = [_cell(frame, island, name, kind, node) for name, kind in kinds.items() if kind is not None]
+    unknown = [name for name, kind in kinds.items() if kind is None]
+    before = dict(frame.variables)
+    after: dict[str, Operand] = {}
+    loaded: dict[str, Value] = {}
+
+    def load() -> None:
+        for one in carried:
+            ssa = island.load(one.cell, ())
+            ssa.name_hint = ir_name(one.name)
+            loaded[one.name] = frame.variables[one.name] = Scalar(ssa, one.dtype, one.weak)
+
+    def run() -> None:
+        if stops(frame, node.body, execute):  # there is no next turn
+            after.update({one.name: one.kind for one in carried})
+            return
+        _refuse_changes(frame, node, before)
+        for name in unknown:
+            if not is_undefined(name, frame.variables[name]):
+                after[name] = kind_of(frame, node, name)
+        for one in carried:
+            value = frame.variables.get(one.name)
+            if value is None:
+                frame.fail(node, f"'{one.name}' has a value on some paths only", "give it one on every path")
+            if value is loaded[one.name]:
+                after[one.name] = one.kind
+                continue
+            after[one.name] = kind_of(frame, node, one.name)
+            if same_operand(join(frame, node, one.name, one.kind, after[one.name]), one.kind):
+                frame.at(node)
+                island.store(one.cell, (), island.scalar(value, one.dtype))
+
+    with island.turns():
+        emit(_Turn(load, run))
+    for one in carried:
+        if not one.outside:
+            frame.variables[one.name] = Scalar(island.load(one.cell, ()), one.dtype, one.weak)
+    return carried, after
+
+
+@contextmanager
+def _counter(frame: Frame, island: Island, iterable: Range, name: str) -> Iterator[Affine]:
+    """The nest.for of a range; a step down counts up and subtracts."""
+    if iterable.step > 0:
+        with island.loop(name, iterable.start, iterable.stop, iterable.step) as index:
+            yield index
+        return
+    with island.loop(name, Affine(0), trip_count(frame, iterable)) as index:
+        yield iterable.start + index * iterable.step
+
+
+def trip_count(frame: Frame, iterable: Range) -> Affine:
+    """The number of turns, where it is not negative."""
+    span = iterable.stop - iterable.start if iterable.step > 0 else iterable.start - iterable.stop
+    step = abs(iterable.step)
+    return frame.graph.assumptions.divided(AffineBinaryOpKind.FloorDiv, span + (step - 1), step)
+
+
+def _cell(frame: Frame, island: Island, name: str, kind: Operand, node: Loop) -> Carried:
+    """A buffer of rank 0 with the present value of a variable: the island's own, or an operand when it is read later."""
+    value = frame.variables[name]
+    dtype = WEAK_DTYPES[kind] if isinstance(kind, type) else kind
+    if is_undefined(name, value):
+        value = Static(dtype.type(0))
+    outer = not isinstance(value, Scalar) and not island.depth and _read_later(frame, node, name)
+    if outer:
+        with frame.graph.at_function_level():
+            tensor = convert(frame.graph, value, dtype)
+        cell = whole(Buffer(tensor.ssa, dtype, (), name))
+        return Carried(name, kind, cell, True)
+    cell = whole(island.allocate(name.lstrip("."), dtype, ()))
+    island.store(cell, (), island.scalar(value, dtype))
+    return Carried(name, kind, cell, False)
+
+
+def _read_later(frame: Frame, node: ast.AST, name: str) -> bool:
+    if name in (RESULT, RETURNED) or name in frame.handed_on or frame.unrolling or frame.depth:
+        return True
+    if is_synthetic(name):
+        return name.startswith(ACCUMULATOR) or name in read_after(node)
+    if any(isinstance(n, ast.Lambda | ast.FunctionDef) for s in frame.source.node.body for n in ast.walk(s)):
+        return True  # a function defined before may read it when it is called
+    end = getattr(node, "end_lineno", None) or node.lineno  # pyright: ignore
+    names = (n for n in ast.walk(frame.source.node) if isinstance(n, ast.Name) and n.id == name)
+    return any(n.lineno > end for n in names) or frame.looping > 0
+
+
+def is_undefined(name: str, value: Value) -> bool:
+    """Whether the variable is what a `return` that was not reached would have left."""
+    return name == RESULT and isinstance(value, Static) and value.value is None
+
+
+def changed_names(frame: Frame, node: Loop) -> list[str]:
+    """Names that the body assigns, in order. Augmented assignment to an array writes the array, not the name."""
+    names: dict[str, None] = {}
+    for statement in node.body:
+        for child in ast.walk(statement):
+            if isinstance(child, ast.Name) and isinstance(child.ctx, ast.Store):
+                names[child.id] = None
+    return [n for n in names if not isinstance(frame.variables.get(n), Array) or _rebinds(node.body, n)]
+
+
+def _rebinds(body: Sequence[ast.stmt], name: str) -> bool:
+    augmented = {
+        id(n.target)
+        for s in body
+        for n in ast.walk(s)
+        if isinstance(n, ast.AugAssign) and isinstance(n.target, ast.Name)
+    }
+    return any(
+        isinstance(n, ast.Name) and n.id == name and isinstance(n.ctx, ast.Store) and id(n) not in augmented
+        for s in body
+        for n in ast.walk(s)
+    )
+
+
+def kind_of(frame: Frame, node: ast.AST, name: str) -> Operand:
+    """How the variable takes part in promotion; it must be a number."""
+    return kind_of_value(frame, node, name, frame.variables[name])
+
+
+def kind_of_value(frame: Frame, node: ast.AST, name: str, value: Value) -> Operand:
+    if not is_number(value) or isinstance(value, Array | Lazy) or extents_of(value):
+        raise NotElementwise(
+            f"'{name}' is {describe(value)}, and the loop gives it a new value in each turn",
+            frame.source.place(node),
+            hint="in a loop over range variables are numbers; write to elements or slices of an array made before it",
+        )
+    return number_kind(frame.graph, value)
+
+
+def join(frame: Frame, node: ast.AST, name: str, a: Operand, b: Operand) -> Operand:
+    """The type of a variable that is `a` on one path and `b` on another."""
+    if same_operand(a, b):
+        return a
+    if isinstance(a, type) and isinstance(b, type):
+        return weak_result((a, b))
+    joined = result_dtype((a, b))
+    strong = [k for k in (a, b) if isinstance(k, np.dtype)]
+    if len(strong) == 1 and joined == strong[0]:
+        return joined
+    shown = [k.__name__ if isinstance(k, type) else str(k) for k in (a, b)]
+    frame.fail(
+        node,
+        f"'{name}' is {shown[0]} on one path and {shown[1]} on another",
+        f"start it with the type it ends with: {name} = np.{joined}(...)",
+    )
+
+
+def _forget_body(frame: Frame, node: Loop, before: dict[str, Value], carried: Sequence[Carried]) -> None:
+    """After a loop only what had a value before it has one: the body may not have run."""
+    targets = (
+        {n.id for n in ast.walk(node.target) if isinstance(n, ast.Name)}
+        if isinstance(node, ast.For)
+        else set()
+    )
+    kept = {one.name for one in carried}
+    for name in list(frame.variables):
+        if name in kept or (name in before and name not in targets):
+            if name not in kept:
+                frame.variables[name] = before[name]
+            continue
+        del frame.variables[name]
+        frame.scope.lost[name] = ONLY_INSIDE
+
+
+# ---- branches ---------------------------------------------------------------------------------------
+
+
+def nest_if(frame: Frame, node: ast.If, condition: Value, execute: Execute) -> None:
+    """An `if` inside an island whose condition is known at run time: nest.if."""
+    graph, island = frame.graph, _island(frame)
+    holds = island.scalar(as_condition(frame, node.test, condition), _BOOL)
+    assert holds.type == i1
+    before = dict(frame.variables)
+    sides: list[tuple[Block, dict[str, Value]]] = []
+    for body in (node.body, node.orelse):
+        frame.scope.variables = dict(before)
+        block = Block()
+        with graph.inside(block), island.perhaps():
+            always = stops(frame, body, execute)
+        sides.append((block, frame.scope.variables))
+        if always:  # the other side and what follows are one path
+            frame.at(node)
+            frame.scope.variables = dict(before)
+            is_first = len(sides) == 1
+            _insert_if(frame, holds if is_first else opposite(graph, holds), block, Block())
+            if not is_first:
+                sides[0][0].drop_all_references()
+            return execute(frame, node.orelse if is_first else node.body)
+    frame.at(node)
+    (then_block, then), (else_block, other) = sides
+    joined = _joined_variables(frame, node, then, other, then_block, else_block)
+    _insert_if(frame, holds, then_block, else_block)
+    frame.scope.variables = {name: value for name, value in then.items() if other.get(name) is value}
+    for name, (cell, kind) in joined.items():
+        frame.variables[name] = _loaded(island, cell, kind, name)
+
+
+def either_number(
+    frame: Frame,
+    node: ast.expr,
+    condition: Value,
+    then: Callable[[], Value],
+    other: Callable[[], Value],
+) -> Value:
+    """A number that is one of two, of which only that one is computed: `a and b`, `x if c else y` in loops.
+
+    Where computing both has no effects, both are, and one is selected.
+    """
+    from ..numpy_api.elements.selection import where
+
+    graph, island = frame.graph, _island(frame)
+    holds = island.scalar(as_condition(frame, node, condition), _BOOL)
+    blocks = [Block(), Block()]
+    values: list[Value] = []
+    for block, compute in zip(blocks, (then, other), strict=True):
+        value: Value | None = None
+        with graph.inside(block), island.perhaps(), suppress(Stopped):
+            value = compute()
+        if value is None and block is blocks[0]:  # it always raises
+            _insert_if(frame, holds, block, Block())
+            return other()
+        if value is None:
+            blocks[0].drop_all_references()
+            _insert_if(frame, opposite(graph, holds), block, Block())
+            return then()
+        values.append(value)
+    frame.at(node)
+    if all(op.has_trait(Pure) for block in blocks for op in block.ops):
+        for block in blocks:
+            for op in list(block.ops):
+                op.detach()
+                graph.block.add_op(op)
+        _check_alike(frame, node, values)
+        chosen = where(graph, as_condition(frame, node, condition), *values)
+        if any(isinstance(value, Array) and value.axes for value in values):
+            return _one_of(frame, chosen, values)
+        weak = [k for k in (number_kind(graph, value) for value in values) if isinstance(k, type)]
+        return as_weak(chosen, weak_result(tuple(weak)), None) if len(weak) == len(values) else chosen
+    kinds = [kind_of_value(frame, node, "this value", value) for value in values]
+    kind = join(frame, node, "this value", *kinds)
+    dtype = WEAK_DTYPES[kind] if isinstance(kind, type) else kind
+    cell = whole(island.allocate("either", dtype, ()))
+    for block, value in zip(blocks, values, strict=True):
+        with graph.inside(block), island.perhaps():
+            island.store(cell, (), island.scalar(value, dtype))
+    _insert_if(frame, holds, *blocks)
+    return _loaded(island, cell, kind, "")
+
+
+def _check_alike(frame: Frame, node: ast.expr, values: Sequence[Value]) -> None:
+    """Raise where one of two values is an array, and the other is none or has another shape or element type."""
+    first, second = map(extents_of, values)
+    if not first and not second:
+        return
+    kinds = [number_kind(frame.graph, value) for value in values]
+    alike = len(first) == len(second) and all(a.equals(b) for a, b in zip(first, second, strict=True))
+    if not alike or not same_operand(*kinds):
+        frame.fail(
+            node,
+            f"this is {describe(values[0])} on one path and {describe(values[1])} on the other",
+            "inside loops, give both the same shape and element type",
+        )
+
+
+def _one_of(frame: Frame, chosen: Value, values: Sequence[Value]) -> Array:
+    """What one of two arrays holds now: good for reading as long as neither is written."""
+    array = _island(frame).materialise(chosen, "either")
+    for value in values:
+        if not isinstance(value, Array):
+            continue
+        buffer = value.buffer
+        array.buffer.borrowed = array.buffer.borrowed or buffer.borrowed or buffer.name or "another array"
+        array.buffer.lenders += buffer.lenders or ((buffer.origin or (buffer, buffer.age)),)
+    array.buffer.frozen = f"this array, which is '{array.buffer.borrowed}' on some paths only,"
+    return array
+
+
+def _insert_if(frame: Frame, holds: SSAValue, then: Block, other: Block) -> None:
+    orelse = Region(other) if other.first_op is not None else None
+    frame.graph.insert(IfOp(holds, Region(then), orelse))
+
+
+def _loaded(island: Island, cell: Array, kind: Operand, name: str) -> Scalar:
+    ssa = island.load(cell, ())
+    ssa.name_hint = ir_name(name) or None
+    is_weak = isinstance(kind, type)
+    return Scalar(ssa, WEAK_DTYPES[kind] if is_weak else kind, kind if is_weak else None)  # pyright: ignore
+
+
+def is_same(a: Value, b: Value) -> bool:
+    """Whether two values are one: the same, or equal objects known at compile time."""
+    if a is b or a == b:
+        return True
+    if isinstance(a, Group) and isinstance(b, Group):
+        return a.ref is not None and a.ref == b.ref
+    if not isinstance(a, Static) or not isinstance(b, Static) or type(a.value) is not type(b.value):
+        return False
+    return isinstance(a.value, bool | int | float | str) and repr(a.value) == repr(b.value)
+
+
+def _joined_variables(
+    frame: Frame,
+    node: ast.If,
+    then: dict[str, Value],
+    other: dict[str, Value],
+    then_block: Block,
+    else_block: Block,
+) -> dict[str, tuple[Array, Operand]]:
+    """Cells for the numbers that the two sides leave different; each side stores its own."""
+    graph, island = frame.graph, _island(frame)
+    joined: dict[str, tuple[Array, Operand]] = {}
+    for name in {**then, **other}:
+        if name not in then or name not in other:
+            frame.scope.lost[name] = "it has a value on one side of an `if` only"
+            continue
+        if isinstance(then[name], Late) or isinstance(other[name], Late):
+            if then[name] is not other[name]:
+                frame.scope.lost[name] = ONLY_INSIDE
+            continue
+        if is_same(then[name], other[name]):
+            other[name] = then[name]
+            continue
+        sides = [side[name] for side in (then, other)]
+        kinds = [kind_of_value(frame, node, name, value) for value in sides if not is_undefined(name, value)]
+        kind = join(frame, node, name, kinds[0], kinds[-1])
+        dtype = WEAK_DTYPES[kind] if isinstance(kind, type) else kind
+        cell = whole(island.allocate(name.lstrip("."), dtype, ()))
+        for value, block in zip(sides, (then_block, else_block), strict=True):
+            with graph.inside(block), island.perhaps():
+                value = Static(dtype.type(0)) if is_undefined(name, value) else value
+                island.store(cell, (), island.scalar(value, dtype))
+        joined[name] = (cell, kind)
+    return joined

@@ -1,0 +1,260 @@
+"""Lists that a loop appends to: the rows of one array, which each turn of the loop writes one of.
+
+    ys = []                       %0 = scf.for %t = ... iter_args(%ys = zeros of shape (n, 4)) {
+    for t in range(n):              ...
+        h = np.tanh(h + xs[t])      %ys1 = nt.loops ins(%h1) outs(%ys) { row t of %ys is %h1 }
+        ys.append(h)                scf.yield %ys1 }
+
+The list has the length of the loop: each turn appends once, on every path. What is appended is copied into its row, so
+neither the row nor what was appended may be written afterwards: both are frozen.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Sequence
+from contextlib import nullcontext
+from dataclasses import dataclass, field, replace
+
+from xdsl.ir import Operation
+
+from ..indexing.islands import open_island
+from ..indexing.views import Slice, subscript
+from ..script.frame import Frame
+from ..values.arithmetic import as_weak, index_value, number_kind
+from ..values.errors import DTypeError, Respecialise
+from ..values.extents import Affine
+from ..values.graph import Graph
+from ..values.promotion import WEAK_DTYPES, Operand, same_operand
+from ..values.tensors import as_array
+from ..values.values import (
+    Array,
+    Axis,
+    Buffer,
+    Extents,
+    Group,
+    Rows,
+    Static,
+    Tensor,
+    Value,
+    describe,
+    extents_of,
+    is_array,
+    is_number,
+    whole,
+)
+
+_IN_A_LIST = "an array that is in a list"
+
+
+def rows_array(rows: Rows) -> Array:
+    """All items as one array, a view."""
+    axes = whole(rows.buffer).axes
+    return Array(rows.buffer, (Axis(0, Affine(0), 1, rows.count), *axes[1:]))
+
+
+def row(graph: Graph, rows: Rows, index: Value) -> Value:
+    """An item."""
+    item = subscript(graph, rows_array(rows), [index])
+    if isinstance(rows.kind, type):
+        return as_weak(item, rows.kind, None)
+    if rows.is_array and isinstance(item, Tensor):
+        return as_array(item)
+    return item
+
+
+def rows_item(frame: Frame, node: ast.AST, rows: Rows, items: Sequence[Value | Slice]) -> Value:
+    """`rows[k]`."""
+    if len(items) != 1 or isinstance(items[0], Slice):
+        frame.fail(
+            node, "slicing a list that a loop makes is not supported", "slice the array: np.stack(ys)[1:]"
+        )
+    frame.at(node)
+    return row(frame.graph, rows, items[0])
+
+
+def stacked(frame: Frame, node: ast.AST, rows: Rows) -> Value:
+    """The items as a new array."""
+    from ..numpy_api.shapes.rearranging import copy_
+
+    if rows.is_open:
+        frame.fail(
+            node, "the array of a list that grows is not supported inside its loop", "use it after the loop"
+        )
+    return copy_(frame.graph, rows_array(rows))
+
+
+def joined_rows(frame: Frame, node: ast.AST, rows: Rows) -> Value:
+    """`np.concatenate(rows)`."""
+    from ..values.tensors import as_tensor, reshape
+
+    extents = rows.buffer.extents
+    if len(extents) < 2:
+        frame.fail(node, "zero-dimensional arrays cannot be concatenated", "use np.stack", DTypeError)
+    inner = extents[1].known
+    if inner is None:
+        raise Respecialise(shapes=True, why="the length of what is concatenated")
+    array = stacked(frame, node, rows)
+    return as_array(reshape(frame.graph, as_tensor(frame.graph, array), (extents[0] * inner, *extents[2:])))
+
+
+def append(frame: Frame, node: ast.AST, rows: Rows, item: Value) -> None:
+    """`ys.append(item)` in the loop that makes the list."""
+    assert rows.ref is not None
+    if not rows.is_open:
+        frame.fail(
+            node, "appending to a list that a loop made is not supported after it", "use np.concatenate"
+        )
+    if not _fits(frame, rows, item):
+        frame.fail(
+            node,
+            f"{describe(item)} is appended, and other turns append {describe(row_like(rows))}",
+            "append values of one type and shape",
+        )
+    graph, buffer = frame.graph, rows.buffer
+    frame.at(node)
+    frozen, buffer.frozen = buffer.frozen, None
+    try:
+        with nullcontext(graph.island) if graph.island is not None else open_island(graph) as island:
+            value = as_array(item) if isinstance(item, Tensor) and item.extents else item
+            island.assign(Array(buffer, whole(buffer).axes[1:], ((0, rows.count),)), value)
+    finally:
+        buffer.frozen = frozen
+    if isinstance(item, Array) and item.axes:
+        owner = None if item.buffer.value is None else item.buffer.value.owner
+        if (
+            item.buffer.argument is not None
+            or not isinstance(owner, Operation)
+            or owner.parent is not graph.tensors
+        ):
+            graph.shared_lists.add(rows.ref)
+        freeze(graph, item.buffer)
+    frame.variables[rows.ref] = replace(rows, count=rows.count + 1)
+
+
+def freeze(graph: Graph, buffer: Buffer) -> None:
+    """Refuse writes from here on."""
+    graph.frozen_buffers.append((buffer, buffer.frozen))
+    buffer.frozen = buffer.frozen or _IN_A_LIST
+
+
+def row_like(rows: Rows) -> Value:
+    """For messages: something of the type of an item."""
+    return Array(rows.buffer, whole(rows.buffer).axes[1:], ((0, Affine(0)),))
+
+
+def _fits(frame: Frame, rows: Rows, item: Value) -> bool:
+    if not is_number(item) or not same_operand(number_kind(frame.graph, item), rows.kind):
+        return False
+    extents = rows.buffer.extents[1:]
+    mine = extents_of(item)
+    return (
+        is_array(item) == rows.is_array
+        and len(mine) == len(extents)
+        and all(
+            frame.graph.assumptions.equal(a, b, "items of a list") for a, b in zip(mine, extents, strict=True)
+        )
+    )
+
+
+# ---- the loop that makes the list -------------------------------------------------------------------
+
+
+@dataclass(eq=False)
+class Growing:
+    """The lists that a counted loop appends to, by ref: what they are at the loop's start."""
+
+    trip: Affine
+    lists: dict[str, Rows] = field(default_factory=dict)
+
+    def found(self, frame: Frame, name: str, old: Value, new: Value) -> bool:
+        """Whether the list grew by one item in a turn; it becomes rows then."""
+        if not isinstance(old, Group) or not isinstance(new, Group) or old.kind is not list:
+            return False
+        if len(new.items) != len(old.items) + 1 or any(
+            a is not b for a, b in zip(old.items, new.items[:-1], strict=True)
+        ):
+            return False
+        item = new.items[-1]
+        if not is_number(item):
+            return False
+        kind = number_kind(frame.graph, item)
+        self.wanted[name] = (kind, extents_of(item), is_array(item), old)
+        return True
+
+    wanted: dict[str, tuple[Operand, Extents, bool, Group]] = field(default_factory=dict)
+
+    def make(self, frame: Frame, before: dict[str, Value]) -> None:
+        """Make the arrays, before the loop, of lists that were found to grow."""
+        from ..numpy_api.shapes.creation import zeros
+        from ..numpy_api.shapes.reshaping import shape_argument
+
+        graph = frame.graph
+        for name, (kind, extents, is_an_array, old) in self.wanted.items():
+            length = index_value(self.trip + len(old.items))
+            (count,) = shape_argument(graph, [length])
+            if not graph.assumptions.nonnegative(self.trip, "the length of a list"):
+                raise Respecialise(shapes=True, why="the length of a list")
+            dtype = WEAK_DTYPES[kind] if isinstance(kind, type) else kind
+            shape = Group(tuple([index_value(e) for e in (count, *extents)]))
+            array = zeros(graph, shape, Static(dtype))
+            assert isinstance(array, Array)
+            array.buffer.frozen = _IN_A_LIST
+            rows = Rows(array.buffer, Affine(0), kind, is_an_array, True, name)
+            for item in old.items:
+                append(frame, frame.source.node, rows, item)
+                now = frame.variables[name]
+                assert isinstance(now, Rows)
+                rows = now
+            before[name] = self.lists[name] = rows
+        self.wanted.clear()
+
+    def enter(self, frame: Frame, turn: Affine) -> None:
+        """At the start of a turn."""
+        for name, rows in self.lists.items():
+            frame.variables[name] = replace(rows, count=rows.count + turn)
+
+    def leave(self, frame: Frame, node: ast.AST, turn: Affine) -> None:
+        """At the end of a turn: each list has one item more."""
+        for name, rows in self.lists.items():
+            now = frame.variables.get(name)
+            if not isinstance(now, Rows) or not now.count.equals(rows.count + turn + 1):
+                frame.fail(
+                    node,
+                    "a list that this loop appends to does not grow by one item in each turn",
+                    "append once in each turn, on every path",
+                )
+            frame.variables[name] = rows
+
+    def refuse_written(
+        self,
+        frame: Frame,
+        node: ast.AST,
+        inner: dict[str, Value],
+        written: Sequence[Buffer],
+        appended: Sequence[Buffer],
+    ) -> None:
+        """What is appended must not be an array that other turns write in place."""
+        if not self.lists:
+            return
+        names = {v.buffer: n for n, v in inner.items() if isinstance(v, Array)}
+        shapes = [(r.buffer.dtype, len(r.buffer.extents) - 1) for r in self.lists.values() if r.is_array]
+        for buffer in written:
+            if buffer in appended or (buffer in names and (buffer.dtype, len(buffer.extents)) in shapes):
+                frame.fail(
+                    node,
+                    f"'{buffer.name or names.get(buffer, 'an array')}' is written in place by turns of this loop, and "
+                    "arrays are appended to a list, which may be the same",
+                    "append a copy made in the turn, and give the variable a new value: h = h + 1",
+                )
+
+    def close(self, frame: Frame, finals: Sequence[Value]) -> None:
+        """After the loop: the lists are whole, and what may be in them is frozen."""
+        for name, rows in self.lists.items():
+            frame.variables[name] = replace(rows, count=rows.count + self.trip, is_open=False)
+            for value in finals:
+                if isinstance(value, Array) and rows.is_array and value.dtype == rows.buffer.dtype:
+                    freeze(frame.graph, value.buffer)
+
+
+__all__ = ["Growing", "append", "joined_rows", "row", "rows_array", "rows_item", "stacked"]

@@ -1,0 +1,488 @@
+"""Control flow on whole arrays: scf.for, scf.while and scf.if on tensors, for what is no loop over elements.
+
+    h = np.zeros(4)                  %h = scf.for %t = %c0 to %n step %c1 iter_args(%h_1 = %h0) -> (tensor<4xf64>) {
+    for t in range(n):                 ...
+        h = np.tanh(h + xs[t])         scf.yield %h1 : tensor<4xf64> }
+
+What a body changes is carried: variables that it gives a new value (numbers as tensors of rank 0, tuples by their items),
+and arrays that it writes. What that is, and of which types, is found by compiling the body until nothing changes any more.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from xdsl.dialects import scf
+from xdsl.ir import Attribute, Block, Region, SSAValue
+from xdsl.ir.affine import AffineBinaryOpKind
+
+from ..script.conditions import as_condition, test
+from ..script.frame import Frame
+from ..script.source import ir_name
+from ..values.checks import as_bool, opposite
+from ..values.extents import Affine, Atom
+from ..values.graph import INDEX, is_inside, tensor_type
+from ..values.objects import is_ref
+from ..values.promotion import same_operand
+from ..values.values import (
+    Array,
+    Buffer,
+    Late,
+    Range,
+    Static,
+    Tensor,
+    Value,
+)
+from .forms import Form, built, flatten, form_of, joined_form
+from .loop_variables import ONLY_INSIDE
+from .nest_loops import Execute, Loop, changed_names, is_same, stops, trip_count, with_stops
+from .rows import Growing
+
+# ---- loops ------------------------------------------------------------------------------------------
+
+
+@dataclass(eq=False)
+class _Carried:
+    """Variables by name, with their forms; arrays that are written."""
+
+    forms: dict[str, Form] = field(default_factory=dict)
+    buffers: list[Buffer] = field(default_factory=list)
+    kept: dict[str, tuple[str, Lenders]] = field(default_factory=dict)
+    """Variables that may be an older array after a turn, and which."""
+
+    def types(self) -> list[Attribute]:
+        types = [t for form in self.forms.values() for t in form.types()]
+        return types + [tensor_type(b.dtype, b.extents) for b in self.buffers]
+
+    def values(self, frame: Frame) -> list[SSAValue]:
+        """The present tensors."""
+        found = [
+            ssa for name, form in self.forms.items() for ssa in flatten(frame, form, frame.variables[name])
+        ]
+        return found + [b.value for b in self.buffers if b.value is not None]
+
+    def set(self, frame: Frame, tensors: Sequence[SSAValue]) -> None:
+        """Give variables and arrays these contents."""
+        rest = iter(tensors)
+        for name, form in self.forms.items():
+            frame.variables[name] = built(frame, form, rest, name)
+        for buffer in self.buffers:
+            ssa = next(rest)
+            ssa.name_hint = ssa.name_hint or ir_name(buffer.name) or None
+            frame.graph.update(buffer, ssa)
+
+
+def tensor_for(
+    frame: Frame, node: ast.For, iterable: Range, bind: Callable[[Affine], None], execute: Execute
+) -> None:
+    """A `for` over a range as scf.for; `bind` gives the target its value."""
+    graph = frame.graph
+    counts_up = iterable.step > 0
+    start, stop = (iterable.start, iterable.stop) if counts_up else (Affine(0), trip_count(frame, iterable))
+    step = iterable.step if counts_up else 1
+    lower, upper, by = graph.index(start), graph.index(stop), graph.index(Affine(step))
+    names = [n.id for n in ast.walk(node.target) if isinstance(n, ast.Name)]
+
+    growing = Growing(trip_count(frame, iterable))
+
+    def body(block: Block, carried: _Carried) -> None:
+        counter = block.args[0]
+        counter.name_hint = ir_name(names[0]) if names else "i"
+        index = Affine.of(Atom(counter, low=start.lower_bound(), high=stop - 1))
+        turn = index - start
+        if step != 1:
+            turn = graph.assumptions.divided(AffineBinaryOpKind.FloorDiv, turn, step)
+        growing.enter(frame, turn)
+        bind(index if counts_up else iterable.start + index * iterable.step)
+        _turn(frame, node, execute)
+        growing.leave(frame, node, turn)
+
+    before = dict(frame.variables)
+    certain = (trip_count(frame, iterable).lower_bound() or 0) >= 1
+    block, carried, starts = _settle(frame, node, [INDEX], body, growing, certain)
+    loop = scf.ForOp(lower, upper, by, starts, Region(block))
+    graph.insert(loop)
+    carried.set(frame, loop.results)
+    growing.close(frame, [frame.variables[name] for name in carried.forms])
+    if not certain:
+        _freeze_all(frame, carried, before)
+    _freeze_kept(frame, carried)
+
+
+def tensor_while(frame: Frame, node: ast.While, execute: Execute) -> None:
+    """A `while` as scf.while."""
+    graph = frame.graph
+    condition = with_stops(node)
+    before: list[Block] = []
+
+    def body(block: Block, carried: _Carried) -> None:
+        check = Block(arg_types=carried.types())
+        inner = dict(frame.variables)
+        with graph.tensors_inside(check):
+            carried.set(frame, check.args)
+            for name in carried.forms:
+                _take_over(frame.variables[name], inner[name])
+            value = test(frame, condition)
+            if isinstance(value, Static):
+                frame.fail(node, "this loop never ends", "its condition does not change")
+            holds = as_bool(graph, as_condition(frame, node.test, value))
+            frame.at(node)
+            graph.insert(scf.ConditionOp(holds, *check.args))
+        before[:] = [check]
+        # The variables that `_settle` made, and knows: which are older arrays, which are written.
+        frame.scope.variables = inner
+        for buffer, contents in zip(reversed(carried.buffers), reversed(block.args), strict=False):
+            graph.update(buffer, contents)
+        _turn(frame, node, execute)
+
+    outside = dict(frame.variables)
+    block, carried, starts = _settle(frame, node, [], body)
+    loop = scf.WhileOp(starts, carried.types(), Region(before[0]), Region(block))
+    graph.insert(loop)
+    carried.set(frame, loop.results)
+    _freeze_all(frame, carried, outside)
+    _freeze_kept(frame, carried)
+
+
+def _turn(frame: Frame, node: Loop, execute: Execute) -> None:
+    """The body of a loop. Where it always raises, the variables are what they were: nobody reads them."""
+    inner = dict(frame.variables)
+    if stops(frame, node.body, execute):
+        frame.scope.variables = inner
+
+
+def _borrow(inner: Value, outer: Value, name: str, carried: _Carried, before: dict[str, Value]) -> None:
+    """Note of the array that a variable is in a loop that it may be the one that it was before."""
+    if isinstance(inner, Array) and isinstance(outer, Array) and _is_seen(outer, name, before):
+        inner.buffer.borrowed = outer.buffer.borrowed or outer.buffer.name or "another array"
+        inner.buffer.lenders = _lenders(outer.buffer, carried)
+
+
+def _take_over(value: Value, known: Value) -> None:
+    """What is known of a variable in the body of a loop holds of it in the condition."""
+    if isinstance(value, Array) and isinstance(known, Array):
+        value.buffer.borrowed, value.buffer.lenders = known.buffer.borrowed, known.buffer.lenders
+
+
+Lenders = tuple[tuple[Buffer, int], ...]
+_NEVER = -1
+"""The age of an array that a loop writes: what it was in one turn is not what it is in the next."""
+
+
+def _lenders(buffer: Buffer, carried: _Carried | None = None) -> Lenders:
+    """The arrays that one which is `buffer` on some paths may be, with the ages that it has the contents of."""
+    own = buffer.lenders or ((buffer, buffer.age),)
+    if carried is None:
+        return own
+    return tuple([(lender, _NEVER if _is_carried(lender, carried) else age) for lender, age in own])
+
+
+def _is_carried(buffer: Buffer, carried: _Carried) -> bool:
+    """Whether a loop writes the memory of an array."""
+    return any(b in carried.buffers for b in (buffer, *buffer.overlapping))
+
+
+def _on_some_paths(name: str, whose: str) -> str:
+    what = "this array" if name.startswith(".") else f"'{name}'"
+    return f"{what}, which is '{whose}' on some paths only,"
+
+
+def _kept(frame: Frame, carried: _Carried, before: dict[str, Value]) -> dict[str, tuple[str, Lenders]]:
+    """The variables that a turn may leave being an older array, and which."""
+    outer = {v.buffer: v.buffer.name or "another array" for v in before.values() if isinstance(v, Array)}
+    kept: dict[str, tuple[str, Lenders]] = {}
+    for name in carried.forms:
+        value = frame.variables[name]
+        if not isinstance(value, Array):
+            continue
+        whose = value.buffer.borrowed or outer.get(value.buffer)
+        if whose is not None:
+            kept[name] = (whose, _lenders(value.buffer, carried))
+    return kept
+
+
+def _freeze_kept(frame: Frame, carried: _Carried) -> None:
+    """Refuse later writes to what a loop may have left being another array."""
+    for name, (whose, lenders) in carried.kept.items():
+        value = frame.variables.get(name)
+        if isinstance(value, Array):
+            value.buffer.frozen = _on_some_paths(name, whose)
+            value.buffer.borrowed = whose
+            value.buffer.lenders += lenders
+
+
+def _freeze_all(frame: Frame, carried: _Carried, before: dict[str, Value]) -> None:
+    """The body may not have run: what it gives new values may still be what it was."""
+    for name in carried.forms:
+        _freeze(frame, name, before.get(name), before, carried)
+
+
+def _settle(
+    frame: Frame,
+    node: Loop,
+    leading: Sequence[Attribute],
+    body: Callable[[Block, _Carried], None],
+    growing: Growing | None = None,
+    certain: bool = False,
+) -> tuple[Block, _Carried, list[SSAValue]]:
+    """Compile the body of a loop until what it carries does not change any more. `certain`: it has a turn.
+
+    Returns the block, what is carried, and what it starts from.
+    """
+    graph, before = frame.graph, dict(frame.variables)
+    at_first = len(graph.frozen_buffers)
+    names = [name for name in changed_names(frame, node) if name in before]
+    first = {name: form_of(frame, name, before[name]) for name in names}
+    # Which argument a variable is before the first turn need not be carried where nothing asks for it.
+    carried = _Carried({name: replace(f, aliases=()) if certain else f for name, f in first.items()})
+    frame.looping += 1
+    try:
+        while True:
+            frame.scope.variables = dict(before)
+            if growing is not None:
+                growing.make(frame, before)
+                frame.scope.variables = dict(before)
+            frozen = len(graph.frozen_buffers)
+            block = Block(arg_types=[*leading, *carried.types()])
+            with graph.journal() as written, graph.tensors_inside(block):
+                frame.at(node)
+                carried.set(frame, block.args[len(leading) :])
+                inner = {name: frame.variables[name] for name in names}
+                for name in names:
+                    if isinstance(value := inner[name], Array):
+                        value.buffer.aliases = value.buffer.aliases or first[name].aliases
+                    _borrow(inner[name], before[name], name, carried, before)
+                body(block, carried)
+                after = _after(frame, node, carried, before, block, written, growing)
+                for name in names:
+                    if isinstance(value := inner[name], Array) and value.buffer in graph.untagged:
+                        after = after or carried
+                        tagged = {*after.forms[name].aliases, *first[name].aliases}
+                        after.forms[name] = replace(after.forms[name], aliases=tuple(sorted(tagged)))
+                if after is None:
+                    _refuse_written_and_rebound(frame, node, before, inner, written)
+                    if growing is not None:
+                        rows = {r.buffer for r in growing.lists.values()}
+                        appended = [b for b, _ in graph.frozen_buffers[frozen:]]
+                        growing.refuse_written(
+                            frame, node, inner, [b for b in written if b not in rows], appended
+                        )
+                    carried.kept = _kept(frame, carried, before)
+                    frame.at(node)
+                    graph.insert(scf.YieldOp(*carried.values(frame)))
+            graph.restore(written)
+            if after is None:
+                break
+            carried = after
+            graph.unfreeze(frozen)
+            graph.give_up(block)
+    except BaseException:
+        frame.scope.variables = dict(before)
+        graph.unfreeze(at_first)
+        raise
+    finally:
+        frame.looping -= 1
+    frame.scope.variables = dict(before)
+    starts = carried.values(frame)
+    targets = (
+        {n.id for n in ast.walk(node.target) if isinstance(n, ast.Name)}
+        if isinstance(node, ast.For)
+        else set()
+    )
+    for name in targets - set(names):
+        frame.variables.pop(name, None)
+        frame.scope.lost[name] = ONLY_INSIDE
+    return block, carried, starts
+
+
+def _after(
+    frame: Frame,
+    node: Loop,
+    carried: _Carried,
+    before: dict[str, Value],
+    block: Block,
+    written: dict[Buffer, Any],
+    growing: Growing | None = None,
+) -> _Carried | None:
+    """What has to be carried, after an attempt; None when it is what was carried."""
+    forms: dict[str, Form] = {}
+    changed = False
+    for name, old in carried.forms.items():
+        value = frame.variables.get(name)
+        if value is None:
+            frame.fail(node, f"'{name}' has a value on some paths only", "give it one on every path")
+        new = joined_form(frame, node, name, old, form_of(frame, name, value))
+        changed |= _differs(old, new)
+        forms[name] = new
+    for name, value in before.items():
+        if is_ref(name) and name not in forms and frame.variables.get(name) is not value:
+            if growing is not None and growing.found(frame, name, value, frame.variables[name]):
+                changed = True
+                continue
+            old = form_of(frame, name, value)
+            forms[name] = joined_form(frame, node, name, old, form_of(frame, name, frame.variables[name]))
+            changed = True
+    buffers = list(carried.buffers)
+    for buffer, (value, _) in written.items():
+        if buffer not in buffers and value is not None and not is_inside(value, block):
+            buffers.append(buffer)
+            changed = True
+    return _Carried(forms, buffers) if changed else None
+
+
+def _differs(a: Form, b: Form) -> bool:
+    if a.ref != b.ref:
+        return True
+    if a.items is not None and b.items is not None:
+        return any(_differs(x, y) for x, y in zip(a.items, b.items, strict=True))
+    if a.aliases != b.aliases or a.order != b.order:
+        return True
+    if a.kind is None or b.kind is None:
+        return (a.kind is None) != (b.kind is None)
+    return not same_operand(a.kind, b.kind)
+
+
+def _refuse_written_and_rebound(
+    frame: Frame, node: Loop, before: dict[str, Value], inner: dict[str, Value], written: dict[Buffer, Any]
+) -> None:
+    """An array that a loop both writes and gives another name's place must not be seen under a third name."""
+    for name, value in inner.items():
+        if not isinstance(value, Array) or value.buffer not in written:
+            continue
+        outer = before[name]
+        assert isinstance(outer, Array | Tensor)
+        if isinstance(outer, Tensor):
+            continue
+        others = [
+            n for n, v in before.items() if n != name and isinstance(v, Array) and v.buffer is outer.buffer
+        ]
+        if others or outer.buffer.argument is not None or not outer.whole:
+            whose = f"'{others[0]}' is the same array" if others else "the caller sees what is written to it"
+            frame.fail(
+                node,
+                f"'{name}' is written in place and given a new value in this loop, and {whose}",
+                f"start from a copy: {name} = {name}.copy()",
+            )
+
+
+# ---- branches ---------------------------------------------------------------------------------------
+
+
+def tensor_if(frame: Frame, node: ast.If, condition: Value, execute: Execute) -> None:
+    """An `if` outside of islands whose condition is known at run time: scf.if."""
+    graph, before = frame.graph, dict(frame.variables)
+    holds = as_bool(graph, as_condition(frame, node.test, condition))
+    blocks, sides, journals, starts = [Block(), Block()], [], [], []
+    try:
+        for block, body in zip(blocks, (node.body, node.orelse), strict=True):
+            frame.scope.variables = dict(before)
+            with graph.journal() as written, graph.tensors_inside(block):
+                always = stops(frame, body, execute)
+            if always and block is blocks[0]:
+                _leave(frame, holds, block, before, written)
+                return execute(frame, node.orelse)
+            if always:
+                graph.give_up(blocks[0])
+                _leave(frame, opposite(graph, holds), block, before, written)
+                return execute(frame, node.body)
+            journals.append({b: (b.value, b.version) for b in written if not _is_new(written[b][0], block)})
+            starts.append({b: written[b] for b in journals[-1]})
+            # Arrays made in the block keep what was written to them: only this side can see them.
+            graph.restore({b: old for b, old in written.items() if not _is_new(old[0], block)})
+            sides.append(frame.scope.variables)
+    except BaseException:
+        frame.scope.variables = before
+        raise
+    then, other = sides
+    forms = _joined_names(frame, node, then, other)
+    buffers = list({**journals[0], **journals[1]})
+    for block, side, written in zip(blocks, sides, journals, strict=True):
+        with graph.tensors_inside(block):
+            frame.at(node)
+            graph.restore(written)
+            tensors = [ssa for name, form in forms.items() for ssa in flatten(frame, form, side[name])]
+            tensors += [b.value for b in buffers if b.value is not None]
+            graph.insert(scf.YieldOp(*tensors))
+            graph.restore({b: start for one in starts for b, start in one.items()})
+    types = _Carried(forms, buffers).types()
+    frame.scope.variables = {
+        name: value for name, value in then.items() if name in other and is_same(value, other[name])
+    }
+    branch = scf.IfOp(holds, types, Region(blocks[0]), Region(blocks[1]))
+    graph.insert(branch)
+    _Carried(forms, buffers).set(frame, branch.results)
+    for name in forms:
+        for side in sides:
+            _freeze(frame, name, side.get(name), before)
+
+
+def _leave(
+    frame: Frame, holds: SSAValue, block: Block, before: dict[str, Value], written: dict[Buffer, Any]
+) -> None:
+    """The side of an `if` that always raises, in `block`: the other side and what follows are one path.
+
+    The caller sees what it has written to arrays.
+    """
+    graph = frame.graph
+    starts = {b: old for b, old in written.items() if not _is_new(old[0], block)}
+    carried = _Carried({}, list(starts))
+    other = Block()
+    with graph.tensors_inside(block):
+        graph.insert(scf.YieldOp(*carried.values(frame)))
+    graph.restore(written)
+    with graph.tensors_inside(other):
+        graph.insert(scf.YieldOp(*carried.values(frame)))
+    frame.scope.variables = dict(before)
+    branch = scf.IfOp(holds, carried.types(), Region(block), Region(other))
+    graph.insert(branch)
+    carried.set(frame, branch.results)
+
+
+def _freeze(
+    frame: Frame, name: str, old: Value | None, before: dict[str, Value], carried: _Carried | None = None
+) -> None:
+    """Refuse later writes to an array that is another one's memory on some path only."""
+    new = frame.variables.get(name)
+    if not isinstance(new, Array) or not isinstance(old, Array):
+        return
+    if _is_seen(old, name, before):
+        whose = old.buffer.borrowed or old.buffer.name or "another array"
+        new.buffer.frozen = _on_some_paths(name, whose)
+        new.buffer.borrowed = whose
+        new.buffer.lenders += _lenders(old.buffer, carried)
+
+
+def _is_seen(array: Array, name: str, before: dict[str, Value]) -> bool:
+    """Whether what is written to the array of a variable may be seen elsewhere."""
+    buffer = array.buffer
+    return (
+        buffer.argument is not None
+        or buffer.borrowed is not None
+        or not array.whole
+        or any(n != name and isinstance(v, Array) and v.buffer is buffer for n, v in before.items())
+    )
+
+
+def _is_new(value: SSAValue | None, block: Block) -> bool:
+    """Whether a buffer was made in the block."""
+    return value is None or is_inside(value, block)
+
+
+def _joined_names(
+    frame: Frame, node: ast.If, then: dict[str, Value], other: dict[str, Value]
+) -> dict[str, Form]:
+    """The variables that the two sides leave different."""
+    forms: dict[str, Form] = {}
+    for name in {**then, **other}:
+        if name not in then or name not in other:
+            frame.scope.lost[name] = "it has a value on one side of an `if` only"
+        elif isinstance(then[name], Late) or isinstance(other[name], Late):
+            if then[name] is not other[name]:
+                frame.scope.lost[name] = ONLY_INSIDE
+        elif not is_same(then[name], other[name]):
+            sides = [form_of(frame, name, side[name]) for side in (then, other)]
+            forms[name] = joined_form(frame, node, name, *sides)
+    return forms

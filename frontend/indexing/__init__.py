@@ -1,0 +1,1 @@
+"""Subscripts: views, gathers, masks; and islands, where elements are written one by one."""

@@ -1,0 +1,270 @@
+"""Arrays in a subscript: which elements they name, checked against the bounds.
+
+x[idx]    ->   Places: axis 0 of x is indexed by the elements of idx, a negative one counted from the end
+x[mask]   ->   the view of x that the mask is laid over
+
+All indices are checked before anything is read or written, as NumPy does it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from xdsl.dialects import arith
+from xdsl.ir import Block, Operation, Region
+
+from ...dialects.nest import IfOp
+from ...dialects.nt import ELEMENTWISE, ConstantOp
+from ..values.arithmetic import BOOL, broadcast_extents, copy, emit, index_value
+from ..values.assemble import INT
+from ..values.equal_extents import require_equal
+from ..values.errors import IndexRangeError, ShapeError, UnsupportedError
+from ..values.extents import Affine, Atom
+from ..values.graph import INDEX, Graph
+from ..values.values import Array, Extents, Group, Lazy, Static, Tensor, Value, extents_of, shape_text
+from .islands import Island
+from .views import Item, Slice, as_view, expanded, view
+
+
+def index_array(graph: Graph, item: Item) -> Array | None:
+    """The array that an item of a subscript is; None for integers, slices, None and Ellipsis."""
+    if isinstance(item, Slice):
+        return None
+    if isinstance(item, Group) or (isinstance(item, Static) and isinstance(item.value, list)):
+        from ..numpy_api.shapes.creation import array_of
+
+        item = array_of(graph, item)
+        if item.axes and item.axes[0].extent.known == 0:
+            return as_view(graph, copy(graph, item, INT))
+    if isinstance(item, Array | Lazy | Tensor) and extents_of(item):
+        array = as_view(graph, item)
+        if array.dtype != BOOL and array.dtype.kind not in "iu":
+            raise graph.error(IndexRangeError, "arrays used as indices must be of integer (or boolean) type")
+        return array
+    return None
+
+
+def is_advanced(items: Sequence[Item]) -> bool:
+    """Whether a subscript has arrays or lists in it."""
+    return any(
+        isinstance(i, Group)
+        or (isinstance(i, Static) and isinstance(i.value, list))
+        or (isinstance(i, Array | Lazy | Tensor) and bool(extents_of(i)))
+        for i in items
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class Places:
+    """Elements of `base` named by arrays: axis `axes[k]` is indexed by `arrays[k]`.
+
+    The result has the axes of the arrays (`shape`) at `position` among those of `base` that remain (`kept`).
+    """
+
+    base: Array
+    axes: tuple[int, ...]
+    arrays: tuple[Array, ...]
+    kept: tuple[int, ...]
+    position: int
+    shape: Extents
+    tables: tuple[np.ndarray | None, ...]
+    """The indices that are known at compile time."""
+
+    @property
+    def extents(self) -> Extents:
+        rest = [self.base.extents[k] for k in self.kept]
+        return (*rest[: self.position], *self.shape, *rest[self.position :])
+
+    @property
+    def order(self) -> tuple[int, ...] | None:
+        """NumPy puts the axes of the index arrays outermost in memory."""
+        count = len(self.shape)
+        if not self.position or not count:
+            return None
+        inside = range(self.position, self.position + count)
+        return (*inside, *[k for k in range(len(self.extents)) if k not in inside])
+
+    def check(self, island: Island) -> None:
+        """Raise IndexError at run time unless all indices are in bounds."""
+        for axis, array, table in zip(self.axes, self.arrays, self.tables, strict=True):
+            check_indices(island, array, self.base.extents[axis], self.base.buffer.name, axis, table)
+
+    def source(self, island: Island) -> Callable[[Sequence[Affine]], list[Affine]]:
+        """The index into `base` for an index of the result; `check` has run."""
+        graph, rank = island.graph, len(self.shape)
+        wrapped = [
+            wrapped_indices(graph, array, self.base.extents[axis], table)
+            for axis, array, table in zip(self.axes, self.arrays, self.tables, strict=True)
+        ]
+
+        def at(index: Sequence[Affine]) -> list[Affine]:
+            inside = index[self.position : self.position + rank]
+            outside = [*index[: self.position], *index[self.position + rank :]]
+            result: list[Affine] = [Affine(0)] * len(self.base.axes)
+            for k, i in zip(self.kept, outside, strict=True):
+                result[k] = i
+            for axis, values in zip(self.axes, wrapped, strict=True):
+                result[axis] = as_place(island, values, inside, self.base.extents[axis])
+            return result
+
+        return at
+
+
+def as_place(island: Island, values: Value, index: Sequence[Affine], extent: Affine) -> Affine:
+    """An element of an array of indices, in bounds, as an index."""
+    scalar = island.element(values, INT, index)
+    op = arith.IndexCastOp.create(operands=[scalar], result_types=[INDEX])
+    island.graph.insert(op)
+    return Affine.of(Atom(op.results[0], low=0, high=extent - 1))
+
+
+def wrapped_indices(graph: Graph, array: Array, extent: Affine, table: np.ndarray | None) -> Value:
+    """Indices of an axis, the negative ones counted from its end. Only inside islands."""
+    if array.dtype.kind == "u" or (table is not None and table.min(initial=0) >= 0):
+        return array
+    values = copy(graph, array, INT)
+    end = copy(graph, index_value(extent), INT) if extent.terms else Static(np.int64(extent.constant))
+    negative = emit(graph, ELEMENTWISE["less"], [values, Static(np.int64(0))], (INT, INT))
+    shifted = emit(graph, ELEMENTWISE["add"], [values, end], (INT, INT))
+    return emit(graph, ELEMENTWISE["select"], [negative, shifted, values], (BOOL, INT, INT))
+
+
+def constant_table(graph: Graph, array: Array) -> np.ndarray | None:
+    """The elements of an array known at compile time, at the level of whole arrays."""
+    value = array.buffer.value
+    if graph.island is not None or value is None or not array.whole or not isinstance(value.owner, Operation):
+        return None
+    if not isinstance(value.owner, ConstantOp) or array.dtype.kind != "i":
+        return None
+    return np.asarray(value.owner.value.get_values(), np.int64)
+
+
+def check_indices(
+    island: Island, array: Array, extent: Affine, name: str, axis: int, table: np.ndarray | None = None
+) -> None:
+    """A pass over the indices finds whether one is outside; only then each is looked at, for the error."""
+    graph = island.graph
+    if table is not None and extent.known is not None:
+        bad = table[(table < -extent.known) | (table >= extent.known)]
+        if bad.size:
+            raise graph.error(
+                IndexRangeError, f"index {bad[0]} is out of bounds for axis {axis} with size {extent.known}"
+            )
+        return
+    if any(e.known == 0 for e in array.extents) or not graph.boundscheck:
+        return
+    values = copy(graph, array, INT)
+    end = copy(graph, index_value(extent), INT) if extent.terms else Static(np.int64(extent.constant))
+    high = emit(graph, ELEMENTWISE["greater_equal"], [values, end], (INT, INT))
+    start = (
+        emit(graph, ELEMENTWISE["negative"], [end], (INT,))
+        if extent.terms
+        else Static(np.int64(-extent.constant))
+    )
+    low = emit(graph, ELEMENTWISE["less"], [values, start], (INT, INT))
+    outside = emit(graph, ELEMENTWISE["logical_or"], [low, high], (BOOL, BOOL))
+    failed = island.reduce("or", outside, BOOL)
+    block = Block()
+    with graph.inside(block):
+
+        def look(index: list[Affine]) -> None:
+            scalar = island.element(array, INT, index)
+            op = arith.IndexCastOp.create(operands=[scalar], result_types=[INDEX])
+            graph.insert(op)
+            island.checked_index(Affine.of(Atom(op.results[0])), extent, name, axis)
+
+        island.for_each(array.extents, look)
+    graph.insert(IfOp(failed.ssa, Region(block), None))
+    island.keeps()
+
+
+def places(graph: Graph, array: Array, items: Sequence[Item]) -> Places | tuple[Array, Array, int]:
+    """What a subscript with arrays in it names: places; or, for one mask, (view, mask, its first axis)."""
+    given: list[tuple[Item, Array | None]] = []
+    masks = 0
+    for item in items:
+        found = index_array(graph, item)
+        masks += found is not None and found.dtype == BOOL
+        given.append((item, found))
+    # A mask of rank r stands for r axes.
+    spelled: list[Item] = []
+    arrays: dict[int, Array] = {}
+    for item, found in given:
+        if found is None:
+            spelled.append(item)
+            continue
+        arrays[len(spelled)] = found
+        spelled.extend([_MARK] * (len(found.axes) if found.dtype == BOOL else 1))
+    total = expanded(graph, spelled, len(array.axes))
+    shift = len(total) - len(spelled)
+    dots = next(
+        (k for k, i in enumerate(spelled) if isinstance(i, Static) and i.value is Ellipsis), len(spelled)
+    )
+    at = {k if k < dots else k + shift: a for k, a in arrays.items()}
+    if masks:
+        return _masked_view(graph, array, total, at)
+    return _places_in(graph, array, total, at)
+
+
+_MARK = Slice()
+
+
+def _masked_view(
+    graph: Graph, array: Array, items: Sequence[Item], at: dict[int, Array]
+) -> tuple[Array, Array, int]:
+    if len(at) > 1:
+        raise graph.error(
+            UnsupportedError,
+            "a mask together with another array as an index is not supported",
+            "index one after the other, or use np.where",
+        )
+    ((place, mask),) = at.items()
+    if any(not isinstance(i, Slice) and not (isinstance(i, Static) and i.value is None) for i in items):
+        # Integers count as arrays for the order of the result's axes; the assignment and reductions do not mind.
+        pass
+    base = view(graph, array, items)
+    axis = sum(isinstance(i, Slice) or (isinstance(i, Static) and i.value is None) for i in items[:place])
+    for k, extent in enumerate(mask.extents):
+        own = base.extents[axis + k]
+        if not require_equal(graph, own, extent, "a boolean index", "IndexError"):
+            raise graph.error(
+                IndexRangeError,
+                f"boolean index did not match indexed array along axis {axis + k}; size of axis is "
+                f"{own.witness()} but size of corresponding boolean axis is {extent.witness()}",
+            )
+    return base, mask, axis
+
+
+def _places_in(graph: Graph, array: Array, items: Sequence[Item], at: dict[int, Array]) -> Places:
+    base = view(graph, array, items)
+    axes: list[int] = []
+    kept: list[int] = []
+    advanced: list[int] = []
+    before = 0
+    axis = 0
+    for k, item in enumerate(items):
+        if k in at:
+            advanced.append(k)
+            axes.append(axis)
+            axis += 1
+            continue
+        if isinstance(item, Slice) or (isinstance(item, Static) and item.value is None):
+            kept.append(axis)
+            axis += 1
+            before += not advanced
+            continue
+        advanced.append(k)
+    together = advanced == list(range(advanced[0], advanced[0] + len(advanced)))
+    arrays = tuple([at[k] for k in sorted(at)])
+    try:
+        shape = broadcast_extents(graph, [a.extents for a in arrays])
+    except ShapeError:
+        shapes = " ".join(shape_text(a.extents).replace(" ", "") for a in arrays)
+        raise graph.error(
+            IndexRangeError,
+            f"shape mismatch: indexing arrays could not be broadcast together with shapes {shapes}",
+        ) from None
+    tables = tuple([constant_table(graph, a) for a in arrays])
+    return Places(base, tuple(axes), arrays, tuple(kept), before if together else 0, shape, tables)

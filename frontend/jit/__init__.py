@@ -1,0 +1,1 @@
+"""`nt.jit`: what a call does, from arguments to results."""

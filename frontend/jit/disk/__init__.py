@@ -1,0 +1,1 @@
+"""Programs on the disk: what one depends on, how it is written and read. Needs no compiler to read one."""

@@ -1,0 +1,193 @@
+"""Arrays of other libraries as arguments: NumPy arrays of the same memory take their place, and results go back in kind.
+
+    adopted = adoption(f, args, kwargs)           # None where there is nothing to adopt
+    result = f(*adopted.args, **adopted.kwargs)   # a call as any other: it may be native
+    adopted.results(result)                       # torch in, torch out
+
+The first argument that is of another library says of which kind results are. An argument that is returned, and `out`, are
+the very objects of the caller. Nothing here imports a library: who passes an array of one has imported it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ...values.errors import UnsupportedError
+from ..specialise.structures import LEAVES, build, parts_of
+from .host_arrays import HostArrays, Namespace
+from .torch_tensors import Torch
+
+if TYPE_CHECKING:
+    from .jit import JitFunction
+
+Library = HostArrays | Torch
+
+_UNKNOWN: Any = object()
+"""In the place of a library: the class has not been looked at."""
+
+_STRUCTURE: Any = object()
+"""In the place of a library: the class of a structure, whose items may be of one."""
+
+_LIBRARIES: dict[type, Any] = {}
+"""The library whose array a class is, Namespace where an array says; None for what is no array, and for NumPy's own."""
+
+MOST_CLASSES = 256
+"""Classes that are remembered; beyond, all are looked at again."""
+
+
+class Adoption:
+    """One call: its arguments with NumPy arrays in them, and how results are given back."""
+
+    __slots__ = ("_adopted", "_arrays", "_leaves_devices", "args", "kwargs", "library", "name")
+
+    def __init__(self, leaves_devices: bool):
+        self.args: tuple[Any, ...] = ()
+        self.kwargs: dict[str, Any] = {}
+        self.library: Library | None = None
+        self.name = ""
+        """The parameter whose value was taken last."""
+        self._leaves_devices = leaves_devices
+        self._arrays: dict[int, tuple[np.ndarray, Any]] = {}
+        """Arrays of the call by identity, and what the caller passed for each."""
+        self._adopted: list[tuple[str, Library, Any]] = []
+
+    def take(self, name: str, value: Any) -> Any:
+        """What stands for the value of parameter `name`: the value itself where nothing in it is adopted."""
+        self.name = name
+        kind = type(value)
+        if kind is np.ndarray:
+            self._arrays[id(value)] = (value, value)
+            return value
+        if kind in LEAVES:
+            return value
+        library = library_of(kind, value)
+        if library is None:
+            return value
+        if library is _STRUCTURE:
+            return self._take_items(name, value)
+        if self._leaves_devices and library.is_elsewhere(value):
+            return value
+        array = library.array_of(name, value)
+        if self.library is None:
+            self.library = library
+        self._arrays[id(array)] = (array, value)
+        self._adopted.append((name, library, value))
+        return array
+
+    def _take_items(self, name: str, value: Any) -> Any:
+        parts = parts_of(value)
+        assert parts is not None
+        names, items = parts
+        taken = [self.take(name, item) for item in items]
+        if all(new is old for new, old in zip(taken, items, strict=True)):
+            return value
+        return build(type(value), names, taken)
+
+    def results(self, value: Any) -> Any:
+        """A result with arrays of the caller's kind. Raises ShapeError, DTypeError where the library has none."""
+        assert self.library is not None
+        kind = type(value)
+        if kind is np.ndarray:
+            known = self._arrays.get(id(value))
+            if known is not None and known[0] is value:
+                return known[1]
+            made = self.library.result_of(value)
+            self._arrays[id(value)] = (value, made)
+            return made
+        if isinstance(value, np.generic):
+            return self.library.scalar_of(value)
+        parts = None if kind in LEAVES else parts_of(value)
+        if parts is None:
+            return value
+        names, items = parts
+        made = [self.results(item) for item in items]
+        if all(new is old for new, old in zip(made, items, strict=True)):
+            return value
+        return build(kind, names, made)
+
+    def note_writes(self, parameters: set[str]) -> None:
+        """Tell the libraries that the arrays which these parameters had were written to."""
+        for name, library, value in self._adopted:
+            if name in parameters:
+                library.written(value)
+
+
+_NUMPY = HostArrays()
+
+
+def library_of(kind: type, value: Any) -> Any:
+    """The library whose array a value is, _STRUCTURE for what has items, None for all else."""
+    found = _LIBRARIES.get(kind, _UNKNOWN)
+    if found is _UNKNOWN:
+        if len(_LIBRARIES) >= MOST_CLASSES:
+            _LIBRARIES.clear()
+        found = _LIBRARIES[kind] = _library(kind, value)
+    if found is Namespace:
+        return Namespace(value.__array_namespace__())
+    if found is None and hasattr(value, "__dict__") and "__array_interface__" in vars(value):
+        return _NUMPY
+    return found
+
+
+def _library(kind: type, value: Any) -> Any:
+    if issubclass(kind, np.ndarray | np.generic | type) or hasattr(kind, "called_by_trace"):
+        return None
+    if any(base.__module__ == "torch" and base.__name__ == "Tensor" for base in kind.__mro__):
+        return Torch()
+    has_dlpack = hasattr(kind, "__dlpack__")
+    if has_dlpack and hasattr(kind, "__array_namespace__"):
+        return Namespace
+    if has_dlpack or hasattr(kind, "__array_interface__"):
+        return _NUMPY
+    return _STRUCTURE if parts_of(value) is not None else None
+
+
+def adoption(
+    function: JitFunction, args: Sequence[Any], kwargs: Mapping[str, Any], *, leaves_devices: bool = False
+) -> Adoption | None:
+    """The call with NumPy arrays in the place of those of other libraries; None where there are none.
+
+    With `leaves_devices` those in the memory of a device stay as they are. Raises UnsupportedError, which names the
+    argument.
+    """
+    defaults = function._foreign_defaults
+    if not defaults and not any(map(is_foreign, args)) and not any(map(is_foreign, kwargs.values())):
+        return None
+    made = Adoption(leaves_devices)
+    names, static = function._names, function._static
+    if defaults:
+        given = {*names[: len(args)], *kwargs}
+        kwargs = {**kwargs, **{name: value for name, value in defaults.items() if name not in given}}
+    rest = len(args) - len(names)
+    try:
+        # What is beyond the names are those of the last one, `*args`.
+        placed = names if rest <= 0 else [*names, *(names[-1:] or ["args"]) * rest]
+        made.args = tuple(
+            [
+                value if name in static else made.take(name, value)
+                for name, value in zip(placed, args, strict=False)
+            ]
+        )
+        if kwargs:
+            made.kwargs = {
+                name: value if name in static else made.take(name, value) for name, value in kwargs.items()
+            }
+    except UnsupportedError as error:
+        function._locate(error, made.name)
+        raise
+    return None if made.library is None else made
+
+
+def is_foreign(value: Any) -> bool:
+    """Whether a value is an array of another library, or has one in it."""
+    kind = type(value)
+    if kind in LEAVES:
+        return False
+    library = library_of(kind, value)
+    if library is not _STRUCTURE:
+        return library is not None
+    parts = parts_of(value)
+    return parts is not None and any(map(is_foreign, parts[1]))

@@ -1,0 +1,368 @@
+"""Calling a compiled program: outputs are allocated, the kernel runs, results are put together as NumPy would."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ....runtime.pool import POOL
+from ...values.errors import DTypeError, ShapeError, UnsupportedError
+from ..specialise.argument_types import ArgumentType, binding
+from ..specialise.structures import build
+
+if TYPE_CHECKING:
+    from ..specialise.program_parts import Leaf, Linear, OutputType, Program
+    from ..specialise.stages import Kernel
+
+
+class Invocation:
+    """A compiled program bound to the extents of one call signature: everything that need not be worked out again."""
+
+    def __init__(self, program: Program, kernel: Kernel, types: Sequence[ArgumentType]):
+        names: dict[Any, int] = dict(binding(program.arguments, types) or {})
+        self.program = program
+        self.kernel = kernel
+        self.native = getattr(kernel, "native", None)
+        self.frozen = getattr(kernel, "frozen", None)
+        self.names = names
+        self.passed = [k for k, t in enumerate(program.arguments) if t.kind not in ("static", "same")]
+        self.integers = [k for k, t in enumerate(program.arguments) if t.kind == "int"]
+        self.orders = {k: t.order for k, t in enumerate(program.arguments) if t.order is not None}
+        self.outputs = program.outputs
+        self.outside = program.captured.memory() if program.written else ()
+        self.calls = 0
+        self.fastest = float("inf")
+        """Seconds that the kernel took in the shortest call, where it can be called natively: in a longer one other
+        processes may have had their turn."""
+        self.shapes = None if self.integers else self._shapes(names)
+
+    def __call__(self, values: Sequence[Any], out: Any = None) -> Any:
+        """Run on the leaves of the arguments."""
+        names = self.names
+        if self.integers:
+            names = {**names, **{k: values[k] for k in self.integers}}
+        if self.outside:
+            self._check_outside(values)
+        shapes = self._shapes(names) if self.shapes is None else self.shapes
+        arguments, copies = self._arguments(values)
+        stored, given = self._buffers(shapes, out, values)
+        self.kernel([*arguments, *stored, *self.frozen_buffers(values, arguments)])
+        if self.native is not None:
+            self.fastest = min(self.fastest, self.native.seconds)
+        for original, temporary in copies:
+            self.copy_to(original, temporary)
+        arrays = self._in_order(stored)
+        for k, target in given.items():
+            if target is not arrays[k]:
+                self.copy_to(target, arrays[k])
+        return self._assemble(self.program.results, arrays, given, values, names, [])
+
+    def frozen_buffers(self, values: Sequence[Any], arguments: Sequence[Any]) -> Sequence[np.ndarray]:
+        """What was computed once for the arrays among `values` that stay the same."""
+        if self.frozen is None:
+            return ()
+        places = self.frozen.arguments
+        return self.frozen.of([values[self.passed[k]] for k in places], [arguments[k] for k in places])
+
+    def assembled(self, stored: Sequence[Any], values: Sequence[Any]) -> Any:
+        """The results of a call without `out`, once the kernel has filled the arrays `stored`."""
+        return self._assemble(self.program.results, self._in_order(stored), {}, values, self.names, [])
+
+    def _in_order(self, stored: Sequence[Any]) -> list[Any]:
+        return [_in_order(a, o.order) for a, o in zip(stored, self.outputs, strict=True)]
+
+    def _shapes(self, names: dict[Any, int]) -> list[tuple[int, ...]]:
+        return [tuple([e.value(names) for e in o.extents]) for o in self.outputs]
+
+    def output_shapes(self, values: Sequence[Any]) -> list[tuple[int, ...]]:
+        """The shapes of the outputs of a call."""
+        return self._shapes({**self.names, **{k: values[k] for k in self.integers}})
+
+    def _arguments(self, values: Sequence[Any]) -> tuple[list[Any], list[tuple[np.ndarray, np.ndarray]]]:
+        arguments: list[Any] = []
+        copies: list[tuple[np.ndarray, np.ndarray]] = []
+        for k in self.passed:
+            value = values[k]
+            if k in self.orders:
+                value = value.transpose(self.orders[k])
+            if isinstance(value, self.array_types) and not self.addressable(value):
+                self._check_apart(k)
+                fresh = value.copy(order="K")
+                if k in self.program.written and getattr(value.flags, "writeable", True):
+                    copies.append((value, fresh))
+                value = fresh
+            arguments.append(value)
+        return arguments, copies
+
+    def _check_outside(self, values: Sequence[Any]) -> None:
+        """Raise where an argument that is written is in memory of an array whose elements were compiled in."""
+        for k in self.program.written:
+            value = values[k]
+            if isinstance(value, np.ndarray) and any(np.may_share_memory(value, one) for one in self.outside):
+                raise UnsupportedError(
+                    f"argument '{self.program.arguments[k].name}' is written, and is in the memory of an array that the "
+                    "function reads from outside: what is written would be missed there",
+                    hint="pass that array as an argument",
+                )
+
+    def _check_apart(self, k: int) -> None:
+        """Raise for an argument that has to be copied, where other arguments are in the same memory."""
+        argument = self.program.arguments[k]
+        if argument.overlap is None:
+            return
+        raise UnsupportedError(
+            f"argument '{argument.name}' overlaps another one, and its elements are not aligned or not a whole number "
+            "of elements apart: compiled code would work on a copy of it, which does not see what is written to the other",
+            hint="pass a copy of one of them, if they need not overlap",
+        )
+
+    def _buffers(
+        self, shapes: Sequence[tuple[int, ...]], out: Any, values: Sequence[Any]
+    ) -> tuple[list[np.ndarray], dict[int, np.ndarray]]:
+        """The arrays that the kernel fills, and the caller's `out` by output."""
+        stored = []
+        given = _given(out, self.outputs, shapes, self.array_types)
+        for k, (one, shape) in enumerate(zip(self.outputs, shapes, strict=True)):
+            target = given.get(k)
+            direct = (
+                target is not None
+                and isinstance(target, self.array_types[0])
+                and one.order is None
+                and target.flags.c_contiguous
+                and self.addressable(target)
+                and self.is_apart(target, [*values, *[other for j, other in given.items() if j != k]])
+            )
+            if direct:
+                assert target is not None
+                stored.append(target)
+                continue
+            stored.append(self.empty(_in_memory(shape, one.order), one.dtype))
+        return stored, given
+
+    array_types: tuple[type, ...] = (np.ndarray,)
+    """What arguments and `out` may be; results are of the first of them."""
+
+    def empty(self, shape: tuple[int, ...], dtype: np.dtype) -> Any:
+        """An array for a result."""
+        return POOL.empty(shape, dtype)
+
+    def copy_to(self, target: Any, source: Any) -> None:
+        """Copy the elements of an array."""
+        np.copyto(target, source)
+
+    def addressable(self, array: Any) -> bool:
+        """Whether elements are aligned, and a whole number of elements apart."""
+        return addressable(array)
+
+    def is_apart(self, target: Any, values: Sequence[Any]) -> bool:
+        """Whether an array shares no memory with an argument."""
+        return not any(isinstance(v, np.ndarray) and np.may_share_memory(v, target) for v in values)
+
+    def _assemble(
+        self,
+        result: Any,
+        arrays: Sequence[np.ndarray],
+        given: dict[int, np.ndarray],
+        values: Sequence[Any],
+        names: dict,
+        made: list[Any],
+    ) -> Any:
+        """An object of the result; `made` are those that were made before."""
+        if isinstance(result, tuple):
+            kind, keys, items = result
+            parts = [self._assemble(item, arrays, given, values, names, made) for item in items]
+            made.append(build(kind, keys, parts))
+        elif result.how == "again":
+            return made[result.value]
+        else:
+            made.append(_RESULTS[result.how](self, result, arrays, given, values, names))
+        return made[-1]
+
+
+def addressable(array: np.ndarray) -> bool:
+    """Whether elements are aligned, and a whole number of elements apart."""
+    size = array.itemsize
+    return array.flags.aligned and (array.flags.c_contiguous or all(s % size == 0 for s in array.strides))
+
+
+def _in_memory(shape: tuple[int, ...], order: tuple[int, ...] | None) -> tuple[int, ...]:
+    """A shape as it is in memory, outermost axis first."""
+    return shape if order is None else tuple([shape[axis] for axis in order])
+
+
+def _in_order(array: np.ndarray, order: tuple[int, ...] | None) -> np.ndarray:
+    """The filled array with its axes in the order of the program."""
+    if order is None:
+        return array
+    return array.transpose([order.index(axis) for axis in range(len(order))])
+
+
+def _given(
+    out: Any,
+    outputs: Sequence[OutputType],
+    shapes: Sequence[tuple[int, ...]],
+    array_types: tuple[type, ...],
+) -> dict[int, np.ndarray]:
+    if out is None:
+        return {}
+    targets = out if isinstance(out, tuple | list) else (out,)
+    results = [k for k, one in enumerate(outputs) if one.kind != "tag"]
+    if len(targets) != len(results):
+        raise ShapeError(f"out= has {len(targets)} arrays for {len(results)} results that are computed")
+    for target, k in zip(targets, results, strict=True):
+        one, shape = outputs[k], shapes[k]
+        if not isinstance(target, array_types):
+            wanted = f"{array_types[0].__module__}.{array_types[0].__name__}"
+            raise DTypeError(f"out= must be an array ({wanted}), not {type(target).__name__}")
+        if target.shape != shape or target.dtype != one.dtype:
+            raise ShapeError(
+                f"out= is {target.dtype}{list(target.shape)}, the result is {one.dtype}{list(shape)}",
+                hint="give an array of the same shape and dtype",
+            )
+        if not getattr(target.flags, "writeable", True):
+            raise ShapeError("output array is read-only")
+    return dict(zip(results, targets, strict=True))
+
+
+# ---- results ----------------------------------------------------------------------------------------
+
+
+def _constant(call: Invocation, leaf: Leaf, arrays: Any, given: Any, values: Any, names: Any) -> Any:
+    return leaf.value
+
+
+def _argument(call: Invocation, leaf: Leaf, arrays: Any, given: Any, values: Any, names: Any) -> Any:
+    return values[leaf.argument]
+
+
+def _integer(call: Invocation, leaf: Leaf, arrays: Any, given: Any, values: Any, names: Any) -> int:
+    return leaf.value.value(names)
+
+
+def _view(call: Invocation, leaf: Leaf, arrays: Any, given: Any, values: Any, names: Any) -> np.ndarray:
+    """A basic-indexing view of an argument or of another result, by its own strides."""
+    if leaf.value is None:
+        return _window(values[leaf.argument], leaf.view, names)
+    return _window(_RESULTS[leaf.value.how](call, leaf.value, arrays, given, values, names), leaf.view, names)
+
+
+def _window(array: np.ndarray, recipe: Any, names: Any) -> np.ndarray:
+    fixed, axes = recipe
+    items: list[Any] = [slice(None)] * array.ndim
+    for axis, offset in fixed:
+        items[axis] = offset.value(names)
+    for root, offset, stride, extent in axes:
+        if root is not None:
+            items[root] = _python_slice(offset.value(names), stride, extent.value(names))
+    window = array[(*items, Ellipsis)]
+    roots = [root for root, *_ in axes if root is not None]
+    window = window.transpose([sorted(roots).index(root) for root in roots])
+    if not axes:
+        return window
+    window = window[tuple([None if root is None else slice(None) for root, *_ in axes])]
+    if all(root is not None for root, *_ in axes):
+        return window
+    return window[
+        tuple([slice(None if root is not None else extent.value(names)) for root, *_, extent in axes])
+    ]
+
+
+def _python_slice(start: int, stride: int, extent: int) -> slice:
+    stop = start + stride * extent
+    return slice(start, None if stop < 0 else stop, stride) if extent else slice(0, 0)
+
+
+def _extents(parameters: Any, names: Any) -> list[int]:
+    return [e.value(names) for e in parameters]
+
+
+def _broadcast_arrays(array: np.ndarray, parameters: Any, names: Any) -> np.ndarray:
+    return np.broadcast_arrays(array, np.broadcast_to(False, _extents(parameters, names)))[0]
+
+
+_MAKERS: dict[str, Callable[[Any, Any, Any], Any]] = {
+    "reshape": lambda array, shape, names: np.reshape(array, _extents(shape, names)),
+    "ravel": lambda array, shape, names: np.ravel(array),
+    "broadcast": lambda array, shape, names: np.broadcast_to(array, _extents(shape, names)),
+    "broadcast_arrays": _broadcast_arrays,
+    "diagonal": lambda array, parameters, names: np.diagonal(array, *parameters),
+    "einsum_diagonal": lambda array, parameters, names: np.einsum("ii->i", array),
+    "windows": lambda array, parameters, names: np.lib.stride_tricks.sliding_window_view(array, *parameters),
+}
+"""What NumPy makes of an array: a view, or a copy where it has no choice."""
+
+VIEWS = frozenset(("view", *_MAKERS))
+"""How results are made that share memory with what they are made from."""
+
+
+def _derived(call: Invocation, leaf: Leaf, arrays: Any, given: Any, values: Any, names: Any) -> np.ndarray:
+    """What NumPy makes of an argument or another result, or of a view of one; then a window of that."""
+    parameters, window = leaf.view
+    inner = _RESULTS[leaf.value.how](call, leaf.value, arrays, given, values, names)
+    result = _MAKERS[leaf.how](inner, parameters, names)
+    return result if window is None else _window(result, window, names)
+
+
+def read_only(array: Any) -> Any:
+    """A view that cannot be written; arrays of a GPU have no such flag."""
+    if not isinstance(array, np.ndarray):
+        return array
+    result = array.view()
+    result.flags.writeable = False
+    return result
+
+
+def _read_only(call: Invocation, leaf: Leaf, arrays: Any, given: Any, values: Any, names: Any) -> Any:
+    """An array for which NumPy gives a view that cannot be written; the caller's `out` stays as it is."""
+    result = _output(call, leaf, arrays, given, values, names)
+    return result if leaf.output in given else read_only(result)
+
+
+def _output(call: Invocation, leaf: Leaf, arrays: Any, given: Any, values: Any, names: Any) -> Any:
+    if leaf.output in given:
+        return given[leaf.output]
+    array, kind = arrays[leaf.output], call.outputs[leaf.output].kind
+    if kind == "array":
+        return array
+    return array[()] if kind == "scalar" else array.item()
+
+
+def _rows(call: Invocation, leaf: Leaf, arrays: Any, given: Any, values: Any, names: Any) -> list[Any]:
+    """A list that a loop made."""
+    array = _output(call, leaf, arrays, given, values, names)
+    return list(array) if leaf.value is None else array.tolist()
+
+
+def late_result(leaf: Leaf, call: Invocation) -> Callable[[Any], Any]:
+    """What makes a view or a reshaped array of the argument."""
+    make, names = _RESULTS[leaf.how], dict(call.names)
+    return lambda argument: make(call, leaf, (), {}, {leaf.argument: argument}, names)
+
+
+def _choice(call: Invocation, leaf: Leaf, arrays: Any, given: Any, values: Any, names: Any) -> Any:
+    """An argument, a view of one, or what the kernel filled: the kernel says which. Into `out` its contents go."""
+    chosen = leaf.value.get(int(arrays[leaf.tag]))
+    if chosen is None:
+        return _output(call, leaf, arrays, given, values, names)
+    result = call._assemble(chosen, arrays, given, values, names, [])
+    if leaf.output not in given:
+        return result
+    call.copy_to(given[leaf.output], result)
+    return given[leaf.output]
+
+
+_RESULTS: dict[str, Any] = {
+    "choice": _choice,
+    "constant": _constant,
+    "argument": _argument,
+    "integer": _integer,
+    "view": _view,
+    **dict.fromkeys(_MAKERS, _derived),
+    "read-only": _read_only,
+    "output": _output,
+    "rows": _rows,
+}
+
+__all__ = ["Invocation", "Linear"]

@@ -1,0 +1,224 @@
+"""The stages of a jitted function that are had without calling it: what it was lowered to, and the machine code of that."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from ...values.errors import DTypeError, UnsupportedError
+from ..specialise.argument_types import ArgumentType, binding
+from ..specialise.specialiser import COMPILING
+from ..specialise.structures import Structure
+from .invoke import Invocation
+
+if TYPE_CHECKING:
+    from ....runtime.cuda.kernel_resources import KernelResources
+    from ....runtime.cuda_sim.faults import Fault
+    from ....runtime.cuda_sim.report import ProfileReport
+    from ..specialise.program_parts import Program
+    from ..specialise.stages import Kernel
+    from .jit import JitFunction
+    from .schedule import Schedule
+
+
+class Lowered:
+    """A function at the nt level, for one specialisation."""
+
+    def __init__(self, owner: JitFunction, program: Program):
+        self.owner = owner
+        self.program = program
+
+    def as_text(self, level: str = "nt", schedule: Any = None) -> str:
+        """Its text at a level: nt, nest, scf, llvm, llvm-ir, asm, gpu, cuda, ptx; `schedule` as for `compile`."""
+        from ..specialise.stages import text_of
+
+        return text_of(self.program.module, level, _sequences(schedule))
+
+    def schedule(self, target: str | None = None) -> Schedule:
+        """The schedule in use for a target (`cpu` or `cuda`): to print, to go on with, to save and edit."""
+        from .schedule import automatic
+
+        wanted = target or self.owner.target
+        return automatic(self, "cuda" if wanted.partition(":")[0] == "cuda-sim" else wanted)
+
+    def compile(self, target: str | None = None, schedule: Any = None, arch: str | None = None) -> Compiled:
+        """Machine code for a target.
+
+        `schedule` takes the place of the automatic one: what `nt.schedule` or `low.schedule` gave, the path of a
+        file, or the text of a schedule. `arch` ("sm_90") is what target "cuda" compiles for where no GPU is there to
+        say: the result is a `CompiledCuda`, to look at and to keep. Raises NestorError, which names the step, where a
+        schedule is not legal here, and where there is no GPU and no `arch`.
+        """
+        from ..specialise.stages import build
+
+        name, chosen, wanted = self.program.name, _sequences(schedule), target or self.owner.target
+        with COMPILING:
+            kernel, engine = build(self.program.module, name, wanted, chosen, arch)
+        make = CompiledCuda if wanted == "cuda" else Compiled
+        return make(self.owner, self.program, kernel, engine)
+
+
+class Compiled:
+    """A compiled specialisation. Call it with arguments of the types it was lowered for."""
+
+    def __init__(self, owner: JitFunction, program: Program, kernel: Kernel, engine: Any):
+        self._owner = owner
+        self.program = program
+        self._kernel = kernel
+        self.engine = engine
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return self._call(self._kernel, args, kwargs)
+
+    def check(self, *args: Any, **kwargs: Any) -> list[Fault]:
+        """What its kernels do that CUDA leaves undefined; for target `cuda-sim`. An empty list: nothing was found.
+
+        The program runs on copies of the arguments, with its threads and blocks in three orders: races, indices out of
+        bounds, barriers that are not reached by all, reads of what nothing has written (runtime/cuda_sim/faults.py).
+        """
+        engine, found = self.engine, []
+        if not hasattr(engine, "check"):
+            raise UnsupportedError("only the simulator checks kernels", hint='compile with target="cuda-sim"')
+
+        def kernel(arguments: Sequence[Any]) -> None:
+            record, faults = engine.check(*arguments)
+            found.extend(faults)
+            if record.code and not faults:
+                self._kernel(arguments)  # raises the exception of the check that failed
+
+        self._call(kernel, args, kwargs)
+        return found
+
+    def profile(self, *args: Any, **kwargs: Any) -> ProfileReport:
+        """What its memory accesses cost on a GPU, line by line; for target `cuda-sim`.
+
+        The program runs once in the simulator, on copies of the arguments: print the result, or see
+        `runtime/cuda_sim/report.py`. Raises what a call raises, and SimulatorFault.
+        """
+        engine, reports = self.engine, []
+        if not hasattr(engine, "profile"):
+            raise UnsupportedError("only the simulator profiles", hint='compile with target="cuda-sim"')
+
+        def kernel(arguments: Sequence[Any]) -> None:
+            record, report = engine.profile(*arguments)
+            reports.append(report)
+            if record.code:
+                self._kernel(arguments)  # raises the exception of the check that failed
+
+        self._call(kernel, args, kwargs)
+        return reports[0]
+
+    def _call(self, kernel: Kernel, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        adopted = self._owner._adoption(args, kwargs)
+        if adopted is None:
+            return self._call_plain(kernel, args, kwargs)
+        try:
+            result = self._call_plain(kernel, adopted.args, adopted.kwargs)
+        finally:
+            arguments = self.program.arguments
+            written = {arguments[k].group or arguments[k].name for k in self.program.written}
+            adopted.note_writes(written if self._owner._has_out else {*written, "out"})
+        return adopted.results(result)
+
+    def _call_plain(self, kernel: Kernel, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """A call with NumPy arrays, or arrays of the device."""
+        self._check_outside()
+        out = None if self._owner._has_out else kwargs.pop("out", None)
+        names, values, groups = self._owner._leaves(args, kwargs)
+        values = self._adopted(values)
+        types = self._owner._types(names, self._described(values), groups)
+        extents = binding(self.program.arguments, types) if _agree(self.program.arguments, types) else None
+        if extents is None or not all(guard.holds(extents) for guard in self.program.guards):
+            raise DTypeError(
+                "these arguments are not of the types it was compiled for: "
+                + ", ".join(map(str, self.program.arguments)),
+                hint="call the jitted function, which compiles again",
+            )
+        return self._invocation(values)(self.program, kernel, types)(values, out)
+
+    def _check_outside(self) -> None:
+        """What was read outside the function is part of what was compiled."""
+        other = next((read for read in self.program.captured if not read.holds()), None)
+        if other is not None:
+            raise UnsupportedError(
+                f"{other} is not what it was when the function was lowered",
+                hint="lower it again, or call the jitted function, which compiles again",
+            )
+
+    # What arrays of a call are: here NumPy's.
+
+    def _adopted(self, values: list[Any]) -> list[Any]:
+        return values
+
+    def _described(self, values: list[Any]) -> list[Any]:
+        return values
+
+    def _invocation(self, values: list[Any]) -> type[Invocation]:
+        return Invocation
+
+
+class CompiledCuda(Compiled):
+    """A specialisation compiled for a GPU; calling it needs one, looking at it does not."""
+
+    def _adopted(self, values: list[Any]) -> list[Any]:
+        from ....runtime.cuda.engine import load_cupy
+        from .cuda_call import adopted
+
+        load_cupy()
+        return adopted(values)
+
+    def _described(self, values: list[Any]) -> list[Any]:
+        from .cuda_call import descriptions
+
+        return descriptions(values)
+
+    def _invocation(self, values: list[Any]) -> type[Invocation]:
+        from .cuda_call import invocation_for
+
+        return invocation_for(values)
+
+    @property
+    def cuda(self) -> str:
+        """The CUDA C text of its kernels."""
+        return self.engine.cuda
+
+    @property
+    def ptx(self) -> str:
+        """The PTX that NVRTC makes of it."""
+        return self.engine.ptx
+
+    @property
+    def cubin(self) -> bytes:
+        """The machine code, as the driver loads it."""
+        return self.engine.cubin.image
+
+    @property
+    def kernels(self) -> tuple[KernelResources, ...]:
+        """Registers, shared memory and spills of each kernel."""
+        return self.engine.cubin.kernels
+
+    def report(self) -> str:
+        """A table of the kernels: registers, shared memory, spills, and the part of the warps that can be resident."""
+        return self.engine.cubin.report()
+
+
+def _sequences(schedule: Any) -> Any:
+    if schedule is None:
+        return None
+    from .schedule import sequences_of
+
+    return sequences_of(schedule)
+
+
+def _agree(pattern: Sequence[ArgumentType], types: Sequence[ArgumentType]) -> bool:
+    return (
+        len(pattern) == len(types)
+        and all(
+            (p.kind, p.dtype, len(p.extents), p.layout, p.order, p.read_only, p.overlap)
+            == (t.kind, t.dtype, len(t.extents), t.layout, t.order, t.read_only, t.overlap)
+            for p, t in zip(pattern, types, strict=True)
+            if p.kind != "static"
+        )
+        and [p.value for p in pattern if isinstance(p.value, Structure)]
+        == [t.value for t in types if isinstance(t.value, Structure)]
+    )

@@ -1,0 +1,63 @@
+"""The options of `nt.jit`, checked."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from ...values.errors import DTypeError
+
+FASTMATH_FLAGS = ("contract", "reassoc", "nnan", "ninf", "nsz", "afn", "arcp")
+"""The flags that `fastmath=True` asks for."""
+
+BY_NAME = ("tf32",)
+"""Flags that are asked for by name only: factors of matrix products are rounded to 11 bits, for tensor cores."""
+
+
+def static_names(
+    names: Sequence[str], argnums: int | Iterable[int], argnames: str | Iterable[str]
+) -> set[str]:
+    """The parameters that `static_argnums` and `static_argnames` say. Raises DTypeError for those that are not there."""
+    positions = [argnums] if isinstance(argnums, int) else list(argnums)
+    chosen = [argnames] if isinstance(argnames, str) else list(argnames)
+    wrong = [k for k in positions if not -len(names) <= k < len(names)] + [
+        n for n in chosen if n not in names
+    ]
+    if wrong:
+        raise DTypeError(f"no parameter {wrong[0]!r} to be static", hint=f"parameters: {', '.join(names)}")
+    return {names[k] for k in positions} | set(chosen)
+
+
+def constant_names(names: Sequence[str], constants: str | Iterable[str], static: set[str]) -> frozenset[str]:
+    """The parameters that `constants` says. Raises DTypeError for those that are not there, or are static."""
+    chosen = [constants] if isinstance(constants, str) else list(constants)
+    for name in chosen:
+        if name not in names:
+            raise DTypeError(f"no parameter {name!r} to be constant", hint=f"parameters: {', '.join(names)}")
+        if name in static:
+            raise DTypeError(
+                f"parameter {name!r} is static", hint="a static value is compiled in: it is constant"
+            )
+    return frozenset(chosen)
+
+
+def dynamic_mode(dynamic: bool | str | None) -> bool | None:
+    """What `dynamic` asks for; None leaves it to the shapes that arrive. Raises DTypeError."""
+    if dynamic in (None, "auto"):
+        return None
+    if isinstance(dynamic, bool):
+        return dynamic
+    raise DTypeError(f"dynamic={dynamic!r}", hint="dynamic is True, False, or 'auto'")
+
+
+def fastmath_flags(fastmath: bool | str | Iterable[str] | None) -> tuple[str, ...]:
+    """The flags asked for, in the order of `FASTMATH_FLAGS`, all of which True asks for; and those of `BY_NAME`."""
+    if fastmath is False or fastmath is None:
+        return ()
+    names = (
+        FASTMATH_FLAGS if fastmath is True else [fastmath] if isinstance(fastmath, str) else list(fastmath)
+    )
+    known = (*FASTMATH_FLAGS, *BY_NAME)
+    unknown = [n for n in names if n not in known]
+    if unknown:
+        raise DTypeError(f"unknown fastmath flag {unknown[0]!r}", hint=f"flags: {', '.join(known)}")
+    return tuple(flag for flag in known if flag in names)

@@ -1,0 +1,121 @@
+"""`nt.trace`: a Python function compiled by running it once on arrays that stand for its arguments.
+
+    from scipy_like import gain                    # code that calls NumPy, whose source cannot be compiled
+    fast = nt.trace(gain)                          # traced when it is called, once for each kind of arguments
+    fast = nt.trace(gain, nt.spec("n")))  # traced now, for arrays of any length
+
+What the function does to its arguments is recorded and compiled; Python runs while tracing only. So a branch or a loop
+that depends on the elements of an array is an error, which names the line and suggests `nt.jit`; numbers that decide
+one are compiled for their value. What the function may read outside, arrays too, is looked at in every call, and it is
+traced again when any of that has changed (`reachable.py`). The result has the methods of what `nt.jit` returns: `lower`,
+`explain`, `cache_info`.
+"""
+
+from __future__ import annotations
+
+import inspect
+import itertools
+import linecache
+from collections.abc import Callable
+from types import FunctionType
+from typing import Any
+
+import numpy as np
+
+from ....runtime.collector import collector_paused
+from ...values.errors import DTypeError
+from ..specialise.arguments import parts_of_function
+from .jit import JitFunction
+
+_COUNT = itertools.count(1)
+
+
+class TracedFunction(JitFunction):
+    """A function and its specialisations, each from one run of it. Made by `nt.trace`."""
+
+    _on_disk = False
+
+    def __init__(self, function: Callable[..., Any], **options: Any):
+        self.traced = function.function if isinstance(function, JitFunction) else function
+        super().__init__(_caller(self.traced), **options)
+
+    def _present_parts(self) -> list[Any]:
+        return parts_of_function(self.traced)
+
+    def _take_signature(self) -> None:
+        if hasattr(self, "signature"):
+            self.function = _caller(self.traced)
+        super()._take_signature()
+
+    def __repr__(self) -> str:
+        return f"<nt.trace of {getattr(self.traced, '__qualname__', self.traced)}>"
+
+    def _lower(self, *args: Any) -> Any:
+        from ...script import tracing  # noqa: F401  (says what a call of `traced_call` is)
+
+        return super()._lower(*args)
+
+    def compile_for(self, *specs: Any) -> None:
+        """Trace and compile for arguments like these."""
+        args, kwargs = self._adopted(specs, {})
+        names, values, groups = self._leaves(args, kwargs)
+        with collector_paused():
+            self._compile_for(self._types(names, values, groups), values)
+
+
+def trace(function: Callable[..., Any] | None = None, *specs: Any, **options: Any) -> Any:
+    """Compile a function by running it on symbolic arrays: `nt.trace(f)`, or `nt.trace(f, *specs)` for arguments that
+    are known now. Options are those of `nt.jit`."""
+    if function is None:
+        return lambda f: TracedFunction(f, **options)
+    traced = TracedFunction(function, **options)
+    if specs:
+        traced.compile_for(*specs)
+    return traced
+
+
+def traced_call(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+    """`function(*args, **kwargs)`; in compiled code, what it does to symbolic arguments (`tracing.py`)."""
+    return function(*args, **kwargs)
+
+
+def _caller(function: Callable[..., Any]) -> FunctionType:
+    """A function with the parameters of `function` whose source is a call of it."""
+    signature = _signature(function)
+    name = getattr(function, "__name__", "traced")
+    name = name if name.isidentifier() else "traced"
+    header, arguments = [], []
+    for parameter in signature.parameters.values():
+        star = {parameter.VAR_POSITIONAL: "*", parameter.VAR_KEYWORD: "**"}.get(parameter.kind, "")
+        if parameter.kind is parameter.KEYWORD_ONLY:
+            header += [] if any(text.startswith("*") for text in header) else ["*"]
+            arguments.append(f"{parameter.name}={parameter.name}")
+        else:
+            arguments.append(star + parameter.name)
+        header.append(star + parameter.name)
+    text = (
+        f"def {name}({', '.join(header)}):\n    return _traced_call({', '.join(['_function', *arguments])})\n"
+    )
+    file = f"<nt.trace of {name}, {next(_COUNT)}>"
+    linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)
+    space: dict[str, Any] = {"_traced_call": traced_call, "_function": function}
+    exec(compile(text, file, "exec"), space)
+    caller = space[name]
+    caller.__signature__ = signature
+    caller.__doc__ = getattr(function, "__doc__", None)
+    caller.__qualname__ = getattr(function, "__qualname__", name)
+    return caller
+
+
+def _signature(function: Callable[..., Any]) -> inspect.Signature:
+    if isinstance(function, np.ufunc):  # its keywords say how NumPy computes
+        operands = [
+            inspect.Parameter(f"x{k + 1}", inspect.Parameter.POSITIONAL_ONLY) for k in range(function.nin)
+        ]
+        return inspect.Signature(operands)
+    try:
+        return inspect.signature(function)
+    except (TypeError, ValueError):
+        raise DTypeError(
+            f"{function!r} has no parameters that can be known", hint="wrap it: def f(x): return g(x)"
+        ) from None

@@ -1,0 +1,100 @@
+"""What `nt.jit` can be given, and what is done with the values of a call before they have types: defaults and keys."""
+
+from __future__ import annotations
+
+import inspect
+import opcode
+from collections.abc import Callable, Sequence
+from types import CodeType, FunctionType
+from typing import Any
+
+import numpy as np
+
+from ...values.errors import DTypeError
+from ...values.static_values import distinction, hashable
+
+
+class Default:
+    """The default of a parameter that was not passed: baked in."""
+
+    def __init__(self, value: Any):
+        self.value = value
+
+
+def default_of(value: Any) -> Any:
+    """What stands for a parameter that was not passed: a default that can change, such as an array, is read in each call."""
+    try:
+        hash(value)
+    except (TypeError, ValueError):
+        return value
+    return Default(value)
+
+
+def key_of(value: Any) -> Any:
+    """A key that tells values apart; of what cannot be hashed, types only."""
+    try:
+        return (type(value), hashable(value), distinction(value))
+    except TypeError:
+        return type(value)
+
+
+def overlaps(values: Sequence[Any]) -> tuple:
+    """Which pairs of array arguments may share memory, and which are the same."""
+    arrays = [(k, v) for k, v in enumerate(values) if isinstance(v, np.ndarray)]
+    pairs = []
+    for position, (k, a) in enumerate(arrays):
+        for j, b in arrays[:position]:
+            if np.may_share_memory(a, b):
+                exact = a.__array_interface__["data"][0] - b.__array_interface__["data"][0]
+                pairs.append((j, k, exact))
+    return tuple(pairs)
+
+
+def plain_function(function: Any) -> Callable[..., Any]:
+    """The function to compile. Raises DTypeError for what is none, or is bound to an object."""
+    if inspect.ismethod(function):
+        raise DTypeError(
+            f"'{function.__qualname__}' is bound to an object",
+            hint="decorate the method in its class with @nt.jit",
+        )
+    if isinstance(function, staticmethod | classmethod):
+        kind = type(function).__name__
+        raise DTypeError(f"{function!r} is a {kind}, not a function", hint=f"write @{kind} above @nt.jit")
+    if not callable(function) or inspect.isclass(function):
+        raise DTypeError(f"{function!r} is not a function", hint="nt.jit compiles functions defined with def")
+    return function
+
+
+_STORES = frozenset(opcode.opmap[name] for name in ("STORE_SUBSCR", "STORE_SLICE") if name in opcode.opmap)
+_OPERATE = opcode.opmap["BINARY_OP"]
+_IN_PLACE = 13
+"""The number of `+=` among the operators of BINARY_OP; those after it work in place too."""
+
+
+def seems_to_write(function: Any) -> bool:
+    """Whether `x[i] = ...` or `x += ...` is in the code of a function, or of one inside it."""
+    return _writes(function.__code__) if isinstance(function, FunctionType) else False
+
+
+def _writes(code: CodeType) -> bool:
+    steps = zip(code.co_code[::2], code.co_code[1::2], strict=True)
+    if any(step in _STORES or (step == _OPERATE and what >= _IN_PLACE) for step, what in steps):
+        return True
+    return any(isinstance(inner, CodeType) and _writes(inner) for inner in code.co_consts)
+
+
+def parts_of_function(function: Any) -> list[Any]:
+    """What a function consists of that can be replaced: its code and its defaults. Each is told by its identity."""
+    if type(function) is not FunctionType:
+        return []
+    named = function.__kwdefaults__
+    return [function.__code__, function.__defaults__, named, *(named or ()), *(named or {}).values()]
+
+
+def signature_of(function: Callable[..., Any]) -> inspect.Signature:
+    try:
+        return inspect.signature(function, follow_wrapped=False)
+    except ValueError:
+        raise DTypeError(
+            f"{function!r} has no signature", hint="nt.jit compiles functions defined with def"
+        ) from None

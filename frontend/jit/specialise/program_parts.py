@@ -1,0 +1,140 @@
+"""What is known of a compiled function beside its code: its guards, what the kernel fills, how results are made of that.
+
+Plain data, and nothing here imports xDSL: programs are kept on disk and come back without the compiler.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ....dialects.diagnostic import Diagnostic
+from ....dialects.records import record
+from ...script.frame_values import Captured
+from .argument_types import ArgumentType
+
+if TYPE_CHECKING:
+    from xdsl.dialects.builtin import ModuleOp
+
+    from ...values.exceptions import Raise
+
+
+@record(eq=False)
+class Guard:
+    """`form`, of extents and their quotients, is at least 0 (`exact`: is 0)."""
+
+    form: Linear
+    exact: bool
+    why: str = ""
+
+    @property
+    def is_linear(self) -> bool:
+        """Whether it has no quotients."""
+        return all(isinstance(key, str) for key, _ in self.form.terms)
+
+    def holds(self, extents: Mapping[Any, int]) -> bool:
+        total = self.form.value(extents)
+        return total == 0 if self.exact else total >= 0
+
+    def __str__(self) -> str:
+        return f"{self.form} {'==' if self.exact else '>='} 0"
+
+
+@record(eq=False)
+class Leaf:
+    """How one result is made after the kernel has run.
+
+    `how` is `constant` (value), `argument` (the argument itself), `view` (of it, or of what the leaf `value` makes),
+    `reshape`, `ravel`, `broadcast`, `broadcast_arrays`, `diagonal`, `windows` ... (of what the leaf `value` makes: shape or
+    the parameters, and a window of that or None), `integer` (linear in extents and integer arguments), `output` (position
+    among the kernel's outputs), `read-only` (a view of that), `rows` (a list of them), `again` (the object that was made as
+    number `value`, parts before the whole)
+    or `choice`: what `value`, a dictionary of leaves, has for the number that is in the output `tag`, else the output.
+    """
+
+    how: str
+    value: Any = None
+    argument: int = -1
+    output: int = -1
+    view: Any = None
+    tag: int = -1
+
+
+@record(eq=False)
+class OutputType:
+    """An array that the kernel fills: `extents` are integers or linear forms, in memory order `order` when not row-major."""
+
+    dtype: np.dtype
+    extents: tuple[Linear, ...]
+    order: tuple[int, ...] | None
+    kind: str
+    """`array`, `scalar` (a NumPy scalar), the name of a Python type, or `tag`: no result, but what chooses one."""
+
+
+@record(eq=False)
+class Linear:
+    """An integer computed from the call: constant + sum(coefficient * extent or integer argument), or a quotient of one."""
+
+    constant: int
+    terms: tuple[tuple[str | int | Quotient, int], ...] = ()
+
+    def value(self, names: Mapping[Any, int]) -> int:
+        total = self.constant
+        for key, coefficient in self.terms:
+            number = key.value(names) if isinstance(key, Quotient) else names[key]
+            total += coefficient * number
+        return total
+
+    def __str__(self) -> str:
+        parts = [f"{c} * {key}" if c != 1 else f"{key}" for key, c in sorted(self.terms, key=str)]
+        text = " + ".join(parts + ([str(self.constant)] if self.constant or not parts else []))
+        return text.replace("+ -", "- ")
+
+
+@record(eq=False)
+class Quotient:
+    """`numerator // divisor`, or the remainder."""
+
+    numerator: Linear
+    divisor: int
+    remainder: bool
+
+    def value(self, names: Mapping[Any, int]) -> int:
+        number = self.numerator.value(names)
+        return number % self.divisor if self.remainder else number // self.divisor
+
+    def __str__(self) -> str:
+        return f"({self.numerator}) {'%' if self.remainder else '//'} {self.divisor}"
+
+
+class Program:
+    """A function lowered to nt for one specialisation."""
+
+    def __init__(
+        self,
+        name: str,
+        module: ModuleOp,
+        arguments: tuple[ArgumentType, ...],
+        results: Any,
+        outputs: list[OutputType],
+        written: list[int],
+        guards: list[Guard],
+        captured: Captured,
+        remarks: Sequence[Diagnostic] = (),
+        raises: Sequence[Raise] = (),
+    ):
+        self.name = name
+        self.module = module
+        """At the nt level; None for one that came from the disk, of which only the code was kept."""
+        self.arguments = arguments
+        self.results = results
+        self.outputs = outputs
+        self.written = written
+        self.guards = guards
+        self.captured = captured
+        self.remarks = list(remarks)
+        """What the passes had to say while it was compiled: copies that remain, loops that could not be vectorized."""
+        self.raises = raises
+        """What the module names by number, for as long as it may be compiled."""

@@ -1,0 +1,388 @@
+"""From the nt module of a program to every other level, and to something that runs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from io import StringIO
+from typing import TYPE_CHECKING, Any
+
+from ...values.errors import UnsupportedError
+from ...values.exceptions import registered
+from ..driver.cpu_kernel import CpuKernel, FrozenDescription
+from ..driver.kernel_errors import kernel_error
+
+if TYPE_CHECKING:
+    from xdsl.dialects.builtin import ModuleOp
+
+    from ....dialects.schedule import SequenceOp
+
+    Schedule = Sequence[SequenceOp] | None
+
+TARGETS = ("cpu", "cuda", "cuda-sim", "interp")
+
+LEVELS: dict[str, tuple[str, ...]] = {
+    "nt": (),
+    "nest": ("to-nest", "nest-schedule-cpu"),
+    "scf": ("cpu-to-scf",),
+    "llvm": ("cpu",),
+    "llvm-ir": ("cpu",),
+    "asm": ("cpu",),
+    "gpu": ("cuda-small",),
+    "cuda": ("cuda-small",),
+    "ptx": ("cuda-small",),
+}
+"""Pipelines that lead from nt to each level that `as_text` prints."""
+
+
+def expand_pipeline(names: Sequence[str]) -> list[str]:
+    """Pipelines and passes by name, as the passes they stand for."""
+    from ....transforms.pipelines import PIPELINES
+
+    result: list[str] = []
+    for name in names:
+        result += expand_pipeline(PIPELINES[name]) if name in PIPELINES else [name]
+    return result
+
+
+def run_pipeline(module: ModuleOp, names: Sequence[str], schedule: Schedule = None) -> ModuleOp:
+    """Run the passes on `module`, in place; a `schedule` takes the place of the automatic one."""
+    from ....dialects.registry import make_context
+    from ....runtime.collector import collector_paused
+    from ....transforms.pipelines import name_and_options
+    from ....transforms.registry import IDLE_WITHOUT, load_pass
+
+    context = make_context()
+    with collector_paused():
+        for text in expand_pipeline(names):
+            name, options = name_and_options(text)
+            if name in IDLE_WITHOUT and not any(op.name in IDLE_WITHOUT[name] for op in module.walk()):
+                continue
+            if schedule is not None and name in AUTOMATIC:
+                _apply(schedule, module)
+            else:
+                here = _options_here() if text == "nest-schedule-cpu" else {}
+                load_pass(name)(**options, **here).apply(context, module)
+            if name in AUTOMATIC:
+                _freeze(module)
+    return module
+
+
+def machine_here() -> dict[str, Any]:
+    """What the automatic schedule of the CPU is told about this machine."""
+    from ....runtime.cpu.processor import is_faster_past_caches, may_use_tiles, second_cache_kib
+    from ....runtime.cpu.threads import threads_for_schedules
+
+    return {
+        "threads": threads_for_schedules(),
+        "past_caches": is_faster_past_caches(),
+        "amx": may_use_tiles(),
+        "cache_kib": second_cache_kib(),
+    }
+
+
+def _options_here() -> dict[str, Any]:
+    return {name: value for name, value in machine_here().items() if value}
+
+
+AUTOMATIC = ("nest-schedule-cpu", "nest-schedule-cuda")
+"""The passes that decide how loops run; a schedule replaces them."""
+
+
+def _apply(schedule: Sequence[SequenceOp], module: ModuleOp) -> None:
+    from ....transforms.schedule.apply_schedule import apply_sequence
+
+    for sequence in schedule:
+        apply_sequence(sequence, module)
+
+
+def _freeze(module: ModuleOp) -> None:
+    """Move what depends on frozen arguments alone out of the functions that have some."""
+    from ....analysis.nest.values.frozen_arguments import has_frozen_arguments
+
+    if has_frozen_arguments(module):
+        from ....transforms.nest.cleanup.freeze import NestFreezePass
+
+        NestFreezePass().apply(None, module)  # pyright: ignore
+
+
+def lowered_copy(module: ModuleOp, names: Sequence[str], schedule: Schedule = None) -> ModuleOp:
+    """`module` lowered, the original left as it is."""
+    return run_pipeline(module.clone(), names, schedule)
+
+
+def text_of(module: ModuleOp, level: str, schedule: Schedule = None) -> str:
+    """The text of a program, given at the nt level, at another level; nests as the `schedule` leaves them."""
+    if level not in LEVELS:
+        raise UnsupportedError(f"no level '{level}'", hint=f"levels: {', '.join(LEVELS)}")
+    lowered = lowered_copy(module, LEVELS[level], schedule)
+    if level == "llvm-ir" or level == "asm":
+        from ....lowering.llvm_ir.emit import emit_llvm_ir
+
+        text = emit_llvm_ir(lowered)
+        if level == "llvm-ir":
+            return text
+        from ....runtime.cpu.engine import emit_assembly
+
+        return emit_assembly(text)
+    if level == "cuda" or level == "ptx":
+        from ....lowering.cuda_c.emit import emit_cuda
+
+        source = emit_cuda(lowered)
+        return source if level == "cuda" else _ptx(source)
+    return print_module(lowered)
+
+
+def _ptx(source: str) -> str:
+    from ....runtime.cuda.nvrtc import compile_ptx
+
+    return compile_ptx(source)
+
+
+def print_module(module: ModuleOp) -> str:
+    """The module as text, without locations."""
+    from xdsl.printer import Printer
+
+    stream = StringIO()
+    Printer(stream).print_op(module)
+    return stream.getvalue() + "\n"
+
+
+# ---- running ----------------------------------------------------------------------------------------
+
+Kernel = Callable[[Sequence[Any]], None]
+"""Runs the compiled function on its arguments (outputs last); raises the Python exception of a failed check."""
+
+
+def build(
+    module: ModuleOp, name: str, target: str, schedule: Schedule = None, arch: str | None = None
+) -> tuple[Kernel, Any]:
+    """Compile a module given at the nt level (left as it is); the kernel, and the engine that owns its code.
+
+    A `schedule` takes the place of the automatic one; `arch` that of the GPU which is there. Target `cuda-sim` takes
+    options after a colon (runtime/cuda_sim/options.py): `cuda-sim:checked,reverse`.
+    """
+    base, colon, options = target.partition(":")
+    if base not in TARGETS or (colon and base != "cuda-sim"):
+        raise UnsupportedError(f"no target '{target}'", hint=f"targets: {', '.join(TARGETS)}")
+    if base == "cuda":
+        return _build_cuda(module, name, schedule, arch)
+    if arch is not None:
+        raise UnsupportedError(
+            f"arch={arch!r} names a GPU, and the target is '{target}'",
+            hint=f'compile(target="cuda", arch={arch!r})',
+        )
+    if base == "cuda-sim":
+        return _build_simulated(module, name, schedule, options if colon else None)
+    return _BUILDERS[base](module, name, schedule)
+
+
+def _build_cpu(module: ModuleOp, name: str, schedule: Schedule) -> tuple[Kernel, Any]:
+    from ....lowering.abi.print_calls import PRINT_CALLS
+    from ....lowering.llvm_ir.emit import emit_llvm_ir
+    from ....lowering.nest_common.custom_calls import declarations
+    from ....runtime.abi import Packer
+    from ....runtime.cpu.engine import compile_llvm_ir
+
+    upstream = lowered_copy(module, ("cpu-to-scf",), schedule)
+    function = _function(upstream, name)
+    is_answered = bool(declarations(upstream))
+    if is_answered:
+        from ....runtime.custom_calls import provide
+
+        provide(upstream)
+    packer, sites = Packer.for_function(function), _sites(function)
+    frozen = _frozen_description(upstream, function)
+    engine = compile_llvm_ir(emit_llvm_ir(run_pipeline(upstream, ("cpu-to-llvm",))))
+    prints = any(symbol in PRINT_CALLS for symbol in _symbols(module))
+    kernel = CpuKernel(engine, name, packer, sites, prints, frozen)
+    if is_answered:
+        kernel.native = None  # Python runs in the middle of it, and lets other threads in
+    return kernel, engine
+
+
+def _frozen_description(module: ModuleOp, function: Any) -> FrozenDescription | None:
+    """What fills the last arguments of a function, where that is done once: plain data."""
+    from ....analysis.nest.values.frozen_arguments import frozen_function
+    from ....runtime.abi import Packer
+
+    found = frozen_function(function)
+    if found is None:
+        return None
+    name, arguments = found
+    return name, Packer.for_function(_function(module, name)).forms, tuple(arguments)
+
+
+def _build_interp(module: ModuleOp, name: str, schedule: Schedule) -> tuple[Kernel, Any]:
+    from ....lowering.abi.check_sites import check_sites, site_table
+    from ....runtime.errors import KernelError
+    from ....runtime.interp.run import compile_nest
+    from ....runtime.printing import raise_error
+
+    lowered = lowered_copy(module, ("to-nest",))
+    if schedule is not None:
+        _apply(schedule, lowered)
+    function = _function(lowered, name)
+    run = compile_nest(function)
+    sites = _site_entries(site_table(check_sites(function)))
+
+    def kernel(arguments: Sequence[Any]) -> None:
+        try:
+            run(*arguments)
+        except KernelError as error:
+            failed = error
+        else:
+            return raise_error()
+        raise_error()
+        raise kernel_error(sites, failed.code, failed.site, failed.value, failed.extent, failed.numbers)
+
+    return kernel, function
+
+
+def _build_simulated(module: ModuleOp, name: str, schedule: Schedule, text: str | None) -> tuple[Kernel, Any]:
+    """A simulator with the options in `text`; with those of the environment without any."""
+    from ....runtime.cuda_sim.engine import SimEngine
+    from ....runtime.cuda_sim.options import parse_options
+
+    options = parse_options(text)
+    versions = _Versions(
+        module, name, schedule, lambda lowered, outputs: SimEngine(lowered, name, options, outputs)
+    )
+
+    def kernel(arguments: Sequence[Any]) -> None:
+        _, failure = versions.run(arguments, arguments)
+        if failure is not None:
+            raise failure
+
+    return kernel, versions.small
+
+
+def _build_cuda(module: ModuleOp, name: str, schedule: Schedule, arch: str | None) -> tuple[Kernel, Any]:
+    from ....runtime.cuda.engine import CudaEngine, load_cupy
+
+    if arch is None:
+        load_cupy()  # what cannot run is not compiled
+    versions = _Versions(module, name, schedule, lambda lowered, _: CudaEngine(lowered, name, arch))
+    return CudaKernel(versions, _roles(_function(module, name))), versions.small
+
+
+class CudaKernel:
+    """Kernels of a GPU, called with arrays of CuPy or of NumPy."""
+
+    def __init__(self, versions: _Versions, roles: Sequence[str]):
+        self._versions = versions
+        self._roles = roles
+
+    def __call__(self, arguments: Sequence[Any]) -> None:
+        from ....runtime.cuda.device_arrays import Transfer
+        from ....runtime.cuda.engine import load_cupy
+
+        cupy = load_cupy()
+        transfer = Transfer(cupy, arguments, self._roles)
+        used, failure = self._versions.run(arguments, transfer.on_device)
+        transfer.back(used.device(cupy))
+        if failure is not None:
+            raise failure
+
+    def plan(self, cupy: Any, arguments: Sequence[Any]) -> Callable[..., None] | None:
+        """What queues the launches of calls whose arguments, arrays of the current device and floats, are like these.
+
+        None where calls differ in more than their arguments; they differ in nothing else if shapes, strides and
+        addresses modulo `runtime.cuda.device_arrays.ALIGNMENT` are these.
+        """
+        from ....runtime.cuda.launch_plan import Described, plan_of
+
+        engine, _ = self._versions.of(arguments)
+        described = [
+            Described("", a.shape, a.strides, a.itemsize, a.data.ptr) if isinstance(a, cupy.ndarray) else a
+            for a in arguments
+        ]
+        planned = plan_of(engine.plan, described)
+        return None if planned is None else partial(planned, engine.device(cupy))
+
+
+class _Versions:
+    """A GPU program compiled for indices of 32 bits, and of 64 once a call needs them.
+
+    An engine is told how many of the last arguments are results, which hold nothing before they are written.
+    """
+
+    def __init__(
+        self, module: ModuleOp, name: str, schedule: Schedule, make_engine: Callable[[ModuleOp, int], Any]
+    ):
+        self._program = module, name, schedule
+        self._make_engine = make_engine
+        self._made: dict[str, tuple[Any, list[dict[str, Any]]]] = {}
+        self.small = self._version("cuda-small")[0]
+
+    def run(self, arguments: Sequence[Any], on_device: Sequence[Any]) -> tuple[Any, BaseException | None]:
+        """Run on arguments; the engine that did, and the failed check."""
+        engine, sites = self.of(arguments)
+        record = engine(*on_device)
+        return engine, kernel_error(sites, *record) if record[0] else None
+
+    def of(self, arguments: Sequence[Any]) -> tuple[Any, list[dict[str, Any]]]:
+        """The engine for arguments, and its checks."""
+        from ....runtime.cuda.host_plan import is_small
+
+        return self._version("cuda-small" if all(map(is_small, arguments)) else "cuda")
+
+    def _version(self, pipeline: str) -> tuple[Any, list[dict[str, Any]]]:
+        found = self._made.get(pipeline)
+        if found is None:
+            module, name, schedule = self._program
+            lowered = lowered_copy(module, (pipeline,), schedule)
+            host = _function(lowered, name)
+            outputs = len(host.body.block.args) - len(_function(module, name).body.block.args)
+            found = self._made[pipeline] = self._make_engine(lowered, outputs), _sites(host)
+        return found
+
+
+def _roles(function: Any) -> list[str]:
+    """What becomes of each argument of the kernel: `in`, `inout`, or `out` for a result, which come last."""
+    attributes = function.arg_attrs.data if function.arg_attrs is not None else [None] * len(function.args)
+    roles = ["inout" if a is not None and "nt.mutated" in a.data else "in" for a in attributes]
+    results = (
+        function.res_attrs.data
+        if function.res_attrs is not None
+        else [None] * len(function.function_type.outputs)
+    )
+    return roles + ["out" for r in results if r is None or "nt.writes_arg" not in r.data]
+
+
+_BUILDERS: dict[str, Callable[[ModuleOp, str, Schedule], tuple[Kernel, Any]]] = {
+    "cpu": _build_cpu,
+    "interp": _build_interp,
+}
+
+
+def _function(module: ModuleOp, name: str) -> Any:
+    for op in module.body.block.ops:
+        symbol = getattr(op, "sym_name", None)
+        if op.name == "func.func" and symbol is not None and symbol.data == name:
+            return op
+    raise AssertionError(f"no function '{name}' in the lowered module")
+
+
+def _symbols(module: ModuleOp) -> list[str]:
+    """The names of the functions of a module."""
+    return [op.sym_name.data for op in module.ops if op.name == "func.func"]  # pyright: ignore
+
+
+def _sites(function: Any) -> list[dict[str, Any]]:
+    return _site_entries(function.attributes.get("nestor.sites"))
+
+
+def _site_entries(table: Any) -> list[dict[str, Any]]:
+    """The table of checks as plain Python: kind, array, axis, file, line, column, and what a `raise` raises."""
+    if table is None:
+        return []
+    entries = []
+    for one in table.data:
+        plain = {k: v.data if hasattr(v, "data") else v.value.data for k, v in one.data.items()}
+        if "raises" in plain:
+            plain["raises"] = registered(plain["raises"])
+            if plain["raises"] is None:
+                del plain["raises"]
+        entries.append({"axis": 0, **plain})
+    return entries

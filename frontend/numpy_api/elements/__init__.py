@@ -1,0 +1,1 @@
+"""NumPy functions of single elements, Python's builtins and its math module, questions about types."""

@@ -1,0 +1,89 @@
+"""Attributes of arrays: .shape, .ndim, .size, .dtype, .T, .mT, .itemsize, .nbytes, .real, .imag."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from ...indexing.views import as_view, transposed
+from ...values.arithmetic import index_value, operate
+from ...values.errors import MissingAttributeError, ShapeError
+from ...values.graph import Graph
+from ...values.promotion import WEAK_DTYPES
+from ...values.values import Group, Method, Static, Value, describe, extents_of, operand_of
+from ..registry import FUNCTIONS
+
+
+def shape(graph: Graph, value: Value) -> Group:
+    _require_numpy(graph, value, "shape")
+    return Group(tuple([index_value(extent) for extent in extents_of(value)]))
+
+
+def size(graph: Graph, value: Value) -> Value:
+    _require_numpy(graph, value, "size")
+    total: Value = Static(1)
+    for extent in extents_of(value):
+        total = operate(graph, "multiply", total, index_value(extent))
+    return total
+
+
+def dtype(graph: Graph, value: Value) -> Static:
+    _require_numpy(graph, value, "dtype")
+    kind = operand_of(value)
+    return Static(WEAK_DTYPES[kind] if isinstance(kind, type) else kind)
+
+
+def transpose(graph: Graph, value: Value) -> Value:
+    _require_numpy(graph, value, "T")
+    array = as_view(graph, value)
+    return transposed(array, range(len(array.axes))[::-1])
+
+
+def matrix_transpose(graph: Graph, value: Value) -> Value:
+    _require_numpy(graph, value, "mT")
+    array = as_view(graph, value)
+    if len(array.axes) < 2:
+        raise graph.error(ShapeError, "matrix transpose with ndim < 2 is undefined")
+    axes = list(range(len(array.axes)))
+    return transposed(array, [*axes[:-2], axes[-1], axes[-2]])
+
+
+def nbytes(graph: Graph, value: Value) -> Value:
+    _require_numpy(graph, value, "nbytes")
+    itemsize = np.dtype(dtype(graph, value).value).itemsize
+    return operate(graph, "multiply", size(graph, value), Static(itemsize))
+
+
+def real(graph: Graph, value: Value) -> Value:
+    """Of a real array: itself. A bool of Python is an int then."""
+    if isinstance(value, Method) or operand_of(value) is not bool:
+        return value
+    return operate(graph, "positive", value)
+
+
+def imag(graph: Graph, value: Value) -> Value:
+    return FUNCTIONS[np.imag](graph, value)
+
+
+def _require_numpy(graph: Graph, value: Value, name: str) -> None:
+    """Python numbers have none of these."""
+    if isinstance(value, Method) or isinstance(operand_of(value), type):
+        what = operand_of(value) if not isinstance(value, Method) else None
+        shown = f"'{what.__name__}' object" if isinstance(what, type) else describe(value)
+        raise graph.error(MissingAttributeError, f"{shown} has no attribute '{name}'")
+
+
+ATTRIBUTES: dict[str, Callable[[Graph, Value], Value]] = {
+    "shape": shape,
+    "ndim": lambda graph, value: Static(len(extents_of(value))),
+    "size": size,
+    "dtype": dtype,
+    "itemsize": lambda graph, value: Static(np.dtype(dtype(graph, value).value).itemsize),
+    "T": transpose,
+    "mT": matrix_transpose,
+    "nbytes": nbytes,
+    "real": real,
+    "imag": imag,
+}
+"""`ATTRIBUTES[name](graph, array)`."""

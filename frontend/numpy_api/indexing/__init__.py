@@ -1,0 +1,1 @@
+"""NumPy functions that pick elements by other arrays, and tables of indices."""

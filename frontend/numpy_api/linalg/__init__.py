@@ -1,0 +1,1 @@
+"""Products of matrices, einsum, norms, and decompositions."""

@@ -1,0 +1,1 @@
+"""NumPy functions that make, join, rearrange and repeat arrays."""

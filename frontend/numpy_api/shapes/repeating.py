@@ -1,0 +1,159 @@
+"""Elements repeated and moved round: tile, repeat, roll."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from ...indexing.islands import Island
+from ...indexing.views import as_view
+from ...values.assemble import concatenated, fresh, repeated, window, with_axis
+from ...values.errors import Respecialise, ShapeError
+from ...values.extents import Affine
+from ...values.graph import Graph
+from ...values.values import Array, Value, extents_of
+from ..registry import handles, normal_axis, static
+from .joining import flat, known_extent
+from .rearranging import atleast
+from .reshaping import reshape_to
+
+
+@handles(np.tile)
+def tile(graph: Graph, A: Value, reps: Value) -> Value:
+    request: Any = static(graph, reps, "the repetitions")
+    counts = [int(r) for r in (request if isinstance(request, tuple | list) else (request,))]
+    array = as_view(graph, atleast(graph, A, 0))
+    while len(array.axes) < len(counts):
+        array = with_axis(array, 0)
+    rank = len(array.axes)
+    counts = [1] * (rank - len(counts)) + counts
+    axes = [k for k in range(rank) if counts[k] != 1]
+    for k in axes:
+        if counts[k] < 0:
+            raise graph.error(ShapeError, "negative dimensions are not allowed")
+    extents = tuple([a.extent * c for a, c in zip(array.axes, counts, strict=True)])
+    if not axes:
+        from ...values.arithmetic import copy
+
+        return copy(graph, array, array.dtype)
+
+    def write(island: Island, target: Array, axis: int = 0, source: Array = array) -> None:
+        if axis == rank:
+            return island.assign(target, source)
+        for k in range(counts[axis]):
+            extent = array.axes[axis].extent
+            write(island, window(target, axis, extent * k, extent), axis + 1, source)
+
+    pieces = int(np.prod(counts))
+    if pieces <= 8 or any(a.extent.known is None for a in array.axes):
+        if pieces > 256:
+            raise Respecialise(shapes=True, why="np.tile of unknown extents")
+        return fresh(graph, array.dtype, extents, write)
+    # many copies: one nest with an axis for the repetitions
+    spread: list[Affine] = []
+    along: list[int] = []
+    for k, axis in enumerate(array.axes):
+        spread.append(Affine(counts[k]))
+        along.append(len(spread))
+        spread.append(axis.extent)
+    return reshape_to(graph, repeated(graph, array, tuple(spread), along), extents, new=True)
+
+
+@handles(np.repeat, method="repeat")
+def repeat(graph: Graph, a: Value, repeats: Value, axis: Value | None = None) -> Value:
+    request: Any = static(graph, axis, "axis")
+    if request is None:
+        a, position = flat(graph, atleast(graph, a, 1)), 0
+    else:
+        a = atleast(graph, a, 1)
+        position = normal_axis(graph, request, len(extents_of(a)))
+    array = as_view(graph, a)
+    counts: Any = static(graph, repeats, "the repeats (the shape of the result depends on them)")
+    extent = array.axes[position].extent
+    if isinstance(counts, tuple | list | np.ndarray) and len(counts) == 1:
+        counts = counts[0]
+    if isinstance(counts, tuple | list | np.ndarray):
+        n = known_extent(graph, extent, "np.repeat")
+        if len(counts) != n:
+            raise graph.error(
+                ShapeError, f"operands could not be broadcast together with shape ({n},) ({len(counts)},)"
+            )
+        return _repeat_each(graph, array, position, [int(c) for c in counts])
+    count = int(counts)
+    if count < 0:
+        raise graph.error(ShapeError, "repeats may not contain negative values.")
+    wide = with_axis(array, position + 1)
+    total = [x.extent for x in array.axes]
+    total[position] = extent * count
+
+    def write(island: Island, target: Array) -> None:
+        old = target.axes[position]
+        for k in range(count):
+            every = type(old)(old.root, old.offset + old.stride * k, old.stride * count, extent)
+            axes = (*target.axes[:position], every, *target.axes[position + 1 :])
+            island.assign(Array(target.buffer, axes, target.fixed), array)
+
+    if count == 0 or count <= 4 or any(x.extent.known is None for x in array.axes):
+        if count > 256:
+            raise Respecialise(shapes=True, why="np.repeat of unknown extents")
+        return fresh(graph, array.dtype, tuple(total), write)
+    spread = [x.extent for x in wide.axes]
+    spread[position + 1] = Affine(count)
+    along = [k if k <= position else k + 1 for k in range(len(array.axes))]
+    return reshape_to(graph, repeated(graph, array, tuple(spread), along), tuple(total), new=True)
+
+
+def _repeat_each(graph: Graph, array: Array, axis: int, counts: Sequence[int]) -> Array:
+    extents = [x.extent for x in array.axes]
+    extents[axis] = Affine(sum(counts))
+
+    def write(island: Island, target: Array) -> None:
+        at = 0
+        for k, count in enumerate(counts):
+            if count:
+                island.assign(
+                    window(target, axis, Affine(at), Affine(count)), window(array, axis, Affine(k), Affine(1))
+                )
+            at += count
+
+    return fresh(graph, array.dtype, tuple(extents), write)
+
+
+@handles(np.roll)
+def roll(graph: Graph, a: Value, shift: Value, axis: Value | None = None) -> Value:
+    array = as_view(graph, a)
+    shifts: Any = static(graph, shift, "the shift")
+    request: Any = static(graph, axis, "axis")
+    if request is None:
+        extents = array.extents
+        rolled = _roll(graph, as_view(graph, flat(graph, array)), 0, _total(graph, shifts))
+        return reshape_to(graph, rolled, extents, new=True)
+    axes = request if isinstance(request, tuple | list) else (request,)
+    amounts = shifts if isinstance(shifts, tuple | list) else (shifts,)
+    if len(axes) != len(amounts) and 1 not in (len(axes), len(amounts)):
+        raise graph.error(ShapeError, "shape mismatch: objects cannot be broadcast to a single shape")
+    count = max(len(axes), len(amounts))
+    by_axis: dict[int, int] = {}
+    for k in range(count):
+        position = normal_axis(graph, axes[k % len(axes)], len(array.axes))
+        by_axis[position] = by_axis.get(position, 0) + int(amounts[k % len(amounts)])
+    for position, amount in by_axis.items():
+        array = _roll(graph, array, position, amount)
+    return array
+
+
+def _total(graph: Graph, shifts: Any) -> int:
+    return int(sum(shifts)) if isinstance(shifts, tuple | list) else int(shifts)
+
+
+def _roll(graph: Graph, array: Array, axis: int, shift: int) -> Array:
+    extent = array.axes[axis].extent
+    if extent.known is not None:
+        shift = shift % extent.known if extent.known else 0
+    elif shift and not graph.assumptions.nonnegative(extent - abs(shift) - 2, "a shift below the extent"):
+        raise Respecialise(shapes=True, why="np.roll by more than the extent")
+    ahead = Affine(shift) if shift >= 0 else extent + shift
+    parts = [window(array, axis, extent - ahead, ahead), window(array, axis, Affine(0), extent - ahead)]
+    return concatenated(graph, [p for p in parts if p.extents[axis].known != 0] or [array], axis)

@@ -1,0 +1,241 @@
+"""Extents as arguments, and reshape, ravel, flatten: -1 is worked out, also of unknown extents that cancel."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import prod
+
+import numpy as np
+from xdsl.ir import SSAValue
+from xdsl.ir.affine import AffineBinaryOpKind
+
+from ...indexing.views import as_view, transposed
+from ...values.arithmetic import affine_of, copy, reads_extents
+from ...values.assemble import opaque
+from ...values.errors import DTypeError, Respecialise, ShapeError, UnsupportedError
+from ...values.extents import Affine
+from ...values.graph import Graph
+from ...values.tensors import as_array, as_tensor, read
+from ...values.tensors import reshape as reshape_tensor
+from ...values.values import (
+    Array,
+    Buffer,
+    Extents,
+    Group,
+    Lazy,
+    Static,
+    Tensor,
+    Value,
+    describe,
+    extents_of,
+    shape_text,
+    whole,
+)
+from ..registry import handles, static
+
+
+def shape_argument(graph: Graph, values: Sequence[Value]) -> Extents:
+    """Extents given as one tuple, one integer, or several integers."""
+    items = values[0].items if len(values) == 1 and isinstance(values[0], Group) else values
+    if len(values) == 1 and isinstance(values[0], Static) and isinstance(values[0].value, tuple | list):
+        items = [Static(v) for v in values[0].value]
+    extents: list[Affine] = []
+    for item in items:
+        affine = affine_of(item)
+        if affine is None and isinstance(item, Tensor) and reads_extents(item.ssa):
+            raise Respecialise(shapes=True, why="a shape that is computed from extents")
+        if affine is None:
+            raise graph.error(DTypeError, f"a shape is made of integers, not {describe(item)}")
+        if affine.known is None and affine.over_dims() is None:
+            if affine.is_of_extents():
+                raise Respecialise(shapes=True, why="a shape that is a quotient of extents")
+            if affine.arguments() and graph.island is None:
+                raise Respecialise(affine.arguments(), why="a shape depends on an integer argument")
+            raise graph.error(UnsupportedError, "a shape that depends on a loop variable is not supported")
+        extents.append(affine)
+    return tuple(extents)
+
+
+def array_shape(graph: Graph, values: Sequence[Value]) -> Extents:
+    """Extents of a new array, none of which is negative."""
+    extents = shape_argument(graph, values)
+    if any(e.known is not None and e.known < 0 for e in extents):
+        raise graph.error(ShapeError, "negative dimensions are not allowed")
+    return extents
+
+
+def _order(graph: Graph, order: Value | None) -> bool:
+    """Whether elements are taken in Fortran's order."""
+    request = static(graph, order, "order")
+    if request not in (None, "C", "F"):
+        raise graph.error(
+            UnsupportedError, f"order={request!r} is not supported", "say order='C' or order='F'"
+        )
+    return request == "F"
+
+
+def _reordered(graph: Graph, a: Value, shape: Extents, order: Value | None, how: str = "reshape") -> Value:
+    extents = extents_of(a)
+    if not _order(graph, order):
+        return _reshaped(graph, a, _inferred(graph, extents, shape), how)
+    reverse = transposed(as_view(graph, a), range(len(extents))[::-1])
+    result = _reshaped(graph, reverse, _inferred(graph, extents, shape)[::-1], how)
+    return transposed(as_view(graph, result), range(len(shape))[::-1])
+
+
+@handles(np.reshape)
+def reshape(graph: Graph, a: Value, shape: Value, order: Value | None = None) -> Value:
+    return _reordered(graph, a, shape_argument(graph, [shape]), order)
+
+
+def _reshape_method(graph: Graph, a: Value, *shape: Value, order: Value | None = None) -> Value:
+    return _reordered(graph, a, shape_argument(graph, shape), order)
+
+
+handles(method="reshape")(_reshape_method)
+
+
+@handles(np.ravel, method="ravel")
+def ravel(graph: Graph, a: Value, order: Value | None = None) -> Value:
+    if isinstance(a, Array) and _has_gaps(a):
+        a = copy(graph, a, a.dtype)  # unlike reshape(-1), which is a view of any array of rank 1
+    return _reordered(graph, a, (Affine(-1),), order, "ravel")
+
+
+def _has_gaps(array: Array) -> bool:
+    """Whether it is certain that an array with one long axis does not have its elements one after the other."""
+    long = [axis for axis in array.axes if axis.extent.known != 1]
+    if len(long) != 1 or (long[0].extent.lower_bound() or 0) < 2 or long[0].root is None:
+        return False
+    buffer, axis = array.buffer, long[0]
+    if not buffer.dense:
+        return array.whole and len(array.axes) == 1
+    inner = buffer.order[-1] if buffer.order is not None else len(buffer.extents) - 1
+    return axis.stride != 1 or (axis.root != inner and (buffer.extents[inner].lower_bound() or 0) > 1)
+
+
+def _flatten(graph: Graph, a: Value, order: Value | None = None) -> Value:
+    if graph.island is not None:
+        if _order(graph, order):
+            a = transposed(as_view(graph, a), range(len(extents_of(a)))[::-1])
+        return reshape_to(graph, a, (Affine(-1),), new=True)
+    flat = ravel(graph, a, order)
+    assert isinstance(flat, Array)
+    return copy(graph, flat, flat.dtype)
+
+
+handles(method="flatten")(_flatten)
+
+
+def _inferred(graph: Graph, old: Extents, new: Extents) -> Extents:
+    """`new` with its -1 worked out."""
+    holes = [k for k, e in enumerate(new) if e.known == -1]
+    if len(holes) > 1:
+        raise graph.error(ShapeError, "can only specify one unknown dimension")
+    if any(e.known is None for e in (*old, *new)):
+        return _inferred_unknown(graph, old, new, holes)
+    total = prod(e.constant for e in old)
+    if not holes:
+        if prod(e.constant for e in new) != total:
+            raise _cannot(graph, old, new)
+        return new
+    rest = prod(e.constant for k, e in enumerate(new) if k != holes[0])
+    if rest == 0 or total % rest:
+        raise _cannot(graph, old, new)
+    return tuple([Affine(total // rest) if k == holes[0] else e for k, e in enumerate(new)])
+
+
+def _inferred_unknown(graph: Graph, old: Extents, new: Extents, holes: list[int]) -> Extents:
+    """Unknown extents that both sides have cancel; what remains must be constant."""
+    left, right = list(old), [e for k, e in enumerate(new) if k not in holes]
+    for extent in list(right):
+        match = next((e for e in left if extent.known is None and e.equals(extent)), None)
+        if match is not None:
+            left.remove(match)
+            right.remove(extent)
+    unknown = [e for e in left if e.known is None]
+    if any(e.known is None for e in right) or len(unknown) > len(holes):
+        raise Respecialise(shapes=True, why="a reshape of unknown extents")
+    numerator, denominator = prod(e.constant for e in left if e.terms == ()), prod(e.constant for e in right)
+    if not holes:
+        if numerator != denominator:
+            raise _cannot(graph, old, new)
+        return new
+    if denominator == 0 or numerator % denominator:
+        raise Respecialise(shapes=True, why="a reshape of unknown extents")
+    hole = Affine(numerator // denominator) if not unknown else unknown[0] * (numerator // denominator)
+    return tuple([hole if k == holes[0] else e for k, e in enumerate(new)])
+
+
+def _cannot(graph: Graph, old: Extents, new: Extents) -> Exception:
+    total = prod(e.witness() or 0 for e in old)
+    return graph.error(
+        ShapeError, f"cannot reshape array of size {total} into shape {shape_text(new)}".replace(", ", ",")
+    )
+
+
+def _reshaped(graph: Graph, a: Value, extents: Extents, how: str = "reshape") -> Value:
+    """NumPy shares memory where it can; here the result is the value at this moment, and writes through it are refused.
+
+    `how`: "ravel" is a view of what lies element after element only, "reshape" wherever strides allow one.
+    """
+    if graph.island is not None:
+        raise graph.error(
+            UnsupportedError, "reshape inside loops is not supported", "reshape before the loop"
+        )
+    array = as_view(graph, a)
+    tensor = reshape_tensor(graph, read(graph, array), extents)
+    return frozen_view(graph, array, tensor, "a reshaped view", ("reshape" if array.is_row_major else how,))
+
+
+def reshape_to(graph: Graph, a: Value, shape: Extents, new: bool = False) -> Value:
+    """`a` reshaped; `new`: as an array of its own, which shares nothing."""
+    extents = _inferred(graph, extents_of(a), shape)
+    if not new:
+        return _reshaped(graph, a, extents)
+    if graph.island is None:
+        return as_array(reshape_tensor(graph, as_tensor(graph, a), extents))
+    array = as_view(graph, a)
+    island = graph.island
+
+    def at(index: Sequence[Affine]) -> SSAValue:
+        return island.load(array, _unravelled(graph, index, extents, array.extents))
+
+    return Lazy(array.dtype, extents, at, (opaque(array),))
+
+
+def _unravelled(graph: Graph, index: Sequence[Affine], new: Extents, old: Extents) -> list[Affine]:
+    """The index of an element in an array of shape `old` that has `index` when it is reshaped to `new`."""
+    if any(e.known is None for e in (*new[1:], *old[1:])):
+        raise graph.error(UnsupportedError, "a reshape of unknown extents inside loops is not supported")
+    position, stride = Affine(0), 1
+    for k in reversed(range(len(new))):
+        position = position + index[k] * stride
+        stride *= max(new[k].constant, 1)
+    result: list[Affine] = []
+    stride = 1
+    for k in reversed(range(len(old))):
+        at = graph.assumptions.divided(AffineBinaryOpKind.FloorDiv, position, stride)
+        extent = max(old[k].constant, 1)
+        result.insert(0, graph.assumptions.divided(AffineBinaryOpKind.Mod, at, extent) if k else at)
+        stride *= extent
+    return result
+
+
+def frozen_view(graph: Graph, source: Array, tensor: Tensor, what: str, derived: tuple) -> Array:
+    """What NumPy would return a view for: the value at this moment, through which nothing is written."""
+    name = source.buffer.name
+    frozen = f"{what} of '{name}'" if name else what
+    origin = source.buffer.origin or (source.buffer, source.buffer.age)
+    return whole(
+        Buffer(
+            tensor.ssa,
+            tensor.dtype,
+            tensor.extents,
+            name,
+            tensor.order,
+            frozen=frozen,
+            origin=origin,
+            derived=(source, *derived),
+        )
+    )

@@ -1,0 +1,1 @@
+"""NumPy functions that reduce, count, sort, or compute running results."""

@@ -1,0 +1,1 @@
+"""Python source to values: statements, expressions, calls, functions, and traced functions."""

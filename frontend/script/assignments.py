@@ -1,0 +1,464 @@
+"""Assignments: names, items, parts of arrays, `op=`; and what may be written."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Sequence
+from contextlib import nullcontext
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ..values.arithmetic import broadcast_extents, convert, is_number, number_kind, operate, require_static
+from ..values.equal_extents import require_equal
+from ..values.errors import DTypeError, ShapeError, UnsupportedError
+from ..values.objects import change, group_attribute, kept, position_of, set_field, set_item, stored
+from ..values.tensors import as_readable, broadcast
+from ..values.values import (
+    INSTEAD,
+    UNKNOWN_LENGTH,
+    Array,
+    Group,
+    Iteration,
+    Lazy,
+    Masked,
+    Scalar,
+    Static,
+    Tensor,
+    Value,
+    describe,
+    extents_of,
+    shape_text,
+)
+from .expression_kinds import subscript_items
+from .expressions import evaluate
+from .frame import Frame
+from .operators import BINARY, combined, is_sequence
+from .source import ir_name
+
+if TYPE_CHECKING:
+    from ..indexing.views import Item
+
+
+def assign(frame: Frame, node: ast.Assign) -> None:
+    if (
+        len(node.targets) == 1
+        and isinstance(node.targets[0], ast.Subscript)
+        and not _is_item(frame, node.targets[0])
+    ):
+        return _assign_subscript(frame, node.targets[0], node.value)
+    value = evaluate(frame, node.value)
+    if len(node.targets) > 1:
+        value = kept(frame, value)
+    for target in node.targets:
+        bind(frame, target, value)
+
+
+def annotated(frame: Frame, node: ast.AnnAssign) -> None:
+    if node.value is not None:
+        bind(frame, node.target, evaluate(frame, node.value))
+
+
+def bind(frame: Frame, target: ast.expr, value: Value) -> None:
+    """`target = value`, for any target."""
+    if isinstance(target, ast.Name):
+        return bind_name(frame, target.id, value)
+    if isinstance(target, ast.Tuple | ast.List):
+        return _unpack(frame, target, value)
+    if isinstance(target, ast.Subscript):
+        if _is_item(frame, target):
+            if isinstance(target.slice, ast.Slice):
+                return _set_slice(frame, target, value)
+            owner, key = _item(frame, target)
+            return set_item(frame, target, owner, key, value)
+        return _store(frame, target, lambda: value)
+    if isinstance(target, ast.Attribute):
+        owner = evaluate(frame, target.value)
+        if isinstance(owner, Group):
+            return set_field(frame, target, owner, target.attr, value)
+    frame.fail(target, "assigning to an attribute is not supported", "return the value instead")
+
+
+def _is_item(frame: Frame, target: ast.Subscript) -> bool:
+    """Whether the target is an item of a list or dict."""
+    root: ast.expr = target.value
+    while isinstance(root, ast.Subscript | ast.Attribute):
+        root = root.value
+    if not isinstance(root, ast.Name) or not isinstance(frame.lookup(root), Group):
+        return False
+    return isinstance(evaluate(frame, target.value), Group)
+
+
+def _item(frame: Frame, target: ast.Subscript) -> tuple[Group, Value]:
+    """The list or dict of a target, and the index or key."""
+    from ..indexing.views import Slice
+
+    owner = evaluate(frame, target.value)
+    assert isinstance(owner, Group)
+    items = subscript_items(frame, target.slice)
+    frame.at(target)
+    keys = [item for item in items if not isinstance(item, Slice)]
+    if len(keys) != len(items):
+        frame.fail(target, "this slice of a list is not supported", "write xs[i:j] = ..., or make a new list")
+    return owner, keys[0] if len(keys) == 1 else Group(tuple(keys))
+
+
+def _set_slice(frame: Frame, target: ast.Subscript, value: Value) -> None:
+    """`items[i:j] = values`."""
+    from .iteration import listed
+
+    owner, where = _part_of_a_list(frame, target)
+    items = list(owner.items)
+    new = listed(frame, target, value)
+    try:
+        items[where] = new
+    except ValueError as error:
+        frame.fail(target, str(error), None, ShapeError)
+    change(frame, target, owner, items)
+
+
+def _part_of_a_list(frame: Frame, target: ast.Subscript) -> tuple[Group, slice]:
+    """The list of a target, and its slice, which must be known at compile time."""
+    from ..indexing.views import Slice
+
+    owner = evaluate(frame, target.value)
+    assert isinstance(owner, Group)
+    if owner.kind is not list:
+        frame.fail(target, f"{describe(owner)} does not support slices as targets", None, DTypeError)
+    (part,) = subscript_items(frame, target.slice)
+    assert isinstance(part, Slice)
+    frame.at(target)
+    bounds = [
+        None if b is None else require_static(frame.graph, b, "a slice bound")
+        for b in (part.start, part.stop, part.step)
+    ]
+    return owner, slice(*bounds)
+
+
+def delete_item(frame: Frame, target: ast.Subscript) -> None:
+    """`del items[k]`, `del items[i:j]`, `del entries[key]`."""
+    if not _is_item(frame, target):
+        what = describe(evaluate(frame, target.value))
+        frame.fail(target, f"deleting a part of {what} is not supported", "take a slice of it, or np.delete")
+    if isinstance(target.slice, ast.Slice):
+        owner, where = _part_of_a_list(frame, target)
+        items = list(owner.items)
+        del items[where]
+        return change(frame, target, owner, items)
+    owner, key = _item(frame, target)
+    if owner.kind not in (list, dict):
+        frame.fail(target, f"{describe(owner)} does not support item deletion", None, DTypeError)
+    position = position_of(frame, target, owner, key)
+    names = None if owner.names is None else [n for k, n in enumerate(owner.names) if k != position]
+    change(frame, target, owner, [v for k, v in enumerate(owner.items) if k != position], names)
+
+
+def bind_name(frame: Frame, name: str, value: Value) -> None:
+    """Give a variable its value; what was computed for it takes its name."""
+    if isinstance(value, Masked) and frame.graph.island is not None:
+        raise frame.graph.error(UnsupportedError, UNKNOWN_LENGTH, INSTEAD)
+    if isinstance(value, Lazy):
+        assert frame.graph.island is not None
+        value = frame.graph.island.materialise(value, name)
+    if isinstance(value, Iteration) and value.once:
+        raise frame.graph.error(
+            UnsupportedError, "keeping an iterator is not supported", "keep a list of it: list(...)"
+        )
+    frame.variables[name] = stored(frame, value)
+    if isinstance(value, Tensor | Scalar) and value.ssa.name_hint is None:
+        value.ssa.name_hint = ir_name(name)
+    if isinstance(value, Array) and not value.buffer.name:
+        value.buffer.name = name
+        if value.buffer.value is not None and value.buffer.value.name_hint is None:
+            value.buffer.value.name_hint = ir_name(name)
+
+
+def _unpack(frame: Frame, target: ast.Tuple | ast.List, value: Value) -> None:
+    from .iteration import listed
+
+    frame.at(target)
+    items = listed(frame, target, value)
+    starred = [k for k, t in enumerate(target.elts) if isinstance(t, ast.Starred)]
+    if starred:
+        return _unpack_starred(frame, target, starred[0], items)
+    if len(items) != len(target.elts):
+        few = len(items) < len(target.elts)
+        text = f"not enough values to unpack (expected {len(target.elts)}, got {len(items)})"
+        frame.fail(
+            target,
+            text if few else f"too many values to unpack (expected {len(target.elts)})",
+            None,
+            ShapeError,
+        )
+    for one, item in zip(target.elts, items, strict=True):
+        bind(frame, one, item)
+
+
+def _unpack_starred(
+    frame: Frame, target: ast.Tuple | ast.List, position: int, items: Sequence[Value]
+) -> None:
+    """`first, *rest = values`: the starred target gets a list of what the others leave."""
+    after = len(target.elts) - position - 1
+    if len(items) < position + after:
+        text = f"not enough values to unpack (expected at least {position + after}, got {len(items)})"
+        frame.fail(target, text, None, ShapeError)
+    end = len(items) - after
+    middle = Group(tuple(items[position:end]), list)
+    for one, item in zip(target.elts, [*items[:position], middle, *items[end:]], strict=True):
+        bind(frame, one.value if isinstance(one, ast.Starred) else one, item)
+
+
+def _assign_subscript(frame: Frame, target: ast.Subscript, value_node: ast.expr) -> None:
+    """`a[...] = expression`: outside loops the expression is computed where it is stored, when it can be."""
+    if frame.graph.island is not None or _overwrites(frame, target):
+        value = evaluate(frame, value_node)
+        return _store(frame, target, lambda: value)
+    if not any(isinstance(n, ast.Call) for n in ast.walk(value_node)):
+        try:
+            return _store(frame, target, lambda: evaluate(frame, value_node))
+        except UnsupportedError:
+            pass  # what follows says the same again, or does it on whole tensors
+    value = evaluate(frame, value_node)
+    _store(frame, target, lambda: value)
+
+
+def _overwrites(frame: Frame, target: ast.Subscript) -> bool:
+    """Whether the target is all of an array: `a[:]`, `a[...]`."""
+    parts = target.slice.elts if isinstance(target.slice, ast.Tuple) else [target.slice]
+    return all(
+        (isinstance(p, ast.Slice) and p.lower is p.upper is p.step is None)
+        or (isinstance(p, ast.Constant) and p.value is Ellipsis)
+        for p in parts
+    )
+
+
+def _store(frame: Frame, target: ast.Subscript, compute: Callable[[], Value]) -> None:
+    """Write to `target` what `compute` gives."""
+    from ..indexing.advanced import scatter
+    from ..indexing.index_arrays import is_advanced
+    from ..indexing.islands import check_writable, open_island
+    from ..indexing.views import view
+
+    graph = frame.graph
+    if not _is_plain(target.slice):  # Python computes the value first
+        first = compute()
+        compute = lambda: first  # noqa: E731
+    owner = evaluate(frame, target.value)
+    if not isinstance(owner, Array):
+        frame.fail(target, f"{describe(owner)} does not support item assignment", None, DTypeError)
+    items = subscript_items(frame, target.slice)
+    frame.at(target)
+    if is_advanced(items):
+        value = _number(frame, target, compute())
+        frame.at(target)
+        return scatter(graph, owner, items, value)
+    if graph.island is not None:
+        value = _number(frame, target, compute())
+        frame.at(target)
+        return graph.island.assign(view(graph, owner, items), value)
+    if _overwrites(frame, target) and owner.whole:
+        return overwrite(frame, owner, _number(frame, target, compute()))
+    check_writable(graph, owner.buffer)
+    with open_island(graph) as island:
+        value = _number(frame, target, compute())
+        frame.at(target)
+        window = view(graph, owner, items)
+        island.assign(window, as_readable(value))
+
+
+_PLAIN = (ast.Name, ast.Constant, ast.Slice, ast.Tuple, ast.UnaryOp, ast.BinOp, ast.operator, ast.unaryop)
+_DIVISIONS = (ast.Div, ast.FloorDiv, ast.Mod)
+
+
+def _is_plain(node: ast.expr) -> bool:
+    """Whether computing an index has no effects and cannot fail, as its look shows."""
+    return all(
+        isinstance(n, (*_PLAIN, ast.expr_context)) and not isinstance(n, _DIVISIONS) for n in ast.walk(node)
+    )
+
+
+def _number(frame: Frame, node: ast.AST, value: Value) -> Value:
+    if not is_number(value):
+        frame.fail(node, f"{describe(value)} cannot be stored in an array", None, DTypeError)
+    return value
+
+
+def overwrite(frame: Frame, array: Array, value: Value) -> None:
+    """`array[...] = value` for all of an array: its contents become a new tensor."""
+    from ..indexing.islands import check_assignable, check_writable, open_island
+
+    graph = frame.graph
+    check_writable(graph, array.buffer)
+    check_assignable(graph, array.extents, extents_of(value))
+    if array.buffer.shared is not None:
+        # Another argument is in the same memory: what is written must show there, in program order.
+        with open_island(graph) as island:
+            return island.assign(array, as_readable(value))
+    if isinstance(value, Array) and value.axes:
+        # An array's contents are copied at once: later writes to either must not show in the other.
+        with open_island(graph) as island:
+            return island.assign(array, value)
+    tensor = broadcast(graph, convert(graph, value, array.dtype), array.extents)
+    buffer = array.buffer
+    if tensor.ssa is buffer.value:
+        return
+    graph.update(buffer, tensor.ssa)
+    if tensor.ssa.name_hint is None:
+        tensor.ssa.name_hint = ir_name(buffer.name) or None
+
+
+def augmented(frame: Frame, node: ast.AugAssign) -> None:
+    name = BINARY[type(node.op)]
+    if isinstance(node.target, ast.Subscript):
+        if not _is_item(frame, node.target):
+            return _augmented_subscript(frame, node, name)
+        owner, key = _item(frame, node.target)
+        present = owner.items[position_of(frame, node, owner, key)]
+        return set_item(frame, node, owner, key, _combined(frame, node, present))
+    if isinstance(node.target, ast.Attribute):
+        owner = evaluate(frame, node.target.value)
+        if not isinstance(owner, Group):
+            frame.fail(node.target, "assigning to an attribute is not supported")
+        present = group_attribute(frame, node.target, owner)
+        return set_field(frame, node.target, owner, node.target.attr, _combined(frame, node, present))
+    bind_name(frame, node.target.id, _combined(frame, node, frame.lookup(node.target)))
+
+
+def _combined(frame: Frame, node: ast.AugAssign, present: Value) -> Value:
+    """What a variable or item is after `op=`: the same object where it can change, else a new value."""
+    from .iteration import listed
+
+    if isinstance(present, Group) or is_sequence(present):
+        operand = evaluate(frame, node.value)
+        frame.at(node)
+        if isinstance(present, Group) and present.ref is not None and present.kind is list:
+            if not isinstance(node.op, ast.Add):
+                frame.fail(node, "only += is supported of lists", "make a new list")
+            change(frame, node, present, (*present.items, *listed(frame, node, operand)))
+            return present
+        return combined(frame, node, node.op, present, operand)
+    operand = evaluate(frame, node.value)
+    frame.at(node)
+    if isinstance(present, Array):
+        update_in_place(frame, node, present, operand)
+        return present
+    return operate(frame.graph, BINARY[type(node.op)], present, operand)
+
+
+def _augmented_subscript(frame: Frame, node: ast.AugAssign, name: str) -> None:
+    from ..indexing.advanced import update
+    from ..indexing.index_arrays import is_advanced
+    from ..indexing.islands import check_writable, open_island
+    from ..indexing.views import view
+    from .conditions import without_effects
+
+    assert isinstance(node.target, ast.Subscript)
+    graph = frame.graph
+    owner = evaluate(frame, node.target.value)
+    if not isinstance(owner, Array):
+        frame.fail(node.target, f"{describe(owner)} does not support item assignment", None, DTypeError)
+    items = subscript_items(frame, node.target.slice)
+    if is_advanced(items):
+        operand = evaluate(frame, node.value)
+        frame.at(node)
+        return update(graph, owner, items, name, operand)
+    if graph.island is None:
+        operand = without_effects(frame, lambda: evaluate(frame, node.value))
+        if operand is None:  # Python looks at the element first
+            frame.at(node)
+            view(graph, owner, items)
+            operand = evaluate(frame, node.value)
+        frame.at(node)
+        check_writable(graph, owner.buffer)
+        with open_island(graph) as island:
+            frame.at(node)
+            window = view(graph, owner, items)
+            _check_operands(frame, node, window, operand)
+            result = operate(graph, name, _element_or_view(frame, window), as_readable(operand))
+            if window.axes or _has_ellipsis(items):
+                _check_update(frame, node, window, result)
+            island.assign(window, result)
+        return
+    frame.at(node)
+    window = view(graph, owner, items)
+    current = _element_or_view(frame, window)
+    operand = evaluate(frame, node.value)
+    frame.at(node)
+    _check_operands(frame, node, window, operand)
+    result = operate(graph, name, current, operand)
+    if window.axes or _has_ellipsis(items):
+        _check_update(frame, node, window, result)
+    graph.island.assign(window, result)
+
+
+def _has_ellipsis(items: Sequence[Item]) -> bool:
+    """Whether a subscript gives an array, of rank 0 perhaps, and never an element, which is assigned to."""
+    return any(isinstance(item, Static) and item.value is Ellipsis for item in items)
+
+
+def _element_or_view(frame: Frame, window: Array) -> Value:
+    from ..indexing.views import element
+
+    return window if window.axes else element(frame.graph, window)
+
+
+def update_in_place(frame: Frame, node: ast.AugAssign, array: Array, operand: Value) -> None:
+    """`x op= v` of an array writes in place."""
+    from ..indexing.islands import open_island
+
+    graph = frame.graph
+    name = BINARY[type(node.op)]
+    _check_operands(frame, node, array, operand)
+    if graph.island is None and array.whole and array.buffer.shared is None:
+        result = operate(graph, name, array, operand)
+        _check_update(frame, node, array, result)
+        return overwrite(frame, array, result)
+    with nullcontext(graph.island) if graph.island is not None else open_island(graph) as island:
+        frame.at(node)
+        result = operate(graph, name, array, as_readable(operand))
+        _check_update(frame, node, array, result)
+        island.assign(array, result)
+
+
+def _check_operands(frame: Frame, node: ast.AugAssign, target: Value, operand: Value) -> None:
+    """`a @= b` writes rows of products: `a` has rows, and `b` is a matrix."""
+    if not isinstance(node.op, ast.MatMult) or (extents_of(target) and len(extents_of(operand)) >= 2):
+        return
+    frame.fail(
+        node,
+        "inplace matrix multiplication requires the first operand to have at least one and the second at least "
+        "two dimensions.",
+        "write a = a @ b for a new array",
+        ShapeError,
+    )
+
+
+def _check_update(frame: Frame, node: ast.AugAssign, target: Array, result: Value) -> None:
+    """NumPy's rules for an in-place ufunc: same-kind casting, and a result of the target's shape."""
+    graph = frame.graph
+    kind = number_kind(graph, result)
+    if isinstance(kind, np.dtype) and not np.can_cast(kind, target.dtype, "same_kind"):
+        frame.fail(
+            node,
+            f"Cannot cast ufunc '{BINARY[type(node.op)]}' output from {kind!r} to {target.dtype!r} "
+            "with casting rule 'same_kind'",
+            f"write x = x {_SYMBOLS.get(type(node.op), '+')} ... for a new array",
+            DTypeError,
+        )
+    shape = broadcast_extents(graph, [target.extents, extents_of(result)], has_ones=True)
+    if len(shape) != len(target.extents) or not all(
+        require_equal(graph, a, b, "operands could not be broadcast into the one updated")
+        for a, b in zip(shape, target.extents, strict=True)
+    ):
+        frame.fail(
+            node,
+            f"non-broadcastable output operand with shape {shape_text(target.extents)} doesn't match the broadcast shape "
+            f"{shape_text(shape)}",
+            None,
+            ShapeError,
+        )
+
+
+_SYMBOLS: dict[type[ast.operator], str] = {
+    ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/", ast.FloorDiv: "//", ast.Mod: "%", ast.Pow: "**",
+}  # fmt: skip

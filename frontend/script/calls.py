@@ -1,0 +1,283 @@
+"""Calls: NumPy functions through their tables, array methods, and Python functions inlined."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+from types import FunctionType, ModuleType
+from typing import Any
+
+import numpy as np
+
+from ..jit.disk.versioned import is_versioned
+from ..numpy_api.elements import ufuncs
+from ..numpy_api.registry import FUNCTIONS, METHODS, invoke, invoke_numpy
+from ..values.arithmetic import refuse_own_code
+from ..values.errors import DTypeError, kind_of
+from ..values.objects import call_method, construct, is_outside_change, is_record, made_anew
+from ..values.outside import entries, has_item, item
+from ..values.static_values import OPERATIONS, TEXT
+from ..values.values import Closure, Exceptional, Group, Method, Rows, Static, Value, describe
+from .frame import Frame
+from .frame_values import Step
+from .refused_calls import why_refused
+from .texts import text_call
+
+REDUCING: dict[Any, Any] = {sum: 0, any: False, all: True}
+"""Builtins that are a loop where their argument is counted at run time, and what the loop starts from."""
+
+
+def call(frame: Frame, node: ast.Call, function: Value, args: list[Value], kwargs: dict[str, Value]) -> Value:
+    """`function(*args, **kwargs)`."""
+    if isinstance(function, Closure):
+        from .functions import inline
+
+        return inline(frame, node, function, args, kwargs)
+    if isinstance(function, Method) and isinstance(function.receiver, Rows):
+        from ..control.rows import append
+
+        if len(args) != 1 or kwargs:
+            frame.fail(node, f"list.append() takes one argument ({len(args)} given)", None, DTypeError)
+        append(frame, node, function.receiver, args[0])
+        return Static(None)
+    is_stack = isinstance(function, Static) and function.raw is np.stack
+    if is_stack and len(args) == 1 and isinstance(args[0], Rows) and not kwargs:
+        from ..control.rows import stacked
+
+        return stacked(frame, node, args[0])
+    args = [_of_rows(frame, node, function, a) if isinstance(a, Rows) else a for a in args]
+    if isinstance(function, Method) and isinstance(function.receiver, Group):
+        return call_method(frame, node, function, args, kwargs)
+    if isinstance(function, Method):
+        return invoke(
+            frame.graph, f".{function.name}()", METHODS[function.name], [function.receiver, *args], kwargs
+        )
+    if not isinstance(function, Static):
+        frame.fail(node, f"{describe(function)} cannot be called", None, DTypeError)
+    target = function.raw
+    if isinstance(target, np.ufunc):
+        return ufuncs.call_ufunc(frame, target, args, kwargs)
+    owner = getattr(target, "__self__", None)
+    if isinstance(owner, np.ufunc):
+        return ufuncs.ufunc_method(frame.graph, owner, target.__name__, args, kwargs)
+    return _call_known(frame, node, target, args, kwargs)
+
+
+def _call_known(
+    frame: Frame, node: ast.Call, target: Any, args: list[Value], kwargs: dict[str, Value]
+) -> Value:
+    """A call of a function that is known and no ufunc."""
+    if isinstance(target, type) and issubclass(target, BaseException):
+        return Exceptional(target, tuple(args), tuple(kwargs.items()))
+    if isinstance(target, type) and issubclass(target, np.generic) and len(args) == 1 and not kwargs:
+        from ..numpy_api.elements.python_builtins import numpy_scalar
+
+        return numpy_scalar(frame.graph, np.dtype(target), args[0])
+    if _is_numpy(target) and not isinstance(target, np.vectorize):
+        handler = _entry(FUNCTIONS, target)
+        if handler is not None:
+            return invoke_numpy(frame.graph, _name(target), target, handler, args, kwargs)
+    from .applied import APPLIED, Bound, Vectorized, vectorized_call
+    from .python_calls import PYTHON
+
+    if isinstance(target, Vectorized | np.vectorize):
+        return vectorized_call(frame, node, target, args, kwargs)
+    if isinstance(target, Bound):
+        return call(frame, node, target.function, [*args, *target.args], {**kwargs, **target.kwargs})
+    python_call = _entry(PYTHON, target) or _entry(APPLIED, target)
+    if python_call is not None:
+        return _called(frame, node, target, python_call, args, kwargs)
+    handler = None if _is_of_program(target) else _entry(FUNCTIONS, target)
+    if handler is not None and not _all_static(args, kwargs, target):
+        return invoke(frame.graph, _name(target), handler, args, kwargs)
+    if handler is not None and isinstance(target, FunctionType) and not _is_numpy(target):
+        return fold(frame, node, target, args, kwargs)
+    if hasattr(type(target), "lower"):
+        target = frame.captured.read(target, Step.ATTRIBUTE, "__wrapped__")
+    if isinstance(target, FunctionType) and not _is_numpy(target):
+        from .composites import MARK, composite_call
+        from .functions import inline
+
+        if hasattr(target, MARK):
+            return composite_call(
+                frame, target, args, kwargs, lambda: inline(frame, node, target, args, kwargs)
+            )
+        return inline(frame, node, target, args, kwargs)
+    if is_record(target):
+        return construct(frame, node, target, args, kwargs)
+    if is_outside_change(target):
+        frame.fail(node, "changing a list or another object from outside is not supported", "make it inside")
+    if target is print:
+        from .printing import print_
+
+        return print_(frame, node, args, kwargs)
+    refused = None if _is_changing(target) else why_refused(target)
+    if refused is not None:
+        frame.fail(node, f"{_name(target)} is not supported in compiled code: {refused[0]}", refused[1])
+    if _foldable(target) and _all_static(args, kwargs, target):
+        return fold(frame, node, target, args, kwargs)
+    text = text_call(target, args, kwargs)
+    if text is not None:
+        return text
+    frame.fail(node, f"{_name(target)} is not supported in compiled code", _instead(target))
+
+
+def _of_rows(frame: Frame, node: ast.Call, function: Value, rows: Rows) -> Value:
+    """A list that a loop makes as an argument: functions of NumPy take it for an array of its items."""
+    from ..control.rows import joined_rows, stacked
+
+    target = function.raw if isinstance(function, Static) else None
+    if not _is_numpy(target) or isinstance(target, type):
+        return rows
+    if target is np.concatenate:
+        return Group((joined_rows(frame, node, rows),))
+    whole = stacked(frame, node, rows)
+    if target in (np.stack, np.vstack, np.hstack, np.dstack, np.column_stack):
+        frame.fail(
+            node,
+            f"{_name(target)} of a list that a loop makes is not supported",
+            "use np.stack(ys), and views",
+        )
+    return whole
+
+
+def _instead(target: Any) -> str:
+    """What to do about a call that is not compiled."""
+    if _is_numpy(target):
+        return "call it outside the compiled function; docs/numpy.md lists what is supported"
+    if _is_changing(target):
+        return "it may answer otherwise each time: call it outside, and pass what it returns as an argument"
+    return "return the values it needs, and call it outside the compiled function"
+
+
+def _entry(table: dict[Any, Any], target: Any) -> Any:
+    try:
+        return table.get(target)
+    except TypeError:
+        return None
+
+
+def _called(
+    frame: Frame, node: ast.Call, target: Any, handler: Any, args: list[Value], kwargs: dict[str, Value]
+) -> Value:
+    """A builtin that may call functions of the program."""
+    try:
+        inspect.signature(handler).bind(frame, node, *args, **kwargs)
+    except TypeError as error:
+        frame.fail(node, f"{_name(target)}(): {error}", None, DTypeError)
+    return handler(frame, node, *args, **kwargs)
+
+
+def _name(target: Any) -> str:
+    name = getattr(target, "__name__", repr(target))
+    if not _is_numpy(target):
+        return name
+    module = target.__module__.split(".")
+    public = f"{module[1]}." if len(module) == 2 and module[1] in ("linalg", "fft", "random") else ""
+    return f"np.{public}{name}"
+
+
+def _is_of_program(target: Any) -> bool:
+    """Whether a function can only be one of the program's: no table has it."""
+    root = (getattr(target, "__module__", None) or "").split(".")[0]
+    return isinstance(target, FunctionType) and root not in ("numpy", __name__.split(".")[0])
+
+
+def _is_numpy(target: Any) -> bool:
+    return (getattr(target, "__module__", None) or "").split(".")[0] == "numpy"
+
+
+def _all_static(args: list[Value], kwargs: dict[str, Value], target: Any) -> bool:
+    """Whether a call can be evaluated now: not one that makes an array."""
+    if _is_numpy(target) or target is range:
+        return False
+    return all(
+        isinstance(v, Static) or (isinstance(v, Group) and _all_static(list(v.items), {}, None))
+        for v in (*args, *kwargs.values())
+    )
+
+
+def _foldable(target: Any) -> bool:
+    """Pure functions of Python itself: builtins, math, types, methods of constants."""
+    if inspect.isbuiltin(target):
+        return is_versioned(_module_of(target)) and not _is_changing(target)
+    of = target if isinstance(target, type) else getattr(target, "__objclass__", None)
+    return of is not None and is_versioned(of.__module__)
+
+
+def _plain(value: Value) -> Any:
+    if isinstance(value, Group):
+        return value.built([_plain(v) for v in value.items])
+    assert isinstance(value, Static)
+    return value.value
+
+
+_REPEATABLE = ("builtins", "math", "cmath", "_operator", "numpy")
+_OF_THE_PROCESS = frozenset((id, hash, globals, locals, vars, dir, __import__, compile))
+"""Builtins whose answer is another one in another process."""
+
+_CHANGING = frozenset((input, open, eval, exec, breakpoint))
+_CHANGING_MODULES = ("time", "datetime", "random", "_random", "posix", "nt", "_io", "sys")
+"""What talks to the world, or answers otherwise each time: not to be called while a program is compiled."""
+
+
+def _module_of(target: Any) -> str | None:
+    """The module of a builtin function, or that of the class whose method it is."""
+    owner = getattr(target, "__self__", None)
+    if owner is None or isinstance(owner, ModuleType):
+        return target.__module__
+    return (owner if isinstance(owner, type) else type(owner)).__module__
+
+
+def _is_changing(target: Any) -> bool:
+    """Whether a builtin has effects, or may answer otherwise in the next call."""
+    if not inspect.isbuiltin(target):
+        return False
+    return _module_of(target) in _CHANGING_MODULES or target in _CHANGING
+
+
+def _is_repeatable(target: Any) -> bool:
+    """Whether a call that is evaluated now gives the same in another process."""
+    if inspect.isbuiltin(target):
+        return _module_of(target) in _REPEATABLE and target not in _OF_THE_PROCESS
+    return is_versioned(getattr(getattr(target, "__objclass__", target), "__module__", None))
+
+
+def fold(frame: Frame, node: ast.Call, target: Any, args: list[Value], kwargs: dict[str, Value]) -> Value:
+    values = (*args, *kwargs.values())
+    given, before = [_plain(v) for v in values], [_plain(v) for v in values]
+    frame.at(node)
+    owner = getattr(target, "__self__", None)
+    if type(owner) is dict and not kwargs:
+        found = _of_dict(owner, target.__name__, args)
+        if found is not None:
+            return found
+    frame.captured.whole(owner)
+    makes_text = target in (str, repr, ascii, format) or isinstance(owner, str)
+    refuse_own_code(frame.graph, given, OPERATIONS | TEXT if makes_text else OPERATIONS)
+    if not _is_repeatable(target):
+        frame.captured.unkeyed = f"what '{_name(target)}' returns"
+    try:
+        result = target(*given[: len(args)], **dict(zip(kwargs, given[len(args) :], strict=True)))
+    except Exception as error:
+        frame.fail(node, f"{type(error).__name__}: {error}", None, kind_of(error))
+    is_own = [isinstance(v, Group) for v in values]
+    if any(repr(a) != repr(b) for own, a, b in zip(is_own, given, before, strict=True) if own):
+        message = f"{_name(target)}() changes its argument, which is not supported"
+        frame.fail(node, message, "write it as a statement")
+    return made_anew(frame, result)
+
+
+def _of_dict(owner: dict[Any, Any], name: str, args: list[Value]) -> Value | None:
+    """`owner.get(key)`, `owner.keys()` and so on."""
+    if name == "get" and args and isinstance(args[0], Static):
+        key = args[0].value
+        if has_item(owner, key):
+            return Static(item(owner, key))
+        return args[1] if len(args) > 1 else Static(None)
+    if args or name not in ("keys", "values", "items"):
+        return None
+    pairs = [(Static(key), Static(value)) for key, value in entries(owner)]
+    if name == "items":
+        return Group(tuple([Group(pair) for pair in pairs]))
+    return Group(tuple([pair[name == "values"] for pair in pairs]))

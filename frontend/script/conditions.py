@@ -1,0 +1,359 @@
+"""What decides: truth values, `not`, `and`, `or`, and `a if c else b`."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable
+from contextlib import nullcontext, suppress
+from dataclasses import is_dataclass
+from functools import partial
+from types import FunctionType
+
+import numpy as np
+from xdsl.dialects.builtin import TensorType
+from xdsl.ir import Block, Operation
+from xdsl.traits import Pure
+
+from ...dialects.nest import IndexOp, LoadOp
+from ..control.structured import Step
+from ..indexing.views import subscript
+from ..numpy_api.registry import FUNCTIONS
+from ..values import arithmetic as arith
+from ..values.errors import ShapeError, Stopped, kind_of
+from ..values.graph import Graph
+from ..values.objects import current, refuse_changes
+from ..values.outside import length
+from ..values.promotion import same_operand
+from ..values.static_values import TRUTH
+from ..values.values import (
+    UNKNOWN_LENGTH,
+    Closure,
+    Group,
+    Iteration,
+    Masked,
+    Method,
+    Range,
+    Rows,
+    Static,
+    Value,
+    describe,
+    extents_of,
+    is_array,
+    is_number,
+)
+from .expressions import evaluate
+from .frame import Frame
+
+
+def negation(frame: Frame, node: ast.expr, operand: Value) -> Value:
+    """`not operand`."""
+    if isinstance(operand, Static | Group):
+        return Static(not truth(frame, node, operand))
+    condition = as_condition(frame, node, operand)
+    result = arith.apply(frame.graph, np.logical_not, condition)
+    return arith.as_weak(result, bool, arith.scalar_arguments([operand]))
+
+
+def both(frame: Frame, node: ast.expr, a: Value, b: Value) -> Value:
+    """Both of two comparisons: `a < b < c`."""
+    if isinstance(a, Static):
+        return b if a.value else a
+    if isinstance(b, Static) and b.value is True:
+        return a
+    return _joined(frame, np.logical_and, as_condition(frame, node, a), as_condition(frame, node, b))
+
+
+def _joined(frame: Frame, ufunc: np.ufunc, a: Value, b: Value) -> Value:
+    """`a and b` as a truth value: NumPy's bool when both are, else Python's."""
+    result = arith.apply(frame.graph, ufunc, a, b)
+    if not any(isinstance(arith.number_kind(frame.graph, v), type) for v in (a, b)):
+        return result
+    return arith.as_weak(result, bool, arith.scalar_arguments([a, b]))
+
+
+def test(frame: Frame, node: ast.expr) -> Value:
+    """An expression of which only the truth matters: the condition of an `if`, the operand of `not`."""
+    if isinstance(node, ast.BoolOp):
+        return bool_op(frame, node, only_truth=True)
+    return decided(frame, evaluate(frame, node))
+
+
+def decided(frame: Frame, value: Value) -> Value:
+    """What the truth of a value is decided by: of a sequence its length, of functions and iterators that they are there."""
+    if isinstance(value, Rows):
+        return arith.operate(frame.graph, "not_equal", arith.index_value(value.count), Static(0))
+    if isinstance(value, Range):
+        order = "less" if value.step > 0 else "greater"
+        ends = [arith.index_value(end) for end in (value.start, value.stop)]
+        return arith.operate(frame.graph, order, *ends)
+    return Static(True) if isinstance(value, Closure | Method | Iteration) else value
+
+
+def bool_op(frame: Frame, node: ast.BoolOp, only_truth: bool = False) -> Value:
+    """`and`, `or`: on constants as Python; after a run-time value, what has effects or may fail is under a branch.
+
+    Where more than the truth is wanted, the result is one of the operands: `n or 4`.
+    """
+    is_and = isinstance(node.op, ast.And)
+    result: Value | None = None
+    before = dict(frame.variables)
+    for k, operand in enumerate(node.values):
+        compute = partial(test if only_truth else evaluate, frame, operand)
+        if result is None:
+            before = dict(frame.variables)
+            value = compute()
+        else:
+            refuse_assignments(frame, operand)
+            value = without_effects(frame, compute, has_read=_reads_no_more(node, k))
+            if value is None:
+                value = _skipping(frame, node, k, result, only_truth)
+                refuse_changes(frame, node, before, _ON_SOME_PATHS)
+                return value
+            refuse_changes(frame, operand, before, _ON_SOME_PATHS)
+        frame.at(node)
+        if not only_truth and result is None and k == len(node.values) - 1:
+            return value
+        if not only_truth:
+            _refuse_side(frame, operand, value)
+        if isinstance(value, Static | Group) and (only_truth or result is None):
+            if bool(truth(frame, operand, value)) != is_and and result is None:
+                return value
+            if k < len(node.values) - 1 or result is not None:
+                if bool(truth(frame, operand, value)) == is_and:
+                    continue
+                if only_truth:
+                    return Static(not is_and)
+                frame.fail(operand, "a constant after a run-time condition in `and`/`or` is not supported")
+            return value
+        condition = as_condition(frame, operand, value)
+        if result is None:
+            result = condition
+            continue
+        if only_truth or _are_bool(frame, result, condition):
+            result = _joined(frame, np.logical_and if is_and else np.logical_or, result, condition)
+        else:
+            result = _one_of(frame, result, condition, is_and)
+    assert result is not None
+    return result
+
+
+def _refuse_side(frame: Frame, node: ast.expr, value: Value) -> None:
+    """Of arrays and objects it must be known which one `and` or `or` gives."""
+    if isinstance(value, Static | Group) or (is_number(value) and not is_array(value)):
+        return
+    as_condition(frame, node, value)
+    hint = "write a conditional expression; np.logical_and and np.where work on elements"
+    frame.fail(node, f"{describe(value)} as a side of `and` or `or` is not supported", hint)
+
+
+_ON_SOME_PATHS = "in a part of an expression that is computed on some paths only"
+
+
+def refuse_skipped(frame: Frame, node: ast.expr, before: dict[str, Value]) -> None:
+    """Refuse what changes variables or lists in an expression that Python may skip; `before` is what they were."""
+    refuse_assignments(frame, node)
+    refuse_changes(frame, node, before, _ON_SOME_PATHS)
+
+
+def refuse_assignments(frame: Frame, node: ast.expr) -> None:
+    """Refuse `:=` in a part of an expression that is computed on some paths only."""
+    for child in ast.walk(node):
+        if isinstance(child, ast.NamedExpr):
+            frame.fail(
+                child,
+                "an assignment in a part of an expression that is computed on some paths only is not supported",
+                "assign in a statement of its own",
+            )
+
+
+def without_effects(frame: Frame, compute: Callable[[], Value], has_read: bool = False) -> Value | None:
+    """What `compute` gives, where that has no effects and cannot fail: it does not matter whether Python computes it.
+
+    Else None, and nothing is left of the attempt. `has_read`: the elements that it reads have been read just before.
+    """
+    graph = frame.graph
+    block, before, checked, may_stop = Block(), dict(frame.variables), set(graph.checked), graph.may_stop
+    value: Value | None = None
+    inside = graph.tensors_inside if graph.island is None else graph.inside
+    perhaps = nullcontext() if graph.island is None else graph.island.perhaps()
+    with graph.journal() as written, inside(block), perhaps, suppress(Stopped):
+        value = compute()
+    if value is not None and not written and all(_is_free(graph, op, has_read) for op in block.ops):
+        for op in list(block.ops):
+            op.detach()
+            graph.block.add_op(op)
+        return value
+    graph.restore(written)
+    graph.give_up(block)
+    frame.scope.variables = before
+    graph.checked, graph.may_stop = checked, may_stop
+    return None
+
+
+def _is_free(graph: Graph, op: Operation, has_read: bool) -> bool:
+    """Whether an operation may run where Python does not compute it."""
+    if has_read and isinstance(op, IndexOp | LoadOp):
+        return True
+    if not op.has_trait(Pure):
+        return False
+    # Without checks, what reads at an index relies on it.
+    return graph.boundscheck or not any(isinstance(v.type, TensorType) and v.type.shape for v in op.operands)
+
+
+def _reads_no_more(node: ast.BoolOp, k: int) -> bool:
+    """Whether operand `k` reads elements that earlier ones have read, if any."""
+    return _elements(node.values[k]) <= set().union(*map(_elements, node.values[:k]))
+
+
+def _skipping(frame: Frame, node: ast.BoolOp, k: int, left: Value, only_truth: bool) -> Value:
+    """`left and right`, the right side (the operands from `k`) computed only where Python computes it."""
+    rest = node.values[k:]
+    following = rest[0] if len(rest) == 1 else ast.copy_location(ast.BoolOp(node.op, rest), node)
+
+    def right() -> Value:
+        if not only_truth:
+            return evaluate(frame, following)
+        condition = as_condition(frame, following, test(frame, following))
+        return arith.as_weak(arith.apply(frame.graph, np.not_equal, condition, Static(0)), bool, None)
+
+    def known() -> Value:
+        return Static(isinstance(node.op, ast.Or)) if only_truth else left
+
+    sides = (right, known) if isinstance(node.op, ast.And) else (known, right)
+    return either(frame, node, left, *sides)
+
+
+def _elements(node: ast.expr) -> set[str]:
+    """The subscripts in an expression, as text. What stands on the left of `and` has been read."""
+    return {ast.dump(n) for n in ast.walk(node) if isinstance(n, ast.Subscript)}
+
+
+def _are_bool(frame: Frame, *values: Value) -> bool:
+    return all(arith.number_kind(frame.graph, v) in (bool, arith.BOOL) for v in values)
+
+
+def _one_of(frame: Frame, a: Value, b: Value, is_and: bool) -> Value:
+    """`a and b` (`a or b`) of numbers: the one that Python gives. Both must be of one type, unless they are baked in."""
+    from ..numpy_api.elements.selection import where
+
+    kinds = [arith.number_kind(frame.graph, v) for v in (a, b)]
+    if not same_operand(kinds[0], kinds[1]):
+        arith.require_static(frame.graph, a, "the left side of `and`/`or` between numbers of two types")
+    chosen = where(frame.graph, a, b, a) if is_and else where(frame.graph, a, a, b)
+    weak = kinds[0]
+    return arith.as_weak(chosen, weak, arith.scalar_arguments([a, b])) if isinstance(weak, type) else chosen
+
+
+def as_condition(frame: Frame, node: ast.expr, value: Value) -> Value:
+    """A number used as a truth value. Arrays of more than one element have none, as in NumPy."""
+    if isinstance(value, Masked):
+        frame.fail(node, f"{UNKNOWN_LENGTH}; so it has no truth value", "use .any() or .all()")
+    value = decided(frame, value)
+    if not is_number(value):
+        frame.fail(
+            node, f"the truth value of {describe(value)} is not supported", "compare it with something"
+        )
+    extents = extents_of(value)
+    if not extents:
+        return value
+    if all(e.known == 1 for e in extents):
+        return subscript(frame.graph, value, [_FIRST] * len(extents))
+    what = "an empty array" if any(e.known == 0 for e in extents) else "an array with more than one element"
+    frame.fail(
+        node,
+        f"the truth value of {what} is ambiguous",
+        "use & | ~ for elementwise logic, np.where to choose, .any() or .all() to reduce",
+        ShapeError,
+    )
+
+
+_FIRST = Static(0)
+_FALSE = Static(False)
+
+
+def truth(frame: Frame, node: ast.expr, value: Value) -> bool:
+    """The truth value of a compile-time object."""
+    if isinstance(value, Group):
+        return _truth_of_group(frame, node, value)
+    if isinstance(value, Static):
+        return _truth_of_object(frame, node, value)
+    value = as_condition(frame, node, value)
+    frame.at(node)
+    return bool(
+        arith.require_static(
+            frame.graph,
+            value,
+            "the condition",
+            "choose with np.where(condition, a, b), or put the `if` inside a loop over elements",
+        )
+    )
+
+
+def _truth_of_group(frame: Frame, node: ast.expr, value: Group) -> bool:
+    own = [
+        name for name in ("__bool__", "__len__") if isinstance(getattr(value.kind, name, None), FunctionType)
+    ]
+    if own:
+        hint = "write what it stands for, such as len(x.items) > 0"
+        frame.fail(node, f"the truth value of {describe(value)} by its own {own[0]} is not supported", hint)
+    return is_dataclass(value.kind) or bool(value.items)
+
+
+def _truth_of_object(frame: Frame, node: ast.expr, value: Static) -> bool:
+    frame.at(node)
+    arith.refuse_own_code(frame.graph, [value.raw], TRUTH)
+    if isinstance(value.raw, list | dict):
+        return length(value.raw) != 0
+    try:
+        return bool(value.value)
+    except (TypeError, ValueError) as error:
+        frame.fail(node, str(error), None, kind_of(error))
+
+
+def bool_(frame: Frame, node: ast.Call, x: Value = _FALSE) -> Value:
+    """`bool(x)`."""
+    value = decided(frame, x)
+    if isinstance(value, Static | Group):
+        return Static(truth(frame, node, value))
+    return FUNCTIONS[bool](frame.graph, as_condition(frame, node, value))
+
+
+def if_expression(frame: Frame, node: ast.IfExp) -> Value:
+    condition = test(frame, node.test)
+    if isinstance(condition, Static | Group):
+        return evaluate(frame, node.body if truth(frame, node.test, condition) else node.orelse)
+    if frame.graph.island is None:
+        return either(
+            frame, node, condition, partial(evaluate, frame, node.body), partial(evaluate, frame, node.orelse)
+        )
+    for side in (node.body, node.orelse):
+        refuse_assignments(frame, side)
+    sides = (lambda: evaluate(frame, node.body), lambda: evaluate(frame, node.orelse))
+    before = dict(frame.variables)
+    chosen = either(frame, node, condition, *sides)
+    refuse_changes(frame, node, before, _ON_SOME_PATHS)
+    return chosen
+
+
+def either(
+    frame: Frame, node: ast.expr, condition: Value, then: Callable[[], Value], other: Callable[[], Value]
+) -> Value:
+    """One of two values, of which only that one is computed."""
+    if frame.graph.island is not None:
+        from ..control.nest_loops import either_number
+
+        return either_number(frame, node, condition, then, other)
+    from ..control.loops import branch
+    from .assignments import bind
+    from .statements import execute
+
+    name = ast.copy_location(ast.Name(frame.graph.new_name(".chosen"), ast.Store()), node)
+
+    def side(compute: Callable[[], Value]) -> ast.stmt:
+        return Step(lambda: bind(frame, name, compute()), node)
+
+    question = node.test if isinstance(node, ast.IfExp) else node
+    statement = ast.copy_location(ast.If(question, [side(then)], [side(other)]), node)
+    frame.at(node)
+    branch(frame, statement, condition, execute)
+    return current(frame, frame.variables.pop(name.id))

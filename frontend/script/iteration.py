@@ -1,0 +1,428 @@
+"""What can be iterated over: zip, enumerate, reversed, map, filter, comprehensions and generator expressions.
+
+Sequences whose length is known at compile time are lists of values. Those counted at run time (the rows of an array,
+a range) stay a count and an item for each index, so that a loop over `zip(x, y)` is a loop over indices.
+"""
+
+from __future__ import annotations
+
+import ast
+import builtins
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from ...dialects.records import changed
+from ..values.arithmetic import index_value, number_kind, operate, require_static
+from ..values.equal_extents import require_equal
+from ..values.errors import DTypeError, Respecialise, ShapeError
+from ..values.extents import Affine
+from ..values.objects import current, refuse_changes, share
+from ..values.outside import ITERABLES, items
+from ..values.values import (
+    Array,
+    Group,
+    Iteration,
+    Lazy,
+    Range,
+    Rows,
+    Static,
+    Tensor,
+    Value,
+    describe,
+    extents_of,
+)
+from .expressions import evaluate
+from .frame import Frame
+
+_FALSE = Static(False)
+_ZERO = Static(0)
+
+MAX_LISTED = 64
+"""Items that a sequence counted at run time may have to be listed in code."""
+
+
+def sequence(frame: Frame, node: ast.AST, value: Value) -> Iteration:
+    """The items of anything that can be iterated over."""
+    if isinstance(value, Iteration):
+        return value
+    if isinstance(value, Static):
+        value = _of_object(frame, node, value)
+    if isinstance(value, Range):
+        start, step = value.start, value.step
+        from ..control.nest_loops import trip_count
+
+        count = trip_count(frame, value)
+        if count.known is not None:
+            count = Affine(max(0, count.known))
+        return Iteration(count, lambda k: _stepped(frame, start, k, step))
+    if isinstance(value, Group):
+        items = Group(tuple([Static(n) for n in value.names or ()])) if value.kind is dict else value
+        return Iteration(Affine(len(items.items)), lambda k: _item(frame, node, items, k), True)
+    if isinstance(value, Rows):
+        from ..control.rows import row
+
+        return Iteration(value.count, lambda k: row(frame.graph, value, k))
+    if isinstance(value, Array | Lazy | Tensor) and value.extents:
+        from ..indexing.views import as_view, subscript
+
+        array = as_view(frame.graph, value)
+        return Iteration(array.extents[0], lambda k: subscript(frame.graph, array, [k]))
+    frame.fail(node, f"{describe(value)} cannot be iterated over", None, DTypeError)
+
+
+def _of_object(frame: Frame, node: ast.AST, value: Static) -> Value:
+    """An object known at compile time, as a sequence of values."""
+    if isinstance(value.raw, range):
+        r = value.raw
+        return Range(Affine(r.start), Affine(r.stop), r.step)
+    if isinstance(value.raw, ITERABLES):
+        return Group(tuple([Static(v) for v in items(value.raw)]))
+    frame.fail(node, f"{describe(value)} cannot be iterated over", None, DTypeError)
+
+
+def _stepped(frame: Frame, start: Affine, k: Value, step: int) -> Value:
+    offset = operate(frame.graph, "multiply", k, Static(step))
+    return operate(frame.graph, "add", index_value(start), offset)
+
+
+def _item(frame: Frame, node: ast.AST, group: Group, k: Value) -> Value:
+    """An item of a list, as it is by now."""
+    now = current(frame, group)
+    assert isinstance(now, Group) and isinstance(k, Static)
+    if len(now.items) != len(group.items):
+        frame.fail(node, "the length of a list changes while it is iterated over", "iterate over a copy")
+    return now.items[k.value]
+
+
+def listed(frame: Frame, node: ast.AST, value: Value) -> tuple[Value, ...]:
+    """All items, where their number is known."""
+    items = sequence(frame, node, value)
+    return tuple([items.at(Static(k)) for k in range(_listed_count(frame, node, items))])
+
+
+def _listed_count(frame: Frame, node: ast.AST, items: Iteration) -> int:
+    """How many items a sequence has that is spelled out."""
+    count = items.count.known
+    if count is None:
+        count = _required(frame, items.count)
+    if count > MAX_LISTED and not items.unrolled:
+        frame.fail(
+            node,
+            f"{count} items would be spelled out in code, more than {MAX_LISTED}",
+            "write a for loop that fills an array",
+        )
+    return max(0, count)
+
+
+def _required(frame: Frame, count: Affine) -> int:
+    """A number of items that must be known: it is compiled for its value where that is possible."""
+    if count.terms and count.is_of_extents():
+        raise Respecialise(shapes=True, why="the number of items of a sequence")
+    return require_static(
+        frame.graph,
+        index_value(count),
+        "the number of items",
+        "write a for loop that fills an array: out = np.empty(n); for i in range(n): out[i] = ...",
+    )
+
+
+# ---- builtins ---------------------------------------------------------------------------------------
+
+
+def zip_(frame: Frame, node: ast.Call, *values: Value, strict: Value = _FALSE) -> Value:
+    parts = [sequence(frame, node, v) for v in values]
+    if not parts:
+        return Iteration(Affine(0), lambda k: Group(()), True, True)
+    is_strict = require_static(frame.graph, strict, "strict")
+    count = parts[0].count
+    for part in parts[1:]:
+        count = _shorter(frame, node, count, part.count, is_strict)
+    unrolled = any(p.unrolled for p in parts)
+    return Iteration(count, lambda k: Group(tuple([p.at(k) for p in parts])), unrolled, True)
+
+
+def _shorter(frame: Frame, node: ast.AST, a: Affine, b: Affine, is_strict: bool) -> Affine:
+    if a.equals(b):
+        return a
+    if a.known is not None and b.known is not None:
+        if is_strict:
+            frame.fail(
+                node, f"zip() arguments have different lengths: {a.known} and {b.known}", None, ShapeError
+            )
+        return a if a.known < b.known else b
+    assumptions = frame.graph.assumptions
+    if is_strict:
+        if not require_equal(frame.graph, a, b, "zip(strict=True)"):
+            frame.fail(node, "zip() arguments have different lengths", None, ShapeError)
+        return a
+    if (b - a).lower_bound() is not None and (b - a).lower_bound() >= 0:  # pyright: ignore
+        return a
+    if (a - b).lower_bound() is not None and (a - b).lower_bound() >= 0:  # pyright: ignore
+        return b
+    for short, long in ((a, b), (b, a)):
+        if short.known is not None:
+            if assumptions.nonnegative(long - short, "the length of what zip pairs"):
+                return short
+            return Affine(min(short.known, _required(frame, long)))
+    return frame.graph.smaller(a, b)
+
+
+def enumerate_(frame: Frame, node: ast.Call, iterable: Value, start: Value = _ZERO) -> Value:
+    items, first = sequence(frame, node, iterable), _as_integer(frame, node, start)
+
+    def at(k: Value) -> Value:
+        return Group((operate(frame.graph, "add", first, k), items.at(k)))
+
+    return Iteration(items.count, at, items.unrolled, True)
+
+
+def _as_integer(frame: Frame, node: ast.AST, value: Value) -> Value:
+    """An integer, or a NumPy integer as one of Python."""
+    from ..numpy_api.registry import FUNCTIONS
+
+    is_integer = isinstance(value, Static) and isinstance(value.value, int | np.integer)
+    if not is_integer and isinstance(value, Static | Group | Rows | Iteration | Range):
+        what = type(value.value).__name__ if isinstance(value, Static) else describe(value)
+        frame.fail(node, f"'{what}' object cannot be interpreted as an integer", None, DTypeError)
+    kind = number_kind(frame.graph, value)
+    if extents_of(value) or not (kind in (int, bool) or (isinstance(kind, np.dtype) and kind.kind in "iu")):
+        frame.fail(node, f"{describe(value)} cannot be interpreted as an integer", None, DTypeError)
+    return FUNCTIONS[int](frame.graph, value)
+
+
+def reversed_(frame: Frame, node: ast.Call, iterable: Value) -> Value:
+    if isinstance(iterable, Iteration) and iterable.once:
+        frame.fail(node, "an iterator is not reversible", "reverse the list of it", DTypeError)
+    items = sequence(frame, node, iterable)
+    last = index_value(items.count - 1)
+
+    def at(k: Value) -> Value:
+        return items.at(operate(frame.graph, "subtract", last, k))
+
+    return Iteration(items.count, at, items.unrolled, True)
+
+
+def map_(frame: Frame, node: ast.Call, function: Value, *iterables: Value) -> Value:
+    from .calls import call
+
+    items = zip_(frame, node, *iterables)
+    assert isinstance(items, Iteration)
+
+    def at(k: Value) -> Value:
+        arguments = items.at(k)
+        assert isinstance(arguments, Group)
+        return call(frame, node, function, list(arguments.items), {})
+
+    return replace(items, at=at)
+
+
+def filter_(frame: Frame, node: ast.Call, function: Value, iterable: Value) -> Value:
+    from .calls import call
+    from .conditions import truth
+
+    kept = []
+    for item in listed(frame, node, iterable):
+        is_none = isinstance(function, Static) and function.value is None
+        if truth(frame, node, item if is_none else call(frame, node, function, [item], {})):
+            kept.append(item)
+    return Iteration(Affine(len(kept)), lambda k: kept[k.value], True, True)  # pyright: ignore
+
+
+ITERATORS: dict[Any, Callable[..., Value]] = {
+    builtins.zip: zip_,
+    builtins.enumerate: enumerate_,
+    builtins.reversed: reversed_,
+    builtins.map: map_,
+    builtins.filter: filter_,
+}
+
+
+# ---- comprehensions ---------------------------------------------------------------------------------
+
+
+def comprehension(frame: Frame, node: ast.ListComp | ast.GeneratorExp | ast.SetComp) -> Value:
+    """`[f(v) for v in xs if v is not None]`: its items are spelled out."""
+    items: list[Value] = []
+    with own_scope(frame, node) as inner:
+        _each(frame, inner, node.generators, lambda: items.append(evaluate(inner, node.elt)))
+    return Group(tuple(items), list)
+
+
+def dict_comprehension(frame: Frame, node: ast.DictComp) -> Value:
+    """`{name: f(v) for name, v in d.items()}`."""
+    from ..values.objects import key_of
+
+    entries: dict[Any, Value] = {}
+
+    def enter() -> None:
+        key = key_of(inner, node.key, evaluate(inner, node.key))
+        entries[key] = evaluate(inner, node.value)
+
+    with own_scope(frame, node) as inner:
+        _each(frame, inner, node.generators, enter)
+    return Group(tuple(entries.values()), dict, tuple(entries))
+
+
+Comprehension = ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp
+
+_DEFINITION = "nestor_definition"
+"""The attribute of a comprehension with the function definition that has its variables."""
+
+
+class own_scope:
+    """The frame of a comprehension, which is a function of its own in Python: functions made in it keep its variables,
+    and functions made outside do not see them. What `:=` in it assigns is a variable of the function around it."""
+
+    def __init__(self, frame: Frame, node: Comprehension):
+        self.outer = frame
+        self.assigned = _assigned(node)
+        for name in self.assigned:
+            _refuse_read_by_functions(frame, node, name)
+        self.inner = Frame(
+            frame.graph, changed(frame.source, node=_definition(node)), frame.captured, frame.depth, frame
+        )
+        self.inner.unrolling, self.inner.looping = frame.unrolling, frame.looping
+        self.inner.handed_on = frozenset(self.assigned)
+
+    def __enter__(self) -> Frame:
+        _share_with(self.outer, self.inner, self.assigned)
+        return self.inner
+
+    def __exit__(self, kind: Any, *_: object) -> None:
+        if kind is None:
+            _share_with(self.inner, self.outer, self.assigned)
+
+
+def _share_with(source: Frame, target: Frame, names: Sequence[str]) -> None:
+    """Give `target` the objects and the variables `names` of `source`."""
+    share(source, target)
+    for name in names:
+        if name in source.variables:
+            target.variables[name] = source.variables[name]
+            target.scope.lost.pop(name, None)
+        elif name in source.scope.lost:
+            target.variables.pop(name, None)
+            target.scope.lost[name] = source.scope.lost[name]
+
+
+def _definition(node: Comprehension) -> ast.FunctionDef:
+    """A function without a body that has the targets of a comprehension for variables."""
+    made = getattr(node, _DEFINITION, None)
+    if made is None:
+        targets = [n for g in node.generators for n in ast.walk(g.target) if isinstance(n, ast.Name)]
+        parameters = [ast.copy_location(ast.arg(n.id), n) for n in targets]
+        arguments = ast.arguments([], parameters, None, [], [], None, [])
+        made = ast.copy_location(ast.FunctionDef("<comprehension>", arguments, [], []), node)
+        setattr(node, _DEFINITION, made)
+    return made
+
+
+def _assigned(node: ast.AST) -> list[str]:
+    """What `:=` in a comprehension assigns."""
+    names: list[str] = []
+    for child in ast.iter_child_nodes(node):
+        if isinstance(child, ast.Lambda):
+            continue
+        if isinstance(child, ast.NamedExpr):
+            names.append(child.target.id)
+        names += _assigned(child)
+    return names
+
+
+def _refuse_read_by_functions(frame: Frame, node: ast.AST, name: str) -> None:
+    """A function that is defined here would read the variable as it was before the comprehension."""
+    functions = (n for n in ast.walk(frame.source.node) if isinstance(n, ast.Lambda | ast.FunctionDef))
+    inside = (n for f in functions if f is not frame.source.node for n in ast.walk(f))
+    if any(isinstance(n, ast.Name) and n.id == name for n in inside):
+        frame.fail(
+            node,
+            f"'{name}' is assigned in a comprehension and used in a function defined here, which is not supported",
+            "assign in a statement of its own",
+        )
+
+
+def _each(
+    frame: Frame, inner: Frame, generators: Sequence[ast.comprehension], emit: Callable[[], None]
+) -> None:
+    """Run `emit` for each turn; the iterable of the first of `generators` is evaluated in `frame`, all else in `inner`."""
+    from .assignments import bind
+    from .conditions import test, truth
+
+    if not generators:
+        return emit()
+    first, *rest = generators
+    if first.is_async:
+        frame.fail(first.iter, "async for is not supported in compiled code")
+    items = sequence(frame, first.iter, evaluate(frame, first.iter))
+    inner.unrolling += 1
+    try:
+        for k in range(_listed_count(frame, first.iter, items)):
+            item = items.at(Static(k))
+            share(frame, inner)
+            bind(inner, first.target, item)
+            if all(_holds(inner, condition, test, truth) for condition in first.ifs):
+                _each(inner, inner, rest, emit)
+            share(inner, frame)
+    finally:
+        inner.unrolling -= 1
+
+
+def _holds(frame: Frame, condition: ast.expr, test: Any, truth: Any) -> bool:
+    value = test(frame, condition)
+    if not isinstance(value, Static | Group):
+        frame.fail(
+            condition,
+            "how many items this comprehension has is known at run time only",
+            "choose with np.where, or fill an array in a for loop",
+        )
+    return truth(frame, condition, value)
+
+
+# ---- sums of generators -----------------------------------------------------------------------------
+
+
+def reduced(frame: Frame, node: ast.Call, generator: ast.GeneratorExp, function: Any, start: Value) -> Value:
+    """`sum(...)`, `any(...)`, `all(...)` of a generator expression, as a loop."""
+    from ..control.structured import rewrite
+    from .statements import execute
+
+    name, source = frame.graph.new_name(ACCUMULATOR), frame.graph.new_name(".source")
+    first = ast.Name(source, ast.Load())
+    values = evaluate(frame, generator.generators[0].iter)
+
+    def variable(context: ast.expr_context) -> ast.Name:
+        return ast.Name(name, context)
+
+    if function is builtins.sum:
+        total = ast.BinOp(variable(ast.Load()), ast.Add(), generator.elt)
+        body: list[ast.stmt] = [ast.Assign([variable(ast.Store())], total)]
+    else:
+        found = ast.Constant(function is builtins.any)
+        condition = generator.elt if function is builtins.any else ast.UnaryOp(ast.Not(), generator.elt)
+        body = [ast.If(condition, [ast.Assign([variable(ast.Store())], found), ast.Break()], [])]
+    for k, one in reversed([*enumerate(generator.generators)]):
+        for condition in reversed(one.ifs):
+            body = [ast.If(condition, body, [])]
+        body = [ast.For(one.target, one.iter if k else first, body, [])]
+    for made in body:
+        _place(made, node)
+    with own_scope(frame, generator) as inner:
+        inner.variables[name], inner.variables[source] = start, values
+        before = {**inner.variables}
+        execute(inner, rewrite(body, frame.graph.new_name))
+        if isinstance(values, Iteration):  # it reads objects as they were
+            refuse_changes(inner, node, before, "in a turn of a generator expression")
+        return inner.variables.pop(name)
+
+
+ACCUMULATOR = ".total"
+
+
+def _place(made: ast.AST, node: ast.AST) -> None:
+    """Give a location to nodes that have none."""
+    for child in ast.walk(made):
+        if isinstance(child, ast.expr | ast.stmt) and not hasattr(child, "lineno"):
+            ast.copy_location(child, node)

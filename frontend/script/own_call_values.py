@@ -1,0 +1,125 @@
+"""`nt.custom_call` and `nt.spec` in compiled code.
+
+y = nt.custom_call(f, x, result=nt.spec((4,), "f8"))
+->  %y = nt.custom_call ordered "prog.f"(%x) {kinds = ["array"], several = false} : (tensor<4xf64>) -> tensor<4xf64>
+"""
+
+from __future__ import annotations
+
+import ast
+from typing import Any
+
+import numpy as np
+
+from ...runtime.custom_calls import name_of
+from ..jit.driver.spec import Spec, spec
+from ..numpy_api.registry import static
+from ..numpy_api.shapes.reshaping import array_shape
+from ..values.arithmetic import index_value, number_kind
+from ..values.custom_calls import Result, python_call
+from ..values.errors import DTypeError
+from ..values.graph import element_type
+from ..values.values import (
+    NOTHING,
+    Closure,
+    Extents,
+    Group,
+    Static,
+    Value,
+    describe,
+    extents_of,
+    is_array,
+    is_number,
+)
+from .frame import Frame
+from .own_calls import custom_call
+
+_NO_SHAPE, _DOUBLE, _C = Static(()), Static("f8"), Static("c")
+
+
+def spec_(
+    frame: Frame, node: ast.Call, shape: Value = _NO_SHAPE, dtype: Value = _DOUBLE, layout: Value = _C
+) -> Value:
+    """`nt.spec` of extents that may be known at run time only."""
+    extents = array_shape(frame.graph, [shape])
+    made = spec((), static(frame.graph, dtype, "a dtype"), layout=static(frame.graph, layout, "layout"))
+    return Group((Group(tuple(map(index_value, extents))), Static(made.dtype)), Spec, ("shape", "dtype"))
+
+
+def custom_call_(
+    frame: Frame, node: ast.Call, function: Value, *args: Value, result: Value = NOTHING
+) -> Value:
+    """A call of a function of Python."""
+    if isinstance(function, Closure) or not isinstance(function, Static) or not callable(function.value):
+        frame.fail(
+            node,
+            f"nt.custom_call of {describe(function)}",
+            "define the function outside the compiled one: Python calls it",
+            DTypeError,
+        )
+    kinds = [_kind(frame, node, k, arg) for k, arg in enumerate(args)]
+    specs = _specs(frame, node, result)
+    target = name_of(function.value)
+    several = _is_several(result)
+    given = python_call(
+        frame.graph, target, args, specs or [], ordered=True, kinds=tuple(kinds), several=several
+    )
+    if specs is None:
+        return Static(None)
+    return Group(tuple(given)) if several else given[0]
+
+
+def _kind(frame: Frame, node: ast.Call, position: int, value: Value) -> str:
+    """How an operand is given to the function."""
+    if not is_number(value) or (isinstance(value, Static) and isinstance(value.value, np.ndarray)):
+        frame.fail(
+            node.args[min(position + 1, len(node.args) - 1)],
+            f"nt.custom_call with {describe(value)}",
+            "give it arrays and numbers; what else it needs it can have from functools.partial, outside",
+            DTypeError,
+        )
+    if is_array(value) or extents_of(value):
+        return "array"
+    kind = number_kind(frame.graph, value)
+    return kind.__name__ if isinstance(kind, type) else "scalar"
+
+
+def _is_several(result: Value) -> bool:
+    if isinstance(result, Group):
+        return result.kind is not Spec
+    return isinstance(result, Static) and isinstance(result.value, tuple | list)
+
+
+def _specs(frame: Frame, node: ast.Call, result: Value) -> list[Result] | None:
+    if isinstance(result, Static) and result.value is None:
+        return None
+    parts: list[Any] = [result]
+    if _is_several(result):
+        parts = list(result.items) if isinstance(result, Group) else [Static(v) for v in result.value]  # pyright: ignore
+    return [_spec(frame, node, one) for one in parts]
+
+
+def _spec(frame: Frame, node: ast.Call, value: Value) -> Result:
+    extents: Extents
+    if isinstance(value, Static) and isinstance(value.value, Spec):
+        dtype = value.value.dtype
+        unknown = [e for e in value.value.shape if not isinstance(e, int)]
+        if unknown:
+            frame.fail(
+                node,
+                f"result= of nt.custom_call has the extent {unknown[0]!r}, which is not known",
+                "give integers: result=nt.spec(x.shape, x.dtype)",
+                DTypeError,
+            )
+        extents = array_shape(frame.graph, [Static(value.value.shape)])
+    elif isinstance(value, Group) and value.kind is Spec:
+        extents, kind = array_shape(frame.graph, [value.items[0]]), value.items[1]
+        dtype = static(frame.graph, kind, "a dtype")
+    else:
+        frame.fail(node, "result= of nt.custom_call is an nt.spec, or a tuple of them", None, DTypeError)
+    element_type(dtype, frame.graph.place)
+    return Result(dtype, extents, is_array=bool(extents))
+
+
+OWN_CALLS = {custom_call: custom_call_, spec: spec_}
+"""For the table of what is called with the frame (`python_calls.py`)."""

@@ -1,0 +1,552 @@
+"""One specialisation of a Python function: its arguments' types, the nt module, and what the results mean."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from xdsl.dialects import func
+from xdsl.dialects.builtin import (
+    UNKNOWN_LOC,
+    ArrayAttr,
+    DictionaryAttr,
+    IntegerAttr,
+    ModuleOp,
+    StringAttr,
+    UnitAttr,
+    f64,
+    i1,
+    i64,
+)
+from xdsl.ir import Attribute, Region, SSAValue
+
+from ...dialects.diagnostic import NestorError
+from ...dialects.nt.types import scalar_type
+from ...dialects.records import changed
+from ..jit.specialise.argument_types import ArgumentType
+from ..jit.specialise.program_parts import Guard, Leaf, Linear, OutputType, Program, Quotient
+from ..jit.specialise.structures import Structure
+from ..values.aliases import alternatives, root_of, unknown_alias
+from ..values.arithmetic import scalar_arguments
+from ..values.errors import Stopped, UnsupportedError
+from ..values.extents import Affine, Atom
+from ..values.graph import INDEX, Graph, element_type, tensor_type
+from ..values.objects import stored
+from ..values.promotion import WEAK_DTYPES
+from ..values.static_values import held
+from ..values.tensors import as_tensor, dim_value, from_scalar, normal_order, transpose
+from ..values.values import (
+    READING,
+    Array,
+    Buffer,
+    Extents,
+    Group,
+    Index,
+    Masked,
+    Rows,
+    Static,
+    Tensor,
+    Value,
+    describe,
+    whole,
+)
+from .frame import Frame, ReturnSignal
+from .frame_values import Captured
+from .source import FunctionSource, ir_name
+from .statements import run_body
+
+
+def lower(
+    source: FunctionSource,
+    arguments: Sequence[ArgumentType],
+    *,
+    may_write: bool = True,
+    boundscheck: bool = True,
+) -> Program:
+    """Compile the function for arguments of the given types, to the nt level; without `boundscheck`, indices that
+    are known at run time only are taken to be in bounds.
+
+    Raises a diagnostic for what cannot be compiled, Respecialise when more must be known at compile time.
+    """
+    return _Lowering(source, arguments, Graph(may_write, boundscheck)).run()
+
+
+class _Lowering:
+    def __init__(self, source: FunctionSource, arguments: Sequence[ArgumentType], graph: Graph):
+        self.source = source
+        self.symbol = _symbol(source.node.name)
+        self.arguments = tuple(arguments)
+        self.graph = graph
+        self.captured = Captured()
+        self.frame = Frame(self.graph, source, self.captured)
+        self.atoms: dict[str, Atom] = {}
+        self.alias_sets: dict[int, list[Buffer]] = {}
+        self.attributes: list[dict[str, Attribute]] = []
+        self.buffers: dict[int, Buffer] = {}
+        self.structure = Structure(tuple, None, ())
+        self.leaves: list[Value] = []
+        self.objects: dict[Array, int] = {}
+        """The arguments themselves: other arrays in their memory are views, also where they show all of it."""
+        self.bases: dict[Buffer, _Base] = {}
+        self.made: dict[str | int, int] = {}
+        """The objects of the result that are made already, and as which number."""
+        self.count = 0
+        self.returned: list[SSAValue] = []
+        self.outputs: list[OutputType] = []
+        self.output_attributes: list[dict[str, Attribute]] = []
+
+    def run(self) -> Program:
+        token = READING.set(self.captured)
+        try:
+            return self._run()
+        except NestorError as error:
+            if error.diagnostic.location is None and self.graph.place.file:
+                error.diagnostic.location = self.graph.place
+            raise
+        finally:
+            READING.reset(token)
+
+    def _run(self) -> Program:
+        self.frame.at(self.source.node)
+        self.captured.function(self.source.function)
+        for position, argument in enumerate(self.arguments):
+            self._bind(position, argument)
+        try:
+            run_body(self.frame)
+            value: Value = Static(None)
+        except ReturnSignal as signal:
+            value = signal.value
+        except Stopped:
+            value = Static(None)
+        self._find_bases(value)
+        results = self._result(value)
+        written = self._return_written()
+        self.graph.insert(func.ReturnOp(*self.returned))
+        return Program(
+            self.symbol,
+            self._module(),
+            tuple([self._with_final_names(a) for a in self.arguments]),
+            results,
+            self.outputs,
+            written,
+            [Guard(_linear(a.affine), a.exact, a.why) for a in self.graph.assumptions.made],
+            self.captured,
+            raises=self.graph.raises,
+        )
+
+    def _final_name(self, name: str) -> str:
+        """The name of an extent since others were found to be equal to it."""
+        return self.atoms[name].root().dim or name
+
+    def _with_final_names(self, argument: ArgumentType) -> ArgumentType:
+        extents = [e if isinstance(e, int) else self._final_name(e) for e in argument.extents]
+        return changed(argument, extents=tuple(extents))
+
+    # ---- arguments ----------------------------------------------------------------------------------
+
+    def _bind(self, position: int, argument: ArgumentType) -> None:
+        if argument.kind == "static":
+            self._set(argument, Static(held(argument.value)))
+        elif argument.kind == "same":
+            same = whole(self.buffers[argument.value])
+            self.objects[same] = position
+            self._set(argument, same)
+        elif argument.kind == "array":
+            self._bind_array(position, argument)
+        else:
+            self._set(argument, self._scalar(position, argument))
+
+    def _set(self, argument: ArgumentType, value: Value) -> None:
+        if argument.group is None:
+            self.frame.variables[argument.name] = value
+            return
+        # The structure of an argument, and then its leaves.
+        if isinstance(argument.value, Structure):
+            self.structure, self.leaves = argument.value, []
+        else:
+            self.leaves.append(value)
+        if len(self.leaves) == self.structure.leaves:
+            whole = self.structure.built(iter(self.leaves), _grouped)
+            self.frame.variables[argument.group] = stored(self.frame, whole, "is an argument")
+
+    def _scalar(self, position: int, argument: ArgumentType) -> Value:
+        dtype = argument.dtype
+        assert dtype is not None
+        kind: Attribute = {"int": i64, "float": f64, "bool": i1}.get(argument.kind) or scalar_type(
+            element_type(dtype)
+        )
+        ssa = self._argument(argument, kind, {})
+        if argument.kind == "int":
+            atom = Atom(lambda: self._index_argument(ssa), argument=position)
+            return Index(Affine.of(atom))
+        tensor = from_scalar(self.graph, ssa, dtype)
+        if argument.kind == "scalar":
+            return Tensor(tensor, dtype, (), True, arguments=frozenset([position]))
+        weak = float if argument.kind == "float" else bool
+        return Tensor(tensor, dtype, (), True, weak, None, frozenset([position]))
+
+    def _index_argument(self, ssa: SSAValue) -> SSAValue:
+        from xdsl.dialects.arith import IndexCastOp
+
+        return self.graph.insert_at_entry(IndexCastOp.create(operands=[ssa], result_types=[INDEX]))
+
+    def _bind_array(self, position: int, argument: ArgumentType) -> None:
+        dtype, order = argument.dtype, argument.order
+        assert dtype is not None
+        place = self.source.place(self.source.node)
+        element_type(dtype, place)
+        extents = self._extents(argument)
+        stored = tuple([extents[a] for a in order]) if order else extents
+        attributes: dict[str, Attribute] = {
+            "nt.layout": StringAttr("c" if argument.layout == "c" else "strided")
+        }
+        if argument.overlap is not None:
+            attributes["nt.alias_set"] = IntegerAttr(argument.overlap, i64)
+        if argument.constant:
+            attributes["nt.frozen"] = UnitAttr()
+        ssa = self._argument(argument, tensor_type(dtype, stored), attributes)
+        for axis, extent in enumerate(stored):
+            if extent.known is None:
+                self._source_of_dim(extent, ssa, axis)
+        tensor = Tensor(ssa, dtype, stored)
+        if order:
+            tensor = transpose(self.graph, tensor, [order.index(a) for a in range(len(order))])
+            tensor.ssa.name_hint = ir_name(argument.name)
+        overlapping = [] if argument.overlap is None else self.alias_sets.setdefault(argument.overlap, [])
+        buffer = Buffer(
+            tensor.ssa,
+            dtype,
+            extents,
+            argument.name,
+            normal_order(order) if order else argument.memory_order,
+            argument=position,
+            read_only=argument.read_only,
+            shared=argument.overlap,
+            overlapping=overlapping,
+            dense=argument.layout == "c",
+            frozen=f"'{argument.name}', elements of which share memory,"
+            if argument.layout == "folded"
+            else None,
+        )
+        overlapping.append(buffer)
+        self.buffers[position] = buffer
+        array = whole(buffer)
+        self.objects[array] = position
+        self._set(argument, array)
+
+    def _extents(self, argument: ArgumentType) -> Extents:
+        return tuple(
+            [Affine(e) if isinstance(e, int) else Affine.of(self._dim(e, w)) for e, w in argument.dims()]
+        )
+
+    def _dim(self, name: str, witness: int | None) -> Atom:
+        atom = self.atoms.get(name)
+        if atom is None:
+            atom = self.atoms[name] = Atom(_unbound, low=2, dim=name, witness=witness)
+        return atom
+
+    def _source_of_dim(self, extent: Affine, ssa: SSAValue, axis: int) -> None:
+        atom = extent.terms[0][0]
+        if atom._make is _unbound:
+            atom._make = lambda: self._named_dim(ssa, axis, atom)
+
+    def _named_dim(self, ssa: SSAValue, axis: int, atom: Atom) -> SSAValue:
+        value = dim_value(self.graph, ssa, axis)
+        value.name_hint = ir_name(atom.dim) if atom.dim and atom.dim.isidentifier() else None
+        return value
+
+    def _argument(
+        self, argument: ArgumentType, kind: Attribute, attributes: dict[str, Attribute]
+    ) -> SSAValue:
+        ssa = self.graph.entry.insert_arg(kind, len(self.graph.entry.args))
+        ssa.name_hint = ir_name(argument.name)
+        self.attributes.append(attributes)
+        return ssa
+
+    # ---- results ------------------------------------------------------------------------------------
+
+    def _result(self, value: Value) -> Any:
+        """The structure of the result: Leaf, or a Group of them. What is in it twice is made once."""
+        key = value.ref if isinstance(value, Group | Rows) and value.ref is not None else id(value)
+        if key in self.made:
+            return Leaf("again", self.made[key])
+        if isinstance(value, Group):
+            if hasattr(value.kind, "__post_init__"):
+                raise self.graph.error(
+                    UnsupportedError,
+                    f"a {value.kind.__name__}, which has a __post_init__, cannot be returned",
+                )
+            result = (value.kind, value.names, [self._result(item) for item in value.items])
+        else:
+            result = self._leaf(value)
+        if not isinstance(value, Static | Index):
+            self.made[key] = self.count
+        self.count += 1
+        return result
+
+    def _leaf(self, value: Value) -> Leaf:
+        """How a result that is no structure is made."""
+        if isinstance(value, Rows):
+            if value.ref in self.graph.shared_lists:
+                raise self.graph.error(
+                    UnsupportedError,
+                    "returning a list with arrays that others share is not supported",
+                    "append copies: ys.append(x[t].copy())",
+                )
+            array = self._output(whole(value.buffer))
+            return Leaf(
+                "rows", value=value.kind if isinstance(value.kind, type) else None, output=array.output
+            )
+        if isinstance(value, Static):
+            if id(value.raw) in self.graph.made_objects:
+                kind = type(value.raw).__name__
+                raise self.graph.error(
+                    UnsupportedError,
+                    f"returning a {kind} that is made in compiled code is not supported",
+                    "make it of what the function returns",
+                )
+            return Leaf("constant", value.raw)
+        if isinstance(value, Index):
+            if not _is_linear(value.affine):
+                return self._output(as_tensor(self.graph, value))
+            return Leaf("integer", _linear(value.affine))
+        if isinstance(value, Array):
+            shared = self._shared(value)
+            if shared is not None:
+                return shared
+            if root_of(value).buffer.aliases:
+                return self._choice(value)
+        if not isinstance(value, Array | Tensor):
+            hint = "np.where(mask, x, 0) has a shape that is known" if isinstance(value, Masked) else None
+            raise self.graph.error(UnsupportedError, f"{describe(value)} cannot be returned", hint)
+        return self._own(value)
+
+    def _own(self, value: Array | Tensor) -> Leaf:
+        """A result in memory of its own; a view of it where NumPy gives one that cannot be written."""
+        if isinstance(value, Array) and not value.buffer.name and value.buffer.value is not None:
+            value.buffer.value.name_hint = value.buffer.value.name_hint or "result"
+        made = self._output(value)
+        is_read_only = isinstance(value, Array) and value.buffer.read_only
+        return Leaf("read-only", output=made.output) if is_read_only else made
+
+    def _choice(self, array: Array) -> Leaf:
+        """A result that shares memory with an argument on some paths: the run says with which."""
+        source = root_of(array)
+        if source is not array and not (source.whole and array.whole):
+            raise unknown_alias(self.graph)
+        leaves: dict[int, Leaf] = {}
+        for number, alias in alternatives(self.graph, source).items():
+            leaf = self._shared(alias)
+            if source is not array and leaf is not None and leaf.how in ("argument", "view", "reshape"):
+                shape = tuple([_linear(e) for e in array.extents])
+                leaf = Leaf("reshape", leaf, argument=leaf.argument, view=(shape, None))
+            elif source is not array or leaf is None:
+                raise unknown_alias(self.graph)
+            leaves[number] = leaf
+        buffer = source.buffer
+        assert buffer.tag is not None
+        tag = self._output(Tensor(buffer.tag, np.dtype(np.int64), (), True, int))
+        self.outputs[tag.output] = changed(self.outputs[tag.output], kind="tag")
+        # Where it is an argument, what was written to that since is in the argument.
+        buffer.lenders = tuple([(b, v) for b, v in buffer.lenders if b.argument is None])
+        return Leaf("choice", leaves, output=self._output(array).output, tag=tag.output)
+
+    def _find_bases(self, value: Value) -> None:
+        """The arrays of the program's own that are results as a whole: views of them are made from them."""
+        if isinstance(value, Group):
+            for item in value.items:
+                self._find_bases(item)
+        elif isinstance(value, Array) and value.whole and _is_own(value.buffer):
+            self.bases.setdefault(value.buffer, _Base(value))
+
+    def _based(self, array: Array) -> Leaf | None:
+        """A result that is another one, or a view of it."""
+        base = self.bases.get(array.buffer)
+        if base is None:
+            return None
+        if base.leaf is None:
+            base.leaf = self._own(base.array)
+        if array is base.array:
+            return base.leaf
+        return Leaf("view", base.leaf, view=_recipe(array))
+
+    def _shared(self, array: Array) -> Leaf | None:
+        """A result that shares memory with an argument, or with another result, is made from it, as NumPy does."""
+        buffer = array.buffer
+        if buffer.argument is not None:
+            if array in self.objects:
+                return Leaf("argument", argument=self.objects[array])
+            return Leaf("view", argument=buffer.argument, view=_recipe(array))
+        based = self._based(array)
+        if based is not None:
+            return based
+        if buffer.derived is None:
+            return None
+        source, how, *given = buffer.derived
+        inner = self._shared(source)
+        may_be_copy = how in ("reshape", "ravel")
+        if inner is None or (may_be_copy and _may_be_older(source, buffer)):
+            return None
+        parameters = given[0] if given else tuple([_linear(e) for e in buffer.extents])
+        window = None if array.whole else _recipe(array)
+        return Leaf(how, inner, argument=inner.argument, view=(parameters, window))
+
+    def _output(self, value: Array | Tensor) -> Leaf:
+        tensor = as_tensor(self.graph, value)
+        order = tensor.order
+        stored = transpose(self.graph, tensor, order) if order else tensor
+        kind = "array"
+        if isinstance(value, Tensor):
+            kind = value.weak.__name__ if value.weak else "scalar" if not value.extents else "array"
+        extents = tuple([_linear(e) for e in tensor.extents])
+        self.outputs.append(OutputType(tensor.dtype, extents, order, kind))
+        self.returned.append(stored.ssa)
+        self.output_attributes.append(_dims_attribute(stored.extents))
+        return Leaf("output", output=len(self.outputs) - 1)
+
+    def _return_written(self) -> list[int]:
+        """Arguments that were written are results that go back where they came from."""
+        written = []
+        for position, buffer in self.buffers.items():
+            if not buffer.version:
+                continue
+            assert buffer.value is not None
+            place = self._place_of(position)
+            self.attributes[place]["nt.mutated"] = UnitAttr()
+            self.returned.append(buffer.value)
+            self.output_attributes.append(
+                {"nt.writes_arg": IntegerAttr(place, i64), **_dims_attribute(buffer.extents)}
+            )
+            written.append(position)
+        return written
+
+    def _place_of(self, position: int) -> int:
+        """The position among the arguments of the compiled function."""
+        return sum(1 for a in self.arguments[:position] if a.kind not in ("static", "same"))
+
+    def _module(self) -> ModuleOp:
+        entry = self.graph.entry
+        places = [a for a in self.arguments if a.kind not in ("static", "same")]
+        for attributes, argument in zip(self.attributes, places, strict=True):
+            if argument.kind == "array" and not all(isinstance(e, int) for e, _ in argument.dims()):
+                extents = self._extents(argument)
+                stored = tuple([extents[a] for a in argument.order]) if argument.order else extents
+                attributes.update(_dims_attribute(stored))
+        function = func.FuncOp(
+            self.symbol,
+            ([a.type for a in entry.args], [v.type for v in self.returned]),
+            Region(entry),
+            arg_attrs=ArrayAttr([DictionaryAttr(a) for a in self.attributes]),
+            res_attrs=ArrayAttr([DictionaryAttr(a) for a in self.output_attributes]),
+        )
+        self.frame.at(self.source.node)
+        function.location = self.graph.location
+        externals = [
+            func.FuncOp.external(name, list(kind.inputs), list(kind.outputs))
+            for name, kind in self.graph.externals.items()
+        ]
+        called = {op.callee.string_value() for op in function.walk() if isinstance(op, func.CallOp)}
+        declared = [op for name, op in self.graph.declarations.items() if name in called]
+        module = ModuleOp([*externals, *declared, function])
+        module.location = UNKNOWN_LOC
+        return module
+
+
+class _Base:
+    """An array of the program's own that is a result as a whole, and how it is made, once that is known."""
+
+    def __init__(self, array: Array):
+        self.array = array
+        self.leaf: Leaf | None = None
+
+
+def _is_own(buffer: Buffer) -> bool:
+    """Whether the program made the memory of a buffer, on every path."""
+    return buffer.argument is None and buffer.derived is None and not buffer.aliases
+
+
+def _may_be_older(source: Array, buffer: Buffer) -> bool:
+    """Whether a reshaped array may be a copy that NumPy made before what it was made of was written."""
+    assert buffer.origin is not None
+    origin, age = buffer.origin
+    is_view = source.whole and source.buffer.dense and source.buffer.order is None
+    return origin.age != age and not is_view
+
+
+def _grouped(structure: Structure, items: list[Value]) -> Group:
+    return Group(tuple(items), structure.kind, structure.names)
+
+
+_RUNTIME_NAMES = frozenset({
+    "aligned_alloc", "free", "memmove", "GOMP_parallel",
+    "sin", "cos", "tan", "asin", "acos", "atan", "atan2", "sinh", "cosh", "asinh", "acosh", "atanh",
+    "cbrt", "erf", "pow", "fma", "fmod",
+})  # fmt: skip
+"""What compiled code or LLVM may call; of the functions for doubles, those for singles too."""
+
+
+def _symbol(name: str) -> str:
+    """The symbol of the function: a name of the C library would be that function to everything below."""
+    name = ir_name(name)
+    taken = not {name, name.removesuffix("f")}.isdisjoint(_RUNTIME_NAMES)
+    return f"{name}_" if taken else name
+
+
+def _unbound() -> SSAValue:
+    raise AssertionError("an extent without an array")
+
+
+def _dims_attribute(extents: Extents) -> dict[str, Attribute]:
+    """`nt.dims`, when some extent is unknown."""
+    if all(e.known is not None for e in extents):
+        return {}
+    entries: list[Attribute] = []
+    for extent in extents:
+        known = extent.known
+        atom = extent.terms[0][0].root() if extent.terms else None
+        plain = (
+            atom is not None and len(extent.terms) == 1 and extent.terms[0][1] == 1 and not extent.constant
+        )
+        if known is not None:
+            entries.append(IntegerAttr(known, i64))
+        elif plain and atom is not None and atom.dim is not None:
+            entries.append(StringAttr(atom.dim))
+        else:
+            entries.append(StringAttr(str(_linear(extent))))
+    return {"nt.dims": ArrayAttr(entries)}
+
+
+def _is_linear(affine: Affine) -> bool:
+    """Whether the dispatcher can compute it from the call."""
+    return all(a.key is not None or a.dim is not None or a.argument is not None for a in affine.atoms())
+
+
+def _linear(affine: Affine) -> Linear:
+    """What the dispatcher computes from the call."""
+    terms: list[tuple[Any, int]] = []
+    for atom, coefficient in affine.terms:
+        atom = atom.root()
+        if atom.key is not None:
+            kind, numerator, divisor = atom.key
+            terms.append((Quotient(_linear(numerator), divisor, kind.name == "Mod"), coefficient))
+        elif atom.dim is not None:
+            terms.append((atom.dim, coefficient))
+        elif atom.argument is not None:
+            terms.append((atom.argument, coefficient))
+        else:
+            raise UnsupportedError(
+                "a result whose extent is known only while the kernel runs is not supported",
+                hint="slice with bounds that are extents or constants",
+            )
+    return Linear(affine.constant, tuple(terms))
+
+
+def _recipe(array: Array) -> Any:
+    """A view of an argument as (fixed axes, axes): what the dispatcher indexes the argument with."""
+    fixed = tuple([(axis, _linear(offset)) for axis, offset in array.fixed])
+    axes = tuple([(a.root, _linear(a.offset), a.stride, _linear(a.extent)) for a in array.axes])
+    return fixed, axes
+
+
+__all__ = ["WEAK_DTYPES", "Leaf", "Linear", "OutputType", "Program", "lower", "scalar_arguments"]

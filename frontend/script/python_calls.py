@@ -1,0 +1,340 @@
+"""Builtins that look at the structure of their arguments, or call functions of the program: sum, any, isinstance, ..."""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import dataclasses
+from collections.abc import Callable
+from types import FunctionType
+from typing import Any
+
+import numpy as np
+
+from ..jit.disk.versioned import is_versioned
+from ..numpy_api.elements.python_builtins import to_integer
+from ..numpy_api.registry import FUNCTIONS, METHODS, invoke
+from ..values import arithmetic as arith
+from ..values.errors import DTypeError, ShapeError
+from ..values.objects import merge, replaced
+from ..values.outside import attribute_or_absent, class_attribute, class_of, length
+from ..values.values import (
+    NOTHING,
+    Array,
+    Closure,
+    Group,
+    Index,
+    Iteration,
+    Lazy,
+    Masked,
+    Method,
+    Range,
+    Rows,
+    Static,
+    Tensor,
+    Text,
+    Value,
+    describe,
+    extents_of,
+    is_array,
+)
+from .calls import REDUCING, fold
+from .conditions import bool_
+from .expressions import constant_object, evaluate
+from .frame import Frame
+from .frame_values import Absent
+from .iteration import ITERATORS, listed, reduced, sequence
+from .own_call_values import OWN_CALLS
+
+_FALSE = Static(False)
+_ZERO = Static(0)
+_NO_ENTRIES = Group((), dict, ())
+_NO_ITEMS = Group(())
+
+SMALL = 8
+"""Items of a sum that are added in code rather than in a loop."""
+
+
+def reducing_loop(frame: Frame, node: ast.Call, what: Any) -> Value | None:
+    """`what` (sum, any or all) of a generator expression or of what is counted at run time; None for other arguments."""
+    if not node.args or node.keywords or len(node.args) > (2 if what is builtins.sum else 1):
+        return None
+    start = evaluate(frame, node.args[1]) if len(node.args) == 2 else Static(REDUCING[what])
+    if isinstance(start, Group):
+        return None
+    if isinstance(node.args[0], ast.GeneratorExp):
+        return reduced(frame, node, node.args[0], what, start)
+    if what is not builtins.sum:
+        return None
+    values = evaluate(frame, node.args[0])
+    if isinstance(values, Group | Static):
+        return None
+    items = sequence(frame, node, values)
+    if items.unrolled or items.count.known in range(SMALL + 1):
+        return None
+    name = frame.graph.new_name(".items")
+    frame.variables[name] = values
+    item, made = ast.Name(".item", ast.Load()), ast.Name(name, ast.Load())
+    target = ast.comprehension(ast.Name(".item", ast.Store()), made, [], 0)
+    try:
+        return reduced(frame, node, ast.GeneratorExp(item, [target]), what, start)
+    finally:
+        frame.variables.pop(name, None)
+
+
+def _sum(frame: Frame, node: ast.Call, iterable: Value, start: Value = _ZERO) -> Value:
+    from .operators import combined
+
+    total = start
+    for item in listed(frame, node, iterable):
+        total = combined(frame, node, ast.Add(), total, item)
+    return total
+
+
+def _any(frame: Frame, node: ast.Call, iterable: Value) -> Value:
+    return _logical(frame, node, iterable, np.logical_or, False)
+
+
+def _all(frame: Frame, node: ast.Call, iterable: Value) -> Value:
+    return _logical(frame, node, iterable, np.logical_and, True)
+
+
+def _logical(frame: Frame, node: ast.Call, iterable: Value, ufunc: np.ufunc, start: bool) -> Value:
+    from .conditions import as_condition, truth
+
+    if isinstance(iterable, Array | Lazy | Tensor) and len(extents_of(iterable)) == 1:
+        whole = METHODS["all" if start else "any"](frame.graph, iterable)
+        return FUNCTIONS[builtins.bool](frame.graph, whole)
+    result: Value = Static(start)
+    for item in listed(frame, node, iterable):
+        if isinstance(item, Static | Group):
+            if truth(frame, node, item) != start and isinstance(result, Static):
+                return Static(not start)
+            item = Static(truth(frame, node, item))
+        condition = as_condition(frame, node, item)
+        result = (
+            condition if isinstance(result, Static) else arith.apply(frame.graph, ufunc, result, condition)
+        )
+    if isinstance(result, Static):
+        return Static(bool(result.value))
+    return FUNCTIONS[builtins.bool](frame.graph, result)
+
+
+def _list(frame: Frame, node: ast.Call, iterable: Value = _NO_ITEMS) -> Value:
+    return Group(listed(frame, node, iterable), list)
+
+
+def _tuple(frame: Frame, node: ast.Call, iterable: Value = _NO_ITEMS) -> Value:
+    return Group(listed(frame, node, iterable), tuple)
+
+
+def _dict(frame: Frame, node: ast.Call, entries: Value = _NO_ENTRIES, **more: Value) -> Value:
+    from ..values.objects import key_of
+
+    if not (isinstance(entries, Group) and entries.kind is dict) and not isinstance(entries, Static):
+        pairs = [listed(frame, node, pair) for pair in listed(frame, node, entries)]
+        if any(len(pair) != 2 for pair in pairs):
+            frame.fail(node, "dict() takes pairs of a key and a value", None, DTypeError)
+        made = {key_of(frame, node, key): value for key, value in pairs}  # pyright: ignore
+        entries = Group(tuple(made.values()), dict, tuple(made))
+    return merge(frame, node, [entries, Group(tuple(more.values()), dict, tuple(more))])
+
+
+def _sorted(
+    frame: Frame, node: ast.Call, iterable: Value, key: Value = NOTHING, reverse: Value = _FALSE
+) -> Value:
+    """Items known at compile time, or by a key that is."""
+    from .calls import call
+
+    items = listed(frame, node, iterable)
+    is_plain = isinstance(key, Static) and key.value is None
+    keys: list[Any] = []
+    firsts = [item.items[0] if isinstance(item, Group) and item.items else item for item in items]
+    known = [first.value for first in firsts if isinstance(first, Static)]
+    by_first = is_plain and len(known) == len(set(map(repr, known))) == len(items)
+    for item, first in zip(items, firsts, strict=True):
+        value = item if is_plain else call(frame, node, key, [item], {})
+        keys.append(constant_object(frame, node, first if by_first else value))
+    down = bool(arith.require_static(frame.graph, reverse, "reverse"))
+    order = sorted(range(len(items)), key=lambda k: keys[k], reverse=down)
+    return Group(tuple([items[k] for k in order]), list)
+
+
+def type_of(frame: Frame, node: ast.AST, value: Value) -> type:
+    """The class of a value."""
+    if isinstance(value, Static):
+        return class_of(value.raw)
+    if isinstance(value, Group):
+        return value.kind
+    if isinstance(value, Iteration | Method):
+        frame.fail(
+            node, f"the class of {describe(value)} is not known in compiled code", "call type() outside"
+        )
+    plain = _CLASSES.get(type(value))
+    if plain is not None:
+        return plain
+    if isinstance(value, Tensor) and is_array(value):
+        return np.ndarray
+    kind = arith.number_kind(frame.graph, value)
+    return kind if isinstance(kind, type) else kind.type
+
+
+_CLASSES: dict[type, type] = {
+    Range: range,
+    Closure: FunctionType,
+    Text: str,
+    Rows: list,
+    Array: np.ndarray,
+    Lazy: np.ndarray,
+    Masked: np.ndarray,
+}
+
+
+def _isinstance(frame: Frame, node: ast.Call, value: Value, classes: Value) -> Value:
+    wanted = constant_object(frame, node, classes)
+    for one in wanted if isinstance(wanted, tuple) else (wanted,):
+        check = class_attribute(type(one), "__instancecheck__")
+        if isinstance(check, FunctionType) and not is_versioned(check.__module__):
+            frame.fail(node, f"{one!r} says itself what its objects are, by code which is not compiled")
+    try:
+        if isinstance(value, Static):
+            class_of(value.raw)
+            return Static(isinstance(value.raw, wanted))
+        return Static(issubclass(type_of(frame, node, value), wanted))
+    except TypeError as error:
+        frame.fail(node, str(error), None, DTypeError)
+
+
+def _type(frame: Frame, node: ast.Call, value: Value) -> Value:
+    return Static(type_of(frame, node, value))
+
+
+def _attribute(frame: Frame, node: ast.Call, owner: Value, name: Value) -> Value:
+    from .expression_kinds import attribute_of
+
+    text = arith.require_static(frame.graph, name, "the name of an attribute")
+    access = ast.copy_location(ast.Attribute(node.args[0], text, ast.Load()), node)
+    return attribute_of(frame, access, owner)
+
+
+def _has(frame: Frame, node: ast.AST, owner: Value, name: str) -> bool:
+    from ..numpy_api.elements.attributes import ATTRIBUTES
+
+    if isinstance(owner, Static):
+        return attribute_or_absent(frame, node, owner.raw, name) is not Absent
+    if isinstance(owner, Group):
+        is_field = owner.kind is not dict and owner.names is not None and name in owner.names
+        return is_field or attribute_or_absent(frame, node, owner.kind, name) is not Absent
+    return name in ATTRIBUTES or name in METHODS or hasattr(type_of(frame, node, owner), name)
+
+
+def _hasattr(frame: Frame, node: ast.Call, owner: Value, name: Value) -> Value:
+    text = arith.require_static(frame.graph, name, "the name of an attribute")
+    return Static(_has(frame, node, owner, text))
+
+
+def _getattr(frame: Frame, node: ast.Call, owner: Value, name: Value, default: Value | None = None) -> Value:
+    text = arith.require_static(frame.graph, name, "the name of an attribute")
+    if default is not None and not _has(frame, node, owner, text):
+        return default
+    return _attribute(frame, node, owner, name)
+
+
+def _len(frame: Frame, node: ast.Call, value: Value) -> Value:
+    if isinstance(value, Static) and isinstance(value.raw, list | dict):
+        return Static(length(value.raw))
+    if isinstance(value, Static):
+        return fold(frame, node, builtins.len, [value], {})
+    return invoke(frame.graph, "len", FUNCTIONS[builtins.len], [value], {})
+
+
+def _callable(frame: Frame, node: ast.Call, value: Value) -> Value:
+    return Static(isinstance(value, Closure) or (isinstance(value, Static) and callable(value.raw)))
+
+
+def _pow(frame: Frame, node: ast.Call, base: Value, exp: Value) -> Value:
+    return arith.operate(frame.graph, "power", base, exp)
+
+
+def _divmod(frame: Frame, node: ast.Call, a: Value, b: Value) -> Value:
+    return Group(tuple([arith.operate(frame.graph, name, a, b) for name in ("floor_divide", "remainder")]))
+
+
+def _round(frame: Frame, node: ast.Call, number: Value, ndigits: Value = NOTHING) -> Value:
+    """A number without digits: the nearest integer, halves to even."""
+    digits = arith.require_static(frame.graph, ndigits, "the number of digits")
+    if isinstance(number, Static):
+        frame.at(node)
+        arith.refuse_own_code(frame.graph, [number.value])
+        return Static(round(number.value, digits))
+    if type_of(frame, node, number) is np.ndarray:
+        frame.fail(node, "type numpy.ndarray doesn't define __round__ method", "use np.round", DTypeError)
+    kind = arith.number_kind(frame.graph, number)
+    if digits is not None and isinstance(kind, np.dtype):
+        return FUNCTIONS[np.round](frame.graph, number, ndigits)
+    if digits is not None:
+        frame.fail(
+            node,
+            "round to digits of a Python number known at run time is not supported",
+            "np.round(x, digits) scales and rounds; Python's decimal digits may differ from it in the last place",
+        )
+    if isinstance(number, Index):
+        return number
+    if kind in (int, bool) or (isinstance(kind, np.dtype) and kind.kind in "iub"):
+        return FUNCTIONS[builtins.int](frame.graph, number)
+    whole = arith.apply(frame.graph, np.rint, number)
+    frame.at(node)
+    return to_integer(frame.graph, whole)
+
+
+def _replace(frame: Frame, node: ast.Call, owner: Value, /, **changes: Value) -> Value:
+    return replaced(frame, node, owner, changes)
+
+
+def _extreme(function: Any) -> Callable[..., Value]:
+    def extreme(frame: Frame, node: ast.Call, *values: Value) -> Value:
+        if len(values) == 1 and isinstance(values[0], Group | Iteration | Range):
+            values = listed(frame, node, values[0])
+            if len(values) == 1:
+                return values[0]
+            if not values:
+                frame.fail(node, f"{function.__name__}() arg is an empty sequence", None, ShapeError)
+        if not values:
+            frame.fail(node, f"{function.__name__} expected at least 1 argument, got 0", None, DTypeError)
+        known = [v.value for v in values if isinstance(v, Static)]
+        if len(known) == len(values):
+            frame.at(node)
+            arith.refuse_own_code(frame.graph, known)
+            return Static(function(known if len(known) != 1 else known[0]))
+        return FUNCTIONS[function](frame.graph, *values)
+
+    return extreme
+
+
+PYTHON: dict[Any, Callable[..., Value]] = {
+    **ITERATORS,
+    **OWN_CALLS,
+    builtins.bool: bool_,
+    builtins.sum: _sum,
+    builtins.any: _any,
+    builtins.all: _all,
+    builtins.list: _list,
+    builtins.tuple: _tuple,
+    builtins.dict: _dict,
+    builtins.sorted: _sorted,
+    builtins.isinstance: _isinstance,
+    builtins.type: _type,
+    builtins.hasattr: _hasattr,
+    builtins.getattr: _getattr,
+    builtins.callable: _callable,
+    builtins.len: _len,
+    builtins.pow: _pow,
+    builtins.divmod: _divmod,
+    builtins.round: _round,
+    builtins.max: _extreme(builtins.max),
+    builtins.min: _extreme(builtins.min),
+    dataclasses.replace: _replace,
+}
+"""Called with the frame, the call, and the arguments as values."""
+
+__all__ = ["PYTHON", "reducing_loop"]

@@ -1,0 +1,243 @@
+"""The source of a Python function: its AST with the exact lines and columns of its file."""
+
+from __future__ import annotations
+import __future__
+
+import ast
+import functools
+import inspect
+import linecache
+import operator
+import os
+import re
+import time
+import tokenize
+from types import CodeType, FunctionType
+from typing import Any
+
+from ...dialects.diagnostic import SourceLocation
+from ...dialects.records import record
+from ..values.errors import UnsupportedError
+
+
+@record
+class FunctionSource:
+    """A function, its AST, and the file its locations refer to."""
+
+    function: FunctionType
+    node: ast.FunctionDef
+    file: str
+
+    def place(self, node: ast.AST) -> SourceLocation:
+        """The place of `node`: lines and columns count from 1."""
+        return SourceLocation(self.file, getattr(node, "lineno", 0), getattr(node, "col_offset", -1) + 1)
+
+    @property
+    def own_names(self) -> frozenset[str]:
+        """Its local variables."""
+        return assigned_names(self.node)
+
+    def lookup(self, name: str) -> Any:
+        """The value that `name` has outside the function. Raises KeyError."""
+        code = self.function.__code__
+        if name in code.co_freevars and self.function.__closure__ is not None:
+            return self.function.__closure__[code.co_freevars.index(name)].cell_contents
+        if name in self.function.__globals__:  # pyright: ignore
+            return self.function.__globals__[name]  # pyright: ignore
+        import builtins
+
+        return vars(builtins)[name]
+
+
+@functools.lru_cache(maxsize=256)
+def assigned_names(function: ast.FunctionDef) -> frozenset[str]:
+    """The parameters of a function, and the names that its own statements assign."""
+    a = function.args
+    names = {p.arg for p in (*a.posonlyargs, *a.args, *a.kwonlyargs, a.vararg, a.kwarg) if p is not None}
+    rest: list[ast.AST] = list(function.body)
+    while rest:
+        node = rest.pop()
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            names.add(node.id)
+        if isinstance(node, ast.FunctionDef | ast.ClassDef | ast.AsyncFunctionDef):
+            names.add(node.name)
+        elif not isinstance(node, ast.Lambda | ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp):
+            rest.extend(ast.iter_child_nodes(node))
+    return frozenset(names)
+
+
+@functools.lru_cache(maxsize=4096)
+def ir_name(name: str) -> str:
+    """A Python name in ASCII, as the IR and C need it: `α` is `alpha`, `naïve` is `naive`."""
+    if name.isascii():
+        return name
+    import unicodedata
+
+    plain = [c if c.isascii() else _letter(c) for c in unicodedata.normalize("NFKD", name)]
+    return "".join(plain) or "v"
+
+
+def _letter(character: str) -> str:
+    import unicodedata
+
+    if unicodedata.combining(character):
+        return ""
+    words = re.findall(r"[A-Za-z0-9]+", unicodedata.name(character, "v"))
+    return words[-1].lower()
+
+
+SUSPENDED = "return a list of its items, or call it outside the compiled function"
+"""What to do about functions that stop in the middle."""
+
+
+def suspended_kind(flags: int) -> str | None:
+    """What a function is that stops in the middle, by the flags of its code."""
+    if flags & inspect.CO_ASYNC_GENERATOR:
+        return "an asynchronous generator"
+    if flags & inspect.CO_COROUTINE:
+        return "a coroutine"
+    return "a generator" if flags & inspect.CO_GENERATOR else None
+
+
+def source_of(function: Any) -> FunctionSource:
+    """The source of a plain Python function.
+
+    Raises UnsupportedError for a lambda, a generator, or a function without a source file.
+    """
+    if not isinstance(function, FunctionType):  # a builtin, a class, an instance
+        raise UnsupportedError(f"cannot compile {function!r}: only plain Python functions have a source")
+    return _source(function, function.__code__)
+
+
+@functools.lru_cache(maxsize=512)
+def _source(function: FunctionType, code: CodeType) -> FunctionSource:
+    file, first = code.co_filename, code.co_firstlineno
+    lines = _lines(function, code)
+    kind = suspended_kind(code.co_flags)
+    if kind is not None:
+        column = _indentation(lines[first - 1]) + 1 if first <= len(lines) else 0
+        place = SourceLocation(file, first, column)
+        raise UnsupportedError(
+            f"'{function.__name__}' is {kind}, which is not compiled", place, hint=SUSPENDED
+        )
+    node = _definition(lines, file, code) if lines else None
+    if node is None:
+        raise UnsupportedError(
+            f"the source of '{function.__name__}' is not a function definition that can be read",
+            SourceLocation(file, first),
+            hint="define it with `def` in a file (a lambda or code typed into `python -c` cannot be compiled)",
+        )
+    return FunctionSource(function, node, file)
+
+
+_STARTED = time.time()
+
+
+def _lines(function: FunctionType, code: CodeType) -> list[str]:
+    """The lines of the file that the code was compiled from. Raises UnsupportedError where it was edited since."""
+    file = code.co_filename
+    known = linecache.getlines(file, function.__globals__) or _inspect_lines(function)
+    if not _is_edited(file):
+        return known
+    # An edited file that was imported again may be known by its old text.
+    for lines in (known, _lines_of_file(file)):
+        if is_text_of("".join(lines), code):
+            return lines
+    raise UnsupportedError(
+        f"the file of '{function.__name__}' was changed after it was imported: its text is not what runs",
+        SourceLocation(file, code.co_firstlineno),
+        hint="import it again, or start Python anew",
+    )
+
+
+def _lines_of_file(file: str) -> list[str]:
+    try:
+        with tokenize.open(file) as text:
+            return text.readlines()
+    except (OSError, SyntaxError):
+        return []
+
+
+def _is_edited(file: str) -> bool:
+    """Whether the file may have other text than what was imported: it was written after this process imported Nestor."""
+    try:
+        return os.stat(file).st_mtime > _STARTED
+    except OSError:  # of a cell, or of a text that was never a file
+        return False
+
+
+def is_text_of(text: str, code: CodeType) -> bool:
+    """Whether Python compiles the text of a file to this code, among others."""
+    try:
+        return _has(_compiled(text, code.co_filename, code.co_flags & _FUTURE), code)
+    except (SyntaxError, ValueError):
+        return False
+
+
+_FUTURE = functools.reduce(
+    operator.or_, (getattr(__future__, name).compiler_flag for name in __future__.all_feature_names)
+)
+"""The flags of code that was compiled with `from __future__ import ...`, in its file or where `compile` was called."""
+
+
+@functools.lru_cache(maxsize=16)
+def _compiled(text: str, file: str, flags: int) -> CodeType:
+    return compile(text, file, "exec", flags, dont_inherit=True)
+
+
+def _has(outer: CodeType, wanted: CodeType) -> bool:
+    return outer == wanted or any(
+        _has(constant, wanted) for constant in outer.co_consts if isinstance(constant, CodeType)
+    )
+
+
+def _inspect_lines(function: FunctionType) -> list[str]:
+    try:
+        return inspect.findsource(function)[0]
+    except OSError:
+        return []
+
+
+def _definition(lines: list[str], file: str, code: CodeType) -> ast.FunctionDef | None:
+    """The definition that `code` was compiled from. Its lines alone are parsed where that succeeds, else the whole file."""
+    name, first = code.co_name, code.co_firstlineno
+    try:
+        found = _find(ast.parse(_lines_alone(lines, code), file), name, first)
+    except SyntaxError:  # a line of a text, or of an argument list, that is not indented seemed to end it
+        found = None
+    return found or _find(_parse(file, "".join(lines)), name, first)
+
+
+def _lines_alone(lines: list[str], code: CodeType) -> str:
+    """The lines of a definition, at their places in the file: up to the first behind its code that is not indented more."""
+    first = code.co_firstlineno - 1
+    depth = _indentation(lines[first]) if first < len(lines) else 0
+    end = max(line or 0 for _, _, line in code.co_lines())
+    while end < len(lines) and not (depth >= _indentation(lines[end]) and _is_statement(lines[end])):
+        end += 1
+    before = "\n" * (first - 1) + "if True:\n" if depth else "\n" * first
+    return before + "".join(lines[first:end])
+
+
+def _indentation(line: str) -> int:
+    return len(line) - len(line.lstrip())
+
+
+def _is_statement(line: str) -> bool:
+    return not line.isspace() and not line.lstrip().startswith("#")
+
+
+@functools.lru_cache(maxsize=64)
+def _parse(file: str, text: str) -> ast.Module:
+    return ast.parse(text, file)
+
+
+def _find(module: ast.Module, name: str, first_line: int) -> ast.FunctionDef | None:
+    """The definition whose first line, decorators included, is `first_line`."""
+    for node in ast.walk(module):
+        if not isinstance(node, ast.FunctionDef) or node.name != name:
+            continue
+        top = min([node.lineno, *(d.lineno for d in node.decorator_list)])
+        if top == first_line:
+            return node
+    return None

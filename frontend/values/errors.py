@@ -1,0 +1,94 @@
+"""The errors of the frontend: each is a diagnostic with a Python location, and the exception Python or NumPy would raise."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ...dialects.diagnostic import NestorError
+
+
+class UnsupportedError(NestorError):
+    """Valid Python and NumPy that Nestor does not compile."""
+
+
+class ShapeError(NestorError, ValueError):
+    """Shapes, axes or values that do not go together."""
+
+
+class AxisError(NestorError, np.exceptions.AxisError):
+    """An axis that the array does not have."""
+
+
+class DTypeError(NestorError, TypeError):
+    """Element types, or arguments of a call, that do not go together."""
+
+
+class IndexRangeError(NestorError, IndexError):
+    """An index outside its axis, or too many indices."""
+
+
+class RangeError(NestorError, OverflowError):
+    """A Python integer that its element type cannot hold."""
+
+
+class UndefinedNameError(NestorError, NameError):
+    """A name without a value."""
+
+
+class UnboundError(UndefinedNameError, UnboundLocalError):
+    """A local variable without a value: it was not assigned yet, or is that of a loop that had no turn."""
+
+
+class MissingAttributeError(NestorError, AttributeError):
+    """An attribute that the value does not have."""
+
+
+class ReadOnlyError(NestorError, ValueError):
+    """A write to an array that NumPy marks read-only."""
+
+
+class DivisionError(NestorError, ZeroDivisionError):
+    """A Python number divided by zero."""
+
+
+class KernelAssertionError(NestorError, AssertionError):
+    """A check of a kernel that failed."""
+
+
+class KernelMemoryError(NestorError, MemoryError):
+    """A kernel that could not allocate."""
+
+
+def kind_of(error: Exception) -> type[NestorError]:
+    """The class of this file for what Python raised in a call on constants."""
+    kinds = {
+        OverflowError: RangeError,
+        ZeroDivisionError: DivisionError,
+        IndexError: IndexRangeError,
+        AttributeError: MissingAttributeError,
+        ValueError: ShapeError,
+    }
+    return next((kind for python, kind in kinds.items() if isinstance(error, python)), DTypeError)
+
+
+class Stopped(Exception):
+    """Internal: a `raise` was compiled, and what follows on its path is not reached."""
+
+
+class Respecialise(Exception):
+    """Internal: lowering needs the values of scalar `arguments`, or all extents (`shapes`), at compile time; or
+    arguments are written (`writes`), so that read-only and overlapping ones must be told apart."""
+
+    def __init__(
+        self,
+        arguments: frozenset[int] = frozenset(),
+        *,
+        shapes: bool = False,
+        writes: bool = False,
+        why: str = "",
+    ):
+        super().__init__(why)
+        self.arguments = arguments
+        self.shapes = shapes
+        self.writes = writes
+        self.why = why

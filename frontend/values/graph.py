@@ -1,0 +1,335 @@
+"""Where operations go while a function is compiled: the entry block or an island, with locations and assumptions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from xdsl.dialects import arith
+from xdsl.dialects.builtin import (
+    DYNAMIC_INDEX,
+    UNKNOWN_LOC,
+    FileLineColLoc,
+    FunctionType,
+    IndexType,
+    IntAttr,
+    IntegerAttr,
+    StringAttr,
+    TensorType,
+    i64,
+)
+from xdsl.dialects.func import FuncOp
+from xdsl.ir import Attribute, Block, Operation, SSAValue
+from xdsl.ir.affine import AffineBinaryOpKind
+from xdsl.traits import Pure
+
+from ...dialects.diagnostic import NestorError, SourceLocation
+from ...dialects.nt.expand import OVERFLOW_PROPERTIES, Emitter
+from ...dialects.nt.types import BY_NAME
+from .errors import Stopped, UnsupportedError
+from .extents import Affine, Assumptions, Atom
+from .values import Array, Buffer, Extents
+
+if TYPE_CHECKING:
+    from ..indexing.islands import Island
+    from .exceptions import Raise
+
+INDEX = IndexType()
+
+
+class Graph:
+    """The function being built. `insert` adds an operation at the present place with the present location."""
+
+    def __init__(self, may_write: bool = True, boundscheck: bool = True) -> None:
+        self.may_write = may_write
+        self.boundscheck = boundscheck
+        self.entry = Block()
+        self.block = self.entry
+        self.tensors = self.entry
+        """The block of whole arrays: the function's, or that of control flow on tensors."""
+        self.externals: dict[str, FunctionType] = {}
+        """Functions outside of the module that are called, and their types."""
+        self.declarations: dict[str, FuncOp] = {}
+        """The functions of Python that islands call (`lowering/nest_common/custom_calls.py`), by symbol."""
+        self._journals: list[dict[Buffer, tuple[SSAValue | None, int]]] = []
+        self.place = SourceLocation("")
+        self.location: Any = UNKNOWN_LOC
+        self.assumptions = Assumptions()
+        self.island: Island | None = None
+        self._head: Operation | None = None
+        self.fixed_objects: dict[str, str] = {}
+        """Lists and other objects that must not be changed, by their ref, and why."""
+        self.made_objects: dict[int, Any] = {}
+        """By id: what calls at compile time made, and Python makes anew in each call of the program."""
+        self.raises: list[Raise] = []
+        """What the `raise`s of the program raise, which the IR names by number."""
+        self.frozen_buffers: list[tuple[Buffer, str | None]] = []
+        """Arrays that became read-only because they are in lists, and what they were before."""
+        self.shared_lists: set[str | None] = set()
+        """Lists that a loop makes, by ref, of arrays that are known under other names too."""
+        self.aliases: list[Array] = []
+        """Views of arguments that other arrays are on some paths (`aliases.py`)."""
+        self.untagged: set[Buffer] = set()
+        """Arrays of which nothing says which alias they are, and something asked."""
+        self.checked: set[Any] = set()
+        """Checks of arguments that have been made, and the blocks they are in (`ranges.py`)."""
+        self.may_stop = False
+        """Whether something before may have ended the program: an `assert`, a `raise`."""
+        self.has_acted = False
+        """Whether something before may have printed, written to an array, or found an index out of bounds."""
+        self._names = 0
+
+    def unfreeze(self, first: int) -> None:
+        """Forget the latest of `frozen_buffers`, from number `first`: the attempt that froze them is given up."""
+        while len(self.frozen_buffers) > first:
+            buffer, frozen = self.frozen_buffers.pop()
+            buffer.frozen = frozen
+
+    def new_name(self, prefix: str) -> str:
+        """A name that no other variable of this compilation has."""
+        self._names += 1
+        return f"{prefix}{self._names}"
+
+    def insert(self, op: Operation) -> SSAValue | None:
+        """Add `op`; returns its result when it has exactly one."""
+        op.location = self.location
+        self.block.add_op(op)
+        return op.results[0] if len(op.results) == 1 else None
+
+    def insert_at_entry(self, op: Operation) -> SSAValue:
+        """Add `op` among the first operations of the function (extents, which every level may need)."""
+        op.location = UNKNOWN_LOC
+        if self._head is not None:
+            self.entry.insert_ops_after([op], self._head)
+        elif self.entry.first_op is not None:
+            self.entry.insert_ops_before([op], self.entry.first_op)
+        else:
+            self.entry.add_op(op)
+        self._head = op
+        return op.results[0]
+
+    def insert_early(self, block: Block) -> None:
+        """Move the operations of `block`, of arguments alone, before the last pure ones of the present block."""
+        target, ops = self.block, list(block.ops)
+        for op in ops:
+            op.detach()
+        before = target.last_op
+        while before is not None and before is not self._head and before.has_trait(Pure):
+            before = before.prev_op
+        if before is not None:
+            target.insert_ops_after(ops, before)
+        elif target.first_op is not None:
+            target.insert_ops_before(ops, target.first_op)
+        else:
+            target.add_ops(ops)
+
+    @contextmanager
+    def inside(self, block: Block) -> Iterator[None]:
+        """Insert into `block` for a while."""
+        outer, self.block = self.block, block
+        try:
+            yield
+        except Stopped:  # nobody answers for what the block is to give
+            raise self.error(UnsupportedError, "a raise on every path of this is not supported") from None
+        finally:
+            self.block = outer
+
+    @contextmanager
+    def tensors_inside(self, block: Block) -> Iterator[None]:
+        """Work on whole arrays in `block` for a while: a body of control flow on tensors."""
+        outer, self.tensors = self.tensors, block
+        try:
+            with self.inside(block):
+                yield
+        finally:
+            self.tensors = outer
+
+    @contextmanager
+    def at_function_level(self) -> Iterator[None]:
+        """Insert before the island being built."""
+        island, self.island = self.island, None
+        try:
+            with self.inside(self.tensors):
+                yield
+        finally:
+            self.island = island
+
+    @property
+    def is_certain(self) -> bool:
+        """Whether what is inserted runs whenever the function does: it is in no loop and no branch,
+        and nothing came before it that Python would see."""
+        return not (self.may_stop or self.has_acted) and self.is_straight
+
+    @property
+    def is_straight(self) -> bool:
+        """Whether what is inserted is in no loop and no branch."""
+        first = self.tensors if self.island is None else self.island.body
+        return self.tensors is self.entry and self.block is first
+
+    # ---- contents of arrays -------------------------------------------------------------------------
+
+    def update(self, buffer: Buffer, value: SSAValue) -> None:
+        """From here on the array has these contents."""
+        self.has_acted = True
+        for journal in self._journals:
+            journal.setdefault(buffer, (buffer.value, buffer.version))
+        buffer.value = value
+        buffer.version += 1
+
+    @contextmanager
+    def journal(self) -> Iterator[dict[Buffer, tuple[SSAValue | None, int]]]:
+        """What the arrays written meanwhile had before; on an error they have it again."""
+        written: dict[Buffer, tuple[SSAValue | None, int]] = {}
+        self._journals.append(written)
+        try:
+            yield written
+        except BaseException:
+            self.restore(written)
+            raise
+        finally:
+            # by identity: of two journals without entries either is found equal
+            self._journals = [journal for journal in self._journals if journal is not written]
+
+    def give_up(self, block: Block) -> None:
+        """Drop what was compiled into `block`, and that arrays which were made there were written."""
+        for journal in self._journals:
+            for buffer in [b for b, (value, _) in journal.items() if is_inside(value, block)]:
+                del journal[buffer]
+        block.drop_all_references()
+
+    @staticmethod
+    def restore(written: dict[Buffer, tuple[SSAValue | None, int]]) -> None:
+        """Give arrays back what they had."""
+        for buffer, (value, version) in written.items():
+            buffer.value, buffer.version = value, version
+
+    def locate(self, place: SourceLocation) -> None:
+        """Operations inserted from here on come from `place`."""
+        if place == self.place:
+            return
+        self.place = place
+        self.location = FileLineColLoc(StringAttr(place.file), IntAttr(place.line), IntAttr(place.column))
+
+    def error(self, kind: type[NestorError], message: str, hint: str | None = None) -> NestorError:
+        """Build (do not raise) an error at the present place."""
+        return kind(message, self.place if self.place.file else None, hint=hint)
+
+    def emitter(self) -> Emitter:
+        """Creates scalar operations here."""
+        return Emitter(self.insert, self.location)
+
+    # ---- integers -----------------------------------------------------------------------------------
+
+    def index(self, affine: Affine) -> SSAValue:
+        """The SSA value (of type index) of `affine`."""
+        total: SSAValue | None = None
+        for atom, coefficient in affine.terms:
+            term = self._atom(atom.root())
+            if coefficient != 1:
+                term = self._index_op(arith.MuliOp, term, self.constant_index(coefficient))
+            total = term if total is None else self._index_op(arith.AddiOp, total, term)
+        if total is None:
+            return self.constant_index(affine.constant)
+        if affine.constant:
+            return self._index_op(arith.AddiOp, total, self.constant_index(affine.constant))
+        return total
+
+    def _atom(self, atom: Atom) -> SSAValue:
+        if atom.key is None:
+            return atom.value
+        kind, numerator, divisor = atom.key
+        inner, by = self.index(numerator), self.constant_index(divisor)
+        floor_op = arith.FloorDivSIOp.create(operands=[inner, by], result_types=[INDEX])
+        quotient = self.insert(floor_op)
+        assert quotient is not None
+        if kind is AffineBinaryOpKind.FloorDiv:
+            return quotient
+        return self._index_op(arith.SubiOp, inner, self._index_op(arith.MuliOp, quotient, by))
+
+    def _index_op(self, op_type: type[Operation], a: SSAValue, b: SSAValue) -> SSAValue:
+        op = op_type.create(operands=[a, b], result_types=[INDEX], properties=dict(OVERFLOW_PROPERTIES))
+        value = self.insert(op)
+        assert value is not None
+        return value
+
+    def integer(self, affine: Affine) -> SSAValue:
+        """The SSA value of `affine` as an i64."""
+        if affine.known is not None:
+            return self.emitter().const(affine.known, i64)
+        op = arith.IndexCastOp.create(operands=[self.index(affine)], result_types=[i64])
+        value = self.insert(op)
+        assert value is not None
+        return value
+
+    def smaller(self, a: Affine, b: Affine) -> Affine:
+        """min(a, b) as an SSA value."""
+        return self._extreme(arith.MinSIOp, a, b, min)
+
+    def larger(self, a: Affine, b: Affine) -> Affine:
+        """max(a, b) as an SSA value."""
+        return self._extreme(arith.MaxSIOp, a, b, max)
+
+    def _extreme(self, op_type: type[Operation], a: Affine, b: Affine, choose: Any) -> Affine:
+        op = op_type.create(operands=[self.index(a), self.index(b)], result_types=[INDEX])
+        value = self.insert(op)
+        assert value is not None
+        lows = [bound for bound in (a.lower_bound(), b.lower_bound()) if bound is not None]
+        low = choose(lows) if len(lows) == 2 or (lows and choose is max) else None
+        seen = [w for w in (a.witness(), b.witness()) if w is not None]
+        witness = choose(seen) if len(seen) == 2 else None
+        return Affine.of(Atom(value, low=low, witness=witness, extreme=(op_type.name, a, b)))
+
+    def unchecked_index(self, index: Affine, extent: Affine) -> Affine:
+        """A Python index that the user says is in bounds: wrapped where it may be negative."""
+        low = index.least().lower_bound()
+        if low is not None and low >= 0:
+            return index
+        emitter, value = self.emitter(), self.index(index)
+        negative = emitter.cmp("slt", value, self.constant_index(0))
+        wrapped = emitter.select(negative, self.index(index + extent), value)
+        return Affine.of(Atom(wrapped, low=0, high=extent - 1))
+
+    def constant_index(self, value: int) -> SSAValue:
+        result = self.insert(arith.ConstantOp(IntegerAttr(value, INDEX)))
+        assert result is not None
+        return result
+
+
+def is_inside(value: SSAValue | None, block: Block) -> bool:
+    """Whether a value is computed in the block, or in one inside of it."""
+    if value is None:
+        return False
+    owner = value.owner
+    around = owner if isinstance(owner, Block) else owner.parent
+    while around is not None and around is not block:
+        op = around.parent_op()
+        around = None if op is None else op.parent
+    return around is block
+
+
+def element_type(dtype: np.dtype, place: SourceLocation | None = None) -> Attribute:
+    """The element type of `dtype`. Raises UnsupportedError for one that nt does not have (complex, object, ...)."""
+    element = BY_NAME.get(dtype.name)
+    if element is None or not dtype.isnative:
+        raise UnsupportedError(
+            f"arrays of {dtype.newbyteorder('=').name if dtype.isnative else dtype.str} are not supported",
+            place,
+            hint=f"element types: {', '.join(BY_NAME)}, in native byte order",
+        )
+    return element
+
+
+def static_shape(extents: Extents) -> list[int]:
+    """Extents as a type has them: `DYNAMIC_INDEX` where unknown."""
+    return [DYNAMIC_INDEX if e.known is None else e.known for e in extents]
+
+
+def tensor_type(dtype: np.dtype, extents: Extents) -> TensorType:
+    return TensorType(element_type(dtype), static_shape(extents))
+
+
+def dynamic(extents: Sequence[Affine]) -> list[Affine]:
+    """The extents that a type leaves open."""
+    return [e for e in extents if e.known is None]

@@ -1,0 +1,208 @@
+"""Looking into objects from outside the compiled function: each look is noted, and calls look again (`frame_values.py`).
+
+    CFG.gain            the attribute of an object, a class or a module
+    TABLE["k"][0]       an item of a container
+    for v in TABLE      all its items, and how many there are
+
+What Python code of the program would compute (`__getattr__`, a descriptor, `__getitem__`) is refused, properties are
+compiled as the calls that they are.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from types import FunctionType, GetSetDescriptorType, MemberDescriptorType, ModuleType
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..jit.disk.versioned import is_versioned
+from ..script.frame_values import Absent, Captured, Step, can_change
+from .errors import MissingAttributeError
+from .values import READING, Static, Value
+
+if TYPE_CHECKING:
+    from ..script.frame import Frame
+
+_UNCHANGING = (
+    int, float, complex, str, bytes, range, slice, type(None), np.dtype, np.generic, np.ufunc, np.finfo, np.iinfo
+)  # fmt: skip
+_KINDS = frozenset((*_UNCHANGING, bool))
+_OF_ARRAYS = (tuple, int, np.dtype, type(None))
+_HINT = "read it outside, and pass what it gives as an argument"
+
+
+def _reads() -> Captured:
+    captured = READING.get()
+    return Captured() if captured is None else captured
+
+
+# ---- attributes -------------------------------------------------------------------------------------
+
+
+def attribute(frame: Frame, node: ast.AST, owner: Any, name: str) -> Value:
+    """`owner.name` of an object from outside."""
+    found = class_attribute(type(owner), name)
+    if (
+        type(found) is property
+        and isinstance(found.fget, FunctionType)
+        and not is_versioned(found.fget.__module__)
+    ):
+        from ..script.functions import inline
+
+        assert isinstance(node, ast.expr)
+        class_of(owner)
+        _reads().read(type(owner), Step.ATTRIBUTE, name)
+        return inline(frame, node, found.fget, [Static(owner)], {})
+    value = attribute_or_absent(frame, node, owner, name)
+    if value is not Absent:
+        return Static(value)
+    try:
+        value = getattr(owner, name)
+    except AttributeError as error:
+        frame.fail(node, str(error), None, MissingAttributeError)
+    return Static(value)
+
+
+def attribute_or_absent(frame: Frame, node: ast.AST, owner: Any, name: str) -> Any:
+    """What an attribute is now, noted; Absent where there is none."""
+    kind = type(owner)
+    found = class_attribute(kind, name)
+    if _is_value(owner) or (_is_closed(kind) and not isinstance(found, _FIELDS)):
+        return getattr(owner, name, Absent)
+    if not isinstance(owner, ModuleType):
+        why = _why_computed(owner, name, found)
+        if why is not None:
+            frame.fail(
+                node, f"the attribute '{name}' of {_a(kind)} is computed by {why} when it is read", _HINT
+            )
+    value = getattr(owner, name, Absent)
+    if isinstance(owner, np.ndarray) and not isinstance(value, _OF_ARRAYS):
+        _reads().whole(owner)
+        return value
+    return _reads().note(owner, Step.ATTRIBUTE, name, value)
+
+
+_FIELDS = (GetSetDescriptorType, MemberDescriptorType)
+
+
+def _is_value(owner: Any) -> bool:
+    """Whether nothing of it can change. Enumerations and other subclasses may have attributes."""
+    return type(owner) in _KINDS or isinstance(owner, np.generic | np.dtype)
+
+
+def _is_closed(kind: type) -> bool:
+    """Whether the attributes of its objects are those of the class, which is one of C that nobody can change."""
+    return (
+        not kind.__flags__ & _HEAP_TYPE
+        and not issubclass(kind, type | ModuleType)
+        and not kind.__dictoffset__
+    )
+
+
+_HEAP_TYPE = 1 << 9
+
+
+def class_attribute(kind: type, name: str) -> Any:
+    """What a class has by this name, as it stands in the class; Absent."""
+    return next((vars(base)[name] for base in kind.__mro__ if name in vars(base)), Absent)
+
+
+def _is_of_program(value: Any) -> bool:
+    """Whether it is a Python function of the program."""
+    return isinstance(value, FunctionType) and not is_versioned(value.__module__)
+
+
+def _why_computed(owner: Any, name: str, found: Any) -> str | None:
+    """What Python code gives an attribute, if any does."""
+    kind = type(owner)
+    if _is_of_program(class_attribute(kind, "__getattribute__")):
+        return f"{kind.__name__}.__getattribute__"
+    inner = class_attribute(owner, name) if isinstance(owner, type) else Absent
+    for descriptor in (found, inner):
+        if descriptor is Absent or descriptor is None:
+            continue
+        if _is_of_program(class_attribute(type(descriptor), "__get__")):
+            return f"a {type(descriptor).__name__}"
+        if isinstance(descriptor, property) and descriptor is found:
+            return "a property"
+    is_there = found is not Absent or inner is not Absent or name in getattr(owner, "__dict__", ())
+    if not is_there and _is_of_program(class_attribute(kind, "__getattr__")):
+        return f"{kind.__name__}.__getattr__"
+    return None
+
+
+def class_of(owner: Any) -> type:
+    """The class of an object, noted where it can change."""
+    kind = type(owner)
+    if (
+        kind.__flags__ & _HEAP_TYPE
+        and not isinstance(owner, type | ModuleType)
+        and not is_versioned(kind.__module__)
+    ):
+        _reads().read(owner, Step.ATTRIBUTE, "__class__")
+    return kind
+
+
+def _a(kind: type) -> str:
+    return f"{'an' if kind.__name__[:1] in 'AEIOU' else 'a'} {kind.__name__}"
+
+
+# ---- items ------------------------------------------------------------------------------------------
+
+SEQUENCES = (tuple, list)
+ITERABLES = (tuple, list, str, dict, frozenset, set, bytes)
+
+
+def item(owner: Any, index: Any) -> Any:
+    """`owner[index]`, noted. Raises what Python raises."""
+    kind = type(owner)
+    if kind in (dict, list) and isinstance(index, _KEYS):
+        value = _reads().read(owner, Step.ITEM, index)
+        return owner[index] if value is Absent else value
+    if can_change(owner) and kind is not tuple:
+        _reads().whole(owner)
+        if isinstance(owner, dict) and index not in owner:
+            raise KeyError(index)  # one that makes items would be changed
+    return owner[index]
+
+
+_KEYS = (int, str, float, bytes, tuple, type(None))
+
+
+def has_item(owner: Any, key: Any) -> bool:
+    """`key in owner`, noted."""
+    if type(owner) is dict and isinstance(key, _KEYS):
+        return _reads().read(owner, Step.ITEM, key) is not Absent
+    _reads().whole(owner)
+    return key in owner
+
+
+def items(owner: Any) -> list[Any]:
+    """What iterating over a container gives, noted."""
+    _reads().shallow(owner)
+    return list(owner)
+
+
+def entries(owner: dict[Any, Any]) -> Iterator[tuple[Any, Any]]:
+    """The keys and values of a dict, noted."""
+    _reads().shallow(owner)
+    return iter(owner.items())
+
+
+def length(owner: Any) -> int:
+    """`len(owner)`, noted."""
+    if type(owner) in (list, dict):
+        return _reads().read(owner, Step.LENGTH)
+    if can_change(owner):
+        _reads().whole(owner)
+    return len(owner)
+
+
+def is_open_object(value: Any) -> bool:
+    """Whether it is an object of a Python class that is not Python's own, or one with attributes that anybody sets."""
+    kind = type(value)
+    if isinstance(value, type | ModuleType | FunctionType) or not kind.__flags__ & _HEAP_TYPE:
+        return False
+    return not is_versioned(kind.__module__) or kind.__module__ in ("types", "argparse")

@@ -1,0 +1,177 @@
+"""Python integers computed at run time that 64 bits do not hold: OverflowError, where Python would go on with a longer one.
+
+    n * n          %r = arith.muli %n, %n        wraps around
+                   %f = arith.mulf of both as floats: at most 2**-51 of it away from the true product
+                   cf.assert |float(%r) - %f| < 2**63 {nestor.kind = "OverflowError"}
+
+A result that wrapped is a multiple of 2**64 away from the true one, which rounding is not. Checked is what may not fit by
+the bounds of its operands, and stands in no loop and no branch, or multiplies a variable that its loop carries. Other
+arithmetic of loops, that of indices above all, stays free of checks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from xdsl.dialects import arith, cf
+from xdsl.dialects import math as xdsl_math
+from xdsl.dialects.builtin import StringAttr, f64, i64
+from xdsl.ir import BlockArgument, SSAValue
+
+from ...dialects.nest import LoadOp
+from ...dialects.nt import ELEMENTWISE
+from ...dialects.nt.expand import Emitter
+from ...lowering.abi.check_sites import KIND
+from .errors import RangeError
+from .extents import Affine
+from .graph import Graph
+from .integer_ranges import bounds
+from .values import Index, Scalar, Static, Tensor, Value
+
+LARGEST_EXTENT = 1 << 48
+"""More elements no memory holds."""
+
+_END = 1 << 63
+_TEXT = "a Python integer does not fit in 64 bits, which compiled ones have"
+
+
+def affine_integer(graph: Graph, affine: Affine) -> SSAValue:
+    """An integer that is affine in extents and arguments as an i64, checked."""
+    if _has_long_numbers(affine):
+        raise graph.error(RangeError, "Python integers beyond 64 bits are not computed with in compiled code")
+    value = graph.integer(affine)
+    key = ("fits", affine)
+    if not graph.is_straight or _fits(affine) or (graph.block, key) in graph.checked:
+        return value
+    graph.checked.add((graph.block, key))
+    emitter = graph.emitter()
+    exact = emitter.const(float(affine.constant), f64)
+    for atom, coefficient in affine.terms:
+        term = emitter.op(arith.SIToFPOp, (graph.integer(Affine.of(atom.root())),), f64)
+        exact = emitter.op(
+            arith.AddfOp, (exact, emitter.op(arith.MulfOp, (term, emitter.const(float(coefficient), f64))))
+        )
+    _check(graph, emitter, value, exact)
+    return value
+
+
+def check_arithmetic(graph: Graph, name: str, operands: Sequence[Value], result: Value) -> None:
+    """Raise OverflowError at run time where the result of an operator on Python integers wrapped around."""
+    exact = _EXACT.get(name)
+    if exact is None or not isinstance(result, Tensor | Scalar):
+        return
+    if not graph.is_straight and (name not in _GROWING or not any(map(_is_carried, operands))):
+        return
+    values = [_integer(graph, o) for o in operands]
+    combine = _RANGES.get(name)
+    if combine is not None:
+        low, high = combine(*[bounds(v) for v in values])
+        if low >= -_END and high < _END:
+            return
+    emitter = graph.emitter()
+    floats = [emitter.op(arith.SIToFPOp, (v,), f64) for v in values]
+    _check(graph, emitter, _integer(graph, result), exact(emitter, *floats))
+
+
+def _is_carried(value: Value) -> bool:
+    """Whether it is a variable that a loop carries from one turn to the next."""
+    if isinstance(value, Scalar):
+        owner = value.ssa.owner
+        return isinstance(owner, LoadOp) and not len(owner.indices)
+    return isinstance(value, Tensor) and isinstance(value.ssa, BlockArgument)
+
+
+def _integer(graph: Graph, value: Value) -> SSAValue:
+    from .tensors import to_scalar
+
+    if isinstance(value, Static):
+        return graph.emitter().const(int(value.value), i64)
+    if isinstance(value, Index):
+        return affine_integer(graph, value.affine)
+    if isinstance(value, Scalar):
+        return value.ssa
+    assert isinstance(value, Tensor)
+    return to_scalar(graph, value)
+
+
+def _check(graph: Graph, emitter: Emitter, value: SSAValue, exact: SSAValue) -> None:
+    off = emitter.op(arith.SubfOp, (emitter.op(arith.SIToFPOp, (value,), f64), exact))
+    holds = emitter.cmp("olt", emitter.op(xdsl_math.AbsFOp, (off,)), emitter.const(float(_END), f64))
+    check = cf.AssertOp.create(
+        operands=(holds,),
+        properties={"msg": StringAttr(_TEXT)},
+        attributes={KIND: StringAttr("OverflowError")},
+    )
+    graph.insert(check)
+    graph.may_stop = True
+    if graph.island is not None:
+        graph.island.keeps()
+
+
+# ---- what is known without a check ------------------------------------------------------------------
+
+
+def _has_long_numbers(affine: Affine) -> bool:
+    numbers = [affine.constant, *[c for _, c in affine.terms]]
+    inner = [atom.root().key for atom, _ in affine.terms]
+    return any(not -_END <= n < _END for n in numbers) or any(
+        key is not None and (_has_long_numbers(key[1]) or key[2] >= _END) for key in inner
+    )
+
+
+def _fits(affine: Affine) -> bool:
+    if not affine.constant and len(affine.terms) == 1 and affine.terms[0][1] == 1:
+        key = affine.terms[0][0].root().key
+        return key is None or _fits(key[1])
+    return _magnitude(affine) < _END
+
+
+def _magnitude(affine: Affine) -> int:
+    """A number that its absolute value never exceeds."""
+    total = abs(affine.constant)
+    for atom, coefficient in affine.terms:
+        atom = atom.root()
+        most = LARGEST_EXTENT if atom.argument is None else _END
+        if atom.key is not None:
+            most = _magnitude(atom.key[1])
+        total += abs(coefficient) * most
+    return total
+
+
+def _product(a: tuple[int, int], b: tuple[int, int]) -> tuple[int, int]:
+    ends = [x * y for x in a for y in b]
+    return min(ends), max(ends)
+
+
+_RANGES: dict[str, Callable[..., tuple[int, int]]] = {
+    "add": lambda a, b: (a[0] + b[0], a[1] + b[1]),
+    "subtract": lambda a, b: (a[0] - b[1], a[1] - b[0]),
+    "multiply": _product,
+    "negative": lambda a: (-a[1], -a[0]),
+    "absolute": lambda a: (0, max(-a[0], a[1])),
+    "floor_divide": lambda a, b: (0, 0) if a[0] > -_END or b[0] >= 0 else (0, _END),
+}
+
+
+def _shifted(e: Emitter, a: SSAValue, b: SSAValue) -> SSAValue:
+    return e.op(arith.MulfOp, (a, _power(e, e.const(2.0, f64), b)))
+
+
+def _power(e: Emitter, a: SSAValue, b: SSAValue) -> SSAValue:
+    return ELEMENTWISE["power"].expansions["f"](e, a, b)
+
+
+_GROWING = frozenset({"multiply", "left_shift", "power"})
+"""What soon leaves 64 bits where a loop repeats it."""
+
+_EXACT: dict[str, Callable[..., SSAValue]] = {
+    "add": lambda e, a, b: e.op(arith.AddfOp, (a, b)),
+    "subtract": lambda e, a, b: e.op(arith.SubfOp, (a, b)),
+    "multiply": lambda e, a, b: e.op(arith.MulfOp, (a, b)),
+    "negative": lambda e, a: e.op(arith.NegfOp, (a,)),
+    "absolute": lambda e, a: e.op(xdsl_math.AbsFOp, (a,)),
+    "floor_divide": lambda e, a, b: e.op(arith.DivfOp, (a, b)),
+    "left_shift": _shifted,
+    "power": _power,
+}
+"""The result as a float, of floats, by the name of the ufunc."""

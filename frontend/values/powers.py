@@ -1,0 +1,237 @@
+"""`**` and np.power: where NumPy itself uses something simpler than pow(), so does this; integers multiply.
+
+x ** 2    ->   nt.multiply %x, %x
+x ** 0.5  ->   nt.sqrt %x
+k ** 5    ->   nt.square twice, nt.multiply once (integers)
+x ** y    ->   nt.power %x, %y
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from ...dialects.nt import ELEMENTWISE
+from .arithmetic import (
+    BOOL,
+    affine_of,
+    apply,
+    as_weak,
+    compute_dtypes,
+    copy,
+    emit,
+    nt_kind,
+    number_kind,
+    operate,
+    require_static,
+    scalar_arguments,
+)
+from .checks import check
+from .errors import RangeError, ShapeError, UnsupportedError
+from .graph import Graph
+from .overflow import check_arithmetic
+from .promotion import WEAK_DTYPES, fits
+from .values import Array, Index, Lazy, Static, Tensor, Value, extents_of
+
+_HALVES = ("float16", "bfloat16")
+_NEGATIVE = "Integers to negative integer powers are not allowed."
+
+
+def power(graph: Graph, base: Value, exponent: Value, *, operator: bool = False) -> Value:
+    """`base ** exponent` (`operator`) or `np.power(base, exponent)`, at least one of them NumPy's."""
+    exponent = _baked(graph, exponent)
+    if operator and isinstance(base, Array | Lazy) and base.dtype == np.bool_ and _is_two(exponent):
+        return apply(
+            graph, np.square, base
+        )  # its own type: np.power would convert to that of Python's integers
+    dtype = compute_dtypes(graph, np.power, (base, exponent), None)[0]
+    if nt_kind(dtype) == "f":
+        return _float_power(graph, base, exponent, dtype, operator)
+    return _integer_power(graph, base, exponent, dtype)
+
+
+def _is_two(exponent: Value) -> bool:
+    return isinstance(exponent, Static) and type(exponent.value) is int and exponent.value == 2
+
+
+def _baked(graph: Graph, exponent: Value) -> Value:
+    """A Python integer that is an argument of the compiled function is compiled in: it is small, and speeds things up."""
+    if isinstance(exponent, Tensor) and exponent.weak is int and scalar_arguments([exponent]):
+        return Static(require_static(graph, exponent, "the exponent of **"))
+    if isinstance(exponent, Index) and exponent.affine.arguments():
+        return Static(require_static(graph, exponent, "the exponent of **"))
+    return exponent
+
+
+# ---- floats -----------------------------------------------------------------------------------------
+
+
+def _float_power(graph: Graph, base: Value, exponent: Value, dtype: np.dtype, operator: bool) -> Value:
+    is_number = not isinstance(base, Tensor) or not base.scalar  # NumPy's scalars know no short cuts
+    # NumPy's half precision takes the square root for the operator with a Python number only.
+    by_root = is_number and (
+        dtype.name not in _HALVES or (operator and isinstance(number_kind(graph, exponent), type))
+    )
+    if isinstance(exponent, Static):
+        return _float_constant_power(graph, base, float(exponent.value), dtype, by_root)
+    result = emit(graph, ELEMENTWISE["power"], [base, exponent], (dtype, dtype))
+    if not by_root or not extents_of(base) or extents_of(exponent):
+        return result
+    half = emit(graph, ELEMENTWISE["equal"], [exponent, Static(0.5)], (dtype, dtype))
+    root = emit(graph, ELEMENTWISE["sqrt"], [base], (dtype,))
+    return emit(graph, ELEMENTWISE["select"], [half, root, result], (BOOL, dtype, dtype))
+
+
+def _float_constant_power(
+    graph: Graph, base: Value, exponent: float, dtype: np.dtype, by_root: bool
+) -> Value:
+    if exponent == 1.0:
+        return copy(graph, base, dtype)
+    if exponent in (2.0, 3.0, 4.0):
+        if exponent == 2.0:
+            return emit(graph, ELEMENTWISE["multiply"], [base, base], (dtype, dtype))
+        square = emit(graph, ELEMENTWISE["square"], [base], (dtype,))
+        if exponent == 4.0:
+            return emit(graph, ELEMENTWISE["square"], [square], (dtype,))
+        return emit(graph, ELEMENTWISE["multiply"], [square, base], (dtype, dtype))
+    if exponent == 0.5 and by_root:
+        return emit(graph, ELEMENTWISE["sqrt"], [base], (dtype,))
+    if exponent == -1.0:
+        return emit(graph, ELEMENTWISE["reciprocal"], [base], (dtype,))
+    return emit(graph, ELEMENTWISE["power"], [base, Static(exponent)], (dtype, dtype))
+
+
+# ---- integers ---------------------------------------------------------------------------------------
+
+
+def _integer_power(graph: Graph, base: Value, exponent: Value, dtype: np.dtype) -> Value:
+    if isinstance(exponent, Static):
+        if not fits(exponent.value, dtype):
+            raise graph.error(RangeError, f"Python integer {exponent.value} out of bounds for {dtype}")
+        if exponent.value < 0 and all(e.known != 0 for e in extents_of(base)):
+            raise graph.error(ShapeError, _NEGATIVE, "make the base a float: x.astype(np.float64) ** -1")
+        return _integer_constant_power(graph, base, max(0, int(exponent.value)), dtype)
+    if not _is_nonnegative(graph, exponent):
+        _check_nonnegative(graph, exponent)
+    return emit(graph, ELEMENTWISE["power"], [base, exponent], (dtype, dtype))
+
+
+def _is_nonnegative(graph: Graph, exponent: Value) -> bool:
+    affine = affine_of(exponent)
+    if affine is not None:
+        return graph.assumptions.nonnegative(affine, "an exponent is not negative")
+    kind = number_kind(graph, exponent)
+    return kind is bool or (isinstance(kind, np.dtype) and kind.kind in "ub")
+
+
+def _check_nonnegative(graph: Graph, exponent: Value) -> None:
+    """Raise at run time where any exponent is negative."""
+    from ..numpy_api.statistics.reductions import all_
+    from .checks import check
+
+    holds = apply(graph, np.greater_equal, exponent, Static(0))
+    check(graph, all_(graph, holds) if extents_of(holds) else holds, "ValueError", _NEGATIVE)
+
+
+def _integer_constant_power(graph: Graph, base: Value, exponent: int, dtype: np.dtype) -> Value:
+    """Square and multiply; 1 to the power of 0, whatever the base."""
+    if exponent == 1:
+        return copy(graph, base, dtype)
+    if exponent == 2:
+        return emit(graph, ELEMENTWISE["multiply"], [base, base], (dtype, dtype))
+    if exponent == 0:
+        nothing = emit(graph, ELEMENTWISE["multiply"], [base, Static(0)], (dtype, dtype))
+        return emit(graph, ELEMENTWISE["add"], [nothing, Static(1)], (dtype, dtype))
+    result: Value | None = None
+    square = base
+    while exponent:
+        if exponent & 1 and result is not None:
+            result = emit(graph, ELEMENTWISE["multiply"], [result, square], (dtype, dtype))
+        elif exponent & 1:
+            result = square
+        exponent >>= 1
+        if exponent:
+            square = emit(graph, ELEMENTWISE["square"], [square], (dtype,))
+    assert result is not None
+    return result
+
+
+# ---- Python numbers ---------------------------------------------------------------------------------
+
+
+def python_power(graph: Graph, base: Value, exponent: Value) -> Value:
+    """`base ** exponent` of Python numbers, of which one is known at run time only.
+
+    An integer to a negative power is a float in Python, a negative float to a fraction a complex number: where the
+    type depends on the value, the exponent must be known at compile time.
+    """
+    kinds = [number_kind(graph, v) for v in (base, exponent)]
+    if float not in kinds and isinstance(exponent, Index) and _is_nonnegative(graph, _baked(graph, exponent)):
+        result = emit(graph, ELEMENTWISE["power"], [base, exponent], (WEAK_DTYPES[int],) * 2)
+        check_arithmetic(graph, "power", [base, exponent], result)
+        return as_weak(result, int, scalar_arguments([base, exponent]))
+    if kinds[0] is float and not isinstance(exponent, Static) and not scalar_arguments([exponent]):
+        is_positive = isinstance(base, Static) and base.value > 0
+        if is_positive or kinds[1] is not float:
+            return _power_of_float(graph, base, exponent, is_positive)
+    value = require_static(
+        graph, exponent, "the exponent of **", "make the base a NumPy number: np.float64(x) ** y"
+    )
+    if value == 2 and (kinds[0] is float or type(value) is not float):
+        return operate(graph, "multiply", base, base)
+    if value == 1 and type(value) in (int, bool):
+        return operate(graph, "positive", base)
+    if kinds[0] is not float and type(value) in (int, bool) and value >= 0:
+        if value == 0:
+            return Static(1)
+        result = _integer_constant_power(graph, base, int(value), WEAK_DTYPES[int])
+        check_arithmetic(graph, "power", [base, Static(int(value))], result)
+        return as_weak(result, int, scalar_arguments([base]))
+    return _python_float_power(graph, base, value, kinds)
+
+
+def _power_of_float(graph: Graph, base: Value, exponent: Value, is_positive: bool) -> Value:
+    """A float to an exponent known at run time, where Python's result is a float: the base is positive, or the exponent
+    an integer. Zero to a negative power raises, and so does a result that is too large."""
+    affine = affine_of(exponent)
+    rises = affine is not None and graph.assumptions.nonnegative(affine, "an exponent is not negative")
+    if not is_positive and not rises:
+        fine = apply(
+            graph,
+            np.logical_or,
+            apply(graph, np.not_equal, base, Static(0.0)),
+            apply(graph, np.greater_equal, exponent, Static(0)),
+        )
+        check(graph, fine, "ZeroDivisionError", "0.0 cannot be raised to a negative power")
+    result = emit(graph, ELEMENTWISE["power"], [base, exponent], (WEAK_DTYPES[float],) * 2)
+    if not (rises and isinstance(base, Static) and abs(base.value) <= 1):
+        grew = apply(graph, np.isinf, result)
+        for operand in (base, exponent):
+            if number_kind(graph, operand) is float:
+                grew = apply(graph, np.logical_and, grew, apply(graph, np.isfinite, operand))
+        fine = apply(graph, np.logical_not, grew)
+        check(graph, fine, "OverflowError", "(34, 'Numerical result out of range')")
+    return as_weak(result, float, scalar_arguments([base, exponent]))
+
+
+def _python_float_power(graph: Graph, base: Value, value: Any, kinds: Sequence[Any]) -> Value:
+    affine = affine_of(base)
+    positive = affine is not None and graph.assumptions.nonnegative(
+        affine, "a root of a number that is not negative"
+    )
+    if value == -1 and kinds[0] is float:
+        name, operands = "reciprocal", [base]
+    elif value == 0.5 and (kinds[0] is float or positive):
+        name, operands = "sqrt", [base]
+    elif value >= 0 and (float(value).is_integer() or positive):
+        name, operands = "power", [base, Static(float(value))]
+    else:
+        raise graph.error(
+            UnsupportedError,
+            f"a Python number ** {value!r} is not supported: Python gives an error or a complex number for some",
+            "make it a NumPy number: np.float64(x) ** y, whose powers are inf or nan there",
+        )
+    result = emit(graph, ELEMENTWISE[name], operands, (WEAK_DTYPES[float],) * len(operands))
+    return as_weak(result, float, scalar_arguments([base]))

@@ -1,0 +1,369 @@
+"""Operations on whole tensors: what a NumPy expression outside loops becomes.
+
+x + w      ->   %0 = nt.broadcast %w along [1] : tensor<1000xf32> -> tensor<100x1000xf32>
+                %1 = nt.add %x, %0 : tensor<100x1000xf32>
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from xdsl.dialects.builtin import (
+    AffineMapAttr,
+    DenseIntOrFPElementsAttr,
+    IntegerAttr,
+    StringAttr,
+    TensorType,
+    i64,
+)
+from xdsl.ir import SSAValue
+
+from ...dialects.nt import (
+    ELEMENTWISE_OPS,
+    BroadcastOp,
+    CastOp,
+    ConstantOp,
+    DimOp,
+    Elementwise,
+    FromScalarOp,
+    ReduceOp,
+    ReshapeOp,
+    SliceOp,
+    ToScalarOp,
+    TransposeOp,
+)
+from ...dialects.nt.common import int_array
+from .errors import UnsupportedError
+from .extents import Affine, affine_list
+from .graph import INDEX, Graph, dynamic, element_type, tensor_type
+from .promotion import WEAK_DTYPES
+from .values import (
+    INSTEAD,
+    UNKNOWN_LENGTH,
+    Array,
+    Buffer,
+    Extents,
+    Index,
+    Masked,
+    Static,
+    Tensor,
+    Value,
+    operand_of,
+    whole,
+)
+
+BOOL = np.dtype(np.bool_)
+
+
+def dim_value(graph: Graph, tensor: SSAValue, axis: int) -> SSAValue:
+    """`nt.dim` of an argument, at the head of the function."""
+    op = DimOp.create(operands=[tensor], properties={"axis": IntegerAttr(axis, i64)}, result_types=[INDEX])
+    return graph.insert_at_entry(op)
+
+
+def constant(graph: Graph, value: Any, dtype: np.dtype) -> SSAValue:
+    """A rank-0 constant of `dtype`."""
+    tensor = TensorType(element_type(dtype), [])
+    if dtype.kind in "biu":
+        number: int | float = int(value)
+    else:
+        number = float(value)
+    attribute = DenseIntOrFPElementsAttr.from_list(tensor, [number])  # pyright: ignore
+    return _value(graph, ConstantOp.create(properties={"value": attribute}, result_types=[tensor]))
+
+
+def _value(graph: Graph, op: Any) -> SSAValue:
+    value = graph.insert(op)
+    assert value is not None
+    return value
+
+
+def from_scalar(graph: Graph, scalar: SSAValue, dtype: np.dtype) -> SSAValue:
+    """An SSA scalar as a rank-0 tensor."""
+    op = FromScalarOp.create(operands=[scalar], result_types=[TensorType(element_type(dtype), [])])
+    return _value(graph, op)
+
+
+def to_scalar(graph: Graph, tensor: Tensor) -> SSAValue:
+    """The element of a rank-0 tensor as an SSA scalar."""
+    if isinstance(tensor.ssa.owner, FromScalarOp):
+        return tensor.ssa.owner.scalar
+    return _value(graph, ToScalarOp(tensor.ssa))
+
+
+def cast(graph: Graph, tensor: Tensor, dtype: np.dtype) -> Tensor:
+    """`tensor` in another element type, as astype does it."""
+    if tensor.dtype == dtype:
+        return tensor
+    op = CastOp.create(operands=[tensor.ssa], result_types=[tensor_type(dtype, tensor.extents)])
+    return replace(tensor, ssa=_value(graph, op), dtype=dtype, weak=None)
+
+
+def broadcast(graph: Graph, tensor: Tensor, extents: Extents, along: Sequence[int] | None = None) -> Tensor:
+    """`tensor` repeated to `extents`; its axes become the last ones, or those that `along` names."""
+    rank = len(extents)
+    if along is None:
+        along = range(rank - len(tensor.extents), rank)
+    same = len(tensor.extents) == rank and all(
+        a.equals(b) or (a.known is None and b.known is None)
+        for a, b in zip(tensor.extents, extents, strict=True)
+    )
+    if same:
+        return tensor
+    sizes = affine_list(dynamic(extents))
+    op = BroadcastOp.create(
+        operands=[tensor.ssa, *sizes.operands],
+        properties={"along": int_array(along), "size_map": sizes.map_attr},
+        result_types=[tensor_type(tensor.dtype, extents)],
+    )
+    return replace(tensor, ssa=_value(graph, op), extents=extents, scalar=False, weak=None)
+
+
+def reshape(graph: Graph, tensor: Tensor, extents: Extents) -> Tensor:
+    """The same elements in row-major order."""
+    if len(extents) == len(tensor.extents) and all(
+        a.equals(b) for a, b in zip(tensor.extents, extents, strict=True)
+    ):
+        return tensor
+    sizes = affine_list(dynamic(extents))
+    op = ReshapeOp.create(
+        operands=[tensor.ssa, *sizes.operands],
+        properties={"size_map": sizes.map_attr},
+        result_types=[tensor_type(tensor.dtype, extents)],
+    )
+    return replace(tensor, ssa=_value(graph, op), extents=extents, order=None)
+
+
+def transpose(graph: Graph, tensor: Tensor, perm: Sequence[int]) -> Tensor:
+    """Axis k of the result is axis `perm[k]` of `tensor`."""
+    if list(perm) == list(range(len(perm))):
+        return tensor
+    extents = tuple([tensor.extents[p] for p in perm])
+    op = TransposeOp.create(
+        operands=[tensor.ssa],
+        properties={"perm": int_array(perm)},
+        result_types=[tensor_type(tensor.dtype, extents)],
+    )
+    old = tensor.order or tuple(range(len(perm)))
+    order = tuple([list(perm).index(axis) for axis in old])
+    return replace(tensor, ssa=_value(graph, op), extents=extents, order=normal_order(order))
+
+
+def normal_order(order: Sequence[int]) -> tuple[int, ...] | None:
+    """A memory order, None for row-major."""
+    return None if list(order) == list(range(len(order))) else tuple(order)
+
+
+def slice_(
+    graph: Graph, tensor: Tensor, offsets: Sequence[Affine], strides: Sequence[int], extents: Extents
+) -> Tensor:
+    """A strided window of the same rank, in bounds."""
+    start, sizes = affine_list(offsets), affine_list(dynamic(extents))
+    op = SliceOp.build(
+        operands=[tensor.ssa, start.operands, sizes.operands],
+        properties={
+            "offset_map": AffineMapAttr(start.map_attr.data),
+            "strides": int_array(strides),
+            "size_map": AffineMapAttr(sizes.map_attr.data),
+        },
+        result_types=[tensor_type(tensor.dtype, extents)],
+    )
+    return replace(tensor, ssa=_value(graph, op), extents=extents)
+
+
+def elementwise(graph: Graph, row: Elementwise, operands: Sequence[Tensor], extents: Extents) -> Tensor:
+    """One operation of the table on operands of the element types it computes in, broadcast to `extents`."""
+    shaped = [broadcast(graph, operand, extents) for operand in operands]
+    dtype = BOOL if row.result == "bool" else shaped[-1].dtype
+    op = ELEMENTWISE_OPS[row.name].create(
+        operands=[t.ssa for t in shaped], result_types=[tensor_type(dtype, extents)]
+    )
+    order = common_order([o for o in operands if o.extents], len(extents))
+    return Tensor(_value(graph, op), dtype, extents, not extents, None, order)
+
+
+def common_order(operands: Sequence[Tensor], rank: int) -> tuple[int, ...] | None:
+    """The memory order NumPy gives an elementwise result (its "K" order): that of the operands where they agree.
+
+    Axes are sorted by stride as NumPy's iterator does it, from the last one on: an operand speaks for a pair of axes
+    that it has both, and row-major wins where operands disagree.
+    """
+    if all(t.order is None for t in operands):
+        return None
+    order: list[int] = []
+    for axis in reversed(range(rank)):
+        position = 0
+        for k, other in enumerate(order):
+            votes = [_outer(t, axis, other, rank) for t in operands]
+            if any(votes):
+                break
+            if False in votes:
+                position = k + 1
+        order.insert(position, axis)
+    return normal_order(order)
+
+
+def _outer(tensor: Tensor, a: int, b: int, rank: int) -> bool | None:
+    """Whether axis `a` lies outside axis `b` in the memory of `tensor`; None when it does not say."""
+    shift = rank - len(tensor.extents)
+    if a < shift or b < shift or any(tensor.extents[axis - shift].known == 1 for axis in (a, b)):
+        return None
+    order = tensor.order or tuple(range(len(tensor.extents)))
+    return order.index(a - shift) < order.index(b - shift)
+
+
+def reduce(graph: Graph, combiner: str, tensor: Tensor, axes: Sequence[int]) -> Tensor:
+    """A named reduction over `axes` (increasing)."""
+    if not axes:
+        return tensor
+    extents = tuple([e for k, e in enumerate(tensor.extents) if k not in axes])
+    op = ReduceOp.create(
+        operands=[tensor.ssa],
+        properties={"combiner": StringAttr(combiner), "dims": int_array(axes)},
+        result_types=[tensor_type(tensor.dtype, extents)],
+    )
+    kept = [a for a in tensor.order or range(len(tensor.extents)) if a not in axes]
+    order = normal_order([sorted(kept).index(a) for a in kept])
+    return Tensor(_value(graph, op), tensor.dtype, extents, not extents, None, order)
+
+
+# ---- values as tensors ------------------------------------------------------------------------------
+
+
+def as_tensor(graph: Graph, value: Value) -> Tensor:
+    """A number or array as a tensor: constants of their own type, arrays at their present contents."""
+    if isinstance(value, Tensor):
+        return value
+    if isinstance(value, Array):
+        return read(graph, value)
+    if isinstance(value, Masked):
+        raise graph.error(UnsupportedError, UNKNOWN_LENGTH, INSTEAD)
+    if isinstance(value, Index):
+        from .overflow import affine_integer
+
+        ssa = from_scalar(graph, affine_integer(graph, value.affine), WEAK_DTYPES[int])
+        return Tensor(ssa, WEAK_DTYPES[int], (), True, int, None, value.affine.arguments() or None)
+    assert isinstance(value, Static)
+    operand = operand_of(value)
+    dtype = WEAK_DTYPES[operand] if isinstance(operand, type) else operand
+    return Tensor(
+        constant(graph, value.value, dtype), dtype, (), True, operand if isinstance(operand, type) else None
+    )
+
+
+def check_fresh(graph: Graph, buffer: Buffer, written: Collection[Buffer] = ()) -> None:
+    """Raise for a copy that NumPy would share, once its source has been written.
+
+    `written` are arrays whose new contents are not known outside of where they are written.
+    """
+
+    def is_newer(source: Buffer, age: int) -> bool:
+        return source.age != age or any(b in written for b in (source, *source.overlapping))
+
+    for lender, age in buffer.lenders:
+        if is_newer(lender, age):
+            raise graph.error(
+                UnsupportedError,
+                f"'{buffer.name or 'the result'}', which is '{lender.name or 'another array'}' on some paths only, "
+                f"is read after {_written(lender)}; the update would be missed",
+                f"make a copy where it is chosen: {lender.name or 'x'}.copy()",
+            )
+    if buffer.origin is None:
+        return
+    source, age = buffer.origin
+    check_fresh(graph, source, written)
+    if is_newer(source, age):
+        raise graph.error(
+            UnsupportedError,
+            f"{buffer.frozen} is read after {_written(source)}; the update would be missed",
+            "take it again after the write, or copy it before: x.copy()",
+        )
+
+
+def _written(buffer: Buffer) -> str:
+    or_another = ", or an argument that overlaps it," if buffer.shared is not None else ""
+    return f"'{buffer.name or 'its array'}'{or_another} was written"
+
+
+def read(graph: Graph, array: Array) -> Tensor:
+    """The present contents of a view."""
+    buffer = array.buffer
+    check_fresh(graph, buffer)
+    if buffer.shared is not None and graph.island is None:
+        return _staged(graph, array)
+    assert buffer.value is not None
+    tensor = Tensor(buffer.value, buffer.dtype, buffer.extents, order=buffer.order)
+    if array.whole:
+        return tensor
+    return _permuted(graph, _windowed(graph, tensor, array), array)
+
+
+def _staged(graph: Graph, array: Array) -> Tensor:
+    """A copy of what is now in an array that overlaps another argument: tensors do not see each other's writes."""
+    from ..indexing.islands import open_island
+
+    dtype, extents = array.dtype, array.extents
+    start = broadcast(graph, Tensor(constant(graph, 0, dtype), dtype, ()), extents)
+    copy = whole(Buffer(start.ssa, dtype, extents, array.buffer.name))
+    with open_island(graph) as island:
+        island.assign(copy, array)
+    assert copy.buffer.value is not None
+    return Tensor(copy.buffer.value, dtype, extents, order=order_of(array))
+
+
+def order_of(array: Array) -> tuple[int, ...] | None:
+    """The memory order of a view."""
+    buffer = array.buffer
+    if buffer.order is None:
+        return None
+    roots = [axis.root for axis in array.axes]
+    new = [k for k, root in enumerate(roots) if root is None]
+    return normal_order([*new, *[roots.index(a) for a in buffer.order if a in roots]])
+
+
+def _windowed(graph: Graph, tensor: Tensor, array: Array) -> Tensor:
+    """The window, axes still in the order of the buffer, the ones indexed away gone."""
+    rank = len(tensor.extents)
+    offsets, strides, extents = [Affine(0)] * rank, [1] * rank, list(tensor.extents)
+    for axis, offset in array.fixed:
+        offsets[axis], extents[axis] = offset, Affine(1)
+    for axis in array.axes:
+        if axis.root is not None:
+            offsets[axis.root], strides[axis.root], extents[axis.root] = axis.offset, axis.stride, axis.extent
+    trivial = all(
+        o.known == 0 and s == 1 and e.equals(old)
+        for o, s, e, old in zip(offsets, strides, extents, tensor.extents, strict=True)
+    )
+    if not trivial:
+        tensor = slice_(graph, tensor, offsets, strides, tuple(extents))
+    if not array.fixed:
+        return tensor
+    gone = {axis for axis, _ in array.fixed}
+    old = [a for a in tensor.order or range(rank) if a not in gone]
+    kept = tuple([e for k, e in enumerate(tensor.extents) if k not in gone])
+    return replace(reshape(graph, tensor, kept), order=normal_order([sorted(old).index(a) for a in old]))
+
+
+def _permuted(graph: Graph, tensor: Tensor, array: Array) -> Tensor:
+    """Axes in the order of the view, and its new axes."""
+    roots = [axis.root for axis in array.axes if axis.root is not None]
+    tensor = transpose(graph, tensor, [sorted(roots).index(root) for root in roots])
+    if len(roots) == len(array.axes):
+        return tensor
+    along = [k for k, axis in enumerate(array.axes) if axis.root is not None]
+    new = [k for k, axis in enumerate(array.axes) if axis.root is None]
+    order = None if tensor.order is None else normal_order([*new, *[along[a] for a in tensor.order]])
+    return replace(broadcast(graph, tensor, array.extents, along), order=order)
+
+
+def as_array(tensor: Tensor, name: str = "") -> Array:
+    """A tensor as the contents of a fresh array."""
+    return whole(Buffer(tensor.ssa, tensor.dtype, tensor.extents, name, tensor.order))
+
+
+def as_readable(value: Value) -> Value:
+    """A value whose elements can be read by their index."""
+    return as_array(value) if isinstance(value, Tensor) and value.extents else value

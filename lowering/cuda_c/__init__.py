@@ -1,0 +1,1 @@
+"""The CUDA C emitter: a `gpu.module` as text. Reads IR, changes none."""

@@ -1,0 +1,1 @@
+"""The LLVM IR emitter: a module of the llvm dialect as text. Reads IR, changes none."""

@@ -1,0 +1,1 @@
+"""expand-math: transcendental functions become arithmetic, for any vector width."""

@@ -1,0 +1,51 @@
+"""Pass `expand-math`: transcendental functions become arithmetic, for any vector width.
+
+    %y = math.exp %x : vector<16xf32>
+
+becomes
+
+    %t = math.fma %x, log2(e), 1.5 * 2^23        // the low bits of %t are n = round(x / ln 2)
+    %r = x - n ln 2                              // two fused steps
+    %p = polynomial in %r                        // |r| <= ln(2) / 2
+    %y = %p * 2^(n / 2) * 2^(n - n / 2)          // two steps, so that denormal results round once
+
+Every function of `FORMS` (math/table.py) is expanded, for f32 and f64 (f16 and bf16 are computed in f32), within
+2 ULP over all arguments (docs/math.md has the figures) and with the same bits for scalars and vectors. No library is called.
+Expansions carry no fast-math flags: they rely on the order of their operations. Of an operation's own flags, `afn` gives
+shorter forms of tan, and tanh of f64. Rare cases that would cost the others (the reduction of large arguments of sin,
+logarithms of denormals, zero and infinity) are branches which a vector takes when one of its lanes has to.
+"""
+
+from __future__ import annotations
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.func import FuncOp
+from xdsl.passes import ModulePass
+
+from ...dialects.walk import walk
+
+
+class ExpandMathPass(ModulePass):
+    """Write transcendental math operations as polynomials."""
+
+    name = "expand-math"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        expand_math(op)
+
+
+def expand_math(module: ModuleOp) -> None:
+    """Expand in place every math operation that has no machine instruction."""
+    for function in list(module.body.block.ops):
+        if not isinstance(function, FuncOp) or not any(
+            op.name.startswith(_DIALECTS) for op in walk(function)
+        ):
+            continue
+        # Most programs compute none: a first call is faster without the forms.
+        from .table import expand_function
+
+        expand_function(function)
+
+
+_DIALECTS = ("math.", "special.")

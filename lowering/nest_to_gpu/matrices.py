@@ -1,0 +1,218 @@
+"""Tiles that tensor cores multiply (part of convert-nest-to-gpu): fragments from shared memory, and products of them.
+
+    nest.for "m" %m = 0 to 4 attributes {nestor.matrix} { ... }         (see matrix_tiles.py)
+
+becomes
+
+    %a_frag = memref.alloca() : memref<4xvector<4x2xf16>>
+    scf.for %m = %c0 to %c4 step %c1 {
+      %0 = nvgpu.ldmatrix %x[%1, %2] {numTiles = 4, transpose = false}
+      memref.store %0, %a_frag[%m]
+    } {nestor.unroll}
+    ... and %b_frag
+    scf.for %m = %c0 to %c4 step %c1 {
+      scf.for %n = %c0 to %c4 step %c1 {
+        %3 = memref.load %a_frag[%m]
+        %4 = memref.load %b_frag[%n]
+        %5 = vector.load %s[%m, %n, %c0, %c0] : memref<4x4x2x2xf32>, vector<2x2xf32>
+        %6 = nvgpu.mma.sync(%3, %4, %5) {mmaShape = [16, 8, 16]}
+        vector.store %6, %s[%m, %n, %c0, %c0]
+      } {nestor.unroll}
+    } {nestor.unroll}
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from xdsl.dialects import memref, scf, vector
+from xdsl.dialects.builtin import MemRefType, UnitAttr, VectorType
+from xdsl.ir import Block, Region, SSAValue
+from xdsl.ir.affine import AffineBinaryOpKind
+
+from ...analysis.nest.kernels.matrix_tiles import COLUMNS, ROWS, MatrixTile, NoTile, Operand, matrix_tile
+from ...dialects.diagnostic import LoweringError, fail
+from ...dialects.ext import nvgpu
+from ...dialects.nest import ForOp
+from ..nest_common.index_arithmetic import INDEX, Atom, Division, Linear, linear, terms_of
+from .tiles import UNROLL
+
+if TYPE_CHECKING:
+    from .kernel import KernelBody
+
+_FLOOR, _MOD = AffineBinaryOpKind.FloorDiv, AffineBinaryOpKind.Mod
+
+
+def lower_matrix_tile(body: KernelBody, loop: ForOp) -> None:
+    """Lower an annotated nest; the lanes of a warp reach it together."""
+    try:
+        tile = matrix_tile(loop)
+    except NoTile as why:
+        raise fail(
+            loop,
+            f'the loop "{loop.label}" is annotated as a tile for tensor cores, and is none: {why.reason}',
+            notes=[(why.op, "here")],
+            error=LoweringError,
+        ) from None
+    _Tile(body, tile).lower()
+
+
+class _Tile:
+    def __init__(self, body: KernelBody, tile: MatrixTile):
+        self.body, self.builder, self.tile = body, body.builder, tile
+        self.lane = linear(((body.ids.along("lane"), 1),), 0)
+
+    def lower(self) -> None:
+        tile = self.tile
+        for inner in (tile.r, tile.c, tile.h, tile.e):
+            self.body.values[inner.iv] = 0
+        a = self._fragments(tile.a, tile.row_tiles, 4, self._lane_of_rows())
+        b = self._fragments(tile.b, tile.column_tiles, 2, self._lane_of_columns())
+
+        def multiply() -> None:
+            self._multiply(a, b)
+
+        self._unrolled(tile.row_tiles, lambda: self._unrolled(tile.column_tiles, multiply))
+
+    # ---- operands ----
+
+    def _lane_of_rows(self) -> Mapping[Atom, Linear]:
+        """Where the row is that a lane says: rows 0 to 15 of the first terms, then of the second ones."""
+        tile, sixteenth = self.tile, _divided(self.lane, _FLOOR, 16)
+        within = _divided(self.lane, _MOD, 16)
+        eighth = _divided(within, _FLOOR, 8)
+        if tile.a.is_transposed:
+            last = _divided(self.lane, _MOD, 8)
+            return {tile.r.iv: eighth, tile.row_of_lane: _ZERO, tile.h.iv: sixteenth, tile.e.iv: last}
+        row = _divided(within, _MOD, 8)
+        return {tile.r.iv: eighth, tile.row_of_lane: row, tile.h.iv: sixteenth, tile.e.iv: _ZERO}
+
+    def _lane_of_columns(self) -> Mapping[Atom, Linear]:
+        """Where the column is that a lane says, or the term where these are contiguous."""
+        tile, within = self.tile, _divided(self.lane, _MOD, 16)
+        if tile.b.is_transposed:
+            h, e = _divided(within, _FLOOR, 8), _divided(within, _MOD, 8)
+            return {tile.column_of_lane: _ZERO, tile.c.iv: _ZERO, tile.h.iv: h, tile.e.iv: e}
+        column = _divided(self.lane, _MOD, 8)
+        first, second = _divided(column, _FLOOR, 2), _divided(column, _MOD, 2)
+        h = _divided(within, _FLOOR, 8)
+        return {tile.column_of_lane: first, tile.c.iv: second, tile.h.iv: h, tile.e.iv: _ZERO}
+
+    def _fragments(
+        self, operand: Operand, tiles: ForOp | None, registers: int, lane: Mapping[Atom, Linear]
+    ) -> SSAValue:
+        """The fragments of an operand, one for each tile of rows (columns): a buffer of vectors."""
+        body, source = self.body, operand.load
+        vector_type = VectorType(source.result.type, [registers, self.tile.form.together])
+        count = 1 if tiles is None else tiles.constant_trip_count()
+        assert count is not None
+        new = memref.AllocaOp.get(vector_type, shape=[count])
+        buffer_name = source.memref.name_hint or "operand"
+        new.memref.name_hint = f"{buffer_name.removesuffix('_tile')}_frag"
+        self.builder.location = source.location
+        self.builder.emit(new)
+        buffer = body.value(source.memref)
+
+        def load() -> None:
+            self.builder.location = source.location
+            known = {v: self._known(v) for form in operand.indices for v in _values_in(form)}
+            forms = [_joined(_substituted(form, {**known, **lane})) for form in operand.indices]
+            indices = body.places(buffer, [self.builder.affine(form) for form in forms])
+            fragment = nvgpu.LdMatrixOp.of(buffer, indices, registers, operand.is_transposed, vector_type)
+            self.builder.emit(fragment)
+            place = self.builder.constant(0) if tiles is None else body.value(tiles.iv)
+            self.builder.emit(memref.StoreOp.get(fragment.fragment, new.memref, [place]))
+
+        self._unrolled(tiles, load)
+        return new.memref
+
+    def _known(self, value: SSAValue) -> Linear:
+        if value is self.tile.lanes.iv:
+            return self.lane
+        found = self.body.values[value]
+        return linear((), found) if isinstance(found, int) else linear(((found, 1),), 0)
+
+    # ---- products ----
+
+    def _multiply(self, a: SSAValue, b: SSAValue) -> None:
+        tile, body, builder = self.tile, self.body, self.builder
+        sums = tile.sums
+        builder.location = sums.location
+        left, right = self._fragment(a, tile.row_tiles), self._fragment(b, tile.column_tiles)
+        buffer = body.value(sums.memrefs[0])
+        indices = body.places(buffer, body.index_values(sums.indices))
+        assert isinstance(buffer.type, MemRefType)
+        corner = VectorType(buffer.type.element_type, [2, 2])
+        old = vector.LoadOp.create(operands=[buffer, *indices], result_types=[corner])
+        builder.emit(old)
+        shape = (ROWS, COLUMNS, tile.form.terms)
+        new = nvgpu.MmaSyncOp.of(left, right, old.results[0], shape)
+        builder.emit(new)
+        builder.emit(vector.StoreOp.create(operands=[new.sum, buffer, *indices]))
+
+    def _fragment(self, buffer: SSAValue, tiles: ForOp | None) -> SSAValue:
+        place = self.builder.constant(0) if tiles is None else self.body.value(tiles.iv)
+        return self.builder.emit(memref.LoadOp.get(buffer, [place])).results[0]
+
+    def _unrolled(self, tiles: ForOp | None, members: Callable[[], None]) -> None:
+        """`members` for each tile."""
+        if tiles is None:
+            return members()
+        count = tiles.constant_trip_count()
+        assert count is not None
+        builder, body = self.builder, Block(arg_types=(INDEX,))
+        variable = body.args[0]
+        variable.name_hint = tiles.iv.name_hint
+        self.body.values[tiles.iv] = variable
+        builder.nonnegative.add(variable)
+        with builder.inside(body):
+            members()
+            builder.emit(scf.YieldOp.create())
+        bounds = (builder.constant(0), builder.constant(count), builder.constant(1))
+        builder.emit(
+            scf.ForOp.create(operands=bounds, attributes={UNROLL: UnitAttr()}, regions=[Region(body)])
+        )
+
+
+# ---- forms ------------------------------------------------------------------------------------------
+
+_ZERO = linear((), 0)
+
+
+def _values_in(form: Linear) -> Sequence[SSAValue]:
+    values: list[SSAValue] = []
+    for atom, _ in form.terms:
+        values += _values_in(atom.numerator) if isinstance(atom, Division) else [atom]
+    return values
+
+
+def _divided(form: Linear, kind: AffineBinaryOpKind, divisor: int) -> Linear:
+    """A form divided by a positive number."""
+    if not form.terms:
+        value = form.constant % divisor if kind is _MOD else form.constant // divisor
+        return linear((), value)
+    return linear(((Division(kind, form, divisor), 1),), 0)
+
+
+def _substituted(form: Linear, by: Mapping[Atom, Linear]) -> Linear:
+    """A form with atoms replaced, those inside of divisions too."""
+    total = linear((), form.constant)
+    for atom, factor in terms_of(form):
+        new = by.get(atom)
+        if new is None and isinstance(atom, Division):
+            new = _divided(_joined(_substituted(atom.numerator, by)), atom.kind, atom.divisor)
+        total = total.added((linear(((atom, 1),), 0) if new is None else new).scaled(factor))
+    return total
+
+
+def _joined(form: Linear) -> Linear:
+    """The parts of a number put together: `8 * (x floordiv 8) + x mod 8` is x."""
+    for atom, factor in terms_of(form):
+        if not isinstance(atom, Division) or atom.kind is not _MOD:
+            continue
+        other = Division(_FLOOR, atom.numerator, atom.divisor)
+        if form.coefficient(other) == factor * atom.divisor:
+            rest = form.without(atom).without(other)
+            return _joined(rest.added(atom.numerator.scaled(factor)))
+    return form

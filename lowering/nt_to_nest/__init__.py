@@ -1,0 +1,1 @@
+"""convert-nt-to-nest: tensors become loop nests over buffers."""

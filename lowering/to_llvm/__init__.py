@@ -1,0 +1,1 @@
+"""convert-to-llvm: upstream dialects become functions of the llvm dialect."""

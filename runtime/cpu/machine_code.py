@@ -1,0 +1,111 @@
+"""Object code as machine code of this process: loaded here where that is known (`object_loader.py`), else by LLVM.
+
+    module = MachineCode(object_code)
+    status = module.entry("f")(arguments, error)     # the packed ABI of docs/architecture.md, section 5
+
+Nothing here imports LLVM, unless it is needed: object code from the cache runs without.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+import sys
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from . import object_loader, threads
+from .processor import may_use_tiles
+
+EntryPoint = Callable[[Any, Any], int]
+_ENTRY_TYPE = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p, ctypes.c_void_p)
+
+
+class MachineCode:
+    """Machine code in this process. Its entry points are valid while the module is referenced."""
+
+    def __init__(self, object_code: bytes, symbols: Mapping[str, int] | None = None):
+        may_use_tiles()  # which this process asks for once, should the code use them
+        self.object_code = object_code
+        self._entries: dict[str, EntryPoint] = {}
+        if object_loader.can_load():
+            loaded = object_loader.load(object_code, _Symbols(symbols or {}))
+            self._address, self._owner = loaded.address, loaded
+        else:
+            from .engine import load_with_llvm
+
+            self._owner = load_with_llvm(object_code, {**known_symbols(), **(symbols or {})})
+            self._address = self._owner.get_function_address
+
+    def address(self, name: str) -> int:
+        """The address of a function. Raises KeyError when there is none of that name."""
+        address = self._address(name)
+        if not address:
+            raise KeyError(name)
+        return address
+
+    def entry(self, name: str) -> EntryPoint:
+        """The packed entry point `name` as a ctypes callable: `entry(arguments, error) -> status`."""
+        function = self._entries.get(name)
+        if function is None:
+            function = self._entries[name] = _ENTRY_TYPE(self.address(name))
+            function.owner = self  # type: ignore[attr-defined]  # keeps the code alive while it is held
+        return function
+
+
+def load_object(object_code: bytes) -> MachineCode:
+    """Object code from `cpu.compile_object` -> loaded machine code."""
+    return MachineCode(object_code)
+
+
+# ---- symbols ----------------------------------------------------------------------------------------
+
+
+def known_symbols() -> dict[str, int]:
+    """What the runtime has for compiled code, by name."""
+    found = dict(threads.addresses())
+    for name in ("printing", "custom_calls"):
+        module = sys.modules.get(f"{__package__}.{name}")
+        if module is not None:  # else no kernel has been compiled that calls it
+            found |= module.addresses()
+    return found
+
+
+class _Symbols:
+    """What an object may refer to: the runtime, then what this process has."""
+
+    def __init__(self, own: Mapping[str, int]):
+        self._own = own
+        self._known: dict[str, int] | None = None
+
+    def __call__(self, name: str) -> int:
+        address = self._own.get(name)
+        if address is None and self._known is None:
+            self._known = known_symbols()
+        return address or self._known.get(name) or of_process(name)  # pyright: ignore
+
+
+@functools.cache
+def of_process(name: str) -> int:
+    """The address of a function of the C library, the mathematical one, or the compiler's. Raises LookupError."""
+    for library in _LIBRARIES:
+        handle = _library(library)
+        if handle is not None and hasattr(handle, name):
+            return ctypes.cast(getattr(handle, name), ctypes.c_void_p).value or 0
+    import llvmlite.binding as llvm
+
+    address = llvm.address_of_symbol(name)
+    if not address:
+        raise LookupError(name)
+    return address
+
+
+_LIBRARIES = (None, "libm.so.6", "libgcc_s.so.1")
+
+
+@functools.cache
+def _library(name: str | None) -> ctypes.CDLL | None:
+    try:
+        return ctypes.CDLL(name)
+    except OSError:
+        return None

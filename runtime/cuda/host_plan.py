@@ -1,0 +1,492 @@
+"""The host side of a GPU program: its `func.func` as a Python function over any device.
+
+The function of section 6 of docs/architecture.md computes extents, allocates temporaries and launches
+kernels. It is translated once to Python text; running it on NumPy arrays with the CUDA simulator and on
+CuPy arrays with a GPU differ only in the `Device`.
+
+    func.func @scale(%x: memref<?xf32>, %out: memref<?xf32>) {
+      %n = memref.dim %x, %c0 : memref<?xf32>
+      %blocks = arith.ceildivsi %n, %c256 : index
+      gpu.launch_func @scale_kernels::@scale blocks in (%blocks, %c1, %c1) threads in (%c256, %c1, %c1)
+          args(%x : memref<?xf32>, %out : memref<?xf32>)
+      func.return
+    }
+
+becomes
+
+    def scale(run, x, out):
+        n = x.shape[0]
+        blocks = ceil_divide(n, 256)
+        run.launch('scale', (blocks, 1, 1), (256, 1, 1), (x, out))
+"""
+
+from __future__ import annotations
+
+import keyword
+import math
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+from xdsl.dialects import arith, cf, func, gpu, memref, scf
+from xdsl.dialects.builtin import DYNAMIC_INDEX, IntegerAttr, MemRefType, ModuleOp, StringAttr
+from xdsl.ir import Block, Operation, SSAValue
+
+from ...dialects.diagnostic import LoweringError, NestorError, SourceLocation, fail, op_location
+from ...lowering.abi.check_sites import checked_index, raises
+from ...lowering.abi.error_codes import ERROR_CODES, FACTS, RAISED
+from ...lowering.abi.kernel_signature import LARGEST_SMALL
+from ...lowering.cuda_c.emit import CudaModule, kernel_name, print_cuda
+from ...lowering.nest_to_gpu.plan_memory import ARENA
+from .. import scalar_eval
+from .launch_arguments import Packer, packer_of
+
+
+class ErrorRecord(NamedTuple):
+    """How a program ended: `code` 0 is success, the rest as in section 5 of docs/architecture.md."""
+
+    code: int = 0
+    site: int = 0
+    value: int = 0
+    extent: int = 0
+    numbers: tuple[int, ...] = ()
+    """Those of a `raise`, as 64-bit words."""
+
+
+class Device(Protocol):
+    """Where a plan runs. Arrays have `shape`, `strides` (bytes) and `itemsize`, as in NumPy and CuPy."""
+
+    def allocate(self, shape: tuple[int, ...], dtype: np.dtype) -> Any:
+        """A fresh row-major array."""
+        ...
+
+    def view(self, memory: Any, offset: int, shape: tuple[int, ...], dtype: np.dtype) -> Any:
+        """A row-major array in memory that was allocated as bytes; what it holds is not defined."""
+        ...
+
+    def copy(self, source: Any, target: Any) -> None:
+        """Copy the elements of an array."""
+        ...
+
+    def launch(
+        self, kernel: str, grid: Sequence[int], block: Sequence[int], arguments: list[Any], shared: int = 0
+    ) -> None:
+        """Run a kernel with `shared` bytes of shared memory; an argument is an array of this device or a NumPy scalar."""
+        ...
+
+    def read_element(self, source: Any, index: tuple[int, ...]) -> Any:
+        """An element as a Python number, once all kernels so far have finished."""
+        ...
+
+    def new_error_record(self) -> Any:
+        """An array of `ERROR_WORDS` int64 zeros."""
+        ...
+
+    def read_error_record(self, record: Any) -> Sequence[int]:
+        """Its content, once all kernels so far have finished."""
+        ...
+
+
+class _Stopped(Exception):
+    """A check failed: nothing more of the program runs."""
+
+    def __init__(self, record: ErrorRecord):
+        self.record = record
+
+
+def _kernels(module: ModuleOp) -> CudaModule:
+    """The text of the kernels; a program that only returns views and constants has none."""
+    has_kernels = any(isinstance(op, gpu.FuncOp) for op in module.walk())
+    return print_cuda(module) if has_kernels else CudaModule("", {})
+
+
+def _places(module: ModuleOp, cuda: CudaModule) -> dict[str, SourceLocation | None]:
+    """Where in the Python source each kernel comes from, by its name in CUDA C."""
+    kernels = [op for op in module.walk() if isinstance(op, gpu.FuncOp)]
+    return {cuda.signatures[op.sym_name.data].name: _place(op) for op in kernels}
+
+
+def _place(kernel: gpu.FuncOp) -> SourceLocation | None:
+    """The line whose result a kernel stores last, else the line of the function."""
+    stores = [op for op in kernel.walk() if op.name in ("memref.store", "vector.store")]
+    return next((place for op in reversed(stores) if (place := op_location(op))), op_location(kernel))
+
+
+class HostPlan:
+    """A GPU program: the text of its kernels, and its host function ready to run."""
+
+    def __init__(self, module: ModuleOp, function: str | None = None, cuda: CudaModule | None = None):
+        self.cuda = cuda or _kernels(module)
+        self.places = _places(module, self.cuda)
+        host = _host_function(module, function)
+        self.parameters = [argument.type for argument in host.body.block.args]
+        self.name = host.sym_name.data
+        self.source = _Translator(host).translate()
+        self._function = self._compiled(scalar_eval.NAMESPACE)
+        self._packers = {name: packer_of(signature) for name, signature in self.cuda.signatures.items()}
+        self._has_small_indices = _index_bits(module, host) == 32
+
+    def run(self, device: Device, arguments: Sequence[Any]) -> ErrorRecord:
+        """Run the program on `device` with the arguments of the host function, outputs last."""
+        if len(arguments) != len(self.parameters):
+            raise NestorError(f"{self.name} takes {len(self.parameters)} arguments, not {len(arguments)}")
+        values = [
+            value if isinstance(type, MemRefType) else scalar_eval.scalar(value, type)
+            for value, type in zip(arguments, self.parameters, strict=True)
+        ]
+        try:
+            with np.errstate(all="ignore"):
+                run = _Run(device, self._packers, self._has_small_indices)
+                self._function(run, *values)
+        except _Stopped as stop:
+            return stop.record
+        return ErrorRecord()
+
+    def record(
+        self, device: Any, packers: Mapping[str, Packer], names: Mapping[str, Any], values: Sequence[Any]
+    ) -> None:
+        """Run the host function with other packers and functions of scalars: for who writes down what it does."""
+        try:
+            self._compiled(names)(_Run(device, packers, self._has_small_indices), *values)
+        except _Stopped as stop:
+            raise TypeError("a check fails") from stop
+
+    def _compiled(self, names: Mapping[str, Any]) -> Callable[..., None]:
+        namespace = dict(names)
+        exec(compile(self.source, f"<host function {self.name}>", "exec"), namespace)
+        return namespace["host"]
+
+
+@dataclass
+class _Run:
+    """One execution: what the translated function calls."""
+
+    device: Device
+    packers: Mapping[str, Packer]
+    has_small_indices: bool = False
+    record: Any = None
+
+    def arena(self, size: int) -> Any:
+        """Memory for several temporaries, in bytes."""
+        return self.device.allocate((size,), np.dtype(np.int8))
+
+    def view(self, arena: Any, offset: int, shape: tuple[int, ...], dtype: str) -> Any:
+        """A temporary in an arena."""
+        self._check_size(shape)
+        return self.device.view(arena, offset, shape, np.dtype(dtype))
+
+    def allocate(self, shape: tuple[int, ...], dtype: str) -> Any:
+        """A temporary of its own."""
+        self._check_size(shape)
+        return self.device.allocate(shape, np.dtype(dtype))
+
+    def _check_size(self, shape: tuple[int, ...]) -> None:
+        if self.has_small_indices and math.prod(shape) > LARGEST_SMALL:
+            raise NestorError(
+                f"a temporary array of shape {shape} is too large for kernels with 32-bit indices",
+                hint="compile with 64-bit indices: convert-nest-to-gpu{index-bits=64}, or for static extents",
+            )
+
+    def copy(self, source: Any, target: Any) -> None:
+        self.device.copy(source, target)
+
+    def element(self, source: Any, index: tuple[int, ...], element: str) -> Any:
+        """An element of an array of the device, once all kernels so far have finished."""
+        return scalar_eval.named_scalar(self.device.read_element(source, index), element)
+
+    def collapse(self, source: Any, groups: tuple[tuple[int, ...], ...]) -> Any:
+        """A view whose axes are groups of those of a row-major array."""
+        if not source.flags.c_contiguous:
+            raise NestorError(
+                f"an array of shape {source.shape} is not contiguous, and its axes are collapsed"
+            )
+        return source.reshape([math.prod(source.shape[k] for k in group) for group in groups])
+
+    def address(self, source: Any) -> int:
+        """Where element zero of an array is."""
+        return source.__array_interface__["data"][0] if isinstance(source, np.ndarray) else source.data.ptr
+
+    def check(self, condition: Any, code: int, site: int, value: Any, extent: Any) -> None:
+        if not condition:
+            raise _Stopped(ErrorRecord(code, site, int(value), int(extent)))
+
+    def stop(self, site: int, *numbers: Any) -> None:
+        """A `raise` with numbers."""
+        raise _Stopped(ErrorRecord(RAISED, site, 0, 0, tuple([int(n) for n in numbers])))
+
+    def launch(self, kernel: str, grid: tuple, block: tuple, operands: tuple) -> None:
+        x, y, z = grid
+        if x <= 0 or y <= 0 or z <= 0:
+            return
+        if x > GRID_LIMITS[0] or y > GRID_LIMITS[1] or z > GRID_LIMITS[2]:
+            check_grid(kernel, grid)
+        name, can_fail, shared, pack = self.packers[kernel]
+        if can_fail and self.record is None:
+            self.record = self.device.new_error_record()
+        self.device.launch(name, grid, block, pack(operands, self.record), shared)
+        if not can_fail:
+            return
+        words = [int(word) for word in self.device.read_error_record(self.record)]
+        if words[0]:
+            numbers = tuple(words[FACTS:]) if words[0] == RAISED else ()
+            code, site, value, extent = words[:FACTS]
+            raise _Stopped(ErrorRecord(code, site, value, extent, numbers))
+
+
+GRID_LIMITS = ((1 << 31) - 1, 65535, 65535)
+"""Blocks at most along x, y and z, on every CUDA device."""
+
+
+def check_grid(kernel: str, grid: Sequence[int]) -> None:
+    """Refuse a grid that no device launches; the simulator has no such limit, and would hide it."""
+    for axis, extent, limit in zip("xyz", grid, GRID_LIMITS, strict=True):
+        if extent > limit:
+            raise NestorError(
+                f"kernel '{kernel}' needs a grid of {extent} blocks along {axis}; CUDA launches at most {limit}",
+                hint="bind the loop with the most iterations to block.x, or compile for static extents",
+            )
+
+
+def is_small(argument: Any) -> bool:
+    """Whether 32-bit indices reach every element and extent of an array, or hold an integer."""
+    if isinstance(argument, int | np.integer):
+        return abs(int(argument)) < LARGEST_SMALL
+    shape = getattr(argument, "shape", ())
+    if not shape:
+        return True
+    span = sum((n - 1) * abs(s) for n, s in zip(shape, argument.strides, strict=True))
+    return span // argument.itemsize < LARGEST_SMALL and max(shape) < LARGEST_SMALL
+
+
+def _index_bits(module: ModuleOp, host: func.FuncOp) -> int:
+    """The width of indices in the kernels of a host function."""
+    for op in module.body.block.ops:
+        if isinstance(op, gpu.ModuleOp) and op.sym_name.data == f"{host.sym_name.data}_kernels":
+            bits = op.attributes.get("nestor.index_bits")
+            return bits.value.data if isinstance(bits, IntegerAttr) else 64
+    return 64
+
+
+def _host_function(module: ModuleOp, name: str | None) -> func.FuncOp:
+    functions = [op for op in module.body.block.ops if isinstance(op, func.FuncOp) and op.body.blocks]
+    for function in functions:
+        if function.sym_name.data == name or (name is None and len(functions) == 1):
+            return function
+    names = ", ".join(f.sym_name.data for f in functions) or "none"
+    wanted = f"@{name}" if name else "a single one"
+    raise fail(module, f"no host function: wanted {wanted}", hint=f"functions here: {names}")
+
+
+class _Translator:
+    """Writes the host function as Python."""
+
+    def __init__(self, function: func.FuncOp):
+        self._function = function
+        self._lines: list[str] = []
+        self._depth = 1
+        self._names: dict[SSAValue, str] = {}
+        self._taken = {"run", "host", *scalar_eval.NAMESPACE}
+
+    def translate(self) -> str:
+        """The text of a Python function `host(run, *arguments)`."""
+        if len(self._function.body.blocks) != 1:
+            raise fail(self._function, "a host function has one block", error=LoweringError)
+        arguments = ", ".join(["run", *(self._name(a) for a in self._function.body.block.args)])
+        self._block(self._function.body.block)
+        return "\n".join([f"def host({arguments}):", *self._lines, ""])
+
+    def _name(self, value: SSAValue) -> str:
+        base = re.sub(r"\W", "_", value.name_hint or "v", flags=re.ASCII)
+        base = f"{base}_" if keyword.iskeyword(base) else base
+        name, number = base, 0
+        while name in self._taken or not name.isidentifier():
+            number += 1
+            name = f"{base}_{number}" if base.isidentifier() else f"v_{number}"
+        self._taken.add(name)
+        self._names[value] = name
+        return name
+
+    def _line(self, text: str) -> None:
+        self._lines.append("    " * self._depth + text)
+
+    def _values(self, values: Sequence[SSAValue]) -> list[str]:
+        return [self._names[v] for v in values]
+
+    def _block(self, block: Block) -> None:
+        before = len(self._lines)
+        for op in block.ops:
+            self._operation(op)
+        if len(self._lines) == before:
+            self._line("pass")
+
+    def _nested(self, block: Block, yields: list[str]) -> None:
+        self._depth += 1
+        self._block(block)
+        if yields and block.last_op is not None:
+            self._line(f"{', '.join(yields)}, = {', '.join(self._values(block.last_op.operands))},")
+        self._depth -= 1
+
+    def _operation(self, op: Operation) -> None:
+        handler = _HANDLERS.get(op.name)
+        if handler is not None:
+            handler(self, op)
+            return
+        if op.name.startswith(("arith.", "math.", "special.")) and len(op.results) == 1:
+            expression = scalar_eval.expression(op, self._values(op.operands))
+            self._line(f"{self._name(op.results[0])} = {expression}")
+            return
+        raise fail(op, f"{op.name} cannot run on the host side of a GPU program", error=LoweringError)
+
+    def _constant(self, op: arith.ConstantOp) -> None:
+        value = scalar_eval.constant(op)
+        name = scalar_eval.type_name(op.result.type)
+        if name == "int":
+            self._names[op.result] = str(value) if value >= 0 else f"({value})"
+            return
+        literal = f"float.fromhex({float(value).hex()!r})" if name[0] in "fb" else repr(value.item())
+        self._line(f"{self._name(op.result)} = {name}({literal})")
+
+    def _dim(self, op: memref.DimOp) -> None:
+        self._line(f"{self._name(op.result)} = {self._names[op.source]}.shape[{self._names[op.index]}]")
+
+    def _load(self, op: memref.LoadOp) -> None:
+        indices = "".join(f"{k}, " for k in self._values(op.indices))
+        element = scalar_eval.type_name(op.res.type)
+        self._line(f"{self._name(op.res)} = run.element({self._names[op.memref]}, ({indices}), {element!r})")
+
+    def _address(self, op: memref.ExtractAlignedPointerAsIndexOp) -> None:
+        self._line(f"{self._name(op.aligned_pointer)} = run.address({self._names[op.source]})")
+
+    def _metadata(self, op: memref.ExtractStridedMetaDataOp) -> None:
+        source = self._names[op.source]
+        for axis, (size, stride) in enumerate(zip(op.sizes, op.strides, strict=True)):
+            self._line(f"{self._name(size)} = {source}.shape[{axis}]")
+            self._line(f"{self._name(stride)} = {source}.strides[{axis}] // {source}.itemsize")
+
+    def _alloc(self, op: memref.AllocOp) -> None:
+        shape, dtype = self._shape(op.memref.type, op.dynamic_sizes)
+        if ARENA in op.attributes:
+            self._line(f"{self._name(op.memref)} = run.arena({shape.rstrip(',')})")
+            return
+        self._line(f"{self._name(op.memref)} = run.allocate(({shape}), {dtype!r})")
+
+    def _view(self, op: memref.ViewOp) -> None:
+        shape, dtype = self._shape(op.result.type, op.sizes)
+        arena, offset = self._names[op.source], self._names[op.byte_shift]
+        self._line(f"{self._name(op.result)} = run.view({arena}, {offset}, ({shape}), {dtype!r})")
+
+    def _shape(self, type: Any, dynamic: Sequence[SSAValue]) -> tuple[str, str]:
+        """The extents of a buffer with commas, and its dtype."""
+        sizes = iter(self._values(dynamic))
+        extents = "".join(f"{next(sizes) if n == DYNAMIC_INDEX else n}, " for n in type.get_shape())
+        return extents.rstrip(), scalar_eval.dtype_of(type.element_type).str
+
+    def _dealloc(self, op: memref.DeallocOp) -> None:
+        self._line(f"del {self._names[op.memref]}")
+
+    def _copy(self, op: memref.CopyOp) -> None:
+        self._line(f"run.copy({self._names[op.source]}, {self._names[op.destination]})")
+
+    def _alias(self, op: memref.CastOp) -> None:
+        self._names[op.results[0]] = self._names[op.operands[0]]
+
+    def _collapse_shape(self, op: memref.CollapseShapeOp) -> None:
+        groups = tuple(tuple(axis.value.data for axis in group) for group in op.reassociation)
+        self._line(f"{self._name(op.result)} = run.collapse({self._names[op.src]}, {groups})")
+
+    def _launch(self, op: gpu.LaunchFuncOp) -> None:
+        if op.dynamicSharedMemorySize or op.asyncDependencies or op.asyncToken or op.clusterSizeX:
+            raise fail(op, "launches have no dynamic shared memory, tokens or clusters", error=LoweringError)
+        grid = ", ".join(self._values([op.gridSizeX, op.gridSizeY, op.gridSizeZ]))
+        block = ", ".join(self._values([op.blockSizeX, op.blockSizeY, op.blockSizeZ]))
+        operands = "".join(f"{name}, " for name in self._values(op.kernelOperands)).rstrip()
+        self._line(f"run.launch({kernel_name(op.kernel)!r}, ({grid}), ({block}), ({operands}))")
+
+    def _assert(self, op: cf.AssertOp) -> None:
+        kind, site = op.attributes.get("nestor.kind"), op.attributes.get("nestor.site")
+        if not (isinstance(kind, StringAttr) and kind.data in ERROR_CODES and isinstance(site, IntegerAttr)):
+            raise fail(op, "a check needs nestor.kind and nestor.site", error=LoweringError)
+        details = [self._names[v] if v is not None else "0" for v in checked_index(op.arg)]
+        code = ERROR_CODES[kind.data]
+        arguments = [self._names[op.arg], str(code), str(site.value.data), *details]
+        self._line(f"run.check({', '.join(arguments)})")
+
+    def _raise(self, op: func.CallOp) -> None:
+        site = op.attributes.get("nestor.site")
+        if not raises(op) or not isinstance(site, IntegerAttr):
+            raise fail(op, f"{op.name} cannot run on the host side of a GPU program", error=LoweringError)
+        words = [str(site.value.data), *[self._names[v] for v in op.arguments]]
+        self._line(f"run.stop({', '.join(words)})")
+
+    def _if(self, op: scf.IfOp) -> None:
+        names = [self._name(r) for r in op.results]
+        self._line(f"if {self._names[op.cond]}:")
+        self._nested(op.true_region.block, names)
+        if op.false_region.blocks:
+            self._line("else:")
+            self._nested(op.false_region.block, names)
+
+    def _carried(self, results: Sequence[SSAValue], arguments: Sequence[SSAValue], inits: Sequence[SSAValue]):
+        names = [self._name(r) for r in results]
+        if names:
+            self._line(f"{', '.join(names)}, = {', '.join(self._values(inits))},")
+        self._names.update(zip(arguments, names, strict=True))
+        return names
+
+    def _for(self, op: scf.ForOp) -> None:
+        index, *arguments = op.body.block.args
+        names = self._carried(op.results, arguments, op.iter_args)
+        bounds = ", ".join(self._values([op.lb, op.ub, op.step]))
+        self._line(f"for {self._name(index)} in range({bounds}):")
+        self._nested(op.body.block, names)
+
+    def _while(self, op: scf.WhileOp) -> None:
+        before, after = op.before_region.block, op.after_region.block
+        carried = [self._name(a) for a in before.args]
+        passed = [self._name(r) for r in op.results]
+        self._names.update(zip(after.args, passed, strict=True))
+        if carried:
+            self._line(f"{', '.join(carried)}, = {', '.join(self._values(op.arguments))},")
+        self._line("while True:")
+        self._depth += 1
+        self._block(before)
+        condition = before.last_op
+        assert isinstance(condition, scf.ConditionOp)
+        if passed:
+            self._line(f"{', '.join(passed)}, = {', '.join(self._values(condition.args))},")
+        self._line(f"if not {self._names[condition.condition]}: break")
+        self._depth -= 1
+        self._nested(after, carried)
+
+    def _return(self, op: func.ReturnOp) -> None:
+        if op.operands:
+            raise fail(op, "a host function returns nothing: results are arguments", error=LoweringError)
+
+    def _nothing(self, op: Operation) -> None:
+        """Terminators: what encloses them has read their operands."""
+
+
+_HANDLERS: dict[str, Callable[[_Translator, Any], None]] = {
+    "arith.constant": _Translator._constant,
+    "memref.dim": _Translator._dim,
+    "memref.load": _Translator._load,
+    "memref.extract_aligned_pointer_as_index": _Translator._address,
+    "memref.extract_strided_metadata": _Translator._metadata,
+    "memref.alloc": _Translator._alloc,
+    "memref.dealloc": _Translator._dealloc,
+    "memref.view": _Translator._view,
+    "memref.copy": _Translator._copy,
+    "memref.cast": _Translator._alias,
+    "memref.collapse_shape": _Translator._collapse_shape,
+    "gpu.launch_func": _Translator._launch,
+    "cf.assert": _Translator._assert,
+    "func.call": _Translator._raise,
+    "scf.if": _Translator._if,
+    "scf.for": _Translator._for,
+    "scf.while": _Translator._while,
+    "scf.yield": _Translator._nothing,
+    "scf.condition": _Translator._nothing,
+    "func.return": _Translator._return,
+}

@@ -1,0 +1,91 @@
+"""The arguments of a kernel launch, from the operands of its `gpu.launch_func`: one Python expression a kernel.
+
+A kernel `scale(const float *x, float *out, int n, int x_stride)` gets
+
+    lambda operands, record: [operands[0], operands[1], int32(operands[0].shape[0]),
+                              int32(operands[0].strides[0] // operands[0].itemsize)]
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ...dialects.diagnostic import NestorError
+from ...lowering.abi.kernel_signature import KernelParameter, KernelSignature
+
+_SCALARS = {
+    "bool": np.bool_,
+    "signed char": np.int8,
+    "short": np.int16,
+    "int": np.int32,
+    "long long": np.int64,
+    "float": np.float32,
+    "double": np.float64,
+}
+SCALARS_BY_NAME: dict[str, Any] = {kind.__name__: kind for kind in _SCALARS.values()}
+
+
+class Packer(NamedTuple):
+    """How a kernel is launched: its name in CUDA C, whether it takes an error record, its dynamic shared memory."""
+
+    name: str
+    can_fail: bool
+    shared_bytes: int
+    pack: Callable[[Sequence[Any], Any], list[Any]]
+    """The arguments, from the operands of the launch and the error record."""
+
+
+def packer_of(signature: KernelSignature, names: Mapping[str, Any] = SCALARS_BY_NAME) -> Packer:
+    """The packer of a kernel. It raises NestorError where an argument does not fit its type.
+
+    `names` are the scalar types by name, or what takes their place.
+    """
+    items = ", ".join(_expression(parameter) for parameter in signature.parameters)
+    direct: Callable[[Sequence[Any], Any], list[Any]] = eval(
+        f"lambda operands, record: [{items}]", dict(names)
+    )
+
+    def pack(operands: Sequence[Any], record: Any) -> list[Any]:
+        try:
+            return direct(operands, record)
+        except OverflowError as error:
+            raise _too_large(signature, operands) from error
+
+    return Packer(signature.name, signature.can_fail, signature.shared_bytes, pack)
+
+
+def _expression(parameter: KernelParameter) -> str:
+    """What to pass for a parameter."""
+    if parameter.kind == "error":
+        return "record"
+    if parameter.kind == "pointer":
+        return f"operands[{parameter.operand}]"
+    return f"{_SCALARS[parameter.c_type].__name__}({_number(parameter)})"
+
+
+def _number(parameter: KernelParameter) -> str:
+    """The number that a parameter is, whatever its type holds."""
+    operand = f"operands[{parameter.operand}]"
+    if parameter.kind == "extent":
+        return f"{operand}.shape[{parameter.axis}]"
+    if parameter.kind == "stride":
+        return f"{operand}.strides[{parameter.axis}] // {operand}.itemsize"
+    return operand
+
+
+def _too_large(signature: KernelSignature, operands: Sequence[Any]) -> NestorError:
+    for parameter in signature.parameters:
+        if parameter.kind in ("pointer", "error"):
+            continue
+        try:
+            eval(_expression(parameter), {**SCALARS_BY_NAME, "operands": operands})
+        except OverflowError:
+            number = eval(_number(parameter), {"operands": operands})
+            return NestorError(
+                f"{parameter.name} = {number} does not fit the {parameter.c_type} that the kernel takes",
+                hint="compile with nestor.index_bits = 64",
+            )
+    raise AssertionError("every argument fits its type")

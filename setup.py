@@ -1,0 +1,8 @@
+"""The packages of a wheel: `nestor` is this folder, its packages are the folders below. All else is in pyproject.toml."""
+
+from setuptools import find_packages, setup
+
+ROOMS = ("analysis", "dialects", "frontend", "lowering", "runtime", "tools", "transforms")
+
+found = find_packages(include=[*ROOMS, *[f"{room}.*" for room in ROOMS]])
+setup(packages=["nestor", *[f"nestor.{name}" for name in found]])

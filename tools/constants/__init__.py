@@ -1,0 +1,1 @@
+"""How the polynomials of `expand-math` are derived."""

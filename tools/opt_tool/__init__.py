@@ -1,0 +1,1 @@
+"""`opt-tool`: options, pipelines, passes run one by one, diagnostics."""

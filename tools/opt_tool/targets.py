@@ -1,0 +1,156 @@
+"""What `-t` can print: the IR itself, or the text that an emitter makes of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from importlib import import_module
+from io import StringIO
+from typing import Any
+
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Operation
+from xdsl.printer import Printer
+
+from ...dialects.diagnostic import NestorError, fail
+from ...dialects.dominance import walk
+
+
+@dataclass(frozen=True)
+class PrintOptions:
+    """How IR is printed."""
+
+    generic: bool = False
+    debuginfo: bool = False
+
+
+@dataclass(frozen=True)
+class Target:
+    """A form of output: one line on it, and the function that makes it. A document cannot be followed by another.
+
+    A target that `runs` the program takes the options of `--run`.
+    """
+
+    description: str
+    emit: Callable[[ModuleOp, PrintOptions], str]
+    is_document: bool = False
+    runs: bool = False
+
+
+def print_ir(op: Operation, options: PrintOptions = PrintOptions()) -> str:
+    """The text of `op` with a final newline."""
+    stream = StringIO()
+    printer = Printer(stream, print_generic_format=options.generic, print_debuginfo=options.debuginfo)
+    printer.print_op(op)
+    return stream.getvalue() + "\n"
+
+
+def _emitter(module: str, function: str, target: str) -> Callable[..., Any]:
+    try:
+        return getattr(import_module(f"..{module}", __package__), function)
+    except (ImportError, AttributeError) as error:
+        raise NestorError(f"target '{target}' is not available here: {error}") from error
+
+
+def _require_llvm_level(module: ModuleOp, target: str) -> None:
+    for op in walk(module):
+        dialect = op.name.partition(".")[0]
+        if isinstance(op, ModuleOp) or dialect == "llvm":
+            continue
+        raise fail(
+            op,
+            f"target '{target}' needs a module of the llvm dialect, this is '{op.name}'",
+            hint=f"lower it first: -p cpu from the nt level, -p cpu-to-llvm from scf, then -t {target}",
+        )
+
+
+def require_gpu_level(module: ModuleOp, target: str) -> None:
+    """Raise NestorError unless the module has kernels."""
+    if any(op.name == "gpu.module" for op in walk(module)):
+        return
+    raise fail(
+        module,
+        f"target '{target}' needs a gpu.module, and there is none",
+        hint=f"lower it first: -p cuda from the nt level, then -t {target}",
+    )
+
+
+def _emit_mlir(module: ModuleOp, options: PrintOptions) -> str:
+    return print_ir(module, options)
+
+
+def _emit_llvm_ir(module: ModuleOp, options: PrintOptions) -> str:
+    _require_llvm_level(module, "llvm-ir")
+    return _emitter("lowering.llvm_ir.emit", "emit_llvm_ir", "llvm-ir")(module)
+
+
+def _emit_asm(module: ModuleOp, options: PrintOptions) -> str:
+    _require_llvm_level(module, "asm")
+    text = _emitter("lowering.llvm_ir.emit", "emit_llvm_ir", "asm")(module)
+    return _emitter("runtime.cpu.engine", "emit_assembly", "asm")(text)
+
+
+def _emit_cuda(module: ModuleOp, options: PrintOptions) -> str:
+    require_gpu_level(module, "cuda")
+    return _emitter("lowering.cuda_c.emit", "emit_cuda", "cuda")(module)
+
+
+def _emit_ptx(module: ModuleOp, options: PrintOptions) -> str:
+    require_gpu_level(module, "ptx")
+    text = _emitter("lowering.cuda_c.emit", "emit_cuda", "ptx")(module)
+    return _emitter("runtime.cuda.nvrtc", "compile_ptx", "ptx")(text)
+
+
+def _emit_ptxas_report(module: ModuleOp, options: PrintOptions) -> str:
+    require_gpu_level(module, "ptxas-report")
+    cuda = _emitter("lowering.cuda_c.emit", "print_cuda", "ptxas-report")(module)
+    compile_cubin = _emitter("runtime.cuda.nvrtc", "compile_cubin", "ptxas-report")
+    with_launches = _emitter("runtime.cuda.kernel_resources", "with_launches", "ptxas-report")
+    table = _emitter("runtime.cuda.kernel_resources", "table", "ptxas-report")
+    kernels = {arch: compile_cubin(cuda.source, arch).kernels for arch in ("sm_80", "sm_90")}
+    signatures = cuda.signatures.values()
+    return "\n".join(f"{table(with_launches(found, signatures), arch)}\n" for arch, found in kernels.items())
+
+
+def _emit_cuda_sim_report(module: ModuleOp, options: PrintOptions) -> str:
+    from .run_arguments import RunRequest
+    from .simulate import simulate
+
+    return str(simulate(module, RunRequest(None, [], {}, "program", 0)))
+
+
+def _emit_nest_tree(module: ModuleOp, options: PrintOptions) -> str:
+    return _emitter("tools.pictures.nest_tree", "emit_nest_tree", "nest-tree")(
+        module, places=options.debuginfo
+    )
+
+
+def _emit_nest_svg(module: ModuleOp, options: PrintOptions) -> str:
+    return _emitter("tools.pictures.nest_svg", "emit_nest_svg", "nest-svg")(module)
+
+
+def _emit_nest_html(module: ModuleOp, options: PrintOptions) -> str:
+    return _emitter("tools.pictures.nest_svg", "emit_nest_html", "nest-html")(module)
+
+
+TARGETS: dict[str, Target] = {
+    "mlir": Target("the IR as text (the default)", _emit_mlir),
+    "llvm-ir": Target("LLVM IR, from the llvm level", _emit_llvm_ir),
+    "asm": Target("assembly of this machine, from the llvm level", _emit_asm),
+    "cuda": Target("CUDA C, from the gpu level", _emit_cuda),
+    "ptx": Target("PTX by NVRTC, from the gpu level", _emit_ptx),
+    "ptxas-report": Target(
+        "registers, shared memory, spills and occupancy of each kernel, from the gpu level",
+        _emit_ptxas_report,
+    ),
+    "cuda-sim-report": Target(
+        "faults and memory traffic of kernels, run by the CUDA simulator, from the gpu level",
+        _emit_cuda_sim_report,
+        runs=True,
+    ),
+    "nest-tree": Target("loops and statements as a tree of text, from the nest level", _emit_nest_tree),
+    "nest-svg": Target(
+        "loops, statements and dependences as a picture, from the nest level", _emit_nest_svg, True
+    ),
+    "nest-html": Target("the same picture as a page", _emit_nest_html, True),
+}

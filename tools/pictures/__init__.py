@@ -1,0 +1,1 @@
+"""Pictures of IR: outlines, trees, SVG, and what each pass changed."""

@@ -1,0 +1,1 @@
+"""Passes that take away what nothing needs, prove checks, and print what is known. They decide no schedule."""

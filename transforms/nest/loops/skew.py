@@ -1,0 +1,70 @@
+"""nest-skew: an inner loop starts later in each iteration of an outer one, so that wavefronts line up.
+
+    nest.for "i" %i = 1 to %n {
+      nest.for "j" %j = 1 to %m {
+        ... %a[%i, %j] ...
+      }
+    }
+
+becomes with outer=i inner=j
+
+    nest.for "i" %i = 1 to %n {
+      nest.for "j" %j = %i + 1 to %i + %m {
+        ... %a[%i, %j - %i] ...
+      }
+    }
+
+Iterations and their order stay, so no dependence forbids it; what it is for comes next. In a sweep that reads
+%a[%i - 1, %j] and %a[%i, %j - 1], all elements of one new %j are independent: reordered to j, i the loop `i` can
+run in parallel. Halide, TVM, Exo and NNC have no name for it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.passes import ModulePass
+
+from ....dialects.affine import AffineList
+from ....dialects.diagnostic import NestorError, fail
+from ....dialects.nest import ForOp
+from ..rewrite.loops import enclosing_loops, find_loop, refuse_marked
+from .shift import shift_by
+
+
+def why_not_skew(outer: ForOp, inner: ForOp, by: int = 1) -> NestorError | None:
+    """The diagnostic that refuses the skew, None when it is legal."""
+    if outer not in enclosing_loops(inner):
+        return fail(
+            inner,
+            f'cannot skew the loop "{inner.label}" by "{outer.label}": it is not inside of that loop',
+            notes=[(outer, "that loop is here")],
+        )
+    # the extent of a marked loop is to be seen in its bounds
+    return refuse_marked(inner, "skew")
+
+
+def skew(outer: ForOp, inner: ForOp, by: int = 1) -> ForOp:
+    """Let the variable of `inner` be larger by `by` times that of `outer`."""
+    if (refusal := why_not_skew(outer, inner, by)) is not None:
+        raise refusal
+    shift_by(inner, AffineList.of(outer.iv).times(by))
+    return inner
+
+
+@dataclass(frozen=True, eq=False)
+class NestSkewPass(ModulePass):
+    """Add a multiple of an outer loop's variable to that of an inner loop."""
+
+    name = "nest-skew"
+
+    outer: str
+    inner: str
+    by: int = 1
+    func: str | None = None
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        outer, inner = (find_loop(op, name, self.func) for name in (self.outer, self.inner))
+        skew(outer, inner, self.by)

@@ -1,0 +1,336 @@
+"""nest-split: one loop into two, the inner of a constant number of iterations.
+
+    nest.for "i" %i = 0 to %n {
+      ... %x[%i] ...
+    }
+
+becomes with factor=16, tail=remainder
+
+    nest.for "i.o" %o = 0 to %n floordiv 16 {
+      nest.for "i.i" %v = 0 to 16 {
+        ... %x[16 * %o + %v] ...
+      }
+    }
+    nest.for "i.t" %t = 0 to %n mod 16 {
+      ... %x[%t + 16 * (%n floordiv 16)] ...
+    }
+
+with tail=mask
+
+    nest.for "i.o" %o = 0 to %n ceildiv 16 {
+      nest.for "i.i" %v = 0 to 16 {
+        ... statements where (16 * %o + %v < %n)
+      }
+    }
+
+with tail=clamp (the inner loop ends early: it is no longer of a constant number of iterations)
+
+    nest.for "i.o" %o = 0 to %n ceildiv 16 {
+      nest.for "i.i" %v = 0 to min(16, %n - 16 * %o) {
+        ... %x[16 * %o + %v] ...
+      }
+    }
+
+and with tail=perfect as with remainder, but without the tail; refused unless the factor divides the extent.
+
+Splitting keeps the order of iterations, so no dependence forbids it. Called `split` in Halide and TVM,
+`divide_loop` in Exo, `splitWithTail` and `splitWithMask` in NNC.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Literal
+
+from xdsl.context import Context
+from xdsl.dialects import memref
+from xdsl.dialects.builtin import IntegerAttr, ModuleOp, StringAttr
+from xdsl.ir import Operation
+from xdsl.ir.affine import AffineBinaryOpKind
+from xdsl.passes import ModulePass
+
+from ....analysis.nest.kernels.domains import DIVISIONS, is_computation
+from ....analysis.nest.sets.accesses import accesses_of, is_defined_outside
+from ....analysis.nest.sets.integer_sets import Row, System, difference, is_never_negative
+from ....dialects.affine import AffineList
+from ....dialects.diagnostic import NestorError, fail
+from ....dialects.nest import AccumulateOp, AllocOp, ForOp, LoadOp, StoreOp
+from ....dialects.nest.common import INDEX, name_hint_of
+from ..rewrite.loops import (
+    add_domain,
+    divide,
+    find_loop,
+    fresh_names,
+    is_check,
+    refuse_marked,
+    rename_copies,
+    replace_index,
+    statements,
+    trip_count,
+    trips_between,
+)
+
+Tail = Literal["remainder", "mask", "clamp", "perfect"]
+
+
+def why_not_split(loop: ForOp, factor: int, tail: Tail = "remainder") -> NestorError | None:
+    """The diagnostic that refuses the split, None when it is legal."""
+    if factor < 1:
+        return fail(loop, f'cannot split the loop "{loop.label}" by {factor}: the factor must be positive')
+    if (refusal := refuse_marked(loop, "split")) is not None:
+        return refusal
+    if len(loop.lower) != 1:
+        from ..rewrite.bounds import largest
+
+        if len(largest(loop.lower, loop)) != 1:
+            return fail(
+                loop, f'cannot split the loop "{loop.label}": its lower bound is a max of several expressions'
+            )
+    trips = _trips(loop)
+    if tail == "perfect":
+        return _why_not_perfect(loop, factor, trips)
+    if tail == "remainder" and len(trips) != 1 and not _divides(factor, trips):
+        return fail(
+            loop,
+            f'cannot split the loop "{loop.label}" with a remainder: its upper bound is a min of several '
+            "expressions",
+            hint="use tail=mask or tail=clamp",
+        )
+    if tail == "mask" and not _divides(factor, trips):
+        refusal = why_not_masked(loop)
+        return None if refusal is None or _runs_whole_blocks(loop, factor, trips) else refusal
+    return None
+
+
+def _trips(loop: ForOp) -> AffineList:
+    """The numbers of iterations of which the least counts, of a loop with one lower bound that counts."""
+    if len(loop.lower) == 1 and len(loop.upper) == 1:
+        lower, upper = loop.lower, loop.upper
+    else:
+        from ..rewrite.bounds import largest, smallest
+
+        lower, upper = largest(loop.lower, loop), smallest(loop.upper, loop)
+    found = trips_between(lower, upper, loop.step_value)
+    assert found is not None
+    return found
+
+
+def why_not_masked(loop: ForOp) -> NestorError | None:
+    """Refuses to run more iterations than there are, with the statements masked, where that is more than statements."""
+    if (op := _may_fail_anew(loop)) is not None:
+        return fail(
+            loop,
+            f'cannot split the loop "{loop.label}" with a mask: iterations outside of its bounds would check indices that '
+            "the program does not use",
+            hint="use tail=remainder",
+            notes=[(op, "this check can fail")],
+        )
+    if (op := without_domain(loop)) is not None:
+        return fail(
+            loop,
+            f"cannot split the loop \"{loop.label}\" with a mask: '{op.name}' in it would run outside of its bounds as "
+            "well, and has no domain",
+            hint="use tail=remainder or tail=clamp",
+            notes=[(op, "this is no statement with a domain")],
+        )
+    for op in unmaskable(loop):
+        if type(op) in DIVISIONS and _is_same_in_all(op, loop):
+            continue
+        return fail(
+            loop,
+            f'cannot split the loop "{loop.label}" with a mask: iterations outside of its bounds would read elements '
+            "that the program does not, and no domain keeps them from it",
+            hint="use tail=remainder or tail=clamp",
+            notes=[(op, why_unmaskable(op))],
+        )
+    return None
+
+
+def _may_fail_anew(loop: ForOp) -> Operation | None:
+    """A check below `loop` that could fail in an iteration outside of its bounds only."""
+    return next((op for op in loop.walk() if is_check(op) and not _is_same_in_all(op, loop)), None)
+
+
+def _is_same_in_all(op: Operation, loop: ForOp) -> bool:
+    """Whether every iteration does what the first one of its block, which is one of the program, has done."""
+    return op.parent is loop.body.block and all(is_defined_outside(value, loop) for value in op.operands)
+
+
+def without_domain(loop: ForOp) -> Operation | None:
+    """A call, a window or another operation below `loop` that is not known to do nothing where no statement does."""
+    for op in loop.body.walk():
+        if isinstance(op, memref.SubviewOp | memref.ReinterpretCastOp) or any(
+            access.buffer is None for access in accesses_of(op)
+        ):
+            return op
+        if isinstance(op, AllocOp) and not all(is_defined_outside(size, loop) for size in op.sizes):
+            return op
+    return None
+
+
+def unmaskable(loop: ForOp) -> Iterator[Operation]:
+    """The loads and divisions below `loop` that run whatever the domains of statements are.
+
+    Something else than a statement makes use of them, or nothing does.
+    """
+    for op in loop.body.walk():
+        if (isinstance(op, LoadOp) or type(op) in DIVISIONS) and not _serves_statements(op):
+            yield op
+
+
+def why_unmaskable(op: Operation) -> str:
+    """Why no domain keeps `op` from running, for a note."""
+    if any(result.uses for result in op.results):
+        return "a branch or a bound depends on this value"
+    return "nothing uses this value"
+
+
+def _serves_statements(op: Operation) -> bool:
+    """Whether statements alone make use of `op`, at once or through other loads and operations."""
+    pending, seen = [op], {op}
+    while pending:
+        users = {use.operation for result in pending.pop().results for use in result.uses}
+        if not users:
+            return False
+        for user in users - seen:
+            if isinstance(user, (StoreOp, AccumulateOp)) or isinstance(user.parent_op(), AccumulateOp):
+                continue
+            if not (isinstance(user, LoadOp) or is_computation(user)):
+                return False
+            seen.add(user)
+            pending.append(user)
+    return True
+
+
+def _why_not_perfect(loop: ForOp, factor: int, trips: AffineList) -> NestorError | None:
+    if _divides(factor, trips) or _runs_whole_blocks(loop, factor, trips):
+        return None
+    extent = loop.constant_trip_count()
+    count = "an unknown number of" if extent is None else str(extent)
+    return fail(
+        loop,
+        f'cannot split the loop "{loop.label}" perfectly by {factor}: it has {count} iterations',
+        hint="use tail=remainder, tail=mask or tail=clamp",
+    )
+
+
+def _divides(factor: int, trips: AffineList) -> bool:
+    return divide(trips, AffineBinaryOpKind.Mod, factor).constants() == (0,) * len(trips)
+
+
+def _runs_whole_blocks(loop: ForOp, factor: int, trips: AffineList) -> bool:
+    """Whether `factor` divides the number of iterations wherever `loop` has any: where it stands, isl decides."""
+    system = System(loop)
+    system.require_reached(loop, "s")
+    count, blocks, rest = ({system.fresh(): 1} for _ in range(3))
+    system.require_zero(difference(count, {**rest, **{name: factor for name in blocks}}))
+    system.require_not_negative(difference(count, {}, -1))
+    system.require_not_negative(difference(rest, {}, -1))
+    system.require_not_negative(difference({"": factor - 1}, rest))
+    numbers = system.linear(trips, "s")
+    for number in numbers:
+        system.require_not_negative(difference(number, count))
+    return not system.has_solution([[Row(difference(number, count), equal=True)] for number in numbers])
+
+
+def split(loop: ForOp, factor: int, tail: Tail = "remainder") -> tuple[ForOp, ...]:
+    """Split `loop`: `(outer, inner)`, and the remainder loop as a third when there is one.
+
+    `loop` is consumed. Raises the diagnostic of `why_not_split` when the split is refused.
+    """
+    if (refusal := why_not_split(loop, factor, tail)) is not None:
+        raise refusal
+    if len(loop.lower) > 1 or len(loop.upper) > 1:
+        from ..rewrite.bounds import simplify_bounds
+
+        simplify_bounds(loop)
+    trips = trip_count(loop)
+    assert trips is not None
+    leftover = divide(trips, AffineBinaryOpKind.Mod, factor)
+    is_even = tail == "perfect" or _divides(factor, trips)
+    remainder = None
+    if tail == "remainder" and not is_even:
+        remainder = _make_remainder(loop, trips, leftover, factor)
+
+    outer_name, inner_name = fresh_names(loop, f"{loop.label}.o", f"{loop.label}.i")
+    rounding = AffineBinaryOpKind.CeilDiv if tail in ("mask", "clamp") else AffineBinaryOpKind.FloorDiv
+    outer = ForOp(outer_name, 0, divide(trips, rounding, factor))
+    lower, step = loop.lower, loop.step_value
+    inner = ForOp(inner_name, 0, factor, body=loop.detach_region(loop.body))
+    inner.attributes.update(loop.attributes)
+    outer.location = inner.location = loop.location
+    inner.iv.name_hint = name_hint_of(inner_name)
+    outer.body.block.add_op(inner)
+    _replace_by(loop, [outer] if remainder is None else [outer, remainder])
+
+    position = AffineList.of(outer.iv).times(factor).plus(AffineList.of(inner.iv))
+    replace_index(inner.iv, lower.plus(position.times(step)))
+    if tail == "mask" and not is_even:
+        _restrict(inner, trips, position)
+    if tail == "clamp" and not is_even:
+        done = AffineList.of(outer.iv).times(factor)
+        left = [trips[k].minus(done) for k in range(len(trips))]
+        inner.set_bounds(inner.lower, AffineList.of(factor, *left))
+    return (outer, inner) if remainder is None else (outer, inner, remainder)
+
+
+def _make_remainder(loop: ForOp, trips: AffineList, leftover: AffineList, factor: int) -> ForOp:
+    """The iterations that are left after whole blocks."""
+    remainder = loop.clone()
+    remainder.set_label(fresh_names(loop, f"{loop.label}.t")[0])
+    remainder.step = IntegerAttr(1, INDEX)
+    remainder.iv.name_hint = name_hint_of(remainder.label)
+    for op in remainder.walk():
+        if isinstance(op, AllocOp):
+            from ..rewrite.buffers import fresh_buffer_name
+
+            op.label = StringAttr(fresh_buffer_name(loop, op.label.data))
+    done = divide(trips, AffineBinaryOpKind.FloorDiv, factor).times(factor)
+    position = AffineList.of(remainder.iv)
+    if is_never_negative(trips, loop):
+        remainder.set_bounds(AffineList.of(0), leftover)
+        position = done.plus(position)
+    else:
+        # -1 mod 16 is 15: where the loop may be empty by more than one, the tail counts from its start.
+        remainder.set_bounds(AffineList.of(0).concat(done), trips)
+    replace_index(remainder.iv, loop.lower.plus(position.times(loop.step_value)))
+    return remainder
+
+
+def _replace_by(loop: ForOp, new: list[ForOp]) -> None:
+    block = loop.parent
+    assert block is not None
+    for op in new:
+        block.insert_op_before(op, loop)
+    loop.detach()
+    loop.erase()
+    for op in new[1:]:
+        rename_copies(op)
+
+
+def _restrict(inner: ForOp, trips: AffineList, position: AffineList) -> None:
+    """Statements run where `position` is one of the iterations; what the loops' bounds imply is not said again."""
+    constraints = AffineList((), ())
+    first = inner.body.block.first_op
+    for k in range(len(trips)):
+        constraint = trips[k].minus(position).add(-1)
+        if len(trips) == 1 or first is None or not is_never_negative(constraint, first):
+            constraints = constraints.concat(constraint)
+    for statement in statements(inner):
+        add_domain(statement, constraints)
+
+
+@dataclass(frozen=True, eq=False)
+class NestSplitPass(ModulePass):
+    """Split a loop into an outer and an inner one of `factor` iterations."""
+
+    name = "nest-split"
+
+    loop: str
+    factor: int
+    tail: Tail = "remainder"
+    func: str | None = None
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        split(find_loop(op, self.loop, self.func), self.factor, self.tail)

@@ -1,0 +1,172 @@
+"""nest-annotate: a mark or an attribute on a loop, for a later level to obey or to read.
+
+    nest.for "r" %r = 0 to 4 {
+      nest.accumulate "c" add %v, %c[%r]
+    }
+
+becomes with mark=unrolled
+
+    nest.for "r" %r = 0 to 4 unrolled {
+      nest.accumulate "c" add %v, %c[%r]
+    }
+
+which the lowerings write as four copies of the body, in their order; and with mark="nestor.note" text="hot"
+
+    nest.for "r" %r = 0 to 4 attributes {nestor.note = "hot"} {
+      nest.accumulate "c" add %v, %c[%r]
+    }
+
+The order of iterations stays, so no dependence forbids it. The mark is refused where the loop does not start at a
+constant and end at one or earlier, where there would be more than 64 copies (unless `force` is said), and where
+another mark is set. Attributes are called `nestor.*`, and primitives keep them; `nestor.grain` and
+`nestor.descending` (a thread does its share in stretches of so many iterations, the last stretch first), which threads obey,
+go with a parallel loop only, and `nestor.scan`, which makes a vector of the running results of a loop (nest-block-scan
+says which these are), with a loop of a constant number of iterations that lanes in lockstep may run, and `nestor.matrix`,
+which tensor cores obey, with a nest that is a product of tiles of matrices (kernels/matrix_tiles.py), `nestor.amx`, which
+the matrix unit of a CPU obeys, with another such nest (analysis/nest/kernels/amx_tiles.py), `nestor.async` with
+a copy to shared memory, which then is under way while its thread goes on (analysis/nest/kernels/async_copies.py).
+`unroll` in Halide and TVM (whose `annotate` and `pragma` set attributes); Exo and NNC have no marks for it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import IntegerAttr, ModuleOp, StringAttr, UnitAttr, i64
+from xdsl.ir import Attribute
+from xdsl.passes import ModulePass
+
+from ....analysis.nest.kernels.amx_tiles import AMX, amx_tile
+from ....analysis.nest.kernels.async_copies import ASYNC, why_not_async
+from ....analysis.nest.kernels.matrix_tiles import MATRIX, NoTile, matrix_tile
+from ....analysis.nest.values.running_results import why_not_scan_in_lanes
+from ....dialects.diagnostic import NestorError, fail
+from ....dialects.nest import BIND_AXES, MARKS, ForOp
+from ....lowering.nest_to_scf.scans import SCAN
+from ..loops.unroll import refuse_copies
+from ..rewrite.loops import enclosing_loops, find_loop, refuse_marked
+
+UNROLLED = "unrolled"
+_PREFIX = "nestor."
+_OF_THREADS = ("nestor.grain", "nestor.descending")
+_OTHER_MARKS = {"parallel": "parallel", "vectorized": "vectorize", **dict.fromkeys(BIND_AXES, "bind")}
+"""The marks that change what a loop does, and the primitives that prove that they may be set."""
+
+
+def why_not_annotate(
+    loop: ForOp, mark: str, value: int | None = None, text: str | None = None, *, force: bool = False
+) -> NestorError | None:
+    """The diagnostic that refuses the annotation, None when it may be set."""
+    if mark == UNROLLED:
+        if value is not None or text is not None:
+            return _refusal(loop, mark, "the mark has no value")
+        return refuse_marked(loop, "annotate") or _why_not_unrolled(loop, force)
+    if mark in MARKS:
+        proof = _OTHER_MARKS.get(mark)
+        hint = f"use the primitive {proof}, which proves that it is legal" if proof is not None else None
+        return _refusal(loop, mark, "that is no annotation", hint)
+    if not mark.startswith(_PREFIX) or mark == _PREFIX:
+        return _refusal(
+            loop, mark, 'it is neither "unrolled" nor an attribute', 'attributes are called "nestor.*"'
+        )
+    if value is not None and text is not None:
+        return _refusal(loop, mark, "an attribute has one value, a number or a text")
+    if mark == SCAN:
+        return why_not_scan_in_lanes(loop)
+    if mark in _TILES:
+        return _why_not_tile(loop, mark)
+    if mark == ASYNC:
+        return _why_not_async(loop)
+    return _why_not_for_threads(loop, mark, value) if mark in _OF_THREADS else None
+
+
+def _refusal(loop: ForOp, mark: str, reason: str, hint: str | None = None) -> NestorError:
+    return fail(loop, f'cannot annotate the loop "{loop.label}" with "{mark}": {reason}', hint=hint)
+
+
+_TILES = {MATRIX: matrix_tile, AMX: amx_tile}
+"""The marks for units that multiply matrices, and what says whether a nest is what they do."""
+
+
+def _why_not_tile(loop: ForOp, mark: str) -> NestorError | None:
+    try:
+        _TILES[mark](loop)
+    except NoTile as why:
+        notes = [] if why.op is loop else [(why.op, "here")]
+        message = f'cannot annotate the loop "{loop.label}" with "{mark}": {why.reason}'
+        return fail(loop, message, notes=notes)
+    return None
+
+
+def _why_not_async(loop: ForOp) -> NestorError | None:
+    if (why := why_not_async(loop)) is None:
+        return None
+    at, reason = why
+    notes = [] if at is loop else [(at, "here")]
+    return fail(loop, f'cannot annotate the loop "{loop.label}" with "{ASYNC}": {reason}', notes=notes)
+
+
+def _why_not_unrolled(loop: ForOp, force: bool) -> NestorError | None:
+    lower, upper = loop.lower.constants(), loop.upper
+    ends = [numbers[0] for k in range(len(upper)) if (numbers := upper[k].constants()) is not None]
+    if lower is None or not ends:
+        return _refusal(
+            loop,
+            UNROLLED,
+            "it does not start at a constant and end at one",
+            "normalise it, or split it by a constant factor and annotate the inner loop",
+        )
+    if len(ends) < len(upper) and any(around.kind in BIND_AXES for around in enclosing_loops(loop)):
+        return _refusal(
+            loop,
+            UNROLLED,
+            "in a kernel its end must be a constant",
+            "split it with tail=mask instead of clamp",
+        )
+    copies = max(0, -(-(min(ends) - max(lower)) // loop.step_value))
+    return None if force else refuse_copies(loop, copies, "annotate", "split it first, or say force")
+
+
+def _why_not_for_threads(loop: ForOp, mark: str, value: int | None) -> NestorError | None:
+    if value is None or value < 1:
+        return _refusal(loop, mark, "its value is a positive number of iterations")
+    if loop.kind != "parallel":
+        return _refusal(loop, mark, "it is not parallel", "make it parallel first")
+    return None
+
+
+def annotate(
+    loop: ForOp, mark: str, value: int | None = None, text: str | None = None, *, force: bool = False
+) -> ForOp:
+    """Mark `loop` `unrolled`, or give it the attribute called `mark` (without a value: a unit attribute)."""
+    if (refusal := why_not_annotate(loop, mark, value, text, force=force)) is not None:
+        raise refusal
+    if mark == UNROLLED:
+        loop.set_kind(UNROLLED)
+        return loop
+    attribute: Attribute = UnitAttr()
+    if value is not None:
+        attribute = IntegerAttr(value, i64)
+    elif text is not None:
+        attribute = StringAttr(text)
+    loop.attributes[mark] = attribute
+    return loop
+
+
+@dataclass(frozen=True, eq=False)
+class NestAnnotatePass(ModulePass):
+    """Mark a loop unrolled, or give it an attribute."""
+
+    name = "nest-annotate"
+
+    loop: str
+    mark: str
+    value: int | None = None
+    text: str | None = None
+    force: bool = False
+    func: str | None = None
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        loop = find_loop(op, self.loop, self.func)
+        annotate(loop, self.mark, self.value, self.text, force=self.force)

@@ -1,0 +1,112 @@
+"""nest-parallel: mark a loop whose iterations threads may run in any order.
+
+    nest.for "i" %i = 0 to %n {
+      nest.store "y" %v, %out[%i]
+    }
+
+becomes
+
+    nest.for "i" %i = 0 to %n parallel {
+      nest.store "y" %v, %out[%i]
+    }
+
+Refused when the loop carries a dependence, reductions into a shared buffer included (use nest-rfactor to
+give each iteration its own), when something in it can fail (errors are those of the first iteration in
+program order), inside of or around another parallel loop, and beside loops that are bound to a GPU. Buffers
+made inside the loop are private to an iteration. `parallel` in Halide, TVM and NNC, `parallelize_loop` in Exo.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import IntegerAttr, ModuleOp, i64
+from xdsl.passes import ModulePass
+from xdsl.traits import is_side_effect_free
+
+from ....analysis.nest.sets.dependence import Dependences
+from ....dialects.diagnostic import NestorError, fail
+from ....dialects.nest import ForOp, IndexOp, LoadOp, YieldOp
+from ..rewrite.loops import enclosing_loops, find_loop, may_fail, refuse_in_vector, refuse_marked
+from ..rewrite.mark_checks import refuse_on_processor, refuse_parallel_twice
+
+
+def why_not_parallel(loop: ForOp, dependences: Dependences | None = None) -> NestorError | None:
+    """The diagnostic that refuses to run iterations in any order, None when it is legal."""
+    refusal = refuse_marked(loop, "parallelize") or refuse_in_vector(loop, "parallelize")
+    return refusal or why_not_independent(loop, "parallelize", dependences)
+
+
+def why_not_shared_out(loop: ForOp) -> NestorError | None:
+    """The refusal of a mark that has no code beside those that are there; iterations may be independent all the same."""
+    return refuse_parallel_twice(loop, "parallelize") or refuse_on_processor(loop, "parallelize")
+
+
+def why_not_independent(
+    loop: ForOp, action: str, dependences: Dependences | None = None
+) -> NestorError | None:
+    """The refusal of `action` when iterations of `loop` depend on each other or can fail."""
+    if (refusal := why_not_fails(loop, action)) is not None:
+        return refusal
+    first = (dependences or Dependences(loop)).first_carried(loop)
+    if first is None:
+        return None
+    hint = (
+        "nest-rfactor gives each iteration an accumulator of its own" if first.kind == "reduction" else None
+    )
+    return fail(
+        loop,
+        f'cannot {action} the loop "{loop.label}": {first.describe()}',
+        hint=hint,
+        notes=first.notes,
+    )
+
+
+def why_not_fails(loop: ForOp, action: str) -> NestorError | None:
+    """The refusal of `action` when something in `loop` can fail: errors are those of the first iteration."""
+    op = may_fail(loop)
+    if op is None or (action == "bind" and only_checks(loop)):
+        return None
+    return fail(
+        loop,
+        f'cannot {action} the loop "{loop.label}": an operation in it can stop the kernel',
+        hint="nest-prove-bounds removes the checks that cannot fail",
+        notes=[(op, "this check can fail")],
+    )
+
+
+def only_checks(loop: ForOp) -> bool:
+    """Whether the nest of a loop does nothing but look at indices: a kernel may report any of those that are outside."""
+    known = ForOp | LoadOp | IndexOp | YieldOp
+    nest = [loop, *enclosing_loops(loop)[:1]][-1]
+    return all(isinstance(op, known) or (not op.regions and is_side_effect_free(op)) for op in nest.walk())
+
+
+def parallelize(loop: ForOp, grain: int | None = None, dependences: Dependences | None = None) -> ForOp:
+    """Mark `loop` parallel; below `grain` iterations a thread does not pay."""
+    if grain is not None and grain < 1:
+        raise fail(
+            loop, f'cannot parallelize the loop "{loop.label}": a grain is a positive number of iterations'
+        )
+    refusal = why_not_parallel(loop, dependences) or why_not_shared_out(loop)
+    if refusal is not None:
+        raise refusal
+    loop.set_kind("parallel")
+    if grain is not None:
+        loop.attributes["nestor.grain"] = IntegerAttr(grain, i64)
+    return loop
+
+
+@dataclass(frozen=True, eq=False)
+class NestParallelPass(ModulePass):
+    """Mark a loop parallel, when no dependence forbids it."""
+
+    name = "nest-parallel"
+
+    loop: str
+    grain: int | None = None
+    func: str | None = None
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        parallelize(find_loop(op, self.loop, self.func), self.grain)

@@ -1,0 +1,1 @@
+"""Primitives that change where elements are: copies, layouts, memory spaces, registers, prefetches."""

@@ -1,0 +1,147 @@
+"""nest-expand-buffer: each iteration of a loop gets a part of a buffer: scalar expansion.
+
+    nest.for "i" %i = 2 to %n {
+      %s = nest.alloc "s" : memref<f32>
+      nest.store "s" %a, %s[] : memref<f32>
+      ...
+      %b = nest.load %s[] : memref<f32>
+    }
+
+with buffer=s, loop=i becomes
+
+    %s = nest.alloc "s"(%m) : memref<?xf32>            // %m is %n - 2
+    nest.for "i" %i = 2 to %n {
+      nest.store "s" %a, %s[%i - 2] : memref<?xf32>
+      ...
+      %b = nest.load %s[%i - 2] : memref<?xf32>
+    }
+
+and the loop can be distributed over its statements: what an iteration stores is still there afterwards. The buffer may
+be made in the loop, or before it when an iteration reads nothing that an earlier one wrote (isl proves it, as for
+nest-sink-alloc) and the loop has all of its uses. Refused when the number of iterations or an extent is not known
+before the loop, when the loop is bound, and when one between it and the buffer runs its iterations at the same time.
+`expand_dim` in Exo; without a name in TVM, Halide and NNC.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects import arith
+from xdsl.dialects.builtin import MemRefType, ModuleOp
+from xdsl.ir import Operation, SSAValue
+from xdsl.ir.affine import AffineBinaryOpKind
+from xdsl.passes import ModulePass
+
+from ....analysis.nest.sets.dependence import Dependences, analyse
+from ....analysis.nest.sets.own_buffers import loops_between, name_of, why_not_of_function, why_not_own
+from ....dialects.affine import AffineList
+from ....dialects.diagnostic import NestorError, fail
+from ....dialects.nest import BIND_AXES, AllocOp, ForOp
+from ..rewrite.bounds import largest, simplify_bounds
+from ..rewrite.buffers import find_alloc
+from ..rewrite.loops import divide, find_loop, is_inside, materialise, trip_count
+from ..rewrite.reshaping import reshape, why_not_reshape
+from .hoist_alloc import sizes_before, why_not_known
+from .sink_alloc import space_of
+from .transform_layout import extents_of
+
+
+def why_not_expand_buffer(
+    alloc: AllocOp | SSAValue, loop: ForOp, dependences: Dependences | None = None
+) -> NestorError | None:
+    """The diagnostic that refuses to give each iteration a part of the buffer, None when it is legal."""
+
+    def refuse(reason: str, hint: str | None = None, notes=(), at: Operation | None = None) -> NestorError:
+        action = f'expand the buffer "{name_of(alloc)}" over the loop "{loop.label}"'
+        where = alloc if isinstance(alloc, AllocOp) else at or loop
+        return fail(where, f"cannot {action}: {reason}", hint=hint, notes=notes)
+
+    if (refusal := why_not_of_function(alloc, refuse)) is not None:
+        return refusal
+    assert isinstance(alloc, AllocOp) and isinstance(alloc.memref.type, MemRefType)
+    if (refusal := why_not_reshape(alloc, refuse)) is not None:
+        return refusal
+    if loop.kind in BIND_AXES:
+        return refuse(
+            "the loop is bound already",
+            hint="expand the buffer before binding the loop",
+            notes=[(loop, f'the loop "{loop.label}" is bound to {loop.kind}')],
+        )
+    space = space_of(alloc.memref.type)
+    if space != "global":
+        return refuse(
+            f"it is in {space} memory, of which there is one part a thread or a block",
+            hint="nest-set-memory puts it into global memory",
+        )
+    if len(largest(loop.lower, loop)) != 1:
+        return refuse("the lower bound of the loop is a max of several expressions", notes=[(loop, "here")])
+    if not is_inside(alloc, loop):
+        return why_not_own(alloc, loop, dependences or analyse(loop), refuse)
+    for crossed in loops_between(alloc, loop)[1:]:
+        if crossed.kind not in ("serial", "unrolled"):
+            kind = f"bound to {crossed.kind}" if crossed.kind in BIND_AXES else crossed.kind
+            return refuse(
+                "iterations of a loop inside that run at the same time would share a part",
+                hint="expand the buffer over that loop first",
+                notes=[(crossed, f'the loop "{crossed.label}" is {kind}')],
+            )
+    for size in alloc.sizes:
+        if (origin := why_not_known(size, loop)) is not None:
+            return refuse(
+                "its extent is not known before the loop", notes=[(origin, "the extent comes from here")]
+            )
+    return None
+
+
+def expand_buffer(alloc: AllocOp | SSAValue, loop: ForOp, dependences: Dependences | None = None) -> AllocOp:
+    """Give each iteration of `loop` a part of the buffer; the new allocation, before the loop.
+
+    Raises the diagnostic of `why_not_expand_buffer`.
+    """
+    if (refusal := why_not_expand_buffer(alloc, loop, dependences)) is not None:
+        raise refusal
+    assert isinstance(alloc, AllocOp) and loop.parent is not None
+    simplify_bounds(loop)
+    sizes, iterations = sizes_before(alloc.sizes, loop), _iterations(loop)
+    alloc.detach()
+    alloc.operands = sizes
+    loop.parent.insert_op_before(alloc, loop)
+    number = AffineList.of(loop.iv).minus(loop.lower)
+    if loop.step_value != 1:
+        number = divide(number, AffineBinaryOpKind.FloorDiv, loop.step_value)
+    extents = [iterations, *extents_of(alloc)]
+    return reshape(alloc, extents, lambda indices: number.concat(indices).canonical())
+
+
+def _iterations(loop: ForOp) -> AffineList:
+    """The number of iterations as one expression known before `loop`; a constant bound on it where it has one."""
+    trips = trip_count(loop)
+    assert trips is not None and loop.parent is not None
+    constants = [c[0] for k in range(len(trips)) if (c := trips[k].constants()) is not None]
+    if constants:
+        return AffineList.of(max(0, min(constants)))
+    if len(trips) == 1:
+        return trips
+    least = materialise(trips[0], loop.parent, loop)
+    for k in range(1, len(trips)):
+        op = arith.MinSIOp(least, materialise(trips[k], loop.parent, loop))
+        op.location = loop.location
+        loop.parent.insert_op_before(op, loop)
+        least = op.result
+    return AffineList.of(least)
+
+
+@dataclass(frozen=True, eq=False)
+class NestExpandBufferPass(ModulePass):
+    """Give each iteration of a loop a part of a buffer, so that iterations no longer share it."""
+
+    name = "nest-expand-buffer"
+
+    buffer: str
+    loop: str
+    func: str | None = None
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        expand_buffer(find_alloc(op, self.buffer, self.func), find_loop(op, self.loop, self.func))

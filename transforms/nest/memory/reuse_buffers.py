@@ -1,0 +1,273 @@
+"""nest-reuse-buffers: intermediates live in a result, or in each other's buffer, where no element is needed twice.
+
+    %e = nest.alloc "e"(%n, %m) : memref<?x?xf32>
+    nest.for "i" %i = 0 to %n {
+      nest.for "j" %j = 0 to %m {
+        nest.store "e" %a, %e[%i, %j]
+      }
+      nest.for "j.1" %k = 0 to %m {
+        %b = nest.load %e[%i, %k]
+        %c = arith.divf %b, %s
+        nest.store "y" %c, %out[%i, %k]
+      }
+    }
+
+becomes
+
+    nest.for "i" %i = 0 to %n {
+      nest.for "j" %j = 0 to %m {
+        nest.store "e" %a, %out[%i, %j]
+      }
+      nest.for "j.1" %k = 0 to %m {
+        %b = nest.load %out[%i, %k]
+        %c = arith.divf %b, %s
+        nest.store "y" %c, %out[%i, %k]
+      }
+    }
+
+Two buffers of one type and equal extents share memory when each element of the first has been read for the
+last time before that element of the second is first written, in the order of the loops as they are (order=kept). With
+order=free, as in the pipelines, the loops stay free to run in any order: the two touch an element in one iteration only
+of the loops that they share, and the order of the statements decides; and a load outside of loops may be done as late as
+the last nest that uses it, as in kernels of a GPU. A result takes part when it
+overlaps no argument, and comes last: its elements are what the caller sees. A copy of a buffer to itself, which
+is what remains of a copy to a result, is removed. Buffers made inside loops, scalars and buffers that are seen
+through views stay as they are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+from xdsl.context import Context
+from xdsl.dialects import memref, scf
+from xdsl.dialects.builtin import MemRefType, ModuleOp, StringAttr
+from xdsl.dialects.func import FuncOp
+from xdsl.ir import Operation, SSAValue
+from xdsl.passes import ModulePass
+
+from ....analysis.nest.sets.accesses import Access, accesses_of, alias_set, argument_attribute
+from ....analysis.nest.sets.dependence import equal_in_one_iteration
+from ....analysis.nest.sets.integer_sets import difference, pair_system
+from ....analysis.nest.values.extent_keys import extent_key
+from ....dialects.nest import AccumulateOp, AllocOp, ForOp, IfOp, LoadOp, StoreOp
+from ..rewrite.loops import functions
+
+if TYPE_CHECKING:
+    from ....analysis.nest.sets.producers import Moment
+
+Order = Literal["kept", "free"]
+
+
+def reuse_buffers(function: FuncOp, order: Order = "kept") -> int:
+    """Let buffers of `function` share memory; the number of allocations that are gone."""
+    positions = {op: k for k, op in enumerate(function.walk())}
+    groups = [
+        _Group([life]) for value in function.body.block.args if (life := _result(value, positions, order))
+    ]
+    allocated = [
+        _life(op.memref, positions, order) for op in function.body.block.ops if isinstance(op, AllocOp)
+    ]
+    for life in filter(None, allocated):
+        group = next((g for g in groups if g.admits(life, order)), None)
+        if group is None:
+            groups.append(_Group([life]))
+        else:
+            group.members.append(life)
+    removed = sum(group.merge() for group in groups)
+    if removed:
+        _drop_self_copies(function)
+    return removed
+
+
+# ---- the life of a buffer ---------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class _Life:
+    """A buffer with its accesses, and their positions in the function."""
+
+    buffer: SSAValue
+    extents: tuple[Hashable, ...]
+    accesses: list[tuple[int, Access]]
+    is_result: bool = False
+
+    def ends_before(self, other: _Life, order: Order) -> bool:
+        """Whether every access to an element comes before any write of that element of `other`."""
+        if self.is_result:
+            return False
+        writes = [(position, access) for position, access in other.accesses if access.writes]
+        return all(
+            _is_ordered(access, write, first < second, order)
+            for first, access in self.accesses
+            for second, write in writes
+        )
+
+
+def _result(argument: SSAValue, positions: dict[Operation, int], order: Order) -> _Life | None:
+    """The life of a result that overlaps nothing; None for any other argument."""
+    role = argument_attribute(argument, "nest.role")
+    if not isinstance(role, StringAttr) or role.data != "out" or alias_set(argument) is not None:
+        return None
+    return _life(argument, positions, order, is_result=True)
+
+
+def _life(
+    buffer: SSAValue, positions: dict[Operation, int], order: Order, is_result: bool = False
+) -> _Life | None:
+    """The life of a buffer of which every use is known; None for scalars, and where it is seen through a view."""
+    assert isinstance(buffer.type, MemRefType)
+    if not buffer.type.get_num_dims():
+        return None
+    users = {use.operation for use in buffer.uses}
+    if not all(isinstance(op, (LoadOp, StoreOp, AccumulateOp, memref.DimOp)) for op in users):
+        return None
+    accesses = [
+        (_last_position(op, positions) if order == "free" else positions[op], access)
+        for op in users
+        for access in accesses_of(op)
+        if access.buffer is buffer
+    ]
+    extents = tuple(extent_key(buffer, axis) for axis in range(buffer.type.get_num_dims()))
+    return _Life(buffer, extents, accesses, is_result)
+
+
+def _last_position(op: Operation, positions: dict[Operation, int]) -> int:
+    """Where an access is at last: a load outside of loops at the end of the last nest that uses what it gives."""
+    if not isinstance(op, LoadOp) or not isinstance(op.parent_op(), FuncOp):
+        return positions[op]
+    last, work = positions[op], [op.result]
+    while work:
+        for use in work.pop().uses:
+            top = _outermost_loop(use.operation)
+            last = max(last, *(positions[inner] for inner in top.walk()))
+            work += top.results
+    return last
+
+
+def _is_ordered(first: Access, second: Access, in_text: bool, order: Order) -> bool:
+    """Whether one element is touched by `first` before `second`; `in_text` says whether it stands before it."""
+    around_first = set(_ancestors(first.op))
+    shared = [op for op in _ancestors(second.op) if op in around_first][::-1]
+    band = [op for op in shared if isinstance(op, ForOp)]
+    if any(not isinstance(op, (ForOp, IfOp, scf.IfOp, FuncOp)) for op in shared):
+        return False
+    if not band:
+        return in_text or (order == "kept" and not _may_meet(first, second, lambda s, t: "true"))
+    assert first.indices is not None and second.indices is not None
+    if in_text and equal_in_one_iteration(first.indices, second.indices, band):
+        return True
+    if order == "kept":
+        from ....analysis.nest.sets.producers import runs_before
+
+        return not _may_meet(first, second, lambda s, t: runs_before(band, t, s, not in_text))
+    return in_text and not _may_meet(first, second, lambda s, t: _is_apart(band, s, t))
+
+
+def _is_apart(band: Sequence[ForOp], first: Moment, second: Moment) -> str:
+    """The condition that two instances are in different iterations."""
+    return f"({' or '.join(f'{first(loop)} != {second(loop)}' for loop in band)})"
+
+
+def _may_meet(first: Access, second: Access, condition: Callable[[Moment, Moment], str]) -> bool:
+    """Whether the two touch one element, by its indices, in instances for which a condition holds."""
+    assert first.indices is not None and second.indices is not None
+    system = pair_system(first, second, _outermost_loop(first.op), _outermost_loop(second.op))
+    indices = zip(system.linear(first.indices, "s"), system.linear(second.indices, "t"), strict=True)
+    for index, other in indices:
+        system.require_zero(difference(index, other))
+    system.require(condition(lambda loop: system.name(loop.iv, "s"), lambda loop: system.name(loop.iv, "t")))
+    return system.has_solution()
+
+
+def _outermost_loop(op: Operation) -> Operation:
+    """The outermost loop around `op`, itself when there is none."""
+    return next((o for o in list(_ancestors(op))[::-1] if isinstance(o, ForOp)), op)
+
+
+def _ancestors(op: Operation) -> Iterator[Operation]:
+    """The operations around `op` up to its function, innermost first."""
+    parent = op.parent_op()
+    while parent is not None and not isinstance(parent, ModuleOp):
+        yield parent
+        parent = parent.parent_op()
+
+
+# ---- buffers that share memory ----------------------------------------------------------------------
+
+
+@dataclass(eq=False)
+class _Group:
+    """Buffers that share memory, the one that remains first."""
+
+    members: list[_Life]
+
+    def admits(self, life: _Life, order: Order) -> bool:
+        """Whether `life` overlaps the life of no member, element by element."""
+        first = self.members[0]
+        if life.buffer.type != first.buffer.type or life.extents != first.extents:
+            return False
+        return all(life.ends_before(m, order) or m.ends_before(life, order) for m in self.members)
+
+    def merge(self) -> int:
+        """Put the first buffer in the place of the others; how many these are."""
+        kept, *others = self.members
+        for life in others:
+            hint = kept.buffer.name_hint
+            life.buffer.replace_all_uses_with(kept.buffer)
+            kept.buffer.name_hint = hint
+            allocation = life.buffer.owner
+            assert isinstance(allocation, AllocOp)
+            _erase(allocation)
+        return len(others)
+
+
+# ---- copies that are none ---------------------------------------------------------------------------
+
+
+def _drop_self_copies(function: FuncOp) -> None:
+    """Remove stores of an element to where it was loaded from, and the loops that are empty then."""
+    for store in [op for op in function.walk() if isinstance(op, StoreOp)]:
+        load = store.value.owner
+        if not isinstance(load, LoadOp) or not _copies_to_itself(load, store):
+            continue
+        parent = store.parent_op()
+        _erase(store)
+        if not load.result.uses:
+            _erase(load)
+        while isinstance(parent, ForOp) and not parent.body.block.ops:
+            empty, parent = parent, parent.parent_op()
+            _erase(empty)
+
+
+def _copies_to_itself(load: LoadOp, store: StoreOp) -> bool:
+    if load.memref is not store.memref or load.indices != store.indices or load.parent is not store.parent:
+        return False
+    between = load.next_op
+    while between is not store:
+        assert between is not None
+        if between.regions or any(access.writes for access in accesses_of(between)):
+            return False
+        between = between.next_op
+    return True
+
+
+def _erase(op: Operation) -> None:
+    op.detach()
+    op.erase()
+
+
+@dataclass(frozen=True, eq=False)
+class NestReuseBuffersPass(ModulePass):
+    """Let buffers whose elements are not needed at the same time share memory."""
+
+    name = "nest-reuse-buffers"
+
+    order: Order = "kept"
+    func: str | None = None
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        for function in functions(op, self.func):
+            reuse_buffers(function, self.order)

@@ -1,0 +1,246 @@
+"""Carrying out a plan of `staging.py`: the copy, the loops that fill it and store it back, the accesses moved to it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from itertools import pairwise
+
+from xdsl.dialects import arith
+from xdsl.dialects.builtin import MemRefType
+from xdsl.ir import Operation, SSAValue
+
+from ....analysis.nest.sets.integer_sets import is_never_negative
+from ....dialects.affine import AffineList
+from ....dialects.nest import AccumulateOp, AllocOp, ForOp, LoadOp, StoreOp
+from ..reductions.rfactor import identities
+from ..rewrite.buffers import buffer_name, erase_unused, extent_before, fresh_buffer_name, space_attribute
+from ..rewrite.loops import fresh_names
+from ..rewrite.padded_reads import or_zero
+from ..rewrite.sizes import size_of
+from .staging import Plan
+
+
+def carry_out(
+    plan: Plan, space: str, name: str | None, tail: str = "clamp"
+) -> tuple[AllocOp, ForOp | None, ForOp | None]:
+    """Make the copy and the loops that fill it and store it back; loops that are not needed are None.
+
+    A copy of one element needs no loop either. Where the window sticks out of the buffer the loops end at the buffer's edge,
+    or, with tail "mask", what they do has a domain; with tail "zero" the copy is filled with zeros there.
+    """
+    return _Staging(plan, space, name, tail).run()
+
+
+class _Staging:
+    def __init__(self, plan: Plan, space: str, name: str | None, tail: str):
+        self.plan = plan
+        self.tail = tail
+        self.loop = plan.loop
+        self.block = plan.loop.body.block
+        first = self.block.first_op
+        assert first is not None
+        self.first: Operation = first
+        suffix = "shared" if space == "shared" else "local"
+        self.name = fresh_buffer_name(plan.loop, name or f"{buffer_name(plan.buffer)}_{suffix}")
+        self.space = space
+        self.made: list[Operation] = []
+
+    def run(self) -> tuple[AllocOp, ForOp | None, ForOp | None]:
+        plan = self.plan
+        alloc = self._allocate()
+        for access in plan.accesses:
+            self._redirect(access.op, alloc.memref)
+        before: ForOp | None = None
+        if plan.reduction is not None:
+            before = self._fill(alloc.memref, plan.reduction)
+        elif plan.loads:
+            before = self._transfer(
+                "load", self._insert_first, lambda there, here: self._load(alloc, there, here)
+            )
+        after: ForOp | None = None
+        if plan.goes_back:
+            after = self._transfer("back", self._append, lambda there, here: self._store(alloc, there, here))
+        erase_unused(self.made)
+        return alloc, before, after
+
+    def _insert_first(self, op: Operation) -> None:
+        self.block.insert_op_before(op, self.first)
+
+    def _append(self, op: Operation) -> None:
+        self.block.add_op(op)
+
+    def _allocate(self) -> AllocOp:
+        source = self.plan.buffer.type
+        assert isinstance(source, MemRefType)
+        sizes = [size_of(self.plan.window.extents[axis], self.first) for axis in self.plan.kept]
+        space = space_attribute(self.space)
+        conversion = self.plan.conversion
+        element = source.element_type if conversion is None else conversion.results[0].type
+        alloc = AllocOp(
+            self.name,
+            MemRefType(element, self.plan.shape, memory_space=space),
+            [n for n in sizes if not isinstance(n, int)],
+        )
+        alloc.location = self.loop.location
+        self._insert_first(alloc)
+        return alloc
+
+    def _redirect(self, op: Operation, copy: SSAValue) -> None:
+        assert isinstance(op, LoadOp | StoreOp | AccumulateOp)
+        indices = op.indices.minus(self.plan.window.origin)
+        local = AffineList.of(*(indices[axis] for axis in self.plan.kept)).canonical()
+        for k, operand in enumerate(op.operands):
+            if operand is self.plan.buffer:
+                op.operands[k] = copy
+        op.set_indices(local)
+        if self.plan.conversion is not None:
+            _read_converted(op, copy)
+
+    # ---- copying ----
+
+    def _transfer(
+        self,
+        what: str,
+        insert: Callable[[Operation], None],
+        statement: Callable[[AffineList, AffineList], list[Operation]],
+    ) -> ForOp | None:
+        """Loops over the part of the window that is in the buffer, around `statement`; the outermost one."""
+        plan, origin = self.plan, self.plan.window.origin
+        names = fresh_names(self.loop, *(f"{self.name}.{what}.ax{k}" for k in range(len(plan.kept))))
+        ranges = [self._inside(axis) for axis in plan.kept]
+        domain = [c for axis in plan.order if axis not in plan.kept for c in self._single(axis)]
+        if self.tail != "clamp":
+            ranges = [(AffineList.of(0), plan.window.extents[axis]) for axis in plan.kept]
+        loops = [ForOp(n, lower, upper) for n, (lower, upper) in zip(names, ranges, strict=True)]
+        if self.tail != "clamp":
+            for axis, loop in zip(plan.kept, loops, strict=True):
+                domain += self._single(axis, AffineList.of(loop.iv))
+        position = {axis: loop.iv for axis, loop in zip(plan.kept, loops, strict=True)}
+        there = AffineList.of(
+            *(
+                origin[axis].plus(AffineList.of(position[axis])) if axis in position else origin[axis]
+                for axis in range(len(origin))
+            )
+        )
+        here = AffineList.of(*(loop.iv for loop in loops))
+        ops = statement(there, here)
+        where = AffineList.of(*domain).canonical() if domain else None
+        if where is not None and self.tail == "zero":
+            *computed, store = ops
+            before, after, value = or_zero(self.loop, buffer_name(plan.buffer), store.operands[0], where)
+            store.operands[0] = value
+            ops = [*before, *computed, *after, store]
+        for op in ops:
+            op.location = self.loop.location
+            if isinstance(op, StoreOp | AccumulateOp) and self.tail != "zero" and where is not None:
+                op.set_access(op.indices, where)
+        return self._nest(loops, ops, insert)
+
+    def _nest(
+        self, loops: list[ForOp], ops: Sequence[Operation], insert: Callable[[Operation], None]
+    ) -> ForOp | None:
+        for loop, inner in pairwise(loops):
+            loop.body.block.add_op(inner)
+        for k, loop in enumerate(loops):
+            loop.location = self.loop.location
+            loop.iv.name_hint = f"ax{k}"
+        for op in ops:
+            if loops:
+                loops[-1].body.block.add_op(op)
+            else:
+                insert(op)
+        if not loops:
+            return None
+        insert(loops[0])
+        return loops[0]
+
+    def _load(self, alloc: AllocOp, there: AffineList, here: AffineList) -> list[Operation]:
+        load, conversion = LoadOp(self.plan.buffer, there), self.plan.conversion
+        if conversion is None:
+            return [load, StoreOp(load.result, alloc.memref, here, label=self.name)]
+        converted = type(conversion).create(
+            operands=[load.result],
+            result_types=[conversion.results[0].type],
+            properties=dict(conversion.properties),
+            attributes=dict(conversion.attributes),
+        )
+        return [load, converted, StoreOp(converted.results[0], alloc.memref, here, label=self.name)]
+
+    def _store(self, alloc: AllocOp, there: AffineList, here: AffineList) -> list[Operation]:
+        load, buffer, update = LoadOp(alloc.memref, here), self.plan.buffer, self.plan.reduction
+        if update is None:
+            label = next((a.op.statement for a in self.plan.accesses if isinstance(a.op, StoreOp)), "")
+            return [load, StoreOp(load.result, buffer, there, label=label or buffer_name(buffer))]
+        total = AccumulateOp(
+            update.combiner.data,
+            [load.result],
+            [buffer],
+            there,
+            label=update.statement,
+            identity=update.identity,
+            combine=None if update.combine is None else update.combine.clone(),
+        )
+        return [load, total]
+
+    def _fill(self, copy: SSAValue, update: AccumulateOp) -> ForOp | None:
+        """Every element of the copy set to the identity of the reduction."""
+        zero = arith.ConstantOp(identities(update)[0])
+        zero.location = self.loop.location
+        self._insert_first(zero)
+        names = fresh_names(self.loop, *(f"{self.name}.init.ax{k}" for k in range(len(self.plan.kept))))
+        loops = [ForOp(n, 0, self.plan.window.extents[a]) for n, a in zip(names, self.plan.kept, strict=True)]
+        store = StoreOp(
+            zero.result, copy, AffineList.of(*(loop.iv for loop in loops)), label=update.statement
+        )
+        store.location = self.loop.location
+        return self._nest(loops, [store], self._insert_first)
+
+    # ---- the part of the window that is in the buffer ----
+
+    def _extent(self, axis: int) -> AffineList:
+        extent, made = extent_before(self.plan.buffer, axis, self.loop)
+        self.made += made
+        return extent
+
+    def _inside(self, axis: int) -> tuple[AffineList, AffineList]:
+        """The bounds of a copying loop: where the window sticks out of the buffer, it ends at the buffer's edge."""
+        origin, extent = self.plan.window.origin[axis], self.plan.window.extents[axis]
+        lower, upper = AffineList.of(0), extent
+        if not is_never_negative(origin, self.first):
+            lower = AffineList.of(lower, origin.times(-1)).canonical()
+        room = self._extent(axis).minus(origin)
+        if not is_never_negative(room.minus(extent), self.first):
+            ends_first = is_never_negative(extent.minus(room), self.first)
+            upper = room if ends_first else AffineList.of(extent, room).canonical()
+        return lower, upper
+
+    def _single(self, axis: int, offset: AffineList | None = None) -> list[AffineList]:
+        """The constraints under which an axis' only index is in the buffer, without those that always hold.
+
+        With an offset from there (the variable of a loop over the window) the index at that.
+        """
+        origin, extent = self.plan.window.origin[axis], self._extent(axis)
+        lowest, most = origin, extent.minus(origin).add(-1)
+        constraints = [lowest, most]
+        if offset is not None:
+            most = extent.minus(origin).minus(self.plan.window.extents[axis])
+            constraints = [origin.plus(offset), extent.minus(origin).minus(offset).add(-1)]
+        checks = zip((lowest, most), constraints, strict=True)
+        return [c for check, c in checks if not is_never_negative(check, self.first)]
+
+
+def _read_converted(op: Operation, copy: SSAValue) -> None:
+    """Replace a load and the conversions of what it loads by a load of the converted copy."""
+    assert isinstance(op, LoadOp) and op.parent is not None
+    load = LoadOp(copy, op.indices)
+    load.location = op.location
+    load.attributes.update(op.attributes)
+    load.result.name_hint = op.result.name_hint
+    op.parent.insert_op_before(load, op)
+    for use in list(op.result.uses):
+        conversion = use.operation
+        conversion.results[0].replace_all_uses_with(load.result)
+        conversion.detach()
+        conversion.erase()
+    op.detach()
+    op.erase()

@@ -1,0 +1,286 @@
+"""nest-transform-layout: the elements of a buffer are kept in another order.
+
+    %u = nest.alloc "u"(%n) : memref<8x?xf32>
+    nest.for "j.o" %o = 0 to %n ceildiv 16 {
+      nest.for "j.i" %v = 0 to min(16, %n - 16 * %o) {
+        nest.store "u" %a, %u[%k, 16 * %o + %v] : memref<8x?xf32>
+      }
+    }
+
+with buffer=u, layout="k j -> j/16 k j%16" becomes
+
+    %u = nest.alloc "u"(%m) : memref<?x8x16xf32>          // %m is %n ceildiv 16
+    nest.for "j.o" %o = 0 to %n ceildiv 16 {
+      nest.for "j.i" %v = 0 to min(16, %n - 16 * %o) {
+        nest.store "u" %a, %u[%o, %k, %v] : memref<?x8x16xf32>
+      }
+    }
+
+The new indices are affine in the old ones: an order (`i j -> j i`), blocks (`i -> i/4 i%4`), a rotation of rows
+that avoids bank conflicts (`i j -> i (i+j)%32`), one axis of two (`i j -> 8*i+j`), a fold of an axis of which no more than
+so much is needed at one time (`i -> i%2`). `pad=0,4` makes the new axes longer. Divisions whose result is known from the
+bounds of the loops are done.
+
+Refused unless isl proves that no new index is negative and that different elements stay different, or that none is
+written to the place of another one between a write and a read of that (`folding.py`); for arguments (a copy of one can
+have any layout); and for buffers that are seen through views, or used by anything but loads and statements.
+`transform_layout` in TVM, `rearrange_dim` and `divide_dim` in Exo, `reorder_storage`, `fold_storage` and `align_storage`
+in Halide; without a name in NNC.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from itertools import pairwise
+
+from xdsl.context import Context
+from xdsl.dialects import arith, memref
+from xdsl.dialects.builtin import DYNAMIC_INDEX, IntegerAttr, MemRefType, ModuleOp, NoneAttr
+from xdsl.ir import SSAValue
+from xdsl.ir.affine import AffineBinaryOpExpr, AffineBinaryOpKind, AffineConstantExpr, AffineExpr
+from xdsl.passes import ModulePass
+
+from ....analysis.nest.sets.folding import overwritten_while_needed
+from ....analysis.nest.sets.integer_sets import System
+from ....analysis.nest.sets.regions import bounds_of, complexity
+from ....dialects.affine import AffineList, combine, constant_of, replace_dims
+from ....dialects.diagnostic import NestorError, fail
+from ....dialects.nest import AccumulateOp, AllocOp, ForOp, LoadOp, StoreOp
+from ....dialects.nest.common import INDEX
+from ..rewrite.affine_options import parse_layout
+from ..rewrite.buffers import buffer_name, erase_unused, find_alloc, owner_of
+from ..rewrite.loops import divide, enclosing_loops, parent_loop
+from ..rewrite.sizes import reallocate, replace
+
+Accessing = LoadOp | StoreOp | AccumulateOp
+
+
+def why_not_transform_layout(
+    alloc: AllocOp | SSAValue, layout: str, pad: Sequence[int] = ()
+) -> NestorError | None:
+    """The diagnostic that refuses to keep the buffer in `layout`, None when it is legal."""
+    if not isinstance(alloc, AllocOp):
+        return fail(
+            owner_of(alloc),
+            f'cannot transform the layout of "{buffer_name(alloc)}": the caller made it',
+            hint="nest-cache-read makes a copy of what a loop reads; the copy can have any layout",
+        )
+    if not isinstance(_type(alloc).layout, NoneAttr):
+        return _refuse(alloc, "it has strides of its own")
+    if not _type(alloc).get_num_dims():
+        return _refuse(alloc, "it is one element, without axes")
+    for use in alloc.memref.uses:
+        op = use.operation
+        if not isinstance(op, Accessing | memref.DimOp):
+            return _refuse(alloc, "it is not only loaded and stored", notes=[(op, "it is used here")])
+        if isinstance(op, memref.DimOp) and constant_of(op.index) is None:
+            return _refuse(
+                alloc, "the extent of an axis that is not constant is asked for", notes=[(op, "here")]
+            )
+        if isinstance(op, AccumulateOp) and len(op.memrefs) > 1:
+            return _refuse(
+                alloc,
+                "a reduction updates it together with another buffer, at the same indices",
+                notes=[(op, "the reduction is here")],
+            )
+    with _space(alloc) as axes:
+        return _why_not_map(alloc, axes, layout, pad)
+
+
+def _why_not_map(
+    alloc: AllocOp, axes: Sequence[ForOp], layout: str, pad: Sequence[int]
+) -> NestorError | None:
+    try:
+        new = parse_layout(layout, alloc, [axis.iv for axis in axes])
+    except NestorError as error:
+        return error
+    if pad and (len(pad) != len(new) or min(pad) < 0):
+        given = ", ".join(map(str, pad))
+        return _refuse(
+            alloc, f"pad={given} is not one extent, at least 0, for each of the {len(new)} new axes"
+        )
+    for k in range(len(new)):
+        system = System(axes[0] if axes else alloc)
+        _name(system, axes, "s")
+        system.require(f"{system.expressions(new[k], 's')[0]} < 0")
+        if system.has_solution():
+            return _refuse(alloc, f"the new index {k} can be negative")
+    if not axes or not _is_folding(axes, new):
+        return None
+    variables = [axis.iv for axis in axes]
+    lost = overwritten_while_needed(alloc, lambda indices: _moved(indices, new, variables))
+    if lost is None:
+        return None
+    notes = [
+        (lost[0], "this load reads an element"),
+        (lost[1], "this statement may have written the other one"),
+    ]
+    if isinstance(lost[0], AccumulateOp):
+        notes[0] = (lost[0], "this statement updates an element")
+    return _refuse(alloc, "two of its elements would be in one place while both are needed", notes=notes)
+
+
+def _is_folding(axes: Sequence[ForOp], new: AffineList) -> bool:
+    """Whether two different elements have equal new indices."""
+    system = System(axes[0])
+    different = []
+    for axis in axes:
+        first, second = (system.name(axis.iv, instance) for instance in "st")
+        different.append(f"{first} != {second}")
+    system.require(f"({' or '.join(different)})")
+    for first, second in zip(system.expressions(new, "s"), system.expressions(new, "t"), strict=True):
+        system.require(f"{first} = {second}")
+    return system.has_solution()
+
+
+def _name(system: System, axes: Sequence[ForOp], instance: str) -> None:
+    for axis in axes:
+        system.name(axis.iv, instance)
+
+
+def _refuse(alloc: AllocOp, reason: str, hint: str | None = None, notes=()) -> NestorError:
+    return fail(
+        alloc, f'cannot transform the layout of "{alloc.label.data}": {reason}', hint=hint, notes=notes
+    )
+
+
+def _type(alloc: AllocOp) -> MemRefType:
+    assert isinstance(alloc.memref.type, MemRefType)
+    return alloc.memref.type
+
+
+@contextmanager
+def _space(alloc: AllocOp) -> Iterator[list[ForOp]]:
+    """Loops over the elements of the buffer, one inside the other, that stand in no program."""
+    extents = extents_of(alloc)
+    axes = [ForOp(f"axis{k}", 0, extent) for k, extent in enumerate(extents)]
+    around = ForOp("elements", 0, 1)
+    for outer, inner in pairwise((around, *axes)):
+        outer.body.block.add_op(inner)
+    try:
+        yield axes
+    finally:
+        around.erase()
+
+
+def extents_of(alloc: AllocOp) -> list[AffineList]:
+    sizes = iter(alloc.sizes)
+    shape = _type(alloc).get_shape()
+    return [AffineList.of(next(sizes) if extent == DYNAMIC_INDEX else extent) for extent in shape]
+
+
+# ---- rewriting --------------------------------------------------------------------------------------
+
+
+def transform_layout(alloc: AllocOp | SSAValue, layout: str, pad: Sequence[int] = ()) -> AllocOp:
+    """Keep the buffer in `layout`; the new allocation. Raises the diagnostic of `why_not_transform_layout`."""
+    if (refusal := why_not_transform_layout(alloc, layout, pad)) is not None:
+        raise refusal
+    assert isinstance(alloc, AllocOp)
+    old = alloc.memref
+    with _space(alloc) as axes:
+        variables = [axis.iv for axis in axes]
+        new = parse_layout(layout, alloc, variables)
+        extents = [_extent(new[k], axes) for k in range(len(new))]
+        for op in list(dict.fromkeys(use.operation for use in old.uses)):
+            if isinstance(op, memref.DimOp):
+                replace_dim(op, extents_of(alloc))
+            else:
+                assert isinstance(op, Accessing)
+                _rewrite(op, new, variables)
+    padded = [e.add(p) for e, p in zip(extents, pad or [0] * len(extents), strict=True)]
+    replacement = reallocate(alloc, padded, alloc)
+    replace(alloc, replacement)
+    return replacement
+
+
+def _extent(index: AffineList, axes: Sequence[ForOp]) -> AffineList:
+    """One more than the largest new index."""
+    expr = index.exprs[0]
+    if isinstance(expr, AffineBinaryOpExpr) and expr.kind is AffineBinaryOpKind.FloorDiv:
+        assert isinstance(expr.rhs, AffineConstantExpr)
+        inside = _extent(AffineList((expr.lhs,), index.operands).canonical(), axes)
+        return divide(inside, AffineBinaryOpKind.CeilDiv, expr.rhs.value)
+    around = parent_loop(axes[0])
+    assert around is not None
+    ends = [bound.add(1).canonical() for bound in bounds_of(index, around, low=False)]
+    return min(ends, key=complexity)
+
+
+def replace_dim(op: memref.DimOp, extents: Sequence[AffineList]) -> None:
+    """The extent of an axis as it was."""
+    axis = constant_of(op.index)
+    assert axis is not None
+    extent = extents[axis]
+    value = extent.single_value()
+    numbers = extent.constants()
+    if value is None:
+        assert numbers is not None and op.parent is not None
+        number = arith.ConstantOp(IntegerAttr(numbers[0], INDEX))
+        number.location = op.location
+        op.parent.insert_op_before(number, op)
+        value = number.result
+    op.result.replace_all_uses_with(value)
+    erase_unused([op])
+
+
+def _rewrite(op: Accessing, new: AffineList, variables: Sequence[SSAValue]) -> None:
+    """The new indices of an access."""
+    indices = without_known_divisions(_moved(op.indices, new, variables), op)
+    op.set_indices(indices)
+
+
+def _moved(old: AffineList, new: AffineList, variables: Sequence[SSAValue]) -> AffineList:
+    """The new indices of the element at the indices `old`."""
+    position = {value: k for k, value in enumerate(variables)}
+    by = [old.exprs[position[value]] for value in new.operands]
+    return AffineList(tuple(replace_dims(e, by) for e in new.exprs), old.operands).canonical()
+
+
+def without_known_divisions(expressions: AffineList, op: Accessing) -> AffineList:
+    """Without the divisions whose result is known from the loops around: `%v mod 16` is `%v` where %v < 16."""
+
+    def change(expr: AffineExpr) -> AffineExpr:
+        if not isinstance(expr, AffineBinaryOpExpr):
+            return expr
+        lhs, rhs = change(expr.lhs), change(expr.rhs)
+        if expr.kind in (AffineBinaryOpKind.Mod, AffineBinaryOpKind.FloorDiv):
+            assert isinstance(rhs, AffineConstantExpr)
+            if _is_in_range(AffineList((lhs,), expressions.operands).canonical(), rhs.value, op):
+                return lhs if expr.kind is AffineBinaryOpKind.Mod else AffineConstantExpr(0)
+        return combine(expr.kind, lhs, rhs)
+
+    result = expressions.map_exprs(change).canonical()
+    # what is left of (4 * %t + %v) floordiv 4, taken apart, is %v floordiv 4
+    return result if result == expressions else without_known_divisions(result, op)
+
+
+def _is_in_range(expression: AffineList, end: int, op: Accessing) -> bool:
+    """Whether `expression` is from 0 to `end - 1` wherever `op` runs."""
+    gaps = AffineList.of(expression, expression.times(-1).add(end - 1))
+    system = System(op)
+    for loop in enclosing_loops(op):
+        system.name(loop.iv, "s")
+    if isinstance(op, StoreOp | AccumulateOp) and op.where is not None:
+        for constraint in system.expressions(op.where, "s"):
+            system.require(f"{constraint} >= 0")
+    outside = " or ".join(f"{gap} < 0" for gap in system.expressions(gaps, "s"))
+    system.require(f"({outside})")
+    return not system.has_solution()
+
+
+@dataclass(frozen=True, eq=False)
+class NestTransformLayoutPass(ModulePass):
+    """Keep the elements of a buffer in another order: axes permuted, blocked, rotated, padded."""
+
+    name = "nest-transform-layout"
+
+    buffer: str
+    layout: str
+    pad: tuple[int, ...] = ()
+    func: str | None = None
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        transform_layout(find_alloc(op, self.buffer, self.func), self.layout, self.pad)

@@ -1,0 +1,3 @@
+"""What the primitives are made of: finding and rewriting loops, buffers, bounds and indices. Rewrites IR, decides
+nothing.
+"""

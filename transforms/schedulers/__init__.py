@@ -1,0 +1,1 @@
+"""Policy: what the automatic schedules do to a program on a machine. Calls the primitives; rewrites nothing itself."""

@@ -1,0 +1,1 @@
+"""nest-schedule-cpu: one strategy a file. Never imports `cuda`."""

@@ -1,0 +1,417 @@
+"""Sums over several loops on the CPU (convolutions): nest-schedule-cpu's tiles of sums, block by block of the result.
+
+    ... %p, the image with a border, is written
+    ... %t is filled with zeros
+    nest.for "b" ... nest.for "i" ... nest.for "j" ... nest.for "k" ...
+      nest.for "u" ... nest.for "v" ... nest.for "c" ...
+        nest.accumulate "t" add %s, %t[%b, %i, %j, %k]        // of %p[%b, %i + %u, %j + %v, %c] and %w[%u, %v, %c, %k]
+    ... %y is computed from %t
+  becomes
+    ... %w is copied, the lanes of a tile side by side
+    nest.for "b" ... parallel {
+      nest.for "i.o" ... {                                    // a block of rows: what follows is in the cache
+        ... the rows of %p that the block reads
+        ... zeros in the rows of %t
+        nest.for "i.i" ... nest.for "j.o" ... nest.for "k.o" ... {   // "k.o" outside where weights are many
+          nest.for "u" ... nest.for "v" ... nest.for "c" ... {
+            nest.for "j.i" ... unrolled {                       // a tile of sums, in registers
+              nest.for "k.i" ... vectorized {
+        ... the rows of %y
+
+Lanes move along the contiguous axis of the result, with the operand that is copied (the weights); the rows of a tile
+are another axis of the result, along which only the other operand moves: each of its elements is in all lanes. So
+neither strides nor gaps of the window matter, nor whether channels come first or last. Any reduction by a named
+combiner over several loops is tiled so when its operands move in this way; over one loop where the same weights serve
+two more axes (windows of one element), else it is a product of matrices (patterns/products.py).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from math import prod
+
+from xdsl.ir import SSAValue
+
+from ....analysis.nest.sets.accesses import root_of
+from ....dialects.diagnostic import NestorError
+from ....dialects.nest import AccumulateOp, ForOp, LoadOp
+from ....lowering.nest_common.body import element_bytes
+from ...nest.loops.fuse import fuse
+from ...nest.loops.normalise import add_unit_loop, remove_unit_loop, why_not_remove_unit_loop
+from ...nest.loops.reorder import reorder, why_not_reorder
+from ...nest.loops.split import why_not_split
+from ...nest.mapping.parallel import why_not_parallel
+from ...nest.memory.cache_read import cache_read, why_not_cache_read
+from ...nest.memory.cache_write import cache_write
+from ...nest.memory.prefetch import prefetch
+from ...nest.memory.transform_layout import transform_layout, why_not_transform_layout
+from ...nest.rewrite.loops import (
+    enclosing_loops,
+    is_inside,
+    loops_in,
+    parent_loop,
+    perfect_band,
+    sole_inner_loop,
+)
+from ...nest.rewrite.trials import trial
+from ..patterns.access_patterns import (
+    INVARIANT,
+    UNIT,
+    UNKNOWN_EXTENT,
+    extent_of,
+    machine_lanes,
+    padded_width,
+)
+from ..patterns.steps import UNRECORDED, Steps
+from ..patterns.sum_neighbours import even_shares, in_blocks, in_tiles, initial_nest
+from ..patterns.tiles import axes_of, mark_lanes, mark_unrolled, pattern_in, sum_in
+from .convolution_blocks import in_cache
+
+MOST_ROWS = 14
+"""Rows of a tile: with two registers a row, 28 of 32 hold sums."""
+
+PANEL_AHEAD, IMAGE_AHEAD = 16, 2
+"""Terms ahead of which the panel and the image are fetched, by measurement: longer than the second-level cache takes. All
+threads read the panel, and what several cores read does not stay in the cache of each: it takes longer."""
+
+MANY_WEIGHTS = 1 << 20
+"""Bytes of weights whose copy takes long enough for threads to wait for each other: the axes of the window are few."""
+
+CACHE_SHARE = 2
+"""The part of the second-level cache for a panel of weights: it stays there while the rows of a block pass."""
+
+FEWEST_LANES = 4
+"""Columns below which most lanes would be idle."""
+
+FEWEST_TERMS = 8
+"""Terms of a sum below which a tile is not worth its edges."""
+
+
+@dataclass(frozen=True, eq=False)
+class Convolution:
+    """A sum over several loops: `outer` are the loops of the result beside the rows and columns of a tile."""
+
+    outer: list[ForOp]
+    row: ForOp
+    column: ForOp
+    terms: list[ForOp]
+    sums: AccumulateOp
+    images: list[LoadOp]
+    panels: list[LoadOp]
+    axes: list[int]
+    """The axes of the result along which the outer loops, the rows and the columns run."""
+
+    @property
+    def result(self) -> SSAValue:
+        return self.sums.memrefs[0]
+
+
+@dataclass(frozen=True)
+class Shape:
+    """Rows of a tile and machine vectors of a row."""
+
+    rows: int
+    vectors: int
+
+
+@dataclass(frozen=True, eq=False)
+class Tiles:
+    """The loops over the tiles of a block, and those over the rows and columns of what is in a tile, the sums last."""
+
+    rows: int
+    width: int
+    row: ForOp
+    column: ForOp
+    inner: list[tuple[ForOp, ForOp]]
+
+
+# ---- what is a convolution ---------------------------------------------------------------------------
+
+
+def convolution_in(nest: ForOp) -> Convolution | None:
+    """The sum over several loops that a nest computes, None when it is something else."""
+    band = perfect_band(nest)
+    accesses = sum_in(band) if len(band) >= 4 else None
+    if accesses is None or any(loop.lower.constants() != (0,) for loop in band):
+        return None
+    loads, sums = accesses
+    terms = [loop for loop in band if pattern_in(sums, sums.memrefs[0], loop) == INVARIANT]
+    columns = [loop for loop in band if pattern_in(sums, sums.memrefs[0], loop) == UNIT]
+    if not terms or len(columns) != 1 or axes_of(sums.indices) is None:
+        return None
+    column = columns[0]
+    panels = [load for load in loads if pattern_in(load, load.memref, column) != INVARIANT]
+    images = [load for load in loads if load not in panels]
+    rows = [
+        loop
+        for loop in band
+        if loop is not column
+        and loop not in terms
+        and all(pattern_in(load, load.memref, loop) == INVARIANT for load in panels)
+        and any(pattern_in(load, load.memref, loop) != INVARIANT for load in images)
+    ]
+    if not rows or not panels or any(axes_of(load.indices) is None for load in panels):
+        return None
+    lanes, count = extent_of(column), [extent_of(loop) for loop in terms]
+    if lanes is not None and lanes < FEWEST_LANES:
+        return None
+    if all(n is not None for n in count) and prod(n for n in count if n is not None) < FEWEST_TERMS:
+        return None
+    outer = [loop for loop in band if loop not in (*terms, rows[-1], column)]
+    if len(terms) == 1 and (len(outer) < 2 or _vary(panels, outer)):
+        return None
+    terms.sort(key=lambda loop: extent_of(loop) or UNKNOWN_EXTENT)
+    own = axes_of(sums.indices)
+    assert own is not None
+    axes = [own.index(loop.iv) for loop in (*outer, rows[-1], column)]
+    return Convolution(outer, rows[-1], column, terms, sums, images, panels, axes)
+
+
+def _vary(loads: list[LoadOp], loops: list[ForOp]) -> bool:
+    return any(pattern_in(load, load.memref, loop) != INVARIANT for load in loads for loop in loops)
+
+
+# ---- the tile ---------------------------------------------------------------------------------------
+
+
+def tile_shape(rows: int | None, columns: int | None, lanes: int, registers: int) -> Shape:
+    """The tile that takes the fewest cycles for a result of so many rows and columns.
+
+    A term is `rows + vectors` loads and `rows * vectors` multiply-adds, two of each a cycle; with fewer than ten
+    sums each addition waits for the one before. One register is left for what is in all lanes. Among equals the one
+    with the fewest loads, of which those of whole vectors come from farther away.
+
+    >>> tile_shape(56, 64, 16, 32), tile_shape(7, 64, 16, 32), tile_shape(None, None, 8, 16)
+    (Shape(rows=14, vectors=2), Shape(rows=7, vectors=2), Shape(rows=6, vectors=2))
+    """
+    best, least = Shape(1, 1), None
+    for vectors in (1, 2, 4):  # LLVM takes a sum of three registers to pieces
+        most = min(MOST_ROWS, (registers - 1 - vectors) // vectors)
+        for height in range(1, most + 1):
+            tiles = (-(-rows // height) if rows else 16 / height) * (
+                -(-columns // (vectors * lanes)) if columns else 16 / vectors
+            )
+            cost = tiles * max(height * vectors / 2, (height + vectors) / 2, 5)
+            loads = tiles * (height + 4 * vectors)
+            if least is None or (cost, loads) < least:
+                best, least = Shape(height, vectors), (cost, loads)
+    return best
+
+
+def tile_convolution(
+    sum_: Convolution,
+    vector_bits: int,
+    cache_bytes: int,
+    share: Callable[[ForOp, Steps], None] | None,
+    rest: Callable[[ForOp], None],
+    before: Callable[[ForOp], None],
+    steps: Steps,
+) -> bool:
+    """Tile a convolution; False, and nothing changed, where a step is refused.
+
+    `cache_bytes` is a core's second-level cache. `share` gives a loop to threads, `rest` schedules a nest that stands
+    beside the tiles, `before` one that stands before all of them: the copy of the weights, which threads share.
+    """
+    lanes = machine_lanes(sum_.column, vector_bits)
+    registers = 32 if vector_bits >= 512 else 16
+    shape = tile_shape(extent_of(sum_.row), extent_of(sum_.column), lanes, registers)
+    width = shape.vectors * lanes
+    if not _is_legal(sum_, shape.rows, width):
+        return False
+    tiles = _tile(sum_, shape.rows, width, steps)
+    place = in_cache(sum_, tiles, steps)
+    if place is None:
+        place = tiles.column
+        _keep_sums(sum_, tiles, width, steps)
+    outermost = enclosing_loops(sum_.sums)[0]
+    if share is not None and why_not_parallel(outermost) is None:
+        pairs = [loop for pair in tiles.inner for loop in pair]
+        inner = [place, tiles.row, tiles.column, *sum_.terms, *pairs]
+        outermost = even_shares(outermost, inner, steps)
+        share(outermost, steps)
+    unit = steps.do(add_unit_loop, outermost)
+    for buffer in dict.fromkeys(load.memref for load in sum_.panels):
+        _pack(sum_, tiles, buffer, unit, width, before, share, steps)
+    if why_not_remove_unit_loop(unit) is None:
+        steps.do(remove_unit_loop, unit)
+    for row, column in tiles.inner:
+        mark_lanes(column, width, steps)
+        mark_unrolled(row, steps)
+    _fetch(sum_, row, steps)
+    if place is not tiles.column:
+        _mark_reader(place, lanes, steps)
+    if _is_panel_kept(sum_, width, cache_bytes):
+        _stay_with_panel(place, steps)
+    for loop in enclosing_loops(place):
+        for op in list(loop.body.block.ops):
+            if isinstance(op, ForOp) and not is_inside(sum_.sums, op):
+                rest(op)
+    return True
+
+
+def _is_legal(sum_: Convolution, rows: int, width: int) -> bool:
+    """Whether the first steps are: splits, and an order that any order of a sum allows."""
+    if any(
+        why_not_split(loop, k, "mask") is not None for loop, k in ((sum_.row, rows), (sum_.column, width))
+    ):
+        return False
+    order = [*sum_.outer, *sum_.terms, sum_.row, sum_.column]
+    return why_not_reorder(order, new_bounds=False) is None
+
+
+def _tile(sum_: Convolution, rows: int, width: int, steps: Steps) -> Tiles:
+    """Tiles of the sum, and in each of them the first values of its sums where these are stored right before."""
+    band = [*sum_.outer, sum_.row, sum_.column, *sum_.terms]
+    first, size = initial_nest(sum_.sums, [*sum_.outer, sum_.row, sum_.column]), len(sum_.outer) + 2
+
+    def both(*loops: ForOp) -> None:
+        _tile_both(list(loops[:size]), list(loops[size:]), rows, width, UNRECORDED)
+
+    if first is not None:
+        try:
+            trial(both, *first, *band)
+        except NestorError:
+            first = None
+    if first is not None:
+        around, *tiles, first_tile, tile = _tile_both(first, band, rows, width, steps)
+        sum_.outer[:] = around
+        return Tiles(rows, width, *tiles, [first_tile, tile])  # pyright: ignore
+    *_, row_tiles, column_tiles, row, column = _tile_one(band, size, rows, width, steps)
+    return Tiles(rows, width, row_tiles, column_tiles, [(row, column)])
+
+
+def _tile_one(band: list[ForOp], size: int, rows: int, width: int, steps: Steps) -> tuple[ForOp, ...]:
+    """Tiles of the last two of `size` loops over elements, with the loops over terms in them."""
+    if perfect_band(enclosing_loops(band[-1].body.block.first_op)[0]) != band:  # pyright: ignore
+        steps.do(reorder, band)
+    outer, (row, column), terms = band[: size - 2], band[size - 2 : size], band[size:]
+    row_tiles, row = in_tiles(row, rows, steps)
+    column_tiles, column = in_tiles(column, width, steps)
+    steps.do(reorder, [*outer, row_tiles, column_tiles, *terms, row, column])
+    return (*outer, row_tiles, column_tiles, row, column)
+
+
+def _tile_both(first: list[ForOp], band: list[ForOp], rows: int, width: int, steps: Steps):
+    """The same tiles of two nests, which are then fused: the outer loops, the tiles, and what is in these of each."""
+    size = len(first)
+    *firsts, first_row, first_column = _tile_one(first, size, rows, width, steps)
+    *seconds, row, column = _tile_one(band, size, rows, width, steps)
+    loops = [steps.do(fuse, one, other) for one, other in zip(firsts, seconds, strict=True)]
+    return loops[:-2], *loops[-2:], (first_row, first_column), (row, column)
+
+
+def _keep_sums(sum_: Convolution, tiles: Tiles, width: int, steps: Steps) -> None:
+    """A tile of sums stays in registers; it starts from what is stored first, or from the identity, to be added."""
+    for init in ("load", "identity") if len(tiles.inner) > 1 else ("identity",):
+        if (
+            made := steps.attempt(cache_write, sum_.result, tiles.column, init=init, name="sums")
+        ) is not None:
+            _, *copies = made
+            break
+    else:
+        return
+    for copy in copies:
+        if copy is not None:
+            *rows, lane = loops_in(copy)
+            mark_lanes(lane, width, steps)
+            for loop in rows:
+                mark_unrolled(loop, steps)
+
+
+def _pack(
+    sum_: Convolution,
+    tiles: Tiles,
+    buffer: SSAValue,
+    around: ForOp,
+    width: int,
+    before: Callable[[ForOp], None],
+    share: Callable[[ForOp, Steps], None] | None,
+    steps: Steps,
+) -> None:
+    """Copy an operand that moves with the lanes: in the order of the terms, the lanes of a tile side by side."""
+    load = next((op for op in around.walk() if isinstance(op, LoadOp) and op.memref is buffer), None)
+    if load is None or why_not_cache_read(buffer, around) is not None:
+        return
+    places = {loop.iv: k for k, loop in enumerate(sum_.terms)}
+    columns = {loop.iv for loop in (tiles.column, tiles.inner[-1][1])}
+    rank = len(load.indices)
+
+    def place(axis: int) -> int:
+        operands = load.indices[axis].operands
+        if not set(operands).isdisjoint(columns):
+            return len(places)
+        return max((places.get(value, -1) for value in operands), default=-1)
+
+    axes = tuple(sorted(range(rank), key=place))
+    panel, copy = steps.do(cache_read, buffer, around, axes=axes, name="panel")
+    if copy is None:
+        return
+    lane = loops_in(copy)[-1]
+    if why_not_split(lane, width, "clamp") is None:
+        _, lane = in_blocks(lane, width, steps)
+    shape = panel.memref.type.get_shape()
+    names = [f"d{k}" for k in range(len(shape))]
+    layout = f"{' '.join(names)} -> {names[-1]}/{width} {' '.join(names[:-1])} {names[-1]}%{width}"
+    if shape[-1] != width and why_not_transform_layout(panel, layout) is None:
+        panel = steps.do(transform_layout, panel, layout=layout)
+    if _pattern_in(lane, buffer) == UNIT:
+        mark_lanes(lane, width, steps)
+        if share is not None and lane is not copy and why_not_parallel(copy) is None:
+            if prod(shape) * element_bytes(panel.memref.type.element_type) >= MANY_WEIGHTS:
+                copy = even_shares(copy, loops_in(copy)[-2:], steps)
+            share(copy, steps)
+    else:
+        before(copy)
+
+
+def _fetch(sum_: Convolution, row: ForOp, steps: Steps) -> None:
+    """Fetch ahead the lines of a tile that other terms do not share: the panel's, and an image's that lie along rows."""
+    inner = sum_.terms[-1]
+    loads = [op for op in row.walk() if isinstance(op, LoadOp)]
+    for load in loads:
+        is_image = row.iv in load.indices.operands
+        if is_image and pattern_in(load, load.memref, row) != UNIT:
+            continue
+        distance, buffer = IMAGE_AHEAD if is_image else PANEL_AHEAD, root_of(load.memref)
+        steps.attempt(prefetch, buffer, inner, distance=distance, whole=True)
+
+
+def _is_panel_kept(sum_: Convolution, width: int, cache_bytes: int) -> bool:
+    """Whether the weights of a tile have room in the cache, and those of all columns have not."""
+    extents = [extent_of(loop) for loop in (*sum_.terms, sum_.column)]
+    if None in extents:
+        return False
+    *terms, columns = [n for n in extents if n is not None]
+    panel = prod(terms) * element_bytes(sum_.panels[0].result.type)
+    return panel * width <= cache_bytes // CACHE_SHARE < panel * columns
+
+
+def _stay_with_panel(place: ForOp, steps: Steps) -> None:
+    """Do all rows of a block with the columns of a tile, whose weights stay in the cache, then those of the next.
+
+    Else all weights come from farther away for each row: 18 bytes a cycle for images of 7 x 7 pixels.
+    """
+    band = [place]
+    while len(band) < 3 and (around := parent_loop(band[0])) is not None:
+        if around.kind != "serial" or sole_inner_loop(around) is not band[0]:
+            break
+        band.insert(0, around)
+    order = [place, *band[:-1]]
+    if len(band) > 1 and why_not_reorder(order, new_bounds=False) is None:
+        steps.do(reorder, order)
+
+
+def _mark_reader(place: ForOp, lanes: int, steps: Steps) -> None:
+    """The tile of what reads the result is as the last nest in `place`: its sums are in registers."""
+    last = place.body.block.last_op
+    if isinstance(last, ForOp):
+        other, lane = loops_in(last)
+        mark_lanes(lane, padded_width(extent_of(lane) or lanes, lanes), steps)
+        mark_unrolled(other, steps)
+
+
+def _pattern_in(loop: ForOp, buffer: SSAValue) -> str:
+    """How the load of a buffer in a loop that copies it moves."""
+    loads = [op for op in loop.walk() if isinstance(op, LoadOp) and op.memref is buffer]
+    return pattern_in(loads[0], buffer, loop) if loads else INVARIANT

@@ -1,0 +1,71 @@
+"""Moments of big arrays on the CPU: nest-schedule-cpu reads once what a mean and the squares around it are of.
+
+    nest.for "i" ... { nest.for "k" ... { nest.accumulate "sum" add %x, %s[%k] } }          // %x[%i, %k]
+    ... the means
+    nest.for "i.1" ... { nest.for "k.1" ... { nest.accumulate "add" add %e, %q[%k] } }      // of %x[%i, %k] less the mean
+  becomes
+    nest.for "i.p" %p = 0 to 196 {                   // nest-block-moments: as many rows as a core's cache has room for
+      nest.for "i" ... { ... %s_parts[%p, %k] ... }  // from memory
+      nest.for "i.1" ... { ... %q_parts[%p, %k] ... }  // from the cache
+    }
+
+as in batch norm in training. How many parts there are depends on extents alone, as do the bits of a result.
+"""
+
+from __future__ import annotations
+
+from math import prod
+
+from xdsl.dialects.func import FuncOp
+
+from ....analysis.nest.sets.accesses import root_of
+from ....analysis.nest.values.moment_pairs import moment_pairs
+from ....dialects.nest import AccumulateOp, ForOp, LoadOp
+from ....lowering.nest_common.body import element_bytes
+from ...nest.loops.flatten import flatten_neighbours
+from ...nest.reductions.block_moments import block_moments, why_not_block_moments
+from ...nest.rewrite.loops import perfect_band
+from ..patterns.access_patterns import extent_of
+from ..patterns.steps import Steps
+from .streams import BIG, bytes_of
+
+PART = 128 << 10
+"""Bytes of a part: a small share of a second-level cache."""
+
+KEPT = 1 << 20
+"""Bytes that are in a second-level cache still when they are looked at again, all of them."""
+
+FEWEST_TERMS = 64
+"""Terms that a part has for each element of the sums: many times the work of setting it up and taking it together."""
+
+
+def do_moments_in_parts(function: FuncOp, steps: Steps) -> None:
+    """Take sums and squares of big arrays a part at a time."""
+    blocks = [function.body.block, *(op.body.block for op in function.walk() if isinstance(op, ForOp))]
+    for pair in [pair for block in blocks for pair in moment_pairs(block) if _reads_big(pair[0])]:
+        (sums, *_), band = (flatten_neighbours(perfect_band(nest), steps) for nest in pair)
+        parts = _parts_of(band)
+        if parts is not None and why_not_block_moments(sums, band[0], parts) is None:
+            steps.do(block_moments, sums, band[0], parts=parts)
+
+
+def _reads_big(nest: ForOp) -> bool:
+    return any(isinstance(op, LoadOp) and bytes_of(root_of(op.memref)) >= BIG for op in nest.walk())
+
+
+def _parts_of(band: list[ForOp]) -> int | None:
+    """The number of even parts whose size is nearest to what is wanted; None where there is none that pays."""
+    extents = [extent_of(loop) or 0 for loop in band]
+    update = band[-1].body.block.last_op
+    assert isinstance(update, AccumulateOp)
+    work = prod(extents)
+    loads = [op for op in band[-1].body.block.ops if isinstance(op, LoadOp)]
+    size = work * max((element_bytes(op.result.type) for op in loads), default=0)
+    if size <= KEPT:
+        return None
+    within = update.indices.operands
+    elements = prod(n for n, loop in zip(extents, band, strict=True) if loop.iv in within)
+    wanted = size // PART
+    least, most = max(2, wanted // 4), min(4 * wanted, extents[0], work // (elements * FEWEST_TERMS))
+    found = [n for n in range(least, most + 1) if extents[0] % n == 0]
+    return min(found, key=lambda n: abs(n - wanted)) if found else None

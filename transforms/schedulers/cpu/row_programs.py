@@ -1,0 +1,169 @@
+"""Programs on whole rows on the CPU: while one row is computed, the next ones come into the cache.
+
+    nest.for "i" %i = 0 to 4096 parallel {
+      nest.for "j.o" ... { ... %x[%i, 64 * %o + %v] ... }             the largest of the row
+      nest.for "j.1.o" ... {                                            exponentials, and their sum
+        nest.for "j.1.i" ... vectorized(32) {
+          nest.prefetch %x[%i + 1, 32 * %o + %v]                        put in here
+          ...
+      nest.for "j.2.o" ... {                                            the quotients
+        nest.for "j.2.i" ... vectorized(64) {
+          nest.prefetch %y[%i + 1, 64 * %o + %v] {nestor.write}       and here
+
+A machine foresees accesses within a page. A row is about as long: its first pass waits for memory, the others find it
+in the cache and leave memory idle. So the later passes fetch the next row, which is worth a fifth of softmax. Rows shorter
+than a page are fetched several rows ahead; longer than `LONGEST` they stay as they are, and so do rows whose length only
+the run time knows, and buffers that fit into the cache of a core.
+
+What finds the place of a row's extreme (argmax) makes two passes; the second one reads only a part of the row, the one that
+has the extreme (`nest-search-parts`), and it is the first that fetches the next row.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import pairwise
+from math import isqrt, prod
+from typing import TYPE_CHECKING
+
+from xdsl.dialects.builtin import DYNAMIC_INDEX, MemRefType, NoneAttr
+from xdsl.ir import Block, SSAValue
+from xdsl.ir.affine import AffineDimExpr
+
+from ....analysis.nest.sets.accesses import root_of
+from ....dialects.affine import AffineList
+from ....dialects.nest import ForOp, LoadOp, StoreOp
+from ....lowering.nest_common.body import element_bytes
+from ....lowering.nest_to_scf.vectors import LINE_BYTES
+from ...nest.memory.prefetch import prefetch, why_not_prefetch
+from ...nest.reductions.search_parts import search_parts
+from ..patterns.access_patterns import buffer_accesses, machine_lanes
+from ..patterns.steps import Steps
+
+if TYPE_CHECKING:
+    from .vectors import Machine
+
+AHEAD = 1 << 12
+"""Bytes that are fetched ahead at least: a page."""
+
+LONGEST = 1 << 17
+"""Bytes of a row of all buffers together, beyond which the next row would not stay in the cache of a core."""
+
+SMALLEST = 1 << 20
+"""Bytes of a buffer that the cache of a core holds."""
+
+PART, FEWEST_PARTS = 8, 4
+"""Vectors of a part in which an extreme is looked for, at least, and parts that a row has then."""
+
+
+def rows_of(loop: ForOp) -> dict[SSAValue, int]:
+    """The big arguments of which each iteration of `loop` passes several times over a row, and the bytes of a row.
+
+    Nothing where it makes one pass, or where rows are too long.
+    """
+    passes = [op for op in loop.body.block.ops if isinstance(op, ForOp)]
+    if len(passes) < 2:
+        return {}
+    rows = {
+        buffer: size
+        for buffer in dict.fromkeys(_buffers_of(passes))
+        if (size := _row_bytes(buffer, loop, passes)) is not None
+    }
+    return rows if sum(rows.values()) <= LONGEST else {}
+
+
+def search_in_parts(loop: ForOp, machine: Machine) -> None:
+    """Let the passes over long rows that look for the place of an extreme look at one part of the row only."""
+    for first, second in pairwise([op for op in loop.body.block.ops if isinstance(op, ForOp)]):
+        extent = first.constant_trip_count()
+        if extent is None or list(first.body.block.ops)[1:] != [first.body.block.last_op]:
+            continue
+        least = PART * machine_lanes(first, machine.vector_bits)
+        size = next((n for n in range(least, isqrt(extent * least) + 1, least) if extent % n == 0), None)
+        if size is not None and extent >= FEWEST_PARTS * size:
+            machine.steps.attempt(search_parts, first, second, parts=extent // size)
+
+
+def fetch_rows(loop: ForOp, rows: dict[SSAValue, int], steps: Steps) -> None:
+    """Let the later passes over a row, which is an iteration of `loop`, fetch what the next rows read and write."""
+    passes = [op for op in loop.body.block.ops if isinstance(op, ForOp)]
+    for buffer, size in rows.items():
+        reading = _passes_with(LoadOp, buffer, passes)
+        writing = _passes_with(StoreOp, buffer, passes)
+        if not (reading or writing) or _is_streamed(buffer, writing):
+            continue
+        whole = [p for p in reading if not _reads_part(p, buffer, loop)]
+        at = writing[-1] if writing else (whole or reading)[min(1, len(whole or reading) - 1)]
+        distance = max(1, AHEAD // size)
+        if why_not_prefetch(buffer, loop, distance, at=at.label) is None:
+            steps.do(prefetch, buffer, loop, distance=distance, at=at.label)
+
+
+def _buffers_of(passes: list[ForOp]) -> Iterator[SSAValue]:
+    for loop in passes:
+        for _, buffer in buffer_accesses(loop):
+            yield buffer
+
+
+def _row_bytes(buffer: SSAValue, loop: ForOp, passes: list[ForOp]) -> int | None:
+    """The bytes from one iteration's row of a big argument to the next one's; None for any other buffer."""
+    type_ = buffer.type
+    assert isinstance(type_, MemRefType)
+    shape = type_.get_shape()
+    if not isinstance(root_of(buffer).owner, Block) or not isinstance(type_.layout, NoneAttr):
+        return None
+    size = element_bytes(type_.element_type)
+    if DYNAMIC_INDEX not in shape and prod(shape) * size <= SMALLEST:
+        return None
+    places = {
+        _axis_of(op.indices, loop) for p in passes for op, other in buffer_accesses(p) if other is buffer
+    }
+    places.discard(None)
+    if len(places) != 1:
+        return None
+    (axis,) = places
+    assert axis is not None
+    if DYNAMIC_INDEX in shape[axis + 1 :]:
+        return None
+    row = prod(shape[axis + 1 :]) * size * loop.step_value
+    return row if row >= LINE_BYTES else None
+
+
+def _axis_of(indices: AffineList, loop: ForOp) -> int | None:
+    """The axis along which an access moves by one element a step of `loop`, None where there is no such axis."""
+    found = [k for k in range(len(indices)) if loop.iv in indices[k].canonical().operands]
+    if len(found) != 1:
+        return None
+    index = indices[found[0]].canonical()
+    is_plain = isinstance(index.exprs[0], AffineDimExpr) and len(index.operands) == 1
+    return found[0] if is_plain else None
+
+
+def _passes_with(kind: type, buffer: SSAValue, passes: list[ForOp]) -> list[ForOp]:
+    """The passes with such an access to a buffer; what is left over of a row is none where there is more."""
+    found = [
+        loop
+        for loop in passes
+        if any(isinstance(op, kind) and other is buffer for op, other in buffer_accesses(loop))
+    ]
+    return [loop for loop in found if loop.kind == "serial"] or found
+
+
+def _reads_part(one: ForOp, buffer: SSAValue, loop: ForOp) -> bool:
+    """Whether a pass reads no more of a row than what a number computed in `loop` says."""
+    return any(
+        not isinstance(value.owner, Block) and loop.is_ancestor(value.owner)
+        for op, other in buffer_accesses(one)
+        if other is buffer
+        for value in op.indices.canonical().operands
+    )
+
+
+def _is_streamed(buffer: SSAValue, passes: list[ForOp]) -> bool:
+    """Whether stores to a buffer pass the caches, so that its lines had better not come in."""
+    return any(
+        "nestor.nontemporal" in op.attributes
+        for loop in passes
+        for op, other in buffer_accesses(loop)
+        if other is buffer
+    )

@@ -1,0 +1,161 @@
+"""Long running results on the CPU: nest-schedule-cpu computes them in blocks that threads share.
+
+    nest.for "i" %i = 0 to 10000000 {
+      nest.accumulate "s" add %x, %s[]
+      ... %s[] ...
+  becomes (nest-block-scan)
+    nest.for "i.sums.o" ... parallel { ... the result of each block ... }
+    nest.for "i.carry" ... { ... what stands before each block ... }
+    nest.for "i.o" ... parallel { ... the running results of each block ... }
+
+Blocks are as long whatever the number of threads, so the bits of a result do not depend on it. (In stretches of blocks that
+stay in a cache, one after the other, 10 million of float32 took 0.87 of the time, and fifty times as long where another
+program kept one of two processors busy: each stretch waits for all threads twice.)
+
+An argument beyond the caches is read twice so. Two threads do it in two waves, with the same blocks and bits:
+
+    parallel: | the first fifth, block by block    | the sums of the next two fifths
+    serial:   | what stands before each block
+    parallel: | running results of the two fifths  | the last two fifths, block by block
+
+where "block by block" is the sum of a block and, out of the caches, its running results: memory is read 1.4 times, and
+each wave waits once. 10 million of float32 on two cores of a Sapphire Rapids server: 0.85 of the time, one thread 0.77.
+With more threads the gain would be less (a part of 1/(2 T + 1) need not be read twice at T threads), and is left.
+
+    nest.for "j" %j = 0 to 1024 {
+      nest.accumulate "s" add %x, %s[]                             // of %x[%j], neighbours in memory
+      ... %s[] ...
+  becomes
+    nest.for "j.o" %o = 0 to 64 {
+      nest.for "j.i" %v = 0 to 16 attributes {nestor.scan} {       // lanes of a vector: lowering/nest_to_scf/scans.py
+
+Elements of 32 and 64 bits: shuffles of smaller ones cost more than the additions they save.
+"""
+
+from __future__ import annotations
+
+from xdsl.dialects.builtin import AnyFloat, IntegerType
+
+from ....analysis.nest.values.running_results import running_update
+from ....dialects.diagnostic import NestorError
+from ....dialects.nest import ForOp
+from ....lowering.nest_common.body import element_bytes
+from ....lowering.nest_to_scf.scans import SCAN
+from ....lowering.to_llvm.types import LAST_LEVEL_CACHE
+from ...nest.loops.split import split, why_not_split
+from ...nest.mapping.annotate import annotate, why_not_annotate
+from ...nest.mapping.parallel import parallelize
+from ...nest.memory.prefetch import prefetch, why_not_prefetch
+from ...nest.reductions.block_scan import block_scan, why_not_block_scan
+from ...nest.rewrite.loops import loops_in
+from ...nest.rewrite.trials import trial
+from ..patterns.access_patterns import SCATTERED, SEVERAL, access_patterns, extent_of, machine_lanes
+from ..patterns.steps import UNRECORDED, Steps
+from .streams import big_arrays, fetch_ahead, stream_results
+from .vectors import Machine
+
+BLOCK = 2080
+"""Iterations of a block: enough for vectors of its sum, and blocks that stand side by side do not meet in the same lines
+of a cache."""
+
+FEWEST_BLOCKS = 8
+"""Blocks below which one iteration after the other is as good."""
+
+
+def is_long_scan(loop: ForOp) -> bool:
+    """Whether a loop has running results enough for threads."""
+    extent = extent_of(loop)
+    if extent is not None and extent < FEWEST_BLOCKS * BLOCK:
+        return False
+    return loops_in(loop) == [loop] and running_update(loop) is not None
+
+
+def block_long_scan(loop: ForOp, steps: Steps) -> tuple[list[ForOp], list[ForOp]] | None:
+    """Put a long running result into blocks: the loops over blocks, whose iterations are independent, and those left over.
+
+    None, and nothing changed, where that is illegal or does not pay.
+    """
+    if not is_long_scan(loop) or why_not_block_scan(loop, BLOCK) is not None:
+        return None
+    sums, _, blocks, *rest = steps.do(block_scan, loop, factor=BLOCK)
+    return [sums, blocks], rest
+
+
+def scan_in_waves(loop: ForOp, machine: Machine) -> tuple[list[ForOp], list[ForOp]] | None:
+    """Let two threads read a long argument 1.4 times in place of twice: the loops that do each block alone, and the others.
+
+    None, and nothing changed, where it is illegal, where there are not two threads, or where the caches hold the argument.
+    """
+    extent, update = extent_of(loop), running_update(loop)
+    if machine.threads != 2 or extent is None or update is None or not is_long_scan(loop):
+        return None
+    if extent * element_bytes(update.values[0].type) <= LAST_LEVEL_CACHE:
+        return None
+    try:
+        trial(lambda copy: _in_waves(copy, extent, UNRECORDED), loop)
+    except NestorError:
+        return None
+    return _in_waves(loop, extent, machine.steps)
+
+
+def _in_waves(loop: ForOp, extent: int, steps: Steps) -> tuple[list[ForOp], list[ForOp]]:
+    from ...nest.loops.beside import beside
+    from ...nest.loops.cut import cut
+
+    fifth = extent // BLOCK // 5
+    first, others = steps.do(cut, loop, at=fifth * BLOCK)
+    middle, last = steps.do(cut, others, at=2 * fifth * BLOCK)
+    own, *_ = _block_by_block(first, steps)
+    sums, _, results = steps.do(block_scan, middle, factor=BLOCK)
+    rest, *end = _block_by_block(last, steps)
+    for pair in ((own, sums), (results, rest)):
+        steps.do(parallelize, steps.do(beside, *pair), grain=1)
+    return [own, rest], [sums, results, *end]
+
+
+def _block_by_block(loop: ForOp, steps: Steps) -> tuple[ForOp, ...]:
+    """One block after the other, with the bits of blocks that are computed side by side; then what is left over."""
+    from ...nest.loops.fuse import fuse
+
+    sums, carry, blocks, *rest = steps.do(block_scan, loop, factor=BLOCK)
+    return steps.do(fuse, steps.do(fuse, sums, carry), blocks), *rest
+
+
+def fetch_blocks(blocks: ForOp, steps: Steps) -> None:
+    """Let the running results of a block, which its sum brought into the caches, fetch the next block and its results."""
+    for lanes in loops_in(blocks):
+        if SCAN not in lanes.attributes:
+            continue
+        for buffer in big_arrays(lanes):
+            if why_not_prefetch(buffer, blocks, 1, at=lanes.label) is None:
+                steps.do(prefetch, buffer, blocks, distance=1, at=lanes.label)
+
+
+def has_lanes(loop: ForOp, vector_bits: int) -> bool:
+    """Whether the running result of an innermost loop is worth vectors."""
+    update = running_update(loop)
+    if update is None or loops_in(loop) != [loop]:
+        return False
+    element, extent = update.values[0].type, extent_of(loop)
+    bits = element.bitwidth if isinstance(element, IntegerType | AnyFloat) else 0
+    lanes = machine_lanes(loop, vector_bits)
+    if bits not in (32, 64) or lanes < 4 or (extent is not None and extent < 2 * lanes):
+        return False
+    patterns = access_patterns(loop)
+    return not any(patterns[pattern, writes] for pattern in (SCATTERED, SEVERAL) for writes in (False, True))
+
+
+def scan_in_lanes(loop: ForOp, machine: Machine) -> bool:
+    """Compute the running result of an innermost loop in vectors; False where that is illegal or does not pay."""
+    if not has_lanes(loop, machine.vector_bits):
+        return False
+    lanes, steps = machine_lanes(loop, machine.vector_bits), machine.steps
+    if why_not_split(loop, lanes) is not None:
+        return False
+    _, members, *_ = steps.do(split, loop, factor=lanes)
+    if why_not_annotate(members, SCAN) is None:
+        steps.do(annotate, members, mark=SCAN)
+        stream_results(members, machine.past_caches, steps)
+        if not machine.in_rows:
+            fetch_ahead(members, machine.past_caches, steps)
+    return True

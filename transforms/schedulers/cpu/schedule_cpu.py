@@ -1,0 +1,144 @@
+"""nest-schedule-cpu: vectorize the inner loops of every nest and give the outer ones to threads.
+
+    nest.for "i" %i = 0 to 999 {
+      nest.for "j" %j = 0 to 1000 {
+        %v = nest.load %x[%i, %j] : memref<999x1000xf32>
+        nest.store "y" %v, %y[%i, %j] : memref<999x1000xf32>
+      }
+    }
+  becomes
+    %x_flat = memref.collapse_shape %x [[0, 1]] : memref<999x1000xf32> into memref<999000xf32>
+    %y_flat = memref.collapse_shape %y [[0, 1]] : memref<999x1000xf32> into memref<999000xf32>
+    nest.for "i_j.o" %o = 0 to 15609 parallel attributes {nestor.grain = 1024 : i64} {
+      nest.for "i_j.i" %v = 0 to 64 vectorized(64) {
+        ... %x_flat[64 * %o + %v] ...
+      }
+    }
+    nest.for "i_j.t" %t = 0 to 24 vectorized(32) { ... }
+
+What is done to a nest, from the outside in, wherever the primitives find it legal:
+
+* Loops that memory allows to are made one (nest-flatten); a loop whose accesses are contiguous goes inside, an
+  independent one outside (nest-reorder).
+* The outermost independent loop is parallel; its grain is the iterations below which a thread does not pay.
+* An innermost loop becomes vectors of several registers, the remainder one masked vector. A reduction gets one
+  accumulator a lane (nest-rfactor), in blocks when it is a long sum of floats, so that errors do not grow
+  with its length.
+* A long reduction is done in parts, a number of them that depends on extents alone, by threads, and sums of columns a
+  few rows at a time (cpu/reductions.py).
+* A sum of a big array and the squares around its mean are taken a part at a time (moments.py).
+* A product of matrices is done in tiles of sums that stay in registers (patterns/products.py);
+  with few rows, columns or terms memory is the roof, and the big matrix is read once, where it is (skinny_products.py).
+* A sum over several loops (a convolution) is done so, too, a block of the result at a time with what it is computed
+  from and what is computed from it (cpu/convolutions.py, convolution_blocks.py).
+* A reduction over windows (pooling, convolutions of separate channels) is done in tiles of vectors of results
+  (cpu/windows.py).
+* A matrix that serves one sum only is made in tiles, and never whole (pairs.py).
+* What is read across what is written is done in tiles that are transposed in registers (cpu/transposes.py).
+* Matrices of batches are made and used slice by slice (batch_slices.py), a stack of them times one matrix is one product
+  (matrix_stacks.py).
+* Sums of independent rows whose order is given stand side by side (recurrences.py).
+* A long running result is computed in blocks, by threads (cpu/scans.py).
+* Where only an outer loop is contiguous (sums over columns) that one becomes vectors, around the inner loops.
+  What these update in each iteration is kept in registers (nest-registerise), and a variable of the body gets an
+  element a lane (nest-expand-buffer).
+* Big arrays are fetched ahead, where they are read and where they are written; stores pass the caches
+  (`nestor.nontemporal`) where much is read for them, or the machine is the faster for it (streams.py). Where several
+  passes are made over a row, the later ones fetch the next row (cpu/row_programs.py).
+* What goes through a big array again does it from the end, which is still in the caches (sweeps.py).
+
+What stays serial or scalar is said in a remark, with the dependence or the access that is the reason.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.func import FuncOp
+from xdsl.passes import ModulePass
+
+from ....analysis.nest.sets.dependence import Dependences
+from ....dialects.diagnostic import fail
+from ....dialects.nest import AccumulateOp, AllocOp, ForOp
+from ...nest.loops.flatten import flatten_neighbours
+from ...nest.mapping.parallel import why_not_parallel
+from ...nest.rewrite.loops import functions, loops_in, perfect_band
+from .vectors import WIDEST, Machine, outermost_loops, schedule_innermost
+
+
+def schedule_nests(function: FuncOp, machine: Machine = WIDEST) -> None:
+    """Schedule all nests of a function: first those that take others into their blocks."""
+    nests = list(outermost_loops(function))
+    if any(isinstance(op, AccumulateOp | AllocOp) for op in function.walk()):
+        from .dispatch import schedule_sums_of_products
+        from .reductions import in_turn
+        from .streams import has_big_arrays
+
+        schedule_sums_of_products(function, machine)
+        if has_big_arrays(function):
+            from .moments import do_moments_in_parts
+
+            do_moments_in_parts(function, machine.steps)
+        nests = in_turn(outermost_loops(function))
+    for nest in nests:
+        schedule(nest, machine)
+    if sum(loop.kind == "parallel" for loop in outermost_loops(function)) > 1:
+        from .sweeps import turn_back
+
+        turn_back(function, machine.steps)
+
+
+def schedule(nest: ForOp, machine: Machine = WIDEST) -> None:
+    """Schedule one nest. Loops that are marked already stay as they are."""
+    if any(loop.kind != "serial" for loop in loops_in(nest)):
+        return
+    for_threads = machine.threads != 1
+    band = flatten_neighbours(perfect_band(nest), machine.steps)
+    if (dependences := _plain(band)) is not None:
+        schedule_innermost(band[0], machine, for_threads, dependences)
+        return
+    from .dispatch import schedule_nest
+
+    schedule_nest(band[0], machine, for_threads)
+
+
+def _plain(band: list[ForOp]) -> Dependences | None:
+    """The dependences (none are carried) of a nest that is one loop over independent statements; None for another."""
+    loop = band[0]
+    if any(isinstance(op, ForOp | AccumulateOp | AllocOp) for op in loop.body.walk()):
+        return None
+    dependences = Dependences(loop)
+    return dependences if why_not_parallel(loop, dependences) is None else None
+
+
+@dataclass(frozen=True, eq=False)
+class NestScheduleCpuPass(ModulePass):
+    """Vectorize and parallelize every nest; `vector_bits` is a register's width, `threads=1` makes no parallel loops,
+    2 lets long scans suit two of them,
+    `past_caches` is for machines whose stores had better pass the caches wherever a result is larger than these,
+    `amx` for those with a unit that multiplies matrices; `cache_kib` is the second-level cache of a core."""
+
+    name = "nest-schedule-cpu"
+
+    vector_bits: int = 512
+    threads: int | None = None
+    past_caches: bool = False
+    amx: bool = False
+    cache_kib: int | None = None
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        if self.vector_bits < 64 or self.vector_bits & (self.vector_bits - 1):
+            raise fail(op, f"vector-bits is {self.vector_bits}; a power of two of at least 64 is expected")
+        if self.cache_kib is not None and self.cache_kib < 1:
+            raise fail(op, f"cache-kib is {self.cache_kib}; a positive number of KiB is expected")
+        machine = Machine(
+            self.vector_bits,
+            self.threads,
+            past_caches=self.past_caches,
+            amx=self.amx,
+            cache_kib=self.cache_kib,
+        )
+        for function in functions(op):
+            schedule_nests(function, machine)

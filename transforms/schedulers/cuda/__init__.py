@@ -1,0 +1,1 @@
+"""nest-schedule-cuda: one strategy a file. Never imports `cpu`."""

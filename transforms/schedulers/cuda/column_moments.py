@@ -1,0 +1,95 @@
+"""Means and variances of long columns on the GPU (part of nest-schedule-cuda): columns are read once for both.
+
+    nest.for "i" %i = 0 to 4099 { nest.for "j" ... { ... nest.accumulate "s" add %a, %s[%j] } }
+    ... the means
+    nest.for "i.1" %i = 0 to 4099 { nest.for "j.1" ... { ... nest.accumulate "q" add %e, %q[%j] } }
+  becomes
+    nest.for "i.p" %p = 0 to 65 bind "block.y" {                   // nest-block-moments: parts of 64 rows
+      nest.for "j.o" %o = 0 to 2 bind "block.x" {                  // 128 columns
+        ...                                                        // their sums, from memory
+        ...                                                        // means, and squares around these, from the cache
+      }
+    }
+    nest.for "i.combine" ...                                       // sums and squares of all rows from those of the parts:
+    nest.for "i.1.combine" ...                                     // a program on short columns, column_programs.py
+
+What a block has to do is a program on columns too (column_programs.py), of `ROWS` rows a thread: the part is in the
+block's cache when it is looked at again. Short columns are one kernel together with what is computed of their means, and
+are left to that. How many parts there are depends on extents alone, as do the bits of a result.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+
+from xdsl.dialects.func import FuncOp
+from xdsl.ir import Block
+
+from ....analysis.nest.kernels.barriers import change_with_places
+from ....analysis.nest.sets.dependence import Dependences
+from ....analysis.nest.values.moment_pairs import moment_pairs
+from ....dialects.diagnostic import NestorError
+from ....dialects.nest import ForOp
+from ...nest.loops.flatten import flatten_neighbours
+from ...nest.mapping.bind import bind
+from ...nest.reductions.block_moments import block_moments
+from ...nest.rewrite.loops import enclosing_function, perfect_band
+from ...nest.rewrite.trials import trial
+from ..patterns.steps import UNRECORDED, Steps
+from .column_programs import ROWS_OF_THREAD, ColumnProgram, most_rows
+from .column_sums import Columns, columns_of
+from .grid import extent_of, units
+
+THREADS = 256
+"""Threads of a block."""
+
+ROWS = 16
+"""Rows of a part that a thread passes over: 64 KiB of a block, of which a level-one cache has room for two or three."""
+
+FEWEST = 4
+"""The same where there are few blocks."""
+
+BLOCKS = 512
+"""Blocks that fill a GPU."""
+
+
+def schedule_column_moments(function: FuncOp, steps: Steps) -> None:
+    """Let blocks take the sums of parts of long columns and the squares around their means, in one kernel."""
+    blocks: dict[Block, None] = dict.fromkeys(
+        nest.parent for nest in units(function.body.block) if nest.parent
+    )
+    for pair in [pair for block in blocks for pair in moment_pairs(block)]:
+        sums, squares = (flatten_neighbours(perfect_band(nest), steps) for nest in pair)
+        parts = _parts_of(sums)
+        if parts is None:
+            continue
+        try:
+            trial(partial(_try, parts), sums[0], squares[0])
+        except NestorError:
+            continue
+        _schedule(sums[0], squares[0], parts, steps)
+
+
+def _parts_of(band: list[ForOp]) -> int | None:
+    """The number of parts; None where these are no columns, or ones that a block has as they are."""
+    if len(band) != 2 or columns_of(band[0], Dependences(band[0])) is None:
+        return None
+    rows, columns = map(extent_of, band)
+    if rows is None or columns is None or rows <= most_rows(band):
+        return None
+    one = Columns(band, THREADS, UNRECORDED)
+    blocks = -(-columns // (one.across * one.width))
+    of_thread = min(ROWS, max(FEWEST, rows * blocks // (one.down * BLOCKS)))
+    most = ROWS_OF_THREAD * one.down
+    return min(most, -(-rows // (one.down * of_thread)))
+
+
+def _try(parts: int, sums: ForOp, squares: ForOp) -> None:
+    change_with_places(enclosing_function(sums), lambda: _schedule(sums, squares, parts, UNRECORDED))
+
+
+def _schedule(sums: ForOp, squares: ForOp, parts: int, steps: Steps) -> None:
+    part, _, _ = steps.do(block_moments, sums, squares, parts=parts)
+    program = [op for op in part.body.block.ops if isinstance(op, ForOp)]
+    ColumnProgram(program, steps, THREADS, parts).run()
+    steps.do(bind, part, axis="block.y")

@@ -1,0 +1,241 @@
+"""Tiles of sums that tensor cores compute (part of cuda/tensor_cores.py): the steps of sum_tiles.py, for warps.
+
+    nest.for "k.o" ... {
+      nest.for "k.i" ... { nest.accumulate "t" add %p, %sums[...] }     // of %a[%i, %k] and %b[%k, %j]
+  becomes
+    nest.for "k.o" ... {
+      ... tiles of %a and %b are copied to shared memory, with zeros where these end
+      nest.for "warp_row" ... bind "thread.y" {
+        nest.for "warp_column" ... bind "thread.x" {
+          nest.for "lane" ... bind "lane" {
+            nest.for "k_step" ... {
+              nest.for "m" ... attributes {nestor.matrix} {             // see analysis/nest/kernels/matrix_tiles.py
+
+A row of a tile in shared memory is what an instruction wants together: terms, or, of elements of 16 bits, what are
+neighbours in memory. A thread copies 16 bytes of it where they are neighbours in memory that begin at a multiple of 16
+bytes, and goes on meanwhile. Else lanes that are neighbours copy elements that are: a whole row, or, where the row lies
+across memory, 8 elements of each of 4 rows. Rows are rotated by their number in steps of 16 bytes, so that neither
+ldmatrix, which reads 16 bytes of 8 rows at a time, nor what copies to them finds two in one bank.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import gcd, prod
+
+from xdsl.dialects.builtin import MemRefType
+
+from ....analysis.nest.kernels.async_copies import ASYNC, copy_in
+from ....analysis.nest.kernels.matrix_tiles import MATRIX, Form, form_of
+from ....dialects.diagnostic import fail
+from ....dialects.nest import LANES, AllocOp, ForOp, LoadOp
+from ...nest.loops.flatten import flatten
+from ...nest.loops.rename import rename_freely
+from ...nest.loops.reorder import reorder
+from ...nest.loops.split import split
+from ...nest.mapping.annotate import annotate, why_not_annotate
+from ...nest.mapping.bind import bind
+from ...nest.mapping.vectorize import vectorize
+from ...nest.memory.stage_factors import stage_factors
+from ...nest.memory.transform_layout import transform_layout
+from ...nest.rewrite.loops import loops_in
+from ..patterns.access_patterns import UNIT
+from ..patterns.steps import Steps
+from ..patterns.tiles import pattern_in
+from .sum_tiles import SumTile, Tiling
+from .tile_copies import begins_at, mark_vector
+
+WARP_ROW, WARP_COLUMN, LANE = ("warp_row", "thread.y"), ("warp_column", "thread.x"), ("lane", "lane")
+"""What loops over warps, by rows and by columns, and over lanes are called and bound to."""
+
+NEIGHBOURS = 8
+"""How many neighbours in memory lanes copy of a row, where rows of the tile lie across those in memory."""
+
+
+MOST_UNROLLED = 16
+"""Copies of a thread side by side, all of which are on their way at a time."""
+
+
+class MatrixTiling(Tiling):
+    """The steps. Parts of the tile's rows: warps "y", tiles of a warp "r", and of one of these 2 "r" and 8 "l" (lanes).
+
+    Parts of its columns: warps "x", tiles of a warp "r", and of one of these 4 "l" and 2 "v".
+    """
+
+    def __init__(self, tile: SumTile, start: ForOp | None, steps: Steps):
+        super().__init__(tile, start, steps)
+        self.matrix: ForOp | None = None
+        (_, rows), (_, columns) = tile.tiled
+        self.warps = tuple(prod(p.size for p in own if p.axis in "xy") for own in (rows, columns))
+        """Warps along rows, and along columns."""
+        self.of_warp = tuple(
+            prod(p.size for p in own) // n for own, n in zip((rows, columns), self.warps, strict=True)
+        )
+        """Rows and columns of a warp."""
+
+    def _stage(self, step: ForOp) -> list[tuple[AllocOp, ForOp]]:
+        left, left_copy, right, right_copy = self.steps.do(stage_factors, step, space="shared", narrow=True)
+        return [(left, left_copy), (right, right_copy)]
+
+    def keep_sums(self) -> None:
+        super().keep_sums()
+        self.steps.do(annotate, self.matrix, mark=MATRIX)
+
+    # ---- the sums ----
+
+    def _share(self, tiles: Sequence[ForOp], terms: Sequence[ForOp], is_sum: bool) -> None:
+        """The loops over warps and lanes, over the tiles of a warp, and over a lane's corner of such a tile."""
+        steps = self.steps
+        rows, columns = self._rows_and_columns(tiles)
+        *warp_row, m, r, of_row = rows
+        *warp_column, n, of_column, c = columns
+        inner = [m, r, n, c]
+        names = {m: "m", r: "r", n: "n", c: "c" if terms else "column.v"}
+        order = [*warp_row, *warp_column, of_row, of_column]
+        if terms:
+            form = self._form(terms[0])
+            step, term = steps.do(split, terms[0], factor=form.terms, tail="perfect")
+            h, e = steps.do(split, term, factor=form.contiguous, tail="perfect")
+            order += [step]
+            inner += [h, e]
+            names |= {step: "k_step", h: "h", e: "e"}
+            self.matrix = m
+        steps.do(reorder, [*order, *inner])
+        for loop, name in names.items():
+            rename_freely(steps, loop, name)
+        for loop in order[-1:] if terms else inner[:-1]:  # registers are indexed by constants
+            steps.do(annotate, loop, mark="unrolled")
+        if not terms:
+            mark_vector(c, True, steps)
+        lane = steps.do(flatten, of_row, of_column)
+        self._bind(warp_row, warp_column, lane)
+
+    def _rows_and_columns(self, tiles: Sequence[ForOp]) -> list[list[ForOp]]:
+        """The parts of the loop over rows, and those of the loop over columns."""
+        found: dict[int, list[ForOp]] = {}
+        wanted = [own for _, own in self.tile.tiled]
+        for loop, own in zip(tiles, self._parts_of(tiles), strict=True):
+            rest, pieces = loop, []
+            for part in reversed(own[1:]):
+                rest, inner = self.steps.do(split, rest, factor=part.size, tail="perfect")
+                pieces.insert(0, inner)
+            found[next(k for k, other in enumerate(wanted) if other is own)] = [rest, *pieces]
+        return [found[0], found[1]]
+
+    def _bind(self, warp_row: Sequence[ForOp], warp_column: Sequence[ForOp], lane: ForOp) -> None:
+        bound = ((warp_row, WARP_ROW), (warp_column, WARP_COLUMN), ([lane], LANE))
+        for loops, (name, axis) in bound:
+            for loop in loops:
+                rename_freely(self.steps, loop, name)
+                self.steps.do(bind, loop, axis=axis)
+
+    def _form(self, around: ForOp) -> Form:
+        """The instruction that multiplies what the loop loads."""
+        load = next(op for op in around.walk() if isinstance(op, LoadOp))
+        form = form_of(load.result.type)
+        if form is None:
+            raise fail(load, f"tensor cores do not multiply {load.result.type}")
+        return form
+
+    def _layout(self, rank: int) -> str:
+        """Whose sums they are, tiles of the warp, and the lane's corner of a tile."""
+        axes = self.order_of_axes if rank > len(self.tile.tiled) else range(rank)
+        axis_of = dict(zip(self.order, axes, strict=True))
+        i, j = f"d{axis_of[0]}", f"d{axis_of[1]}"
+        rows, columns = self.of_warp
+        warps = [
+            f"{a}/{size} " for a, size, n in ((i, rows, self.warps[0]), (j, columns, self.warps[1])) if n > 1
+        ]
+        old = " ".join(f"d{k}" for k in range(rank))
+        lane = f"4*({i}%8)+{j}%8/2"
+        return f"{old} -> {''.join(warps)}{lane} {i}%{rows}/16 {j}%{columns}/8 {i}%16/8 {j}%2"
+
+    # ---- copies ----
+
+    def _may_be_ahead(self, buffer: AllocOp, copy: ForOp) -> bool:
+        """Whether the copies are of 16 bytes, or of elements that can be under way by themselves."""
+        found = copy_in(loops_in(copy)[-1])
+        return found is not None and (found.may_copy_elements or self._is_by_vectors(buffer, copy))
+
+    def _is_by_vectors(self, buffer: AllocOp, copy: ForOp) -> bool:
+        _, column, load = self._loops_of_copy(buffer, copy)
+        return pattern_in(load, load.memref, column) == UNIT and begins_at(
+            load, column, _form_in(buffer).contiguous
+        )
+
+    def _loops_of_copy(self, buffer: AllocOp, copy: ForOp) -> tuple[ForOp, ForOp, LoadOp]:
+        """The loop over rows of the tile, the one along them, and what is copied."""
+        term, other = loops_in(copy)
+        load = next(op for op in copy.walk() if isinstance(op, LoadOp) and len(op.indices))
+        is_along = _form_in(buffer).bits == 16 and pattern_in(load, load.memref, other) == UNIT
+        return (term, other, load) if is_along else (other, term, load)
+
+    def _share_copy(self, buffer: AllocOp, copy: ForOp) -> None:
+        steps, size = self.steps, _form_in(buffer).contiguous
+        row, column, load = self._loops_of_copy(buffer, copy)
+        length = column.constant_trip_count() or size
+        rotated = rotation(loops_in(copy), row, length, size)
+        inner: list[ForOp] = []
+        turns: list[ForOp] = []
+        of_warp, pieces = 1, length
+        if self._is_by_vectors(buffer, copy):
+            column, vector = steps.do(split, column, factor=size, tail="perfect")
+            pieces, inner = length // size, [vector]
+        if not inner and pattern_in(load, load.memref, column) != UNIT:
+            row, neighbours = steps.do(split, row, factor=NEIGHBOURS, tail="perfect")
+            turn, column = steps.do(split, column, factor=LANES // NEIGHBOURS, tail="perfect")
+            lanes, turns = [column, neighbours], [turn]
+        else:
+            of_row = gcd(pieces, LANES)
+            if pieces > of_row:
+                turn, column = steps.do(split, column, factor=of_row, tail="perfect")
+                turns = [turn]
+            of_warp, lanes = LANES // of_row, [column]
+        warps: list[list[ForOp]] = [[], []]
+        if of_warp > 1:
+            row, own = steps.do(split, row, factor=of_warp, tail="perfect")
+            lanes.insert(0, own)
+        for k in (1, 0):
+            if self.warps[k] > 1:
+                row, warp = steps.do(split, row, factor=self.warps[k], tail="perfect")
+                warps[k] = [warp]
+        rounds: list[ForOp] = []
+        if (row.constant_trip_count() or 1) > MOST_UNROLLED:
+            more, row = steps.do(split, row, factor=MOST_UNROLLED, tail="perfect")
+            rounds = [more]
+        turns.append(row)
+        steps.do(reorder, [*warps[0], *warps[1], *lanes, *rounds, *turns, *inner])
+        steps.do(transform_layout, buffer, layout=rotated)
+        lane = lanes[0] if len(lanes) == 1 else steps.do(flatten, *lanes)
+        self._bind(warps[0], warps[1], lane)
+        for loop in (*rounds, *turns):
+            rename_freely(steps, loop, "turn")
+        count = 1
+        for loop in reversed(turns):
+            count *= loop.constant_trip_count() or 1
+            if count <= MOST_UNROLLED:
+                steps.do(annotate, loop, mark="unrolled")
+        for loop in inner:
+            steps.do(vectorize, loop, width=size)
+        last = [*turns, *inner][-1]
+        if why_not_annotate(last, ASYNC) is None:
+            steps.do(annotate, last, mark=ASYNC)
+
+
+def rotation(loops: Sequence[ForOp], row: ForOp, length: int, size: int) -> str:
+    """Rows of a tile in pieces of 16 bytes, groups of which are rotated by the number of the row.
+
+    A row of 10 pieces, say, begins in one of four places among the banks: groups of two, and the four rows after the
+    first four are rotated by one. Groups are of a power of two, so that an index is made of shifts and masks.
+    """
+    i, j = ("d0", "d1") if row is loops[0] else ("d1", "d0")
+    group = gcd(length // size, 8)
+    first = "" if group * size == length else f"{group * size}*({j}/{size}/{group})+"
+    return f"d0 d1 -> {i} {first}{size}*(({j}/{size}+{i}/{8 // group})%{group})+{j}%{size}"
+
+
+def _form_in(buffer: AllocOp) -> Form:
+    assert isinstance(buffer.memref.type, MemRefType)
+    form = form_of(buffer.memref.type.element_type)
+    assert form is not None
+    return form

@@ -1,0 +1,349 @@
+"""nest-schedule-cuda: bind the loops of every nest to blocks and threads.
+
+    nest.for "i" %i = 0 to 100 {
+      nest.for "j" %j = 0 to 1000 {
+        %v = nest.load %x[%i, %j] : memref<100x1000xf32>
+        nest.store "y" %v, %y[%i, %j] : memref<100x1000xf32>
+      }
+    }
+  with block=256 becomes
+    %x_flat = memref.collapse_shape %x [[0, 1]] : memref<100x1000xf32> into memref<100000xf32>
+    %y_flat = memref.collapse_shape %y [[0, 1]] : memref<100x1000xf32> into memref<100000xf32>
+    nest.for "i_j.o.o" %o = 0 to 196 bind "block.x" {
+      nest.for "i_j.o.i" %t = 0 to 256 bind "thread.x" {
+        nest.for "i_j.i" %v = 0 to 2 vectorized(2) {
+          %a = nest.load %x_flat[512 * %o + 2 * %t + %v] : memref<100000xf32>
+          nest.store "y" %a, %y_flat[512 * %o + 2 * %t + %v] where (256 * %o + %t < 50000) : memref<100000xf32>
+        }
+      }
+    }
+
+Before that, elementwise nests are made fewer (kernels.py): each nest is a kernel.
+
+Sums of short columns and what is computed with them become one kernel (column_programs.py). Sums of long ones and the
+squares around their means are taken together, part by part (column_moments.py).
+
+Products of matrices, convolutions and attention take the nests before and after them along: tiles of sums in
+registers (sum_tiles.py; with tensor cores cuda/tensor_cores.py). So do reductions over windows: pooling, and
+convolutions of separate channels (cuda/pooling.py).
+
+For each nest, the first of these that the primitives find legal:
+
+* The outermost independent loops become one where memory allows (nest-flatten). One loop is split into blocks
+  of `block` threads; two or three into tiles of `block` threads, say 32 x 8; more stay inside the thread.
+  Loops that are not independent (reductions) stay inside: one thread an output element, or a row.
+* Elementwise bands move 16 bytes a thread, some vectors in flight, in one or two axes (pointwise.py); one that
+  reads across what it writes goes through tiles in shared memory (cuda/transposes.py).
+* A band whose innermost body passes over rows (reductions, normalisation): a warp or a block computes a row, which
+  stays in registers where it is short enough (row_programs.py); running results of rows: stretches (scans.py). Of a few
+  long rows, several blocks have parts each (long_rows.py).
+* A reduction to one element: partial results by blocks, and their total by one block (cuda/reductions.py).
+* Sums of columns: threads across columns and down rows, parts of the rows by blocks (column_sums.py). A long running
+  result: blocks (cuda/scans.py).
+* An outermost loop with dependences changes places with an inner one that has none (nest-reorder): a recurrence
+  down the rows.
+* An outermost loop with dependences stays on the host and launches the nests inside it in every iteration:
+  time steps.
+* The nest is left as it is, one thread, and a remark says why.
+
+What was decided against is said in remarks. Only x of a grid takes more than 65535 blocks; where the extents of
+two loops of a tile are known at run time only, x is the outer loop's and y the inner one's: rows of more than
+65535 * 32 elements that cannot be flattened need static extents. TVM calls such schedules default GPU
+schedules (`dlight`), Halide the GPU part of its autoscheduler.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.func import FuncOp
+from xdsl.ir import Operation
+from xdsl.passes import ModulePass
+
+from ....analysis.nest.sets.dependence import Dependences
+from ....dialects.diagnostic import fail
+from ....dialects.nest import MAX_THREADS, AllocOp, ForOp, IfOp
+from ....dialects.remarks import remark
+from ...nest.loops.flatten import flatten_neighbours
+from ...nest.loops.normalise import remove_unit_loop, why_not_remove_unit_loop
+from ...nest.loops.reorder import reorder, why_not_reorder
+from ...nest.loops.split import split, why_not_split
+from ...nest.mapping.bind import bind
+from ...nest.rewrite.loops import functions, loops_in, may_fail, perfect_band, sole_inner_loop
+from ..patterns.steps import UNRECORDED, Steps
+from .attention import schedule_attention
+from .column_moments import schedule_column_moments
+from .column_programs import schedule_column_programs
+from .column_sums import bind_columns
+from .convolutions import schedule_convolution
+from .grid import (
+    FEW,
+    Refusal,
+    blocks_of,
+    extent_of,
+    grid_axes,
+    in_turn,
+    independent_band,
+    is_known_to_host,
+    is_scheduled,
+    iterations,
+    make_perfect,
+    row_width,
+    stays_on_host,
+    tile_width,
+    units,
+    why_not_bind,
+    why_not_guarded,
+)
+from .kernels import segment
+from .long_rows import share_long_rows
+from .pointwise import bind_pointwise
+from .pooling import schedule_windows
+from .products import schedule_product
+from .reductions import bind_whole_reduction
+from .row_programs import schedule_rows
+from .scans import bind_scans, share_long_scan
+from .tensor_cores import schedule_matrix_product, schedule_tensor_cores
+from .transposes import bind_transposed
+
+
+def schedule_function(function: FuncOp, block: int = 256, steps: Steps = UNRECORDED) -> None:
+    """Bind the loops of every nest of a function: first what takes several nests together."""
+    schedule_attention(function, steps, narrow=True)  # both of its products are those of tensor cores
+    schedule_tensor_cores(function, steps)
+    schedule_attention(function, steps, narrow=False)
+    segment(function, steps)
+    for nest in list(units(function.body.block)):
+        if nest.parent is None or not isinstance(nest, ForOp) or is_scheduled(nest):
+            continue
+        if schedule_matrix_product(nest, steps) or schedule_product(nest, steps):
+            continue
+        if not schedule_convolution(nest, steps):
+            schedule_windows(nest, steps)
+    schedule_column_moments(function, steps)
+    schedule_column_programs(function, steps)
+    for nest in in_turn(units(function.body.block)):
+        if nest.parent is not None:
+            schedule(nest, block, steps)
+
+
+def schedule(nest: ForOp | IfOp, block: int = 256, steps: Steps = UNRECORDED) -> None:
+    """Bind the loops of one nest, or say in a remark why it runs as one thread. Scheduled nests stay as they are."""
+    if is_scheduled(nest):
+        return
+    if isinstance(nest, IfOp):
+        if any(isinstance(op, ForOp) for op in nest.walk()):
+            remark(
+                nest, "the loops in this branch run as one GPU thread: it depends on an element of a buffer"
+            )
+        return
+    nest = _flattened(perfect_band(nest), steps)[0]
+    if (refusal := _bind_nest(nest, block, steps)) is not None:
+        _remark_one_thread(nest, refusal)
+
+
+def _bind_nest(nest: ForOp, block: int, steps: Steps) -> Refusal | None:
+    dependences = Dependences(nest)
+    refusal = why_not_bind(nest, nest, dependences)
+    if refusal is None and may_fail(nest) is not None:
+        return _bind_checks(nest, block, steps)
+    if refusal is None:
+        return _bind_band(independent_band(nest, dependences), block, steps)
+    if _remove_unit_loops(nest, steps):
+        dependences = Dependences(nest)
+    if bind_whole_reduction(nest, block, dependences, steps):
+        return None
+    if bind_columns(nest, block, dependences, steps):
+        return None
+    if parts := share_long_scan(nest, steps):
+        for part in parts:
+            if (refusal := _bind_nest(part, block, steps)) is not None:
+                _remark_one_thread(part, refusal)
+        return None
+    if (outward := _independent_loop_outward(nest, dependences, steps)) is not None:
+        return _bind_band(independent_band(outward, Dependences(outward)), block, steps)
+    if _bind_inside_host_loop(nest, block, refusal, steps):
+        return None
+    return refusal
+
+
+def _remove_unit_loops(nest: ForOp, steps: Steps) -> bool:
+    """Of a nest that reduces: a sum of one column is one of all elements. False where there is no such loop in it."""
+    units_in = [loop for loop in perfect_band(nest)[1:] if extent_of(loop) == 1]
+    units_in = [loop for loop in units_in if why_not_remove_unit_loop(loop) is None]
+    for loop in units_in:
+        steps.do(remove_unit_loop, loop)
+    return bool(units_in)
+
+
+def _bind_checks(nest: ForOp, block: int, steps: Steps) -> Refusal | None:
+    """One thread an iteration of a nest that only checks indices; none may be made up, so that the last block has fewer."""
+    if (error := why_not_split(nest, block, "clamp")) is not None:
+        return Refusal.of(error)
+    outer, inner = steps.do(split, nest, factor=block, tail="clamp")
+    _bind([outer, inner], ["block.x", "thread.x"], steps)
+    return None
+
+
+def _remark_one_thread(nest: ForOp, refusal: Refusal) -> None:
+    extent = extent_of(nest)
+    count = "all" if extent is None else extent
+    text = f'the nest "{nest.label}" runs as one GPU thread, {count} iterations in sequence: '
+    remark(nest, text + refusal.reason, hint=refusal.hint, notes=refusal.notes)
+
+
+# ---- nests whose outermost loop is not independent --------------------------------------------------
+
+
+def _independent_loop_outward(nest: ForOp, dependences: Dependences, steps: Steps) -> ForOp | None:
+    """Make a loop outermost that is independent there; None (and nothing changed) when there is none."""
+    band = perfect_band(nest)
+    for k, loop in enumerate(band[1:], 1):
+        order = [loop, *band[:k]]
+        if why_not_bind(loop, nest, dependences) or why_not_reorder(order, dependences, False):
+            continue
+        steps.do(reorder, order, dependences=dependences)
+        if why_not_bind(loop, loop, Dependences(loop)) is None:
+            return loop
+        steps.do(reorder, band[: k + 1])
+    return None
+
+
+def _bind_inside_host_loop(loop: ForOp, block: int, refusal: Refusal, steps: Steps) -> bool:
+    """Bind the nests in the body of `loop`, which the host then runs; False when it cannot or none can be bound."""
+    body = list(loop.body.block.ops)
+    bounds = [*loop.lower_operands, *loop.upper_operands]
+    if loop.kind != "serial" or not is_known_to_host(bounds):
+        return False
+    if not all(isinstance(op, ForOp) or stays_on_host(op) for op in body) or not _is_worth_launching(body):
+        return False
+    inner = [_flattened(perfect_band(op), steps)[0] for op in body if isinstance(op, ForOp)]
+    refused = [(nest, reason) for nest in inner if (reason := _bind_nest(nest, block, steps)) is not None]
+    if not is_scheduled(loop):
+        return False
+    text = f'the loop "{loop.label}" stays on the host, which launches {len(inner)} nests in each iteration: '
+    remark(loop, text + refusal.reason, hint=refusal.hint, notes=refusal.notes)
+    for nest, reason in refused:
+        _remark_one_thread(nest, reason)
+    return True
+
+
+def _is_worth_launching(body: list[Operation]) -> bool:
+    """Whether a nest in the body of a host loop may be longer than a launch takes; temporaries are the host's."""
+    counts = [iterations(op) for op in body if isinstance(op, ForOp)]
+    return any(n is None or n > FEW for n in counts) or any(isinstance(op, AllocOp) for op in body)
+
+
+# ---- bands of independent loops ---------------------------------------------------------------------
+
+
+def _bind_band(band: list[ForOp], block: int, steps: Steps) -> Refusal | None:
+    """Bind the loops of a band by the first way that is legal."""
+    if len(loops_in(band[0])) == len(band):
+        make_perfect(band[0], steps)
+    band = _flattened(band, steps)
+    if nests := share_long_rows(band, block, steps):
+        for nest in nests:
+            schedule(nest, block, steps)
+        return None
+    if schedule_rows(band, block, steps) or bind_scans(band, steps):
+        return None
+    refusal = why_not_guarded(band[0])
+    if refusal is not None:
+        return _bind_with_remainder(band[0], block, refusal, steps)
+    if bind_transposed(band, block, steps) or bind_pointwise(band, block, steps):
+        return None
+    if len(band) > 1 and (refusal := _bind_tiles(band, block, steps)) is None:
+        return None
+    if refusal is not None:
+        text = f'one thread an iteration of "{band[0].label}", the loops in it in sequence: '
+        remark(band[0], text + refusal.reason, hint=refusal.hint, notes=refusal.notes)
+    return _bind_rows(band[0], block, steps)
+
+
+def _flattened(band: list[ForOp], steps: Steps) -> list[ForOp]:
+    """Neighbours of the band made one wherever memory allows."""
+    return flatten_neighbours(band, steps)
+
+
+def _bind_rows(loop: ForOp, block: int, steps: Steps) -> Refusal | None:
+    """One thread an iteration, at most `block` of them a block."""
+    width = row_width(extent_of(loop), block)
+    if (error := why_not_split(loop, width, "mask")) is not None:
+        return Refusal.of(error)
+    outer, inner = steps.do(split, loop, factor=width, tail="mask")
+    _bind([outer, inner], ["block.x", "thread.x"], steps)
+    return None
+
+
+def _bind_with_remainder(loop: ForOp, block: int, refusal: Refusal, steps: Steps) -> Refusal | None:
+    """As `_bind_rows` where iterations cannot be masked: those left over are blocks of one thread."""
+    width = row_width(extent_of(loop), block)
+    if why_not_split(loop, width, "remainder") is not None:
+        return refusal
+    outer, inner, *remainder = steps.do(split, loop, factor=width)
+    _bind([outer, inner, *remainder], ["block.x", "thread.x", "block.x"], steps)
+    if remainder:
+        text = f'the last iterations of "{loop.label}" are blocks of one thread: '
+        remark(outer, text + refusal.reason, notes=refusal.notes)
+    return None
+
+
+def _bind_tiles(band: list[ForOp], block: int, steps: Steps) -> Refusal | None:
+    """Tiles of `block` threads over the two innermost of at most three loops; further loops go inside."""
+    outside, inside = band[-3:], band[:-3]
+    row, column = outside[-2:]
+    width = tile_width(extent_of(column), block)
+    height = block // width
+    if sole_inner_loop(row) is not column or why_not_split(row, height, "mask") is not None:
+        width, height = row_width(extent_of(column), block), 1
+    if (error := why_not_split(column, width, "mask")) is not None:
+        return Refusal.of(error)
+    if inside and why_not_reorder([*outside, *inside], new_bounds=False) is not None:
+        return Refusal(f"a grid has three axes, and the loops of {len(band)} are not perfectly nested")
+    counts = [*map(blocks_of, outside[:-2]), blocks_of(row, height), blocks_of(column, width)]
+    axes = grid_axes(counts)
+    if axes is None:
+        return Refusal("the grid would have more than 65535 blocks along two axes")
+    if inside:
+        steps.do(reorder, [*outside, *inside])
+    blocks, threads = outside[:-2], []
+    if height == 1:
+        blocks.append(row)
+    else:
+        row_blocks, row_threads = steps.do(split, row, factor=height, tail="mask")
+        blocks.append(row_blocks)
+        threads.append(row_threads)
+    column_blocks, column_threads = steps.do(split, column, factor=width, tail="mask")
+    if threads:
+        steps.do(reorder, [blocks[-1], column_blocks, threads[0], column_threads])
+    blocks.append(column_blocks)
+    threads.append(column_threads)
+    _bind(blocks, axes, steps)
+    _bind(threads, ["thread.y", "thread.x"][-len(threads) :], steps)
+    return None
+
+
+def _bind(loops: list[ForOp], axes: list[str], steps: Steps) -> None:
+    """Bind loops that are parts of loops found independent, or these themselves."""
+    for loop, axis in zip(loops, axes, strict=False):
+        loop.set_kind(axis)
+        steps.did(bind, loop, axis=axis)
+
+
+@dataclass(frozen=True)
+class NestScheduleCudaPass(ModulePass):
+    """Bind the loops of every nest to blocks and threads; `block` is the number of threads of a block."""
+
+    name = "nest-schedule-cuda"
+
+    block: int = 256
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        if not 1 <= self.block <= MAX_THREADS:
+            raise fail(op, f"block is {self.block}; a block has from 1 to {MAX_THREADS} threads")
+        for function in functions(op):
+            if len(function.body.blocks) == 1:  # loop nests have no branches from block to block
+                schedule_function(function, self.block)

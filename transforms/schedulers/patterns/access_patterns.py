@@ -1,0 +1,233 @@
+"""How loops meet memory and what they cost: the facts behind nest-schedule-cpu's choices.
+
+nest.for "j" %j = 0 to %m {
+  %a = nest.load %x[%i, %j]     unit       neighbouring lanes, neighbouring elements
+  %b = nest.load %y[%j, %i]     scattered  one axis, other steps: a gather
+  %c = nest.load %s[%i]         invariant  all lanes, one element
+  %d = nest.load %z[%j, %j]     several    moves along several axes: no vector form under a mask
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from math import prod
+
+from xdsl.dialects import arith, memref
+from xdsl.dialects.builtin import (
+    DYNAMIC_INDEX,
+    AnyFloat,
+    IntegerType,
+    MemRefType,
+    NoneAttr,
+    StridedLayoutAttr,
+    StringAttr,
+)
+from xdsl.dialects.func import FuncOp
+from xdsl.ir import Operation, SSAValue
+from xdsl.ir.affine import AffineDimExpr
+
+from ....analysis.nest.sets.accesses import FRESH, VIEWS, argument_attribute, root_of
+from ....analysis.nest.values.extent_keys import bound_key
+from ....analysis.nest.values.powers_of_two import power_above
+from ....dialects.affine import AffineList, dims_of, linear_terms
+from ....dialects.nest import AccumulateOp, ForOp, LoadOp, PrefetchOp, StoreOp
+from ....lowering.to_llvm.types import LAST_LEVEL_CACHE
+from ...nest.rewrite.loops import trip_count
+
+UNIT, SCATTERED, INVARIANT, SEVERAL = "unit", "scattered", "invariant", "several"
+
+UNKNOWN_EXTENT = 1024
+"""Iterations assumed of a loop whose extent only the run time knows."""
+
+
+# ---- memory -----------------------------------------------------------------------------------------
+
+
+def access_patterns(loop: ForOp) -> Counter[tuple[str, bool]]:
+    """How often the accesses in `loop` are `(pattern, writes)` as its variable grows."""
+    varying = varying_values(loop)
+    found: Counter[tuple[str, bool]] = Counter()
+    for op, buffer in buffer_accesses(loop):
+        pattern = pattern_of(op.indices, buffer, loop, varying)
+        found[pattern, not isinstance(op, LoadOp)] += 1
+    return found
+
+
+def buffer_accesses(op: Operation) -> Iterator[tuple[LoadOp | StoreOp | AccumulateOp, SSAValue]]:
+    """Every access at or below `op`, and the buffer."""
+    for inner in op.walk():
+        if isinstance(inner, (LoadOp, StoreOp)):
+            yield inner, inner.memref
+        elif isinstance(inner, AccumulateOp):
+            for buffer in inner.memrefs:
+                yield inner, buffer
+
+
+def pattern_of(indices: AffineList, buffer: SSAValue, loop: ForOp, varying: set[SSAValue]) -> str:
+    """How an access moves through `buffer` from one iteration to the next; `varying` are all values that change."""
+    moving = [k for k in range(len(indices)) if any(value in varying for value in indices[k].operands)]
+    if not moving:
+        return INVARIANT
+    if len(moving) > 1:
+        return SEVERAL
+    axis = moving[0]
+    growth = growth_of(indices[axis], loop.iv, varying)
+    is_unit = growth is not None and growth * loop.step_value == 1 and _stride(buffer, axis) == 1
+    return UNIT if is_unit else SCATTERED
+
+
+def growth_of(index: AffineList, iv: SSAValue, varying: set[SSAValue]) -> int | None:
+    """By how much `index` grows with `iv`, None when that is not a constant."""
+    terms, _ = linear_terms(index.exprs[0])
+    step = 0
+    for atom, factor in terms.items():
+        values = {index.operands[k] for k in dims_of(atom)}
+        if not values & varying:
+            continue
+        if not isinstance(atom, AffineDimExpr) or iv not in values:
+            return None
+        step = factor
+    return step
+
+
+def _stride(buffer: SSAValue, axis: int) -> int | None:
+    """Elements from one index of `axis` to the next, None when only the run time knows."""
+    assert isinstance(buffer.type, MemRefType)
+    layout, shape = buffer.type.layout, buffer.type.get_shape()
+    if isinstance(layout, NoneAttr):
+        return 1 if all(extent == 1 for extent in shape[axis + 1 :]) else None
+    if isinstance(layout, StridedLayoutAttr):
+        stride = layout.strides.data[axis]
+        return None if isinstance(stride, NoneAttr) else stride.data
+    return None
+
+
+def varying_values(loop: ForOp) -> set[SSAValue]:
+    """The loop's variable and what is computed from it in the loop."""
+    varying: set[SSAValue] = {loop.iv}
+    for op in loop.body.walk():
+        if any(operand in varying for operand in op.operands):
+            varying.update(op.results)
+    return varying
+
+
+def is_streamed(store: StoreOp, unknown: bool = False) -> bool:
+    """Whether a store had better pass the caches: to a big result that is not read here.
+
+    `unknown` is the answer for a size that only the run time knows.
+    """
+    root = root_of(store.memref)
+    role = argument_attribute(root, "nest.role")
+    if role != StringAttr("out") or not isinstance(root.type, MemRefType):
+        return False
+    shape = root.type.get_shape()
+    size = prod(shape) * bits_of(root.type.element_type) // 8
+    is_big = unknown if DYNAMIC_INDEX in shape else size > LAST_LEVEL_CACHE
+    return is_big and all(isinstance(op, StoreOp | PrefetchOp) for op in _uses_of_buffer(root))
+
+
+def _uses_of_buffer(buffer: SSAValue) -> list[Operation]:
+    found: list[Operation] = []
+    for use in buffer.uses:
+        op = use.operation
+        if isinstance(op, VIEWS):
+            found += _uses_of_buffer(op.results[0])
+        elif not isinstance(op, memref.DimOp):
+            found.append(op)
+    return found
+
+
+# ---- widths -----------------------------------------------------------------------------------------
+
+
+def machine_lanes(loop: ForOp, vector_bits: int) -> int:
+    """Lanes of one machine vector of the widest type that the loop computes with."""
+    return max(1, vector_bits // max(map(bits_of, _element_types(loop)), default=32))
+
+
+def _element_types(loop: ForOp):
+    for op in loop.body.walk():
+        if isinstance(op, (StoreOp, AccumulateOp)):
+            yield op.memrefs[0].type.element_type if isinstance(op, AccumulateOp) else op.value.type  # pyright: ignore
+        elif not isinstance(op, (ForOp, arith.ConstantOp)):
+            yield from (result.type for result in op.results)
+
+
+def bits_of(type_) -> int:
+    """The width of a number; 1 for what is no element (masks, index values)."""
+    if isinstance(type_, IntegerType):
+        return type_.width.data
+    return type_.bitwidth if isinstance(type_, AnyFloat) else 1
+
+
+def padded_width(extent: int, lanes: int) -> int:
+    """The lanes for `extent` iterations: whole machine vectors, or a power of two below one.
+
+    >>> [padded_width(n, 16) for n in (1, 5, 16, 36)]
+    [1, 8, 16, 48]
+    """
+    if extent >= lanes:
+        return -(-extent // lanes) * lanes
+    return power_above(extent)
+
+
+# ---- work -------------------------------------------------------------------------------------------
+
+
+def work_of(op: Operation) -> int:
+    """Roughly how many element operations one run of `op` is; for a loop, of its body."""
+    if not op.regions:
+        return _weight(op)
+    inner = sum(work_of(child) for region in op.regions for block in region.blocks for child in block.ops)
+    return inner + _weight(op)
+
+
+def work_inside(loop: ForOp) -> int:
+    """Element operations of one iteration of `loop`."""
+    total = 0
+    for op in loop.body.block.ops:
+        total += work_inside(op) * (extent_of(op) or UNKNOWN_EXTENT) if isinstance(op, ForOp) else work_of(op)
+    return max(1, total)
+
+
+def _weight(op: Operation) -> int:
+    if isinstance(op, (arith.ConstantOp, FuncOp, ForOp, *FRESH)):
+        return 0
+    if op.name.startswith(("math.", "special.")):
+        return 12
+    return 4 if op.name in ("arith.divf", "arith.remf", "arith.divsi", "arith.remsi") else 1
+
+
+def arithmetic_in(loop: ForOp) -> int:
+    """The weight of the operations of the loop that are not accesses."""
+    skipped = (LoadOp, StoreOp, ForOp, arith.ConstantOp)
+    return sum(_weight(op) for op in loop.body.walk() if not isinstance(op, skipped))
+
+
+def has_transcendental(loop: ForOp) -> bool:
+    return any(op.name.startswith(("math.", "special.")) for op in loop.body.walk())
+
+
+def has_fewer(loop: ForOp, count: int) -> bool:
+    """Whether a loop is known to have fewer iterations."""
+    extent = extent_of(loop)
+    return extent is not None and extent < count
+
+
+def extent_of(loop: ForOp) -> int | None:
+    """The number of iterations where it is a constant, the extent of a static axis included."""
+    count = loop.constant_trip_count()
+    if count is not None:
+        return count
+    if (
+        loop.lower.constants() == (0,)
+        and loop.step_value == 1
+        and isinstance(key := bound_key(loop.upper), int)
+    ):
+        return max(0, key)
+    trips = trip_count(loop)
+    if trips is None:
+        return None
+    constants = [trips[k].constants() for k in range(len(trips))]
+    return min((max(0, c[0]) for c in constants if c is not None), default=None)

@@ -1,0 +1,35 @@
+"""How an automatic scheduler does its steps, so that a recorder can write them down as schedule IR."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from ....dialects.diagnostic import NestorError
+
+
+class Steps:
+    """Does each step and keeps no record; `transforms/schedule/recorder.py` has the one that does."""
+
+    def do(self, primitive: Callable[..., Any], *targets: Any, **options: Any) -> Any:
+        """Call a primitive: what it refuses, it refuses."""
+        return primitive(*targets, **options)
+
+    def attempt(self, primitive: Callable[..., Any], *targets: Any, **options: Any) -> Any:
+        """Call a primitive that may refuse: what it gives, or None and nothing changed.
+
+        Each proves what it does before it does it; to ask `why_not` first would prove it twice.
+        """
+        try:
+            return self.do(primitive, *targets, **options)
+        except NestorError:
+            return None
+
+    def did(
+        self, primitive: Callable[..., Any], *targets: Any, results: Sequence[Any] = (), **options: Any
+    ) -> None:
+        """A step that was done otherwise, because its legality was known: `primitive` would have done the same."""
+
+
+UNRECORDED = Steps()
+"""Keeps no record."""
