@@ -63,9 +63,9 @@ def load_object(object_code: bytes) -> MachineCode:
 
 def known_symbols() -> dict[str, int]:
     """What the runtime has for compiled code, by name."""
-    found = dict(threads.addresses())
+    found, runtime = dict(threads.addresses()), __name__.rpartition(".")[0].rpartition(".")[0]
     for name in ("printing", "custom_calls"):
-        module = sys.modules.get(f"{__package__}.{name}")
+        module = sys.modules.get(f"{runtime}.{name}")
         if module is not None:  # else no kernel has been compiled that calls it
             found |= module.addresses()
     return found

@@ -80,7 +80,7 @@ def generate() -> str:
 
 
 def _section(row: Primitive) -> str:
-    module = import_module(f"..{row.function.partition(':')[0]}", __package__)
+    module = import_module(f"...{row.function.partition(':')[0]}", __package__)
     summary, _, body = (module.__doc__ or "").partition("\n")
     _, _, summary = summary.rpartition(": ")
     forms = [

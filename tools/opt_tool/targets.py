@@ -47,7 +47,7 @@ def print_ir(op: Operation, options: PrintOptions = PrintOptions()) -> str:
 
 def _emitter(module: str, function: str, target: str) -> Callable[..., Any]:
     try:
-        return getattr(import_module(f"..{module}", __package__), function)
+        return getattr(import_module(f"...{module}", __package__), function)
     except (ImportError, AttributeError) as error:
         raise NestorError(f"target '{target}' is not available here: {error}") from error
 
