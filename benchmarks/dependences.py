@@ -11,10 +11,10 @@ import statistics
 import time
 from collections.abc import Callable
 
+from nestor.analysis.nest.loop_structure import functions, loops_in
 from nestor.analysis.nest.sets.dependence import Dependences, analyse
 from nestor.dialects.nest import ForOp
 from nestor.dialects.parse import parse_module
-from nestor.transforms.nest.rewrite.loops import functions, loops_in
 
 ROUNDS = 20
 PAIRS = 11

@@ -173,6 +173,11 @@ class AffineList:
         by = AffineConstantExpr(factor)
         return self.map_exprs(lambda e: combine(AffineBinaryOpKind.Mul, e, by)).canonical()
 
+    def divided(self, kind: AffineBinaryOpKind, by: int) -> AffineList:
+        """Every expression `mod`, `floordiv` or `ceildiv` the constant `by`."""
+        divisor = AffineConstantExpr(by)
+        return self.map_exprs(lambda e: AffineBinaryOpExpr(kind, e, divisor)).canonical()
+
     def minus(self, other: AffineList) -> AffineList:
         """The differences, expression by expression."""
         return self.plus(other.times(-1))

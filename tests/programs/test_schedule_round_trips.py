@@ -16,10 +16,10 @@ import nestor as nt
 import numpy as np
 import pytest
 from gpu_programs import PROGRAMS, arguments_of
+from nestor.analysis.nest.loop_structure import functions
 from nestor.frontend.jit.driver.lowered import Lowered
 from nestor.frontend.jit.driver.schedule import sequences_of
 from nestor.frontend.jit.specialise.stages import lowered_copy
-from nestor.transforms.nest.rewrite.loops import functions
 from nestor.transforms.schedule.apply_schedule import apply_sequence
 
 sys.path.insert(0, str(Path(__file__).parents[2]))

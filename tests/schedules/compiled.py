@@ -10,13 +10,13 @@ import ctypes
 
 import numpy as np
 from nestor.analysis.nest.kernels.loop_marks import bound_loop_in
+from nestor.analysis.nest.loop_structure import functions
 from nestor.dialects.diagnostic import NestorError
 from nestor.frontend.jit.specialise.stages import run_pipeline
 from nestor.lowering.cuda_c.emit import emit_cuda
 from nestor.lowering.llvm_ir.emit import emit_llvm_ir
 from nestor.runtime.abi import ErrorRecord, Packer
 from nestor.runtime.cpu.engine import CpuModule, compile_llvm_ir
-from nestor.transforms.nest.rewrite.loops import functions
 from xdsl.dialects.builtin import ModuleOp
 
 CPU = ("convert-nest-to-scf", "cpu-to-llvm")

@@ -12,10 +12,11 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Iterator, Sequence
 
+from nestor.analysis.nest.loop_structure import loops_in
 from nestor.analysis.nest.sets.accesses import alias_set, is_defined_outside
 from nestor.dialects.affine import AffineList
 from nestor.dialects.nest import AccumulateOp, ForOp, LoadOp, StoreOp
-from nestor.transforms.nest.rewrite.loops import loops_in, replace_index, rewrite_indices
+from nestor.transforms.nest.rewrite.loops import replace_index, rewrite_indices
 from xdsl.dialects import arith, func
 from xdsl.dialects.builtin import (
     DYNAMIC_INDEX,

@@ -13,12 +13,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from nestor.analysis.nest.loop_structure import find_loop
 from nestor.analysis.nest.sets.accesses import is_defined_outside
 from nestor.dialects.diagnostic import NestorError
 from nestor.dialects.nest import AccumulateOp, ForOp, IfOp, LoadOp, StoreOp
 from nestor.dialects.verifier import VerificationFailure, verify
 from nestor.runtime.interp.run import TrapError
-from nestor.transforms.nest.rewrite.loops import find_loop
 from primitive_loops import program_loops
 from primitive_requests import NothingToDo, Request
 from primitives import PRIMITIVES, apply, unchecked

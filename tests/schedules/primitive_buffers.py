@@ -6,6 +6,7 @@ import random
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from nestor.analysis.nest.loop_structure import enclosing_loops, functions, is_inside
 from nestor.analysis.nest.sets.accesses import accesses_of, is_defined_outside
 from nestor.analysis.nest.sets.producers import uses_of
 from nestor.dialects.nest import AllocOp, LoadOp
@@ -15,7 +16,6 @@ from nestor.transforms.nest.memory.reuse_buffers import reuse_buffers
 from nestor.transforms.nest.memory.sink_alloc import sink_alloc
 from nestor.transforms.nest.producers.compute_at import compute_at
 from nestor.transforms.nest.producers.rolling_buffer import rolling_buffer
-from nestor.transforms.nest.rewrite.loops import enclosing_loops, functions, is_inside
 from primitive_loops import draw_loop, loop_of, program_loops, serial_loops
 from primitive_requests import NothingToDo, Request
 from xdsl.dialects.builtin import MemRefType, ModuleOp

@@ -6,10 +6,10 @@ import random
 from typing import Any
 
 from intrinsics import draw_intrinsic
+from nestor.analysis.nest.loop_structure import functions
 from nestor.transforms.nest.mapping.tensorize import tensorize
 from nestor.transforms.nest.memory.prefetch import prefetch, why_not_prefetch
 from nestor.transforms.nest.memory.stream import stream, streamable
-from nestor.transforms.nest.rewrite.loops import functions
 from parsed import parse_module
 from primitive_buffers import buffers, of_buffer_in_loop
 from primitive_loops import draw_loop, is_innermost, is_short, loop_of, program_loops

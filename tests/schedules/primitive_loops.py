@@ -6,13 +6,7 @@ import random
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from nestor.analysis.nest.sets.accesses import accesses_of
-from nestor.dialects.nest import AccumulateOp, AllocOp, ForOp, LoadOp, StoreOp
-from nestor.transforms.nest.loops.distribute import pieces_of
-from nestor.transforms.nest.loops.flatten import why_not_flatten
-from nestor.transforms.nest.reductions.decompose_reduction import why_not_decompose_reduction
-from nestor.transforms.nest.reductions.rfactor import reductions_of
-from nestor.transforms.nest.rewrite.loops import (
+from nestor.analysis.nest.loop_structure import (
     enclosing_loops,
     find_loop,
     functions,
@@ -20,6 +14,12 @@ from nestor.transforms.nest.rewrite.loops import (
     perfect_band,
     sole_inner_loop,
 )
+from nestor.analysis.nest.sets.accesses import accesses_of
+from nestor.dialects.nest import AccumulateOp, AllocOp, ForOp, LoadOp, StoreOp
+from nestor.transforms.nest.loops.distribute import pieces_of
+from nestor.transforms.nest.loops.flatten import why_not_flatten
+from nestor.transforms.nest.reductions.decompose_reduction import why_not_decompose_reduction
+from nestor.transforms.nest.reductions.rfactor import reductions_of
 from primitive_requests import Request
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import ModuleOp

@@ -18,6 +18,7 @@ from importlib import import_module
 from typing import Any
 from unittest.mock import patch
 
+from nestor.analysis.nest.loop_structure import functions
 from nestor.dialects.nest import BIND_AXES, ForOp
 from nestor.transforms.nest.cleanup.eliminate_dead import eliminate_dead
 from nestor.transforms.nest.cleanup.simplify import simplify
@@ -74,7 +75,6 @@ from nestor.transforms.nest.reductions.privatise import privatise
 from nestor.transforms.nest.reductions.rfactor import rfactor
 from nestor.transforms.nest.reductions.search_parts import search_parts
 from nestor.transforms.nest.reductions.tree_reduce import tree_reduce
-from nestor.transforms.nest.rewrite.loops import functions
 from nestor.transforms.nest.rewrite.trials import trial
 from primitive_buffers import (
     applied_to_buffer,

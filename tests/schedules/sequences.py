@@ -12,13 +12,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
+from nestor.analysis.nest.loop_structure import functions
 from nestor.dialects.diagnostic import NestorError, SourceLocation, op_location
 from nestor.dialects.nest import ForOp
 from nestor.dialects.verifier import verify
 from nestor.lowering.abi.check_sites import check_sites
 from nestor.runtime.errors import KernelError
 from nestor.runtime.interp.run import TrapError, compile_nest
-from nestor.transforms.nest.rewrite.loops import functions
 from nestor.transforms.nest.rewrite.mark_checks import why_not_compiled
 from parsed import parse_module
 from primitive_requests import NothingToDo, Request

@@ -11,13 +11,13 @@ from collections import Counter
 
 import pytest
 from nestor.analysis.nest.kernels.barrier_places import THREAD_AXES, bound_loops
+from nestor.analysis.nest.loop_structure import functions, loops_in
 from nestor.dialects.diagnostic import NestorError
 from nestor.dialects.nest import BarrierOp
 from nestor.dialects.verifier import verify
 from nestor.runtime.interp.run import TrapError
 from nestor.transforms.nest.mapping.bind import bind
 from nestor.transforms.nest.mapping.insert_barriers import insert_barriers
-from nestor.transforms.nest.rewrite.loops import functions, loops_in
 from program_drafts import Program
 from programs import draw_program
 from sampling import seeds

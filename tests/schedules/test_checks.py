@@ -13,6 +13,7 @@ from importlib import import_module
 from typing import Any
 
 import pytest
+from nestor.analysis.nest.loop_structure import find_loop
 from nestor.dialects.diagnostic import LoweringError, NestorError, PassFailure
 from nestor.dialects.registry import make_context
 from nestor.dialects.schedule.table import PRIMITIVES as TABLE
@@ -35,7 +36,6 @@ from nestor.transforms.nest.reductions.block_exponentials import block_exponenti
 from nestor.transforms.nest.reductions.block_moments import block_moments
 from nestor.transforms.nest.reductions.online_softmax import online_softmax
 from nestor.transforms.nest.reductions.search_parts import search_parts
-from nestor.transforms.nest.rewrite.loops import find_loop
 from nestor.transforms.registry import load_pass
 from parsed import parse_module
 from primitive_buffers import buffers

@@ -12,9 +12,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from judge import NEEDED, judge
+from nestor.analysis.nest.loop_structure import enclosing_loops
 from nestor.dialects.nest import LoadOp
 from nestor.dialects.schedule.table import PRIMITIVES as TABLE
-from nestor.transforms.nest.rewrite.loops import enclosing_loops
 from parsed import parse_module
 from primitive_requests import Request
 from primitives import PRIMITIVES, apply

@@ -7,11 +7,11 @@ from collections import Counter
 from collections.abc import Callable
 
 import numpy as np
+from nestor.analysis.nest.loop_structure import functions, loops_in
 from nestor.dialects.diagnostic import NestorError
 from nestor.dialects.nest import ForOp
 from nestor.dialects.verifier import verify
 from nestor.runtime.interp.run import compile_nest
-from nestor.transforms.nest.rewrite.loops import functions, loops_in
 from parsed import parse_module
 from xdsl.dialects.builtin import ModuleOp
 

@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
+from nestor.analysis.nest.loop_structure import find_loop, functions, loops_in
 from nestor.dialects.diagnostic import NestorError
 from nestor.dialects.verifier import verify
 from nestor.runtime.interp.run import compile_nest, run_nest
@@ -14,7 +15,6 @@ from nestor.transforms.nest.loops.flatten import flatten
 from nestor.transforms.nest.loops.fuse import fuse
 from nestor.transforms.nest.loops.split import split
 from nestor.transforms.nest.mapping.vectorize import vectorize
-from nestor.transforms.nest.rewrite.loops import find_loop, functions, loops_in
 from parsed import parse_module
 from test_nest_lowering import run_on_cpu
 from xdsl.dialects.builtin import ModuleOp

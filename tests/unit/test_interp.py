@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from nest_programs import PROGRAMS, arguments_of, check
+from nestor.analysis.nest.loop_structure import functions
 from nestor.runtime.errors import KernelError
 from nestor.runtime.interp.run import TrapError, run_nest
-from nestor.transforms.nest.rewrite.loops import functions
 from parsed import parse_module
 
 

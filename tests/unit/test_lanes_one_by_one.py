@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from nestor.analysis.nest.loop_structure import functions, loops_in
 from nestor.runtime.interp.run import run_nest
 from nestor.transforms.nest.mapping.vectorize import vectorize
-from nestor.transforms.nest.rewrite.loops import functions, loops_in
 from parsed import parse_module
 from test_nest_lowering import run_on_cpu
 

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 from loop_programs import RandomLoops, check, loop_called, outcomes
+from nestor.analysis.nest.loop_structure import loops_in
 from nestor.dialects.diagnostic import NestorError
 from nestor.transforms.nest.mapping.annotate import annotate
-from nestor.transforms.nest.rewrite.loops import loops_in
 from parsed import parse_module
 from test_nest_lowering import run_on_cpu
 

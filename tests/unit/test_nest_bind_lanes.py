@@ -6,6 +6,7 @@ import itertools
 
 import numpy as np
 import pytest
+from nestor.analysis.nest.loop_structure import find_loop, functions
 from nestor.dialects.diagnostic import NestorError
 from nestor.dialects.ext import gpu as gpu_ext
 from nestor.dialects.nest import BarrierOp
@@ -20,7 +21,6 @@ from nestor.runtime.interp.run import run_nest
 from nestor.transforms.nest.loops.split import split
 from nestor.transforms.nest.mapping.bind import bind
 from nestor.transforms.nest.mapping.insert_barriers import insert_barriers
-from nestor.transforms.nest.rewrite.loops import find_loop, functions
 from parsed import parse_module
 from xdsl.dialects.builtin import ModuleOp
 

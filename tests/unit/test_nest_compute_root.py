@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from nestor.analysis.nest.loop_structure import find_loop, is_inside, loops_in
 from nestor.dialects.diagnostic import NestorError
 from nestor.dialects.nest import AllocOp, ForOp
 from nestor.dialects.verifier import verify
 from nestor.runtime.interp.run import run_nest
 from nestor.transforms.nest.producers.compute_at import compute_at
 from nestor.transforms.nest.producers.compute_root import compute_root, why_not_compute_root
-from nestor.transforms.nest.rewrite.loops import find_loop, is_inside, loops_in
 from parsed import parse_module
 from producer_nests import PROGRAMS, blur, blurred, buffer_of
 

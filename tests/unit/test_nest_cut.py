@@ -1,11 +1,11 @@
 """Loops that are cut anywhere, also outside of their range, compute what the loop did."""
 
 import pytest
+from nestor.analysis.nest.loop_structure import loops_in
 from nestor.dialects.affine import AffineList
 from nestor.dialects.diagnostic import NestorError
 from nestor.dialects.nest import LoadOp
 from nestor.transforms.nest.loops.cut import cut
-from nestor.transforms.nest.rewrite.loops import loops_in
 from relabelled_nests import POINTWISE, RELABELLED, TRIANGLE, WINDOW, assert_same, assert_stays, changed
 
 

@@ -6,10 +6,10 @@ from collections import Counter
 
 import pytest
 from loop_programs import RandomLoops, check, loop_called
+from nestor.analysis.nest.loop_structure import loops_in
 from nestor.dialects.diagnostic import NestorError
 from nestor.transforms.nest.loops.reorder import reorder
 from nestor.transforms.nest.reductions.decompose_reduction import decompose_reduction
-from nestor.transforms.nest.rewrite.loops import loops_in
 from parsed import parse_module
 from sampling import seeds
 from xdsl.dialects.builtin import ModuleOp

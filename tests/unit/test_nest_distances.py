@@ -7,6 +7,7 @@ from collections import defaultdict
 
 import pytest
 from cpu_nests import NESTS
+from nestor.analysis.nest.loop_structure import enclosing_loops, functions, loops_in
 from nestor.analysis.nest.sets.accesses import accesses_of
 from nestor.analysis.nest.sets.dependence import analyse
 from nestor.analysis.nest.sets.distances import SIGNS
@@ -14,7 +15,6 @@ from nestor.dialects.affine import constant_of
 from nestor.dialects.nest import ForOp, IfOp
 from nestor.dialects.parse import parse_module
 from nestor.tools.opt_tool.context import make_tool_context
-from nestor.transforms.nest.rewrite.loops import enclosing_loops, functions, loops_in
 from xdsl.dialects import arith
 
 HEAD = """

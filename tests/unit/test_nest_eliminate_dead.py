@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 from cpu_nests import NESTS
 from loop_programs import RandomLoops, check
+from nestor.analysis.nest.loop_structure import functions
 from nestor.dialects.nest import AllocOp, IndexOp, LoadOp, StoreOp
 from nestor.dialects.verifier import verify
 from nestor.runtime.interp.run import run_nest
 from nestor.transforms.nest.cleanup.eliminate_dead import eliminate_dead
-from nestor.transforms.nest.rewrite.loops import functions
 from parsed import parse_module
 from sampling import seeds
 from xdsl.dialects.builtin import ModuleOp

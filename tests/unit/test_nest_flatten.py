@@ -2,11 +2,11 @@
 
 import numpy as np
 import pytest
+from nestor.analysis.nest.loop_structure import find_loop, functions, loops_in
 from nestor.dialects.diagnostic import NestorError
 from nestor.dialects.verifier import verify
 from nestor.runtime.interp.run import run_nest
 from nestor.transforms.nest.loops.flatten import flatten
-from nestor.transforms.nest.rewrite.loops import find_loop, functions, loops_in
 from parsed import parse_module
 
 POINTWISE = """

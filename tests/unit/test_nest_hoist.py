@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 from cpu_nests import NESTS
 from loop_programs import RandomLoops, check, loop_called
+from nestor.analysis.nest.loop_structure import functions, loops_in
 from nestor.dialects.diagnostic import NestorError
 from nestor.dialects.nest import LoadOp
 from nestor.dialects.verifier import verify
 from nestor.runtime.interp.run import run_nest
 from nestor.transforms.nest.loops.hoist import hoist
-from nestor.transforms.nest.rewrite.loops import functions, loops_in
 from parsed import parse_module
 from sampling import seeds
 from xdsl.dialects.builtin import ModuleOp

@@ -6,6 +6,7 @@ import re
 
 import numpy as np
 import pytest
+from nestor.analysis.nest.loop_structure import find_loop, functions
 from nestor.dialects.diagnostic import NestorError
 from nestor.dialects.ext import gpu
 from nestor.dialects.nest import BarrierOp, ForOp
@@ -16,7 +17,6 @@ from nestor.runtime.cuda.host_plan import ErrorRecord
 from nestor.runtime.cuda_sim.engine import SimEngine
 from nestor.runtime.interp.run import TrapError, run_nest
 from nestor.transforms.nest.mapping.insert_barriers import insert_barriers
-from nestor.transforms.nest.rewrite.loops import find_loop, functions
 from parsed import parse_module
 from test_nest_to_gpu import (
     ONE_BUFFER_A_ROW,

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from nestor.analysis.nest.loop_structure import find_loop
 from nestor.dialects.diagnostic import NestorError
 from nestor.dialects.verifier import verify
 from nestor.runtime.interp.run import run_nest
 from nestor.transforms.nest.loops.reorder import reorder
-from nestor.transforms.nest.rewrite.loops import find_loop
 from parsed import parse_module
 from sampling import seeds
 

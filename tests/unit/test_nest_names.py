@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections import Counter
 
 import pytest
+from nestor.analysis.nest.loop_structure import find_loop, loops_in
 from nestor.transforms.nest.loops.cut import cut
 from nestor.transforms.nest.loops.peel import peel
 from nestor.transforms.nest.loops.split import split
-from nestor.transforms.nest.rewrite.loops import find_loop, loops_in
 from parsed import parse_module
 
 

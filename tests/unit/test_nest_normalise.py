@@ -1,10 +1,10 @@
 """Normalised loops and unit loops compute what was computed before."""
 
 import pytest
+from nestor.analysis.nest.loop_structure import find_loop, loops_in
 from nestor.dialects.diagnostic import NestorError
 from nestor.transforms.nest.loops.normalise import add_unit_loop, normalise, remove_unit_loop
 from nestor.transforms.nest.loops.peel import peel
-from nestor.transforms.nest.rewrite.loops import find_loop, loops_in
 from relabelled_nests import RELABELLED, STENCIL, STEPS, WINDOW, assert_same, assert_stays, changed
 
 

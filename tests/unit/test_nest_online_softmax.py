@@ -6,9 +6,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from nestor.analysis.nest.loop_structure import find_loop, functions
 from nestor.runtime.interp.run import run_nest
 from nestor.transforms.nest.reductions.online_softmax import online_softmax
-from nestor.transforms.nest.rewrite.loops import find_loop, functions
 from parsed import parse_module
 
 FILECHECK = Path(__file__).resolve().parents[1] / "filecheck" / "transforms" / "nest" / "reductions"

@@ -1,8 +1,8 @@
 """Peeled loops compute what the loop did, whatever the extent, the count and the end."""
 
 import pytest
+from nestor.analysis.nest.loop_structure import find_loop, loops_in
 from nestor.transforms.nest.loops.peel import peel, why_not_peel
-from nestor.transforms.nest.rewrite.loops import find_loop, loops_in
 from relabelled_nests import RELABELLED, STEPS, assert_stays, changed
 
 

@@ -6,6 +6,7 @@ import numpy as np
 from cpu_nests import NESTS
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from nestor.analysis.nest.loop_structure import loops_in, sole_inner_loop
 from nestor.dialects.diagnostic import NestorError
 from nestor.dialects.nest import ForOp
 from nestor.dialects.verifier import verify
@@ -16,7 +17,6 @@ from nestor.transforms.nest.loops.split import split
 from nestor.transforms.nest.mapping.parallel import parallelize
 from nestor.transforms.nest.mapping.vectorize import vectorize
 from nestor.transforms.nest.reductions.rfactor import rfactor
-from nestor.transforms.nest.rewrite.loops import loops_in, sole_inner_loop
 from parsed import parse_module
 from sampling import seeds
 

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from cpu_nests import NESTS, Nest
 from loop_programs import RandomLoops, arguments, check, loop_called, outcomes
+from nestor.analysis.nest.loop_structure import functions, loops_in, trip_count
 from nestor.analysis.nest.sets.dependence import analyse
 from nestor.dialects.diagnostic import NestorError
 from nestor.dialects.nest import AccumulateOp
@@ -17,7 +18,6 @@ from nestor.runtime.interp.run import compile_nest
 from nestor.transforms.nest.mapping.parallel import parallelize
 from nestor.transforms.nest.reductions.privatise import privatise
 from nestor.transforms.nest.reductions.tree_reduce import tree_reduce
-from nestor.transforms.nest.rewrite.loops import functions, loops_in, trip_count
 from parsed import parse_module
 from sampling import seeds
 from xdsl.dialects.builtin import ModuleOp

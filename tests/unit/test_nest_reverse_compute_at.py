@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from nestor.analysis.nest.loop_structure import loops_in
 from nestor.runtime.interp.run import run_nest
 from nestor.transforms.nest.loops.split import split
 from nestor.transforms.nest.producers.reverse_compute_at import (
     reverse_compute_at,
     why_not_reverse_compute_at,
 )
-from nestor.transforms.nest.rewrite.loops import loops_in
 from parsed import parse_module
 from producer_nests import blur, blurred, of_lengths
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from nestor.analysis.nest.loop_structure import find_loop, loops_in
 from nestor.dialects.diagnostic import NestorError
 from nestor.dialects.nest import AllocOp
 from nestor.transforms.nest.loops.split import split
@@ -11,7 +12,6 @@ from nestor.transforms.nest.producers.reverse_compute_inline import (
     reverse_compute_inline,
     why_not_reverse_compute_inline,
 )
-from nestor.transforms.nest.rewrite.loops import find_loop, loops_in
 from parsed import parse_module
 from producer_nests import PROGRAMS, Program, buffer_of, of_lengths
 

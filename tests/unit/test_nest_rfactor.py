@@ -6,11 +6,11 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
+from nestor.analysis.nest.loop_structure import find_loop, functions
 from nestor.dialects.diagnostic import NestorError
 from nestor.dialects.verifier import verify
 from nestor.runtime.interp.run import compile_nest
 from nestor.transforms.nest.reductions.rfactor import rfactor
-from nestor.transforms.nest.rewrite.loops import find_loop, functions
 from parsed import parse_module
 
 ROWS = """

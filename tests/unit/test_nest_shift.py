@@ -1,10 +1,10 @@
 """Shifted loops compute what the loop did."""
 
 import pytest
+from nestor.analysis.nest.loop_structure import loops_in
 from nestor.dialects.affine import AffineList
 from nestor.dialects.diagnostic import NestorError
 from nestor.transforms.nest.loops.shift import shift
-from nestor.transforms.nest.rewrite.loops import loops_in
 from relabelled_nests import POINTWISE, RELABELLED, TRIANGLE, assert_same, assert_stays, changed
 
 

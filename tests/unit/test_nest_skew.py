@@ -3,13 +3,13 @@
 import numpy as np
 import pytest
 from cpu_nests import GAUSS_SEIDEL
+from nestor.analysis.nest.loop_structure import find_loop, loops_in
 from nestor.dialects.diagnostic import NestorError
 from nestor.dialects.verifier import verify
 from nestor.runtime.interp.run import run_nest
 from nestor.transforms.nest.loops.reorder import reorder
 from nestor.transforms.nest.loops.skew import skew
 from nestor.transforms.nest.mapping.parallel import parallelize
-from nestor.transforms.nest.rewrite.loops import find_loop, loops_in
 from parsed import parse_module
 from relabelled_nests import TRIANGLE, assert_same, changed
 

@@ -7,13 +7,13 @@ import random
 import numpy as np
 import pytest
 from loop_programs import RandomLoops, check, loop_called
+from nestor.analysis.nest.loop_structure import functions
 from nestor.dialects.diagnostic import NestorError
 from nestor.dialects.verifier import verify
 from nestor.runtime.errors import KernelError
 from nestor.runtime.interp.run import run_nest
 from nestor.transforms.nest.loops.specialise import specialise, why_not_specialise
 from nestor.transforms.nest.loops.split import split
-from nestor.transforms.nest.rewrite.loops import functions
 from parsed import parse_module
 from sampling import seeds
 from xdsl.dialects.builtin import ModuleOp

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 from mlir_judge import custom, mlir_opt, mlir_translate, needs_mlir_opt, needs_mlir_translate
+from nestor.analysis.nest.loop_structure import find_loop
 from nestor.dialects.diagnostic import LoweringError, NestorError
 from nestor.dialects.nest import AccumulateOp
 from nestor.dialects.registry import make_context
@@ -26,7 +27,6 @@ from nestor.transforms.nest.loops.tile import tile
 from nestor.transforms.nest.mapping.parallel import parallelize
 from nestor.transforms.nest.mapping.tensorize import tensorize, why_not_tensorize
 from nestor.transforms.nest.mapping.vectorize import vectorize
-from nestor.transforms.nest.rewrite.loops import find_loop
 from nestor.transforms.registry import load_pass
 from parsed import parse_module
 from sampling import seeds

@@ -3,12 +3,12 @@
 import numpy as np
 import pytest
 from cpu_nests import GAUSS_SEIDEL, MATMUL, NESTS
+from nestor.analysis.nest.loop_structure import find_loop, loops_in
 from nestor.dialects.diagnostic import NestorError
 from nestor.dialects.verifier import verify
 from nestor.runtime.interp.run import run_nest
 from nestor.transforms.nest.loops.skew import skew
 from nestor.transforms.nest.loops.tile import tile
-from nestor.transforms.nest.rewrite.loops import find_loop, loops_in
 from parsed import parse_module
 
 TAILS = ("mask", "clamp", "remainder")

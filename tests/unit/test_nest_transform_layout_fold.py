@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from nestor.analysis.nest.loop_structure import functions
 from nestor.dialects.diagnostic import NestorError
 from nestor.dialects.nest import AllocOp
 from nestor.dialects.verifier import verify
 from nestor.runtime.interp.run import run_nest
 from nestor.transforms.nest.memory.transform_layout import transform_layout
-from nestor.transforms.nest.rewrite.loops import functions
 from parsed import parse_module
 from xdsl.dialects.builtin import ModuleOp
 

@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 from cpu_nests import NESTS
 from loop_programs import RandomLoops, check, loop_called
+from nestor.analysis.nest.loop_structure import functions, loops_in
 from nestor.dialects.nest import ForOp
 from nestor.runtime.interp.run import run_nest
 from nestor.transforms.nest.loops.split import split
 from nestor.transforms.nest.loops.unroll import unroll
-from nestor.transforms.nest.rewrite.loops import functions, loops_in
 from parsed import parse_module
 from xdsl.dialects.builtin import ModuleOp
 

@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 from cpu_nests import NESTS
 from loop_programs import RandomLoops, check, loop_called
+from nestor.analysis.nest.loop_structure import functions
 from nestor.dialects.diagnostic import NestorError
 from nestor.dialects.nest import LoadOp
 from nestor.runtime.interp.run import run_nest
 from nestor.transforms.nest.loops.unroll_and_jam import unroll_and_jam
-from nestor.transforms.nest.rewrite.loops import functions
 from parsed import parse_module
 
 

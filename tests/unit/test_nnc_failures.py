@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from nestor.analysis.nest.loop_structure import find_loop
 from nestor.dialects.diagnostic import NestorError
 from nestor.runtime.interp.run import run_nest
 from nestor.transforms.nest.loops.flatten import flatten
@@ -12,7 +13,6 @@ from nestor.transforms.nest.loops.split import split
 from nestor.transforms.nest.mapping.bind import bind
 from nestor.transforms.nest.mapping.vectorize import vectorize
 from nestor.transforms.nest.reductions.rfactor import rfactor
-from nestor.transforms.nest.rewrite.loops import find_loop
 from parsed import parse_module
 
 

@@ -1,6 +1,7 @@
 """What primitives say of arguments that only Python can give: passes take integers and words, and split first."""
 
 import pytest
+from nestor.analysis.nest.loop_structure import find_loop, functions
 from nestor.dialects.affine import AffineList
 from nestor.dialects.diagnostic import NestorError
 from nestor.dialects.nest import LoadOp
@@ -9,7 +10,6 @@ from nestor.transforms.nest.loops.peel import peel
 from nestor.transforms.nest.loops.shift import shift
 from nestor.transforms.nest.mapping.vectorize import why_not_vectorize
 from nestor.transforms.nest.memory.cache_write import cache_write
-from nestor.transforms.nest.rewrite.loops import find_loop, functions
 from parsed import parse_module
 
 TEXT = """

@@ -6,11 +6,11 @@ import random
 from itertools import permutations
 
 import pytest
+from nestor.analysis.nest.loop_structure import loops_in, perfect_band
 from nestor.analysis.nest.sets.dependence import analyse
 from nestor.dialects.diagnostic import NestorError
 from nestor.dialects.nest import ForOp
 from nestor.transforms.nest.loops.reorder import reorder
-from nestor.transforms.nest.rewrite.loops import loops_in, perfect_band
 from parsed import parse_module
 
 

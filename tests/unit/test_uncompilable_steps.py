@@ -10,8 +10,8 @@ from typing import Any
 import nestor as nt
 import numpy as np
 import pytest
+from nestor.analysis.nest.loop_structure import functions, loops_in
 from nestor.dialects.diagnostic import NestorError
-from nestor.transforms.nest.rewrite.loops import functions, loops_in
 from nestor.transforms.schedule.apply_schedule import apply_sequence, sequences_in
 from parsed import parse_module
 

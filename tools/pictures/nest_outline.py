@@ -14,6 +14,7 @@ from xdsl.dialects.func import FuncOp
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.traits import is_side_effect_free
 
+from ...analysis.nest.loop_structure import functions
 from ...analysis.nest.sets.accesses import argument_attribute
 from ...analysis.nest.values.readable import NestText, line_text, mark_text
 from ...dialects.diagnostic import fail
@@ -28,7 +29,6 @@ from ...dialects.nest import (
     StatementOp,
     StoreOp,
 )
-from ...transforms.nest.rewrite.loops import functions
 
 _LIMIT = 72
 """The width of the text of a node of loads, after which another one begins."""

@@ -31,10 +31,10 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
+from ...analysis.nest.loop_structure import functions
 from ...dialects.diagnostic import NestorError, fail
 from ...dialects.parse import parse_module
 from ...dialects.schedule import SequenceOp
-from ..nest.rewrite.loops import functions
 from .payload import State
 
 

@@ -15,6 +15,7 @@ from xdsl.dialects.func import FuncOp
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.printer import Printer
 
+from ...analysis.nest.loop_structure import is_inside, loops_in
 from ...dialects.diagnostic import Diagnostic, NestorError, PassFailure, fail, op_location
 from ...dialects.nest import AllocOp, ForOp
 from ...dialects.nest.common import name_hint_of
@@ -22,7 +23,6 @@ from ...dialects.schedule import MatchOp, PrimitiveOp
 from ...dialects.schedule.options import value_of
 from ...dialects.schedule.table import BUFFER, LOOP, STATEMENT, Primitive, Target
 from ..nest.rewrite.buffers import buffer_name, buffers_in, flat_views_in
-from ..nest.rewrite.loops import is_inside, loops_in
 from ..nest.rewrite.mark_checks import why_not_compiled
 from .match import match_pattern, statements_in
 from .snapshot import Snapshot

@@ -37,7 +37,7 @@ from ....dialects.nest import (
     LoadOp,
     StoreOp,
 )
-from ....transforms.nest.rewrite.loops import enclosing_loops, is_inside, perfect_band
+from ..loop_structure import enclosing_loops, is_inside, perfect_band
 from ..sets.accesses import Access, accesses_of, may_overlap
 from ..sets.integer_sets import Row, System, Terms, difference, require_pair
 from .async_copies import ASYNC, closes_group, groups_left, holds_async, is_async

@@ -7,9 +7,11 @@ from collections.abc import Mapping
 from xdsl.dialects import func
 from xdsl.ir import Operation
 
+from ....dialects.diagnostic import NestorError, fail
 from ....dialects.nest import BIND_AXES, LANES, MAX_THREADS, ForOp
 from ....dialects.walk import walk
 from ....lowering.abi.check_sites import raises
+from ..loop_structure import enclosing_loops
 
 
 def parallel_around(loop: ForOp) -> ForOp | None:
@@ -53,3 +55,27 @@ def too_many_threads(shape: tuple[int, int, int]) -> str | None:
     if shape[0] * shape[1] * shape[2] <= MAX_THREADS:
         return None
     return f"a block of {' x '.join(map(str, shape))} threads; a block has at most {MAX_THREADS}"
+
+
+def refuse_marked(loop: ForOp, action: str) -> NestorError | None:
+    """The refusal to transform a loop for which something was decided already; None when it is serial."""
+    if loop.kind == "serial":
+        return None
+    kind = f"bound to {loop.kind}" if loop.kind in BIND_AXES else loop.kind
+    return fail(
+        loop,
+        f'cannot {action} the loop "{loop.label}": it is {kind} already',
+        hint=f"{action} the loop before marking it",
+    )
+
+
+def refuse_in_vector(loop: ForOp, action: str) -> NestorError | None:
+    """The refusal of a mark inside of a vectorized loop, whose lanes run what is in it together."""
+    for outer in enclosing_loops(loop):
+        if outer.kind == "vectorized":
+            return fail(
+                loop,
+                f'cannot {action} the loop "{loop.label}": it is inside of the vectorized loop "{outer.label}"',
+                notes=[(outer, "that loop is here")],
+            )
+    return None

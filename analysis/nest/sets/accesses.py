@@ -28,7 +28,7 @@ from ....dialects.nest import (
     StoreOp,
     YieldOp,
 )
-from ....transforms.nest.rewrite.loops import is_inside
+from ..loop_structure import is_inside
 
 VIEWS = (
     memref.CollapseShapeOp,

@@ -20,7 +20,7 @@ from xdsl.ir import Operation
 
 from ....dialects.affine import AffineList
 from ....dialects.nest import AccumulateOp, ForOp, StoreOp
-from ....transforms.nest.rewrite.loops import enclosing_loops
+from ..loop_structure import enclosing_loops
 from .accesses import READ, UPDATE, WRITE, Access, accesses_of, may_overlap
 from .dependence import kind_of
 from .integer_sets import Row, System, difference, pair_system

@@ -29,7 +29,7 @@ from xdsl.ir.affine import AffineBinaryOpExpr, AffineBinaryOpKind, AffineDimExpr
 from ....dialects.affine import AffineList, dims_of, linear_terms
 from ....dialects.nest import AccumulateOp, ForOp, IfOp
 from ....dialects.walk import walk
-from ....transforms.nest.rewrite.loops import enclosing_function, enclosing_loops, is_inside
+from ..loop_structure import enclosing_function, enclosing_loops, is_inside
 from .accesses import (
     FRESH,
     UPDATE,

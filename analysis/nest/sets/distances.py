@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 from xdsl.ir import Operation, SSAValue
 
 from ....dialects.nest import ForOp
-from ....transforms.nest.rewrite.loops import enclosing_loops
+from ..loop_structure import enclosing_loops
 from .integer_sets import System, difference, polyhedron, require_pair
 
 if TYPE_CHECKING:

@@ -17,7 +17,6 @@ from xdsl.ir.affine import AffineBinaryOpKind, AffineDimExpr
 
 from ....dialects.affine import AffineList, linear_terms
 from ....dialects.nest import AccessOp, ForOp
-from ....transforms.nest.rewrite.loops import divide
 from .accesses import is_defined_outside
 from .integer_sets import System, difference
 from .regions import Window, bounds_of
@@ -83,8 +82,8 @@ def _solve(
     if factor < 0:
         factor, distance, at_least = -factor, distance.times(-1), not at_least
     if at_least:
-        return divide(distance, AffineBinaryOpKind.CeilDiv, factor), True
-    return divide(distance, AffineBinaryOpKind.FloorDiv, factor).add(1), False
+        return distance.divided(AffineBinaryOpKind.CeilDiv, factor), True
+    return distance.divided(AffineBinaryOpKind.FloorDiv, factor).add(1), False
 
 
 def _holding_for_all(bounds: Sequence[Sequence[AffineList]], sign: int) -> list[AffineList]:

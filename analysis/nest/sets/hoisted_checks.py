@@ -37,7 +37,7 @@ from ....dialects.nest import (
     StoreOp,
     YieldOp,
 )
-from ....transforms.nest.rewrite.loops import enclosing_loops, perfect_band
+from ..loop_structure import enclosing_loops, perfect_band
 from ..values.extent_keys import bound_key
 from .accesses import root_of
 from .producers import substitute

@@ -26,7 +26,7 @@ from xdsl.ir.affine import (
 
 from ....dialects.affine import AffineList, constant_of
 from ....dialects.nest import ForOp, IfOp, IndexOp
-from ....transforms.nest.rewrite.loops import enclosing_function, enclosing_loops, is_inside
+from ..loop_structure import enclosing_function, enclosing_loops, is_inside
 from ..values.extent_keys import extent_key, input_dims, least_extent, value_key
 
 if TYPE_CHECKING:

@@ -18,8 +18,9 @@ from xdsl.ir import Block, Operation, SSAValue
 from ....dialects.affine import AffineList, constant_of, replace_dims
 from ....dialects.diagnostic import fail
 from ....dialects.nest import AccumulateOp, AllocOp, ForOp, IfOp, LoadOp, StoreOp
-from ....transforms.nest.rewrite.loops import INDEX, enclosing_loops, functions, is_inside
+from ....dialects.nest.common import INDEX
 from ..kernels.domains import LoadGuards
+from ..loop_structure import enclosing_loops, functions, is_inside
 from .accesses import Access, accesses_of
 from .integer_sets import System
 

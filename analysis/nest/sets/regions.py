@@ -28,7 +28,7 @@ from xdsl.ir.affine import (
 
 from ....dialects.affine import AffineList, linear_terms
 from ....dialects.nest import ForOp
-from ....transforms.nest.rewrite.loops import divide, enclosing_loops, is_inside
+from ..loop_structure import enclosing_loops, is_inside
 from .accesses import Access, is_defined_outside
 from .integer_sets import is_never_negative
 
@@ -205,7 +205,7 @@ def _division_bounds(
     divisor = atom.rhs.value
     inside = AffineList((single.exprs[0].lhs,), single.operands)  # pyright: ignore
     if atom.kind is not AffineBinaryOpKind.Mod:
-        return [divide(b, atom.kind, divisor) for b in bounds_of(inside, loop, low)]
+        return [b.divided(atom.kind, divisor) for b in bounds_of(inside, loop, low)]
     ends = [b.constants() for side in (True, False) for b in bounds_of(inside, loop, side)]
     numbers = [end[0] for end in ends if end is not None]
     if len(numbers) == len(ends) and min(numbers) >= 0 and max(numbers) < divisor:

@@ -17,7 +17,7 @@ from ....dialects.affine import AffineList
 from ....dialects.diagnostic import NestorError, fail
 from ....dialects.nest import AccumulateOp, AllocOp, ForOp, LoadOp, StoreOp
 from ....transforms.nest.rewrite.bounds import largest
-from ....transforms.nest.rewrite.loops import is_inside
+from ..loop_structure import is_inside
 from .accesses import Access, accesses_of, is_private
 from .footprint import Range
 from .integer_sets import System, difference, is_never_negative

@@ -5,7 +5,7 @@ from __future__ import annotations
 from xdsl.ir import Operation, SSAValue
 
 from ....dialects.nest import AllocOp
-from ....transforms.nest.rewrite.loops import enclosing_loops
+from ..loop_structure import enclosing_loops
 from ..sets.accesses import READ, accesses_of, alias_set, argument_attribute, root_of
 from .frozen_arguments import FROZEN
 

@@ -15,7 +15,7 @@ from xdsl.dialects import arith
 from xdsl.ir import Block
 
 from ....dialects.nest import AccumulateOp, ForOp
-from ....transforms.nest.rewrite.loops import perfect_band
+from ..loop_structure import perfect_band
 
 
 def moment_pairs(block: Block) -> Iterator[tuple[ForOp, ForOp]]:

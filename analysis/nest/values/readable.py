@@ -18,7 +18,7 @@ from ....dialects.affine import AffineList, constant_of
 from ....dialects.affine_text import print_bound, print_indices, print_where
 from ....dialects.diagnostic import op_location
 from ....dialects.nest import BIND_AXES, AllocOp, ForOp
-from ....transforms.nest.rewrite.loops import loops_in
+from ..loop_structure import loops_in
 from ..sets.accesses import READ, UPDATE, Access
 from .extent_keys import extent_key, value_key
 

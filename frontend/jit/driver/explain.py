@@ -67,8 +67,8 @@ def nest_accesses(module: ModuleOp) -> Iterator[tuple[str, str]]:
 
 def _products(module: ModuleOp) -> list[str]:
     """A line for each nest that is a product of matrices large enough for tiles."""
+    from ....analysis.nest.loop_structure import perfect_band
     from ....dialects.nest import ForOp
-    from ....transforms.nest.rewrite.loops import perfect_band
     from ....transforms.schedulers.patterns.access_patterns import extent_of
     from ....transforms.schedulers.patterns.products import product_in
 

@@ -23,12 +23,12 @@ from xdsl.dialects.builtin import ModuleOp, SymbolRefAttr
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import SSAValue
 
+from ....analysis.nest.loop_structure import enclosing_function, functions
 from ....dialects.diagnostic import NestorError
 from ....dialects.parse import parse_module
 from ....dialects.schedule import PRIMITIVES, Primitive, SequenceOp
 from ....dialects.schedule.table import BUFFER, LOOP, STATEMENT
 from ....transforms.nest.cleanup.print_dependences import dependence_report
-from ....transforms.nest.rewrite.loops import enclosing_function, functions
 from ....transforms.schedule.apply_schedule import load_sequences, sequences_in
 from ....transforms.schedule.automatic import record
 from ....transforms.schedule.payload import name_of

@@ -32,9 +32,9 @@ from xdsl.ir import Operation
 from xdsl.passes import ModulePass
 
 from ....analysis.nest.kernels.domains import is_computation
+from ....analysis.nest.loop_structure import functions
 from ....analysis.nest.sets.accesses import root_of
 from ....dialects.nest import AccumulateOp, AllocOp, ForOp, IfOp, LoadOp, StoreOp
-from ..rewrite.loops import functions
 
 
 def eliminate_dead(scope: Operation) -> None:

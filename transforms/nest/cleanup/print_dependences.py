@@ -40,12 +40,19 @@ from xdsl.dialects.builtin import ModuleOp, StringAttr
 from xdsl.ir import Operation
 from xdsl.passes import ModulePass
 
+from ....analysis.nest.loop_structure import (
+    enclosing_function,
+    enclosing_loops,
+    find_loop,
+    functions,
+    is_inside,
+    loops_in,
+)
 from ....analysis.nest.sets.accesses import Access
 from ....analysis.nest.sets.dependence import Dependences, analyse
 from ....analysis.nest.sets.distances import DependenceVector
 from ....analysis.nest.values.readable import NestText, line_text, mark_text
 from ....dialects.nest import ForOp
-from ..rewrite.loops import enclosing_function, enclosing_loops, find_loop, functions, is_inside, loops_in
 
 
 def dependence_report(function: Operation, loop: ForOp | None = None) -> str:

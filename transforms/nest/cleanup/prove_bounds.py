@@ -30,11 +30,12 @@ from xdsl.ir import Operation, SSAValue
 from xdsl.ir.affine import AffineDimExpr
 from xdsl.passes import ModulePass
 
+from ....analysis.nest.loop_structure import enclosing_function, enclosing_loops, functions
 from ....analysis.nest.sets.integer_sets import System
 from ....analysis.nest.values.extent_keys import input_dims, least_extent, value_key
 from ....dialects.affine import AffineList, linear_terms
 from ....dialects.nest import ForOp, IndexOp, LoadOp, StoreOp
-from ..rewrite.loops import enclosing_function, enclosing_loops, functions, replace_index
+from ..rewrite.loops import replace_index
 
 
 def prove_bounds(function: FuncOp) -> int:

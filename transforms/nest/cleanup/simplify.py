@@ -37,6 +37,7 @@ from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.ir.affine import AffineBinaryOpExpr, AffineBinaryOpKind, AffineConstantExpr, AffineExpr
 from xdsl.passes import ModulePass
 
+from ....analysis.nest.loop_structure import enclosing_function, functions, is_inside, loops_in, statements
 from ....analysis.nest.sets.integer_sets import System, difference
 from ....analysis.nest.values.scalar_facts import formula
 from ....dialects.affine import AffineList, combine
@@ -44,7 +45,7 @@ from ....dialects.nest import BIND_AXES, AccumulateOp, ForOp, IfOp, IndexOp, Loa
 from ....dialects.nest.common import segments
 from ..loops.normalise import remove_unit_loop, why_not_remove_unit_loop
 from ..loops.unroll import erase_with_inputs
-from ..rewrite.loops import enclosing_function, functions, is_inside, loops_in, rewrite_indices, statements
+from ..rewrite.loops import rewrite_indices
 
 
 def simplify(scope: Operation) -> None:

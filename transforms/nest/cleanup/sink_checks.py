@@ -54,6 +54,7 @@ from xdsl.passes import ModulePass
 from xdsl.traits import is_side_effect_free
 
 from ....analysis.nest.kernels.domains import LoadGuards
+from ....analysis.nest.loop_structure import enclosing_loops, functions, is_check, perfect_band
 from ....analysis.nest.sets.accesses import root_of
 from ....analysis.nest.sets.hoisted_checks import (
     HoistedCheck,
@@ -70,7 +71,7 @@ from ....analysis.nest.values.extent_keys import bound_key
 from ....dialects.affine import AffineList
 from ....dialects.nest import AccumulateOp, AllocOp, ForOp, IfOp, LoadOp, LookupOp, StoreOp, YieldOp
 from ....dialects.remarks import remark
-from ..rewrite.loops import enclosing_loops, functions, is_check, perfect_band, replace_index
+from ..rewrite.loops import replace_index
 
 
 def sink_checks(function: FuncOp) -> None:

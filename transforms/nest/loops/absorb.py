@@ -41,11 +41,12 @@ from xdsl.ir import Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.traits import is_side_effect_free
 
+from ....analysis.nest.kernels.loop_marks import refuse_marked
+from ....analysis.nest.loop_structure import find_loop, is_check
 from ....analysis.nest.sets.accesses import Access, accesses_in, accesses_of
 from ....analysis.nest.sets.conflicts import ordered_pairs
 from ....dialects.diagnostic import NestorError, fail
 from ....dialects.nest import AccumulateOp, AllocOp, ForOp, LoadOp, StoreOp
-from ..rewrite.loops import find_loop, is_check, refuse_marked
 
 STATEMENTS = (StoreOp, AccumulateOp)
 

@@ -33,12 +33,14 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 from xdsl.traits import is_side_effect_free
 
+from ....analysis.nest.kernels.loop_marks import refuse_marked
+from ....analysis.nest.loop_structure import find_loop
 from ....analysis.nest.sets.accesses import FRESH, VIEWS
 from ....dialects.affine import AffineList
 from ....dialects.diagnostic import NestorError, fail
 from ....dialects.nest import ForOp
 from ..rewrite.bounds import simplify_bounds
-from ..rewrite.loops import find_loop, fresh_names, refuse_marked
+from ..rewrite.loops import fresh_names
 
 PAIR = "pair"
 

@@ -28,12 +28,14 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import SSAValue
 from xdsl.passes import ModulePass
 
+from ....analysis.nest.kernels.loop_marks import refuse_marked
+from ....analysis.nest.loop_structure import find_loop
 from ....dialects.affine import AffineList
 from ....dialects.diagnostic import NestorError
 from ....dialects.nest import ForOp
 from ....dialects.nest.common import name_hint_of
 from ..rewrite.bounds import as_point, largest, refuse_several, refuse_unknown, smallest
-from ..rewrite.loops import find_loop, fresh_names, refuse_marked, rename_copies
+from ..rewrite.loops import fresh_names, rename_copies
 
 
 def why_not_cut(loop: ForOp, at: AffineList | SSAValue | int) -> NestorError | None:

@@ -36,6 +36,8 @@ from xdsl.ir import Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.traits import is_side_effect_free
 
+from ....analysis.nest.kernels.loop_marks import refuse_marked
+from ....analysis.nest.loop_structure import find_loop, may_fail
 from ....analysis.nest.sets.accesses import FRESH, VIEWS, Access, accesses_of, is_private
 from ....analysis.nest.sets.accesses import buffer_name as described
 from ....analysis.nest.sets.conflicts import (
@@ -51,7 +53,7 @@ from ....dialects.affine import AffineList
 from ....dialects.diagnostic import NestorError, fail
 from ....dialects.nest import AccumulateOp, AllocOp, ForOp, LoadOp, StoreOp
 from ..memory.expand_buffer import expand_buffer, why_not_expand_buffer
-from ..rewrite.loops import find_loop, fresh_names, may_fail, refuse_marked
+from ..rewrite.loops import fresh_names
 
 
 def pieces_of(loop: ForOp) -> list[Operation]:

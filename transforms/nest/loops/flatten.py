@@ -55,25 +55,17 @@ from xdsl.ir import Operation, SSAValue
 from xdsl.ir.affine import AffineBinaryOpKind
 from xdsl.passes import ModulePass
 
+from ....analysis.nest.kernels.loop_marks import refuse_marked
+from ....analysis.nest.loop_structure import find_loop, sole_inner_loop, trip_count
 from ....analysis.nest.sets.accesses import is_defined_outside
 from ....analysis.nest.sets.integer_sets import is_never_negative
 from ....analysis.nest.values.extent_keys import bound_key, extent_key
 from ....dialects.affine import AffineList
 from ....dialects.diagnostic import NestorError, fail
 from ....dialects.nest import AccumulateOp, ForOp, LoadOp, StoreOp
-from ....dialects.nest.common import name_hint_of
+from ....dialects.nest.common import INDEX, name_hint_of
 from ...schedulers.patterns.steps import UNRECORDED, Steps
-from ..rewrite.loops import (
-    INDEX,
-    divide,
-    find_loop,
-    fresh_names,
-    materialise,
-    refuse_marked,
-    replace_index,
-    sole_inner_loop,
-    trip_count,
-)
+from ..rewrite.loops import fresh_names, materialise, replace_index
 
 
 def why_not_flatten(outer: ForOp, inner: ForOp) -> NestorError | None:
@@ -112,8 +104,8 @@ def _divided(outer: ForOp, inner: ForOp) -> _Divided | None:
     count = min(constants)
     if count <= 0:
         return _Divided(AffineList.of(0), AffineList.of(0), 1, flat, flat)
-    outside = outer.lower.plus(divide(flat, AffineBinaryOpKind.FloorDiv, count).times(outer.step_value))
-    inside = divide(flat, AffineBinaryOpKind.Mod, count).times(inner.step_value)
+    outside = outer.lower.plus(flat.divided(AffineBinaryOpKind.FloorDiv, count).times(outer.step_value))
+    inside = flat.divided(AffineBinaryOpKind.Mod, count).times(inner.step_value)
     inside = inner.lower.substitute(outer.iv, outside).plus(inside)
     return _Divided(AffineList.of(0), rounds.times(count), 1, outside.canonical(), inside.canonical())
 

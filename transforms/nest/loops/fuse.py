@@ -45,6 +45,8 @@ from xdsl.ir.affine import AffineBinaryOpKind
 from xdsl.passes import ModulePass
 from xdsl.traits import is_side_effect_free
 
+from ....analysis.nest.kernels.loop_marks import refuse_marked
+from ....analysis.nest.loop_structure import find_loop, loops_in, may_fail, statements
 from ....analysis.nest.sets.accesses import FRESH, VIEWS, Access, accesses_in
 from ....analysis.nest.sets.accesses import buffer_name as described
 from ....analysis.nest.sets.conflicts import (
@@ -62,17 +64,8 @@ from ....analysis.nest.sets.integer_sets import is_never_negative
 from ....dialects.affine import AffineList
 from ....dialects.diagnostic import NestorError, fail
 from ....dialects.nest import BIND_AXES, AccumulateOp, ForOp, IfOp, LoadOp, StoreOp
-from ..rewrite.loops import (
-    INDEX,
-    add_domain,
-    divide,
-    find_loop,
-    loops_in,
-    materialise,
-    may_fail,
-    refuse_marked,
-    statements,
-)
+from ....dialects.nest.common import INDEX
+from ..rewrite.loops import add_domain, materialise
 from .split import unmaskable, without_domain
 
 _FARTHEST_SHIFT = 8
@@ -271,7 +264,7 @@ def _guard(smaller: ForOp, larger: ForOp) -> None:
     constraints = _constraints(smaller, larger)
     if not _keeps_step(smaller, larger):
         behind = AffineList.of(smaller.iv).minus(smaller.lower)
-        multiple = divide(behind, AffineBinaryOpKind.Mod, smaller.step_value).times(-1)
+        multiple = behind.divided(AffineBinaryOpKind.Mod, smaller.step_value).times(-1)
         constraints = constraints.concat(multiple)
     if not len(constraints):
         return

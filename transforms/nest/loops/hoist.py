@@ -40,6 +40,8 @@ from xdsl.ir import Block, Operation, SSAValue
 from xdsl.passes import ModulePass
 
 from ....analysis.nest.kernels.domains import DIVISIONS, LoadGuards, is_computation, may_be_undefined
+from ....analysis.nest.kernels.loop_marks import refuse_marked
+from ....analysis.nest.loop_structure import find_loop
 from ....analysis.nest.sets.accesses import (
     accesses_of,
     argument_attribute,
@@ -56,7 +58,6 @@ from ....dialects.diagnostic import NestorError, fail
 from ....dialects.nest import BIND_AXES, ForOp, LoadOp
 from ....dialects.nest.common import INDEX
 from ..cleanup.simplify import holds_at
-from ..rewrite.loops import find_loop, refuse_marked
 
 Note = tuple[Operation, str]
 

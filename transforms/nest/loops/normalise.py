@@ -35,21 +35,15 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import IntegerAttr, ModuleOp
 from xdsl.passes import ModulePass
 
+from ....analysis.nest.kernels.loop_marks import refuse_marked
+from ....analysis.nest.loop_structure import enclosing_loops, find_loop, loops_in, trip_count
 from ....analysis.nest.sets.integer_sets import System, is_never_negative
 from ....dialects.affine import AffineList
 from ....dialects.diagnostic import NestorError, fail
 from ....dialects.nest import BIND_AXES, ForOp
 from ....dialects.nest.common import INDEX
 from ..rewrite.bounds import largest, refuse_several, simplify_bounds, smallest
-from ..rewrite.loops import (
-    enclosing_loops,
-    find_loop,
-    fresh_names,
-    loops_in,
-    refuse_marked,
-    replace_index,
-    trip_count,
-)
+from ..rewrite.loops import fresh_names, replace_index
 
 # ---- normalise --------------------------------------------------------------------------------------
 

@@ -36,10 +36,12 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
+from ....analysis.nest.kernels.loop_marks import refuse_marked
+from ....analysis.nest.loop_structure import find_loop, trip_count
 from ....dialects.diagnostic import NestorError, fail
 from ....dialects.nest import ForOp
 from ..rewrite.bounds import largest, refuse_several, simplify_bounds, smallest
-from ..rewrite.loops import find_loop, fresh_names, refuse_marked, trip_count
+from ..rewrite.loops import fresh_names
 from .cut import copy_after, copy_before
 
 Where = Literal["head", "tail"]

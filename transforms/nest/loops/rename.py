@@ -18,11 +18,12 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
+from ....analysis.nest.loop_structure import enclosing_function, find_loop, loops_in
 from ....dialects.diagnostic import NestorError, fail
 from ....dialects.nest import ForOp
 from ....dialects.nest.common import name_hint_of
 from ...schedulers.patterns.steps import Steps
-from ..rewrite.loops import enclosing_function, find_loop, fresh_names, loops_in
+from ..rewrite.loops import fresh_names
 
 
 def why_not_rename(loop: ForOp, to: str) -> NestorError | None:

@@ -33,12 +33,12 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
+from ....analysis.nest.loop_structure import find_loop, may_fail, perfect_band
 from ....analysis.nest.sets.dependence import Dependences
 from ....dialects.diagnostic import NestorError, fail
 from ....dialects.nest import BIND_AXES, ForOp
 from ..rewrite.bounds import simplify_bounds
 from ..rewrite.interchange import Range, ranges_in_order
-from ..rewrite.loops import find_loop, may_fail, perfect_band
 
 
 def why_not_reorder(

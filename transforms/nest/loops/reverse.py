@@ -24,12 +24,14 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
+from ....analysis.nest.kernels.loop_marks import refuse_marked
+from ....analysis.nest.loop_structure import find_loop, may_fail, trip_count
 from ....analysis.nest.sets.dependence import Dependences
 from ....dialects.affine import AffineList
 from ....dialects.diagnostic import NestorError, fail
 from ....dialects.nest import ForOp
 from ..rewrite.bounds import refuse_several, simplify_bounds
-from ..rewrite.loops import find_loop, may_fail, refuse_marked, replace_index, trip_count
+from ..rewrite.loops import replace_index
 
 
 def why_not_reverse(loop: ForOp, dependences: Dependences | None = None) -> NestorError | None:

@@ -24,11 +24,13 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import SSAValue
 from xdsl.passes import ModulePass
 
+from ....analysis.nest.kernels.loop_marks import refuse_marked
+from ....analysis.nest.loop_structure import find_loop
 from ....dialects.affine import AffineList
 from ....dialects.diagnostic import NestorError
 from ....dialects.nest import ForOp
 from ..rewrite.bounds import as_point, refuse_unknown
-from ..rewrite.loops import find_loop, refuse_marked, replace_index
+from ..rewrite.loops import replace_index
 
 
 def why_not_shift(loop: ForOp, by: AffineList | SSAValue | int) -> NestorError | None:

@@ -39,11 +39,12 @@ from xdsl.ir import Operation
 from xdsl.passes import ModulePass
 
 from ....analysis.nest.kernels.domains import is_computation
+from ....analysis.nest.kernels.loop_marks import refuse_marked
+from ....analysis.nest.loop_structure import find_loop
 from ....analysis.nest.sets.accesses import accesses_of, buffer_name, may_overlap
 from ....analysis.nest.sets.conflicts import can_meet
 from ....dialects.diagnostic import NestorError, fail
 from ....dialects.nest import ForOp, LoadOp
-from ..rewrite.loops import find_loop, refuse_marked
 
 
 def why_not_sink(loop: ForOp) -> NestorError | None:

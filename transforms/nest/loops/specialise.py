@@ -52,6 +52,13 @@ from xdsl.ir.affine import (
 )
 from xdsl.passes import ModulePass
 
+from ....analysis.nest.loop_structure import (
+    enclosing_function,
+    enclosing_loops,
+    find_loop,
+    loops_in,
+    trip_count,
+)
 from ....analysis.nest.sets.accesses import argument_attribute
 from ....analysis.nest.values.extent_keys import value_key
 from ....dialects.affine import AffineList, constant_of, linear_terms
@@ -62,18 +69,7 @@ from ..cleanup.simplify import holds_at, reached, simplify
 from ..rewrite.affine_options import AffineText
 from ..rewrite.bounds import is_known_before
 from ..rewrite.buffers import fresh_buffer_name
-from ..rewrite.loops import (
-    divide,
-    enclosing_function,
-    enclosing_loops,
-    find_loop,
-    fresh_names,
-    loops_in,
-    materialise,
-    rename_copies,
-    rewrite_indices,
-    trip_count,
-)
+from ..rewrite.loops import fresh_names, materialise, rename_copies, rewrite_indices
 
 _RELATIONS = {"==": 0, "!=": 1, "<": 2, "<=": 3, ">": 4, ">=": 5}
 """The relations, and the numbers of the predicates of `arith.cmpi`."""
@@ -343,7 +339,7 @@ def _use_remainder(dividend: AffineList, divisor: AffineExpr, remainder: int, sp
         rest = dividend.minus(AffineList.of(value)).canonical()
         if value in rest.operands:
             continue
-        whole = divide(dividend.add(-remainder), AffineBinaryOpKind.FloorDiv, divisor.value)
+        whole = dividend.add(-remainder).divided(AffineBinaryOpKind.FloorDiv, divisor.value)
         hint = f"{value.name_hint}_blocks" if value.name_hint else None
         quotient = materialise(whole, special.parent, special, hint)
         times = AffineList.of(quotient).times(divisor.value).add(remainder)

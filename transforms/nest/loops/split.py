@@ -51,25 +51,15 @@ from xdsl.ir.affine import AffineBinaryOpKind
 from xdsl.passes import ModulePass
 
 from ....analysis.nest.kernels.domains import DIVISIONS, is_computation
+from ....analysis.nest.kernels.loop_marks import refuse_marked
+from ....analysis.nest.loop_structure import find_loop, is_check, statements, trip_count, trips_between
 from ....analysis.nest.sets.accesses import accesses_of, is_defined_outside
 from ....analysis.nest.sets.integer_sets import Row, System, difference, is_never_negative
 from ....dialects.affine import AffineList
 from ....dialects.diagnostic import NestorError, fail
 from ....dialects.nest import AccumulateOp, AllocOp, ForOp, LoadOp, StoreOp
 from ....dialects.nest.common import INDEX, name_hint_of
-from ..rewrite.loops import (
-    add_domain,
-    divide,
-    find_loop,
-    fresh_names,
-    is_check,
-    refuse_marked,
-    rename_copies,
-    replace_index,
-    statements,
-    trip_count,
-    trips_between,
-)
+from ..rewrite.loops import add_domain, fresh_names, rename_copies, replace_index
 
 Tail = Literal["remainder", "mask", "clamp", "perfect"]
 
@@ -216,7 +206,7 @@ def _why_not_perfect(loop: ForOp, factor: int, trips: AffineList) -> NestorError
 
 
 def _divides(factor: int, trips: AffineList) -> bool:
-    return divide(trips, AffineBinaryOpKind.Mod, factor).constants() == (0,) * len(trips)
+    return trips.divided(AffineBinaryOpKind.Mod, factor).constants() == (0,) * len(trips)
 
 
 def _runs_whole_blocks(loop: ForOp, factor: int, trips: AffineList) -> bool:
@@ -247,7 +237,7 @@ def split(loop: ForOp, factor: int, tail: Tail = "remainder") -> tuple[ForOp, ..
         simplify_bounds(loop)
     trips = trip_count(loop)
     assert trips is not None
-    leftover = divide(trips, AffineBinaryOpKind.Mod, factor)
+    leftover = trips.divided(AffineBinaryOpKind.Mod, factor)
     is_even = tail == "perfect" or _divides(factor, trips)
     remainder = None
     if tail == "remainder" and not is_even:
@@ -255,7 +245,7 @@ def split(loop: ForOp, factor: int, tail: Tail = "remainder") -> tuple[ForOp, ..
 
     outer_name, inner_name = fresh_names(loop, f"{loop.label}.o", f"{loop.label}.i")
     rounding = AffineBinaryOpKind.CeilDiv if tail in ("mask", "clamp") else AffineBinaryOpKind.FloorDiv
-    outer = ForOp(outer_name, 0, divide(trips, rounding, factor))
+    outer = ForOp(outer_name, 0, trips.divided(rounding, factor))
     lower, step = loop.lower, loop.step_value
     inner = ForOp(inner_name, 0, factor, body=loop.detach_region(loop.body))
     inner.attributes.update(loop.attributes)
@@ -286,7 +276,7 @@ def _make_remainder(loop: ForOp, trips: AffineList, leftover: AffineList, factor
             from ..rewrite.buffers import fresh_buffer_name
 
             op.label = StringAttr(fresh_buffer_name(loop, op.label.data))
-    done = divide(trips, AffineBinaryOpKind.FloorDiv, factor).times(factor)
+    done = trips.divided(AffineBinaryOpKind.FloorDiv, factor).times(factor)
     position = AffineList.of(remainder.iv)
     if is_never_negative(trips, loop):
         remainder.set_bounds(AffineList.of(0), leftover)

@@ -41,23 +41,20 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir.affine import AffineBinaryOpKind
 from xdsl.passes import ModulePass
 
+from ....analysis.nest.loop_structure import (
+    enclosing_function,
+    find_loop,
+    loops_in,
+    perfect_band,
+    statements,
+    trip_count,
+)
 from ....analysis.nest.sets.dependence import analyse
 from ....dialects.affine import AffineList
 from ....dialects.diagnostic import NestorError, fail
 from ....dialects.nest import ForOp
 from ..rewrite.bounds import refuse_several, simplify_bounds, smallest
-from ..rewrite.loops import (
-    add_domain,
-    divide,
-    enclosing_function,
-    find_loop,
-    fresh_names,
-    loops_in,
-    perfect_band,
-    replace_index,
-    statements,
-    trip_count,
-)
+from ..rewrite.loops import add_domain, fresh_names, replace_index
 from .cut import copy_after, rename
 from .normalise import remove_unit_loop
 from .reorder import permute, why_not_reorder
@@ -179,8 +176,8 @@ def _split_aligned(loop: ForOp, size: int, tail: Tail) -> tuple[ForOp, ForOp]:
     assert block is not None
     outer_name, inner_name = fresh_names(loop, f"{loop.label}.o", f"{loop.label}.i")
     first, last = (
-        divide(lower, AffineBinaryOpKind.FloorDiv, size),
-        divide(upper, AffineBinaryOpKind.CeilDiv, size),
+        lower.divided(AffineBinaryOpKind.FloorDiv, size),
+        upper.divided(AffineBinaryOpKind.CeilDiv, size),
     )
     outer = ForOp(outer_name, first, last)
     outer.location = loop.location
@@ -220,9 +217,9 @@ def _why_not_aligned(loop: ForOp, size: int, tail: Tail) -> NestorError | None:
 
 def _cut_remainder(tiles: ForOp, name: str, trips: AffineList, size: int) -> None:
     """Leave the whole tiles to `tiles`, and the last one, where it is not whole, to a copy called `name`."""
-    if divide(trips, AffineBinaryOpKind.Mod, size).constants() == (0,):
+    if trips.divided(AffineBinaryOpKind.Mod, size).constants() == (0,):
         return
-    whole = divide(trips, AffineBinaryOpKind.FloorDiv, size)
+    whole = trips.divided(AffineBinaryOpKind.FloorDiv, size)
     rest = copy_after(tiles, fresh_names(tiles, name)[0])
     tiles.set_bounds(tiles.lower, whole)
     rest.set_bounds(AffineList.of(0).concat(whole), rest.upper)

@@ -32,13 +32,13 @@ from xdsl.ir import Block, Operation, SSAValue
 from xdsl.passes import ModulePass
 
 from ....analysis.nest.kernels.domains import DIVISIONS, LoadGuards, may_be_undefined
+from ....analysis.nest.loop_structure import find_loop, statements
 from ....analysis.nest.sets.accesses import READ, UPDATE, WRITE, Access, argument_attribute, root_of
 from ....analysis.nest.sets.coverage import is_stored_before
 from ....analysis.nest.sets.integer_sets import difference, is_in_buffer, pair_system
 from ....dialects.affine import AffineList
 from ....dialects.diagnostic import NestorError, fail
 from ....dialects.nest import AccumulateOp, AllocOp, ForOp, LoadOp, LookupOp, StoreOp
-from ..rewrite.loops import find_loop, statements
 
 Statement = StoreOp | AccumulateOp
 

@@ -40,10 +40,12 @@ from xdsl.ir import Operation
 from xdsl.passes import ModulePass
 from xdsl.traits import is_side_effect_free
 
+from ....analysis.nest.kernels.loop_marks import refuse_marked
+from ....analysis.nest.loop_structure import find_loop, statements, trip_count
 from ....dialects.affine import AffineList
 from ....dialects.diagnostic import NestorError, fail
 from ....dialects.nest import AccumulateOp, ForOp, LoadOp, StoreOp
-from ..rewrite.loops import find_loop, refuse_marked, rename_copies, replace_index, statements, trip_count
+from ..rewrite.loops import rename_copies, replace_index
 from .split import split
 
 MAX_COPIES = 64

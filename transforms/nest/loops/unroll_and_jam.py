@@ -48,6 +48,15 @@ from xdsl.ir.affine import AffineBinaryOpKind
 from xdsl.passes import ModulePass
 from xdsl.traits import is_side_effect_free
 
+from ....analysis.nest.kernels.loop_marks import refuse_marked
+from ....analysis.nest.loop_structure import (
+    enclosing_loops,
+    find_loop,
+    is_inside,
+    loops_in,
+    may_fail,
+    statements,
+)
 from ....analysis.nest.sets.accesses import FRESH, is_defined_outside, is_private
 from ....analysis.nest.sets.accesses import buffer_name as described
 from ....analysis.nest.sets.conflicts import (
@@ -64,19 +73,8 @@ from ....analysis.nest.sets.integer_sets import Row, System, difference
 from ....dialects.affine import AffineList
 from ....dialects.diagnostic import NestorError, fail
 from ....dialects.nest import ForOp, LoadOp
-from ..rewrite.loops import (
-    INDEX,
-    divide,
-    enclosing_loops,
-    find_loop,
-    fresh_names,
-    is_inside,
-    loops_in,
-    may_fail,
-    refuse_marked,
-    replace_index,
-    statements,
-)
+from ....dialects.nest.common import INDEX
+from ..rewrite.loops import fresh_names, replace_index
 from .split import split
 from .unroll import refuse_copies, settle_domain, why_not_block
 
@@ -157,7 +155,7 @@ def _why_not_order(outer: ForOp, factor: int, dependences: Dependences) -> Nesto
 def _in_one_block(outer: ForOp, factor: int) -> Relation:
     """Instance `s` is in an earlier iteration of `outer` than `t`, in one and the same whole block of `factor`."""
     variable, span = AffineList.of(outer.iv), factor * outer.step_value
-    block = divide(variable.minus(outer.lower), AffineBinaryOpKind.FloorDiv, span)
+    block = variable.minus(outer.lower).divided(AffineBinaryOpKind.FloorDiv, span)
     last = outer.lower.plus(block.times(span)).add(span - outer.step_value)
     return [
         [

@@ -39,13 +39,14 @@ from xdsl.passes import ModulePass
 
 from ....analysis.nest.kernels.amx_tiles import AMX, amx_tile
 from ....analysis.nest.kernels.async_copies import ASYNC, why_not_async
+from ....analysis.nest.kernels.loop_marks import refuse_marked
 from ....analysis.nest.kernels.matrix_tiles import MATRIX, NoTile, matrix_tile
+from ....analysis.nest.loop_structure import enclosing_loops, find_loop
 from ....analysis.nest.values.running_results import why_not_scan_in_lanes
 from ....dialects.diagnostic import NestorError, fail
 from ....dialects.nest import BIND_AXES, MARKS, ForOp
 from ....lowering.nest_to_scf.scans import SCAN
 from ..loops.unroll import refuse_copies
-from ..rewrite.loops import enclosing_loops, find_loop, refuse_marked
 
 UNROLLED = "unrolled"
 _PREFIX = "nestor."

@@ -42,14 +42,19 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
-from ....analysis.nest.kernels.loop_marks import block_shape, too_many_threads
+from ....analysis.nest.kernels.loop_marks import (
+    block_shape,
+    refuse_in_vector,
+    refuse_marked,
+    too_many_threads,
+)
 from ....analysis.nest.kernels.warps import why_not_lanes
+from ....analysis.nest.loop_structure import enclosing_loops, find_loop, loops_in
 from ....analysis.nest.sets.accesses import is_defined_outside
 from ....analysis.nest.sets.dependence import Dependences
 from ....dialects.affine import AffineList
 from ....dialects.diagnostic import NestorError, fail
 from ....dialects.nest import BIND_AXES, LANES, MAX_THREADS, THREAD_AXES, ForOp
-from ..rewrite.loops import enclosing_loops, find_loop, loops_in, refuse_in_vector, refuse_marked
 from ..rewrite.mark_checks import refuse_on_gpu
 from .parallel import why_not_independent
 

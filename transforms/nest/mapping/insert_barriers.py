@@ -49,9 +49,9 @@ from xdsl.passes import ModulePass
 from ....analysis.nest.kernels.async_copies import COPIES
 from ....analysis.nest.kernels.barrier_places import foreign_operation
 from ....analysis.nest.kernels.barriers import Place, kernels_in, places
+from ....analysis.nest.loop_structure import find_loop, functions
 from ....dialects.diagnostic import NestorError
 from ....dialects.nest import BarrierOp, ForOp
-from ..rewrite.loops import find_loop, functions
 
 
 def insert_barriers(scope: Operation) -> tuple[BarrierOp, ...]:

@@ -25,10 +25,11 @@ from xdsl.dialects.builtin import IntegerAttr, ModuleOp, i64
 from xdsl.passes import ModulePass
 from xdsl.traits import is_side_effect_free
 
+from ....analysis.nest.kernels.loop_marks import refuse_in_vector, refuse_marked
+from ....analysis.nest.loop_structure import enclosing_loops, find_loop, may_fail
 from ....analysis.nest.sets.dependence import Dependences
 from ....dialects.diagnostic import NestorError, fail
 from ....dialects.nest import ForOp, IndexOp, LoadOp, YieldOp
-from ..rewrite.loops import enclosing_loops, find_loop, may_fail, refuse_in_vector, refuse_marked
 from ..rewrite.mark_checks import refuse_on_processor, refuse_parallel_twice
 
 

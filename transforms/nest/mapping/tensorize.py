@@ -52,6 +52,7 @@ from xdsl.dialects.builtin import MemRefType, ModuleOp, NoneAttr, StridedLayoutA
 from xdsl.ir import Operation, SSAValue
 from xdsl.passes import ModulePass
 
+from ....analysis.nest.loop_structure import enclosing_function, find_loop
 from ....analysis.nest.sets.accesses import Access, accesses_of, alias_set, is_defined_outside, may_overlap
 from ....analysis.nest.sets.integer_sets import System, pair_system
 from ....analysis.nest.sets.unify import Accessing, Mismatch, Unification, differ
@@ -60,7 +61,7 @@ from ....dialects.affine import AffineList
 from ....dialects.diagnostic import NestorError, fail
 from ....dialects.nest import ForOp
 from ..rewrite.buffers import erase_unused, extent_before
-from ..rewrite.loops import enclosing_function, find_loop, materialise
+from ..rewrite.loops import materialise
 from ..rewrite.mark_checks import refuse_on_processor
 
 INTRINSIC = "nest.intrinsic"

@@ -40,7 +40,9 @@ from xdsl.ir import Operation, SSAValue
 from xdsl.ir.affine import AffineBinaryOpExpr, AffineBinaryOpKind, AffineConstantExpr
 from xdsl.passes import ModulePass
 
+from ....analysis.nest.kernels.loop_marks import refuse_in_vector, refuse_marked
 from ....analysis.nest.kernels.vector_forms import no_vector_form
+from ....analysis.nest.loop_structure import enclosing_loops, find_loop, may_fail, statements
 from ....analysis.nest.sets.accesses import accesses_of, is_defined_outside, may_overlap
 from ....analysis.nest.sets.dependence import Dependence, Dependences, analyse
 from ....analysis.nest.sets.integer_sets import is_never_negative
@@ -49,15 +51,6 @@ from ....dialects.diagnostic import NestorError, fail
 from ....dialects.limits import MAX_LANES
 from ....dialects.nest import THREAD_AXES, AccumulateOp, ForOp, StoreOp
 from ..loops.split import split
-from ..rewrite.loops import (
-    divide,
-    enclosing_loops,
-    find_loop,
-    may_fail,
-    refuse_in_vector,
-    refuse_marked,
-    statements,
-)
 
 
 def why_not_lanes(
@@ -99,7 +92,7 @@ def _meet_in_one_vector(dependence: Dependence, width: int, dependences: Depende
     variable = AffineList.of(loop.iv)
     relation = [Comparison(variable, "s", "<", variable, "t")]
     if len(loop.lower) == 1:
-        vector = divide(variable.minus(loop.lower), AffineBinaryOpKind.FloorDiv, width * loop.step_value)
+        vector = variable.minus(loop.lower).divided(AffineBinaryOpKind.FloorDiv, width * loop.step_value)
         relation.append(Comparison(vector, "s", "=", vector, "t"))
     pairs = product(
         *([a for a in dependences.accesses_in(op)] for op in (dependence.source, dependence.sink))

@@ -46,6 +46,8 @@ from xdsl.ir.affine import AffineBinaryOpKind
 from xdsl.passes import ModulePass
 
 from ....analysis.nest.kernels.domains import is_computation
+from ....analysis.nest.kernels.loop_marks import refuse_marked
+from ....analysis.nest.loop_structure import enclosing_loops, find_loop, is_inside, may_fail
 from ....analysis.nest.sets.accesses import (
     Access,
     accesses_of,
@@ -63,16 +65,7 @@ from ..loops.cut import copy_before
 from ..loops.peel import peel
 from ..rewrite.bounds import refuse_several, simplify_bounds, smallest
 from ..rewrite.buffers import erase_unused, find_alloc, fresh_buffer_name, why_not_space
-from ..rewrite.loops import (
-    divide,
-    enclosing_loops,
-    find_loop,
-    fresh_names,
-    is_inside,
-    may_fail,
-    refuse_marked,
-    rewrite_indices,
-)
+from ..rewrite.loops import fresh_names, rewrite_indices
 from ..rewrite.reshaping import reshape, why_not_reshape
 from .hoist_alloc import hoist_alloc, why_not_known
 from .sink_alloc import space_of
@@ -264,8 +257,8 @@ def run_ahead(
     simplify_bounds(loop)
     number = AffineList.of(loop.iv).minus(loop.lower)
     if loop.step_value != 1:
-        number = divide(number, AffineBinaryOpKind.FloorDiv, loop.step_value)
-    part = divide(number, AffineBinaryOpKind.Mod, stages)
+        number = number.divided(AffineBinaryOpKind.FloorDiv, loop.step_value)
+    part = number.divided(AffineBinaryOpKind.Mod, stages)
     parts: list[AllocOp] = []
     for alloc in allocs:
         hoisted = hoist_alloc(alloc, loop)

@@ -34,6 +34,7 @@ from xdsl.ir import Operation, SSAValue
 from xdsl.ir.affine import AffineBinaryOpKind
 from xdsl.passes import ModulePass
 
+from ....analysis.nest.loop_structure import find_loop, is_inside, trip_count
 from ....analysis.nest.sets.dependence import Dependences, analyse
 from ....analysis.nest.sets.own_buffers import loops_between, name_of, why_not_of_function, why_not_own
 from ....dialects.affine import AffineList
@@ -41,7 +42,7 @@ from ....dialects.diagnostic import NestorError, fail
 from ....dialects.nest import BIND_AXES, AllocOp, ForOp
 from ..rewrite.bounds import largest, simplify_bounds
 from ..rewrite.buffers import find_alloc
-from ..rewrite.loops import divide, find_loop, is_inside, materialise, trip_count
+from ..rewrite.loops import materialise
 from ..rewrite.reshaping import reshape, why_not_reshape
 from .hoist_alloc import sizes_before, why_not_known
 from .sink_alloc import space_of
@@ -110,7 +111,7 @@ def expand_buffer(alloc: AllocOp | SSAValue, loop: ForOp, dependences: Dependenc
     loop.parent.insert_op_before(alloc, loop)
     number = AffineList.of(loop.iv).minus(loop.lower)
     if loop.step_value != 1:
-        number = divide(number, AffineBinaryOpKind.FloorDiv, loop.step_value)
+        number = number.divided(AffineBinaryOpKind.FloorDiv, loop.step_value)
     extents = [iterations, *extents_of(alloc)]
     return reshape(alloc, extents, lambda indices: number.concat(indices).canonical())
 

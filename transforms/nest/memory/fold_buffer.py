@@ -47,7 +47,6 @@ from ....dialects.affine import AffineList
 from ....dialects.diagnostic import NestorError, fail
 from ....dialects.nest import AllocOp
 from ..rewrite.buffers import find_alloc
-from ..rewrite.loops import divide
 from ..rewrite.reshaping import reshape, why_not_dimension, why_not_reshape, with_index
 from .transform_layout import extents_of
 
@@ -94,7 +93,7 @@ def fold_buffer(alloc: AllocOp | SSAValue, factor: int, dimension: int = 0) -> A
 
 
 def _folded(indices: AffineList, dimension: int, factor: int) -> AffineList:
-    return with_index(indices, dimension, divide(indices[dimension], AffineBinaryOpKind.Mod, factor))
+    return with_index(indices, dimension, indices[dimension].divided(AffineBinaryOpKind.Mod, factor))
 
 
 @dataclass(frozen=True, eq=False)

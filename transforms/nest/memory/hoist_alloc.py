@@ -36,6 +36,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation, SSAValue
 from xdsl.passes import ModulePass
 
+from ....analysis.nest.loop_structure import find_loop, is_inside
 from ....analysis.nest.sets.accesses import is_defined_outside
 from ....analysis.nest.sets.integer_sets import is_never_negative
 from ....analysis.nest.sets.own_buffers import allocation_of, loops_between, name_of, why_not_of_function
@@ -43,7 +44,6 @@ from ....dialects.affine import AffineList, constant_of
 from ....dialects.diagnostic import NestorError, fail
 from ....dialects.nest import AllocOp, ForOp
 from ..rewrite.buffers import find_alloc
-from ..rewrite.loops import find_loop, is_inside
 from ..rewrite.sizes import at_least_zero
 
 _MOVABLE = (arith.AddiOp, arith.SubiOp, arith.MuliOp, arith.MinSIOp, arith.MaxSIOp, arith.IndexCastOp)

@@ -39,10 +39,10 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
 from xdsl.passes import ModulePass
 
+from ....analysis.nest.loop_structure import find_loop
 from ....analysis.nest.sets.dependence import Dependences, analyse
 from ....dialects.diagnostic import NestorError, fail
 from ....dialects.nest import AllocOp, ForOp
-from ..rewrite.loops import find_loop
 from .double_buffer import plan_ahead, run_ahead
 
 MOST_STAGES = 8

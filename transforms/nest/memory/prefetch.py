@@ -46,6 +46,7 @@ from xdsl.dialects.builtin import MemRefType, ModuleOp, NoneAttr, UnitAttr
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.passes import ModulePass
 
+from ....analysis.nest.loop_structure import find_loop, loops_in
 from ....analysis.nest.sets.accesses import accesses_of, is_defined_outside, root_of
 from ....analysis.nest.sets.regions import NoWindow, Window, window_of
 from ....dialects.affine import AffineList
@@ -53,7 +54,6 @@ from ....dialects.diagnostic import NestorError, fail
 from ....dialects.nest import BIND_AXES, AccumulateOp, ForOp, LoadOp, PrefetchOp, StoreOp
 from ....lowering.nest_common.body import element_bytes
 from ..rewrite.buffers import buffer_name, find_buffer
-from ..rewrite.loops import find_loop, loops_in
 
 LINE_BYTES = 64
 """What one fetch brings into the cache."""

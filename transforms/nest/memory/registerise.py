@@ -38,6 +38,8 @@ from xdsl.ir import Operation, SSAValue
 from xdsl.passes import ModulePass
 
 from ....analysis.nest.kernels.domains import LoadGuards
+from ....analysis.nest.kernels.loop_marks import refuse_in_vector, refuse_marked
+from ....analysis.nest.loop_structure import enclosing_loops, find_loop, may_fail
 from ....analysis.nest.sets.accesses import (
     WRITE,
     Access,
@@ -59,7 +61,6 @@ from ..rewrite.buffers import (
     space_attribute,
     why_not_space,
 )
-from ..rewrite.loops import enclosing_loops, find_loop, may_fail, refuse_in_vector, refuse_marked
 from ..rewrite.private_accumulators import (
     inside_buffer,
     is_reached,

@@ -33,13 +33,13 @@ from xdsl.dialects.builtin import MemRefType, ModuleOp
 from xdsl.ir import Operation, SSAValue
 from xdsl.passes import ModulePass
 
+from ....analysis.nest.loop_structure import parent_loop
 from ....analysis.nest.sets.own_buffers import name_of, why_not_of_function
 from ....analysis.nest.sets.regions import NoWindow, window_of
 from ....dialects.affine import AffineList
 from ....dialects.diagnostic import NestorError, fail
 from ....dialects.nest import AllocOp
 from ..rewrite.buffers import find_alloc
-from ..rewrite.loops import parent_loop
 from ..rewrite.reshaping import (
     accesses_to,
     is_within,

@@ -48,12 +48,12 @@ from xdsl.dialects.func import FuncOp
 from xdsl.ir import Operation, SSAValue
 from xdsl.passes import ModulePass
 
+from ....analysis.nest.loop_structure import functions
 from ....analysis.nest.sets.accesses import Access, accesses_of, alias_set, argument_attribute
 from ....analysis.nest.sets.dependence import equal_in_one_iteration
 from ....analysis.nest.sets.integer_sets import difference, pair_system
 from ....analysis.nest.values.extent_keys import extent_key
 from ....dialects.nest import AccumulateOp, AllocOp, ForOp, IfOp, LoadOp, StoreOp
-from ..rewrite.loops import functions
 
 if TYPE_CHECKING:
     from ....analysis.nest.sets.producers import Moment

@@ -26,10 +26,10 @@ from xdsl.ir import SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import Rewriter
 
+from ....analysis.nest.loop_structure import enclosing_loops
 from ....dialects.diagnostic import NestorError, fail
 from ....dialects.nest import AccumulateOp, AllocOp, LoadOp, StoreOp
 from ..rewrite.buffers import buffer_name, find_alloc, owner_of, space_attribute, why_not_space
-from ..rewrite.loops import enclosing_loops
 
 
 def why_not_set_memory(alloc: AllocOp | SSAValue, space: str) -> NestorError | None:

@@ -36,12 +36,12 @@ from xdsl.dialects.builtin import IntegerAttr, MemRefType, ModuleOp
 from xdsl.ir import Operation, SSAValue
 from xdsl.passes import ModulePass
 
+from ....analysis.nest.loop_structure import enclosing_loops, find_loop, is_inside
 from ....analysis.nest.sets.dependence import Dependences, analyse
 from ....analysis.nest.sets.own_buffers import allocation_of, name_of, why_not_of_function, why_not_own
 from ....dialects.diagnostic import NestorError, fail
 from ....dialects.nest import AllocOp, ForOp
 from ..rewrite.buffers import SPACES, find_alloc, why_not_space
-from ..rewrite.loops import enclosing_loops, find_loop, is_inside
 
 
 def why_not_sink_alloc(

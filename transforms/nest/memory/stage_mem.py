@@ -43,6 +43,7 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import IndexType, MemRefType, ModuleOp
 from xdsl.ir import Block, SSAValue
 
+from ....analysis.nest.loop_structure import enclosing_function, enclosing_loops
 from ....analysis.nest.sets.accesses import Access
 from ....analysis.nest.sets.dependence import Dependences, analyse
 from ....analysis.nest.sets.integer_sets import System
@@ -51,7 +52,6 @@ from ....dialects.affine import AffineList, constant_of
 from ....dialects.diagnostic import NestorError
 from ....dialects.nest import AllocOp, ForOp, StoreOp
 from ..rewrite.affine_options import parse_window
-from ..rewrite.loops import enclosing_function, enclosing_loops
 from .staging import Plan, Request, StagingPass, plan_reads, plan_updates, request_for
 from .staging_copies import carry_out
 

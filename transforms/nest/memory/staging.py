@@ -27,6 +27,7 @@ from xdsl.dialects.builtin import DYNAMIC_INDEX, MemRefType, ModuleOp, StringAtt
 from xdsl.ir import Operation, SSAValue
 from xdsl.passes import ModulePass
 
+from ....analysis.nest.loop_structure import enclosing_loops, find_loop, is_inside, loops_in, may_fail
 from ....analysis.nest.sets.accesses import (
     FRESH,
     READ,
@@ -46,7 +47,6 @@ from ....analysis.nest.sets.regions import NoWindow, Window, window_of
 from ....dialects.diagnostic import NestorError, fail
 from ....dialects.nest import BIND_AXES, THREAD_AXES, AccumulateOp, AllocOp, ForOp, IfOp
 from ..rewrite.buffers import buffer_name, find_buffer, why_not_space
-from ..rewrite.loops import enclosing_loops, find_loop, is_inside, loops_in, may_fail
 
 Notes = Sequence[tuple[Operation, str]]
 

@@ -25,12 +25,12 @@ from xdsl.dialects.builtin import ModuleOp, UnitAttr
 from xdsl.ir import SSAValue
 from xdsl.passes import ModulePass
 
+from ....analysis.nest.loop_structure import find_loop
 from ....analysis.nest.sets.accesses import root_of
 from ....dialects.diagnostic import NestorError, fail
 from ....dialects.nest import ForOp, StoreOp
 from ...schedulers.patterns.access_patterns import UNIT, pattern_of, varying_values
 from ..rewrite.buffers import buffer_name, find_buffer
-from ..rewrite.loops import find_loop
 
 
 def streamable(buffer: SSAValue, loop: ForOp) -> list[StoreOp]:

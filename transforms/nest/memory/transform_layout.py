@@ -42,6 +42,7 @@ from xdsl.ir import SSAValue
 from xdsl.ir.affine import AffineBinaryOpExpr, AffineBinaryOpKind, AffineConstantExpr, AffineExpr
 from xdsl.passes import ModulePass
 
+from ....analysis.nest.loop_structure import enclosing_loops, parent_loop
 from ....analysis.nest.sets.folding import overwritten_while_needed
 from ....analysis.nest.sets.integer_sets import System
 from ....analysis.nest.sets.regions import bounds_of, complexity
@@ -51,7 +52,6 @@ from ....dialects.nest import AccumulateOp, AllocOp, ForOp, LoadOp, StoreOp
 from ....dialects.nest.common import INDEX
 from ..rewrite.affine_options import parse_layout
 from ..rewrite.buffers import buffer_name, erase_unused, find_alloc, owner_of
-from ..rewrite.loops import divide, enclosing_loops, parent_loop
 from ..rewrite.sizes import reallocate, replace
 
 Accessing = LoadOp | StoreOp | AccumulateOp
@@ -202,7 +202,7 @@ def _extent(index: AffineList, axes: Sequence[ForOp]) -> AffineList:
     if isinstance(expr, AffineBinaryOpExpr) and expr.kind is AffineBinaryOpKind.FloorDiv:
         assert isinstance(expr.rhs, AffineConstantExpr)
         inside = _extent(AffineList((expr.lhs,), index.operands).canonical(), axes)
-        return divide(inside, AffineBinaryOpKind.CeilDiv, expr.rhs.value)
+        return inside.divided(AffineBinaryOpKind.CeilDiv, expr.rhs.value)
     around = parent_loop(axes[0])
     assert around is not None
     ends = [bound.add(1).canonical() for bound in bounds_of(index, around, low=False)]

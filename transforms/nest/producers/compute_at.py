@@ -48,6 +48,8 @@ from xdsl.dialects.builtin import ModuleOp, NoneAttr
 from xdsl.ir import Operation, SSAValue
 from xdsl.passes import ModulePass
 
+from ....analysis.nest.kernels.loop_marks import refuse_marked
+from ....analysis.nest.loop_structure import enclosing_loops, find_loop, is_inside, loops_in, may_fail
 from ....analysis.nest.sets.accesses import (
     READ,
     Access,
@@ -77,16 +79,7 @@ from ....analysis.nest.sets.regions import NoWindow, Window, window_of
 from ....dialects.affine import AffineList
 from ....dialects.diagnostic import NestorError, fail
 from ....dialects.nest import AccumulateOp, AllocOp, ForOp, LoadOp, StoreOp
-from ..rewrite.loops import (
-    add_domain,
-    enclosing_loops,
-    find_loop,
-    fresh_names,
-    is_inside,
-    loops_in,
-    may_fail,
-    refuse_marked,
-)
+from ..rewrite.loops import add_domain, fresh_names
 from ..rewrite.sizes import reallocate, replace
 
 Storage = Literal["root", "here"]

@@ -16,6 +16,7 @@ from xdsl.ir import Block, Operation, SSAValue
 from xdsl.ir.affine import AffineDimExpr
 
 from ....analysis.nest.kernels.domains import is_computation
+from ....analysis.nest.loop_structure import enclosing_loops, is_inside
 from ....analysis.nest.sets.accesses import Access, accesses_of, is_defined_outside, may_overlap
 from ....analysis.nest.sets.integer_sets import System
 from ....analysis.nest.sets.producers import (
@@ -36,7 +37,6 @@ from ....analysis.nest.sets.producers import (
 from ....dialects.affine import AffineList, linear_terms
 from ....dialects.diagnostic import fail
 from ....dialects.nest import AccumulateOp, AllocOp, BarrierOp, ForOp, IfOp, LoadOp, StoreOp
-from ..rewrite.loops import enclosing_loops, is_inside
 
 Duplicate = Literal["allow", "refuse"]
 

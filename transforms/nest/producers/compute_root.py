@@ -39,6 +39,8 @@ from xdsl.ir.affine import AffineDimExpr
 from xdsl.passes import ModulePass
 
 from ....analysis.nest.kernels.domains import is_computation
+from ....analysis.nest.kernels.loop_marks import refuse_marked
+from ....analysis.nest.loop_structure import enclosing_loops, find_loop, is_inside, loops_in, may_fail
 from ....analysis.nest.sets.accesses import accesses_of, is_private
 from ....analysis.nest.sets.producers import (
     Uses,
@@ -52,15 +54,7 @@ from ....dialects.affine import AffineList, linear_terms
 from ....dialects.diagnostic import NestorError
 from ....dialects.nest import AccumulateOp, AllocOp, ForOp, LoadOp, StoreOp
 from ..rewrite.bounds import largest, simplify_bounds
-from ..rewrite.loops import (
-    enclosing_loops,
-    find_loop,
-    fresh_names,
-    is_inside,
-    loops_in,
-    may_fail,
-    refuse_marked,
-)
+from ..rewrite.loops import fresh_names
 from ..rewrite.sizes import reallocate, replace
 from ..rewrite.trials import trial
 from .compute_root_checks import (

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from xdsl.ir import Operation, SSAValue
 
+from ....analysis.nest.loop_structure import enclosing_loops, is_inside
 from ....analysis.nest.sets.accesses import READ, Access, accesses_of, is_private, may_overlap
 from ....analysis.nest.sets.coverage import Coverage
 from ....analysis.nest.sets.integer_sets import System, difference
@@ -21,7 +22,6 @@ from ....analysis.nest.sets.producers import (
 from ....dialects.affine import AffineList
 from ....dialects.diagnostic import NestorError, fail
 from ....dialects.nest import AccumulateOp, ForOp, StoreOp
-from ..rewrite.loops import enclosing_loops, is_inside
 
 Statement = StoreOp | AccumulateOp
 

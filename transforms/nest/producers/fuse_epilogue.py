@@ -44,10 +44,10 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
 from xdsl.passes import ModulePass
 
+from ....analysis.nest.loop_structure import find_loop
 from ....dialects.diagnostic import NestorError, fail
 from ....dialects.nest import AccumulateOp, AllocOp, ForOp, LoadOp
 from ..memory.cache_write import cache_write
-from ..rewrite.loops import find_loop
 from ..rewrite.trials import trial
 from .reverse_compute_inline import carry_out
 

@@ -39,6 +39,8 @@ from xdsl.ir import Block, Operation, SSAValue
 from xdsl.passes import ModulePass
 
 from ....analysis.nest.kernels.domains import is_computation
+from ....analysis.nest.kernels.loop_marks import refuse_marked
+from ....analysis.nest.loop_structure import enclosing_loops, find_loop, is_inside, loops_in, may_fail
 from ....analysis.nest.sets.accesses import (
     Access,
     accesses_in,
@@ -61,15 +63,7 @@ from ....analysis.nest.sets.regions import NoWindow, window_of
 from ....dialects.affine import AffineList
 from ....dialects.diagnostic import NestorError, fail
 from ....dialects.nest import AccumulateOp, AllocOp, ForOp, LoadOp, StoreOp
-from ..rewrite.loops import (
-    enclosing_loops,
-    find_loop,
-    fresh_names,
-    is_inside,
-    loops_in,
-    may_fail,
-    refuse_marked,
-)
+from ..rewrite.loops import fresh_names
 
 
 def why_not_reverse_compute_at(consumer: ForOp, loop: ForOp) -> NestorError | None:

@@ -40,6 +40,7 @@ from xdsl.ir import Operation, SSAValue
 from xdsl.passes import ModulePass
 
 from ....analysis.nest.kernels.domains import is_computation
+from ....analysis.nest.loop_structure import enclosing_function, is_inside, loops_in, statements
 from ....analysis.nest.sets.integer_sets import System, difference, is_never_negative
 from ....analysis.nest.sets.producers import (
     Uses,
@@ -53,7 +54,7 @@ from ....analysis.nest.sets.producers import (
 from ....dialects.affine import AffineList
 from ....dialects.diagnostic import NestorError, fail
 from ....dialects.nest import AccumulateOp, AllocOp, ForOp, LoadOp, StoreOp, YieldOp
-from ..rewrite.loops import add_domain, enclosing_function, is_inside, loops_in, replace_index, statements
+from ..rewrite.loops import add_domain, replace_index
 from ..rewrite.trials import trial
 from .reverse_compute_at import reverse_compute_at
 

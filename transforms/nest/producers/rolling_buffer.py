@@ -41,6 +41,7 @@ from xdsl.ir import Operation, SSAValue
 from xdsl.ir.affine import AffineBinaryOpKind
 from xdsl.passes import ModulePass
 
+from ....analysis.nest.loop_structure import find_loop, loops_in
 from ....analysis.nest.sets.footprint import Range
 from ....analysis.nest.sets.producers import allocation_of, find_buffer, replace_extents, substitute
 from ....analysis.nest.sets.rolling_window import (
@@ -56,7 +57,7 @@ from ....dialects.diagnostic import NestorError
 from ....dialects.nest import AccumulateOp, AllocOp, ForOp, StoreOp
 from ..loops.normalise import runs_twice
 from ..rewrite.bounds import simplify_bounds
-from ..rewrite.loops import add_domain, divide, find_loop, fresh_names, loops_in, replace_index
+from ..rewrite.loops import add_domain, fresh_names, replace_index
 from ..rewrite.sizes import like, replace
 from .rolling_buffer_plan import plan_rolling
 
@@ -106,7 +107,7 @@ def _fold(plan: RollingPlan, length: int) -> AllocOp:
     new = like(old, sizes, old)
     for op in (*uses.loads, *uses.writes):
         indices = [op.indices[k] for k in range(len(op.indices))]
-        indices[axis] = divide(indices[axis], AffineBinaryOpKind.Mod, length)
+        indices[axis] = indices[axis].divided(AffineBinaryOpKind.Mod, length)
         op.set_indices(AffineList.of(*indices).canonical())
     replace(old, new)
     return new

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from xdsl.ir import Operation
 
+from ....analysis.nest.loop_structure import enclosing_loops, is_inside
 from ....analysis.nest.sets.accesses import READ, Access, accesses_of, may_overlap
 from ....analysis.nest.sets.coverage import Coverage
 from ....analysis.nest.sets.integer_sets import System, difference
@@ -22,7 +23,6 @@ from ....analysis.nest.sets.rolling_window import (
 )
 from ....dialects.affine import AffineList
 from ....dialects.nest import AccumulateOp, StoreOp
-from ..rewrite.loops import enclosing_loops, is_inside
 
 
 def moves(plan: RollingPlan) -> bool:

@@ -13,6 +13,8 @@ from xdsl.dialects.builtin import MemRefType, NoneAttr
 from xdsl.ir import Block, Operation, SSAValue
 
 from ....analysis.nest.kernels.domains import is_computation
+from ....analysis.nest.kernels.loop_marks import refuse_marked
+from ....analysis.nest.loop_structure import enclosing_loops, is_inside, loops_in, may_fail
 from ....analysis.nest.sets.accesses import accesses_of, is_defined_outside
 from ....analysis.nest.sets.coverage import Coverage
 from ....analysis.nest.sets.footprint import range_of
@@ -40,7 +42,6 @@ from ....analysis.nest.sets.rolling_window import (
 from ....dialects.diagnostic import NestorError
 from ....dialects.nest import AccumulateOp, AllocOp, ForOp, StoreOp
 from ..rewrite.bounds import refuse_several
-from ..rewrite.loops import enclosing_loops, is_inside, loops_in, may_fail, refuse_marked
 from .rolling_buffer_checks import (
     check_complete,
     check_inputs,

@@ -55,6 +55,7 @@ from xdsl.ir import Operation, SSAValue
 from xdsl.passes import ModulePass
 
 from ....analysis.nest.kernels.domains import is_computation
+from ....analysis.nest.loop_structure import find_loop
 from ....analysis.nest.sets.accesses import accesses_of, may_alias, root_of
 from ....analysis.nest.sets.conflicts import same_iterations
 from ....analysis.nest.values.same_values import is_same_value
@@ -62,7 +63,7 @@ from ....dialects.affine import AffineList
 from ....dialects.diagnostic import NestorError, fail
 from ....dialects.nest import AccumulateOp, AllocOp, ForOp, LoadOp, StoreOp
 from ..loops.fuse import fuse
-from ..rewrite.loops import find_loop, fresh_names
+from ..rewrite.loops import fresh_names
 from .privatise import privatise, why_not_privatise
 
 OLT = 4

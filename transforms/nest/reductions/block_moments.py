@@ -65,6 +65,7 @@ from xdsl.ir import Operation, SSAValue
 from xdsl.passes import ModulePass
 
 from ....analysis.nest.kernels.domains import is_computation
+from ....analysis.nest.loop_structure import find_loop, perfect_band
 from ....analysis.nest.sets.accesses import accesses_of, may_alias, root_of
 from ....analysis.nest.sets.conflicts import same_iterations
 from ....analysis.nest.values.moment_pairs import squared_difference
@@ -73,7 +74,6 @@ from ....dialects.diagnostic import NestorError, fail
 from ....dialects.nest import AccumulateOp, AllocOp, ForOp, LoadOp, StoreOp
 from ..loops.fuse import fuse
 from ..rewrite.buffers import fresh_buffer_name
-from ..rewrite.loops import find_loop, perfect_band
 from .privatise import privatise, why_not_privatise
 
 

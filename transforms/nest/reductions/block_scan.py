@@ -53,6 +53,8 @@ from xdsl.ir import Operation, SSAValue
 from xdsl.passes import ModulePass
 
 from ....analysis.nest.kernels.combiners import identity
+from ....analysis.nest.kernels.loop_marks import refuse_in_vector, refuse_marked
+from ....analysis.nest.loop_structure import find_loop
 from ....analysis.nest.sets.accesses import may_alias, root_of
 from ....analysis.nest.values.running_results import refuse, running_result, running_update
 from ....dialects.affine import AffineList
@@ -60,7 +62,7 @@ from ....dialects.diagnostic import NestorError
 from ....dialects.nest import AccumulateOp, AllocOp, ForOp, LoadOp, StoreOp, YieldOp
 from ..loops.split import split, why_not_split
 from ..rewrite.buffers import buffer_name, fresh_buffer_name
-from ..rewrite.loops import find_loop, fresh_names, refuse_in_vector, refuse_marked, rename_copies
+from ..rewrite.loops import fresh_names, rename_copies
 from ..rewrite.sizes import size_of
 
 BLOCK = "block the scan of"

@@ -36,11 +36,12 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import SSAValue
 from xdsl.passes import ModulePass
 
+from ....analysis.nest.loop_structure import enclosing_function, find_loop, loops_in
 from ....dialects.diagnostic import NestorError, fail
 from ....dialects.nest import AccumulateOp, ForOp, StoreOp
 from ....dialects.nest.common import name_hint_of
 from ..loops.distribute import distribute, pieces_of
-from ..rewrite.loops import enclosing_function, find_loop, fresh_names, loops_in
+from ..rewrite.loops import fresh_names
 
 
 def why_not_decompose_reduction(loop: ForOp) -> NestorError | None:

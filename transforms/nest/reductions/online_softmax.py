@@ -81,12 +81,13 @@ from xdsl.ir import Block, Operation, SSAValue
 from xdsl.ir.affine import AffineBinaryOpKind
 from xdsl.passes import ModulePass
 
+from ....analysis.nest.loop_structure import find_loop
 from ....analysis.nest.sets.producers import top_in
 from ....dialects.affine import AffineList
 from ....dialects.diagnostic import NestorError
 from ....dialects.nest import AccumulateOp, AllocOp, ForOp, LoadOp, StoreOp
 from ..rewrite.buffers import buffer_name, fresh_buffer_name
-from ..rewrite.loops import divide, find_loop, fresh_names, replace_index
+from ..rewrite.loops import fresh_names, replace_index
 from ..rewrite.sizes import size_of
 from .online_softmax_plan import OnlineSoftmax, online_plan
 
@@ -170,7 +171,7 @@ class _Rewriting:
         zeros, ivs = self._loops(plan.others, "start", None)
         self._set(zeros[-1], 0.0, sums, ivs)
         (name,) = fresh_names(product, f"{plan.largest.label}.o")
-        blocks = ForOp(name, 0, divide(self.count, AffineBinaryOpKind.CeilDiv, self.factor).canonical())
+        blocks = ForOp(name, 0, self.count.divided(AffineBinaryOpKind.CeilDiv, self.factor).canonical())
         blocks.location, blocks.iv.name_hint = self.location, f"{plan.largest.iv.name_hint}_o"
         self._before(plan.rows[0], blocks)
         inside = blocks.body.block

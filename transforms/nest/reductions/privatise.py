@@ -43,20 +43,14 @@ from xdsl.dialects.builtin import IntegerAttr, ModuleOp
 from xdsl.ir.affine import AffineBinaryOpKind
 from xdsl.passes import ModulePass
 
+from ....analysis.nest.kernels.loop_marks import refuse_in_vector, refuse_marked
+from ....analysis.nest.loop_structure import find_loop, trip_count
 from ....analysis.nest.sets.dependence import Dependences, analyse
 from ....dialects.affine import AffineList
 from ....dialects.diagnostic import NestorError, fail
 from ....dialects.nest import ForOp
 from ....dialects.nest.common import INDEX
-from ..rewrite.loops import (
-    divide,
-    find_loop,
-    fresh_names,
-    materialise,
-    refuse_in_vector,
-    refuse_marked,
-    trip_count,
-)
+from ..rewrite.loops import fresh_names, materialise
 from ..rewrite.private_accumulators import Slots, groups_of, why_not_private
 
 Share = Literal["chunks", "cyclic"]
@@ -137,7 +131,7 @@ def _size_before(outer: ForOp, loop: ForOp, parts: int) -> AffineList:
     """The number of iterations in a chunk; computed before `outer` where it is no constant."""
     trips = trip_count(loop)
     assert trips is not None and outer.parent is not None
-    size = divide(trips, AffineBinaryOpKind.CeilDiv, parts)
+    size = trips.divided(AffineBinaryOpKind.CeilDiv, parts)
     if (numbers := size.constants()) is not None:
         return AffineList.of(min(numbers))
     return AffineList.of(materialise(size, outer.parent, outer, "size"))

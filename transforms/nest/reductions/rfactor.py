@@ -48,6 +48,8 @@ from xdsl.ir.affine import AffineBinaryOpKind
 from xdsl.passes import ModulePass
 
 from ....analysis.nest.kernels.combiners import identity
+from ....analysis.nest.kernels.loop_marks import refuse_in_vector, refuse_marked
+from ....analysis.nest.loop_structure import enclosing_loops, find_loop, parent_loop
 from ....analysis.nest.sets.accesses import is_defined_outside, may_overlap
 from ....analysis.nest.sets.dependence import Dependences, analyse, kind_of
 from ....analysis.nest.sets.integer_sets import System, is_never_negative
@@ -55,15 +57,7 @@ from ....analysis.nest.values.extent_keys import bound_key, extent_key
 from ....dialects.affine import AffineList
 from ....dialects.diagnostic import NestorError, fail
 from ....dialects.nest import BIND_AXES, AccumulateOp, AllocOp, ForOp, LoadOp, StoreOp
-from ..rewrite.loops import (
-    divide,
-    enclosing_loops,
-    find_loop,
-    fresh_names,
-    parent_loop,
-    refuse_in_vector,
-    refuse_marked,
-)
+from ..rewrite.loops import fresh_names
 from ..rewrite.sizes import size_of
 
 
@@ -115,7 +109,7 @@ def _span(lanes: ForOp) -> tuple[AffineList, AffineList] | None:
     if len(lanes.lower) != 1 or len(lanes.upper) != 1:
         return None
     distance = lanes.upper.minus(lanes.lower)
-    return lanes.lower, divide(distance, AffineBinaryOpKind.CeilDiv, lanes.step_value)
+    return lanes.lower, distance.divided(AffineBinaryOpKind.CeilDiv, lanes.step_value)
 
 
 def _refuse(lanes: ForOp, reason: str, hint: str | None = None, notes=()) -> NestorError:
@@ -269,7 +263,7 @@ def rfactor(lanes: ForOp, dependences: Dependences | None = None) -> tuple[ForOp
     outer.parent.insert_op_before(init, outer)
     outer.parent.insert_op_after(combine, outer)
     size = size_of(extent, init)
-    position = divide(AffineList.of(lanes.iv).minus(start), AffineBinaryOpKind.FloorDiv, lanes.step_value)
+    position = AffineList.of(lanes.iv).minus(start).divided(AffineBinaryOpKind.FloorDiv, lanes.step_value)
     for op in reductions_of(lanes):
         domain = _domain_of_total(op, lanes, outer)
         assert domain is not None

@@ -46,6 +46,8 @@ from xdsl.ir import Operation, SSAValue
 from xdsl.passes import ModulePass
 
 from ....analysis.nest.kernels.domains import is_computation
+from ....analysis.nest.kernels.loop_marks import refuse_marked
+from ....analysis.nest.loop_structure import find_loop
 from ....analysis.nest.sets.dependence import Dependences, analyse
 from ....dialects.affine import AffineList, constant_of
 from ....dialects.diagnostic import NestorError, fail
@@ -53,7 +55,7 @@ from ....dialects.nest import AccumulateOp, AllocOp, ForOp, LoadOp, StoreOp
 from ....dialects.nest.common import INDEX
 from ..loops.normalise import normalise
 from ..rewrite.buffers import fresh_buffer_name
-from ..rewrite.loops import find_loop, fresh_names, refuse_marked, replace_index
+from ..rewrite.loops import fresh_names, replace_index
 from .privatise import privatise, why_not_privatise
 
 EXTREMES = ("maximum", "minimum", "maxsi", "minsi", "maxui", "minui")

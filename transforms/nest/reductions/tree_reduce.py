@@ -40,11 +40,13 @@ from xdsl.ir import Operation
 from xdsl.ir.affine import AffineBinaryOpKind
 from xdsl.passes import ModulePass
 
+from ....analysis.nest.kernels.loop_marks import refuse_in_vector, refuse_marked
+from ....analysis.nest.loop_structure import find_loop, trip_count
 from ....analysis.nest.sets.dependence import Dependences, analyse
 from ....dialects.affine import AffineList
 from ....dialects.diagnostic import NestorError, fail
 from ....dialects.nest import ForOp, StoreOp
-from ..rewrite.loops import divide, find_loop, fresh_names, refuse_in_vector, refuse_marked, trip_count
+from ..rewrite.loops import fresh_names
 from ..rewrite.private_accumulators import Slots, groups_of, why_not_private
 
 MAX_VALUES = 1 << 16
@@ -89,9 +91,12 @@ def tree_reduce(loop: ForOp, dependences: Dependences | None = None) -> tuple[Fo
     count = _values_of(loop)
     assert count is not None and loop.parent is not None
     slots = [Slots(group, loop, count, "tree") for group in groups_of(loop, dependences)]
-    position = divide(
-        AffineList.of(loop.iv).minus(loop.lower), AffineBinaryOpKind.FloorDiv, loop.step_value
-    ).canonical()
+    position = (
+        AffineList.of(loop.iv)
+        .minus(loop.lower)
+        .divided(AffineBinaryOpKind.FloorDiv, loop.step_value)
+        .canonical()
+    )
     for one in slots:
         one.redirect(position)
         if not _store_once(one, loop):

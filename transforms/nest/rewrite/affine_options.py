@@ -13,7 +13,6 @@ from xdsl.ir.affine import AffineBinaryOpKind
 
 from ....dialects.affine import AffineList
 from ....dialects.diagnostic import NestorError, fail
-from .loops import divide
 
 _TOKEN = re.compile(r"\s*(?:(?P<name>[A-Za-z_][\w.]*)|(?P<number>\d+)|(?P<sign>->|[-+*/%():,]))")
 
@@ -97,7 +96,7 @@ class AffineText:
                 raise self.error(f"'{sign}' needs a positive integer", start)
             else:
                 kind = AffineBinaryOpKind.FloorDiv if sign == "/" else AffineBinaryOpKind.Mod
-                value = divide(value, kind, number[0])
+                value = value.divided(kind, number[0])
         return value
 
     def _factor(self) -> AffineList:

@@ -9,6 +9,7 @@ from xdsl.dialects.builtin import DYNAMIC_INDEX, IntegerAttr, MemRefType, Module
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
+from ....analysis.nest.loop_structure import enclosing_function, enclosing_loops, functions
 from ....analysis.nest.values.extent_keys import extent_key, value_key
 from ....dialects.affine import AffineList
 from ....dialects.diagnostic import NestorError, fail
@@ -16,7 +17,6 @@ from ....dialects.nest import BIND_AXES, THREAD_AXES, AllocOp, ForOp
 from ....dialects.nest.common import INDEX
 from ....dialects.walk import walk
 from ....lowering.nest_common.body import element_bytes
-from .loops import enclosing_function, enclosing_loops, functions
 
 SPACES: dict[str, int | None] = {"global": None, "shared": 3, "local": 5}
 """Memory spaces by name, as the numbers that upstream dialects use. `global` is the default space: a buffer in it

@@ -17,7 +17,6 @@ from xdsl.ir.affine import AffineBinaryOpExpr, AffineBinaryOpKind, AffineConstan
 
 from ....dialects.affine import AffineList, dims_of, linear_terms
 from ....dialects.nest import ForOp
-from .loops import divide
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,9 +94,9 @@ class _Collected:
         assert factor
         rest = constraint.minus(AffineList.of(self._variable).times(factor))
         if factor > 0:
-            self.lowers.append(divide(rest.times(-1), AffineBinaryOpKind.CeilDiv, factor))
+            self.lowers.append(rest.times(-1).divided(AffineBinaryOpKind.CeilDiv, factor))
         else:
-            self.uppers.append(divide(rest, AffineBinaryOpKind.FloorDiv, -factor).add(1).canonical())
+            self.uppers.append(rest.divided(AffineBinaryOpKind.FloorDiv, -factor).add(1).canonical())
 
     def range(self) -> Range:
         lower, upper = _tightest(self.lowers, 1), _tightest(self.uppers, -1)

@@ -10,7 +10,7 @@ from typing import Any
 
 from xdsl.ir import Operation
 
-from .loops import enclosing_function
+from ....analysis.nest.loop_structure import enclosing_function
 
 
 def trial(change: Callable[..., Any], *targets: Operation) -> None:

@@ -19,12 +19,12 @@ from typing import TYPE_CHECKING
 from xdsl.dialects.builtin import DYNAMIC_INDEX, MemRefType
 from xdsl.ir import SSAValue
 
+from ....analysis.nest.loop_structure import enclosing_loops, is_inside
 from ....dialects.nest import AllocOp, ForOp, LoadOp, StoreOp
 from ...nest.loops.normalise import remove_unit_loop, why_not_remove_unit_loop
 from ...nest.loops.reorder import reorder, why_not_reorder
 from ...nest.loops.split import why_not_split
 from ...nest.producers.compute_at import compute_at
-from ...nest.rewrite.loops import enclosing_loops, is_inside
 from ..patterns.access_patterns import UNIT, arithmetic_in, bits_of, extent_of, has_transcendental
 from ..patterns.steps import Steps
 from ..patterns.sum_neighbours import borders_of, in_blocks, in_tiles, reading_band

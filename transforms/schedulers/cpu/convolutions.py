@@ -33,6 +33,14 @@ from math import prod
 
 from xdsl.ir import SSAValue
 
+from ....analysis.nest.loop_structure import (
+    enclosing_loops,
+    is_inside,
+    loops_in,
+    parent_loop,
+    perfect_band,
+    sole_inner_loop,
+)
 from ....analysis.nest.sets.accesses import root_of
 from ....dialects.diagnostic import NestorError
 from ....dialects.nest import AccumulateOp, ForOp, LoadOp
@@ -46,14 +54,6 @@ from ...nest.memory.cache_read import cache_read, why_not_cache_read
 from ...nest.memory.cache_write import cache_write
 from ...nest.memory.prefetch import prefetch
 from ...nest.memory.transform_layout import transform_layout, why_not_transform_layout
-from ...nest.rewrite.loops import (
-    enclosing_loops,
-    is_inside,
-    loops_in,
-    parent_loop,
-    perfect_band,
-    sole_inner_loop,
-)
 from ...nest.rewrite.trials import trial
 from ..patterns.access_patterns import (
     INVARIANT,

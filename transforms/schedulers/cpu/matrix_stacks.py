@@ -21,9 +21,9 @@ from __future__ import annotations
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Operation, SSAValue
 
+from ....analysis.nest.loop_structure import loops_in, perfect_band
 from ....dialects.nest import ForOp, LoadOp
 from ...nest.loops.flatten import flatten, why_not_flatten
-from ...nest.rewrite.loops import loops_in, perfect_band
 from ..patterns.products import Product, elementwise_accesses, product_in
 from ..patterns.steps import Steps
 

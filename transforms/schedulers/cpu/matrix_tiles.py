@@ -28,6 +28,7 @@ from xdsl.dialects import arith
 from xdsl.dialects.func import FuncOp
 
 from ....analysis.nest.kernels.amx_tiles import AMX, Form, amx_form_of
+from ....analysis.nest.loop_structure import enclosing_function, loops_in, parent_loop, perfect_band
 from ....dialects.diagnostic import NestorError, fail
 from ....dialects.nest import AllocOp, ForOp, LoadOp
 from ....dialects.remarks import remark
@@ -44,7 +45,6 @@ from ...nest.memory.expand_buffer import expand_buffer
 from ...nest.memory.set_memory import set_memory
 from ...nest.memory.stage_factors import stage_factors
 from ...nest.memory.transform_layout import transform_layout
-from ...nest.rewrite.loops import enclosing_function, loops_in, parent_loop, perfect_band
 from ..patterns.access_patterns import UNIT, extent_of
 from ..patterns.product_casts import Cast, inline_casts, widened_operands
 from ..patterns.products import Product, product_in

@@ -30,6 +30,7 @@ from dataclasses import dataclass
 
 from xdsl.ir import SSAValue
 
+from ....analysis.nest.loop_structure import enclosing_function, loops_in, next_nest, perfect_band
 from ....analysis.nest.values.frozen_buffers import is_computed_once
 from ....dialects.diagnostic import NestorError, fail
 from ....dialects.nest import AccumulateOp, AllocOp, ForOp, LoadOp, StoreOp
@@ -46,7 +47,6 @@ from ...nest.memory.cache_write import cache_write, why_not_cache_write
 from ...nest.memory.prefetch import prefetch, why_not_prefetch
 from ...nest.memory.staging import conversion_of
 from ...nest.memory.transform_layout import transform_layout, why_not_transform_layout
-from ...nest.rewrite.loops import enclosing_function, loops_in, next_nest, perfect_band
 from ...nest.rewrite.trials import trial
 from ..patterns.access_patterns import (
     UNIT,

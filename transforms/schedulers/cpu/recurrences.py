@@ -16,12 +16,12 @@ from __future__ import annotations
 
 from xdsl.dialects.builtin import AnyFloat, MemRefType
 
+from ....analysis.nest.loop_structure import loops_in
 from ....analysis.nest.sets.dependence import Dependences
 from ....dialects.nest import AccumulateOp, ForOp, IfOp, LoadOp, StoreOp
 from ...nest.loops.unroll_and_jam import unroll_and_jam, why_not_unroll_and_jam
 from ...nest.mapping.annotate import annotate
 from ...nest.mapping.parallel import why_not_parallel
-from ...nest.rewrite.loops import loops_in
 from ..patterns.access_patterns import arithmetic_in, extent_of
 from ..patterns.steps import Steps
 

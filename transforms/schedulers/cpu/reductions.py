@@ -33,6 +33,7 @@ from math import prod
 from xdsl.dialects.builtin import DYNAMIC_INDEX, MemRefType
 from xdsl.ir import Block
 
+from ....analysis.nest.loop_structure import loops_in, perfect_band
 from ....analysis.nest.sets.dependence import Dependences
 from ....dialects.nest import AccumulateOp, ForOp, StoreOp
 from ...nest.loops.cut import cut, why_not_cut
@@ -43,7 +44,6 @@ from ...nest.loops.split import split, why_not_split
 from ...nest.loops.unroll_and_jam import unroll_and_jam, why_not_unroll_and_jam
 from ...nest.mapping.parallel import why_not_parallel
 from ...nest.reductions.privatise import privatise, why_not_privatise
-from ...nest.rewrite.loops import loops_in, perfect_band
 from ...nest.rewrite.private_accumulators import Group, groups_of
 from ..patterns.access_patterns import (
     SCATTERED,

@@ -36,6 +36,7 @@ from __future__ import annotations
 
 from xdsl.dialects.builtin import AnyFloat, IntegerType
 
+from ....analysis.nest.loop_structure import loops_in
 from ....analysis.nest.values.running_results import running_update
 from ....dialects.diagnostic import NestorError
 from ....dialects.nest import ForOp
@@ -47,7 +48,6 @@ from ...nest.mapping.annotate import annotate, why_not_annotate
 from ...nest.mapping.parallel import parallelize
 from ...nest.memory.prefetch import prefetch, why_not_prefetch
 from ...nest.reductions.block_scan import block_scan, why_not_block_scan
-from ...nest.rewrite.loops import loops_in
 from ...nest.rewrite.trials import trial
 from ..patterns.access_patterns import SCATTERED, SEVERAL, access_patterns, extent_of, machine_lanes
 from ..patterns.steps import UNRECORDED, Steps

@@ -59,12 +59,12 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
 from xdsl.passes import ModulePass
 
+from ....analysis.nest.loop_structure import functions, loops_in, perfect_band
 from ....analysis.nest.sets.dependence import Dependences
 from ....dialects.diagnostic import fail
 from ....dialects.nest import AccumulateOp, AllocOp, ForOp
 from ...nest.loops.flatten import flatten_neighbours
 from ...nest.mapping.parallel import why_not_parallel
-from ...nest.rewrite.loops import functions, loops_in, perfect_band
 from .vectors import WIDEST, Machine, outermost_loops, schedule_innermost
 
 

@@ -31,6 +31,7 @@ from collections.abc import Callable
 
 from xdsl.ir import SSAValue
 
+from ....analysis.nest.loop_structure import enclosing_loops, is_inside, loops_in, next_nest, perfect_band
 from ....analysis.nest.sets.dependence import Dependences
 from ....dialects.nest import AccumulateOp, ForOp, LoadOp, StoreOp
 from ...nest.loops.fuse import fuse, why_not_fuse
@@ -42,7 +43,6 @@ from ...nest.mapping.parallel import why_not_parallel
 from ...nest.memory.cache_read import cache_read, why_not_cache_read
 from ...nest.memory.cache_write import Init, cache_write, why_not_cache_write
 from ...nest.memory.resize_buffer import resize_buffer, why_not_resize_buffer
-from ...nest.rewrite.loops import enclosing_loops, is_inside, loops_in, next_nest, perfect_band
 from ..patterns.access_patterns import INVARIANT, UNIT, extent_of, machine_lanes, padded_width
 from ..patterns.products import FEWEST, Product, sum_of_products_in
 from ..patterns.steps import Steps

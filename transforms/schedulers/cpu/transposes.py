@@ -22,6 +22,7 @@ from __future__ import annotations
 
 from xdsl.ir import SSAValue
 
+from ....analysis.nest.loop_structure import loops_in
 from ....analysis.nest.sets.accesses import root_of
 from ....analysis.nest.sets.dependence import Dependences
 from ....analysis.nest.values.powers_of_two import power_below
@@ -31,7 +32,6 @@ from ...nest.loops.split import split, why_not_split
 from ...nest.mapping.annotate import annotate, why_not_annotate
 from ...nest.mapping.vectorize import vectorize, why_not_lanes
 from ...nest.memory.stream import stream, why_not_stream
-from ...nest.rewrite.loops import loops_in
 from ..patterns.access_patterns import (
     INVARIANT,
     SCATTERED,

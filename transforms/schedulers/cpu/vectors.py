@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from xdsl.dialects.builtin import AnyFloat, IntegerAttr, i64
 from xdsl.ir import Operation, SSAValue
 
+from ....analysis.nest.loop_structure import parent_loop
 from ....analysis.nest.sets.dependence import Dependences
 from ....dialects.diagnostic import NestorError, fail
 from ....dialects.nest import AccumulateOp, AllocOp, ForOp, StoreOp
@@ -25,7 +26,6 @@ from ....dialects.remarks import remark
 from ...nest.loops.split import split, why_not_split
 from ...nest.mapping.parallel import parallelize
 from ...nest.mapping.vectorize import vectorize, why_not_lanes
-from ...nest.rewrite.loops import parent_loop
 from ..patterns.access_patterns import (
     SCATTERED,
     SEVERAL,

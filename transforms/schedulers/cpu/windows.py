@@ -33,6 +33,7 @@ from xdsl.dialects import arith
 from xdsl.dialects.builtin import DYNAMIC_INDEX, AnyFloat, MemRefType
 from xdsl.ir import SSAValue
 
+from ....analysis.nest.loop_structure import enclosing_loops, is_inside, parent_loop, perfect_band
 from ....analysis.nest.values.powers_of_two import power_above
 from ....dialects.affine import AffineList
 from ....dialects.diagnostic import NestorError
@@ -49,7 +50,6 @@ from ...nest.memory.resize_buffer import resize_buffer, why_not_resize_buffer
 from ...nest.memory.sink_alloc import sink_alloc
 from ...nest.producers.compute_at import compute_at
 from ...nest.producers.reverse_compute_inline import reverse_compute_inline
-from ...nest.rewrite.loops import enclosing_loops, is_inside, parent_loop, perfect_band
 from ..patterns.access_patterns import (
     INVARIANT,
     UNIT,

@@ -28,6 +28,7 @@ from typing import Any
 from xdsl.dialects.builtin import DYNAMIC_INDEX, AnyFloat, MemRefType
 from xdsl.dialects.func import FuncOp
 
+from ....analysis.nest.loop_structure import enclosing_function, loops_in, perfect_band
 from ....analysis.nest.sets.producers import top_in
 from ....dialects.affine import AffineList
 from ....dialects.diagnostic import NestorError
@@ -43,7 +44,6 @@ from ...nest.memory.resize_buffer import resize_buffer, why_not_resize_buffer
 from ...nest.memory.set_memory import set_memory
 from ...nest.memory.sink_alloc import sink_alloc
 from ...nest.memory.transform_layout import transform_layout
-from ...nest.rewrite.loops import enclosing_function, loops_in, perfect_band
 from ..patterns.products import Product, sum_of_products_in
 from ..patterns.steps import UNRECORDED, Steps
 from .grid import bind_blocks

@@ -26,6 +26,7 @@ from xdsl.dialects.func import FuncOp
 from xdsl.ir import Block
 
 from ....analysis.nest.kernels.barriers import change_with_places
+from ....analysis.nest.loop_structure import enclosing_function, perfect_band
 from ....analysis.nest.sets.dependence import Dependences
 from ....analysis.nest.values.moment_pairs import moment_pairs
 from ....dialects.diagnostic import NestorError
@@ -33,7 +34,6 @@ from ....dialects.nest import ForOp
 from ...nest.loops.flatten import flatten_neighbours
 from ...nest.mapping.bind import bind
 from ...nest.reductions.block_moments import block_moments
-from ...nest.rewrite.loops import enclosing_function, perfect_band
 from ...nest.rewrite.trials import trial
 from ..patterns.steps import UNRECORDED, Steps
 from .column_programs import ROWS_OF_THREAD, ColumnProgram, most_rows

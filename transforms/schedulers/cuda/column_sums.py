@@ -28,6 +28,7 @@ from xdsl.dialects.builtin import MemRefType
 from xdsl.ir import SSAValue
 
 from ....analysis.nest.kernels.barriers import kernels_in, places
+from ....analysis.nest.loop_structure import enclosing_function, may_fail, next_nest, perfect_band
 from ....analysis.nest.sets.accesses import is_defined_outside
 from ....analysis.nest.sets.conflicts import same_iterations
 from ....analysis.nest.sets.dependence import Dependences
@@ -50,7 +51,7 @@ from ...nest.memory.cache_write import cache_write
 from ...nest.memory.set_memory import set_memory
 from ...nest.reductions.privatise import privatise
 from ...nest.rewrite.buffers import buffer_name
-from ...nest.rewrite.loops import enclosing_function, fresh_names, may_fail, next_nest, perfect_band
+from ...nest.rewrite.loops import fresh_names
 from ...nest.rewrite.trials import trial
 from ..patterns.access_patterns import SCATTERED, SEVERAL, UNIT, access_patterns, buffer_accesses
 from ..patterns.steps import UNRECORDED, Steps

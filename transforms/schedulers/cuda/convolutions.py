@@ -19,10 +19,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import prod
 
+from ....analysis.nest.loop_structure import enclosing_loops
 from ....analysis.nest.values.powers_of_two import power_above
 from ....dialects.nest import ForOp, StoreOp
 from ....dialects.remarks import remark
-from ...nest.rewrite.loops import enclosing_loops
 from ..cpu.convolutions import Convolution, convolution_in
 from ..patterns.access_patterns import INVARIANT, UNIT
 from ..patterns.steps import Steps

@@ -16,6 +16,7 @@ from xdsl.dialects import memref, scf
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.traits import is_side_effect_free
 
+from ....analysis.nest.loop_structure import is_inside, loops_in, may_fail, perfect_band
 from ....analysis.nest.sets.accesses import accesses_of, is_defined_outside, may_overlap
 from ....analysis.nest.sets.dependence import Dependences
 from ....analysis.nest.values.extent_keys import bound_key
@@ -25,7 +26,6 @@ from ...nest.loops.flatten import flatten
 from ...nest.loops.sink import sink, why_not_sink
 from ...nest.mapping.bind import bind
 from ...nest.mapping.parallel import why_not_independent
-from ...nest.rewrite.loops import is_inside, loops_in, may_fail, perfect_band
 from ..patterns.steps import Steps
 
 GRID_LIMIT = 65535

@@ -43,6 +43,7 @@ from typing import TypeAlias
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Block, Operation, SSAValue
 
+from ....analysis.nest.loop_structure import loops_in, may_fail, perfect_band
 from ....analysis.nest.sets.accesses import root_of
 from ....analysis.nest.sets.dependence import Dependences
 from ....analysis.nest.values.extent_keys import bound_key
@@ -53,7 +54,6 @@ from ...nest.loops.fuse import fuse
 from ...nest.loops.shift import add_to_all, shift
 from ...nest.mapping.parallel import why_not_independent
 from ...nest.producers.compute_inline import compute_inline, why_not_compute_inline
-from ...nest.rewrite.loops import loops_in, may_fail, perfect_band
 from ...nest.rewrite.trials import trial
 from ..patterns.access_patterns import arithmetic_in, buffer_accesses
 from ..patterns.steps import UNRECORDED, Steps

@@ -28,6 +28,7 @@ from itertools import pairwise
 from typing import TypeAlias
 
 from ....analysis.nest.kernels.barriers import change_with_places
+from ....analysis.nest.loop_structure import enclosing_function
 from ....analysis.nest.values.moment_pairs import moment_pairs
 from ....dialects.diagnostic import NestorError
 from ....dialects.nest import LANES, AllocOp, ForOp, StoreOp
@@ -41,7 +42,6 @@ from ...nest.memory.cache_write import cache_write
 from ...nest.reductions.block_exponentials import block_exponentials, why_not_block_exponentials
 from ...nest.reductions.block_moments import block_moments
 from ...nest.reductions.privatise import privatise
-from ...nest.rewrite.loops import enclosing_function
 from ...nest.rewrite.trials import trial
 from ..patterns.steps import UNRECORDED, Steps
 from .grid import extent_of, make_perfect

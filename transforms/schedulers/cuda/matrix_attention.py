@@ -31,6 +31,7 @@ from math import prod
 from ....analysis.nest.kernels.async_copies import ASYNC
 from ....analysis.nest.kernels.gpu_accesses import declared_space
 from ....analysis.nest.kernels.matrix_tiles import COLUMNS, Form, form_of
+from ....analysis.nest.loop_structure import enclosing_loops, is_inside, loops_in, perfect_band
 from ....dialects.diagnostic import fail
 from ....dialects.nest import LANES, AllocOp, ForOp, LoadOp, StoreOp
 from ....lowering.nest_common.body import element_bytes
@@ -51,7 +52,6 @@ from ...nest.memory.set_memory import set_memory
 from ...nest.memory.transform_layout import transform_layout
 from ...nest.reductions.online_softmax import online_softmax
 from ...nest.rewrite.buffers import SHARED_BYTES
-from ...nest.rewrite.loops import enclosing_loops, is_inside, loops_in, perfect_band
 from ..patterns.products import Product, sum_of_products_in
 from ..patterns.steps import Steps
 from .attention import Attention

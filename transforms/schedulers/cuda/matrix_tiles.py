@@ -27,6 +27,7 @@ from xdsl.dialects.builtin import MemRefType
 
 from ....analysis.nest.kernels.async_copies import ASYNC, copy_in
 from ....analysis.nest.kernels.matrix_tiles import MATRIX, Form, form_of
+from ....analysis.nest.loop_structure import loops_in
 from ....dialects.diagnostic import fail
 from ....dialects.nest import LANES, AllocOp, ForOp, LoadOp
 from ...nest.loops.flatten import flatten
@@ -38,7 +39,6 @@ from ...nest.mapping.bind import bind
 from ...nest.mapping.vectorize import vectorize
 from ...nest.memory.stage_factors import stage_factors
 from ...nest.memory.transform_layout import transform_layout
-from ...nest.rewrite.loops import loops_in
 from ..patterns.access_patterns import UNIT
 from ..patterns.steps import Steps
 from ..patterns.tiles import pattern_in

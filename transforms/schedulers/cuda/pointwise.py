@@ -47,6 +47,7 @@ from xdsl.dialects.builtin import MemRefType, f64
 from xdsl.ir import SSAValue
 from xdsl.ir.affine import AffineDimExpr
 
+from ....analysis.nest.loop_structure import loops_in, perfect_band, sole_inner_loop
 from ....analysis.nest.sets.dependence import Dependences
 from ....dialects.affine import AffineList, linear_terms
 from ....dialects.nest import ForOp, LoadOp, StoreOp
@@ -57,7 +58,6 @@ from ...nest.loops.split import split, why_not_split
 from ...nest.mapping.bind import bind
 from ...nest.mapping.vectorize import vectorize, why_not_lanes
 from ...nest.memory.cache_write import cache_write
-from ...nest.rewrite.loops import loops_in, perfect_band, sole_inner_loop
 from ..patterns.access_patterns import (
     INVARIANT,
     SCATTERED,

@@ -29,6 +29,7 @@ from math import prod
 from xdsl.dialects.builtin import NoneAttr
 
 from ....analysis.nest.kernels.barriers import change_with_places
+from ....analysis.nest.loop_structure import enclosing_function, enclosing_loops, perfect_band
 from ....analysis.nest.values.powers_of_two import power_above
 from ....dialects.affine import AffineList
 from ....dialects.diagnostic import NestorError, fail
@@ -48,7 +49,6 @@ from ...nest.memory.set_memory import set_memory
 from ...nest.memory.transform_layout import transform_layout
 from ...nest.producers.compute_at import compute_at
 from ...nest.rewrite.buffers import buffer_name
-from ...nest.rewrite.loops import enclosing_function, enclosing_loops, perfect_band
 from ...nest.rewrite.trials import trial
 from ..cpu.windows import Windows, one_nest, slides, windows_in
 from ..patterns.access_patterns import UNIT, buffer_accesses, growth_of, varying_values

@@ -26,6 +26,7 @@ from math import prod
 from xdsl.dialects.builtin import DYNAMIC_INDEX, MemRefType
 from xdsl.ir import SSAValue
 
+from ....analysis.nest.loop_structure import enclosing_function, loops_in
 from ....analysis.nest.sets.accesses import is_defined_outside
 from ....analysis.nest.values.running_results import running_update
 from ....dialects.diagnostic import NestorError
@@ -43,7 +44,7 @@ from ...nest.memory.cache_write import cache_write
 from ...nest.memory.set_memory import set_memory
 from ...nest.reductions.block_scan import block_scan, why_not_block_scan
 from ...nest.rewrite.buffers import SHARED_BYTES, buffer_name
-from ...nest.rewrite.loops import enclosing_function, fresh_names, loops_in
+from ...nest.rewrite.loops import fresh_names
 from ...nest.rewrite.trials import trial
 from ..patterns.access_patterns import UNIT, buffer_accesses, pattern_of, varying_values
 from ..patterns.steps import UNRECORDED, Steps

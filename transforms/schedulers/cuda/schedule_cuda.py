@@ -62,6 +62,7 @@ from xdsl.dialects.func import FuncOp
 from xdsl.ir import Operation
 from xdsl.passes import ModulePass
 
+from ....analysis.nest.loop_structure import functions, loops_in, may_fail, perfect_band, sole_inner_loop
 from ....analysis.nest.sets.dependence import Dependences
 from ....dialects.diagnostic import fail
 from ....dialects.nest import MAX_THREADS, AllocOp, ForOp, IfOp
@@ -71,7 +72,6 @@ from ...nest.loops.normalise import remove_unit_loop, why_not_remove_unit_loop
 from ...nest.loops.reorder import reorder, why_not_reorder
 from ...nest.loops.split import split, why_not_split
 from ...nest.mapping.bind import bind
-from ...nest.rewrite.loops import functions, loops_in, may_fail, perfect_band, sole_inner_loop
 from ..patterns.steps import UNRECORDED, Steps
 from .attention import schedule_attention
 from .column_moments import schedule_column_moments

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 from xdsl.ir import SSAValue
 
+from ....analysis.nest.loop_structure import loops_in, next_nest, perfect_band, sole_inner_loop
 from ....dialects.nest import AccumulateOp, ForOp, LoadOp, StoreOp
 from ...nest.loops.sink import sink, why_not_sink
-from ...nest.rewrite.loops import loops_in, next_nest, perfect_band, sole_inner_loop
 from ..patterns.steps import Steps
 
 if TYPE_CHECKING:

@@ -30,6 +30,7 @@ from math import prod
 
 from xdsl.ir import Operation, SSAValue
 
+from ....analysis.nest.loop_structure import enclosing_function, enclosing_loops, is_inside, loops_in
 from ....dialects.diagnostic import NestorError, fail
 from ....dialects.nest import AccumulateOp, AllocOp, ForOp
 from ...nest.loops.flatten import flatten, why_not_flatten
@@ -47,7 +48,6 @@ from ...nest.memory.set_memory import set_memory
 from ...nest.memory.sink_alloc import sink_alloc, why_not_sink_alloc
 from ...nest.memory.stage_factors import stage_factors
 from ...nest.memory.transform_layout import transform_layout
-from ...nest.rewrite.loops import enclosing_function, enclosing_loops, is_inside, loops_in
 from ..patterns.steps import UNRECORDED, Steps
 from .grid import blocks_of, grid_axes
 from .sum_neighbours import axis_along, loops_over, make_perfect, neighbours_of

@@ -35,9 +35,9 @@ from xdsl.dialects.func import FuncOp
 from xdsl.ir import SSAValue
 
 from ....analysis.nest.kernels.matrix_tiles import COLUMNS, ROWS, Form, form_of, may_round
+from ....analysis.nest.loop_structure import perfect_band
 from ....dialects.nest import ForOp, LoadOp
 from ....dialects.remarks import remark
-from ...nest.rewrite.loops import perfect_band
 from ..patterns.access_patterns import UNIT
 from ..patterns.product_casts import Cast, inline_casts
 from ..patterns.products import Product, product_in

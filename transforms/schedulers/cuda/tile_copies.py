@@ -22,6 +22,7 @@ from xdsl.ir import SSAValue
 from xdsl.ir.affine import AffineDimExpr, AffineExpr
 
 from ....analysis.nest.kernels.async_copies import ASYNC, copy_in
+from ....analysis.nest.loop_structure import loops_in
 from ....dialects.affine import AffineList, linear_terms
 from ....dialects.nest import AllocOp, ForOp, LoadOp, StoreOp
 from ....lowering.nest_common.body import element_bytes
@@ -34,7 +35,7 @@ from ...nest.mapping.annotate import annotate, why_not_annotate
 from ...nest.mapping.bind import bind
 from ...nest.mapping.vectorize import vectorize, why_not_vectorize
 from ...nest.memory.transform_layout import transform_layout
-from ...nest.rewrite.loops import fresh_names, loops_in
+from ...nest.rewrite.loops import fresh_names
 from ..patterns.access_patterns import UNIT
 from ..patterns.steps import Steps
 from ..patterns.tiles import pattern_in

@@ -27,13 +27,13 @@ from xdsl.dialects.func import FuncOp
 from xdsl.ir import Operation, SSAValue
 from xdsl.ir.affine import AffineDimExpr
 
+from ....analysis.nest.loop_structure import trip_count
 from ....analysis.nest.sets.accesses import FRESH, VIEWS, argument_attribute, root_of
 from ....analysis.nest.values.extent_keys import bound_key
 from ....analysis.nest.values.powers_of_two import power_above
 from ....dialects.affine import AffineList, dims_of, linear_terms
 from ....dialects.nest import AccumulateOp, ForOp, LoadOp, PrefetchOp, StoreOp
 from ....lowering.to_llvm.types import LAST_LEVEL_CACHE
-from ...nest.rewrite.loops import trip_count
 
 UNIT, SCATTERED, INVARIANT, SEVERAL = "unit", "scattered", "invariant", "several"
 

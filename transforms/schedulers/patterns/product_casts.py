@@ -15,9 +15,9 @@ from xdsl.dialects import arith
 from xdsl.dialects.builtin import Float32Type, i32
 from xdsl.ir import SSAValue
 
+from ....analysis.nest.loop_structure import perfect_band
 from ....dialects.nest import AllocOp, ForOp, LoadOp, StoreOp
 from ...nest.producers.compute_inline import compute_inline, why_not_compute_inline
-from ...nest.rewrite.loops import perfect_band
 from .products import Product
 from .steps import Steps
 

@@ -15,8 +15,8 @@ from dataclasses import dataclass
 
 from xdsl.ir import SSAValue
 
+from ....analysis.nest.loop_structure import loops_in, perfect_band
 from ....dialects.nest import AccumulateOp, ForOp, LoadOp, StoreOp
-from ...nest.rewrite.loops import loops_in, perfect_band
 from .access_patterns import INVARIANT, UNIT, extent_of
 from .tiles import pattern_in, sum_in
 

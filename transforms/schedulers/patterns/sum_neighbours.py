@@ -9,11 +9,11 @@ from collections.abc import Sequence
 
 from xdsl.ir import Operation, SSAValue
 
+from ....analysis.nest.loop_structure import enclosing_loops, loops_in, perfect_band, sole_inner_loop
 from ....dialects.nest import AccumulateOp, AllocOp, ForOp, LoadOp, StoreOp
 from ...nest.loops.flatten import flatten
 from ...nest.loops.split import split, why_not_split
 from ...nest.mapping.parallel import why_not_parallel
-from ...nest.rewrite.loops import enclosing_loops, loops_in, perfect_band, sole_inner_loop
 from .access_patterns import extent_of
 from .steps import Steps
 from .tiles import axes_of

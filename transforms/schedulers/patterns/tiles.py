@@ -8,12 +8,12 @@ from __future__ import annotations
 from xdsl.ir import SSAValue
 from xdsl.ir.affine import AffineDimExpr
 
+from ....analysis.nest.loop_structure import loops_in, parent_loop
 from ....dialects.affine import AffineList
 from ....dialects.nest import AccumulateOp, AllocOp, ForOp, LoadOp, StoreOp
 from ...nest.mapping.annotate import annotate
 from ...nest.mapping.vectorize import vectorize
 from ...nest.producers.compute_inline import compute_inline, why_not_compute_inline
-from ...nest.rewrite.loops import loops_in, parent_loop
 from .access_patterns import arithmetic_in, has_transcendental, pattern_of, varying_values
 from .steps import Steps
 
