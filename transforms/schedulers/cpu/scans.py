@@ -8,9 +8,7 @@
     nest.for "i.carry" ... { ... what stands before each block ... }
     nest.for "i.o" ... parallel { ... the running results of each block ... }
 
-Blocks are as long whatever the number of threads, so the bits of a result do not depend on it. (In stretches of blocks that
-stay in a cache, one after the other, 10 million of float32 took 0.87 of the time, and fifty times as long where another
-program kept one of two processors busy: each stretch waits for all threads twice.)
+The length of a block does not depend on the number of threads, so neither do the bits of a result.
 
 An argument beyond the caches is read twice so. Two threads do it in two waves, with the same blocks and bits:
 
@@ -19,8 +17,7 @@ An argument beyond the caches is read twice so. Two threads do it in two waves, 
     parallel: | running results of the two fifths  | the last two fifths, block by block
 
 where "block by block" is the sum of a block and, out of the caches, its running results: memory is read 1.4 times, and
-each wave waits once. 10 million of float32 on two cores of a Sapphire Rapids server: 0.85 of the time, one thread 0.77.
-With more threads the gain would be less (a part of 1/(2 T + 1) need not be read twice at T threads), and is left.
+each wave waits once. Why two waves, and two threads: docs/decisions/0023-memory-streams.md.
 
     nest.for "j" %j = 0 to 1024 {
       nest.accumulate "s" add %x, %s[]                             // of %x[%j], neighbours in memory

@@ -12,14 +12,10 @@
         nest.prefetch %y[64 * %o + %v + 512] {nestor.write} : memref<10000000xf32>
         nest.store "y" %b, %y[64 * %o + %v] : memref<10000000xf32>
 
-A core has few requests to memory under way unless it is told what comes; that of a line to be written is the one that the
-machine foresees least. Stores past the caches need none, but wait for each other: which is faster depends on the machine.
-Measured on two cores of a Cascade Lake server, 2 threads, relative to plain stores: one array read and one written, 0.79
-with what is fetched ahead and 1.09 with stores past the caches; written only, 0.69 and 1.12; eight read and one written,
-0.97 and 0.93 with both. On two cores of a Sapphire Rapids server, stores past the caches relative to what is fetched ahead:
-one read and one written, 0.82 (24 MB and 64 MB); two read, 0.85; written only, 0.57. So a machine like the latter says
-`past_caches`; on others they are for much that is read for each line, and for lines that are written apart
-(cpu/transposes.py).
+A core has few requests to memory under way unless it is told what comes; a line to be written is what it foresees least.
+Non-temporal stores need no such requests, but wait for each other: which is faster depends on the machine
+(`past_caches`). Where they are not the faster, they are still for loops that read much for each line, and for lines
+that are written apart (cpu/transposes.py). Figures: docs/decisions/0023-memory-streams.md.
 """
 
 from __future__ import annotations
@@ -45,20 +41,19 @@ BIG = 4 << 20
 """Bytes of an array that is rarely in a core's own caches when it is read or written from its beginning."""
 
 MANY = 4
-"""Arrays read for each one written from which stores had better pass the caches, whatever the machine."""
+"""Arrays read for each one written, from which on non-temporal stores are faster on any machine."""
 
 AHEAD, MORE_AHEAD = 4096, 16384
 """Bytes fetched ahead in all, shared by the arrays that are read: what is under way is bounded. The second on machines
-whose stores had better pass the caches, which follow more streams: of eight arrays, 0.84 to 0.91 of the time with 2048
-bytes of each in place of 512."""
+where non-temporal stores are faster, which follow more streams."""
 
 LEAST_AHEAD, MOST_AHEAD = 512, 2048
 """Bytes of each array."""
 
 
 def stream_results(loop: ForOp, past_caches: bool, steps: Steps) -> None:
-    """Let stores to results larger than the caches pass them: where the machine is the faster for it (`past_caches`),
-    and else in a loop that reads many arrays for it.
+    """Make stores to results larger than the caches non-temporal: where the machine is faster so (`past_caches`), and
+    else in a loop that reads many arrays for one result.
     """
     much_is_read = len(_arrays(loop, loop, LoadOp)) >= MANY
     if not (much_is_read or past_caches):
@@ -75,7 +70,7 @@ def stream_results(loop: ForOp, past_caches: bool, steps: Steps) -> None:
 
 
 def _has_whole_lines(buffer: SSAValue) -> bool:
-    """Whether each row of a buffer starts at a line of a cache, as the buffer does: no other store passes the caches."""
+    """Whether each row of a buffer starts at a cache line, as the buffer does: other stores are not made non-temporal."""
     assert isinstance(buffer.type, MemRefType)
     shape = buffer.type.get_shape()
     return len(shape) < 2 or shape[-1] * element_bytes(buffer.type.element_type) % LINE_BYTES == 0
@@ -127,7 +122,7 @@ def _arrays(
 
 
 def big_arrays(lanes: ForOp) -> list[SSAValue]:
-    """The big arrays that a loop of lanes goes through, without those that are written past the caches."""
+    """The big arrays that a loop of lanes goes through, without those that are written by non-temporal stores."""
     arrays = {**_arrays(lanes, lanes, LoadOp), **_arrays(lanes, lanes, StoreOp)}
     return [
         root for root, ops in arrays.items() if not any("nestor.nontemporal" in op.attributes for op in ops)
