@@ -90,10 +90,12 @@ bench-schedules: $(VENV)/installed-bench ## matmul against the BLAS, blur, loops
 golden: $(VENV)/installed ## regenerate the golden files; review the diff before committing it
 	NESTOR_UPDATE_GOLDEN=1 $(BIN)/python -m pytest tests/unit/test_cuda_c.py
 
-docs: $(VENV)/installed ## regenerate the pages that are made from docstrings
+docs: $(VENV)/installed ## regenerate the pages that are made from docstrings and imports
 	$(BIN)/python -m nestor.tools.docs.schedules > docs/schedules.md
 	$(BIN)/python -m nestor.tools.docs.numpy_coverage > docs/numpy.md
 	$(BIN)/python -m nestor.tools.docs.cuda > docs/cuda.md
+	$(BIN)/python -m nestor.tools.docs.house > docs/house.md
+	$(BIN)/python -m nestor.tools.docs.house --svg > docs/house.svg
 
 clean: ## remove the virtual environment and everything generated
 	rm -rf $(VENV) demo-output build *.egg-info .pytest_cache .ruff_cache .hypothesis

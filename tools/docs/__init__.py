@@ -1,1 +1,1 @@
-"""The generated pages of docs/: schedules, NumPy's coverage, CUDA."""
+"""The generated pages of docs/: schedules, NumPy's coverage, CUDA, the house."""
