@@ -4,7 +4,7 @@
     arguments = packer(x, 2.0, out)                # every call
     status = module.entry("f")(arguments, error)
 
-The layout is section 5 of docs/architecture.md: a memref takes its data pointer, then each `?` extent,
+The layout is that of docs/levels/llvm.md: a memref takes its data pointer, then each `?` extent,
 then each `?` stride in elements; a scalar takes one slot. What a kernel was promised (element type, rank,
 static extents, contiguity) is checked here, for a kernel that believes a wrong promise reads wild memory.
 """

@@ -1,4 +1,4 @@
-"""What a kernel reports when it stops: the error record of the ABI (docs/architecture.md, section 5)."""
+"""What a kernel reports when it stops: the error record of the ABI (docs/levels/llvm.md)."""
 
 from __future__ import annotations
 

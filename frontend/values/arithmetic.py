@@ -46,7 +46,7 @@ _ROWS: dict[str, Elementwise] = {
 _SAME_AS = {"deg2rad": "radians", "rad2deg": "degrees", "fabs": "absolute", "float_power": "power"}
 """Ufuncs that compute what another one does, in types of their own."""
 COMPOSITES: dict[str, Callable[..., Value]] = {}
-"""Ufuncs that are made of others, by name: `COMPOSITES["power"](graph, x, y)`. numpy_api/ufuncs.py fills it."""
+"""Ufuncs that are made of others, by name: `COMPOSITES["power"](graph, x, y)`. `numpy_api/elements/ufuncs.py` fills it."""
 MOST_TERMS = 64
 """Values and quotients in an integer, beyond which its next quotient is computed, not written into every use of it."""
 

@@ -74,7 +74,7 @@ class Graph:
         self.untagged: set[Buffer] = set()
         """Arrays of which nothing says which alias they are, and something asked."""
         self.checked: set[Any] = set()
-        """Checks of arguments that have been made, and the blocks they are in (`ranges.py`)."""
+        """Checks of arguments that have been made, and the blocks they are in (`integer_ranges.py`)."""
         self.may_stop = False
         """Whether something before may have ended the program: an `assert`, a `raise`."""
         self.has_acted = False

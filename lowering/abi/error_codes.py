@@ -1,4 +1,4 @@
-"""The codes of the error record: the one table of the ABI (docs/architecture.md, section 5). Plain data, without xDSL."""
+"""The codes of the error record: the one table of the ABI (docs/levels/llvm.md). Plain data, without xDSL."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@
       gpu.func @f_y(%x: memref<1000xf32> {nestor.noalias}, %y: ... {nestor.noalias}) kernel { ... }
     }
 
-The forms are those of docs/architecture.md, section 6. A serial loop around bound loops stays on the host, and
+The forms are those of docs/levels/gpu.md. A serial loop around bound loops stays on the host, and
 launches in every iteration; a nest without bound loops is one thread. Elements of buffers are read in
 kernels only: a value loaded at the top level is loaded again by each kernel that uses it.
 """

@@ -18,7 +18,7 @@ becomes
       } {nestor.grain = 1 : i64}
     }
 
-The forms it makes are those of docs/architecture.md, section 4. Statements, branches and buffers are
+The forms it makes are those of docs/levels/scf.md. Statements, branches and buffers are
 lowered in `body.py`, vectorized loops in `nest_to_scf/vectors.py`.
 """
 

@@ -15,8 +15,8 @@
       llvm.return %status : i32
     }
 
-One direct walk, dispatched by operation type; control flow becomes blocks as the walk goes. The ABI is
-section 5 of docs/architecture.md. The parts live beside this file, one a dialect.
+One direct walk, dispatched by operation type; control flow becomes blocks as the walk goes. The ABI is that of
+docs/levels/llvm.md. The parts live beside this file, one a dialect.
 """
 
 from __future__ import annotations

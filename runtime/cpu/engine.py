@@ -1,7 +1,7 @@
 """The CPU engine: LLVM IR text to machine code in this process, by llvmlite's LLVM.
 
     module = compile_llvm_ir(text)
-    status = module.entry("f")(arguments, error)     # the packed ABI of docs/architecture.md, section 5
+    status = module.entry("f")(arguments, error)     # the packed ABI of docs/levels/llvm.md
 
 `compile_object` and `load_object` (`machine_code.py`) are the two halves: object code that is kept on disk is loaded
 without LLVM.

@@ -1,7 +1,7 @@
 """Object code as machine code of this process: loaded here where that is known (`object_loader.py`), else by LLVM.
 
     module = MachineCode(object_code)
-    status = module.entry("f")(arguments, error)     # the packed ABI of docs/architecture.md, section 5
+    status = module.entry("f")(arguments, error)     # the packed ABI of docs/levels/llvm.md
 
 Nothing here imports LLVM, unless it is needed: object code from the cache runs without.
 """

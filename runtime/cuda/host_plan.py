@@ -1,6 +1,6 @@
 """The host side of a GPU program: its `func.func` as a Python function over any device.
 
-The function of section 6 of docs/architecture.md computes extents, allocates temporaries and launches
+The host function of docs/levels/gpu.md computes extents, allocates temporaries and launches
 kernels. It is translated once to Python text; running it on NumPy arrays with the CUDA simulator and on
 CuPy arrays with a GPU differ only in the `Device`.
 
@@ -45,7 +45,7 @@ from .launch_arguments import Packer, packer_of
 
 
 class ErrorRecord(NamedTuple):
-    """How a program ended: `code` 0 is success, the rest as in section 5 of docs/architecture.md."""
+    """How a program ended: `code` 0 is success, the rest as in docs/levels/llvm.md."""
 
     code: int = 0
     site: int = 0

@@ -58,7 +58,7 @@ maximum and sum in common by shuffles.
 {schedule}
 
 Which strategy a nest gets is decided in `transforms/schedulers/cuda/schedule_cuda.py`; each has a module beside it
-(`transforms/nest/cuda_*.py`), whose docstring shows what it makes of what. [schedules.md](schedules.md) lists the
+(`transforms/schedulers/cuda/`), whose docstring shows what it makes of what. [schedules.md](schedules.md) lists the
 primitives.
 
 ## The scheduled nest
