@@ -7,7 +7,7 @@ from importlib import import_module
 OWN: dict[str, str] = {
     "nt": "nt:NT",
     "nest": "nest:NEST",
-    "schedule": "schedule:SCHEDULE",
+    "schedule": "schedule.ops:SCHEDULE",
     "special": "functions:SPECIAL",
 }
 """Dialects that Nestor defines."""

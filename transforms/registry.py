@@ -1,5 +1,6 @@
-"""Every pass by its name on the command line: one line each, loaded on first use.
+"""Every pass by its name on the command line, loaded on first use.
 
+Passes of schedule primitives are made from the rows of `dialects/schedule/table.py`; each other pass has a line here.
 `opt-tool`, the Python API, and the `xdsl.universe` entry point read this table. xDSL's own passes that
 the pipelines use (`canonicalize`, `cse`, `dce`) are found through `xdsl.transforms`.
 """
@@ -7,6 +8,10 @@ the pipelines use (`canonicalize`, `cse`, `dce`) are found through `xdsl.transfo
 from __future__ import annotations
 
 from importlib import import_module
+
+from ..dialects.schedule.table import PRIMITIVES, Primitive
+
+_PRIMITIVES: dict[str, Primitive] = {row.pass_name: row for row in PRIMITIVES.values()}
 
 PASSES: dict[str, str] = {
     # nt -> nt
@@ -20,71 +25,8 @@ PASSES: dict[str, str] = {
     "convert-nt-to-nest": "lowering.nt_to_nest.convert:ConvertNtToNestPass",
     # nest -> nest
     "nest-prove-bounds": "transforms.nest.cleanup.prove_bounds:NestProveBoundsPass",
-    "nest-reuse-buffers": "transforms.nest.memory.reuse_buffers:NestReuseBuffersPass",
-    "nest-flatten": "transforms.nest.loops.flatten:NestFlattenPass",
-    "nest-split": "transforms.nest.loops.split:NestSplitPass",
-    "nest-decompose-reduction": "transforms.nest.reductions.decompose_reduction:NestDecomposeReductionPass",
-    "nest-hoist": "transforms.nest.loops.hoist:NestHoistPass",
-    "nest-absorb": "transforms.nest.loops.absorb:NestAbsorbPass",
-    "nest-sink": "transforms.nest.loops.sink:NestSinkPass",
-    "nest-eliminate-dead": "transforms.nest.cleanup.eliminate_dead:NestEliminateDeadPass",
-    "nest-specialise": "transforms.nest.loops.specialise:NestSpecialisePass",
-    "nest-simplify": "transforms.nest.cleanup.simplify:NestSimplifyPass",
-    "nest-annotate": "transforms.nest.mapping.annotate:NestAnnotatePass",
-    "nest-rename": "transforms.nest.loops.rename:NestRenamePass",
-    "nest-reorder": "transforms.nest.loops.reorder:NestReorderPass",
-    "nest-tile": "transforms.nest.loops.tile:NestTilePass",
-    "nest-peel": "transforms.nest.loops.peel:NestPeelPass",
-    "nest-cut": "transforms.nest.loops.cut:NestCutPass",
-    "nest-shift": "transforms.nest.loops.shift:NestShiftPass",
-    "nest-reverse": "transforms.nest.loops.reverse:NestReversePass",
-    "nest-skew": "transforms.nest.loops.skew:NestSkewPass",
-    "nest-normalise": "transforms.nest.loops.normalise:NestNormalisePass",
-    "nest-remove-unit-loop": "transforms.nest.loops.normalise:NestRemoveUnitLoopPass",
-    "nest-add-unit-loop": "transforms.nest.loops.normalise:NestAddUnitLoopPass",
-    "nest-fuse": "transforms.nest.loops.fuse:NestFusePass",
-    "nest-beside": "transforms.nest.loops.beside:NestBesidePass",
-    "nest-distribute": "transforms.nest.loops.distribute:NestDistributePass",
-    "nest-unroll": "transforms.nest.loops.unroll:NestUnrollPass",
-    "nest-unroll-and-jam": "transforms.nest.loops.unroll_and_jam:NestUnrollAndJamPass",
-    "nest-rfactor": "transforms.nest.reductions.rfactor:NestRfactorPass",
-    "nest-privatise": "transforms.nest.reductions.privatise:NestPrivatisePass",
-    "nest-block-exponentials": "transforms.nest.reductions.block_exponentials:NestBlockExponentialsPass",
-    "nest-block-moments": "transforms.nest.reductions.block_moments:NestBlockMomentsPass",
-    "nest-block-scan": "transforms.nest.reductions.block_scan:NestBlockScanPass",
-    "nest-tree-reduce": "transforms.nest.reductions.tree_reduce:NestTreeReducePass",
-    "nest-online-softmax": "transforms.nest.reductions.online_softmax:NestOnlineSoftmaxPass",
-    "nest-search-parts": "transforms.nest.reductions.search_parts:NestSearchPartsPass",
+    **{name: row.function for name, row in _PRIMITIVES.items()},
     "nest-freeze": "transforms.nest.cleanup.freeze:NestFreezePass",
-    "nest-cache-read": "transforms.nest.memory.cache_read:NestCacheReadPass",
-    "nest-cache-write": "transforms.nest.memory.cache_write:NestCacheWritePass",
-    "nest-stage-mem": "transforms.nest.memory.stage_mem:NestStageMemPass",
-    "nest-stage-factors": "transforms.nest.memory.stage_factors:NestStageFactorsPass",
-    "nest-unmask": "transforms.nest.loops.unmask:NestUnmaskPass",
-    "nest-registerise": "transforms.nest.memory.registerise:NestRegisterisePass",
-    "nest-transform-layout": "transforms.nest.memory.transform_layout:NestTransformLayoutPass",
-    "nest-set-memory": "transforms.nest.memory.set_memory:NestSetMemoryPass",
-    "nest-double-buffer": "transforms.nest.memory.double_buffer:NestDoubleBufferPass",
-    "nest-pipeline": "transforms.nest.memory.pipeline:NestPipelinePass",
-    "nest-hoist-alloc": "transforms.nest.memory.hoist_alloc:NestHoistAllocPass",
-    "nest-sink-alloc": "transforms.nest.memory.sink_alloc:NestSinkAllocPass",
-    "nest-expand-buffer": "transforms.nest.memory.expand_buffer:NestExpandBufferPass",
-    "nest-resize-buffer": "transforms.nest.memory.resize_buffer:NestResizeBufferPass",
-    "nest-fold-buffer": "transforms.nest.memory.fold_buffer:NestFoldBufferPass",
-    "nest-compute-inline": "transforms.nest.producers.compute_inline:NestComputeInlinePass",
-    "nest-compute-at": "transforms.nest.producers.compute_at:NestComputeAtPass",
-    "nest-rolling-buffer": "transforms.nest.producers.rolling_buffer:NestRollingBufferPass",
-    "nest-compute-root": "transforms.nest.producers.compute_root:NestComputeRootPass",
-    "nest-fuse-epilogue": "transforms.nest.producers.fuse_epilogue:NestFuseEpiloguePass",
-    "nest-reverse-compute-inline": "transforms.nest.producers.reverse_compute_inline:NestReverseComputeInlinePass",
-    "nest-reverse-compute-at": "transforms.nest.producers.reverse_compute_at:NestReverseComputeAtPass",
-    "nest-vectorize": "transforms.nest.mapping.vectorize:NestVectorizePass",
-    "nest-parallel": "transforms.nest.mapping.parallel:NestParallelPass",
-    "nest-prefetch": "transforms.nest.memory.prefetch:NestPrefetchPass",
-    "nest-stream": "transforms.nest.memory.stream:NestStreamPass",
-    "nest-bind": "transforms.nest.mapping.bind:NestBindPass",
-    "nest-insert-barriers": "transforms.nest.mapping.insert_barriers:NestInsertBarriersPass",
-    "nest-tensorize": "transforms.nest.mapping.tensorize:NestTensorizePass",
     "nest-sink-checks": "transforms.nest.cleanup.sink_checks:NestSinkChecksPass",
     "nest-schedule-cpu": "transforms.schedulers.cpu.schedule_cpu:NestScheduleCpuPass",
     "nest-schedule-cuda": "transforms.schedulers.cuda.schedule_cuda:NestScheduleCudaPass",
@@ -99,7 +41,7 @@ PASSES: dict[str, str] = {
     "expand-math": "lowering.math.expand_math:ExpandMathPass",
     "convert-to-llvm": "lowering.to_llvm.convert:ConvertToLlvmPass",
 }
-
+"""The module of each pass, and its class there (of a primitive: its function)."""
 
 IDLE_WITHOUT: dict[str, tuple[str, ...]] = {
     "nt-decompose": ("nt.composite",),
@@ -112,6 +54,11 @@ IDLE_WITHOUT: dict[str, tuple[str, ...]] = {
 
 def load_pass(name: str):
     """The pass class called `name`. Raises KeyError when there is none."""
+    row = _PRIMITIVES.get(name)
+    if row is not None:
+        from .nest.primitive_passes import pass_of
+
+        return pass_of(row)
     if name in PASSES:
         module, _, attribute = PASSES[name].partition(":")
         return getattr(import_module(f"..{module}", __package__), attribute)

@@ -7,36 +7,7 @@ schedule.sequence @cpu {
   %w = schedule.vectorize %v
   schedule.parallel %o
 }
+
+`table.py` has a row for each primitive, `ops.py` makes the operations: they are imported where schedules are read or
+written, and not with the table.
 """
-
-from xdsl.ir import Dialect
-
-from .ops import (
-    HANDLE_TYPES,
-    PRIMITIVE_OPS,
-    BufferType,
-    LoopType,
-    MatchOp,
-    PrimitiveOp,
-    SequenceOp,
-    StatementType,
-)
-from .table import PRIMITIVES, Primitive
-
-SCHEDULE = Dialect(
-    "schedule", [SequenceOp, MatchOp, *PRIMITIVE_OPS.values()], [LoopType, StatementType, BufferType]
-)
-
-__all__ = [
-    "HANDLE_TYPES",
-    "PRIMITIVES",
-    "PRIMITIVE_OPS",
-    "SCHEDULE",
-    "BufferType",
-    "LoopType",
-    "MatchOp",
-    "Primitive",
-    "PrimitiveOp",
-    "SequenceOp",
-    "StatementType",
-]

@@ -16,7 +16,7 @@ from xdsl.dialects.builtin import (
     UnitAttr,
     i64,
 )
-from xdsl.ir import Attribute, Block, ParametrizedAttribute, Region, SSAValue, TypeAttribute
+from xdsl.ir import Attribute, Block, Dialect, ParametrizedAttribute, Region, SSAValue, TypeAttribute
 from xdsl.irdl import (
     AnyAttr,
     IRDLOperation,
@@ -388,7 +388,7 @@ def _next_option(parser: Parser, row: Primitive, given: dict[str, Attribute]):
 def _define(row: Primitive) -> type[PrimitiveOp]:
     members = {
         "name": f"schedule.{row.name}",
-        "__doc__": f"One step: see {row.function.partition(':')[0]}.",
+        "__doc__": row.summary,
         "__module__": __name__,
         "__annotations__": {"name": ClassVar[str]},
     }
@@ -400,3 +400,7 @@ def _define(row: Primitive) -> type[PrimitiveOp]:
 
 PRIMITIVE_OPS: dict[str, type[PrimitiveOp]] = {name: _define(row) for name, row in PRIMITIVES.items()}
 """The operation class by the row's name."""
+
+SCHEDULE = Dialect(
+    "schedule", [SequenceOp, MatchOp, *PRIMITIVE_OPS.values()], [LoopType, StatementType, BufferType]
+)

@@ -1,8 +1,8 @@
 """The one table of schedule primitives: their handles, options and results, as text writes them.
 
-A row becomes an operation of the `schedule` dialect, a method of `nt.schedule(...)`, and a section of docs/schedules.md.
-What a primitive does, and when it is legal, stands in the file that `function` names: adding a primitive means
-that file and a row here.
+A row becomes an operation of the `schedule` dialect, a method of `nt.schedule(...)`, a pass, and a section of
+docs/schedules.md. What a primitive does, and when it is legal, stands in the file that `function` names: adding a
+primitive means that file and a row here.
 """
 
 from __future__ import annotations
@@ -24,6 +24,8 @@ class Target:
     variadic: bool = False
     consumed: bool = False
     """The primitive replaces what the handle stands for, so that the handle is of no use afterwards."""
+    in_pass: str | None = ""
+    """What its option in the pass is called, where not like itself; None where the function finds it by itself."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,6 +39,8 @@ class Option:
     required: bool = False
     keyword: str = ""
     choices: tuple[str, ...] = ()
+    in_pass: str = ""
+    """What it is called in the pass, where not like here (`name` is the name of a pass)."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,13 +56,26 @@ class Result:
 
 @dataclass(frozen=True, eq=False)
 class Primitive:
-    """A row: see the module's docstring. `function` is `module:name`, below the package."""
+    """A row: see the module's docstring. `function` is `module:name`, below the package; `summary` is one sentence."""
 
     name: str
+    summary: str
     function: str
     targets: tuple[Target, ...]
     options: tuple[Option, ...] = ()
     results: tuple[Result, ...] = ()
+    own_pass: bool = False
+    """The pass has options beside these, and its class stands in the primitive's file."""
+
+    @property
+    def pass_name(self) -> str:
+        """The pass that does the primitive: `nest-split`."""
+        return "nest-" + self.name.replace("_", "-")
+
+    @property
+    def pass_class(self) -> str:
+        """What the class of the pass is called: `NestSplitPass`."""
+        return "".join(word.capitalize() for word in self.pass_name.split("-")) + "Pass"
 
     def option(self, name: str) -> Option:
         """The option called `name`. Raises KeyError."""
@@ -85,14 +102,16 @@ def _loop(consumed: bool = False) -> tuple[Target, ...]:
 
 def _primitive(
     name: str,
+    summary: str,
     targets: tuple[Target, ...],
     options: tuple[Option, ...] = (),
     results: tuple[Result, ...] = (),
     file: str | None = None,
     function: str | None = None,
+    own_pass: bool = False,
 ) -> Primitive:
     """A row whose function is called like it, in the file that is, unless it says otherwise."""
-    return Primitive(name, f"{file or name}:{function or name}", targets, options, results)
+    return Primitive(name, summary, f"{file or name}:{function or name}", targets, options, results, own_pass)
 
 
 def _in_room(room: str, rows: tuple[Primitive, ...]) -> tuple[Primitive, ...]:
@@ -106,33 +125,53 @@ _BAND = (Target("loops", variadic=True, consumed=True),)
 _FACTOR = Option("factor", "int", required=True, keyword="by")
 _TAIL = Option("tail", "word", "remainder", choices=("remainder", "mask", "clamp", "perfect"))
 _SPACE = Option("space", "word", "global", choices=("global", "shared", "local"))
-_CACHE = (_SPACE, Option("name", "string"), Option("axes", "ints", default=()))
+_CACHE = (_SPACE, Option("name", "string", in_pass="label"), Option("axes", "ints", default=()))
 
 _ROWS: dict[tuple[str, str], tuple[Primitive, ...]] = {
     ("Loops", "loops"): (
         _primitive(
             "split",
+            "Split a loop into an outer and an inner one of `factor` iterations.",
             _loop(consumed=True),
             (_FACTOR, _TAIL),
             (Result("outer"), Result("inner"), Result("rest", when=("tail", "remainder"))),
         ),
         _primitive(
             "tile",
+            "Split perfectly nested loops, and run the loops over tiles outside of the loops in a tile.",
             _BAND,
             (Option("sizes", "ints", required=True, keyword="by"), _TAIL),
             (Result("outer", variadic=True), Result("inner", variadic=True)),
         ),
-        _primitive("reorder", (Target("order", variadic=True),)),
-        _primitive("fuse", (Target("first"), Target("second", consumed=True)), (), (Result("loop"),)),
-        _primitive("beside", (Target("first"), Target("second")), (), (Result("loop"),)),
+        _primitive(
+            "reorder",
+            "Run perfectly nested loops in the given order, outermost first.",
+            (Target("order", variadic=True, in_pass="loops"),),
+        ),
+        _primitive(
+            "fuse",
+            "Make one loop of two that follow each other, one of which runs through the iterations of the other.",
+            (Target("first"), Target("second", consumed=True)),
+            (),
+            (Result("loop"),),
+        ),
+        _primitive(
+            "beside",
+            "Make two loops that follow each other the iterations of one loop around them.",
+            (Target("first"), Target("second")),
+            (),
+            (Result("loop"),),
+        ),
         _primitive(
             "flatten",
-            (Target("outer", consumed=True), Target("inner", consumed=True)),
+            "Flatten a loop and the one that is all of its body into one loop over contiguous buffers.",
+            (Target("outer", consumed=True, in_pass="loop"), Target("inner", consumed=True, in_pass=None)),
             (),
             (Result("loop"),),
         ),
         _primitive(
             "peel",
+            "Make a loop of the first or last `count` iterations of a loop.",
             _loop(consumed=True),
             (
                 Option("count", "int", 1, keyword="by"),
@@ -142,75 +181,143 @@ _ROWS: dict[tuple[str, str], tuple[Primitive, ...]] = {
         ),
         _primitive(
             "cut",
+            "Cut a loop into two after `at` iterations.",
             _loop(consumed=True),
             (Option("at", "int", required=True, keyword="at"),),
             (Result("before"), Result("after")),
         ),
-        _primitive("shift", _loop(), (Option("by", "int", required=True, keyword="by"),)),
-        _primitive("skew", (Target("outer"), Target("inner")), (Option("by", "int", 1, keyword="by"),)),
-        _primitive("normalise", _loop()),
-        _primitive("reverse", _loop()),
+        _primitive(
+            "shift",
+            "Add a number to the variable of a loop.",
+            _loop(),
+            (Option("by", "int", required=True, keyword="by"),),
+        ),
+        _primitive(
+            "skew",
+            "Add a multiple of an outer loop's variable to that of an inner loop.",
+            (Target("outer"), Target("inner")),
+            (Option("by", "int", 1, keyword="by"),),
+        ),
+        _primitive("normalise", "Let a loop run from 0 in steps of 1.", _loop()),
+        _primitive(
+            "reverse",
+            "Run the iterations of a loop from the last to the first, when no dependence forbids it.",
+            _loop(),
+        ),
         _primitive(
             "unroll",
+            "Replace a loop by copies of its body, or unroll it by a factor with a remainder loop.",
             _loop(consumed=True),
             (Option("factor", "int", keyword="by"), Option("force", "flag", False)),
             (Result("blocks"),),
         ),
-        _primitive("unroll_and_jam", _loop(consumed=True), (_FACTOR,), (Result("blocks"),)),
+        _primitive(
+            "unroll_and_jam",
+            "Unroll a loop by a factor and put the copies side by side inside the loops within.",
+            _loop(consumed=True),
+            (_FACTOR,),
+            (Result("blocks"),),
+        ),
         _primitive(
             "distribute",
+            "Distribute a loop over the parts of its body, after a statement or wherever it is legal.",
             _loop(consumed=True),
             (Option("after", "place", keyword="after"),),
             (Result("loops"),),
         ),
         _primitive(
-            "add_unit_loop", _loop(), (Option("name", "string", "one"),), (Result("unit"),), "normalise"
+            "add_unit_loop",
+            "Put a loop into a new one that runs once.",
+            _loop(),
+            (Option("name", "string", "one", in_pass="new"),),
+            (Result("unit"),),
+            "normalise",
         ),
-        _primitive("remove_unit_loop", _loop(consumed=True), file="normalise"),
+        _primitive(
+            "remove_unit_loop",
+            "Replace a loop that runs exactly once by its body.",
+            _loop(consumed=True),
+            file="normalise",
+        ),
         _primitive(
             "specialise",
+            "Copy a nest for the case that a condition holds, simplified by it.",
             _loop(consumed=True),
             (Option("when", "string", required=True, keyword="when"),),
             (Result("special"), Result("general")),
         ),
-        _primitive("hoist", _loop()),
-        _primitive("sink", _loop()),
-        _primitive("absorb", _loop()),
-        _primitive("rename", _loop(), (Option("to", "string", required=True, keyword="to"),)),
-        _primitive("unmask", _loop()),
+        _primitive("hoist", "Move what is the same in all iterations of a loop before it.", _loop()),
+        _primitive("sink", "Move what stands before the only loop of a loop into it.", _loop()),
+        _primitive("absorb", "Move statements beside a loop that runs once into it.", _loop()),
+        _primitive(
+            "rename",
+            "Give a loop another name.",
+            _loop(),
+            (Option("to", "string", required=True, keyword="to"),),
+        ),
+        _primitive(
+            "unmask",
+            "Leave out the conditions under which statements of a loop run, where nothing is made of what they do else.",
+            _loop(),
+        ),
     ),
     ("Producers and consumers", "producers"): (
         _primitive(
             "compute_at",
+            "Compute, in each iteration of a loop, just the part of a buffer that the iteration reads.",
             _INTO_LOOP,
             (Option("storage", "word", "root", choices=("root", "here")),),
             (Result("producer"), Result("initialiser")),
         ),
         _primitive(
             "rolling_buffer",
+            "Keep what an iteration of a loop has computed of a buffer, and compute the new elements only.",
             (Target("buffer", BUFFER, consumed=True), Target("loop", keyword="in")),
             (Option("storage", "word", "circular", choices=("circular", "whole")),),
             (Result("buffer", BUFFER), Result("first")),
         ),
-        _primitive("reverse_compute_at", (Target("consumer"), Target("loop", keyword="at"))),
-        _primitive("compute_root", _loop(consumed=True), (), (Result("producer"),)),
-        _primitive("reverse_compute_inline", _CONSUMED_BUFFER),
+        _primitive(
+            "reverse_compute_at",
+            "Run, at the end of each iteration of a loop, the iterations of a later nest that use what it has made.",
+            (Target("consumer"), Target("loop", keyword="at")),
+        ),
+        _primitive(
+            "compute_root",
+            "Compute a buffer as a whole before the loops that compute it in parts.",
+            _loop(consumed=True),
+            (),
+            (Result("producer"),),
+        ),
+        _primitive(
+            "reverse_compute_inline",
+            "Use an element of a buffer where it is computed, and drop the buffer.",
+            _CONSUMED_BUFFER,
+        ),
         _primitive(
             "fuse_epilogue",
+            "Use the results of a reduction where its accumulators are complete, and never store them.",
             (Target("consumer", consumed=True), Target("loop", keyword="at")),
             (_SPACE,),
             (Result("accumulators", BUFFER), Result("back")),
         ),
         _primitive(
             "compute_inline",
+            "Compute the elements of a buffer where they are read, and drop the buffer.",
             _CONSUMED_BUFFER,
             (Option("duplicate", "word", "allow", choices=("allow", "refuse")),),
         ),
     ),
     ("Reductions", "reductions"): (
-        _primitive("rfactor", (Target("lanes"),), (), (Result("init"), Result("combine"))),
+        _primitive(
+            "rfactor",
+            "Give each iteration of a reduction loop its own accumulator, combined after the loop around it.",
+            (Target("lanes", in_pass="loop"),),
+            (),
+            (Result("init"), Result("combine")),
+        ),
         _primitive(
             "privatise",
+            "Give parts of a reduction loop accumulators of their own, combined after it.",
             _loop(),
             (
                 Option("parts", "int", required=True, keyword="into"),
@@ -220,26 +327,42 @@ _ROWS: dict[tuple[str, str], tuple[Primitive, ...]] = {
         ),
         _primitive(
             "block_moments",
+            "Sum up parts of two nests, a sum and the squares around its mean, one after the other.",
             (Target("sums"), Target("squares", keyword="with")),
             (Option("parts", "int", required=True, keyword="into"),),
             (Result("parts"), Result("combine"), Result("total")),
         ),
         _primitive(
             "block_exponentials",
+            "Take parts of a maximum and of the sum of the exponentials less it, one after the other.",
             (Target("maxima"), Target("sums", keyword="with")),
             (Option("parts", "int", required=True, keyword="into"),),
             (Result("parts"), Result("combine"), Result("total"), Result("rest")),
         ),
-        _primitive("tree_reduce", _loop(), (), (Result("steps"),)),
+        _primitive(
+            "tree_reduce",
+            "Combine the values of a reduction loop by a tree, in a buffer after it.",
+            _loop(),
+            (),
+            (Result("steps"),),
+        ),
         _primitive(
             "block_scan",
+            "Compute a running result in blocks that do not wait for each other.",
             _loop(consumed=True),
             (_FACTOR,),
             (Result("sums"), Result("carry"), Result("blocks"), Result("rest")),
         ),
-        _primitive("decompose_reduction", _loop(consumed=True), (), (Result("init"), Result("update"))),
+        _primitive(
+            "decompose_reduction",
+            "Set the first values of a reduction in a nest of their own, before it.",
+            _loop(consumed=True),
+            (),
+            (Result("init"), Result("update")),
+        ),
         _primitive(
             "online_softmax",
+            "Compute a softmax of rows and the product that uses it block by block of the rows.",
             (Target("rows"), Target("product", keyword="with")),
             (_FACTOR,),
             (
@@ -254,6 +377,7 @@ _ROWS: dict[tuple[str, str], tuple[Primitive, ...]] = {
         ),
         _primitive(
             "search_parts",
+            "Look for the first element that equals the extreme of a row in one part of the row only.",
             (Target("extreme"), Target("search", keyword="with")),
             (Option("parts", "int", required=True, keyword="into"),),
             (Result("outer"), Result("combine"), Result("which")),
@@ -262,6 +386,7 @@ _ROWS: dict[tuple[str, str], tuple[Primitive, ...]] = {
     ("Memory", "memory"): (
         _primitive(
             "cache_read",
+            "Copy the part of a buffer that an iteration of a loop reads to a buffer of its own.",
             _INTO_LOOP,
             (
                 *_CACHE,
@@ -274,6 +399,7 @@ _ROWS: dict[tuple[str, str], tuple[Primitive, ...]] = {
         ),
         _primitive(
             "cache_write",
+            "Let an iteration of a loop write to a buffer of its own, which is stored back at its end.",
             _INTO_LOOP,
             (
                 Option("init", "word", "load", choices=("load", "identity")),
@@ -284,6 +410,7 @@ _ROWS: dict[tuple[str, str], tuple[Primitive, ...]] = {
         ),
         _primitive(
             "stage_factors",
+            "Copy the factors of a sum's terms before the sum, with zeros where there are no terms.",
             _loop(),
             (_SPACE, Option("narrow", "flag", default=False)),
             (
@@ -295,63 +422,86 @@ _ROWS: dict[tuple[str, str], tuple[Primitive, ...]] = {
         ),
         _primitive(
             "stage_mem",
+            "Let an iteration of a loop load a window of a buffer, work on it, and store it back.",
             _INTO_LOOP,
             (Option("window", "string"), *_CACHE),
             (Result("cache", BUFFER), Result("load"), Result("back")),
         ),
         _primitive(
             "registerise",
+            "Keep elements of a buffer that are fixed in a loop in registers.",
             (Target("buffer", BUFFER), Target("loop", keyword="in")),
             (),
             (Result("registers", BUFFER),),
         ),
         _primitive(
             "transform_layout",
+            "Keep the elements of a buffer in another order: axes permuted, blocked, rotated, padded.",
             _CONSUMED_BUFFER,
             (Option("layout", "string", required=True, keyword="to"), Option("pad", "ints", default=())),
             (Result("buffer", BUFFER),),
         ),
         _primitive(
             "set_memory",
+            "Put a buffer in another memory space: global, shared or local.",
             _CONSUMED_BUFFER,
             (Option("space", "word", required=True, keyword="to", choices=("global", "shared", "local")),),
             (Result("buffer", BUFFER),),
         ),
-        _primitive("hoist_alloc", (Target("buffer", BUFFER), Target("loop", keyword="before"))),
-        _primitive("sink_alloc", (Target("buffer", BUFFER), Target("loop", keyword="into"))),
-        _primitive("reuse_buffers", (), (Option("order", "word", "kept", choices=("kept", "free")),)),
+        _primitive(
+            "hoist_alloc",
+            "Make a buffer before a loop, once, in place of in each iteration.",
+            (Target("buffer", BUFFER), Target("loop", keyword="before")),
+        ),
+        _primitive(
+            "sink_alloc",
+            "Make a buffer in each iteration of a loop, in place of once before it.",
+            (Target("buffer", BUFFER), Target("loop", keyword="into")),
+        ),
+        _primitive(
+            "reuse_buffers",
+            "Let buffers whose elements are not needed at the same time share memory.",
+            (),
+            (Option("order", "word", "kept", choices=("kept", "free")),),
+        ),
         _primitive(
             "fold_buffer",
+            "Make an axis of a buffer circular, where no two elements that share a place are needed at one time.",
             _CONSUMED_BUFFER,
             (_FACTOR, Option("dimension", "int", 0)),
             (Result("buffer", BUFFER),),
         ),
         _primitive(
             "resize_buffer",
+            "Give an axis of a buffer another extent: that of the window which is used, or a given one.",
             _CONSUMED_BUFFER,
             (Option("dimension", "int", 0), Option("size", "int", keyword="to"), Option("offset", "int", 0)),
             (Result("buffer", BUFFER),),
         ),
         _primitive(
             "expand_buffer",
+            "Give each iteration of a loop a part of a buffer, so that iterations no longer share it.",
             (Target("buffer", BUFFER, consumed=True), Target("loop", keyword="over")),
             (),
             (Result("buffer", BUFFER),),
         ),
         _primitive(
             "double_buffer",
+            "Copy what the next iteration of a loop works on while this one works, to one of two halves of a buffer.",
             (Target("buffer", BUFFER, consumed=True), Target("loop", keyword="in")),
             (),
             (Result("buffer", BUFFER), Result("first"), Result("last")),
         ),
         _primitive(
             "pipeline",
+            "Copy what the next iterations of a loop work on while this one works.",
             _loop(),
             (Option("stages", "int", 2, keyword="by"),),
             (Result("first"), Result("last")),
         ),
         _primitive(
             "prefetch",
+            "Fetch what a loop reads or writes of a buffer some iterations ahead.",
             (Target("buffer", BUFFER), Target("loop", keyword="in")),
             (
                 Option("distance", "int", required=True, keyword="by"),
@@ -359,16 +509,34 @@ _ROWS: dict[tuple[str, str], tuple[Primitive, ...]] = {
                 Option("at", "string"),
             ),
         ),
-        _primitive("stream", (Target("buffer", BUFFER), Target("loop", keyword="in"))),
+        _primitive(
+            "stream",
+            "Let the stores of a loop to a buffer pass the caches.",
+            (Target("buffer", BUFFER), Target("loop", keyword="in")),
+        ),
     ),
-    ("Cleaning up", "cleanup"): (_primitive("simplify", ()), _primitive("eliminate_dead", ())),
+    ("Cleaning up", "cleanup"): (
+        _primitive("simplify", "Leave out bounds, domains, loops and divisions that say nothing.", ()),
+        _primitive("eliminate_dead", "Remove what has no effect on what the caller sees.", ()),
+    ),
     ("Mapping to the machine", "mapping"): (
         _primitive(
-            "vectorize", _loop(consumed=True), (Option("width", "int", keyword="by"),), (Result("vectors"),)
+            "vectorize",
+            "Mark a loop vectorized, splitting it by the width when it is longer.",
+            _loop(consumed=True),
+            (Option("width", "int", keyword="by"),),
+            (Result("vectors"),),
         ),
-        _primitive("parallel", _loop(), (Option("grain", "int"),), function="parallelize"),
+        _primitive(
+            "parallel",
+            "Mark a loop parallel, when no dependence forbids it.",
+            _loop(),
+            (Option("grain", "int"),),
+            function="parallelize",
+        ),
         _primitive(
             "annotate",
+            "Mark a loop unrolled, or give it an attribute.",
             _loop(),
             (
                 Option("mark", "string", required=True, keyword="with"),
@@ -377,10 +545,23 @@ _ROWS: dict[tuple[str, str], tuple[Primitive, ...]] = {
                 Option("force", "flag", False),
             ),
         ),
-        _primitive("bind", _loop(), (Option("axis", "string", required=True, keyword="to"),)),
-        _primitive("insert_barriers", ()),
         _primitive(
-            "tensorize", _loop(consumed=True), (Option("intrinsic", "string", required=True, keyword="to"),)
+            "bind",
+            "Bind a loop to an axis of the grid or of the block, when no dependence forbids it.",
+            _loop(),
+            (Option("axis", "string", required=True, keyword="to"),),
+        ),
+        _primitive(
+            "insert_barriers",
+            "Insert barriers where threads of a block touch what others of it touched, in the kernel of a loop or in all.",
+            (),
+            own_pass=True,
+        ),
+        _primitive(
+            "tensorize",
+            "Replace a nest by a call of an intrinsic that computes the same.",
+            _loop(consumed=True),
+            (Option("intrinsic", "string", required=True, keyword="to"),),
         ),
     ),
 }

@@ -9,6 +9,7 @@ from nestor.transforms.nest.loops.cut import cut
 from nestor.transforms.nest.loops.peel import peel
 from nestor.transforms.nest.loops.shift import shift
 from nestor.transforms.nest.mapping.vectorize import why_not_vectorize
+from nestor.transforms.nest.memory.cache_read import cache_read
 from nestor.transforms.nest.memory.cache_write import cache_write
 from parsed import parse_module
 
@@ -77,4 +78,14 @@ def test_an_init_that_there_is_not():
     before = str(module)
     with pytest.raises(NestorError, match='there is no init "zero"'):
         cache_write(functions(module)[0].body.block.args[2], loop, init="zero")
+    assert str(module) == before
+
+
+def test_a_memory_space_that_there_is_not():
+    module = parse_module(TEXT)
+    loop = find_loop(module, "i")
+    before = str(module)
+    with pytest.raises(NestorError, match='there is no memory space "fast"') as found:
+        cache_read(functions(module)[0].body.block.args[1], loop, space="fast")
+    assert found.value.diagnostic.hint == "spaces are global, shared, local"
     assert str(module) == before

@@ -45,6 +45,7 @@ ONLY_FROM_PYTHON: dict[tuple[str, str], str] = {
     ("peel", '" is neither "head" nor "tail"'): _ARGUMENTS,
     ("vectorize", '": it may have more than'): _ARGUMENTS,
     ("staging", 'there is no init "'): _ARGUMENTS,
+    ("buffers", 'there is no memory space "'): _ARGUMENTS,
     ("staging", "it is no buffer"): "test_nest_memory.py",
 }
 """Messages that no option of a pass can bring about (an option is an integer or one of a few words, and passes split

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from cpu_nests import NESTS
-from nestor.dialects.schedule import SequenceOp
+from nestor.dialects.schedule.ops import SequenceOp
 from nestor.transforms.schedule.apply_schedule import apply_sequence
 from nestor.transforms.schedule.automatic import automatic_schedules
 from parsed import parse_module

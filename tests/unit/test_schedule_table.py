@@ -7,9 +7,10 @@ from importlib import import_module
 from pathlib import Path
 
 import pytest
-from nestor.dialects.schedule import PRIMITIVES, Primitive
+from nestor.dialects.schedule.table import PRIMITIVES, Primitive
 from nestor.tools.docs.schedules import generate
-from nestor.transforms.registry import PASSES
+from nestor.tools.opt_tool.information import summary_of
+from nestor.transforms.registry import load_pass
 
 ROOT = Path(__file__).parents[2]
 
@@ -34,8 +35,9 @@ def test_its_function_takes_its_targets_and_options(row: Primitive):
 
 
 def test_it_is_a_pass_with_tests_of_its_name(row: Primitive):
-    name = "nest-" + row.name.replace("_", "-")
-    assert name in PASSES
+    name = row.pass_name
+    assert load_pass(name).__name__ == row.pass_class
+    assert summary_of(load_pass(name)) == row.summary
     tests = ROOT / "tests" / "filecheck" / "/".join(row.function.partition(":")[0].split(".")[:-1])
     assert (tests / f"{name}.mlir").exists()
     if row.name not in (

@@ -9,8 +9,7 @@ import dataclasses
 import sys
 from importlib import import_module
 
-from ...dialects.schedule import PRIMITIVES
-from ...dialects.schedule.table import GROUPS, Option, Primitive, Target
+from ...dialects.schedule.table import GROUPS, PRIMITIVES, Option, Primitive, Target
 from ...transforms.registry import load_pass
 
 INTRODUCTION = """\
@@ -81,16 +80,13 @@ def generate() -> str:
 
 def _section(row: Primitive) -> str:
     module = import_module(f"...{row.function.partition(':')[0]}", __package__)
-    summary, _, body = (module.__doc__ or "").partition("\n")
-    _, _, summary = summary.rpartition(": ")
+    _, _, body = (module.__doc__ or "").partition("\n")
     forms = [
         f"* text: `{text_form(row)}`",
         f"* Python: `{python_form(row)}`",
         f"* pass: `{pass_form(row)}`",
     ]
-    return "\n".join(
-        [f"### {row.name}\n", summary[0].upper() + summary[1:], "", *forms, "", _fenced(body.strip("\n")), ""]
-    )
+    return "\n".join([f"### {row.name}\n", row.summary, "", *forms, "", _fenced(body.strip("\n")), ""])
 
 
 def _fenced(text: str) -> str:
@@ -153,7 +149,7 @@ def python_form(row: Primitive) -> str:
 
 def pass_form(row: Primitive) -> str:
     """The pass and its options."""
-    name = "nest-" + row.name.replace("_", "-")
+    name = row.pass_name
     fields = [field.name for field in dataclasses.fields(load_pass(name))]
     return f"{name}{{{' '.join(f'{field}=...' for field in fields)}}}" if fields else name
 

@@ -34,7 +34,7 @@ from xdsl.passes import ModulePass
 from ...analysis.nest.loop_structure import functions
 from ...dialects.diagnostic import NestorError, fail
 from ...dialects.parse import parse_module
-from ...dialects.schedule import SequenceOp
+from ...dialects.schedule.ops import SequenceOp
 from .payload import State
 
 

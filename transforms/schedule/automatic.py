@@ -8,7 +8,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
 
 from ...analysis.nest.loop_structure import functions
-from ...dialects.schedule import SequenceOp
+from ...dialects.schedule.ops import SequenceOp
 from ..schedulers.cpu import schedule_cpu as nest_schedule_cpu
 from ..schedulers.cuda import schedule_cuda as nest_schedule_cuda
 from .recorder import Recorder

@@ -7,7 +7,6 @@ where the list is empty: so a schedule replays where a split leaves no remainder
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from importlib import import_module
 from io import StringIO
 from typing import Any
 
@@ -19,9 +18,10 @@ from ...analysis.nest.loop_structure import is_inside, loops_in
 from ...dialects.diagnostic import Diagnostic, NestorError, PassFailure, fail, op_location
 from ...dialects.nest import AllocOp, ForOp
 from ...dialects.nest.common import name_hint_of
-from ...dialects.schedule import MatchOp, PrimitiveOp
+from ...dialects.schedule.ops import MatchOp, PrimitiveOp
 from ...dialects.schedule.options import value_of
-from ...dialects.schedule.table import BUFFER, LOOP, STATEMENT, Primitive, Target
+from ...dialects.schedule.table import BUFFER, LOOP, STATEMENT, Target
+from ..nest.primitive_passes import function_of
 from ..nest.rewrite.buffers import buffer_name, buffers_in, flat_views_in
 from ..nest.rewrite.mark_checks import why_not_compiled
 from .match import match_pattern, statements_in
@@ -81,7 +81,7 @@ class State:
         is_begun = False
         try:
             for targets in calls:
-                returned = _function(op.ROW)(*targets, **options)
+                returned = function_of(op.ROW)(*targets, **options)
                 is_begun = True
                 for found, more in zip(results, aligned(returned, len(op.results)), strict=True):
                     found += more
@@ -278,11 +278,6 @@ def _listed(part: Any) -> list[Payload]:
     if isinstance(part, list | tuple):
         return [payload for one in part for payload in _listed(one)]
     return [part.results[0]] if isinstance(part, AllocOp) else [part]
-
-
-def _function(row: Primitive):
-    module, _, name = row.function.partition(":")
-    return getattr(import_module(f"...{module}", __package__), name)
 
 
 def kind_of(payload: Payload) -> str:

@@ -20,9 +20,9 @@ from xdsl.utils.exceptions import VerifyException
 from ...dialects.diagnostic import NestorError
 from ...dialects.nest import AllocOp
 from ...dialects.nest.common import name_hint_of
-from ...dialects.schedule import PRIMITIVE_OPS, PRIMITIVES, MatchOp, PrimitiveOp, SequenceOp
+from ...dialects.schedule.ops import PRIMITIVE_OPS, MatchOp, PrimitiveOp, SequenceOp
 from ...dialects.schedule.options import attribute_of
-from ...dialects.schedule.table import BUFFER, LOOP, Primitive
+from ...dialects.schedule.table import BUFFER, LOOP, PRIMITIVES, Primitive
 from ..schedulers.patterns.steps import Steps
 from .payload import Payload, State, aligned, kind_of, name_of
 

@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from xdsl.dialects import arith, memref
-from xdsl.dialects.builtin import DYNAMIC_INDEX, IntegerAttr, MemRefType, ModuleOp
+from xdsl.dialects.builtin import DYNAMIC_INDEX, IntegerAttr, MemRefType
 from xdsl.ir import Block, Operation, SSAValue
 
 from ....dialects.affine import AffineList, constant_of, replace_dims
@@ -20,30 +20,11 @@ from ....dialects.diagnostic import fail
 from ....dialects.nest import AccumulateOp, AllocOp, ForOp, IfOp, LoadOp, StoreOp
 from ....dialects.nest.common import INDEX
 from ..kernels.domains import LoadGuards
-from ..loop_structure import enclosing_loops, functions, is_inside
+from ..loop_structure import enclosing_loops, is_inside
 from .accesses import Access, accesses_of
 from .integer_sets import System
 
 # ---- finding ----------------------------------------------------------------------------------------
-
-
-def find_buffer(module: ModuleOp, name: str, function: str | None = None) -> AllocOp:
-    """The `nest.alloc` called `name`; a diagnostic that lists the buffers when it is missing or ambiguous."""
-    candidates = functions(module, function)
-    allocs = [op for f in candidates for op in f.walk() if isinstance(op, AllocOp)]
-    matching = [op for op in allocs if op.label.data == name]
-    if len(matching) == 1:
-        return matching[0]
-    if matching:
-        raise fail(
-            matching[0],
-            f'there are {len(matching)} buffers called "{name}"',
-            hint="say which function is meant with the option func",
-            notes=[(op, "another one is here") for op in matching[1:]],
-        )
-    listing = ", ".join(op.label.data for op in allocs) or "none"
-    anchor = candidates[0] if len(candidates) == 1 else module
-    raise fail(anchor, f'unknown buffer "{name}"', hint=f"buffers made here: {listing}")
 
 
 def allocation_of(buffer: AllocOp | SSAValue, action: str) -> AllocOp:

@@ -26,8 +26,8 @@ from xdsl.ir import SSAValue
 from ....analysis.nest.loop_structure import enclosing_function, functions
 from ....dialects.diagnostic import NestorError
 from ....dialects.parse import parse_module
-from ....dialects.schedule import PRIMITIVES, Primitive, SequenceOp
-from ....dialects.schedule.table import BUFFER, LOOP, STATEMENT
+from ....dialects.schedule.ops import SequenceOp
+from ....dialects.schedule.table import BUFFER, LOOP, PRIMITIVES, STATEMENT, Primitive
 from ....transforms.nest.cleanup.print_dependences import dependence_report
 from ....transforms.schedule.apply_schedule import load_sequences, sequences_in
 from ....transforms.schedule.automatic import record

@@ -15,7 +15,7 @@ from ..driver.kernel_errors import kernel_error
 if TYPE_CHECKING:
     from xdsl.dialects.builtin import ModuleOp
 
-    from ....dialects.schedule import SequenceOp
+    from ....dialects.schedule.ops import SequenceOp
 
     Schedule = Sequence[SequenceOp] | None
 

@@ -24,15 +24,9 @@ elimination in TVM, `delete_pass` and `delete_buffer` in Exo, `eliminateDeadStor
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
-from xdsl.context import Context
-from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
-from xdsl.passes import ModulePass
 
 from ....analysis.nest.kernels.domains import is_computation
-from ....analysis.nest.loop_structure import functions
 from ....analysis.nest.sets.accesses import root_of
 from ....dialects.nest import AccumulateOp, AllocOp, ForOp, IfOp, LoadOp, StoreOp
 
@@ -87,16 +81,3 @@ def _need(op: Operation, scope: Operation, needed: set[Operation]) -> None:
             work += [inner for inner in one.walk() if inner is not one]
         if (parent := one.parent_op()) is not None:
             work.append(parent)
-
-
-@dataclass(frozen=True, eq=False)
-class NestEliminateDeadPass(ModulePass):
-    """Remove what has no effect on what the caller sees."""
-
-    name = "nest-eliminate-dead"
-
-    func: str | None = None
-
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
-        for function in functions(op, self.func):
-            eliminate_dead(function)

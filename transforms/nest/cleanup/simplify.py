@@ -28,16 +28,12 @@ unrolled or vectorized loop needs. It refuses nothing. `simplify` in TVM, Exo an
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
-from xdsl.context import Context
-from xdsl.dialects.builtin import DenseArrayBase, ModuleOp
+from xdsl.dialects.builtin import DenseArrayBase
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.ir.affine import AffineBinaryOpExpr, AffineBinaryOpKind, AffineConstantExpr, AffineExpr
-from xdsl.passes import ModulePass
 
-from ....analysis.nest.loop_structure import enclosing_function, functions, is_inside, loops_in, statements
+from ....analysis.nest.loop_structure import enclosing_function, is_inside, loops_in, statements
 from ....analysis.nest.sets.integer_sets import System, difference
 from ....analysis.nest.values.scalar_facts import formula
 from ....dialects.affine import AffineList, combine
@@ -303,16 +299,3 @@ def _has_quotient(
         least -= divisor - 1
     rest = dividend.add(-least)
     return holds_at(at, rest) and holds_at(at, rest.times(-1).add(divisor - 1))
-
-
-@dataclass(frozen=True, eq=False)
-class NestSimplifyPass(ModulePass):
-    """Leave out bounds, domains, loops and divisions that say nothing."""
-
-    name = "nest-simplify"
-
-    func: str | None = None
-
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
-        for function in functions(op, self.func):
-            simplify(function)

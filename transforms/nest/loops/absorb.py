@@ -33,16 +33,12 @@ and where no statement can move. No name in Halide, TVM, Exo and NNC, whose sche
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
-from xdsl.context import Context
-from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation, SSAValue
-from xdsl.passes import ModulePass
 from xdsl.traits import is_side_effect_free
 
 from ....analysis.nest.kernels.loop_marks import refuse_marked
-from ....analysis.nest.loop_structure import find_loop, is_check
+from ....analysis.nest.loop_structure import is_check
 from ....analysis.nest.sets.accesses import Access, accesses_in, accesses_of
 from ....analysis.nest.sets.conflicts import ordered_pairs
 from ....dialects.diagnostic import NestorError, fail
@@ -190,16 +186,3 @@ def _run(loop: ForOp) -> Iterator[Operation]:
             return
         yield op
         op = op.next_op
-
-
-@dataclass(frozen=True, eq=False)
-class NestAbsorbPass(ModulePass):
-    """Move statements beside a loop that runs once into it."""
-
-    name = "nest-absorb"
-
-    loop: str
-    func: str | None = None
-
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
-        absorb(find_loop(op, self.loop, self.func))

@@ -26,15 +26,9 @@ computes or allocates. Refused for loops of unknown extents, and where something
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
-from xdsl.context import Context
-from xdsl.dialects.builtin import ModuleOp
-from xdsl.passes import ModulePass
 from xdsl.traits import is_side_effect_free
 
 from ....analysis.nest.kernels.loop_marks import refuse_marked
-from ....analysis.nest.loop_structure import find_loop
 from ....analysis.nest.sets.accesses import FRESH, VIEWS
 from ....dialects.affine import AffineList
 from ....dialects.diagnostic import NestorError, fail
@@ -108,17 +102,3 @@ def _length(loop: ForOp) -> int:
     trips = loop.constant_trip_count()
     assert trips is not None
     return trips * loop.step_value
-
-
-@dataclass(frozen=True, eq=False)
-class NestBesidePass(ModulePass):
-    """Make two loops that follow each other the iterations of one loop around them."""
-
-    name = "nest-beside"
-
-    first: str
-    second: str
-    func: str | None = None
-
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
-        beside(find_loop(op, self.first, self.func), find_loop(op, self.second, self.func))

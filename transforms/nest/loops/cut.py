@@ -21,15 +21,9 @@ in NNC, `loop_partition` in TVM and `partition` in Halide (which choose the poin
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
-from xdsl.context import Context
-from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import SSAValue
-from xdsl.passes import ModulePass
 
 from ....analysis.nest.kernels.loop_marks import refuse_marked
-from ....analysis.nest.loop_structure import find_loop
 from ....dialects.affine import AffineList
 from ....dialects.diagnostic import NestorError
 from ....dialects.nest import ForOp
@@ -90,17 +84,3 @@ def rename(loop: ForOp, name: str) -> None:
     if loop.label != name:
         loop.set_label(name)
         loop.iv.name_hint = name_hint_of(name)
-
-
-@dataclass(frozen=True, eq=False)
-class NestCutPass(ModulePass):
-    """Cut a loop into two after `at` iterations."""
-
-    name = "nest-cut"
-
-    loop: str
-    at: int
-    func: str | None = None
-
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
-        cut(find_loop(op, self.loop, self.func), self.at)

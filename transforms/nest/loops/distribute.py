@@ -30,14 +30,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from xdsl.context import Context
-from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation, SSAValue
-from xdsl.passes import ModulePass
 from xdsl.traits import is_side_effect_free
 
 from ....analysis.nest.kernels.loop_marks import refuse_marked
-from ....analysis.nest.loop_structure import find_loop, may_fail
+from ....analysis.nest.loop_structure import may_fail
 from ....analysis.nest.sets.accesses import FRESH, VIEWS, Access, accesses_of, is_private
 from ....analysis.nest.sets.accesses import buffer_name as described
 from ....analysis.nest.sets.conflicts import (
@@ -279,17 +276,3 @@ def _cut(loop: ForOp, cut: _Cut) -> ForOp:
             if any(value in renamed for value in inner.operands):
                 inner.operands = [renamed.get(value, value) for value in inner.operands]
     return rest
-
-
-@dataclass(frozen=True, eq=False)
-class NestDistributePass(ModulePass):
-    """Distribute a loop over the parts of its body, after a statement or wherever it is legal."""
-
-    name = "nest-distribute"
-
-    loop: str
-    after: str | int | None = None
-    func: str | None = None
-
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
-        distribute(find_loop(op, self.loop, self.func), self.after)

@@ -39,24 +39,21 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from xdsl.context import Context
 from xdsl.dialects import arith, memref
 from xdsl.dialects.builtin import (
     DYNAMIC_INDEX,
     ArrayAttr,
     IntegerAttr,
     MemRefType,
-    ModuleOp,
     NoneAttr,
     UnrealizedConversionCastOp,
     i64,
 )
 from xdsl.ir import Operation, SSAValue
 from xdsl.ir.affine import AffineBinaryOpKind
-from xdsl.passes import ModulePass
 
 from ....analysis.nest.kernels.loop_marks import refuse_marked
-from ....analysis.nest.loop_structure import find_loop, sole_inner_loop, trip_count
+from ....analysis.nest.loop_structure import sole_inner_loop, trip_count
 from ....analysis.nest.sets.accesses import is_defined_outside
 from ....analysis.nest.sets.integer_sets import is_never_negative
 from ....analysis.nest.values.extent_keys import bound_key, extent_key
@@ -212,8 +209,14 @@ def _without(index: AffineList, variable: SSAValue, factor: int = 1) -> AffineLi
     return index.minus(AffineList.of(variable).times(factor)).canonical()
 
 
-def flatten(outer: ForOp, inner: ForOp) -> ForOp:
-    """Make one loop of the two; both are consumed. Raises the diagnostic of `why_not_flatten`."""
+def flatten(outer: ForOp, inner: ForOp | None = None) -> ForOp:
+    """Make one loop of the two; both are consumed. Raises the diagnostic of `why_not_flatten`.
+
+    Where it is left out, the inner loop is the one that is all of the outer loop's body.
+    """
+    inner = inner or sole_inner_loop(outer)
+    if inner is None:
+        raise fail(outer, f'cannot flatten the loop "{outer.label}": its body is not one loop')
     divided = None
     if why_not_contiguous(outer, inner, sums=True) is not None:
         if (refusal := why_not_flatten(outer, inner)) is not None:
@@ -394,20 +397,3 @@ def _merge_axes(buffer_type, axis: int) -> MemRefType:
     pair = shape[axis : axis + 2]
     shape[axis : axis + 2] = [DYNAMIC_INDEX if DYNAMIC_INDEX in pair else pair[0] * pair[1]]
     return MemRefType(buffer_type.element_type, shape, buffer_type.layout, buffer_type.memory_space)
-
-
-@dataclass(frozen=True, eq=False)
-class NestFlattenPass(ModulePass):
-    """Flatten a loop and the one that is all of its body into one loop over contiguous buffers."""
-
-    name = "nest-flatten"
-
-    loop: str
-    func: str | None = None
-
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
-        outer = find_loop(op, self.loop, self.func)
-        inner = sole_inner_loop(outer)
-        if inner is None:
-            raise fail(outer, f'cannot flatten the loop "{outer.label}": its body is not one loop')
-        flatten(outer, inner)

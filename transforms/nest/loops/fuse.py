@@ -35,18 +35,15 @@ other. Where a domain does not do (a call, a load that a branch depends on, anot
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
-from xdsl.context import Context
 from xdsl.dialects import arith
-from xdsl.dialects.builtin import IntegerAttr, ModuleOp
+from xdsl.dialects.builtin import IntegerAttr
 from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.ir.affine import AffineBinaryOpKind
-from xdsl.passes import ModulePass
 from xdsl.traits import is_side_effect_free
 
 from ....analysis.nest.kernels.loop_marks import refuse_marked
-from ....analysis.nest.loop_structure import find_loop, loops_in, may_fail, statements
+from ....analysis.nest.loop_structure import loops_in, may_fail, statements
 from ....analysis.nest.sets.accesses import FRESH, VIEWS, Access, accesses_in
 from ....analysis.nest.sets.accesses import buffer_name as described
 from ....analysis.nest.sets.conflicts import (
@@ -312,17 +309,3 @@ def _branch(loop: ForOp, constraints: AffineList) -> None:
     body.add_op(branch)
     for op in body.ops:
         op.location = loop.location
-
-
-@dataclass(frozen=True, eq=False)
-class NestFusePass(ModulePass):
-    """Make one loop of two that follow each other, one of which runs through the iterations of the other."""
-
-    name = "nest-fuse"
-
-    first: str
-    second: str
-    func: str | None = None
-
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
-        fuse(find_loop(op, self.first, self.func), find_loop(op, self.second, self.func))

@@ -31,17 +31,12 @@ a division must have a constant divisor. Refused when nothing can be moved, and 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
-from xdsl.context import Context
 from xdsl.dialects import arith, memref
-from xdsl.dialects.builtin import IntegerAttr, ModuleOp, StringAttr
+from xdsl.dialects.builtin import IntegerAttr, StringAttr
 from xdsl.ir import Block, Operation, SSAValue
-from xdsl.passes import ModulePass
 
 from ....analysis.nest.kernels.domains import DIVISIONS, LoadGuards, is_computation, may_be_undefined
 from ....analysis.nest.kernels.loop_marks import refuse_marked
-from ....analysis.nest.loop_structure import find_loop
 from ....analysis.nest.sets.accesses import (
     accesses_of,
     argument_attribute,
@@ -166,16 +161,3 @@ def _extent(buffer: SSAValue, axis: int) -> tuple[AffineList, list[Operation]]:
     number = arith.ConstantOp(IntegerAttr(axis, INDEX))
     extent = memref.DimOp(buffer, number.result)
     return AffineList.of(extent.results[0]), [number, extent]
-
-
-@dataclass(frozen=True, eq=False)
-class NestHoistPass(ModulePass):
-    """Move what is the same in all iterations of a loop before it."""
-
-    name = "nest-hoist"
-
-    loop: str
-    func: str | None = None
-
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
-        hoist(find_loop(op, self.loop, self.func))

@@ -29,14 +29,10 @@ affine expression, and where it is not certain that a loop runs once. `normalize
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
-from xdsl.context import Context
-from xdsl.dialects.builtin import IntegerAttr, ModuleOp
-from xdsl.passes import ModulePass
+from xdsl.dialects.builtin import IntegerAttr
 
 from ....analysis.nest.kernels.loop_marks import refuse_marked
-from ....analysis.nest.loop_structure import enclosing_loops, find_loop, loops_in, trip_count
+from ....analysis.nest.loop_structure import enclosing_loops, loops_in, trip_count
 from ....analysis.nest.sets.integer_sets import System, is_never_negative
 from ....dialects.affine import AffineList
 from ....dialects.diagnostic import NestorError, fail
@@ -67,19 +63,6 @@ def normalise(loop: ForOp) -> ForOp:
     loop.set_bounds(AffineList.of(0), trips)
     replace_index(loop.iv, lower.plus(AffineList.of(loop.iv).times(step)))
     return loop
-
-
-@dataclass(frozen=True, eq=False)
-class NestNormalisePass(ModulePass):
-    """Let a loop run from 0 in steps of 1."""
-
-    name = "nest-normalise"
-
-    loop: str
-    func: str | None = None
-
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
-        normalise(find_loop(op, self.loop, self.func))
 
 
 # ---- loops of one iteration -------------------------------------------------------------------------
@@ -148,19 +131,6 @@ def remove_unit_loop(loop: ForOp) -> None:
             simplify_bounds(inner)
 
 
-@dataclass(frozen=True, eq=False)
-class NestRemoveUnitLoopPass(ModulePass):
-    """Replace a loop that runs exactly once by its body."""
-
-    name = "nest-remove-unit-loop"
-
-    loop: str
-    func: str | None = None
-
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
-        remove_unit_loop(find_loop(op, self.loop, self.func))
-
-
 def add_unit_loop(loop: ForOp, name: str = "one") -> ForOp:
     """Put `loop` into a new loop called `name` (or `name.1`, where it is taken) that runs once."""
     block = loop.parent
@@ -171,17 +141,3 @@ def add_unit_loop(loop: ForOp, name: str = "one") -> ForOp:
     loop.detach()
     unit.body.block.add_op(loop)
     return unit
-
-
-@dataclass(frozen=True, eq=False)
-class NestAddUnitLoopPass(ModulePass):
-    """Put a loop into a new one that runs once."""
-
-    name = "nest-add-unit-loop"
-
-    loop: str
-    new: str = "one"
-    func: str | None = None
-
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
-        add_unit_loop(find_loop(op, self.loop, self.func), self.new)

@@ -29,15 +29,10 @@ expressions. `sliceHead` and `sliceTail` in NNC, `cut_loop` in Exo, `loop_partit
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal
 
-from xdsl.context import Context
-from xdsl.dialects.builtin import ModuleOp
-from xdsl.passes import ModulePass
-
 from ....analysis.nest.kernels.loop_marks import refuse_marked
-from ....analysis.nest.loop_structure import find_loop, trip_count
+from ....analysis.nest.loop_structure import trip_count
 from ....dialects.diagnostic import NestorError, fail
 from ....dialects.nest import ForOp
 from ..rewrite.bounds import largest, refuse_several, simplify_bounds, smallest
@@ -86,18 +81,3 @@ def peel(loop: ForOp, count: int = 1, where: Where = "head") -> tuple[ForOp, For
     peeled.set_bounds(largest(lower.concat(start), loop), upper)
     loop.set_bounds(lower, upper.add(-taken))
     return peeled, loop
-
-
-@dataclass(frozen=True, eq=False)
-class NestPeelPass(ModulePass):
-    """Make a loop of the first or last `count` iterations of a loop."""
-
-    name = "nest-peel"
-
-    loop: str
-    count: int = 1
-    where: Where = "head"
-    func: str | None = None
-
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
-        peel(find_loop(op, self.loop, self.func), self.count, self.where)

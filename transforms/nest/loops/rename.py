@@ -12,13 +12,7 @@ loop's name is the user's in TVM and Exo; NNC has none.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
-from xdsl.context import Context
-from xdsl.dialects.builtin import ModuleOp
-from xdsl.passes import ModulePass
-
-from ....analysis.nest.loop_structure import enclosing_function, find_loop, loops_in
+from ....analysis.nest.loop_structure import enclosing_function, loops_in
 from ....dialects.diagnostic import NestorError, fail
 from ....dialects.nest import ForOp
 from ....dialects.nest.common import name_hint_of
@@ -52,17 +46,3 @@ def rename(loop: ForOp, to: str) -> ForOp:
 def rename_freely(steps: Steps, loop: ForOp, name: str) -> None:
     """Call a loop `name`, or with `.1`, `.2` ... where another loop has that name."""
     steps.do(rename, loop, to=fresh_names(loop, name)[0])
-
-
-@dataclass(frozen=True, eq=False)
-class NestRenamePass(ModulePass):
-    """Give a loop another name."""
-
-    name = "nest-rename"
-
-    loop: str
-    to: str
-    func: str | None = None
-
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
-        rename(find_loop(op, self.loop, self.func), self.to)

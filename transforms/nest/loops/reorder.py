@@ -26,14 +26,9 @@ be computed anew (a step other than 1), and when a marked loop would leave a loo
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 
-from xdsl.context import Context
-from xdsl.dialects.builtin import ModuleOp
-from xdsl.passes import ModulePass
-
-from ....analysis.nest.loop_structure import find_loop, may_fail, perfect_band
+from ....analysis.nest.loop_structure import may_fail, perfect_band
 from ....analysis.nest.sets.dependence import Dependences
 from ....dialects.diagnostic import NestorError, fail
 from ....dialects.nest import BIND_AXES, ForOp
@@ -150,16 +145,3 @@ def permute(band: list[ForOp], order: Sequence[ForOp]) -> None:
         if (lower, upper) != (loop.lower, loop.upper):
             loop.set_bounds(lower, upper)
             simplify_bounds(loop)
-
-
-@dataclass(frozen=True, eq=False)
-class NestReorderPass(ModulePass):
-    """Run perfectly nested loops in the given order, outermost first."""
-
-    name = "nest-reorder"
-
-    loops: tuple[str, ...]
-    func: str | None = None
-
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
-        reorder([find_loop(op, name, self.func) for name in self.loops])

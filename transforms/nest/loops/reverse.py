@@ -18,14 +18,8 @@ name for it.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
-from xdsl.context import Context
-from xdsl.dialects.builtin import ModuleOp
-from xdsl.passes import ModulePass
-
 from ....analysis.nest.kernels.loop_marks import refuse_marked
-from ....analysis.nest.loop_structure import find_loop, may_fail, trip_count
+from ....analysis.nest.loop_structure import may_fail, trip_count
 from ....analysis.nest.sets.dependence import Dependences
 from ....dialects.affine import AffineList
 from ....dialects.diagnostic import NestorError, fail
@@ -70,16 +64,3 @@ def reverse(loop: ForOp, dependences: Dependences | None = None) -> ForOp:
     last = loop.lower.plus(trips.add(-1).times(loop.step_value))
     replace_index(loop.iv, loop.lower.plus(last).minus(AffineList.of(loop.iv)))
     return loop
-
-
-@dataclass(frozen=True, eq=False)
-class NestReversePass(ModulePass):
-    """Run the iterations of a loop from the last to the first, when no dependence forbids it."""
-
-    name = "nest-reverse"
-
-    loop: str
-    func: str | None = None
-
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
-        reverse(find_loop(op, self.loop, self.func))

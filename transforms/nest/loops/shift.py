@@ -17,15 +17,9 @@ they are fused. `shift_loop` in Exo (by the new lower bound); Halide, TVM and NN
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
-from xdsl.context import Context
-from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import SSAValue
-from xdsl.passes import ModulePass
 
 from ....analysis.nest.kernels.loop_marks import refuse_marked
-from ....analysis.nest.loop_structure import find_loop
 from ....dialects.affine import AffineList
 from ....dialects.diagnostic import NestorError
 from ....dialects.nest import ForOp
@@ -60,17 +54,3 @@ def shift_by(loop: ForOp, by: AffineList) -> None:
 def add_to_all(bounds: AffineList, by: AffineList) -> AffineList:
     """Every expression plus the one expression `by`."""
     return AffineList.of(*(bounds[k].plus(by) for k in range(len(bounds))))
-
-
-@dataclass(frozen=True, eq=False)
-class NestShiftPass(ModulePass):
-    """Add a number to the variable of a loop."""
-
-    name = "nest-shift"
-
-    loop: str
-    by: int
-    func: str | None = None
-
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
-        shift(find_loop(op, self.loop, self.func), self.by)

@@ -31,16 +31,10 @@ leave their place to the compiler behind them.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
-from xdsl.context import Context
-from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
-from xdsl.passes import ModulePass
 
 from ....analysis.nest.kernels.domains import is_computation
 from ....analysis.nest.kernels.loop_marks import refuse_marked
-from ....analysis.nest.loop_structure import find_loop
 from ....analysis.nest.sets.accesses import accesses_of, buffer_name, may_overlap
 from ....analysis.nest.sets.conflicts import can_meet
 from ....dialects.diagnostic import NestorError, fail
@@ -106,16 +100,3 @@ def _parts(loop: ForOp) -> tuple[list[Operation], ForOp] | NestorError:
 
 def _refuse(loop: ForOp, reason: str, notes: list[tuple[Operation, str]] | None = None) -> NestorError:
     return fail(loop, f'cannot sink what is in the loop "{loop.label}": {reason}', notes=notes or [])
-
-
-@dataclass(frozen=True, eq=False)
-class NestSinkPass(ModulePass):
-    """Move what stands before the only loop of a loop into it."""
-
-    name = "nest-sink"
-
-    loop: str
-    func: str | None = None
-
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
-        sink(find_loop(op, self.loop, self.func))

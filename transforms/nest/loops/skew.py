@@ -21,14 +21,8 @@ run in parallel. Halide, TVM, Exo and NNC have no name for it.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
-from xdsl.context import Context
-from xdsl.dialects.builtin import ModuleOp
-from xdsl.passes import ModulePass
-
 from ....analysis.nest.kernels.loop_marks import refuse_marked
-from ....analysis.nest.loop_structure import enclosing_loops, find_loop
+from ....analysis.nest.loop_structure import enclosing_loops
 from ....dialects.affine import AffineList
 from ....dialects.diagnostic import NestorError, fail
 from ....dialects.nest import ForOp
@@ -53,19 +47,3 @@ def skew(outer: ForOp, inner: ForOp, by: int = 1) -> ForOp:
         raise refusal
     shift_by(inner, AffineList.of(outer.iv).times(by))
     return inner
-
-
-@dataclass(frozen=True, eq=False)
-class NestSkewPass(ModulePass):
-    """Add a multiple of an outer loop's variable to that of an inner loop."""
-
-    name = "nest-skew"
-
-    outer: str
-    inner: str
-    by: int = 1
-    func: str | None = None
-
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
-        outer, inner = (find_loop(op, name, self.func) for name in (self.outer, self.inner))
-        skew(outer, inner, self.by)

@@ -38,9 +38,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import product
 
-from xdsl.context import Context
 from xdsl.dialects import arith, memref
-from xdsl.dialects.builtin import ArrayAttr, IndexType, IntegerAttr, ModuleOp, StringAttr, i64
+from xdsl.dialects.builtin import ArrayAttr, IndexType, IntegerAttr, StringAttr, i64
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.ir.affine import (
@@ -50,12 +49,10 @@ from xdsl.ir.affine import (
     AffineDimExpr,
     AffineExpr,
 )
-from xdsl.passes import ModulePass
 
 from ....analysis.nest.loop_structure import (
     enclosing_function,
     enclosing_loops,
-    find_loop,
     loops_in,
     trip_count,
 )
@@ -383,17 +380,3 @@ def _replace(value: SSAValue, by: AffineList, special: ForOp) -> None:
         for other in same:
             if any(operand is other for operand in op.operands):
                 rewrite_indices(op, lambda expressions, other=other: expressions.substitute(other, by))
-
-
-@dataclass(frozen=True, eq=False)
-class NestSpecialisePass(ModulePass):
-    """Copy a nest for the case that a condition holds, simplified by it."""
-
-    name = "nest-specialise"
-
-    loop: str
-    when: str
-    func: str | None = None
-
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
-        specialise(find_loop(op, self.loop, self.func), self.when)

@@ -40,19 +40,16 @@ Splitting keeps the order of iterations, so no dependence forbids it. Called `sp
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Literal
 
-from xdsl.context import Context
 from xdsl.dialects import memref
-from xdsl.dialects.builtin import IntegerAttr, ModuleOp, StringAttr
+from xdsl.dialects.builtin import IntegerAttr, StringAttr
 from xdsl.ir import Operation
 from xdsl.ir.affine import AffineBinaryOpKind
-from xdsl.passes import ModulePass
 
 from ....analysis.nest.kernels.domains import DIVISIONS, is_computation
 from ....analysis.nest.kernels.loop_marks import refuse_marked
-from ....analysis.nest.loop_structure import find_loop, is_check, statements, trip_count, trips_between
+from ....analysis.nest.loop_structure import is_check, statements, trip_count, trips_between
 from ....analysis.nest.sets.accesses import accesses_of, is_defined_outside
 from ....analysis.nest.sets.integer_sets import Row, System, difference, is_never_negative
 from ....dialects.affine import AffineList
@@ -309,18 +306,3 @@ def _restrict(inner: ForOp, trips: AffineList, position: AffineList) -> None:
             constraints = constraints.concat(constraint)
     for statement in statements(inner):
         add_domain(statement, constraints)
-
-
-@dataclass(frozen=True, eq=False)
-class NestSplitPass(ModulePass):
-    """Split a loop into an outer and an inner one of `factor` iterations."""
-
-    name = "nest-split"
-
-    loop: str
-    factor: int
-    tail: Tail = "remainder"
-    func: str | None = None
-
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
-        split(find_loop(op, self.loop, self.func), self.factor, self.tail)

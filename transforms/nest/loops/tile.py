@@ -34,16 +34,11 @@ answer is exact and the reason is theirs: it may name loops of the copy (`i.o`).
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
-from xdsl.context import Context
-from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir.affine import AffineBinaryOpKind
-from xdsl.passes import ModulePass
 
 from ....analysis.nest.loop_structure import (
     enclosing_function,
-    find_loop,
     loops_in,
     perfect_band,
     statements,
@@ -228,18 +223,3 @@ def _cut_remainder(tiles: ForOp, name: str, trips: AffineList, size: int) -> Non
             simplify_bounds(loop)
     if rest.constant_trip_count() == 1:
         remove_unit_loop(rest)
-
-
-@dataclass(frozen=True, eq=False)
-class NestTilePass(ModulePass):
-    """Split perfectly nested loops, and run the loops over tiles outside of the loops in a tile."""
-
-    name = "nest-tile"
-
-    loops: tuple[str, ...]
-    sizes: tuple[int, ...]
-    tail: Tail = "remainder"
-    func: str | None = None
-
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
-        tile([find_loop(op, name, self.func) for name in self.loops], self.sizes, self.tail)

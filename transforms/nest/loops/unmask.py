@@ -24,15 +24,12 @@ the loop has no such constraint. Without a name in TVM, Halide, Exo and NNC, whi
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
-from xdsl.context import Context
-from xdsl.dialects.builtin import MemRefType, ModuleOp, StringAttr
+from xdsl.dialects.builtin import MemRefType, StringAttr
 from xdsl.ir import Block, Operation, SSAValue
-from xdsl.passes import ModulePass
 
 from ....analysis.nest.kernels.domains import DIVISIONS, LoadGuards, may_be_undefined
-from ....analysis.nest.loop_structure import find_loop, statements
+from ....analysis.nest.loop_structure import statements
 from ....analysis.nest.sets.accesses import READ, UPDATE, WRITE, Access, argument_attribute, root_of
 from ....analysis.nest.sets.coverage import is_stored_before
 from ....analysis.nest.sets.integer_sets import difference, is_in_buffer, pair_system
@@ -166,16 +163,3 @@ def _is_set(
     ]
     outside = AffineList.of(*where, fails.times(-1).add(-1))
     return is_stored_before(Access(op, UPDATE, buffer, op.indices, outside), stores)
-
-
-@dataclass(frozen=True, eq=False)
-class NestUnmaskPass(ModulePass):
-    """Leave out the conditions under which statements of a loop run, where nothing is made of what they do else."""
-
-    name = "nest-unmask"
-
-    loop: str
-    func: str | None = None
-
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
-        unmask(find_loop(op, self.loop, self.func))

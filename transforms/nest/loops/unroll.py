@@ -32,16 +32,11 @@ as it is and asks a later level for the copies: it is set by annotating the loop
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
-from xdsl.context import Context
-from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
-from xdsl.passes import ModulePass
 from xdsl.traits import is_side_effect_free
 
 from ....analysis.nest.kernels.loop_marks import refuse_marked
-from ....analysis.nest.loop_structure import find_loop, statements, trip_count
+from ....analysis.nest.loop_structure import statements, trip_count
 from ....dialects.affine import AffineList
 from ....dialects.diagnostic import NestorError, fail
 from ....dialects.nest import AccumulateOp, ForOp, LoadOp, StoreOp
@@ -181,18 +176,3 @@ def erase_with_inputs(op: Operation) -> None:
             continue
         if isinstance(owner, LoadOp) or is_side_effect_free(owner):
             erase_with_inputs(owner)
-
-
-@dataclass(frozen=True, eq=False)
-class NestUnrollPass(ModulePass):
-    """Replace a loop by copies of its body, or unroll it by a factor with a remainder loop."""
-
-    name = "nest-unroll"
-
-    loop: str
-    factor: int | None = None
-    force: bool = False
-    func: str | None = None
-
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
-        unroll(find_loop(op, self.loop, self.func), self.factor, force=self.force)

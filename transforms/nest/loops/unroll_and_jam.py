@@ -38,20 +38,16 @@ Halide and TVM reach it by split, reorder and unroll; unroll-and-jam in LLVM and
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
-from xdsl.context import Context
 from xdsl.dialects import arith
-from xdsl.dialects.builtin import IntegerAttr, ModuleOp
+from xdsl.dialects.builtin import IntegerAttr
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.ir.affine import AffineBinaryOpKind
-from xdsl.passes import ModulePass
 from xdsl.traits import is_side_effect_free
 
 from ....analysis.nest.kernels.loop_marks import refuse_marked
 from ....analysis.nest.loop_structure import (
     enclosing_loops,
-    find_loop,
     is_inside,
     loops_in,
     may_fail,
@@ -266,17 +262,3 @@ def _is_common(op: Operation, renamed: dict[SSAValue, SSAValue], first: dict[SSA
     if op.regions or isinstance(op, FRESH) or not (isinstance(op, LoadOp) or is_side_effect_free(op)):
         return False
     return all(renamed.get(value, value) is first.get(value, value) for value in op.operands)
-
-
-@dataclass(frozen=True, eq=False)
-class NestUnrollAndJamPass(ModulePass):
-    """Unroll a loop by a factor and put the copies side by side inside the loops within."""
-
-    name = "nest-unroll-and-jam"
-
-    loop: str
-    factor: int
-    func: str | None = None
-
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
-        unroll_and_jam(find_loop(op, self.loop, self.func), self.factor)

@@ -30,18 +30,14 @@ a copy to shared memory, which then is under way while its thread goes on (analy
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
-from xdsl.context import Context
-from xdsl.dialects.builtin import IntegerAttr, ModuleOp, StringAttr, UnitAttr, i64
+from xdsl.dialects.builtin import IntegerAttr, StringAttr, UnitAttr, i64
 from xdsl.ir import Attribute
-from xdsl.passes import ModulePass
 
 from ....analysis.nest.kernels.amx_tiles import AMX, amx_tile
 from ....analysis.nest.kernels.async_copies import ASYNC, why_not_async
 from ....analysis.nest.kernels.loop_marks import refuse_marked
 from ....analysis.nest.kernels.matrix_tiles import MATRIX, NoTile, matrix_tile
-from ....analysis.nest.loop_structure import enclosing_loops, find_loop
+from ....analysis.nest.loop_structure import enclosing_loops
 from ....analysis.nest.values.running_results import why_not_scan_in_lanes
 from ....dialects.diagnostic import NestorError, fail
 from ....dialects.nest import BIND_AXES, MARKS, ForOp
@@ -153,21 +149,3 @@ def annotate(
         attribute = StringAttr(text)
     loop.attributes[mark] = attribute
     return loop
-
-
-@dataclass(frozen=True, eq=False)
-class NestAnnotatePass(ModulePass):
-    """Mark a loop unrolled, or give it an attribute."""
-
-    name = "nest-annotate"
-
-    loop: str
-    mark: str
-    value: int | None = None
-    text: str | None = None
-    force: bool = False
-    func: str | None = None
-
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
-        loop = find_loop(op, self.loop, self.func)
-        annotate(loop, self.mark, self.value, self.text, force=self.force)

@@ -36,11 +36,6 @@ shuffles, and one lane updates the element.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
-
-from xdsl.context import Context
-from xdsl.dialects.builtin import ModuleOp
-from xdsl.passes import ModulePass
 
 from ....analysis.nest.kernels.loop_marks import (
     block_shape,
@@ -49,7 +44,7 @@ from ....analysis.nest.kernels.loop_marks import (
     too_many_threads,
 )
 from ....analysis.nest.kernels.warps import why_not_lanes
-from ....analysis.nest.loop_structure import enclosing_loops, find_loop, loops_in
+from ....analysis.nest.loop_structure import enclosing_loops, loops_in
 from ....analysis.nest.sets.accesses import is_defined_outside
 from ....analysis.nest.sets.dependence import Dependences
 from ....dialects.affine import AffineList
@@ -168,17 +163,3 @@ def _spans(loop: ForOp) -> Iterator[AffineList]:
 
 def _is_threads(axis: str) -> bool:
     return axis in THREAD_AXES
-
-
-@dataclass(frozen=True)
-class NestBindPass(ModulePass):
-    """Bind a loop to an axis of the grid or of the block, when no dependence forbids it."""
-
-    name = "nest-bind"
-
-    loop: str
-    axis: str
-    func: str | None = None
-
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
-        bind(find_loop(op, self.loop, self.func), self.axis)

@@ -18,15 +18,11 @@ made inside the loop are private to an iteration. `parallel` in Halide, TVM and 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
-from xdsl.context import Context
-from xdsl.dialects.builtin import IntegerAttr, ModuleOp, i64
-from xdsl.passes import ModulePass
+from xdsl.dialects.builtin import IntegerAttr, i64
 from xdsl.traits import is_side_effect_free
 
 from ....analysis.nest.kernels.loop_marks import refuse_in_vector, refuse_marked
-from ....analysis.nest.loop_structure import enclosing_loops, find_loop, may_fail
+from ....analysis.nest.loop_structure import enclosing_loops, may_fail
 from ....analysis.nest.sets.dependence import Dependences
 from ....dialects.diagnostic import NestorError, fail
 from ....dialects.nest import ForOp, IndexOp, LoadOp, YieldOp
@@ -97,17 +93,3 @@ def parallelize(loop: ForOp, grain: int | None = None, dependences: Dependences 
     if grain is not None:
         loop.attributes["nestor.grain"] = IntegerAttr(grain, i64)
     return loop
-
-
-@dataclass(frozen=True, eq=False)
-class NestParallelPass(ModulePass):
-    """Mark a loop parallel, when no dependence forbids it."""
-
-    name = "nest-parallel"
-
-    loop: str
-    grain: int | None = None
-    func: str | None = None
-
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
-        parallelize(find_loop(op, self.loop, self.func), self.grain)

@@ -46,13 +46,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
-from xdsl.context import Context
 from xdsl.dialects import arith, func, memref
-from xdsl.dialects.builtin import MemRefType, ModuleOp, NoneAttr, StridedLayoutAttr
+from xdsl.dialects.builtin import MemRefType, NoneAttr, StridedLayoutAttr
 from xdsl.ir import Operation, SSAValue
-from xdsl.passes import ModulePass
 
-from ....analysis.nest.loop_structure import enclosing_function, find_loop
+from ....analysis.nest.loop_structure import enclosing_function
 from ....analysis.nest.sets.accesses import Access, accesses_of, alias_set, is_defined_outside, may_overlap
 from ....analysis.nest.sets.integer_sets import System, pair_system
 from ....analysis.nest.sets.unify import Accessing, Mismatch, Unification, differ
@@ -487,17 +485,3 @@ def _view(window: Window, values: _Values) -> SSAValue:
     if result is not window.buffer:
         result.name_hint = window.argument.name_hint
     return result
-
-
-@dataclass(frozen=True, eq=False)
-class NestTensorizePass(ModulePass):
-    """Replace a nest by a call of an intrinsic that computes the same."""
-
-    name = "nest-tensorize"
-
-    loop: str
-    intrinsic: str
-    func: str | None = None
-
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
-        tensorize(find_loop(op, self.loop, self.func), self.intrinsic)

@@ -31,18 +31,14 @@ straight-line code, or loops that all lanes run equally often. A step is normali
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from itertools import product
 
-from xdsl.context import Context
-from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation, SSAValue
 from xdsl.ir.affine import AffineBinaryOpExpr, AffineBinaryOpKind, AffineConstantExpr
-from xdsl.passes import ModulePass
 
 from ....analysis.nest.kernels.loop_marks import refuse_in_vector, refuse_marked
 from ....analysis.nest.kernels.vector_forms import no_vector_form
-from ....analysis.nest.loop_structure import enclosing_loops, find_loop, may_fail, statements
+from ....analysis.nest.loop_structure import enclosing_loops, may_fail, statements
 from ....analysis.nest.sets.accesses import accesses_of, is_defined_outside, may_overlap
 from ....analysis.nest.sets.dependence import Dependence, Dependences, analyse
 from ....analysis.nest.sets.integer_sets import is_never_negative
@@ -215,17 +211,3 @@ def vectorize(loop: ForOp, width: int | None = None, dependences: Dependences | 
     for piece in pieces:
         piece.set_kind("vectorized", width)
     return pieces
-
-
-@dataclass(frozen=True, eq=False)
-class NestVectorizePass(ModulePass):
-    """Mark a loop vectorized, splitting it by the width when it is longer."""
-
-    name = "nest-vectorize"
-
-    loop: str
-    width: int | None = None
-    func: str | None = None
-
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
-        vectorize(find_loop(op, self.loop, self.func), self.width)

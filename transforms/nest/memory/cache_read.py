@@ -44,17 +44,14 @@ thread. `cache_read` in TVM, `in().compute_at` in Halide,
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal
 
-from xdsl.context import Context
-from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import SSAValue
 
 from ....analysis.nest.sets.dependence import Dependences
 from ....dialects.diagnostic import NestorError
 from ....dialects.nest import AllocOp, ForOp
-from .staging import StagingPass, plan_reads, request_for
+from .staging import plan_reads, request_for
 from .staging_copies import carry_out
 
 _VERB = "cache what is read of"
@@ -98,20 +95,3 @@ def cache_read(
         raise plan
     alloc, copy, _ = carry_out(plan, space, name, tail)
     return alloc, copy
-
-
-@dataclass(frozen=True, eq=False)
-class NestCacheReadPass(StagingPass):
-    """Copy the part of a buffer that an iteration of a loop reads to a buffer of its own."""
-
-    name = "nest-cache-read"
-
-    along: str | None = None
-    axis: int | None = None
-    converted: bool = False
-    tail: Tail = "clamp"
-
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
-        buffer, loop = self.targets(op)
-        options = {"along": self.along, "axis": self.axis, "converted": self.converted, "tail": self.tail}
-        cache_read(buffer, loop, self.space, self.label, self.axes, **options)  # pyright: ignore[reportArgumentType]

@@ -44,17 +44,14 @@ Exo, `cacheAccesses` in NNC.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal
 
-from xdsl.context import Context
-from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import SSAValue
 
 from ....analysis.nest.sets.dependence import Dependences
 from ....dialects.diagnostic import NestorError
 from ....dialects.nest import AllocOp, ForOp
-from .staging import StagingPass, plan_updates, request_for
+from .staging import plan_updates, request_for
 from .staging_copies import carry_out
 
 Init = Literal["load", "identity"]
@@ -95,17 +92,3 @@ def cache_write(
     if isinstance(plan, NestorError):
         raise plan
     return carry_out(plan, space, name, tail)
-
-
-@dataclass(frozen=True, eq=False)
-class NestCacheWritePass(StagingPass):
-    """Let an iteration of a loop write to a buffer of its own, which is stored back at its end."""
-
-    name = "nest-cache-write"
-
-    init: Init = "load"
-    tail: Tail = "clamp"
-
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
-        buffer, loop = self.targets(op)
-        cache_write(buffer, loop, self.init, self.space, self.label, self.axes, tail=self.tail)

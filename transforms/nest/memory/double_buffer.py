@@ -38,16 +38,14 @@ from __future__ import annotations
 from collections.abc import Container, Sequence
 from dataclasses import dataclass
 
-from xdsl.context import Context
 from xdsl.dialects import arith
-from xdsl.dialects.builtin import IntegerAttr, MemRefType, ModuleOp, StringAttr
+from xdsl.dialects.builtin import IntegerAttr, MemRefType, StringAttr
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.ir.affine import AffineBinaryOpKind
-from xdsl.passes import ModulePass
 
 from ....analysis.nest.kernels.domains import is_computation
 from ....analysis.nest.kernels.loop_marks import refuse_marked
-from ....analysis.nest.loop_structure import enclosing_loops, find_loop, is_inside, may_fail
+from ....analysis.nest.loop_structure import enclosing_loops, is_inside, may_fail
 from ....analysis.nest.sets.accesses import (
     Access,
     accesses_of,
@@ -64,7 +62,7 @@ from ....dialects.nest.common import INDEX
 from ..loops.cut import copy_before
 from ..loops.peel import peel
 from ..rewrite.bounds import refuse_several, simplify_bounds, smallest
-from ..rewrite.buffers import erase_unused, find_alloc, fresh_buffer_name, why_not_space
+from ..rewrite.buffers import erase_unused, fresh_buffer_name, why_not_space
 from ..rewrite.loops import fresh_names, rewrite_indices
 from ..rewrite.reshaping import reshape, why_not_reshape
 from .hoist_alloc import hoist_alloc, why_not_known
@@ -328,17 +326,3 @@ def _erase(ops: list[Operation]) -> None:
     for op in reversed(ops):
         op.detach()
         op.erase()
-
-
-@dataclass(frozen=True, eq=False)
-class NestDoubleBufferPass(ModulePass):
-    """Copy what the next iteration of a loop works on while this one works, to one of two halves of a buffer."""
-
-    name = "nest-double-buffer"
-
-    buffer: str
-    loop: str
-    func: str | None = None
-
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
-        double_buffer(find_alloc(op, self.buffer, self.func), find_loop(op, self.loop, self.func))

@@ -25,23 +25,18 @@ before the loop, when the loop is bound, and when one between it and the buffer 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
-from xdsl.context import Context
 from xdsl.dialects import arith
-from xdsl.dialects.builtin import MemRefType, ModuleOp
+from xdsl.dialects.builtin import MemRefType
 from xdsl.ir import Operation, SSAValue
 from xdsl.ir.affine import AffineBinaryOpKind
-from xdsl.passes import ModulePass
 
-from ....analysis.nest.loop_structure import find_loop, is_inside, trip_count
+from ....analysis.nest.loop_structure import is_inside, trip_count
 from ....analysis.nest.sets.dependence import Dependences, analyse
 from ....analysis.nest.sets.own_buffers import loops_between, name_of, why_not_of_function, why_not_own
 from ....dialects.affine import AffineList
 from ....dialects.diagnostic import NestorError, fail
 from ....dialects.nest import BIND_AXES, AllocOp, ForOp
 from ..rewrite.bounds import largest, simplify_bounds
-from ..rewrite.buffers import find_alloc
 from ..rewrite.loops import materialise
 from ..rewrite.reshaping import reshape, why_not_reshape
 from .hoist_alloc import sizes_before, why_not_known
@@ -132,17 +127,3 @@ def _iterations(loop: ForOp) -> AffineList:
         loop.parent.insert_op_before(op, loop)
         least = op.result
     return AffineList.of(least)
-
-
-@dataclass(frozen=True, eq=False)
-class NestExpandBufferPass(ModulePass):
-    """Give each iteration of a loop a part of a buffer, so that iterations no longer share it."""
-
-    name = "nest-expand-buffer"
-
-    buffer: str
-    loop: str
-    func: str | None = None
-
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
-        expand_buffer(find_alloc(op, self.buffer, self.func), find_loop(op, self.loop, self.func))

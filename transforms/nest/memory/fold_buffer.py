@@ -33,20 +33,15 @@ a fold in Exo; without a name in NNC.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
-from xdsl.context import Context
-from xdsl.dialects.builtin import DYNAMIC_INDEX, MemRefType, ModuleOp
+from xdsl.dialects.builtin import DYNAMIC_INDEX, MemRefType
 from xdsl.ir import Operation, SSAValue
 from xdsl.ir.affine import AffineBinaryOpKind
-from xdsl.passes import ModulePass
 
 from ....analysis.nest.sets.folding import overwritten_while_needed
 from ....analysis.nest.sets.own_buffers import name_of, why_not_of_function
 from ....dialects.affine import AffineList
 from ....dialects.diagnostic import NestorError, fail
 from ....dialects.nest import AllocOp
-from ..rewrite.buffers import find_alloc
 from ..rewrite.reshaping import reshape, why_not_dimension, why_not_reshape, with_index
 from .transform_layout import extents_of
 
@@ -94,18 +89,3 @@ def fold_buffer(alloc: AllocOp | SSAValue, factor: int, dimension: int = 0) -> A
 
 def _folded(indices: AffineList, dimension: int, factor: int) -> AffineList:
     return with_index(indices, dimension, indices[dimension].divided(AffineBinaryOpKind.Mod, factor))
-
-
-@dataclass(frozen=True, eq=False)
-class NestFoldBufferPass(ModulePass):
-    """Make an axis of a buffer circular, where no two elements that share a place are needed at one time."""
-
-    name = "nest-fold-buffer"
-
-    buffer: str
-    factor: int
-    dimension: int = 0
-    func: str | None = None
-
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
-        fold_buffer(find_alloc(op, self.buffer, self.func), self.factor, self.dimension)

@@ -28,22 +28,17 @@ quotients by constants that the extents are computed with move along; refused wh
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
-from xdsl.context import Context
 from xdsl.dialects import arith, memref
-from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation, SSAValue
-from xdsl.passes import ModulePass
 
-from ....analysis.nest.loop_structure import find_loop, is_inside
+from ....analysis.nest.loop_structure import is_inside
 from ....analysis.nest.sets.accesses import is_defined_outside
 from ....analysis.nest.sets.integer_sets import is_never_negative
 from ....analysis.nest.sets.own_buffers import allocation_of, loops_between, name_of, why_not_of_function
 from ....dialects.affine import AffineList, constant_of
 from ....dialects.diagnostic import NestorError, fail
 from ....dialects.nest import AllocOp, ForOp
-from ..rewrite.buffers import find_alloc
 from ..rewrite.sizes import at_least_zero
 
 _MOVABLE = (arith.AddiOp, arith.SubiOp, arith.MuliOp, arith.MinSIOp, arith.MaxSIOp, arith.IndexCastOp)
@@ -146,17 +141,3 @@ def _move(value: SSAValue, loop: ForOp) -> None:
     owner.detach()
     assert loop.parent is not None
     loop.parent.insert_op_before(owner, loop)
-
-
-@dataclass(frozen=True, eq=False)
-class NestHoistAllocPass(ModulePass):
-    """Make a buffer before a loop, once, in place of in each iteration."""
-
-    name = "nest-hoist-alloc"
-
-    buffer: str
-    loop: str
-    func: str | None = None
-
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
-        hoist_alloc(find_alloc(op, self.buffer, self.func), find_loop(op, self.loop, self.func))

@@ -32,14 +32,8 @@ two parts, is; where the loop makes no buffer; and where it is shorter than the 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
-from xdsl.context import Context
-from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
-from xdsl.passes import ModulePass
 
-from ....analysis.nest.loop_structure import find_loop
 from ....analysis.nest.sets.dependence import Dependences, analyse
 from ....dialects.diagnostic import NestorError, fail
 from ....dialects.nest import AllocOp, ForOp
@@ -94,17 +88,3 @@ def _copies(loop: ForOp, stages: int, dependences: Dependences | None) -> list[O
             return plan
         filling.update(plan.copies)
     return [op for op in loop.body.block.ops if op in filling]
-
-
-@dataclass(frozen=True, eq=False)
-class NestPipelinePass(ModulePass):
-    """Copy what the next iterations of a loop work on while this one works."""
-
-    name = "nest-pipeline"
-
-    loop: str
-    stages: int = 2
-    func: str | None = None
-
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
-        pipeline(find_loop(op, self.loop, self.func), self.stages)

@@ -37,23 +37,20 @@ and for buffers in the memory of a kernel. `prefetch` in Halide; TVM, Exo and NN
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import product
 from math import prod
 
-from xdsl.context import Context
-from xdsl.dialects.builtin import MemRefType, ModuleOp, NoneAttr, UnitAttr
+from xdsl.dialects.builtin import MemRefType, NoneAttr, UnitAttr
 from xdsl.ir import Block, Operation, SSAValue
-from xdsl.passes import ModulePass
 
-from ....analysis.nest.loop_structure import find_loop, loops_in
+from ....analysis.nest.loop_structure import loops_in
 from ....analysis.nest.sets.accesses import accesses_of, is_defined_outside, root_of
 from ....analysis.nest.sets.regions import NoWindow, Window, window_of
 from ....dialects.affine import AffineList
 from ....dialects.diagnostic import NestorError, fail
 from ....dialects.nest import BIND_AXES, AccumulateOp, ForOp, LoadOp, PrefetchOp, StoreOp
 from ....lowering.nest_common.body import element_bytes
-from ..rewrite.buffers import buffer_name, find_buffer
+from ..rewrite.buffers import buffer_name
 
 LINE_BYTES = 64
 """What one fetch brings into the cache."""
@@ -236,21 +233,3 @@ def _shares_line(op: PrefetchOp, block: Block | None, other: PrefetchOp) -> bool
         return False
     assert isinstance(op.memref.type, MemRefType)
     return not apart or abs(apart[-1]) * element_bytes(op.memref.type.element_type) < LINE_BYTES
-
-
-@dataclass(frozen=True, eq=False)
-class NestPrefetchPass(ModulePass):
-    """Fetch what a loop reads or writes of a buffer some iterations ahead."""
-
-    name = "nest-prefetch"
-
-    loop: str
-    buffer: str
-    distance: int
-    whole: bool = False
-    at: str | None = None
-    func: str | None = None
-
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
-        buffer = find_buffer(op, self.buffer, self.func)
-        prefetch(buffer, find_loop(op, self.loop, self.func), self.distance, self.whole, self.at)

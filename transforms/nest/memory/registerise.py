@@ -32,14 +32,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from xdsl.context import Context
-from xdsl.dialects.builtin import MemRefType, ModuleOp
+from xdsl.dialects.builtin import MemRefType
 from xdsl.ir import Operation, SSAValue
-from xdsl.passes import ModulePass
 
 from ....analysis.nest.kernels.domains import LoadGuards
 from ....analysis.nest.kernels.loop_marks import refuse_in_vector, refuse_marked
-from ....analysis.nest.loop_structure import enclosing_loops, find_loop, may_fail
+from ....analysis.nest.loop_structure import enclosing_loops, may_fail
 from ....analysis.nest.sets.accesses import (
     WRITE,
     Access,
@@ -56,7 +54,6 @@ from ....dialects.nest import AccumulateOp, AllocOp, ForOp, LoadOp, StoreOp
 from ..rewrite.buffers import (
     buffer_name,
     erase_unused,
-    find_buffer,
     fresh_buffer_name,
     space_attribute,
     why_not_space,
@@ -290,17 +287,3 @@ def _redirect(op: Operation, buffer: SSAValue, register: SSAValue) -> None:
         if operand is buffer:
             op.operands[k] = register
     op.set_indices(NOTHING)
-
-
-@dataclass(frozen=True, eq=False)
-class NestRegisterisePass(ModulePass):
-    """Keep elements of a buffer that are fixed in a loop in registers."""
-
-    name = "nest-registerise"
-
-    buffer: str
-    loop: str
-    func: str | None = None
-
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
-        registerise(find_buffer(op, self.buffer, self.func), find_loop(op, self.loop, self.func))

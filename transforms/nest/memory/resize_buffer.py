@@ -26,12 +26,8 @@ TVM; without a name in NNC.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
-from xdsl.context import Context
-from xdsl.dialects.builtin import MemRefType, ModuleOp
+from xdsl.dialects.builtin import MemRefType
 from xdsl.ir import Operation, SSAValue
-from xdsl.passes import ModulePass
 
 from ....analysis.nest.loop_structure import parent_loop
 from ....analysis.nest.sets.own_buffers import name_of, why_not_of_function
@@ -39,7 +35,6 @@ from ....analysis.nest.sets.regions import NoWindow, window_of
 from ....dialects.affine import AffineList
 from ....dialects.diagnostic import NestorError, fail
 from ....dialects.nest import AllocOp
-from ..rewrite.buffers import find_alloc
 from ..rewrite.reshaping import (
     accesses_to,
     is_within,
@@ -119,19 +114,3 @@ def _plan(alloc: AllocOp | SSAValue, dimension: int, size: int | None, offset: i
                 notes=[(access.op, "the access is here")],
             )
     return start.canonical(), extent.canonical()
-
-
-@dataclass(frozen=True, eq=False)
-class NestResizeBufferPass(ModulePass):
-    """Give an axis of a buffer another extent: that of the window which is used, or a given one."""
-
-    name = "nest-resize-buffer"
-
-    buffer: str
-    dimension: int = 0
-    size: int | None = None
-    offset: int = 0
-    func: str | None = None
-
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
-        resize_buffer(find_alloc(op, self.buffer, self.func), self.dimension, self.size, self.offset)

@@ -41,14 +41,11 @@ from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-from xdsl.context import Context
 from xdsl.dialects import memref, scf
 from xdsl.dialects.builtin import MemRefType, ModuleOp, StringAttr
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Operation, SSAValue
-from xdsl.passes import ModulePass
 
-from ....analysis.nest.loop_structure import functions
 from ....analysis.nest.sets.accesses import Access, accesses_of, alias_set, argument_attribute
 from ....analysis.nest.sets.dependence import equal_in_one_iteration
 from ....analysis.nest.sets.integer_sets import difference, pair_system
@@ -257,17 +254,3 @@ def _copies_to_itself(load: LoadOp, store: StoreOp) -> bool:
 def _erase(op: Operation) -> None:
     op.detach()
     op.erase()
-
-
-@dataclass(frozen=True, eq=False)
-class NestReuseBuffersPass(ModulePass):
-    """Let buffers whose elements are not needed at the same time share memory."""
-
-    name = "nest-reuse-buffers"
-
-    order: Order = "kept"
-    func: str | None = None
-
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
-        for function in functions(op, self.func):
-            reuse_buffers(function, self.order)

@@ -17,19 +17,15 @@ through views. `set_scope` in TVM, `store_in` in Halide, `set_memory` in Exo; wi
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
-from xdsl.context import Context
 from xdsl.dialects import memref
-from xdsl.dialects.builtin import MemRefType, ModuleOp
+from xdsl.dialects.builtin import MemRefType
 from xdsl.ir import SSAValue
-from xdsl.passes import ModulePass
 from xdsl.rewriter import Rewriter
 
 from ....analysis.nest.loop_structure import enclosing_loops
 from ....dialects.diagnostic import NestorError, fail
 from ....dialects.nest import AccumulateOp, AllocOp, LoadOp, StoreOp
-from ..rewrite.buffers import buffer_name, find_alloc, owner_of, space_attribute, why_not_space
+from ..rewrite.buffers import buffer_name, owner_of, space_attribute, why_not_space
 
 
 def why_not_set_memory(alloc: AllocOp | SSAValue, space: str) -> NestorError | None:
@@ -72,17 +68,3 @@ def set_memory(alloc: AllocOp | SSAValue, space: str) -> AllocOp:
     new = MemRefType(old.element_type, old.shape, old.layout, space_attribute(space))
     Rewriter.replace_value_with_new_type(alloc.memref, new)
     return alloc
-
-
-@dataclass(frozen=True, eq=False)
-class NestSetMemoryPass(ModulePass):
-    """Put a buffer in another memory space: global, shared or local."""
-
-    name = "nest-set-memory"
-
-    buffer: str
-    space: str
-    func: str | None = None
-
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
-        set_memory(find_alloc(op, self.buffer, self.func), self.space)

@@ -29,19 +29,15 @@ Halide; without a name in TVM and NNC.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
-from xdsl.context import Context
-from xdsl.dialects.builtin import IntegerAttr, MemRefType, ModuleOp
+from xdsl.dialects.builtin import IntegerAttr, MemRefType
 from xdsl.ir import Operation, SSAValue
-from xdsl.passes import ModulePass
 
-from ....analysis.nest.loop_structure import enclosing_loops, find_loop, is_inside
+from ....analysis.nest.loop_structure import enclosing_loops, is_inside
 from ....analysis.nest.sets.dependence import Dependences, analyse
 from ....analysis.nest.sets.own_buffers import allocation_of, name_of, why_not_of_function, why_not_own
 from ....dialects.diagnostic import NestorError, fail
 from ....dialects.nest import AllocOp, ForOp
-from ..rewrite.buffers import SPACES, find_alloc, why_not_space
+from ..rewrite.buffers import SPACES, why_not_space
 
 
 def why_not_sink_alloc(
@@ -97,17 +93,3 @@ def sink_alloc(alloc: AllocOp | SSAValue, loop: ForOp, dependences: Dependences 
     alloc.detach()
     block.insert_op_before(alloc, block.first_op)
     return alloc
-
-
-@dataclass(frozen=True, eq=False)
-class NestSinkAllocPass(ModulePass):
-    """Make a buffer in each iteration of a loop, in place of once before it."""
-
-    name = "nest-sink-alloc"
-
-    buffer: str
-    loop: str
-    func: str | None = None
-
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
-        sink_alloc(find_alloc(op, self.buffer, self.func), find_loop(op, self.loop, self.func))

@@ -52,14 +52,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 
-from xdsl.context import Context
 from xdsl.dialects import arith
-from xdsl.dialects.builtin import MemRefType, ModuleOp
+from xdsl.dialects.builtin import MemRefType
 from xdsl.ir import Operation, SSAValue, Use
-from xdsl.passes import ModulePass
 
 from ....analysis.nest.kernels.domains import DIVISIONS, is_computation, may_be_undefined
-from ....analysis.nest.loop_structure import enclosing_loops, find_loop, perfect_band, sole_inner_loop
+from ....analysis.nest.loop_structure import enclosing_loops, perfect_band, sole_inner_loop
 from ....analysis.nest.sets.accesses import may_alias, root_of
 from ....analysis.nest.sets.integer_sets import is_in_buffer, is_never_negative
 from ....dialects.affine import AffineList
@@ -300,18 +298,3 @@ def _copy(loop: ForOp, sums: AccumulateOp, factor: Factor, space: str) -> tuple[
         op.location = loop.location
     loop.body.block.insert_ops_before([alloc, loops[0]], band)
     return alloc, loops[0]
-
-
-@dataclass(frozen=True, eq=False)
-class NestStageFactorsPass(ModulePass):
-    """Copy the factors of a sum's terms before the sum, with zeros where there are no terms."""
-
-    name = "nest-stage-factors"
-
-    loop: str
-    space: str = "global"
-    narrow: bool = False
-    func: str | None = None
-
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
-        stage_factors(find_loop(op, self.loop, self.func), self.space, self.narrow)

@@ -37,10 +37,9 @@ stated. `stage_mem` in Exo; `cache_read` with `cache_write` in TVM; without a na
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
-from xdsl.context import Context
-from xdsl.dialects.builtin import IndexType, MemRefType, ModuleOp
+from xdsl.dialects.builtin import IndexType, MemRefType
 from xdsl.ir import Block, SSAValue
 
 from ....analysis.nest.loop_structure import enclosing_function, enclosing_loops
@@ -52,7 +51,7 @@ from ....dialects.affine import AffineList, constant_of
 from ....dialects.diagnostic import NestorError
 from ....dialects.nest import AllocOp, ForOp, StoreOp
 from ..rewrite.affine_options import parse_window
-from .staging import Plan, Request, StagingPass, plan_reads, plan_updates, request_for
+from .staging import Plan, Request, plan_reads, plan_updates, request_for
 from .staging_copies import carry_out
 
 
@@ -175,16 +174,3 @@ def _is_in(window: Window, axis: int, access: Access) -> bool:
         if system.has_solution():
             return False
     return True
-
-
-@dataclass(frozen=True, eq=False)
-class NestStageMemPass(StagingPass):
-    """Let an iteration of a loop load a window of a buffer, work on it, and store it back."""
-
-    name = "nest-stage-mem"
-
-    window: str | None = None
-
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
-        buffer, loop = self.targets(op)
-        stage_mem(buffer, loop, self.window, self.space, self.label, self.axes)

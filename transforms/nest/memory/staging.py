@@ -23,11 +23,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from xdsl.dialects import arith
-from xdsl.dialects.builtin import DYNAMIC_INDEX, MemRefType, ModuleOp, StringAttr
+from xdsl.dialects.builtin import DYNAMIC_INDEX, MemRefType, StringAttr
 from xdsl.ir import Operation, SSAValue
-from xdsl.passes import ModulePass
 
-from ....analysis.nest.loop_structure import enclosing_loops, find_loop, is_inside, loops_in, may_fail
+from ....analysis.nest.loop_structure import enclosing_loops, is_inside, loops_in, may_fail
 from ....analysis.nest.sets.accesses import (
     FRESH,
     READ,
@@ -46,7 +45,7 @@ from ....analysis.nest.sets.producers import common_loops, runs_before
 from ....analysis.nest.sets.regions import NoWindow, Window, window_of
 from ....dialects.diagnostic import NestorError, fail
 from ....dialects.nest import BIND_AXES, THREAD_AXES, AccumulateOp, AllocOp, ForOp, IfOp
-from ..rewrite.buffers import buffer_name, find_buffer, why_not_space
+from ..rewrite.buffers import buffer_name, why_not_space
 
 Notes = Sequence[tuple[Operation, str]]
 
@@ -132,22 +131,6 @@ def request_for(
     return Request(
         verb, value, loop, axes, space, dependences=dependences, along=along, axis=axis, converted=converted
     )
-
-
-@dataclass(frozen=True, eq=False)
-class StagingPass(ModulePass):
-    """The options that the passes share: what is staged where, and what the copy is to be like."""
-
-    buffer: str
-    loop: str
-    space: str = "global"
-    label: str | None = None
-    axes: tuple[int, ...] = ()
-    func: str | None = None
-
-    def targets(self, module: ModuleOp) -> tuple[SSAValue, ForOp]:
-        """The buffer and the loop that the options name."""
-        return find_buffer(module, self.buffer, self.func), find_loop(module, self.loop, self.func)
 
 
 # ---- plans ------------------------------------------------------------------------------------------

@@ -18,19 +18,15 @@ iteration and is not masked, refused when the loop has no such store to the buff
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
-from xdsl.context import Context
-from xdsl.dialects.builtin import ModuleOp, UnitAttr
+from xdsl.dialects.builtin import UnitAttr
 from xdsl.ir import SSAValue
-from xdsl.passes import ModulePass
 
-from ....analysis.nest.loop_structure import find_loop
 from ....analysis.nest.sets.accesses import root_of
 from ....dialects.diagnostic import NestorError, fail
 from ....dialects.nest import ForOp, StoreOp
 from ...schedulers.patterns.access_patterns import UNIT, pattern_of, varying_values
-from ..rewrite.buffers import buffer_name, find_buffer
+from ..rewrite.buffers import buffer_name
 
 
 def streamable(buffer: SSAValue, loop: ForOp) -> list[StoreOp]:
@@ -68,17 +64,3 @@ def stream(buffer: SSAValue, loop: ForOp) -> None:
         raise refusal
     for op in streamable(buffer, loop):
         op.attributes["nestor.nontemporal"] = UnitAttr()
-
-
-@dataclass(frozen=True, eq=False)
-class NestStreamPass(ModulePass):
-    """Let the stores of a loop to a buffer pass the caches."""
-
-    name = "nest-stream"
-
-    loop: str
-    buffer: str
-    func: str | None = None
-
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
-        stream(find_buffer(op, self.buffer, self.func), find_loop(op, self.loop, self.func))

@@ -32,15 +32,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from itertools import pairwise
 
-from xdsl.context import Context
 from xdsl.dialects import arith, memref
-from xdsl.dialects.builtin import DYNAMIC_INDEX, IntegerAttr, MemRefType, ModuleOp, NoneAttr
+from xdsl.dialects.builtin import DYNAMIC_INDEX, IntegerAttr, MemRefType, NoneAttr
 from xdsl.ir import SSAValue
 from xdsl.ir.affine import AffineBinaryOpExpr, AffineBinaryOpKind, AffineConstantExpr, AffineExpr
-from xdsl.passes import ModulePass
 
 from ....analysis.nest.loop_structure import enclosing_loops, parent_loop
 from ....analysis.nest.sets.folding import overwritten_while_needed
@@ -51,7 +48,7 @@ from ....dialects.diagnostic import NestorError, fail
 from ....dialects.nest import AccumulateOp, AllocOp, ForOp, LoadOp, StoreOp
 from ....dialects.nest.common import INDEX
 from ..rewrite.affine_options import parse_layout
-from ..rewrite.buffers import buffer_name, erase_unused, find_alloc, owner_of
+from ..rewrite.buffers import buffer_name, erase_unused, owner_of
 from ..rewrite.sizes import reallocate, replace
 
 Accessing = LoadOp | StoreOp | AccumulateOp
@@ -269,18 +266,3 @@ def _is_in_range(expression: AffineList, end: int, op: Accessing) -> bool:
     outside = " or ".join(f"{gap} < 0" for gap in system.expressions(gaps, "s"))
     system.require(f"({outside})")
     return not system.has_solution()
-
-
-@dataclass(frozen=True, eq=False)
-class NestTransformLayoutPass(ModulePass):
-    """Keep the elements of a buffer in another order: axes permuted, blocked, rotated, padded."""
-
-    name = "nest-transform-layout"
-
-    buffer: str
-    layout: str
-    pad: tuple[int, ...] = ()
-    func: str | None = None
-
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
-        transform_layout(find_alloc(op, self.buffer, self.func), self.layout, self.pad)

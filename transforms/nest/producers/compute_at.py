@@ -43,13 +43,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
-from xdsl.context import Context
-from xdsl.dialects.builtin import ModuleOp, NoneAttr
+from xdsl.dialects.builtin import NoneAttr
 from xdsl.ir import Operation, SSAValue
-from xdsl.passes import ModulePass
 
 from ....analysis.nest.kernels.loop_marks import refuse_marked
-from ....analysis.nest.loop_structure import enclosing_loops, find_loop, is_inside, loops_in, may_fail
+from ....analysis.nest.loop_structure import enclosing_loops, is_inside, loops_in, may_fail
 from ....analysis.nest.sets.accesses import (
     READ,
     Access,
@@ -65,7 +63,6 @@ from ....analysis.nest.sets.producers import (
     allocation_of,
     common_loops,
     describe_instance,
-    find_buffer,
     odd_ancestor,
     replace_extents,
     require_domain,
@@ -424,19 +421,3 @@ def _move_storage(plan: _Plan) -> None:
     for op in (*uses.loads, *uses.writes):
         op.set_indices(op.indices.minus(part.origin))
     replace(uses.alloc, new)
-
-
-@dataclass(frozen=True, eq=False)
-class NestComputeAtPass(ModulePass):
-    """Compute, in each iteration of a loop, just the part of a buffer that the iteration reads."""
-
-    name = "nest-compute-at"
-
-    buffer: str
-    loop: str
-    storage: Storage = "root"
-    func: str | None = None
-
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
-        loop = find_loop(op, self.loop, self.func)
-        compute_at(find_buffer(op, self.buffer, self.func), loop, self.storage)

@@ -32,15 +32,10 @@ than once, for then it would be computed again. `compute_inline` in TVM, `inline
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
-from xdsl.context import Context
-from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation, SSAValue
-from xdsl.passes import ModulePass
 from xdsl.traits import is_side_effect_free
 
-from ....analysis.nest.sets.producers import find_buffer, replace_extents, substitute
+from ....analysis.nest.sets.producers import replace_extents, substitute
 from ....dialects.affine import AffineList
 from ....dialects.diagnostic import NestorError
 from ....dialects.nest import AllocOp, ForOp, LoadOp
@@ -125,17 +120,3 @@ def _below(loop: ForOp) -> list[Operation]:
 def _erase(op: Operation) -> None:
     op.detach()
     op.erase()
-
-
-@dataclass(frozen=True, eq=False)
-class NestComputeInlinePass(ModulePass):
-    """Compute the elements of a buffer where they are read, and drop the buffer."""
-
-    name = "nest-compute-inline"
-
-    buffer: str
-    duplicate: Duplicate = "allow"
-    func: str | None = None
-
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
-        compute_inline(find_buffer(op, self.buffer, self.func), self.duplicate)

@@ -29,18 +29,15 @@ iterations together compute every element of a box, and the computation cannot f
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
-from xdsl.context import Context
 from xdsl.dialects import memref
-from xdsl.dialects.builtin import MemRefType, ModuleOp, NoneAttr
+from xdsl.dialects.builtin import MemRefType, NoneAttr
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.ir.affine import AffineDimExpr
-from xdsl.passes import ModulePass
 
 from ....analysis.nest.kernels.domains import is_computation
 from ....analysis.nest.kernels.loop_marks import refuse_marked
-from ....analysis.nest.loop_structure import enclosing_loops, find_loop, is_inside, loops_in, may_fail
+from ....analysis.nest.loop_structure import enclosing_loops, is_inside, loops_in, may_fail
 from ....analysis.nest.sets.accesses import accesses_of, is_private
 from ....analysis.nest.sets.producers import (
     Uses,
@@ -343,16 +340,3 @@ def _make_whole(move: Move, unit: ForOp) -> None:
         assert isinstance(op, (LoadOp, StoreOp, AccumulateOp))
         op.set_indices(op.indices.minus(whole.origin))
     replace(old, new)
-
-
-@dataclass(frozen=True, eq=False)
-class NestComputeRootPass(ModulePass):
-    """Compute a buffer as a whole before the loops that compute it in parts."""
-
-    name = "nest-compute-root"
-
-    loop: str
-    func: str | None = None
-
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
-        compute_root(find_loop(op, self.loop, self.func))

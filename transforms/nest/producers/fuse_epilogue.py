@@ -37,14 +37,9 @@ TVM says `fuse_reduction_epilogue`, after `cache_write`; Halide, NNC and Exo hav
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
-from xdsl.context import Context
-from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
-from xdsl.passes import ModulePass
 
-from ....analysis.nest.loop_structure import find_loop
 from ....dialects.diagnostic import NestorError, fail
 from ....dialects.nest import AccumulateOp, AllocOp, ForOp, LoadOp
 from ..memory.cache_write import cache_write
@@ -110,19 +105,3 @@ def _refusal(
 ) -> NestorError:
     message = f'cannot fuse the loop "{consumer.label}" as an epilogue into the loop "{loop.label}": {reason}'
     return fail(consumer, message, notes=notes)
-
-
-@dataclass(frozen=True, eq=False)
-class NestFuseEpiloguePass(ModulePass):
-    """Use the results of a reduction where its accumulators are complete, and never store them."""
-
-    name = "nest-fuse-epilogue"
-
-    consumer: str
-    loop: str
-    space: str = "global"
-    func: str | None = None
-
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
-        consumer = find_loop(op, self.consumer, self.func)
-        fuse_epilogue(consumer, find_loop(op, self.loop, self.func), self.space)

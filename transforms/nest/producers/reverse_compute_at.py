@@ -32,15 +32,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
-from xdsl.context import Context
 from xdsl.dialects import memref
-from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Block, Operation, SSAValue
-from xdsl.passes import ModulePass
 
 from ....analysis.nest.kernels.domains import is_computation
 from ....analysis.nest.kernels.loop_marks import refuse_marked
-from ....analysis.nest.loop_structure import enclosing_loops, find_loop, is_inside, loops_in, may_fail
+from ....analysis.nest.loop_structure import enclosing_loops, is_inside, loops_in, may_fail
 from ....analysis.nest.sets.accesses import (
     Access,
     accesses_in,
@@ -408,18 +405,3 @@ def _turns_around(plan: _Plan, first: Access, second: Access, order: dict[Operat
         runs_before(plan.chain, lambda o: system.name(o.iv, "t"), lambda o: system.name(o.iv, "s"), False)
     )
     return system.has_solution()
-
-
-@dataclass(frozen=True, eq=False)
-class NestReverseComputeAtPass(ModulePass):
-    """Run, at the end of each iteration of a loop, the iterations of a later nest that use what it has made."""
-
-    name = "nest-reverse-compute-at"
-
-    consumer: str
-    loop: str
-    func: str | None = None
-
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
-        consumer = find_loop(op, self.consumer, self.func)
-        reverse_compute_at(consumer, find_loop(op, self.loop, self.func))

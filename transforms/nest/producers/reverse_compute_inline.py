@@ -32,12 +32,8 @@ may not be written. `reverse_compute_inline` in TVM; Halide and NNC inline produ
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
-from xdsl.context import Context
-from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation, SSAValue
-from xdsl.passes import ModulePass
 
 from ....analysis.nest.kernels.domains import is_computation
 from ....analysis.nest.loop_structure import enclosing_function, is_inside, loops_in, statements
@@ -46,7 +42,6 @@ from ....analysis.nest.sets.producers import (
     Uses,
     allocation_of,
     describe_instance,
-    find_buffer,
     replace_extents,
     require_needed,
     uses_of,
@@ -244,16 +239,3 @@ def _check_written(alloc: AllocOp, store: StoreOp, load: LoadOp) -> None:
                 "an element that its consumer uses may be one that the store does not write",
                 [(load, "this load reads it"), (store, "the store is here")],
             )
-
-
-@dataclass(frozen=True, eq=False)
-class NestReverseComputeInlinePass(ModulePass):
-    """Use an element of a buffer where it is computed, and drop the buffer."""
-
-    name = "nest-reverse-compute-inline"
-
-    buffer: str
-    func: str | None = None
-
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
-        reverse_compute_inline(find_buffer(op, self.buffer, self.func))

@@ -33,17 +33,13 @@ The sliding window and storage folding of Halide, `rolling_buffer` in TVM; Exo a
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
-from xdsl.context import Context
-from xdsl.dialects.builtin import DYNAMIC_INDEX, MemRefType, ModuleOp
+from xdsl.dialects.builtin import DYNAMIC_INDEX, MemRefType
 from xdsl.ir import Operation, SSAValue
 from xdsl.ir.affine import AffineBinaryOpKind
-from xdsl.passes import ModulePass
 
-from ....analysis.nest.loop_structure import find_loop, loops_in
+from ....analysis.nest.loop_structure import loops_in
 from ....analysis.nest.sets.footprint import Range
-from ....analysis.nest.sets.producers import allocation_of, find_buffer, replace_extents, substitute
+from ....analysis.nest.sets.producers import allocation_of, replace_extents, substitute
 from ....analysis.nest.sets.rolling_window import (
     Part,
     RollingPlan,
@@ -175,19 +171,3 @@ def _shorten(part: Part) -> None:
         simplify_bounds(inner)
     for op, constraint in part.domains.items():
         add_domain(op, constraint)
-
-
-@dataclass(frozen=True, eq=False)
-class NestRollingBufferPass(ModulePass):
-    """Keep what an iteration of a loop has computed of a buffer, and compute the new elements only."""
-
-    name = "nest-rolling-buffer"
-
-    buffer: str
-    loop: str
-    storage: Storage = "circular"
-    func: str | None = None
-
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
-        loop = find_loop(op, self.loop, self.func)
-        rolling_buffer(find_buffer(op, self.buffer, self.func), loop, self.storage)

@@ -48,14 +48,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import inf
 
-from xdsl.context import Context
 from xdsl.dialects import arith, math
-from xdsl.dialects.builtin import AnyFloat, Float32Type, Float64Type, FloatAttr, ModuleOp
+from xdsl.dialects.builtin import AnyFloat, Float32Type, Float64Type, FloatAttr
 from xdsl.ir import Operation, SSAValue
-from xdsl.passes import ModulePass
 
 from ....analysis.nest.kernels.domains import is_computation
-from ....analysis.nest.loop_structure import find_loop
 from ....analysis.nest.sets.accesses import accesses_of, may_alias, root_of
 from ....analysis.nest.sets.conflicts import same_iterations
 from ....analysis.nest.values.same_values import is_same_value
@@ -327,20 +324,3 @@ def _insert(before: Operation, *ops: Operation) -> None:
 def _erase(op: Operation) -> None:
     op.detach()
     op.erase()
-
-
-@dataclass(frozen=True, eq=False)
-class NestBlockExponentialsPass(ModulePass):
-    """Take parts of a maximum and of the sum of the exponentials less it, one after the other."""
-
-    name = "nest-block-exponentials"
-
-    maxima: str
-    sums: str
-    parts: int
-    func: str | None = None
-
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
-        block_exponentials(
-            find_loop(op, self.maxima, self.func), find_loop(op, self.sums, self.func), self.parts
-        )

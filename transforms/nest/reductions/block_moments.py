@@ -50,7 +50,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from math import prod
 
-from xdsl.context import Context
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import (
     Float32Type,
@@ -59,13 +58,11 @@ from xdsl.dialects.builtin import (
     IndexType,
     IntegerAttr,
     MemRefType,
-    ModuleOp,
 )
 from xdsl.ir import Operation, SSAValue
-from xdsl.passes import ModulePass
 
 from ....analysis.nest.kernels.domains import is_computation
-from ....analysis.nest.loop_structure import find_loop, perfect_band
+from ....analysis.nest.loop_structure import perfect_band
 from ....analysis.nest.sets.accesses import accesses_of, may_alias, root_of
 from ....analysis.nest.sets.conflicts import same_iterations
 from ....analysis.nest.values.moment_pairs import squared_difference
@@ -368,18 +365,3 @@ def _insert(before: Operation, *ops: Operation) -> None:
     for op in ops:
         op.location = before.location
         before.parent.insert_op_before(op, before)
-
-
-@dataclass(frozen=True, eq=False)
-class NestBlockMomentsPass(ModulePass):
-    """Sum up parts of two nests, a sum and the squares around its mean, one after the other."""
-
-    name = "nest-block-moments"
-
-    sums: str
-    squares: str
-    parts: int
-    func: str | None = None
-
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
-        block_moments(find_loop(op, self.sums, self.func), find_loop(op, self.squares, self.func), self.parts)

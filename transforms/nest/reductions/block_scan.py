@@ -44,17 +44,12 @@ Blelloch's work-efficient scans; in Halide an `rfactor` and two updates written 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
-from xdsl.context import Context
 from xdsl.dialects import arith
-from xdsl.dialects.builtin import DYNAMIC_INDEX, MemRefType, ModuleOp
+from xdsl.dialects.builtin import DYNAMIC_INDEX, MemRefType
 from xdsl.ir import Operation, SSAValue
-from xdsl.passes import ModulePass
 
 from ....analysis.nest.kernels.combiners import identity
 from ....analysis.nest.kernels.loop_marks import refuse_in_vector, refuse_marked
-from ....analysis.nest.loop_structure import find_loop
 from ....analysis.nest.sets.accesses import may_alias, root_of
 from ....analysis.nest.values.running_results import refuse, running_result, running_update
 from ....dialects.affine import AffineList
@@ -192,17 +187,3 @@ def _redirect(op: LoadOp | AccumulateOp, old: SSAValue, new: SSAValue, indices: 
         op.set_access(indices, op.where)
     else:
         op.set_indices(indices)
-
-
-@dataclass(frozen=True, eq=False)
-class NestBlockScanPass(ModulePass):
-    """Compute a running result in blocks that do not wait for each other."""
-
-    name = "nest-block-scan"
-
-    loop: str
-    factor: int
-    func: str | None = None
-
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
-        block_scan(find_loop(op, self.loop, self.func), self.factor)

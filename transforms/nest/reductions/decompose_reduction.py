@@ -29,14 +29,9 @@ dependence would be turned around, something can fail, a loop is marked, or each
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
-from xdsl.context import Context
-from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import SSAValue
-from xdsl.passes import ModulePass
 
-from ....analysis.nest.loop_structure import enclosing_function, find_loop, loops_in
+from ....analysis.nest.loop_structure import enclosing_function, loops_in
 from ....dialects.diagnostic import NestorError, fail
 from ....dialects.nest import AccumulateOp, ForOp, StoreOp
 from ....dialects.nest.common import name_hint_of
@@ -113,16 +108,3 @@ def _separate(levels: list[ForOp]) -> tuple[ForOp, ForOp]:
         first.iv.name_hint = name_hint_of(first.label)
         second.set_label(name)
     return pairs[-1]
-
-
-@dataclass(frozen=True, eq=False)
-class NestDecomposeReductionPass(ModulePass):
-    """Set the first values of a reduction in a nest of their own, before it."""
-
-    name = "nest-decompose-reduction"
-
-    loop: str
-    func: str | None = None
-
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
-        decompose_reduction(find_loop(op, self.loop, self.func))

@@ -70,18 +70,14 @@ al., "FlashAttention" (2022). A rewrite of this kind has no name in TVM, Halide,
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 from math import inf
 
-from xdsl.context import Context
 from xdsl.dialects import arith, math
-from xdsl.dialects.builtin import DYNAMIC_INDEX, AnyFloat, FloatAttr, MemRefType, ModuleOp
+from xdsl.dialects.builtin import DYNAMIC_INDEX, AnyFloat, FloatAttr, MemRefType
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.ir.affine import AffineBinaryOpKind
-from xdsl.passes import ModulePass
 
-from ....analysis.nest.loop_structure import find_loop
 from ....analysis.nest.sets.producers import top_in
 from ....dialects.affine import AffineList
 from ....dialects.diagnostic import NestorError
@@ -350,20 +346,3 @@ class _Rewriting:
     def _erase(op: Operation) -> None:
         op.detach()
         op.erase()
-
-
-@dataclass(frozen=True, eq=False)
-class NestOnlineSoftmaxPass(ModulePass):
-    """Compute a softmax of rows and the product that uses it block by block of the rows."""
-
-    name = "nest-online-softmax"
-
-    rows: str
-    product: str
-    factor: int
-    func: str | None = None
-
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
-        online_softmax(
-            find_loop(op, self.rows, self.func), find_loop(op, self.product, self.func), self.factor
-        )

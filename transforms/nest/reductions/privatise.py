@@ -34,17 +34,14 @@ TVM and NNC, where the extent is that of the accumulators; no name in Exo; the `
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal
 
-from xdsl.context import Context
 from xdsl.dialects import arith
-from xdsl.dialects.builtin import IntegerAttr, ModuleOp
+from xdsl.dialects.builtin import IntegerAttr
 from xdsl.ir.affine import AffineBinaryOpKind
-from xdsl.passes import ModulePass
 
 from ....analysis.nest.kernels.loop_marks import refuse_in_vector, refuse_marked
-from ....analysis.nest.loop_structure import find_loop, trip_count
+from ....analysis.nest.loop_structure import trip_count
 from ....analysis.nest.sets.dependence import Dependences, analyse
 from ....dialects.affine import AffineList
 from ....dialects.diagnostic import NestorError, fail
@@ -154,18 +151,3 @@ def _take_chunk(loop: ForOp, outer: ForOp, size: AffineList, parts: int) -> None
     upper = lower.plus(size.times(step))
     even = number is not None and trips.constants() == (number[0] * parts,)
     loop.set_bounds(lower, upper if even else AffineList.of(upper, loop.upper).canonical())
-
-
-@dataclass(frozen=True, eq=False)
-class NestPrivatisePass(ModulePass):
-    """Give parts of a reduction loop accumulators of their own, combined after it."""
-
-    name = "nest-privatise"
-
-    loop: str
-    parts: int
-    share: Share = "chunks"
-    func: str | None = None
-
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
-        privatise(find_loop(op, self.loop, self.func), self.parts, self.share)

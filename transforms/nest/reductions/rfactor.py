@@ -31,9 +31,7 @@ exist otherwise. `rfactor` in Halide, TVM and NNC.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
-from xdsl.context import Context
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import (
     DYNAMIC_INDEX,
@@ -41,15 +39,13 @@ from xdsl.dialects.builtin import (
     FloatAttr,
     IntegerAttr,
     MemRefType,
-    ModuleOp,
 )
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.ir.affine import AffineBinaryOpKind
-from xdsl.passes import ModulePass
 
 from ....analysis.nest.kernels.combiners import identity
 from ....analysis.nest.kernels.loop_marks import refuse_in_vector, refuse_marked
-from ....analysis.nest.loop_structure import enclosing_loops, find_loop, parent_loop
+from ....analysis.nest.loop_structure import enclosing_loops, parent_loop
 from ....analysis.nest.sets.accesses import is_defined_outside, may_overlap
 from ....analysis.nest.sets.dependence import Dependences, analyse, kind_of
 from ....analysis.nest.sets.integer_sets import System, is_never_negative
@@ -323,16 +319,3 @@ def identities(op: AccumulateOp) -> list[FloatAttr | IntegerAttr]:
         assert isinstance(op.identity, ArrayAttr)
         return list(op.identity.data)  # pyright: ignore[reportReturnType]
     return [identity(op.combiner.data, op.values[0].type)]
-
-
-@dataclass(frozen=True, eq=False)
-class NestRfactorPass(ModulePass):
-    """Give each iteration of a reduction loop its own accumulator, combined after the loop around it."""
-
-    name = "nest-rfactor"
-
-    loop: str
-    func: str | None = None
-
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
-        rfactor(find_loop(op, self.loop, self.func))

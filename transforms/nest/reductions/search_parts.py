@@ -39,15 +39,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from xdsl.context import Context
 from xdsl.dialects import arith
-from xdsl.dialects.builtin import IntegerAttr, IntegerType, MemRefType, ModuleOp
+from xdsl.dialects.builtin import IntegerAttr, IntegerType, MemRefType
 from xdsl.ir import Operation, SSAValue
-from xdsl.passes import ModulePass
 
 from ....analysis.nest.kernels.domains import is_computation
 from ....analysis.nest.kernels.loop_marks import refuse_marked
-from ....analysis.nest.loop_structure import find_loop
 from ....analysis.nest.sets.dependence import Dependences, analyse
 from ....dialects.affine import AffineList, constant_of
 from ....dialects.diagnostic import NestorError, fail
@@ -291,20 +288,3 @@ def _find_part(search: ForOp, found: _Search, extremes: SSAValue, parts: int) ->
     assert search.parent is not None
     search.parent.insert_ops_before([alloc, last, start, which, load, part], search)
     return which, part.result
-
-
-@dataclass(frozen=True, eq=False)
-class NestSearchPartsPass(ModulePass):
-    """Look for the first element that equals the extreme of a row in one part of the row only."""
-
-    name = "nest-search-parts"
-
-    extreme: str
-    search: str
-    parts: int
-    func: str | None = None
-
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
-        search_parts(
-            find_loop(op, self.extreme, self.func), find_loop(op, self.search, self.func), self.parts
-        )

@@ -32,16 +32,11 @@ reductions of TVM and NNC are such trees; in Halide it is `rfactor` of each step
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
-from xdsl.context import Context
-from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
 from xdsl.ir.affine import AffineBinaryOpKind
-from xdsl.passes import ModulePass
 
 from ....analysis.nest.kernels.loop_marks import refuse_in_vector, refuse_marked
-from ....analysis.nest.loop_structure import find_loop, trip_count
+from ....analysis.nest.loop_structure import trip_count
 from ....analysis.nest.sets.dependence import Dependences, analyse
 from ....dialects.affine import AffineList
 from ....dialects.diagnostic import NestorError, fail
@@ -151,16 +146,3 @@ def _store_once(slots: Slots, loop: ForOp) -> bool:
     op.detach()
     op.erase()
     return True
-
-
-@dataclass(frozen=True, eq=False)
-class NestTreeReducePass(ModulePass):
-    """Combine the values of a reduction loop by a tree, in a buffer after it."""
-
-    name = "nest-tree-reduce"
-
-    loop: str
-    func: str | None = None
-
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
-        tree_reduce(find_loop(op, self.loop, self.func))

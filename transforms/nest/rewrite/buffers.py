@@ -57,14 +57,15 @@ def find_buffer(module: ModuleOp, name: str, function: str | None = None) -> SSA
         matching = [view for view in views if buffer_name(view) == name]
     if len(matching) == 1:
         return matching[0]
-    listing = ", ".join(map(buffer_name, buffers)) or "none"
-    anchor = candidates[0] if len(candidates) == 1 else module
     if not matching:
+        listing = ", ".join(map(buffer_name, buffers)) or "none"
+        anchor = candidates[0] if len(candidates) == 1 else module
         raise fail(anchor, f'unknown buffer "{name}"', hint=f"buffers here: {listing}")
     raise fail(
-        anchor,
+        owner_of(matching[0]),
         f'there are {len(matching)} buffers called "{name}"',
         hint="say which function is meant with the option func, or give the buffers distinct names",
+        notes=[(owner_of(buffer), "another one is here") for buffer in matching[1:]],
     )
 
 

@@ -5,8 +5,7 @@
 // RUN: not opt-tool %s -p 'nest-cache-read{buffer=v loop=i}' 2>&1 | filecheck %s --check-prefix=NAME
 
 // AXES: error: cannot cache what is read of the buffer "w" in the loop "i": axes=0, 0 is no order of the buffer's 2 axes
-// SPACE: error: cannot cache what is read of the buffer "w" in the loop "i": there is no memory space "fast"
-// SPACE: help: spaces are global, shared, local
+// SPACE: error: option 'space' of pass 'nest-cache-read' expects one of 'global', 'shared', 'local', got 'fast'
 // SYMBOLIC: error: cannot cache what is read of the buffer "w" in the loop "i": a buffer in shared memory has constant extents
 // NAME: error: unknown buffer "v"
 // NAME: help: buffers here: w, y

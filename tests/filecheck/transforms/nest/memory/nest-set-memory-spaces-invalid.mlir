@@ -11,7 +11,7 @@
 // PARALLEL: note: the loop "p" is parallel
 // GLOBAL: error: cannot move the buffer "u" to global memory: a kernel allocates no global memory
 // GLOBAL: note: the loop "b" is bound to block.x
-// NONE: error: cannot move the buffer "u" to fast memory: there is no memory space "fast"
+// NONE: error: option 'space' of pass 'nest-set-memory' expects one of 'global', 'shared', 'local', got 'fast'
 // NAME: error: there are 3 buffers called "u"
 func.func @threads(%x: memref<8xf32>) {
   %zero = arith.constant 0.0 : f32
