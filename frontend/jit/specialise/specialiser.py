@@ -111,14 +111,23 @@ class Specialiser(fast_call.NativeCallable):
         return None
 
     def _compile_for(self, types: tuple[ArgumentType, ...], values: Sequence[Any]) -> tuple[Program, Kernel]:
+        from ....dialects.diagnostic import LoweringError
         from ....dialects.remarks import listening
         from .stages import build
 
         request = self._request(types, values)
         baked, rigid = set(self._baked), without_extents(types) in self._rigid
         program = self._lower(self._pattern(types), types, values)
-        with listening(program.remarks.append):
-            kernel, _ = build(program.module, program.name, self.target)
+        try:
+            with listening(program.remarks.append):
+                kernel, _ = build(program.module, program.name, self.target)
+        except LoweringError as error:
+            if [a.extents for a in program.arguments] == [t.extents for t in types]:
+                raise
+            # Nobody asked for unknown extents: what cannot be compiled for all of them is compiled for these.
+            self._log.append(f"compiled again with more known: {error.diagnostic.message}")
+            self._rigid.add(without_extents(types))
+            return self._compile_for(types, values)
         if self.strict and program.remarks:
             raise _strictness(program.remarks)
         if request is not None:
