@@ -118,16 +118,6 @@ def draw_registerise(rng: random.Random, module: ModuleOp) -> Request | None:
     return Request("registerise", (label,), k)
 
 
-def applied_to_buffer(function: Callable[..., Any]) -> Callable[[ModuleOp, Request], Any]:
-    def run(module: ModuleOp, request: Request) -> None:
-        assert request.buffer is not None
-        buffer = buffers(module)[request.buffer]
-        target = buffer.owner if isinstance(buffer.owner, AllocOp) else buffer
-        function(target, *(loop_of(module, request, k) for k in range(len(request.loops))), **request.options)
-
-    return run
-
-
 def roll(module: ModuleOp, request: Request) -> None:
     """Roll a buffer that is computed at the loop first, where it is not yet."""
 

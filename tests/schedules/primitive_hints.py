@@ -8,8 +8,8 @@ from typing import Any
 from intrinsics import draw_intrinsic
 from nestor.analysis.nest.loop_structure import functions
 from nestor.transforms.nest.mapping.tensorize import tensorize
-from nestor.transforms.nest.memory.prefetch import prefetch, why_not_prefetch
-from nestor.transforms.nest.memory.stream import stream, streamable
+from nestor.transforms.nest.memory.prefetch import why_not_prefetch
+from nestor.transforms.nest.memory.stream import streamable
 from parsed import parse_module
 from primitive_buffers import buffers, of_buffer_in_loop
 from primitive_loops import draw_loop, is_innermost, is_short, loop_of, program_loops
@@ -52,11 +52,6 @@ def draw_stream(rng: random.Random, module: ModuleOp) -> Request | None:
     return of_buffer_in_loop("stream")(rng, module)
 
 
-def apply_stream(module: ModuleOp, request: Request) -> None:
-    assert request.buffer is not None
-    stream(buffers(module)[request.buffer], loop_of(module, request))
-
-
 def draw_prefetch(rng: random.Random, module: ModuleOp) -> Request | None:
     options: dict[str, Any] = {"distance": rng.choice((1, 2, 3, 8)), "whole": rng.random() < 0.3}
     if rng.random() < 0.3:
@@ -72,11 +67,6 @@ def draw_prefetch(rng: random.Random, module: ModuleOp) -> Request | None:
         return Request("prefetch", (name,), k, options)
     request = of_buffer_in_loop("prefetch")(rng, module)
     return None if request is None else Request("prefetch", request.loops, request.buffer, options)
-
-
-def apply_prefetch(module: ModuleOp, request: Request) -> None:
-    assert request.buffer is not None
-    prefetch(buffers(module)[request.buffer], loop_of(module, request), **request.options)
 
 
 def draw_tensorize(rng: random.Random, module: ModuleOp) -> Request | None:

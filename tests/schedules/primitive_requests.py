@@ -34,13 +34,14 @@ class NothingToDo(Exception):
 class Primitive:
     """One row. `draw` may give None: nothing here to ask for.
 
-    `checks` are the functions that refuse, as `module:name=answer`: what they answer when they find nothing wrong
-    (None when it is left out). `is_mark`: decides how a loop runs, and no more. `copies`: may leave more code.
+    `apply` is how it is carried out, where not as its row of the table of primitives says. `checks` are the functions
+    that refuse, as `module:name=answer`: what they answer when they find nothing wrong (None when it is left out); where
+    nothing is said, `why_not_` and its name. `is_mark`: decides how a loop runs, and no more. `copies`: may leave more code.
     """
 
     draw: Callable[[random.Random, ModuleOp], Request | None]
-    apply: Callable[[ModuleOp, Request], Any]
-    checks: tuple[str, ...] = ()
+    apply: Callable[[ModuleOp, Request], Any] | None = None
+    checks: tuple[str, ...] | None = None
     is_mark: bool = False
     copies: bool = False
     weight: int = 2

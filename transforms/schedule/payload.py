@@ -71,7 +71,7 @@ class State:
     def _primitive(self, op: PrimitiveOp) -> None:
         options = {name: value_of(value, self.parameters) for name, value in op.options.data.items()}
         groups = [
-            (target, [_as_taken(target, self.payload(value)) for value in values])
+            (target, [as_taken(target, self.payload(value)) for value in values])
             for target, values in op.grouped_targets()
         ]
         before = {loop: loop.label for loop in self.loops()}
@@ -236,7 +236,7 @@ def text_of(op: Operation) -> str:
     return stream.getvalue().strip()
 
 
-def _as_taken(target: Target, payloads: list[Payload]) -> list[Payload]:
+def as_taken(target: Target, payloads: list[Payload]) -> list[Payload]:
     """Payloads as a primitive takes them: an allocation that it replaces is given as the operation."""
     if not (target.consumed and target.kind == BUFFER):
         return payloads
