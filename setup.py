@@ -5,4 +5,5 @@ from setuptools import find_packages, setup
 ROOMS = ("analysis", "dialects", "frontend", "lowering", "runtime", "tools", "transforms")
 
 found = find_packages(include=[*ROOMS, *[f"{room}.*" for room in ROOMS]])
-setup(packages=["nestor", *[f"nestor.{name}" for name in found]])
+# The name keeps this file itself out of the package.
+setup(script_name="setup.py", packages=["nestor", *[f"nestor.{name}" for name in found]])
