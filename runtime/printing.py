@@ -11,6 +11,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from ..lowering.abi.print_calls import PRINT_CALLS
+
 Form = Callable[[Iterator[Any]], Any]
 """Makes an object from the numbers that are sent for it."""
 
@@ -74,11 +76,10 @@ FUNCTIONS: dict[str, Callable[..., None]] = {
 }
 """What the interpreter calls."""
 
+_CTYPES = {"i64": ctypes.c_int64, "f64": ctypes.c_double}
 _CALLBACKS: dict[str, Any] = {
-    "nestor_print_begin": ctypes.CFUNCTYPE(None, ctypes.c_int64)(begin),
-    "nestor_print_float": ctypes.CFUNCTYPE(None, ctypes.c_double)(send),
-    "nestor_print_int": ctypes.CFUNCTYPE(None, ctypes.c_int64)(send),
-    "nestor_print_end": ctypes.CFUNCTYPE(None)(end),
+    name: ctypes.CFUNCTYPE(None, *(_CTYPES[argument] for argument in arguments))(FUNCTIONS[name])
+    for name, arguments in PRINT_CALLS.items()
 }
 
 

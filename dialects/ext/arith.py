@@ -36,6 +36,9 @@ from xdsl.utils.exceptions import VerifyException
 from .extended import ExtendedDialect
 from .widen import Widened, widen
 
+NO_OVERFLOW: dict[str, Attribute] = {"overflowFlags": arith.IntegerOverflowAttr("none")}
+"""The properties of integer arithmetic that may wrap: no promise about overflow."""
+
 
 def _or_vector(constraint: AttrConstraint) -> AttrConstraint:
     return constraint | VectorType.constr(constraint)

@@ -18,6 +18,7 @@ from xdsl.ir import SSAValue
 
 from .. import functions, special
 from ..ext import math as ext_math
+from ..ext.arith import NO_OVERFLOW
 from . import expand as x
 from . import expand_float as xf
 from . import expand_integer as xi
@@ -55,7 +56,7 @@ def _op(name: str) -> Expansion:
 
 
 def _int(name: str) -> Expansion:
-    return lambda e, *operands: e.op(getattr(arith, name), operands, None, x.OVERFLOW_PROPERTIES)
+    return lambda e, *operands: e.op(getattr(arith, name), operands, None, NO_OVERFLOW)
 
 
 def _math(name: str, dialect: ModuleType = math) -> Expansion:

@@ -23,7 +23,7 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute, Operation, SSAValue
 
-from ..ext.arith import RemfOp
+from ..ext.arith import NO_OVERFLOW, RemfOp
 
 _PREDICATES_F = {"oeq": 1, "ogt": 2, "oge": 3, "olt": 4, "ole": 5, "one": 6, "une": 13, "uno": 14}
 _PREDICATES_I = {
@@ -113,13 +113,13 @@ def floor_divide_int(e: Emitter, a: SSAValue, b: SSAValue) -> SSAValue:
     divisor = e.select(unsafe, one, b)
     quotient = e.op(arith.DivSIOp, (a, divisor))
     remainder = e.op(
-        arith.SubiOp, (a, e.op(arith.MuliOp, (quotient, divisor), None, _NO_OVERFLOW)), None, _NO_OVERFLOW
+        arith.SubiOp, (a, e.op(arith.MuliOp, (quotient, divisor), None, NO_OVERFLOW)), None, NO_OVERFLOW
     )
     inexact = e.cmp("ne", remainder, zero)
     signs_differ = e.cmp("slt", e.op(arith.XOrIOp, (remainder, divisor)), zero)
     down = e.op(arith.AndIOp, (inexact, signs_differ))
-    floored = e.select(down, e.op(arith.SubiOp, (quotient, one), None, _NO_OVERFLOW), quotient)
-    negated = e.op(arith.SubiOp, (zero, a), None, _NO_OVERFLOW)
+    floored = e.select(down, e.op(arith.SubiOp, (quotient, one), None, NO_OVERFLOW), quotient)
+    negated = e.op(arith.SubiOp, (zero, a), None, NO_OVERFLOW)
     return e.select(by_zero, zero, e.select(by_minus_one, negated, floored))
 
 
@@ -135,7 +135,7 @@ def remainder_int(e: Emitter, a: SSAValue, b: SSAValue) -> SSAValue:
     inexact = e.cmp("ne", rest, zero)
     signs_differ = e.cmp("slt", e.op(arith.XOrIOp, (rest, divisor)), zero)
     adjust = e.op(arith.AndIOp, (inexact, signs_differ))
-    return e.select(adjust, e.op(arith.AddiOp, (rest, divisor), None, _NO_OVERFLOW), rest)
+    return e.select(adjust, e.op(arith.AddiOp, (rest, divisor), None, NO_OVERFLOW), rest)
 
 
 def positive_constant(value: SSAValue) -> int | None:
@@ -151,8 +151,8 @@ def _floor_divide_by(e: Emitter, a: SSAValue, b: SSAValue, divisor: int) -> SSAV
     if divisor & (divisor - 1) == 0:
         return e.op(arith.ShRSIOp, (a, e.const(divisor.bit_length() - 1, a.type)))
     quotient = e.op(arith.DivSIOp, (a, b))
-    rest = e.op(arith.SubiOp, (a, e.op(arith.MuliOp, (quotient, b), None, _NO_OVERFLOW)), None, _NO_OVERFLOW)
-    less = e.op(arith.SubiOp, (quotient, e.const(1, a.type)), None, _NO_OVERFLOW)
+    rest = e.op(arith.SubiOp, (a, e.op(arith.MuliOp, (quotient, b), None, NO_OVERFLOW)), None, NO_OVERFLOW)
+    less = e.op(arith.SubiOp, (quotient, e.const(1, a.type)), None, NO_OVERFLOW)
     return e.select(e.cmp("slt", rest, e.const(0, a.type)), less, quotient)
 
 
@@ -161,7 +161,7 @@ def _remainder_by(e: Emitter, a: SSAValue, b: SSAValue, divisor: int) -> SSAValu
     if divisor & (divisor - 1) == 0:
         return e.op(arith.AndIOp, (a, e.const(divisor - 1, a.type)))
     rest = e.op(arith.RemSIOp, (a, b))
-    more = e.op(arith.AddiOp, (rest, b), None, _NO_OVERFLOW)
+    more = e.op(arith.AddiOp, (rest, b), None, NO_OVERFLOW)
     return e.select(e.cmp("slt", rest, e.const(0, a.type)), more, rest)
 
 
@@ -179,17 +179,14 @@ def _unsigned(op_type: type[Operation]) -> Callable[[Emitter, SSAValue, SSAValue
 floor_divide_uint = _unsigned(arith.DivUIOp)
 remainder_uint = _unsigned(arith.RemUIOp)
 
-_NO_OVERFLOW: dict[str, Attribute] = {"overflowFlags": arith.IntegerOverflowAttr("none")}
-OVERFLOW_PROPERTIES = _NO_OVERFLOW
-
 
 def absolute_int(e: Emitter, a: SSAValue) -> SSAValue:
-    negated = e.op(arith.SubiOp, (e.const(0, a.type), a), None, _NO_OVERFLOW)
+    negated = e.op(arith.SubiOp, (e.const(0, a.type), a), None, NO_OVERFLOW)
     return e.select(e.cmp("slt", a, e.const(0, a.type)), negated, a)
 
 
 def negative_int(e: Emitter, a: SSAValue) -> SSAValue:
-    return e.op(arith.SubiOp, (e.const(0, a.type), a), None, _NO_OVERFLOW)
+    return e.op(arith.SubiOp, (e.const(0, a.type), a), None, NO_OVERFLOW)
 
 
 def sign_float(e: Emitter, a: SSAValue) -> SSAValue:

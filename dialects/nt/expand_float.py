@@ -10,8 +10,8 @@ from xdsl.dialects import arith, math
 from xdsl.dialects.builtin import AnyFloat, IntegerType, f16, f32, f64
 from xdsl.ir import Attribute, Operation, SSAValue
 
-from ..ext.arith import RemfOp
-from .expand import OVERFLOW_PROPERTIES, Emitter, in_single
+from ..ext.arith import NO_OVERFLOW, RemfOp
+from .expand import Emitter, in_single
 
 _NO_FASTMATH: dict[str, Attribute] = {"fastmath": arith.FastMathFlagsAttr("none")}
 
@@ -136,7 +136,7 @@ def _bits(e: Emitter, a: SSAValue) -> SSAValue:
 def _integer(e: Emitter, op_type: type[Operation], a: SSAValue, b: SSAValue | int) -> SSAValue:
     other = b if isinstance(b, SSAValue) else e.const(b, a.type)
     wraps = op_type in (arith.AddiOp, arith.SubiOp, arith.ShLIOp)
-    return e.op(op_type, (a, other), None, OVERFLOW_PROPERTIES if wraps else None)
+    return e.op(op_type, (a, other), None, NO_OVERFLOW if wraps else None)
 
 
 def nextafter(e: Emitter, a: SSAValue, b: SSAValue) -> SSAValue:

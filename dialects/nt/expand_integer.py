@@ -10,7 +10,8 @@ from xdsl.dialects import arith, math
 from xdsl.dialects.builtin import IntegerType
 from xdsl.ir import Operation, SSAValue
 
-from .expand import OVERFLOW_PROPERTIES, Emitter, absolute_int, positive_constant
+from ..ext.arith import NO_OVERFLOW
+from .expand import Emitter, absolute_int, positive_constant
 
 
 def _width(a: SSAValue) -> int:
@@ -19,11 +20,11 @@ def _width(a: SSAValue) -> int:
 
 
 def _subtract(e: Emitter, a: SSAValue, b: SSAValue) -> SSAValue:
-    return e.op(arith.SubiOp, (a, b), None, OVERFLOW_PROPERTIES)
+    return e.op(arith.SubiOp, (a, b), None, NO_OVERFLOW)
 
 
 def _multiply(e: Emitter, a: SSAValue, b: SSAValue) -> SSAValue:
-    return e.op(arith.MuliOp, (a, b), None, OVERFLOW_PROPERTIES)
+    return e.op(arith.MuliOp, (a, b), None, NO_OVERFLOW)
 
 
 def _is_inside(b: SSAValue) -> bool:
@@ -33,7 +34,7 @@ def _is_inside(b: SSAValue) -> bool:
 
 def _whole_or_none(e: Emitter, op_type: type[Operation], a: SSAValue, b: SSAValue) -> SSAValue:
     """A shift that leaves nothing of a where it is by the width or more; a negative amount counts as a large one."""
-    properties = OVERFLOW_PROPERTIES if op_type is arith.ShLIOp else None
+    properties = NO_OVERFLOW if op_type is arith.ShLIOp else None
     if _is_inside(b):
         return e.op(op_type, (a, b), None, properties)
     width = _width(b)
@@ -86,9 +87,7 @@ def reciprocal_uint(e: Emitter, a: SSAValue) -> SSAValue:
 
 def reciprocal_int(e: Emitter, a: SSAValue) -> SSAValue:
     """1 / a cut to an integer; of 0 the smallest integer, or 0 in types that are narrower than C's int."""
-    is_unit = e.cmp(
-        "ule", e.op(arith.AddiOp, (a, e.const(1, a.type)), None, OVERFLOW_PROPERTIES), e.const(2, a.type)
-    )
+    is_unit = e.cmp("ule", e.op(arith.AddiOp, (a, e.const(1, a.type)), None, NO_OVERFLOW), e.const(2, a.type))
     by_zero = 0 if _width(a) < 32 else 1 << (_width(a) - 1)
     of_unit = e.select(e.cmp("eq", a, e.const(0, a.type)), e.const(by_zero, a.type), a)
     return e.select(is_unit, of_unit, e.const(0, a.type))
@@ -115,7 +114,7 @@ def gcd_uint(e: Emitter, a: SSAValue, b: SSAValue) -> SSAValue:
         smaller, larger = e.op(arith.MinUIOp, (a, b)), e.op(arith.MaxUIOp, (a, b))
         a, b = _odd_part(e, _subtract(e, larger, smaller)), smaller
     odd = e.op(arith.OrIOp, (a, b))  # one of them is 0
-    return e.op(arith.ShLIOp, (odd, power), None, OVERFLOW_PROPERTIES)
+    return e.op(arith.ShLIOp, (odd, power), None, NO_OVERFLOW)
 
 
 def gcd_int(e: Emitter, a: SSAValue, b: SSAValue) -> SSAValue:

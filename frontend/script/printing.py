@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 from xdsl.dialects import func
-from xdsl.dialects.builtin import i64
+from xdsl.dialects.builtin import FunctionType, f64, i64
 from xdsl.ir import SSAValue
 
 from ...lowering.abi.print_calls import PRINT_CALLS
@@ -35,6 +35,7 @@ from ..values.values import (
 from .frame import Frame
 
 FLOAT, INT = np.dtype(np.float64), np.dtype(np.int64)
+_TYPES = {"i64": i64, "f64": f64}
 
 
 def print_(frame: Frame, node: ast.Call, args: list[Value], kwargs: dict[str, Value]) -> Value:
@@ -58,7 +59,7 @@ def print_(frame: Frame, node: ast.Call, args: list[Value], kwargs: dict[str, Va
 
 
 def _call(graph: Graph, name: str, *operands: SSAValue) -> None:
-    graph.externals[name] = PRINT_CALLS[name]
+    graph.externals[name] = FunctionType.from_lists([_TYPES[type_] for type_ in PRINT_CALLS[name]], [])
     graph.has_acted = True
     if graph.island is not None:
         graph.island.keeps()

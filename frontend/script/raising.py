@@ -21,7 +21,7 @@ from xdsl.dialects import arith, cf, func
 from xdsl.dialects.builtin import FunctionType, IntegerAttr, StringAttr, i1, i64
 from xdsl.ir import Attribute, SSAValue
 
-from ...lowering.abi.check_sites import EXCEPTION, KIND, RAISES
+from ...analysis.nest.check_sites import EXCEPTION, KIND, RAISES
 from ...lowering.abi.error_codes import RAISE, RAISED_WORDS
 from ..values import exceptions
 from ..values.arithmetic import number_kind

@@ -12,8 +12,8 @@ from xdsl.dialects import arith, cf
 from xdsl.dialects.builtin import StringAttr, i1
 from xdsl.ir import SSAValue
 
+from ...analysis.nest.check_sites import KIND
 from ...dialects.diagnostic import NestorError
-from ...lowering.abi.check_sites import KIND
 from .errors import Stopped
 from .graph import Graph
 from .tensors import as_tensor, to_scalar

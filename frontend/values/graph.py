@@ -26,7 +26,8 @@ from xdsl.ir.affine import AffineBinaryOpKind
 from xdsl.traits import Pure
 
 from ...dialects.diagnostic import NestorError, SourceLocation
-from ...dialects.nt.expand import OVERFLOW_PROPERTIES, Emitter
+from ...dialects.ext.arith import NO_OVERFLOW
+from ...dialects.nt.expand import Emitter
 from ...dialects.nt.types import BY_NAME
 from .errors import Stopped, UnsupportedError
 from .extents import Affine, Assumptions, Atom
@@ -249,7 +250,7 @@ class Graph:
         return self._index_op(arith.SubiOp, inner, self._index_op(arith.MuliOp, quotient, by))
 
     def _index_op(self, op_type: type[Operation], a: SSAValue, b: SSAValue) -> SSAValue:
-        op = op_type.create(operands=[a, b], result_types=[INDEX], properties=dict(OVERFLOW_PROPERTIES))
+        op = op_type.create(operands=[a, b], result_types=[INDEX], properties=dict(NO_OVERFLOW))
         value = self.insert(op)
         assert value is not None
         return value

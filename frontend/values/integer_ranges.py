@@ -17,8 +17,8 @@ from xdsl.dialects import arith, cf
 from xdsl.dialects.builtin import IntegerAttr, IntegerType, StringAttr, i64
 from xdsl.ir import Block, Operation, SSAValue
 
+from ...analysis.nest.check_sites import KIND
 from ...dialects.nt.expand import Emitter
-from ...lowering.abi.check_sites import KIND
 from ...lowering.abi.error_codes import VALUE
 from .errors import RangeError, Respecialise
 from .extents import Affine

@@ -18,10 +18,10 @@ from xdsl.dialects import math as xdsl_math
 from xdsl.dialects.builtin import StringAttr, f64, i64
 from xdsl.ir import BlockArgument, SSAValue
 
+from ...analysis.nest.check_sites import KIND
 from ...dialects.nest import LoadOp
 from ...dialects.nt import ELEMENTWISE
 from ...dialects.nt.expand import Emitter
-from ...lowering.abi.check_sites import KIND
 from .errors import RangeError
 from .extents import Affine
 from .graph import Graph

@@ -1,1 +1,1 @@
-"""What compiled code and the runtime agree on: codes, names, numbers of checks, signatures of kernels."""
+"""What compiled code and the runtime agree on: codes, names, signatures of kernels. Plain data: imports no IR."""

@@ -7,12 +7,10 @@ print("loss", x)      func.call @nestor_print_begin(%site)        // what to pri
 
 from __future__ import annotations
 
-from xdsl.dialects.builtin import FunctionType, f64, i64
-
-PRINT_CALLS: dict[str, FunctionType] = {
-    "nestor_print_begin": FunctionType.from_lists([i64], []),
-    "nestor_print_float": FunctionType.from_lists([f64], []),
-    "nestor_print_int": FunctionType.from_lists([i64], []),
-    "nestor_print_end": FunctionType.from_lists([], []),
+PRINT_CALLS: dict[str, tuple[str, ...]] = {
+    "nestor_print_begin": ("i64",),
+    "nestor_print_float": ("f64",),
+    "nestor_print_int": ("i64",),
+    "nestor_print_end": (),
 }
-"""Their types, by name."""
+"""The types of their arguments, by name; they return nothing."""

@@ -19,13 +19,13 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Block, Operation, SSAValue
 
+from ...analysis.nest.buffers import element_bytes
+from ...analysis.nest.check_sites import GOES_ON, checked_index, raises
 from ...dialects.diagnostic import LoweringError, fail, op_location
 from ...dialects.ext import gpu as gpu_ext
 from ...dialects.ext import nvgpu
-from ..abi.check_sites import GOES_ON, checked_index, raises
 from ..abi.error_codes import ERROR_CODES, FACTS, RAISED
 from ..abi.kernel_signature import KernelParameter, KernelSignature
-from ..nest_common.body import element_bytes
 from .expressions import cast, float_to_memory, plain, signed_operand
 from .integer import multiply_extended, opposite
 from .lines import LINE_LIMIT

@@ -19,11 +19,11 @@ from xdsl.dialects import arith, memref, vector
 from xdsl.dialects.builtin import Float32Type, IntegerAttr, MemRefType, VectorType
 from xdsl.ir import Operation, SSAValue
 
+from ...analysis.nest.buffers import element_bytes
 from ...analysis.nest.kernels.matrix_tiles import form_of
 from ...dialects.affine import constant_of
 from ...dialects.diagnostic import LoweringError, fail
 from ...dialects.ext import nvgpu
-from ..nest_common.body import element_bytes
 from .expressions import signed_operand
 from .scope import Buffer, KernelScope
 from .types import MUL, TERNARY, CExpr

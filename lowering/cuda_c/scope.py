@@ -23,8 +23,8 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute, Operation, SSAValue
 
+from ...analysis.nest.check_sites import raises
 from ...dialects.diagnostic import LoweringError, fail, op_location
-from ..abi.check_sites import raises
 from ..abi.kernel_signature import KernelParameter
 from .expressions import float_from_memory, signed_operand
 from .lines import wrapped

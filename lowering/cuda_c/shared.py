@@ -17,8 +17,8 @@ from xdsl.dialects import gpu, memref
 from xdsl.dialects.builtin import MemRefType
 from xdsl.ir import SSAValue
 
+from ...analysis.nest.buffers import element_bytes
 from ...dialects.diagnostic import LoweringError, fail
-from ..nest_common.body import element_bytes
 from .scope import KernelScope, is_shared
 from .vector import alignment
 

@@ -13,9 +13,9 @@ from xdsl.dialects import memref, vector
 from xdsl.dialects.builtin import MemRefType, VectorType
 from xdsl.ir import SSAValue
 
+from ...analysis.nest.buffers import element_bytes
 from ...dialects.diagnostic import LoweringError, fail
 from ...dialects.ext import nvgpu
-from ..nest_common.body import element_bytes
 from .expressions import Printer, float_from_memory, join, signed_operand
 from .matrices import is_fragment
 from .scope import Buffer, KernelScope, is_shared

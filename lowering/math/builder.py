@@ -21,11 +21,10 @@ from xdsl.dialects.builtin import (
 from xdsl.dialects.utils import FastMathFlag
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
-from ...dialects.ext.arith import vector_form
+from ...dialects.ext.arith import NO_OVERFLOW, vector_form
 from .constants import DOUBLE, SINGLE, Constants
 
 _NO_FASTMATH = {"fastmath": arith.FastMathFlagsAttr("none")}
-_NO_OVERFLOW = {"overflowFlags": arith.IntegerOverflowAttr("none")}
 _LONG = 9
 """Coefficients from which on a polynomial is evaluated in two chains."""
 _ANY = vector.CombiningKindAttr(vector.CombiningKindFlag.OR)
@@ -267,7 +266,7 @@ class FormBuilder:
 
     def integer(self, kind: type[Operation], a: SSAValue, b: SSAValue | int) -> SSAValue:
         wraps = kind in (arith.AddiOp, arith.SubiOp, arith.ShLIOp, arith.MuliOp)
-        return self.emit(kind, [a, self._operand(b, a)], a.type, _NO_OVERFLOW if wraps else None)
+        return self.emit(kind, [a, self._operand(b, a)], a.type, NO_OVERFLOW if wraps else None)
 
     def bits(self, x: SSAValue) -> SSAValue:
         return self.emit(arith.BitcastOp, [x], self.retype(x.type, IntegerType(format_of(x).width)))

@@ -15,10 +15,11 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from xdsl.dialects import arith, cf, func, memref, scf
-from xdsl.dialects.builtin import IndexType, MemRefType
-from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
+from xdsl.dialects.builtin import MemRefType
+from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.traits import IsTerminator
 
+from ...analysis.nest.buffers import element_bytes
 from ...analysis.nest.kernels.domains import DIVISIONS, Domain, within_bound
 from ...dialects.affine import AffineList
 from ...dialects.diagnostic import LoweringError, fail
@@ -33,10 +34,9 @@ from ...dialects.nest import (
     PrefetchOp,
     StoreOp,
 )
-from ...dialects.nest.common import segments
+from ...dialects.nest.common import INDEX, segments
 from ..to_llvm.types import AS_WRITTEN, NO_SLP
 from .domain_runs import Run, domain_runs, escaping_values
-from .index_arithmetic import INDEX
 from .statements import Statements
 
 STACK_BYTES = 16 << 10
@@ -299,13 +299,6 @@ def is_small(buffer: MemRefType) -> bool:
             return False
         total *= extent
     return total * element_bytes(buffer.element_type) <= STACK_BYTES
-
-
-def element_bytes(element: Attribute) -> int:
-    if isinstance(element, IndexType):
-        return 8
-    width = getattr(element, "bitwidth", None)
-    return -(-(element.width.data if width is None else width) // 8)  # pyright: ignore
 
 
 _HANDLERS: dict[type, Callable[[Any, Any], None]] = {

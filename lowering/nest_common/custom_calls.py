@@ -31,10 +31,10 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute, Operation, SSAValue
 
+from ...analysis.nest.check_sites import KIND
 from ...dialects.nt import CustomCallOp
 from ...dialects.nt.ops import element_of
 from ...dialects.remarks import remark
-from ..abi.check_sites import KIND
 from ..abi.custom_call_names import ARGUMENTS, CUSTOM_CALL, ELEMENTS, INPUTS, NUMPY, TARGET
 
 if TYPE_CHECKING:

@@ -29,9 +29,9 @@ from dataclasses import dataclass
 from xdsl.ir import Block, Operation, SSAValue
 
 from ...analysis.nest.kernels.domains import domain_of, within_bound
+from ...analysis.nest.values.linear_forms import Linear, linear_form
 from ...dialects.affine import AffineList
 from ...dialects.nest import AccumulateOp, ForOp, StoreOp
-from .index_arithmetic import Linear, linear_form
 
 Range = tuple[int, int]
 """The first and the last value that the variable of an unrolled or vectorized loop may take."""

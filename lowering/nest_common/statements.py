@@ -8,13 +8,16 @@ from xdsl.dialects import arith, cf, func, memref, scf
 from xdsl.dialects.builtin import IndexType, IntegerAttr, MemRefType, StringAttr, UnitAttr, i1, i64
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
+from ...analysis.nest.check_sites import GOES_ON, SITE
 from ...analysis.nest.kernels.combiners import combiner_op, zero
 from ...analysis.nest.kernels.domains import Domain, LoadGuards, domain_of, may_be_undefined
+from ...analysis.nest.values.linear_forms import Linear, forms_of, linear
 from ...dialects.affine import AffineList
+from ...dialects.ext.arith import NO_OVERFLOW
 from ...dialects.nest import AccumulateOp, IndexOp, LoadOp, LookupOp, PrefetchOp, StoreOp
+from ...dialects.nest.common import INDEX
 from ...dialects.remarks import remark
-from ..abi.check_sites import GOES_ON, SITE
-from .index_arithmetic import INDEX, NO_OVERFLOW, IndexBuilder, Linear, forms_of, linear
+from .index_arithmetic import IndexBuilder
 
 
 class Statements:

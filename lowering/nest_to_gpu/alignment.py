@@ -13,8 +13,8 @@ from xdsl.dialects import arith, memref
 from xdsl.dialects.builtin import MemRefType
 from xdsl.ir import SSAValue
 
+from ...dialects.nest.common import INDEX
 from ..nest_common.body import NestBody
-from ..nest_common.index_arithmetic import INDEX
 from .vectors import Alignment
 
 

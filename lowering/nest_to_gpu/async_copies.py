@@ -22,10 +22,10 @@ from xdsl.ir import SSAValue
 
 from ...analysis.nest.kernels.async_copies import ASYNC, AsyncCopy, copy_in
 from ...analysis.nest.kernels.domains import domain_of
+from ...analysis.nest.values.linear_forms import forms_of
 from ...dialects.affine import AffineList
 from ...dialects.ext.nvgpu import DeviceAsyncCopyOp
 from ...dialects.nest import ForOp
-from ..nest_common.index_arithmetic import forms_of
 from .vectors import LARGEST_ACCESS, LaneLoop, multiple_of
 
 if TYPE_CHECKING:

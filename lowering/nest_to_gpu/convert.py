@@ -38,10 +38,10 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Block, Region
 from xdsl.passes import ModulePass
 
+from ...analysis.nest.check_sites import SITES, check_sites, site_table
 from ...analysis.nest.kernels.loop_marks import call_for_effect
 from ...dialects.diagnostic import LoweringError, fail
 from ...dialects.ext import gpu as gpu_ext
-from ..abi.check_sites import SITES, check_sites, site_table
 from ..abi.print_calls import PRINT_CALLS
 from ..nest_common.custom_calls import called, declarations, target_of
 from ..nest_common.index_arithmetic import IndexBuilder

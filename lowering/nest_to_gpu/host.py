@@ -17,9 +17,11 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
+from ...analysis.nest.check_sites import raises
 from ...analysis.nest.kernels.barrier_places import THREAD_AXES, foreign_operation
 from ...analysis.nest.kernels.gpu_accesses import accesses, declared_space, is_bound, may_overlap
 from ...analysis.nest.kernels.loop_marks import block_shape, too_many_threads
+from ...analysis.nest.values.linear_forms import Division, Linear, linear, terms_of
 from ...dialects.diagnostic import LoweringError, fail
 from ...dialects.ext import gpu as gpu_ext
 from ...dialects.nest import (
@@ -33,9 +35,8 @@ from ...dialects.nest import (
     StatementOp,
     StoreOp,
 )
-from ..abi.check_sites import raises
 from ..nest_common.body import NestBody
-from ..nest_common.index_arithmetic import Division, IndexBuilder, Linear, linear, terms_of
+from ..nest_common.index_arithmetic import IndexBuilder
 from ..nest_to_scf.convert import prepend
 from .index_width import is_known_to_host
 from .kernel import KernelBody

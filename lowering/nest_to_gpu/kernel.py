@@ -55,6 +55,7 @@ from ...analysis.nest.kernels.gpu_accesses import (
 )
 from ...analysis.nest.kernels.matrix_tiles import is_matrix
 from ...analysis.nest.kernels.thread_copies import writes_copies
+from ...analysis.nest.values.linear_forms import Division, Linear, linear
 from ...dialects.diagnostic import LoweringError, fail, op_location
 from ...dialects.ext import gpu as gpu_ext
 from ...dialects.ext import nvgpu
@@ -69,7 +70,7 @@ from ...dialects.nest import (
     StoreOp,
 )
 from ...dialects.nest.common import name_hint_of
-from ..nest_common.index_arithmetic import Division, IndexBuilder, Linear, linear
+from ..nest_common.index_arithmetic import IndexBuilder
 from .matrices import lower_matrix_tile
 from .thread_statements import ThreadBody
 

@@ -32,10 +32,11 @@ from xdsl.ir import Block, Region, SSAValue
 from xdsl.ir.affine import AffineBinaryOpKind
 
 from ...analysis.nest.kernels.matrix_tiles import COLUMNS, ROWS, MatrixTile, NoTile, Operand, matrix_tile
+from ...analysis.nest.values.linear_forms import Atom, Division, Linear, linear, terms_of
 from ...dialects.diagnostic import LoweringError, fail
 from ...dialects.ext import nvgpu
 from ...dialects.nest import ForOp
-from ..nest_common.index_arithmetic import INDEX, Atom, Division, Linear, linear, terms_of
+from ...dialects.nest.common import INDEX
 from .tiles import UNROLL
 
 if TYPE_CHECKING:

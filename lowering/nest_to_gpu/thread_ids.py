@@ -21,8 +21,9 @@ from xdsl.ir import Block, Region, SSAValue
 from ...analysis.nest.kernels.barrier_places import BLOCK_AXES
 from ...dialects.ext import gpu as gpu_ext
 from ...dialects.nest import BIND_AXES, LANES
+from ...dialects.nest.common import INDEX
 from ..nest_common.body import UNROLL
-from ..nest_common.index_arithmetic import INDEX, IndexBuilder
+from ..nest_common.index_arithmetic import IndexBuilder
 
 _DIMENSIONS = {
     axis: gpu.DimensionAttr(gpu.DimensionEnum(axis.partition(".")[2] or "x")) for axis in BIND_AXES

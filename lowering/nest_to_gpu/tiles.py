@@ -23,12 +23,12 @@ from xdsl.ir import Block, Operation, Region, SSAValue
 from ...analysis.nest.kernels.async_copies import AsyncCopy
 from ...analysis.nest.kernels.domains import within_bound
 from ...analysis.nest.kernels.gpu_accesses import is_bound, is_part_of_loop, part_name
+from ...analysis.nest.values.linear_forms import Linear
 from ...dialects.affine import AffineList
 from ...dialects.diagnostic import LoweringError, fail
 from ...dialects.nest import BLOCK_AXES, AccumulateOp, ForOp, LoadOp, StoreOp
 from ..nest_common.body import UNROLL, NestBody
 from ..nest_common.full_tiles import TileConstraint, constraints_within
-from ..nest_common.index_arithmetic import Linear
 from .async_copies import VectorCopy, async_loops, copy_elements, domain_of_load
 from .vectors import Alignment, LaneLoop
 

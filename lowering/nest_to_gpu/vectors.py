@@ -49,16 +49,15 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Block, Operation, SSAValue
 
+from ...analysis.nest.buffers import element_bytes, strides_of
 from ...analysis.nest.kernels.domains import domain_of, is_computation
 from ...analysis.nest.kernels.gpu_accesses import is_part_of_loop, root
 from ...analysis.nest.kernels.matrix_tiles import matrix_around
 from ...analysis.nest.kernels.vector_forms import varying_in
+from ...analysis.nest.values.linear_forms import Division, Linear, forms_of, linear, terms_of
 from ...dialects.affine import AffineList
 from ...dialects.nest import AccumulateOp, AllocOp, ForOp, LoadOp, PrefetchOp, StoreOp, YieldOp
 from ...dialects.nest.common import name_hint_of
-from ..nest_common.body import element_bytes
-from ..nest_common.index_arithmetic import Division, Linear, forms_of, linear, terms_of
-from ..nest_to_scf.vector_access import strides_of
 
 if TYPE_CHECKING:
     from .tiles import TileBody

@@ -33,7 +33,7 @@ from ...analysis.nest.kernels.matrix_tiles import NoTile
 from ...dialects.diagnostic import LoweringError, fail
 from ...dialects.ext import amx
 from ...dialects.nest import ForOp
-from ..nest_common.index_arithmetic import INDEX
+from ...dialects.nest.common import INDEX
 
 if TYPE_CHECKING:
     from .convert import CpuBody

@@ -43,18 +43,19 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.passes import ModulePass
 
-from ...analysis.nest.kernels.combiners import allow_fma
+from ...analysis.nest.check_sites import SITES, check_sites, site_table
 from ...analysis.nest.kernels.loop_marks import parallel_around
+from ...analysis.nest.values.linear_forms import Linear
 from ...dialects.affine import AffineList
 from ...dialects.diagnostic import LoweringError, fail
 from ...dialects.ext.memref import PrefetchOp as FetchOp
 from ...dialects.nest import AccumulateOp, ForOp, PrefetchOp
 from ...dialects.nest.common import AMX
 from ...dialects.walk import walk
-from ..abi.check_sites import SITES, check_sites, site_table
 from ..nest_common.body import NestBody
 from ..nest_common.full_tiles import FullTiles
-from ..nest_common.index_arithmetic import IndexBuilder, Linear
+from ..nest_common.fused_products import allow_fma
+from ..nest_common.index_arithmetic import IndexBuilder
 from .vectors import VectorLoop
 
 GRAIN = "nestor.grain"

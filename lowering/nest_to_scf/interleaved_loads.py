@@ -23,7 +23,8 @@ from xdsl.dialects import arith, vector
 from xdsl.dialects.builtin import DenseArrayBase, VectorType, i1, i64
 from xdsl.ir import Attribute, SSAValue
 
-from ..nest_common.index_arithmetic import INDEX, NO_OVERFLOW
+from ...dialects.ext.arith import NO_OVERFLOW
+from ...dialects.nest.common import INDEX
 from .lanes import Lanes
 
 MOST = 4

@@ -24,9 +24,9 @@ from xdsl.dialects import vector
 from xdsl.dialects.builtin import DenseArrayBase, VectorType, i64
 from xdsl.ir import SSAValue
 
+from ...analysis.nest.buffers import strides_of
+from ...analysis.nest.values.linear_forms import forms_of
 from ...dialects.nest import AccumulateOp, AllocOp, ForOp, LoadOp, StoreOp
-from ..nest_common.index_arithmetic import forms_of
-from .vector_access import strides_of
 
 if TYPE_CHECKING:
     from ..nest_common.index_arithmetic import IndexBuilder

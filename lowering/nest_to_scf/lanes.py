@@ -18,18 +18,12 @@ from xdsl.ir.affine import AffineBinaryOpKind
 
 from ...analysis.nest.kernels.combiners import splat, zero
 from ...analysis.nest.kernels.domains import Domain, within_bound
+from ...analysis.nest.values.linear_forms import Division, Linear, linear, terms_of
 from ...dialects.diagnostic import LoweringError, fail
-from ...dialects.ext.arith import vector_form
+from ...dialects.ext.arith import NO_OVERFLOW, vector_form
 from ...dialects.nest import ForOp
-from ..nest_common.index_arithmetic import (
-    INDEX,
-    NO_OVERFLOW,
-    PREDICATES,
-    Division,
-    Linear,
-    linear,
-    terms_of,
-)
+from ...dialects.nest.common import INDEX
+from ..nest_common.index_arithmetic import PREDICATES
 
 if TYPE_CHECKING:
     from ..nest_common.body import NestBody

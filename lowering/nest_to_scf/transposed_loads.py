@@ -37,15 +37,14 @@ from xdsl.dialects.builtin import DenseArrayBase, MemRefType, VectorType, i1, i6
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Block, SSAValue
 
+from ...analysis.nest.buffers import element_bytes, strides_of
 from ...analysis.nest.kernels.combiners import splat, zero
 from ...analysis.nest.kernels.domains import is_computation, within_bound
+from ...analysis.nest.values.linear_forms import Linear, linear_form
 from ...dialects.affine import AffineList
 from ...dialects.nest import AccumulateOp, AllocOp, ForOp, LoadOp, PrefetchOp, StoreOp
-from ..nest_common.body import element_bytes
 from ..nest_common.full_tiles import TileConstraint, is_made_inside
-from ..nest_common.index_arithmetic import Linear, linear_form
 from .shuffles import Shuffle, beginning, concatenation, transposition
-from .vector_access import strides_of
 
 if TYPE_CHECKING:
     from .convert import CpuBody

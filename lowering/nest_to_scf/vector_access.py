@@ -21,18 +21,18 @@ from xdsl.dialects.builtin import (
     DYNAMIC_INDEX,
     DenseArrayBase,
     MemRefType,
-    NoneAttr,
     StridedLayoutAttr,
     VectorType,
     i32,
 )
 from xdsl.ir import Attribute, Operation, SSAValue
 
+from ...analysis.nest.buffers import strides_of
+from ...analysis.nest.values.linear_forms import Linear
 from ...dialects.affine import AffineList
 from ...dialects.ext.arith import vector_form
 from ...dialects.ext.vector import GatherOp, ScatterOp
 from ...dialects.nt.common import int_array
-from ..nest_common.index_arithmetic import Linear
 from .lanes import Lanes
 
 if TYPE_CHECKING:
@@ -257,15 +257,3 @@ class VectorAccess:
 def _is_contiguous(buffer: SSAValue) -> bool:
     assert isinstance(buffer.type, MemRefType)
     return strides_of(buffer.type)[-1] == 1
-
-
-def strides_of(buffer: MemRefType) -> list[int | None]:
-    """Strides in elements that the type states; None where only the run time knows."""
-    layout = buffer.layout
-    if isinstance(layout, StridedLayoutAttr):
-        return [None if isinstance(s, NoneAttr) else s.data for s in layout.strides]
-    strides: list[int | None] = [1]
-    for extent in reversed(buffer.get_shape()[1:]):
-        last = strides[0]
-        strides.insert(0, None if last is None or extent == DYNAMIC_INDEX else last * extent)
-    return strides

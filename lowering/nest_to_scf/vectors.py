@@ -39,16 +39,17 @@ from xdsl.dialects.builtin import (
 from xdsl.dialects.utils import FastMathFlag
 from xdsl.ir import Attribute, Operation, SSAValue
 
-from ...analysis.nest.kernels.combiners import VECTOR_KINDS, allow_fma, combiner_op, identity
+from ...analysis.nest.buffers import element_bytes, strides_of
+from ...analysis.nest.kernels.combiners import VECTOR_KINDS, combiner_op, identity
 from ...analysis.nest.kernels.domains import DIVISIONS, Domain, domain_of, may_be_undefined
 from ...analysis.nest.kernels.vector_forms import Obstacle, no_vector_form, varies, varying_in
 from ...dialects.affine import AffineList
 from ...dialects.diagnostic import LoweringError, fail
 from ...dialects.ext.arith import vector_form
 from ...dialects.nest import AccumulateOp, ForOp, IndexOp, LoadOp, PrefetchOp, StoreOp
-from ..nest_common.body import element_bytes
+from ..nest_common.fused_products import allow_fma
 from .lanes import LaneMask, Lanes
-from .vector_access import VectorAccess, strides_of
+from .vector_access import VectorAccess
 
 if TYPE_CHECKING:
     from ..nest_common.body import NestBody

@@ -20,10 +20,10 @@ from xdsl.dialects import cf, func, llvm, memref, scf
 from xdsl.dialects.builtin import BoolAttr, IntegerAttr, MemRefType, StringAttr, VectorType, i1, i32, i64
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
+from ...analysis.nest.check_sites import checked_index, raises
 from ...dialects.diagnostic import LoweringError, fail
 from ...dialects.ext.llvm import LoopAnnotationAttr
 from ...dialects.walk import walk
-from ..abi.check_sites import checked_index, raises
 from ..abi.custom_call_names import CUSTOM_CALL
 from ..abi.error_codes import ERROR_CODES, FACTS, RAISE, RAISED
 from .builder import FunctionBuilder, Handler

@@ -34,8 +34,8 @@ from xdsl.dialects import arith, cf, func, gpu, memref, scf
 from xdsl.dialects.builtin import DYNAMIC_INDEX, IntegerAttr, MemRefType, ModuleOp, StringAttr
 from xdsl.ir import Block, Operation, SSAValue
 
+from ...analysis.nest.check_sites import checked_index, raises
 from ...dialects.diagnostic import LoweringError, NestorError, SourceLocation, fail, op_location
-from ...lowering.abi.check_sites import checked_index, raises
 from ...lowering.abi.error_codes import ERROR_CODES, FACTS, RAISED
 from ...lowering.abi.kernel_signature import LARGEST_SMALL
 from ...lowering.cuda_c.emit import CudaModule, kernel_name, print_cuda

@@ -14,6 +14,7 @@ from xdsl.dialects import arith, cf, func, memref, scf
 from xdsl.dialects.builtin import IndexType, MemRefType, ModuleOp
 from xdsl.ir import Block, Operation, SSAValue
 
+from ...analysis.nest.check_sites import checked_index, raises
 from ...analysis.nest.kernels.domains import DIVISIONS, domain_of
 from ...dialects.affine import AffineList
 from ...dialects.diagnostic import LoweringError, fail
@@ -30,7 +31,6 @@ from ...dialects.nest import (
     StoreOp,
     YieldOp,
 )
-from ...lowering.abi.check_sites import checked_index, raises
 from ...lowering.abi.custom_call_names import CUSTOM_CALL
 from ...lowering.abi.error_codes import CALL_ERROR, ERROR_CODES, INDEX_ERROR, RAISED
 from .. import custom_calls, printing, scalar_eval

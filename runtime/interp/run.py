@@ -26,8 +26,8 @@ from xdsl.dialects import func
 from xdsl.dialects.builtin import MemRefType
 from xdsl.ir import Block, Operation, SSAValue
 
+from ...analysis.nest.check_sites import check_sites
 from ...dialects.diagnostic import NestorError, fail, op_location
-from ...lowering.abi.check_sites import check_sites
 from .. import scalar_eval
 from ..errors import KernelError
 from .compiler import Compiler

@@ -12,11 +12,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
+from nestor.analysis.nest.check_sites import check_sites
 from nestor.analysis.nest.loop_structure import functions
 from nestor.dialects.diagnostic import NestorError, SourceLocation, op_location
 from nestor.dialects.nest import ForOp
 from nestor.dialects.verifier import verify
-from nestor.lowering.abi.check_sites import check_sites
 from nestor.runtime.errors import KernelError
 from nestor.runtime.interp.run import TrapError, compile_nest
 from nestor.transforms.nest.rewrite.mark_checks import why_not_compiled

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from nestor.analysis.nest.check_sites import check_sites
 from nestor.analysis.nest.loop_structure import find_loop
 from nestor.dialects.diagnostic import op_location
 from nestor.dialects.nest import ForOp
 from nestor.dialects.verifier import verify
-from nestor.lowering.abi.check_sites import check_sites
 from nestor.runtime.errors import KernelError
 from nestor.runtime.interp.run import run_nest
 from parsed import parse_module

@@ -17,13 +17,6 @@ MAY_IMPORT = {
     "tools": {"tools", "frontend", "transforms", "lowering", "analysis", "dialects", "runtime"},
 }
 
-STILL_WRONG = {
-    "analysis": """nest/kernels/amx_tiles nest/kernels/async_copies nest/kernels/barrier_places nest/kernels/combiners
-        nest/kernels/loop_marks nest/kernels/matrix_tiles nest/kernels/warps nest/sets/own_buffers
-        nest/sets/rolling_window nest/values/running_results"""
-}
-"""Files whose imports wait to be mended; the test fails for one that is mended and still listed."""
-
 
 def imported_packages(path: Path) -> set[str]:
     """Top-level packages of Nestor that the module imports, wherever in it the import stands."""
@@ -43,11 +36,12 @@ def imported_packages(path: Path) -> set[str]:
 
 @pytest.mark.parametrize("package", MAY_IMPORT)
 def test_imports_run_one_way(package):
-    wrong = set()
-    for path in (ROOT / package).rglob("*.py"):
-        if imported_packages(path) - MAY_IMPORT[package]:
-            wrong.add(path.relative_to(ROOT / package).with_suffix("").as_posix())
-    assert wrong == set(STILL_WRONG.get(package, "").split())
+    wrong = {}
+    for path in sorted((ROOT / package).rglob("*.py")):
+        extra = imported_packages(path) - MAY_IMPORT[package]
+        if extra:
+            wrong[str(path.relative_to(ROOT))] = sorted(extra)
+    assert not wrong
 
 
 def test_a_wrong_import_would_be_seen(tmp_path, monkeypatch):

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from buffer_programs import PROGRAMS, allocations, check, parsed
 from memory_programs import PROGRAMS as MEMORY
+from nestor.analysis.nest.buffers import buffers_in, find_alloc
 from nestor.analysis.nest.loop_structure import find_loop, loops_in, parent_loop
 from nestor.dialects.diagnostic import NestorError
 from nestor.dialects.registry import make_context
@@ -22,7 +23,6 @@ from nestor.transforms.nest.mapping.bind import bind
 from nestor.transforms.nest.memory.cache_read import cache_read
 from nestor.transforms.nest.memory.double_buffer import double_buffer
 from nestor.transforms.nest.memory.sink_alloc import sink_alloc
-from nestor.transforms.nest.rewrite.buffers import buffers_in, find_alloc
 from nestor.transforms.registry import load_pass
 from parsed import parse_module
 

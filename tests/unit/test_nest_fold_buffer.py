@@ -7,6 +7,7 @@ from itertools import product
 import numpy as np
 import pytest
 from buffer_programs import PROGRAMS, allocations, check, function_of, parsed
+from nestor.analysis.nest.buffers import find_alloc
 from nestor.analysis.nest.loop_structure import find_loop, loops_in
 from nestor.dialects.diagnostic import NestorError
 from nestor.runtime.interp.run import run_nest
@@ -16,7 +17,6 @@ from nestor.transforms.nest.memory.expand_buffer import expand_buffer
 from nestor.transforms.nest.memory.fold_buffer import fold_buffer
 from nestor.transforms.nest.memory.hoist_alloc import hoist_alloc
 from nestor.transforms.nest.memory.resize_buffer import resize_buffer
-from nestor.transforms.nest.rewrite.buffers import find_alloc
 from parsed import parse_module
 from xdsl.dialects.builtin import DYNAMIC_INDEX, MemRefType
 

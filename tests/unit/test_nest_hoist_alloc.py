@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 from buffer_programs import PROGRAMS, allocations, check, parsed
+from nestor.analysis.nest.buffers import find_alloc
 from nestor.analysis.nest.loop_structure import find_loop, loops_in
 from nestor.dialects.diagnostic import NestorError
 from nestor.transforms.nest.mapping.parallel import parallelize
 from nestor.transforms.nest.memory.hoist_alloc import hoist_alloc
 from nestor.transforms.nest.memory.sink_alloc import sink_alloc
-from nestor.transforms.nest.rewrite.buffers import find_alloc
 
 LEGAL = {
     hoist_alloc: {"inside": {("u", "i"), ("s", "i")}},

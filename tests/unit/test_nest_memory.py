@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from memory_programs import PROGRAMS, static_text
+from nestor.analysis.nest.buffers import buffers_in, find_alloc, find_buffer
 from nestor.analysis.nest.loop_structure import find_loop, loops_in
 from nestor.dialects.diagnostic import NestorError
 from nestor.dialects.nest import AllocOp
@@ -30,7 +31,6 @@ from nestor.transforms.nest.memory.cache_write import cache_write
 from nestor.transforms.nest.memory.set_memory import set_memory
 from nestor.transforms.nest.memory.stage_mem import stage_mem
 from nestor.transforms.nest.memory.transform_layout import transform_layout
-from nestor.transforms.nest.rewrite.buffers import buffers_in, find_alloc, find_buffer
 from nestor.transforms.registry import load_pass
 from parsed import parse_module
 from sampling import seeds

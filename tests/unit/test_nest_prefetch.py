@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from cpu_kernels import Kernel
+from nestor.analysis.nest.buffers import buffers_in
 from nestor.analysis.nest.loop_structure import find_loop, functions
 from nestor.analysis.nest.sets.accesses import accesses_of
 from nestor.dialects.diagnostic import NestorError
@@ -14,7 +15,6 @@ from nestor.transforms.nest.loops.split import split
 from nestor.transforms.nest.loops.unroll import unroll
 from nestor.transforms.nest.mapping.vectorize import vectorize
 from nestor.transforms.nest.memory.prefetch import prefetch, why_not_prefetch
-from nestor.transforms.nest.rewrite.buffers import buffers_in
 from nestor.transforms.registry import load_pass
 from parsed import parse_module
 from relabelled_nests import RELABELLED, assert_stays

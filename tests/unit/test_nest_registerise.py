@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 from cpu_nests import NESTS
 from loop_programs import RandomLoops, check, loop_called, outcomes
+from nestor.analysis.nest.buffers import buffers_in, find_buffer
 from nestor.analysis.nest.loop_structure import functions, loops_in
 from nestor.dialects.diagnostic import NestorError
 from nestor.dialects.nest import AllocOp
 from nestor.dialects.verifier import verify
 from nestor.runtime.interp.run import compile_nest
 from nestor.transforms.nest.memory.registerise import registerise
-from nestor.transforms.nest.rewrite.buffers import buffers_in, find_buffer
 from parsed import parse_module
 from sampling import seeds
 from xdsl.dialects.builtin import ModuleOp

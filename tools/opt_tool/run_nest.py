@@ -15,9 +15,9 @@ from xdsl.dialects.builtin import MemRefType, ModuleOp
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import SSAValue
 
+from ...analysis.nest.check_sites import check_sites
 from ...analysis.nest.sets.dependence import analyse
 from ...dialects.diagnostic import NestorError, fail
-from ...lowering.abi.check_sites import check_sites
 from ...runtime import scalar_eval
 from ...runtime.errors import NAMES, KernelError
 from ...runtime.interp.run import run_nest

@@ -16,9 +16,9 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
+from ...analysis.nest.buffers import find_alloc, find_buffer
 from ...analysis.nest.loop_structure import find_loop, functions
 from ...dialects.schedule.table import BUFFER, LOOP, Option, Primitive, Target
-from .rewrite.buffers import find_alloc, find_buffer
 
 
 @cache

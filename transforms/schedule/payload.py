@@ -14,6 +14,7 @@ from xdsl.dialects.func import FuncOp
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.printer import Printer
 
+from ...analysis.nest.buffers import buffer_name, buffers_in, flat_views_in
 from ...analysis.nest.loop_structure import is_inside, loops_in
 from ...dialects.diagnostic import Diagnostic, NestorError, PassFailure, fail, op_location
 from ...dialects.nest import AllocOp, ForOp
@@ -22,7 +23,6 @@ from ...dialects.schedule.ops import MatchOp, PrimitiveOp
 from ...dialects.schedule.options import value_of
 from ...dialects.schedule.table import BUFFER, LOOP, STATEMENT, Target
 from ..nest.primitive_passes import function_of
-from ..nest.rewrite.buffers import buffer_name, buffers_in, flat_views_in
 from ..nest.rewrite.mark_checks import why_not_compiled
 from .match import match_pattern, statements_in
 from .snapshot import Snapshot

@@ -25,6 +25,7 @@ from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.passes import ModulePass
 
 from ...dialects.diagnostic import fail
+from ...dialects.ext.arith import NO_OVERFLOW
 
 INDEX = IndexType()
 
@@ -127,7 +128,7 @@ def _widened(loop: scf.ForOp, turns: range, whole: int, factor: int, before: _Be
         moved = arith.AddiOp.create(
             operands=[variable, offset.results[0]],
             result_types=[INDEX],
-            properties={"overflowFlags": arith.IntegerOverflowAttr("none")},
+            properties=dict(NO_OVERFLOW),
         )
         for op in (offset, moved):
             op.location = loop.location

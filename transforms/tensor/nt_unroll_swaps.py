@@ -29,6 +29,7 @@ from xdsl.dialects.builtin import IndexType, IntegerAttr, ModuleOp
 from xdsl.ir import Block, BlockArgument, Operation, Region, SSAValue
 from xdsl.passes import ModulePass
 
+from ...dialects.ext.arith import NO_OVERFLOW
 from ...dialects.nt import LoopsOp
 
 INDEX = IndexType()
@@ -82,7 +83,7 @@ def unroll_swaps(loop: scf.ForOp) -> None:
     made: list[Operation] = []
 
     def op(kind: type[Operation], *operands: SSAValue) -> SSAValue:
-        properties = {"overflowFlags": arith.IntegerOverflowAttr("none")} if kind in _ARITHMETIC else {}
+        properties = dict(NO_OVERFLOW) if kind in _ARITHMETIC else {}
         new = kind.create(operands=operands, result_types=[INDEX], properties=properties)
         made.append(new)
         return new.results[0]
@@ -120,7 +121,7 @@ def _pairs(loop: scf.ForOp, middle: SSAValue, two: SSAValue) -> scf.ForOp:
     step = arith.AddiOp.create(
         operands=[target.args[0], loop.step],
         result_types=[INDEX],
-        properties={"overflowFlags": arith.IntegerOverflowAttr("none")},
+        properties=dict(NO_OVERFLOW),
     )
     step.location = loop.location
     target.add_op(step)

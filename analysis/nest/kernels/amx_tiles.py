@@ -29,8 +29,8 @@ from xdsl.ir import Attribute, Operation
 from ....dialects.ext.amx_sizes import REGISTERS, ROW_BYTES, ROWS, TOGETHER
 from ....dialects.nest import AccumulateOp, AllocOp, ForOp, LoadOp, StoreOp
 from ....dialects.nest.common import AMX
-from ....lowering.nest_common.index_arithmetic import Linear, forms_of
-from ....lowering.nest_to_scf.vector_access import strides_of
+from ..buffers import strides_of
+from ..values.linear_forms import Linear, forms_of
 from .matrix_tiles import NoTile, counting_band, loads_and_sum, trip_count_from_zero
 
 __all__ = ["AMX", "AmxTile", "Factor", "Form", "amx_form_of", "amx_tile", "zeroed_by"]

@@ -32,7 +32,7 @@ from xdsl.ir import Operation, SSAValue
 
 from ....dialects.nest import AllocOp, BarrierOp, ForOp, LoadOp, StoreOp
 from ....dialects.nest.loop import THREAD_AXES
-from ....lowering.nest_common.body import element_bytes
+from ..buffers import element_bytes
 from .gpu_accesses import declared_space
 
 ASYNC = "nestor.async"

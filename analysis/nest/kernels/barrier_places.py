@@ -37,7 +37,7 @@ from ....dialects.nest import (
     YieldOp,
 )
 from ....dialects.walk import walk
-from ....lowering.abi.check_sites import raises
+from ..check_sites import raises
 
 _KNOWN = (AccumulateOp, AllocOp, BarrierOp, ForOp, IfOp, IndexOp, LoadOp, PrefetchOp, StoreOp, YieldOp)
 _KNOWN += (memref.DimOp, memref.CollapseShapeOp, cf.AssertOp, func.ReturnOp)

@@ -6,18 +6,14 @@ from xdsl.dialects import arith
 from xdsl.dialects.builtin import (
     AnyFloat,
     DenseIntOrFPElementsAttr,
-    Float32Type,
-    Float64Type,
     FloatAttr,
     IntegerAttr,
     IntegerType,
     VectorType,
 )
-from xdsl.dialects.utils import FastMathFlag
-from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.ir import Attribute, Operation
 
-from ....dialects.nest import AccumulateOp
-from ....lowering.nest_common.index_arithmetic import NO_OVERFLOW
+from ....dialects.ext.arith import NO_OVERFLOW
 
 NO_FASTMATH: dict[str, Attribute] = {"fastmath": arith.FastMathFlagsAttr("none")}
 
@@ -47,33 +43,6 @@ def combiner_op(name: str, element: Attribute) -> tuple[type[Operation], dict[st
     if isinstance(element, IntegerType):
         return _INT_OPS[name], NO_OVERFLOW if name in ("add", "mul") else {}
     return _FLOAT_OPS[name], NO_FASTMATH
-
-
-def product_to_fuse(op: AccumulateOp, value: SSAValue) -> arith.MulfOp | None:
-    """The product that `op` adds, its lowered `value`, where the two may be one fused multiply-add.
-
-    Only sums of `order any` are so free.
-    """
-    is_sum = op.combine is None and op.combiner.data == "add" and op.order_name == "any"
-    if not is_sum or not isinstance(op.values[0].type, Float32Type | Float64Type):
-        return None
-    return value.owner if isinstance(value.owner, arith.MulfOp) else None
-
-
-def allow_fma(op: AccumulateOp, total: SSAValue, value: SSAValue) -> None:
-    """Let the product that `op` adds, lowered to `total = old + value`, become one fused multiply-add.
-
-    Other uses of the product stay as they are, for contraction takes the permission of both operations.
-    """
-    product, addition = product_to_fuse(op, value), total.owner
-    if product is not None and isinstance(addition, arith.AddfOp):
-        for member in (product, addition):
-            member.properties["fastmath"] = _with_contract(member.fastmath)
-
-
-def _with_contract(flags: arith.FastMathFlagsAttr | None) -> arith.FastMathFlagsAttr:
-    granted = () if flags is None else tuple(flags.data)
-    return arith.FastMathFlagsAttr([*dict.fromkeys((*granted, FastMathFlag.ALLOW_CONTRACT))])
 
 
 def identity(name: str, element: Attribute) -> FloatAttr | IntegerAttr:

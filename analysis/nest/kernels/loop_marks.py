@@ -1,4 +1,4 @@
-"""Marks of loops that no target has code for together: asked when a loop is marked, and when loops are lowered."""
+"""Marks of loops: what refuses one, and which no target has code for together. Asked when a loop is marked and lowered."""
 
 from __future__ import annotations
 
@@ -6,12 +6,13 @@ from collections.abc import Mapping
 
 from xdsl.dialects import func
 from xdsl.ir import Operation
+from xdsl.traits import is_side_effect_free
 
 from ....dialects.diagnostic import NestorError, fail
-from ....dialects.nest import BIND_AXES, LANES, MAX_THREADS, ForOp
+from ....dialects.nest import BIND_AXES, LANES, MAX_THREADS, ForOp, IndexOp, LoadOp, YieldOp
 from ....dialects.walk import walk
-from ....lowering.abi.check_sites import raises
-from ..loop_structure import enclosing_loops
+from ..check_sites import raises
+from ..loop_structure import enclosing_loops, may_fail
 
 
 def parallel_around(loop: ForOp) -> ForOp | None:
@@ -79,3 +80,23 @@ def refuse_in_vector(loop: ForOp, action: str) -> NestorError | None:
                 notes=[(outer, "that loop is here")],
             )
     return None
+
+
+def why_not_fails(loop: ForOp, action: str) -> NestorError | None:
+    """The refusal of `action` when something in `loop` can fail: errors are those of the first iteration."""
+    op = may_fail(loop)
+    if op is None or (action == "bind" and only_checks(loop)):
+        return None
+    return fail(
+        loop,
+        f'cannot {action} the loop "{loop.label}": an operation in it can stop the kernel',
+        hint="nest-prove-bounds removes the checks that cannot fail",
+        notes=[(op, "this check can fail")],
+    )
+
+
+def only_checks(loop: ForOp) -> bool:
+    """Whether the nest of a loop does nothing but look at indices: a kernel may report any of those that are outside."""
+    known = ForOp | LoadOp | IndexOp | YieldOp
+    nest = [loop, *enclosing_loops(loop)[:1]][-1]
+    return all(isinstance(op, known) or (not op.regions and is_side_effect_free(op)) for op in nest.walk())

@@ -43,7 +43,7 @@ from xdsl.ir.affine import AffineBinaryOpKind
 
 from ....dialects.nest import LANES, AccumulateOp, ForOp, LoadOp
 from ....dialects.nest.common import TF32
-from ....lowering.nest_common.index_arithmetic import Atom, Division, Linear, forms_of, linear
+from ..values.linear_forms import Atom, Division, Linear, forms_of, linear
 from .gpu_accesses import declared_space
 from .lane_reductions import differs
 

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from ....dialects.diagnostic import NestorError, fail
 from ....dialects.nest import AccumulateOp, ForOp
-from ....transforms.nest.mapping.parallel import why_not_fails
 from ..sets.dependence import Dependence, Dependences
 from .lane_reductions import differs, why_not_shuffled
+from .loop_marks import why_not_fails
 
 
 def why_not_lanes(loop: ForOp, action: str, dependences: Dependences | None = None) -> NestorError | None:

@@ -17,7 +17,7 @@ from xdsl.ir import Operation, SSAValue
 
 from ....dialects.diagnostic import NestorError
 from ....dialects.nest import AccumulateOp, AllocOp, ForOp, LoadOp, StoreOp
-from ....transforms.nest.rewrite.buffers import buffer_name, owner_of
+from ..buffers import buffer_name, owner_of
 from ..loop_structure import enclosing_loops, is_inside
 from .accesses import READ, WRITE, Access
 from .coverage import Coverage

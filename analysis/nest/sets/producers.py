@@ -11,14 +11,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from xdsl.dialects import arith, memref
-from xdsl.dialects.builtin import DYNAMIC_INDEX, IntegerAttr, MemRefType
+from xdsl.dialects import memref
 from xdsl.ir import Block, Operation, SSAValue
 
 from ....dialects.affine import AffineList, constant_of, replace_dims
 from ....dialects.diagnostic import fail
 from ....dialects.nest import AccumulateOp, AllocOp, ForOp, IfOp, LoadOp, StoreOp
-from ....dialects.nest.common import INDEX
 from ..kernels.domains import LoadGuards
 from ..loop_structure import enclosing_loops, is_inside
 from .accesses import Access, accesses_of
@@ -103,31 +101,6 @@ def odd_ancestor(op: Operation, outside: Operation) -> Operation | None:
         if not isinstance(op, (ForOp, IfOp)):
             return op
     return None
-
-
-def replace_extents(uses: Uses) -> None:
-    """Put the sizes that the buffer was made with in place of its `memref.dim`s."""
-    for op in uses.extents:
-        axis = constant_of(op.index)
-        assert axis is not None and op.parent is not None
-        op.result.replace_all_uses_with(extent_value(uses.alloc, axis, op))
-        op.detach()
-        op.erase()
-
-
-def extent_value(alloc: AllocOp, axis: int, before: Operation) -> SSAValue:
-    """The extent of an axis as a value; a constant one is made before the operation `before`."""
-    assert isinstance(alloc.memref.type, MemRefType) and before.parent is not None
-    shape = alloc.memref.type.get_shape()
-    if shape[axis] == DYNAMIC_INDEX:
-        return alloc.sizes[sum(n == DYNAMIC_INDEX for n in shape[:axis])]
-    constant = arith.ConstantOp(IntegerAttr(shape[axis], INDEX))
-    constant.location = before.location
-    before.parent.insert_op_before(constant, before)
-    return constant.result
-
-
-# ---- rewriting --------------------------------------------------------------------------------------
 
 
 def substitute(expressions: AffineList, by: Mapping[SSAValue, AffineList]) -> AffineList:

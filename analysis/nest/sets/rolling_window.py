@@ -16,11 +16,11 @@ from xdsl.ir import Operation
 from ....dialects.affine import AffineList
 from ....dialects.diagnostic import NestorError, fail
 from ....dialects.nest import AccumulateOp, AllocOp, ForOp, LoadOp, StoreOp
-from ....transforms.nest.rewrite.bounds import largest
 from ..loop_structure import is_inside
 from .accesses import Access, accesses_of, is_private
 from .footprint import Range
 from .integer_sets import System, difference, is_never_negative
+from .loop_bounds import largest
 from .producers import Uses, describe_instance, require_domain
 from .regions import Window
 

@@ -214,7 +214,7 @@ def _frozen_description(module: ModuleOp, function: Any) -> FrozenDescription | 
 
 
 def _build_interp(module: ModuleOp, name: str, schedule: Schedule) -> tuple[Kernel, Any]:
-    from ....lowering.abi.check_sites import check_sites, site_table
+    from ....analysis.nest.check_sites import check_sites, site_table
     from ....runtime.errors import KernelError
     from ....runtime.interp.run import compile_nest
     from ....runtime.printing import raise_error

@@ -39,13 +39,13 @@ from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.passes import ModulePass
 
+from ....analysis.nest.buffers import buffer_name
 from ....analysis.nest.loop_structure import functions, is_check
 from ....analysis.nest.sets.accesses import READ, accesses_of, argument_attribute, is_defined_outside
 from ....analysis.nest.values.frozen_arguments import FROZEN_FUNCTION
 from ....analysis.nest.values.frozen_buffers import is_frozen
 from ....dialects.affine import AffineList
 from ....dialects.nest import AllocOp, ForOp
-from ..rewrite.buffers import buffer_name
 from ..rewrite.loops import replace_index
 
 

@@ -33,8 +33,7 @@ from ....analysis.nest.sets.accesses import FRESH, VIEWS
 from ....dialects.affine import AffineList
 from ....dialects.diagnostic import NestorError, fail
 from ....dialects.nest import ForOp
-from ..rewrite.bounds import simplify_bounds
-from ..rewrite.loops import fresh_names
+from ..rewrite.loops import fresh_names, simplify_bounds
 
 PAIR = "pair"
 

@@ -24,11 +24,11 @@ from __future__ import annotations
 from xdsl.ir import SSAValue
 
 from ....analysis.nest.kernels.loop_marks import refuse_marked
+from ....analysis.nest.sets.loop_bounds import as_point, largest, refuse_several, refuse_unknown, smallest
 from ....dialects.affine import AffineList
 from ....dialects.diagnostic import NestorError
 from ....dialects.nest import ForOp
 from ....dialects.nest.common import name_hint_of
-from ..rewrite.bounds import as_point, largest, refuse_several, refuse_unknown, smallest
 from ..rewrite.loops import fresh_names, rename_copies
 
 

@@ -34,12 +34,12 @@ from xdsl.dialects.builtin import IntegerAttr
 from ....analysis.nest.kernels.loop_marks import refuse_marked
 from ....analysis.nest.loop_structure import enclosing_loops, loops_in, trip_count
 from ....analysis.nest.sets.integer_sets import System, is_never_negative
+from ....analysis.nest.sets.loop_bounds import largest, refuse_several, smallest
 from ....dialects.affine import AffineList
 from ....dialects.diagnostic import NestorError, fail
 from ....dialects.nest import BIND_AXES, ForOp
 from ....dialects.nest.common import INDEX
-from ..rewrite.bounds import largest, refuse_several, simplify_bounds, smallest
-from ..rewrite.loops import fresh_names, replace_index
+from ..rewrite.loops import fresh_names, replace_index, simplify_bounds
 
 # ---- normalise --------------------------------------------------------------------------------------
 

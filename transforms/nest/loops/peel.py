@@ -33,10 +33,10 @@ from typing import Literal
 
 from ....analysis.nest.kernels.loop_marks import refuse_marked
 from ....analysis.nest.loop_structure import trip_count
+from ....analysis.nest.sets.loop_bounds import largest, refuse_several, smallest
 from ....dialects.diagnostic import NestorError, fail
 from ....dialects.nest import ForOp
-from ..rewrite.bounds import largest, refuse_several, simplify_bounds, smallest
-from ..rewrite.loops import fresh_names
+from ..rewrite.loops import fresh_names, simplify_bounds
 from .cut import copy_after, copy_before
 
 Where = Literal["head", "tail"]

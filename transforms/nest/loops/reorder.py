@@ -32,8 +32,8 @@ from ....analysis.nest.loop_structure import may_fail, perfect_band
 from ....analysis.nest.sets.dependence import Dependences
 from ....dialects.diagnostic import NestorError, fail
 from ....dialects.nest import BIND_AXES, ForOp
-from ..rewrite.bounds import simplify_bounds
 from ..rewrite.interchange import Range, ranges_in_order
+from ..rewrite.loops import simplify_bounds
 
 
 def why_not_reorder(

@@ -21,11 +21,11 @@ from __future__ import annotations
 from ....analysis.nest.kernels.loop_marks import refuse_marked
 from ....analysis.nest.loop_structure import may_fail, trip_count
 from ....analysis.nest.sets.dependence import Dependences
+from ....analysis.nest.sets.loop_bounds import refuse_several
 from ....dialects.affine import AffineList
 from ....dialects.diagnostic import NestorError, fail
 from ....dialects.nest import ForOp
-from ..rewrite.bounds import refuse_several, simplify_bounds
-from ..rewrite.loops import replace_index
+from ..rewrite.loops import replace_index, simplify_bounds
 
 
 def why_not_reverse(loop: ForOp, dependences: Dependences | None = None) -> NestorError | None:

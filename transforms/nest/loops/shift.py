@@ -20,10 +20,10 @@ from __future__ import annotations
 from xdsl.ir import SSAValue
 
 from ....analysis.nest.kernels.loop_marks import refuse_marked
+from ....analysis.nest.sets.loop_bounds import as_point, refuse_unknown
 from ....dialects.affine import AffineList
 from ....dialects.diagnostic import NestorError
 from ....dialects.nest import ForOp
-from ..rewrite.bounds import as_point, refuse_unknown
 from ..rewrite.loops import replace_index
 
 

@@ -57,6 +57,7 @@ from ....analysis.nest.loop_structure import (
     trip_count,
 )
 from ....analysis.nest.sets.accesses import argument_attribute
+from ....analysis.nest.sets.loop_bounds import is_known_before
 from ....analysis.nest.values.extent_keys import value_key
 from ....dialects.affine import AffineList, constant_of, linear_terms
 from ....dialects.diagnostic import NestorError, fail
@@ -64,7 +65,6 @@ from ....dialects.nest import BIND_AXES, AllocOp, ForOp, IfOp
 from ....dialects.nest.common import INDEX, name_hint_of
 from ..cleanup.simplify import holds_at, reached, simplify
 from ..rewrite.affine_options import AffineText
-from ..rewrite.bounds import is_known_before
 from ..rewrite.buffers import fresh_buffer_name
 from ..rewrite.loops import fresh_names, materialise, rename_copies, rewrite_indices
 

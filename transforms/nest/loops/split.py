@@ -68,7 +68,7 @@ def why_not_split(loop: ForOp, factor: int, tail: Tail = "remainder") -> NestorE
     if (refusal := refuse_marked(loop, "split")) is not None:
         return refusal
     if len(loop.lower) != 1:
-        from ..rewrite.bounds import largest
+        from ....analysis.nest.sets.loop_bounds import largest
 
         if len(largest(loop.lower, loop)) != 1:
             return fail(
@@ -95,7 +95,7 @@ def _trips(loop: ForOp) -> AffineList:
     if len(loop.lower) == 1 and len(loop.upper) == 1:
         lower, upper = loop.lower, loop.upper
     else:
-        from ..rewrite.bounds import largest, smallest
+        from ....analysis.nest.sets.loop_bounds import largest, smallest
 
         lower, upper = largest(loop.lower, loop), smallest(loop.upper, loop)
     found = trips_between(lower, upper, loop.step_value)
@@ -229,7 +229,7 @@ def split(loop: ForOp, factor: int, tail: Tail = "remainder") -> tuple[ForOp, ..
     if (refusal := why_not_split(loop, factor, tail)) is not None:
         raise refusal
     if len(loop.lower) > 1 or len(loop.upper) > 1:
-        from ..rewrite.bounds import simplify_bounds
+        from ..rewrite.loops import simplify_bounds
 
         simplify_bounds(loop)
     trips = trip_count(loop)

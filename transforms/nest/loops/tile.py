@@ -45,11 +45,11 @@ from ....analysis.nest.loop_structure import (
     trip_count,
 )
 from ....analysis.nest.sets.dependence import analyse
+from ....analysis.nest.sets.loop_bounds import refuse_several, smallest
 from ....dialects.affine import AffineList
 from ....dialects.diagnostic import NestorError, fail
 from ....dialects.nest import ForOp
-from ..rewrite.bounds import refuse_several, simplify_bounds, smallest
-from ..rewrite.loops import add_domain, fresh_names, replace_index
+from ..rewrite.loops import add_domain, fresh_names, replace_index, simplify_bounds
 from .cut import copy_after, rename
 from .normalise import remove_unit_loop
 from .reorder import permute, why_not_reorder

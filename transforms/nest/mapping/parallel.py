@@ -19,13 +19,11 @@ made inside the loop are private to an iteration. `parallel` in Halide, TVM and 
 from __future__ import annotations
 
 from xdsl.dialects.builtin import IntegerAttr, i64
-from xdsl.traits import is_side_effect_free
 
-from ....analysis.nest.kernels.loop_marks import refuse_in_vector, refuse_marked
-from ....analysis.nest.loop_structure import enclosing_loops, may_fail
+from ....analysis.nest.kernels.loop_marks import refuse_in_vector, refuse_marked, why_not_fails
 from ....analysis.nest.sets.dependence import Dependences
 from ....dialects.diagnostic import NestorError, fail
-from ....dialects.nest import ForOp, IndexOp, LoadOp, YieldOp
+from ....dialects.nest import ForOp
 from ..rewrite.mark_checks import refuse_on_processor, refuse_parallel_twice
 
 
@@ -58,26 +56,6 @@ def why_not_independent(
         hint=hint,
         notes=first.notes,
     )
-
-
-def why_not_fails(loop: ForOp, action: str) -> NestorError | None:
-    """The refusal of `action` when something in `loop` can fail: errors are those of the first iteration."""
-    op = may_fail(loop)
-    if op is None or (action == "bind" and only_checks(loop)):
-        return None
-    return fail(
-        loop,
-        f'cannot {action} the loop "{loop.label}": an operation in it can stop the kernel',
-        hint="nest-prove-bounds removes the checks that cannot fail",
-        notes=[(op, "this check can fail")],
-    )
-
-
-def only_checks(loop: ForOp) -> bool:
-    """Whether the nest of a loop does nothing but look at indices: a kernel may report any of those that are outside."""
-    known = ForOp | LoadOp | IndexOp | YieldOp
-    nest = [loop, *enclosing_loops(loop)[:1]][-1]
-    return all(isinstance(op, known) or (not op.regions and is_side_effect_free(op)) for op in nest.walk())
 
 
 def parallelize(loop: ForOp, grain: int | None = None, dependences: Dependences | None = None) -> ForOp:

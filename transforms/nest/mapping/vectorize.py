@@ -31,17 +31,16 @@ straight-line code, or loops that all lanes run equally often. A step is normali
 
 from __future__ import annotations
 
-from itertools import product
-
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import SSAValue
 from xdsl.ir.affine import AffineBinaryOpExpr, AffineBinaryOpKind, AffineConstantExpr
 
 from ....analysis.nest.kernels.loop_marks import refuse_in_vector, refuse_marked
 from ....analysis.nest.kernels.vector_forms import no_vector_form
 from ....analysis.nest.loop_structure import enclosing_loops, may_fail, statements
-from ....analysis.nest.sets.accesses import accesses_of, is_defined_outside, may_overlap
+from ....analysis.nest.sets.accesses import accesses_of, is_defined_outside
 from ....analysis.nest.sets.dependence import Dependence, Dependences, analyse
 from ....analysis.nest.sets.integer_sets import is_never_negative
+from ....analysis.nest.sets.lockstep import is_kept
 from ....dialects.affine import AffineList
 from ....dialects.diagnostic import NestorError, fail
 from ....dialects.limits import MAX_LANES
@@ -67,37 +66,6 @@ def why_not_lanes(
         return _why_not_shared(loop)
     is_reduction = first.kind == "reduction"
     return _refuse(loop, first, "two lanes may update one element" if is_reduction else first.describe())
-
-
-def is_kept(dependence: Dependence, loop: ForOp, width: int | None, dependences: Dependences) -> bool:
-    """Whether lanes in lockstep do as iterations one after the other would."""
-    source, sink = dependence.source, dependence.sink
-    if dependence.kind == "reduction" and _shares_one_element(sink, loop):
-        return True
-    body = loop.body.block
-    if source.parent is body and sink.parent is body and source.is_before_in_block(sink):
-        return True
-    return width is not None and not _meet_in_one_vector(dependence, width, dependences)
-
-
-def _meet_in_one_vector(dependence: Dependence, width: int, dependences: Dependences) -> bool:
-    """Whether both ends of a dependence are in lanes of one vector, for some iterations."""
-    from ....analysis.nest.sets.conflicts import Comparison, can_meet
-
-    loop = dependence.loop
-    variable = AffineList.of(loop.iv)
-    relation = [Comparison(variable, "s", "<", variable, "t")]
-    if len(loop.lower) == 1:
-        vector = variable.minus(loop.lower).divided(AffineBinaryOpKind.FloorDiv, width * loop.step_value)
-        relation.append(Comparison(vector, "s", "=", vector, "t"))
-    pairs = product(
-        *([a for a in dependences.accesses_in(op)] for op in (dependence.source, dependence.sink))
-    )
-    return any(
-        can_meet([loop], source, sink, [relation])
-        for source, sink in pairs
-        if (source.writes or sink.writes) and may_overlap(source, sink)
-    )
 
 
 def _why_not_shared(loop: ForOp) -> NestorError | None:
@@ -133,12 +101,6 @@ def _refuse(loop: ForOp, dependence: Dependence, reason: str) -> NestorError:
     return fail(loop, f'cannot vectorize the loop "{loop.label}": {reason}', notes=dependence.notes)
 
 
-def _shares_one_element(op: Operation, loop: ForOp) -> bool:
-    """Whether an update goes to the same element in every iteration of the loop."""
-    assert isinstance(op, AccumulateOp)
-    return all(is_defined_outside(value, loop) for value in op.indices.operands)
-
-
 def why_not_vectorize(loop: ForOp, width: int, dependences: Dependences | None = None) -> NestorError | None:
     """The diagnostic that refuses to vectorize `loop` as it stands, None when it is legal."""
     if width < 1:
@@ -149,7 +111,7 @@ def why_not_vectorize(loop: ForOp, width: int, dependences: Dependences | None =
             f'cannot vectorize the loop "{loop.label}" by {width}: a vector has at most {MAX_LANES} lanes',
         )
     if loop.step_value != 1:
-        from ..rewrite.bounds import refuse_several
+        from ....analysis.nest.sets.loop_bounds import refuse_several
 
         if (refusal := refuse_several(loop, "vectorize", "lower")) is not None:
             return refusal

@@ -54,6 +54,7 @@ from ....analysis.nest.sets.accesses import (
     may_overlap,
 )
 from ....analysis.nest.sets.dependence import Dependences, analyse
+from ....analysis.nest.sets.loop_bounds import refuse_several, smallest
 from ....analysis.nest.sets.own_buffers import name_of, why_not_of_function
 from ....dialects.affine import AffineList
 from ....dialects.diagnostic import NestorError, fail
@@ -61,9 +62,8 @@ from ....dialects.nest import AllocOp, ForOp, LoadOp, StoreOp
 from ....dialects.nest.common import INDEX
 from ..loops.cut import copy_before
 from ..loops.peel import peel
-from ..rewrite.bounds import refuse_several, simplify_bounds, smallest
 from ..rewrite.buffers import erase_unused, fresh_buffer_name, why_not_space
-from ..rewrite.loops import fresh_names, rewrite_indices
+from ..rewrite.loops import fresh_names, rewrite_indices, simplify_bounds
 from ..rewrite.reshaping import reshape, why_not_reshape
 from .hoist_alloc import hoist_alloc, why_not_known
 from .sink_alloc import space_of

@@ -32,12 +32,12 @@ from xdsl.ir.affine import AffineBinaryOpKind
 
 from ....analysis.nest.loop_structure import is_inside, trip_count
 from ....analysis.nest.sets.dependence import Dependences, analyse
+from ....analysis.nest.sets.loop_bounds import largest
 from ....analysis.nest.sets.own_buffers import loops_between, name_of, why_not_of_function, why_not_own
 from ....dialects.affine import AffineList
 from ....dialects.diagnostic import NestorError, fail
 from ....dialects.nest import BIND_AXES, AllocOp, ForOp
-from ..rewrite.bounds import largest, simplify_bounds
-from ..rewrite.loops import materialise
+from ..rewrite.loops import materialise, simplify_bounds
 from ..rewrite.reshaping import reshape, why_not_reshape
 from .hoist_alloc import sizes_before, why_not_known
 from .sink_alloc import space_of

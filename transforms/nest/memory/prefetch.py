@@ -43,14 +43,13 @@ from math import prod
 from xdsl.dialects.builtin import MemRefType, NoneAttr, UnitAttr
 from xdsl.ir import Block, Operation, SSAValue
 
+from ....analysis.nest.buffers import buffer_name, element_bytes
 from ....analysis.nest.loop_structure import loops_in
 from ....analysis.nest.sets.accesses import accesses_of, is_defined_outside, root_of
 from ....analysis.nest.sets.regions import NoWindow, Window, window_of
 from ....dialects.affine import AffineList
 from ....dialects.diagnostic import NestorError, fail
 from ....dialects.nest import BIND_AXES, AccumulateOp, ForOp, LoadOp, PrefetchOp, StoreOp
-from ....lowering.nest_common.body import element_bytes
-from ..rewrite.buffers import buffer_name
 
 LINE_BYTES = 64
 """What one fetch brings into the cache."""

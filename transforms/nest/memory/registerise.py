@@ -35,6 +35,7 @@ from dataclasses import dataclass
 from xdsl.dialects.builtin import MemRefType
 from xdsl.ir import Operation, SSAValue
 
+from ....analysis.nest.buffers import buffer_name
 from ....analysis.nest.kernels.domains import LoadGuards
 from ....analysis.nest.kernels.loop_marks import refuse_in_vector, refuse_marked
 from ....analysis.nest.loop_structure import enclosing_loops, may_fail
@@ -51,13 +52,7 @@ from ....analysis.nest.sets.integer_sets import System, difference
 from ....dialects.affine import AffineList
 from ....dialects.diagnostic import NestorError, fail
 from ....dialects.nest import AccumulateOp, AllocOp, ForOp, LoadOp, StoreOp
-from ..rewrite.buffers import (
-    buffer_name,
-    erase_unused,
-    fresh_buffer_name,
-    space_attribute,
-    why_not_space,
-)
+from ..rewrite.buffers import erase_unused, fresh_buffer_name, space_attribute, why_not_space
 from ..rewrite.private_accumulators import (
     inside_buffer,
     is_reached,

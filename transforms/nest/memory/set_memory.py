@@ -22,10 +22,11 @@ from xdsl.dialects.builtin import MemRefType
 from xdsl.ir import SSAValue
 from xdsl.rewriter import Rewriter
 
+from ....analysis.nest.buffers import buffer_name, owner_of
 from ....analysis.nest.loop_structure import enclosing_loops
 from ....dialects.diagnostic import NestorError, fail
 from ....dialects.nest import AccumulateOp, AllocOp, LoadOp, StoreOp
-from ..rewrite.buffers import buffer_name, owner_of, space_attribute, why_not_space
+from ..rewrite.buffers import space_attribute, why_not_space
 
 
 def why_not_set_memory(alloc: AllocOp | SSAValue, space: str) -> NestorError | None:

@@ -56,6 +56,7 @@ from xdsl.dialects import arith
 from xdsl.dialects.builtin import MemRefType
 from xdsl.ir import Operation, SSAValue, Use
 
+from ....analysis.nest.buffers import buffer_name
 from ....analysis.nest.kernels.domains import DIVISIONS, is_computation, may_be_undefined
 from ....analysis.nest.loop_structure import enclosing_loops, perfect_band, sole_inner_loop
 from ....analysis.nest.sets.accesses import may_alias, root_of
@@ -63,7 +64,7 @@ from ....analysis.nest.sets.integer_sets import is_in_buffer, is_never_negative
 from ....dialects.affine import AffineList
 from ....dialects.diagnostic import NestorError, fail
 from ....dialects.nest import AccumulateOp, AllocOp, ForOp, LoadOp, StoreOp
-from ..rewrite.buffers import buffer_name, fresh_buffer_name, space_attribute, why_not_space
+from ..rewrite.buffers import fresh_buffer_name, space_attribute, why_not_space
 from ..rewrite.loops import fresh_names
 from ..rewrite.padded_reads import or_zero
 

@@ -26,6 +26,7 @@ from xdsl.dialects import arith
 from xdsl.dialects.builtin import DYNAMIC_INDEX, MemRefType, StringAttr
 from xdsl.ir import Operation, SSAValue
 
+from ....analysis.nest.buffers import buffer_name
 from ....analysis.nest.loop_structure import enclosing_loops, is_inside, loops_in, may_fail
 from ....analysis.nest.sets.accesses import (
     FRESH,
@@ -45,7 +46,7 @@ from ....analysis.nest.sets.producers import common_loops, runs_before
 from ....analysis.nest.sets.regions import NoWindow, Window, window_of
 from ....dialects.diagnostic import NestorError, fail
 from ....dialects.nest import BIND_AXES, THREAD_AXES, AccumulateOp, AllocOp, ForOp, IfOp
-from ..rewrite.buffers import buffer_name, why_not_space
+from ..rewrite.buffers import why_not_space
 
 Notes = Sequence[tuple[Operation, str]]
 

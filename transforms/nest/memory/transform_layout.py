@@ -39,6 +39,7 @@ from xdsl.dialects.builtin import DYNAMIC_INDEX, IntegerAttr, MemRefType, NoneAt
 from xdsl.ir import SSAValue
 from xdsl.ir.affine import AffineBinaryOpExpr, AffineBinaryOpKind, AffineConstantExpr, AffineExpr
 
+from ....analysis.nest.buffers import buffer_name, owner_of
 from ....analysis.nest.loop_structure import enclosing_loops, parent_loop
 from ....analysis.nest.sets.folding import overwritten_while_needed
 from ....analysis.nest.sets.integer_sets import System
@@ -48,7 +49,7 @@ from ....dialects.diagnostic import NestorError, fail
 from ....dialects.nest import AccumulateOp, AllocOp, ForOp, LoadOp, StoreOp
 from ....dialects.nest.common import INDEX
 from ..rewrite.affine_options import parse_layout
-from ..rewrite.buffers import buffer_name, erase_unused, owner_of
+from ..rewrite.buffers import erase_unused
 from ..rewrite.sizes import reallocate, replace
 
 Accessing = LoadOp | StoreOp | AccumulateOp

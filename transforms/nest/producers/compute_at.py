@@ -64,7 +64,6 @@ from ....analysis.nest.sets.producers import (
     common_loops,
     describe_instance,
     odd_ancestor,
-    replace_extents,
     require_domain,
     require_same_element,
     runs_before,
@@ -76,6 +75,7 @@ from ....analysis.nest.sets.regions import NoWindow, Window, window_of
 from ....dialects.affine import AffineList
 from ....dialects.diagnostic import NestorError, fail
 from ....dialects.nest import AccumulateOp, AllocOp, ForOp, LoadOp, StoreOp
+from ..rewrite.buffers import replace_extents
 from ..rewrite.loops import add_domain, fresh_names
 from ..rewrite.sizes import reallocate, replace
 

@@ -35,10 +35,11 @@ from __future__ import annotations
 from xdsl.ir import Operation, SSAValue
 from xdsl.traits import is_side_effect_free
 
-from ....analysis.nest.sets.producers import replace_extents, substitute
+from ....analysis.nest.sets.producers import substitute
 from ....dialects.affine import AffineList
 from ....dialects.diagnostic import NestorError
 from ....dialects.nest import AllocOp, ForOp, LoadOp
+from ..rewrite.buffers import replace_extents
 from ..rewrite.loops import materialise
 from .compute_inline_plan import Duplicate, Plan, plan_inline, shares_value
 

@@ -39,19 +39,15 @@ from ....analysis.nest.kernels.domains import is_computation
 from ....analysis.nest.kernels.loop_marks import refuse_marked
 from ....analysis.nest.loop_structure import enclosing_loops, is_inside, loops_in, may_fail
 from ....analysis.nest.sets.accesses import accesses_of, is_private
-from ....analysis.nest.sets.producers import (
-    Uses,
-    replace_extents,
-    top_in,
-    uses_of,
-)
+from ....analysis.nest.sets.loop_bounds import largest
+from ....analysis.nest.sets.producers import Uses, top_in, uses_of
 from ....analysis.nest.sets.regions import NoWindow, window_of
 from ....analysis.nest.sets.rolling_window import runs_always
 from ....dialects.affine import AffineList, linear_terms
 from ....dialects.diagnostic import NestorError
 from ....dialects.nest import AccumulateOp, AllocOp, ForOp, LoadOp, StoreOp
-from ..rewrite.bounds import largest, simplify_bounds
-from ..rewrite.loops import fresh_names
+from ..rewrite.buffers import replace_extents
+from ..rewrite.loops import fresh_names, simplify_bounds
 from ..rewrite.sizes import reallocate, replace
 from ..rewrite.trials import trial
 from .compute_root_checks import (

@@ -42,13 +42,13 @@ from ....analysis.nest.sets.producers import (
     Uses,
     allocation_of,
     describe_instance,
-    replace_extents,
     require_needed,
     uses_of,
 )
 from ....dialects.affine import AffineList
 from ....dialects.diagnostic import NestorError, fail
 from ....dialects.nest import AccumulateOp, AllocOp, ForOp, LoadOp, StoreOp, YieldOp
+from ..rewrite.buffers import replace_extents
 from ..rewrite.loops import add_domain, replace_index
 from ..rewrite.trials import trial
 from .reverse_compute_at import reverse_compute_at

@@ -39,7 +39,7 @@ from xdsl.ir.affine import AffineBinaryOpKind
 
 from ....analysis.nest.loop_structure import loops_in
 from ....analysis.nest.sets.footprint import Range
-from ....analysis.nest.sets.producers import allocation_of, replace_extents, substitute
+from ....analysis.nest.sets.producers import allocation_of, substitute
 from ....analysis.nest.sets.rolling_window import (
     Part,
     RollingPlan,
@@ -52,8 +52,8 @@ from ....dialects.affine import AffineList
 from ....dialects.diagnostic import NestorError
 from ....dialects.nest import AccumulateOp, AllocOp, ForOp, StoreOp
 from ..loops.normalise import runs_twice
-from ..rewrite.bounds import simplify_bounds
-from ..rewrite.loops import add_domain, fresh_names, replace_index
+from ..rewrite.buffers import replace_extents
+from ..rewrite.loops import add_domain, fresh_names, replace_index, simplify_bounds
 from ..rewrite.sizes import like, replace
 from .rolling_buffer_plan import plan_rolling
 

@@ -19,6 +19,7 @@ from ....analysis.nest.sets.accesses import accesses_of, is_defined_outside
 from ....analysis.nest.sets.coverage import Coverage
 from ....analysis.nest.sets.footprint import range_of
 from ....analysis.nest.sets.integer_sets import System
+from ....analysis.nest.sets.loop_bounds import refuse_several
 from ....analysis.nest.sets.producers import (
     Uses,
     allocation_of,
@@ -41,7 +42,6 @@ from ....analysis.nest.sets.rolling_window import (
 )
 from ....dialects.diagnostic import NestorError
 from ....dialects.nest import AccumulateOp, AllocOp, ForOp, StoreOp
-from ..rewrite.bounds import refuse_several
 from .rolling_buffer_checks import (
     check_complete,
     check_inputs,

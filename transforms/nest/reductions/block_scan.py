@@ -48,6 +48,7 @@ from xdsl.dialects import arith
 from xdsl.dialects.builtin import DYNAMIC_INDEX, MemRefType
 from xdsl.ir import Operation, SSAValue
 
+from ....analysis.nest.buffers import buffer_name
 from ....analysis.nest.kernels.combiners import identity
 from ....analysis.nest.kernels.loop_marks import refuse_in_vector, refuse_marked
 from ....analysis.nest.sets.accesses import may_alias, root_of
@@ -56,7 +57,7 @@ from ....dialects.affine import AffineList
 from ....dialects.diagnostic import NestorError
 from ....dialects.nest import AccumulateOp, AllocOp, ForOp, LoadOp, StoreOp, YieldOp
 from ..loops.split import split, why_not_split
-from ..rewrite.buffers import buffer_name, fresh_buffer_name
+from ..rewrite.buffers import fresh_buffer_name
 from ..rewrite.loops import fresh_names, rename_copies
 from ..rewrite.sizes import size_of
 

@@ -78,11 +78,12 @@ from xdsl.dialects.builtin import DYNAMIC_INDEX, AnyFloat, FloatAttr, MemRefType
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.ir.affine import AffineBinaryOpKind
 
+from ....analysis.nest.buffers import buffer_name
 from ....analysis.nest.sets.producers import top_in
 from ....dialects.affine import AffineList
 from ....dialects.diagnostic import NestorError
 from ....dialects.nest import AccumulateOp, AllocOp, ForOp, LoadOp, StoreOp
-from ..rewrite.buffers import buffer_name, fresh_buffer_name
+from ..rewrite.buffers import fresh_buffer_name
 from ..rewrite.loops import fresh_names, replace_index
 from ..rewrite.sizes import size_of
 from .online_softmax_plan import OnlineSoftmax, online_plan

@@ -1,22 +1,22 @@
-"""Finding buffers by name, their memory spaces, and their extents as values: what the memory primitives share."""
+"""Names for new buffers, memory spaces, and extents as values: what the memory primitives share."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
 from xdsl.dialects import arith, memref
-from xdsl.dialects.builtin import DYNAMIC_INDEX, IntegerAttr, MemRefType, ModuleOp, NoneAttr, i64
+from xdsl.dialects.builtin import DYNAMIC_INDEX, IntegerAttr, MemRefType, NoneAttr, i64
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
-from ....analysis.nest.loop_structure import enclosing_function, enclosing_loops, functions
+from ....analysis.nest.buffers import buffer_name, buffers_in, element_bytes
+from ....analysis.nest.loop_structure import enclosing_function, enclosing_loops
+from ....analysis.nest.sets.producers import Uses
 from ....analysis.nest.values.extent_keys import extent_key, value_key
-from ....dialects.affine import AffineList
+from ....dialects.affine import AffineList, constant_of
 from ....dialects.diagnostic import NestorError, fail
 from ....dialects.nest import BIND_AXES, THREAD_AXES, AllocOp, ForOp
 from ....dialects.nest.common import INDEX
-from ....dialects.walk import walk
-from ....lowering.nest_common.body import element_bytes
 
 SPACES: dict[str, int | None] = {"global": None, "shared": 3, "local": 5}
 """Memory spaces by name, as the numbers that upstream dialects use. `global` is the default space: a buffer in it
@@ -24,65 +24,6 @@ is wherever its place in the loops puts it, one made inside a kernel in no other
 
 SHARED_BYTES = 48 << 10
 """Shared memory that every block may have on a GPU."""
-
-
-# ---- finding ----------------------------------------------------------------------------------------
-
-
-def buffer_name(buffer: SSAValue) -> str:
-    """What a buffer is called: the name of its allocation, or of the argument."""
-    if isinstance(buffer.owner, AllocOp):
-        return buffer.owner.label.data
-    return buffer.name_hint or "buffer"
-
-
-def buffers_in(function: FuncOp) -> list[SSAValue]:
-    """The arguments and the allocations of a function, in the order of the text."""
-    arguments = [a for a in function.body.block.args if isinstance(a.type, MemRefType)]
-    return [*arguments, *(op.memref for op in walk(function) if isinstance(op, AllocOp))]
-
-
-def flat_views_in(function: FuncOp) -> list[SSAValue]:
-    """The views of buffers that nest-flatten made, which have names of their own: `x_flat`."""
-    return [op.results[0] for op in walk(function) if isinstance(op, memref.CollapseShapeOp)]
-
-
-def find_buffer(module: ModuleOp, name: str, function: str | None = None) -> SSAValue:
-    """The buffer called `name`, or the flat view; a diagnostic that lists the buffers when it is missing or ambiguous."""
-    candidates = functions(module, function)
-    buffers = [buffer for f in candidates for buffer in buffers_in(f)]
-    matching = [buffer for buffer in buffers if buffer_name(buffer) == name]
-    if not matching:
-        views = [view for f in candidates for view in flat_views_in(f)]
-        matching = [view for view in views if buffer_name(view) == name]
-    if len(matching) == 1:
-        return matching[0]
-    if not matching:
-        listing = ", ".join(map(buffer_name, buffers)) or "none"
-        anchor = candidates[0] if len(candidates) == 1 else module
-        raise fail(anchor, f'unknown buffer "{name}"', hint=f"buffers here: {listing}")
-    raise fail(
-        owner_of(matching[0]),
-        f'there are {len(matching)} buffers called "{name}"',
-        hint="say which function is meant with the option func, or give the buffers distinct names",
-        notes=[(owner_of(buffer), "another one is here") for buffer in matching[1:]],
-    )
-
-
-def find_alloc(module: ModuleOp, name: str, function: str | None = None) -> AllocOp | SSAValue:
-    """The allocation called `name`; the argument, where it is one (the primitive says what is wrong with it)."""
-    found = find_buffer(module, name, function)
-    return found.owner if isinstance(found.owner, AllocOp) else found
-
-
-def owner_of(buffer: SSAValue) -> Operation:
-    """The operation that makes a buffer: its allocation, or the function whose argument it is."""
-    owner = buffer.owner
-    if isinstance(owner, Block):
-        parent = owner.parent_op()
-        assert parent is not None
-        return parent
-    return owner
 
 
 def fresh_buffer_name(at: Operation, wanted: str) -> str:
@@ -242,3 +183,25 @@ def _dominates(definition: Operation, op: Operation) -> bool:
     while current is not None and current.parent is not block:
         current = current.parent_op()
     return current is not None and definition is not current and definition.is_before_in_block(current)
+
+
+def replace_extents(uses: Uses) -> None:
+    """Put the sizes that the buffer was made with in place of its `memref.dim`s."""
+    for op in uses.extents:
+        axis = constant_of(op.index)
+        assert axis is not None and op.parent is not None
+        op.result.replace_all_uses_with(extent_value(uses.alloc, axis, op))
+        op.detach()
+        op.erase()
+
+
+def extent_value(alloc: AllocOp, axis: int, before: Operation) -> SSAValue:
+    """The extent of an axis as a value; a constant one is made before the operation `before`."""
+    assert isinstance(alloc.memref.type, MemRefType) and before.parent is not None
+    shape = alloc.memref.type.get_shape()
+    if shape[axis] == DYNAMIC_INDEX:
+        return alloc.sizes[sum(n == DYNAMIC_INDEX for n in shape[:axis])]
+    constant = arith.ConstantOp(IntegerAttr(shape[axis], INDEX))
+    constant.location = before.location
+    before.parent.insert_op_before(constant, before)
+    return constant.result

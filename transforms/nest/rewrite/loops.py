@@ -16,6 +16,7 @@ from xdsl.ir.affine import (
 )
 
 from ....analysis.nest.loop_structure import enclosing_function, loops_in
+from ....analysis.nest.sets.loop_bounds import largest, smallest
 from ....dialects.affine import AffineList
 from ....dialects.nest import AccumulateOp, ForOp, IndexOp, LoadOp, PrefetchOp, StoreOp
 from ....dialects.nest.common import INDEX
@@ -152,3 +153,8 @@ def add_domain(op: StoreOp | AccumulateOp, constraints: AffineList) -> None:
     where = op.where
     combined = constraints if where is None else where.concat(constraints)
     op.set_access(op.indices, combined.canonical())
+
+
+def simplify_bounds(loop: ForOp) -> None:
+    """Leave out the bounds of `loop` that never count, by what is known where it stands."""
+    loop.set_bounds(largest(loop.lower, loop), smallest(loop.upper, loop))

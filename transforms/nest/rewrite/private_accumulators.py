@@ -20,6 +20,7 @@ from xdsl.dialects import arith
 from xdsl.dialects.builtin import DYNAMIC_INDEX, MemRefType, StringAttr
 from xdsl.ir import Operation, SSAValue
 
+from ....analysis.nest.buffers import buffer_name
 from ....analysis.nest.loop_structure import enclosing_loops, may_fail
 from ....analysis.nest.sets.accesses import (
     FRESH,
@@ -36,7 +37,7 @@ from ....dialects.affine import AffineList
 from ....dialects.diagnostic import NestorError, fail
 from ....dialects.nest import BIND_AXES, AccumulateOp, AllocOp, ForOp, LoadOp, StoreOp
 from ..reductions.rfactor import identities
-from .buffers import buffer_name, erase_unused, extent_before, fresh_buffer_name, why_not_space
+from .buffers import erase_unused, extent_before, fresh_buffer_name, why_not_space
 from .loops import fresh_names, materialise
 
 Insert = Callable[[Operation], None]

@@ -36,6 +36,7 @@ from xdsl.dialects.func import FuncOp
 from xdsl.ir import Operation
 from xdsl.ir.affine import AffineBinaryOpExpr, AffineBinaryOpKind, AffineConstantExpr
 
+from ....analysis.nest.buffers import buffer_name, buffers_in
 from ....analysis.nest.loop_structure import loops_in, perfect_band
 from ....analysis.nest.sets.producers import top_in
 from ....dialects.affine import AffineList
@@ -45,7 +46,6 @@ from ...nest.loops.split import split, why_not_split
 from ...nest.memory.resize_buffer import resize_buffer, why_not_resize_buffer
 from ...nest.memory.sink_alloc import sink_alloc, why_not_sink_alloc
 from ...nest.memory.transform_layout import transform_layout, why_not_transform_layout
-from ...nest.rewrite.buffers import buffer_name, buffers_in
 from ..patterns.access_patterns import UNKNOWN_EXTENT
 from ..patterns.products import Product, product_in
 from ..patterns.steps import Steps

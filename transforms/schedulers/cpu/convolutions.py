@@ -33,6 +33,7 @@ from math import prod
 
 from xdsl.ir import SSAValue
 
+from ....analysis.nest.buffers import element_bytes
 from ....analysis.nest.loop_structure import (
     enclosing_loops,
     is_inside,
@@ -44,7 +45,6 @@ from ....analysis.nest.loop_structure import (
 from ....analysis.nest.sets.accesses import root_of
 from ....dialects.diagnostic import NestorError
 from ....dialects.nest import AccumulateOp, ForOp, LoadOp
-from ....lowering.nest_common.body import element_bytes
 from ...nest.loops.fuse import fuse
 from ...nest.loops.normalise import add_unit_loop, remove_unit_loop, why_not_remove_unit_loop
 from ...nest.loops.reorder import reorder, why_not_reorder

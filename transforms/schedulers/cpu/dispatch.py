@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 from xdsl.dialects.func import FuncOp
 
+from ....analysis.nest.buffers import buffer_name, buffers_in
 from ....analysis.nest.loop_structure import enclosing_function, loops_in, perfect_band, sole_inner_loop
 from ....analysis.nest.sets.dependence import Dependences
 from ....dialects.diagnostic import NestorError
@@ -26,7 +27,6 @@ from ...nest.loops.split import split, why_not_split
 from ...nest.mapping.parallel import why_not_parallel
 from ...nest.mapping.vectorize import why_not_lanes
 from ...nest.memory.expand_buffer import expand_buffer
-from ...nest.rewrite.buffers import buffer_name, buffers_in
 from ...nest.rewrite.trials import trial
 from ..patterns.access_patterns import SCATTERED, SEVERAL, UNIT, access_patterns, extent_of, machine_lanes
 from ..patterns.steps import Steps

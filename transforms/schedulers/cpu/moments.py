@@ -18,11 +18,11 @@ from math import prod
 
 from xdsl.dialects.func import FuncOp
 
+from ....analysis.nest.buffers import element_bytes
 from ....analysis.nest.loop_structure import perfect_band
 from ....analysis.nest.sets.accesses import root_of
 from ....analysis.nest.values.moment_pairs import moment_pairs
 from ....dialects.nest import AccumulateOp, ForOp, LoadOp
-from ....lowering.nest_common.body import element_bytes
 from ...nest.loops.flatten import flatten_neighbours
 from ...nest.reductions.block_moments import block_moments, why_not_block_moments
 from ..patterns.access_patterns import extent_of

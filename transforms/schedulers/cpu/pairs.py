@@ -32,6 +32,7 @@ from dataclasses import dataclass
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Operation, SSAValue
 
+from ....analysis.nest.buffers import buffer_name, buffers_in
 from ....analysis.nest.loop_structure import loops_in, perfect_band
 from ....analysis.nest.sets.accesses import is_defined_outside
 from ....analysis.nest.sets.producers import top_in
@@ -50,7 +51,6 @@ from ...nest.memory.sink_alloc import sink_alloc, why_not_sink_alloc
 from ...nest.producers.reverse_compute_at import reverse_compute_at, why_not_reverse_compute_at
 from ...nest.reductions.privatise import privatise, why_not_privatise
 from ...nest.reductions.rfactor import rfactor, why_not_rfactor
-from ...nest.rewrite.buffers import buffer_name, buffers_in
 from ..patterns.access_patterns import extent_of, machine_lanes, padded_width
 from ..patterns.products import product_in
 from ..patterns.steps import Steps

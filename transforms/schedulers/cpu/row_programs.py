@@ -30,10 +30,10 @@ from xdsl.dialects.builtin import DYNAMIC_INDEX, MemRefType, NoneAttr
 from xdsl.ir import Block, SSAValue
 from xdsl.ir.affine import AffineDimExpr
 
+from ....analysis.nest.buffers import element_bytes
 from ....analysis.nest.sets.accesses import root_of
 from ....dialects.affine import AffineList
 from ....dialects.nest import ForOp, LoadOp, StoreOp
-from ....lowering.nest_common.body import element_bytes
 from ....lowering.nest_to_scf.vectors import LINE_BYTES
 from ...nest.memory.prefetch import prefetch, why_not_prefetch
 from ...nest.reductions.search_parts import search_parts

@@ -33,11 +33,11 @@ from __future__ import annotations
 
 from xdsl.dialects.builtin import AnyFloat, IntegerType
 
+from ....analysis.nest.buffers import element_bytes
 from ....analysis.nest.loop_structure import loops_in
 from ....analysis.nest.values.running_results import running_update
 from ....dialects.diagnostic import NestorError
 from ....dialects.nest import ForOp
-from ....lowering.nest_common.body import element_bytes
 from ....lowering.nest_to_scf.scans import SCAN
 from ....lowering.to_llvm.types import LAST_LEVEL_CACHE
 from ...nest.loops.split import split, why_not_split

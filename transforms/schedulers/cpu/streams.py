@@ -27,13 +27,12 @@ from xdsl.dialects.func import FuncOp
 from xdsl.ir import SSAValue
 from xdsl.ir.affine import AffineDimExpr
 
+from ....analysis.nest.buffers import buffers_in, element_bytes
 from ....analysis.nest.loop_structure import loops_in, parent_loop
 from ....analysis.nest.sets.accesses import FRESH, root_of
 from ....dialects.affine import dims_of, linear_terms
 from ....dialects.nest import ForOp, LoadOp, StoreOp
-from ....lowering.nest_common.body import element_bytes
 from ....lowering.nest_to_scf.vectors import LINE_BYTES
-from ...nest.rewrite.buffers import buffers_in
 from ..patterns.access_patterns import UNIT, is_streamed, pattern_of, varying_values
 from ..patterns.steps import Steps
 

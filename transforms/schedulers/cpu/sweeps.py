@@ -21,10 +21,10 @@ from xdsl.dialects.func import FuncOp
 from xdsl.ir import Block, SSAValue
 from xdsl.ir.affine import AffineDimExpr
 
+from ....analysis.nest.buffers import element_bytes
 from ....analysis.nest.sets.accesses import root_of
 from ....dialects.affine import AffineList, dims_of, linear_terms
 from ....dialects.nest import AccumulateOp, ForOp, LoadOp, StoreOp
-from ....lowering.nest_common.body import element_bytes
 from ...nest.mapping.annotate import annotate, why_not_annotate
 from ..patterns.access_patterns import extent_of
 from ..patterns.steps import Steps

@@ -28,13 +28,13 @@ from typing import Any
 from xdsl.dialects.builtin import DYNAMIC_INDEX, AnyFloat, MemRefType
 from xdsl.dialects.func import FuncOp
 
+from ....analysis.nest.buffers import element_bytes
 from ....analysis.nest.loop_structure import enclosing_function, loops_in, perfect_band
 from ....analysis.nest.sets.producers import top_in
 from ....dialects.affine import AffineList
 from ....dialects.diagnostic import NestorError
 from ....dialects.nest import LANES, AccumulateOp, AllocOp, ForOp, LoadOp, StoreOp
 from ....dialects.remarks import remark
-from ....lowering.nest_common.body import element_bytes
 from ...nest.loops.fuse import fuse
 from ...nest.loops.split import split
 from ...nest.loops.unmask import unmask

@@ -26,6 +26,7 @@ from typing import TypeAlias
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import SSAValue
 
+from ....analysis.nest.buffers import buffer_name
 from ....analysis.nest.kernels.barriers import change_with_places
 from ....analysis.nest.loop_structure import enclosing_function, may_fail, perfect_band
 from ....analysis.nest.sets.accesses import root_of
@@ -42,7 +43,6 @@ from ...nest.mapping.bind import bind
 from ...nest.mapping.vectorize import vectorize
 from ...nest.memory.cache_read import cache_read
 from ...nest.memory.set_memory import set_memory
-from ...nest.rewrite.buffers import buffer_name
 from ...nest.rewrite.loops import fresh_names
 from ...nest.rewrite.trials import trial
 from ..patterns.access_patterns import SCATTERED, SEVERAL, UNIT, access_patterns

@@ -27,6 +27,7 @@ from __future__ import annotations
 from xdsl.dialects.builtin import MemRefType
 from xdsl.ir import SSAValue
 
+from ....analysis.nest.buffers import buffer_name, element_bytes
 from ....analysis.nest.kernels.barriers import kernels_in, places
 from ....analysis.nest.loop_structure import enclosing_function, may_fail, next_nest, perfect_band
 from ....analysis.nest.sets.accesses import is_defined_outside
@@ -34,7 +35,7 @@ from ....analysis.nest.sets.conflicts import same_iterations
 from ....analysis.nest.sets.dependence import Dependences
 from ....dialects.diagnostic import NestorError
 from ....dialects.nest import AccumulateOp, AllocOp, ForOp, IfOp, LoadOp, StoreOp
-from ....lowering.nest_common.body import UNROLL, element_bytes
+from ....lowering.nest_common.body import UNROLL
 from ....lowering.nest_to_gpu.vectors import LARGEST_ACCESS
 from ...nest.loops.fuse import fuse
 from ...nest.loops.normalise import remove_unit_loop
@@ -50,7 +51,6 @@ from ...nest.memory.cache_read import cache_read
 from ...nest.memory.cache_write import cache_write
 from ...nest.memory.set_memory import set_memory
 from ...nest.reductions.privatise import privatise
-from ...nest.rewrite.buffers import buffer_name
 from ...nest.rewrite.loops import fresh_names
 from ...nest.rewrite.trials import trial
 from ..patterns.access_patterns import SCATTERED, SEVERAL, UNIT, access_patterns, buffer_accesses

@@ -28,13 +28,13 @@ from __future__ import annotations
 
 from math import prod
 
+from ....analysis.nest.buffers import element_bytes
 from ....analysis.nest.kernels.async_copies import ASYNC
 from ....analysis.nest.kernels.gpu_accesses import declared_space
 from ....analysis.nest.kernels.matrix_tiles import COLUMNS, Form, form_of
 from ....analysis.nest.loop_structure import enclosing_loops, is_inside, loops_in, perfect_band
 from ....dialects.diagnostic import fail
 from ....dialects.nest import LANES, AllocOp, ForOp, LoadOp, StoreOp
-from ....lowering.nest_common.body import element_bytes
 from ...nest.loops.fuse import fuse
 from ...nest.loops.normalise import remove_unit_loop, why_not_remove_unit_loop
 from ...nest.loops.rename import rename_freely

@@ -26,10 +26,10 @@ from math import prod
 from xdsl.dialects.builtin import DYNAMIC_INDEX, MemRefType
 from xdsl.ir import SSAValue
 
+from ....analysis.nest.buffers import buffer_name, element_bytes
 from ....analysis.nest.loop_structure import enclosing_loops, loops_in, perfect_band
 from ....dialects.diagnostic import fail
 from ....dialects.nest import LANES, AccumulateOp, AllocOp, ForOp, LoadOp, StoreOp
-from ....lowering.nest_common.body import element_bytes
 from ...nest.loops.fuse import fuse
 from ...nest.loops.normalise import remove_unit_loop, why_not_remove_unit_loop
 from ...nest.loops.reorder import reorder
@@ -44,7 +44,6 @@ from ...nest.memory.sink_alloc import sink_alloc
 from ...nest.memory.transform_layout import transform_layout
 from ...nest.reductions.online_softmax import online_softmax
 from ...nest.reductions.online_softmax_plan import OnlineSoftmax, online_plan
-from ...nest.rewrite.buffers import buffer_name
 from ..patterns.products import sum_of_products_in
 from ..patterns.steps import Steps
 from .attention import Attention, RowsOfBlock, padding

@@ -47,12 +47,11 @@ from xdsl.dialects.builtin import MemRefType, f64
 from xdsl.ir import SSAValue
 from xdsl.ir.affine import AffineDimExpr
 
+from ....analysis.nest.buffers import element_bytes, strides_of
 from ....analysis.nest.loop_structure import loops_in, perfect_band, sole_inner_loop
 from ....analysis.nest.sets.dependence import Dependences
 from ....dialects.affine import AffineList, linear_terms
 from ....dialects.nest import ForOp, LoadOp, StoreOp
-from ....lowering.nest_common.body import element_bytes
-from ....lowering.nest_to_scf.vector_access import strides_of
 from ...nest.loops.reorder import reorder, why_not_reorder
 from ...nest.loops.split import split, why_not_split
 from ...nest.mapping.bind import bind

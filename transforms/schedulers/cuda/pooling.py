@@ -28,6 +28,7 @@ from math import prod
 
 from xdsl.dialects.builtin import NoneAttr
 
+from ....analysis.nest.buffers import buffer_name, element_bytes
 from ....analysis.nest.kernels.barriers import change_with_places
 from ....analysis.nest.loop_structure import enclosing_function, enclosing_loops, perfect_band
 from ....analysis.nest.values.powers_of_two import power_above
@@ -35,7 +36,6 @@ from ....dialects.affine import AffineList
 from ....dialects.diagnostic import NestorError, fail
 from ....dialects.nest import LANES, AccumulateOp, AllocOp, ForOp, LoadOp, StoreOp
 from ....dialects.remarks import remark
-from ....lowering.nest_common.body import element_bytes
 from ...nest.loops.flatten import flatten, why_not_flatten
 from ...nest.loops.normalise import normalise, remove_unit_loop
 from ...nest.loops.reorder import reorder
@@ -48,7 +48,6 @@ from ...nest.memory.resize_buffer import resize_buffer
 from ...nest.memory.set_memory import set_memory
 from ...nest.memory.transform_layout import transform_layout
 from ...nest.producers.compute_at import compute_at
-from ...nest.rewrite.buffers import buffer_name
 from ...nest.rewrite.trials import trial
 from ..cpu.windows import Windows, one_nest, slides, windows_in
 from ..patterns.access_patterns import UNIT, buffer_accesses, growth_of, varying_values

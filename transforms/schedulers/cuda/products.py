@@ -22,11 +22,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import prod
 
+from ....analysis.nest.buffers import element_bytes
 from ....analysis.nest.loop_structure import perfect_band
 from ....analysis.nest.values.powers_of_two import power_above
 from ....dialects.nest import ForOp
 from ....dialects.remarks import remark
-from ....lowering.nest_common.body import element_bytes
 from ..patterns.products import FEWEST, Product, product_in, sum_of_products_in
 from ..patterns.steps import Steps
 from ..patterns.tiles import axes_of

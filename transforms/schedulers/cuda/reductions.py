@@ -23,13 +23,13 @@ from __future__ import annotations
 
 from xdsl.dialects.builtin import MemRefType
 
+from ....analysis.nest.buffers import element_bytes
 from ....analysis.nest.loop_structure import perfect_band
 from ....analysis.nest.sets.accesses import accesses_of
 from ....analysis.nest.sets.dependence import Dependences
 from ....analysis.nest.values.powers_of_two import power_below
 from ....dialects.diagnostic import NestorError
 from ....dialects.nest import LANES, AccumulateOp, AllocOp, ForOp
-from ....lowering.nest_common.body import element_bytes
 from ....lowering.nest_to_gpu.vectors import LARGEST_ACCESS
 from ...nest.loops.absorb import absorb, why_not_absorb
 from ...nest.loops.normalise import add_unit_loop, remove_unit_loop, why_not_remove_unit_loop

@@ -36,13 +36,14 @@ from math import prod
 from xdsl.dialects.builtin import DYNAMIC_INDEX, MemRefType
 from xdsl.ir import SSAValue
 
+from ....analysis.nest.buffers import buffer_name, element_bytes
 from ....analysis.nest.kernels.barriers import change_with_places
 from ....analysis.nest.loop_structure import enclosing_function, perfect_band, statements
 from ....analysis.nest.sets.accesses import is_defined_outside, root_of
 from ....analysis.nest.values.powers_of_two import power_below
 from ....dialects.diagnostic import NestorError
 from ....dialects.nest import LANES, AccumulateOp, AllocOp, ForOp, LoadOp
-from ....lowering.nest_common.body import UNROLL, element_bytes
+from ....lowering.nest_common.body import UNROLL
 from ....lowering.nest_to_gpu.vectors import LARGEST_ACCESS
 from ...nest.loops.flatten import flatten_neighbours
 from ...nest.loops.normalise import remove_unit_loop
@@ -59,7 +60,6 @@ from ...nest.memory.resize_buffer import resize_buffer
 from ...nest.memory.set_memory import set_memory
 from ...nest.memory.transform_layout import transform_layout
 from ...nest.reductions.privatise import privatise
-from ...nest.rewrite.buffers import buffer_name
 from ...nest.rewrite.trials import trial
 from ..patterns.access_patterns import bits_of, buffer_accesses
 from ..patterns.steps import UNRECORDED, Steps

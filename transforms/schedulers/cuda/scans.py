@@ -26,12 +26,12 @@ from math import prod
 from xdsl.dialects.builtin import DYNAMIC_INDEX, MemRefType
 from xdsl.ir import SSAValue
 
+from ....analysis.nest.buffers import buffer_name, element_bytes
 from ....analysis.nest.loop_structure import enclosing_function, loops_in
 from ....analysis.nest.sets.accesses import is_defined_outside
 from ....analysis.nest.values.running_results import running_update
 from ....dialects.diagnostic import NestorError
 from ....dialects.nest import AllocOp, ForOp, LoadOp, StoreOp
-from ....lowering.nest_common.body import element_bytes
 from ...nest.loops.normalise import remove_unit_loop
 from ...nest.loops.rename import rename
 from ...nest.loops.reorder import reorder
@@ -43,7 +43,7 @@ from ...nest.memory.cache_read import cache_read
 from ...nest.memory.cache_write import cache_write
 from ...nest.memory.set_memory import set_memory
 from ...nest.reductions.block_scan import block_scan, why_not_block_scan
-from ...nest.rewrite.buffers import SHARED_BYTES, buffer_name
+from ...nest.rewrite.buffers import SHARED_BYTES
 from ...nest.rewrite.loops import fresh_names
 from ...nest.rewrite.trials import trial
 from ..patterns.access_patterns import UNIT, buffer_accesses, pattern_of, varying_values

@@ -19,6 +19,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import partial
 
+from ....analysis.nest.buffers import buffer_name
 from ....analysis.nest.loop_structure import perfect_band
 from ....dialects.diagnostic import NestorError, fail
 from ....dialects.nest import AccumulateOp, ForOp
@@ -29,7 +30,6 @@ from ...nest.loops.reorder import reorder
 from ...nest.loops.split import split
 from ...nest.memory.cache_write import cache_write
 from ...nest.reductions.privatise import privatise
-from ...nest.rewrite.buffers import buffer_name
 from ...nest.rewrite.trials import trial
 from ..patterns.products import Product, sum_of_products_in
 from ..patterns.steps import UNRECORDED, Steps

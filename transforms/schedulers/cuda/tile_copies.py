@@ -21,12 +21,11 @@ from xdsl.dialects.builtin import MemRefType
 from xdsl.ir import SSAValue
 from xdsl.ir.affine import AffineDimExpr, AffineExpr
 
+from ....analysis.nest.buffers import element_bytes, strides_of
 from ....analysis.nest.kernels.async_copies import ASYNC, copy_in
 from ....analysis.nest.loop_structure import loops_in
 from ....dialects.affine import AffineList, linear_terms
 from ....dialects.nest import AllocOp, ForOp, LoadOp, StoreOp
-from ....lowering.nest_common.body import element_bytes
-from ....lowering.nest_to_scf.vector_access import strides_of
 from ...nest.loops.flatten import flatten, why_not_flatten
 from ...nest.loops.rename import rename
 from ...nest.loops.reorder import reorder

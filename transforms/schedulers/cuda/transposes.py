@@ -38,6 +38,7 @@ from xdsl.dialects.builtin import MemRefType
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import SSAValue
 
+from ....analysis.nest.buffers import buffer_name, buffers_in, flat_views_in
 from ....analysis.nest.loop_structure import enclosing_function, loops_in, perfect_band, sole_inner_loop
 from ....analysis.nest.sets.dependence import Dependences
 from ....dialects.affine import linear_terms
@@ -51,7 +52,7 @@ from ...nest.mapping.bind import bind
 from ...nest.mapping.vectorize import vectorize, why_not_lanes
 from ...nest.memory.cache_read import cache_read, why_not_cache_read
 from ...nest.memory.resize_buffer import resize_buffer
-from ...nest.rewrite.buffers import SHARED_BYTES, buffer_name, buffers_in, flat_views_in
+from ...nest.rewrite.buffers import SHARED_BYTES
 from ...nest.rewrite.loops import fresh_names
 from ..patterns.access_patterns import (
     INVARIANT,

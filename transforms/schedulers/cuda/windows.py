@@ -21,6 +21,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import prod
 
+from ....analysis.nest.buffers import buffer_name
 from ....analysis.nest.loop_structure import enclosing_loops, loops_in
 from ....dialects.diagnostic import fail
 from ....dialects.nest import LANES, AllocOp, ForOp, LoadOp
@@ -31,7 +32,6 @@ from ...nest.loops.unmask import unmask
 from ...nest.mapping.annotate import annotate
 from ...nest.memory.cache_read import cache_read
 from ...nest.memory.transform_layout import transform_layout
-from ...nest.rewrite.buffers import buffer_name
 from ..cpu.convolutions import Convolution
 from ..patterns.access_patterns import UNIT
 from ..patterns.tiles import pattern_in

@@ -20,7 +20,6 @@ from ...dialects.nest import IndexOp, LookupOp
 SITES = "nestor.sites"
 """The function attribute that holds the table."""
 
-
 KIND, SITE = "nestor.kind", "nestor.site"
 """The attributes of a `cf.assert` or a call: the exception it raises, and its number once it has one."""
 

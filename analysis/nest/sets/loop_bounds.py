@@ -1,14 +1,14 @@
-"""Bounds of loops as lists of expressions: the largest of several, the smallest, and points given by a user."""
+"""Bounds of loops: which of several expressions counts, and whether an index that is given is known before a loop."""
 
 from __future__ import annotations
 
 from xdsl.dialects.builtin import IndexType
 from xdsl.ir import Block, Operation, SSAValue
 
-from ....analysis.nest.sets.integer_sets import is_never_negative
 from ....dialects.affine import AffineList
 from ....dialects.diagnostic import NestorError, fail
 from ....dialects.nest import ForOp
+from .integer_sets import is_never_negative
 
 
 def largest(expressions: AffineList, scope: Operation) -> AffineList:
@@ -26,11 +26,6 @@ def largest(expressions: AffineList, scope: Operation) -> AffineList:
 def smallest(expressions: AffineList, scope: Operation) -> AffineList:
     """The expressions of a min without those that are never below another one where `scope` runs."""
     return largest(expressions.times(-1), scope).times(-1)
-
-
-def simplify_bounds(loop: ForOp) -> None:
-    """Leave out the bounds of `loop` that never count, by what is known where it stands."""
-    loop.set_bounds(largest(loop.lower, loop), smallest(loop.upper, loop))
 
 
 def refuse_several(loop: ForOp, action: str, side: str) -> NestorError | None:
