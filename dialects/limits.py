@@ -60,7 +60,7 @@ def why_not_numbers(expressions: Iterable[AffineExpr]) -> str | None:
     while pending:
         expr = pending.pop()
         if isinstance(expr, AffineConstantExpr) and abs(expr.value) > MAX_NUMBER:
-            return f"the number {expr.value} is no index: nothing is larger than 2^48"
+            return f"the number {expr.value} is not an index: nothing is larger than 2^48"
         if isinstance(expr, AffineBinaryOpExpr):
             pending += [expr.lhs, expr.rhs]
     return None

@@ -285,7 +285,7 @@ def python_value(attribute: Any) -> Any:
         return attribute.value.data
     if isinstance(attribute, StringAttr):
         return attribute.data
-    assert isinstance(attribute, UnitAttr), f"{attribute} stands for no Python object"
+    assert isinstance(attribute, UnitAttr), f"{attribute} does not stand for a Python object"
     return None
 
 

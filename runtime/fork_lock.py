@@ -63,7 +63,7 @@ class QuietLock(ForkLock):
     def __enter__(self) -> None:
         if self._is_lost:
             raise NestorError(
-                "another thread was compiling when this process was forked, and did not come to an end: nothing can be "
+                "another thread was compiling when this process was forked, and did not finish: nothing can be "
                 "compiled here",
                 hint="compile before the fork, or start processes anew: multiprocessing.get_context('spawn')",
             )

@@ -235,7 +235,7 @@ class _Product(IRDLOperation):
         if self.res.type != c:
             raise VerifyException(f"{self.name}: the result has the type of what is added to")
         if (a.rows, a.row_bytes, b.row_bytes) != (c.rows, TOGETHER * b.rows, c.row_bytes):
-            raise VerifyException(f"{self.name}: {a} times {b} is no {c}")
+            raise VerifyException(f"{self.name}: {a} times {b} is not {c}")
 
     def print(self, printer: Printer) -> None:
         for k, value in enumerate((self.lhs, self.rhs, self.acc)):

@@ -62,7 +62,7 @@ class ScanOp(IRDLOperation):
             raise VerifyException(f"{self.name}: axis {self.along} of a tensor of rank {rank}")
         row = ELEMENTWISE.get(self.combiner.data)
         if row is None or row.arity != 2:
-            raise VerifyException(f"{self.name}: '{self.combiner.data}' is no operation on two operands")
+            raise VerifyException(f"{self.name}: '{self.combiner.data}' is not an operation on two operands")
         element = element_of(self.source)
         kind = kind_of(element)
         if kind not in row.expansions or (row.result == "bool" and kind != "b"):

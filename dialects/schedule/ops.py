@@ -115,7 +115,7 @@ class SequenceOp(IRDLOperation):
                     raise VerifyException(f"{self.name}: the parameter '{name}' is {value}, not an integer")
         for op in self.body.block.ops:
             if not isinstance(op, MatchOp | PrimitiveOp):
-                raise VerifyException(f"{self.name}: {op.name} is no step of a schedule")
+                raise VerifyException(f"{self.name}: {op.name} is not a step of a schedule")
 
     def print(self, printer: Printer) -> None:
         printer.print_string(" ")

@@ -466,7 +466,7 @@ _ROWS: dict[tuple[str, str], tuple[Primitive, ...]] = {
         ),
         _primitive(
             "fold_buffer",
-            "Make an axis of a buffer circular, where no two elements that share a place are needed at one time.",
+            "Make an axis of a buffer circular, where no two elements that share a place are needed at the same time.",
             _CONSUMED_BUFFER,
             (_FACTOR, Option("dimension", "int", 0)),
             (Result("buffer", BUFFER),),

@@ -43,7 +43,7 @@ from .nest_loops import is_same, is_undefined, join
 
 @dataclass(frozen=True, eq=False)
 class Form:
-    """What stays the same of a value from turn to turn: a number's type, an array's type and shape, a tuple's items.
+    """What of a value stays the same in all iterations: a number's type, an array's type and shape, a tuple's items.
 
     `ref` says that it is one object all the time, whose content is a variable of its own (`objects.py`);
     `fixed` is an object known at compile time; `undefined` what a `return` that was not reached would leave.
@@ -203,7 +203,7 @@ def built(frame: Frame, form: Form, tensors: Iterator[SSAValue], name: str) -> V
     if form.items is not None:
         items = tuple([built(frame, item, tensors, name) for item in form.items])
         made = Group(items, form.sequence, form.names)
-        why = "was made on some paths or in some turns only"
+        why = "was made on some paths or in some iterations only"
         return made if is_ref(name) else stored(frame, made, why)
     if form.fixed is not None:
         return form.fixed

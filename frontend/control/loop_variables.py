@@ -1,6 +1,6 @@
-"""The variable of a loop after the loop: Python keeps the last value, and has none where there was no turn.
+"""The variable of a loop after the loop: Python keeps the last value, and has none where there was no iteration.
 
-    for i in range(n):        i is n - 1 here; the first use checks that there was a turn:
+    for i in range(n):        i is n - 1 here; the first use checks that there was an iteration:
         ...                   cf.assert %ok, "cannot access local variable 'i' ..." {nestor.kind = "UnboundLocalError"}
     return i
 
@@ -64,7 +64,7 @@ def _binds(statement: ast.stmt, name: str) -> bool:
 
 
 def value_of(frame: Frame, node: ast.Name, late: Late) -> Value:
-    """The variable where it is read: a check that the loop had a turn, or the value from before it."""
+    """The variable where it is read: a check that the loop had an iteration, or the value from before it."""
     if late.turns is None:
         return late.value
     graph = frame.graph
@@ -81,7 +81,7 @@ def value_of(frame: Frame, node: ast.Name, late: Late) -> Value:
     if number_kind(graph, before) is not int:
         frame.fail(
             node,
-            f"'{node.id}' is another type of number where the loop has no turn",
+            f"'{node.id}' is another type of number where the loop runs no iteration",
             "use another name in the loop",
         )
     from ..numpy_api.elements.selection import where
@@ -94,7 +94,7 @@ def _unbound(name: str) -> str:
 
 
 def forget(frame: Frame, statements: Sequence[ast.stmt]) -> None:
-    """What earlier loops left in variables that these statements, the body of a loop, bind is not known in its turns."""
+    """Forget what earlier loops left in variables that these statements, the body of a loop, bind."""
     names = (n for s in statements for n in ast.walk(s) if isinstance(n, ast.Name))
     for name in {n.id for n in names if isinstance(n.ctx, ast.Store)}:
         if isinstance(frame.variables.get(name), Late):

@@ -274,7 +274,7 @@ def while_loop(frame: Frame, node: ast.While, execute: Execute) -> None:
 
 
 def _unroll_while(frame: Frame, node: ast.While, execute: Execute) -> None:
-    """A loop whose condition is known at compile time in each turn."""
+    """A loop whose condition is known at compile time in each iteration."""
     condition = with_stops(node)
     frame.unrolling += 1
     try:

@@ -197,11 +197,11 @@ def _loop(frame: Frame, node: Loop, execute: Execute, emit: Callable[[_Turn], No
 
 
 def _refuse_changes(frame: Frame, node: ast.AST, before: dict[str, Value]) -> None:
-    """Lists that a turn changes are not numbers: the next turn would find them changed."""
+    """Lists that an iteration changes are not numbers: the next iteration would find them changed."""
     for name, value in before.items():
         if is_ref(name) and frame.variables.get(name) is not value:
             raise NotElementwise(
-                f"{describe(value)} is changed in each turn of this loop",
+                f"{describe(value)} is changed in each iteration of this loop",
                 frame.source.place(node),
                 hint="write to elements of an array made before it",
             )
@@ -230,7 +230,7 @@ def _attempt(
             loaded[one.name] = frame.variables[one.name] = Scalar(ssa, one.dtype, one.weak)
 
     def run() -> None:
-        if stops(frame, node.body, execute):  # there is no next turn
+        if stops(frame, node.body, execute):  # there is no next iteration
             after.update({one.name: one.kind for one in carried})
             return
         _refuse_changes(frame, node, before)
@@ -269,7 +269,7 @@ def _counter(frame: Frame, island: Island, iterable: Range, name: str) -> Iterat
 
 
 def trip_count(frame: Frame, iterable: Range) -> Affine:
-    """The number of turns, where it is not negative."""
+    """The number of iterations, where it is not negative."""
     span = iterable.stop - iterable.start if iterable.step > 0 else iterable.start - iterable.stop
     step = abs(iterable.step)
     return frame.graph.assumptions.divided(AffineBinaryOpKind.FloorDiv, span + (step - 1), step)
@@ -341,7 +341,7 @@ def kind_of(frame: Frame, node: ast.AST, name: str) -> Operand:
 def kind_of_value(frame: Frame, node: ast.AST, name: str, value: Value) -> Operand:
     if not is_number(value) or isinstance(value, Array | Lazy) or extents_of(value):
         raise NotElementwise(
-            f"'{name}' is {describe(value)}, and the loop gives it a new value in each turn",
+            f"'{name}' is {describe(value)}, and the loop gives it a new value in each iteration",
             frame.source.place(node),
             hint="in a loop over range variables are numbers; write to elements or slices of an array made before it",
         )

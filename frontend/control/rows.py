@@ -1,12 +1,12 @@
-"""Lists that a loop appends to: the rows of one array, which each turn of the loop writes one of.
+"""Lists that a loop appends to: the rows of one array, which each iteration of the loop writes one of.
 
     ys = []                       %0 = scf.for %t = ... iter_args(%ys = zeros of shape (n, 4)) {
     for t in range(n):              ...
         h = np.tanh(h + xs[t])      %ys1 = nt.loops ins(%h1) outs(%ys) { row t of %ys is %h1 }
         ys.append(h)                scf.yield %ys1 }
 
-The list has the length of the loop: each turn appends once, on every path. What is appended is copied into its row, so
-neither the row nor what was appended may be written afterwards: both are frozen.
+The list has the length of the loop: each iteration appends once, on every path. What is appended is copied into its
+row, so neither the row nor what was appended may be written afterwards: both are frozen.
 """
 
 from __future__ import annotations
@@ -108,7 +108,7 @@ def append(frame: Frame, node: ast.AST, rows: Rows, item: Value) -> None:
     if not _fits(frame, rows, item):
         frame.fail(
             node,
-            f"{describe(item)} is appended, and other turns append {describe(row_like(rows))}",
+            f"{describe(item)} is appended, and other iterations append {describe(row_like(rows))}",
             "append values of one type and shape",
         )
     graph, buffer = frame.graph, rows.buffer
@@ -168,7 +168,7 @@ class Growing:
     lists: dict[str, Rows] = field(default_factory=dict)
 
     def found(self, frame: Frame, name: str, old: Value, new: Value) -> bool:
-        """Whether the list grew by one item in a turn; it becomes rows then."""
+        """Whether the list grew by one item in an iteration; it becomes rows then."""
         if not isinstance(old, Group) or not isinstance(new, Group) or old.kind is not list:
             return False
         if len(new.items) != len(old.items) + 1 or any(
@@ -210,19 +210,19 @@ class Growing:
         self.wanted.clear()
 
     def enter(self, frame: Frame, turn: Affine) -> None:
-        """At the start of a turn."""
+        """At the start of an iteration."""
         for name, rows in self.lists.items():
             frame.variables[name] = replace(rows, count=rows.count + turn)
 
     def leave(self, frame: Frame, node: ast.AST, turn: Affine) -> None:
-        """At the end of a turn: each list has one item more."""
+        """At the end of an iteration: each list has one item more."""
         for name, rows in self.lists.items():
             now = frame.variables.get(name)
             if not isinstance(now, Rows) or not now.count.equals(rows.count + turn + 1):
                 frame.fail(
                     node,
-                    "a list that this loop appends to does not grow by one item in each turn",
-                    "append once in each turn, on every path",
+                    "a list that this loop appends to does not grow by one item in each iteration",
+                    "append once in each iteration, on every path",
                 )
             frame.variables[name] = rows
 
@@ -234,7 +234,7 @@ class Growing:
         written: Sequence[Buffer],
         appended: Sequence[Buffer],
     ) -> None:
-        """What is appended must not be an array that other turns write in place."""
+        """What is appended must not be an array that other iterations write in place."""
         if not self.lists:
             return
         names = {v.buffer: n for n, v in inner.items() if isinstance(v, Array)}
@@ -243,9 +243,9 @@ class Growing:
             if buffer in appended or (buffer in names and (buffer.dtype, len(buffer.extents)) in shapes):
                 frame.fail(
                     node,
-                    f"'{buffer.name or names.get(buffer, 'an array')}' is written in place by turns of this loop, and "
+                    f"'{buffer.name or names.get(buffer, 'an array')}' is written in place by iterations of this loop, and "
                     "arrays are appended to a list, which may be the same",
-                    "append a copy made in the turn, and give the variable a new value: h = h + 1",
+                    "append a copy made in the iteration, and give the variable a new value: h = h + 1",
                 )
 
     def close(self, frame: Frame, finals: Sequence[Value]) -> None:

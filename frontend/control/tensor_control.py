@@ -51,7 +51,7 @@ class _Carried:
     forms: dict[str, Form] = field(default_factory=dict)
     buffers: list[Buffer] = field(default_factory=list)
     kept: dict[str, tuple[str, Lenders]] = field(default_factory=dict)
-    """Variables that may be an older array after a turn, and which."""
+    """Variables that may be an older array after an iteration, and which."""
 
     def types(self) -> list[Attribute]:
         types = [t for form in self.forms.values() for t in form.types()]
@@ -169,7 +169,7 @@ def _take_over(value: Value, known: Value) -> None:
 
 Lenders = tuple[tuple[Buffer, int], ...]
 _NEVER = -1
-"""The age of an array that a loop writes: what it was in one turn is not what it is in the next."""
+"""The age of an array that a loop writes: what it was in one iteration is not what it is in the next."""
 
 
 def _lenders(buffer: Buffer, carried: _Carried | None = None) -> Lenders:
@@ -191,7 +191,7 @@ def _on_some_paths(name: str, whose: str) -> str:
 
 
 def _kept(frame: Frame, carried: _Carried, before: dict[str, Value]) -> dict[str, tuple[str, Lenders]]:
-    """The variables that a turn may leave being an older array, and which."""
+    """The variables that an iteration may leave being an older array, and which."""
     outer = {v.buffer: v.buffer.name or "another array" for v in before.values() if isinstance(v, Array)}
     kept: dict[str, tuple[str, Lenders]] = {}
     for name in carried.forms:
@@ -228,7 +228,7 @@ def _settle(
     growing: Growing | None = None,
     certain: bool = False,
 ) -> tuple[Block, _Carried, list[SSAValue]]:
-    """Compile the body of a loop until what it carries does not change any more. `certain`: it has a turn.
+    """Compile the body of a loop until what it carries does not change any more. `certain`: it has an iteration.
 
     Returns the block, what is carried, and what it starts from.
     """
@@ -236,7 +236,7 @@ def _settle(
     at_first = len(graph.frozen_buffers)
     names = [name for name in changed_names(frame, node) if name in before]
     first = {name: form_of(frame, name, before[name]) for name in names}
-    # Which argument a variable is before the first turn need not be carried where nothing asks for it.
+    # Which argument a variable is before the first iteration need not be carried where nothing asks for it.
     carried = _Carried({name: replace(f, aliases=()) if certain else f for name, f in first.items()})
     frame.looping += 1
     try:

@@ -66,7 +66,7 @@ class Island:
         self.body = Block()
         self.depth = 0
         self.runs: list[Affine | None] = []
-        """The turns of the loops around that may have none; None of what may be skipped for another reason."""
+        """The iterations of the loops around that may have none; None of what may be skipped for another reason."""
         self._kept = False
         self._stand_ins = Block()
         self._memrefs: dict[Buffer, SSAValue] = {}
@@ -161,7 +161,7 @@ class Island:
             return self._converted(self._outer_scalar(value), value.dtype, dtype)
         if isinstance(value, Array) and not value.axes:
             return self._converted(self.load(value, ()), value.dtype, dtype)
-        raise self.graph.error(UnsupportedError, f"a number is wanted here, not {describe(value)}")
+        raise self.graph.error(UnsupportedError, f"a number is needed here, not {describe(value)}")
 
     def _converted(self, value: SSAValue, source: np.dtype, target: np.dtype) -> SSAValue:
         if source == target:
@@ -251,7 +251,7 @@ class Island:
 
     @contextmanager
     def perhaps(self, turns: Affine | None = None) -> Iterator[None]:
-        """Around what runs where a number of turns is positive, or on some paths only."""
+        """Around what runs where a number of iterations is positive, or on some paths only."""
         if turns is not None and (turns.lower_bound() or 0) > 0:
             yield
             return
@@ -266,7 +266,7 @@ class Island:
 
     @contextmanager
     def turns(self) -> Iterator[None]:
-        """Around a loop of the source, whose next turn reads what this one has written."""
+        """Around a loop of the source, whose next iteration reads what this one has written."""
         stores, reads, place = len(self._stores), len(self._reads), self.graph.place
         yield
         for buffer, read in self._reads[reads:]:

@@ -146,7 +146,9 @@ def _instead(target: Any) -> str:
     if _is_numpy(target):
         return "call it outside the compiled function; docs/numpy.md lists what is supported"
     if _is_changing(target):
-        return "it may answer otherwise each time: call it outside, and pass what it returns as an argument"
+        return (
+            "it may give another answer each time: call it outside, and pass what it returns as an argument"
+        )
     return "return the values it needs, and call it outside the compiled function"
 
 

@@ -261,7 +261,10 @@ def _call(frame: Frame, node: ast.Call) -> Value:
             for name, value in zip(more.names or (), more.items, strict=True):
                 if not isinstance(name, str) or name in keywords:
                     frame.fail(
-                        keyword.value, f"keyword {name!r} is given twice, or no string", None, DTypeError
+                        keyword.value,
+                        f"keyword {name!r} is given twice, or is not a string",
+                        None,
+                        DTypeError,
                     )
                 keywords[name] = value
             continue

@@ -40,7 +40,7 @@ class Frame:
         """For a function defined in another: the frame of that one."""
         self.unrolling = 0
         self.looping = 0
-        """Loops on tensors around: what they compute may be read in the next turn."""
+        """Loops on tensors around: what they compute may be read in the next iteration."""
         self.handed_on: frozenset[str] = frozenset()
         """Variables that the frame around takes over in the end."""
 

@@ -347,7 +347,7 @@ def _refuse_read_by_functions(frame: Frame, node: ast.AST, name: str) -> None:
 def _each(
     frame: Frame, inner: Frame, generators: Sequence[ast.comprehension], emit: Callable[[], None]
 ) -> None:
-    """Run `emit` for each turn; the iterable of the first of `generators` is evaluated in `frame`, all else in `inner`."""
+    """Run `emit` for each iteration; the first iterable of `generators` is evaluated in `frame`, all else in `inner`."""
     from .assignments import bind
     from .conditions import test, truth
 
@@ -414,7 +414,7 @@ def reduced(frame: Frame, node: ast.Call, generator: ast.GeneratorExp, function:
         before = {**inner.variables}
         execute(inner, rewrite(body, frame.graph.new_name))
         if isinstance(values, Iteration):  # it reads objects as they were
-            refuse_changes(inner, node, before, "in a turn of a generator expression")
+            refuse_changes(inner, node, before, "in an iteration of a generator expression")
         return inner.variables.pop(name)
 
 

@@ -152,7 +152,9 @@ def _define(frame: Frame, node: ast.FunctionDef) -> None:
     old = frame.variables.get(node.name)
     is_again = isinstance(old, Closure) and old.node is node
     if old is not None and not is_again and (frame.looping or frame.graph.island is not None):
-        frame.fail(node, f"'{node.name}' has another value in the first turn of the loop", "use another name")
+        frame.fail(
+            node, f"'{node.name}' has another value in the first iteration of the loop", "use another name"
+        )
     frame.variables[node.name] = define(frame, node)
 
 

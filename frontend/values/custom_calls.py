@@ -166,7 +166,7 @@ def attribute_of(value: Any) -> Attribute:
         return FloatAttr(float(value), f64)
     if isinstance(value, str):
         return StringAttr(value)
-    assert isinstance(value, tuple | list), f"{value!r} is no argument of a call"
+    assert isinstance(value, tuple | list), f"{value!r} is not an argument of a call"
     return ArrayAttr([attribute_of(one) for one in value])
 
 

@@ -36,7 +36,7 @@ class UndefinedNameError(NestorError, NameError):
 
 
 class UnboundError(UndefinedNameError, UnboundLocalError):
-    """A local variable without a value: it was not assigned yet, or is that of a loop that had no turn."""
+    """A local variable without a value: it was not assigned yet, or is that of a loop that had no iteration."""
 
 
 class MissingAttributeError(NestorError, AttributeError):

@@ -91,7 +91,7 @@ def _require_affine(graph: Graph, affine: Affine, dtype: np.dtype) -> None:
 
 
 def _check_early(graph: Graph, affine: Affine, dtype: np.dtype, turns: Sequence[Affine] = ()) -> None:
-    """A check before the operations without effects at the end of the block; it holds where a loop has no turns."""
+    """A check before the operations without effects at the block's end; it holds where a loop has no iterations."""
     key = (affine, dtype, tuple(turns))
     if (graph.block, key) in graph.checked or (graph.entry, key) in graph.checked:
         return

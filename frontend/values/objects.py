@@ -389,7 +389,7 @@ def merge(frame: Frame, node: ast.AST, groups: Sequence[Value]) -> Group:
             entries.update({k: Static(v) for k, v in outside.entries(group.raw)})
             continue
         if not isinstance(group, Group) or group.kind is not dict or group.names is None:
-            frame.fail(node, f"{describe(group)} is no dict", None, DTypeError)
+            frame.fail(node, f"{describe(group)} is not a dict", None, DTypeError)
         entries.update(zip(group.names, group.items, strict=True))
     return Group(tuple(entries.values()), dict, tuple(entries))
 

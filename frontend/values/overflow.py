@@ -74,7 +74,7 @@ def check_arithmetic(graph: Graph, name: str, operands: Sequence[Value], result:
 
 
 def _is_carried(value: Value) -> bool:
-    """Whether it is a variable that a loop carries from one turn to the next."""
+    """Whether it is a variable that a loop carries from one iteration to the next."""
     if isinstance(value, Scalar):
         owner = value.ssa.owner
         return isinstance(owner, LoadOp) and not len(owner.indices)

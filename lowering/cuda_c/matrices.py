@@ -114,7 +114,7 @@ class MatrixPrinter(KernelScope):
             or load.base is not store.base
             or list(load.indices) != list(store.indices)
         ):
-            raise fail(op, "its sum is to go back to where it was loaded", error=LoweringError)
+            raise fail(op, "its sum must go back to where it was loaded", error=LoweringError)
         assert isinstance(op.a.type, VectorType)
         form = form_of(op.a.type.element_type)
         rows, columns, terms = op.shape

@@ -143,7 +143,9 @@ class KernelScope:
 
     def _buffer(self, value: SSAValue) -> Buffer:
         if value not in self._buffers:
-            raise fail(value.owner, "a buffer that is no argument and no allocation", error=LoweringError)
+            raise fail(
+                value.owner, "a buffer that is neither an argument nor an allocation", error=LoweringError
+            )
         return self._buffers[value]
 
     def _implied_parameter(self, key: tuple[object, ...], hint: str, kind, operand: int, axis: int) -> CExpr:

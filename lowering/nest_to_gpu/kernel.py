@@ -279,7 +279,7 @@ class KernelBody(ThreadBody):
         if self.is_one_thread:
             raise fail(
                 op,
-                "the first thread of a block alone would wait here: what is around is no loop over threads",
+                "the first thread of a block alone would wait here: the loop around it is not over threads",
                 hint="bind the loops around to threads, or let nest-insert-barriers place the barriers",
                 error=LoweringError,
             )

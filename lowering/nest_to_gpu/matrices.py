@@ -52,7 +52,7 @@ def lower_matrix_tile(body: KernelBody, loop: ForOp) -> None:
     except NoTile as why:
         raise fail(
             loop,
-            f'the loop "{loop.label}" is annotated as a tile for tensor cores, and is none: {why.reason}',
+            f'the loop "{loop.label}" is annotated as a tile for tensor cores, but is not one:  {why.reason}',
             notes=[(why.op, "here")],
             error=LoweringError,
         ) from None

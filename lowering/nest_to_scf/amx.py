@@ -57,7 +57,7 @@ def lower_amx_tile(body: CpuBody, loop: ForOp) -> None:
     except NoTile as why:
         raise fail(
             loop,
-            f'the loop "{loop.label}" is annotated as tiles for the matrix unit, and is none: {why.reason}',
+            f'the loop "{loop.label}" is annotated as tiles for the matrix unit, but is not:  {why.reason}',
             notes=[(why.op, "here")],
             error=LoweringError,
         ) from None

@@ -326,7 +326,7 @@ class Buffers:
     def _stage(self, op: Operation, value: SSAValue) -> None:
         """Copy what a result reads from a buffer that another result is about to overwrite, or itself in another order."""
         fresh = self.new_buffer(value)
-        self._note_copy(op, value, "a result overwrites what it is read from")
+        self._note_copy(op, value, "a result overwrites what it is computed from")
         self._copy(value, fresh)
         self._places[value] = Place(fresh)
 

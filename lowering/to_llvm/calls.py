@@ -40,7 +40,7 @@ def call_runtime(b: FunctionBuilder, op: func.CallOp, callee: func.FuncOp) -> No
     for value in op.arguments:
         if not isinstance(value.type, MemRefType):
             raise fail(
-                op, f"{value.type} is no buffer, and calls of Python take buffers", error=LoweringError
+                op, f"{value.type} is not a buffer, and calls of Python take buffers", error=LoweringError
             )
         ref = b.memref(value)
         b.read.add(ref.base)

@@ -65,19 +65,19 @@ class _File:
     def __init__(self, data: bytes):
         self.data = data
         if len(data) < _HEADER.size:
-            raise LoadError("the object is cut off")
+            raise LoadError("the object file is truncated")
         identity, kind, machine, *_, section_size, count, names = _HEADER.unpack_from(data)
         offset = struct.unpack_from("<Q", data, 40)[0]
         if identity[:6] != b"\x7fELF\x02\x01" or (kind, machine) != (_RELOCATABLE, _X86_64):
-            raise LoadError("this is no relocatable ELF object for x86-64")
+            raise LoadError("this is not a relocatable ELF object for x86-64")
         if section_size != _SECTION.size or offset + count * section_size > len(data):
-            raise LoadError("the object is cut off")
+            raise LoadError("the object file is truncated")
         self.sections = [
             _Section(_SECTION.unpack_from(data, offset + k * section_size)) for k in range(count)
         ]
         for section in self.sections:
             if section.type != _NOBITS and section.offset + section.size > len(data):
-                raise LoadError("the object is cut off")
+                raise LoadError("the object file is truncated")
         self._names = self.sections[names]
         self.symbols = [symbol for s in self.sections if s.type == _SYMTAB for symbol in self._symbols(s)]
 
@@ -177,7 +177,7 @@ class LoadedObject:
             elif number == 1:
                 self._constants_end = _aligned(end, _PAGE)
         if end > _MOST:
-            raise LoadError("the object wants too much memory")
+            raise LoadError("the object file needs too much memory")
         self._stub_of = {k: self._stubs + _JUMP.size * n for n, k in enumerate(undefined)}
         size = max(_PAGE, _aligned(end, _PAGE))
         reserve, _, self._release = _memory_functions()

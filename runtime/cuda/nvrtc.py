@@ -122,7 +122,7 @@ def image_for_device(
     earlier = [one for one in known if one < capability]
     if not earlier:
         raise NestorError(
-            f"CUDA {made_by[0]}.{made_by[1]} makes no code for this device, which is of compute capability "
+            f"CUDA {made_by[0]}.{made_by[1]} cannot make code for this device, which is of compute capability "
             f"{capability // 10}.{capability % 10}",
             hint="install an NVRTC that does, for instance nvidia-cuda-nvrtc-cu12",
         )

@@ -195,8 +195,8 @@ def of_two_types(xs):
     [
         (on_some_paths, "a list of 1 on one path and a list of 0 on another"),
         (two_a_turn, "a list of 0 on one path and a list of 2 on another"),
-        (written_in_place, "'h' is written in place by turns of this loop"),
-        (written_before_and_rebound, "'h' is written in place by turns of this loop"),
+        (written_in_place, "'h' is written in place by iterations of this loop"),
+        (written_before_and_rebound, "'h' is written in place by iterations of this loop"),
         (written_afterwards, "writing through an array that is in a list"),
         (item_written, "writing through an array that is in a list"),
         (appended_later, "appending to a list that a loop made is not supported after it"),

@@ -168,7 +168,7 @@ def read_by_a_function(x):
     [
         (pops, "the length of a list changes"),
         (pops_in_pairs, "the length of a list changes"),
-        (pops_in_a_sum, "a list is changed in a turn"),
+        (pops_in_a_sum, "a list is changed in an iteration"),
         (read_by_a_function, "used in a function defined here"),
     ],
 )

@@ -35,7 +35,7 @@ LIMITS = (
     "would run in several iterations of the loop",
     "another loop is called that",
     "none is unmasked and contiguous along it",
-    "that is no annotation",
+    "this is not an annotation",
     "it does not start at a constant",
     "it is not parallel",
     "copies of its body are more than",

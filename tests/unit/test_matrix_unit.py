@@ -95,7 +95,7 @@ def test_a_product_that_is_none_for_the_unit_is_said():
     few = parse_module(text(64, 64, 12, ("extsi", "extsi"), False))
     with listening(lambda remark: heard.append(remark.message)):
         NestScheduleCpuPass(amx=True).apply(make_context(), few)
-    assert heard == ['the product in the nest "i.1" is not one for the matrix unit: it has few terms']
+    assert heard == ['the product in the nest "i.1" cannot use the matrix unit: it has few terms']
 
 
 @needs_the_unit
@@ -104,7 +104,7 @@ def test_unknown_extents_are_said():
     compiled = nt.jit(product, dynamic=True)
     np.testing.assert_array_equal(compiled(a, b), product(a, b))
     said = compiled.explain(a, b)
-    assert "is not one for the matrix unit: its extents are known at run time only" in said
+    assert "cannot use the matrix unit: its extents are known at run time only" in said
     assert "dynamic=False" in said
 
 

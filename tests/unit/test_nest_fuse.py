@@ -41,7 +41,7 @@ def test_random_pairs_compute_the_same():
     for reason in (
         "it turns a flow dependence around",
         "it turns an anti dependence around",
-        'an access stands between them that cannot move before "i"',
+        'there is an access between them that cannot move before "i"',
     ):
         assert found[reason] >= 1, found
 

@@ -153,7 +153,7 @@ def test_static_extents_0_and_1(name: str, size: int, primitive: str):
 def test_a_refusal_for_what_is_no_buffer():
     module = parsed("stencil")
     refusal = why_not_cache_read(function_of(module).args[0], find_loop(module, "i"))
-    assert refusal is not None and "it is no buffer" in refusal.diagnostic.message
+    assert refusal is not None and "it is not a buffer" in refusal.diagnostic.message
 
 
 def packed_matmul() -> ModuleOp:

@@ -101,7 +101,9 @@ def test_what_is_needed_is_kept(text: str, layout: str):
 
 @pytest.mark.parametrize(("text", "layout"), rows(REFUSED))
 def test_what_would_be_lost_is_refused(text: str, layout: str, monkeypatch: pytest.MonkeyPatch):
-    with pytest.raises(NestorError, match="two of its elements would be in one place while both are needed"):
+    with pytest.raises(
+        NestorError, match="two of its elements would be in one place while both are still needed"
+    ):
         folded(text, layout)
     monkeypatch.setattr("nestor.transforms.nest.memory.transform_layout._is_folding", lambda *_: False)
     wrong = folded(text, layout)

@@ -244,7 +244,7 @@ def what_a_mask_selects(x):
 
 
 CASES = [
-    (reads_a_file, "open is not supported in compiled code", "it may answer otherwise each time"),
+    (reads_a_file, "open is not supported in compiled code", "it may give another answer each time"),
     (reads_the_clock, "time is not supported in compiled code", "pass what it returns as an argument"),
     (asks_what_day_it_is, "now is not supported in compiled code", "pass what it returns as an argument"),
     (draws_a_number, "random is not supported in compiled code", "pass what it returns as an argument"),
@@ -308,7 +308,7 @@ def test_options_that_do_not_exist_are_named():
 
 
 def test_what_is_no_type_of_an_argument():
-    with pytest.raises(nt.NestorError, match=r"1\.5 is no extent\n  help: an extent is an integer"):
+    with pytest.raises(nt.NestorError, match=r"1\.5 is not an extent\n  help: an extent is an integer"):
         nt.spec((3, 1.5))
     with pytest.raises(nt.NestorError, match=r"'f9' not understood\n  help: one of bool, i1, "):
         nt.spec((3,), "f9")

@@ -36,17 +36,17 @@ TARGETS = {"amx_tiles", "async_copies", "matrix_tiles", "thread_copies", "vector
 
 ONLY_FROM_PYTHON: dict[tuple[str, str], str] = {
     ("cut", "expressions given in place of one"): _ARGUMENTS,
-    ("cut", "is no index but"): _ARGUMENTS,
+    ("cut", "is not an index but"): _ARGUMENTS,
     ("cut", "is not known before it starts"): _ARGUMENTS,
     ("shift", 'cannot shift the loop "'): _ARGUMENTS,
     ("shift", "expressions given in place of one"): _ARGUMENTS,
-    ("shift", "is no index but"): _ARGUMENTS,
+    ("shift", "is not an index but"): _ARGUMENTS,
     ("shift", "is not known before it starts"): _ARGUMENTS,
     ("peel", '" is neither "head" nor "tail"'): _ARGUMENTS,
     ("vectorize", '": it may have more than'): _ARGUMENTS,
     ("staging", 'there is no init "'): _ARGUMENTS,
     ("buffers", 'there is no memory space "'): _ARGUMENTS,
-    ("staging", "it is no buffer"): "test_nest_memory.py",
+    ("staging", "it is not a buffer"): "test_nest_memory.py",
 }
 """Messages that no option of a pass can bring about (an option is an integer or one of a few words, and passes split
 where that is needed), by module, and the test in tests/unit that shows them."""
@@ -359,7 +359,7 @@ def test_messages_are_found():
     split = _messages_of("transforms.nest.loops.split")
     assert ('cannot split the loop "', '": its lower bound is a max of several expressions') in split
     assert ('cannot split the loop "', '": it is', "already") in split, "of refuse_marked"
-    assert ("two of its elements would be in one place while both are needed",) in _messages_of(
+    assert ("two of its elements would be in one place while both are still needed",) in _messages_of(
         "transforms.nest.memory.transform_layout"
     )
     assert any(

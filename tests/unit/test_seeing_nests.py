@@ -83,7 +83,7 @@ def test_scalars(element, text, wanted):
       func.return
     }}""")
     assert run_module(module, request([text]))["out"] == wanted
-    with pytest.raises(NestorError, match="is no value of it"):
+    with pytest.raises(NestorError, match="is not a value of it"):
         run_module(module, request(["1e400x"]))
 
 

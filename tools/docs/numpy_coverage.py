@@ -48,11 +48,11 @@ FAMILIES: dict[str, tuple[str, str]] = {
         "einsum_path",
     ),
     "Dates": (
-        "dates are no element type",
+        "dates are not an element type",
         "busday_count busday_offset is_busday datetime_as_string datetime_data isnat",
     ),
     "Complex numbers": (
-        "complex numbers are no element type",
+        "complex numbers are not an element type",
         "eig eigvals sort_complex",
     ),
     "Results whose shape depends on elements": (
@@ -70,7 +70,7 @@ FAMILIES: dict[str, tuple[str, str]] = {
         "resize setfield setflags strides to_device view",
     ),
     "Matrices and blocks of text": (
-        "np.matrix is no array type of its own here",
+        "np.matrix is not an array type of its own here",
         "asmatrix bmat",
     ),
     "Packed bits": ("elements are whole bytes", "packbits unpackbits"),

@@ -127,7 +127,9 @@ def _add_main_options(parser: argparse.ArgumentParser) -> None:
         default="mlir",
         help="what to print: mlir, llvm-ir, asm, cuda, ptx, cuda-sim-report, nest-tree, nest-svg, nest-html",
     )
-    add("-o", "--output", metavar="FILE", default="-", help="write here, whole or not at all")
+    add(
+        "-o", "--output", metavar="FILE", default="-", help="write to this file, all of the output or nothing"
+    )
 
 
 def _add_input_options(parser: argparse.ArgumentParser) -> None:
@@ -178,7 +180,9 @@ def _extents(text: str) -> dict[str, int]:
     for part in filter(None, (piece.strip() for piece in text.split(","))):
         name, _, number = part.partition("=")
         if not name or not number.isdecimal():
-            raise argparse.ArgumentTypeError(f"'{part}' is no extent: write n=5,m=7, or x.0=5 for an axis")
+            raise argparse.ArgumentTypeError(
+                f"'{part}' is not an extent: write n=5,m=7, or x.0=5 for an axis"
+            )
         extents[name] = int(number)
     return extents
 

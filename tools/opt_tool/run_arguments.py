@@ -115,7 +115,7 @@ class Arguments:
         except OSError as error:
             raise NestorError(f"cannot read input '{path}': {error.strerror or error}") from error
         except (ValueError, EOFError) as error:
-            raise NestorError(f"input '{path}' is no .npy file of numbers") from error
+            raise NestorError(f"input '{path}' is not an .npy file of numbers") from error
         if not isinstance(array, np.ndarray):
             raise NestorError(f"input '{path}' holds several arrays", hint="give each as an .npy file")
         return array
@@ -136,7 +136,7 @@ class Arguments:
                 if not Path(text).exists()
                 else "give a number, or an .npy file without dimensions"
             )
-            raise self._refuse(k, f"is {kind}: '{text}' is no value of it", hint) from None
+            raise self._refuse(k, f"is {kind}: '{text}' is not a value of it", hint) from None
 
     def _bind(self, k: int, axis: int, extent: int, actual: int, text: str) -> None:
         if extent >= 0:

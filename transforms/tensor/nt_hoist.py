@@ -1,4 +1,4 @@
-"""nt-hoist: what every turn of a loop on tensors computes alike is computed once, before the loop.
+"""nt-hoist: what every iteration of a loop on tensors computes alike is computed once, before the loop.
 
     %r = scf.for %t = %c0 to %n step %c1 iter_args(%h = %h0) -> (tensor<4x5xf32>) {
       %e = nt.exp %x : tensor<4x5xf32>
@@ -40,7 +40,7 @@ LOOPS = (scf.ForOp, scf.WhileOp)
 
 @dataclass(frozen=True, eq=False)
 class NtHoistPass(ModulePass):
-    """Compute what every turn of a loop on tensors computes alike once, before the loop."""
+    """Compute what every iteration of a loop on tensors computes alike once, before the loop."""
 
     name = "nt-hoist"
 
@@ -70,7 +70,7 @@ def _is_invariant(op: Operation, loop: Operation, invariant: dict[Operation, boo
 
 
 def _may_trap(op: Operation) -> bool:
-    """Whether a division may be by zero, or a slice be out of bounds, where the loop has no turn."""
+    """Whether a division may be by zero, or a slice be out of bounds, where the loop runs no iteration."""
     if isinstance(op, SliceOp):
         return op.offsets.constants() is None
     if not isinstance(op, arith.FloorDivSIOp | arith.CeilDivSIOp | arith.RemSIOp):
@@ -96,7 +96,7 @@ def is_inside(value: SSAValue, op: Operation) -> bool:
 
 
 def pays(op: Operation, invariant: dict[Operation, bool]) -> bool:
-    """Whether loading the results of `op` is cheaper than computing them in each turn."""
+    """Whether loading the results of `op` is cheaper than computing them in each iteration."""
     if not any(isinstance(r.type, TensorType) for r in op.results):
         return True
     if type(op) in VIEWS or not any(isinstance(v.type, TensorType) for v in op.operands):

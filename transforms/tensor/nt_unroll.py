@@ -1,4 +1,4 @@
-"""nt-unroll: the turns of a loop on tensors with constant bounds one after the other, so that they can be fused.
+"""nt-unroll: write the iterations of a loop on tensors with constant bounds one after the other, so that they can be fused.
 
     %r = scf.for %t = %c0 to %c2 step %c1 iter_args(%h = %x) -> (tensor<4xf32>) {
       %h1 = nt.multiply %h, %y : tensor<4xf32>
@@ -8,9 +8,9 @@
     %h1 = nt.multiply %x, %y : tensor<4xf32>
     %r = nt.multiply %h1, %y : tensor<4xf32>
 
-Loops of at most `limit` turns and `size` operations in all are unrolled in full. With `factor=F`, a turn of the other
-loops with constant bounds does the work of F, and what is left over follows the loop. Loops whose bounds are known at run
-time only stay as they are, inner loops are unrolled first.
+Loops of at most `limit` iterations and `size` operations in all are unrolled in full. With `factor=F`, an iteration of
+the other loops with constant bounds does the work of F, and what is left over follows the loop. Loops whose bounds are
+known at run time only stay as they are, inner loops are unrolled first.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ INDEX = IndexType()
 
 @dataclass(frozen=True, eq=False)
 class NtUnrollPass(ModulePass):
-    """Write the turns of loops on tensors with constant bounds one after the other."""
+    """Write the iterations of loops on tensors with constant bounds one after the other."""
 
     name = "nt-unroll"
 
@@ -75,7 +75,7 @@ def _operations(loop: scf.ForOp) -> int:
 
 
 def unroll(loop: scf.ForOp, turns: range, factor: int) -> None:
-    """Do `factor` turns in one; those that are left over come after the loop, all of them where it has one turn."""
+    """Do `factor` iterations in one; those left over come after the loop, all of them where it has one iteration."""
     whole = len(turns) // factor * factor if factor < len(turns) else 0
     carried: list[SSAValue] = list(loop.iter_args)
     before = _Before(loop)
@@ -110,7 +110,7 @@ class _Before:
 
 
 def _widened(loop: scf.ForOp, turns: range, whole: int, factor: int, before: _Before) -> scf.ForOp:
-    """The loop over `factor` turns at a time."""
+    """The loop over `factor` iterations at a time."""
     end = before.constant(turns.start + whole * turns.step)
     step = before.constant(turns.step * factor)
     body = loop.body.block

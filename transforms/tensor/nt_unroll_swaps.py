@@ -1,4 +1,4 @@
-"""nt-unroll-swaps: a loop in which arrays change places runs two turns at a time.
+"""nt-unroll-swaps: a loop in which arrays change places runs two iterations at a time.
 
     %x, %y = scf.for %t = %c0 to %n step %c1 iter_args(%a = %a0, %b = %b0) -> (...) {
       %b1 = nt.loops ins(%a) outs(%b) { ... }         // b[1:-1] = ... a ...
@@ -8,14 +8,14 @@
     %p, %q = scf.for %t = %c0 to %even step %c2 iter_args(%a = %a0, %b = %b0) -> (...) {
       %b1 = nt.loops ins(%a) outs(%b) { ... }
       %t1 = arith.addi %t, %c1
-      %a1 = nt.loops ins(%b1) outs(%a) { ... }        // the second turn: a and b have changed places
+      %a1 = nt.loops ins(%b1) outs(%a) { ... }        // the second iteration: a and b have changed places
       scf.yield %a1, %b1                              // and are where they were
     }
     %x, %y = scf.for %t = %even to %n step %c1 iter_args(%a = %p, %b = %q) -> (...) { the body, at most once }
 
-Two arrays that change places in each turn (ping-pong) would be copied in each turn, because a carried array has one buffer
-(`convert-nt-to-nest`); after two turns each is in its own again. Loops that carry anything that the body cannot update in
-place through such a swap stay as they are.
+Two arrays that change places in each iteration (ping-pong) would be copied each time, because a carried array has one
+buffer (`convert-nt-to-nest`); after two iterations each is in its own again. Loops that carry anything that the body
+cannot update in place through such a swap stay as they are.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ INDEX = IndexType()
 
 @dataclass(frozen=True, eq=False)
 class NtUnrollSwapsPass(ModulePass):
-    """Run loops in which arrays change places two turns at a time, so that no turn copies them."""
+    """Run loops in which arrays change places two iterations at a time, so that no iteration copies them."""
 
     name = "nt-unroll-swaps"
 
@@ -48,7 +48,7 @@ class NtUnrollSwapsPass(ModulePass):
 
 
 def swaps(loop: scf.ForOp) -> bool:
-    """Whether arrays change places pairwise in each turn, and at least two do."""
+    """Whether arrays change places pairwise in each iteration, and at least two do."""
     if _step(loop) is None:
         return False
     end = loop.body.block.last_op
@@ -77,7 +77,7 @@ def _place(value: SSAValue, body: Block) -> int | None:
 
 
 def unroll_swaps(loop: scf.ForOp) -> None:
-    """Replace the loop by one over pairs of turns, and one for a turn that is left over."""
+    """Replace the loop by one over pairs of iterations, and one for an iteration that is left over."""
     block, step = loop.parent, _step(loop)
     assert block is not None and step is not None
     made: list[Operation] = []
@@ -94,7 +94,7 @@ def unroll_swaps(loop: scf.ForOp) -> None:
 
     two = constant(2 * step)
     span = op(arith.SubiOp, op(arith.MaxSIOp, loop.ub, loop.lb), loop.lb)
-    # ceil(span / step) turns, of which an even number is done in pairs
+    # ceil(span / step) iterations, of which an even number is done in pairs
     pairs = op(arith.FloorDivSIOp, op(arith.AddiOp, span, constant(step - 1)), two)
     middle = op(arith.AddiOp, loop.lb, op(arith.MuliOp, pairs, two))
     first = _pairs(loop, middle, two)
@@ -112,7 +112,7 @@ _ARITHMETIC = (arith.AddiOp, arith.SubiOp, arith.MuliOp)
 
 
 def _pairs(loop: scf.ForOp, middle: SSAValue, two: SSAValue) -> scf.ForOp:
-    """The loop over pairs of turns."""
+    """The loop over pairs of iterations."""
     body = loop.body.block
     target = Block(arg_types=[a.type for a in body.args])
     for new, old in zip(target.args, body.args, strict=True):

@@ -103,7 +103,7 @@ def amx_tile(loop: ForOp) -> AmxTile:
         raise NoTile(loop, "this loop is marked")
     ops = list(loop.body.block.ops)
     if len(ops) != 1 or not isinstance(ops[0], ForOp):
-        raise NoTile(loop, "it is no perfect nest around a sum")
+        raise NoTile(loop, "it is not a perfect nest around a sum")
     band = counting_band(ops[0])
     sums = loads_and_sum(band[-1], _ARITHMETIC)[2]
     (first, second), form = _factors(sums)
@@ -117,7 +117,7 @@ def amx_tile(loop: ForOp) -> AmxTile:
     r, row_tiles = _innermost(sums, forms[sums][-2], rows, "rows")
     c, column_tiles = _innermost(sums, forms[sums][-1], columns, "columns")
     if len(terms) != 2:
-        raise NoTile(loop, "the loops over the terms of an instruction are two")
+        raise NoTile(loop, "there are two loops over the terms of an instruction")
     v, g = _innermost(a.load, forms[a.load][-1], terms, "terms")
     assert g is not None
     if any(_use(forms[b.load], inner) for inner in rows):
@@ -189,7 +189,7 @@ _ARITHMETIC = (arith.ExtFOp, arith.ExtSIOp, arith.ExtUIOp, arith.MulfOp, arith.M
 def _factors(sums: AccumulateOp) -> tuple[list[Factor], Form]:
     product = sums.values[0].owner
     if not isinstance(product, arith.MulfOp | arith.MuliOp):
-        raise NoTile(sums, "what is added up is no product")
+        raise NoTile(sums, "what is added up is not a product")
     factors: list[Factor] = []
     form: Form | None = None
     for value in product.operands[:2]:
@@ -243,7 +243,7 @@ def _innermost(op: Operation, form: Linear, loops: Sequence[ForOp], what: str) -
         raise NoTile(op, f"it has {len(loops)} loops over {what}, and not one or two")
     near = [loop for loop in loops if form.coefficient(loop.iv) == 1]
     if len(near) != 1:
-        raise NoTile(op, f"its {what} are not neighbours along the axis that is theirs")
+        raise NoTile(op, f"its {what} are not adjacent along their axis")
     others = [loop for loop in loops if loop is not near[0]]
     return near[0], others[0] if others else None
 
@@ -261,13 +261,13 @@ def _check_place(
     buffer = op.memrefs[0] if isinstance(op, AccumulateOp) else op.memref
     assert isinstance(buffer.type, MemRefType)
     if strides_of(buffer.type)[-1] != 1:
-        raise NoTile(op, "the elements of a row of the buffer are not known to be neighbours")
+        raise NoTile(op, "the elements of a row of the buffer are not known to be adjacent")
     wanted = [*[{} for _ in forms[:-2]], across, along]
     for form, own in zip(forms, wanted, strict=True):
         for loop in inner:
             if form.coefficient(loop.iv) != own.get(loop, 0) or form.without(loop.iv).uses(loop.iv):
                 raise NoTile(
-                    op, f'it does not move with the loop "{loop.label}" as an element of a tile does'
+                    op, f'it does not change with the loop "{loop.label}" as an element of a tile does'
                 )
 
 

@@ -386,8 +386,8 @@ def _refuse_barriers_in(phase: Operation) -> None:
         if isinstance(op, BarrierOp):
             raise fail(
                 op,
-                "cannot insert barriers: this one does not stand between loops over threads",
-                hint="distribute the loop around it, or take it away",
+                "cannot insert barriers: this one is not between loops over threads",
+                hint="distribute the loop around it, or remove it",
                 notes=[(phase, "threads of a block do this without waiting for each other")],
             )
 

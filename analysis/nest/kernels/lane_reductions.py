@@ -44,13 +44,16 @@ def why_not_shuffled(op: AccumulateOp, loop: ForOp) -> tuple[Operation, str] | N
         if not isinstance(value.type, AnyFloat) and value.type not in _INTEGERS:
             return op, f"lanes exchange numbers of 8, 16, 32 or 64 bits, not {value.type}"
     if loop.constant_trip_count() != LANES or len(loop.upper) != 1:
-        return loop, f"all {LANES} lanes take part in a reduction, and the loop has not {LANES} iterations"
+        return (
+            loop,
+            f"all {LANES} lanes take part in a reduction, but the loop does not have {LANES} iterations",
+        )
     around = op.parent_op()
     while around is not None and around is not loop:
         if not isinstance(around, ForOp):
-            return around, "some lanes may not come to what is in a branch"
+            return around, "some lanes may not reach what is in the branch"
         if any(differs(v, loop) for v in (*around.lower_operands, *around.upper_operands)):
-            return around, "some lanes run this loop longer than others"
+            return around, "some lanes run more iterations of this loop than others"
         around = around.parent_op()
     return None
 

@@ -168,7 +168,7 @@ def matrix_tile(loop: ForOp) -> MatrixTile:
     rest = [inner for inner in band if inner not in (r, c)]
     summed = [inner for inner in rest if inner.iv not in sums.indices.operands]
     if len(summed) != 2 or [trip_count_from_zero(inner) for inner in summed] != [2, form.contiguous]:
-        raise NoTile(loop, f"the loops over the sum are two, of 2 and {form.contiguous} iterations")
+        raise NoTile(loop, f"there are two loops over the terms, of 2 and {form.contiguous} iterations")
     tiles = [inner for inner in rest if inner not in summed]
     h, e = summed
     loads = {op: tuple(forms_of(op.indices, op.indices.operands)) for op in (first, second)}
@@ -211,7 +211,7 @@ def _lanes_around(loop: ForOp) -> ForOp:
     while between is not around:
         assert isinstance(between, ForOp)
         if any(differs(v, around) for v in (*between.lower_operands, *between.upper_operands)):
-            raise NoTile(between, "some lanes run this loop longer than others")
+            raise NoTile(between, "some lanes run more iterations of this loop than others")
         between = between.parent_op()
     return around
 
@@ -269,7 +269,7 @@ def _form(sums: AccumulateOp, first: LoadOp, second: LoadOp) -> Form:
         )
     product = sums.values[0].owner
     if not isinstance(product, form.multiply) or sums.values[0].type not in (Float32Type(), IntegerType(32)):
-        raise NoTile(sums, "what is added up is no product in 32 bits")
+        raise NoTile(sums, "what is added up is not a product in 32 bits")
     factors = {_widened(value, form) for value in product.operands}
     if factors != {first.result, second.result}:
         raise NoTile(sums, "the factors are not the elements loaded")
@@ -315,7 +315,10 @@ def _operand(
     if declared_space(buffer) != "shared" or not isinstance(buffer.layout, NoneAttr) or len(extents) < 2:
         raise NoTile(load, "this operand is not in shared memory, by rows")
     if extents[-1] % form.contiguous:
-        raise NoTile(load, f"rows of this operand are no multiple of 16 bytes, {form.contiguous} elements")
+        raise NoTile(
+            load,
+            f"the length of a row of this operand is not a multiple of 16 bytes, {form.contiguous} elements",
+        )
     along: dict[Atom, int] = {e.iv: 1}
     if _is_contiguous(indices, along, form):
         return Operand(load, indices, False)

@@ -84,7 +84,7 @@ def _obstacle(op: Operation, loop: ForOp, varying: set[SSAValue]) -> tuple[str, 
         if varies(op.indices, varying) or op.value not in varying:
             return None
         return (
-            "all its iterations store to one element, and which is last differs",
+            "all its iterations store to one element, and which one is last is not known",
             "use nest.accumulate for a reduction, or vectorize another loop",
         )
     if isinstance(op, AccumulateOp):

@@ -55,7 +55,7 @@ def refuse_unknown(loop: ForOp, action: str, given: AffineList | SSAValue | int)
     for value in point.operands:
         name = f' "{value.name_hint}"' if value.name_hint else ""
         if not isinstance(value.type, IndexType):
-            reason = f"the value{name} is no index but {value.type}"
+            reason = f"the value{name} is not an index but {value.type}"
         elif not is_known_before(value, loop):
             reason = f"the value{name} is not known before it starts"
         else:

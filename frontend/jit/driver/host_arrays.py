@@ -39,7 +39,7 @@ class HostArrays:
             if array is None:
                 raise _unreadable(name, value, error) from None
         if type(array) is not np.ndarray:
-            raise _unreadable(name, value, "NumPy makes no plain array of it")
+            raise _unreadable(name, value, "NumPy cannot make a plain array of it")
         return array
 
     def result_of(self, array: np.ndarray) -> Any:

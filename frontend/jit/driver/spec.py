@@ -76,11 +76,11 @@ def _check_extents(extents: Sequence[int | str | None]) -> None:
     for extent in extents:
         if isinstance(extent, str) and not extent.isidentifier():
             raise DTypeError(
-                f"{extent!r} is no extent", hint="an extent is an integer, a name, or unknown (None, ?)"
+                f"{extent!r} is not an extent", hint="an extent is an integer, a name, or unknown (None, ?)"
             )
         if extent is not None and not isinstance(extent, str | int):
             raise DTypeError(
-                f"{extent!r} is no extent", hint="an extent is an integer, a name, or unknown (None, ?)"
+                f"{extent!r} is not an extent", hint="an extent is an integer, a name, or unknown (None, ?)"
             )
         if isinstance(extent, int) and extent < 0:
             raise ShapeError(f"negative extent {extent}", hint="None stands for an unknown extent")

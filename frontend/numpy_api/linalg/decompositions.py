@@ -156,7 +156,7 @@ def solve(graph: Graph, a: Value, b: Value) -> Value:
     is_vector = len(extents) == 1
     rows = extents[0] if is_vector else extents[-2]
     if not require_equal(graph, n, rows, "np.linalg.solve"):
-        raise graph.error(ShapeError, "solve: the right side has not as many rows as the matrix")
+        raise graph.error(ShapeError, "solve: the right side does not have as many rows as the matrix")
     shape = (*stack, n) if is_vector else (*broadcast_extents(graph, [stack, extents[:-2]]), n, extents[-1])
     return call_numpy(graph, "linalg.solve", [value, right], [shape], ordered=True)
 

@@ -116,7 +116,7 @@ def place(arr, mask, vals):
     if shape_of(vals) != (1,):
         raise unsupported(
             "np.place of more than one value is not supported: which element gets which depends on the mask",
-            "np.where(mask, values, x), or np.copyto(x, values, where=mask), of values as many as x has",
+            "np.where(mask, values, x), or np.copyto(x, values, where=mask), of as many values as x has",
         )
     xp.copyto(arr, vals[0].astype(arr.dtype), where=mask)
 
@@ -146,7 +146,7 @@ def fill_diagonal(graph: Graph, a: Value, val: Value, wrap: Value = _FALSE) -> V
     ):
         raise graph.error(
             UnsupportedError,
-            "np.fill_diagonal with values that are not as many as the diagonal has is not supported",
+            "np.fill_diagonal with another number of values than the diagonal has elements is not supported",
             "give a number, or one value each",
         )
     value = as_piece(graph, copy(graph, val, array.dtype)) if extents_of(val) else val

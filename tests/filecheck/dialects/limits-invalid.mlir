@@ -76,7 +76,7 @@ func.func @index() {
 // -----
 
 func.func @bound(%x: f32, %y: memref<8xf32>) {
-  // expected-error @below {{the number 9223372036854775807 is no index: nothing is larger than 2^48}}
+  // expected-error @below {{the number 9223372036854775807 is not an index: nothing is larger than 2^48}}
   nest.for "i" %i = 0 to 9223372036854775807 {
     nest.store %x, %y[%i] : memref<8xf32>
   }
@@ -86,14 +86,14 @@ func.func @bound(%x: f32, %y: memref<8xf32>) {
 // -----
 
 func.func @product_of_numbers(%y: memref<8xf32>, %i: index) {
-  // expected-error @below {{the number -99999999980000000001000 is no index: nothing is larger than 2^48}}
+  // expected-error @below {{the number -99999999980000000001000 is not an index: nothing is larger than 2^48}}
   %x = nest.load %y[-9999999999 * 9999999999 * 1000 + 900000000 * %i] : memref<8xf32>
   func.return
 }
 
 // -----
 
-// expected-error @below {{the number 999999999999999 is no index: nothing is larger than 2^48}}
+// expected-error @below {{the number 999999999999999 is not an index: nothing is larger than 2^48}}
 #map = affine_map<(d0) -> (d0 + 999999999999999)>
 
 // -----

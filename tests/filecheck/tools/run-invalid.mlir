@@ -36,11 +36,11 @@
 // RANK:    error: --run: argument %x has 1 dimensions, '{{.*}}m.npy' has 2
 // NAMED:   error: --run: argument %y has extent n = 4 along axis 0, '{{.*}}p.npy' has 3
 // STATIC:  error: --run: argument %x has extent 5 along axis 0, '{{.*}}x.npy' has 4
-// SCALAR:  error: --run: argument %s is i32: 'one' is no value of it
+// SCALAR:  error: --run: argument %s is i32: 'one' is not a value of it
 // SCALAR:  help: give a number
 // ARRAY:   error: --run: argument %s is i32: '{{.*}}x.npy' holds float32 of shape (4,)
 // READ:    error: cannot read input '{{.*}}no.npy': No such file
-// NPY:     error: input '{{.*}}' is no .npy file of numbers
+// NPY:     error: input '{{.*}}' is not an .npy file of numbers
 // NPZ:     error: input '{{.*}}z.npz' holds several arrays
 // UNKNOWN: error: --run: argument %out has an extent along axis 0 that no input tells
 // UNKNOWN: help: say it: --extents m=...
@@ -51,7 +51,7 @@
 // LEVEL:   help: lower it first: -p convert-nt-to-nest
 // CHECK:   {{:[0-9]+:[0-9]+}}: error: IndexError: index 8 is out of bounds for an axis of 8
 // TRAP:    error: 'nest.load' at [8] is out of bounds
-// SYNTAX:  error: argument --extents: 'n' is no extent: write n=5,m=7
+// SYNTAX:  error: argument --extents: 'n' is not an extent: write n=5,m=7
 // MODE:    error: argument --mode: invalid choice: 'random'
 // TARGET:  error: --run and -t exclude each other
 // SPLIT:   error: --split-input-file has several results

@@ -46,7 +46,7 @@ def why_not_beside(first: ForOp, second: ForOp) -> NestorError | None:
         if len(loop.lower) != 1 or len(loop.upper) != 1 or loop.constant_trip_count() is None:
             return fail(
                 loop,
-                f'cannot pair the loop "{loop.label}": its iterations are not a known number',
+                f'cannot pair the loop "{loop.label}": its iterations are not known in number',
                 hint="cut it at a constant first",
             )
     if first is second or first.parent is not second.parent or not first.is_before_in_block(second):
@@ -62,7 +62,7 @@ def why_not_beside(first: ForOp, second: ForOp) -> NestorError | None:
             return fail(
                 first,
                 f'cannot pair the loops "{first.label}" and "{second.label}": '
-                "more than computations stand between them",
+                "something other than computations is between them",
                 hint="move it before the first loop, or behind the second one",
                 notes=[(op, "here")],
             )

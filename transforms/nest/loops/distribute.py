@@ -100,7 +100,7 @@ def _points(loop: ForOp, after: str | int | None) -> list[Operation] | NestorErr
     if isinstance(after, int):
         if 1 <= after < len(pieces):
             return [pieces[after - 1]]
-        return _refusal(loop, f"there is no point after {after} pieces: its body has {len(pieces)}")
+        return _refusal(loop, f"it cannot be cut after {after} pieces: its body has {len(pieces)}")
     chosen = [piece for piece in pieces if _label(piece) == after]
     if not chosen:
         labels = ", ".join(filter(None, map(_label, pieces))) or "none has a label"

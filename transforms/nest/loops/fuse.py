@@ -146,11 +146,11 @@ def _why_not_move(first: ForOp, second: ForOp, op: Operation, dependences: Depen
     is_nest = isinstance(op, ForOp) and may_fail(op) is None
     if not is_nest and not isinstance(op, (LoadOp, StoreOp, AccumulateOp)):
         return _refusal(
-            first, second, f'an operation stands between them that cannot move before "{first.label}"', op
+            first, second, f'there is an operation between them that cannot move before "{first.label}"', op
         )
     touched = accesses_in(op)
     for source, sink, _ in ordered_pairs(dependences.accesses_in(first), touched):
-        reason = f'an access stands between them that cannot move before "{first.label}"'
+        reason = f'there is an access between them that cannot move before "{first.label}"'
         return _refusal(
             first, second, reason, sink.op, f"it touches {described(source.buffer)}, as that loop does"
         )

@@ -89,7 +89,7 @@ def _parts(loop: ForOp) -> tuple[list[Operation], ForOp] | NestorError:
         return _refuse(loop, "its body does not end with a loop")
     before = list(loop.body.block.ops)[:-1]
     if not before:
-        return _refuse(loop, f'nothing stands before the loop "{last.label}"')
+        return _refuse(loop, f'nothing is before the loop "{last.label}"')
     for op in before:
         if not isinstance(op, LoadOp) and not is_computation(op):
             return _refuse(

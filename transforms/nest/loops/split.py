@@ -119,7 +119,7 @@ def why_not_masked(loop: ForOp) -> NestorError | None:
             f"cannot split the loop \"{loop.label}\" with a mask: '{op.name}' in it would run outside of its bounds as "
             "well, and has no domain",
             hint="use tail=remainder or tail=clamp",
-            notes=[(op, "this is no statement with a domain")],
+            notes=[(op, "this is not a statement with a domain")],
         )
     for op in unmaskable(loop):
         if type(op) in DIVISIONS and _is_same_in_all(op, loop):

@@ -62,7 +62,7 @@ def why_not_annotate(
     if mark in MARKS:
         proof = _OTHER_MARKS.get(mark)
         hint = f"use the primitive {proof}, which proves that it is legal" if proof is not None else None
-        return _refusal(loop, mark, "that is no annotation", hint)
+        return _refusal(loop, mark, "this is not an annotation", hint)
     if not mark.startswith(_PREFIX) or mark == _PREFIX:
         return _refusal(
             loop, mark, 'it is neither "unrolled" nor an attribute', 'attributes are called "nestor.*"'

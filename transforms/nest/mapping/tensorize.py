@@ -150,12 +150,12 @@ def _intrinsic(loop: ForOp, name: str) -> func.FuncOp:
     (function,) = named
     if INTRINSIC not in function.attributes:
         raise Mismatch(
-            "it is a function, and no intrinsic",
+            "it is a function, not an intrinsic",
             [(function, "it has no attribute nest.intrinsic")],
             "mark it: attributes {nest.intrinsic}",
         )
     if function is around:
-        raise Mismatch("the loop is the meaning of that intrinsic", [(function, "the intrinsic")])
+        raise Mismatch("the loop is the definition of that intrinsic", [(function, "the intrinsic")])
     return function
 
 

@@ -25,7 +25,7 @@ with buffer=u, factor=2 (and dimension=0) becomes
     }
 
 Elements whose indices along the axis differ by a multiple of the factor share a place. Refused unless isl proves that
-no two of them are needed at one time: between the write of an element and each read of it none of the others is
+no two of them are needed at the same time: between the write of an element and each read of it none of the others is
 written (`folding.py`); for arguments, and for buffers seen through views. nest-transform-layout folds an axis and changes
 others at the same time. `fold_storage` in Halide; the circular buffer of `rolling_buffer` in TVM; `resize_dim` with
 a fold in Exo; without a name in NNC.
@@ -70,7 +70,7 @@ def why_not_fold_buffer(alloc: AllocOp | SSAValue, factor: int, dimension: int =
         return None
     read, write = lost
     return refuse(
-        f"two elements that are {factor} or a multiple of it apart are needed at one time",
+        f"two elements that are {factor} or a multiple of it apart are needed at the same time",
         hint="use a larger factor",
         notes=[(write, "one is written here"), (read, "when the other one is still to be read here")],
     )

@@ -34,7 +34,7 @@ def why_not_set_memory(alloc: AllocOp | SSAValue, space: str) -> NestorError | N
     if not isinstance(alloc, AllocOp):
         return fail(
             owner_of(alloc),
-            f'cannot move the buffer "{buffer_name(alloc)}" to {space} memory: it is no allocation of the function',
+            f'cannot move the buffer "{buffer_name(alloc)}" to {space} memory: it is not an allocation of the function',
             hint="nest-cache-read and nest-cache-write make a copy in any memory",
         )
     name = alloc.label.data

@@ -371,7 +371,7 @@ def _accesses(request: Request) -> tuple[list[Access], list[Access]] | NestorErr
     if (refusal := _why_not_marks(request)) is not None:
         return refusal
     if not isinstance(buffer.type, MemRefType):
-        return request.refuse("it is no buffer")
+        return request.refuse("it is not a buffer")
     root = root_of(buffer)
     own, others = [], []
     for access in (request.dependences or analyse(loop)).accesses_in(loop):
@@ -424,7 +424,7 @@ def _plan(
     order = request.axes or tuple(range(rank))
     if sorted(order) != list(range(rank)):
         given = ", ".join(map(str, order))
-        return request.refuse(f"axes={given} is no order of the buffer's {rank} axes")
+        return request.refuse(f"axes={given} is not an order of the buffer's {rank} axes")
     window = request.window or window_of(request.loop, own)
     if isinstance(window, NoWindow):
         hint = None

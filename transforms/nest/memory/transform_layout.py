@@ -117,7 +117,9 @@ def _why_not_map(
     ]
     if isinstance(lost[0], AccumulateOp):
         notes[0] = (lost[0], "this statement updates an element")
-    return _refuse(alloc, "two of its elements would be in one place while both are needed", notes=notes)
+    return _refuse(
+        alloc, "two of its elements would be in one place while both are still needed", notes=notes
+    )
 
 
 def _is_folding(axes: Sequence[ForOp], new: AffineList) -> bool:

@@ -136,7 +136,7 @@ def _sole_reader(uses: Uses, store: StoreOp) -> ForOp:
     if consumer is producer:
         raise _refusal(alloc, "the nest that writes it reads it as well", [(consumer, "that nest is here")])
     if not isinstance(consumer, ForOp):
-        raise _refusal(alloc, "what reads it is no nest", [(consumer, "it is read here")])
+        raise _refusal(alloc, "what reads it is not a nest", [(consumer, "it is read here")])
     return consumer
 
 
@@ -195,7 +195,7 @@ def _check_guarded(alloc: AllocOp, loop: ForOp) -> None:
             raise _refusal(
                 alloc,
                 "its consumer does not run for each element, and more than its statements would need a domain",
-                [(op, "this operation has none")],
+                [(op, "this operation cannot have one")],
             )
 
 

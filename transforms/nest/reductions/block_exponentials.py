@@ -112,7 +112,7 @@ def _match(maxima: ForOp, sums: ForOp, parts: int) -> _Exponentials:
         raise _NoExponentials("the exponentials do not follow in the same body", sums)
     extent = maxima.constant_trip_count() or 0
     if not extent or not same_iterations(maxima, sums):
-        raise _NoExponentials("they are not known to have the same iterations, as many as are known", sums)
+        raise _NoExponentials("their numbers of iterations are not known to be one constant", sums)
     if extent <= (parts - 1) * -(-extent // parts):
         raise _NoExponentials(f"of {parts} parts of {extent} iterations not each has one", maxima)
     maximum, total = _sole_update(maxima, "maximum"), _sole_update(sums, "add")
@@ -127,7 +127,9 @@ def _match(maxima: ForOp, sums: ForOp, parts: int) -> _Exponentials:
     if not isinstance(difference, arith.SubfOp) or difference.parent_op() is not sums:
         raise _NoExponentials("what is added up is not the exponential of a difference", total)
     if not is_same_value(maximum.values[0], difference.lhs, {maxima.iv: sums.iv}, maxima, sums):
-        raise _NoExponentials("the differences are not of what the maximum is of", difference)
+        raise _NoExponentials(
+            "the differences are not of the elements that the maximum is taken over", difference
+        )
     if not _is_maximum(difference.rhs, maximum, maxima, sums):
         raise _NoExponentials("what is subtracted is not the maximum", difference)
     return _Exponentials(maximum, total, difference)
@@ -195,7 +197,7 @@ def _check_order(maxima: ForOp, sums: ForOp, plan: _Exponentials) -> None:
                 root = access.root
                 if access.writes and (root is None or any(may_alias(root, read) for read in reads)):
                     raise _NoExponentials(
-                        "what the exponentials are of may be written from the first loop on", inner
+                        "what the exponentials are computed from may be written from the first loop on", inner
                     )
                 if access.writes and op is not maxima and root is not None and may_alias(root, target):
                     raise _NoExponentials("the maximum is written after its loop", inner)

@@ -128,7 +128,7 @@ def _match(sums: ForOp, squares: ForOp, parts: int) -> _Moments:
     are_same = len(first) == len(band) and all(map(same_iterations, first, band))
     if 0 in extents or not are_same:
         raise _NoMoments(
-            "they are not known to run through the same iterations, as many as are known", squares
+            "they are not known to run through the same iterations, a constant number of them", squares
         )
     size = -(-extents[0] // parts)
     last = extents[0] - (parts - 1) * size
@@ -137,12 +137,12 @@ def _match(sums: ForOp, squares: ForOp, parts: int) -> _Moments:
     one, two = _sole_sum(first), _sole_sum(band)
     difference = squared_difference(two)
     if difference is None:
-        raise _NoMoments("what is added up second is no square of a difference", two)
+        raise _NoMoments("what is added up second is not the square of a difference", two)
     variables = {a.iv: b.iv for a, b in zip(first, band, strict=True)}
     if not is_same_value(one.values[0], difference.lhs, variables, first[-1], band[-1]):
-        raise _NoMoments("the differences are not of what is added up first", difference)
+        raise _NoMoments("the differences are not of the terms that are added up first", difference)
     if one.indices.substitute_all(variables) != two.indices.canonical() or _shape(one) != _shape(two):
-        raise _NoMoments("the two go to elements that are not known to be alike", two)
+        raise _NoMoments("the two sums go to elements that are not known to correspond", two)
     free = _free_variables(two, band)
     _check_subtrahend(difference, free, band)
     each = prod(n for n, loop in zip(extents[1:], band[1:], strict=True) if loop.iv not in free)

@@ -125,7 +125,7 @@ def _only_update(one: ForOp) -> AccumulateOp:
     """The reduction of a pass to a variable of the row."""
     updates = [op for op in one.body.block.ops if isinstance(op, AccumulateOp)]
     if len(updates) != 1 or len(updates[0].memrefs) != 1 or len(updates[0].indices):
-        raise _NoSoftmax("a loop has not one reduction to one variable", one)
+        raise _NoSoftmax("a loop does not have exactly one reduction, to one variable", one)
     update = updates[0]
     alloc = update.memrefs[0].owner
     if update.order_name != "any" or update.where is not None or update.mask is not None:
@@ -144,7 +144,7 @@ def _exponential(
     if maximum.combiner.data != "maximum" or total.combiner.data != "add" or summed is not store.value:
         raise _NoSoftmax("it does not reduce to a maximum, and then to the sum of what it stores", store)
     if store.where is not None or store.mask is not None or not isinstance(store.value.type, AnyFloat):
-        raise _NoSoftmax("the exponentials have a domain, or are no floating-point numbers", store)
+        raise _NoSoftmax("the exponentials have a domain, or are not floating-point numbers", store)
     if not isinstance(value, math.ExpOp) or not isinstance(value.operand.owner, arith.SubfOp):
         raise _NoSoftmax("what is stored is not the exponential of a difference", store)
     shifted = value.operand.owner
@@ -152,7 +152,7 @@ def _exponential(
     if not isinstance(load, LoadOp) or load.memref is not maximum.memrefs[0]:
         raise _NoSoftmax("what is subtracted is not the maximum", shifted)
     if len(list(value.results[0].uses)) != 2 or len(list(shifted.result.uses)) != 1:
-        raise _NoSoftmax("the exponential is used otherwise", value)
+        raise _NoSoftmax("the exponential is used in another way", value)
     if not is_same_value(maximum.values[0], shifted.lhs, {largest.iv: exponents.iv}, largest, exponents):
         raise _NoSoftmax("the exponentials are not of the scores whose maximum it is", shifted)
     return shifted
@@ -173,7 +173,7 @@ def _places(store: StoreOp, band: Sequence[ForOp], inner: ForOp) -> list[ForOp |
     """What each index of the scores is: a loop over rows, the one along a row, or a number."""
     places = _variables(store.indices, [*band, inner])
     if places is None or {loop for loop in places if isinstance(loop, ForOp)} != {*band, inner}:
-        raise _NoSoftmax("the scores have not an element for each iteration", store)
+        raise _NoSoftmax("the scores do not have one element for each iteration", store)
     return places
 
 
@@ -226,7 +226,7 @@ def _check_body(row: ForOp, passes: list[ForOp], maximum: AccumulateOp, total: A
                 raise _NoSoftmax("the maximum does not start at -inf, or the sum not at 0", op)
         elif isinstance(op, AllocOp):
             if op.memref not in starts:
-                raise _NoSoftmax("a row has another buffer", op)
+                raise _NoSoftmax("a row makes another buffer", op)
         elif op not in passes and not isinstance(op, LoadOp) and not is_computation(op):
             raise _NoSoftmax("a row does something else", op)
     users = {maximum.memrefs[0]: (passes[0], passes[1]), total.memrefs[0]: (passes[1], passes[2])}
@@ -277,7 +277,7 @@ def _product(
         raise _NoSoftmax("the product is not a sum in a perfect nest", nest)
     update = sums[0]
     if update.combiner.data != "add" or update.order_name != "any" or update.where or update.mask is not None:
-        raise _NoSoftmax("what is made of the softmax is not a sum in any order", update)
+        raise _NoSoftmax("what uses the softmax is not a sum in any order", update)
     product = update.values[0].owner
     loads = [op for op in body if isinstance(op, LoadOp) and op.memref is scores]
     if not isinstance(product, arith.MulfOp) or len(loads) != 1 or len(list(loads[0].results[0].uses)) != 1:
@@ -289,10 +289,10 @@ def _product(
     if found is None or [isinstance(p, int) and p for p in found] != [
         isinstance(p, int) and p for p in places
     ]:
-        raise _NoSoftmax("the product reads the scores otherwise than the rows write them", loads[0])
+        raise _NoSoftmax("the product reads the scores with other indices than the rows write them", loads[0])
     same = {a: b for a, b in zip(places, found, strict=True) if isinstance(a, ForOp) and isinstance(b, ForOp)}
     if len(same) != len(rows) + 1:
-        raise _NoSoftmax("the product reads the scores otherwise than the rows write them", loads[0])
+        raise _NoSoftmax("the product reads the scores with other indices than the rows write them", loads[0])
     for loop, other in same.items():
         if loop.upper.canonical() != other.upper.canonical():
             raise _NoSoftmax("the product reads other rows, or parts of them", other)
@@ -304,7 +304,10 @@ def _product(
     term = same[inner]
     others = {loop for loop in band if loop is not term}
     if not _has_one_each(update.indices, others, band):
-        raise _NoSoftmax("the result has not an element for each iteration but those over terms", update)
+        raise _NoSoftmax(
+            "the result does not have one element for each iteration of the loops over rows and columns",
+            update,
+        )
     for op in body:
         if isinstance(op, LoadOp) and may_alias(root_of(op.memref), root_of(update.memrefs[0])):
             raise _NoSoftmax("the product may read what it adds to", op)
@@ -333,7 +336,7 @@ def _check_order(plan: OnlineSoftmax) -> None:
     block = rows.parent
     assert isinstance(alloc, AllocOp) and block is not None
     if alloc.parent is not block:
-        raise _NoSoftmax("the buffer of the scores lives on after this block", alloc)
+        raise _NoSoftmax("the buffer of the scores is used after this block", alloc)
     ops = list(block.ops)
     first, last = ops.index(rows), ops.index(product)
     if first > last:

@@ -64,7 +64,7 @@ def why_not_privatise(
     if share == "chunks" and not _has_chunks(loop):
         return _refuse(
             loop,
-            "its bounds are several expressions, and no chunk of their iterations is",
+            "its bounds are several expressions, and a chunk of their iterations is not",
             hint="use share=cyclic",
         )
     dependences = dependences or analyse(loop)

@@ -79,7 +79,7 @@ def widen_in_products(function: FuncOp, steps: Steps) -> None:
         if all(map(extent_of, (product.row, product.column, product.term))):
             inline_casts(product, nests, _is_narrow, steps)
         elif widened_operands(product, nests, _is_narrow) is not None:
-            text = f'the product in the nest "{nest.label}" is not one for the matrix unit'
+            text = f'the product in the nest "{nest.label}" cannot use the matrix unit'
             hint = "dynamic=False compiles a program for each shape"
             remark(nest, f"{text}: its extents are known at run time only", hint=hint)
 
@@ -100,7 +100,7 @@ def tile_for_matrix_unit(nest: ForOp, share: Share | None, steps: Steps) -> bool
         return True
     assert reason is not None
     why = reason.diagnostic.message
-    remark(nest, f'the product in the nest "{nest.label}" is not one for the matrix unit: {why}')
+    remark(nest, f'the product in the nest "{nest.label}" cannot use the matrix unit: {why}')
     return False
 
 

@@ -27,14 +27,14 @@ What is done to a nest, from the outside in, wherever the primitives find it leg
 * A long reduction is done in parts, a number of them that depends on extents alone, by threads, and sums of columns a
   few rows at a time (cpu/reductions.py).
 * A sum of a big array and the squares around its mean are taken a part at a time (moments.py).
-* A product of matrices is done in tiles of sums that stay in registers (patterns/products.py);
+* A product of matrices is computed in tiles of sums that stay in registers (patterns/products.py);
   with few rows, columns or terms memory is the roof, and the big matrix is read once, where it is (skinny_products.py).
 * A sum over several loops (a convolution) is done so, too, a block of the result at a time with what it is computed
   from and what is computed from it (cpu/convolutions.py, convolution_blocks.py).
-* A reduction over windows (pooling, convolutions of separate channels) is done in tiles of vectors of results
+* A reduction over windows (pooling, convolutions of separate channels) is computed in tiles of vectors of results
   (cpu/windows.py).
 * A matrix that serves one sum only is made in tiles, and never whole (pairs.py).
-* What is read across what is written is done in tiles that are transposed in registers (cpu/transposes.py).
+* What is read across what is written is computed in tiles that are transposed in registers (cpu/transposes.py).
 * Matrices of batches are made and used slice by slice (batch_slices.py), a stack of them times one matrix is one product
   (matrix_stacks.py).
 * Sums of independent rows whose order is given stand side by side (recurrences.py).

@@ -110,12 +110,12 @@ def schedule_convolution(nest: ForOp, steps: Steps) -> bool:
     label = nest.label
     refusal = tile_sum(tile, steps, WindowTiling if windows else None)
     if refusal is not None:
-        remark(nest, f'the convolution "{label}" is not done in tiles: {refusal.diagnostic.message}')
+        remark(nest, f'the convolution "{label}" is not computed in tiles: {refusal.diagnostic.message}')
         return False
     size = " x ".join(map(str, shape.extents))
     remark(
         enclosing_loops(tile.sums)[0],
-        f'the convolution "{label}" is done in tiles of {size} (pixels, channels)',
+        f'the convolution "{label}" is computed in tiles of {size} (pixels, channels)',
     )
     return True
 

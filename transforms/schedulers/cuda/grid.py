@@ -80,7 +80,7 @@ def in_turn(nests: Iterable[ForOp | IfOp]) -> list[ForOp | IfOp]:
 
 
 def is_decided_by_host(op: Operation) -> bool:
-    """Whether the host takes a branch, or the turns of a loop: it knows the condition, or reads it back for long nests."""
+    """Whether the host runs a branch or a loop: it knows the condition, or reads it back for long nests."""
     condition = op.operands
     if isinstance(op, scf.WhileOp):
         last = op.before_region.block.last_op

@@ -311,7 +311,7 @@ def _join_and_check(first: ForOp, second: ForOp) -> None:
         if (refusal := why_not_independent(loop, "bind", dependences)) is not None:
             raise refusal
     if not is_row_program(band[-1]):
-        raise fail(band[-1], "this is no program on rows")
+        raise fail(band[-1], "this is not a program on whole rows")
 
 
 def _fuse(first: ForOp, second: ForOp, by: Sequence[int], steps: Steps = UNRECORDED) -> None:

@@ -145,7 +145,7 @@ def _moments_in_parts(row: ForOp, rows: int, chunk: int, width: int, is_kept: bo
             found.parts[sums] = steps.do(block_moments, sums, squares, parts=parts)[0]
             found.seconds.add(squares)
     if not found.parts:
-        raise NestorError("there are no sums with squares around their means, of parts of one size")
+        raise NestorError("there are no sums with squares around their means whose parts have one size")
     return found
 
 
@@ -184,7 +184,7 @@ def _equal_parts(extent: int, rows: int, chunk: int, width: int) -> int | None:
 def _in_parts(one: Pass, rows: int, chunk: int, steps: Steps) -> ForOp:
     """The loop over the parts of a pass."""
     if len(one.band) != 1:
-        raise NestorError("a pass is of several loops")
+        raise NestorError("a pass consists of several loops")
     outer, _ = steps.do(split, one.band[0], factor=chunk, tail="mask")
     parts = min(outer.constant_trip_count() or 1, max(1, BLOCKS // rows))
     shared, _ = steps.do(privatise, outer, parts=parts, share="cyclic")

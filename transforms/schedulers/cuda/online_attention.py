@@ -258,7 +258,7 @@ class OnlineAttention:
         """The nest that sets the scores, and in the tile those that use them: all of the nests that compute them."""
         start, tile.uses = neighbours_of(tile)
         if len(nests) != 1 + len(tile.uses) + (start is not None):
-            raise fail(tile.nest, "not all that computes the scores does so element by element")
+            raise fail(tile.nest, "the scores are not computed element by element")
         return start
 
     def _tile_scores(self, nests: list[ForOp]) -> Tiling:

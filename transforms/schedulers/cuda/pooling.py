@@ -421,7 +421,7 @@ def _store_to_copy(loop: ForOp) -> StoreOp:
     """The store of a copy, behind what it stores. Raises a diagnostic where a nest is none: a sum, say."""
     ops = list(loop.walk())
     if any(isinstance(op, AccumulateOp) for op in ops):
-        raise fail(loop, "what the windows are of is reduced, and no copy")
+        raise fail(loop, "the image of the windows is the result of a reduction, not a copy")
     return [op for op in ops if isinstance(op, StoreOp)][-1]
 
 

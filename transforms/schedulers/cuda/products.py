@@ -178,7 +178,7 @@ def schedule_product(nest: ForOp, steps: Steps) -> bool:
     text = _text(product, shape)
     refusal = tile_sum(tile, steps)
     if refusal is not None:
-        remark(nest, f'the product "{nest.label}" is not done in tiles: {refusal.diagnostic.message}')
+        remark(nest, f'the product "{nest.label}" is not computed in tiles: {refusal.diagnostic.message}')
         return False
     remark(tile.nest, text)
     return True
@@ -200,7 +200,7 @@ def _schedule_parts(product: Product, size: int, steps: Steps) -> bool:
     text = f"{_text(product, shape)}, and in {count} parts of the terms"
     refusal = tile_parts(product, how, steps)
     if refusal is not None:
-        remark(nest, f'the terms of "{nest.label}" are not done in parts: {refusal.diagnostic.message}')
+        remark(nest, f'the terms of "{nest.label}" are not split into parts: {refusal.diagnostic.message}')
         return False
     remark(product.sums, text)
     return True
@@ -228,6 +228,6 @@ def _text(product: Product, shape: Shape) -> str:
     )
     own = shape.height * shape.width // threads
     return (
-        f'the product "{product.outermost.label}" of {whole} elements is done in tiles of {shape.height} x '
+        f'the product "{product.outermost.label}" of {whole} elements is computed in tiles of {shape.height} x '
         f"{shape.width} by {threads} threads, {own} elements each"
     )

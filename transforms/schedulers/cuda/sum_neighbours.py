@@ -1,4 +1,4 @@
-"""The nests around a sum that is done in tiles (sum_tiles.py): what sets its elements, and what uses each by itself."""
+"""The nests around a sum that is computed in tiles (sum_tiles.py): what sets its elements, and what uses each by itself."""
 
 from __future__ import annotations
 

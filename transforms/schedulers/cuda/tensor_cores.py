@@ -118,7 +118,7 @@ def schedule_matrix_product(nest: ForOp, steps: Steps) -> bool:
     )
     refusal = tile_sum(tile, steps, MatrixTiling)
     if refusal is not None:
-        text = f'the product in the nest "{nest.label}" is not one for tensor cores: '
+        text = f'the product in the nest "{nest.label}" cannot use tensor cores: '
         remark(nest, text + refusal.diagnostic.message)
         return False
     return True

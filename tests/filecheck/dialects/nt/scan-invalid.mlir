@@ -10,7 +10,7 @@ func.func @axis(%x: tensor<4xf32>) {
 // -----
 
 func.func @unknown(%x: tensor<4xf32>) {
-  // expected-error @below {{'plus' is no operation on two operands}}
+  // expected-error @below {{'plus' is not an operation on two operands}}
   %0 = nt.scan plus %x along 0 : tensor<4xf32>
   func.return
 }
@@ -18,7 +18,7 @@ func.func @unknown(%x: tensor<4xf32>) {
 // -----
 
 func.func @unary(%x: tensor<4xf32>) {
-  // expected-error @below {{'exp' is no operation on two operands}}
+  // expected-error @below {{'exp' is not an operation on two operands}}
   %0 = nt.scan exp %x along 0 : tensor<4xf32>
   func.return
 }

@@ -10,7 +10,7 @@ schedule.sequence @consumed {
 
 // -----
 
-// expected-error @below {{func.func is no step of a schedule}}
+// expected-error @below {{func.func is not a step of a schedule}}
 schedule.sequence @steps {
   func.func private @f()
 }

@@ -99,7 +99,7 @@ func.func @last_store_wins(%x: memref<8xf32>, %y: memref<f32>) {
   // expected-note @below {{the loop "i" is marked vectorized here}}
   nest.for "i" %i = 0 to 8 vectorized(8) {
     %a = nest.load %x[%i] : memref<8xf32>
-    // expected-error @below {{all its iterations store to one element, and which is last differs}}
+    // expected-error @below {{all its iterations store to one element, and which one is last is not known}}
     nest.store "y" %a, %y[] : memref<f32>
   }
   func.return

@@ -11,7 +11,7 @@
 // THREADS: error: cannot parallelize the loop "i_j"
 
 func.func @unknown(%n: index, %a: memref<?xf32>, %v: f32) {
-  // expected-error @below {{cannot pair the loop "i": its iterations are not a known number}}
+  // expected-error @below {{cannot pair the loop "i": its iterations are not known in number}}
   nest.for "i" %i = 0 to %n {
     nest.store "a" %v, %a[%i] : memref<?xf32>
   }
@@ -24,7 +24,7 @@ func.func @unknown(%n: index, %a: memref<?xf32>, %v: f32) {
 // -----
 
 func.func @between(%a: memref<8xf32>, %s: memref<f32>, %v: f32) {
-  // expected-error @below {{cannot pair the loops "i" and "j": more than computations stand between them}}
+  // expected-error @below {{cannot pair the loops "i" and "j": something other than computations is between them}}
   nest.for "i" %i = 0 to 8 {
     nest.store "a" %v, %a[%i] : memref<8xf32>
   }

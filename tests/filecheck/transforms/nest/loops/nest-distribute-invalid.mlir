@@ -5,8 +5,8 @@
 // RUN: not opt-tool %s -p 'nest-distribute{loop=i}' --split-input-file 2>&1 | filecheck %s --check-prefix=EVERY
 // RUN: not opt-tool %s -p 'nest-distribute{loop=i after=w}' --split-input-file 2>&1 | filecheck %s --check-prefix=LABELS
 
-// COUNT: error: cannot distribute the loop "i": there is no point after 2 pieces: its body has 2
-// ZERO: error: cannot distribute the loop "i": there is no point after 0 pieces: its body has 2
+// COUNT: error: cannot distribute the loop "i": it cannot be cut after 2 pieces: its body has 2
+// ZERO: error: cannot distribute the loop "i": it cannot be cut after 0 pieces: its body has 2
 
 func.func @backwards(%n: index, %x: memref<?xf32>, %y: memref<?xf32>, %z: memref<?xf32>) {
   // EVERY: error: cannot distribute the loop "i": it turns a flow dependence around

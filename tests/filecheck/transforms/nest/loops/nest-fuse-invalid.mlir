@@ -165,7 +165,7 @@ func.func @backwards(%x: f32, %y: memref<32xf32>, %z: memref<32xf32>) {
 // -----
 
 func.func @between(%x: f32, %c: i1, %y: memref<32xf32>, %z: memref<32xf32>) {
-  // expected-error @below {{an operation stands between them that cannot move before "i"}}
+  // expected-error @below {{there is an operation between them that cannot move before "i"}}
   nest.for "i" %i = 0 to 32 {
     nest.store "y" %x, %y[%i] : memref<32xf32>
   }
@@ -182,7 +182,7 @@ func.func @between(%x: f32, %c: i1, %y: memref<32xf32>, %z: memref<32xf32>) {
 // -----
 
 func.func @nest_between(%x: f32, %y: memref<32xf32>, %z: memref<32xf32>) {
-  // expected-error @below {{an access stands between them that cannot move before "i"}}
+  // expected-error @below {{there is an access between them that cannot move before "i"}}
   nest.for "i" %i = 0 to 32 {
     nest.store "y" %x, %y[%i] : memref<32xf32>
   }
@@ -199,7 +199,7 @@ func.func @nest_between(%x: f32, %y: memref<32xf32>, %z: memref<32xf32>) {
 // -----
 
 func.func @reset(%x: f32, %y: memref<32xf32>) {
-  // expected-error @below {{an access stands between them that cannot move before "i"}}
+  // expected-error @below {{there is an access between them that cannot move before "i"}}
   nest.for "i" %i = 0 to 32 {
     nest.store "y" %x, %y[%i] : memref<32xf32>
   }

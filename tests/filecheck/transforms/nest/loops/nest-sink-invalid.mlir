@@ -13,7 +13,7 @@ func.func @no_loop(%y: memref<8xf32>) {
 // -----
 
 func.func @nothing(%x: f32, %y: memref<8x8xf32>) {
-  // expected-error @below {{cannot sink what is in the loop "i": nothing stands before the loop "k"}}
+  // expected-error @below {{cannot sink what is in the loop "i": nothing is before the loop "k"}}
   nest.for "i" %i = 0 to 8 {
     nest.for "k" %k = 0 to 8 {
       nest.store "y" %x, %y[%i, %k] : memref<8x8xf32>

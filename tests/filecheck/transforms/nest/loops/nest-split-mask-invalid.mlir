@@ -74,7 +74,7 @@ func.func private @clear(%w: memref<4xf32, strided<[1], offset: ?>>)
 func.func @call(%y: memref<40x4xf32>) {
   // expected-error @below {{cannot split the loop "i" with a mask: 'memref.subview' in it would run outside of its bounds as well, and has no domain}}
   nest.for "i" %i = 0 to 40 {
-    // expected-note @below {{this is no statement with a domain}}
+    // expected-note @below {{this is not a statement with a domain}}
     %w = memref.subview %y[%i, 0] [1, 4] [1, 1] : memref<40x4xf32> to memref<4xf32, strided<[1], offset: ?>>
     func.call @clear(%w) : (memref<4xf32, strided<[1], offset: ?>>) -> ()
   }
@@ -88,7 +88,7 @@ func.func private @again(%w: memref<40xf32>)
 func.func @call_of_all(%y: memref<40xf32>) {
   // expected-error @below {{cannot split the loop "i" with a mask: 'func.call' in it would run}}
   nest.for "i" %i = 0 to 40 {
-    // expected-note @below {{this is no statement with a domain}}
+    // expected-note @below {{this is not a statement with a domain}}
     func.call @again(%y) : (memref<40xf32>) -> ()
   }
   func.return
@@ -101,7 +101,7 @@ func.func @alloc(%x: memref<40xf32>, %y: memref<40xf32>) {
   // expected-error @below {{cannot split the loop "i" with a mask: 'nest.alloc' in it would run}}
   nest.for "i" %i = 0 to 40 {
     %rest = arith.subi %n, %i : index
-    // expected-note @below {{this is no statement with a domain}}
+    // expected-note @below {{this is not a statement with a domain}}
     %t = nest.alloc "t"(%rest) : memref<?xf32>
     %v = nest.load %x[%i] : memref<40xf32>
     nest.store "t" %v, %t[0] : memref<?xf32>

@@ -27,7 +27,7 @@ func.func @argument(%x: memref<16x64xi8>, %y: memref<16x64xi8>, %s: memref<16x16
 
 func.func @apart(%x: memref<16x64xi8>, %y: memref<64x16xi8>) {
   %s = nest.alloc "s" : memref<16x16xi32>
-  // expected-error@+1 {{it does not move with the loop "g" as an element of a tile does}}
+  // expected-error@+1 {{it does not change with the loop "g" as an element of a tile does}}
   nest.for "k" %k = 0 to 1 {
     nest.for "r" %r = 0 to 16 {
       nest.for "c" %c = 0 to 16 {

@@ -12,9 +12,9 @@
 
 // FORCE: nest.for "i" %i = 0 to 65 unrolled
 // VALUE: cannot annotate the loop "i" with "unrolled": the mark has no value
-// PROOF: cannot annotate the loop "i" with "vectorized": that is no annotation
+// PROOF: cannot annotate the loop "i" with "vectorized": this is not an annotation
 // PROOF: help: use the primitive vectorize, which proves that it is legal
-// SERIAL: cannot annotate the loop "i" with "serial": that is no annotation
+// SERIAL: cannot annotate the loop "i" with "serial": this is not an annotation
 // NAME: cannot annotate the loop "i" with "hot": it is neither "unrolled" nor an attribute
 // NAME: help: attributes are called "nestor.*"
 // TWO: cannot annotate the loop "i" with "nestor.note": an attribute has one value, a number or a text

@@ -63,7 +63,7 @@ func.func @fails(%x: memref<32xi64>, %s: memref<32xf32>) {
 // -----
 
 func.func @not_all(%x: memref<32xf32>, %s: memref<f32>) {
-  // expected-error @below {{cannot bind the loop "l": all 32 lanes take part in a reduction, and the loop has not 32 iterations}}
+  // expected-error @below {{cannot bind the loop "l": all 32 lanes take part in a reduction, but the loop does not have 32 iterations}}
   nest.for "l" %l = 0 to 20 {
     %a = nest.load %x[%l] : memref<32xf32>
     // expected-note @below {{the reduction is here}}
@@ -115,7 +115,7 @@ func.func @own_combiner(%x: memref<32xf32>, %s: memref<f32>) {
 // -----
 
 func.func @in_a_branch(%x: memref<32xf32>, %c: memref<32xi1>, %s: memref<f32>) {
-  // expected-error @below {{cannot bind the loop "l": some lanes may not come to what is in a branch}}
+  // expected-error @below {{cannot bind the loop "l": some lanes may not reach what is in the branch}}
   nest.for "l" %l = 0 to 32 {
     %a = nest.load %x[%l] : memref<32xf32>
     %b = nest.load %c[%l] : memref<32xi1>
@@ -131,7 +131,7 @@ func.func @in_a_branch(%x: memref<32xf32>, %c: memref<32xi1>, %s: memref<f32>) {
 // -----
 
 func.func @longer_for_some(%x: memref<32x32xf32>, %s: memref<f32>) {
-  // expected-error @below {{cannot bind the loop "l": some lanes run this loop longer than others}}
+  // expected-error @below {{cannot bind the loop "l": some lanes run more iterations of this loop than others}}
   nest.for "l" %l = 0 to 32 {
     // expected-note @below {{here}}
     nest.for "k" %k = 0 to %l {

@@ -65,7 +65,7 @@ func.func @inside_of_threads(%y: memref<8x8xf32>) {
     // expected-note @below {{threads of a block do this without waiting for each other}}
     nest.for "t" %t = 0 to 8 bind "thread.x" {
       nest.store "y" %zero, %y[%o, %t] : memref<8x8xf32>
-      // expected-error @below {{cannot insert barriers: this one does not stand between loops over threads}}
+      // expected-error @below {{cannot insert barriers: this one is not between loops over threads}}
       nest.barrier
     }
   }

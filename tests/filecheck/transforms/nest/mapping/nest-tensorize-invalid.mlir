@@ -22,7 +22,7 @@ func.func private @t(%x: memref<8xf32, strided<[1], offset: ?>>, %y: memref<8xf3
 }
 
 func.func @f(%x: memref<64xf32>, %y: memref<64xf32>) {
-  // expected-error @below {{cannot tensorize the loop "i" to "t": it is a function, and no intrinsic}}
+  // expected-error @below {{cannot tensorize the loop "i" to "t": it is a function, not an intrinsic}}
   nest.for "i" %i = 0 to 8 {
     %u = nest.load %x[%i] : memref<64xf32>
     nest.store %u, %y[%i] : memref<64xf32>
@@ -35,7 +35,7 @@ func.func @f(%x: memref<64xf32>, %y: memref<64xf32>) {
 // expected-note @below {{the intrinsic}}
 func.func private @t(%x: memref<8xf32, strided<[1], offset: ?>>) attributes {nest.intrinsic} {
   %c = arith.constant 0.0 : f32
-  // expected-error @below {{cannot tensorize the loop "i" to "t": the loop is the meaning of that intrinsic}}
+  // expected-error @below {{cannot tensorize the loop "i" to "t": the loop is the definition of that intrinsic}}
   nest.for "i" %i = 0 to 8 {
     nest.store %c, %x[%i] : memref<8xf32, strided<[1], offset: ?>>
   }

@@ -4,7 +4,7 @@
 // RUN: not opt-tool %s -p 'nest-cache-read{buffer=w loop=i space=shared}' 2>&1 | filecheck %s --check-prefix=SYMBOLIC
 // RUN: not opt-tool %s -p 'nest-cache-read{buffer=v loop=i}' 2>&1 | filecheck %s --check-prefix=NAME
 
-// AXES: error: cannot cache what is read of the buffer "w" in the loop "i": axes=0, 0 is no order of the buffer's 2 axes
+// AXES: error: cannot cache what is read of the buffer "w" in the loop "i": axes=0, 0 is not an order of the buffer's 2 axes
 // SPACE: error: option 'space' of pass 'nest-cache-read' expects one of 'global', 'shared', 'local', got 'fast'
 // SYMBOLIC: error: cannot cache what is read of the buffer "w" in the loop "i": a buffer in shared memory has constant extents
 // NAME: error: unknown buffer "v"

@@ -68,7 +68,7 @@ func.func @short() {
 // -----
 
 func.func @three_are_needed(%n: index, %x: memref<?xf32>, %y: memref<?xf32>) {
-  // expected-error @below {{cannot fold the buffer "u": two elements that are 2 or a multiple of it apart are needed at one time}}
+  // expected-error @below {{cannot fold the buffer "u": two elements that are 2 or a multiple of it apart are needed at the same time}}
   %u = nest.alloc "u"(%n) : memref<?xf32>
   nest.for "i" %i = 2 to %n {
     %a = nest.load %x[%i] : memref<?xf32>

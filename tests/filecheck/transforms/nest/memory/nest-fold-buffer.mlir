@@ -1,4 +1,4 @@
-// Circular buffers: rows of which two are needed at one time, and a window of three elements over an extent that the factor
+// Circular buffers: rows of which two are needed at the same time, and a window of three elements over an extent that the factor
 // does not divide.
 // RUN: opt-tool %s -p 'nest-fold-buffer{buffer=u factor=2 func=rows}' | filecheck %s
 // RUN: opt-tool %s -p 'nest-fold-buffer{buffer=t dimension=1 factor=3 func=window}' | filecheck %s --check-prefix=WINDOW

@@ -1,7 +1,7 @@
 // Buffers that cannot be in shared memory, and why.
 // RUN: opt-tool %s -p 'nest-set-memory{buffer=u space=shared}' --split-input-file --verify-diagnostics
 
-// expected-error @below {{cannot move the buffer "u" to shared memory: it is no allocation of the function}}
+// expected-error @below {{cannot move the buffer "u" to shared memory: it is not an allocation of the function}}
 func.func @argument(%u: memref<4xf32>) {
   func.return
 }

@@ -2,7 +2,7 @@
 // RUN: opt-tool %s -p 'nest-transform-layout{buffer=u layout="i -> i%3"}' --split-input-file --verify-diagnostics
 
 func.func @four(%n: index, %x: memref<?xf32>, %y: memref<?xf32>) {
-  // expected-error @below {{two of its elements would be in one place while both are needed}}
+  // expected-error @below {{two of its elements would be in one place while both are still needed}}
   %u = nest.alloc "u"(%n) : memref<?xf32>
   nest.for "i" %i = 3 to %n {
     %a = nest.load %x[%i] : memref<?xf32>
@@ -19,7 +19,7 @@ func.func @four(%n: index, %x: memref<?xf32>, %y: memref<?xf32>) {
 
 // Iterations of a parallel loop run at one time.
 func.func @threads(%x: memref<8xf32>, %y: memref<8xf32>) {
-  // expected-error @below {{two of its elements would be in one place while both are needed}}
+  // expected-error @below {{two of its elements would be in one place while both are still needed}}
   %u = nest.alloc "u" : memref<8xf32>
   nest.for "i" %i = 0 to 8 parallel {
     %a = nest.load %x[%i] : memref<8xf32>
@@ -36,7 +36,7 @@ func.func @threads(%x: memref<8xf32>, %y: memref<8xf32>) {
 
 // The update reads the sum so far.
 func.func @updated(%x: memref<8xf32>, %zero: f32) {
-  // expected-error @below {{two of its elements would be in one place while both are needed}}
+  // expected-error @below {{two of its elements would be in one place while both are still needed}}
   %u = nest.alloc "u" : memref<8xf32>
   nest.for "i" %i = 0 to 8 {
     // expected-note @below {{this statement may have written the other one}}

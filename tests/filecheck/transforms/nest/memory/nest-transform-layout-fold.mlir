@@ -1,7 +1,7 @@
 // Elements share a place where none is written to it between a write and the last read of another one.
 // RUN: opt-tool %s -p 'nest-transform-layout{buffer=u layout="i -> i%3"}' --split-input-file | filecheck %s
 
-// Three neighbours are needed at one time, whatever the extent.
+// Three neighbours are needed at the same time, whatever the extent.
 // CHECK-LABEL: @window
 // CHECK: %u = nest.alloc "u" : memref<3xf32>
 // CHECK: nest.store "u" {{%\S+}}, %u[(%i + 2) mod 3]

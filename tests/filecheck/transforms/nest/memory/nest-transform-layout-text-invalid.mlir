@@ -10,7 +10,7 @@
 // RUN: not opt-tool %s -p 'nest-transform-layout{buffer=u layout="i j -> j/0 i"}' 2>&1 | filecheck %s --check-prefix=POSITIVE
 // RUN: not opt-tool %s -p 'nest-transform-layout{buffer=u layout="i j -> (j+i"}' 2>&1 | filecheck %s --check-prefix=PAREN
 
-// FOLD: error: cannot transform the layout of "u": two of its elements would be in one place while both are needed
+// FOLD: error: cannot transform the layout of "u": two of its elements would be in one place while both are still needed
 // FOLD: note: this load reads an element
 // FOLD: note: this statement may have written the other one
 // NEGATIVE: error: cannot transform the layout of "u": the new index 0 can be negative

@@ -133,7 +133,7 @@ func.func @same_nest(%x: memref<8xf32>, %y: memref<8xf32>) {
 // -----
 
 func.func @no_nest(%x: memref<8xf32>, %y: memref<8xf32>) {
-  // expected-error @below {{what reads it is no nest}}
+  // expected-error @below {{what reads it is not a nest}}
   %t = nest.alloc "t" : memref<8xf32>
   nest.for "i" %i = 0 to 8 {
     %a = nest.load %x[%i] : memref<8xf32>
@@ -214,7 +214,7 @@ func.func @branch_without_domain(%x: memref<8xf32>, %y: memref<8xf32>) {
   nest.for "j" %j = 1 to 8 {
     %p = nest.load %t[%j] : memref<8xf32>
     %c = arith.cmpf ogt, %p, %p : f32
-    // expected-note @below {{this operation has none}}
+    // expected-note @below {{this operation cannot have one}}
     nest.if %c {
       nest.store "y" %p, %y[%j] : memref<8xf32>
     }
@@ -234,7 +234,7 @@ func.func @bound_without_domain(%x: memref<8xf32>, %y: memref<8xf32>, %z: memref
   nest.for "j" %j = 1 to 8 {
     %p = nest.load %t[%j] : memref<8xf32>
     %m = nest.load %z[%j - 1] : memref<8xindex>
-    // expected-note @below {{this operation has none}}
+    // expected-note @below {{this operation cannot have one}}
     nest.for "k" %k = 0 to %m {
       nest.store "y" %p, %y[%j] : memref<8xf32>
     }

@@ -2,7 +2,7 @@
 // RUN: opt-tool %s -p 'nest-block-exponentials{maxima=i sums=i.1 parts=4}' --split-input-file --verify-diagnostics
 
 func.func @unknown(%n: index, %x: memref<?xf32>, %m: memref<f32>, %q: memref<f32>) {
-  // expected-error @below {{cannot take parts of the maximum "i" with exponentials "i.1": they are not known to have the same iterations, as many as are known}}
+  // expected-error @below {{cannot take parts of the maximum "i" with exponentials "i.1": their numbers of iterations are not known to be one constant}}
   nest.for "i" %i = 0 to %n {
     %a = nest.load %x[%i] : memref<?xf32>
     nest.accumulate "m" maximum %a, %m[] : memref<f32>
@@ -21,7 +21,7 @@ func.func @unknown(%n: index, %x: memref<?xf32>, %m: memref<f32>, %q: memref<f32
 // -----
 
 func.func @of_others(%x: memref<12xf32>, %y: memref<12xf32>, %m: memref<f32>, %q: memref<f32>) {
-  // expected-error @below {{the differences are not of what the maximum is of}}
+  // expected-error @below {{the differences are not of the elements that the maximum is taken over}}
   nest.for "i" %i = 0 to 12 {
     %a = nest.load %x[%i] : memref<12xf32>
     nest.accumulate "m" maximum %a, %m[] : memref<f32>
@@ -60,7 +60,7 @@ func.func @less_another(%x: memref<12xf32>, %c: f32, %m: memref<f32>, %q: memref
 
 // The terms themselves are replaced: parts of the sum would have to be taken before.
 func.func @in_place(%x: memref<12xf32>, %m: memref<f32>, %q: memref<f32>) {
-  // expected-error @below {{what the exponentials are of may be written from the first loop on}}
+  // expected-error @below {{what the exponentials are computed from may be written from the first loop on}}
   nest.for "i" %i = 0 to 12 {
     %a = nest.load %x[%i] : memref<12xf32>
     nest.accumulate "m" maximum %a, %m[] : memref<f32>

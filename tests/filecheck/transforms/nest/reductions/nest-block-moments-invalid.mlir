@@ -2,7 +2,7 @@
 // RUN: opt-tool %s -p 'nest-block-moments{sums=i squares=i.1 parts=4}' --split-input-file --verify-diagnostics
 
 func.func @unknown(%n: index, %x: memref<?xf32>, %mean: f32, %s: memref<f32>, %q: memref<f32>) {
-  // expected-error @below {{cannot sum up parts of "i" with squares of "i.1": they are not known to run through the same iterations, as many as are known}}
+  // expected-error @below {{cannot sum up parts of "i" with squares of "i.1": they are not known to run through the same iterations, a constant number of them}}
   nest.for "i" %i = 0 to %n {
     %a = nest.load %x[%i] : memref<?xf32>
     nest.accumulate "s" add %a, %s[] : memref<f32>
@@ -77,7 +77,7 @@ func.func @largest(%x: memref<12xf32>, %mean: f32, %s: memref<f32>, %q: memref<f
 // -----
 
 func.func @product(%x: memref<12xf32>, %mean: f32, %s: memref<f32>, %q: memref<f32>) {
-  // expected-error @below {{what is added up second is no square of a difference}}
+  // expected-error @below {{what is added up second is not the square of a difference}}
   nest.for "i" %i = 0 to 12 {
     %a = nest.load %x[%i] : memref<12xf32>
     nest.accumulate "s" add %a, %s[] : memref<f32>
@@ -95,7 +95,7 @@ func.func @product(%x: memref<12xf32>, %mean: f32, %s: memref<f32>, %q: memref<f
 // -----
 
 func.func @others(%x: memref<13xf32>, %mean: f32, %s: memref<f32>, %q: memref<f32>) {
-  // expected-error @below {{the differences are not of what is added up first}}
+  // expected-error @below {{the differences are not of the terms that are added up first}}
   nest.for "i" %i = 0 to 12 {
     %a = nest.load %x[%i] : memref<13xf32>
     nest.accumulate "s" add %a, %s[] : memref<f32>
@@ -113,7 +113,7 @@ func.func @others(%x: memref<13xf32>, %mean: f32, %s: memref<f32>, %q: memref<f3
 // -----
 
 func.func @unlike(%x: memref<12x3xf32>, %mean: f32, %s: memref<3xf32>, %q: memref<f32>) {
-  // expected-error @below {{the two go to elements that are not known to be alike}}
+  // expected-error @below {{the two sums go to elements that are not known to correspond}}
   nest.for "i" %i = 0 to 12 {
     nest.for "j" %j = 0 to 3 {
       %a = nest.load %x[%i, %j] : memref<12x3xf32>

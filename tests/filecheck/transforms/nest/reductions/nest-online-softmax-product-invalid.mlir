@@ -51,7 +51,7 @@ func.func @diagonal(%v: memref<10xf32>, %y: memref<5xf32>) {
   %zero = arith.constant 0.0 : f32
   %lowest = arith.constant 0xff800000 : f32
   %t = nest.alloc "t" : memref<5x10xf32>
-  // expected-error @below {{cannot compute the softmax "i" with its product "i.1" block by block: the product reads the scores otherwise than the rows write them}}
+  // expected-error @below {{cannot compute the softmax "i" with its product "i.1" block by block: the product reads the scores with other indices than the rows write them}}
   nest.for "i" %i = 0 to 5 {
     %maximum = nest.alloc "maximum" : memref<f32>
     nest.store "m" %lowest, %maximum[] : memref<f32>
@@ -187,7 +187,7 @@ func.func @total(%v: memref<10xf32>, %y: memref<5xf32>) {
   %zero = arith.constant 0.0 : f32
   %lowest = arith.constant 0xff800000 : f32
   %t = nest.alloc "t" : memref<5x10xf32>
-  // expected-error @below {{cannot compute the softmax "i" with its product "i.1" block by block: the result has not an element for each iteration but those over terms}}
+  // expected-error @below {{cannot compute the softmax "i" with its product "i.1" block by block: the result does not have one element for each iteration of the loops over rows and columns}}
   nest.for "i" %i = 0 to 5 {
     %maximum = nest.alloc "maximum" : memref<f32>
     nest.store "m" %lowest, %maximum[] : memref<f32>
@@ -414,7 +414,7 @@ func.func @outside(%v: memref<10xf32>, %y: memref<5xf32>) {
   // expected-note @below {{here}}
   %t = nest.alloc "t" : memref<5x10xf32>
   nest.for "k" %k = 0 to 2 {
-    // expected-error @below {{cannot compute the softmax "i" with its product "i.1" block by block: the buffer of the scores lives on after this block}}
+    // expected-error @below {{cannot compute the softmax "i" with its product "i.1" block by block: the buffer of the scores is used after this block}}
     nest.for "i" %i = 0 to 5 {
       %maximum = nest.alloc "maximum" : memref<f32>
       nest.store "m" %lowest, %maximum[] : memref<f32>

@@ -6,7 +6,7 @@ func.func @maxima(%x: memref<5xf32>) {
   %zero = arith.constant 0.0 : f32
   %lowest = arith.constant 0xff800000 : f32
   %t = nest.alloc "t" : memref<5x10xf32>
-  // expected-error @below {{cannot compute the softmax "i" with its product "i.1" block by block: a loop has not one reduction to one variable}}
+  // expected-error @below {{cannot compute the softmax "i" with its product "i.1" block by block: a loop does not have exactly one reduction, to one variable}}
   nest.for "i" %i = 0 to 5 {
     %maximum = nest.alloc "maximum" : memref<f32>
     nest.store "m" %lowest, %maximum[] : memref<f32>
@@ -156,7 +156,7 @@ func.func @some() {
   %zero = arith.constant 0.0 : f32
   %lowest = arith.constant 0xff800000 : f32
   %t = nest.alloc "t" : memref<5x10xf32>
-  // expected-error @below {{cannot compute the softmax "i" with its product "i.1" block by block: the exponentials have a domain, or are no floating-point numbers}}
+  // expected-error @below {{cannot compute the softmax "i" with its product "i.1" block by block: the exponentials have a domain, or are not floating-point numbers}}
   nest.for "i" %i = 0 to 5 {
     %maximum = nest.alloc "maximum" : memref<f32>
     nest.store "m" %lowest, %maximum[] : memref<f32>
@@ -270,7 +270,7 @@ func.func @twice(%x: memref<5x10xf32>) {
   %zero = arith.constant 0.0 : f32
   %lowest = arith.constant 0xff800000 : f32
   %t = nest.alloc "t" : memref<5x10xf32>
-  // expected-error @below {{cannot compute the softmax "i" with its product "i.1" block by block: the exponential is used otherwise}}
+  // expected-error @below {{cannot compute the softmax "i" with its product "i.1" block by block: the exponential is used in another way}}
   nest.for "i" %i = 0 to 5 {
     %maximum = nest.alloc "maximum" : memref<f32>
     nest.store "m" %lowest, %maximum[] : memref<f32>
@@ -309,7 +309,7 @@ func.func @one_row() {
   %zero = arith.constant 0.0 : f32
   %lowest = arith.constant 0xff800000 : f32
   %t = nest.alloc "t" : memref<5x10xf32>
-  // expected-error @below {{cannot compute the softmax "i" with its product "i.1" block by block: the scores have not an element for each iteration}}
+  // expected-error @below {{cannot compute the softmax "i" with its product "i.1" block by block: the scores do not have one element for each iteration}}
   nest.for "i" %i = 0 to 5 {
     %maximum = nest.alloc "maximum" : memref<f32>
     nest.store "m" %lowest, %maximum[] : memref<f32>
@@ -615,7 +615,7 @@ func.func @row_buffer() {
   %zero = arith.constant 0.0 : f32
   %lowest = arith.constant 0xff800000 : f32
   %t = nest.alloc "t" : memref<5x10xf32>
-  // expected-error @below {{cannot compute the softmax "i" with its product "i.1" block by block: a row has another buffer}}
+  // expected-error @below {{cannot compute the softmax "i" with its product "i.1" block by block: a row makes another buffer}}
   nest.for "i" %i = 0 to 5 {
     %maximum = nest.alloc "maximum" : memref<f32>
     nest.store "m" %lowest, %maximum[] : memref<f32>

@@ -134,7 +134,7 @@ func.func @shared(%n: index, %x: memref<?x?xf32>, %s: memref<?xf32>) {
 // -----
 
 func.func @several(%n: index, %m: index, %x: memref<?xf32>, %s: memref<f32>) {
-  // expected-error @below {{cannot privatise the loop "i": its bounds are several expressions, and no chunk of their iterations is}}
+  // expected-error @below {{cannot privatise the loop "i": its bounds are several expressions, and a chunk of their iterations is not}}
   nest.for "i" %i = 0 to min(%n, %m) {
     %a = nest.load %x[%i] : memref<?xf32>
     nest.accumulate "s" add %a, %s[] : memref<f32>

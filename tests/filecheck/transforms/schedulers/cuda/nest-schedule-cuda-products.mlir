@@ -1,4 +1,4 @@
-// A product is done in tiles: sums in registers, operands in shared memory with zeros at their ends, what is before and after in the tile.
+// A product is computed in tiles: sums in registers, operands in shared memory with zeros at their ends, what is before and after in the tile.
 // RUN: opt-tool %s -p 'nest-schedule-cuda,nest-insert-barriers' | filecheck %s
 
 // CHECK-LABEL: func.func @dense
