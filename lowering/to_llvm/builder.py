@@ -68,12 +68,12 @@ class FunctionBuilder:
         self,
         module: ModuleState,
         name: str,
-        handlers: dict[str, Handler],
+        handler_of: Callable[[str], Handler | None],
         parent: FunctionBuilder | None = None,
     ):
         self.module = module
         self.name = name
-        self.handlers = handlers
+        self.handler_of = handler_of
         self.parent = parent
         self.entry = self.block = Block()
         self.region = Region(self.entry)
@@ -336,7 +336,7 @@ class FunctionBuilder:
         while op is not None and op is not last:
             self.lower(op)
             op = op.next_op
-        terminator = last if last is not None and last.name not in self.handlers else None
+        terminator = last if last is not None and self.handler_of(last.name) is None else None
         if last is not None and terminator is None:
             self.lower(last)
         for ref in reversed(self._buffers.pop()):
@@ -344,11 +344,7 @@ class FunctionBuilder:
         return terminator
 
     def lower(self, op: Operation) -> None:
-        handler = self.handlers.get(op.name)
-        if handler is None and op.name.startswith("amx."):
-            from .amx import AMX  # which few programs need
-
-            handler = AMX.get(op.name)
+        handler = self.handler_of(op.name)
         if handler is None:
             raise fail(
                 op,

@@ -59,6 +59,7 @@ from .types import (
 from .vector import VECTOR
 
 HANDLERS: dict[str, Handler] = {**ARITH, **MATH, **MEMREF, **SCF, **VECTOR, **PARALLEL}
+"""How operations are translated, by name; those of amx are beside, for few programs have any."""
 
 SLOT = 8
 """Bytes of a slot of the packed arguments."""
@@ -71,6 +72,15 @@ class ConvertToLlvmPass(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         convert_to_llvm(op)
+
+
+def handler_of(name: str) -> Handler | None:
+    """How operations of this name are translated; None where they are not."""
+    if not name.startswith("amx."):
+        return HANDLERS.get(name)
+    from .amx import AMX
+
+    return AMX.get(name)
 
 
 def convert_to_llvm(module: ModuleOp) -> None:
@@ -107,7 +117,7 @@ def _convert_function(state: ModuleState, op: func.FuncOp) -> None:
     if len(op.body.blocks) != 1:
         raise fail(op, "a function of several blocks has no translation: use scf", error=LoweringError)
     name = op.sym_name.data
-    b = FunctionBuilder(state, name, HANDLERS)
+    b = FunctionBuilder(state, name, handler_of)
     b.location = op.location
     parameters = _bind_parameters(b, op)
     error = b.entry.insert_arg(PTR, len(b.entry.args))
@@ -174,7 +184,7 @@ def _entry_point(
 ) -> llvm.FuncOp:
     """`@f(args, err)`: load the slots and call the kernel."""
     name = op.sym_name.data
-    b = FunctionBuilder(state, name, HANDLERS)
+    b = FunctionBuilder(state, name, handler_of)
     b.location = op.location
     args, error = (b.entry.insert_arg(PTR, k) for k in range(2))
     args.name_hint, error.name_hint = "args", "err"

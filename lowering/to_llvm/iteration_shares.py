@@ -66,7 +66,7 @@ def grain_of(op: scf.ParallelOp) -> int:
 
 def outline_share(b: FunctionBuilder, op: scf.ParallelOp, name: str, record: llvm.LLVMStructType) -> None:
     """`@name(ctx)`: what one thread does."""
-    share = FunctionBuilder(b.module, b.name, b.handlers)
+    share = FunctionBuilder(b.module, b.name, b.handler_of)
     context = share.entry.insert_arg(PTR, 0)
     context.name_hint = "ctx"
     share.location = op.location

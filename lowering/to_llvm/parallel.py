@@ -69,7 +69,7 @@ def _parallel(b: FunctionBuilder, op: scf.ParallelOp) -> None:
 
 def _outline_body(b: FunctionBuilder, op: scf.ParallelOp, name: str) -> FunctionBuilder:
     """`@name.body(lo, hi, step, captured ...)`: the iterations from lo to hi, as an ordinary loop."""
-    body = FunctionBuilder(b.module, b.name, b.handlers, parent=b)
+    body = FunctionBuilder(b.module, b.name, b.handler_of, parent=b)
     bounds = [body.entry.insert_arg(i64, k) for k in range(3)]
     for arg, hint in zip(bounds, ("lo", "hi", "step"), strict=True):
         arg.name_hint = hint

@@ -7,9 +7,9 @@ from collections.abc import Iterator, Sequence
 from xdsl.dialects.func import FuncOp
 
 from ...analysis.nest.buffers import buffer_name
+from ...analysis.nest.sets.access_patterns import UNIT, pattern_of, varying_values
 from ...analysis.nest.sets.accesses import accesses_of, is_defined_outside
 from ...dialects.nest import AccumulateOp, ForOp, StoreOp
-from ..schedulers.patterns.access_patterns import UNIT, pattern_of, varying_values
 
 
 def statements_in(function: FuncOp) -> Iterator[StoreOp | AccumulateOp]:

@@ -23,7 +23,7 @@ from ...dialects.nest.common import name_hint_of
 from ...dialects.schedule.ops import PRIMITIVE_OPS, MatchOp, PrimitiveOp, SequenceOp
 from ...dialects.schedule.options import attribute_of
 from ...dialects.schedule.table import BUFFER, LOOP, PRIMITIVES, Primitive
-from ..schedulers.patterns.steps import Steps
+from ..nest.rewrite.steps import Steps
 from .payload import Payload, State, aligned, kind_of, name_of
 
 ROW_OF: dict[str, Primitive] = {row.function.partition(":")[2]: row for row in PRIMITIVES.values()}

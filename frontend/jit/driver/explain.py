@@ -69,7 +69,7 @@ def _products(module: ModuleOp) -> list[str]:
     """A line for each nest that is a product of matrices large enough for tiles."""
     from ....analysis.nest.loop_structure import perfect_band
     from ....dialects.nest import ForOp
-    from ....transforms.schedulers.patterns.access_patterns import extent_of
+    from ....transforms.schedulers.patterns.costs import extent_of
     from ....transforms.schedulers.patterns.products import product_in
 
     lines: list[str] = []

@@ -61,8 +61,8 @@ from ....dialects.affine import AffineList
 from ....dialects.diagnostic import NestorError, fail
 from ....dialects.nest import AccumulateOp, ForOp, LoadOp, StoreOp
 from ....dialects.nest.common import INDEX, name_hint_of
-from ...schedulers.patterns.steps import UNRECORDED, Steps
 from ..rewrite.loops import fresh_names, materialise, replace_index
+from ..rewrite.steps import UNRECORDED, Steps
 
 
 def why_not_flatten(outer: ForOp, inner: ForOp) -> NestorError | None:

@@ -16,8 +16,8 @@ from ....analysis.nest.loop_structure import enclosing_function, loops_in
 from ....dialects.diagnostic import NestorError, fail
 from ....dialects.nest import ForOp
 from ....dialects.nest.common import name_hint_of
-from ...schedulers.patterns.steps import Steps
 from ..rewrite.loops import fresh_names
+from ..rewrite.steps import Steps
 
 
 def why_not_rename(loop: ForOp, to: str) -> NestorError | None:

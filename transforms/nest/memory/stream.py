@@ -23,10 +23,10 @@ from xdsl.dialects.builtin import UnitAttr
 from xdsl.ir import SSAValue
 
 from ....analysis.nest.buffers import buffer_name
+from ....analysis.nest.sets.access_patterns import UNIT, pattern_of, varying_values
 from ....analysis.nest.sets.accesses import root_of
 from ....dialects.diagnostic import NestorError, fail
 from ....dialects.nest import ForOp, StoreOp
-from ...schedulers.patterns.access_patterns import UNIT, pattern_of, varying_values
 
 
 def streamable(buffer: SSAValue, loop: ForOp) -> list[StoreOp]:

@@ -46,9 +46,9 @@ from ...nest.loops.split import split, why_not_split
 from ...nest.memory.resize_buffer import resize_buffer, why_not_resize_buffer
 from ...nest.memory.sink_alloc import sink_alloc, why_not_sink_alloc
 from ...nest.memory.transform_layout import transform_layout, why_not_transform_layout
-from ..patterns.access_patterns import UNKNOWN_EXTENT
+from ...nest.rewrite.steps import Steps
+from ..patterns.costs import UNKNOWN_EXTENT
 from ..patterns.products import Product, product_in
-from ..patterns.steps import Steps
 
 SLICE = 512 << 10
 """Bytes of a slice: half of a second-level cache, the rest is for what the slice is made from."""

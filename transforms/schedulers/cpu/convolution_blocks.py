@@ -20,18 +20,20 @@ from xdsl.dialects.builtin import DYNAMIC_INDEX, MemRefType
 from xdsl.ir import SSAValue
 
 from ....analysis.nest.loop_structure import enclosing_loops, is_inside
+from ....analysis.nest.sets.access_patterns import UNIT
 from ....dialects.nest import AllocOp, ForOp, LoadOp, StoreOp
 from ...nest.loops.normalise import remove_unit_loop, why_not_remove_unit_loop
 from ...nest.loops.reorder import reorder, why_not_reorder
 from ...nest.loops.split import why_not_split
 from ...nest.producers.compute_at import compute_at
-from ..patterns.access_patterns import UNIT, arithmetic_in, bits_of, extent_of, has_transcendental
-from ..patterns.steps import Steps
+from ...nest.rewrite.steps import Steps
+from ..patterns.costs import arithmetic_in, bits_of, extent_of, has_transcendental
 from ..patterns.sum_neighbours import borders_of, in_blocks, in_tiles, reading_band
 from ..patterns.tiles import axes_of, pattern_in
 
 if TYPE_CHECKING:
-    from .convolutions import Convolution, Tiles
+    from ..patterns.convolutions import Convolution
+    from .convolutions import Tiles
 
 BLOCK_BYTES = 320 << 10
 """What a block of the result and the part of the image that it is computed from may take of the second-level cache."""

@@ -42,9 +42,10 @@ from ....analysis.nest.loop_structure import (
     perfect_band,
     sole_inner_loop,
 )
+from ....analysis.nest.sets.access_patterns import INVARIANT, UNIT
 from ....analysis.nest.sets.accesses import root_of
 from ....dialects.diagnostic import NestorError
-from ....dialects.nest import AccumulateOp, ForOp, LoadOp
+from ....dialects.nest import ForOp, LoadOp
 from ...nest.loops.fuse import fuse
 from ...nest.loops.normalise import add_unit_loop, remove_unit_loop, why_not_remove_unit_loop
 from ...nest.loops.reorder import reorder, why_not_reorder
@@ -54,18 +55,12 @@ from ...nest.memory.cache_read import cache_read, why_not_cache_read
 from ...nest.memory.cache_write import cache_write
 from ...nest.memory.prefetch import prefetch
 from ...nest.memory.transform_layout import transform_layout, why_not_transform_layout
+from ...nest.rewrite.steps import UNRECORDED, Steps
 from ...nest.rewrite.trials import trial
-from ..patterns.access_patterns import (
-    INVARIANT,
-    UNIT,
-    UNKNOWN_EXTENT,
-    extent_of,
-    machine_lanes,
-    padded_width,
-)
-from ..patterns.steps import UNRECORDED, Steps
+from ..patterns.convolutions import Convolution
+from ..patterns.costs import extent_of, machine_lanes, padded_width
 from ..patterns.sum_neighbours import even_shares, in_blocks, in_tiles, initial_nest
-from ..patterns.tiles import axes_of, mark_lanes, mark_unrolled, pattern_in, sum_in
+from ..patterns.tiles import mark_lanes, mark_unrolled, pattern_in
 from .convolution_blocks import in_cache
 
 MOST_ROWS = 14
@@ -80,31 +75,6 @@ MANY_WEIGHTS = 1 << 20
 
 CACHE_SHARE = 2
 """The part of the second-level cache for a panel of weights: it stays there while the rows of a block pass."""
-
-FEWEST_LANES = 4
-"""Columns below which most lanes would be idle."""
-
-FEWEST_TERMS = 8
-"""Terms of a sum below which a tile is not worth its edges."""
-
-
-@dataclass(frozen=True, eq=False)
-class Convolution:
-    """A sum over several loops: `outer` are the loops of the result beside the rows and columns of a tile."""
-
-    outer: list[ForOp]
-    row: ForOp
-    column: ForOp
-    terms: list[ForOp]
-    sums: AccumulateOp
-    images: list[LoadOp]
-    panels: list[LoadOp]
-    axes: list[int]
-    """The axes of the result along which the outer loops, the rows and the columns run."""
-
-    @property
-    def result(self) -> SSAValue:
-        return self.sums.memrefs[0]
 
 
 @dataclass(frozen=True)
@@ -124,52 +94,6 @@ class Tiles:
     row: ForOp
     column: ForOp
     inner: list[tuple[ForOp, ForOp]]
-
-
-# ---- what is a convolution ---------------------------------------------------------------------------
-
-
-def convolution_in(nest: ForOp) -> Convolution | None:
-    """The sum over several loops that a nest computes, None when it is something else."""
-    band = perfect_band(nest)
-    accesses = sum_in(band) if len(band) >= 4 else None
-    if accesses is None or any(loop.lower.constants() != (0,) for loop in band):
-        return None
-    loads, sums = accesses
-    terms = [loop for loop in band if pattern_in(sums, sums.memrefs[0], loop) == INVARIANT]
-    columns = [loop for loop in band if pattern_in(sums, sums.memrefs[0], loop) == UNIT]
-    if not terms or len(columns) != 1 or axes_of(sums.indices) is None:
-        return None
-    column = columns[0]
-    panels = [load for load in loads if pattern_in(load, load.memref, column) != INVARIANT]
-    images = [load for load in loads if load not in panels]
-    rows = [
-        loop
-        for loop in band
-        if loop is not column
-        and loop not in terms
-        and all(pattern_in(load, load.memref, loop) == INVARIANT for load in panels)
-        and any(pattern_in(load, load.memref, loop) != INVARIANT for load in images)
-    ]
-    if not rows or not panels or any(axes_of(load.indices) is None for load in panels):
-        return None
-    lanes, count = extent_of(column), [extent_of(loop) for loop in terms]
-    if lanes is not None and lanes < FEWEST_LANES:
-        return None
-    if all(n is not None for n in count) and prod(n for n in count if n is not None) < FEWEST_TERMS:
-        return None
-    outer = [loop for loop in band if loop not in (*terms, rows[-1], column)]
-    if len(terms) == 1 and (len(outer) < 2 or _vary(panels, outer)):
-        return None
-    terms.sort(key=lambda loop: extent_of(loop) or UNKNOWN_EXTENT)
-    own = axes_of(sums.indices)
-    assert own is not None
-    axes = [own.index(loop.iv) for loop in (*outer, rows[-1], column)]
-    return Convolution(outer, rows[-1], column, terms, sums, images, panels, axes)
-
-
-def _vary(loads: list[LoadOp], loops: list[ForOp]) -> bool:
-    return any(pattern_in(load, load.memref, loop) != INVARIANT for load in loads for loop in loops)
 
 
 # ---- the tile ---------------------------------------------------------------------------------------

@@ -17,6 +17,7 @@ from xdsl.dialects.func import FuncOp
 
 from ....analysis.nest.buffers import buffer_name, buffers_in
 from ....analysis.nest.loop_structure import enclosing_function, loops_in, perfect_band, sole_inner_loop
+from ....analysis.nest.sets.access_patterns import SCATTERED, SEVERAL, UNIT, access_patterns
 from ....analysis.nest.sets.dependence import Dependences
 from ....dialects.diagnostic import NestorError
 from ....dialects.nest import AccumulateOp, ForOp
@@ -27,9 +28,9 @@ from ...nest.loops.split import split, why_not_split
 from ...nest.mapping.parallel import why_not_parallel
 from ...nest.mapping.vectorize import why_not_lanes
 from ...nest.memory.expand_buffer import expand_buffer
+from ...nest.rewrite.steps import Steps
 from ...nest.rewrite.trials import trial
-from ..patterns.access_patterns import SCATTERED, SEVERAL, UNIT, access_patterns, extent_of, machine_lanes
-from ..patterns.steps import Steps
+from ..patterns.costs import extent_of, machine_lanes
 from .recurrences import is_recurrence, jam_rows
 from .reductions import block_rows, column_sums_in, has_many_rows, jam_sums, share_reduction
 from .row_programs import fetch_rows, rows_of, search_in_parts
@@ -47,7 +48,7 @@ from .vectors import (
 )
 
 if TYPE_CHECKING:
-    from .convolutions import Convolution
+    from ..patterns.convolutions import Convolution
 
 FEW = 4
 """Iterations that are too few to share among threads when an inner loop can be shared instead."""
@@ -58,11 +59,12 @@ TILE = 32
 
 def schedule_sums_of_products(function: FuncOp, machine: Machine) -> None:
     """Convolutions, products, and the matrices that they make and use. A program without any does not import how."""
+    from ..patterns.convolutions import convolution_in
+    from ..patterns.windows import windows_in
     from .batch_slices import do_slices, join_axes, slices_in
-    from .convolutions import convolution_in
     from .matrix_stacks import join_stacks
     from .pairs import pairs_in, tile_pairs
-    from .windows import tile_windows, windows_in
+    from .windows import tile_windows
 
     _remove_unit_loops(function, machine.steps)
     if machine.amx:

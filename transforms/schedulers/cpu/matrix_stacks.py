@@ -24,8 +24,8 @@ from xdsl.ir import Operation, SSAValue
 from ....analysis.nest.loop_structure import loops_in, perfect_band
 from ....dialects.nest import ForOp, LoadOp
 from ...nest.loops.flatten import flatten, why_not_flatten
+from ...nest.rewrite.steps import Steps
 from ..patterns.products import Product, elementwise_accesses, product_in
-from ..patterns.steps import Steps
 
 
 def join_stacks(function: FuncOp, steps: Steps) -> None:

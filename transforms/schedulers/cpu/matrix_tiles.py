@@ -29,6 +29,7 @@ from xdsl.dialects.func import FuncOp
 
 from ....analysis.nest.kernels.amx_tiles import AMX, Form, amx_form_of
 from ....analysis.nest.loop_structure import enclosing_function, loops_in, parent_loop, perfect_band
+from ....analysis.nest.sets.access_patterns import UNIT
 from ....dialects.diagnostic import NestorError, fail
 from ....dialects.nest import AllocOp, ForOp, LoadOp
 from ....dialects.remarks import remark
@@ -45,10 +46,10 @@ from ...nest.memory.expand_buffer import expand_buffer
 from ...nest.memory.set_memory import set_memory
 from ...nest.memory.stage_factors import stage_factors
 from ...nest.memory.transform_layout import transform_layout
-from ..patterns.access_patterns import UNIT, extent_of
+from ...nest.rewrite.steps import UNRECORDED, Steps
+from ..patterns.costs import extent_of
 from ..patterns.product_casts import Cast, inline_casts, widened_operands
 from ..patterns.products import Product, product_in
-from ..patterns.steps import UNRECORDED, Steps
 from ..patterns.tiles import mark_lanes, mark_unrolled, pattern_in
 from .product_tiles import axis_loop, neighbours_of
 

@@ -25,8 +25,8 @@ from ....analysis.nest.values.moment_pairs import moment_pairs
 from ....dialects.nest import AccumulateOp, ForOp, LoadOp
 from ...nest.loops.flatten import flatten_neighbours
 from ...nest.reductions.block_moments import block_moments, why_not_block_moments
-from ..patterns.access_patterns import extent_of
-from ..patterns.steps import Steps
+from ...nest.rewrite.steps import Steps
+from ..patterns.costs import extent_of
 from .streams import BIG, bytes_of
 
 PART = 128 << 10

@@ -51,9 +51,9 @@ from ...nest.memory.sink_alloc import sink_alloc, why_not_sink_alloc
 from ...nest.producers.reverse_compute_at import reverse_compute_at, why_not_reverse_compute_at
 from ...nest.reductions.privatise import privatise, why_not_privatise
 from ...nest.reductions.rfactor import rfactor, why_not_rfactor
-from ..patterns.access_patterns import extent_of, machine_lanes, padded_width
+from ...nest.rewrite.steps import Steps
+from ..patterns.costs import extent_of, machine_lanes, padded_width
 from ..patterns.products import product_in
-from ..patterns.steps import Steps
 from ..patterns.tiles import mark_lanes
 
 ROWS = 6

@@ -31,6 +31,7 @@ from dataclasses import dataclass
 from xdsl.ir import SSAValue
 
 from ....analysis.nest.loop_structure import enclosing_function, loops_in, next_nest, perfect_band
+from ....analysis.nest.sets.access_patterns import UNIT, growth_of, varying_values
 from ....analysis.nest.values.frozen_buffers import is_computed_once
 from ....dialects.diagnostic import NestorError, fail
 from ....dialects.nest import AccumulateOp, AllocOp, ForOp, LoadOp, StoreOp
@@ -47,18 +48,10 @@ from ...nest.memory.cache_write import cache_write, why_not_cache_write
 from ...nest.memory.prefetch import prefetch, why_not_prefetch
 from ...nest.memory.staging import conversion_of
 from ...nest.memory.transform_layout import transform_layout, why_not_transform_layout
+from ...nest.rewrite.steps import UNRECORDED, Steps
 from ...nest.rewrite.trials import trial
-from ..patterns.access_patterns import (
-    UNIT,
-    UNKNOWN_EXTENT,
-    extent_of,
-    growth_of,
-    machine_lanes,
-    padded_width,
-    varying_values,
-)
+from ..patterns.costs import UNKNOWN_EXTENT, extent_of, machine_lanes, padded_width
 from ..patterns.products import Product, elementwise_accesses
-from ..patterns.steps import UNRECORDED, Steps
 from ..patterns.sum_neighbours import SHARES
 from ..patterns.tiles import compute_where_read, mark_lanes, mark_unrolled, pattern_in
 from .vectors import Machine

@@ -22,8 +22,8 @@ from ....dialects.nest import AccumulateOp, ForOp, IfOp, LoadOp, StoreOp
 from ...nest.loops.unroll_and_jam import unroll_and_jam, why_not_unroll_and_jam
 from ...nest.mapping.annotate import annotate
 from ...nest.mapping.parallel import why_not_parallel
-from ..patterns.access_patterns import arithmetic_in, extent_of
-from ..patterns.steps import Steps
+from ...nest.rewrite.steps import Steps
+from ..patterns.costs import arithmetic_in, extent_of
 
 ROWS = 4
 """Rows side by side: an addition takes four cycles."""

@@ -34,6 +34,7 @@ from xdsl.dialects.builtin import DYNAMIC_INDEX, MemRefType
 from xdsl.ir import Block
 
 from ....analysis.nest.loop_structure import loops_in, perfect_band
+from ....analysis.nest.sets.access_patterns import SCATTERED, SEVERAL, UNIT, access_patterns
 from ....analysis.nest.sets.dependence import Dependences
 from ....dialects.nest import AccumulateOp, ForOp, StoreOp
 from ...nest.loops.cut import cut, why_not_cut
@@ -45,16 +46,8 @@ from ...nest.loops.unroll_and_jam import unroll_and_jam, why_not_unroll_and_jam
 from ...nest.mapping.parallel import why_not_parallel
 from ...nest.reductions.privatise import privatise, why_not_privatise
 from ...nest.rewrite.private_accumulators import Group, groups_of
-from ..patterns.access_patterns import (
-    SCATTERED,
-    SEVERAL,
-    UNIT,
-    access_patterns,
-    arithmetic_in,
-    extent_of,
-    work_inside,
-)
-from ..patterns.steps import Steps
+from ...nest.rewrite.steps import Steps
+from ..patterns.costs import arithmetic_in, extent_of, work_inside
 
 MOST_PARTS = 64
 """Parts of a reduction: as many as threads that can take part in it."""

@@ -31,14 +31,15 @@ from xdsl.ir import Block, SSAValue
 from xdsl.ir.affine import AffineDimExpr
 
 from ....analysis.nest.buffers import element_bytes
+from ....analysis.nest.sets.access_patterns import buffer_accesses
 from ....analysis.nest.sets.accesses import root_of
 from ....dialects.affine import AffineList
 from ....dialects.nest import ForOp, LoadOp, StoreOp
 from ....lowering.nest_to_scf.vectors import LINE_BYTES
 from ...nest.memory.prefetch import prefetch, why_not_prefetch
 from ...nest.reductions.search_parts import search_parts
-from ..patterns.access_patterns import buffer_accesses, machine_lanes
-from ..patterns.steps import Steps
+from ...nest.rewrite.steps import Steps
+from ..patterns.costs import machine_lanes
 
 if TYPE_CHECKING:
     from .vectors import Machine

@@ -35,6 +35,7 @@ from xdsl.dialects.builtin import AnyFloat, IntegerType
 
 from ....analysis.nest.buffers import element_bytes
 from ....analysis.nest.loop_structure import loops_in
+from ....analysis.nest.sets.access_patterns import SCATTERED, SEVERAL, access_patterns
 from ....analysis.nest.values.running_results import running_update
 from ....dialects.diagnostic import NestorError
 from ....dialects.nest import ForOp
@@ -45,9 +46,9 @@ from ...nest.mapping.annotate import annotate, why_not_annotate
 from ...nest.mapping.parallel import parallelize
 from ...nest.memory.prefetch import prefetch, why_not_prefetch
 from ...nest.reductions.block_scan import block_scan, why_not_block_scan
+from ...nest.rewrite.steps import UNRECORDED, Steps
 from ...nest.rewrite.trials import trial
-from ..patterns.access_patterns import SCATTERED, SEVERAL, access_patterns, extent_of, machine_lanes
-from ..patterns.steps import UNRECORDED, Steps
+from ..patterns.costs import extent_of, machine_lanes
 from .streams import big_arrays, fetch_ahead, stream_results
 from .vectors import Machine
 

@@ -32,6 +32,7 @@ from collections.abc import Callable
 from xdsl.ir import SSAValue
 
 from ....analysis.nest.loop_structure import enclosing_loops, is_inside, loops_in, next_nest, perfect_band
+from ....analysis.nest.sets.access_patterns import INVARIANT, UNIT
 from ....analysis.nest.sets.dependence import Dependences
 from ....dialects.nest import AccumulateOp, ForOp, LoadOp, StoreOp
 from ...nest.loops.fuse import fuse, why_not_fuse
@@ -43,9 +44,9 @@ from ...nest.mapping.parallel import why_not_parallel
 from ...nest.memory.cache_read import cache_read, why_not_cache_read
 from ...nest.memory.cache_write import Init, cache_write, why_not_cache_write
 from ...nest.memory.resize_buffer import resize_buffer, why_not_resize_buffer
-from ..patterns.access_patterns import INVARIANT, UNIT, extent_of, machine_lanes, padded_width
+from ...nest.rewrite.steps import Steps
+from ..patterns.costs import extent_of, machine_lanes, padded_width
 from ..patterns.products import FEWEST, Product, sum_of_products_in
-from ..patterns.steps import Steps
 from ..patterns.tiles import compute_where_read, mark_lanes, mark_unrolled, pattern_in, sum_in
 from .vectors import Machine, outermost_loops, schedule_innermost
 

@@ -29,12 +29,13 @@ from xdsl.ir.affine import AffineDimExpr
 
 from ....analysis.nest.buffers import buffers_in, element_bytes
 from ....analysis.nest.loop_structure import loops_in, parent_loop
+from ....analysis.nest.sets.access_patterns import UNIT, pattern_of, varying_values
 from ....analysis.nest.sets.accesses import FRESH, root_of
 from ....dialects.affine import dims_of, linear_terms
 from ....dialects.nest import ForOp, LoadOp, StoreOp
 from ....lowering.nest_to_scf.vectors import LINE_BYTES
-from ..patterns.access_patterns import UNIT, is_streamed, pattern_of, varying_values
-from ..patterns.steps import Steps
+from ...nest.rewrite.steps import Steps
+from ..patterns.costs import is_streamed
 
 BIG = 4 << 20
 """Bytes of an array that is rarely in a core's own caches when it is read or written from its beginning."""

@@ -26,8 +26,8 @@ from ....analysis.nest.sets.accesses import root_of
 from ....dialects.affine import AffineList, dims_of, linear_terms
 from ....dialects.nest import AccumulateOp, ForOp, LoadOp, StoreOp
 from ...nest.mapping.annotate import annotate, why_not_annotate
-from ..patterns.access_patterns import extent_of
-from ..patterns.steps import Steps
+from ...nest.rewrite.steps import Steps
+from ..patterns.costs import extent_of
 from .streams import BIG, bytes_of, has_big_arrays
 
 DESCENDING = "nestor.descending"

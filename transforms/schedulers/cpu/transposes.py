@@ -23,6 +23,14 @@ from __future__ import annotations
 from xdsl.ir import SSAValue
 
 from ....analysis.nest.loop_structure import loops_in
+from ....analysis.nest.sets.access_patterns import (
+    INVARIANT,
+    SCATTERED,
+    UNIT,
+    buffer_accesses,
+    pattern_of,
+    varying_values,
+)
 from ....analysis.nest.sets.accesses import root_of
 from ....analysis.nest.sets.dependence import Dependences
 from ....analysis.nest.values.powers_of_two import power_below
@@ -32,19 +40,8 @@ from ...nest.loops.split import split, why_not_split
 from ...nest.mapping.annotate import annotate, why_not_annotate
 from ...nest.mapping.vectorize import vectorize, why_not_lanes
 from ...nest.memory.stream import stream, why_not_stream
-from ..patterns.access_patterns import (
-    INVARIANT,
-    SCATTERED,
-    UNIT,
-    buffer_accesses,
-    extent_of,
-    has_fewer,
-    is_streamed,
-    machine_lanes,
-    pattern_of,
-    varying_values,
-)
-from ..patterns.steps import Steps
+from ...nest.rewrite.steps import Steps
+from ..patterns.costs import extent_of, has_fewer, is_streamed, machine_lanes
 
 ROWS = 512
 """Elements that are read side by side before the next row's."""

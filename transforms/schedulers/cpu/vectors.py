@@ -19,6 +19,7 @@ from xdsl.dialects.builtin import AnyFloat, IntegerAttr, i64
 from xdsl.ir import Operation, SSAValue
 
 from ....analysis.nest.loop_structure import parent_loop
+from ....analysis.nest.sets.access_patterns import SCATTERED, SEVERAL, access_patterns
 from ....analysis.nest.sets.dependence import Dependences
 from ....dialects.diagnostic import NestorError, fail
 from ....dialects.nest import AccumulateOp, AllocOp, ForOp, StoreOp
@@ -26,10 +27,8 @@ from ....dialects.remarks import remark
 from ...nest.loops.split import split, why_not_split
 from ...nest.mapping.parallel import parallelize
 from ...nest.mapping.vectorize import vectorize, why_not_lanes
-from ..patterns.access_patterns import (
-    SCATTERED,
-    SEVERAL,
-    access_patterns,
+from ...nest.rewrite.steps import UNRECORDED, Steps
+from ..patterns.costs import (
     arithmetic_in,
     extent_of,
     has_transcendental,
@@ -37,7 +36,6 @@ from ..patterns.access_patterns import (
     padded_width,
     work_inside,
 )
-from ..patterns.steps import UNRECORDED, Steps
 from .streams import fetch_ahead, stream_results
 
 WORK_PER_THREAD = 1 << 17

@@ -34,8 +34,8 @@ from ....dialects.nest import ForOp
 from ...nest.loops.flatten import flatten_neighbours
 from ...nest.mapping.bind import bind
 from ...nest.reductions.block_moments import block_moments
+from ...nest.rewrite.steps import UNRECORDED, Steps
 from ...nest.rewrite.trials import trial
-from ..patterns.steps import UNRECORDED, Steps
 from .column_programs import ROWS_OF_THREAD, ColumnProgram, most_rows
 from .column_sums import Columns, columns_of
 from .grid import extent_of, units

@@ -29,6 +29,7 @@ from xdsl.ir import SSAValue
 from ....analysis.nest.buffers import buffer_name
 from ....analysis.nest.kernels.barriers import change_with_places
 from ....analysis.nest.loop_structure import enclosing_function, may_fail, perfect_band
+from ....analysis.nest.sets.access_patterns import SCATTERED, SEVERAL, UNIT, access_patterns
 from ....analysis.nest.sets.accesses import root_of
 from ....analysis.nest.sets.conflicts import same_iterations
 from ....analysis.nest.sets.dependence import Dependences
@@ -44,9 +45,8 @@ from ...nest.mapping.vectorize import vectorize
 from ...nest.memory.cache_read import cache_read
 from ...nest.memory.set_memory import set_memory
 from ...nest.rewrite.loops import fresh_names
+from ...nest.rewrite.steps import UNRECORDED, Steps
 from ...nest.rewrite.trials import trial
-from ..patterns.access_patterns import SCATTERED, SEVERAL, UNIT, access_patterns
-from ..patterns.steps import UNRECORDED, Steps
 from .column_sums import (
     COLUMNS_OF_BLOCK,
     FEWEST_LANES,

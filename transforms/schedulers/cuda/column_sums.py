@@ -30,6 +30,7 @@ from xdsl.ir import SSAValue
 from ....analysis.nest.buffers import buffer_name, element_bytes
 from ....analysis.nest.kernels.barriers import kernels_in, places
 from ....analysis.nest.loop_structure import enclosing_function, may_fail, next_nest, perfect_band
+from ....analysis.nest.sets.access_patterns import SCATTERED, SEVERAL, UNIT, access_patterns, buffer_accesses
 from ....analysis.nest.sets.accesses import is_defined_outside
 from ....analysis.nest.sets.conflicts import same_iterations
 from ....analysis.nest.sets.dependence import Dependences
@@ -52,9 +53,8 @@ from ...nest.memory.cache_write import cache_write
 from ...nest.memory.set_memory import set_memory
 from ...nest.reductions.privatise import privatise
 from ...nest.rewrite.loops import fresh_names
+from ...nest.rewrite.steps import UNRECORDED, Steps
 from ...nest.rewrite.trials import trial
-from ..patterns.access_patterns import SCATTERED, SEVERAL, UNIT, access_patterns, buffer_accesses
-from ..patterns.steps import UNRECORDED, Steps
 from .grid import extent_of, make_perfect, why_not_bind, why_not_launched
 
 LANES = 32

@@ -20,12 +20,12 @@ from dataclasses import dataclass
 from math import prod
 
 from ....analysis.nest.loop_structure import enclosing_loops
+from ....analysis.nest.sets.access_patterns import INVARIANT, UNIT
 from ....analysis.nest.values.powers_of_two import power_above
 from ....dialects.nest import ForOp, StoreOp
 from ....dialects.remarks import remark
-from ..cpu.convolutions import Convolution, convolution_in
-from ..patterns.access_patterns import INVARIANT, UNIT
-from ..patterns.steps import Steps
+from ...nest.rewrite.steps import Steps
+from ..patterns.convolutions import Convolution, convolution_in
 from ..patterns.tiles import pattern_in
 from .grid import extent_of
 from .products import MULTIPROCESSORS

@@ -26,7 +26,7 @@ from ...nest.loops.flatten import flatten
 from ...nest.loops.sink import sink, why_not_sink
 from ...nest.mapping.bind import bind
 from ...nest.mapping.parallel import why_not_independent
-from ..patterns.steps import Steps
+from ...nest.rewrite.steps import Steps
 
 GRID_LIMIT = 65535
 """Blocks at most along y and z of a grid; along x there may be 2^31 - 1."""

@@ -44,6 +44,7 @@ from xdsl.dialects.func import FuncOp
 from xdsl.ir import Block, Operation, SSAValue
 
 from ....analysis.nest.loop_structure import loops_in, may_fail, perfect_band
+from ....analysis.nest.sets.access_patterns import buffer_accesses
 from ....analysis.nest.sets.accesses import root_of
 from ....analysis.nest.sets.dependence import Dependences
 from ....analysis.nest.values.extent_keys import bound_key
@@ -54,9 +55,9 @@ from ...nest.loops.fuse import fuse
 from ...nest.loops.shift import add_to_all, shift
 from ...nest.mapping.parallel import why_not_independent
 from ...nest.producers.compute_inline import compute_inline, why_not_compute_inline
+from ...nest.rewrite.steps import UNRECORDED, Steps
 from ...nest.rewrite.trials import trial
-from ..patterns.access_patterns import arithmetic_in, buffer_accesses
-from ..patterns.steps import UNRECORDED, Steps
+from ..patterns.costs import arithmetic_in
 from .grid import extent_of, make_perfect, units
 from .row_program_parts import is_row_program
 from .transposes import transposed_in

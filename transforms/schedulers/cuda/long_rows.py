@@ -42,8 +42,8 @@ from ...nest.memory.cache_write import cache_write
 from ...nest.reductions.block_exponentials import block_exponentials, why_not_block_exponentials
 from ...nest.reductions.block_moments import block_moments
 from ...nest.reductions.privatise import privatise
+from ...nest.rewrite.steps import UNRECORDED, Steps
 from ...nest.rewrite.trials import trial
-from ..patterns.steps import UNRECORDED, Steps
 from .grid import extent_of, make_perfect
 from .row_program_parts import Pass, bands_in, is_row_program, length_of
 from .row_programs import Rows, Team, width_of

@@ -52,9 +52,9 @@ from ...nest.memory.set_memory import set_memory
 from ...nest.memory.transform_layout import transform_layout
 from ...nest.reductions.online_softmax import online_softmax
 from ...nest.rewrite.buffers import SHARED_BYTES
+from ...nest.rewrite.steps import Steps
+from ..patterns.attention import Attention
 from ..patterns.products import Product, sum_of_products_in
-from ..patterns.steps import Steps
-from .attention import Attention
 from .grid import bind_blocks, extent_of
 from .matrix_tiles import LANE, WARP_ROW, MatrixTiling, rotation
 from .online_attention import OnlineAttention, SumsOfKeys, adds

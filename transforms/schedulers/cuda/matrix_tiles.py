@@ -28,6 +28,7 @@ from xdsl.dialects.builtin import MemRefType
 from ....analysis.nest.kernels.async_copies import ASYNC, copy_in
 from ....analysis.nest.kernels.matrix_tiles import MATRIX, Form, form_of
 from ....analysis.nest.loop_structure import loops_in
+from ....analysis.nest.sets.access_patterns import UNIT
 from ....dialects.diagnostic import fail
 from ....dialects.nest import LANES, AllocOp, ForOp, LoadOp
 from ...nest.loops.flatten import flatten
@@ -39,8 +40,7 @@ from ...nest.mapping.bind import bind
 from ...nest.mapping.vectorize import vectorize
 from ...nest.memory.stage_factors import stage_factors
 from ...nest.memory.transform_layout import transform_layout
-from ..patterns.access_patterns import UNIT
-from ..patterns.steps import Steps
+from ...nest.rewrite.steps import Steps
 from ..patterns.tiles import pattern_in
 from .sum_tiles import SumTile, Tiling
 from .tile_copies import begins_at, mark_vector

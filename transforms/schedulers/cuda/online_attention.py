@@ -44,12 +44,13 @@ from ...nest.memory.sink_alloc import sink_alloc
 from ...nest.memory.transform_layout import transform_layout
 from ...nest.reductions.online_softmax import online_softmax
 from ...nest.reductions.online_softmax_plan import OnlineSoftmax, online_plan
+from ...nest.rewrite.steps import Steps
+from ..patterns.attention import Attention
 from ..patterns.products import sum_of_products_in
-from ..patterns.steps import Steps
-from .attention import Attention, RowsOfBlock, padding
 from .grid import bind_blocks, extent_of
 from .sum_neighbours import neighbours_of
 from .sum_tiles import SumTile, Tiling, parts
+from .whole_row_attention import RowsOfBlock, padding
 
 WARPS = 8
 """Warps of a block."""

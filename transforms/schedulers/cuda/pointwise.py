@@ -49,15 +49,7 @@ from xdsl.ir.affine import AffineDimExpr
 
 from ....analysis.nest.buffers import element_bytes, strides_of
 from ....analysis.nest.loop_structure import loops_in, perfect_band, sole_inner_loop
-from ....analysis.nest.sets.dependence import Dependences
-from ....dialects.affine import AffineList, linear_terms
-from ....dialects.nest import ForOp, LoadOp, StoreOp
-from ...nest.loops.reorder import reorder, why_not_reorder
-from ...nest.loops.split import split, why_not_split
-from ...nest.mapping.bind import bind
-from ...nest.mapping.vectorize import vectorize, why_not_lanes
-from ...nest.memory.cache_write import cache_write
-from ..patterns.access_patterns import (
+from ....analysis.nest.sets.access_patterns import (
     INVARIANT,
     SCATTERED,
     SEVERAL,
@@ -66,7 +58,15 @@ from ..patterns.access_patterns import (
     pattern_of,
     varying_values,
 )
-from ..patterns.steps import Steps
+from ....analysis.nest.sets.dependence import Dependences
+from ....dialects.affine import AffineList, linear_terms
+from ....dialects.nest import ForOp, LoadOp, StoreOp
+from ...nest.loops.reorder import reorder, why_not_reorder
+from ...nest.loops.split import split, why_not_split
+from ...nest.mapping.bind import bind
+from ...nest.mapping.vectorize import vectorize, why_not_lanes
+from ...nest.memory.cache_write import cache_write
+from ...nest.rewrite.steps import Steps
 from ..patterns.tiles import mark_unrolled
 from .grid import blocks_of, extent_of, grid_axes, joined, make_perfect, row_width, tile_width
 from .transposes import FEWEST

@@ -15,7 +15,7 @@
         nest.for "i.i.i" ... 0 to 4 unrolled {               // rows of a thread: their windows have rows in common
           ... %s, %y
 
-What is a reduction over windows, cpu/windows.py says. An element of the image is read once a tile, not once for each window
+What is a reduction over windows: patterns/windows.py. An element of the image is read once a tile, not once for each window
 that it is in, and an image with a border is never in memory. Threads side by side take neighbours of the result. They read
 every second element of a row where the windows are two elements apart: such rows of the tile are kept as one row for
 each remainder, so that all of these are in different banks.
@@ -31,6 +31,7 @@ from xdsl.dialects.builtin import NoneAttr
 from ....analysis.nest.buffers import buffer_name, element_bytes
 from ....analysis.nest.kernels.barriers import change_with_places
 from ....analysis.nest.loop_structure import enclosing_function, enclosing_loops, perfect_band
+from ....analysis.nest.sets.access_patterns import UNIT, buffer_accesses, growth_of, varying_values
 from ....analysis.nest.values.powers_of_two import power_above
 from ....dialects.affine import AffineList
 from ....dialects.diagnostic import NestorError, fail
@@ -48,12 +49,11 @@ from ...nest.memory.resize_buffer import resize_buffer
 from ...nest.memory.set_memory import set_memory
 from ...nest.memory.transform_layout import transform_layout
 from ...nest.producers.compute_at import compute_at
+from ...nest.rewrite.steps import UNRECORDED, Steps
 from ...nest.rewrite.trials import trial
-from ..cpu.windows import Windows, one_nest, slides, windows_in
-from ..patterns.access_patterns import UNIT, buffer_accesses, growth_of, varying_values
-from ..patterns.steps import UNRECORDED, Steps
 from ..patterns.sum_neighbours import borders_of, in_tiles
 from ..patterns.tiles import pattern_in
+from ..patterns.windows import Windows, one_nest, slides, windows_in
 from .grid import extent_of, grid_axes, joined, row_width
 from .tile_copies import bind_threads, by_axis
 from .transposes import whole_loop

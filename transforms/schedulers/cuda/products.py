@@ -27,8 +27,8 @@ from ....analysis.nest.loop_structure import perfect_band
 from ....analysis.nest.values.powers_of_two import power_above
 from ....dialects.nest import ForOp
 from ....dialects.remarks import remark
+from ...nest.rewrite.steps import Steps
 from ..patterns.products import FEWEST, Product, product_in, sum_of_products_in
-from ..patterns.steps import Steps
 from ..patterns.tiles import axes_of
 from .grid import extent_of
 from .split_terms import SplitTile, tile_parts

@@ -25,6 +25,7 @@ from xdsl.dialects.builtin import MemRefType
 
 from ....analysis.nest.buffers import element_bytes
 from ....analysis.nest.loop_structure import perfect_band
+from ....analysis.nest.sets.access_patterns import SCATTERED, SEVERAL, access_patterns, buffer_accesses
 from ....analysis.nest.sets.accesses import accesses_of
 from ....analysis.nest.sets.dependence import Dependences
 from ....analysis.nest.values.powers_of_two import power_below
@@ -36,9 +37,8 @@ from ...nest.loops.normalise import add_unit_loop, remove_unit_loop, why_not_rem
 from ...nest.loops.split import split
 from ...nest.memory.sink_alloc import sink_alloc, why_not_sink_alloc
 from ...nest.reductions.privatise import privatise
+from ...nest.rewrite.steps import UNRECORDED, Steps
 from ...nest.rewrite.trials import trial
-from ..patterns.access_patterns import SCATTERED, SEVERAL, access_patterns, buffer_accesses
-from ..patterns.steps import UNRECORDED, Steps
 from .grid import (
     extent_of,
     is_whole_reduction,

@@ -15,10 +15,10 @@ from xdsl.ir import Operation, SSAValue
 from xdsl.traits import is_side_effect_free
 
 from ....analysis.nest.loop_structure import loops_in, may_fail, perfect_band
+from ....analysis.nest.sets.access_patterns import SCATTERED, SEVERAL, UNIT, access_patterns, buffer_accesses
 from ....analysis.nest.sets.accesses import is_defined_outside, root_of
 from ....analysis.nest.sets.dependence import Dependences
 from ....dialects.nest import AccumulateOp, AllocOp, ForOp, LoadOp, StoreOp
-from ..patterns.access_patterns import SCATTERED, SEVERAL, UNIT, access_patterns, buffer_accesses
 from .grid import extent_of
 
 SHORTEST = 16

@@ -39,6 +39,7 @@ from xdsl.ir import SSAValue
 from ....analysis.nest.buffers import buffer_name, element_bytes
 from ....analysis.nest.kernels.barriers import change_with_places
 from ....analysis.nest.loop_structure import enclosing_function, perfect_band, statements
+from ....analysis.nest.sets.access_patterns import buffer_accesses
 from ....analysis.nest.sets.accesses import is_defined_outside, root_of
 from ....analysis.nest.values.powers_of_two import power_below
 from ....dialects.diagnostic import NestorError
@@ -60,9 +61,9 @@ from ...nest.memory.resize_buffer import resize_buffer
 from ...nest.memory.set_memory import set_memory
 from ...nest.memory.transform_layout import transform_layout
 from ...nest.reductions.privatise import privatise
+from ...nest.rewrite.steps import UNRECORDED, Steps
 from ...nest.rewrite.trials import trial
-from ..patterns.access_patterns import bits_of, buffer_accesses
-from ..patterns.steps import UNRECORDED, Steps
+from ..patterns.costs import bits_of
 from .grid import extent_of, grid_axes, make_perfect
 from .row_program_parts import (
     Pass,

@@ -28,6 +28,7 @@ from xdsl.ir import SSAValue
 
 from ....analysis.nest.buffers import buffer_name, element_bytes
 from ....analysis.nest.loop_structure import enclosing_function, loops_in
+from ....analysis.nest.sets.access_patterns import UNIT, buffer_accesses, pattern_of, varying_values
 from ....analysis.nest.sets.accesses import is_defined_outside
 from ....analysis.nest.values.running_results import running_update
 from ....dialects.diagnostic import NestorError
@@ -45,9 +46,8 @@ from ...nest.memory.set_memory import set_memory
 from ...nest.reductions.block_scan import block_scan, why_not_block_scan
 from ...nest.rewrite.buffers import SHARED_BYTES
 from ...nest.rewrite.loops import fresh_names
+from ...nest.rewrite.steps import UNRECORDED, Steps
 from ...nest.rewrite.trials import trial
-from ..patterns.access_patterns import UNIT, buffer_accesses, pattern_of, varying_values
-from ..patterns.steps import UNRECORDED, Steps
 from .grid import extent_of, grid_axes
 
 THREADS = 128

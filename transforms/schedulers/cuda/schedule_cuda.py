@@ -72,7 +72,7 @@ from ...nest.loops.normalise import remove_unit_loop, why_not_remove_unit_loop
 from ...nest.loops.reorder import reorder, why_not_reorder
 from ...nest.loops.split import split, why_not_split
 from ...nest.mapping.bind import bind
-from ..patterns.steps import UNRECORDED, Steps
+from ...nest.rewrite.steps import UNRECORDED, Steps
 from .attention import schedule_attention
 from .column_moments import schedule_column_moments
 from .column_programs import schedule_column_programs

@@ -30,9 +30,9 @@ from ...nest.loops.reorder import reorder
 from ...nest.loops.split import split
 from ...nest.memory.cache_write import cache_write
 from ...nest.reductions.privatise import privatise
+from ...nest.rewrite.steps import UNRECORDED, Steps
 from ...nest.rewrite.trials import trial
 from ..patterns.products import Product, sum_of_products_in
-from ..patterns.steps import UNRECORDED, Steps
 from .sum_neighbours import neighbours_of
 from .sum_tiles import Parts, SumTile, Tiling
 

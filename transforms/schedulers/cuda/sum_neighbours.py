@@ -9,7 +9,7 @@ from xdsl.ir import SSAValue
 from ....analysis.nest.loop_structure import loops_in, next_nest, perfect_band, sole_inner_loop
 from ....dialects.nest import AccumulateOp, ForOp, LoadOp, StoreOp
 from ...nest.loops.sink import sink, why_not_sink
-from ..patterns.steps import Steps
+from ...nest.rewrite.steps import Steps
 
 if TYPE_CHECKING:
     from .sum_tiles import SumTile

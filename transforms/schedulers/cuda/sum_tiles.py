@@ -48,7 +48,7 @@ from ...nest.memory.set_memory import set_memory
 from ...nest.memory.sink_alloc import sink_alloc, why_not_sink_alloc
 from ...nest.memory.stage_factors import stage_factors
 from ...nest.memory.transform_layout import transform_layout
-from ..patterns.steps import UNRECORDED, Steps
+from ...nest.rewrite.steps import UNRECORDED, Steps
 from .grid import blocks_of, grid_axes
 from .sum_neighbours import axis_along, loops_over, make_perfect, neighbours_of
 from .tile_copies import (

@@ -36,12 +36,12 @@ from xdsl.ir import SSAValue
 
 from ....analysis.nest.kernels.matrix_tiles import COLUMNS, ROWS, Form, form_of, may_round
 from ....analysis.nest.loop_structure import perfect_band
+from ....analysis.nest.sets.access_patterns import UNIT
 from ....dialects.nest import ForOp, LoadOp
 from ....dialects.remarks import remark
-from ..patterns.access_patterns import UNIT
+from ...nest.rewrite.steps import UNRECORDED, Steps
 from ..patterns.product_casts import Cast, inline_casts
 from ..patterns.products import Product, product_in
-from ..patterns.steps import UNRECORDED, Steps
 from ..patterns.tiles import axes_of, pattern_in
 from .grid import extent_of, units
 from .matrix_tiles import MatrixTiling

@@ -24,6 +24,7 @@ from xdsl.ir.affine import AffineDimExpr, AffineExpr
 from ....analysis.nest.buffers import element_bytes, strides_of
 from ....analysis.nest.kernels.async_copies import ASYNC, copy_in
 from ....analysis.nest.loop_structure import loops_in
+from ....analysis.nest.sets.access_patterns import UNIT
 from ....dialects.affine import AffineList, linear_terms
 from ....dialects.nest import AllocOp, ForOp, LoadOp, StoreOp
 from ...nest.loops.flatten import flatten, why_not_flatten
@@ -35,8 +36,7 @@ from ...nest.mapping.bind import bind
 from ...nest.mapping.vectorize import vectorize, why_not_vectorize
 from ...nest.memory.transform_layout import transform_layout
 from ...nest.rewrite.loops import fresh_names
-from ..patterns.access_patterns import UNIT
-from ..patterns.steps import Steps
+from ...nest.rewrite.steps import Steps
 from ..patterns.tiles import pattern_in
 
 AXES = "zyxl"

@@ -40,6 +40,16 @@ from xdsl.ir import SSAValue
 
 from ....analysis.nest.buffers import buffer_name, buffers_in, flat_views_in
 from ....analysis.nest.loop_structure import enclosing_function, loops_in, perfect_band, sole_inner_loop
+from ....analysis.nest.sets.access_patterns import (
+    INVARIANT,
+    SCATTERED,
+    SEVERAL,
+    UNIT,
+    buffer_accesses,
+    growth_of,
+    pattern_of,
+    varying_values,
+)
 from ....analysis.nest.sets.dependence import Dependences
 from ....dialects.affine import linear_terms
 from ....dialects.nest import AllocOp, ForOp, LoadOp, StoreOp
@@ -54,19 +64,8 @@ from ...nest.memory.cache_read import cache_read, why_not_cache_read
 from ...nest.memory.resize_buffer import resize_buffer
 from ...nest.rewrite.buffers import SHARED_BYTES
 from ...nest.rewrite.loops import fresh_names
-from ..patterns.access_patterns import (
-    INVARIANT,
-    SCATTERED,
-    SEVERAL,
-    UNIT,
-    bits_of,
-    buffer_accesses,
-    growth_of,
-    has_fewer,
-    pattern_of,
-    varying_values,
-)
-from ..patterns.steps import Steps
+from ...nest.rewrite.steps import Steps
+from ..patterns.costs import bits_of, has_fewer
 from .grid import blocks_of, extent_of, grid_axes, joined, make_perfect
 from .tile_copies import begins_at
 

@@ -18,8 +18,8 @@ from xdsl.ir import SSAValue
 from ....analysis.nest.loop_structure import perfect_band
 from ....dialects.nest import AllocOp, ForOp, LoadOp, StoreOp
 from ...nest.producers.compute_inline import compute_inline, why_not_compute_inline
+from ...nest.rewrite.steps import Steps
 from .products import Product
-from .steps import Steps
 
 Cast = arith.ExtFOp | arith.ExtSIOp | arith.ExtUIOp
 

@@ -16,8 +16,9 @@ from dataclasses import dataclass
 from xdsl.ir import SSAValue
 
 from ....analysis.nest.loop_structure import loops_in, perfect_band
+from ....analysis.nest.sets.access_patterns import INVARIANT, UNIT
 from ....dialects.nest import AccumulateOp, ForOp, LoadOp, StoreOp
-from .access_patterns import INVARIANT, UNIT, extent_of
+from .costs import extent_of
 from .tiles import pattern_in, sum_in
 
 FEWEST = 8

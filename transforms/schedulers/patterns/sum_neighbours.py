@@ -1,6 +1,6 @@
 """Sums of several loops and what stands around them: the nests that fill their results, read them, and make borders.
 
-What convolutions (cpu/convolutions.py) and windows (cpu/windows.py) have in common; these facts change nothing.
+What convolutions (convolutions.py) and windows (windows.py) have in common; these facts change nothing.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from ....dialects.nest import AccumulateOp, AllocOp, ForOp, LoadOp, StoreOp
 from ...nest.loops.flatten import flatten
 from ...nest.loops.split import split, why_not_split
 from ...nest.mapping.parallel import why_not_parallel
-from .access_patterns import extent_of
-from .steps import Steps
+from ...nest.rewrite.steps import Steps
+from .costs import extent_of
 from .tiles import axes_of
 
 SHARES = (2, 4)

@@ -1,4 +1,4 @@
-"""What tiles of sums have in common, those of products (patterns/products.py) and of convolutions (cpu/convolutions.py).
+"""What tiles of sums have in common, those of products (products.py) and of convolutions (convolutions.py).
 
 The sum of a band of loops, how its operands move, and the marks of a tile: lanes of a vector, and rows side by side.
 """
@@ -9,13 +9,14 @@ from xdsl.ir import SSAValue
 from xdsl.ir.affine import AffineDimExpr
 
 from ....analysis.nest.loop_structure import loops_in, parent_loop
+from ....analysis.nest.sets.access_patterns import pattern_of, varying_values
 from ....dialects.affine import AffineList
 from ....dialects.nest import AccumulateOp, AllocOp, ForOp, LoadOp, StoreOp
 from ...nest.mapping.annotate import annotate
 from ...nest.mapping.vectorize import vectorize
 from ...nest.producers.compute_inline import compute_inline, why_not_compute_inline
-from .access_patterns import arithmetic_in, has_transcendental, pattern_of, varying_values
-from .steps import Steps
+from ...nest.rewrite.steps import Steps
+from .costs import arithmetic_in, has_transcendental
 
 CHEAP = 4
 """Operations an element that may be done where it is read once, by loops that are not always vectors."""
