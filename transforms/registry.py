@@ -2,13 +2,15 @@
 
 Passes of schedule primitives are made from the rows of `dialects/schedule/table.py`; each other pass has a line here.
 `opt-tool`, the Python API, and the `xdsl.universe` entry point read this table. xDSL's own passes that
-the pipelines use (`canonicalize`, `cse`, `dce`) are found through `xdsl.transforms`.
+the pipelines use (`canonicalize`, `cse`, `dce`) are found through `xdsl.transforms`; what `canonicalize` does to `nt` is
+said here too, so that whoever finds a pass by its name has the rules.
 """
 
 from __future__ import annotations
 
 from importlib import import_module
 
+from ..dialects.canonicalization import register_patterns
 from ..dialects.schedule.table import PRIMITIVES, Primitive
 
 _PRIMITIVES: dict[str, Primitive] = {row.pass_name: row for row in PRIMITIVES.values()}
@@ -65,3 +67,12 @@ def load_pass(name: str):
     from xdsl.transforms import get_all_passes
 
     return get_all_passes()[name]()
+
+
+def _patterns_of_nt():
+    from .tensor.canonicalize import PATTERNS
+
+    return PATTERNS
+
+
+register_patterns("nt", _patterns_of_nt)

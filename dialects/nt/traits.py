@@ -5,12 +5,12 @@ from __future__ import annotations
 from xdsl.pattern_rewriter import RewritePattern
 from xdsl.traits import HasCanonicalizationPatternsTrait
 
+from ..canonicalization import patterns_of
+
 
 class Canonicalized(HasCanonicalizationPatternsTrait):
-    """The rules are in `canonicalize.py`; loaded on first use, for they name the operations."""
+    """The rules are in `transforms/tensor/canonicalize.py`."""
 
     @classmethod
     def get_canonicalization_patterns(cls) -> tuple[RewritePattern, ...]:
-        from .canonicalize import PATTERNS
-
-        return PATTERNS
+        return patterns_of("nt")

@@ -17,8 +17,8 @@ from xdsl.ir.affine import (
     AffineExpr,
 )
 
+from ...analysis.tensor.extents import Extents
 from ...dialects.affine import AffineList
-from ...dialects.nt.extents import Extents
 from ...dialects.nt.ops import CustomCallOp, shape_of
 from .access import Index
 

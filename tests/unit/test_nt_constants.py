@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
+from nestor.analysis.tensor.extents import Extents
 from nestor.dialects.nt import ConstantOp
 from nestor.dialects.nt.constants import convert, dtype_of, from_numpy, to_numpy
-from nestor.dialects.nt.extents import Extents
 from nestor.dialects.nt.types import BY_NAME, kind_of
 from parsed import parse_module
 from xdsl.dialects.builtin import DYNAMIC_INDEX, DenseIntOrFPElementsAttr, TensorType, bf16, f32, f64, i1

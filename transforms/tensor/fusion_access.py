@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from xdsl.dialects.builtin import DYNAMIC_INDEX
 from xdsl.ir import Block, Operation, SSAValue
 
+from ...analysis.tensor.extents import Extents
 from ...dialects.nt import (
     ELEMENTWISE_OPS,
     BroadcastOp,
@@ -25,7 +26,6 @@ from ...dialects.nt import (
     TransposeOp,
     WindowOp,
 )
-from ...dialects.nt.extents import Extents
 from ...dialects.nt.ops import shape_of
 
 COMPUTING = frozenset({*ELEMENTWISE_OPS.values(), CastOp, ReduceOp})

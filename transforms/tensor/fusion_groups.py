@@ -12,8 +12,8 @@ from typing import Any
 
 from xdsl.ir import Operation, SSAValue
 
+from ...analysis.tensor.extents import Extent
 from ...dialects.nt import ElementwiseOp, ReduceOp
-from ...dialects.nt.extents import Extent
 
 _SLOW = frozenset({"divide", "floor_divide", "remainder", "reciprocal", "sqrt"})
 

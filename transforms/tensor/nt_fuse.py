@@ -72,8 +72,8 @@ from xdsl.passes import ModulePass
 from xdsl.traits import IsTerminator, Pure
 from xdsl.transforms.dead_code_elimination import is_trivially_dead
 
+from ...analysis.tensor.extents import Extents
 from ...dialects.nt import CastOp, DotOp, FusionOp, LoopsOp, ReduceOp, ReshapeOp, ScanOp, YieldOp
-from ...dialects.nt.extents import Extents
 from .fusion_access import COMPUTING, VIEWS, Accesses, is_source
 from .fusion_groups import Edge, Graph, Group, Node
 

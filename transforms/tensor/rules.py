@@ -14,10 +14,10 @@ from xdsl.dialects.builtin import DYNAMIC_INDEX, DenseIntOrFPElementsAttr, Tenso
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern
 
-from ..affine import AffineList
-from .constants import from_numpy, to_numpy
-from .elementwise_ops import ELEMENTWISE_OPS, ElementwiseOp, result_type
-from .ops import BroadcastOp, ConstantOp, element_of, shape_of
+from ...dialects.affine import AffineList
+from ...dialects.nt.constants import from_numpy, to_numpy
+from ...dialects.nt.elementwise_ops import ELEMENTWISE_OPS, ElementwiseOp, result_type
+from ...dialects.nt.ops import BroadcastOp, ConstantOp, element_of, shape_of
 
 FOLD_LIMIT = 1024
 """Constants of more elements are not made by folding (splats are: they are one element and a broadcast)."""

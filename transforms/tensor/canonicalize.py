@@ -22,13 +22,12 @@ from xdsl.dialects.builtin import DYNAMIC_INDEX, FloatAttr, IntegerAttr, Integer
 from xdsl.ir import Operation, SSAValue
 from xdsl.ir.affine import AffineConstantExpr
 
-from ..affine import AffineList
-from .algebra import BY_ARITY
-from .constants import convert, dtype_of, from_numpy
-from .elementwise import ELEMENTWISE
-from .elementwise_ops import ELEMENTWISE_OPS
-from .extents import Extents
-from .ops import (
+from ...analysis.tensor.extents import Extents
+from ...dialects.affine import AffineList
+from ...dialects.nt.constants import convert, dtype_of, from_numpy
+from ...dialects.nt.elementwise import ELEMENTWISE
+from ...dialects.nt.elementwise_ops import ELEMENTWISE_OPS
+from ...dialects.nt.ops import (
     INDEX,
     BroadcastOp,
     CastOp,
@@ -43,9 +42,10 @@ from .ops import (
     element_of,
     shape_of,
 )
-from .reductions import REDUCTIONS
-from .rewrite import FOLD_LIMIT, Canonicalize, New, Rule, constant_of, uniform_of
-from .types import kind_of, width_of
+from ...dialects.nt.reductions import REDUCTIONS
+from ...dialects.nt.types import kind_of, width_of
+from .algebra import BY_ARITY
+from .rules import FOLD_LIMIT, Canonicalize, New, Rule, constant_of, uniform_of
 
 # ---- constants and scalars ----------------------------------------------------------------------------
 

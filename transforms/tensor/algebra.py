@@ -12,11 +12,11 @@ import numpy as np
 from xdsl.dialects.builtin import bf16
 from xdsl.ir import SSAValue
 
-from .constants import compute, dtype_of, from_numpy
-from .elementwise_ops import ElementwiseOp
-from .ops import BroadcastOp, element_of, shape_of
-from .rewrite import FOLD_LIMIT, New, constant_of, uniform_of
-from .types import kind_of
+from ...dialects.nt.constants import compute, dtype_of, from_numpy
+from ...dialects.nt.elementwise_ops import ElementwiseOp
+from ...dialects.nt.ops import BroadcastOp, element_of, shape_of
+from ...dialects.nt.types import kind_of
+from .rules import FOLD_LIMIT, New, constant_of, uniform_of
 
 _NEUTRAL: dict[tuple[str, str], float] = {
     ("add", "i"): 0,

@@ -17,10 +17,10 @@ from xdsl.dialects.builtin import DYNAMIC_INDEX, ArrayAttr, StringAttr
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import BlockArgument, Operation, SSAValue
 
-from ..affine import AffineList
-from .common import SizedOp
-from .elementwise_ops import ELEMENTWISE_OPS
-from .ops import (
+from ...dialects.affine import AffineList
+from ...dialects.nt.common import SizedOp
+from ...dialects.nt.elementwise_ops import ELEMENTWISE_OPS
+from ...dialects.nt.ops import (
     BroadcastOp,
     CastOp,
     CompositeOp,

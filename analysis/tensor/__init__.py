@@ -1,0 +1,1 @@
+"""Facts about tensor programs. Changes no IR; imports only `dialects` and `analysis`."""
