@@ -16,10 +16,11 @@ import numpy as np
 from xdsl.ir import Attribute, SSAValue
 
 from ..script.frame import Frame
-from ..script.source import ir_name
 from ..values.aliases import TAG, aliases_of, fresh_tag, tag_of
-from ..values.arithmetic import convert, number_kind
+from ..values.arithmetic import convert
 from ..values.graph import tensor_type
+from ..values.names import ir_name
+from ..values.numbers import number_kind
 from ..values.objects import current, is_ref, stored
 from ..values.promotion import WEAK_DTYPES, Operand, same_operand
 from ..values.tensors import broadcast, constant, order_of

@@ -15,10 +15,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..values.arithmetic import apply, as_weak, index_value, number_kind
+from ..values.arithmetic import apply, as_weak, index_value
 from ..values.checks import check
 from ..values.errors import UnboundError
 from ..values.extents import Affine
+from ..values.numbers import number_kind
 from ..values.values import Late, Range, Static, Value
 
 if TYPE_CHECKING:

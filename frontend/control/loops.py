@@ -10,7 +10,6 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Sequence
 
-from ..indexing.islands import open_island
 from ..script.conditions import refuse_assignments, test, truth
 from ..script.expressions import evaluate
 from ..script.frame import Frame
@@ -18,6 +17,7 @@ from ..script.iteration import sequence
 from ..values.arithmetic import index_value
 from ..values.errors import UnsupportedError
 from ..values.extents import Affine
+from ..values.islands import open_island
 from ..values.values import Array, Group, Iteration, Late, Lazy, Range, Rows, Scalar, Static, Tensor, Value
 from .loop_variables import forget, kept_name, left_by
 from .nest_loops import (
@@ -139,7 +139,8 @@ def _counted(frame: Frame, iterable: Value) -> tuple[Range, Callable[[Value], Va
         items = sequence(frame, frame.source.node, iterable)
         return Range(Affine(0), items.count, 1), items.at
     if isinstance(iterable, Array | Lazy | Tensor) and iterable.extents:
-        from ..indexing.views import as_view, subscript
+        from ..indexing.subscripts import subscript
+        from ..values.contents import as_view
 
         array = as_view(frame.graph, iterable)
         rows = lambda index: subscript(frame.graph, array, [index])  # noqa: E731

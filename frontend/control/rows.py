@@ -18,13 +18,15 @@ from dataclasses import dataclass, field, replace
 
 from xdsl.ir import Operation
 
-from ..indexing.islands import open_island
-from ..indexing.views import Slice, subscript
+from ..indexing.subscripts import subscript
+from ..indexing.views import Slice
 from ..script.frame import Frame
-from ..values.arithmetic import as_weak, index_value, number_kind
+from ..values.arithmetic import as_weak, index_value
 from ..values.errors import DTypeError, Respecialise
 from ..values.extents import Affine
 from ..values.graph import Graph
+from ..values.islands import open_island
+from ..values.numbers import number_kind
 from ..values.promotion import WEAK_DTYPES, Operand, same_operand
 from ..values.tensors import as_array
 from ..values.values import (
@@ -86,7 +88,8 @@ def stacked(frame: Frame, node: ast.AST, rows: Rows) -> Value:
 
 def joined_rows(frame: Frame, node: ast.AST, rows: Rows) -> Value:
     """`np.concatenate(rows)`."""
-    from ..values.tensors import as_tensor, reshape
+    from ..values.contents import as_tensor
+    from ..values.tensors import reshape
 
     extents = rows.buffer.extents
     if len(extents) < 2:

@@ -21,21 +21,13 @@ from xdsl.ir.affine import AffineBinaryOpKind
 
 from ..script.conditions import as_condition, test
 from ..script.frame import Frame
-from ..script.source import ir_name
 from ..values.checks import as_bool, opposite
 from ..values.extents import Affine, Atom
 from ..values.graph import INDEX, is_inside, tensor_type
+from ..values.names import ir_name
 from ..values.objects import is_ref
 from ..values.promotion import same_operand
-from ..values.values import (
-    Array,
-    Buffer,
-    Late,
-    Range,
-    Static,
-    Tensor,
-    Value,
-)
+from ..values.values import Array, Buffer, Late, Range, Static, Tensor, Value
 from .forms import Form, built, flatten, form_of, joined_form
 from .loop_variables import ONLY_INSIDE
 from .nest_loops import Execute, Loop, changed_names, is_same, stops, trip_count, with_stops

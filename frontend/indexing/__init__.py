@@ -1,1 +1,1 @@
-"""Subscripts: views, gathers, masks; and islands, where elements are written one by one."""
+"""Subscripts: views, gathers, scatters and masks. In terms of values; knows no function of NumPy."""

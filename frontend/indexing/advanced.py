@@ -12,12 +12,16 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from ..values.arithmetic import apply, number_kind, operate
+from ..values.arithmetic import apply, operate
 from ..values.assemble import fresh, opaque
+from ..values.contents import as_view, read
 from ..values.errors import DTypeError, UnsupportedError
 from ..values.extents import Affine
 from ..values.graph import Graph
-from ..values.tensors import as_array, as_readable, read
+from ..values.islands import Island, check_assignable, in_island, may_overlap, reads_of, strip_leading
+from ..values.masked import unknown_length
+from ..values.numbers import number_kind
+from ..values.tensors import as_array, as_readable
 from ..values.values import (
     INSTEAD,
     Array,
@@ -31,18 +35,10 @@ from ..values.values import (
     describe,
     extents_of,
 )
+from ..values.writes import check_writable
 from .index_arrays import Places, check_indices, constant_table, is_advanced, places, wrapped_indices
-from .islands import (
-    Island,
-    check_assignable,
-    check_writable,
-    in_island,
-    may_overlap,
-    reads_of,
-    strip_leading,
-)
-from .masks import assign_masked, unknown_length
-from .views import Item, as_view
+from .masks import assign_masked
+from .views import Item
 
 # ---- reading ----------------------------------------------------------------------------------------
 

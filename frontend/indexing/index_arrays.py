@@ -17,15 +17,17 @@ from xdsl.ir import Block, Operation, Region
 
 from ...dialects.nest import IfOp
 from ...dialects.nt import ELEMENTWISE, ConstantOp
-from ..values.arithmetic import BOOL, broadcast_extents, copy, emit, index_value
+from ..values.arithmetic import broadcast_extents, copy, emit, index_value
 from ..values.assemble import INT
+from ..values.contents import as_view
 from ..values.equal_extents import require_equal
 from ..values.errors import IndexRangeError, ShapeError, UnsupportedError
 from ..values.extents import Affine, Atom
 from ..values.graph import INDEX, Graph
+from ..values.islands import Island
+from ..values.tensors import BOOL
 from ..values.values import Array, Extents, Group, Lazy, Static, Tensor, Value, extents_of, shape_text
-from .islands import Island
-from .views import Item, Slice, as_view, expanded, view
+from .views import Item, Slice, expanded, view
 
 
 def index_array(graph: Graph, item: Item) -> Array | None:
@@ -33,7 +35,7 @@ def index_array(graph: Graph, item: Item) -> Array | None:
     if isinstance(item, Slice):
         return None
     if isinstance(item, Group) or (isinstance(item, Static) and isinstance(item.value, list)):
-        from ..numpy_api.shapes.creation import array_of
+        from ..values.nested import array_of
 
         item = array_of(graph, item)
         if item.axes and item.axes[0].extent.known == 0:

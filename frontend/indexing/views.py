@@ -12,12 +12,13 @@ from xdsl.ir.affine import AffineBinaryOpKind
 
 from ...dialects.nest import IndexOp
 from ..values.arithmetic import affine_of, require_static
-from ..values.errors import DTypeError, IndexRangeError, Respecialise, ShapeError, UnsupportedError
+from ..values.contents import as_tensor, read
+from ..values.errors import IndexRangeError, Respecialise, ShapeError, UnsupportedError
 from ..values.extents import Affine, Atom
 from ..values.graph import INDEX, Graph
 from ..values.promotion import WEAK_DTYPES
-from ..values.tensors import as_array, as_tensor, cast, read, to_scalar
-from ..values.values import Array, Axis, Lazy, Scalar, Static, Tensor, Value, describe, is_array
+from ..values.tensors import cast, to_scalar
+from ..values.values import Array, Axis, Scalar, Static, Tensor, Value, describe
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,29 +58,6 @@ def element(graph: Graph, array: Array) -> Value:
         return Scalar(graph.island.load(array, ()), array.dtype)
     tensor = read(graph, array)
     return Tensor(tensor.ssa, tensor.dtype, (), True)
-
-
-def subscript(graph: Graph, value: Value, items: Sequence[Item]) -> Value:
-    """`value[items]` read: a scalar where integers index every axis, an array of its own by arrays, else a view."""
-    from .advanced import gather
-    from .index_arrays import is_advanced
-
-    if is_advanced(items):
-        return gather(graph, value, items)
-    array = view(graph, as_view(graph, value), items)
-    ellipsis = any(isinstance(i, Static) and i.value is Ellipsis for i in items)
-    return array if array.axes or ellipsis else element(graph, array)
-
-
-def as_view(graph: Graph, value: Value) -> Array:
-    """An array value as a buffer seen through a window."""
-    if isinstance(value, Array):
-        return value
-    if isinstance(value, Lazy) and graph.island is not None:
-        return graph.island.materialise(value, "t")
-    if isinstance(value, Tensor) and is_array(value):
-        return as_array(value)
-    raise graph.error(DTypeError, f"{describe(value)} cannot be indexed")
 
 
 def transposed(array: Array, perm: Sequence[int]) -> Array:
@@ -161,7 +139,7 @@ def _known_in_bounds(graph: Graph, index: Affine, extent: Affine, position: int)
 
 def _in_bounds(graph: Graph, index: Affine, extent: Affine, axis: int, written: int | None = None) -> Affine:
     if index.known is not None and extent.known is not None:
-        from .islands import wrap_index
+        from ..values.islands import wrap_index
 
         return wrap_index(graph, index.known, extent.known, axis)
     nonnegative = graph.assumptions.nonnegative

@@ -10,7 +10,6 @@ import numpy as np
 
 from ...dialects.diagnostic import NestorError, SourceLocation
 from ..indexing.advanced import store_window
-from ..indexing.islands import Island
 from ..indexing.views import Item, view
 from ..script.frame import Frame
 from ..script.frame_values import Captured
@@ -20,9 +19,10 @@ from ..values.arithmetic import broadcast_extents, index_value, require_static
 from ..values.assemble import as_piece, axis_order, fresh
 from ..values.errors import UnsupportedError
 from ..values.graph import Graph
+from ..values.islands import Island
+from ..values.nested import constant_array
 from ..values.tensors import as_array
 from ..values.values import Array, Group, Static, Tensor, Value, is_array
-from .shapes.creation import constant_array
 from .shapes.reshaping import reshape_to, shape_argument
 
 

@@ -21,14 +21,7 @@ import numpy as np
 
 from ...dialects.diagnostic import NestorError
 from ..values.checks import check
-from ..values.errors import (
-    AxisError,
-    DTypeError,
-    IndexRangeError,
-    Respecialise,
-    ShapeError,
-    UnsupportedError,
-)
+from ..values.errors import AxisError, DTypeError, IndexRangeError, Respecialise, ShapeError, UnsupportedError
 from ..values.graph import Graph
 from ..values.values import Group, Static, Value
 from .registry import handles
@@ -43,7 +36,7 @@ _RUNNING: list[Any] = []
 def defines(*functions: Any, method: str | None = None, folds: bool = True) -> Callable[[Any], Any]:
     """Enter the decorated definition for `functions`, and for the array method `method`.
 
-    A parameter `out` is done by `registry.invoke`: the definition is called without it.
+    A parameter `out` is done by `invoke`: the definition is called without it.
     `folds`: of arguments that are all known at compile time NumPy computes it, and the result is a constant.
     """
 

@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from ..values.arithmetic import number_kind
 from ..values.equal_extents import require_equal
 from ..values.errors import DTypeError, ShapeError, UnsupportedError
 from ..values.graph import Graph
+from ..values.numbers import number_kind
 from ..values.promotion import WEAK_DTYPES
 from ..values.values import Array, Group, Static, Tensor, Value, describe, extents_of, shape_text
 
@@ -33,7 +33,7 @@ def output_of(graph: Graph, name: str, arguments: dict[str, Any]) -> Array | Non
 def store(graph: Graph, name: str, out: Array, result: Value) -> Value:
     """`out[...] = result`; gives `out`. Shapes and element types are the same."""
     from ..indexing.advanced import store_window
-    from ..indexing.islands import check_writable
+    from ..values.writes import check_writable
 
     if isinstance(result, Group):
         raise graph.error(DTypeError, f"{name}: out= of several results is not supported")

@@ -2,60 +2,21 @@
 
 from __future__ import annotations
 
-import functools
-import inspect
 import operator
 from collections.abc import Callable, Iterator
-from importlib import import_module
 from typing import Any
 
 import numpy as np
 
-from ...runtime.fork_lock import ForkLock
 from ..values.arithmetic import require_static
 from ..values.errors import AxisError, DTypeError, UnsupportedError
 from ..values.graph import Graph, element_type
-from ..values.values import Masked, Value
+from ..values.values import Value
 
 Handler = Callable[..., Value]
 
-FAMILIES = [
-    "elements.selection",
-    "shapes.reshaping",
-    "shapes.rearranging",
-    "statistics.reductions",
-    "shapes.creation",
-    "linalg.products",
-    "elements.python_builtins",
-    "elements.python_math",
-    "shapes.joining",
-    "elements.rounding",
-    "statistics.scans",
-    "shapes.repeating",
-    "shapes.matrices",
-    "shapes.padding",
-    "indexing.picking",
-    "shapes.assembling",
-    "statistics.calculus",
-    "linalg.chains",
-    "elements.comparing",
-    "elements.dtypes",
-    "linalg.einsum",
-    "statistics.histograms",
-    "linalg.decompositions",
-    "linalg.norms",
-    "statistics.polynomials",
-    "elements.python_math_gamma",
-    "elements.python_math_more",
-    "statistics.sorting",
-    "elements.special",
-    "indexing.tables",
-    "shapes.windows",
-]
-"""The modules that fill the tables and are imported when a key is looked for that is not known yet, one after the other."""
-
-_left = [*reversed(FAMILIES)]
-_LOCK = ForkLock()
+_IMPORTERS: list[Callable[[], bool]] = []
+"""What imports another family of handlers, False when there is none: `families.py` enters it."""
 
 
 class Table(dict[Any, Handler]):
@@ -82,12 +43,13 @@ class Table(dict[Any, Handler]):
 
 
 def _import_another() -> bool:
-    """Import a family that is not yet; False when there is none. Other threads wait until it is whole."""
-    with _LOCK:
-        if not _left:
-            return False
-        import_module(f"{__package__}.{_left.pop()}")
-        return True
+    return any(importer() for importer in _IMPORTERS)
+
+
+def imports_handlers(importer: Callable[[], bool]) -> Callable[[], bool]:
+    """Enter what imports the families of handlers as they are looked for."""
+    _IMPORTERS.append(importer)
+    return importer
 
 
 FUNCTIONS = Table()
@@ -108,98 +70,6 @@ def handles(*functions: Any, method: str | None = None) -> Callable[[Handler], H
         return handler
 
     return enter
-
-
-def invoke(graph: Graph, name: str, handler: Handler, args: list[Value], kwargs: dict[str, Value]) -> Value:
-    """Call a handler; a call it cannot bind is a diagnostic that names the parameters it knows."""
-    if any(isinstance(value, Masked) for value in (*args, *kwargs.values())):
-        from ..indexing.masks import masked_call
-
-        return masked_call(graph, name, handler, args, kwargs)
-    signature = inspect.signature(handler)
-    try:
-        bound = signature.bind(graph, *args, **kwargs)
-    except TypeError as error:
-        known = [p for p in list(signature.parameters)[1:]]
-        raise graph.error(
-            DTypeError, f"{name}: {error}", f"parameters supported: {', '.join(known)}"
-        ) from None
-    if "out" in bound.arguments:
-        from .outputs import output_of, store
-
-        out = output_of(graph, name, bound.arguments)
-        if out is not None:
-            return store(graph, name, out, handler(*bound.args, **bound.kwargs))
-    return handler(graph, *args, **kwargs)
-
-
-@functools.lru_cache(maxsize=256)
-def _signature(function: Any) -> inspect.Signature | None:
-    """What NumPy says of the parameters of a function; None where it says nothing, or not all."""
-    if function is np.arange:
-        return None
-    try:
-        return inspect.signature(function)
-    except (ValueError, TypeError):
-        return None
-
-
-def invoke_numpy(
-    graph: Graph, name: str, function: Any, handler: Handler, args: list[Value], kwargs: dict[str, Value]
-) -> Value:
-    """Call the handler of a function of NumPy, with the parameters that NumPy gives it."""
-    signature = _signature(function)
-    if signature is None:
-        return invoke(graph, name, handler, args, kwargs)
-    try:
-        signature.bind(*args, **kwargs)
-    except TypeError as error:
-        raise graph.error(
-            DTypeError, f"{name}: {error}", f"parameters: {', '.join(signature.parameters)}"
-        ) from None
-    names = [*signature.parameters][: len(args)]
-    args = [*[_as_array(graph, n, v) for n, v in zip(names, args, strict=False)], *args[len(names) :]]
-    kwargs = {name: _as_array(graph, name, value) for name, value in kwargs.items()}
-    known = inspect.signature(handler).parameters
-    if any(p.kind is p.VAR_KEYWORD for p in known.values()):
-        return invoke(graph, name, handler, args, kwargs)
-    kept = {key: value for key, value in kwargs.items() if key in known or key not in signature.parameters}
-    for key in kwargs.keys() - kept.keys():
-        if not _is_default(kwargs[key], signature.parameters[key].default):
-            raise graph.error(
-                UnsupportedError,
-                f"{name} with {key}= is not supported",
-                f"parameters supported: {', '.join([*known][1:])}",
-            )
-    return invoke(graph, name, handler, args, kept)
-
-
-_ARRAYS = frozenset(("a", "x", "m", "v", "arr", "ary", "array", "y", "b", "val"))
-"""Parameters that NumPy makes an array of."""
-
-
-def _as_array(graph: Graph, name: str, value: Value) -> Value:
-    """A list or tuple of numbers as the array that a function of NumPy makes of it."""
-    from ..values.values import Group, Static
-
-    is_list = isinstance(value, Group) and value.kind in (tuple, list)
-    if name not in _ARRAYS or not (
-        is_list or (isinstance(value, Static) and isinstance(value.raw, tuple | list))
-    ):
-        return value
-    from .shapes.creation import array_of
-
-    return array_of(graph, value)
-
-
-def _is_default(value: Value, default: Any) -> bool:
-    """Whether an argument says what leaving it out says; of a device, that arrays are in memory."""
-    from ..values.values import Static
-
-    if not isinstance(value, Static):
-        return False
-    present = value.value
-    return present is default or (isinstance(present, str | bool) and present == default) or present == "cpu"
 
 
 def static(graph: Graph, value: Value | None, what: str) -> Any:

@@ -16,14 +16,18 @@ from typing import Any
 import numpy as np
 from xdsl.ir import Block
 
-from ..indexing.islands import Island, open_island
-from ..indexing.views import as_view, subscript, transposed
-from ..numpy_api.registry import FUNCTIONS, normal_axis, static
+from ..indexing.subscripts import subscript
+from ..indexing.views import transposed
+from ..numpy_api.families import FUNCTIONS
+from ..numpy_api.registry import normal_axis, static
 from ..numpy_api.shapes.reshaping import reshape_to
-from ..values.arithmetic import broadcast_extents, number_kind, operate, require_static
+from ..values.arithmetic import broadcast_extents, operate, require_static
 from ..values.assemble import as_piece, dtype_of_value, fresh
+from ..values.contents import as_view
 from ..values.errors import Respecialise, ShapeError
 from ..values.extents import Affine
+from ..values.islands import Island, open_island
+from ..values.numbers import number_kind
 from ..values.promotion import WEAK_DTYPES
 from ..values.tensors import as_array
 from ..values.values import (

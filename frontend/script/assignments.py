@@ -9,9 +9,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..values.arithmetic import broadcast_extents, convert, is_number, number_kind, operate, require_static
+from ..values.arithmetic import broadcast_extents, convert, is_number, operate, require_static
 from ..values.equal_extents import require_equal
 from ..values.errors import DTypeError, ShapeError, UnsupportedError
+from ..values.names import ir_name
+from ..values.numbers import number_kind
 from ..values.objects import change, group_attribute, kept, position_of, set_field, set_item, stored
 from ..values.tensors import as_readable, broadcast
 from ..values.values import (
@@ -34,7 +36,6 @@ from .expression_kinds import subscript_items
 from .expressions import evaluate
 from .frame import Frame
 from .operators import BINARY, combined, is_sequence
-from .source import ir_name
 
 if TYPE_CHECKING:
     from ..indexing.views import Item
@@ -236,8 +237,9 @@ def _store(frame: Frame, target: ast.Subscript, compute: Callable[[], Value]) ->
     """Write to `target` what `compute` gives."""
     from ..indexing.advanced import scatter
     from ..indexing.index_arrays import is_advanced
-    from ..indexing.islands import check_writable, open_island
     from ..indexing.views import view
+    from ..values.islands import open_island
+    from ..values.writes import check_writable
 
     graph = frame.graph
     if not _is_plain(target.slice):  # Python computes the value first
@@ -285,7 +287,8 @@ def _number(frame: Frame, node: ast.AST, value: Value) -> Value:
 
 def overwrite(frame: Frame, array: Array, value: Value) -> None:
     """`array[...] = value` for all of an array: its contents become a new tensor."""
-    from ..indexing.islands import check_assignable, check_writable, open_island
+    from ..values.islands import check_assignable, open_island
+    from ..values.writes import check_writable
 
     graph = frame.graph
     check_writable(graph, array.buffer)
@@ -348,8 +351,9 @@ def _combined(frame: Frame, node: ast.AugAssign, present: Value) -> Value:
 def _augmented_subscript(frame: Frame, node: ast.AugAssign, name: str) -> None:
     from ..indexing.advanced import update
     from ..indexing.index_arrays import is_advanced
-    from ..indexing.islands import check_writable, open_island
     from ..indexing.views import view
+    from ..values.islands import open_island
+    from ..values.writes import check_writable
     from .conditions import without_effects
 
     assert isinstance(node.target, ast.Subscript)
@@ -404,7 +408,7 @@ def _element_or_view(frame: Frame, window: Array) -> Value:
 
 def update_in_place(frame: Frame, node: ast.AugAssign, array: Array, operand: Value) -> None:
     """`x op= v` of an array writes in place."""
-    from ..indexing.islands import open_island
+    from ..values.islands import open_island
 
     graph = frame.graph
     name = BINARY[type(node.op)]

@@ -11,7 +11,8 @@ import numpy as np
 
 from ..jit.disk.versioned import is_versioned
 from ..numpy_api.elements import ufuncs
-from ..numpy_api.registry import FUNCTIONS, METHODS, invoke, invoke_numpy
+from ..numpy_api.families import FUNCTIONS, METHODS
+from ..numpy_api.invoke import invoke, invoke_numpy
 from ..values.arithmetic import refuse_own_code
 from ..values.errors import DTypeError, kind_of
 from ..values.objects import call_method, construct, is_outside_change, is_record, made_anew

@@ -16,8 +16,8 @@ from xdsl.traits import Pure
 
 from ...dialects.nest import IndexOp, LoadOp
 from ..control.structured import Step
-from ..indexing.views import subscript
-from ..numpy_api.registry import FUNCTIONS
+from ..indexing.subscripts import subscript
+from ..numpy_api.families import FUNCTIONS
 from ..values import arithmetic as arith
 from ..values.errors import ShapeError, Stopped, kind_of
 from ..values.graph import Graph

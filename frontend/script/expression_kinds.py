@@ -10,24 +10,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...dialects.diagnostic import NestorError
-from ..numpy_api.registry import METHODS
+from ..numpy_api.families import METHODS
 from ..values import arithmetic as arith
 from ..values import outside
 from ..values.arithmetic import refuse_own_code
 from ..values.errors import DTypeError, kind_of
 from ..values.objects import group_attribute, key_of, merge, position_of
 from ..values.static_values import TEXT
-from ..values.values import (
-    Group,
-    Iteration,
-    Masked,
-    Method,
-    Rows,
-    Static,
-    Text,
-    Value,
-    describe,
-)
+from ..values.values import Group, Iteration, Masked, Method, Rows, Static, Text, Value, describe
 from .calls import REDUCING, call
 from .expressions import EXPRESSIONS, constant_object, evaluate
 from .frame import Frame
@@ -104,7 +94,7 @@ def attribute_of(frame: Frame, node: ast.Attribute, owner: Value) -> Value:
     if isinstance(owner, Static) and not isinstance(owner.raw, np.generic):
         return frame.attribute(node, owner.raw, node.attr)
     if isinstance(owner, Masked) and node.attr not in METHODS:
-        from ..indexing.masks import masked_attribute
+        from ..numpy_api.masked_calls import masked_attribute
 
         return masked_attribute(frame.graph, owner, node.attr)
     from ..numpy_api.elements.attributes import ATTRIBUTES
@@ -123,7 +113,7 @@ def attribute_of(frame: Frame, node: ast.Attribute, owner: Value) -> Value:
 
 def _subscript(frame: Frame, node: ast.Subscript) -> Value:
     from ..control.rows import rows_item
-    from ..indexing.views import subscript
+    from ..indexing.subscripts import subscript
     from ..numpy_api.shapes.grids import maker
 
     owner = evaluate(frame, node.value)

@@ -15,10 +15,11 @@ from typing import Any
 import numpy as np
 
 from ...dialects.records import changed
-from ..values.arithmetic import index_value, number_kind, operate, require_static
+from ..values.arithmetic import index_value, operate, require_static
 from ..values.equal_extents import require_equal
 from ..values.errors import DTypeError, Respecialise, ShapeError
 from ..values.extents import Affine
+from ..values.numbers import number_kind
 from ..values.objects import current, refuse_changes, share
 from ..values.outside import ITERABLES, items
 from ..values.values import (
@@ -66,7 +67,8 @@ def sequence(frame: Frame, node: ast.AST, value: Value) -> Iteration:
 
         return Iteration(value.count, lambda k: row(frame.graph, value, k))
     if isinstance(value, Array | Lazy | Tensor) and value.extents:
-        from ..indexing.views import as_view, subscript
+        from ..indexing.subscripts import subscript
+        from ..values.contents import as_view
 
         array = as_view(frame.graph, value)
         return Iteration(array.extents[0], lambda k: subscript(frame.graph, array, [k]))
@@ -181,7 +183,7 @@ def enumerate_(frame: Frame, node: ast.Call, iterable: Value, start: Value = _ZE
 
 def _as_integer(frame: Frame, node: ast.AST, value: Value) -> Value:
     """An integer, or a NumPy integer as one of Python."""
-    from ..numpy_api.registry import FUNCTIONS
+    from ..numpy_api.families import FUNCTIONS
 
     is_integer = isinstance(value, Static) and isinstance(value.value, int | np.integer)
     if not is_integer and isinstance(value, Static | Group | Rows | Iteration | Range):

@@ -15,10 +15,11 @@ from ...runtime.custom_calls import name_of
 from ..jit.driver.spec import Spec, spec
 from ..numpy_api.registry import static
 from ..numpy_api.shapes.reshaping import array_shape
-from ..values.arithmetic import index_value, number_kind
+from ..values.arithmetic import index_value
 from ..values.custom_calls import Result, python_call
 from ..values.errors import DTypeError
 from ..values.graph import element_type
+from ..values.numbers import number_kind
 from ..values.values import (
     NOTHING,
     Closure,

@@ -13,11 +13,12 @@ from xdsl.ir import SSAValue
 
 from ...lowering.abi.print_calls import PRINT_CALLS
 from ...runtime.printing import Form, Site, register
-from ..indexing.islands import open_island
-from ..values.arithmetic import number_kind
+from ..values.contents import as_tensor
 from ..values.errors import DTypeError
 from ..values.graph import Graph
-from ..values.tensors import as_array, as_tensor, cast, to_scalar
+from ..values.islands import open_island
+from ..values.numbers import number_kind
+from ..values.tensors import as_array, cast, to_scalar
 from ..values.values import (
     Array,
     Group,

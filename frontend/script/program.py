@@ -27,15 +27,18 @@ from ...dialects.records import changed
 from ..jit.specialise.argument_types import ArgumentType
 from ..jit.specialise.program_parts import Guard, Leaf, Linear, OutputType, Program, Quotient
 from ..jit.specialise.structures import Structure
+from ..numpy_api.elements.ufuncs import COMPOSITES
 from ..values.aliases import alternatives, root_of, unknown_alias
 from ..values.arithmetic import scalar_arguments
+from ..values.contents import as_tensor
 from ..values.errors import Stopped, UnsupportedError
 from ..values.extents import Affine, Atom
 from ..values.graph import INDEX, Graph, element_type, tensor_type
+from ..values.names import ir_name
 from ..values.objects import stored
 from ..values.promotion import WEAK_DTYPES
 from ..values.static_values import held
-from ..values.tensors import as_tensor, dim_value, from_scalar, normal_order, transpose
+from ..values.tensors import dim_value, from_scalar, normal_order, transpose
 from ..values.values import (
     READING,
     Array,
@@ -53,7 +56,7 @@ from ..values.values import (
 )
 from .frame import Frame, ReturnSignal
 from .frame_values import Captured
-from .source import FunctionSource, ir_name
+from .source import FunctionSource
 from .statements import run_body
 
 
@@ -69,7 +72,7 @@ def lower(
 
     Raises a diagnostic for what cannot be compiled, Respecialise when more must be known at compile time.
     """
-    return _Lowering(source, arguments, Graph(may_write, boundscheck)).run()
+    return _Lowering(source, arguments, Graph(COMPOSITES, may_write, boundscheck)).run()
 
 
 class _Lowering:

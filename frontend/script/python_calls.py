@@ -13,7 +13,8 @@ import numpy as np
 
 from ..jit.disk.versioned import is_versioned
 from ..numpy_api.elements.python_builtins import to_integer
-from ..numpy_api.registry import FUNCTIONS, METHODS, invoke
+from ..numpy_api.families import FUNCTIONS, METHODS
+from ..numpy_api.invoke import invoke
 from ..values import arithmetic as arith
 from ..values.errors import DTypeError, ShapeError
 from ..values.objects import merge, replaced

@@ -24,11 +24,12 @@ from xdsl.ir import Attribute, SSAValue
 from ...analysis.nest.check_sites import EXCEPTION, KIND, RAISES
 from ...lowering.abi.error_codes import RAISE, RAISED_WORDS
 from ..values import exceptions
-from ..values.arithmetic import number_kind
+from ..values.contents import as_tensor
 from ..values.errors import Stopped
 from ..values.graph import Graph
+from ..values.numbers import number_kind
 from ..values.objects import current
-from ..values.tensors import as_tensor, cast, to_scalar
+from ..values.tensors import cast, to_scalar
 from ..values.values import (
     Exceptional,
     Group,

@@ -9,7 +9,6 @@ import inspect
 import linecache
 import operator
 import os
-import re
 import time
 import tokenize
 from types import CodeType, FunctionType
@@ -64,26 +63,6 @@ def assigned_names(function: ast.FunctionDef) -> frozenset[str]:
         elif not isinstance(node, ast.Lambda | ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp):
             rest.extend(ast.iter_child_nodes(node))
     return frozenset(names)
-
-
-@functools.lru_cache(maxsize=4096)
-def ir_name(name: str) -> str:
-    """A Python name in ASCII, as the IR and C need it: `α` is `alpha`, `naïve` is `naive`."""
-    if name.isascii():
-        return name
-    import unicodedata
-
-    plain = [c if c.isascii() else _letter(c) for c in unicodedata.normalize("NFKD", name)]
-    return "".join(plain) or "v"
-
-
-def _letter(character: str) -> str:
-    import unicodedata
-
-    if unicodedata.combining(character):
-        return ""
-    words = re.findall(r"[A-Za-z0-9]+", unicodedata.name(character, "v"))
-    return words[-1].lower()
 
 
 SUSPENDED = "return a list of its items, or call it outside the compiled function"

@@ -14,18 +14,19 @@ from typing import Any, NoReturn
 import numpy as np
 
 from ...dialects.diagnostic import NestorError, SourceLocation
-from ..indexing.islands import _same_window, check_writable, open_island
-from ..indexing.views import Item, Slice, subscript, view
+from ..indexing.subscripts import subscript
+from ..indexing.views import Item, Slice, view
 from ..jit.driver.trace import traced_call
 from ..jit.specialise.reachable import note_reachable
 from ..jit.specialise.structures import parts_of
 from ..numpy_api.elements.attributes import ATTRIBUTES
 from ..numpy_api.elements.ufuncs import call_ufunc, ufunc_method
-from ..numpy_api.registry import METHODS
-from ..numpy_api.shapes.creation import constant_array
+from ..numpy_api.families import METHODS
 from ..values import arithmetic
 from ..values.errors import DTypeError, MissingAttributeError, Respecialise, UnsupportedError
 from ..values.graph import Graph
+from ..values.islands import _same_window, open_island
+from ..values.nested import constant_array
 from ..values.tensors import as_array, as_readable
 from ..values.values import (
     Array,
@@ -39,6 +40,7 @@ from ..values.values import (
     is_array,
     is_number,
 )
+from ..values.writes import check_writable
 from .assignments import overwrite, update_in_place
 from .calls import call
 from .frame import Frame

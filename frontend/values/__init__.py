@@ -1,1 +1,2 @@
-"""What a Python expression is worth while it is compiled, and operations on such values. Their errors, too."""
+"""What a Python expression is worth while it is compiled, operations on such values, and islands, where elements are
+written one by one. Their errors, too."""

@@ -13,15 +13,17 @@ from xdsl.ir import Operation, SSAValue
 from xdsl.ir.affine import AffineBinaryOpKind
 
 from ...dialects.nt import ELEMENTWISE, DimOp, Elementwise
+from .contents import as_tensor
 from .equal_extents import joined
 from .errors import DivisionError, DTypeError, RangeError, Respecialise, ShapeError, UnsupportedError
 from .extents import Affine
 from .graph import Graph
 from .integer_ranges import is_within, require_fit
+from .numbers import number_kind
 from .overflow import check_arithmetic
 from .promotion import WEAK_DTYPES, Operand, fits, ufunc_dtypes, weak_result
 from .static_values import OPERATIONS, TEXT, methods_of, runs_own_code
-from .tensors import as_tensor, cast, constant, elementwise
+from .tensors import BOOL, cast, constant, elementwise
 from .values import (
     UNKNOWN_LENGTH,
     Extents,
@@ -38,15 +40,12 @@ from .values import (
     shape_text,
 )
 
-BOOL = np.dtype(np.bool_)
 UFUNC_CLIP: np.ufunc = np._core.umath.clip  # pyright: ignore
 _ROWS: dict[str, Elementwise] = {
     row.ufunc: row for row in ELEMENTWISE.values() if not row.condition_first and row.reference is None
 }
 _SAME_AS = {"deg2rad": "radians", "rad2deg": "degrees", "fabs": "absolute", "float_power": "power"}
 """Ufuncs that compute what another one does, in types of their own."""
-COMPOSITES: dict[str, Callable[..., Value]] = {}
-"""Ufuncs that are made of others, by name: `COMPOSITES["power"](graph, x, y)`. `numpy_api/elements/ufuncs.py` fills it."""
 MOST_TERMS = 64
 """Values and quotients in an integer, beyond which its next quotient is computed, not written into every use of it."""
 
@@ -99,10 +98,10 @@ def operate(graph: Graph, name: str, *operands: Value) -> Value:
             )
     if any(isinstance(o, Masked) for o in operands):
         return _of_masked(graph, name, lambda *plain: operate(graph, name, *plain), operands)
+    if name == "power":
+        return graph.composites["power"](graph, *operands, operator=True)
     if all(isinstance(operand_of(o), type) for o in operands):
         return _python_arithmetic(graph, name, operands)
-    if name == "power":
-        return COMPOSITES["power"](graph, *operands, operator=True)
     return apply(graph, UFUNCS[name], *operands)
 
 
@@ -134,7 +133,7 @@ def _unlike(name: str, operands: Sequence[Value]) -> Static | None:
 
 def _of_masked(graph: Graph, name: str, compute: Callable[..., Value], operands: Sequence[Value]) -> Value:
     """An operation on what masks select. What may raise would raise for elements that are not selected."""
-    from ..indexing.masks import masked_operation
+    from .masked import masked_operation
 
     if getattr(UFUNCS.get(name) or getattr(np, name), "signature", None) is not None:
         raise graph.error(
@@ -205,10 +204,6 @@ def _python_arithmetic(graph: Graph, name: str, operands: Sequence[Value]) -> Va
         known = _affine_comparison(graph, name, affine_of(operands[0]), affine_of(operands[1]))
         if known is not None:
             return Static(known)
-    if name == "power":
-        from .powers import python_power
-
-        return python_power(graph, operands[0], operands[1])
     if name.endswith("_shift"):
         _require_shift(graph, operands[1])
     if name in ("divide", "floor_divide", "remainder"):
@@ -372,7 +367,7 @@ def apply(graph: Graph, ufunc: np.ufunc, *operands: Value, dtype: np.dtype | Non
     if any(isinstance(o, Masked) for o in operands):
         name = ufunc.__name__
         return _of_masked(graph, name, lambda *plain: apply(graph, ufunc, *plain, dtype=dtype), operands)
-    composite = COMPOSITES.get(ufunc.__name__)
+    composite = graph.composites.get(ufunc.__name__)
     if composite is not None:
         if dtype is not None:
             dtypes = compute_dtypes(graph, ufunc, operands, dtype)
@@ -380,7 +375,7 @@ def apply(graph: Graph, ufunc: np.ufunc, *operands: Value, dtype: np.dtype | Non
         return composite(graph, *operands)
     row = _ROWS.get(_SAME_AS.get(ufunc.__name__, ufunc.__name__))
     if row is None:
-        known = sorted({*_ROWS, *_SAME_AS, *COMPOSITES})
+        known = sorted({*_ROWS, *_SAME_AS, *graph.composites})
         raise graph.error(
             UnsupportedError,
             f"np.{ufunc.__name__} is not supported",
@@ -452,16 +447,6 @@ def compute_dtypes(
             [d if d == widest and k is not int else wide for k, d in zip(kinds, dtypes, strict=True)]
         )
     return dtypes
-
-
-def number_kind(graph: Graph, value: Value) -> Operand:
-    """`operand_of`, with a diagnostic."""
-    try:
-        return operand_of(value)
-    except TypeError as error:
-        raise graph.error(
-            DTypeError, str(error), "arguments and locals must be numbers or arrays here"
-        ) from None
 
 
 def emit(graph: Graph, row: Elementwise, operands: Sequence[Value], dtypes: Sequence[np.dtype]) -> Value:

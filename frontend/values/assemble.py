@@ -16,27 +16,15 @@ import numpy as np
 from xdsl.ir import SSAValue
 
 from ...dialects.nt import EmptyOp, IotaOp
-from ..indexing.islands import Island, open_island
-from .arithmetic import number_kind
 from .equal_extents import require_equal
 from .errors import ShapeError, UnsupportedError
 from .extents import Affine, affine_list
 from .graph import Graph, dynamic, tensor_type
+from .islands import Island, open_island
+from .numbers import number_kind
 from .promotion import WEAK_DTYPES, result_dtype
 from .tensors import as_array, broadcast, common_order, constant, normal_order
-from .values import (
-    Array,
-    Axis,
-    Buffer,
-    Extents,
-    Lazy,
-    Tensor,
-    Value,
-    describe,
-    extents_of,
-    is_number,
-    whole,
-)
+from .values import Array, Axis, Buffer, Extents, Lazy, Tensor, Value, describe, extents_of, is_number, whole
 
 INT = np.dtype(np.int64)
 
@@ -215,7 +203,7 @@ def fortran_order(array: Array) -> tuple[int, ...] | None:
 
 def repeated(graph: Graph, value: Value, extents: Extents, along: Sequence[int]) -> Array:
     """The array broadcast to `extents`, as a new one."""
-    from .tensors import as_tensor
+    from .contents import as_tensor
 
     if graph.island is not None:
         piece = as_piece(graph, value)

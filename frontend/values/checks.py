@@ -14,9 +14,10 @@ from xdsl.ir import SSAValue
 
 from ...analysis.nest.check_sites import KIND
 from ...dialects.diagnostic import NestorError
+from .contents import as_tensor
 from .errors import Stopped
 from .graph import Graph
-from .tensors import as_tensor, to_scalar
+from .tensors import to_scalar
 from .values import Static, Value
 
 

@@ -31,15 +31,16 @@ from ...dialects.diagnostic import NestorError
 from ...dialects.nt import CustomCallOp
 from ...lowering.nest_common.custom_calls import as_any_layout, call_of, declaration
 from ...runtime.numpy_calls import NUMPY_CALLS
-from ..indexing.islands import Island
 from ..jit.specialise.argument_types import memory_axes
 from ..numpy_api.shapes.rearranging import atleast
-from .arithmetic import number_kind
 from .assemble import dtype_of_value
+from .contents import as_tensor
 from .errors import DTypeError, ShapeError
 from .extents import Affine, affine_list
 from .graph import Graph, dynamic, element_type, tensor_type
-from .tensors import as_array, as_tensor, normal_order, order_of
+from .islands import Island
+from .numbers import number_kind
+from .tensors import as_array, normal_order, order_of
 from .values import (
     Array,
     Extents,

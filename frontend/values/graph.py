@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -31,11 +31,11 @@ from ...dialects.nt.expand import Emitter
 from ...dialects.nt.types import BY_NAME
 from .errors import Stopped, UnsupportedError
 from .extents import Affine, Assumptions, Atom
-from .values import Array, Buffer, Extents
+from .values import Array, Buffer, Extents, Value
 
 if TYPE_CHECKING:
-    from ..indexing.islands import Island
     from .exceptions import Raise
+    from .islands import Island
 
 INDEX = IndexType()
 
@@ -43,7 +43,11 @@ INDEX = IndexType()
 class Graph:
     """The function being built. `insert` adds an operation at the present place with the present location."""
 
-    def __init__(self, may_write: bool = True, boundscheck: bool = True) -> None:
+    def __init__(
+        self, composites: Mapping[str, Callable[..., Value]], may_write: bool = True, boundscheck: bool = True
+    ) -> None:
+        self.composites = composites
+        """Ufuncs that are made of others, by name: `composites["add"](graph, x, y)`."""
         self.may_write = may_write
         self.boundscheck = boundscheck
         self.entry = Block()

@@ -16,11 +16,12 @@ from ...dialects.nest import AccumulateOp
 from ...dialects.nt import ELEMENTWISE, REDUCTIONS, DotOp
 from ...dialects.nt.expand import Emitter
 from ...lowering.nt_to_nest.scalars import to_storage
-from .arithmetic import BOOL, convert, number_kind
+from .arithmetic import convert
 from .extents import Affine
 from .graph import Graph, element_type
+from .numbers import number_kind
 from .promotion import WEAK_DTYPES
-from .tensors import cast
+from .tensors import BOOL, cast
 from .values import Buffer, Extents, Scalar, Static, Tensor, Value, extents_of, whole
 
 Pairs = tuple[Sequence[int], Sequence[int]]

@@ -6,7 +6,7 @@ x + w      ->   %0 = nt.broadcast %w along [1] : tensor<1000xf32> -> tensor<100x
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -36,24 +36,9 @@ from ...dialects.nt import (
     TransposeOp,
 )
 from ...dialects.nt.common import int_array
-from .errors import UnsupportedError
 from .extents import Affine, affine_list
 from .graph import INDEX, Graph, dynamic, element_type, tensor_type
-from .promotion import WEAK_DTYPES
-from .values import (
-    INSTEAD,
-    UNKNOWN_LENGTH,
-    Array,
-    Buffer,
-    Extents,
-    Index,
-    Masked,
-    Static,
-    Tensor,
-    Value,
-    operand_of,
-    whole,
-)
+from .values import Array, Buffer, Extents, Tensor, Value, whole
 
 BOOL = np.dtype(np.bool_)
 
@@ -233,87 +218,6 @@ def reduce(graph: Graph, combiner: str, tensor: Tensor, axes: Sequence[int]) -> 
 # ---- values as tensors ------------------------------------------------------------------------------
 
 
-def as_tensor(graph: Graph, value: Value) -> Tensor:
-    """A number or array as a tensor: constants of their own type, arrays at their present contents."""
-    if isinstance(value, Tensor):
-        return value
-    if isinstance(value, Array):
-        return read(graph, value)
-    if isinstance(value, Masked):
-        raise graph.error(UnsupportedError, UNKNOWN_LENGTH, INSTEAD)
-    if isinstance(value, Index):
-        from .overflow import affine_integer
-
-        ssa = from_scalar(graph, affine_integer(graph, value.affine), WEAK_DTYPES[int])
-        return Tensor(ssa, WEAK_DTYPES[int], (), True, int, None, value.affine.arguments() or None)
-    assert isinstance(value, Static)
-    operand = operand_of(value)
-    dtype = WEAK_DTYPES[operand] if isinstance(operand, type) else operand
-    return Tensor(
-        constant(graph, value.value, dtype), dtype, (), True, operand if isinstance(operand, type) else None
-    )
-
-
-def check_fresh(graph: Graph, buffer: Buffer, written: Collection[Buffer] = ()) -> None:
-    """Raise for a copy that NumPy would share, once its source has been written.
-
-    `written` are arrays whose new contents are not known outside of where they are written.
-    """
-
-    def is_newer(source: Buffer, age: int) -> bool:
-        return source.age != age or any(b in written for b in (source, *source.overlapping))
-
-    for lender, age in buffer.lenders:
-        if is_newer(lender, age):
-            raise graph.error(
-                UnsupportedError,
-                f"'{buffer.name or 'the result'}', which is '{lender.name or 'another array'}' on some paths only, "
-                f"is read after {_written(lender)}; the update would be missed",
-                f"make a copy where it is chosen: {lender.name or 'x'}.copy()",
-            )
-    if buffer.origin is None:
-        return
-    source, age = buffer.origin
-    check_fresh(graph, source, written)
-    if is_newer(source, age):
-        raise graph.error(
-            UnsupportedError,
-            f"{buffer.frozen} is read after {_written(source)}; the update would be missed",
-            "take it again after the write, or copy it before: x.copy()",
-        )
-
-
-def _written(buffer: Buffer) -> str:
-    or_another = ", or an argument that overlaps it," if buffer.shared is not None else ""
-    return f"'{buffer.name or 'its array'}'{or_another} was written"
-
-
-def read(graph: Graph, array: Array) -> Tensor:
-    """The present contents of a view."""
-    buffer = array.buffer
-    check_fresh(graph, buffer)
-    if buffer.shared is not None and graph.island is None:
-        return _staged(graph, array)
-    assert buffer.value is not None
-    tensor = Tensor(buffer.value, buffer.dtype, buffer.extents, order=buffer.order)
-    if array.whole:
-        return tensor
-    return _permuted(graph, _windowed(graph, tensor, array), array)
-
-
-def _staged(graph: Graph, array: Array) -> Tensor:
-    """A copy of what is now in an array that overlaps another argument: tensors do not see each other's writes."""
-    from ..indexing.islands import open_island
-
-    dtype, extents = array.dtype, array.extents
-    start = broadcast(graph, Tensor(constant(graph, 0, dtype), dtype, ()), extents)
-    copy = whole(Buffer(start.ssa, dtype, extents, array.buffer.name))
-    with open_island(graph) as island:
-        island.assign(copy, array)
-    assert copy.buffer.value is not None
-    return Tensor(copy.buffer.value, dtype, extents, order=order_of(array))
-
-
 def order_of(array: Array) -> tuple[int, ...] | None:
     """The memory order of a view."""
     buffer = array.buffer
@@ -322,41 +226,6 @@ def order_of(array: Array) -> tuple[int, ...] | None:
     roots = [axis.root for axis in array.axes]
     new = [k for k, root in enumerate(roots) if root is None]
     return normal_order([*new, *[roots.index(a) for a in buffer.order if a in roots]])
-
-
-def _windowed(graph: Graph, tensor: Tensor, array: Array) -> Tensor:
-    """The window, axes still in the order of the buffer, the ones indexed away gone."""
-    rank = len(tensor.extents)
-    offsets, strides, extents = [Affine(0)] * rank, [1] * rank, list(tensor.extents)
-    for axis, offset in array.fixed:
-        offsets[axis], extents[axis] = offset, Affine(1)
-    for axis in array.axes:
-        if axis.root is not None:
-            offsets[axis.root], strides[axis.root], extents[axis.root] = axis.offset, axis.stride, axis.extent
-    trivial = all(
-        o.known == 0 and s == 1 and e.equals(old)
-        for o, s, e, old in zip(offsets, strides, extents, tensor.extents, strict=True)
-    )
-    if not trivial:
-        tensor = slice_(graph, tensor, offsets, strides, tuple(extents))
-    if not array.fixed:
-        return tensor
-    gone = {axis for axis, _ in array.fixed}
-    old = [a for a in tensor.order or range(rank) if a not in gone]
-    kept = tuple([e for k, e in enumerate(tensor.extents) if k not in gone])
-    return replace(reshape(graph, tensor, kept), order=normal_order([sorted(old).index(a) for a in old]))
-
-
-def _permuted(graph: Graph, tensor: Tensor, array: Array) -> Tensor:
-    """Axes in the order of the view, and its new axes."""
-    roots = [axis.root for axis in array.axes if axis.root is not None]
-    tensor = transpose(graph, tensor, [sorted(roots).index(root) for root in roots])
-    if len(roots) == len(array.axes):
-        return tensor
-    along = [k for k, axis in enumerate(array.axes) if axis.root is not None]
-    new = [k for k, axis in enumerate(array.axes) if axis.root is None]
-    order = None if tensor.order is None else normal_order([*new, *[along[a] for a in tensor.order]])
-    return replace(broadcast(graph, tensor, array.extents, along), order=order)
 
 
 def as_array(tensor: Tensor, name: str = "") -> Array:

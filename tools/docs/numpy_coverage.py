@@ -15,7 +15,8 @@ import numpy as np
 
 from ...frontend.numpy_api.calls_back import is_call_back
 from ...frontend.numpy_api.elements.attributes import ATTRIBUTES
-from ...frontend.numpy_api.registry import FUNCTIONS, METHODS
+from ...frontend.numpy_api.elements.ufuncs import COMPOSITES
+from ...frontend.numpy_api.families import FUNCTIONS, METHODS
 from ...frontend.script import calls
 from ...frontend.script.applied import APPLIED
 from ...frontend.script.python_calls import PYTHON
@@ -203,7 +204,7 @@ def is_compiled(function: Any) -> bool:
     assert calls  # its import fills the tables
     if isinstance(function, np.ufunc):
         name = function.__name__
-        known = name in arithmetic._ROWS or name in arithmetic._SAME_AS or name in arithmetic.COMPOSITES
+        known = name in arithmetic._ROWS or name in arithmetic._SAME_AS or name in COMPOSITES
         return known or function in FUNCTIONS
     return (
         function in PYTHON

@@ -6,8 +6,9 @@ from collections.abc import Callable
 
 import numpy as np
 
-from ...indexing.views import as_view, transposed
+from ...indexing.views import transposed
 from ...values.arithmetic import index_value, operate
+from ...values.contents import as_view
 from ...values.errors import MissingAttributeError, ShapeError
 from ...values.graph import Graph
 from ...values.promotion import WEAK_DTYPES

@@ -87,7 +87,7 @@ def isin(element, test_elements, assume_unique=False, invert=False, *, kind=None
 
 
 def _as_array(graph: Graph, value: Value) -> Value:
-    from ..shapes.creation import array_of
+    from ...values.nested import array_of
 
     is_list = isinstance(value, Group) or (
         isinstance(value, Static) and isinstance(value.value, tuple | list | np.ndarray)

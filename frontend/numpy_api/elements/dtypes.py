@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from ...values.arithmetic import number_kind
 from ...values.errors import DTypeError, ShapeError
 from ...values.graph import Graph
+from ...values.numbers import number_kind
 from ...values.promotion import WEAK_DTYPES, result_dtype
 from ...values.values import Static, Value, is_number
 from ..registry import handles, static

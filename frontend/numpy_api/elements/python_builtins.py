@@ -14,17 +14,18 @@ from ...values.arithmetic import (
     copy,
     index_value,
     nt_kind,
-    number_kind,
     operate,
     refuse_own_code,
     scalar_arguments,
 )
 from ...values.checks import check
+from ...values.contents import as_tensor
 from ...values.errors import DTypeError, ShapeError, UnsupportedError
 from ...values.extents import Affine, Atom
 from ...values.graph import Graph
+from ...values.numbers import number_kind
 from ...values.promotion import WEAK_DTYPES
-from ...values.tensors import as_tensor, cast
+from ...values.tensors import cast
 from ...values.values import (
     Array,
     Group,
@@ -207,7 +208,7 @@ def _group(graph: Graph, x: Value, kind: type) -> Value:
 def numpy_scalar(graph: Graph, dtype: np.dtype, x: Value) -> Value:
     """`np.float32(x)` of a number: a NumPy scalar. Of an array: the array converted."""
     if isinstance(x, Group) or (isinstance(x, Static) and isinstance(x.value, tuple | list)):
-        from ..shapes.creation import array_of
+        from ...values.nested import array_of
 
         return array_of(graph, x, dtype)
     if isinstance(x, Static):

@@ -8,10 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from ...values.arithmetic import apply, as_weak, number_kind, operate, scalar_arguments
+from ...values.arithmetic import apply, as_weak, operate, scalar_arguments
 from ...values.checks import check
 from ...values.errors import DTypeError
 from ...values.graph import Graph
+from ...values.numbers import number_kind
 from ...values.values import Index, Static, Value
 from ..registry import handles
 from .python_builtins import float_, to_integer

@@ -7,22 +7,15 @@ from functools import reduce
 
 import numpy as np
 
-from ...values.arithmetic import apply, as_weak, number_kind, operate, scalar_arguments
+from ...values.arithmetic import apply, as_weak, operate, scalar_arguments
 from ...values.checks import check
 from ...values.errors import DTypeError, ShapeError
 from ...values.graph import Graph
+from ...values.numbers import number_kind
 from ...values.values import Group, Static, Value, describe
 from ..registry import handles, static
 from .python_builtins import float_, int_, to_integer
-from .python_math import (
-    DOMAIN_ERROR,
-    RANGE_ERROR,
-    in_domain,
-    in_range,
-    is_not,
-    negated,
-    of_floats,
-)
+from .python_math import DOMAIN_ERROR, RANGE_ERROR, in_domain, in_range, is_not, negated, of_floats
 from .selection import python_max, python_min, where
 from .special import erf, erfc, lgamma
 

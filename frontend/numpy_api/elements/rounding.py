@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from ...values.arithmetic import number_kind
 from ...values.graph import Graph
+from ...values.numbers import number_kind
 from ...values.values import Array, Group, Static, Value, is_array
 from ..definitions import defines, dtype_of, is_symbol, shape_of, xp
 from ..registry import FUNCTIONS, handles

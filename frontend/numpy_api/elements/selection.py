@@ -9,14 +9,12 @@ import numpy as np
 
 from ....dialects.nt import ELEMENTWISE
 from ...values.arithmetic import (
-    BOOL,
     UFUNC_CLIP,
     apply,
     as_weak,
     copy,
     emit,
     index_value,
-    number_kind,
     operate,
     require_static,
     scalar_arguments,
@@ -24,7 +22,9 @@ from ...values.arithmetic import (
 from ...values.errors import DTypeError, Respecialise, UnsupportedError
 from ...values.graph import Graph
 from ...values.integer_ranges import require_fit
+from ...values.numbers import number_kind
 from ...values.promotion import WEAK_DTYPES, Operand, fits, result_dtype, weak_result
+from ...values.tensors import BOOL
 from ...values.values import Buffer, Group, Index, Static, Tensor, Value, whole
 from ..registry import handles, refuse_out
 

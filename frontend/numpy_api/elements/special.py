@@ -8,9 +8,10 @@ import numpy as np
 
 from ....dialects import special
 from ....dialects.nt import ELEMENTWISE
-from ...values.arithmetic import compute_dtypes, emit, number_kind
+from ...values.arithmetic import compute_dtypes, emit
 from ...values.errors import DTypeError, ShapeError
 from ...values.graph import Graph
+from ...values.numbers import number_kind
 from ...values.values import Static, Value
 from ..registry import dtype_of, handles
 

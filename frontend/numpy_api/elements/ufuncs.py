@@ -10,28 +10,24 @@ import numpy as np
 
 from ....dialects.nt import ELEMENTWISE
 from ...script.frame import Frame
-from ...values.arithmetic import (
-    BOOL,
-    COMPOSITES,
-    apply,
-    compute_dtypes,
-    copy,
-    emit,
-    nt_kind,
-    number_kind,
-    operate,
-)
+from ...values.arithmetic import apply, compute_dtypes, copy, emit, nt_kind, operate
 from ...values.errors import DTypeError, ShapeError, UnsupportedError
 from ...values.graph import Graph
+from ...values.numbers import number_kind
 from ...values.promotion import WEAK_DTYPES
-from ...values.tensors import as_array
+from ...values.tensors import BOOL, as_array
 from ...values.values import Array, Group, Static, Tensor, Value, describe, extents_of, shape_text
-from ..registry import dtype_of, handles, invoke, static
+from ..invoke import invoke
+from ..registry import dtype_of, handles, static
 from ..shapes.orders import lay_out, requested
 
 _UINT8, _INT32 = np.dtype(np.uint8), np.dtype(np.int32)
 _LARGEST_EXPONENT = {"float16": 100, "bfloat16": 400, "float32": 400, "float64": 2200}
 """Scaling by more gives zero or infinity, whatever the number."""
+
+
+COMPOSITES: dict[str, Callable[..., Value]] = {}
+"""Ufuncs that are made of others, by name: `COMPOSITES["power"](graph, x, y)`."""
 
 
 def composite(name: str) -> Callable[[Callable[..., Value]], Callable[..., Value]]:
@@ -45,12 +41,12 @@ def composite(name: str) -> Callable[[Callable[..., Value]], Callable[..., Value
 
 
 def _of_products(name: str) -> Callable[..., Value]:
-    """A ufunc that the module of products enters, which is imported when one is called."""
+    """A ufunc of the module of products, which is imported when one is called."""
 
     def call(graph: Graph, *operands: Value) -> Value:
-        from ..linalg import products  # noqa: F401  (enters them in this one's place)
+        from ..linalg.products import PRODUCTS
 
-        return COMPOSITES[name](graph, *operands)
+        return PRODUCTS[name](graph, *operands)
 
     return call
 
@@ -60,7 +56,7 @@ COMPOSITES.update({name: _of_products(name) for name in ("matmul", "vecdot", "ma
 
 @composite("power")
 def _power(graph: Graph, base: Value, exponent: Value, *, operator: bool = False) -> Value:
-    from ...values.powers import power
+    from .powers import power
 
     return power(graph, base, exponent, operator=operator)
 
@@ -231,8 +227,9 @@ def _stored(
     frame: Frame, ufunc: np.ufunc, out: Value, result: Value, mask: Value | None, rule: Any = "same_kind"
 ) -> Value:
     """`out[mask] = result`; gives `out`."""
-    from ...indexing.islands import check_writable, open_island
     from ...script.assignments import overwrite
+    from ...values.islands import open_island
+    from ...values.writes import check_writable
 
     graph = frame.graph
     if not isinstance(out, Array) or isinstance(result, Group):
@@ -311,7 +308,8 @@ def ufunc_method(
 
 def _outer(graph: Graph, ufunc: np.ufunc, a: Value, b: Value) -> Value:
     """Every element of a with every element of b: the axes of a, then those of b."""
-    from ...indexing.views import Slice, as_view, view
+    from ...indexing.views import Slice, view
+    from ...values.contents import as_view
 
     a, b = _as_strong(graph, a), _as_strong(graph, b)
     rank = len(extents_of(b))

@@ -10,26 +10,22 @@ import numpy as np
 from ....dialects.nt import ELEMENTWISE
 from ...indexing.advanced import gather, scatter_along, store_window
 from ...indexing.index_arrays import as_place, check_indices, constant_table, wrapped_indices
-from ...indexing.islands import Island, check_writable
-from ...indexing.views import Slice, as_view, subscript
-from ...values.arithmetic import (
-    BOOL,
-    affine_of,
-    apply,
-    broadcast_extents,
-    copy,
-    emit,
-    index_value,
-    number_kind,
-)
+from ...indexing.subscripts import subscript
+from ...indexing.views import Slice
+from ...values.arithmetic import affine_of, apply, broadcast_extents, copy, emit, index_value
 from ...values.assemble import INT, dtype_of_value, fresh
 from ...values.checks import check
+from ...values.contents import as_view
 from ...values.equal_extents import require_equal
 from ...values.errors import DTypeError, IndexRangeError, ShapeError, UnsupportedError
 from ...values.extents import Affine
 from ...values.graph import Graph
+from ...values.islands import Island
+from ...values.numbers import number_kind
 from ...values.promotion import result_dtype
+from ...values.tensors import BOOL
 from ...values.values import Array, Extents, Group, Static, Value, describe, extents_of
+from ...values.writes import check_writable
 from ..elements.selection import cut
 from ..registry import handles, normal_axis, refuse_out, static
 from ..shapes.joining import flat, sequence
@@ -66,7 +62,7 @@ def _index(graph: Graph, indices: Value) -> Value:
     if isinstance(indices, Group) or (
         isinstance(indices, Static) and isinstance(indices.value, tuple | list)
     ):
-        from ..shapes.creation import array_of
+        from ...values.nested import array_of
 
         indices = array_of(graph, indices)
         if indices.extents[0].known == 0:

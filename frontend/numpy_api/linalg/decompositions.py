@@ -10,8 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from ...indexing.views import as_view, transposed
+from ...indexing.views import transposed
 from ...values.arithmetic import broadcast_extents
+from ...values.contents import as_view
 from ...values.custom_calls import LinearAlgebraError, as_operand, call_numpy
 from ...values.equal_extents import require_equal
 from ...values.errors import Respecialise, ShapeError, UnsupportedError

@@ -12,14 +12,15 @@ from typing import Any
 
 import numpy as np
 
-from ...indexing.views import as_view, transposed
+from ...indexing.views import transposed
 from ...values.arithmetic import apply, convert
+from ...values.contents import as_tensor, as_view
 from ...values.equal_extents import joined, require_equal
 from ...values.errors import ShapeError, UnsupportedError
 from ...values.extents import Affine
 from ...values.graph import Graph
 from ...values.products import common_dtype, dot
-from ...values.tensors import as_array, as_tensor, broadcast, normal_order, transpose
+from ...values.tensors import as_array, broadcast, normal_order, transpose
 from ...values.values import Array, Static, Tensor, Value, extents_of
 from ..registry import FUNCTIONS, handles, static
 from ..statistics.reductions import reduction

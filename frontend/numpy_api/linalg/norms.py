@@ -7,13 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from ...values.arithmetic import BOOL, apply
+from ...values.arithmetic import apply
 from ...values.assemble import dtype_of_value
 from ...values.checks import check
+from ...values.contents import as_tensor
 from ...values.equal_extents import require_equal
 from ...values.errors import DivisionError, DTypeError, ShapeError, UnsupportedError
 from ...values.graph import Graph
-from ...values.tensors import as_array, as_tensor, broadcast
+from ...values.tensors import BOOL, as_array, broadcast
 from ...values.values import Static, Value, extents_of
 from ..registry import handles, static
 from ..statistics.reductions import ZERO, axes_of, max_, mean, min_, reduction, require_axes, sum_

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from ...indexing.views import Slice, as_view, view
+from ...indexing.views import Slice, view
 from ...values.arithmetic import apply, broadcast_extents, convert
+from ...values.contents import as_view
 from ...values.equal_extents import require_equal
 from ...values.errors import DTypeError, ShapeError, UnsupportedError
 from ...values.extents import Affine
@@ -17,7 +18,6 @@ from ...values.graph import Graph
 from ...values.products import common_dtype, dot
 from ...values.tensors import broadcast, common_order, normal_order
 from ...values.values import Buffer, Extents, Static, Tensor, Value, extents_of, shape_text, whole
-from ..elements.ufuncs import composite
 from ..registry import handles, normal_axis, refuse_out, static
 from ..shapes.orders import lay_out
 
@@ -108,7 +108,6 @@ def _stack_order(a: Value, b: Value, core: tuple[int, int], rank: int) -> tuple[
     return None if outer is None else (*outer, *range(rank, rank + sum(core) - 2))
 
 
-@composite("matmul")
 def _matmul(graph: Graph, a: Value, b: Value) -> Value:
     cores = [1 if len(extents_of(v)) == 1 else 2 for v in (a, b)]
     if 0 in (len(extents_of(a)), len(extents_of(b))):
@@ -121,19 +120,25 @@ def _matmul(graph: Graph, a: Value, b: Value) -> Value:
     return _gufunc(graph, "matmul", a, b, (cores[0], cores[1]))
 
 
-@composite("vecdot")
 def _vecdot(graph: Graph, a: Value, b: Value) -> Value:
     return _gufunc(graph, "vecdot", a, b, (1, 1))
 
 
-@composite("matvec")
 def _matvec(graph: Graph, a: Value, b: Value) -> Value:
     return _gufunc(graph, "matvec", a, b, (2, 1))
 
 
-@composite("vecmat")
 def _vecmat(graph: Graph, a: Value, b: Value) -> Value:
     return _gufunc(graph, "vecmat", a, b, (1, 2))
+
+
+PRODUCTS: dict[str, Callable[..., Value]] = {
+    "matmul": _matmul,
+    "vecdot": _vecdot,
+    "matvec": _matvec,
+    "vecmat": _vecmat,
+}
+"""The ufuncs of this module, by name."""
 
 
 # ---- dot, inner, outer ------------------------------------------------------------------------------

@@ -7,17 +7,18 @@ from typing import Any
 import numpy as np
 
 from ...indexing.advanced import store_window
-from ...indexing.islands import Island, check_writable, in_island
 from ...values.arithmetic import copy
 from ...values.assemble import as_piece
 from ...values.equal_extents import require_equal
 from ...values.errors import Respecialise, ShapeError, UnsupportedError
 from ...values.extents import Affine
 from ...values.graph import Graph
+from ...values.islands import Island, in_island
+from ...values.nested import array_of
 from ...values.values import Array, Group, Static, Value, describe, extents_of
+from ...values.writes import check_writable
 from ..definitions import defines, dtype_of, is_symbol, require, shape_of, unsupported, xp
 from ..registry import handles, static
-from .creation import array_of
 from .joining import vstack
 
 _FALSE = Static(False)

@@ -8,23 +8,16 @@ from typing import Any
 import numpy as np
 from xdsl.ir.affine import AffineBinaryOpKind
 
-from ...indexing.islands import Island, check_assignable
-from ...indexing.views import Slice, as_view, view
-from ...values.arithmetic import affine_of, apply, convert, copy, index_value, number_kind
-from ...values.assemble import (
-    INT,
-    as_piece,
-    axis_order,
-    dtype_of_value,
-    element_window,
-    fresh,
-    joint_dtype,
-    positions,
-)
-from ...values.equal_extents import require_equal
+from ...indexing.views import Slice, view
+from ...values.arithmetic import affine_of, apply, convert, copy, index_value
+from ...values.assemble import INT, axis_order, dtype_of_value, positions
+from ...values.contents import as_view
 from ...values.errors import DTypeError, Respecialise, ShapeError, UnsupportedError
 from ...values.extents import Affine
 from ...values.graph import Graph
+from ...values.islands import check_assignable
+from ...values.nested import array_of, constant_array
+from ...values.numbers import number_kind
 from ...values.promotion import WEAK_DTYPES
 from ...values.tensors import broadcast
 from ...values.values import (
@@ -35,10 +28,8 @@ from ...values.values import (
     Group,
     Static,
     Value,
-    describe,
     extents_of,
     is_array,
-    is_number,
     whole,
 )
 from ..elements.selection import where
@@ -245,97 +236,6 @@ def array(
     return result
 
 
-def array_of(graph: Graph, value: Value, dtype: np.dtype | None = None) -> Array:
-    """np.array of numbers, arrays and nested lists of them."""
-    shape = _nested_shape(graph, value)
-    leaves: list[tuple[tuple[int, ...], Value]] = []
-    _collect(graph, value, len(shape), (), leaves)
-    if all(isinstance(leaf, Static) for _, leaf in leaves) and graph.island is None:
-        return _constant_of(graph, value, dtype)
-    pieces = [(at, as_piece(graph, leaf)) for at, leaf in leaves]
-    inner = extents_of(pieces[0][1])
-    for _, piece in pieces:
-        same = len(extents_of(piece)) == len(inner)
-        if not same or not all(
-            require_equal(graph, a, b, "np.array") for a, b in zip(extents_of(piece), inner, strict=True)
-        ):
-            raise graph.error(
-                ShapeError,
-                "setting an array element with a sequence. The requested array has an inhomogeneous shape",
-            )
-    target = dtype or joint_dtype(graph, [piece for _, piece in pieces])
-    extents = (*[Affine(n) for n in shape], *inner)
-
-    def write(island: Island, out: Array) -> None:
-        for at, piece in pieces:
-            island.assign(element_window(out, at), piece)
-
-    return fresh(graph, target, extents, write)
-
-
-def _constant_of(graph: Graph, value: Value, dtype: np.dtype | None) -> Array:
-    try:
-        table = np.array(_plain(value), dtype)
-    except (TypeError, ValueError, OverflowError) as error:
-        raise graph.error(ShapeError, str(error)) from None
-    if table.dtype.kind not in "biuf" and table.dtype.name != "bfloat16":
-        raise graph.error(UnsupportedError, f"making an array of {describe(value)} is not supported")
-    return constant_array(graph, table)
-
-
-def _plain(value: Value) -> Any:
-    if isinstance(value, Group):
-        return [_plain(item) for item in value.items]
-    assert isinstance(value, Static)
-    return value.value
-
-
-def _items(value: Value) -> list[Value] | None:
-    if isinstance(value, Group):
-        return list(value.items)
-    if isinstance(value, Static) and isinstance(value.value, tuple | list):
-        return [Static(v) for v in value.value]
-    return None
-
-
-def _nested_shape(graph: Graph, value: Value) -> tuple[int, ...]:
-    items = _items(value)
-    if items is None:
-        return ()
-    return (len(items), *(_nested_shape(graph, items[0]) if items else ()))
-
-
-def _collect(
-    graph: Graph, value: Value, depth: int, at: tuple[int, ...], leaves: list[tuple[tuple[int, ...], Value]]
-) -> None:
-    """The numbers and arrays in nested lists, each with its index."""
-    items = _items(value)
-    if (items is None) != (depth == 0):
-        raise graph.error(
-            ShapeError,
-            "setting an array element with a sequence. The requested array has an inhomogeneous shape "
-            f"after {len(at)} dimensions",
-        )
-    if items is None:
-        if not is_number(value):
-            raise graph.error(
-                UnsupportedError,
-                f"making an array of {describe(value)} is not supported",
-                "pass it as an argument, or use np.full",
-            )
-        leaves.append((at, value))
-        return
-    wanted = _nested_shape(graph, items[0])[:1] if items else ()
-    for k, item in enumerate(items):
-        if _nested_shape(graph, item)[:1] != wanted:
-            raise graph.error(
-                ShapeError,
-                "setting an array element with a sequence. The requested array has an inhomogeneous shape "
-                f"after {len(at) + 1} dimensions",
-            )
-        _collect(graph, item, depth - 1, (*at, k), leaves)
-
-
 # ---- sequences --------------------------------------------------------------------------------------
 
 
@@ -509,25 +409,3 @@ def tri(graph: Graph, N: Value, M: Value | None = None, k: Value = ZERO, dtype: 
     columns = rows if M is None or (isinstance(M, Static) and M.value is None) else array_shape(graph, [M])
     mask = diagonal_mask(graph, rows[0], columns[0], k, np.less_equal)
     return copy(graph, mask, dtype_of(graph, dtype) or np.dtype(float))
-
-
-def constant_array(graph: Graph, table: np.ndarray) -> Array:
-    """A small array known at compile time."""
-    from xdsl.dialects.builtin import DenseIntOrFPElementsAttr
-
-    from ....dialects.nt import ConstantOp
-    from ...values.graph import tensor_type
-
-    if table.size > 1 << 16:
-        raise graph.error(
-            UnsupportedError,
-            f"a constant array of {table.size} elements is too large",
-            "pass it as an argument",
-        )
-    extents = tuple([Affine(n) for n in table.shape])
-    kind = tensor_type(table.dtype, extents)
-    signed = table.view(f"i{table.dtype.itemsize}") if table.dtype.kind == "u" else table
-    attribute = DenseIntOrFPElementsAttr.from_list(kind, signed.ravel().tolist())  # pyright: ignore
-    ssa = graph.insert(ConstantOp.create(properties={"value": attribute}, result_types=[kind]))
-    assert ssa is not None
-    return whole(Buffer(ssa, table.dtype, extents))

@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 
 from ...indexing.views import Item, Slice
-from ...values.arithmetic import number_kind
 from ...values.errors import UnsupportedError
 from ...values.graph import Graph
+from ...values.numbers import number_kind
 from ...values.promotion import result_dtype
 from ...values.values import Static, Value, extents_of, is_number
 from ..definitions import recorded, run, xp

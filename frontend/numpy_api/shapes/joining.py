@@ -8,13 +8,15 @@ from typing import Any
 
 import numpy as np
 
-from ...indexing.islands import Island
-from ...indexing.views import Slice, as_view, subscript, view
+from ...indexing.subscripts import subscript
+from ...indexing.views import Slice, view
 from ...values.assemble import as_piece, concatenated, fortran_order, fresh, joint_dtype, window, with_axis
+from ...values.contents import as_view
 from ...values.equal_extents import require_equal
 from ...values.errors import DTypeError, Respecialise, ShapeError, UnsupportedError
 from ...values.extents import Affine
 from ...values.graph import Graph
+from ...values.islands import Island
 from ...values.values import Array, Group, Static, Value, describe, extents_of
 from ..registry import dtype_of, handles, normal_axis, refuse_out, static
 from .rearranging import atleast
@@ -55,7 +57,7 @@ def sequence(graph: Graph, values: Value, what: str) -> list[Value]:
 
 def _listed(graph: Graph, item: Value) -> Value:
     """A list among arrays is an array."""
-    from .creation import array_of
+    from ...values.nested import array_of
 
     if isinstance(item, Group) or (isinstance(item, Static) and isinstance(item.value, tuple | list)):
         return array_of(graph, item)

@@ -6,13 +6,15 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ...indexing.islands import Island
-from ...indexing.views import Slice, as_view, transposed, view
-from ...values.arithmetic import apply, copy, number_kind
+from ...indexing.views import Slice, transposed, view
+from ...values.arithmetic import apply, copy
 from ...values.assemble import as_piece, axis_order, concatenated, dtype_of_value, fresh, generated
+from ...values.contents import as_view
 from ...values.errors import DTypeError, Respecialise, ShapeError, UnsupportedError
 from ...values.extents import Affine
 from ...values.graph import Graph
+from ...values.islands import Island
+from ...values.numbers import number_kind
 from ...values.tensors import normal_order
 from ...values.values import Array, Group, Static, Value, extents_of, is_number
 from ..elements.selection import where

@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from ...indexing.islands import Island
-from ...indexing.views import as_view
 from ...values.assemble import fresh, window
+from ...values.contents import as_view
 from ...values.errors import DTypeError, Respecialise, ShapeError, UnsupportedError
 from ...values.extents import Affine
 from ...values.graph import Graph
+from ...values.islands import Island
 from ...values.values import Array, Extents, Group, Static, Value, extents_of
 from ..registry import handles, static
 from .joining import in_order_of

@@ -7,14 +7,17 @@ from dataclasses import replace
 
 import numpy as np
 
-from ...indexing.views import Slice, as_view, subscript, transposed, view
-from ...values.arithmetic import broadcast_extents, copy, index_value, number_kind
+from ...indexing.subscripts import subscript
+from ...indexing.views import Slice, transposed, view
+from ...values.arithmetic import broadcast_extents, copy, index_value
 from ...values.assemble import dtype_of_value, fresh
+from ...values.contents import as_tensor, as_view, read
 from ...values.equal_extents import require_equal
 from ...values.errors import AxisError, DTypeError, ShapeError, UnsupportedError
 from ...values.extents import Affine
 from ...values.graph import Graph
-from ...values.tensors import as_tensor, broadcast, read
+from ...values.numbers import number_kind
+from ...values.tensors import broadcast
 from ...values.values import (
     NOTHING,
     Array,
@@ -113,7 +116,7 @@ def broadcast_to(graph: Graph, array: Value, shape: Value) -> Value:
 
 def _broadcast_to(graph: Graph, array: Value, shape: Value, how: str) -> Value:
     if isinstance(array, Group) or (isinstance(array, Static) and isinstance(array.value, tuple | list)):
-        from .creation import array_of
+        from ...values.nested import array_of
 
         array = array_of(graph, array)
     number_kind(graph, array)  # refuses what is no number
@@ -166,7 +169,7 @@ def expand_dims(graph: Graph, a: Value, axis: Value) -> Value:
 def atleast(graph: Graph, value: Value, rank: int) -> Value:
     """np.atleast_1d, 2d and 3d."""
     if isinstance(value, Group) or (isinstance(value, Static) and isinstance(value.value, tuple | list)):
-        from .creation import array_of
+        from ...values.nested import array_of
 
         value = array_of(graph, value)
     missing = rank - len(extents_of(value))
@@ -317,7 +320,7 @@ def _copied(graph: Graph, a: Value, dtype: np.dtype) -> Value:
 @handles(np.copy)
 def copy_in_order(graph: Graph, a: Value, order: Value | None = None) -> Value:
     if not is_array(a):
-        from .creation import array_of
+        from ...values.nested import array_of
 
         return array_of(graph, a)
     return lay_out(graph, _copied(graph, a, dtype_of_value(graph, a)), requested(graph, order, "K"), a)

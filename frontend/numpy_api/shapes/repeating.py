@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from ...indexing.islands import Island
-from ...indexing.views import as_view
 from ...values.assemble import concatenated, fresh, repeated, window, with_axis
+from ...values.contents import as_view
 from ...values.errors import Respecialise, ShapeError
 from ...values.extents import Affine
 from ...values.graph import Graph
+from ...values.islands import Island
 from ...values.values import Array, Value, extents_of
 from ..registry import handles, normal_axis, static
 from .joining import flat, known_extent

@@ -9,13 +9,14 @@ import numpy as np
 from xdsl.ir import SSAValue
 from xdsl.ir.affine import AffineBinaryOpKind
 
-from ...indexing.views import as_view, transposed
+from ...indexing.views import transposed
 from ...values.arithmetic import affine_of, copy, reads_extents
 from ...values.assemble import opaque
+from ...values.contents import as_tensor, as_view, read
 from ...values.errors import DTypeError, Respecialise, ShapeError, UnsupportedError
 from ...values.extents import Affine
 from ...values.graph import Graph
-from ...values.tensors import as_array, as_tensor, read
+from ...values.tensors import as_array
 from ...values.tensors import reshape as reshape_tensor
 from ...values.values import (
     Array,

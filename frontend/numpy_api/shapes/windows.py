@@ -6,11 +6,11 @@ import numpy as np
 from xdsl.dialects.builtin import DenseArrayBase, i64
 
 from ....dialects.nt import WindowOp
-from ...indexing.views import as_view
+from ...values.contents import as_view, read
 from ...values.errors import Respecialise, ShapeError, UnsupportedError
 from ...values.extents import Affine, affine_list
 from ...values.graph import Graph, dynamic, tensor_type
-from ...values.tensors import normal_order, read
+from ...values.tensors import normal_order
 from ...values.values import Array, Buffer, Group, Static, Value, whole
 from ..registry import handles, normal_axis, static
 

@@ -7,11 +7,12 @@ from collections.abc import Callable
 import numpy as np
 
 from ....dialects.nt import ELEMENTWISE
-from ...values.arithmetic import BOOL, apply, emit
+from ...values.arithmetic import apply, emit
 from ...values.assemble import dtype_of_value
 from ...values.checks import check
 from ...values.errors import UnsupportedError
 from ...values.graph import Graph
+from ...values.tensors import BOOL
 from ...values.values import Static, Value, extents_of
 from ..registry import Handler, handles
 from .reductions import (

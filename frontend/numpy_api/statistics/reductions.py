@@ -14,22 +14,14 @@ from typing import Any
 import numpy as np
 
 from ....dialects.nt import ELEMENTWISE, REDUCTIONS
-from ...values.arithmetic import (
-    BOOL,
-    apply,
-    broadcast_extents,
-    convert,
-    copy,
-    emit,
-    index_value,
-    number_kind,
-    operate,
-)
+from ...values.arithmetic import apply, broadcast_extents, convert, copy, emit, index_value, operate
 from ...values.assemble import dtype_of_value
+from ...values.contents import as_tensor
 from ...values.errors import DTypeError, ShapeError, UnsupportedError
 from ...values.extents import Affine
 from ...values.graph import Graph, element_type
-from ...values.tensors import as_array, as_tensor, broadcast, cast, elementwise, reduce
+from ...values.numbers import number_kind
+from ...values.tensors import BOOL, as_array, broadcast, cast, elementwise, reduce
 from ...values.values import Array, Lazy, Scalar, Static, Tensor, Value, extents_of
 from ..elements.attributes import size
 from ..registry import Handler, dtype_of, handles, normal_axis, refuse_out, static

@@ -8,12 +8,13 @@ from dataclasses import replace
 import numpy as np
 
 from ....dialects.nt import ELEMENTWISE, ScanOp
-from ...indexing.views import Slice, subscript
-from ...values.arithmetic import BOOL, compute_dtypes, convert, copy, emit, nt_kind
+from ...indexing.subscripts import subscript
+from ...indexing.views import Slice
+from ...values.arithmetic import compute_dtypes, convert, copy, emit, nt_kind
 from ...values.assemble import dtype_of_value
 from ...values.errors import DTypeError, ShapeError, UnsupportedError
 from ...values.graph import Graph
-from ...values.tensors import as_array
+from ...values.tensors import BOOL, as_array
 from ...values.values import Static, Value, extents_of
 from ..registry import dtype_of, handles, normal_axis, refuse_out, static
 from .nan_reductions import numbers_in, with_nans

@@ -28,17 +28,17 @@ from ...dialects.nt import REDUCTIONS, Elementwise, LoopsOp
 from ...dialects.nt.types import scalar_type, storage_type
 from ...lowering.nt_to_nest.scalars import convert as convert_scalar
 from ...lowering.nt_to_nest.scalars import from_storage, to_storage
-from ..script.source import ir_name
-from ..values.arithmetic import BOOL, number_kind
-from ..values.equal_extents import own_index, require_assignable
-from ..values.errors import IndexRangeError, ReadOnlyError, Respecialise, ShapeError, UnsupportedError
-from ..values.extents import Affine, Atom, affine_list
-from ..values.graph import INDEX, Graph, dynamic, element_type, static_shape
-from ..values.integer_ranges import require_fit
-from ..values.overflow import affine_integer
-from ..values.promotion import WEAK_DTYPES
-from ..values.tensors import check_fresh, to_scalar
-from ..values.values import (
+from .equal_extents import own_index, require_assignable
+from .errors import IndexRangeError, ShapeError, UnsupportedError
+from .extents import Affine, Atom, affine_list
+from .graph import INDEX, Graph, dynamic, element_type, static_shape
+from .integer_ranges import require_fit
+from .names import ir_name
+from .numbers import number_kind
+from .overflow import affine_integer
+from .promotion import WEAK_DTYPES
+from .tensors import BOOL, to_scalar
+from .values import (
     Array,
     Axis,
     Buffer,
@@ -54,6 +54,7 @@ from ..values.values import (
     shape_text,
     whole,
 )
+from .writes import check_fresh, check_writable
 
 _AXIS_NAMES = "ijklmn"
 
@@ -474,21 +475,6 @@ def check_assignable(graph: Graph, target: Extents, value: Extents) -> None:
                 ", ", ","
             ),
         )
-
-
-def check_writable(graph: Graph, buffer: Buffer) -> None:
-    """Raise for a write to what must not or cannot be written."""
-    if buffer.argument is not None and not graph.may_write:
-        raise Respecialise(writes=True, why=f"it writes to '{buffer.name}'")
-    if buffer.read_only:
-        raise graph.error(ReadOnlyError, "assignment destination is read-only")
-    if buffer.frozen is not None:
-        raise graph.error(
-            UnsupportedError,
-            f"writing through {buffer.frozen} is not supported",
-            "write to the array itself, or make a copy first: x.copy()",
-        )
-    check_fresh(graph, buffer)
 
 
 def wrap_index(graph: Graph, index: int, extent: int, axis: int) -> Affine:

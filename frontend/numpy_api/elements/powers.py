@@ -13,9 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from ...dialects.nt import ELEMENTWISE
-from .arithmetic import (
-    BOOL,
+from ....dialects.nt import ELEMENTWISE
+from ...values.arithmetic import (
     affine_of,
     apply,
     as_weak,
@@ -23,24 +22,28 @@ from .arithmetic import (
     copy,
     emit,
     nt_kind,
-    number_kind,
     operate,
     require_static,
     scalar_arguments,
 )
-from .checks import check
-from .errors import RangeError, ShapeError, UnsupportedError
-from .graph import Graph
-from .overflow import check_arithmetic
-from .promotion import WEAK_DTYPES, fits
-from .values import Array, Index, Lazy, Static, Tensor, Value, extents_of
+from ...values.checks import check
+from ...values.errors import RangeError, ShapeError, UnsupportedError
+from ...values.graph import Graph
+from ...values.numbers import number_kind
+from ...values.overflow import check_arithmetic
+from ...values.promotion import WEAK_DTYPES, fits
+from ...values.tensors import BOOL
+from ...values.values import Array, Index, Lazy, Static, Tensor, Value, extents_of
+from ..statistics.reductions import all_
 
 _HALVES = ("float16", "bfloat16")
 _NEGATIVE = "Integers to negative integer powers are not allowed."
 
 
 def power(graph: Graph, base: Value, exponent: Value, *, operator: bool = False) -> Value:
-    """`base ** exponent` (`operator`) or `np.power(base, exponent)`, at least one of them NumPy's."""
+    """`base ** exponent` (`operator`) or `np.power(base, exponent)`."""
+    if operator and all(isinstance(number_kind(graph, v), type) for v in (base, exponent)):
+        return _python_power(graph, base, exponent)
     exponent = _baked(graph, exponent)
     if operator and isinstance(base, Array | Lazy) and base.dtype == np.bool_ and _is_two(exponent):
         return apply(
@@ -128,9 +131,6 @@ def _is_nonnegative(graph: Graph, exponent: Value) -> bool:
 
 def _check_nonnegative(graph: Graph, exponent: Value) -> None:
     """Raise at run time where any exponent is negative."""
-    from ..numpy_api.statistics.reductions import all_
-    from .checks import check
-
     holds = apply(graph, np.greater_equal, exponent, Static(0))
     check(graph, all_(graph, holds) if extents_of(holds) else holds, "ValueError", _NEGATIVE)
 
@@ -161,7 +161,7 @@ def _integer_constant_power(graph: Graph, base: Value, exponent: int, dtype: np.
 # ---- Python numbers ---------------------------------------------------------------------------------
 
 
-def python_power(graph: Graph, base: Value, exponent: Value) -> Value:
+def _python_power(graph: Graph, base: Value, exponent: Value) -> Value:
     """`base ** exponent` of Python numbers, of which one is known at run time only.
 
     An integer to a negative power is a float in Python, a negative float to a fraction a complex number: where the

@@ -1,0 +1,134 @@
+"""What a mask selects in calls of NumPy: the reductions over all of it, its size and dtype."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from ...dialects.nt import ELEMENTWISE
+from ..indexing.masks import spread_mask
+from ..values.arithmetic import apply, as_weak, copy, emit, index_value
+from ..values.graph import Graph
+from ..values.masked import masked_operation, unknown_length
+from ..values.tensors import BOOL
+from ..values.values import Masked, Static, Value
+from .calls_back import may_take_selected
+
+
+def masked_attribute(graph: Graph, masked: Masked, name: str) -> Value:
+    """`x[mask].size` and `x[mask].dtype`; the others say how long it is."""
+    if name == "dtype":
+        return Static(masked.values.dtype)
+    if name == "size":
+        return as_weak(_count(graph, masked), int, None)
+    raise unknown_length(graph)
+
+
+def masked_call(
+    graph: Graph, name: str, handler: Callable[..., Value], args: Sequence[Value], kwargs: dict[str, Value]
+) -> Value:
+    """A NumPy function or method of what a mask selects: the reductions over all of it."""
+    if name == "np.where":
+        return masked_operation(graph, lambda *plain: handler(graph, *plain), args)
+    if may_take_selected(handler) and isinstance(args[0], Masked):
+        return handler(graph, *args, **kwargs)
+    reduce = _REDUCED.get(name.strip(".()").removeprefix("np."))
+    if reduce is None or len(args) != 1 or not isinstance(args[0], Masked):
+        raise unknown_length(graph)
+    for key, item in kwargs.items():
+        if key != "axis" or not isinstance(item, Static) or item.value not in (None, 0, -1):
+            raise unknown_length(graph)
+    if kwargs and len(args[0].values.extents) != len(args[0].mask.extents):
+        raise unknown_length(graph)
+    return reduce(graph, args[0])
+
+
+def _filled(graph: Graph, masked: Masked, other: Value) -> Value:
+    """The array with `other` where the mask does not select."""
+    dtype = masked.values.dtype
+    mask = spread_mask(graph, masked.mask, len(masked.values.extents))
+    return emit(graph, ELEMENTWISE["select"], [mask, masked.values, other], (BOOL, dtype, dtype))
+
+
+def _count(graph: Graph, masked: Masked) -> Value:
+    from .statistics.reductions import sum_
+
+    total = sum_(graph, masked.mask)
+    for extent in masked.values.extents[len(masked.mask.extents) :]:
+        total = apply(graph, np.multiply, total, index_value(extent))
+    return total
+
+
+def _sum(graph: Graph, masked: Masked) -> Value:
+    from .statistics.reductions import sum_
+
+    return sum_(graph, _filled(graph, masked, Static(0)))
+
+
+def _prod(graph: Graph, masked: Masked) -> Value:
+    from .statistics.reductions import prod
+
+    return prod(graph, _filled(graph, masked, Static(1)))
+
+
+def _extreme(graph: Graph, masked: Masked, largest: bool) -> Value:
+    from ..values.checks import check
+    from .statistics.reductions import any_, max_, min_
+
+    dtype = masked.values.dtype
+    name = "maximum" if largest else "minimum"
+    text = f"zero-size array to reduction operation {name} which has no identity"
+    check(graph, any_(graph, masked.mask), "ValueError", text)
+    if dtype == BOOL:
+        end: object = not largest
+    elif dtype.kind in "iu":
+        end = np.iinfo(dtype).min if largest else np.iinfo(dtype).max
+    else:
+        end = -np.inf if largest else np.inf
+    filled = _filled(graph, masked, Static(dtype.type(end)))
+    return (max_ if largest else min_)(graph, filled)
+
+
+def _mean(graph: Graph, masked: Masked) -> Value:
+    from .statistics.reductions import sum_
+
+    dtype = masked.values.dtype
+    result = np.dtype(np.float64) if dtype.kind in "biu" else dtype
+    compute = np.dtype(np.float32) if result.name in ("float16", "bfloat16") else result
+    total = sum_(graph, _filled(graph, masked, Static(0)), dtype=Static(compute))
+    count = copy(graph, _count(graph, masked), compute)
+    return copy(graph, apply(graph, np.divide, total, count), result)
+
+
+def _any(graph: Graph, masked: Masked) -> Value:
+    from .statistics.reductions import any_
+
+    return any_(graph, _filled(graph, masked, Static(0)))
+
+
+def _all(graph: Graph, masked: Masked) -> Value:
+    from .statistics.reductions import all_
+
+    return all_(graph, _filled(graph, masked, Static(1)))
+
+
+_REDUCED: dict[str, Callable[[Graph, Masked], Value]] = {
+    "sum": _sum,
+    "prod": _prod,
+    "mean": _mean,
+    "any": _any,
+    "len": lambda graph, masked: _length(graph, masked),
+    "all": _all,
+    "max": lambda graph, masked: _extreme(graph, masked, True),
+    "min": lambda graph, masked: _extreme(graph, masked, False),
+    "amax": lambda graph, masked: _extreme(graph, masked, True),
+    "amin": lambda graph, masked: _extreme(graph, masked, False),
+}
+
+
+def _length(graph: Graph, masked: Masked) -> Value:
+    """How many elements along the first axis a mask selects: a Python integer known at run time."""
+    from .statistics.reductions import sum_
+
+    return as_weak(sum_(graph, masked.mask), int, None)
