@@ -9,14 +9,14 @@ __version__ = "0.1.0"
 
 _PUBLIC = {
     "jit": ".frontend.jit.driver.jit",
-    "spec": ".frontend.jit.driver.spec",
+    "spec": ".frontend.interface.spec",
     "custom_call": ".frontend.script.own_calls",
     "trace": ".frontend.jit.driver.trace",
     "schedule": ".frontend.jit.driver.schedule",
     "set_num_threads": ".runtime.cpu.threads",
     "get_num_threads": ".runtime.cpu.threads",
     "NestorError": ".dialects.diagnostic",
-    "UnsupportedError": ".frontend.values.errors",
+    "UnsupportedError": ".frontend.interface.errors",
 }
 
 _MODULES = {"cache": ".frontend.jit.driver.cache", "nn": ".frontend.nn", "random": ".frontend.nn.random"}

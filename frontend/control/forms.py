@@ -15,13 +15,13 @@ from typing import Any, NoReturn
 import numpy as np
 from xdsl.ir import Attribute, SSAValue
 
-from ..script.frame import Frame
+from ..frame.frame import Frame
+from ..frame.objects import current, is_ref, stored
 from ..values.aliases import TAG, aliases_of, fresh_tag, tag_of
 from ..values.arithmetic import convert
 from ..values.graph import tensor_type
 from ..values.names import ir_name
 from ..values.numbers import number_kind
-from ..values.objects import current, is_ref, stored
 from ..values.promotion import WEAK_DTYPES, Operand, same_operand
 from ..values.tensors import broadcast, constant, order_of
 from ..values.values import (

@@ -15,15 +15,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ..interface.errors import UnboundError
 from ..values.arithmetic import apply, as_weak, index_value
 from ..values.checks import check
-from ..values.errors import UnboundError
 from ..values.extents import Affine
 from ..values.numbers import number_kind
 from ..values.values import Late, Range, Static, Value
 
 if TYPE_CHECKING:
-    from ..script.frame import Frame
+    from ..frame.frame import Frame
 
 ONLY_INSIDE = "it has a value only while the loop runs"
 

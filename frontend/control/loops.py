@@ -10,12 +10,12 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Sequence
 
+from ..frame.expressions import evaluate
+from ..frame.frame import Frame
+from ..interface.errors import UnsupportedError
 from ..script.conditions import refuse_assignments, test, truth
-from ..script.expressions import evaluate
-from ..script.frame import Frame
 from ..script.iteration import sequence
 from ..values.arithmetic import index_value
-from ..values.errors import UnsupportedError
 from ..values.extents import Affine
 from ..values.islands import open_island
 from ..values.values import Array, Group, Iteration, Late, Lazy, Range, Rows, Scalar, Static, Tensor, Value

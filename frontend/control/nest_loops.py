@@ -22,17 +22,17 @@ from xdsl.ir.affine import AffineBinaryOpKind
 from xdsl.traits import Pure
 
 from ...dialects.nest import IfOp
+from ..frame.frame import Frame
+from ..frame.objects import is_ref
+from ..interface.errors import Stopped, UnsupportedError
 from ..script.conditions import as_condition, test
-from ..script.frame import Frame
 from ..script.iteration import ACCUMULATOR
 from ..values.arithmetic import as_weak, convert
 from ..values.checks import opposite
-from ..values.errors import Stopped, UnsupportedError
 from ..values.extents import Affine
 from ..values.islands import Island
 from ..values.names import ir_name
 from ..values.numbers import number_kind
-from ..values.objects import is_ref
 from ..values.promotion import WEAK_DTYPES, Operand, result_dtype, same_operand, weak_result
 from ..values.values import (
     Array,

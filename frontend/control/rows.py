@@ -18,11 +18,11 @@ from dataclasses import dataclass, field, replace
 
 from xdsl.ir import Operation
 
+from ..frame.frame import Frame
 from ..indexing.subscripts import subscript
 from ..indexing.views import Slice
-from ..script.frame import Frame
+from ..interface.errors import DTypeError, Respecialise
 from ..values.arithmetic import as_weak, index_value
-from ..values.errors import DTypeError, Respecialise
 from ..values.extents import Affine
 from ..values.graph import Graph
 from ..values.islands import open_island

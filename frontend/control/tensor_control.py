@@ -19,13 +19,13 @@ from xdsl.dialects import scf
 from xdsl.ir import Attribute, Block, Region, SSAValue
 from xdsl.ir.affine import AffineBinaryOpKind
 
+from ..frame.frame import Frame
+from ..frame.objects import is_ref
 from ..script.conditions import as_condition, test
-from ..script.frame import Frame
 from ..values.checks import as_bool, opposite
 from ..values.extents import Affine, Atom
 from ..values.graph import INDEX, is_inside, tensor_type
 from ..values.names import ir_name
-from ..values.objects import is_ref
 from ..values.promotion import same_operand
 from ..values.values import Array, Buffer, Late, Range, Static, Tensor, Value
 from .forms import Form, built, flatten, form_of, joined_form

@@ -12,10 +12,10 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
+from ..interface.errors import DTypeError, UnsupportedError
 from ..values.arithmetic import apply, operate
 from ..values.assemble import fresh, opaque
 from ..values.contents import as_view, read
-from ..values.errors import DTypeError, UnsupportedError
 from ..values.extents import Affine
 from ..values.graph import Graph
 from ..values.islands import Island, check_assignable, in_island, may_overlap, reads_of, strip_leading

@@ -17,11 +17,11 @@ from xdsl.ir import Block, Operation, Region
 
 from ...dialects.nest import IfOp
 from ...dialects.nt import ELEMENTWISE, ConstantOp
+from ..interface.errors import IndexRangeError, ShapeError, UnsupportedError
 from ..values.arithmetic import broadcast_extents, copy, emit, index_value
 from ..values.assemble import INT
 from ..values.contents import as_view
 from ..values.equal_extents import require_equal
-from ..values.errors import IndexRangeError, ShapeError, UnsupportedError
 from ..values.extents import Affine, Atom
 from ..values.graph import INDEX, Graph
 from ..values.islands import Island

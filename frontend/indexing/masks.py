@@ -10,9 +10,9 @@ mask, and nothing else.
 from __future__ import annotations
 
 from ...dialects.nt import ELEMENTWISE
+from ..interface.errors import UnsupportedError
 from ..values.arithmetic import emit
 from ..values.contents import read
-from ..values.errors import UnsupportedError
 from ..values.graph import Graph
 from ..values.islands import Island, check_assignable, in_island, strip_leading
 from ..values.masked import same_mask, unknown_length

@@ -11,9 +11,9 @@ from xdsl.ir import SSAValue
 from xdsl.ir.affine import AffineBinaryOpKind
 
 from ...dialects.nest import IndexOp
+from ..interface.errors import IndexRangeError, Respecialise, ShapeError, UnsupportedError
 from ..values.arithmetic import affine_of, require_static
 from ..values.contents import as_tensor, read
-from ..values.errors import IndexRangeError, Respecialise, ShapeError, UnsupportedError
 from ..values.extents import Affine, Atom
 from ..values.graph import INDEX, Graph
 from ..values.promotion import WEAK_DTYPES

@@ -9,15 +9,15 @@ from typing import Any
 import numpy as np
 
 from ...dialects.diagnostic import NestorError, SourceLocation
+from ..frame.frame import Frame
 from ..indexing.advanced import store_window
 from ..indexing.views import Item, view
-from ..script.frame import Frame
-from ..script.frame_values import Captured
-from ..script.source import FunctionSource
+from ..interface.captured import Captured
+from ..interface.errors import UnsupportedError
+from ..interface.source import FunctionSource
 from ..script.tracing import Symbol, Trace
 from ..values.arithmetic import broadcast_extents, index_value, require_static
 from ..values.assemble import as_piece, axis_order, fresh
-from ..values.errors import UnsupportedError
 from ..values.graph import Graph
 from ..values.islands import Island
 from ..values.nested import constant_array

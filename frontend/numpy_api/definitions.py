@@ -20,8 +20,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...dialects.diagnostic import NestorError
+from ..interface.errors import (
+    AxisError,
+    DTypeError,
+    IndexRangeError,
+    Respecialise,
+    ShapeError,
+    UnsupportedError,
+)
 from ..values.checks import check
-from ..values.errors import AxisError, DTypeError, IndexRangeError, Respecialise, ShapeError, UnsupportedError
 from ..values.graph import Graph
 from ..values.values import Group, Static, Value
 from .registry import handles

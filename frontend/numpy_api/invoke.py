@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ..values.errors import DTypeError, UnsupportedError
+from ..interface.errors import DTypeError, UnsupportedError
 from ..values.graph import Graph
 from ..values.values import Group, Masked, Static, Value
 from .registry import Handler

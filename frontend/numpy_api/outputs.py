@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
+from ..interface.errors import DTypeError, ShapeError, UnsupportedError
 from ..values.equal_extents import require_equal
-from ..values.errors import DTypeError, ShapeError, UnsupportedError
 from ..values.graph import Graph
 from ..values.numbers import number_kind
 from ..values.promotion import WEAK_DTYPES

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from ..interface.errors import AxisError, DTypeError, UnsupportedError
 from ..values.arithmetic import require_static
-from ..values.errors import AxisError, DTypeError, UnsupportedError
 from ..values.graph import Graph, element_type
 from ..values.values import Value
 

@@ -16,15 +16,17 @@ from typing import Any
 import numpy as np
 from xdsl.ir import Block
 
+from ..frame.frame import Frame
 from ..indexing.subscripts import subscript
 from ..indexing.views import transposed
+from ..interface.captured import Step
+from ..interface.errors import Respecialise, ShapeError
 from ..numpy_api.families import FUNCTIONS
 from ..numpy_api.registry import normal_axis, static
 from ..numpy_api.shapes.reshaping import reshape_to
 from ..values.arithmetic import broadcast_extents, operate, require_static
 from ..values.assemble import as_piece, dtype_of_value, fresh
 from ..values.contents import as_view
-from ..values.errors import Respecialise, ShapeError
 from ..values.extents import Affine
 from ..values.islands import Island, open_island
 from ..values.numbers import number_kind
@@ -42,8 +44,6 @@ from ..values.values import (
     Value,
     extents_of,
 )
-from .frame import Frame
-from .frame_values import Step
 
 _FLOAT = Static(float)
 
@@ -202,7 +202,7 @@ class _Program:
         execute(self.frame, rewrite(module.body, self.frame.graph.new_name))
 
     def value(self, name: str) -> Value:
-        from ..values.objects import current
+        from ..frame.objects import current
 
         return current(self.frame, self.frame.variables[name])
 

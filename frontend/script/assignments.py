@@ -9,12 +9,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ..frame.expressions import evaluate
+from ..frame.frame import Frame
+from ..frame.objects import change, group_attribute, kept, position_of, set_field, set_item, stored
+from ..interface.errors import DTypeError, ShapeError, UnsupportedError
 from ..values.arithmetic import broadcast_extents, convert, is_number, operate, require_static
 from ..values.equal_extents import require_equal
-from ..values.errors import DTypeError, ShapeError, UnsupportedError
 from ..values.names import ir_name
 from ..values.numbers import number_kind
-from ..values.objects import change, group_attribute, kept, position_of, set_field, set_item, stored
 from ..values.tensors import as_readable, broadcast
 from ..values.values import (
     INSTEAD,
@@ -33,8 +35,6 @@ from ..values.values import (
     shape_text,
 )
 from .expression_kinds import subscript_items
-from .expressions import evaluate
-from .frame import Frame
 from .operators import BINARY, combined, is_sequence
 
 if TYPE_CHECKING:

@@ -9,18 +9,18 @@ from typing import Any
 
 import numpy as np
 
-from ..jit.disk.versioned import is_versioned
+from ..frame.frame import Frame
+from ..frame.objects import call_method, construct, is_outside_change, is_record, made_anew
+from ..frame.outside import entries, has_item, item
+from ..interface.captured import Step
+from ..interface.errors import DTypeError, kind_of
+from ..interface.static_values import OPERATIONS, TEXT
+from ..interface.versioned import is_versioned
 from ..numpy_api.elements import ufuncs
 from ..numpy_api.families import FUNCTIONS, METHODS
 from ..numpy_api.invoke import invoke, invoke_numpy
 from ..values.arithmetic import refuse_own_code
-from ..values.errors import DTypeError, kind_of
-from ..values.objects import call_method, construct, is_outside_change, is_record, made_anew
-from ..values.outside import entries, has_item, item
-from ..values.static_values import OPERATIONS, TEXT
 from ..values.values import Closure, Exceptional, Group, Method, Rows, Static, Value, describe
-from .frame import Frame
-from .frame_values import Step
 from .refused_calls import why_refused
 from .texts import text_call
 

@@ -28,9 +28,9 @@ from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.traits import Pure
 
 from ...dialects.nt import CompositeOp, YieldOp
+from ..frame.frame import Frame
 from ..values.graph import Graph
 from ..values.values import Array, Group, Static, Tensor, Value
-from .frame import Frame
 
 MARK = "nestor_composite"
 

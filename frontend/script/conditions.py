@@ -16,15 +16,17 @@ from xdsl.traits import Pure
 
 from ...dialects.nest import IndexOp, LoadOp
 from ..control.structured import Step
+from ..frame.expressions import evaluate
+from ..frame.frame import Frame
+from ..frame.objects import current, refuse_changes
+from ..frame.outside import length
 from ..indexing.subscripts import subscript
+from ..interface.errors import ShapeError, Stopped, kind_of
+from ..interface.static_values import TRUTH
 from ..numpy_api.families import FUNCTIONS
 from ..values import arithmetic as arith
-from ..values.errors import ShapeError, Stopped, kind_of
 from ..values.graph import Graph
-from ..values.objects import current, refuse_changes
-from ..values.outside import length
 from ..values.promotion import same_operand
-from ..values.static_values import TRUTH
 from ..values.values import (
     UNKNOWN_LENGTH,
     Closure,
@@ -41,8 +43,6 @@ from ..values.values import (
     is_array,
     is_number,
 )
-from .expressions import evaluate
-from .frame import Frame
 
 
 def negation(frame: Frame, node: ast.expr, operand: Value) -> Value:

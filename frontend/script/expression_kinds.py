@@ -10,17 +10,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...dialects.diagnostic import NestorError
+from ..frame import outside
+from ..frame.expressions import EXPRESSIONS, constant_object, evaluate
+from ..frame.frame import Frame
+from ..frame.objects import group_attribute, key_of, merge, position_of
+from ..interface.errors import DTypeError, kind_of
+from ..interface.static_values import TEXT
 from ..numpy_api.families import METHODS
 from ..values import arithmetic as arith
-from ..values import outside
 from ..values.arithmetic import refuse_own_code
-from ..values.errors import DTypeError, kind_of
-from ..values.objects import group_attribute, key_of, merge, position_of
-from ..values.static_values import TEXT
 from ..values.values import Group, Iteration, Masked, Method, Rows, Static, Text, Value, describe
 from .calls import REDUCING, call
-from .expressions import EXPRESSIONS, constant_object, evaluate
-from .frame import Frame
 from .operators import as_group, binary, compare, is_sequence, sequence_kind, unary
 
 if TYPE_CHECKING:

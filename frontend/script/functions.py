@@ -9,12 +9,12 @@ from types import FunctionType
 from typing import Any
 
 from ...dialects.records import changed
-from ..values.errors import DTypeError
-from ..values.objects import current, share, stored
+from ..frame.expressions import evaluate
+from ..frame.frame import Frame, ReturnSignal
+from ..frame.objects import current, share, stored
+from ..interface.errors import DTypeError
+from ..interface.source import SUSPENDED, source_of, suspended_kind
 from ..values.values import INSTEAD, UNKNOWN_LENGTH, Closure, Group, Iteration, Masked, Static, Value
-from .expressions import evaluate
-from .frame import Frame, ReturnSignal
-from .source import SUSPENDED, source_of, suspended_kind
 
 MAX_DEPTH = 32
 

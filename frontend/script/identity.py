@@ -14,13 +14,13 @@ from typing import Any, NoReturn
 
 import numpy as np
 
+from ..frame.frame import Frame
+from ..interface.errors import Respecialise
 from ..values import arithmetic as arith
 from ..values.aliases import root_of
-from ..values.errors import Respecialise
 from ..values.extents import Affine
 from ..values.graph import Graph
 from ..values.values import Array, Buffer, Closure, Group, Rows, Static, Tensor, Value, describe, is_array
-from .frame import Frame
 
 _EQUALITY = "compare with =="
 

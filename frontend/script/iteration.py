@@ -15,13 +15,15 @@ from typing import Any
 import numpy as np
 
 from ...dialects.records import changed
+from ..frame.expressions import evaluate
+from ..frame.frame import Frame
+from ..frame.objects import current, refuse_changes, share
+from ..frame.outside import ITERABLES, items
+from ..interface.errors import DTypeError, Respecialise, ShapeError
 from ..values.arithmetic import index_value, operate, require_static
 from ..values.equal_extents import require_equal
-from ..values.errors import DTypeError, Respecialise, ShapeError
 from ..values.extents import Affine
 from ..values.numbers import number_kind
-from ..values.objects import current, refuse_changes, share
-from ..values.outside import ITERABLES, items
 from ..values.values import (
     Array,
     Group,
@@ -35,8 +37,6 @@ from ..values.values import (
     describe,
     extents_of,
 )
-from .expressions import evaluate
-from .frame import Frame
 
 _FALSE = Static(False)
 _ZERO = Static(0)
@@ -255,7 +255,7 @@ def comprehension(frame: Frame, node: ast.ListComp | ast.GeneratorExp | ast.SetC
 
 def dict_comprehension(frame: Frame, node: ast.DictComp) -> Value:
     """`{name: f(v) for name, v in d.items()}`."""
-    from ..values.objects import key_of
+    from ..frame.objects import key_of
 
     entries: dict[Any, Value] = {}
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import ast
 
+from ..frame.expressions import constant_object, evaluate
+from ..frame.frame import Frame
+from ..frame.objects import kept, merge
+from ..frame.outside import has_item, items
+from ..interface.errors import DTypeError
 from ..values import arithmetic as arith
-from ..values.errors import DTypeError
-from ..values.objects import kept, merge
-from ..values.outside import has_item, items
 from ..values.values import Group, Iteration, Static, Value, describe, is_array
-from .expressions import constant_object, evaluate
-from .frame import Frame
 from .texts import is_text, joined, percent
 
 BINARY: dict[type[ast.operator], str] = {

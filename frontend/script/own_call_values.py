@@ -12,12 +12,13 @@ from typing import Any
 import numpy as np
 
 from ...runtime.custom_calls import name_of
-from ..jit.driver.spec import Spec, spec
+from ..frame.frame import Frame
+from ..interface.errors import DTypeError
+from ..interface.spec import Spec, spec
+from ..numpy_api.custom_calls import Result, python_call
 from ..numpy_api.registry import static
 from ..numpy_api.shapes.reshaping import array_shape
 from ..values.arithmetic import index_value
-from ..values.custom_calls import Result, python_call
-from ..values.errors import DTypeError
 from ..values.graph import element_type
 from ..values.numbers import number_kind
 from ..values.values import (
@@ -32,7 +33,6 @@ from ..values.values import (
     is_array,
     is_number,
 )
-from .frame import Frame
 from .own_calls import custom_call
 
 _NO_SHAPE, _DOUBLE, _C = Static(()), Static("f8"), Static("c")

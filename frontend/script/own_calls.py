@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from ..jit.driver.spec import Spec
-from ..values.errors import DTypeError
+from ..interface.errors import DTypeError
+from ..interface.spec import Spec
 
 
 def custom_call(function: Callable[..., Any], /, *args: Any, result: Any = None) -> Any:

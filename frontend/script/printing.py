@@ -13,8 +13,9 @@ from xdsl.ir import SSAValue
 
 from ...lowering.abi.print_calls import PRINT_CALLS
 from ...runtime.printing import Form, Site, register
+from ..frame.frame import Frame
+from ..interface.errors import DTypeError
 from ..values.contents import as_tensor
-from ..values.errors import DTypeError
 from ..values.graph import Graph
 from ..values.islands import open_island
 from ..values.numbers import number_kind
@@ -33,7 +34,6 @@ from ..values.values import (
     is_array,
     is_number,
 )
-from .frame import Frame
 
 FLOAT, INT = np.dtype(np.float64), np.dtype(np.int64)
 _TYPES = {"i64": i64, "f64": f64}

@@ -24,20 +24,23 @@ from xdsl.ir import Attribute, Region, SSAValue
 from ...dialects.diagnostic import NestorError
 from ...dialects.nt.types import scalar_type
 from ...dialects.records import changed
-from ..jit.specialise.argument_types import ArgumentType
-from ..jit.specialise.program_parts import Guard, Leaf, Linear, OutputType, Program, Quotient
-from ..jit.specialise.structures import Structure
+from ..frame.frame import Frame, ReturnSignal
+from ..frame.objects import stored
+from ..interface.argument_types import ArgumentType
+from ..interface.captured import Captured
+from ..interface.errors import Stopped, UnsupportedError
+from ..interface.program_parts import Guard, Leaf, Linear, OutputType, Program, Quotient
+from ..interface.source import FunctionSource
+from ..interface.static_values import held
+from ..interface.structures import Structure
 from ..numpy_api.elements.ufuncs import COMPOSITES
 from ..values.aliases import alternatives, root_of, unknown_alias
 from ..values.arithmetic import scalar_arguments
 from ..values.contents import as_tensor
-from ..values.errors import Stopped, UnsupportedError
 from ..values.extents import Affine, Atom
 from ..values.graph import INDEX, Graph, element_type, tensor_type
 from ..values.names import ir_name
-from ..values.objects import stored
 from ..values.promotion import WEAK_DTYPES
-from ..values.static_values import held
 from ..values.tensors import dim_value, from_scalar, normal_order, transpose
 from ..values.values import (
     READING,
@@ -54,9 +57,6 @@ from ..values.values import (
     describe,
     whole,
 )
-from .frame import Frame, ReturnSignal
-from .frame_values import Captured
-from .source import FunctionSource
 from .statements import run_body
 
 

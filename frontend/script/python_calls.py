@@ -11,14 +11,17 @@ from typing import Any
 
 import numpy as np
 
-from ..jit.disk.versioned import is_versioned
+from ..frame.expressions import constant_object, evaluate
+from ..frame.frame import Frame
+from ..frame.objects import merge, replaced
+from ..frame.outside import attribute_or_absent, class_attribute, class_of, length
+from ..interface.captured import Absent
+from ..interface.errors import DTypeError, ShapeError
+from ..interface.versioned import is_versioned
 from ..numpy_api.elements.python_builtins import to_integer
 from ..numpy_api.families import FUNCTIONS, METHODS
 from ..numpy_api.invoke import invoke
 from ..values import arithmetic as arith
-from ..values.errors import DTypeError, ShapeError
-from ..values.objects import merge, replaced
-from ..values.outside import attribute_or_absent, class_attribute, class_of, length
 from ..values.values import (
     NOTHING,
     Array,
@@ -41,9 +44,6 @@ from ..values.values import (
 )
 from .calls import REDUCING, fold
 from .conditions import bool_
-from .expressions import constant_object, evaluate
-from .frame import Frame
-from .frame_values import Absent
 from .iteration import ITERATORS, listed, reduced, sequence
 from .own_call_values import OWN_CALLS
 
@@ -130,7 +130,7 @@ def _tuple(frame: Frame, node: ast.Call, iterable: Value = _NO_ITEMS) -> Value:
 
 
 def _dict(frame: Frame, node: ast.Call, entries: Value = _NO_ENTRIES, **more: Value) -> Value:
-    from ..values.objects import key_of
+    from ..frame.objects import key_of
 
     if not (isinstance(entries, Group) and entries.kind is dict) and not isinstance(entries, Static):
         pairs = [listed(frame, node, pair) for pair in listed(frame, node, entries)]

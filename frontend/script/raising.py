@@ -23,12 +23,15 @@ from xdsl.ir import Attribute, SSAValue
 
 from ...analysis.nest.check_sites import EXCEPTION, KIND, RAISES
 from ...lowering.abi.error_codes import RAISE, RAISED_WORDS
+from ..frame.expressions import evaluate
+from ..frame.frame import Frame
+from ..frame.objects import current
+from ..interface.captured import can_change
+from ..interface.errors import Stopped
 from ..values import exceptions
 from ..values.contents import as_tensor
-from ..values.errors import Stopped
 from ..values.graph import Graph
 from ..values.numbers import number_kind
-from ..values.objects import current
 from ..values.tensors import cast, to_scalar
 from ..values.values import (
     Exceptional,
@@ -42,9 +45,6 @@ from ..values.values import (
     is_array,
     is_number,
 )
-from .expressions import evaluate
-from .frame import Frame
-from .frame_values import can_change
 
 MAX_TEXT = 80
 """Characters of the text of a `raise` in the IR."""

@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from ..jit.disk.versioned import is_versioned
+from ..interface.versioned import is_versioned
 
 _VARIABLES = "it looks at the variables of the function that calls it", "name what you need"
 _TEXT = "it runs text that is not compiled", "write the code, or call it outside and pass what it returns"

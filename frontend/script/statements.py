@@ -7,19 +7,12 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from ..control.structured import RESULT, RETURNED, Step, structured
-from ..values.errors import Stopped, UnsupportedError
-from ..values.objects import current
-from ..values.values import (
-    Closure,
-    Exceptional,
-    Group,
-    Iteration,
-    Static,
-    Value,
-)
+from ..frame.expressions import evaluate
+from ..frame.frame import Frame, ReturnSignal
+from ..frame.objects import current
+from ..interface.errors import Stopped, UnsupportedError
+from ..values.values import Closure, Exceptional, Group, Iteration, Static, Value
 from .assignments import annotated, assign, augmented, delete_item
-from .expressions import evaluate
-from .frame import Frame, ReturnSignal
 
 
 def run_body(frame: Frame) -> None:

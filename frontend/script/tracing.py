@@ -14,16 +14,18 @@ from typing import Any, NoReturn
 import numpy as np
 
 from ...dialects.diagnostic import NestorError, SourceLocation
+from ..frame.frame import Frame
+from ..frame.reachable import note_reachable
 from ..indexing.subscripts import subscript
 from ..indexing.views import Item, Slice, view
+from ..interface.errors import DTypeError, MissingAttributeError, Respecialise, UnsupportedError
+from ..interface.source import FunctionSource
+from ..interface.structures import parts_of
 from ..jit.driver.trace import traced_call
-from ..jit.specialise.reachable import note_reachable
-from ..jit.specialise.structures import parts_of
 from ..numpy_api.elements.attributes import ATTRIBUTES
 from ..numpy_api.elements.ufuncs import call_ufunc, ufunc_method
 from ..numpy_api.families import METHODS
 from ..values import arithmetic
-from ..values.errors import DTypeError, MissingAttributeError, Respecialise, UnsupportedError
 from ..values.graph import Graph
 from ..values.islands import _same_window, open_island
 from ..values.nested import constant_array
@@ -43,9 +45,7 @@ from ..values.values import (
 from ..values.writes import check_writable
 from .assignments import overwrite, update_in_place
 from .calls import call
-from .frame import Frame
 from .python_calls import PYTHON
-from .source import FunctionSource
 
 _INTERNAL = (
     str(Path(__file__).parents[1]),

@@ -16,7 +16,7 @@ from xdsl.dialects.builtin import TensorType, i64
 from xdsl.ir import SSAValue
 
 from ...dialects.diagnostic import NestorError
-from .errors import UnsupportedError
+from ..interface.errors import UnsupportedError
 from .tensors import constant
 from .values import Array, Axis, Value
 

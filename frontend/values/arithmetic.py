@@ -13,16 +13,23 @@ from xdsl.ir import Operation, SSAValue
 from xdsl.ir.affine import AffineBinaryOpKind
 
 from ...dialects.nt import ELEMENTWISE, DimOp, Elementwise
+from ..interface.errors import (
+    DivisionError,
+    DTypeError,
+    RangeError,
+    Respecialise,
+    ShapeError,
+    UnsupportedError,
+)
+from ..interface.static_values import OPERATIONS, TEXT, methods_of, runs_own_code
 from .contents import as_tensor
 from .equal_extents import joined
-from .errors import DivisionError, DTypeError, RangeError, Respecialise, ShapeError, UnsupportedError
 from .extents import Affine
 from .graph import Graph
 from .integer_ranges import is_within, require_fit
 from .numbers import number_kind
 from .overflow import check_arithmetic
 from .promotion import WEAK_DTYPES, Operand, fits, ufunc_dtypes, weak_result
-from .static_values import OPERATIONS, TEXT, methods_of, runs_own_code
 from .tensors import BOOL, cast, constant, elementwise
 from .values import (
     UNKNOWN_LENGTH,

@@ -16,8 +16,8 @@ import numpy as np
 from xdsl.ir import SSAValue
 
 from ...dialects.nt import EmptyOp, IotaOp
+from ..interface.errors import ShapeError, UnsupportedError
 from .equal_extents import require_equal
-from .errors import ShapeError, UnsupportedError
 from .extents import Affine, affine_list
 from .graph import Graph, dynamic, tensor_type
 from .islands import Island, open_island

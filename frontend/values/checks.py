@@ -14,8 +14,8 @@ from xdsl.ir import SSAValue
 
 from ...analysis.nest.check_sites import KIND
 from ...dialects.diagnostic import NestorError
+from ..interface.errors import Stopped
 from .contents import as_tensor
-from .errors import Stopped
 from .graph import Graph
 from .tensors import to_scalar
 from .values import Static, Value

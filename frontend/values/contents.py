@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from .errors import DTypeError, UnsupportedError
+from ..interface.errors import DTypeError, UnsupportedError
 from .extents import Affine
 from .graph import Graph
 from .promotion import WEAK_DTYPES

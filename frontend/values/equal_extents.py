@@ -16,7 +16,7 @@ from xdsl.dialects.builtin import StringAttr
 from xdsl.ir import SSAValue
 
 from ...analysis.nest.check_sites import KIND
-from .errors import Respecialise, UnsupportedError
+from ..interface.errors import Respecialise, UnsupportedError
 from .extents import Affine, Atom
 from .graph import Graph
 from .values import Extents

@@ -17,7 +17,7 @@ import numpy as np
 
 from ...dialects.diagnostic import Diagnostic, SourceLocation
 from ...dialects.records import record
-from ..jit.specialise.structures import build
+from ..interface.structures import build
 
 
 @record(eq=False)

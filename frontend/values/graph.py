@@ -29,7 +29,7 @@ from ...dialects.diagnostic import NestorError, SourceLocation
 from ...dialects.ext.arith import NO_OVERFLOW
 from ...dialects.nt.expand import Emitter
 from ...dialects.nt.types import BY_NAME
-from .errors import Stopped, UnsupportedError
+from ..interface.errors import Stopped, UnsupportedError
 from .extents import Affine, Assumptions, Atom
 from .values import Array, Buffer, Extents, Value
 

@@ -20,7 +20,7 @@ from xdsl.ir import Block, Operation, SSAValue
 from ...analysis.nest.check_sites import KIND
 from ...dialects.nt.expand import Emitter
 from ...lowering.abi.error_codes import VALUE
-from .errors import RangeError, Respecialise
+from ..interface.errors import RangeError, Respecialise
 from .extents import Affine
 from .graph import Graph
 from .promotion import WEAK_DTYPES, fits

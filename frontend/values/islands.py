@@ -28,8 +28,8 @@ from ...dialects.nt import REDUCTIONS, Elementwise, LoopsOp
 from ...dialects.nt.types import scalar_type, storage_type
 from ...lowering.nt_to_nest.scalars import convert as convert_scalar
 from ...lowering.nt_to_nest.scalars import from_storage, to_storage
+from ..interface.errors import IndexRangeError, ShapeError, UnsupportedError
 from .equal_extents import own_index, require_assignable
-from .errors import IndexRangeError, ShapeError, UnsupportedError
 from .extents import Affine, Atom, affine_list
 from .graph import INDEX, Graph, dynamic, element_type, static_shape
 from .integer_ranges import require_fit

@@ -7,8 +7,8 @@ from collections.abc import Callable, Sequence
 from xdsl.ir import Operation, SSAValue
 from xdsl.traits import Pure
 
+from ..interface.errors import NestorError, UnsupportedError
 from .contents import as_view
-from .errors import NestorError, UnsupportedError
 from .graph import Graph
 from .values import INSTEAD, UNKNOWN_LENGTH, Array, Masked, Value, extents_of
 

@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
+from ..interface.errors import ShapeError, UnsupportedError
 from .assemble import as_piece, element_window, fresh, joint_dtype
 from .equal_extents import require_equal
-from .errors import ShapeError, UnsupportedError
 from .extents import Affine
 from .graph import Graph
 from .islands import Island

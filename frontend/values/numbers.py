@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .errors import DTypeError
+from ..interface.errors import DTypeError
 from .graph import Graph
 from .promotion import Operand
 from .values import Value, operand_of

@@ -22,7 +22,7 @@ from ...analysis.nest.check_sites import KIND
 from ...dialects.nest import LoadOp
 from ...dialects.nt import ELEMENTWISE
 from ...dialects.nt.expand import Emitter
-from .errors import RangeError
+from ..interface.errors import RangeError
 from .extents import Affine
 from .graph import Graph
 from .integer_ranges import bounds

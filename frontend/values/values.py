@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 from xdsl.ir import SSAValue
 
-from ..jit.specialise.structures import build
-from ..script.frame_values import Captured, can_change
-from .errors import UnsupportedError
+from ..interface.captured import Captured, can_change
+from ..interface.errors import UnsupportedError
+from ..interface.structures import build
 from .extents import Affine
 from .promotion import WEAK_DTYPES, Operand
 

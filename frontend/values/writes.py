@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from .errors import ReadOnlyError, Respecialise, UnsupportedError
+from ..interface.errors import ReadOnlyError, Respecialise, UnsupportedError
 from .graph import Graph
 from .values import Buffer
 

@@ -16,7 +16,7 @@ import nestor as nt
 import numpy as np
 from nestor.dialects.diagnostic import NestorError
 from nestor.dialects.nest import ForOp
-from nestor.frontend.values.errors import UnsupportedError
+from nestor.frontend.interface.errors import UnsupportedError
 from perturbed import Freedom, perturbed
 from xdsl.dialects.builtin import IndexType
 from xdsl.ir import Block

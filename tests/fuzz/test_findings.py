@@ -4,7 +4,7 @@ import nestor as nt
 import numpy as np
 import pytest
 from judging import order
-from nestor.frontend.values.errors import UnsupportedError
+from nestor.frontend.interface.errors import UnsupportedError
 
 
 def check(function, *arguments):

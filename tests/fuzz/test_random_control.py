@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 from control_programs import HELPERS, Writer
 from nestor.dialects.diagnostic import LoweringError
-from nestor.frontend.values.errors import UnsupportedError
+from nestor.frontend.interface.errors import UnsupportedError
 from sampling import seeds
 
 PROGRAMS = 1000

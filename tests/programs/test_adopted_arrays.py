@@ -7,7 +7,7 @@ from typing import NamedTuple
 import nestor as nt
 import numpy as np
 import pytest
-from nestor.frontend.values.errors import DTypeError, ReadOnlyError
+from nestor.frontend.interface.errors import DTypeError, ReadOnlyError
 from nestor.runtime.cpu import fast_call
 
 

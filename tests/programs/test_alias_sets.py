@@ -7,7 +7,7 @@ import itertools
 import nestor as nt
 import numpy as np
 import pytest
-from nestor.frontend.values.errors import ReadOnlyError, UnsupportedError
+from nestor.frontend.interface.errors import ReadOnlyError, UnsupportedError
 from numpy.lib.stride_tricks import as_strided, sliding_window_view
 
 TARGETS = ["cpu", "interp", "cuda-sim"]

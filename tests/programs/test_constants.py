@@ -7,7 +7,7 @@ import nestor as nt
 import numpy as np
 import pytest
 from nestor import nn
-from nestor.frontend.values.errors import DTypeError, UnsupportedError
+from nestor.frontend.interface.errors import DTypeError, UnsupportedError
 
 
 def integers(*shape, dtype="f4", seed=0, constant=False):

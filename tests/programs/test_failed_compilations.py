@@ -8,9 +8,9 @@ import nestor as nt
 import numpy as np
 import pytest
 from nestor.dialects.diagnostic import NestorError
+from nestor.frontend.interface.errors import UnsupportedError
 from nestor.frontend.jit.driver import jit
 from nestor.frontend.jit.specialise import stages
-from nestor.frontend.values.errors import UnsupportedError
 from nestor.runtime.cpu import fast_call
 
 TARGETS = ["cpu", "interp", "cuda-sim"]

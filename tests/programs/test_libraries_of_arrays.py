@@ -3,7 +3,7 @@
 import nestor as nt
 import numpy as np
 import pytest
-from nestor.frontend.values.errors import DTypeError, ReadOnlyError
+from nestor.frontend.interface.errors import DTypeError, ReadOnlyError
 
 
 def affine(x, y):

@@ -9,7 +9,7 @@ from typing import Any
 import nestor as nt
 import numpy as np
 import pytest
-from nestor.frontend.values.errors import ShapeError, UnsupportedError
+from nestor.frontend.interface.errors import ShapeError, UnsupportedError
 from overlapping_views import Memory, memory, program
 from sampling import seeds
 

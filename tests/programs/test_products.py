@@ -5,7 +5,7 @@ from collections.abc import Callable
 import nestor as nt
 import numpy as np
 import pytest
-from nestor.frontend.values.errors import ShapeError
+from nestor.frontend.interface.errors import ShapeError
 
 from .agreement import agrees, same
 

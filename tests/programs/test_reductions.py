@@ -3,7 +3,7 @@
 import nestor as nt
 import numpy as np
 import pytest
-from nestor.frontend.values.errors import UnsupportedError
+from nestor.frontend.interface.errors import UnsupportedError
 
 from .agreement import same
 

@@ -17,7 +17,7 @@ from typing import NamedTuple
 import nestor as nt
 import numpy as np
 import pytest
-from nestor.frontend.values.static_values import distinction, why_refused
+from nestor.frontend.interface.static_values import distinction, why_refused
 
 X = np.arange(4.0)
 

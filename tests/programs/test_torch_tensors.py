@@ -3,7 +3,7 @@
 import nestor as nt
 import numpy as np
 import pytest
-from nestor.frontend.values.errors import ReadOnlyError, ShapeError
+from nestor.frontend.interface.errors import ReadOnlyError, ShapeError
 
 torch = pytest.importorskip("torch", reason="PyTorch is in no extra: pip install torch")
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import nestor as nt
 import numpy as np
 import pytest
-from nestor.frontend.values.errors import UnsupportedError
+from nestor.frontend.interface.errors import UnsupportedError
 from numpy.lib.stride_tricks import sliding_window_view
 
 TARGETS = ["cpu", "interp", "cuda-sim"]

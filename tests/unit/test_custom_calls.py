@@ -8,7 +8,7 @@ import nestor as nt
 import numpy as np
 import pytest
 from nestor.frontend.jit.specialise.stages import build
-from nestor.frontend.values.custom_calls import attribute_of
+from nestor.frontend.numpy_api.custom_calls import attribute_of
 from nestor.runtime import custom_calls
 from nestor.runtime.numpy_calls import NUMPY_CALLS
 from nestor.tools.docs import numpy_coverage as numpy_docs

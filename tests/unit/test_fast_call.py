@@ -320,10 +320,10 @@ def test_globals_are_looked_at():
 
 def test_globals_that_change_during_a_call():
     """The entry is written after the call: what it expects is what was compiled in, not what is there by then."""
+    from nestor.frontend.interface.captured import Captured, Step
+    from nestor.frontend.interface.source import FunctionSource, source_of
     from nestor.frontend.jit.native_call.guards import guards
     from nestor.frontend.jit.native_call.leaves import Declined
-    from nestor.frontend.script.frame_values import Captured, Step
-    from nestor.frontend.script.source import FunctionSource, source_of
 
     jitted = warmed(scaled, X)
     (invocation,) = jitted._invocations.values()

@@ -3,7 +3,7 @@
 import nestor as nt
 import numpy as np
 import pytest
-from nestor.frontend.jit.driver.spec import parse_specs
+from nestor.frontend.interface.spec import parse_specs
 
 SCALE = 2.0
 

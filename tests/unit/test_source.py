@@ -8,7 +8,7 @@ from types import CodeType, FunctionType
 from typing import Any
 
 import pytest
-from nestor.frontend.script import source
+from nestor.frontend.interface import source
 
 TEXT: str = '''
 import functools

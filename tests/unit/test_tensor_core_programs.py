@@ -8,7 +8,7 @@ import nestor as nt
 import numpy as np
 import pytest
 from nestor.dialects.diagnostic import NestorError
-from nestor.frontend.jit.driver.options import fastmath_flags
+from nestor.frontend.jit.specialise.options import fastmath_flags
 from nestor.frontend.jit.specialise.stages import run_pipeline
 from nestor.lowering.cuda_c.emit import emit_cuda
 from nestor.runtime.cuda import nvrtc

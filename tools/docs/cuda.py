@@ -13,9 +13,9 @@ from typing import Any
 
 import numpy as np
 
+from ...frontend.interface.spec import spec
 from ...frontend.jit.driver.jit import jit
 from ...frontend.jit.driver.schedule import schedule
-from ...frontend.jit.driver.spec import spec
 
 ROOT = Path(__file__).parents[2]
 BARRIER = re.compile(r"\n *__syncthreads\(\);")

@@ -18,8 +18,8 @@ from typing import Any
 import numpy as np
 
 from ....runtime.disk_cache import blake2b
-from ..specialise.structures import Structure, parts_of
-from .versioned import PACKAGE, is_versioned
+from ...interface.structures import Structure, parts_of
+from ...interface.versioned import PACKAGE, is_versioned
 
 MAX_DEPTH = 16
 MAX_BYTES = 1 << 24

@@ -25,12 +25,12 @@ from typing import Any
 from ....runtime import disk_cache
 from ....runtime.cpu import threads
 from ....runtime.disk_cache import COUNTS, Variant
-from ...script.frame_values import Captured, Step
-from ...script.source import FunctionSource, is_text_of
-from ..specialise.argument_types import ArgumentType
-from ..specialise.program_parts import Program
+from ...interface.argument_types import ArgumentType
+from ...interface.captured import Captured, Step
+from ...interface.program_parts import Program
+from ...interface.source import FunctionSource, is_text_of
+from ...interface.versioned import is_versioned
 from .fingerprints import Unkeyed, code_of, digest, fingerprint, found_text
-from .versioned import is_versioned
 
 _FIELDS = ("name", "arguments", "results", "outputs", "written", "guards", "remarks")
 """What is stored of a program."""

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...values.errors import UnsupportedError
-from ..specialise.structures import LEAVES, build, parts_of
+from ...interface.errors import UnsupportedError
+from ...interface.structures import LEAVES, build, parts_of
 from .host_arrays import HostArrays, Namespace
 from .torch_tensors import Torch
 

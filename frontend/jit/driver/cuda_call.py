@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from ....runtime.cuda.device_arrays import ALIGNMENT, adopt, described, fresh
-from ..specialise.argument_types import ArgumentType
+from ...interface.argument_types import ArgumentType
 from .adoption import Adoption, adoption
 from .invoke import Invocation
 from .jit import MAX_SIGNATURES, JitFunction

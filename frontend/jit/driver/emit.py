@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from ....dialects.diagnostic import NestorError, SourceLocation
 from ....runtime.user_files import run_file
-from ...values.errors import DTypeError, UndefinedNameError, UnsupportedError
-from .spec import parse_specs
+from ...interface.errors import DTypeError, UndefinedNameError, UnsupportedError
+from ...interface.spec import parse_specs
 
 if TYPE_CHECKING:
     from xdsl.dialects.builtin import ModuleOp

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from xdsl.dialects.builtin import ModuleOp
 
-    from ..specialise.program_parts import Program
+    from ...interface.program_parts import Program
 
 
 def explain(program: Program, target: str, log: Sequence[str], compiled: bool) -> str:

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ...values.errors import DTypeError, UnsupportedError
+from ...interface.errors import DTypeError, UnsupportedError
 
 _CPU, _CUDA_HOST = 1, 3
 """Kinds of devices, as DLPack numbers them, whose memory the CPU reads."""

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ....runtime.pool import POOL
-from ...values.errors import DTypeError, ShapeError, UnsupportedError
-from ..specialise.argument_types import ArgumentType, binding
-from ..specialise.structures import build
+from ...interface.argument_types import ArgumentType, binding
+from ...interface.errors import DTypeError, ShapeError, UnsupportedError
+from ...interface.structures import build
 
 if TYPE_CHECKING:
-    from ..specialise.program_parts import Leaf, Linear, OutputType, Program
+    from ...interface.program_parts import Leaf, Linear, OutputType, Program
     from ..specialise.stages import Kernel
 
 

@@ -17,10 +17,7 @@ import numpy as np
 
 from ....runtime.collector import collector_paused
 from ....runtime.cpu import fast_call
-from ...script.source import source_of
-from ...values.errors import DTypeError, Respecialise, UnsupportedError
-from ..disk import stored_programs as disk
-from ..specialise.argument_types import (
+from ...interface.argument_types import (
     ArgumentType,
     argument_type,
     constant_type,
@@ -29,6 +26,11 @@ from ..specialise.argument_types import (
     static_type,
     without_extents,
 )
+from ...interface.errors import DTypeError, Respecialise, UnsupportedError
+from ...interface.source import source_of
+from ...interface.spec import ScalarSpec, Spec
+from ...interface.structures import LEAVES, is_spread, spread
+from ..disk import stored_programs as disk
 from ..specialise.arguments import (
     Default,
     default_of,
@@ -38,15 +40,13 @@ from ..specialise.arguments import (
     plain_function,
     signature_of,
 )
+from ..specialise.options import constant_names, static_names
 from ..specialise.specialiser import COMPILING, Specialiser
-from ..specialise.structures import LEAVES, is_spread, spread
 from .adoption import Adoption, adoption, is_foreign
 from .invoke import Invocation
-from .options import constant_names, static_names
-from .spec import ScalarSpec, Spec
 
 if TYPE_CHECKING:
-    from ..specialise.program_parts import Program
+    from ...interface.program_parts import Program
     from ..specialise.stages import Kernel
     from .lowered import Lowered
 

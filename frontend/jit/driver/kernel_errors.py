@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ....dialects.diagnostic import SourceLocation
-from ...values.errors import (
+from ...interface.errors import (
     DivisionError,
     IndexRangeError,
     KernelAssertionError,

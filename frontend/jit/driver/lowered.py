@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from ...values.errors import DTypeError, UnsupportedError
-from ..specialise.argument_types import ArgumentType, binding
+from ...interface.argument_types import ArgumentType, binding
+from ...interface.errors import DTypeError, UnsupportedError
+from ...interface.structures import Structure
 from ..specialise.specialiser import COMPILING
-from ..specialise.structures import Structure
 from .invoke import Invocation
 
 if TYPE_CHECKING:
     from ....runtime.cuda.kernel_resources import KernelResources
     from ....runtime.cuda_sim.faults import Fault
     from ....runtime.cuda_sim.report import ProfileReport
-    from ..specialise.program_parts import Program
+    from ...interface.program_parts import Program
     from ..specialise.stages import Kernel
     from .jit import JitFunction
     from .schedule import Schedule

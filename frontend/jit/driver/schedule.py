@@ -33,7 +33,7 @@ from ....transforms.schedule.apply_schedule import load_sequences, sequences_in
 from ....transforms.schedule.automatic import record
 from ....transforms.schedule.payload import name_of
 from ....transforms.schedule.recorder import Recorder
-from ...values.errors import DTypeError
+from ...interface.errors import DTypeError
 
 if TYPE_CHECKING:
     from .lowered import Lowered

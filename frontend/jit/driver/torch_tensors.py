@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from ...values.errors import ShapeError, UnsupportedError
+from ...interface.errors import ShapeError, UnsupportedError
 from .host_arrays import addressed, elsewhere
 
 

@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 
 from ....runtime.collector import collector_paused
-from ...values.errors import DTypeError
+from ...interface.errors import DTypeError
 from ..specialise.arguments import parts_of_function
 from .jit import JitFunction
 

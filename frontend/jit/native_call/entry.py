@@ -42,14 +42,14 @@ from ....runtime.cpu.call_layout import (
 )
 from ....runtime.cpu.fast_call import Entry, word_at
 from ....runtime.pool import POOL, SMALLEST
+from ...interface.structures import build
 from ..driver.invoke import VIEWS, Invocation, addressable, late_result, read_only
-from ..specialise.structures import build
 from .extents import ExtentWriter
 from .guards import guards
 from .leaves import Call, Declined
 
 if TYPE_CHECKING:
-    from ..specialise.program_parts import Leaf, Linear, OutputType
+    from ...interface.program_parts import Leaf, Linear, OutputType
 
 _C_CONTIGUOUS, _ALIGNED, _WRITEABLE = 0x1, 0x100, 0x400
 _DESCR_WORD = Offsets().descr_word

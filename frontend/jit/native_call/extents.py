@@ -14,7 +14,7 @@ from ..driver.invoke import Invocation
 from .leaves import Call, Declined
 
 if TYPE_CHECKING:
-    from ..specialise.program_parts import Linear as LinearForm
+    from ...interface.program_parts import Linear as LinearForm
 
 
 @dataclass(eq=False)

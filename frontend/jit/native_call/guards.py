@@ -13,8 +13,8 @@ import numpy as np
 from ....runtime.cpu.call_kinds import Guarded
 from ....runtime.cpu.call_layout import GUARD_GROUP, Offsets
 from ....runtime.cpu.fast_call import has_versions, word_at
-from ...script.frame_values import Absent, Captured, Read, Step
-from ...script.source import FunctionSource
+from ...interface.captured import Absent, Captured, Read, Step
+from ...interface.source import FunctionSource
 from .leaves import Declined
 
 _OFFSETS = Offsets()

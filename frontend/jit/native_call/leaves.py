@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ....runtime.cpu.call_layout import NO_SOURCE
-from ..specialise.structures import LEAVES, parts_of
+from ...interface.structures import LEAVES, parts_of
 
 if TYPE_CHECKING:
-    from ..specialise.argument_types import ArgumentType
+    from ...interface.argument_types import ArgumentType
 
 
 @dataclass(eq=False)

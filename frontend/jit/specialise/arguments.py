@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from ...values.errors import DTypeError
-from ...values.static_values import distinction, hashable
+from ...interface.errors import DTypeError
+from ...interface.static_values import distinction, hashable
 
 
 class Default:

@@ -14,17 +14,17 @@ from ....dialects.diagnostic import Diagnostic
 from ....runtime import disk_cache
 from ....runtime.cpu import fast_call
 from ....runtime.fork_lock import QuietLock
-from ...script.source import source_of
-from ...values.errors import Respecialise, UnsupportedError
-from ...values.static_values import is_object
+from ...interface.argument_types import ArgumentType, binding, generalised, static_type, without_extents
+from ...interface.errors import Respecialise, UnsupportedError
+from ...interface.source import source_of
+from ...interface.spec import ScalarSpec
+from ...interface.static_values import is_object
 from ..disk import stored_programs as disk
-from ..driver.options import dynamic_mode, fastmath_flags
-from ..driver.spec import ScalarSpec
-from .argument_types import ArgumentType, binding, generalised, static_type, without_extents
 from .arguments import seems_to_write
+from .options import dynamic_mode, fastmath_flags
 
 if TYPE_CHECKING:
-    from .program_parts import Program
+    from ...interface.program_parts import Program
     from .stages import Kernel
 
 COMPILING = QuietLock()

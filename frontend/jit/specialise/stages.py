@@ -7,7 +7,7 @@ from functools import partial
 from io import StringIO
 from typing import TYPE_CHECKING, Any
 
-from ...values.errors import UnsupportedError
+from ...interface.errors import UnsupportedError
 from ...values.exceptions import registered
 from ..driver.cpu_kernel import CpuKernel, FrozenDescription
 from ..driver.kernel_errors import kernel_error

@@ -7,9 +7,9 @@ from collections.abc import Callable
 import numpy as np
 
 from ...indexing.views import transposed
+from ...interface.errors import MissingAttributeError, ShapeError
 from ...values.arithmetic import index_value, operate
 from ...values.contents import as_view
-from ...values.errors import MissingAttributeError, ShapeError
 from ...values.graph import Graph
 from ...values.promotion import WEAK_DTYPES
 from ...values.values import Group, Method, Static, Value, describe, extents_of, operand_of

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ...values.errors import DTypeError, ShapeError
+from ...interface.errors import DTypeError, ShapeError
 from ...values.graph import Graph
 from ...values.numbers import number_kind
 from ...values.promotion import WEAK_DTYPES, result_dtype

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from ....dialects.nt import ELEMENTWISE
+from ...interface.errors import RangeError, ShapeError, UnsupportedError
 from ...values.arithmetic import (
     affine_of,
     apply,
@@ -27,7 +28,6 @@ from ...values.arithmetic import (
     scalar_arguments,
 )
 from ...values.checks import check
-from ...values.errors import RangeError, ShapeError, UnsupportedError
 from ...values.graph import Graph
 from ...values.numbers import number_kind
 from ...values.overflow import check_arithmetic

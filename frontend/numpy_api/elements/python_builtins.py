@@ -7,6 +7,7 @@ import builtins
 import numpy as np
 
 from ...indexing.views import as_index
+from ...interface.errors import DTypeError, ShapeError, UnsupportedError
 from ...values.arithmetic import (
     affine_of,
     apply,
@@ -20,7 +21,6 @@ from ...values.arithmetic import (
 )
 from ...values.checks import check
 from ...values.contents import as_tensor
-from ...values.errors import DTypeError, ShapeError, UnsupportedError
 from ...values.extents import Affine, Atom
 from ...values.graph import Graph
 from ...values.numbers import number_kind

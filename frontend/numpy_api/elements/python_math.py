@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from ...interface.errors import DTypeError
 from ...values.arithmetic import apply, as_weak, operate, scalar_arguments
 from ...values.checks import check
-from ...values.errors import DTypeError
 from ...values.graph import Graph
 from ...values.numbers import number_kind
 from ...values.values import Index, Static, Value

@@ -7,9 +7,9 @@ from functools import reduce
 
 import numpy as np
 
+from ...interface.errors import DTypeError, ShapeError
 from ...values.arithmetic import apply, as_weak, operate, scalar_arguments
 from ...values.checks import check
-from ...values.errors import DTypeError, ShapeError
 from ...values.graph import Graph
 from ...values.numbers import number_kind
 from ...values.values import Group, Static, Value, describe

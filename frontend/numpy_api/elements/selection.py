@@ -8,6 +8,7 @@ from collections.abc import Callable
 import numpy as np
 
 from ....dialects.nt import ELEMENTWISE
+from ...interface.errors import DTypeError, Respecialise, UnsupportedError
 from ...values.arithmetic import (
     UFUNC_CLIP,
     apply,
@@ -19,7 +20,6 @@ from ...values.arithmetic import (
     require_static,
     scalar_arguments,
 )
-from ...values.errors import DTypeError, Respecialise, UnsupportedError
 from ...values.graph import Graph
 from ...values.integer_ranges import require_fit
 from ...values.numbers import number_kind

@@ -8,8 +8,8 @@ import numpy as np
 
 from ....dialects import special
 from ....dialects.nt import ELEMENTWISE
+from ...interface.errors import DTypeError, ShapeError
 from ...values.arithmetic import compute_dtypes, emit
-from ...values.errors import DTypeError, ShapeError
 from ...values.graph import Graph
 from ...values.numbers import number_kind
 from ...values.values import Static, Value

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from ....dialects.nt import ELEMENTWISE
-from ...script.frame import Frame
+from ...frame.frame import Frame
+from ...interface.errors import DTypeError, ShapeError, UnsupportedError
 from ...values.arithmetic import apply, compute_dtypes, copy, emit, nt_kind, operate
-from ...values.errors import DTypeError, ShapeError, UnsupportedError
 from ...values.graph import Graph
 from ...values.numbers import number_kind
 from ...values.promotion import WEAK_DTYPES

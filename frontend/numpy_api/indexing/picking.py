@@ -12,12 +12,12 @@ from ...indexing.advanced import gather, scatter_along, store_window
 from ...indexing.index_arrays import as_place, check_indices, constant_table, wrapped_indices
 from ...indexing.subscripts import subscript
 from ...indexing.views import Slice
+from ...interface.errors import DTypeError, IndexRangeError, ShapeError, UnsupportedError
 from ...values.arithmetic import affine_of, apply, broadcast_extents, copy, emit, index_value
 from ...values.assemble import INT, dtype_of_value, fresh
 from ...values.checks import check
 from ...values.contents import as_view
 from ...values.equal_extents import require_equal
-from ...values.errors import DTypeError, IndexRangeError, ShapeError, UnsupportedError
 from ...values.extents import Affine
 from ...values.graph import Graph
 from ...values.islands import Island

@@ -11,15 +11,15 @@ from typing import Any
 import numpy as np
 
 from ...indexing.views import transposed
+from ...interface.errors import Respecialise, ShapeError, UnsupportedError
 from ...values.arithmetic import broadcast_extents
 from ...values.contents import as_view
-from ...values.custom_calls import LinearAlgebraError, as_operand, call_numpy
 from ...values.equal_extents import require_equal
-from ...values.errors import Respecialise, ShapeError, UnsupportedError
 from ...values.extents import Affine
 from ...values.graph import Graph
 from ...values.values import Extents, Group, Static, Value, extents_of
 from ..calls_back import calls_back
+from ..custom_calls import LinearAlgebraError, as_operand, call_numpy
 from ..registry import handles, normal_axis, static
 from ..shapes.reshaping import ravel, reshape
 

@@ -13,10 +13,10 @@ from typing import Any
 import numpy as np
 
 from ...indexing.views import transposed
+from ...interface.errors import ShapeError, UnsupportedError
 from ...values.arithmetic import apply, convert
 from ...values.contents import as_tensor, as_view
 from ...values.equal_extents import joined, require_equal
-from ...values.errors import ShapeError, UnsupportedError
 from ...values.extents import Affine
 from ...values.graph import Graph
 from ...values.products import common_dtype, dot

@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
+from ...interface.errors import DivisionError, DTypeError, ShapeError, UnsupportedError
 from ...values.arithmetic import apply
 from ...values.assemble import dtype_of_value
 from ...values.checks import check
 from ...values.contents import as_tensor
 from ...values.equal_extents import require_equal
-from ...values.errors import DivisionError, DTypeError, ShapeError, UnsupportedError
 from ...values.graph import Graph
 from ...values.tensors import BOOL, as_array, broadcast
 from ...values.values import Static, Value, extents_of

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 
 from ...indexing.views import Slice, view
+from ...interface.errors import DTypeError, ShapeError, UnsupportedError
 from ...values.arithmetic import apply, broadcast_extents, convert
 from ...values.contents import as_view
 from ...values.equal_extents import require_equal
-from ...values.errors import DTypeError, ShapeError, UnsupportedError
 from ...values.extents import Affine
 from ...values.graph import Graph
 from ...values.products import common_dtype, dot

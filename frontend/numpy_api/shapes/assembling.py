@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 
 from ...indexing.advanced import store_window
+from ...interface.errors import Respecialise, ShapeError, UnsupportedError
 from ...values.arithmetic import copy
 from ...values.assemble import as_piece
 from ...values.equal_extents import require_equal
-from ...values.errors import Respecialise, ShapeError, UnsupportedError
 from ...values.extents import Affine
 from ...values.graph import Graph
 from ...values.islands import Island, in_island

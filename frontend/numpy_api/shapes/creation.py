@@ -9,10 +9,10 @@ import numpy as np
 from xdsl.ir.affine import AffineBinaryOpKind
 
 from ...indexing.views import Slice, view
+from ...interface.errors import DTypeError, Respecialise, ShapeError, UnsupportedError
 from ...values.arithmetic import affine_of, apply, convert, copy, index_value
 from ...values.assemble import INT, axis_order, dtype_of_value, positions
 from ...values.contents import as_view
-from ...values.errors import DTypeError, Respecialise, ShapeError, UnsupportedError
 from ...values.extents import Affine
 from ...values.graph import Graph
 from ...values.islands import check_assignable

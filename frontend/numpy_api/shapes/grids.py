@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from ...indexing.views import Item, Slice
-from ...values.errors import UnsupportedError
+from ...interface.errors import UnsupportedError
 from ...values.graph import Graph
 from ...values.numbers import number_kind
 from ...values.promotion import result_dtype

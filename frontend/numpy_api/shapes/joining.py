@@ -10,10 +10,10 @@ import numpy as np
 
 from ...indexing.subscripts import subscript
 from ...indexing.views import Slice, view
+from ...interface.errors import DTypeError, Respecialise, ShapeError, UnsupportedError
 from ...values.assemble import as_piece, concatenated, fortran_order, fresh, joint_dtype, window, with_axis
 from ...values.contents import as_view
 from ...values.equal_extents import require_equal
-from ...values.errors import DTypeError, Respecialise, ShapeError, UnsupportedError
 from ...values.extents import Affine
 from ...values.graph import Graph
 from ...values.islands import Island
@@ -234,7 +234,7 @@ def append(graph: Graph, arr: Value, values: Value, axis: Value | None = None) -
 
 
 def _position(graph: Graph, index: int, extent: Affine, axis: int, end: int) -> Affine:
-    from ...values.errors import IndexRangeError
+    from ...interface.errors import IndexRangeError
 
     at = Affine(index) if index >= 0 else extent + index
     inside = graph.assumptions.nonnegative(at, "a position") and graph.assumptions.nonnegative(

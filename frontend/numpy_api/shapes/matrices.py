@@ -7,10 +7,10 @@ from collections.abc import Sequence
 import numpy as np
 
 from ...indexing.views import Slice, transposed, view
+from ...interface.errors import DTypeError, Respecialise, ShapeError, UnsupportedError
 from ...values.arithmetic import apply, copy
 from ...values.assemble import as_piece, axis_order, concatenated, dtype_of_value, fresh, generated
 from ...values.contents import as_view
-from ...values.errors import DTypeError, Respecialise, ShapeError, UnsupportedError
 from ...values.extents import Affine
 from ...values.graph import Graph
 from ...values.islands import Island

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...values.errors import ShapeError
+from ...interface.errors import ShapeError
 from ...values.graph import Graph
 from ...values.values import Array, Value
 from ..registry import static

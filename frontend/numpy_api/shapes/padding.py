@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from ...interface.errors import DTypeError, Respecialise, ShapeError, UnsupportedError
 from ...values.assemble import fresh, window
 from ...values.contents import as_view
-from ...values.errors import DTypeError, Respecialise, ShapeError, UnsupportedError
 from ...values.extents import Affine
 from ...values.graph import Graph
 from ...values.islands import Island

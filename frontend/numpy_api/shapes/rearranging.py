@@ -9,11 +9,11 @@ import numpy as np
 
 from ...indexing.subscripts import subscript
 from ...indexing.views import Slice, transposed, view
+from ...interface.errors import AxisError, DTypeError, ShapeError, UnsupportedError
 from ...values.arithmetic import broadcast_extents, copy, index_value
 from ...values.assemble import dtype_of_value, fresh
 from ...values.contents import as_tensor, as_view, read
 from ...values.equal_extents import require_equal
-from ...values.errors import AxisError, DTypeError, ShapeError, UnsupportedError
 from ...values.extents import Affine
 from ...values.graph import Graph
 from ...values.numbers import number_kind

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from ...interface.errors import Respecialise, ShapeError
 from ...values.assemble import concatenated, fresh, repeated, window, with_axis
 from ...values.contents import as_view
-from ...values.errors import Respecialise, ShapeError
 from ...values.extents import Affine
 from ...values.graph import Graph
 from ...values.islands import Island

@@ -10,10 +10,10 @@ from xdsl.ir import SSAValue
 from xdsl.ir.affine import AffineBinaryOpKind
 
 from ...indexing.views import transposed
+from ...interface.errors import DTypeError, Respecialise, ShapeError, UnsupportedError
 from ...values.arithmetic import affine_of, copy, reads_extents
 from ...values.assemble import opaque
 from ...values.contents import as_tensor, as_view, read
-from ...values.errors import DTypeError, Respecialise, ShapeError, UnsupportedError
 from ...values.extents import Affine
 from ...values.graph import Graph
 from ...values.tensors import as_array

@@ -6,8 +6,8 @@ import numpy as np
 from xdsl.dialects.builtin import DenseArrayBase, i64
 
 from ....dialects.nt import WindowOp
+from ...interface.errors import Respecialise, ShapeError, UnsupportedError
 from ...values.contents import as_view, read
-from ...values.errors import Respecialise, ShapeError, UnsupportedError
 from ...values.extents import Affine, affine_list
 from ...values.graph import Graph, dynamic, tensor_type
 from ...values.tensors import normal_order

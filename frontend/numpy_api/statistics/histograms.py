@@ -10,15 +10,15 @@ from typing import Any
 
 import numpy as np
 
+from ...interface.errors import DTypeError, Respecialise, ShapeError, UnsupportedError
 from ...values.arithmetic import affine_of
-from ...values.custom_calls import as_operand, call_numpy, shape_of_operand
 from ...values.equal_extents import require_equal
-from ...values.errors import DTypeError, Respecialise, ShapeError, UnsupportedError
 from ...values.extents import Affine
 from ...values.graph import Graph
 from ...values.masked import same_mask, unknown_length
 from ...values.values import Extents, Group, Masked, Static, Value, extents_of
 from ..calls_back import calls_back, takes_selected
+from ..custom_calls import as_operand, call_numpy, shape_of_operand
 from ..registry import handles, normal_axis, refuse_out, static
 
 NONE, FALSE, ZERO, TEN, LINEAR = (Static(v) for v in (None, False, 0, 10, "linear"))

@@ -7,10 +7,10 @@ from collections.abc import Callable
 import numpy as np
 
 from ....dialects.nt import ELEMENTWISE
+from ...interface.errors import UnsupportedError
 from ...values.arithmetic import apply, emit
 from ...values.assemble import dtype_of_value
 from ...values.checks import check
-from ...values.errors import UnsupportedError
 from ...values.graph import Graph
 from ...values.tensors import BOOL
 from ...values.values import Static, Value, extents_of

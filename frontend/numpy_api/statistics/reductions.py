@@ -14,10 +14,10 @@ from typing import Any
 import numpy as np
 
 from ....dialects.nt import ELEMENTWISE, REDUCTIONS
+from ...interface.errors import DTypeError, ShapeError, UnsupportedError
 from ...values.arithmetic import apply, broadcast_extents, convert, copy, emit, index_value, operate
 from ...values.assemble import dtype_of_value
 from ...values.contents import as_tensor
-from ...values.errors import DTypeError, ShapeError, UnsupportedError
 from ...values.extents import Affine
 from ...values.graph import Graph, element_type
 from ...values.numbers import number_kind

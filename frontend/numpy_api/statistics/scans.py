@@ -10,9 +10,9 @@ import numpy as np
 from ....dialects.nt import ELEMENTWISE, ScanOp
 from ...indexing.subscripts import subscript
 from ...indexing.views import Slice
+from ...interface.errors import DTypeError, ShapeError, UnsupportedError
 from ...values.arithmetic import compute_dtypes, convert, copy, emit, nt_kind
 from ...values.assemble import dtype_of_value
-from ...values.errors import DTypeError, ShapeError, UnsupportedError
 from ...values.graph import Graph
 from ...values.tensors import BOOL, as_array
 from ...values.values import Static, Value, extents_of

@@ -6,14 +6,14 @@ from typing import Any
 
 import numpy as np
 
-from ...values.custom_calls import as_operand, call_numpy
+from ...interface.errors import DTypeError, ShapeError
 from ...values.equal_extents import require_equal
-from ...values.errors import DTypeError, ShapeError
 from ...values.graph import Graph
 from ...values.islands import in_island
 from ...values.values import Array, Group, Static, Value, extents_of
 from ...values.writes import check_writable
 from ..calls_back import calls_back
+from ..custom_calls import as_operand, call_numpy
 from ..registry import handles, normal_axis, static
 from ..shapes.joining import flat
 from ..shapes.rearranging import atleast

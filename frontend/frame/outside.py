@@ -1,4 +1,4 @@
-"""Looking into objects from outside the compiled function: each look is noted, and calls look again (`frame_values.py`).
+"""Looking into objects from outside the compiled function: each look is noted, and calls look again (`captured.py`).
 
     CFG.gain            the attribute of an object, a class or a module
     TABLE["k"][0]       an item of a container
@@ -17,13 +17,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..jit.disk.versioned import is_versioned
-from ..script.frame_values import Absent, Captured, Step, can_change
-from .errors import MissingAttributeError
-from .values import READING, Static, Value
+from ..interface.captured import Absent, Captured, Step, can_change
+from ..interface.errors import MissingAttributeError
+from ..interface.versioned import is_versioned
+from ..values.values import READING, Static, Value
 
 if TYPE_CHECKING:
-    from ..script.frame import Frame
+    from .frame import Frame
 
 _UNCHANGING = (
     int, float, complex, str, bytes, range, slice, type(None), np.dtype, np.generic, np.ufunc, np.finfo, np.iinfo

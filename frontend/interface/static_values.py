@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from ..jit.disk.versioned import PACKAGE, is_versioned
+from .versioned import PACKAGE, is_versioned
 
 _BY_VALUE = frozenset((type(None), bool, int, str, bytes, type(...), type(NotImplemented)))
 """Immutable, and of two values of one such type that are equal, one stands for the other."""

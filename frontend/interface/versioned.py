@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-PACKAGE = __name__.rsplit(".", 4)[0]
+PACKAGE = __name__.rsplit(".", 3)[0]
 """The name that this package was imported by."""
 
 _ITSELF = frozenset(("analysis", "dialects", "frontend", "lowering", "runtime", "transforms"))

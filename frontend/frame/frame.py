@@ -6,11 +6,11 @@ import ast
 from typing import Any, NoReturn
 
 from ...dialects.diagnostic import NestorError
-from ..values.errors import UnboundError, UndefinedNameError, UnsupportedError
+from ..interface.captured import Captured, Step
+from ..interface.errors import UnboundError, UndefinedNameError, UnsupportedError
+from ..interface.source import FunctionSource
 from ..values.graph import Graph
 from ..values.values import Late, Scope, Static, Value
-from .frame_values import Captured, Step
-from .source import FunctionSource
 
 
 class ReturnSignal(Exception):
@@ -63,7 +63,7 @@ class Frame:
 
     def lookup(self, node: ast.Name) -> Value:
         """The value of a name: a variable, else a global, which calls look at again."""
-        from ..values.objects import current
+        from .objects import current
 
         name = node.id
         frame: Frame | None = self
@@ -95,6 +95,6 @@ class Frame:
 
     def attribute(self, node: ast.AST, owner: Any, name: str) -> Value:
         """An attribute of a compile-time object (a module, a dtype, an object from outside)."""
-        from ..values.outside import attribute
+        from .outside import attribute
 
         return attribute(self, node, owner, name)

@@ -20,12 +20,12 @@ from typing import Any
 
 import numpy as np
 
-from ..script.frame import Frame
-from ..script.frame_values import Step
+from ..interface.captured import Step
+from ..interface.errors import DTypeError, IndexRangeError, MissingAttributeError, UnsupportedError
+from ..values.arithmetic import require_static
+from ..values.values import NOTHING, Group, Index, Lazy, Method, Rows, Static, Value, describe
 from . import outside
-from .arithmetic import require_static
-from .errors import DTypeError, IndexRangeError, MissingAttributeError, UnsupportedError
-from .values import NOTHING, Group, Index, Lazy, Method, Rows, Static, Value, describe
+from .frame import Frame
 
 _LAST = Static(-1)
 _NO_ENTRIES = Group((), dict, ())

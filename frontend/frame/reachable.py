@@ -11,10 +11,10 @@ from collections.abc import Iterator
 from types import CodeType, FunctionType, MethodType, ModuleType
 from typing import Any
 
-from ...script.frame_values import Absent, Captured, Step, can_change
-from ...script.source import FunctionSource
-from ...values.outside import is_open_object
-from ..disk.versioned import is_versioned
+from ..interface.captured import Absent, Captured, Step, can_change
+from ..interface.source import FunctionSource
+from ..interface.versioned import is_versioned
+from .outside import is_open_object
 
 
 def note_reachable(captured: Captured, function: Any) -> None:

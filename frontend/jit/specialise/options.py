@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from ...values.errors import DTypeError
+from ...interface.errors import DTypeError
 
 FASTMATH_FLAGS = ("contract", "reassoc", "nnan", "ninf", "nsz", "afn", "arcp")
 """The flags that `fastmath=True` asks for."""

@@ -10,15 +10,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ....dialects.diagnostic import Diagnostic
-from ....dialects.records import record
-from ...script.frame_values import Captured
+from ...dialects.diagnostic import Diagnostic
+from ...dialects.records import record
 from .argument_types import ArgumentType
+from .captured import Captured
 
 if TYPE_CHECKING:
     from xdsl.dialects.builtin import ModuleOp
 
-    from ...values.exceptions import Raise
+    from ..values.exceptions import Raise
 
 
 @record(eq=False)

@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from ....dialects.records import record
-from ..driver.spec import ScalarSpec, Spec
+from ...dialects.records import record
+from .spec import ScalarSpec, Spec
 
 LEAVES = frozenset((np.ndarray, int, float, bool, str, type(None), Spec, ScalarSpec))
 """Types that are certainly no structures."""

@@ -31,17 +31,16 @@ from ...dialects.diagnostic import NestorError
 from ...dialects.nt import CustomCallOp
 from ...lowering.nest_common.custom_calls import as_any_layout, call_of, declaration
 from ...runtime.numpy_calls import NUMPY_CALLS
-from ..jit.specialise.argument_types import memory_axes
-from ..numpy_api.shapes.rearranging import atleast
-from .assemble import dtype_of_value
-from .contents import as_tensor
-from .errors import DTypeError, ShapeError
-from .extents import Affine, affine_list
-from .graph import Graph, dynamic, element_type, tensor_type
-from .islands import Island
-from .numbers import number_kind
-from .tensors import as_array, normal_order, order_of
-from .values import (
+from ..interface.argument_types import memory_axes
+from ..interface.errors import DTypeError, ShapeError
+from ..values.assemble import dtype_of_value
+from ..values.contents import as_tensor
+from ..values.extents import Affine, affine_list
+from ..values.graph import Graph, dynamic, element_type, tensor_type
+from ..values.islands import Island
+from ..values.numbers import number_kind
+from ..values.tensors import as_array, normal_order, order_of
+from ..values.values import (
     Array,
     Extents,
     Group,
@@ -55,6 +54,7 @@ from .values import (
     is_array,
     whole,
 )
+from .shapes.rearranging import atleast
 
 
 class LinearAlgebraError(NestorError, np.linalg.LinAlgError):

@@ -16,7 +16,7 @@ from typing import Any
 
 from ...dialects.diagnostic import SourceLocation
 from ...dialects.records import record
-from ..values.errors import UnsupportedError
+from .errors import UnsupportedError
 
 
 @record

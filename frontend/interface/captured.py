@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from ..values.errors import UnsupportedError
+from .errors import UnsupportedError
 from .source import FunctionSource
 
 

@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from ....dialects.records import changed, record
-from ...values.errors import UnsupportedError
-from ...values.static_values import distinction, hashable, why_refused
+from ...dialects.records import changed, record
+from .errors import UnsupportedError
+from .static_values import distinction, hashable, why_refused
 
 Dim = int | str
 """A static extent, or the name of an unknown one."""

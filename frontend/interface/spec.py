@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from ....dialects.records import record
-from ...values.errors import DTypeError, ShapeError
-from ..specialise.argument_types import ArgumentType
+from ...dialects.records import record
+from .argument_types import ArgumentType
+from .errors import DTypeError, ShapeError
 
 SHORT_DTYPES = {
     "bool": "bool", "i1": "bool",
