@@ -45,3 +45,11 @@ class Primitive:
     is_mark: bool = False
     copies: bool = False
     weight: int = 2
+    harmless: str = ""
+    """Why no refusal keeps from a wrong value: iterations keep their order whatever is asked for. `test_checks.py` shows
+    what becomes of a request without the refusal."""
+    families: tuple[str, ...] = ()
+    """Families of programs in which its mutant may be caught, where most give it no occasion to be wrong."""
+    caught_by: tuple[int, ...] = ()
+    """The first seeds that have caught its mutant, where that is not at once: they are tried before others. Where what is
+    drawn has changed they may catch none any more, and the search takes longer."""

@@ -153,38 +153,79 @@ PRIMITIVES: dict[str, Primitive] = {
         of_loop("split", factor=(1, 2, 2, 3, 4, 5), tail=("remainder", "mask", "clamp", "perfect")),
         copies=True,
     ),
-    "tile": Primitive(draw_tile, copies=True),
-    "reorder": Primitive(draw_reorder),
+    "tile": Primitive(draw_tile, copies=True, families=("scan", "stencil"), caught_by=(93,)),
+    "reorder": Primitive(draw_reorder, families=("scan", "stencil", "transposed")),
     "beside": Primitive(draw_beside),
     "fuse": Primitive(draw_fuse, weight=3),
-    "flatten": Primitive(draw_flatten, weight=3),
-    "peel": Primitive(of_loop("peel", count=(1, 1, 2, 3), where=("head", "tail")), copies=True, weight=1),
-    "cut": Primitive(of_loop("cut", at=(-1, 0, 1, 2, 3, 5, 9)), copies=True, weight=1),
-    "shift": Primitive(of_loop("shift", by=(-2, 1, 3)), checks=(), weight=1),
-    "skew": Primitive(draw_skew, weight=1),
-    "normalise": Primitive(of_loop("normalise"), weight=1),
+    "flatten": Primitive(draw_flatten, weight=3, families=("flat", "pointwise")),
+    "peel": Primitive(
+        of_loop("peel", count=(1, 1, 2, 3), where=("head", "tail")), copies=True, weight=1, caught_by=(40,)
+    ),
+    "cut": Primitive(
+        of_loop("cut", at=(-1, 0, 1, 2, 3, 5, 9)),
+        copies=True,
+        weight=1,
+        harmless="refused is a first iteration that no expression is",
+    ),
+    "shift": Primitive(
+        of_loop("shift", by=(-2, 1, 3)),
+        checks=(),
+        weight=1,
+        harmless="refused are marked loops, and distances that are no values there",
+    ),
+    "skew": Primitive(
+        draw_skew, weight=1, harmless="refused are marked loops, and loops that are not one in the other"
+    ),
+    "normalise": Primitive(
+        of_loop("normalise"), weight=1, harmless="refused is a first iteration that no expression is"
+    ),
     "reverse": Primitive(of_loop("reverse")),
-    "unroll": Primitive(draw_unroll, copies=True),
+    "unroll": Primitive(
+        draw_unroll,
+        copies=True,
+        harmless="refused are numbers of copies that are not known, or that are too many",
+    ),
     "unroll_and_jam": Primitive(
         of_loop("unroll_and_jam", lambda loop: bool(jammed_loops(loop)), factor=(2, 2, 3)), copies=True
     ),
     "distribute": Primitive(
         draw_distribute, checks=("transforms.nest.loops.distribute:_why_not_cut",), weight=3
     ),
-    "rename": Primitive(draw_rename, weight=1),
-    "unmask": Primitive(
-        of_loop("unmask", is_masked), checks=("transforms.nest.loops.unmask:_is_of_no_use=True",), weight=4
+    "rename": Primitive(
+        draw_rename,
+        weight=1,
+        harmless="refused is a name of another loop: what a schedule then speaks of is not known",
     ),
-    "hoist": Primitive(of_loop("hoist"), checks=("transforms.nest.loops.hoist:can_meet=False",), weight=4),
-    "sink": Primitive(of_loop("sink"), checks=("transforms.nest.loops.sink:can_meet=False",), weight=2),
+    "unmask": Primitive(
+        of_loop("unmask", is_masked),
+        checks=("transforms.nest.loops.unmask:_is_of_no_use=True",),
+        weight=4,
+        caught_by=(147,),
+    ),
+    "hoist": Primitive(
+        of_loop("hoist"),
+        checks=("transforms.nest.loops.hoist:can_meet=False",),
+        weight=4,
+        families=("triangular", "scan"),
+        caught_by=(51,),
+    ),
+    "sink": Primitive(
+        of_loop("sink"), checks=("transforms.nest.loops.sink:can_meet=False",), weight=2, families=("scaled",)
+    ),
     "absorb": Primitive(
         of_loop("absorb"),
         _absorb_around,
         checks=("transforms.nest.loops.absorb:_is_ordered=False",),
         weight=2,
+        caught_by=(14,),
     ),
-    "specialise": Primitive(draw_specialise, copies=True, weight=1),
-    "add_unit_loop": Primitive(of_loop("add_unit_loop"), checks=(), weight=1),
+    "specialise": Primitive(
+        draw_specialise,
+        copies=True,
+        weight=1,
+        harmless="refused are loops that may not be copied into a branch; the general loop stands beside the copy",
+    ),
+    "add_unit_loop": Primitive(of_loop("add_unit_loop"), checks=(), weight=1, harmless="it refuses nothing"),
     "remove_unit_loop": Primitive(of_loop("remove_unit_loop", lambda loop: loop.constant_trip_count() == 1)),
     # producers and consumers
     "compute_at": Primitive(
@@ -195,6 +236,7 @@ PRIMITIVES: dict[str, Primitive] = {
             "transforms.nest.producers.compute_at:_check_producer",
         ),
         weight=4,
+        families=("blur", "chain"),
     ),
     "rolling_buffer": Primitive(
         of_buffer_in_loop("rolling_buffer", only_allocations=True, storage=("circular", "whole")),
@@ -208,6 +250,8 @@ PRIMITIVES: dict[str, Primitive] = {
         ),
         copies=True,
         weight=3,
+        families=("window",),
+        caught_by=(21,),
     ),
     "reverse_compute_at": Primitive(
         draw_reverse_compute_at,
@@ -225,6 +269,7 @@ PRIMITIVES: dict[str, Primitive] = {
         ),
         copies=True,
         weight=3,
+        families=("window",),
     ),
     "reverse_compute_inline": Primitive(
         of_allocation("reverse_compute_inline"),
@@ -235,6 +280,7 @@ PRIMITIVES: dict[str, Primitive] = {
             "transforms.nest.producers.reverse_compute_inline:_check_same",
         ),
         weight=3,
+        families=("blur", "chain"),
     ),
     "fuse_epilogue": Primitive(
         draw_fuse_epilogue,
@@ -244,6 +290,7 @@ PRIMITIVES: dict[str, Primitive] = {
             "transforms.nest.producers.reverse_compute_inline:_check_same",
         ),
         weight=3,
+        families=("epilogue",),
     ),
     "compute_inline": Primitive(
         of_allocation("compute_inline", duplicate=("allow", "allow", "refuse")),
@@ -252,31 +299,52 @@ PRIMITIVES: dict[str, Primitive] = {
             "transforms.nest.producers.compute_inline_plan:_check_duplicates",
         ),
         copies=True,
+        families=("blur",),
     ),
     # reductions
-    "rfactor": Primitive(of_loop("rfactor", has_reduction), weight=6),
-    "privatise": Primitive(
-        of_loop("privatise", accumulates, parts=(1, 2, 3, 4), share=("chunks", "cyclic")), weight=4
+    "rfactor": Primitive(
+        of_loop("rfactor", has_reduction), weight=6, families=("reduction", "matmul"), caught_by=(100,)
     ),
-    "tree_reduce": Primitive(of_loop("tree_reduce", accumulates_often), copies=True, weight=4),
-    "block_scan": Primitive(of_loop("block_scan", accumulates, factor=(1, 2, 3, 4)), copies=True, weight=4),
+    "privatise": Primitive(
+        of_loop("privatise", accumulates, parts=(1, 2, 3, 4), share=("chunks", "cyclic")),
+        weight=4,
+        caught_by=(76,),
+    ),
+    "tree_reduce": Primitive(
+        of_loop("tree_reduce", accumulates_often), copies=True, weight=4, caught_by=(119,)
+    ),
+    "block_scan": Primitive(
+        of_loop("block_scan", accumulates, factor=(1, 2, 3, 4)), copies=True, weight=4, families=("running",)
+    ),
     "block_exponentials": Primitive(
         draw_block_exponentials,
         checks=("transforms.nest.reductions.block_exponentials:exponentials_plan",),
         copies=True,
+        harmless="refused is what is no maximum with exponentials less it, which random programs are not",
     ),
     "block_moments": Primitive(
-        draw_block_moments, checks=("transforms.nest.reductions.block_moments:moments_plan",), copies=True
+        draw_block_moments,
+        checks=("transforms.nest.reductions.block_moments:moments_plan",),
+        copies=True,
+        harmless="refused is what is no sum with the squares around a mean, which random programs are not",
     ),
     "decompose_reduction": Primitive(
         of_loop("decompose_reduction", can_decompose),
         checks=("transforms.nest.loops.distribute:_why_not_cut",),
         weight=6,
+        families=("reduction", "matmul"),
+        caught_by=(341,),
     ),
     "online_softmax": Primitive(
-        draw_online_softmax, checks=("transforms.nest.reductions.online_softmax:online_plan",), copies=True
+        draw_online_softmax,
+        checks=("transforms.nest.reductions.online_softmax:online_plan",),
+        copies=True,
+        harmless="refused is what is no softmax of rows with its product, which random programs are not",
     ),
-    "search_parts": Primitive(draw_search_parts),
+    "search_parts": Primitive(
+        draw_search_parts,
+        harmless="refused is what finds no place of an extreme, which random programs are not",
+    ),
     # memory
     "cache_read": Primitive(
         of_buffer_in_loop("cache_read", tail=("clamp", "zero")),
@@ -285,6 +353,8 @@ PRIMITIVES: dict[str, Primitive] = {
             "transforms.nest.memory.staging:_may_be_unwritten",
             "transforms.nest.memory.staging:_written_by_threads",
         ),
+        families=("aliased",),
+        caught_by=(35,),
     ),
     "cache_write": Primitive(
         of_buffer_in_loop("cache_write", init=("load", "identity")),
@@ -293,6 +363,7 @@ PRIMITIVES: dict[str, Primitive] = {
             "transforms.nest.memory.staging:_may_be_unwritten",
             "transforms.nest.memory.staging:Coverage.fills=True",
         ),
+        caught_by=(93,),
     ),
     "stage_mem": Primitive(
         of_buffer_in_loop("stage_mem"),
@@ -301,12 +372,14 @@ PRIMITIVES: dict[str, Primitive] = {
             "transforms.nest.memory.staging:_may_be_unwritten",
             "transforms.nest.memory.staging:Coverage.fills=True",
         ),
+        caught_by=(38,),
     ),
     "stage_factors": Primitive(
         of_loop("stage_factors", adds_products, narrow=(False, True)),
         checks=("transforms.nest.memory.stage_factors:may_alias=False",),
         copies=True,
         weight=4,
+        harmless="refused is what is no sum of products, which random programs hardly draw at a constant length",
     ),
     "registerise": Primitive(
         draw_registerise,
@@ -315,52 +388,79 @@ PRIMITIVES: dict[str, Primitive] = {
             "transforms.nest.memory.registerise:_is_certain=True",
         ),
         weight=3,
+        caught_by=(103,),
     ),
     "transform_layout": Primitive(
-        draw_layout, checks=("transforms.nest.memory.transform_layout:_is_folding=False",), weight=3
+        draw_layout,
+        checks=("transforms.nest.memory.transform_layout:_is_folding=False",),
+        weight=3,
+        caught_by=(1,),
     ),
-    "set_memory": Primitive(of_allocation("set_memory", space=("shared", "local", "global"))),
-    "hoist_alloc": Primitive(draw_hoist_alloc),
+    "set_memory": Primitive(
+        of_allocation("set_memory", space=("shared", "local", "global")),
+        harmless="refused are places for which a device has no such memory; the interpreter has one memory",
+    ),
+    "hoist_alloc": Primitive(
+        draw_hoist_alloc,
+        harmless="refused are loops that run iterations together, and extents that are not known before them",
+    ),
     "sink_alloc": Primitive(
         of_buffer_in_loop("sink_alloc", only_allocations=True),
         checks=("analysis.nest.sets.own_buffers:_carried_value",),
+        families=("scratch",),
     ),
     "fold_buffer": Primitive(
         of_allocation("fold_buffer", factor=(1, 2, 3), dimension=(0, 0, 1)),
         checks=("transforms.nest.memory.fold_buffer:overwritten_while_needed",),
+        families=("scratch", "blur"),
     ),
     "resize_buffer": Primitive(
         of_allocation("resize_buffer", dimension=(0, 1), size=(None, None, 2, 4, 7), offset=(0, 0, 1, -1)),
         checks=("transforms.nest.memory.resize_buffer:is_within=True",),
+        caught_by=(37,),
     ),
     "expand_buffer": Primitive(
         of_buffer_in_loop("expand_buffer", only_allocations=True),
         checks=("analysis.nest.sets.own_buffers:_carried_value",),
+        families=("scratch",),
     ),
     "double_buffer": Primitive(
         of_buffer_in_loop("double_buffer", only_allocations=True),
         double,
         checks=("transforms.nest.memory.double_buffer:_written_source",),
         copies=True,
+        families=("window",),
+        caught_by=(51,),
     ),
     "pipeline": Primitive(
         of_buffer_in_loop("pipeline", only_allocations=True, stages=(2, 3)),
         pipelined,
         checks=("transforms.nest.memory.double_buffer:_written_source",),
         copies=True,
+        families=("window",),
+        caught_by=(48,),
     ),
     "reuse_buffers": Primitive(
         _draw_for_function("reuse_buffers"),
         reuse,
         checks=("transforms.nest.memory.reuse_buffers:_is_ordered=True",),
         weight=6,
+        families=("chain",),
     ),
-    "stream": Primitive(draw_stream, weight=1),
-    "prefetch": Primitive(draw_prefetch, weight=1),
-    "simplify": Primitive(_draw_for_function("simplify"), checks=(), weight=1),
-    "eliminate_dead": Primitive(_draw_for_function("eliminate_dead"), checks=(), weight=1),
+    "stream": Primitive(
+        draw_stream, weight=1, harmless="refused are loops without a store that it could mark"
+    ),
+    "prefetch": Primitive(
+        draw_prefetch, weight=1, harmless="refused are loops without an access that it could fetch for"
+    ),
+    "simplify": Primitive(_draw_for_function("simplify"), checks=(), weight=1, harmless="it refuses nothing"),
+    "eliminate_dead": Primitive(
+        _draw_for_function("eliminate_dead"), checks=(), weight=1, harmless="it refuses nothing"
+    ),
     # hints, and other machines
-    "annotate": Primitive(draw_annotate, weight=1),
+    "annotate": Primitive(
+        draw_annotate, weight=1, harmless="refused are marks that a later level could not obey"
+    ),
     "tensorize": Primitive(
         draw_tensorize,
         apply_tensorize,
@@ -373,6 +473,7 @@ PRIMITIVES: dict[str, Primitive] = {
             "transforms.nest.mapping.tensorize:_is_inside=True",
             "transforms.nest.mapping.tensorize:_check_overlaps",
         ),
+        caught_by=(20,),
     ),
     # marks
     "vectorize": Primitive(
@@ -393,6 +494,7 @@ PRIMITIVES: dict[str, Primitive] = {
             "analysis.nest.kernels.barriers:_refuse_barriers_in",
         ),
         weight=1,
+        harmless="refused are places that not all threads reach; loops in program order need no barrier",
     ),
 }
 """Every primitive that has legality to get wrong."""

@@ -24,34 +24,6 @@ from sampling import seeds
 from sequences import Reference, Runner, draw_schedule
 from xdsl.dialects.builtin import ModuleOp
 
-WITHOUT_CHECKS = {
-    "add_unit_loop": "it refuses nothing",
-    "simplify": "it refuses nothing",
-    "eliminate_dead": "it refuses nothing",
-    "shift": "refused are marked loops, and distances that are no values there",
-    "skew": "refused are marked loops, and loops that are not one in the other",
-    "normalise": "refused is a first iteration that no expression is",
-    "cut": "refused is a first iteration that no expression is",
-    "unroll": "refused are numbers of copies that are not known, or that are too many",
-    "specialise": "refused are loops that may not be copied into a branch; the general loop stands beside the copy",
-    "hoist_alloc": "refused are loops that run iterations together, and extents that are not known before them",
-    "set_memory": "refused are places for which a device has no such memory; the interpreter has one memory",
-    "stage_factors": "refused is what is no sum of products, which random programs hardly draw at a constant length",
-    "block_exponentials": "refused is what is no maximum with exponentials less it, which random programs are not",
-    "block_moments": "refused is what is no sum with the squares around a mean, which random programs are not",
-    "online_softmax": "refused is what is no softmax of rows with its product, which random programs are not",
-    "search_parts": "refused is what finds no place of an extreme, which random programs are not",
-    "rename": "refused is a name of another loop: what a schedule then speaks of is not known",
-    "insert_barriers": "refused are places that not all threads reach; loops in program order need no barrier",
-    "annotate": "refused are marks that a later level could not obey",
-    "stream": "refused are loops without a store that it could mark",
-    "prefetch": "refused are loops without an access that it could fetch for",
-}
-"""Primitives whose iterations keep their order whatever is asked for: no refusal of theirs keeps from a wrong value.
-
-`test_checks.py` shows of those that refuse what becomes of a request without the refusal.
-"""
-
 NEVER_LEGAL = {
     "online_softmax": "a softmax and its product are drawn by no chance; see test_cuda_attention.py",
     "block_exponentials": "a maximum and exponentials less it are drawn by no chance; see test_nest_block_exponentials.py",
@@ -139,65 +111,15 @@ def test_it_is_drawn_where_there_is_an_occasion(name: str):
     module.verify()
 
 
-@pytest.mark.parametrize("name", [name for name in PRIMITIVES if name not in WITHOUT_CHECKS])
+@pytest.mark.parametrize("name", [name for name, row in PRIMITIVES.items() if not row.harmless])
 def test_without_its_checks_a_primitive_is_caught(name: str):
     """A mutant that refuses nothing computes something else on one of the first programs on which it is tried."""
-    assert any(_is_caught(name, seed) for seed in (*KNOWN.get(name, ()), *range(1000)))
-
-
-KNOWN = {
-    "absorb": (14,),
-    "cache_read": (35,),
-    "cache_write": (93,),
-    "decompose_reduction": (341,),
-    "double_buffer": (51,),
-    "hoist": (51,),
-    "peel": (40,),
-    "pipeline": (48,),
-    "privatise": (76,),
-    "registerise": (103,),
-    "resize_buffer": (37,),
-    "rfactor": (100,),
-    "rolling_buffer": (21,),
-    "stage_mem": (38,),
-    "tensorize": (20,),
-    "tile": (93,),
-    "transform_layout": (1,),
-    "tree_reduce": (119,),
-    "unmask": (147,),
-}
-"""The first seeds that have caught a mutant, where that is not at once: they are tried before others. Where what is drawn
-has changed they may catch none any more, and the search takes longer."""
-
-PROVOKING = {
-    "block_scan": ("running",),
-    "cache_read": ("aliased",),
-    "compute_at": ("blur", "chain"),
-    "compute_inline": ("blur",),
-    "compute_root": ("window",),
-    "decompose_reduction": ("reduction", "matmul"),
-    "fuse_epilogue": ("epilogue",),
-    "reorder": ("scan", "stencil", "transposed"),
-    "reuse_buffers": ("chain",),
-    "flatten": ("flat", "pointwise"),
-    "hoist": ("triangular", "scan"),
-    "sink": ("scaled",),
-    "rfactor": ("reduction", "matmul"),
-    "reverse_compute_inline": ("blur", "chain"),
-    "rolling_buffer": ("window",),
-    "sink_alloc": ("scratch",),
-    "fold_buffer": ("scratch", "blur"),
-    "expand_buffer": ("scratch",),
-    "double_buffer": ("window",),
-    "pipeline": ("window",),
-    "tile": ("scan", "stencil"),
-}
-"""Families in which a primitive is seldom legal, where most programs give it no occasion to be wrong."""
+    assert any(_is_caught(name, seed) for seed in (*PRIMITIVES[name].caught_by, *range(1000)))
 
 
 def _is_caught(name: str, seed: int) -> bool:
     rng = random.Random(seed)
-    program = draw_program(rng, rng.choice(PROVOKING.get(name, USUAL)))
+    program = draw_program(rng, rng.choice(PRIMITIVES[name].families or USUAL))
     before = draw_schedule(rng, program, longest=seed % 3, marks=False).module
     request = PRIMITIVES[name].draw(rng, before)
     return request is not None and judge(before, request, program, seeds=range(4)).kind == NEEDED

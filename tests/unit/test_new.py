@@ -1,0 +1,141 @@
+"""`python -m nestor.tools.new`, in a copy of the tree: what it writes is all that is needed, and no more."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+
+Run = Callable[..., subprocess.CompletedProcess[str]]
+
+
+@pytest.fixture
+def checkout(tmp_path: Path) -> Path:
+    """A copy of the files that git has."""
+    listed = subprocess.run(
+        ["git", "ls-files", "--cached", "--others", "--exclude-standard"],
+        cwd=ROOT, capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    copy = tmp_path / "nestor"
+    for path in filter(lambda path: (ROOT / path).is_file(), listed.stdout.splitlines()):
+        (copy / path).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(ROOT / path, copy / path)
+    return copy
+
+
+@pytest.fixture
+def run(checkout: Path) -> Run:
+    """Runs a module of Python in the copy; `nestor` is the copy."""
+
+    def run_module(*arguments: str) -> subprocess.CompletedProcess[str]:
+        environment = {**os.environ, "PYTHONPATH": str(checkout.parent), "PYTHONDONTWRITEBYTECODE": "1"}
+        return subprocess.run(
+            [sys.executable, "-m", *arguments], cwd=checkout, env=environment, capture_output=True, text=True
+        )
+
+    return run_module
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    return {p.relative_to(folder).as_posix(): p.read_bytes() for p in folder.rglob("*") if p.is_file()}
+
+
+def recipe(kind: str, words: dict[str, str]) -> set[str]:
+    """The files that CONTRIBUTING.md names for `kind`: the paths of the list below `new {kind} NAME`."""
+    text = (ROOT / "CONTRIBUTING.md").read_text()
+    listed = re.search(rf"new {kind}[^#]*?\n\n((?:[-*] .*\n(?:  .*\n)*)+)", text)
+    assert listed is not None, f"CONTRIBUTING.md has no recipe of `new {kind}`"
+    paths = re.findall(r"^[-*] `([^`]+)`", listed[1], re.MULTILINE)
+    for word, value in words.items():
+        paths = [path.replace(word, value) for path in paths]
+    return set(paths)
+
+
+KINDS = {
+    "primitive": (
+        ["skewer_up", "--room", "memory"],
+        {"<name>": "skewer_up", "<na-me>": "skewer-up", "<room>": "memory"},
+        6,
+    ),
+    "pass": (
+        ["nest-strip-all"],
+        {"<name>": "nest-strip-all", "<module>": "strip_all", "<folder>": "transforms/nest/cleanup"},
+        4,
+    ),
+}
+"""The arguments, what the recipe's words stand for then, and how many files there may be at most."""
+
+TESTS = {
+    "primitive": [
+        "tests/unit/test_every_pass_is_tested.py",
+        "tests/unit/test_schedule_table.py",
+        "tests/unit/test_schedule_lit_coverage.py",
+        "tests/schedules/test_schedules.py::test_every_primitive_has_a_row",
+        "tests/schedules/test_checks.py::test_every_checker_is_shown_to_matter",
+    ],
+    "pass": ["tests/unit/test_every_pass_is_tested.py"],
+}
+"""The tests that ask for files, rows and lines of what is new."""
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_recipe_names_what_is_written_and_that_is_all_there_is_to_write(kind, checkout, run):
+    arguments, words, most = KINDS[kind]
+    before = contents(checkout)
+    done = run("nestor.tools.new", kind, *arguments)
+    assert done.returncode == 0, done.stderr
+    after = contents(checkout)
+    touched = {path for path in after if before.get(path) != after[path]}
+    assert touched == recipe(kind, words)
+    assert len(touched) <= most
+    assert set(re.findall(r"^  (\S+)$", done.stdout, re.MULTILINE)) == touched
+    assert "FILL IN" in done.stdout
+    check(kind, arguments[0], checkout, run)
+
+
+def check(kind: str, name: str, checkout: Path, run: Run) -> None:
+    """The skeleton is loaded, its pass runs, and the tests that ask for files find them."""
+    pass_name = {"primitive": "nest-" + name.replace("_", "-"), "pass": name}[kind]
+    listed = run("nestor.tools.opt_tool.main", "--list-passes")
+    assert f"  {pass_name} " in listed.stdout
+    assert not listed.stderr
+    for test in (checkout / "tests" / "filecheck").rglob(f"{pass_name}*.mlir"):
+        (options,) = re.findall(r"-p (?:'([^']*)'|(\S+))", test.read_text())
+        verify = ["--split-input-file", "--verify-diagnostics"] if "invalid" in test.name else []
+        ran = run("nestor.tools.opt_tool.main", str(test), "-p", "".join(options), *verify)
+        assert ran.returncode == 0, ran.stderr
+    tested = run(
+        "pytest", "-q", "-p", "no:cacheprovider", "-k", f"{name} or {pass_name} or not [", *TESTS[kind]
+    )
+    assert tested.returncode == 0, tested.stdout[-3000:]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["primitive", "Skewer"], "'Skewer' is no name of a primitive"),
+        (["primitive", "class"], "'class' is no name of a primitive"),
+        (["primitive", "split"], "there is a primitive called 'split' already"),
+        (["pass", "strip"], "'strip' is no name of a pass"),
+        (["pass", "nest-freeze"], "there is a pass called 'nest-freeze' already"),
+        (["pass", "nt-strip", "--room", "loops"], "passes of nt have one room"),
+        (["pass", "nest-bounds", "--room", "cleanup"], ""),
+    ],
+)
+def test_names_that_are_refused(arguments, message, checkout, run):
+    if not message:  # a file that is there is never written over
+        (checkout / "transforms/nest/cleanup/bounds.py").write_text("# of somebody\n")
+        message = "transforms/nest/cleanup/bounds.py exists already"
+    before = contents(checkout)
+    done = run("nestor.tools.new", *arguments)
+    assert done.returncode == 1
+    assert done.stderr.startswith(f"error: {message}") and "help: " in done.stderr
+    assert contents(checkout) == before
