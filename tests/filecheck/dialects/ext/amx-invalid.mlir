@@ -10,7 +10,7 @@ func.func @long(%a: memref<32x128xi8>, %i: index) {
 // -----
 
 func.func @product(%a: !amx.tile<16x64xi8>, %b: !amx.tile<8x64xi8>, %c: !amx.tile<16x16xi32>) {
-  // expected-error@+1 {{is no !amx.tile<16x16xi32>}}
+  // expected-error@+1 {{is not !amx.tile<16x16xi32>}}
   %0 = amx.tile_muli %a, %b, %c : !amx.tile<16x64xi8>, !amx.tile<8x64xi8>, !amx.tile<16x16xi32>
   func.return
 }
