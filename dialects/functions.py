@@ -4,7 +4,7 @@
     %s = special.sigmoid %x : vector<16xf32>      // 1 / (1 + e^-x)
     %b = special.philox %c, %s, %k : i64          // random bits
 
-They stand beside those of `math`, up to `expand-math` on the CPU and up to CUDA C on the GPU.
+They are beside those of `math`, up to `expand-math` on the CPU and up to CUDA C on the GPU.
 """
 
 from __future__ import annotations

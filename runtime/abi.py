@@ -1,6 +1,6 @@
 """The packed call: NumPy arrays and Python scalars to the 8-byte slots that a kernel's entry point reads.
 
-    packer = Packer.for_function(func_op)          # once a signature
+    packer = Packer.for_function(func_op)          # once per signature
     arguments = packer(x, 2.0, out)                # every call
     status = module.entry("f")(arguments, error)
 

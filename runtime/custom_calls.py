@@ -61,7 +61,7 @@ def take_error(file: str | None, line: int) -> BaseException:
     assert error is not None, "a call failed without an exception"
     if file is None or line < 1:
         return error
-    # A frame of that line: what raises it stands there.
+    # A frame of that line: what raises it is there.
     raising = compile("\n" * (line - 1) + "raise error", file, "exec")
     try:
         exec(raising, {"error": error})

@@ -58,7 +58,7 @@ def _holds_mlir(folder: Path) -> bool:
 
 
 def _others(folder: Path, links: Path) -> Path:
-    """A folder of links to what `folder` holds, but for MLIR's tools."""
+    """A folder of links to what `folder` holds, except for MLIR's tools."""
     links.mkdir(parents=True)
     for command in folder.iterdir():
         if command.name not in MLIR_TOOLS:

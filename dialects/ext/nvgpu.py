@@ -176,7 +176,7 @@ class DeviceAsyncCreateGroupOp(IRDLOperation):
 
 @irdl_op_definition
 class DeviceAsyncWaitOp(IRDLOperation):
-    """Wait for a group; with `numGroups`, until this thread has no more groups than that under way."""
+    """Wait for a group; with `numGroups`, until this thread has no more groups than that in flight."""
 
     name = "nvgpu.device_async_wait"
 

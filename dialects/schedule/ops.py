@@ -168,7 +168,7 @@ class MatchOp(IRDLOperation):
     """Handles of what is there: `%i, %j = schedule.match loops ["i", "j"]`, one handle a name.
 
     Also `statements ["y"]` by label and `buffers ["x"]` by name. `%k = schedule.match loops containing "nest.accumulate"`,
-    `loops contiguous "x"` and `loops reducing "s"` match by what stands in them: one handle of all that match. What
+    `loops contiguous "x"` and `loops reducing "s"` match by what is in them: one handle of all that match. What
     must be there and is not is an error, unless the match is `optional`.
     """
 

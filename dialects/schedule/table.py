@@ -1,7 +1,7 @@
 """The one table of schedule primitives: their handles, options and results, as text writes them.
 
 A row becomes an operation of the `schedule` dialect, a method of `nt.schedule(...)`, a pass, and a section of
-docs/schedules.md. What a primitive does, and when it is legal, stands in the file that `function` names: adding a
+docs/schedules.md. What a primitive does, and when it is legal, is in the file that `function` names: adding a
 primitive means that file and a row here.
 """
 
@@ -16,7 +16,7 @@ LOOP, STATEMENT, BUFFER = "loop", "statement", "buffer"
 
 @dataclass(frozen=True, eq=False)
 class Target:
-    """A handle that a primitive takes. It stands after `keyword`; of a `variadic` one there may be several."""
+    """A handle that a primitive takes. It is after `keyword`; of a `variadic` one there may be several."""
 
     name: str
     kind: str = LOOP
@@ -65,7 +65,7 @@ class Primitive:
     options: tuple[Option, ...] = ()
     results: tuple[Result, ...] = ()
     own_pass: bool = False
-    """The pass has options beside these, and its class stands in the primitive's file."""
+    """The pass has options beside these, and its class is in the primitive's file."""
 
     @property
     def pass_name(self) -> str:

@@ -105,7 +105,7 @@ _HEAP_TYPE = 1 << 9
 
 
 def class_attribute(kind: type, name: str) -> Any:
-    """What a class has by this name, as it stands in the class; Absent."""
+    """What a class has by this name, as it is in the class; Absent."""
     return next((vars(base)[name] for base in kind.__mro__ if name in vars(base)), Absent)
 
 

@@ -1,6 +1,6 @@
 """`nt.nn`: the pieces of neural networks, in plain NumPy.
 
-The functions here run as they stand outside of compiled code; inside it they are inlined as any Python function is.
+The functions here run as they are outside of compiled code; inside it they are inlined as any Python function is.
 Those marked `composite` stay one operation of the nt level (`nt.composite "softmax"`) until `nt-decompose`.
 """
 

@@ -2,7 +2,7 @@
 
 np.sort(x)      ->   %y = nt.custom_call "numpy.sort"(%x) {axis = -1 : i64} : (tensor<7xf64>) -> tensor<7xf64>
 
-Inside an island the operands are copied to buffers of its own, and the call stands between the loops.
+Inside an island the operands are copied to buffers of its own, and the call is between the loops.
 """
 
 from __future__ import annotations
@@ -83,7 +83,7 @@ def call_numpy(
 ) -> Value:
     """`np.name(*operands, **arguments)`, with results of the given extents, whose types NumPy itself says.
 
-    `sample` are arguments to ask it with in place of the true ones. An `ordered` call may raise, and stays where it is.
+    `sample` are arguments to ask it with instead of the true ones. An `ordered` call may raise, and stays where it is.
     What masks select is selected by the call, `values[mask]`: the extents of results must not depend on it.
     Raises what NumPy raises for operands of these types, ranks and extents.
     """

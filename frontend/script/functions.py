@@ -65,7 +65,7 @@ def inline(
     args: Sequence[Value],
     kwargs: dict[str, Value],
 ) -> Value:
-    """The body of a Python function, in place of its call."""
+    """The body of a Python function, instead of its call."""
     from .statements import run_body
 
     kind = suspended_kind(function.__code__.co_flags) if isinstance(function, FunctionType) else None

@@ -106,7 +106,7 @@ def unknown_alias(graph: Graph) -> NestorError:
 
 
 def through(outer: Array, window: Array) -> Array:
-    """The view that `window` is of its buffer, of `outer` in place of it."""
+    """The view that `window` is of its buffer, of `outer` instead of it."""
     if window.whole:
         return outer
     fixed = list(outer.fixed)

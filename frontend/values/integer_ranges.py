@@ -4,7 +4,7 @@
     (a of int8)       cf.assert %ok, "Python integer {value} out of bounds for int8" {nestor.kind = "OverflowError"}
 
 An integer known at compile time is judged there and then, one whose bounds are known needs no check, and what must
-hold of extents is a guard. A check of arguments alone stands before the loops and the operations without effects
+hold of extents is a guard. A check of arguments alone is before the loops and the operations without effects
 around it, which keeps them free of checks.
 """
 

@@ -5,7 +5,7 @@
                    cf.assert |float(%r) - %f| < 2**63 {nestor.kind = "OverflowError"}
 
 A result that wrapped is a multiple of 2**64 away from the true one, which rounding is not. Checked is what may not fit by
-the bounds of its operands, and stands in no loop and no branch, or multiplies a variable that its loop carries. Other
+the bounds of its operands, and is in no loop and no branch, or multiplies a variable that its loop carries. Other
 arithmetic of loops, that of indices above all, stays free of checks.
 """
 

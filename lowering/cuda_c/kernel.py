@@ -49,7 +49,7 @@ _TILES = 1024
 """Bytes that a block shares from which on it has tiles in them, of products: these take as many registers as there are."""
 
 _RESIDENT = 1024
-"""Threads of a multiprocessor that leave each 64 registers: with these full of elements, enough is under way."""
+"""Threads of a multiprocessor that leave each 64 registers: with these full of elements, enough is in flight."""
 
 
 class KernelPrinter(WarpPrinter, MatrixPrinter, SharedPrinter):

@@ -30,7 +30,7 @@ from .types import MUL, TERNARY, CExpr
 
 
 class MatrixPrinter(KernelScope):
-    """The statements on fragments, and those on copies that are under way."""
+    """The statements on fragments, and those on copies that are in flight."""
 
     def async_copy(self, op: nvgpu.DeviceAsyncCopyOp) -> None:
         assert isinstance(op.src.type, MemRefType)

@@ -39,7 +39,7 @@ _FOLD_LIMIT = 80
 """Characters beyond which an unnamed expression gets a line of its own."""
 _SUM = re.compile(r"\w+ [-+*] \w+", re.ASCII)
 _SHORT = 16
-"""Characters of an index expression that may stand inside a loop although it is computed before it."""
+"""Characters of an index expression that may be inside a loop although it is computed before it."""
 
 
 @dataclass(frozen=True)
@@ -325,7 +325,7 @@ def _is_final(value: SSAValue) -> bool:
 
 
 def _may_follow(later: Operation, op: Operation, home: Operation) -> bool:
-    """Whether `later` may run after `op`; what counts begins at `home`, which stands before both or in their block."""
+    """Whether `later` may run after `op`; what counts begins at `home`, which is before both or in their block."""
     around: Operation | None = op
     while around is not None:
         block = around.parent

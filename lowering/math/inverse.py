@@ -30,7 +30,7 @@ def acos(b: FormBuilder, x: SSAValue) -> SSAValue:
     negative = b.compare("olt", x, 0.0)
     t = b.select(beyond, b.add(t, t), t)
     tail = b.select(beyond, b.add(tail, tail), tail)
-    # turn - (t + tail) everywhere but for x > 1/2; t and tail change sign for x < 0 up to 1/2.
+    # turn - (t + tail) everywhere except for x > 1/2; t and tail change sign for x < 0 up to 1/2.
     plus = b.either(b.both(negative, b.not_(beyond)), b.both(beyond, b.not_(negative)))
     t, tail = b.select(plus, t, b.neg(t)), b.select(plus, tail, b.neg(tail))
     turn = b.select(beyond, b.select(negative, c.pi[0], b.constant(0.0, x.type)), c.half_pi[0])

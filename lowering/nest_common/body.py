@@ -58,7 +58,7 @@ class NestBody(Statements):
     """
 
     guards_copies = False
-    """Whether a copy of an unrolled body may stand in a branch."""
+    """Whether a copy of an unrolled body may be in a branch."""
 
     copies_made = 1
     """Copies that unrolled loops make of what is lowered now."""

@@ -4,7 +4,7 @@
                                 %1 = arith.addi %0, %i
                                 %2 = arith.addi %1, %c1
 
-Equal sums (`linear_forms.py`) are computed once a block, constants once a function.
+Equal sums (`linear_forms.py`) are computed once per block, constants once per function.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Copies that are under way (part of convert-nest-to-gpu): loops annotated `nestor.async`, see async_copies.py.
+"""Copies that are in flight (part of convert-nest-to-gpu): loops annotated `nestor.async`, see async_copies.py.
 
     nest.for "v" %v = 0 to 4 vectorized(4) attributes {nestor.async} {
       ... %x[%i, 4 * %t + %v] where (%i < %n), else 0, is copied to %tile[%r, 4 * %t + %v]

@@ -13,8 +13,8 @@
     %2 = arith.cmpi slt, %1, %n
     scf.if %2 { memref.store %a, %y[%1] }
 
-What stands outside the loops over threads is done once a block: by the first thread, in buffers that the block
-shares. Where one phase uses what another wrote, a barrier stands between them: what nest-insert-barriers found out
+What is outside the loops over threads is done once per block: by the first thread, in buffers that the block
+shares. Where one phase uses what another wrote, a barrier is between them: what nest-insert-barriers found out
 is `nest.barrier`, and without that any use of a buffer counts as one of all its elements.
 """
 
@@ -228,7 +228,7 @@ class KernelBody(ThreadBody):
 
         self.branch(self._all(conditions), (), then)
 
-    # ---- what is done once a block ----
+    # ---- what is done once per block ----
 
     def operation(self, op: Operation) -> None:
         if isinstance(op, BarrierOp):
@@ -301,7 +301,7 @@ class KernelBody(ThreadBody):
         self.phases.clear()
 
     def _wait_for_copies(self, groups: int) -> None:
-        """Wait until no more groups of copies than that are under way, of which one made here is the last."""
+        """Wait until no more groups of copies than that are in flight, of which one made here is the last."""
         group = self._last_group
         if group is None or group.parent is not self.builder.block:
             group = nvgpu.DeviceAsyncCreateGroupOp.create(

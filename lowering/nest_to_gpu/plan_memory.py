@@ -195,7 +195,7 @@ class _Arena:
             self.members = []
 
     def emit(self) -> None:
-        """Make the arena before the first allocation, and views of it in place of all."""
+        """Make the arena before the first allocation, and views of it instead of all."""
         if not self.members:
             return
         fixed = [life for life in self.members if not life.sizes]

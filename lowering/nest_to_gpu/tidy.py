@@ -108,7 +108,7 @@ def _set_to_constant(register: memref.AllocaOp) -> None:
 
 
 def _comes_after(op: Operation, store: Operation) -> bool:
-    """Whether `op`, a load, stands behind `store` in its block, or inside of what does."""
+    """Whether `op`, a load, is behind `store` in its block, or inside of what does."""
     if not isinstance(op, memref.LoadOp):
         return False
     around: Operation | None = op
@@ -246,7 +246,7 @@ def _block_with_all(op: Operation, users: set[Operation]) -> Block | None:
 
 
 def _implied(both: arith.AndIOp) -> None:
-    """Leave out a bound of an index where a lower one stands beside it."""
+    """Leave out a bound of an index where a lower one is beside it."""
     for one, other in ((both.lhs, both.rhs), (both.rhs, both.lhs)):
         if _implies(one, other):
             both.result.replace_all_uses_with(one)

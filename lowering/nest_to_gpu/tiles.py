@@ -164,7 +164,7 @@ class TileBody(NestBody):
         self.either(self._all(conditions), whole, edge)
 
     def _copy_tile(self, op: ForOp, copies: Mapping[ForOp, AsyncCopy]) -> bool:
-        """Copies that are under way: of vectors where the buffers are aligned, else of elements. False: not at all."""
+        """Copies that are in flight: of vectors where the buffers are aligned, else of elements. False: not at all."""
         vectors = [VectorCopy(self, loop, copy) for loop, copy in copies.items()]
         zeros = {constraint for copy in copies.values() for constraint in domain_of_load(copy)}
         if any(c.constraint not in self.assumed | zeros for c in constraints_within(op)):

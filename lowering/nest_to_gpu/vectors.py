@@ -25,8 +25,8 @@ becomes, with %i = 1024 * %b + 4 * %t and a parameter of the kernel that says wh
       scf.for %v = %c0 to min(%c4, %n - %i) { the same with memref.load and memref.store }
     }
 
-One access moves elements that are neighbours in memory and begin at a multiple of the access's size; the others
-(broadcast, strided, shifted by one) stay accesses to elements. Loads stand before the lanes' computations, stores
+One access moves elements that are adjacent in memory and begin at a multiple of the access's size; the others
+(broadcast, strided, shifted by one) stay accesses to elements. Loads are before the lanes' computations, stores
 behind them; two stores to one buffer too, a known distance apart. Why it is so: docs/decisions/0009-vector-accesses.md.
 """
 

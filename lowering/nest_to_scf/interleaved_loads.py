@@ -6,7 +6,7 @@
 becomes
 
     %0 = vector.load %x[%c1] : memref<16xf32>, vector<8xf32>           // elements 1 to 8
-    %1 = vector.load %x[%c8] : memref<16xf32>, vector<8xf32>           // elements 8 to 15, and none behind the last lane's
+    %1 = vector.load %x[%c8] : memref<16xf32>, vector<8xf32>           // elements 8 to 15, and none after the last lane's
     %a = vector.shuffle %0, %1 [0, 2, 4, 6, 9, 11, 13, 15] : vector<8xf32>, vector<8xf32>
 
 The last vector ends where the last lane's element does, so that nothing is read that is not between two elements of the

@@ -225,7 +225,7 @@ class TransposedTile:
                     yield constraint, TileConstraint(constraint, ranges, False).least(self.body.values)
 
     def _end(self, loop: ForOp) -> int:
-        """The variable's value behind the last iteration of a whole tile."""
+        """The variable's value after the last iteration of a whole tile."""
         if loop is self.loop:
             return _first(loop) + (_most_iterations(loop) or 0)
         assert loop.width is not None

@@ -216,7 +216,7 @@ class VectorLoop:
         self.body.branch(condition, (), write)
 
     def prefetch(self, op: PrefetchOp) -> None:
-        """One for each cache line of lanes that are neighbours in memory, else one: that of the first lane's element."""
+        """One for each cache line of lanes that are adjacent in memory, else one: that of the first lane's element."""
         values, iv = self.body.values, self.loop.iv
         lanes = values[iv]
         for lane in self._first_of_lines(op):
@@ -339,7 +339,7 @@ class VectorLoop:
             vector.ExtractOp, (values,), values.type.element_type, {"static_position": position}
         )
 
-    # ---- what may stand inside ----
+    # ---- what may be inside ----
 
     def inner_loop(self, op: ForOp) -> None:
         """A loop whose iterations are the same for all lanes: it stays, and its body becomes vectors."""

@@ -14,7 +14,7 @@
       }
     }
 
-A carried tensor has one buffer: what the loop starts from is moved into it (no copy where it is computed there), what a
+A carried tensor has one buffer: what the loop starts from is moved into it (no copy where it is computed there), what an
 iteration yields is computed straight into it where the old contents are not needed any more, else copied. A `scf.while`
 keeps its place, without operands or results. Numbers are carried as tensors of rank 0.
 """

@@ -1,7 +1,7 @@
-"""Elements on demand: emits the scalar operations that compute one element of a tensor, each once a point.
+"""Elements on demand: emits the scalar operations that compute one element of a tensor, each once per point.
 
 `Elements` keeps a stack of scopes, the function and the open loops. What is asked for is emitted in the outermost scope
-where its loads are possible, so that constants stand before the loops and row values before the inner loop.
+where its loads are possible, so that constants are before the loops and row values before the inner loop.
 """
 
 from __future__ import annotations
@@ -232,7 +232,7 @@ class Elements:
         return self._memo[root][0]
 
     def constant(self, value: float | int, scalar: Attribute) -> SSAValue:
-        """A scalar constant, before all loops, once a function scope."""
+        """A scalar constant, before all loops, once per function scope."""
         key = (repr(value), scalar)
         known = self._constants.get(key)
         if known is None:

@@ -366,7 +366,7 @@ def _position(value: SSAValue) -> int:
 
 
 def fastest_dimension(memref: SSAValue) -> int:
-    """The dimension of a buffer with stride 1 (the last one when no stride is known to be 1), but for those of extent 1."""
+    """The dimension of a buffer with stride 1 (the last one when none is known to be 1), except for those of extent 1."""
     shape, layout = shape_of_buffer(memref), memref.type.layout  # pyright: ignore
     found = [k for k, extent in enumerate(shape) if extent != 1] or list(range(len(shape)))
     if isinstance(layout, StridedLayoutAttr):

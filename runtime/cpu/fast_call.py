@@ -5,7 +5,7 @@
 
 An instance without entries is called as any Python object is, through `__call__`; one with entries falls back to it. The
 wrapper (`cpu/call_wrapper.py`) reads CPython's and NumPy's objects in place. Where everything lies is tested on probes
-once a process: on another interpreter, or where any test fails, `available()` is False and calls stay in Python.
+once per process: on another interpreter, or where any test fails, `available()` is False and calls stay in Python.
 `NESTOR_FAST_CALL=0` asks for that.
 """
 

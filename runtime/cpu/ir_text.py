@@ -86,7 +86,7 @@ class FunctionText:
         return self._fresh(f"{hint}.")
 
     def label(self, name: str) -> None:
-        """The next instructions are those of block `name`; what stands before goes on to it."""
+        """The next instructions are those of block `name`; what is before goes on to it."""
         if self._open:
             self.jump(name)
         self._lines.append(f"{name}:")

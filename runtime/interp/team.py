@@ -1,7 +1,7 @@
 """The threads of a block, each for itself: the mode "threads" of the reference interpreter.
 
-A kernel (what stands in the innermost loop over blocks, or the loops over threads where there is none) becomes a
-generator that one thread runs: of a loop bound to threads its own iteration, of what stands outside such loops
+A kernel (what is in the innermost loop over blocks, or the loops over threads where there is none) becomes a
+generator that one thread runs: of a loop bound to threads its own iteration, of what is outside such loops
 what the first thread does for the block. It yields at barriers. All threads run up to the next barrier, in
 random order. Where two of them touch an element meanwhile, one to write it, a barrier is missing: a trap. So is
 a barrier that only some of them reach.

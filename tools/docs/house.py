@@ -90,7 +90,7 @@ def imported_modules(name: str, path: Path, modules: Iterable[str]) -> Iterator[
 
 
 def _base(node: ast.ImportFrom, package: list[str]) -> list[str]:
-    """What stands after `from`, seen from the root of Nestor."""
+    """What is after `from`, seen from the root of Nestor."""
     if node.level:
         return package[: len(package) - node.level + 1] + (node.module or "").split(".") * bool(node.module)
     return (node.module or "").removeprefix("nestor.").split(".") if "nestor" in (node.module or "") else []

@@ -164,7 +164,7 @@ _NOTHING = "<td></td><td></td>"
 
 
 def _pairs(lines: list[list[str]], others: list[list[str]]) -> list[tuple[int | None, int | None]]:
-    """Which removed line stands beside which added one: in their order, the sum of likenesses being greatest."""
+    """Which removed line is beside which added one: in their order, the sum of likenesses being greatest."""
     if len(lines) * len(others) > _MAX_PAIRS:
         return list(zip_longest(range(len(lines)), range(len(others))))
     best = [[0.0] * (len(others) + 1) for _ in range(len(lines) + 1)]

@@ -1,4 +1,4 @@
-"""Finding what a schedule speaks of: buffers by name, loops by what stands in them."""
+"""Finding what a schedule speaks of: buffers by name, loops by what is in them."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def match_pattern(loops: Sequence[ForOp], pattern: str, name: str) -> list[ForOp
 
 
 def _contains(loop: ForOp, name: str) -> bool:
-    """An operation of that name stands directly in the body."""
+    """An operation of that name is directly in the body."""
     return any(op.name == name for op in loop.body.block.ops)
 
 

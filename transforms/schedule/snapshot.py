@@ -10,7 +10,7 @@ from xdsl.ir import SSAValue
 
 
 class Snapshot:
-    """The bodies of functions at one time."""
+    """The bodies of functions at the same time."""
 
     def __init__(self, functions: Sequence[FuncOp]):
         self._copies = [(function, function.clone()) for function in functions]

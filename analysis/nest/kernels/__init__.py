@@ -1,3 +1,3 @@
-"""What lanes, threads and blocks do together: barriers, shares, tiles of matrix units, copies under way; what a mark
+"""What lanes, threads and blocks do together: barriers, shares, tiles of matrix units, copies in flight; what a mark
 asks for.
 """

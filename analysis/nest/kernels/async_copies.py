@@ -1,4 +1,4 @@
-"""Copies to shared memory that are under way while their thread goes on: the annotation `nestor.async`.
+"""Copies to shared memory that are in flight while their thread goes on: the annotation `nestor.async`.
 
     nest.for "v" %v = 0 to 8 vectorized(8) attributes {nestor.async} {
       %a = nest.load %x[%i, 8 * %t + %v] : memref<64x64xf16>
@@ -18,7 +18,7 @@ makes at an edge is such a copy, too: there `cp.async` writes zeros, and reads n
 
 In program order it means nothing. Whoever uses what was copied, or writes what was
 copied from, must wait first, also the thread itself: nest-insert-barriers says at its barriers how many groups of copies
-may be under way behind them (`nestor.copies`). The copies of loops over threads that follow each other are one group.
+may be in flight behind them (`nestor.copies`). The copies of loops over threads that follow each other are one group.
 """
 
 from __future__ import annotations
@@ -36,10 +36,10 @@ from ..buffers import element_bytes
 from .gpu_accesses import declared_space
 
 ASYNC = "nestor.async"
-"""The annotation of a vectorized loop whose copies may be under way."""
+"""The annotation of a vectorized loop whose copies may be in flight."""
 
 COPIES = "nestor.copies"
-"""The attribute of a barrier: how many groups of copies may be under way when threads go on."""
+"""The attribute of a barrier: how many groups of copies may be in flight when threads go on."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,7 +58,7 @@ class AsyncCopy:
 
     @property
     def may_copy_elements(self) -> bool:
-        """Whether an element can be under way by itself."""
+        """Whether an element can be in flight by itself."""
         return self.element_bytes in (4, 8)
 
 
@@ -127,7 +127,7 @@ def why_not_async(loop: ForOp) -> tuple[Operation, str] | None:
 
 
 def is_async(op: Operation) -> bool:
-    """Whether `op` stands in an asynchronous copy, or is one."""
+    """Whether `op` is in an asynchronous copy, or is one."""
     found: Operation | None = op
     while found is not None and ASYNC not in found.attributes:
         found = found.parent_op()
@@ -150,6 +150,6 @@ def closes_group(loop: ForOp) -> bool:
 
 
 def groups_left(barrier: BarrierOp) -> int | None:
-    """How many groups of copies may be under way behind a barrier; None where it does not speak of them."""
+    """How many groups of copies may be in flight behind a barrier; None where it does not speak of them."""
     count = barrier.attributes.get(COPIES)
     return count.value.data if isinstance(count, IntegerAttr) else None

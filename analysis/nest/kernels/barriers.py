@@ -12,7 +12,7 @@ they run. A loop over threads is a phase of its own: its mark says that its iter
 
 Barriers are placed as late as they can be, which needs the fewest in phases that follow each other. A serial loop with
 phases in it is looked at by itself, then with what its last iteration left to wait for (a barrier at its end), then with
-what stands before it (a barrier before it).
+what is before it (a barrier before it).
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ from .thread_copies import ThreadCopies, thread_copies, writes_copies
 from .warps import why_not_lanes
 
 MOST_STAGES = 8
-"""Iterations that copies can be ahead by, at most, to be left under way."""
+"""Iterations that copies can be ahead by, at most, to be left in flight."""
 
 THREADS, FIRST, ALL = "threads", "first", "all"
 """Who does a phase: a thread an iteration, the first thread of the block, or every thread of it."""
@@ -74,7 +74,7 @@ class Phase:
 
     @cached_property
     def is_async(self) -> bool:
-        """Whether copies of it are under way when it is done."""
+        """Whether copies of it are in flight when it is done."""
         return holds_async(self.op)
 
 
@@ -97,7 +97,7 @@ class Place:
     op: Operation
     at_end: bool = False
     copies: int | None = field(default=None, compare=False)
-    """How many groups of copies may be under way behind it; None where none are."""
+    """How many groups of copies may be in flight behind it; None where none are."""
 
     @property
     def block(self) -> Block | None:
@@ -109,7 +109,7 @@ class Place:
 
 
 def kernels_in(scope: Operation) -> list[ForOp]:
-    """The loops that become kernels: bound ones that stand in no other; around `scope`, or in it."""
+    """The loops that become kernels: bound ones that are in no other; around `scope`, or in it."""
     around = [loop for loop in (*enclosing_loops(scope), scope) if _is_bound(loop)]
     if around:
         assert isinstance(around[0], ForOp)
@@ -153,7 +153,7 @@ class _Kernel:
         self.kernel = kernel
         self.loops_on = {axis: loops for axis in THREAD_AXES if (loops := bound_loops([kernel], [axis]))}
         self.places: dict[Place, int | None] = {}
-        """Where barriers are missing, and how many groups of copies may be under way behind each."""
+        """Where barriers are missing, and how many groups of copies may be in flight behind each."""
         self.is_asking = False
         """Whether barriers are placed, or it is only asked whether one would be."""
         self.has_conflict = False
@@ -238,7 +238,7 @@ class _Kernel:
         return _behind(end, self.places[place]) if place in self.places else end
 
     def _iterations_spared(self, op: ForOp, end: Pending) -> int:
-        """Of how many iterations of `op`, the last ones, the copies may be under way when the next one starts.
+        """Of how many iterations of `op`, the last ones, the copies may be in flight when the next one starts.
 
         They are used in none of the next so many iterations.
         """
@@ -278,7 +278,7 @@ class _Kernel:
     # ---- conflicts ----------------------------------------------------------------------------------
 
     def _conflict(self, first: Phase, second: Phase, when: Earlier | None) -> bool:
-        """Whether different threads touch one element, or one thread one that a copy of it is under way to or from."""
+        """Whether different threads touch one element, or one thread one that a copy of it is in flight to or from."""
         return any(
             (a.writes or b.writes)
             and self._is_shared(a)
@@ -368,7 +368,7 @@ class _Kernel:
 
 
 def _behind(pending: Pending, copies: int | None) -> Pending:
-    """What is left to wait for behind a barrier: copies that are under way, unless it waits for all of them."""
+    """What is left to wait for behind a barrier: copies that are in flight, unless it waits for all of them."""
     return [] if copies == 0 else [entry for entry in pending if entry[0].is_async]
 
 

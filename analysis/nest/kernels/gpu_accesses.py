@@ -106,7 +106,7 @@ def _is_loop_of_part(op: Operation) -> bool:
 
 
 def is_repeated(loop: ForOp, unit: Sequence[Operation]) -> bool:
-    """Whether a loop over blocks stands in a loop of the kernel whose iterations follow each other."""
+    """Whether a loop over blocks is in a loop of the kernel whose iterations follow each other."""
     return any(
         around.kind not in BIND_AXES and any(around in op.walk() for op in unit)
         for around in loops_around(loop)

@@ -32,7 +32,7 @@ def reduction_loop(op: Operation) -> ForOp | None:
 
 
 def holds_reduction(loop: ForOp) -> bool:
-    """Whether an update by all lanes of a loop around stands in `loop`."""
+    """Whether an update by all lanes of a loop around is in `loop`."""
     return _lane_loop(loop) is not None and any(reduction_loop(op) is not None for op in loop.walk())
 
 

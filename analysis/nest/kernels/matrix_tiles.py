@@ -151,7 +151,7 @@ def is_matrix(loop: ForOp) -> bool:
 
 
 def matrix_around(op: Operation) -> ForOp | None:
-    """The annotated loop that `op` stands in."""
+    """The annotated loop that `op` is in."""
     parent = op.parent_op()
     while parent is not None and not (isinstance(parent, ForOp) and is_matrix(parent)):
         parent = parent.parent_op()
@@ -355,7 +355,7 @@ def _uses(forms: tuple[Linear, ...], value: SSAValue) -> bool:
 
 
 def _uses_more(form: Linear, value: SSAValue, part: Atom) -> bool:
-    """Whether `form` depends on `value` otherwise than by `part`."""
+    """Whether `form` depends on `value` in another way than by `part`."""
     return any(
         a is value or (isinstance(a, Division) and a != part and _uses_more(a.numerator, value, part))
         for a, _ in form.terms

@@ -193,7 +193,7 @@ class Coverage:
         return [AffineList.of(*domain.constraints) for domain in guards]
 
     def _comes_first(self, store: Access, read: Access) -> bool:
-        """Whether `store` stands before `read` in the text, and runs whenever what holds both does."""
+        """Whether `store` is before `read` in the text, and runs whenever what holds both does."""
         common = _common_parent(store.op, read.op)
         if common is None or not is_inside(common, self._loop) or store.op is read.op:
             return False

@@ -143,7 +143,7 @@ Moment = Callable[[ForOp], str]
 def runs_before(common: Sequence[ForOp], first: Moment, second: Moment, in_text: bool) -> str:
     """The condition that an instance at `first` may run before one at `second`.
 
-    `common` are the loops around both, outermost first; `in_text` says whether the first operation stands before
+    `common` are the loops around both, outermost first; `in_text` says whether the first operation is before
     the second. Iterations of a loop that is marked run in any order.
     """
     cases = []

@@ -8,7 +8,7 @@
 
 The origin and the extents are affine in what is fixed during an iteration. They come from bounds of the indices
 over the loops inside, eliminated innermost first; an extent is a constant wherever a choice of bounds makes it one.
-A window may hold more than what is touched, and may stick out of the buffer; `coverage.py` tells what of it is touched.
+A window may hold more than what is touched, and extend beyond the buffer; `coverage.py` tells what of it is touched.
 """
 
 from __future__ import annotations

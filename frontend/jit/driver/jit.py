@@ -142,7 +142,7 @@ class JitFunction(Specialiser):
         invocation = self._invocations.get(key)
         if invocation is None or not self._still_valid(invocation.program):
             symbol = next((v for v in values if hasattr(type(v), "called_by_trace")), None)
-            # A traced function calls this one: its source is compiled in place of the call.
+            # A traced function calls this one: its source is compiled instead of the call.
             if symbol is not None:
                 return symbol.called_by_trace(self, args, keywords)
             with COMPILING, collector_paused():
@@ -449,7 +449,7 @@ def jit(function: Callable[..., Any] | None = None, **options: Any) -> Any:
     only, tf32: results are then no longer those of IEEE arithmetic); `boundscheck` (False: indices known at run time
     only are not checked, and one outside of its axis reads or writes memory that is not the array's); `constants`
     (parameters whose arrays, which must be read-only, never change: what is computed from them alone, such as weights in
-    the order in which a product reads them, is computed once an array, on target "cpu"; whoever changes an array all the
+    the order in which a product reads them, is computed once per array, on target "cpu"; whoever changes an array all the
     same gets old results).
     """
     known = JitFunction.__init__.__kwdefaults__ or {}

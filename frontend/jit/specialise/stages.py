@@ -267,7 +267,7 @@ def _build_cuda(module: ModuleOp, name: str, schedule: Schedule, arch: str | Non
 
 
 class CudaKernel:
-    """Kernels of a GPU, called with arrays of CuPy or of NumPy."""
+    """GPU kernels, called with arrays of CuPy or of NumPy."""
 
     def __init__(self, versions: _Versions, roles: Sequence[str]):
         self._versions = versions

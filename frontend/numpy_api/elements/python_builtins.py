@@ -156,7 +156,7 @@ def _converted(graph: Graph, value: Value, target: type) -> Value:
 
 @handles(builtins.int)
 def int_(graph: Graph, x: Value) -> Value:
-    """Of a float that stands in no loop and no branch checked, as by math.trunc."""
+    """Of a float that is in no loop and no branch checked, as by math.trunc."""
     if graph.is_straight and is_number(x) and not isinstance(x, Static) and not extents_of(x):
         kind = number_kind(graph, x)
         if kind is float or (isinstance(kind, np.dtype) and nt_kind(kind) == "f"):

@@ -264,7 +264,7 @@ def _reads_all(load: LoadOp, function: FuncOp) -> bool:
 
 
 def _is_in_chain(op: Operation, around: list[ForOp]) -> bool:
-    """Whether `op` stands in loops alone, no branch between them."""
+    """Whether `op` is in loops alone, no branch between them."""
     return op.parent_op() is around[-1] and all(b.parent_op() is a for a, b in pairwise(around))
 
 

@@ -99,11 +99,11 @@ def _before(loop: ForOp) -> list[Operation]:
     return found
 
 
-# ---- behind the loop --------------------------------------------------------------------------------
+# ---- after the loop --------------------------------------------------------------------------------
 
 
 class _Behind:
-    """What stands right behind a loop, up to the next one, and the statements among it that can move into the loop."""
+    """What is right behind a loop, up to the next one, and the statements among it that can move into the loop."""
 
     def __init__(self, loop: ForOp):
         self.loop = loop
@@ -135,7 +135,7 @@ class _Behind:
         return [one for one in self.run if one in needed and not isinstance(one, AllocOp)]
 
     def _staying(self) -> list[Operation]:
-        """What stays behind the loop: other statements, and what is loaded and computed for them."""
+        """What stays after the loop: other statements, and what is loaded and computed for them."""
         staying: list[Operation] = []
         for op in reversed(self.run):
             users = [use.operation for result in op.results for use in result.uses]

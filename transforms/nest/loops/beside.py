@@ -19,8 +19,8 @@ becomes
     }
 
 All statements run in the order in which they did, so no dependence forbids it; whether the new loop can be parallel, so that
-two threads do different things, is for nest-parallel to prove. What stands between the loops moves before them, when it
-computes or allocates. Refused for loops of unknown extents, and where something else stands between them. OpenMP's
+two threads do different things, is for nest-parallel to prove. What is between the loops moves before them, when it
+computes or allocates. Refused for loops of unknown extents, and where something else is between them. OpenMP's
 `sections`; Halide's `async` for whole functions; TVM, Exo and NNC have none.
 """
 

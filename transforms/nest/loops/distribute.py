@@ -19,7 +19,7 @@ becomes with after=y
 
 The pieces of the body are its statements, loops and branches. `after` is the label of one (of a loop its name) or
 a count of pieces; without it the loop is cut wherever that is legal. Refused when a dependence would be turned
-around: the part behind the cut touches an element in an iteration, and the part before it in a later one
+around: the part after the cut touches an element in an iteration, and the part before it in a later one
 (reductions in any order commute). Computations on which both parts depend are done in both, loads among them when
 they give the same value in the second loop; a value that cannot be computed again has to be stored first.
 `fission` in Exo, `distributeLoop` in NNC, loop distribution in LLVM; not a primitive of Halide or TVM.
@@ -172,7 +172,7 @@ def _why_not_cut(loop: ForOp, piece: Operation, dependences: Dependences) -> Nes
 
 
 def _why_not_again(loop: ForOp, cut: _Cut, op: Operation, dependences: Dependences) -> NestorError | None:
-    """Why `op`, which stands before the cut, cannot be done in the second loop."""
+    """Why `op`, which is before the cut, cannot be done in the second loop."""
     if isinstance(op, FRESH):
         if op not in cut.first:
             return None

@@ -23,7 +23,7 @@ The loop with fewer iterations gives its statements a domain:
       nest.store "b" %x, %b[%j]                       nest.store "b" %x, %b[%i] where (1 <= %i, %i < %n - 1)
     }                                               }
 
-What stands between the loops, nests among it, moves before them, when it computes, allocates, or touches nothing that the
+What is between the loops, nests among it, moves before them, when it computes, allocates, or touches nothing that the
 first loop touches. Refused when a dependence would be turned around: an iteration of the second loop touches an element
 that a later iteration of the first one touches (one of them writing it; updates of a reduction in any order commute,
 but its result is not to be read before it is complete), when neither loop provably runs through the iterations of the

@@ -22,7 +22,7 @@ becomes with loop=k
       }
     }
 
-All that stands directly in the body is moved that can be: what it is computed from is the same in all iterations,
+All that is directly in the body is moved that can be: what it is computed from is the same in all iterations,
 no iteration writes the element that is loaded, and it ran before, too. Where the loop may be empty, or a domain that
 is not known before the loop guards the load, the element must be one of an argument that is in bounds all the same;
 a division must have a constant divisor. Refused when nothing can be moved, and for loops bound to a GPU axis.

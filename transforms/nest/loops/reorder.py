@@ -14,12 +14,12 @@ becomes
       }
     }
 
-Bounds that use the variable of a loop that moves inside are computed anew (`interchange.py`): `j = 0 to %i`
+Bounds that use the variable of a loop that moves inside are recomputed (`interchange.py`): `j = 0 to %i`
 inside of `i = 0 to %n` becomes `i = %j + 1 to %n` inside of `j = 0 to %n - 1`.
 
 Refused when a dependence would be turned around: some pair of iterations that touch one element (one of them
 writing it) would run the other way round; reductions in any order do not count. Refused too when bounds cannot
-be computed anew (a step other than 1), and when a marked loop would leave a loop that its mark was proved in.
+be recomputed (a step other than 1), and when a marked loop would leave a loop that its mark was proved in.
 `reorder` in Halide, TVM and NNC, `reorder_loops` in Exo.
 """
 
@@ -41,7 +41,7 @@ def why_not_reorder(
 ) -> NestorError | None:
     """The diagnostic that refuses to run loops in `order` (outermost first), None when it is legal.
 
-    `new_bounds=False` refuses as well where bounds would have to be computed anew.
+    `new_bounds=False` refuses as well where bounds would have to be recomputed.
     """
     band = band_of(order)
     if isinstance(band, NestorError):

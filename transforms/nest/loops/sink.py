@@ -1,4 +1,4 @@
-"""nest-sink: what stands before the only loop of a loop is done in each iteration of it.
+"""nest-sink: what is before the only loop of a loop is done in each iteration of it.
 
     nest.for "i" %i = 0 to 8 {
       %a = nest.load %x[%i]
@@ -23,8 +23,8 @@ becomes with loop=i
     }
 
 The loops are perfectly nested then: they can be reordered, tiled and flattened, and nest-hoist moves the loads out of
-whichever loop they do not move with. Loads and computations can be repeated; refused where anything else stands before
-the loop, where anything stands after it, where the bounds of the loop need a value from before it, and where an iteration
+whichever loop they do not move with. Loads and computations can be repeated; refused where anything else is before
+the loop, where anything is after it, where the bounds of the loop need a value from before it, and where an iteration
 may write an element that is loaded. The inverse of `hoist`; TVM and Halide keep such values in the innermost body and
 leave their place to the compiler behind them.
 """
@@ -42,7 +42,7 @@ from ....dialects.nest import ForOp, LoadOp
 
 
 def why_not_sink(loop: ForOp) -> NestorError | None:
-    """The diagnostic that refuses to move what stands before the loop in `loop` into it, None when it is legal."""
+    """The diagnostic that refuses to move what is before the loop in `loop` into it, None when it is legal."""
     found = _parts(loop)
     if isinstance(found, NestorError):
         return found
@@ -68,7 +68,7 @@ def why_not_sink(loop: ForOp) -> NestorError | None:
 
 
 def sink(loop: ForOp) -> ForOp:
-    """Move what stands before the loop in `loop` into it; the inner loop. Raises the diagnostic of `why_not_sink`."""
+    """Move what is before the loop in `loop` into it; the inner loop. Raises the diagnostic of `why_not_sink`."""
     if (refusal := why_not_sink(loop)) is not None:
         raise refusal
     found = _parts(loop)
@@ -83,7 +83,7 @@ def sink(loop: ForOp) -> ForOp:
 
 
 def _parts(loop: ForOp) -> tuple[list[Operation], ForOp] | NestorError:
-    """What stands before the last operation of the body, a loop, and that loop."""
+    """What is before the last operation of the body, a loop, and that loop."""
     last = loop.body.block.last_op
     if not isinstance(last, ForOp):
         return _refuse(loop, "its body does not end with a loop")

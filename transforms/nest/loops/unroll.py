@@ -1,4 +1,4 @@
-"""nest-unroll: copies of the body in place of iterations, all of them or `factor` at a time.
+"""nest-unroll: copies of the body instead of iterations, all of them or `factor` at a time.
 
     nest.for "i" %i = 0 to 2 {
       nest.for "j" %j = 0 to %m {

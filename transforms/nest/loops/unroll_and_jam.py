@@ -258,7 +258,7 @@ def _jam_loop(loop: ForOp, target: Block, copies: list[dict[SSAValue, SSAValue]]
 
 
 def _is_common(op: Operation, renamed: dict[SSAValue, SSAValue], first: dict[SSAValue, SSAValue]) -> bool:
-    """Whether a copy of `op` would give what the first copy, which stands right before it, gives."""
+    """Whether a copy of `op` would give what the first copy, which is right before it, gives."""
     if op.regions or isinstance(op, FRESH) or not (isinstance(op, LoadOp) or is_side_effect_free(op)):
         return False
     return all(renamed.get(value, value) is first.get(value, value) for value in op.operands)

@@ -25,13 +25,13 @@ becomes
 
 Without a barrier a thread may run its iteration of "u" before another has run the one of "t" that writes what it
 reads. Which threads touch which elements is asked of isl (`barriers.py`), for shared and for global memory; barriers that
-are there already count. The kernels' other loops must let all threads of a block come to the place: no barrier can
-stand in a branch, in a loop whose length differs between threads, or in a loop bound to threads some of which have no
+are there already count. All threads of a block must come to the place: no barrier can
+be in a branch, in a loop whose length differs between threads, or in a loop bound to threads some of which have no
 iteration. convert-nest-to-gpu puts in barriers by itself where this pass did not run, one wherever a buffer is
 written and used by other loops, whatever elements.
 
-Copies that are under way (kernels/async_copies.py) have arrived for no thread, not even the one that made them, before a
-barrier `{nestor.copies = n}`: each thread waits there until no more than its last n groups of copies are under way. n is
+Copies in flight (kernels/async_copies.py) have arrived for no thread, not even the one that made them, before a
+barrier `{nestor.copies = n}`: each thread waits there until at most its last n groups of copies are in flight. n is
 what the barrier at the end of a loop can leave to the next iterations, which isl is asked: 1 where what they use was copied
 two iterations before. TVM has the pass ThreadSync, Halide inserts `gpu_thread_barrier`
 and NNC `SyncThreads` while they lower; Exo has none.

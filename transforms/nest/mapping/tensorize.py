@@ -80,7 +80,7 @@ class Window:
 
 
 def why_not_tensorize(loop: ForOp, intrinsic: str) -> NestorError | None:
-    """The diagnostic that refuses to call `intrinsic` in place of the nest, None when it is legal."""
+    """The diagnostic that refuses to call `intrinsic` instead of the nest, None when it is legal."""
     if (refusal := refuse_on_processor(loop, "tensorize")) is not None:
         return refusal
     made: list[Operation] = []

@@ -22,7 +22,7 @@ becomes
     }
     nest.for "i.t" %t = 0 to %n mod 16 vectorized(16) { ... }
 
-Lanes run in lockstep by statement: in straight-line code a dependence is kept whose source stands before its sink
+Lanes run in lockstep by statement: in straight-line code a dependence is kept whose source is before its sink
 (the load of `%a[%i + 1]` before the store to `%a[%i]`), and everywhere one that is as far apart as the vector is long. The
 loop must carry no other one, except reductions in any order into an element that all lanes share; its body is
 straight-line code, or loops that all lanes run equally often. A step is normalised away.

@@ -28,7 +28,7 @@ with buffer=w, loop=j.o becomes
     }
 
 The copy has the axes of the buffer along which the window is more than one element, in the order `axes` (all
-axes of the buffer: axes=1,0 packs columns). What sticks out of the buffer is not copied; with tail=zero the copy is as
+axes of the buffer: axes=1,0 packs columns). What extends beyond the buffer is not copied; with tail=zero the copy is as
 large as the window there as well, and holds zeros. With along=j.i only the reads that move with that loop go to the copy:
 where a buffer is both operands of a product, one of them is packed. With axis=1 as well, only those that it moves along
 that axis of the buffer: a matrix is added to its transpose. With converted=true the copy holds what the reads convert an

@@ -31,7 +31,7 @@ order of a reduction. With init=identity, for a buffer that the loop only accumu
     }
 
 with loop=i starts from the identity of the combiner and is accumulated at the end: as a reduction in any order may
-be. Elements of the window that the loop does not write go back as they were loaded. Where the window sticks out of the
+be. Elements of the window that the loop does not write go back as they were loaded. Where the window extends beyond the
 buffer, the loops that copy end at its edge (tail=clamp), or run over all of it and mask their statements (tail=mask).
 
 Refused when the loop touches the buffer in another way (through a view, an alias) after it has written it, or writes it

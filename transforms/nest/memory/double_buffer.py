@@ -28,7 +28,7 @@ with buffer=u, loop=i becomes
 
 The copy, all that stores to the buffer, runs one iteration ahead: before the loop for the first iteration, and no
 more in the last one. The buffer is made directly in the loop, as nest-cache-read leaves it. Refused unless the copy
-does nothing else than store to the buffer, before anything reads that, from elements that the loop does not write in
+does nothing but store to the buffer, before anything reads that, from elements that the loop does not write in
 the iteration before; when the loop can fail or is marked; and when a bound is a max or min of several expressions.
 `double_buffer_scope` in TVM; `async` in Halide does as much with a thread; without a name in Exo and NNC.
 """
@@ -279,7 +279,7 @@ def _inputs(plan: Plan) -> list[Operation]:
 
 
 def _positions(ops: list[Operation], loop: ForOp) -> list[int]:
-    """Where `ops` stand in the body of `loop`."""
+    """The positions of `ops` in the body of `loop`."""
     chosen = set(ops)
     return [k for k, op in enumerate(loop.body.block.ops) if op in chosen]
 

@@ -24,7 +24,7 @@ with loop=k, stages=3 becomes
     }
 
 All buffers that are made directly in the loop get the parts, and what fills them runs `stages - 1` iterations ahead. With
-copies that are annotated `nestor.async` these are under way meanwhile, and a barrier at the end of an iteration waits only
+copies that are annotated `nestor.async` these are in flight meanwhile, and a barrier at the end of an iteration waits only
 for those that the next one uses (nest-insert-barriers). Refused where nest-double-buffer, which does it for one buffer and
 two parts, is; where the loop makes no buffer; and where it is shorter than the stages. `software_pipeline_stage` in TVM;
 `async` with a fold factor in Halide; without a name in Exo and NNC.

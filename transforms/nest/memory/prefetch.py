@@ -15,15 +15,15 @@ becomes with buffer=x distance=8, and then with buffer=y distance=64
     }
 
 A hint that changes no value, for access that the machine does not foresee by itself: long strides, many streams, lines that
-are only written. It stands before each load and store whose element differs from iteration to iteration; those of one
+are only written. It is before each load and store whose element differs from iteration to iteration; those of one
 cache line share one, to be written if one of them writes. With at=j only accesses in that loop inside get one, so that
-several passes over a row fetch the next row once. In the last iterations the element lies behind the buffer, which is
+several passes over a row fetch the next row once. In the last iterations the element lies past the buffer, which is
 harmless: no address is too far for a prefetch. In a vectorized loop it is one a cache line of the vector, kernels of a
 GPU leave it out. LLVM vectorizes no loop that holds one: vectorize the loop first, or prefetch in a loop around it.
 
 With `whole`, everything that an iteration loads or adds to, through loops inside of it as well, is fetched at the start
 of the iteration so many before, a prefetch a line: of tiles whose loops are unrolled and vectorized, where each element
-would be fetched once a row otherwise.
+would be fetched once per row otherwise.
 
     nest.for "k" %k = 0 to %n {                          nest.for "k" %k = 0 to %n {
       nest.for "i" %i = 0 to 6 unrolled {                  nest.prefetch %x[%k + 8, 0] : memref<?x32xf32>
@@ -59,7 +59,7 @@ MOST_AHEAD = 1 << 20
 
 
 MOST_LINES = 64
-"""Lines that an iteration may load for all of them to be fetched ahead."""
+"""Lines that an iteration may load for all of them to be prefetched."""
 
 
 def why_not_prefetch(
@@ -224,7 +224,7 @@ def _fetch_window(buffer: SSAValue, loop: ForOp, ahead: AffineList) -> None:
 
 
 def _shares_line(op: PrefetchOp, block: Block | None, other: PrefetchOp) -> bool:
-    """Whether an earlier prefetch in the same block brings the element of `op` too, but for a line's edge."""
+    """Whether an earlier prefetch in the same block brings the element of `op` too, except for a line's edge."""
     if other.parent is not block or other.memref is not op.memref:
         return False
     apart = op.indices.minus(other.indices).constants()

@@ -29,7 +29,7 @@ Two buffers of one type and equal extents share memory when each element of the 
 last time before that element of the second is first written, in the order of the loops as they are (order=kept). With
 order=free, as in the pipelines, the loops stay free to run in any order: the two touch an element in one iteration only
 of the loops that they share, and the order of the statements decides; and a load outside of loops may be done as late as
-the last nest that uses it, as in kernels of a GPU. A result takes part when it
+the last nest that uses it, as in GPU kernels. A result takes part when it
 overlaps no argument, and comes last: its elements are what the caller sees. A copy of a buffer to itself, which
 is what remains of a copy to a result, is removed. Buffers made inside loops, scalars and buffers that are seen
 through views stay as they are.
@@ -145,7 +145,7 @@ def _last_position(op: Operation, positions: dict[Operation, int]) -> int:
 
 
 def _is_ordered(first: Access, second: Access, in_text: bool, order: Order) -> bool:
-    """Whether one element is touched by `first` before `second`; `in_text` says whether it stands before it."""
+    """Whether one element is touched by `first` before `second`; `in_text` says whether it is before it."""
     around_first = set(_ancestors(first.op))
     shared = [op for op in _ancestors(second.op) if op in around_first][::-1]
     band = [op for op in shared if isinstance(op, ForOp)]

@@ -34,7 +34,7 @@ with loop=k.o becomes
         %p = arith.mulf %a, %b : f32
         nest.accumulate "c" add %p, %c[%i, %j] : memref<64x64xf32>
 
-A factor is all that is multiplied: what a program computes from the elements (a cast, a scale) is done once an element
+A factor is all that is multiplied: what a program computes from the elements (a cast, a scale) is done once per element
 that is copied; with narrow=true a last cast to a wider type is done where the copy is read, and the copy has the narrow
 elements. A copy has an axis for each loop that its factor changes with, those of the terms first. Of the
 sum's domain, each constraint goes to the copies whose loops it speaks of; one that both have is not needed

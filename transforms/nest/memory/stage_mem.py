@@ -28,7 +28,7 @@ with buffer=x, loop=i becomes
     }
 
 The window is what the loop touches, or is stated: window="16*i:16*i+18, k, 0:n", a range an axis, in terms of loop
-names and of index values by their SSA names. It must hold every access, and may stick out of the buffer. Nothing
+names and of index values by their SSA names. It must hold every access, and may extend beyond the buffer. Nothing
 is stored back where the loop only reads, nothing loaded where all of the window is stored before it is read.
 
 Refused as nest-cache-read and nest-cache-write are, and when an access is not proved to be in the window that is

@@ -26,7 +26,7 @@ def carry_out(
 ) -> tuple[AllocOp, ForOp | None, ForOp | None]:
     """Make the copy and the loops that fill it and store it back; loops that are not needed are None.
 
-    A copy of one element needs no loop either. Where the window sticks out of the buffer the loops end at the buffer's edge,
+    A copy of one element needs no loop either. Where the window extends beyond the buffer the loops end at its edge,
     or, with tail "mask", what they do has a domain; with tail "zero" the copy is filled with zeros there.
     """
     return _Staging(plan, space, name, tail).run()
@@ -204,7 +204,7 @@ class _Staging:
         return extent
 
     def _inside(self, axis: int) -> tuple[AffineList, AffineList]:
-        """The bounds of a copying loop: where the window sticks out of the buffer, it ends at the buffer's edge."""
+        """The bounds of a copying loop: where the window extends beyond the buffer, it ends at the buffer's edge."""
         origin, extent = self.plan.window.origin[axis], self.plan.window.extents[axis]
         lower, upper = AffineList.of(0), extent
         if not is_never_negative(origin, self.first):

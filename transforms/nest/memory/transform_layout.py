@@ -18,8 +18,8 @@ with buffer=u, layout="k j -> j/16 k j%16" becomes
 
 The new indices are affine in the old ones: an order (`i j -> j i`), blocks (`i -> i/4 i%4`), a rotation of rows
 that avoids bank conflicts (`i j -> i (i+j)%32`), one axis of two (`i j -> 8*i+j`), a fold of an axis of which no more than
-so much is needed at one time (`i -> i%2`). `pad=0,4` makes the new axes longer. Divisions whose result is known from the
-bounds of the loops are done.
+so much is needed at the same time (`i -> i%2`). `pad=0,4` makes the new axes longer. Divisions whose result is known from
+the bounds of the loops are done.
 
 Refused unless isl proves that no new index is negative and that different elements stay different, or that none is
 written to the place of another one between a write and a read of that (`folding.py`); for arguments (a copy of one can
@@ -153,7 +153,7 @@ def _type(alloc: AllocOp) -> MemRefType:
 
 @contextmanager
 def _space(alloc: AllocOp) -> Iterator[list[ForOp]]:
-    """Loops over the elements of the buffer, one inside the other, that stand in no program."""
+    """Loops over the elements of the buffer, one inside the other, that belong to no program."""
     extents = extents_of(alloc)
     axes = [ForOp(f"axis{k}", 0, extent) for k, extent in enumerate(extents)]
     around = ForOp("elements", 0, 1)

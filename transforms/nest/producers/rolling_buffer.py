@@ -23,7 +23,7 @@ becomes with buffer=t, loop=o
       ... nest.load %t[%o mod 3] ... nest.load %t[(%o + 2) mod 3] ...
     }
 
-The producer stands in the body of the loop, as nest-compute-at leaves it: each iteration computes a window of the
+The producer is in the body of the loop, as nest-compute-at leaves it: each iteration computes a window of the
 buffer, and windows of neighbours overlap along one axis. What the first iteration would have found of an iteration
 before is computed before the loop (without the loop "o.first" where "o" is known to run). With storage=whole the
 buffer stays as large as it is; a circular one has the elements of one window along that axis. Refused unless an

@@ -258,7 +258,7 @@ def _stored_apart(sums: ForOp, plan: _Exponentials) -> ForOp | None:
 
 
 def _shift_part(plan: _Exponentials, sums: ForOp) -> None:
-    """Subtract the maximum of the part, or 0 where it is not finite, in place of that of all."""
+    """Subtract the maximum of the part, or 0 where it is not finite, instead of that of all."""
     difference = plan.difference
     assert isinstance(difference.rhs.type, AnyFloat)
     old, element = difference.rhs.owner, difference.rhs.type

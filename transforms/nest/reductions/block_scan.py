@@ -17,7 +17,7 @@ with loop=i, factor=256 becomes
         nest.accumulate "s" add %a, %s_blocks[%o]
       }
     }
-    nest.for "i.carry" %o = 0 to %n floordiv 256 {                // what stands before each block
+    nest.for "i.carry" %o = 0 to %n floordiv 256 {                // what is before each block
       %t = nest.load %s[]
       %u = nest.load %s_blocks[%o]
       nest.store "s" %t, %s_blocks[%o]
@@ -99,7 +99,7 @@ def _slice(update: AccumulateOp) -> list[Operation]:
 
 def block_scan(loop: ForOp, factor: int) -> tuple[ForOp, ...]:
     """Compute a running result in blocks of `factor` iterations: the loops over blocks that compute their results, what
-    stands before them, and the running results; then the loop over what is left, where there is one.
+    is before them, and the running results; then the loop over what is left, where there is one.
 
     `loop` is consumed. Raises the diagnostic of `why_not_block_scan`.
     """

@@ -62,7 +62,7 @@ the running maximum has 16 bits and all else 32: what the program rounds before 
 is rounded so here, and neither the sum nor the quotients are; a sum above the largest number of 16 bits is no infinity then.
 
 Refused unless the rows are such a softmax, of a buffer with elements for all of its iterations, none of which is used after
-the product; unless the product is linear in them; where there may be no score; and where what stands between the two
+the product; unless the product is linear in them; where there may be no score; and where what is between the two
 writes what the product reads. M. Milakov and N. Gimelshein, "Online normalizer calculation for softmax" (2018); T. Dao et
 al., "FlashAttention" (2022). A rewrite of this kind has no name in TVM, Halide, Exo and NNC.
 """

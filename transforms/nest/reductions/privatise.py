@@ -1,4 +1,4 @@
-"""nest-privatise: parts of a reduction loop accumulate on their own, and are taken together after it.
+"""nest-privatise: parts of a reduction loop accumulate on their own, and are combined after it.
 
     nest.for "i" %i = 0 to %n {
       nest.accumulate "s" add %x, %s[] : memref<i64>

@@ -19,7 +19,7 @@ with loop=k becomes
     %t = nest.load %s_tree[0]
     nest.accumulate "s" add %t, %s[]
 
-None of these loops carries a dependence: there are log2 steps in place of 8, and each may be a vector, or the threads
+None of these loops carries a dependence: there are log2 steps instead of 8, and each may be a vector, or the threads
 of a block. Of an odd number of values the one in the middle waits for the next step. What is updated under a domain or
 in loops inside starts at the identity and is accumulated; where the element changes within the loop (the sum of columns
 `%s[%j]`) there is such a tree for each that there is, in one buffer.

@@ -177,7 +177,7 @@ def erase_unused(made: Sequence[Operation]) -> None:
 
 
 def _dominates(definition: Operation, op: Operation) -> bool:
-    """Whether `definition` stands before `op` in a block around it."""
+    """Whether `definition` is before `op` in a block around it."""
     block = definition.parent
     current: Operation | None = op
     while current is not None and current.parent is not block:
@@ -186,7 +186,7 @@ def _dominates(definition: Operation, op: Operation) -> bool:
 
 
 def replace_extents(uses: Uses) -> None:
-    """Put the sizes that the buffer was made with in place of its `memref.dim`s."""
+    """Put the sizes that the buffer was made with instead of its `memref.dim`s."""
     for op in uses.extents:
         axis = constant_of(op.index)
         assert axis is not None and op.parent is not None

@@ -6,7 +6,7 @@
 
 The reductions that a loop carries are put into groups, one for the buffers and the combiner of each. A group gets slots:
 accumulators for the elements that it may reach. Along an axis whose index is fixed in the loop that is one element, along
-any other axis it is all of them. Slots start at the identity, are updated in place of the elements, and are taken together
+any other axis it is all of them. Slots start at the identity, are updated instead of the elements, and are combined
 into a total. A total touches elements that the loop itself may not: `domain_of_total` is where that is harmless.
 """
 

@@ -146,7 +146,7 @@ def _belongs(nest: ForOp, lead: ForOp) -> bool:
 
 
 def _is_table(band: list[ForOp]) -> bool:
-    """Whether a nest computes something of each element, neighbours in memory by neighbouring columns."""
+    """Whether a nest computes something of each element, adjacent elements by neighbouring columns."""
     if not is_elementwise(band[0]):
         return False
     dependences, patterns = Dependences(band[0]), access_patterns(band[-1])

@@ -1,7 +1,7 @@
 """Sums of columns on the GPU (part of nest-schedule-cuda): neighbouring threads take neighbouring columns.
 
     nest.for "i" %i = 0 to 10000 {                                 // rows
-      nest.for "j" %j = 0 to 1000 {                                // columns, neighbours in memory
+      nest.for "j" %j = 0 to 1000 {                                // columns, adjacent elements
         nest.accumulate "s" add %a, %s[%j]                         // of %x[%i, %j]
   becomes
     nest.for "i.p" %p = 0 to 64 bind "block.y" {                   // parts of the rows, results of their own

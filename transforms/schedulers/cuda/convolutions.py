@@ -10,7 +10,7 @@ A tile is over two loops of the image (rows and columns of pixels, or images and
 channels of the result. A step has all of the window for some channels, and the part of the image that it needs is in
 shared memory once (cuda/windows.py); where windows are of one element, or of unknown size, it has the terms of the longest
 of the loops over them, or of all where these are few, copied by pixels and terms. Strides and gaps of the window are
-looked up once an element that is copied, and never in the inner loop. Neighbouring threads take neighbouring pixels where
+looked up once per element that is copied, and never in the inner loop. Neighbouring threads take neighbouring pixels where
 the result is stored with pixels side by side (NCHW), else neighbouring channels.
 """
 

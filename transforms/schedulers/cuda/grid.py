@@ -2,7 +2,7 @@
 
 nest.for "i" %i = 0 to %n {              independent_band(i) == [i, j]: the iterations of both may run in
   %a = nest.load %s[%i]                  any order, their extents are known before the launch, and what
-  nest.for "j" %j = 0 to %m {            stands between them can be done again by every thread
+  nest.for "j" %j = 0 to %m {            is between them can be done again by every thread
     nest.for "k" %k = 0 to %p {          (k is a reduction: it stays a loop of the thread)
       nest.accumulate "y" add %b, %y[%i, %j]
 """
@@ -275,7 +275,7 @@ def bind_blocks(loops: list[ForOp], steps: Steps) -> None:
 
 
 def make_perfect(outermost: ForOp, steps: Steps) -> None:
-    """Let loops stand directly in each other that others than loads and computations do not keep apart (nest-sink).
+    """Nest loops perfectly that only loads and computations keep apart (nest-sink).
 
     Each thread does these anyway. Splitting a loop may leave some, where its variable is a value of the program.
     """

@@ -14,7 +14,7 @@ Each is a kernel. A block for each row would leave most of a GPU idle, where the
 what launches cost is little against that. A part is a few accesses of each thread of a block (nest-privatise, cyclic: a
 block goes round where there are more than `BLOCKS` parts of all rows). A mean and the squares around it are one kernel
 (nest-block-moments), and so are a maximum and the exponentials less it (nest-block-exponentials): it keeps its part in
-registers, where there are parts of one size; of others, only exponentials are taken together, and the part is read twice,
+registers, where there are parts of one size; of others, only exponentials are combined, and the part is read twice,
 the second time from a cache. Other passes are kernels of their own. How many parts there are depends on extents alone, as
 do the bits of a result.
 """
@@ -58,7 +58,7 @@ BLOCKS = 1024
 """Blocks of all rows: enough to fill a GPU."""
 
 ROUNDS = 4
-"""Accesses of a thread that are under way at a time."""
+"""Accesses of a thread that are in flight at a time."""
 
 
 def share_long_rows(band: list[ForOp], block: int, steps: Steps) -> list[ForOp]:
@@ -85,7 +85,7 @@ def share_long_rows(band: list[ForOp], block: int, steps: Steps) -> list[ForOp]:
 
 @dataclass(eq=False)
 class Pairs:
-    """Passes that are taken together."""
+    """Passes that are combined."""
 
     parts: dict[ForOp, ForOp] = field(default_factory=dict)
     """The loop over the parts of two passes, by that of the first one."""
@@ -96,7 +96,7 @@ class Pairs:
 
 
 Way: TypeAlias = "tuple[Callable[[ForOp, int, int, int, bool, Steps], Pairs], bool] | None"
-"""How passes are taken together, and whether their part stays in registers; None where each is by itself."""
+"""How passes are combined, and whether their part stays in registers; None where each is by itself."""
 
 
 def _try(rows: int, block: int, way: Way, row: ForOp) -> None:

@@ -11,8 +11,8 @@
             nest.for "k_step" ... {
               nest.for "m" ... attributes {nestor.matrix} {             // see analysis/nest/kernels/matrix_tiles.py
 
-A row of a tile in shared memory is what an instruction wants together: terms, or, of elements of 16 bits, what are
-neighbours in memory. A thread copies 16 bytes of it where they are neighbours in memory that begin at a multiple of 16
+A row of a tile in shared memory is what an instruction wants together: terms, or, of elements of 16 bits, what is
+adjacent in memory. A thread copies 16 bytes of it where they are adjacent in memory and begin at a multiple of 16
 bytes, and goes on meanwhile. Else lanes that are neighbours copy elements that are: a whole row, or, where the row lies
 across memory, 8 elements of each of 4 rows. Rows are rotated by their number in steps of 16 bytes, so that neither
 ldmatrix, which reads 16 bytes of 8 rows at a time, nor what copies to them finds two in one bank.
@@ -49,7 +49,7 @@ WARP_ROW, WARP_COLUMN, LANE = ("warp_row", "thread.y"), ("warp_column", "thread.
 """What loops over warps, by rows and by columns, and over lanes are called and bound to."""
 
 NEIGHBOURS = 8
-"""How many neighbours in memory lanes copy of a row, where rows of the tile lie across those in memory."""
+"""How many adjacent elements lanes copy of a row, where rows of the tile lie across those in memory."""
 
 
 MOST_UNROLLED = 16
@@ -153,7 +153,7 @@ class MatrixTiling(Tiling):
     # ---- copies ----
 
     def _may_be_ahead(self, buffer: AllocOp, copy: ForOp) -> bool:
-        """Whether the copies are of 16 bytes, or of elements that can be under way by themselves."""
+        """Whether the copies are of 16 bytes, or of elements that can be in flight by themselves."""
         found = copy_in(loops_in(copy)[-1])
         return found is not None and (found.may_copy_elements or self._is_by_vectors(buffer, copy))
 

@@ -1,4 +1,4 @@
-"""Elementwise nests on the GPU: nest-schedule-cuda's blocks of threads that move 16 bytes at one time.
+"""Elementwise nests on the GPU: nest-schedule-cuda's blocks of threads that move 16 bytes at a time.
 
     nest.for "i" %i = 0 to 10000000 {
       %a = nest.load %x[%i] : memref<10000000xf32>
@@ -86,7 +86,7 @@ _LONG = ("math.", "arith.divf")
 """Operations that are subroutines for doubles, and for some floats."""
 
 BLOCKS_LEFT = 8 * MULTIPROCESSORS
-"""Blocks below which threads do not take more than one vector: so many of 256 threads run at one time."""
+"""Blocks below which threads do not take more than one vector: so many of 256 threads run at the same time."""
 
 
 # ---- what is moved ----------------------------------------------------------------------------------
@@ -103,7 +103,7 @@ class Traffic:
     is_across: bool
     """Whether something is scattered along the innermost loop and contiguous along the one around it."""
     most_unrolled: int
-    """Vectors in flight at most: a function of doubles takes long, and the registers of many at one time; several of
+    """Vectors in flight at most: a function of doubles takes long, and the registers of many at once; several of
     floats, where the places of rows take registers as well, half as many."""
 
 

@@ -15,10 +15,10 @@
         nest.for "i.i.i" ... 0 to 4 unrolled {               // rows of a thread: their windows have rows in common
           ... %s, %y
 
-What is a reduction over windows: patterns/windows.py. An element of the image is read once a tile, not once for each window
-that it is in, and an image with a border is never in memory. Threads side by side take neighbours of the result. They read
-every second element of a row where the windows are two elements apart: such rows of the tile are kept as one row for
-each remainder, so that all of these are in different banks.
+patterns/windows.py says what a reduction over windows is. An element of the image is read once per tile, not once for
+each window that it is in, and an image with a border is never in memory. Neighbouring threads take neighbours of the
+result. They read every second element of a row where the windows are two elements apart: such rows of the tile are kept
+as one row for each remainder, so that all of these are in different banks.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ SHORTEST = 8
 """Elements of a row of a copy below which its rows are one after the other, without axes."""
 
 BANK_BYTES = 128
-"""What shared memory moves at one time, of as many banks as words of 4 bytes."""
+"""What shared memory moves at a time, of as many banks as words of 4 bytes."""
 
 MOST_TERMS = 64
 """Terms of a window that stand side by side in the kernel at most."""
@@ -306,7 +306,7 @@ class Tiling:
     # ---- copies ----
 
     def _share_copy(self, copy: ForOp) -> None:
-        """Share a copy out over the threads: neighbours take neighbours in memory. It is in shared memory then."""
+        """Share a copy out over the threads: neighbours take adjacent elements. It is in shared memory then."""
         steps = self.steps
         band = self._whole_band(copy)
         alloc = _target(band[-1])

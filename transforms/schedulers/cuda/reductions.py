@@ -8,7 +8,7 @@
       nest.for "warp" %w = 0 to 8 bind "thread.x" {
         nest.for "lane" %l = 0 to 32 bind "lane" {
           nest.for "i.o" %o = %p to 2442 step 1024 {
-            nest.for "i" %i = 0 to 4 unrolled {                    // four accesses of 16 bytes under way
+            nest.for "i" %i = 0 to 4 unrolled {                    // four accesses of 16 bytes in flight
               nest.for "i.i" %v = 0 to 4 vectorized(4) { ... accumulate %s_lane[] }
           ...                                                      // shuffles, one barrier, %s_parts[%p]
     }
@@ -59,7 +59,7 @@ MOST_BLOCKS = 1024
 """Blocks of a reduction: enough to fill a GPU, and partial results for one block."""
 
 ROUNDS = 4
-"""Accesses of a thread that are under way at a time."""
+"""Accesses of a thread that are in flight at a time."""
 
 
 def bind_whole_reduction(nest: ForOp, block: int, dependences: Dependences, steps: Steps) -> bool:

@@ -10,7 +10,7 @@
       %y_row = nest.alloc : memref<1000xf32, 3>
       nest.for "part.1" ... bind "thread.x" { ... }                // nest-block-scan: the result of each stretch,
       nest.barrier
-      nest.for "j.carry" ... { ... }                               // what stands before each, by one thread,
+      nest.for "j.carry" ... { ... }                               // what is before each, by one thread,
       nest.barrier
       nest.for "part.2" ... bind "thread.x" { ... }                // and the running results in it
       ...
@@ -51,7 +51,7 @@ from ...nest.rewrite.trials import trial
 from .grid import extent_of, grid_axes
 
 THREADS = 128
-"""Threads of a block; one of them adds up what stands before the stretch of each."""
+"""Threads of a block; one of them adds up what is before the stretch of each."""
 
 SHORTEST = 64
 """Elements of a row below which one thread computes it."""
@@ -80,7 +80,7 @@ def bind_scans(band: list[ForOp], steps: Steps) -> bool:
 
 
 def share_long_scan(nest: ForOp, steps: Steps) -> list[ForOp]:
-    """Put a long running result into blocks: the nests that it is then, but for the one that needs an order; or none."""
+    """Put a long running result into blocks: the nests that result, except for the one that needs an order; or none."""
     if loops_in(nest) != [nest] or running_update(nest) is None:
         return []
     chunk = SHORTEST if _is_shorter(nest, 2 * CHUNK) else CHUNK

@@ -21,7 +21,7 @@
 Before that, elementwise nests are made fewer (kernels.py): each nest is a kernel.
 
 Sums of short columns and what is computed with them become one kernel (column_programs.py). Sums of long ones and the
-squares around their means are taken together, part by part (column_moments.py).
+squares around their means are combined, part by part (column_moments.py).
 
 Products of matrices, convolutions and attention take the nests before and after them along: tiles of sums in
 registers (sum_tiles.py; with tensor cores cuda/tensor_cores.py). So do reductions over windows: pooling, and

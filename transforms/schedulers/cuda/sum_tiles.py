@@ -17,7 +17,7 @@
         ... and stores them
 
 The tile's loops are taken apart: `Part`s of a loop are shared out over threads, or stay in the thread. The copies are
-shared out over the same threads, so that neighbours read neighbours in memory, and as the tile is read later without
+shared out over the same threads, so that neighbours read adjacent elements, and as the tile is read later without
 bank conflicts. Each step is a primitive, which checks it; all of them are tried on a copy first. After V. Volkov, "Better
 performance at lower occupancy" (2010), and the tiles of CUTLASS.
 """
@@ -75,7 +75,7 @@ __all__ = [
 ]
 
 REGISTER, VECTOR = "r", "v"
-"""Parts of a loop that stay in the thread; what is neighbours in memory goes to vectors."""
+"""Parts of a loop that stay in the thread; adjacent elements go to vectors."""
 
 
 @dataclass(frozen=True)
@@ -252,7 +252,7 @@ class Tiling:
         return [(left, left_copy), (right, right_copy)]
 
     def _may_be_ahead(self, buffer: AllocOp, copy: ForOp) -> bool:
-        """Whether a copy may be under way while the threads add up what they have."""
+        """Whether a copy may be in flight while the threads add up what they have."""
         return may_be_ahead(buffer, copy)
 
     def _share_copy(self, buffer: AllocOp, copy: ForOp) -> None:

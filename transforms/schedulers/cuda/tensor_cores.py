@@ -21,7 +21,7 @@
 Here is which products these are, and which tile each gets; the steps are in cuda/matrix_tiles.py. Factors that a program
 computes are computed where they are copied, casts to 32 bits are the instruction's. Products of other types are left to
 the schedules of threads (those of float32, too, unless the function is granted tf32), and so are operands of which no
-neighbours in memory are neighbours along a loop.
+adjacent elements follow each other along a loop.
 """
 
 from __future__ import annotations
@@ -137,7 +137,7 @@ def _is_of_instruction(cast: Cast) -> bool:
 
 
 def _form_of(product: Product) -> Form | None:
-    """The instruction that multiplies the factors, if neighbours along one of the loops are neighbours in memory."""
+    """The instruction that multiplies the factors, if neighbours along one of the loops are adjacent in memory."""
     factors = product.sums.values[0].owner
     if not isinstance(factors, arith.MulfOp | arith.MuliOp) or factors.results[0].type not in (
         Float32Type(),
@@ -164,7 +164,7 @@ def _narrow(value: SSAValue) -> SSAValue:
 
 
 def _moves_along_rows(load: LoadOp, loop: ForOp) -> bool:
-    """Whether an access is to neighbours in memory in the iterations of a loop."""
+    """Whether an access is to adjacent elements in the iterations of a loop."""
     return len(load.indices) > 1 and pattern_in(load, load.memref, loop) == UNIT
 
 

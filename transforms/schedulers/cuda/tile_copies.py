@@ -2,12 +2,12 @@
 
     nest.for "x_tile.k" %k = 0 to 16 {                       // %x_tile[%k, %i] is %x[%i, %k]
       nest.for "x_tile.i" %i = 0 to 128 { ... }
-  becomes for 16 x 2 x 8 threads, where the copy may be under way while threads go on
+  becomes for 16 x 2 x 8 threads, where the copy may be in flight while threads go on
     nest.for "tz" ... bind "thread.z" { nest.for "ty" ... bind "thread.y" { nest.for "tx" ... bind "thread.x" {
       nest.for "x_tile.k.o" ... unrolled {
         nest.for ... unrolled attributes {nestor.async} {    // rows 2 * %ty + %tx / 8 ..., terms %tx mod 8 ...
 
-Threads that are neighbours copy what are neighbours in memory, 16 bytes each where the tile lies as memory does. Where it
+Neighbouring threads copy adjacent elements, 16 bytes each where the tile lies as memory does. Where it
 lies across, a thread copies element by element: eight neighbours (of 4 bytes: a sector), then those of the next row, so
 that the elements of a warp go to as many banks, the rows of the tile being longer by 16 bytes.
 """
@@ -47,11 +47,11 @@ LARGEST_ACCESS = 16
 neighbours go to other banks of shared memory."""
 
 NEIGHBOURS = 8
-"""How many neighbours in memory are copied before the next row, where a tile is written across its rows by elements."""
+"""How many adjacent elements are copied before the next row, where a tile is written across its rows by elements."""
 
 
 def may_be_ahead(buffer: AllocOp, copy: ForOp) -> bool:
-    """Whether all that fills the buffer is copied, element by element, by copies that may be under way."""
+    """Whether all that fills the buffer is copied, element by element, by copies that may be in flight."""
     found = copy_in(loops_in(copy)[-1])
     return found is not None and found.may_copy_elements
 

@@ -107,7 +107,7 @@ class Transposed:
 
     @property
     def size(self) -> int:
-        """Rows and columns of a tile: also of two bytes, a warp reads or writes at least 64 at one time."""
+        """Rows and columns of a tile: also of two bytes, a warp reads or writes at least 64 at the same time."""
         return WARP if max(map(_bits, self.buffers)) >= BANK_BITS else 2 * WARP
 
 
@@ -280,7 +280,7 @@ def whole_loop(loop: ForOp, size: int, steps: Steps) -> ForOp:
 
 
 def _bind_threads(loops: Sequence[ForOp], height: int, lanes: int, steps: Steps) -> None:
-    """The threads of a block over a tile, `height` rows of it at one time, `lanes` neighbours each."""
+    """The threads of a block over a tile, `height` rows of it at the same time, `lanes` neighbours each."""
     row, column = loops
     if row.constant_trip_count() != height:
         _, row = steps.do(split, row, factor=height, tail="perfect")

@@ -1,4 +1,4 @@
-"""Sums of several loops and what stands around them: the nests that fill their results, read them, and make borders.
+"""Sums of several loops and what is around them: the nests that fill their results, read them, and make borders.
 
 What convolutions (convolutions.py) and windows (windows.py) have in common; these facts change nothing.
 """
@@ -129,7 +129,7 @@ def _idle(loop: ForOp) -> float:
 
 
 def _is_after(op: Operation, nest: ForOp) -> bool:
-    """Whether `op` stands in the block of `nest`, or below an operation of it, and behind."""
+    """Whether `op` is in the block of `nest`, or below an operation of it, and behind."""
     top: Operation | None = op
     while top is not None and top.parent is not nest.parent:
         top = top.parent_op()
