@@ -53,7 +53,8 @@ FEWEST, MOST = 4, 16
 """Rows of a block that is transposed in registers: of fewer, a gather is as good; of more, they do not fit."""
 
 REGISTER_BYTES = 64
-"""Bytes of a row of such a block, at most."""
+"""Bytes of a row of such a block at most: longer ones need more registers than there
+are. Where registers are narrower LLVM takes several for a row."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -39,6 +39,7 @@ from xdsl.dialects.builtin import (
 from xdsl.dialects.utils import FastMathFlag
 from xdsl.ir import Attribute, Operation, SSAValue
 
+from ...analysis.machine import LINE_BYTES
 from ...analysis.nest.buffers import element_bytes, strides_of
 from ...analysis.nest.kernels.combiners import VECTOR_KINDS, combiner_op, identity
 from ...analysis.nest.kernels.domains import DIVISIONS, Domain, domain_of, may_be_undefined
@@ -56,10 +57,6 @@ if TYPE_CHECKING:
 
 _REASSOC: Attribute = arith.FastMathFlagsAttr([FastMathFlag.REASSOC])
 _NO_FASTMATH: Attribute = arith.FastMathFlagsAttr("none")
-
-
-LINE_BYTES = 64
-"""What one prefetch brings."""
 
 
 class VectorLoop:

@@ -36,7 +36,6 @@ from .types import (
     NO_SLP_HERE,
     NO_TAIL_CALL,
     NSW,
-    PREFER_WIDE_VECTORS,
     PTR,
     SCALAR_LOOPS,
     SSA_INDEX,
@@ -47,6 +46,7 @@ from .types import (
     Size,
     index_list,
     int_attr,
+    prefer_vectors_of,
 )
 
 Handler = Callable[["FunctionBuilder", Any], None]
@@ -447,7 +447,7 @@ class FunctionBuilder:
 
     def function_attributes(self) -> list[Attribute]:
         """String attributes of the function: vector width, and whether LLVM may vectorize loops here."""
-        attributes = [PREFER_WIDE_VECTORS]
+        attributes = [prefer_vectors_of(self.module.cpu.vector_bits)]
         if self.has_scalar_loop:
             attributes.append(SCALAR_LOOPS)
             if not self.may_use_slp:

@@ -21,6 +21,7 @@ docs/levels/llvm.md. The parts live beside this file, one a dialect.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 from xdsl.context import Context
@@ -39,6 +40,7 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, SSAValue
 from xdsl.passes import ModulePass
 
+from ...analysis.machine import DEFAULT_CPU, Cpu, cpu
 from ...dialects.diagnostic import LoweringError, fail
 from .arith import ARITH, MATH
 from .builder import FunctionBuilder, Handler
@@ -61,17 +63,25 @@ from .vector import VECTOR
 HANDLERS: dict[str, Handler] = {**ARITH, **MATH, **MEMREF, **SCF, **VECTOR, **PARALLEL}
 """How operations are translated, by name; those of amx are beside, for few programs have any."""
 
+_DEFAULT = cpu()
+
 SLOT = 8
 """Bytes of a slot of the packed arguments."""
 
 
+@dataclass(frozen=True)
 class ConvertToLlvmPass(ModulePass):
-    """Lower func, scf, cf, memref, vector, arith and math to the llvm dialect, with a packed entry point."""
+    """Lower func, scf, cf, memref, vector, arith and math to the llvm dialect, with a packed entry point, for the
+    registers and the last-level cache of a `machine`."""
 
     name = "convert-to-llvm"
 
+    machine: str = DEFAULT_CPU
+    vector_bits: int | None = None
+    l3_kib: int | None = None
+
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        convert_to_llvm(op)
+        convert_to_llvm(op, cpu(self.machine, vector_bits=self.vector_bits, l3_kib=self.l3_kib))
 
 
 def handler_of(name: str) -> Handler | None:
@@ -83,9 +93,9 @@ def handler_of(name: str) -> Handler | None:
     return AMX.get(name)
 
 
-def convert_to_llvm(module: ModuleOp) -> None:
+def convert_to_llvm(module: ModuleOp, target: Cpu = _DEFAULT) -> None:
     """Replace every `func.func` of `module`; functions of the llvm dialect stay as they are."""
-    state = ModuleState()
+    state = ModuleState(target)
     sources = list(module.body.block.ops)
     for op in sources:
         if isinstance(op, func.FuncOp) and not op.body.blocks:

@@ -27,6 +27,7 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute, Operation, Region, SSAValue
 
+from ...analysis.machine import Cpu
 from ...dialects.diagnostic import LoweringError, fail
 from ...dialects.ext.llvm import X86AMXType
 
@@ -60,9 +61,6 @@ def index_list(*values: int) -> Attribute:
     return DenseArrayBase.from_list(i32, values)
 
 
-LAST_LEVEL_CACHE = 16 << 20
-"""Bytes of a result from which stores had better pass the caches."""
-
 Size = int | SSAValue
 """An extent, stride or offset: known now, or an i64 value."""
 
@@ -87,6 +85,7 @@ class MemRef:
 class ModuleState:
     """The functions made so far and the external ones they need."""
 
+    cpu: Cpu
     functions: list[Operation] = field(default_factory=list)
     externals: dict[str, llvm.FuncOp] = field(default_factory=dict)
     sources: dict[str, func.FuncOp] = field(default_factory=dict)
@@ -176,8 +175,11 @@ def _pair(key: str, value: str) -> Attribute:
     return ArrayAttr([StringAttr(key), StringAttr(value)])
 
 
-PREFER_WIDE_VECTORS = _pair("prefer-vector-width", "512")
-"""Hosts without 512-bit registers ignore it; those with them would otherwise use half of each."""
+@cache
+def prefer_vectors_of(bits: int) -> Attribute:
+    """LLVM would otherwise use half of each register of 512 bits."""
+    return _pair("prefer-vector-width", str(bits))
+
 
 SCALAR_LOOPS = _pair("nestor-loops", "scalar")
 """Read by the runtime: the function has innermost loops without explicit vectors."""

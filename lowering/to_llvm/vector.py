@@ -33,7 +33,6 @@ from .arith import fastmath
 from .builder import FunctionBuilder, Handler, llvm_class
 from .memref import address
 from .types import (
-    LAST_LEVEL_CACHE,
     NO_WRAP,
     PTR,
     MemRef,
@@ -87,7 +86,7 @@ def _store_registers(b: FunctionBuilder, ref: MemRef, value: SSAValue, pointer: 
     """One store a register, in ascending order: LLVM would store a long vector from its end, and caches that
     meet a row for the first time take that for no stream."""
     size = byte_size(ref.element)
-    lanes, length = _REGISTER_BYTES // size, value.type.get_shape()[0]  # type: ignore[union-attr]
+    lanes, length = _register_bytes(b) // size, value.type.get_shape()[0]  # type: ignore[union-attr]
     if length <= lanes or length % lanes:
         b.store(value, pointer, size)
         return
@@ -99,7 +98,8 @@ def _store_registers(b: FunctionBuilder, ref: MemRef, value: SSAValue, pointer: 
         b.store(piece, at, size)
 
 
-_REGISTER_BYTES = 64
+def _register_bytes(b: FunctionBuilder) -> int:
+    return b.module.cpu.vector_bits // 8
 
 
 def _store_streaming(b: FunctionBuilder, ref: MemRef, value: SSAValue, pointer: SSAValue) -> None:
@@ -108,7 +108,7 @@ def _store_streaming(b: FunctionBuilder, ref: MemRef, value: SSAValue, pointer: 
     whether a buffer is larger than the caches where its extents do not say it."""
     element_size = byte_size(ref.element)
     size = element_size * value.type.get_shape()[0]  # type: ignore[union-attr]
-    register = min(64, size & -size)
+    register = min(_register_bytes(b), size & -size)
     streamed, plain, done = (b.new_block() for _ in range(3))
     low = b.binary(llvm.AndOp, b.emit(llvm.PtrToIntOp, (pointer,), i64), b.integer(register - 1))
     is_streamed = b.compare("eq", low, b.integer(0))
@@ -116,7 +116,7 @@ def _store_streaming(b: FunctionBuilder, ref: MemRef, value: SSAValue, pointer: 
         total: Size = element_size
         for extent in ref.sizes:
             total = b.multiply(total, extent)
-        is_big = b.compare("sgt", b.size(total), b.integer(LAST_LEVEL_CACHE))
+        is_big = b.compare("sgt", b.size(total), b.integer(b.module.cpu.non_temporal_bytes))
         is_streamed = b.binary(llvm.AndOp, is_streamed, is_big)
     b.branch_if(is_streamed, streamed, (), plain, ())
     b.start(streamed)

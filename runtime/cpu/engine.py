@@ -13,8 +13,10 @@ import functools
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from ...analysis.machine import Cpu
 from ..fork_lock import ForkLock
 from . import object_loader
+from .host import llvm_target
 from .machine_code import MachineCode, load_object
 from .threads import answered, set_num_threads
 
@@ -64,12 +66,22 @@ def _binding() -> Any:
     return llvm
 
 
-def _target_machine(level: int) -> llvm.TargetMachine:
-    name, features = host()
-    target = _binding().Target.from_default_triple()
+def _target_machine(level: int, machine: Cpu | None = None) -> llvm.TargetMachine:
+    """LLVM's description of a processor; of this one where none is named."""
+    name, features = host() if machine is None else llvm_target(machine)
+    target = _target(machine)
     return target.create_target_machine(
         cpu=name, features=features, opt=level, reloc="pic", codemodel=_code_model(), jit=True
     )
+
+
+def _target(machine: Cpu | None) -> llvm.Target:
+    llvm = _binding()
+    if machine is None or llvm.get_default_triple().partition("-")[0] == machine.triple.partition("-")[0]:
+        return llvm.Target.from_default_triple()
+    llvm.initialize_all_targets()
+    llvm.initialize_all_asmprinters()
+    return llvm.Target.from_triple(machine.triple)
 
 
 def _code_model() -> str:
@@ -105,9 +117,9 @@ def _optimize(module: llvm.ModuleRef, machine: llvm.TargetMachine, level: int, s
             passes.run(function, builder)
 
 
-def _prepare(text: str, level: int | None) -> tuple[llvm.ModuleRef, llvm.TargetMachine]:
+def _prepare(text: str, level: int | None, target: Cpu | None) -> tuple[llvm.ModuleRef, llvm.TargetMachine]:
     chosen = _default_level(text) if level is None else level
-    machine = _target_machine(chosen)
+    machine = _target_machine(chosen, target)
     module = _binding().parse_assembly(answered(text))
     module.triple = machine.triple
     module.data_layout = str(machine.target_data)
@@ -116,29 +128,37 @@ def _prepare(text: str, level: int | None) -> tuple[llvm.ModuleRef, llvm.TargetM
     return module, machine
 
 
-def compile_object(text: str, *, opt_level: int | None = None) -> bytes:
-    """LLVM IR text -> relocatable object code for this host.
+def compile_object(text: str, *, opt_level: int | None = None, machine: Cpu | None = None) -> bytes:
+    """LLVM IR text -> relocatable object code for a machine; None is this one.
 
     `opt_level` is 0 to 3; None chooses 1 for explicit-vector code and 3 where scalar loops may profit.
     Raises RuntimeError (from LLVM) when the text is not valid.
     """
     with _lock:
-        module, machine = _prepare(text, opt_level)
-        return machine.emit_object(module)
+        module, target = _prepare(text, opt_level, machine)
+        return target.emit_object(module)
 
 
-def emit_assembly(text: str, *, opt_level: int | None = None) -> str:
-    """LLVM IR text -> assembly text for this host, optimised as `compile_llvm_ir` would."""
+def emit_assembly(text: str, *, opt_level: int | None = None, machine: Cpu | None = None) -> str:
+    """LLVM IR text -> assembly text for a machine, this one where none is named, optimised as `compile_llvm_ir` would."""
     with _lock:
-        module, machine = _prepare(text, opt_level)
-        return machine.emit_assembly(module)
+        module, target = _prepare(text, opt_level, machine)
+        return target.emit_assembly(module)
 
 
 def compile_llvm_ir(
-    text: str, *, opt_level: int | None = None, symbols: Mapping[str, int] | None = None
+    text: str,
+    *,
+    opt_level: int | None = None,
+    symbols: Mapping[str, int] | None = None,
+    machine: Cpu | None = None,
 ) -> CpuModule:
-    """LLVM IR text -> loaded machine code; `symbols` are the addresses of what it refers to beside the runtime."""
-    return CpuModule(compile_object(text, opt_level=opt_level), text, opt_level, symbols)
+    """LLVM IR text -> loaded machine code, with the instructions of `machine` only.
+
+    `symbols` are the addresses of what it refers to beside the runtime.
+    """
+    code = compile_object(text, opt_level=opt_level, machine=machine)
+    return CpuModule(code, text, opt_level, symbols, machine)
 
 
 def load_with_llvm(object_code: bytes, symbols: Mapping[str, int]) -> llvm.ExecutionEngine:
@@ -163,12 +183,14 @@ class CpuModule(MachineCode):
         text: str,
         opt_level: int | None = None,
         symbols: Mapping[str, int] | None = None,
+        machine: Cpu | None = None,
     ):
         super().__init__(object_code, symbols)
         self.llvm_ir = text
         self._opt_level = opt_level
+        self._machine = machine
 
     @property
     def assembly(self) -> str:
         """Assembly text of the module (compiled again: machine code keeps no text)."""
-        return emit_assembly(self.llvm_ir, opt_level=self._opt_level)
+        return emit_assembly(self.llvm_ir, opt_level=self._opt_level, machine=self._machine)

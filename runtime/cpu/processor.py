@@ -1,4 +1,4 @@
-"""The processor that programs run on: what Linux says of it, and what the automatic schedule asks about it."""
+"""The processor that programs run on: what Linux says of it, and whether this process may use its matrix unit."""
 
 from __future__ import annotations
 
@@ -16,32 +16,6 @@ def linux_facts() -> bytes:
             return file.read(1 << 14).split(b"\n\n")[0]
     except OSError:
         return b""
-
-
-@functools.cache
-def is_faster_past_caches() -> bool:
-    """Whether stores that pass the caches are the faster ones for results larger than these.
-
-    Measured (cpu/streams.py): so on Sapphire Rapids, known by its tiles of matrices, not on Cascade Lake;
-    other processors are taken to be like the latter. False where Linux does not say what there is.
-    """
-    return b" amx_tile" in linux_facts()
-
-
-_LEVEL_2 = "/sys/devices/system/cpu/cpu0/cache/index2"
-
-
-@functools.cache
-def second_cache_kib() -> int | None:
-    """The second-level cache of a core, in KiB, as Linux says; None where it does not."""
-    try:
-        with open(f"{_LEVEL_2}/level") as level, open(f"{_LEVEL_2}/size") as size:
-            text = size.read().strip()
-            if level.read().strip() != "2" or text[-1:] not in ("K", "M") or not text[:-1].isdigit():
-                return None
-            return int(text[:-1]) << (10 if text.endswith("M") else 0)
-    except OSError:
-        return None
 
 
 _AMX = (b" amx_tile", b" amx_int8")

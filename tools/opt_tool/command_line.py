@@ -128,6 +128,11 @@ def _add_main_options(parser: argparse.ArgumentParser) -> None:
         help="what to print: mlir, llvm-ir, asm, cuda, ptx, cuda-sim-report, nest-tree, nest-svg, nest-html",
     )
     add(
+        "--machine",
+        metavar="NAME",
+        help="the processor or GPU that is scheduled and compiled for (docs/machines.md); host is this one",
+    )
+    add(
         "-o", "--output", metavar="FILE", default="-", help="write to this file, all of the output or nothing"
     )
 

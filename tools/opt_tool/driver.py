@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import argparse
 import sys
+from dataclasses import replace
 from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 
+from ...analysis.machine import Cpu
 from ...dialects.diagnostic import NestorError, SourceLocation
 from ...dialects.parse import parse_located
 from ...dialects.remarks import listening
@@ -17,6 +19,7 @@ from ...dialects.verifier import verify
 from ..pictures.ir_diff import IRDiff
 from .context import make_tool_context
 from .instrumentation import IRDumper, Timer
+from .machines import asks_for_machine, find_machine
 from .pass_manager import (
     InternalFailure,
     Node,
@@ -32,7 +35,7 @@ from .plugins import load_plugins
 from .reporter import CollectingReporter, Reporter
 from .reproducer import CrashReproducer, reproducer_pipeline
 from .source import Chunk, read_input, split_chunks, write_bytes, write_output
-from .targets import TARGETS, PrintOptions, Target
+from .targets import BY_MACHINE, TARGETS, PrintOptions, Target
 from .verify_diagnostics import check_expectations
 
 if TYPE_CHECKING:
@@ -56,6 +59,7 @@ class Driver:
         self._options = options
         self._reporter = Reporter()
         self._timer = Timer()
+        self._machine = None
         self._printing = PrintOptions(options.print_op_generic, options.print_debuginfo)
         self._exit_code = 0
         self._found_faults = False
@@ -99,13 +103,17 @@ class Driver:
             name = self._options.target
             raise UsageError(f"target '{name}' makes one document, and --split-input-file would make several")
         self._check_run_options()
+        if self._options.machine is not None:
+            self._machine = find_machine(self._options.machine)
+            self._printing = replace(self._printing, machine=self._machine)
         if self._options.print_ir_diff is not None:
             self._diff = IRDiff(self._options.print_ir_diff, self._printing)
         with self._timer.phase("Load passes"):
-            nodes = resolve((*self._schedules(), *self._pipeline_elements()))
+            nodes = resolve((*self._schedules(), *self._pipeline_elements()), self._machine)
         if self._options.dump_pass_pipeline:
             print(f"Pass pipeline: builtin.module({print_nodes(nodes)})", file=sys.stderr)
         self._check_pass_lists()
+        self._check_machine(nodes)
         with self._timer.phase("Read"):
             text, name = self._read()
         self._reporter.sources[name] = text
@@ -145,6 +153,19 @@ class Driver:
             text = getattr(self._options, option)
             for element in parse_pipeline(text, f"--{option.replace('_', '-')}"):
                 _check_pass_name(element)
+
+    def _check_machine(self, nodes: tuple[Node, ...]) -> None:
+        if (
+            self._machine is None
+            or asks_for_machine(nodes, self._machine)
+            or self._options.target in BY_MACHINE
+        ):
+            return
+        kind = "processor" if isinstance(self._machine, Cpu) else "GPU"
+        message = (
+            f"--machine={self._options.machine}: no pass of this pipeline, and no target, is for a {kind}"
+        )
+        raise UsageError(message, hint="-p cpu and -t asm are for a processor; -p cuda is for a GPU")
 
     def _run_chunk(self, chunk: Chunk, name: str, nodes: tuple[Node, ...], target: Target) -> str | None:
         """The output for one piece of the input, or None when it failed."""

@@ -20,9 +20,11 @@ from xdsl.passes import ModulePass
 from xdsl.traits import IsolatedFromAbove
 from xdsl.utils.exceptions import DiagnosticException
 
+from ...analysis.machine import Cpu, Gpu, UnknownMachine
 from ...dialects.diagnostic import Diagnostic, NestorError, PassFailure, op_location
 from ...dialects.verifier import verification_errors
 from ...transforms.registry import PASSES, load_pass
+from .machines import for_machine
 from .pass_options import instantiate
 from .pipeline_syntax import Element, PipelineError, parse_pipeline
 from .plugins import PLUGIN_PASSES
@@ -82,28 +84,33 @@ def named_pipelines() -> dict[str, tuple[str, ...]]:
     return PIPELINES
 
 
-def resolve(elements: Iterable[Element]) -> tuple[Node, ...]:
-    """Look every name up and bind the options. Raises `PipelineError`."""
-    return tuple(node for element in elements for node in _resolve_element(element, ()))
+def resolve(elements: Iterable[Element], machine: Cpu | Gpu | None = None) -> tuple[Node, ...]:
+    """Look every name up and bind the options; passes that ask for a machine get this one. Raises `PipelineError`."""
+    return tuple(node for element in elements for node in _resolve_element(element, machine, ()))
 
 
-def _resolve_element(element: Element, inside: tuple[str, ...]) -> tuple[Node, ...]:
+def _resolve_element(
+    element: Element, machine: Cpu | Gpu | None, inside: tuple[str, ...]
+) -> tuple[Node, ...]:
     if element.children is not None:
-        children = tuple(n for child in element.children for n in _resolve_element(child, inside))
+        children = tuple(n for child in element.children for n in _resolve_element(child, machine, inside))
         return (AnchorNode(element.name, children),)
     if element.name in named_pipelines() and element.name not in PASSES:
-        return _resolve_named(element, inside)
-    return (PassNode(element, instantiate(_load(element), element)),)
+        return _resolve_named(element, machine, inside)
+    pass_class = _load(element)
+    if machine is not None:
+        element = for_machine(element, pass_class, machine)
+    return (PassNode(element, instantiate(pass_class, element)),)
 
 
-def _resolve_named(element: Element, inside: tuple[str, ...]) -> tuple[Node, ...]:
+def _resolve_named(element: Element, machine: Cpu | Gpu | None, inside: tuple[str, ...]) -> tuple[Node, ...]:
     if element.name in inside:
         raise PipelineError(f"pipeline '{element.name}' contains itself", element.place)
     if element.options:
         message = f"'{element.name}' is a named pipeline, which takes no options"
         raise PipelineError(message, element.options[0].place, hint="spell its passes out to change one")
     specs = parse_pipeline(",".join(named_pipelines()[element.name]), f"<pipeline {element.name}>")
-    return tuple(n for spec in specs for n in _resolve_element(spec, (*inside, element.name)))
+    return tuple(n for spec in specs for n in _resolve_element(spec, machine, (*inside, element.name)))
 
 
 def _load(element: Element) -> type[ModulePass]:
@@ -187,6 +194,8 @@ class PassManager:
             node.module_pass.apply(self._context, module)
         except NestorError:
             raise
+        except UnknownMachine as error:
+            raise PassFailure(f"pass '{name}': {error}", op_location(module), hint=error.hint) from error
         except DiagnosticException as error:
             text = " ".join(str(error).split())
             raise PassFailure(f"pass '{name}' failed: {text}", op_location(module)) from error

@@ -12,6 +12,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
 from xdsl.printer import Printer
 
+from ...analysis.machine import Cpu, Gpu
 from ...dialects.diagnostic import NestorError, fail
 from ...dialects.dominance import walk
 
@@ -22,6 +23,8 @@ class PrintOptions:
 
     generic: bool = False
     debuginfo: bool = False
+    machine: Cpu | Gpu | None = None
+    """What `asm` is made for; None: this processor."""
 
 
 @dataclass(frozen=True)
@@ -87,7 +90,8 @@ def _emit_llvm_ir(module: ModuleOp, options: PrintOptions) -> str:
 def _emit_asm(module: ModuleOp, options: PrintOptions) -> str:
     _require_llvm_level(module, "asm")
     text = _emitter("lowering.llvm_ir.emit", "emit_llvm_ir", "asm")(module)
-    return _emitter("runtime.cpu.engine", "emit_assembly", "asm")(text)
+    machine = options.machine if isinstance(options.machine, Cpu) else None
+    return _emitter("runtime.cpu.engine", "emit_assembly", "asm")(text, machine=machine)
 
 
 def _emit_cuda(module: ModuleOp, options: PrintOptions) -> str:
@@ -136,7 +140,7 @@ def _emit_nest_html(module: ModuleOp, options: PrintOptions) -> str:
 TARGETS: dict[str, Target] = {
     "mlir": Target("the IR as text (the default)", _emit_mlir),
     "llvm-ir": Target("LLVM IR, from the llvm level", _emit_llvm_ir),
-    "asm": Target("assembly of this machine, from the llvm level", _emit_asm),
+    "asm": Target("assembly of this machine, or that of --machine, from the llvm level", _emit_asm),
     "cuda": Target("CUDA C, from the gpu level", _emit_cuda),
     "ptx": Target("PTX by NVRTC, from the gpu level", _emit_ptx),
     "ptxas-report": Target(
@@ -154,3 +158,6 @@ TARGETS: dict[str, Target] = {
     ),
     "nest-html": Target("the same picture as a page", _emit_nest_html, True),
 }
+
+BY_MACHINE = ("asm",)
+"""Targets that are for a machine themselves."""

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
 
+from ...analysis.machine import Cpu, Gpu, cpu
 from ...analysis.nest.loop_structure import functions
 from ...dialects.schedule.ops import SequenceOp
 from ..schedulers.cpu import schedule_cpu as nest_schedule_cpu
@@ -20,11 +19,12 @@ def automatic_schedules(module: ModuleOp, target: str) -> list[SequenceOp]:
     return [recorder.sequence for recorder in recorders if recorder.sequence.body.block.first_op is not None]
 
 
-def record(function: FuncOp, target: str, **machine: Any) -> Recorder:
-    """Schedule one function and keep the record; `machine`: options of nest-schedule-cpu."""
+def record(function: FuncOp, target: str, machine: Cpu | Gpu | None = None) -> Recorder:
+    """Schedule one function for a machine, and keep the record."""
     recorder = Recorder([function], target)
     if target == "cpu":
-        nest_schedule_cpu.schedule_nests(function, nest_schedule_cpu.Machine(steps=recorder, **machine))
+        described = machine if isinstance(machine, Cpu) else cpu()
+        nest_schedule_cpu.schedule_nests(function, nest_schedule_cpu.Machine(described, recorder))
     else:
         nest_schedule_cuda.schedule_function(function, steps=recorder)
     return recorder

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from ...interface.program_parts import Program
 
 
-def explain(program: Program, target: str, log: Sequence[str], compiled: bool) -> str:
+def explain(program: Program, target: str, log: Sequence[str], compiled: bool, machine: str | None) -> str:
     """Which specialisation serves a call, what it assumes, what its nests do, and what it does not compile."""
     from ..specialise.stages import lowered_copy
 
@@ -34,7 +34,7 @@ def explain(program: Program, target: str, log: Sequence[str], compiled: bool) -
             "products (in tiles of our own, no BLAS: docs/decisions/0014-products-without-blas.md):",
             *products,
         ]
-    if target.startswith("cuda") and (said := _schedule_remarks(program.module)):
+    if target.startswith("cuda") and (said := _schedule_remarks(program.module, machine)):
         lines += ["kernels (what the schedule has to say of them):", *said]
     calls = _calls(module)
     if calls:
@@ -82,14 +82,14 @@ def _products(module: ModuleOp) -> list[str]:
     return lines
 
 
-def _schedule_remarks(module: ModuleOp) -> list[str]:
+def _schedule_remarks(module: ModuleOp, machine: str | None) -> list[str]:
     """What the automatic schedule of the GPU remarks: why loops are one thread, what goes to memory, which checks wait."""
     from ....dialects.remarks import listening
     from ..specialise.stages import lowered_copy
 
     heard: list[str] = []
     with listening(lambda said: heard.extend(said.render().splitlines())):
-        lowered_copy(module, ("cuda-to-nest", "nest-schedule-cuda"))
+        lowered_copy(module, ("cuda-to-nest", "nest-schedule-cuda"), machine=machine)
     return [f"  {line}" for line in dict.fromkeys(heard)]
 
 

@@ -79,10 +79,11 @@ class JitFunction(Specialiser):
         strict: bool = False,
         boundscheck: bool = True,
         constants: str | Iterable[str] = (),
+        machine: str | None = None,
     ):
         function = function.function if isinstance(function, JitFunction) else plain_function(function)
         functools.update_wrapper(self, function)
-        super().__init__(function, target, dynamic, fastmath, strict, boundscheck)
+        super().__init__(function, target, dynamic, fastmath, strict, boundscheck, machine)
         given = (static_argnums, static_argnames, constants)
         self._static_options = [one if isinstance(one, int | str) else tuple(one) for one in given]
         self._invocations: dict[Any, Invocation] = {}
@@ -436,7 +437,7 @@ class JitFunction(Specialiser):
             with COMPILING:
                 again = self._lower(program.arguments, types, values)
             again.remarks, program = program.remarks, again
-        return explain(program, self.target, self._log, found is not None)
+        return explain(program, self.target, self._log, found is not None, self.machine)
 
 
 def jit(function: Callable[..., Any] | None = None, **options: Any) -> Any:
@@ -450,7 +451,8 @@ def jit(function: Callable[..., Any] | None = None, **options: Any) -> Any:
     only are not checked, and one outside of its axis reads or writes memory that is not the array's); `constants`
     (parameters whose arrays, which must be read-only, never change: what is computed from them alone, such as weights in
     the order in which a product reads them, is computed once per array, on target "cpu"; whoever changes an array all the
-    same gets old results).
+    same gets old results); `machine` (a name of analysis/machine.py, such as "skylake" or "rtx4090": what is scheduled and
+    compiled for in place of this machine, see docs/machines.md).
     """
     known = JitFunction.__init__.__kwdefaults__ or {}
     if unknown := [name for name in options if name not in known]:

@@ -32,7 +32,7 @@ class Lowered:
         """Its text at a level: nt, nest, scf, llvm, llvm-ir, asm, gpu, cuda, ptx; `schedule` as for `compile`."""
         from ..specialise.stages import text_of
 
-        return text_of(self.program.module, level, _sequences(schedule))
+        return text_of(self.program.module, level, _sequences(schedule), self.owner.machine)
 
     def schedule(self, target: str | None = None) -> Schedule:
         """The schedule in use for a target (`cpu` or `cuda`): to print, to go on with, to save and edit."""
@@ -53,7 +53,7 @@ class Lowered:
 
         name, chosen, wanted = self.program.name, _sequences(schedule), target or self.owner.target
         with COMPILING:
-            kernel, engine = build(self.program.module, name, wanted, chosen, arch)
+            kernel, engine = build(self.program.module, name, wanted, chosen, arch, self.owner.machine)
         make = CompiledCuda if wanted == "cuda" else Compiled
         return make(self.owner, self.program, kernel, engine)
 

@@ -230,12 +230,15 @@ def schedule(source: Lowered | ModuleOp | str, function: str | None = None) -> S
 
 def automatic(source: Lowered | ModuleOp | str, target: str, function: str | None = None) -> Schedule:
     """The schedule that Nestor would use for `target`, to look at, go on with, or replay."""
-    from ..specialise.stages import machine_here
+    from ..specialise.machines import cpu_of, gpu_of
+    from .lowered import Lowered
 
     if target not in ("cpu", "cuda"):
         raise NestorError(f"no automatic schedule for target '{target}'", hint="targets with one: cpu, cuda")
     pipeline = "cuda-to-nest" if target == "cuda" else "to-nest"
-    return Schedule(record(_nest_of(source, function, pipeline), target, **machine_here()))
+    machine = source.owner.machine if isinstance(source, Lowered) else None
+    described = gpu_of(machine) if target == "cuda" else cpu_of(machine)
+    return Schedule(record(_nest_of(source, function, pipeline), target, described))
 
 
 def _nest_of(source: Lowered | ModuleOp | str, function: str | None, pipeline: str = "to-nest") -> FuncOp:

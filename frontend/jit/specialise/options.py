@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Sequence
 
 from ...interface.errors import DTypeError
+from .machines import HOST
 
 FASTMATH_FLAGS = ("contract", "reassoc", "nnan", "ninf", "nsz", "afn", "arcp")
 """The flags that `fastmath=True` asks for."""
@@ -47,6 +49,31 @@ def dynamic_mode(dynamic: bool | str | None) -> bool | None:
     if isinstance(dynamic, bool):
         return dynamic
     raise DTypeError(f"dynamic={dynamic!r}", hint="dynamic is True, False, or 'auto'")
+
+
+_KINDS = {"cpu": "CPU", "cuda": "GPU", "cuda-sim": "GPU"}
+"""What a target runs on."""
+
+
+def machine_name(machine: str | None, target: str) -> str | None:
+    """The option `machine`, checked; None leaves it to the environment. Raises DTypeError."""
+    given = machine or os.environ.get("NESTOR_MACHINE")
+    if given in (None, "", HOST):
+        return machine
+    from ....analysis.machine import CPUS, GPUS, UnknownMachine, cpu, gpu, unknown
+
+    try:
+        kind = _KINDS.get(target.partition(":")[0]) if machine else None
+        if not isinstance(given, str):
+            raise unknown(repr(given))
+        if kind is not None:
+            (cpu if kind == "CPU" else gpu)(given)
+        elif given not in {**CPUS, **GPUS}:
+            raise unknown(given)
+    except UnknownMachine as error:
+        where = "" if machine else " (NESTOR_MACHINE)"
+        raise DTypeError(f"{error}{where}", hint=f"{error.hint}; host is this machine") from None
+    return machine
 
 
 def fastmath_flags(fastmath: bool | str | Iterable[str] | None) -> tuple[str, ...]:

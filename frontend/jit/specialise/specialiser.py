@@ -21,7 +21,7 @@ from ...interface.spec import ScalarSpec
 from ...interface.static_values import is_object
 from ..disk import stored_programs as disk
 from .arguments import seems_to_write
-from .options import dynamic_mode, fastmath_flags
+from .options import dynamic_mode, fastmath_flags, machine_name
 
 if TYPE_CHECKING:
     from ...interface.program_parts import Program
@@ -58,6 +58,7 @@ class Specialiser(fast_call.NativeCallable):
         fastmath: bool | Iterable[str],
         strict: bool,
         boundscheck: bool,
+        machine: str | None = None,
     ):
         self.function = function
         self.target = target
@@ -65,6 +66,7 @@ class Specialiser(fast_call.NativeCallable):
         self.strict = strict
         self.boundscheck = bool(boundscheck)
         self.fastmath = fastmath_flags(fastmath)
+        self.machine = machine_name(machine, target)
         self._baked: set[str] = set()
         self._mutates: bool | None = None
         self._compiled: dict[Any, list[tuple[Program, Kernel]]] = {}
@@ -120,7 +122,7 @@ class Specialiser(fast_call.NativeCallable):
         program = self._lower(self._pattern(types), types, values)
         try:
             with listening(program.remarks.append):
-                kernel, _ = build(program.module, program.name, self.target)
+                kernel, _ = build(program.module, program.name, self.target, machine=self.machine)
         except LoweringError as error:
             if [a.extents for a in program.arguments] == [t.extents for t in types]:
                 raise
@@ -178,7 +180,7 @@ class Specialiser(fast_call.NativeCallable):
         is_kept = self.target == "cpu" and self._on_disk and isinstance(self.function, FunctionType)
         if not is_kept or not disk_cache.is_on():
             return None
-        options = (self.strict, self.boundscheck, self.fastmath, self._writes())
+        options = (self.strict, self.boundscheck, self.fastmath, self.machine, self._writes())
         return disk.Request(self.function, options, self._pattern(types), values)  # pyright: ignore
 
     def _from_disk(

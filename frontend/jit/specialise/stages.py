@@ -11,6 +11,7 @@ from ...interface.errors import UnsupportedError
 from ...values.exceptions import registered
 from ..driver.cpu_kernel import CpuKernel, FrozenDescription
 from ..driver.kernel_errors import kernel_error
+from .machines import check_runs, cpu_of, gpu_of, masked
 
 if TYPE_CHECKING:
     from xdsl.dialects.builtin import ModuleOp
@@ -45,14 +46,17 @@ def expand_pipeline(names: Sequence[str]) -> list[str]:
     return result
 
 
-def run_pipeline(module: ModuleOp, names: Sequence[str], schedule: Schedule = None) -> ModuleOp:
-    """Run the passes on `module`, in place; a `schedule` takes the place of the automatic one."""
+def run_pipeline(
+    module: ModuleOp, names: Sequence[str], schedule: Schedule = None, machine: str | None = None
+) -> ModuleOp:
+    """Run the passes on `module`, in place, for a machine; a `schedule` takes the place of the automatic one."""
+    from ....analysis.machine import pass_options
     from ....dialects.registry import make_context
     from ....runtime.collector import collector_paused
     from ....transforms.pipelines import name_and_options
     from ....transforms.registry import IDLE_WITHOUT, load_pass
 
-    context = make_context()
+    context, machines = make_context(), (cpu_of(machine), gpu_of(machine))
     with collector_paused():
         for text in expand_pipeline(names):
             name, options = name_and_options(text)
@@ -61,28 +65,13 @@ def run_pipeline(module: ModuleOp, names: Sequence[str], schedule: Schedule = No
             if schedule is not None and name in AUTOMATIC:
                 _apply(schedule, module)
             else:
-                here = _options_here() if text == "nest-schedule-cpu" else {}
-                load_pass(name)(**options, **here).apply(context, module)
+                pass_class = load_pass(name)
+                for described in machines:
+                    options |= pass_options(pass_class, described)
+                pass_class(**options).apply(context, module)
             if name in AUTOMATIC:
                 _freeze(module)
     return module
-
-
-def machine_here() -> dict[str, Any]:
-    """What the automatic schedule of the CPU is told about this machine."""
-    from ....runtime.cpu.processor import is_faster_past_caches, may_use_tiles, second_cache_kib
-    from ....runtime.cpu.threads import threads_for_schedules
-
-    return {
-        "threads": threads_for_schedules(),
-        "past_caches": is_faster_past_caches(),
-        "amx": may_use_tiles(),
-        "cache_kib": second_cache_kib(),
-    }
-
-
-def _options_here() -> dict[str, Any]:
-    return {name: value for name, value in machine_here().items() if value}
 
 
 AUTOMATIC = ("nest-schedule-cpu", "nest-schedule-cuda")
@@ -106,16 +95,18 @@ def _freeze(module: ModuleOp) -> None:
         NestFreezePass().apply(None, module)  # pyright: ignore
 
 
-def lowered_copy(module: ModuleOp, names: Sequence[str], schedule: Schedule = None) -> ModuleOp:
+def lowered_copy(
+    module: ModuleOp, names: Sequence[str], schedule: Schedule = None, machine: str | None = None
+) -> ModuleOp:
     """`module` lowered, the original left as it is."""
-    return run_pipeline(module.clone(), names, schedule)
+    return run_pipeline(module.clone(), names, schedule, machine)
 
 
-def text_of(module: ModuleOp, level: str, schedule: Schedule = None) -> str:
-    """The text of a program, given at the nt level, at another level; nests as the `schedule` leaves them."""
+def text_of(module: ModuleOp, level: str, schedule: Schedule = None, machine: str | None = None) -> str:
+    """The text of a program, given at the nt level, at another level for a machine; nests as the `schedule` leaves them."""
     if level not in LEVELS:
         raise UnsupportedError(f"no level '{level}'", hint=f"levels: {', '.join(LEVELS)}")
-    lowered = lowered_copy(module, LEVELS[level], schedule)
+    lowered = lowered_copy(module, LEVELS[level], schedule, machine)
     if level == "llvm-ir" or level == "asm":
         from ....lowering.llvm_ir.emit import emit_llvm_ir
 
@@ -124,7 +115,7 @@ def text_of(module: ModuleOp, level: str, schedule: Schedule = None) -> str:
             return text
         from ....runtime.cpu.engine import emit_assembly
 
-        return emit_assembly(text)
+        return emit_assembly(text, machine=masked(machine))
     if level == "cuda" or level == "ptx":
         from ....lowering.cuda_c.emit import emit_cuda
 
@@ -155,36 +146,45 @@ Kernel = Callable[[Sequence[Any]], None]
 
 
 def build(
-    module: ModuleOp, name: str, target: str, schedule: Schedule = None, arch: str | None = None
+    module: ModuleOp,
+    name: str,
+    target: str,
+    schedule: Schedule = None,
+    arch: str | None = None,
+    machine: str | None = None,
 ) -> tuple[Kernel, Any]:
     """Compile a module given at the nt level (left as it is); the kernel, and the engine that owns its code.
 
-    A `schedule` takes the place of the automatic one; `arch` that of the GPU which is there. Target `cuda-sim` takes
+    A `schedule` takes the place of the automatic one; `arch` that of the GPU which is there; `machine` is what
+    it is scheduled for. Target `cuda-sim` takes
     options after a colon (runtime/cuda_sim/options.py): `cuda-sim:checked,reverse`.
     """
     base, colon, options = target.partition(":")
     if base not in TARGETS or (colon and base != "cuda-sim"):
         raise UnsupportedError(f"no target '{target}'", hint=f"targets: {', '.join(TARGETS)}")
     if base == "cuda":
-        return _build_cuda(module, name, schedule, arch)
+        return _build_cuda(module, name, schedule, arch, machine)
     if arch is not None:
         raise UnsupportedError(
             f"arch={arch!r} names a GPU, and the target is '{target}'",
             hint=f'compile(target="cuda", arch={arch!r})',
         )
     if base == "cuda-sim":
-        return _build_simulated(module, name, schedule, options if colon else None)
-    return _BUILDERS[base](module, name, schedule)
+        return _build_simulated(module, name, schedule, options if colon else None, machine)
+    return _BUILDERS[base](module, name, schedule, machine)
 
 
-def _build_cpu(module: ModuleOp, name: str, schedule: Schedule) -> tuple[Kernel, Any]:
+def _build_cpu(module: ModuleOp, name: str, schedule: Schedule, machine: str | None) -> tuple[Kernel, Any]:
     from ....lowering.abi.print_calls import PRINT_CALLS
     from ....lowering.llvm_ir.emit import emit_llvm_ir
     from ....lowering.nest_common.custom_calls import declarations
     from ....runtime.abi import Packer
     from ....runtime.cpu.engine import compile_llvm_ir
 
-    upstream = lowered_copy(module, ("cpu-to-scf",), schedule)
+    target = masked(machine)
+    if target is not None:
+        check_runs(target)
+    upstream = lowered_copy(module, ("cpu-to-scf",), schedule, machine)
     function = _function(upstream, name)
     is_answered = bool(declarations(upstream))
     if is_answered:
@@ -193,7 +193,8 @@ def _build_cpu(module: ModuleOp, name: str, schedule: Schedule) -> tuple[Kernel,
         provide(upstream)
     packer, sites = Packer.for_function(function), _sites(function)
     frozen = _frozen_description(upstream, function)
-    engine = compile_llvm_ir(emit_llvm_ir(run_pipeline(upstream, ("cpu-to-llvm",))))
+    text = emit_llvm_ir(run_pipeline(upstream, ("cpu-to-llvm",), machine=machine))
+    engine = compile_llvm_ir(text, machine=target)
     prints = any(symbol in PRINT_CALLS for symbol in _symbols(module))
     kernel = CpuKernel(engine, name, packer, sites, prints, frozen)
     if is_answered:
@@ -213,7 +214,7 @@ def _frozen_description(module: ModuleOp, function: Any) -> FrozenDescription | 
     return name, Packer.for_function(_function(module, name)).forms, tuple(arguments)
 
 
-def _build_interp(module: ModuleOp, name: str, schedule: Schedule) -> tuple[Kernel, Any]:
+def _build_interp(module: ModuleOp, name: str, schedule: Schedule, machine: str | None) -> tuple[Kernel, Any]:
     from ....analysis.nest.check_sites import check_sites, site_table
     from ....runtime.errors import KernelError
     from ....runtime.interp.run import compile_nest
@@ -239,14 +240,17 @@ def _build_interp(module: ModuleOp, name: str, schedule: Schedule) -> tuple[Kern
     return kernel, function
 
 
-def _build_simulated(module: ModuleOp, name: str, schedule: Schedule, text: str | None) -> tuple[Kernel, Any]:
+def _build_simulated(
+    module: ModuleOp, name: str, schedule: Schedule, text: str | None, machine: str | None
+) -> tuple[Kernel, Any]:
     """A simulator with the options in `text`; with those of the environment without any."""
     from ....runtime.cuda_sim.engine import SimEngine
     from ....runtime.cuda_sim.options import parse_options
 
     options = parse_options(text)
     versions = _Versions(
-        module, name, schedule, lambda lowered, outputs: SimEngine(lowered, name, options, outputs)
+        (module, name, schedule, machine),
+        lambda lowered, outputs: SimEngine(lowered, name, options, outputs),
     )
 
     def kernel(arguments: Sequence[Any]) -> None:
@@ -257,12 +261,16 @@ def _build_simulated(module: ModuleOp, name: str, schedule: Schedule, text: str 
     return kernel, versions.small
 
 
-def _build_cuda(module: ModuleOp, name: str, schedule: Schedule, arch: str | None) -> tuple[Kernel, Any]:
+def _build_cuda(
+    module: ModuleOp, name: str, schedule: Schedule, arch: str | None, machine: str | None
+) -> tuple[Kernel, Any]:
     from ....runtime.cuda.engine import CudaEngine, load_cupy
 
     if arch is None:
         load_cupy()  # what cannot run is not compiled
-    versions = _Versions(module, name, schedule, lambda lowered, _: CudaEngine(lowered, name, arch))
+    versions = _Versions(
+        (module, name, schedule, machine), lambda lowered, _: CudaEngine(lowered, name, arch)
+    )
     return CudaKernel(versions, _roles(_function(module, name))), versions.small
 
 
@@ -308,9 +316,11 @@ class _Versions:
     """
 
     def __init__(
-        self, module: ModuleOp, name: str, schedule: Schedule, make_engine: Callable[[ModuleOp, int], Any]
+        self,
+        program: tuple[ModuleOp, str, Schedule, str | None],
+        make_engine: Callable[[ModuleOp, int], Any],
     ):
-        self._program = module, name, schedule
+        self._program = program
         self._make_engine = make_engine
         self._made: dict[str, tuple[Any, list[dict[str, Any]]]] = {}
         self.small = self._version("cuda-small")[0]
@@ -330,8 +340,8 @@ class _Versions:
     def _version(self, pipeline: str) -> tuple[Any, list[dict[str, Any]]]:
         found = self._made.get(pipeline)
         if found is None:
-            module, name, schedule = self._program
-            lowered = lowered_copy(module, (pipeline,), schedule)
+            module, name, schedule, machine = self._program
+            lowered = lowered_copy(module, (pipeline,), schedule, machine)
             host = _function(lowered, name)
             outputs = len(host.body.block.args) - len(_function(module, name).body.block.args)
             found = self._made[pipeline] = self._make_engine(lowered, outputs), _sites(host)
@@ -350,7 +360,7 @@ def _roles(function: Any) -> list[str]:
     return roles + ["out" for r in results if r is None or "nt.writes_arg" not in r.data]
 
 
-_BUILDERS: dict[str, Callable[[ModuleOp, str, Schedule], tuple[Kernel, Any]]] = {
+_BUILDERS: dict[str, Callable[[ModuleOp, str, Schedule, str | None], tuple[Kernel, Any]]] = {
     "cpu": _build_cpu,
     "interp": _build_interp,
 }

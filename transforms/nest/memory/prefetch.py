@@ -43,6 +43,7 @@ from math import prod
 from xdsl.dialects.builtin import MemRefType, NoneAttr, UnitAttr
 from xdsl.ir import Block, Operation, SSAValue
 
+from ....analysis.machine import LINE_BYTES
 from ....analysis.nest.buffers import buffer_name, element_bytes
 from ....analysis.nest.loop_structure import loops_in
 from ....analysis.nest.sets.accesses import accesses_of, is_defined_outside, root_of
@@ -50,9 +51,6 @@ from ....analysis.nest.sets.regions import NoWindow, Window, window_of
 from ....dialects.affine import AffineList
 from ....dialects.diagnostic import NestorError, fail
 from ....dialects.nest import BIND_AXES, AccumulateOp, ForOp, LoadOp, PrefetchOp, StoreOp
-
-LINE_BYTES = 64
-"""What one fetch brings into the cache."""
 
 MOST_AHEAD = 1 << 20
 """Iterations; nothing fetched earlier is still there when it is read."""

@@ -36,6 +36,7 @@ from xdsl.dialects.func import FuncOp
 from xdsl.ir import Operation
 from xdsl.ir.affine import AffineBinaryOpExpr, AffineBinaryOpKind, AffineConstantExpr
 
+from ....analysis.machine import Cpu
 from ....analysis.nest.buffers import buffer_name, buffers_in
 from ....analysis.nest.loop_structure import loops_in, perfect_band
 from ....analysis.nest.sets.producers import top_in
@@ -50,14 +51,11 @@ from ...nest.rewrite.steps import Steps
 from ..patterns.costs import UNKNOWN_EXTENT
 from ..patterns.products import Product, product_in
 
-SLICE = 512 << 10
-"""Bytes of a slice: half of a second-level cache, the rest is for what the slice is made from."""
+SLICE_SHARE = 2
+"""The part of the second-level cache for a slice; the rest is for what the slice is made from."""
 
-WHOLE = 256 << 10
-"""Bytes of a matrix that is left whole: it stays in the cache from one nest to the next."""
-
-LINE = 64
-"""Bytes of a cache line."""
+WHOLE_SHARE = 4
+"""The part of it for a matrix that is left whole: it stays there from one nest to the next."""
 
 APART = 512
 """Rows that begin at multiples of so many bytes share their places in a first-level cache of 64 sets of 8 lines."""
@@ -128,7 +126,7 @@ class Sliced:
     """Rows of the next axis in a block, None where slices are small enough."""
 
 
-def slices_in(function: FuncOp) -> Iterator[Sliced]:
+def slices_in(function: FuncOp, cpu: Cpu) -> Iterator[Sliced]:
     """Matrices that products of batches make or use, each with the nests that could do it slice by slice.
 
     Each is looked for when the one before it has been done.
@@ -137,16 +135,16 @@ def slices_in(function: FuncOp) -> Iterator[Sliced]:
     for alloc in [op for op in function.walk() if isinstance(op, AllocOp)]:
         if alloc.parent is None or names.count(buffer_name(alloc.memref)) > 1:
             continue
-        if (found := _sliced(alloc)) is not None:
+        if (found := _sliced(alloc, cpu)) is not None:
             yield found
 
 
-def _sliced(matrix: AllocOp) -> Sliced | None:
+def _sliced(matrix: AllocOp, cpu: Cpu) -> Sliced | None:
     shape = [UNKNOWN_EXTENT if n == DYNAMIC_INDEX else n for n in matrix.memref.type.get_shape()]
     size = _element_bytes(matrix.memref.type)
     if len(shape) < 3 or size is None:
         return None
-    if prod(shape) * size <= WHOLE or (nests := _nests_around(matrix)) is None:
+    if prod(shape) * size <= cpu.l2_bytes // WHOLE_SHARE or (nests := _nests_around(matrix)) is None:
         return None
     bands = [perfect_band(nest) for nest in nests]
     products = [(found, band) for band in bands if (found := product_in(band)) is not None]
@@ -154,10 +152,10 @@ def _sliced(matrix: AllocOp) -> Sliced | None:
     depth = min([common, len(shape) - 2, *(_batch_axes(product, band) for product, band in products)])
     if not products or depth < 1:
         return None
-    row = prod(shape[depth + 1 :]) * size
-    if row * shape[depth] <= SLICE:
+    row, most = prod(shape[depth + 1 :]) * size, cpu.l2_bytes // SLICE_SHARE
+    if row * shape[depth] <= most:
         return Sliced(matrix, nests, depth, None)
-    rows = max(1, SLICE // row // ROWS) * ROWS
+    rows = max(1, most // row // ROWS) * ROWS
     return Sliced(matrix, nests, depth, rows if common > depth and rows < shape[depth] else None)
 
 
@@ -201,7 +199,7 @@ def _common_axes(matrix: AllocOp, nests: Sequence[ForOp], bands: Sequence[list[F
     return depth
 
 
-def do_slices(sliced: Sliced, steps: Steps) -> ForOp:
+def do_slices(sliced: Sliced, cpu: Cpu, steps: Steps) -> ForOp:
     """Let one nest make and use the matrix slice by slice; the nest, or what became of the first one."""
     bands = [perfect_band(nest)[: sliced.depth + 1] for nest in sliced.nests]
     if sliced.rows is None:
@@ -221,11 +219,11 @@ def do_slices(sliced: Sliced, steps: Steps) -> ForOp:
         for axis in range(len(first)):
             if why_not_resize_buffer(matrix, axis) is None:
                 matrix = steps.do(resize_buffer, matrix, dimension=axis)
-        _set_rows_apart(matrix, steps)
+        _set_rows_apart(matrix, cpu, steps)
     return first[0]
 
 
-def _set_rows_apart(matrix: AllocOp, steps: Steps) -> None:
+def _set_rows_apart(matrix: AllocOp, cpu: Cpu, steps: Steps) -> None:
     """Make the rows of a slice longer by a cache line, where a tile's rows would else all be in the same few sets."""
     type_ = matrix.memref.type
     assert isinstance(type_, MemRefType)
@@ -233,7 +231,7 @@ def _set_rows_apart(matrix: AllocOp, steps: Steps) -> None:
     if shape[-1] == DYNAMIC_INDEX or size is None or shape[-1] * size % APART:
         return
     axes = " ".join(f"d{k}" for k in range(len(shape)))
-    pad = (*(0 for _ in shape[1:]), LINE // size)
+    pad = (*(0 for _ in shape[1:]), cpu.line // size)
     if why_not_transform_layout(matrix, f"{axes} -> {axes}", pad) is None:
         steps.do(transform_layout, matrix, layout=f"{axes} -> {axes}", pad=pad)
 

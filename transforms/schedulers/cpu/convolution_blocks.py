@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING
 from xdsl.dialects.builtin import DYNAMIC_INDEX, MemRefType
 from xdsl.ir import SSAValue
 
+from ....analysis.machine import Cpu
 from ....analysis.nest.loop_structure import enclosing_loops, is_inside
 from ....analysis.nest.sets.access_patterns import UNIT
 from ....dialects.nest import AllocOp, ForOp, LoadOp, StoreOp
@@ -35,8 +36,9 @@ if TYPE_CHECKING:
     from ..patterns.convolutions import Convolution
     from .convolutions import Tiles
 
-BLOCK_BYTES = 320 << 10
-"""What a block of the result and the part of the image that it is computed from may take of the second-level cache."""
+BLOCK_SIXTEENTHS = 5
+"""What a block of the result and the part of the image that it is computed from may take of the second-level cache:
+beside them are the weights, of which a tile reads all."""
 
 FEWEST_BLOCKS = 8
 """Blocks that threads can share evenly enough."""
@@ -45,7 +47,7 @@ MOST_WORK = 8
 """Operations on an element of the result that are done in its tile."""
 
 
-def in_cache(sum_: Convolution, tiles: Tiles, steps: Steps) -> ForOp | None:
+def in_cache(sum_: Convolution, tiles: Tiles, cpu: Cpu, steps: Steps) -> ForOp | None:
     """Loops over blocks of the result, with all that happens to a block inside of them.
 
     Returns the loop over the tiles of what reads the result, where each of these is computed from one of the sums.
@@ -53,7 +55,7 @@ def in_cache(sum_: Convolution, tiles: Tiles, steps: Steps) -> ForOp | None:
     if not sum_.outer:
         return None
     borders = borders_of(sum_.sums, sum_.images)
-    rows = _block_rows(sum_, borders)
+    rows = _block_rows(sum_, borders, cpu)
     around, place = _into_consumer(sum_, tiles, rows, steps) or (None, None)
     if around is None:
         around, _ = in_blocks(sum_.outer[-1], rows, steps)
@@ -62,12 +64,13 @@ def in_cache(sum_: Convolution, tiles: Tiles, steps: Steps) -> ForOp | None:
     return place
 
 
-def _block_rows(sum_: Convolution, borders: Sequence[AllocOp]) -> int:
+def _block_rows(sum_: Convolution, borders: Sequence[AllocOp], cpu: Cpu) -> int:
     """How many iterations of the last outer loop a block has: a divisor of them all where one is large enough."""
     loop = sum_.outer[-1]
     extent = extent_of(loop)
     buffers = [sum_.result, *(alloc.memref for alloc in borders)]
-    most = max(1, BLOCK_BYTES // max(1, sum(_row_bytes(sum_, buffer) for buffer in buffers)))
+    room = BLOCK_SIXTEENTHS * cpu.l2_bytes // 16
+    most = max(1, room // max(1, sum(_row_bytes(sum_, buffer) for buffer in buffers)))
     if len(sum_.outer) == 1:  # its blocks are what threads share
         most = min(most, 4 if extent is None else max(1, extent // FEWEST_BLOCKS))
     if extent is None:

@@ -33,6 +33,7 @@ from math import prod
 
 from xdsl.ir import SSAValue
 
+from ....analysis.machine import Cpu
 from ....analysis.nest.buffers import element_bytes
 from ....analysis.nest.loop_structure import (
     enclosing_loops,
@@ -62,9 +63,6 @@ from ..patterns.costs import extent_of, machine_lanes, padded_width
 from ..patterns.sum_neighbours import even_shares, in_blocks, in_tiles, initial_nest
 from ..patterns.tiles import mark_lanes, mark_unrolled, pattern_in
 from .convolution_blocks import in_cache
-
-MOST_ROWS = 14
-"""Rows of a tile: with two registers a row, 28 of 32 hold sums."""
 
 PANEL_AHEAD, IMAGE_AHEAD = 16, 2
 """Terms ahead of which the panel and the image are fetched, by measurement: longer than the second-level cache takes. All
@@ -111,7 +109,7 @@ def tile_shape(rows: int | None, columns: int | None, lanes: int, registers: int
     """
     best, least = Shape(1, 1), None
     for vectors in (1, 2, 4):  # LLVM takes a sum of three registers to pieces
-        most = min(MOST_ROWS, (registers - 1 - vectors) // vectors)
+        most = min((registers - 4) // 2, (registers - 1 - vectors) // vectors)
         for height in range(1, most + 1):
             tiles = (-(-rows // height) if rows else 16 / height) * (
                 -(-columns // (vectors * lanes)) if columns else 16 / vectors
@@ -125,8 +123,7 @@ def tile_shape(rows: int | None, columns: int | None, lanes: int, registers: int
 
 def tile_convolution(
     sum_: Convolution,
-    vector_bits: int,
-    cache_bytes: int,
+    cpu: Cpu,
     share: Callable[[ForOp, Steps], None] | None,
     rest: Callable[[ForOp], None],
     before: Callable[[ForOp], None],
@@ -134,17 +131,16 @@ def tile_convolution(
 ) -> bool:
     """Tile a convolution; False, and nothing changed, where a step is refused.
 
-    `cache_bytes` is a core's second-level cache. `share` gives a loop to threads, `rest` schedules a nest that stands
+    `share` gives a loop to threads, `rest` schedules a nest that stands
     beside the tiles, `before` one that stands before all of them: the copy of the weights, which threads share.
     """
-    lanes = machine_lanes(sum_.column, vector_bits)
-    registers = 32 if vector_bits >= 512 else 16
-    shape = tile_shape(extent_of(sum_.row), extent_of(sum_.column), lanes, registers)
+    lanes = machine_lanes(sum_.column, cpu.vector_bits)
+    shape = tile_shape(extent_of(sum_.row), extent_of(sum_.column), lanes, cpu.registers)
     width = shape.vectors * lanes
     if not _is_legal(sum_, shape.rows, width):
         return False
     tiles = _tile(sum_, shape.rows, width, steps)
-    place = in_cache(sum_, tiles, steps)
+    place = in_cache(sum_, tiles, cpu, steps)
     if place is None:
         place = tiles.column
         _keep_sums(sum_, tiles, width, steps)
@@ -165,7 +161,7 @@ def tile_convolution(
     _fetch(sum_, row, steps)
     if place is not tiles.column:
         _mark_reader(place, lanes, steps)
-    if _is_panel_kept(sum_, width, cache_bytes):
+    if _is_panel_kept(sum_, width, cpu):
         _stay_with_panel(place, steps)
     for loop in enclosing_loops(place):
         for op in list(loop.body.block.ops):
@@ -301,14 +297,14 @@ def _fetch(sum_: Convolution, row: ForOp, steps: Steps) -> None:
         steps.attempt(prefetch, buffer, inner, distance=distance, whole=True)
 
 
-def _is_panel_kept(sum_: Convolution, width: int, cache_bytes: int) -> bool:
+def _is_panel_kept(sum_: Convolution, width: int, cpu: Cpu) -> bool:
     """Whether the weights of a tile have room in the cache, and those of all columns have not."""
     extents = [extent_of(loop) for loop in (*sum_.terms, sum_.column)]
     if None in extents:
         return False
     *terms, columns = [n for n in extents if n is not None]
     panel = prod(terms) * element_bytes(sum_.panels[0].result.type)
-    return panel * width <= cache_bytes // CACHE_SHARE < panel * columns
+    return panel * width <= cpu.l2_bytes // CACHE_SHARE < panel * columns
 
 
 def _stay_with_panel(place: ForOp, steps: Steps) -> None:

@@ -67,7 +67,7 @@ def schedule_sums_of_products(function: FuncOp, machine: Machine) -> None:
     from .windows import tile_windows
 
     _remove_unit_loops(function, machine.steps)
-    if machine.amx:
+    if machine.cpu.amx:
         from .matrix_tiles import widen_in_products
 
         widen_in_products(function, machine.steps)
@@ -77,12 +77,14 @@ def schedule_sums_of_products(function: FuncOp, machine: Machine) -> None:
         if (sum_ := convolution_in(nest)) is not None:
             _tile_convolution(sum_, machine)
         elif (windows := windows_in(nest)) is not None:
-            tile_windows(windows, machine.vector_bits, *_sharing(machine), machine.steps)
+            tile_windows(windows, machine.cpu, *_sharing(machine), machine.steps)
     for pairs in list(pairs_in(function)):
-        tile_pairs(pairs, machine.vector_bits, share if machine.threads != 1 else None, machine.steps)
+        tile_pairs(pairs, machine.cpu, share if machine.cpu.threads != 1 else None, machine.steps)
     join_axes(function, machine.steps)
-    for sliced in slices_in(function):
-        schedule_nest(do_slices(sliced, machine.steps), machine, for_threads=machine.threads != 1)
+    for sliced in slices_in(function, machine.cpu):
+        schedule_nest(
+            do_slices(sliced, machine.cpu, machine.steps), machine, for_threads=machine.cpu.threads != 1
+        )
     join_stacks(function, machine.steps)
     schedule_products(function, machine)
 
@@ -103,10 +105,10 @@ def _tile_convolution(sum_: Convolution, machine: Machine) -> None:
     from .convolutions import tile_convolution
 
     def before(nest: ForOp) -> None:
-        schedule_nest(nest, machine, for_threads=machine.threads != 1)
+        schedule_nest(nest, machine, for_threads=machine.cpu.threads != 1)
 
     sharing = _sharing(machine)
-    tile_convolution(sum_, machine.vector_bits, machine.cache_bytes, *sharing, before, machine.steps)
+    tile_convolution(sum_, machine.cpu, *sharing, before, machine.steps)
 
 
 def _sharing(machine: Machine) -> tuple[Callable[[ForOp, Steps], None] | None, Callable[[ForOp], None]]:
@@ -115,7 +117,7 @@ def _sharing(machine: Machine) -> tuple[Callable[[ForOp, Steps], None] | None, C
     def rest(beside: ForOp) -> None:
         schedule_nest(beside, machine, for_threads=False)
 
-    return share if machine.threads != 1 else None, rest
+    return share if machine.cpu.threads != 1 else None, rest
 
 
 def schedule_nest(nest: ForOp, machine: Machine, for_threads: bool, in_parts: bool = True) -> None:
@@ -135,7 +137,7 @@ def schedule_nest(nest: ForOp, machine: Machine, for_threads: bool, in_parts: bo
     if _is_better_outside(loop, dependences):
         vectorize_loop(loop, machine, is_parallel, dependences)
         return
-    if (tiles := tile_transposed(band, machine.vector_bits, steps)) is not None:
+    if (tiles := tile_transposed(band, machine.cpu, steps)) is not None:
         if for_threads and why_not_parallel(tiles) is None:
             share(tiles, steps)
         return
@@ -148,7 +150,7 @@ def schedule_nest(nest: ForOp, machine: Machine, for_threads: bool, in_parts: bo
         alone, rest = scans
         for part in alone:
             schedule_nest(part, replace(machine, in_rows=True), False)
-            fetch_blocks(part, steps)
+            fetch_blocks(part, machine.cpu, steps)
         for part in rest:
             schedule_nest(part, machine, False)
         return
@@ -164,7 +166,7 @@ def schedule_nest(nest: ForOp, machine: Machine, for_threads: bool, in_parts: bo
             return
         schedule_innermost(loop, machine, is_parallel, dependences)
         return
-    in_lanes = any(has_lanes(child, machine.vector_bits) for child in inner)
+    in_lanes = any(has_lanes(child, machine.cpu.vector_bits) for child in inner)
     if not in_lanes and (rows := jam_rows(loop, dependences, steps)) is not None:
         if is_parallel:
             share(rows, steps)
@@ -175,7 +177,7 @@ def schedule_nest(nest: ForOp, machine: Machine, for_threads: bool, in_parts: bo
         share(loop, steps)
         for_threads = False
     search_in_parts(loop, machine)
-    rows = rows_of(loop)
+    rows = rows_of(loop, machine.cpu)
     for child in list(outermost_loops(loop)):
         schedule_nest(child, replace(machine, in_rows=bool(rows) or machine.in_rows), for_threads)
     fetch_rows(loop, rows, steps)
@@ -193,7 +195,7 @@ def _schedule_column_sums(band: list[ForOp], machine: Machine, for_threads: bool
     row, column = found
     extent = extent_of(column)
     if not has_many_rows(row) or (
-        extent is not None and extent <= 4 * machine_lanes(column, machine.vector_bits)
+        extent is not None and extent <= 4 * machine_lanes(column, machine.cpu.vector_bits)
     ):
         return False
     if not _is_better_outside(column, Dependences(column)) and why_not_lanes(column) is not None:
@@ -224,7 +226,7 @@ def schedule_products(function: FuncOp, machine: Machine) -> None:
     """Tile the products of a function, with the nests around them."""
     for nest in list(outermost_loops(function)):
         if nest.parent is not None:
-            _tile_product(perfect_band(nest), machine, for_threads=machine.threads != 1)
+            _tile_product(perfect_band(nest), machine, for_threads=machine.cpu.threads != 1)
 
 
 def _tile_product(band: list[ForOp], machine: Machine, for_threads: bool) -> bool:
@@ -235,7 +237,7 @@ def _tile_product(band: list[ForOp], machine: Machine, for_threads: bool) -> boo
     from .product_tiles import ProductTiling
     from .skinny_products import tile_skinny
 
-    if machine.amx and _for_matrix_unit(band, machine, for_threads):
+    if machine.cpu.amx and _for_matrix_unit(band, machine, for_threads):
         return True
     if tile_skinny(band, machine, share if for_threads else None):
         return True

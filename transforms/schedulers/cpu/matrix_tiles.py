@@ -27,6 +27,7 @@ from dataclasses import dataclass
 from xdsl.dialects import arith
 from xdsl.dialects.func import FuncOp
 
+from ....analysis.machine import LINE_BYTES
 from ....analysis.nest.kernels.amx_tiles import AMX, Form, amx_form_of
 from ....analysis.nest.loop_structure import enclosing_function, loops_in, parent_loop, perfect_band
 from ....analysis.nest.sets.access_patterns import UNIT
@@ -63,9 +64,9 @@ FEWEST_TERMS = 16
 """Terms below which most of an instruction is zeros."""
 
 BLOCK_BYTES = 512 << 10
-"""The rows of a block: they stay in the second-level cache while the columns pass."""
+"""The rows of a block: they stay in the second-level cache while the columns pass. Processors with a matrix unit have
+2 MiB; what streams by has the rest."""
 
-LINE = 64
 
 Share = Callable[[ForOp, Steps], None]
 
@@ -262,7 +263,7 @@ class MatrixUnitTiling:
         for op in list(lanes.walk()):
             if isinstance(op, AllocOp):
                 steps.do(expand_buffer, steps.do(set_memory, op, space="global"), lanes)
-        mark_lanes(lanes, lanes.constant_trip_count() or LINE, steps)
+        mark_lanes(lanes, lanes.constant_trip_count() or LINE_BYTES, steps)
         if self.share is not None and not self.product.batch and why_not_parallel(outer) is None:
             self.share(outer, steps)
 

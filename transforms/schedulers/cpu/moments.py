@@ -18,6 +18,7 @@ from math import prod
 
 from xdsl.dialects.func import FuncOp
 
+from ....analysis.machine import Cpu
 from ....analysis.nest.buffers import element_bytes
 from ....analysis.nest.loop_structure import perfect_band
 from ....analysis.nest.sets.accesses import root_of
@@ -27,33 +28,30 @@ from ...nest.loops.flatten import flatten_neighbours
 from ...nest.reductions.block_moments import block_moments, why_not_block_moments
 from ...nest.rewrite.steps import Steps
 from ..patterns.costs import extent_of
-from .streams import BIG, bytes_of
+from .streams import is_big
 
-PART = 128 << 10
-"""Bytes of a part: a small share of a second-level cache."""
-
-KEPT = 1 << 20
-"""Bytes that are in a second-level cache still when they are looked at again, all of them."""
+PART_SHARE = 8
+"""The part of the second-level cache for a part of the array: it is there when it is looked at again."""
 
 FEWEST_TERMS = 64
 """Terms that a part has for each element of the sums: many times the work of setting it up and taking it together."""
 
 
-def do_moments_in_parts(function: FuncOp, steps: Steps) -> None:
+def do_moments_in_parts(function: FuncOp, cpu: Cpu, steps: Steps) -> None:
     """Take sums and squares of big arrays a part at a time."""
     blocks = [function.body.block, *(op.body.block for op in function.walk() if isinstance(op, ForOp))]
-    for pair in [pair for block in blocks for pair in moment_pairs(block) if _reads_big(pair[0])]:
+    for pair in [pair for block in blocks for pair in moment_pairs(block) if _reads_big(pair[0], cpu)]:
         (sums, *_), band = (flatten_neighbours(perfect_band(nest), steps) for nest in pair)
-        parts = _parts_of(band)
+        parts = _parts_of(band, cpu)
         if parts is not None and why_not_block_moments(sums, band[0], parts) is None:
             steps.do(block_moments, sums, band[0], parts=parts)
 
 
-def _reads_big(nest: ForOp) -> bool:
-    return any(isinstance(op, LoadOp) and bytes_of(root_of(op.memref)) >= BIG for op in nest.walk())
+def _reads_big(nest: ForOp, cpu: Cpu) -> bool:
+    return any(isinstance(op, LoadOp) and is_big(root_of(op.memref), cpu) for op in nest.walk())
 
 
-def _parts_of(band: list[ForOp]) -> int | None:
+def _parts_of(band: list[ForOp], cpu: Cpu) -> int | None:
     """The number of even parts whose size is nearest to what is wanted; None where there is none that pays."""
     extents = [extent_of(loop) or 0 for loop in band]
     update = band[-1].body.block.last_op
@@ -61,11 +59,11 @@ def _parts_of(band: list[ForOp]) -> int | None:
     work = prod(extents)
     loads = [op for op in band[-1].body.block.ops if isinstance(op, LoadOp)]
     size = work * max((element_bytes(op.result.type) for op in loads), default=0)
-    if size <= KEPT:
+    if size <= cpu.l2_bytes:
         return None
     within = update.indices.operands
     elements = prod(n for n, loop in zip(extents, band, strict=True) if loop.iv in within)
-    wanted = size // PART
+    wanted = size // (cpu.l2_bytes // PART_SHARE)
     least, most = max(2, wanted // 4), min(4 * wanted, extents[0], work // (elements * FEWEST_TERMS))
     found = [n for n in range(least, most + 1) if extents[0] % n == 0]
     return min(found, key=lambda n: abs(n - wanted)) if found else None

@@ -32,6 +32,7 @@ from dataclasses import dataclass
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Operation, SSAValue
 
+from ....analysis.machine import Cpu
 from ....analysis.nest.buffers import buffer_name, buffers_in
 from ....analysis.nest.loop_structure import loops_in, perfect_band
 from ....analysis.nest.sets.accesses import is_defined_outside
@@ -57,7 +58,7 @@ from ..patterns.products import product_in
 from ..patterns.tiles import mark_lanes
 
 ROWS = 6
-"""Rows of sums in registers."""
+"""Rows of sums in registers: a row takes an eighth of all, three quarters are sums."""
 
 TILES = 4
 """Tiles of so many rows from one use of the matrix to the next: a few kilobytes of it are in the cache."""
@@ -181,7 +182,7 @@ def _goes_to_one(op: AccumulateOp, nest: ForOp) -> bool:
 
 def tile_pairs(
     pairs: Pairs,
-    vector_bits: int,
+    cpu: Cpu,
     share: Callable[[ForOp, Steps], None] | None,
     steps: Steps,
 ) -> bool:
@@ -190,8 +191,8 @@ def tile_pairs(
     `share` gives a loop to threads.
     """
     row, column, term = pairs.product
-    lanes = machine_lanes(term, vector_bits)
-    width = lanes * (4 if vector_bits >= 512 else 2)
+    lanes = machine_lanes(term, cpu.vector_bits)
+    width = lanes * (cpu.registers // 8)
     extent = extent_of(column)
     if extent is not None and extent < width:
         width = padded_width(extent, lanes)

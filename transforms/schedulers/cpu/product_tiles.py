@@ -74,9 +74,9 @@ WORTH_PACKING = 192
 
 PANEL_COST, FAR_PANEL_COST = 0.16, 0.6
 """What reading the panels of columns again for each block adds to a block of one tile: from the last cache, and where the
-panels take more than `NEAR_BYTES`, so that they come from memory. Both measured with products of squares."""
-
-NEAR_BYTES = 8 << 20
+panels take more than `NEAR_SHARE` says, so that they come from memory. Both measured with products of squares."""
+NEAR_SHARE = 4
+"""The part of the last-level cache for the panels of columns."""
 
 TILE_COST = 2.0
 """What reading the panels of columns again for each tile adds to a tile of one row, from the second-level cache."""
@@ -104,13 +104,13 @@ class Sizes:
 
 def sizes_for(product: Product, machine: Machine) -> Sizes:
     """The sizes for a product on a machine."""
-    vector_bits = machine.vector_bits
+    cpu = machine.cpu
     row, column, term = (extent_of(loop) for loop in (product.row, product.column, product.term))
-    lanes = machine_lanes(product.term, vector_bits)
+    lanes = machine_lanes(product.term, cpu.vector_bits)
     width = 2 * lanes if column is None else min(2 * lanes, padded_width(column, lanes))
-    most = 14 if vector_bits >= 512 else 6
-    size = max(1, vector_bits // lanes // 8)
-    depth, most_terms = None, max(DEPTH_BYTES, machine.cache_bytes // DEPTH_SHARE) // size
+    most = (cpu.registers - 4) // 2  # two vectors a row; the others are for the operands
+    size = max(1, cpu.vector_bits // lanes // 8)
+    depth, most_terms = None, max(DEPTH_BYTES, cpu.l2_bytes // DEPTH_SHARE) // size
     if term is None:
         depth = most_terms
     elif term > most_terms:
@@ -120,13 +120,13 @@ def sizes_for(product: Product, machine: Machine) -> Sizes:
         panels = COLUMN_PANELS if column is None else min(COLUMN_PANELS, -(-column // width))
         return Sizes(-(-row // tiles), width, depth, panels, True)
     bytes_of_tile = (depth or term or most_terms) * size * most
-    most_tiles = max(2, machine.cache_bytes // BLOCK_SHARE // bytes_of_tile)
+    most_tiles = max(2, cpu.l2_bytes // BLOCK_SHARE // bytes_of_tile)
     if row is None:
         few_tiles = max(2, most_tiles // 2)  # there may be few blocks, which threads share
         return Sizes(most, width, depth, few_tiles, False)
     sizes = ((r, b) for r in range(most, most - 3, -1) for b in range(most_tiles, 0, -1))
     panels = (column or UNKNOWN_EXTENT) * (term or most_terms) * size
-    panel_cost = PANEL_COST if panels <= NEAR_BYTES else FAR_PANEL_COST
+    panel_cost = PANEL_COST if panels <= (cpu.l3_kib << 10) // NEAR_SHARE else FAR_PANEL_COST
     rows, block = min(sizes, key=lambda size: _cost(row, *size, panel_cost))
     return Sizes(rows, width, depth, block, False)
 

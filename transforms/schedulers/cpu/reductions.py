@@ -33,6 +33,7 @@ from math import prod
 from xdsl.dialects.builtin import DYNAMIC_INDEX, MemRefType
 from xdsl.ir import Block
 
+from ....analysis.machine import LINE_BYTES
 from ....analysis.nest.loop_structure import loops_in, perfect_band
 from ....analysis.nest.sets.access_patterns import SCATTERED, SEVERAL, UNIT, access_patterns
 from ....analysis.nest.sets.dependence import Dependences
@@ -63,9 +64,6 @@ SHARE_OF_TOTALS = 256
 
 BLOCK = 4096
 """Iterations of a loop of unknown extent that are scheduled as one, so that they are known to be so many."""
-
-LINE = 64
-"""A part that starts at a multiple of so many iterations starts at a cache line, whatever the elements."""
 
 STREAMS = 4
 """Parts that an iteration reads side by side: a core fetches more from memory in several places than in one."""
@@ -169,7 +167,7 @@ def _waits_for_memory(loop: ForOp) -> bool:
 def _even_part(extent: int, parts: int) -> int:
     """The iterations of a part, all parts having as many: whole cache lines, where that leaves few for the rest."""
     size = extent // parts
-    return size if size < 16 * LINE else size // LINE * LINE
+    return size if size < 16 * LINE_BYTES else size // LINE_BYTES * LINE_BYTES
 
 
 def _parts_of(loop: ForOp, groups: list[Group]) -> int:

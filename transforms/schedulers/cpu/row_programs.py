@@ -12,7 +12,7 @@
 
 A machine foresees accesses within a page. A row is about as long: its first pass waits for memory, the others find it
 in the cache and leave memory idle. So the later passes fetch the next row, which is worth a fifth of softmax. Rows shorter
-than a page are fetched several rows ahead; longer than `LONGEST` they stay as they are, and so do rows whose length only
+than a page are fetched several rows ahead; long ones (`ROW_SHARE`) stay as they are, and so do rows whose length only
 the run time knows, and buffers that fit into the cache of a core.
 
 What finds the place of a row's extreme (argmax) makes two passes; the second one reads only a part of the row, the one that
@@ -30,12 +30,12 @@ from xdsl.dialects.builtin import DYNAMIC_INDEX, MemRefType, NoneAttr
 from xdsl.ir import Block, SSAValue
 from xdsl.ir.affine import AffineDimExpr
 
+from ....analysis.machine import Cpu
 from ....analysis.nest.buffers import element_bytes
 from ....analysis.nest.sets.access_patterns import buffer_accesses
 from ....analysis.nest.sets.accesses import root_of
 from ....dialects.affine import AffineList
 from ....dialects.nest import ForOp, LoadOp, StoreOp
-from ....lowering.nest_to_scf.vectors import LINE_BYTES
 from ...nest.memory.prefetch import prefetch, why_not_prefetch
 from ...nest.reductions.search_parts import search_parts
 from ...nest.rewrite.steps import Steps
@@ -47,17 +47,14 @@ if TYPE_CHECKING:
 AHEAD = 1 << 12
 """Bytes that are fetched ahead at least: a page."""
 
-LONGEST = 1 << 17
-"""Bytes of a row of all buffers together, beyond which the next row would not stay in the cache of a core."""
-
-SMALLEST = 1 << 20
-"""Bytes of a buffer that the cache of a core holds."""
+ROW_SHARE = 8
+"""The part of the second-level cache for a row of all buffers together: of longer ones the next row would not stay."""
 
 PART, FEWEST_PARTS = 8, 4
 """Vectors of a part in which an extreme is looked for, at least, and parts that a row has then."""
 
 
-def rows_of(loop: ForOp) -> dict[SSAValue, int]:
+def rows_of(loop: ForOp, cpu: Cpu) -> dict[SSAValue, int]:
     """The big arguments of which each iteration of `loop` passes several times over a row, and the bytes of a row.
 
     Nothing where it makes one pass, or where rows are too long.
@@ -68,9 +65,9 @@ def rows_of(loop: ForOp) -> dict[SSAValue, int]:
     rows = {
         buffer: size
         for buffer in dict.fromkeys(_buffers_of(passes))
-        if (size := _row_bytes(buffer, loop, passes)) is not None
+        if (size := _row_bytes(buffer, loop, passes, cpu)) is not None
     }
-    return rows if sum(rows.values()) <= LONGEST else {}
+    return rows if sum(rows.values()) <= cpu.l2_bytes // ROW_SHARE else {}
 
 
 def search_in_parts(loop: ForOp, machine: Machine) -> None:
@@ -79,7 +76,7 @@ def search_in_parts(loop: ForOp, machine: Machine) -> None:
         extent = first.constant_trip_count()
         if extent is None or list(first.body.block.ops)[1:] != [first.body.block.last_op]:
             continue
-        least = PART * machine_lanes(first, machine.vector_bits)
+        least = PART * machine_lanes(first, machine.cpu.vector_bits)
         size = next((n for n in range(least, isqrt(extent * least) + 1, least) if extent % n == 0), None)
         if size is not None and extent >= FEWEST_PARTS * size:
             machine.steps.attempt(search_parts, first, second, parts=extent // size)
@@ -106,7 +103,7 @@ def _buffers_of(passes: list[ForOp]) -> Iterator[SSAValue]:
             yield buffer
 
 
-def _row_bytes(buffer: SSAValue, loop: ForOp, passes: list[ForOp]) -> int | None:
+def _row_bytes(buffer: SSAValue, loop: ForOp, passes: list[ForOp], cpu: Cpu) -> int | None:
     """The bytes from one iteration's row of a big argument to the next one's; None for any other buffer."""
     type_ = buffer.type
     assert isinstance(type_, MemRefType)
@@ -114,7 +111,7 @@ def _row_bytes(buffer: SSAValue, loop: ForOp, passes: list[ForOp]) -> int | None
     if not isinstance(root_of(buffer).owner, Block) or not isinstance(type_.layout, NoneAttr):
         return None
     size = element_bytes(type_.element_type)
-    if DYNAMIC_INDEX not in shape and prod(shape) * size <= SMALLEST:
+    if DYNAMIC_INDEX not in shape and prod(shape) * size <= cpu.l2_bytes:
         return None
     places = {
         _axis_of(op.indices, loop) for p in passes for op, other in buffer_accesses(p) if other is buffer
@@ -127,7 +124,7 @@ def _row_bytes(buffer: SSAValue, loop: ForOp, passes: list[ForOp]) -> int | None
     if DYNAMIC_INDEX in shape[axis + 1 :]:
         return None
     row = prod(shape[axis + 1 :]) * size * loop.step_value
-    return row if row >= LINE_BYTES else None
+    return row if row >= cpu.line else None
 
 
 def _axis_of(indices: AffineList, loop: ForOp) -> int | None:

@@ -33,6 +33,7 @@ from __future__ import annotations
 
 from xdsl.dialects.builtin import AnyFloat, IntegerType
 
+from ....analysis.machine import Cpu
 from ....analysis.nest.buffers import element_bytes
 from ....analysis.nest.loop_structure import loops_in
 from ....analysis.nest.sets.access_patterns import SCATTERED, SEVERAL, access_patterns
@@ -40,7 +41,6 @@ from ....analysis.nest.values.running_results import running_update
 from ....dialects.diagnostic import NestorError
 from ....dialects.nest import ForOp
 from ....lowering.nest_to_scf.scans import SCAN
-from ....lowering.to_llvm.types import LAST_LEVEL_CACHE
 from ...nest.loops.split import split, why_not_split
 from ...nest.mapping.annotate import annotate, why_not_annotate
 from ...nest.mapping.parallel import parallelize
@@ -85,9 +85,9 @@ def scan_in_waves(loop: ForOp, machine: Machine) -> tuple[list[ForOp], list[ForO
     None, and nothing changed, where it is illegal, where there are not two threads, or where the caches hold the argument.
     """
     extent, update = extent_of(loop), running_update(loop)
-    if machine.threads != 2 or extent is None or update is None or not is_long_scan(loop):
+    if machine.cpu.threads != 2 or extent is None or update is None or not is_long_scan(loop):
         return None
-    if extent * element_bytes(update.values[0].type) <= LAST_LEVEL_CACHE:
+    if extent * element_bytes(update.values[0].type) <= machine.cpu.non_temporal_bytes:
         return None
     try:
         trial(lambda copy: _in_waves(copy, extent, UNRECORDED), loop)
@@ -119,12 +119,12 @@ def _block_by_block(loop: ForOp, steps: Steps) -> tuple[ForOp, ...]:
     return steps.do(fuse, steps.do(fuse, sums, carry), blocks), *rest
 
 
-def fetch_blocks(blocks: ForOp, steps: Steps) -> None:
+def fetch_blocks(blocks: ForOp, cpu: Cpu, steps: Steps) -> None:
     """Let the running results of a block, which its sum brought into the caches, fetch the next block and its results."""
     for lanes in loops_in(blocks):
         if SCAN not in lanes.attributes:
             continue
-        for buffer in big_arrays(lanes):
+        for buffer in big_arrays(lanes, cpu):
             if why_not_prefetch(buffer, blocks, 1, at=lanes.label) is None:
                 steps.do(prefetch, buffer, blocks, distance=1, at=lanes.label)
 
@@ -145,15 +145,15 @@ def has_lanes(loop: ForOp, vector_bits: int) -> bool:
 
 def scan_in_lanes(loop: ForOp, machine: Machine) -> bool:
     """Compute the running result of an innermost loop in vectors; False where that is illegal or does not pay."""
-    if not has_lanes(loop, machine.vector_bits):
+    if not has_lanes(loop, machine.cpu.vector_bits):
         return False
-    lanes, steps = machine_lanes(loop, machine.vector_bits), machine.steps
+    lanes, steps = machine_lanes(loop, machine.cpu.vector_bits), machine.steps
     if why_not_split(loop, lanes) is not None:
         return False
     _, members, *_ = steps.do(split, loop, factor=lanes)
     if why_not_annotate(members, SCAN) is None:
         steps.do(annotate, members, mark=SCAN)
-        stream_results(members, machine.past_caches, steps)
+        stream_results(members, machine.cpu, steps)
         if not machine.in_rows:
-            fetch_ahead(members, machine.past_caches, steps)
+            fetch_ahead(members, machine.cpu, steps)
     return True

@@ -52,23 +52,24 @@ What stays serial or scalar is said in a remark, with the dependence or the acce
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
 from xdsl.passes import ModulePass
 
+from ....analysis.machine import DEFAULT_CPU, Cpu, cpu
 from ....analysis.nest.loop_structure import functions, loops_in, perfect_band
 from ....analysis.nest.sets.dependence import Dependences
 from ....dialects.diagnostic import fail
 from ....dialects.nest import AccumulateOp, AllocOp, ForOp
 from ...nest.loops.flatten import flatten_neighbours
 from ...nest.mapping.parallel import why_not_parallel
-from .vectors import WIDEST, Machine, outermost_loops, schedule_innermost
+from .vectors import DEFAULT, Machine, outermost_loops, schedule_innermost
 
 
-def schedule_nests(function: FuncOp, machine: Machine = WIDEST) -> None:
+def schedule_nests(function: FuncOp, machine: Machine = DEFAULT) -> None:
     """Schedule all nests of a function: first those that take others into their blocks."""
     nests = list(outermost_loops(function))
     if any(isinstance(op, AccumulateOp | AllocOp) for op in function.walk()):
@@ -77,24 +78,24 @@ def schedule_nests(function: FuncOp, machine: Machine = WIDEST) -> None:
         from .streams import has_big_arrays
 
         schedule_sums_of_products(function, machine)
-        if has_big_arrays(function):
+        if has_big_arrays(function, machine.cpu):
             from .moments import do_moments_in_parts
 
-            do_moments_in_parts(function, machine.steps)
+            do_moments_in_parts(function, machine.cpu, machine.steps)
         nests = in_turn(outermost_loops(function))
     for nest in nests:
         schedule(nest, machine)
     if sum(loop.kind == "parallel" for loop in outermost_loops(function)) > 1:
         from .sweeps import turn_back
 
-        turn_back(function, machine.steps)
+        turn_back(function, machine.cpu, machine.steps)
 
 
-def schedule(nest: ForOp, machine: Machine = WIDEST) -> None:
+def schedule(nest: ForOp, machine: Machine = DEFAULT) -> None:
     """Schedule one nest. Loops that are marked already stay as they are."""
     if any(loop.kind != "serial" for loop in loops_in(nest)):
         return
-    for_threads = machine.threads != 1
+    for_threads = machine.cpu.threads != 1
     band = flatten_neighbours(perfect_band(nest), machine.steps)
     if (dependences := _plain(band)) is not None:
         schedule_innermost(band[0], machine, for_threads, dependences)
@@ -115,30 +116,33 @@ def _plain(band: list[ForOp]) -> Dependences | None:
 
 @dataclass(frozen=True, eq=False)
 class NestScheduleCpuPass(ModulePass):
-    """Vectorize and parallelize every nest; `vector_bits` is a register's width, `threads=1` makes no parallel loops,
-    2 lets long scans suit two of them,
-    `past_caches` is for machines whose stores had better pass the caches wherever a result is larger than these,
-    `amx` for those with a unit that multiplies matrices; `cache_kib` is the second-level cache of a core."""
+    """Vectorize and parallelize every nest for a `machine` of `analysis/machine.py`; the other options take the place of
+    fields of its description. `threads=1` makes no parallel loops, 2 lets long scans suit two of them."""
 
     name = "nest-schedule-cpu"
 
-    vector_bits: int = 512
+    machine: str = DEFAULT_CPU
+    vector_bits: int | None = None
+    registers: int | None = None
     threads: int | None = None
-    past_caches: bool = False
-    amx: bool = False
-    cache_kib: int | None = None
+    l1_kib: int | None = None
+    l2_kib: int | None = None
+    l3_kib: int | None = None
+    non_temporal: bool | None = None
+    amx: bool | None = None
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        if self.vector_bits < 64 or self.vector_bits & (self.vector_bits - 1):
-            raise fail(op, f"vector-bits is {self.vector_bits}; a power of two of at least 64 is expected")
-        if self.cache_kib is not None and self.cache_kib < 1:
-            raise fail(op, f"cache-kib is {self.cache_kib}; a positive number of KiB is expected")
-        machine = Machine(
-            self.vector_bits,
-            self.threads,
-            past_caches=self.past_caches,
-            amx=self.amx,
-            cache_kib=self.cache_kib,
-        )
+        machine = Machine(self._cpu(op))
         for function in functions(op):
             schedule_nests(function, machine)
+
+    def _cpu(self, op: ModuleOp) -> Cpu:
+        """The description, with what the options say otherwise."""
+        own = {option.name: getattr(self, option.name) for option in fields(self)}
+        bits = self.vector_bits
+        if bits is not None and (bits < 64 or bits & (bits - 1)):
+            raise fail(op, f"vector-bits is {bits}; a power of two of at least 64 is expected")
+        for name in ("registers", "l1_kib", "l2_kib", "l3_kib"):
+            if own[name] is not None and own[name] < 1:
+                raise fail(op, f"{name.replace('_', '-')} is {own[name]}; a positive number is expected")
+        return cpu(own.pop("machine"), **own)

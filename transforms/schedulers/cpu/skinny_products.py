@@ -31,6 +31,7 @@ from collections.abc import Callable
 
 from xdsl.ir import SSAValue
 
+from ....analysis.machine import Cpu
 from ....analysis.nest.loop_structure import enclosing_loops, is_inside, loops_in, next_nest, perfect_band
 from ....analysis.nest.sets.access_patterns import INVARIANT, UNIT
 from ....analysis.nest.sets.dependence import Dependences
@@ -52,9 +53,6 @@ from .vectors import Machine, outermost_loops, schedule_innermost
 
 Share = Callable[[ForOp, Steps], None]
 
-MOST_ROWS = 14
-"""Rows of a matrix by which another one streams: as many sums as registers hold, two vectors of columns wide."""
-
 WIDE = 64
 """Columns from which a matrix streams by."""
 
@@ -64,8 +62,8 @@ LONG = 512
 STREAMED = 8
 """Rows of the other matrix that are read at a time: as many streams as a core's prefetchers follow with ease."""
 
-STRIP_BYTES = 16 << 10
-"""The sums of a strip of columns, which stay in the first-level cache while the rows stream by."""
+STRIP_SHARE = 3
+"""The part of the first-level cache for the sums of a strip of columns: they stay there while the rows stream by."""
 
 SHARES = 2
 """Strips that there are to be at least, for threads."""
@@ -95,8 +93,9 @@ def tile_skinny(band: list[ForOp], machine: Machine, share: Share | None) -> boo
     if any(extent is not None and extent < 2 for extent in extents):
         return False
     row, column, term = extents
+    most = _most_rows(machine.cpu)
     streams = _moves(product.panels[0], product, product.column) == UNIT
-    if streams and _is_wide(column, WIDE) and _is_wide(term, FEWEST) and not _is_wide(row, MOST_ROWS + 1):
+    if streams and _is_wide(column, WIDE) and _is_wide(term, FEWEST) and not _is_wide(row, most + 1):
         return _stream(product.sums, product.batch, product.row, product.column, product.term, machine, share)
     few = product.row if (row or FEWEST) < (column or FEWEST) else product.column
     count = extent_of(few)
@@ -105,6 +104,11 @@ def tile_skinny(band: list[ForOp], machine: Machine, share: Share | None) -> boo
     if _is_wide(term, FEWEST_TERMS) and _sum_in_lanes(product, few, count, machine, share):
         return True
     return few is product.column and term is not None and _tile_small(product, count, machine, share)
+
+
+def _most_rows(cpu: Cpu) -> int:
+    """Rows of a matrix by which another one streams: as many sums as registers hold, two vectors of columns wide."""
+    return (cpu.registers - 4) // 2
 
 
 def _is_wide(extent: int | None, least: int) -> bool:
@@ -178,11 +182,13 @@ def _stream(
     steps, columns, result = machine.steps, extent_of(column), sums.memrefs[0]
     accesses = (op for op in enclosing_loops(sums)[-1].body.block.ops if isinstance(op, LoadOp))
     streamed = [op.memref for op in accesses if column.iv in op.indices.operands]
-    lanes = machine_lanes(term, machine.vector_bits)
+    lanes = machine_lanes(term, machine.cpu.vector_bits)
     few = [] if row is None else [row]
-    rows = 1 if row is None else extent_of(row) or MOST_ROWS
+    rows = 1 if row is None else extent_of(row) or _most_rows(machine.cpu)
     width = lanes * (4 if rows < 4 else 2)
-    strip = max(1, STRIP_BYTES * 8 // (rows * machine.vector_bits // lanes) // width)
+    strip = max(
+        1, machine.cpu.l1_bytes // STRIP_SHARE * 8 // (rows * machine.cpu.vector_bits // lanes) // width
+    )
     if columns is not None:
         strip = min(strip, max(1, -(-columns // (SHARES * width))))
     if why_not_split(column, width, "mask") is not None:
@@ -276,7 +282,7 @@ def _tile_small(product: Product, columns: int, machine: Machine, share: Share |
     order = [*product.batch, product.term, product.row, product.column]
     if why_not_split(product.row, factor) is not None or why_not_reorder(order, new_bounds=False) is not None:
         return False
-    width = padded_width(columns, machine_lanes(product.term, machine.vector_bits))
+    width = padded_width(columns, machine_lanes(product.term, machine.cpu.vector_bits))
     start = _start_of(product)
     steps.do(reorder, [*product.batch, product.row, product.column, product.term])
     tiles, _, *rest = steps.do(split, product.row, factor=factor)

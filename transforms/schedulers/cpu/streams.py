@@ -14,7 +14,7 @@
 
 A core has few requests to memory under way unless it is told what comes; a line to be written is what it foresees least.
 Non-temporal stores need no such requests, but wait for each other: which is faster depends on the machine
-(`past_caches`). Where they are not the faster, they are still for loops that read much for each line, and for lines
+(`non_temporal`). Where they are not the faster, they are still for loops that read much for each line, and for lines
 that are written apart (cpu/transposes.py). Figures: docs/decisions/0023-memory-streams.md.
 """
 
@@ -27,18 +27,18 @@ from xdsl.dialects.func import FuncOp
 from xdsl.ir import SSAValue
 from xdsl.ir.affine import AffineDimExpr
 
+from ....analysis.machine import Cpu
 from ....analysis.nest.buffers import buffers_in, element_bytes
 from ....analysis.nest.loop_structure import loops_in, parent_loop
 from ....analysis.nest.sets.access_patterns import UNIT, pattern_of, varying_values
 from ....analysis.nest.sets.accesses import FRESH, root_of
 from ....dialects.affine import dims_of, linear_terms
 from ....dialects.nest import ForOp, LoadOp, StoreOp
-from ....lowering.nest_to_scf.vectors import LINE_BYTES
 from ...nest.rewrite.steps import Steps
 from ..patterns.costs import is_streamed
 
-BIG = 4 << 20
-"""Bytes of an array that is rarely in a core's own caches when it is read or written from its beginning."""
+BIG = 4
+"""Second-level caches that an array fills which is rarely in one when it is read or written from its beginning."""
 
 MANY = 4
 """Arrays read for each one written, from which on non-temporal stores are faster on any machine."""
@@ -51,15 +51,15 @@ LEAST_AHEAD, MOST_AHEAD = 512, 2048
 """Bytes of each array."""
 
 
-def stream_results(loop: ForOp, past_caches: bool, steps: Steps) -> None:
-    """Make stores to results larger than the caches non-temporal: where the machine is faster so (`past_caches`), and
+def stream_results(loop: ForOp, cpu: Cpu, steps: Steps) -> None:
+    """Make stores to results larger than the caches non-temporal: where the machine is faster so (`non_temporal`), and
     else in a loop that reads many arrays for one result.
     """
-    much_is_read = len(_arrays(loop, loop, LoadOp)) >= MANY
-    if not (much_is_read or past_caches):
+    much_is_read = len(_arrays(loop, loop, LoadOp, cpu)) >= MANY
+    if not (much_is_read or cpu.non_temporal):
         return
-    stores = [op for op in loop.body.block.ops if isinstance(op, StoreOp) and is_streamed(op)]
-    wanted = [op for op in stores if much_is_read or _has_whole_lines(op.memref)]
+    stores = [op for op in loop.body.block.ops if isinstance(op, StoreOp) and is_streamed(op, cpu)]
+    wanted = [op for op in stores if much_is_read or _has_whole_lines(op.memref, cpu)]
     if not wanted:
         return
     from ...nest.memory.stream import stream, why_not_stream
@@ -69,31 +69,31 @@ def stream_results(loop: ForOp, past_caches: bool, steps: Steps) -> None:
             steps.do(stream, buffer, loop)
 
 
-def _has_whole_lines(buffer: SSAValue) -> bool:
+def _has_whole_lines(buffer: SSAValue, cpu: Cpu) -> bool:
     """Whether each row of a buffer starts at a cache line, as the buffer does: other stores are not made non-temporal."""
     assert isinstance(buffer.type, MemRefType)
     shape = buffer.type.get_shape()
-    return len(shape) < 2 or shape[-1] * element_bytes(buffer.type.element_type) % LINE_BYTES == 0
+    return len(shape) < 2 or shape[-1] * element_bytes(buffer.type.element_type) % cpu.line == 0
 
 
-def fetch_ahead(lanes: ForOp, past_caches: bool, steps: Steps) -> None:
+def fetch_ahead(lanes: ForOp, cpu: Cpu, steps: Steps) -> None:
     """Fetch what later iterations of the loop around a loop of lanes read, and what they write, of big arrays."""
-    in_all = MORE_AHEAD if past_caches else AHEAD
     inner = [loop for loop in loops_in(lanes) if loop is not lanes and loop.kind == "serial"]
     if not inner and (around := parent_loop(lanes)) is not None:
-        _fetch_ahead(lanes, lanes, around, in_all, steps)
+        _fetch_ahead(lanes, lanes, around, cpu, steps)
     for loop in inner:
-        _fetch_ahead(loop, lanes, loop, in_all, steps)
+        _fetch_ahead(loop, lanes, loop, cpu, steps)
 
 
-def _fetch_ahead(body: ForOp, lanes: ForOp, around: ForOp, in_all: int, steps: Steps) -> None:
-    """Fetch what stands in `body` and moves along `lanes`, iterations of `around` ahead: so many bytes."""
-    reads = _arrays(body, lanes, LoadOp)
-    arrays = {**_arrays(body, lanes, StoreOp), **reads}
+def _fetch_ahead(body: ForOp, lanes: ForOp, around: ForOp, cpu: Cpu, steps: Steps) -> None:
+    """Fetch what stands in `body` and moves along `lanes`, iterations of `around` ahead."""
+    reads = _arrays(body, lanes, LoadOp, cpu)
+    arrays = {**_arrays(body, lanes, StoreOp, cpu), **reads}
     if not arrays:
         return
     from ...nest.memory.prefetch import prefetch, why_not_prefetch
 
+    in_all = MORE_AHEAD if cpu.non_temporal else AHEAD
     each = min(MOST_AHEAD, max(LEAST_AHEAD, in_all // max(1, len(reads))))
     for root, accesses in arrays.items():
         if any("nestor.nontemporal" in op.attributes for op in accesses):
@@ -108,7 +108,7 @@ def _fetch_ahead(body: ForOp, lanes: ForOp, around: ForOp, in_all: int, steps: S
 
 
 def _arrays(
-    body: ForOp, lanes: ForOp, kind: type[LoadOp | StoreOp]
+    body: ForOp, lanes: ForOp, kind: type[LoadOp | StoreOp], cpu: Cpu
 ) -> dict[SSAValue, list[LoadOp | StoreOp]]:
     """The big arrays of known size that `body` reads or writes element by element along the lanes, and where."""
     varying = varying_values(lanes)
@@ -116,14 +116,14 @@ def _arrays(
     for op in body.body.block.ops:
         if isinstance(op, kind) and pattern_of(op.indices, op.memref, lanes, varying) == UNIT:
             root = root_of(op.memref)
-            if bytes_of(root) >= BIG and not isinstance(root.owner, FRESH):
+            if is_big(root, cpu) and not isinstance(root.owner, FRESH):
                 found.setdefault(root, []).append(op)
     return found
 
 
-def big_arrays(lanes: ForOp) -> list[SSAValue]:
+def big_arrays(lanes: ForOp, cpu: Cpu) -> list[SSAValue]:
     """The big arrays that a loop of lanes goes through, without those that are written by non-temporal stores."""
-    arrays = {**_arrays(lanes, lanes, LoadOp), **_arrays(lanes, lanes, StoreOp)}
+    arrays = {**_arrays(lanes, lanes, LoadOp, cpu), **_arrays(lanes, lanes, StoreOp, cpu)}
     return [
         root for root, ops in arrays.items() if not any("nestor.nontemporal" in op.attributes for op in ops)
     ]
@@ -138,9 +138,14 @@ def bytes_of(buffer: SSAValue) -> int:
     return prod(shape) * element_bytes(buffer.type.element_type)
 
 
-def has_big_arrays(function: FuncOp) -> bool:
+def is_big(buffer: SSAValue, cpu: Cpu) -> bool:
+    """Whether an array is rarely in a core's own caches."""
+    return bytes_of(buffer) >= BIG * cpu.l2_bytes
+
+
+def has_big_arrays(function: FuncOp, cpu: Cpu) -> bool:
     """Whether an array of a function is rarely in a core's own caches."""
-    return any(bytes_of(buffer) >= BIG for buffer in buffers_in(function))
+    return any(is_big(buffer, cpu) for buffer in buffers_in(function))
 
 
 def _advance(op: LoadOp | StoreOp, loop: ForOp) -> int:

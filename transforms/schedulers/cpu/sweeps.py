@@ -21,6 +21,7 @@ from xdsl.dialects.func import FuncOp
 from xdsl.ir import Block, SSAValue
 from xdsl.ir.affine import AffineDimExpr
 
+from ....analysis.machine import Cpu
 from ....analysis.nest.buffers import element_bytes
 from ....analysis.nest.sets.accesses import root_of
 from ....dialects.affine import AffineList, dims_of, linear_terms
@@ -28,38 +29,38 @@ from ....dialects.nest import AccumulateOp, ForOp, LoadOp, StoreOp
 from ...nest.mapping.annotate import annotate, why_not_annotate
 from ...nest.rewrite.steps import Steps
 from ..patterns.costs import extent_of
-from .streams import BIG, bytes_of, has_big_arrays
+from .streams import bytes_of, has_big_arrays, is_big
 
 DESCENDING = "nestor.descending"
 
-STRETCH = 1 << 17
-"""Bytes that are gone through forward: many times what is fetched ahead, and a small part of a core's cache."""
+STRETCH_SHARE = 8
+"""The part of the second-level cache that is gone through forward: many times what is fetched ahead."""
 
 FEWEST_STRETCHES = 16
 """Of all threads together; with fewer the order hardly matters."""
 
 
-def turn_back(function: FuncOp, steps: Steps) -> None:
+def turn_back(function: FuncOp, cpu: Cpu, steps: Steps) -> None:
     """Let threads go backwards through their shares where the nest before went forward through the same big arrays."""
-    if not has_big_arrays(function):
+    if not has_big_arrays(function, cpu):
         return
     ended: dict[SSAValue, bool] = {}
     """Of the arrays that the last loop to touch them went through: whether it ended at the end of the shares."""
     for loop in [op for op in function.walk() if isinstance(op, ForOp) and op.kind == "parallel"]:
-        strides = _strides(loop)
+        strides = _strides(loop, cpu)
         votes = 0
         for buffer, (stride, is_read) in strides.items():
             if stride and is_read and buffer in ended:
                 votes += bytes_of(buffer) if ended[buffer] else -bytes_of(buffer)
-        is_back = votes > 0 and _descend(loop, max(stride for stride, _ in strides.values()), steps)
+        is_back = votes > 0 and _descend(loop, max(stride for stride, _ in strides.values()), cpu, steps)
         for buffer, (stride, _) in strides.items():
             ended.pop(buffer, None)
             if stride:
                 ended[buffer] = not is_back
 
 
-def _descend(loop: ForOp, stride: int, steps: Steps) -> bool:
-    stretch, extent = max(1, STRETCH // stride), extent_of(loop)
+def _descend(loop: ForOp, stride: int, cpu: Cpu, steps: Steps) -> bool:
+    stretch, extent = max(1, cpu.l2_bytes // STRETCH_SHARE // stride), extent_of(loop)
     if extent is None or extent < FEWEST_STRETCHES * stretch:
         return False
     if why_not_annotate(loop, DESCENDING, stretch) is not None:
@@ -68,7 +69,7 @@ def _descend(loop: ForOp, stride: int, steps: Steps) -> bool:
     return True
 
 
-def _strides(loop: ForOp) -> dict[SSAValue, tuple[int, bool]]:
+def _strides(loop: ForOp, cpu: Cpu) -> dict[SSAValue, tuple[int, bool]]:
     """The big buffers that a loop touches: bytes from one iteration to the next, and whether they are read.
 
     0 where the loop does not go through the buffer once, from its beginning.
@@ -85,7 +86,7 @@ def _strides(loop: ForOp) -> dict[SSAValue, tuple[int, bool]]:
         passes = "nestor.nontemporal" in op.attributes
         for memref in accessed:
             buffer = root_of(memref)
-            if bytes_of(buffer) < BIG:
+            if not is_big(buffer, cpu):
                 continue
             stride = 0 if passes else _stride(op.indices, memref, loop)
             if 2 * stride * extent < bytes_of(buffer):

@@ -22,6 +22,7 @@ from __future__ import annotations
 
 from xdsl.ir import SSAValue
 
+from ....analysis.machine import Cpu
 from ....analysis.nest.loop_structure import loops_in
 from ....analysis.nest.sets.access_patterns import (
     INVARIANT,
@@ -55,11 +56,8 @@ MOST = 16
 FEWEST = 4
 """Rows and columns below which a tile is no better than its elements one by one."""
 
-LINE_BITS = 512
-"""What is written side by side: a cache line, so that it can pass the caches whole."""
 
-
-def tile_transposed(band: list[ForOp], vector_bits: int, steps: Steps) -> ForOp | None:
+def tile_transposed(band: list[ForOp], cpu: Cpu, steps: Steps) -> ForOp | None:
     """Tile a band that reads across what it writes.
 
     Returns the loop around the tiles that threads can share, None (and nothing changed) where this is not such a band.
@@ -73,9 +71,10 @@ def tile_transposed(band: list[ForOp], vector_bits: int, steps: Steps) -> ForOp 
         return None
     if why_not_lanes(column, Dependences(band[0])) is not None:
         return None
-    lanes = machine_lanes(column, vector_bits)
+    lanes = machine_lanes(column, cpu.vector_bits)
     tile_rows = _size(row, min(lanes, MOST))
-    tile_columns = _size(column, max(lanes, LINE_BITS * lanes // vector_bits))
+    line = 8 * cpu.line * lanes // cpu.vector_bits  # which can pass the caches whole
+    tile_columns = _size(column, max(lanes, line))
     parts = ((row, tile_rows, ROWS), (column, tile_columns, COLUMNS))
     if any(
         why_not_split(loop, factor, "clamp") is not None for loop, *factors in parts for factor in factors
@@ -91,7 +90,7 @@ def tile_transposed(band: list[ForOp], vector_bits: int, steps: Steps) -> ForOp 
     if why_not_reorder(order, new_bounds=False) is None:
         steps.do(reorder, order)
     for buffer in dict.fromkeys(
-        root_of(op.memref) for op in _stores(column) if is_streamed(op, unknown=True)
+        root_of(op.memref) for op in _stores(column) if is_streamed(op, cpu, unknown=True)
     ):
         if why_not_stream(buffer, column) is None:
             steps.do(stream, buffer, column)

@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from xdsl.dialects.builtin import AnyFloat, IntegerAttr, i64
 from xdsl.ir import Operation, SSAValue
 
+from ....analysis.machine import Cpu, cpu
 from ....analysis.nest.loop_structure import parent_loop
 from ....analysis.nest.sets.access_patterns import SCATTERED, SEVERAL, access_patterns
 from ....analysis.nest.sets.dependence import Dependences
@@ -51,30 +52,16 @@ BLOCK_STEPS = 32
 
 @dataclass(frozen=True, eq=False)
 class Machine:
-    """What is scheduled for: the bits of a vector register, and the threads (None: as many as there are)."""
+    """What a nest is scheduled for, and how the steps are done."""
 
-    vector_bits: int = 512
-    threads: int | None = None
+    cpu: Cpu
     steps: Steps = UNRECORDED
     """Does the steps; a recorder writes them down as well."""
-    past_caches: bool = False
-    """Whether stores to big results had better pass the caches, however little is read for them."""
-    amx: bool = False
-    """Whether there is a unit that multiplies matrices (AMX)."""
-    cache_kib: int | None = None
-    """The second-level cache of a core; None: as machines with such vectors have at least."""
     in_rows: bool = False
     """Whether a loop around makes several passes over a row, and what is fetched ahead is the next row."""
 
-    @property
-    def cache_bytes(self) -> int:
-        """The second-level cache of a core, in bytes."""
-        kib = (1024 if self.vector_bits >= 512 else 512) if self.cache_kib is None else self.cache_kib
-        return kib << 10
 
-
-WIDEST = Machine()
-"""Registers of 512 bits, and threads."""
+DEFAULT = Machine(cpu())
 
 
 def outermost_loops(op: Operation) -> Iterator[ForOp]:
@@ -145,7 +132,7 @@ def _reductions(loop: ForOp, dependences: Dependences) -> list[AccumulateOp]:
 
 def vectorize_loop(loop: ForOp, machine: Machine, is_parallel: bool, dependences: Dependences) -> None:
     """Make vectors of a loop for which that is legal, and share what is around them."""
-    steps, lanes = machine.steps, machine_lanes(loop, machine.vector_bits)
+    steps, lanes = machine.steps, machine_lanes(loop, machine.cpu.vector_bits)
     width = lanes * (2 if has_transcendental(loop) else 4)
     extent = loop.constant_trip_count()
     if extent is not None and extent <= width:
@@ -154,7 +141,7 @@ def vectorize_loop(loop: ForOp, machine: Machine, is_parallel: bool, dependences
                 _give_registers(loop, steps)
                 dependences = Dependences(loop)
             if extent % lanes == 0:
-                stream_results(loop, machine.past_caches, steps)
+                stream_results(loop, machine.cpu, steps)
             steps.do(vectorize, loop, width=padded_width(extent, lanes), dependences=dependences)
             _fetch_ahead(loop, machine)
         return
@@ -164,7 +151,7 @@ def vectorize_loop(loop: ForOp, machine: Machine, is_parallel: bool, dependences
         _vectorize_reduction(loop, lanes if len(reductions) >= STREAMS else width, lanes, reductions, steps)
         return
     width = _without_rest(loop, extent, width, lanes)
-    stream_results(loop, machine.past_caches, steps)
+    stream_results(loop, machine.cpu, steps)
     tail = "remainder" if why_not_split(loop, width) is None else "mask"
     vectors, *pieces = steps.do(split, loop, factor=width, tail=tail)
     for piece in pieces:
@@ -188,7 +175,7 @@ def _without_rest(loop: ForOp, extent: int | None, width: int, lanes: int) -> in
 
 def _fetch_ahead(lanes: ForOp, machine: Machine) -> None:
     if not machine.in_rows:
-        fetch_ahead(lanes, machine.past_caches, machine.steps)
+        fetch_ahead(lanes, machine.cpu, machine.steps)
 
 
 def _mark_vectorized(loop: ForOp, width: int, steps: Steps) -> None:

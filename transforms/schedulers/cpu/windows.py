@@ -31,6 +31,7 @@ from math import prod
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import DYNAMIC_INDEX, AnyFloat
 
+from ....analysis.machine import Cpu
 from ....analysis.nest.loop_structure import enclosing_loops, is_inside
 from ....analysis.nest.sets.access_patterns import INVARIANT
 from ....analysis.nest.values.powers_of_two import power_above
@@ -47,8 +48,8 @@ from ..patterns.tiles import mark_lanes, mark_unrolled, pattern_in
 from ..patterns.windows import Windows, nested, one_nest, slides
 from .convolutions import Shape, tile_shape
 
-PART_BYTES = 256 << 10
-"""What an iteration reads of an image with a border is made right before where it is no more: a part of a private cache."""
+PART_SHARE = 4
+"""The part of the second-level cache for what an iteration reads of an image with a border, made right before."""
 
 MOST_ROWS = 4
 """Rows of a tile whose windows overlap: the most that is loaded once for several of them."""
@@ -80,7 +81,7 @@ class Tiles:
 
 def tile_windows(
     windows: Windows,
-    vector_bits: int,
+    cpu: Cpu,
     share: Callable[[ForOp, Steps], None] | None,
     rest: Callable[[ForOp], None],
     steps: Steps,
@@ -89,8 +90,8 @@ def tile_windows(
 
     `share` gives a loop to threads, `rest` schedules a nest that stands beside the tiles.
     """
-    lanes, registers = machine_lanes(windows.terms[-1], vector_bits), 32 if vector_bits >= 512 else 16
-    row, shape = _shape(windows, lanes, registers)
+    lanes = machine_lanes(windows.terms[-1], cpu.vector_bits)
+    row, shape = _shape(windows, lanes, cpu.registers)
     width, borders = shape.vectors * lanes, borders_of(windows.sums, windows.moving)
     at = None if row is None else windows.results.index(row)
     try:
@@ -104,7 +105,7 @@ def tile_windows(
         return False
     tiles = made.innermost
     for alloc in borders:
-        tiles = _make_part(alloc, tiles, windows.terms, steps)
+        tiles = _make_part(alloc, tiles, windows.terms, cpu, steps)
     made = replace(made, innermost=tiles)
     _mark(made, Shape(shape.rows, width), lanes, steps)
     around = [*enclosing_loops(tiles), tiles]
@@ -193,7 +194,7 @@ def _computes(tiles: Tiles) -> bool:
 # ---- what is around tiles -------------------------------------------------------------------------------
 
 
-def _make_part(alloc: AllocOp, tiles: ForOp, terms: Sequence[ForOp], steps: Steps) -> ForOp:
+def _make_part(alloc: AllocOp, tiles: ForOp, terms: Sequence[ForOp], cpu: Cpu, steps: Steps) -> ForOp:
     """Make a border around the part of an image that is read soon, where that fits into a private cache.
 
     Returns the innermost loop over tiles, which may be done in blocks now.
@@ -201,13 +202,14 @@ def _make_part(alloc: AllocOp, tiles: ForOp, terms: Sequence[ForOp], steps: Step
     loads = [use.operation for use in alloc.memref.uses if isinstance(use.operation, LoadOp)]
     shape = alloc.memref.type.get_shape()
     size = prod(64 if n == DYNAMIC_INDEX else n for n in shape) * bits_of(alloc.memref.type.element_type) // 8
+    room = cpu.l2_bytes // PART_SHARE
     for loop in [*enclosing_loops(tiles), tiles]:
         if any(loop.iv in load.indices.operands for load in loads):
             size //= max(1, extent_of(loop) or 64)
-        if size > PART_BYTES:
+        if size > room:
             continue
         if slides(loop, terms, loads):
-            blocks, inner = in_blocks(loop, _block(extent_of(loop), PART_BYTES // max(1, size)), steps)
+            blocks, inner = in_blocks(loop, _block(extent_of(loop), room // max(1, size)), steps)
             loop, tiles = blocks, inner if loop is tiles else tiles
         steps.attempt(compute_at, alloc, loop, storage="here")
         return tiles

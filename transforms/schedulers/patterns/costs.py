@@ -15,12 +15,12 @@ from xdsl.dialects.builtin import (
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Operation, SSAValue
 
+from ....analysis.machine import Cpu
 from ....analysis.nest.loop_structure import trip_count
 from ....analysis.nest.sets.accesses import FRESH, VIEWS, argument_attribute, root_of
 from ....analysis.nest.values.extent_keys import bound_key
 from ....analysis.nest.values.powers_of_two import power_above
 from ....dialects.nest import AccumulateOp, ForOp, LoadOp, PrefetchOp, StoreOp
-from ....lowering.to_llvm.types import LAST_LEVEL_CACHE
 
 UNKNOWN_EXTENT = 1024
 """Iterations assumed of a loop whose extent only the run time knows."""
@@ -32,7 +32,7 @@ FEWEST_LANES = 4
 # ---- memory -----------------------------------------------------------------------------------------
 
 
-def is_streamed(store: StoreOp, unknown: bool = False) -> bool:
+def is_streamed(store: StoreOp, cpu: Cpu, unknown: bool = False) -> bool:
     """Whether a store had better pass the caches: to a big result that is not read here.
 
     `unknown` is the answer for a size that only the run time knows.
@@ -43,7 +43,7 @@ def is_streamed(store: StoreOp, unknown: bool = False) -> bool:
         return False
     shape = root.type.get_shape()
     size = prod(shape) * bits_of(root.type.element_type) // 8
-    is_big = unknown if DYNAMIC_INDEX in shape else size > LAST_LEVEL_CACHE
+    is_big = unknown if DYNAMIC_INDEX in shape else size > cpu.non_temporal_bytes
     return is_big and all(isinstance(op, StoreOp | PrefetchOp) for op in _uses_of_buffer(root))
 
 

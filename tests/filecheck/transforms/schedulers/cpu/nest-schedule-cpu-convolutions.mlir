@@ -1,7 +1,7 @@
 // Sums over several loops on the CPU: blocks of the result with their part of the image, tiles with what follows.
 // RUN: opt-tool %s -p nest-schedule-cpu | filecheck %s
-// RUN: opt-tool %s -p nest-schedule-cpu{vector-bits=256} | filecheck %s --check-prefix=NARROW
-// RUN: opt-tool %s -p nest-schedule-cpu{cache-kib=48} | filecheck %s --check-prefix=SMALL
+// RUN: opt-tool %s -p nest-schedule-cpu{machine=x86-64-v3} | filecheck %s --check-prefix=NARROW
+// RUN: opt-tool %s -p nest-schedule-cpu{l2-kib=48} | filecheck %s --check-prefix=SMALL
 
 // Channels first: the sums of a tile have channels last, and are turned as they leave the registers.
 // CHECK-LABEL: func.func @first

@@ -1,7 +1,7 @@
 // A matrix that serves one sum only is made in tiles; panels of the columns are turned as they are copied,
 // and while a tile is summed up the next rows are fetched: term by term, or by lines where vectors are narrow.
 // RUN: opt-tool %s -p nest-schedule-cpu | filecheck %s
-// RUN: opt-tool %s -p 'nest-schedule-cpu{vector-bits=256 threads=1}' | filecheck %s --check-prefix=NARROW
+// RUN: opt-tool %s -p 'nest-schedule-cpu{machine=x86-64-v3 threads=1}' | filecheck %s --check-prefix=NARROW
 
 // CHECK-LABEL: func.func @distances
 // CHECK-NOT:   memref<?x?xf32>

@@ -1,6 +1,6 @@
 // Products of matrices on the CPU: blocks for threads, panels of both operands, tiles of sums in registers.
 // RUN: opt-tool %s -p nest-schedule-cpu | filecheck %s
-// RUN: opt-tool %s -p nest-schedule-cpu{vector-bits=256} | filecheck %s --check-prefix=NARROW
+// RUN: opt-tool %s -p nest-schedule-cpu{machine=x86-64-v3} | filecheck %s --check-prefix=NARROW
 
 // CHECK-LABEL: func.func @matmul
 // CHECK:       nest.for "product" %{{.*}} = 0 to 1 {

@@ -1,7 +1,7 @@
 // Big arrays: fetched ahead, and written past the caches where much is read for it.
 // RUN: opt-tool %s -p nest-schedule-cpu | filecheck %s
 // RUN: opt-tool %s -p nest-schedule-cpu,convert-nest-to-scf,canonicalize,cse | filecheck %s --check-prefix=LINES
-// RUN: opt-tool %s -p 'nest-schedule-cpu{past-caches=true}' | filecheck %s --check-prefix=PAST
+// RUN: opt-tool %s -p 'nest-schedule-cpu{non-temporal=true}' | filecheck %s --check-prefix=PAST
 
 // Five arrays are read: 819 bytes of each, whole iterations, are fetched ahead; the result needs no fetch.
 // CHECK-LABEL: func.func @many

@@ -1,6 +1,6 @@
 // What is read across what is written: tiles of sixteen rows, read as rows, in long stretches of what is read.
 // RUN: opt-tool %s -p nest-schedule-cpu | filecheck %s
-// RUN: opt-tool %s -p nest-schedule-cpu{vector-bits=256} | filecheck %s --check-prefix=AVX2
+// RUN: opt-tool %s -p nest-schedule-cpu{machine=x86-64-v3} | filecheck %s --check-prefix=AVX2
 
 // CHECK-LABEL: func.func @transpose
 // CHECK: nest.for "j.o" {{.*}} parallel
