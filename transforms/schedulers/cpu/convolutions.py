@@ -64,6 +64,9 @@ from ..patterns.sum_neighbours import even_shares, in_blocks, in_tiles, initial_
 from ..patterns.tiles import mark_lanes, mark_unrolled, pattern_in
 from .convolution_blocks import in_cache
 
+MOST_ROWS = 14
+"""Rows of a tile: each has an address of its own, for which there are 16 registers."""
+
 PANEL_AHEAD, IMAGE_AHEAD = 16, 2
 """Terms ahead of which the panel and the image are fetched, by measurement: longer than the second-level cache takes. All
 threads read the panel, and what several cores read does not stay in the cache of each: it takes longer."""
@@ -109,7 +112,7 @@ def tile_shape(rows: int | None, columns: int | None, lanes: int, registers: int
     """
     best, least = Shape(1, 1), None
     for vectors in (1, 2, 4):  # LLVM takes a sum of three registers to pieces
-        most = min((registers - 4) // 2, (registers - 1 - vectors) // vectors)
+        most = min(MOST_ROWS, (registers - 1 - vectors) // vectors)
         for height in range(1, most + 1):
             tiles = (-(-rows // height) if rows else 16 / height) * (
                 -(-columns // (vectors * lanes)) if columns else 16 / vectors

@@ -25,10 +25,10 @@
 // CHECK-NEXT:              nest.for "j.3.i" %[[R:.*]] = 0 to 14 vectorized(16) {
 // CHECK-NEXT:                nest.load %[[T]][0, 0, %[[R]], %[[L]]]
 // CHECK-NEXT:                nest.store "y"
-// In a cache that has room for the weights of a tile and not for all, all rows of a block are done with these first.
+// In a cache that has room for the weights of a tile and not for all, a block, which is one row then, is done with these first.
 // SMALL-LABEL: func.func @first
-// SMALL:       nest.for "k.3.o" %{{.*}} = 0 to 2 {
-// SMALL-NEXT:    nest.for "i.3.i" %{{.*}} = 0 to 14 {
+// SMALL:       nest.for "b.2_i.3" %{{.*}} = 0 to 448 parallel
+// SMALL:         nest.for "k.3.o" %{{.*}} = 0 to 2 {
 // SMALL-NEXT:      nest.for "j.3.o" %{{.*}} = 0 to 4 {
 // SMALL-NEXT:        nest.alloc "t" : memref<1x1x14x32xf32>
 // NARROW-LABEL: func.func @first
