@@ -6,7 +6,7 @@ import nestor as nt
 import numpy as np
 import pytest
 from nestor.analysis.machine import CPUS, GPUS, UnknownMachine, cpu, gpu, options_of
-from nestor.frontend.values.errors import DTypeError
+from nestor.frontend.interface.errors import DTypeError
 from nestor.runtime.cpu import host as host_module
 from nestor.runtime.cpu.host import host, why_not_run
 from nestor.transforms.schedulers.cpu.schedule_cpu import NestScheduleCpuPass
