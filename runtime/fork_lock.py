@@ -65,6 +65,6 @@ class QuietLock(ForkLock):
             raise NestorError(
                 "another thread was compiling when this process was forked, and did not finish: nothing can be "
                 "compiled here",
-                hint="compile before the fork, or start processes anew: multiprocessing.get_context('spawn')",
+                hint="compile before the fork, or start new processes: multiprocessing.get_context('spawn')",
             )
         super().__enter__()

@@ -52,5 +52,5 @@ class WindowOp(AlongOp):
         for k, (extent, is_) in enumerate(zip(expected, result, strict=False)):
             if DYNAMIC_INDEX not in (extent, is_) and (extent != is_ or extent < 0):
                 raise VerifyException(
-                    f"{self.name}: dimension {k} of {self.result.type} has {is_} windows in place of {max(extent, 0)}"
+                    f"{self.name}: dimension {k} of {self.result.type} has {is_} windows instead of {max(extent, 0)}"
                 )

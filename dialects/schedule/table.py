@@ -247,7 +247,7 @@ _ROWS: dict[tuple[str, str], tuple[Primitive, ...]] = {
             (Result("special"), Result("general")),
         ),
         _primitive("hoist", "Move what is the same in all iterations of a loop before it.", _loop()),
-        _primitive("sink", "Move what stands before the only loop of a loop into it.", _loop()),
+        _primitive("sink", "Move what is before the only loop of a loop into it.", _loop()),
         _primitive("absorb", "Move statements beside a loop that runs once into it.", _loop()),
         _primitive(
             "rename",
@@ -450,12 +450,12 @@ _ROWS: dict[tuple[str, str], tuple[Primitive, ...]] = {
         ),
         _primitive(
             "hoist_alloc",
-            "Make a buffer before a loop, once, in place of in each iteration.",
+            "Make a buffer once, before a loop, instead of in each iteration.",
             (Target("buffer", BUFFER), Target("loop", keyword="before")),
         ),
         _primitive(
             "sink_alloc",
-            "Make a buffer in each iteration of a loop, in place of once before it.",
+            "Make a buffer in each iteration of a loop, instead of once before it.",
             (Target("buffer", BUFFER), Target("loop", keyword="into")),
         ),
         _primitive(
@@ -511,7 +511,7 @@ _ROWS: dict[tuple[str, str], tuple[Primitive, ...]] = {
         ),
         _primitive(
             "stream",
-            "Let the stores of a loop to a buffer pass the caches.",
+            "Make the stores of a loop to a buffer non-temporal.",
             (Target("buffer", BUFFER), Target("loop", keyword="in")),
         ),
     ),

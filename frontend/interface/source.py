@@ -125,7 +125,7 @@ def _lines(function: FunctionType, code: CodeType) -> list[str]:
     raise UnsupportedError(
         f"the file of '{function.__name__}' was changed after it was imported: its text is not what runs",
         SourceLocation(file, code.co_firstlineno),
-        hint="import it again, or start Python anew",
+        hint="import it again, or restart Python",
     )
 
 

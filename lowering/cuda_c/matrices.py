@@ -61,7 +61,7 @@ class MatrixPrinter(KernelScope):
 
     def async_wait(self, op: nvgpu.DeviceAsyncWaitOp) -> None:
         if op.num_groups is None:
-            raise fail(op, "numGroups is missing: how many groups may be under way", error=LoweringError)
+            raise fail(op, "numGroups is missing: how many groups may be in flight", error=LoweringError)
         self._flush(None)
         self._line(f"{self.helper('nt_wait_copies')}<{op.num_groups.value.data}>();")
 

@@ -139,7 +139,7 @@ class KernelBody(ThreadBody):
             raise fail(
                 op,
                 f'the loop "{op.label}" is bound to {axis} inside a loop over threads',
-                hint="reorder: loops over blocks stand outside",
+                hint="reorder: loops over blocks go outside",
                 error=LoweringError,
             )
         lower = self.forms(op.lower)
@@ -391,7 +391,7 @@ class KernelBody(ThreadBody):
             loop = self.loops_on[missing[0]][0]
             raise fail(
                 op,
-                f"this stands outside the loop bound to {missing[0]}: every block would do it",
+                f"this is outside the loop bound to {missing[0]}: every block would do it",
                 hint="distribute the loops, so that it becomes a kernel of its own",
                 notes=[(loop, f'the loop "{loop.label}"')],
                 error=LoweringError,

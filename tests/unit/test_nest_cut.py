@@ -43,7 +43,7 @@ def test_what_the_point_may_not_be():
         load = next(op for op in loop.walk() if isinstance(op, LoadOp))
         refused(loop, load.result, "is not an index but i64")
         refused(loop, loop.iv, 'the value "i" is not known before it starts')
-        refused(loop, AffineList.of(1, 2), "2 expressions given in place of one")
+        refused(loop, AffineList.of(1, 2), "2 expressions given instead of one")
 
     changed(POINTWISE.text, try_all)
     changed(WINDOW.text, lambda loop: refused(loop, 1, "its lower bound is a max"))

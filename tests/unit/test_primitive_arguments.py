@@ -37,7 +37,7 @@ def test_a_point_is_one_index_that_is_known_before_the_loop(primitive):
     for point, reason in (
         (load.result, 'the value "a" is not an index but i64'),
         (loop.iv, 'the value "i" is not known before it starts'),
-        (AffineList.of(1, 2), "2 expressions given in place of one"),
+        (AffineList.of(1, 2), "2 expressions given instead of one"),
     ):
         with pytest.raises(NestorError) as found:
             primitive(loop, point)

@@ -35,11 +35,11 @@ TARGETS = {"amx_tiles", "async_copies", "matrix_tiles", "thread_copies", "vector
 """What a target can do at a time: unit tests (test_matrix_unit.py, test_uncompilable_steps.py) show what they refuse."""
 
 ONLY_FROM_PYTHON: dict[tuple[str, str], str] = {
-    ("cut", "expressions given in place of one"): _ARGUMENTS,
+    ("cut", "expressions given instead of one"): _ARGUMENTS,
     ("cut", "is not an index but"): _ARGUMENTS,
     ("cut", "is not known before it starts"): _ARGUMENTS,
     ("shift", 'cannot shift the loop "'): _ARGUMENTS,
-    ("shift", "expressions given in place of one"): _ARGUMENTS,
+    ("shift", "expressions given instead of one"): _ARGUMENTS,
     ("shift", "is not an index but"): _ARGUMENTS,
     ("shift", "is not known before it starts"): _ARGUMENTS,
     ("peel", '" is neither "head" nor "tail"'): _ARGUMENTS,

@@ -122,7 +122,7 @@ def why_not_async(loop: ForOp) -> tuple[Operation, str] | None:
         return loop, "it does not copy from global to shared memory"
     size = (1 if loop.width is None else loop.width.value.data) * copy.element_bytes
     if size not in (4, 8, 16):
-        return loop, f"it copies {size} bytes at a time, and 4, 8 or 16 can be under way"
+        return loop, f"it copies {size} bytes at a time, and 4, 8 or 16 can be in flight"
     return None
 
 

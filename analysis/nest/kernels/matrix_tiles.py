@@ -204,9 +204,7 @@ def _lanes_around(loop: ForOp) -> ForOp:
     while isinstance(around, ForOp) and around.kind != "lane":
         around = around.parent_op()
     if not isinstance(around, ForOp) or around.constant_trip_count() != LANES or len(around.upper) != 1:
-        raise NoTile(
-            loop, f"it does not stand in a loop over the {LANES} lanes of a warp, or in a branch of it"
-        )
+        raise NoTile(loop, f"it is not in a loop over the {LANES} lanes of a warp, or in a branch of it")
     between = loop.parent_op()
     while between is not around:
         assert isinstance(between, ForOp)
@@ -308,7 +306,7 @@ def _operand(
     """How ldmatrix loads an operand: with 16 bytes along the sum, or along what `across` says (8 rows or columns)."""
     part = next(atom for atom in across if isinstance(atom, Division))
     if any(_uses_more(form_, lanes.iv, part) for form_ in indices):
-        raise NoTile(load, "this depends on the lane otherwise than its row, or column, does")
+        raise NoTile(load, "this depends on the lane in another way than its row, or column, does")
     buffer = load.memref.type
     assert isinstance(buffer, MemRefType)
     extents = buffer.get_shape()

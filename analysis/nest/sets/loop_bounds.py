@@ -50,7 +50,7 @@ def refuse_unknown(loop: ForOp, action: str, given: AffineList | SSAValue | int)
     point = as_point(given)
     if len(point) != 1:
         return fail(
-            loop, f'cannot {action} the loop "{loop.label}": {len(point)} expressions given in place of one'
+            loop, f'cannot {action} the loop "{loop.label}": {len(point)} expressions given instead of one'
         )
     for value in point.operands:
         name = f' "{value.name_hint}"' if value.name_hint else ""

@@ -286,7 +286,7 @@ def store(
         values = dict(zip([t.name for t in request.pattern], request.values, strict=True))
         makers = disk_cache.makers()
         if makers is None:
-            return "it was compiled by files of Nestor that were edited meanwhile"
+            return "it was compiled by files of Nestor that were edited in the meantime"
         conditions = pickle.dumps(
             (makers, reads.entries, [(name, fingerprint(values[name])) for name in baked], False)
         )

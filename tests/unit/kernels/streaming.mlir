@@ -1,4 +1,4 @@
-// A store past the caches, to memory that may or may not be aligned to a machine register.
+// A non-temporal store, to memory that may or may not be aligned to a machine register.
 func.func @double(%x: memref<?xf32> {nestor.noalias}, %out: memref<?xf32> {nestor.noalias}) {
   %c0 = arith.constant 0 : index
   %c16 = arith.constant 16 : index

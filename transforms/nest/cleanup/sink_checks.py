@@ -131,7 +131,7 @@ def why_not_sink_check(check: HoistedCheck, function: FuncOp) -> str | None:
     """Why the nests that use the indices cannot check them; None when they can."""
     block = check.branch.parent
     if block is None or block is not function.body.block:
-        return "it stands in a loop or branch"
+        return "it is in a loop or branch"
     if any(role == "inout" for role in _roles(function)):
         return "the function changes an argument, which must stay as it was when an index is outside"
     if check.index.extent.constants() == (0,):
@@ -148,7 +148,7 @@ def why_not_sink_check(check: HoistedCheck, function: FuncOp) -> str | None:
     target = _top(first, block)
     while place is not None and place is not target:
         if not _is_quiet(place):
-            return "something that can fail or act stands before the nest that uses them"
+            return "something that can fail or has an effect is before the nest that uses them"
         place = place.next_op
     return None if place is target else "no nest after them uses them"
 

@@ -63,7 +63,7 @@ def why_not_beside(first: ForOp, second: ForOp) -> NestorError | None:
                 first,
                 f'cannot pair the loops "{first.label}" and "{second.label}": '
                 "something other than computations is between them",
-                hint="move it before the first loop, or behind the second one",
+                hint="move it before the first loop, or after the second one",
                 notes=[(op, "here")],
             )
         op = op.next_op

@@ -96,7 +96,7 @@ def _why_not_placed(loop: ForOp, axis: str) -> NestorError | None:
         return None
     return fail(
         loop,
-        f'cannot bind the loop "{loop.label}" to {axis}: loops over blocks stand outside of those over threads',
+        f'cannot bind the loop "{loop.label}" to {axis}: loops over blocks go outside of those over threads',
         hint="reorder the loops first",
         notes=[(other, f'"{other.label}" is bound to {other.kind} here') for other in upside_down],
     )

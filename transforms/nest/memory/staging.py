@@ -351,7 +351,7 @@ def _why_not_back(request: Request, plan: Plan, always: bool = False) -> NestorE
     marked = _threads_around(request.loop)
     if marked is not None and not coverage.fills(plan.window, request.buffer, writes):
         return request.refuse(
-            "elements that the loop may not write would be written back, and other iterations may write them meanwhile",
+            "elements that the loop may not write would be written back, and other iterations may write them concurrently",
             notes=[(marked, "in parallel here")],
         )
     unwritten = _may_be_unwritten(request.buffer) if always else None
@@ -464,5 +464,5 @@ def _written_by_threads(request: Request) -> tuple[str, Notes] | None:
     root = root_of(request.buffer)
     for access in analyse(request.loop).accesses_in(marked):
         if access.writes and (access.root is None or may_alias(root, access.root)):
-            return "other iterations may write them meanwhile", access_notes([access], "writes")
+            return "other iterations may write them concurrently", access_notes([access], "writes")
     return None

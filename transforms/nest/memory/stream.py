@@ -1,4 +1,4 @@
-"""nest-stream: stores that pass the caches, for results that nothing reads again soon.
+"""nest-stream: non-temporal stores, for results that nothing reads again soon.
 
     nest.for "i" %i = 0 to 16 {
       nest.store "y" %v, %out[%i] : memref<?xf32>
@@ -30,7 +30,7 @@ from ....dialects.nest import ForOp, StoreOp
 
 
 def streamable(buffer: SSAValue, loop: ForOp) -> list[StoreOp]:
-    """The stores directly in `loop` to `buffer` that can pass the caches."""
+    """The stores directly in `loop` to `buffer` that can be non-temporal."""
     varying = varying_values(loop)
     return [
         op

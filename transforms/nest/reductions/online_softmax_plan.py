@@ -358,11 +358,11 @@ def _check_order(plan: OnlineSoftmax) -> None:
                 raise _NoSoftmax("the scores are used elsewhere after it", inner)
             for access in accesses_of(inner) if ops.index(op) < last else ():
                 if access.buffer is None:
-                    raise _NoSoftmax("what stands between the two may touch any memory", inner)
+                    raise _NoSoftmax("what is between the two may touch any memory", inner)
                 clashes = [
                     a
                     for a in read
                     if a.buffer is None or may_alias(root_of(access.buffer), root_of(a.buffer))
                 ]
                 if access.kind != READ and clashes:
-                    raise _NoSoftmax("what stands between the two writes what the product reads", inner)
+                    raise _NoSoftmax("what is between the two writes what the product reads", inner)

@@ -128,7 +128,7 @@ def why_not_private(loop: ForOp, verb: str, dependences: Dependences) -> NestorE
             return refuse(
                 "the total would touch elements that the loop may not, and they may be out of the buffer, never "
                 "written, or those of other threads",
-                hint="let what sets the elements stand before the loop, in its block",
+                hint="put what sets the elements before the loop, in its block",
                 notes=where,
             )
     action = f'{verb} the loop "{loop.label}"'

@@ -18,7 +18,7 @@ func.func @axis(%x: tensor<4x9xf32>) {
 // -----
 
 func.func @count(%x: tensor<4x9xf32>) {
-  // expected-error @below {{dimension 1 of tensor<4x6x3xf32> has 6 windows in place of 7}}
+  // expected-error @below {{dimension 1 of tensor<4x6x3xf32> has 6 windows instead of 7}}
   %0 = nt.window %x over [1] : tensor<4x9xf32> -> tensor<4x6x3xf32>
   func.return
 }

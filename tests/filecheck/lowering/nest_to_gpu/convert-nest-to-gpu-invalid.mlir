@@ -69,7 +69,7 @@ func.func @too_many_threads(%y: memref<64x64xf32>) {
 func.func @once_in_every_block(%s: memref<f32>, %y: memref<4x4xf32>) {
   %zero = arith.constant 0.0 : f32
   nest.for "i" %i = 0 to 4 bind "block.y" {
-    // expected-error @below {{this stands outside the loop bound to block.x: every block would do it}}
+    // expected-error @below {{this is outside the loop bound to block.x: every block would do it}}
     nest.store "s" %zero, %s[] : memref<f32>
     // expected-note @below {{the loop "j"}}
     nest.for "j" %j = 0 to 4 bind "block.x" {

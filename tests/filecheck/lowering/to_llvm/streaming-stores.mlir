@@ -1,4 +1,4 @@
-// A store that may pass the caches does where the address is aligned, and where the buffer is large if that is not known before.
+// A non-temporal store is made where the address is aligned, and where the buffer is large if that is not known before.
 // RUN: opt-tool %s -p convert-to-llvm | filecheck %s
 
 // CHECK-LABEL: @known.kernel

@@ -180,7 +180,7 @@ func.func @may_fail_between(%x: memref<64x256xf32>, %idx: memref<96xi64>, %out: 
   %zero = arith.constant 0 : i8
   %c = arith.cmpi ne, %r, %zero : i8
   nest.if %c {
-    // expected-remark @below {{checked by a kernel of their own: something that can fail or act stands before the nest that uses them}}
+    // expected-remark @below {{checked by a kernel of their own: something that can fail or has an effect is before the nest that uses them}}
     nest.for "i.1" %i = 0 to 96 {
       %v = nest.load %idx[%i] : memref<96xi64>
       %k = arith.index_cast %v : i64 to index

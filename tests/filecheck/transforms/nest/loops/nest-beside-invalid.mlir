@@ -5,7 +5,7 @@
 // RUN: not opt-tool %s -p 'nest-beside{first=i second=j},nest-parallel{loop=i_j}' --split-input-file 2>&1 | filecheck %s --check-prefix=THREADS
 
 // HELP: help: cut it at a constant first
-// HELP: help: move it before the first loop, or behind the second one
+// HELP: help: move it before the first loop, or after the second one
 // ORDER: error: cannot pair the loops "j" and "i": the second one does not follow in the same body
 // ORDER: note: the second loop is here
 // THREADS: error: cannot parallelize the loop "i_j"

@@ -5,7 +5,7 @@
 
 func.func @threads(%p: memref<32x16xf16, 3>, %q: memref<16x8xf16, 3>, %sums: memref<32x2x2x2xf32>, %n: index) {
   nest.for "lane" %l = 0 to 32 bind "thread.x" {
-    // expected-error @below {{cannot annotate the loop "m" with "nestor.matrix": it does not stand in a loop over the 32 lanes of a warp, or in a branch of it}}
+    // expected-error @below {{cannot annotate the loop "m" with "nestor.matrix": it is not in a loop over the 32 lanes of a warp, or in a branch of it}}
     nest.for "m" %m = 0 to 2 {
       nest.for "r" %r = 0 to 2 {
         nest.for "c" %c = 0 to 2 {
@@ -80,7 +80,7 @@ func.func @masked(%p: memref<32x16xf16, 3>, %q: memref<16x8xf16, 3>, %sums: memr
 
 func.func @corner(%p: memref<32x16xf16, 3>, %q: memref<16x8xf16, 3>, %sums: memref<32x2x2x2xf32>, %n: index) {
   nest.for "lane" %l = 0 to 32 bind "lane" {
-    // expected-error @below {{cannot annotate the loop "m" with "nestor.matrix": this depends on the lane otherwise than its row, or column, does}}
+    // expected-error @below {{cannot annotate the loop "m" with "nestor.matrix": this depends on the lane in another way than its row, or column, does}}
     nest.for "m" %m = 0 to 2 {
       nest.for "r" %r = 0 to 2 {
         nest.for "c" %c = 0 to 2 {
@@ -106,7 +106,7 @@ func.func @corner(%p: memref<32x16xf16, 3>, %q: memref<16x8xf16, 3>, %sums: memr
 
 func.func @lane(%p: memref<32x16xf16, 3>, %q: memref<16x8xf16, 3>, %sums: memref<32x2x2x2xf32>, %n: index) {
   nest.for "lane" %l = 0 to 32 bind "lane" {
-    // expected-error @below {{cannot annotate the loop "m" with "nestor.matrix": this depends on the lane otherwise than its row, or column, does}}
+    // expected-error @below {{cannot annotate the loop "m" with "nestor.matrix": this depends on the lane in another way than its row, or column, does}}
     nest.for "m" %m = 0 to 2 {
       nest.for "r" %r = 0 to 2 {
         nest.for "c" %c = 0 to 2 {

@@ -16,7 +16,7 @@ func.func @triangle(%v: f32, %y: memref<8x8xf32> {nest.role = "out"}) {
 func.func @inside_threads(%v: f32, %y: memref<8x8xf32> {nest.role = "out"}) {
   // expected-note @below {{"o" is bound to thread.x here}}
   nest.for "o" %o = 0 to 8 bind "thread.x" {
-    // expected-error @below {{cannot bind the loop "i" to block.y: loops over blocks stand outside of those over threads}}
+    // expected-error @below {{cannot bind the loop "i" to block.y: loops over blocks go outside of those over threads}}
     nest.for "i" %i = 0 to 8 {
       nest.store "y" %v, %y[%o, %i] : memref<8x8xf32>
     }

@@ -47,7 +47,7 @@ func.func @twice(%v: f32, %y: memref<8x8xf32> {nest.role = "out"}) {
 // -----
 
 func.func @upside_down(%v: f32, %y: memref<8x8xf32> {nest.role = "out"}) {
-  // expected-error @below {{cannot bind the loop "i" to thread.x: loops over blocks stand outside of those over threads}}
+  // expected-error @below {{cannot bind the loop "i" to thread.x: loops over blocks go outside of those over threads}}
   nest.for "i" %i = 0 to 8 {
     // expected-note @below {{"o" is bound to block.x here}}
     nest.for "o" %o = 0 to 8 bind "block.x" {

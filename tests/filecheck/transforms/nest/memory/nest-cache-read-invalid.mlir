@@ -186,7 +186,7 @@ func.func @result(%c: i1, %x: memref<8xf32> {nest.role = "out"}, %y: memref<8xf3
 
 func.func @threads(%x: memref<24xf32>, %y: memref<16xf32>) {
   nest.for "t" %t = 0 to 8 parallel {
-    // expected-error @below {{the copy would hold elements that the loop may not read, and other iterations may write them meanwhile}}
+    // expected-error @below {{the copy would hold elements that the loop may not read, and other iterations may write them concurrently}}
     nest.for "i" %i = 0 to 1 {
       nest.for "j" %j = 0 to 2 {
         %a = nest.load %x[3 * %t + 2 * %j] : memref<24xf32>

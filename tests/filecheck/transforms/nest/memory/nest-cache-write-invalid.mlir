@@ -113,7 +113,7 @@ func.func @result(%c: i1, %x: memref<8xf32>, %y: memref<8xf32> {nest.role = "out
 // -----
 
 func.func @threads(%x: memref<17xf32>, %y: memref<17xf32>) {
-  // expected-error @below {{elements that the loop may not write would be written back, and other iterations may write them meanwhile}}
+  // expected-error @below {{elements that the loop may not write would be written back, and other iterations may write them concurrently}}
   // expected-note @below {{in parallel here}}
   nest.for "i" %i = 0 to 8 parallel {
     nest.for "j" %j = 0 to 2 {

@@ -1,4 +1,4 @@
-// Stores that go on to the next element pass the caches: also to unknown extents, from any start.
+// Stores that go on to the next element are non-temporal: also to unknown extents, from any start.
 // RUN: opt-tool %s -p 'nest-stream{loop=i buffer=y}' | filecheck %s
 
 // CHECK-LABEL: func.func @f

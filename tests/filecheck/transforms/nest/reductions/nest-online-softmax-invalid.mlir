@@ -285,7 +285,7 @@ func.func @between(%v: memref<10x3xf32>, %y: memref<5x3xf32>) {
   %zero = arith.constant 0.0 : f32
   %lowest = arith.constant 0xff800000 : f32
   %t = nest.alloc "t" : memref<5x10xf32>
-  // expected-error @below {{cannot compute the softmax "i" with its product "i.1" block by block: what stands between the two writes what the product reads}}
+  // expected-error @below {{cannot compute the softmax "i" with its product "i.1" block by block: what is between the two writes what the product reads}}
   nest.for "i" %i = 0 to 5 {
     %maximum = nest.alloc "maximum" : memref<f32>
     nest.store "m" %lowest, %maximum[] : memref<f32>

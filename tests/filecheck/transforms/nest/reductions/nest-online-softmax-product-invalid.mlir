@@ -367,7 +367,7 @@ func.func @unknown(%v: memref<10xf32>, %y: memref<5xf32>) {
   %zero = arith.constant 0.0 : f32
   %lowest = arith.constant 0xff800000 : f32
   %t = nest.alloc "t" : memref<5x10xf32>
-  // expected-error @below {{cannot compute the softmax "i" with its product "i.1" block by block: what stands between the two may touch any memory}}
+  // expected-error @below {{cannot compute the softmax "i" with its product "i.1" block by block: what is between the two may touch any memory}}
   nest.for "i" %i = 0 to 5 {
     %maximum = nest.alloc "maximum" : memref<f32>
     nest.store "m" %lowest, %maximum[] : memref<f32>
