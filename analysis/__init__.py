@@ -1,1 +1,1 @@
-"""Facts about IR: what may be proved of a program as it stands. Changes no IR; imports only `dialects`."""
+"""Facts about IR: what may be proved of a program as it is. Changes no IR; imports only `dialects`."""

@@ -1,1 +1,1 @@
-"""Conversions between levels, one a file, and the text emitters (LLVM IR, CUDA C)."""
+"""Conversions between levels, one per file, and the text emitters (LLVM IR, CUDA C)."""

@@ -1,1 +1,1 @@
-"""Passes, one a file; `pipelines.py` states the whole pipelines, `registry.py` the names."""
+"""Passes, one per file; `pipelines.py` states the whole pipelines, `registry.py` the names."""

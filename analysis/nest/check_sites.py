@@ -30,7 +30,7 @@ EXCEPTION = "nestor.exception"
 """The attribute of a `raise` that is a call: the text of what it raises, as the message of a `cf.assert` is."""
 
 GOES_ON = "nestor.goes_on"
-"""The attribute of a `cf.assert` of a kernel that says: a failure is recorded, and the thread goes on."""
+"""The attribute of a `cf.assert` of a kernel that says: a failure is recorded, and the thread continues."""
 
 
 def check_sites(function: func.FuncOp) -> dict[Operation, int]:

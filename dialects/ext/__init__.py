@@ -1,1 +1,1 @@
-"""Operations of upstream MLIR dialects that xDSL lacks, one file a dialect, with upstream names and syntax."""
+"""Operations of upstream MLIR dialects that xDSL lacks, one file per dialect, with upstream names and syntax."""

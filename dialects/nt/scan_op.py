@@ -1,4 +1,4 @@
-"""Running results: `nt.scan`."""
+"""Scans (running results): `nt.scan`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The operations of a schedule: the sequence, matching, and one operation a row of `table.py`."""
+"""The operations of a schedule: the sequence, matching, and one operation per row of `table.py`."""
 
 from __future__ import annotations
 

@@ -77,7 +77,7 @@ class Stopped(Exception):
 
 class Respecialise(Exception):
     """Internal: lowering needs the values of scalar `arguments`, or all extents (`shapes`), at compile time; or
-    arguments are written (`writes`), so that read-only and overlapping ones must be told apart."""
+    arguments are written (`writes`), so that read-only and overlapping ones must be distinguished."""
 
     def __init__(
         self,

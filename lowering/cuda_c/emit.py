@@ -106,7 +106,7 @@ def print_cuda(module: Operation) -> CudaModule:
 
 
 def _called(helpers: set[str], kernels: list[str]) -> set[str]:
-    """The helpers that kernels call: a rounding that a store does by itself is asked for in vain."""
+    """The helpers that kernels call: a rounding that a store does by itself needs none."""
     names = set(re.findall(r"\bnt_\w+", "\n".join(kernels)))
     return {helper for helper in helpers if helper.split()[0] in names}
 

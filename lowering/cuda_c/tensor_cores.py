@@ -1,13 +1,13 @@
 """The PTX of the prelude: asynchronous copies to shared memory, and products of matrices by tensor cores.
 
-    nt_copy_async16(&tile[row][col], &x[i * n + k]);     16 bytes, on their way while the thread goes on
+    nt_copy_async16(&tile[row][col], &x[i * n + k]);     16 bytes, on their way while the thread continues
     nt_commit_copies();                                  the copies so far are a group
     nt_wait_copies<1>();                                 all groups but the last one have arrived
     nt_load_matrix_x4(a, &tile[row][col]);               four 8 x 8 matrices of 16-bit elements to the registers of a warp
     nt_round_tf32(a);                                    floats of 32 bits to what m16n8k8_tf32 multiplies
     nt_mma_m16n8k16_f16(sum, a, b);                      sum += a * b, by a warp
 
-The simulator has these functions in runtime/cuda_sim/tensor_cores.h; everything else of a kernel it runs as it stands.
+The simulator has these functions in runtime/cuda_sim/tensor_cores.h; everything else of a kernel it runs as it is.
 They need an architecture of sm_80 or later.
 """
 

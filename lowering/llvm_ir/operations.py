@@ -1,4 +1,4 @@
-"""LLVM IR text of each operation of the `llvm` dialect: one speller a kind of instruction, one table."""
+"""LLVM IR text of each operation of the `llvm` dialect: one speller per kind of instruction, one table."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Loop partitioning: tiles that lie wholly inside a domain are told from those at its edge, once per tile.
+"""Loop partitioning: tiles that lie wholly inside a domain, and those at its edge, are told apart once per tile.
 
     nest.for "i" %i = 0 to %n ceildiv 8 {
       nest.for "k" %k = 0 to 256 {
@@ -15,7 +15,7 @@ becomes
       }
     }
 
-A constraint, of a domain or of the bounds of a loop over the tile, is asked ahead when it depends on nothing that is
+A constraint, of a domain or of the bounds of a loop over the tile, is asked in advance when it depends on nothing that is
 computed in between, except for the variables of unrolled and vectorized loops, which take their least favourable values.
 It is done at the innermost loop whose body repeats such a question in a serial loop; what else the answer settles
 is not asked again.

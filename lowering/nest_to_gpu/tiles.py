@@ -8,7 +8,7 @@
                                                                }
 
 An unrolled loop stays a loop, which the compiler of CUDA C unrolls. A tile (a vectorized loop, and the unrolled
-loops directly around it) is told apart once: whole, with the vectors of nest_to_gpu/vectors.py, or not, element by element.
+loops directly around it) has two versions: whole, with the vectors of nest_to_gpu/vectors.py, or element by element.
 """
 
 from __future__ import annotations

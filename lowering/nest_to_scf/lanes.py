@@ -171,7 +171,7 @@ class Lanes:
     # ---- types and repeated values ----
 
     def type(self, element: Attribute) -> VectorType:
-        """The vector of one element a lane."""
+        """The vector of one element per lane."""
         return _vector_type(element, self.width)
 
     def constant(self, attribute: Attribute, element: Attribute) -> SSAValue:

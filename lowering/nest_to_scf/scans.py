@@ -1,4 +1,4 @@
-"""Running results in vectors (part of convert-nest-to-scf): a loop annotated `nestor.scan` has them in lanes.
+"""Scans in vectors (part of convert-nest-to-scf): a loop annotated `nestor.scan` has them in lanes.
 
     nest.for "i" %i = 0 to 4 attributes {nestor.scan} {
       %a = nest.load %x[%o + %i]

@@ -19,7 +19,7 @@ becomes
 
 so that a tile of n x n elements takes n loads and n log2(n) shuffles. To get it, unroll a loop whose variable moves along
 the last axis of what is loaded, directly around a vectorized loop whose variable moves along another axis, both of a
-multiple of four iterations. The loops may end early (split them with tail=clamp): a tile at the edge is told from a
+multiple of four iterations. The loops may end early (split them with tail=clamp): a tile at the edge is distinguished from a
 whole one by a branch, and reads no further than its rows reach; with domains (tail=mask) the edge is gathered, unless
 it is the edge of a small buffer at constant places, which is read as a whole (and so can stay in registers). Rows are
 read before anything of the tile runs, so that nothing in it may write the buffer; where one of these conditions fails,

@@ -1,4 +1,4 @@
-"""Running results as loops: `nt.scan`.
+"""Scans as loops: `nt.scan`.
 
     %y = nt.scan add %x along 1 : tensor<4x?xf32>
   becomes

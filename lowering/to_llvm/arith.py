@@ -1,4 +1,4 @@
-"""`arith` and `math` to llvm: one table a family, by the names of operations.
+"""`arith` and `math` to llvm: one table per family, by the names of operations.
 
     %r = arith.maximumf %a, %b : vector<16xf32>
     ->

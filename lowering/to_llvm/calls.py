@@ -1,4 +1,4 @@
-"""Calls of functions that the runtime answers: what a buffer is goes into slots on the stack, one table a call.
+"""Calls of functions that the runtime answers: what a buffer is goes into slots on the stack, one table per call.
 
 func.call @numpy.sort.5e1c92b0(%x, %y) : (memref<?xf32>, memref<4xf32>) -> ()
 ->

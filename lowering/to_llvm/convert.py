@@ -16,7 +16,7 @@
     }
 
 One direct walk, dispatched by operation type; control flow becomes blocks as the walk goes. The ABI is that of
-docs/levels/llvm.md. The parts live beside this file, one a dialect.
+docs/levels/llvm.md. The parts live beside this file, one per dialect.
 """
 
 from __future__ import annotations

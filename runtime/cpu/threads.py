@@ -162,6 +162,6 @@ def get_num_threads() -> int:
 def threads_for_schedules() -> int | None:
     """The number of threads that automatic schedules are made for; None where they serve any number.
 
-    Two are a number of their own, for which long running results are scheduled (transforms/schedulers/cpu/scans.py).
+    Two are a number of their own, for which long scans are scheduled (transforms/schedulers/cpu/scans.py).
     """
     return 2 if get_num_threads() == 2 else None

@@ -1,4 +1,4 @@
-"""The arguments of a kernel launch, from the operands of its `gpu.launch_func`: one Python expression a kernel.
+"""The arguments of a kernel launch, from the operands of its `gpu.launch_func`: one Python expression per kernel.
 
 A kernel `scale(const float *x, float *out, int n, int x_stride)` gets
 

@@ -70,7 +70,7 @@ class Source:
         return f"{prefix}{self.counter}"
 
     def define(self, value: SSAValue, expression: str) -> None:
-        """Assign `expression` to a new variable (a list with one entry a lane, in lockstep) for `value`."""
+        """Assign `expression` to a new variable (a list with one entry per lane, in lockstep) for `value`."""
         name = self.fresh()
         self.names[value] = name + self.lane
         self.line(f"{name}{self.lane} = {expression}")

@@ -1,4 +1,4 @@
-"""Copies to shared memory that are in flight while their thread goes on: the annotation `nestor.async`.
+"""Copies to shared memory that are in flight while their thread continues: the annotation `nestor.async`.
 
     nest.for "v" %v = 0 to 8 vectorized(8) attributes {nestor.async} {
       %a = nest.load %x[%i, 8 * %t + %v] : memref<64x64xf16>
@@ -39,7 +39,7 @@ ASYNC = "nestor.async"
 """The annotation of a vectorized loop whose copies may be in flight."""
 
 COPIES = "nestor.copies"
-"""The attribute of a barrier: how many groups of copies may be in flight when threads go on."""
+"""The attribute of a barrier: how many groups of copies may be in flight when threads continue."""
 
 
 @dataclass(frozen=True, eq=False)

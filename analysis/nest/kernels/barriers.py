@@ -7,7 +7,7 @@ nest.for "o" %o = 0 to 4 bind "block.x" {                            places(o) =
 
 What the threads of a block do one after the other are phases: a loop over threads, an element that all of them read, or
 what the first thread does for the block. Two phases conflict when different threads touch one element in them and one
-writes it: isl is asked for two such instances. Threads are told apart by which iteration of the loops bound to each axis
+writes it: isl is asked for two such instances. Threads are distinguished by which iteration of the loops bound to each axis
 they run. A loop over threads is a phase of its own: its mark says that its iterations are independent.
 
 Barriers are placed as late as they can be, which needs the fewest in phases that follow each other. A serial loop with
@@ -58,7 +58,7 @@ MOST_STAGES = 8
 """Iterations that copies can be ahead by, at most, to be left in flight."""
 
 THREADS, FIRST, ALL = "threads", "first", "all"
-"""Who does a phase: a thread an iteration, the first thread of the block, or every thread of it."""
+"""Who does a phase: a thread per iteration, the first thread of the block, or every thread of it."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -38,7 +38,7 @@ MAX_CHOICES = 16
 
 @dataclass(frozen=True, eq=False)
 class Window:
-    """A box of elements: `origin[k] <= index k < origin[k] + extents[k]`, one expression an axis."""
+    """A box of elements: `origin[k] <= index k < origin[k] + extents[k]`, one expression per axis."""
 
     origin: AffineList
     extents: AffineList

@@ -27,7 +27,7 @@ MAX_BYTES = 1 << 24
 
 
 class Unkeyed(Exception):
-    """A value that cannot be told apart from others in another process; the text says what it is."""
+    """A value that cannot be distinguished from others in another process; the text says what it is."""
 
 
 def digest(*parts: str | bytes) -> str:

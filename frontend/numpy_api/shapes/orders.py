@@ -39,7 +39,7 @@ def is_fortran(array: Array) -> bool:
 
 
 def stays(graph: Graph, array: Value, order: str) -> bool:
-    """Whether an array is in an order as it stands; among elements none is asked for."""
+    """Whether an array is in an order as it is; among elements none is asked for."""
     if not isinstance(array, Array) or graph.island is not None:
         return True
     if order == "C":

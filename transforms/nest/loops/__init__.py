@@ -1,1 +1,1 @@
-"""Primitives that change loops: one a file, its legality check beside it. Called by schedules, passes and the schedulers."""
+"""Primitives that change loops: one per file, with its legality check. Called by schedules, passes and the schedulers."""

@@ -126,7 +126,7 @@ def remove_unit_loop(loop: ForOp) -> None:
         block.insert_op_before(op, loop)
     loop.detach()
     loop.erase()
-    for inner in inside:  # bounds that were told apart by the variable
+    for inner in inside:  # bounds that were distinguished by the variable
         if len(inner.lower) > 1 or len(inner.upper) > 1:
             simplify_bounds(inner)
 

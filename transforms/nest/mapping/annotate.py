@@ -24,7 +24,7 @@ go with a parallel loop only, and `nestor.scan`, which makes a vector of the run
 says which these are), with a loop of a constant number of iterations that lanes in lockstep may run, and `nestor.matrix`,
 which tensor cores obey, with a nest that is a product of tiles of matrices (kernels/matrix_tiles.py), `nestor.amx`, which
 the matrix unit of a CPU obeys, with another such nest (analysis/nest/kernels/amx_tiles.py), `nestor.async` with
-a copy to shared memory, which then is in flight while its thread goes on (analysis/nest/kernels/async_copies.py).
+a copy to shared memory, which then is in flight while its thread continues (analysis/nest/kernels/async_copies.py).
 `unroll` in Halide and TVM (whose `annotate` and `pragma` set attributes); Exo and NNC have no marks for it.
 """
 

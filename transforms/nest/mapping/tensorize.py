@@ -28,7 +28,7 @@ becomes with loop=i.i, intrinsic=axpy4
     }
 
 An intrinsic is a function of the module, marked `nest.intrinsic`, whose body is its meaning: one nest. The call runs
-that body: in the interpreter as it stands, on the CPU as it is lowered, with the marks that its own schedule gives it
+that body: in the interpreter as it is, on the CPU as it is lowered, with the marks that its own schedule gives it
 (CUDA kernels call no functions: the lowering refuses). Every memref argument becomes a window of a buffer. Only
 what fits the type of the argument is passed: one with the layout `strided<[?, 1], offset: ?>` takes rows of contiguous
 elements that begin anywhere.

@@ -102,7 +102,7 @@ def _refuse(loop: ForOp, dependence: Dependence, reason: str) -> NestorError:
 
 
 def why_not_vectorize(loop: ForOp, width: int, dependences: Dependences | None = None) -> NestorError | None:
-    """The diagnostic that refuses to vectorize `loop` as it stands, None when it is legal."""
+    """The diagnostic that refuses to vectorize `loop` as it is, None when it is legal."""
     if width < 1:
         return fail(loop, f'cannot vectorize the loop "{loop.label}" by {width}: the width must be positive')
     if width > MAX_LANES:

@@ -68,7 +68,7 @@ def why_not_expand_buffer(
     space = space_of(alloc.memref.type)
     if space != "global":
         return refuse(
-            f"it is in {space} memory, of which there is one part a thread or a block",
+            f"it is in {space} memory, of which there is one part per thread or block",
             hint="nest-set-memory puts it into global memory",
         )
     if len(largest(loop.lower, loop)) != 1:

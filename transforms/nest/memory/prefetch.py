@@ -22,7 +22,7 @@ harmless: no address is too far for a prefetch. In a vectorized loop it is one a
 GPU leave it out. LLVM vectorizes no loop that holds one: vectorize the loop first, or prefetch in a loop around it.
 
 With `whole`, everything that an iteration loads or adds to, through loops inside of it as well, is fetched at the start
-of the iteration so many before, a prefetch a line: of tiles whose loops are unrolled and vectorized, where each element
+of the iteration so many before, a prefetch per line: of tiles whose loops are unrolled and vectorized, where each element
 would be fetched once per row otherwise.
 
     nest.for "k" %k = 0 to %n {                          nest.for "k" %k = 0 to %n {

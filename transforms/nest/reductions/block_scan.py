@@ -1,4 +1,4 @@
-"""nest-block-scan: a running result is computed in blocks that do not wait for each other.
+"""nest-block-scan: a scan (running results) is computed in blocks that do not wait for each other.
 
     nest.for "i" %i = 0 to %n {
       %a = nest.load %x[%i]

@@ -1,4 +1,4 @@
-"""What nest-online-softmax needs of a softmax of rows and the product that uses it: its parts, or why it is none.
+"""What nest-online-softmax needs of a softmax of rows and the product that uses it: its parts, or why it is not one.
 
 nest.for "i" ... { nest.for "j" ... (maximum); nest.for "j.1" ... (exponentials, their sum); nest.for "j.2" ... (division) }
 nest.for "i.1" ... { nest.for "l" ... { nest.for "j.3" ... { nest.accumulate "y" add (%t[%i, %j] * ...), %y[%i, %l]

@@ -13,7 +13,7 @@
 
 A row of a tile in shared memory is what an instruction wants together: terms, or, of elements of 16 bits, what is
 adjacent in memory. A thread copies 16 bytes of it where they are adjacent in memory and begin at a multiple of 16
-bytes, and goes on meanwhile. Else lanes that are neighbours copy elements that are: a whole row, or, where the row lies
+bytes, and continues. Else lanes that are neighbours copy elements that are: a whole row, or, where the row lies
 across memory, 8 elements of each of 4 rows. Rows are rotated by their number in steps of 16 bytes, so that neither
 ldmatrix, which reads 16 bytes of 8 rows at a time, nor what copies to them finds two in one bank.
 """

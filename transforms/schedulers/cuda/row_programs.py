@@ -24,7 +24,7 @@ write are loaded and stored once and kept in registers where a thread has at mos
 rows are read by each pass. Where only the run time knows the length there are two kernels, of which the host takes one
 (nest-specialise): rows that shared memory has room for are there meanwhile, each thread having elements of its own.
 
-One thread a row remains where a row is shorter than `SHORTEST`.
+One thread per row remains where a row is shorter than `SHORTEST`.
 """
 
 from __future__ import annotations
@@ -400,7 +400,7 @@ class Rows:
 
 
 def _ends_in(vectors: list[ForOp]) -> bool:
-    """Whether the row may end inside of a vector: whole ones are then told apart, all rounds at once."""
+    """Whether the row may end inside of a vector: whole ones are then distinguished, all rounds at once."""
     return any(
         op.where is not None and loop.iv in op.where.operands for loop in vectors for op in statements(loop)
     )

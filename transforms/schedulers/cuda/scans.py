@@ -1,4 +1,4 @@
-"""Running results on the GPU (part of nest-schedule-cuda): the threads of a block have a stretch of a row each.
+"""Scans on the GPU (part of nest-schedule-cuda): the threads of a block have a stretch of a row each.
 
     nest.for "i" %i = 0 to 100 {
       nest.for "j" %j = 0 to 1000 {
@@ -57,7 +57,7 @@ SHORTEST = 64
 """Elements of a row below which one thread computes it."""
 
 CHUNK = 2048
-"""Elements of a long running result that a block computes."""
+"""Elements of a long scan that a block computes."""
 
 
 def bind_scans(band: list[ForOp], steps: Steps) -> bool:
@@ -80,7 +80,7 @@ def bind_scans(band: list[ForOp], steps: Steps) -> bool:
 
 
 def share_long_scan(nest: ForOp, steps: Steps) -> list[ForOp]:
-    """Put a long running result into blocks: the nests that result, except for the one that needs an order; or none."""
+    """Put a long scan into blocks: the nests that result, except for the one that needs an order; or none."""
     if loops_in(nest) != [nest] or running_update(nest) is None:
         return []
     chunk = SHORTEST if _is_shorter(nest, 2 * CHUNK) else CHUNK

@@ -179,7 +179,7 @@ def _remove_unit_loops(nest: ForOp, steps: Steps) -> bool:
 
 
 def _bind_checks(nest: ForOp, block: int, steps: Steps) -> Refusal | None:
-    """One thread an iteration of a nest that only checks indices; none may be made up, so that the last block has fewer."""
+    """One thread per iteration of a nest that only checks indices; none may be made up, so that the last block has fewer."""
     if (error := why_not_split(nest, block, "clamp")) is not None:
         return Refusal.of(error)
     outer, inner = steps.do(split, nest, factor=block, tail="clamp")
@@ -258,7 +258,7 @@ def _bind_band(band: list[ForOp], block: int, steps: Steps) -> Refusal | None:
     if len(band) > 1 and (refusal := _bind_tiles(band, block, steps)) is None:
         return None
     if refusal is not None:
-        text = f'one thread an iteration of "{band[0].label}", the loops in it in sequence: '
+        text = f'one thread per iteration of "{band[0].label}", the loops in it in sequence: '
         remark(band[0], text + refusal.reason, hint=refusal.hint, notes=refusal.notes)
     return _bind_rows(band[0], block, steps)
 
@@ -269,7 +269,7 @@ def _flattened(band: list[ForOp], steps: Steps) -> list[ForOp]:
 
 
 def _bind_rows(loop: ForOp, block: int, steps: Steps) -> Refusal | None:
-    """One thread an iteration, at most `block` of them a block."""
+    """One thread per iteration, at most `block` of them a block."""
     width = row_width(extent_of(loop), block)
     if (error := why_not_split(loop, width, "mask")) is not None:
         return Refusal.of(error)

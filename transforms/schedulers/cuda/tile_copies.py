@@ -2,7 +2,7 @@
 
     nest.for "x_tile.k" %k = 0 to 16 {                       // %x_tile[%k, %i] is %x[%i, %k]
       nest.for "x_tile.i" %i = 0 to 128 { ... }
-  becomes for 16 x 2 x 8 threads, where the copy may be in flight while threads go on
+  becomes for 16 x 2 x 8 threads, where the copy may be in flight while threads continue
     nest.for "tz" ... bind "thread.z" { nest.for "ty" ... bind "thread.y" { nest.for "tx" ... bind "thread.x" {
       nest.for "x_tile.k.o" ... unrolled {
         nest.for ... unrolled attributes {nestor.async} {    // rows 2 * %ty + %tx / 8 ..., terms %tx mod 8 ...

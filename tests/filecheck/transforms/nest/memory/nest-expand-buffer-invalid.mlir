@@ -23,7 +23,7 @@ func.func @bound(%x: memref<4xf32>) {
 
 func.func @shared() {
   nest.for "i" %i = 0 to 4 {
-    // expected-error @below {{it is in shared memory, of which there is one part a thread or a block}}
+    // expected-error @below {{it is in shared memory, of which there is one part per thread or block}}
     %u = nest.alloc "u" : memref<f32, 3 : i64>
   }
   func.return

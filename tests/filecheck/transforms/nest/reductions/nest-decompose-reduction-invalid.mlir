@@ -36,7 +36,7 @@ func.func @private(%zero: f32, %y: memref<8x8xf32>) {
   // expected-error @below {{cannot decompose the reduction in the loop "i": the loop "j" cannot be distributed: both parts use a buffer that each iteration makes for itself}}
   nest.for "i" %i = 0 to 8 {
     nest.for "j" %j = 0 to 8 {
-      // expected-note @below {{it is in shared memory, of which there is one part a thread or a block}}
+      // expected-note @below {{it is in shared memory, of which there is one part per thread or block}}
       // expected-note @below {{the buffer is made here}}
       %s = nest.alloc "s" : memref<f32, 3>
       nest.store "s" %zero, %s[] : memref<f32, 3>
