@@ -146,7 +146,7 @@ def row(folder: Path, name: str) -> str:
 
 def main() -> None:
     os.environ["NUMBA_DISABLE_INTEL_SVML"] = "1"
-    from nestor.runtime.cpu.engine import set_num_threads
+    from nestor.runtime.cpu.threads import set_num_threads
 
     set_num_threads(1)
     names = sys.argv[1:] or [*FUNCTIONS]

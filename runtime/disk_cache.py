@@ -379,6 +379,6 @@ def _processor() -> str:
     facts.append(b"tiles" if may_use_tiles() else b"no tiles")
     if any(line.startswith((b"flags", b"Features")) for line in facts):
         return b"\n".join(facts).decode("utf-8", "replace")
-    from .cpu.engine import host
+    from .cpu.llvm_machine import host
 
     return repr(host())

@@ -32,7 +32,7 @@ class MachineCode:
             loaded = object_loader.load(object_code, _Symbols(symbols or {}))
             self._address, self._owner = loaded.address, loaded
         else:
-            from .engine import load_with_llvm
+            from .llvm_machine import load_with_llvm
 
             self._owner = load_with_llvm(object_code, {**known_symbols(), **(symbols or {})})
             self._address = self._owner.get_function_address

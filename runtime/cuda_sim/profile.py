@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from ..cuda.host_plan import ErrorRecord, HostPlan
-from .engine import SimDevice
+from .device import SimDevice
 from .faults import Launch, lines_of_code
 from .memory import GuardedMemory, Region
 from .module import SimModule, image_base

@@ -11,7 +11,7 @@ import nestor as nt
 import numpy as np
 import pytest
 from nestor import nn
-from nestor.runtime.cpu.engine import set_num_threads
+from nestor.runtime.cpu.threads import set_num_threads
 
 PROCESSES = 2
 

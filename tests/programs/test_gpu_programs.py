@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from cuda_text import complaints
 from gpu_programs import PROGRAMS, Unavailable, arguments_of, compare, expected
-from nestor.runtime.cuda_sim import engine
+from nestor.runtime.cuda_sim.module import SimModule
 
 ACCEPTED = {
     "column extremes": "two results: the first row of threads asks once for each",
@@ -41,13 +41,13 @@ def check_calls(program, target, dynamic):
 def texts(monkeypatch):
     """The CUDA C that is compiled in a test."""
     found = []
-    make = engine.SimModule.__init__
+    make = SimModule.__init__
 
     def keep(self, source, *args, **kwargs):
         found.append(source)
         make(self, source, *args, **kwargs)
 
-    monkeypatch.setattr(engine.SimModule, "__init__", keep)
+    monkeypatch.setattr(SimModule, "__init__", keep)
     return found
 
 

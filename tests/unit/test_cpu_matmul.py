@@ -10,7 +10,7 @@ import pytest
 from cpu_kernels import Kernel
 from nestor.dialects.registry import make_context
 from nestor.lowering.nest_to_scf.convert import ConvertNestToScfPass
-from nestor.runtime.cpu.engine import host
+from nestor.runtime.cpu.llvm_machine import host
 from nestor.runtime.interp.run import run_nest
 from parsed import parse_module
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from cpu_kernels import Kernel
 from nestor.runtime.abi import ErrorRecord
-from nestor.runtime.cpu import engine as cpu
+from nestor.runtime.cpu.machine_code import load_object
 from nestor.runtime.cpu.threads import get_num_threads, install_thread_library, set_num_threads
 
 IOU = (Path(__file__).parent / "kernels" / "iou_vector.mlir").read_text()
@@ -27,7 +27,7 @@ def boxes(n):
 
 
 def test_object_code_loads_without_its_text(iou):
-    again = cpu.load_object(iou.module.object_code)
+    again = load_object(iou.module.object_code)
     arguments = boxes(100)
     assert iou(*arguments)[0] == 0
     expected = arguments[-1].copy()

@@ -32,10 +32,11 @@ from .pass_manager import (
 )
 from .pipeline_syntax import SOURCE_NAME, Element, Option, PipelineError, parse_pipeline, print_pipeline
 from .plugins import load_plugins
+from .printing import PrintOptions
 from .reporter import CollectingReporter, Reporter
 from .reproducer import CrashReproducer, reproducer_pipeline
 from .source import Chunk, read_input, split_chunks, write_bytes, write_output
-from .targets import BY_MACHINE, TARGETS, PrintOptions, Target
+from .targets import BY_MACHINE, TARGETS, Target
 from .verify_diagnostics import check_expectations
 
 if TYPE_CHECKING:

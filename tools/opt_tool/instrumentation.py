@@ -12,7 +12,7 @@ from xdsl.dialects.builtin import ModuleOp, StringAttr
 from xdsl.ir import Operation
 
 from .pipeline_syntax import Element, parse_pipeline
-from .targets import PrintOptions, print_ir
+from .printing import PrintOptions, print_ir
 
 
 class IRDumper:

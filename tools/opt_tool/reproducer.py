@@ -11,8 +11,8 @@ from xdsl.ir import Operation
 
 from ...dialects.diagnostic import NestorError, SourceLocation
 from .pipeline_syntax import Element, PipelineError, parse_pipeline, print_pipeline
+from .printing import PrintOptions, print_ir
 from .source import write_output
-from .targets import PrintOptions, print_ir
 
 _RESOURCE = "mlir_reproducer"
 

@@ -11,7 +11,7 @@ from xdsl.ir import Operation
 from ...dialects.diagnostic import Diagnostic, NestorError, SourceLocation, op_location
 from ...dialects.dominance import walk
 from ...dialects.parse import parse_located
-from .targets import PrintOptions, print_ir
+from .printing import PrintOptions, print_ir
 
 _GENERIC = PrintOptions(generic=True)
 

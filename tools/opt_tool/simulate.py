@@ -18,8 +18,8 @@ from ...runtime.cuda_sim.engine import SimEngine
 from ...runtime.cuda_sim.faults import Fault, SimulatorFault
 from ...runtime.cuda_sim.report import ProfileReport
 from ...runtime.errors import NAMES
+from .levels import require_gpu_level
 from .run_arguments import Arguments, RunRequest, entry_function
-from .targets import require_gpu_level
 
 _OPTION = "-t cuda-sim-report"
 _UNKNOWN_EXTENT = 64

@@ -5,26 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from importlib import import_module
-from io import StringIO
 from typing import Any
 
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import Operation
-from xdsl.printer import Printer
 
-from ...analysis.machine import Cpu, Gpu
-from ...dialects.diagnostic import NestorError, fail
-from ...dialects.dominance import walk
-
-
-@dataclass(frozen=True)
-class PrintOptions:
-    """How IR is printed."""
-
-    generic: bool = False
-    debuginfo: bool = False
-    machine: Cpu | Gpu | None = None
-    """What `asm` is made for; None: this processor."""
+from ...analysis.machine import Cpu
+from ...dialects.diagnostic import NestorError
+from .levels import require_gpu_level, require_llvm_level
+from .printing import PrintOptions, print_ir
 
 
 @dataclass(frozen=True)
@@ -40,14 +28,6 @@ class Target:
     runs: bool = False
 
 
-def print_ir(op: Operation, options: PrintOptions = PrintOptions()) -> str:
-    """The text of `op` with a final newline."""
-    stream = StringIO()
-    printer = Printer(stream, print_generic_format=options.generic, print_debuginfo=options.debuginfo)
-    printer.print_op(op)
-    return stream.getvalue() + "\n"
-
-
 def _emitter(module: str, function: str, target: str) -> Callable[..., Any]:
     try:
         return getattr(import_module(f"...{module}", __package__), function)
@@ -55,40 +35,17 @@ def _emitter(module: str, function: str, target: str) -> Callable[..., Any]:
         raise NestorError(f"target '{target}' is not available here: {error}") from error
 
 
-def _require_llvm_level(module: ModuleOp, target: str) -> None:
-    for op in walk(module):
-        dialect = op.name.partition(".")[0]
-        if isinstance(op, ModuleOp) or dialect == "llvm":
-            continue
-        raise fail(
-            op,
-            f"target '{target}' needs a module of the llvm dialect, this is '{op.name}'",
-            hint=f"lower it first: -p cpu from the nt level, -p cpu-to-llvm from scf, then -t {target}",
-        )
-
-
-def require_gpu_level(module: ModuleOp, target: str) -> None:
-    """Raise NestorError unless the module has kernels."""
-    if any(op.name == "gpu.module" for op in walk(module)):
-        return
-    raise fail(
-        module,
-        f"target '{target}' needs a gpu.module, and there is none",
-        hint=f"lower it first: -p cuda from the nt level, then -t {target}",
-    )
-
-
 def _emit_mlir(module: ModuleOp, options: PrintOptions) -> str:
     return print_ir(module, options)
 
 
 def _emit_llvm_ir(module: ModuleOp, options: PrintOptions) -> str:
-    _require_llvm_level(module, "llvm-ir")
+    require_llvm_level(module, "llvm-ir")
     return _emitter("lowering.llvm_ir.emit", "emit_llvm_ir", "llvm-ir")(module)
 
 
 def _emit_asm(module: ModuleOp, options: PrintOptions) -> str:
-    _require_llvm_level(module, "asm")
+    require_llvm_level(module, "asm")
     text = _emitter("lowering.llvm_ir.emit", "emit_llvm_ir", "asm")(module)
     machine = options.machine if isinstance(options.machine, Cpu) else None
     return _emitter("runtime.cpu.engine", "emit_assembly", "asm")(text, machine=machine)

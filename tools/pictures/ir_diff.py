@@ -20,8 +20,8 @@ from xdsl.ir import Operation
 from ...dialects.diagnostic import NestorError
 from ..opt_tool.instrumentation import anchor_text
 from ..opt_tool.pipeline_syntax import Element
+from ..opt_tool.printing import PrintOptions, print_ir
 from ..opt_tool.source import write_bytes
-from ..opt_tool.targets import PrintOptions, print_ir
 
 _CONTEXT = 4
 """Unchanged lines that are shown around a change."""
