@@ -24,14 +24,14 @@ from xdsl.ir import Attribute
 from xdsl.ir.affine import AffineBinaryOpExpr, AffineConstantExpr, AffineExpr
 
 MAX_NUMBER = 2**48
-"""Bytes that a processor can address: no buffer has more elements, and no index is larger."""
+"""Maximum of extents and indices: the bytes that a processor can address."""
 
 MAX_LANES = 2**16
-"""Lanes of a vector: it is held in registers, and every lane becomes an instruction or a part of one."""
+"""Maximum number of lanes: a vector is held in registers, and every lane becomes an instruction or a part of one."""
 
 MAX_INTEGER_BITS = 2**12
 MAX_SPLAT = 2**22
-"""Elements that a literal of one value may stand for: it is written out when it is read."""
+"""Maximum number of elements of a splat literal: it is expanded when it is read."""
 
 
 def is_index(number: int) -> bool:

@@ -32,7 +32,7 @@ except ImportError:
     from hashlib import blake2b  # which loads OpenSSL
 
 MAX_VARIANTS = 8
-"""Of one key: the same call where it read other values from outside."""
+"""Maximum number of variants of one key: the same call where it read other values from outside."""
 
 _SUFFIX = ".kernels"
 _MAGIC = b"nestor02"

@@ -217,7 +217,7 @@ def _parse_place(
 
 
 _UNSIGNED = ("isZextLhs", "isZextRhs")
-"""The properties that say of the operands that their bytes have no sign."""
+"""The properties that say that an operand's bytes are unsigned."""
 
 
 class _Product(IRDLOperation):

@@ -4,10 +4,10 @@ They stand apart from the dialect, so that a schedule which asks for a tile does
 """
 
 REGISTERS = 8
-"""Tiles at a time."""
+"""Number of tile registers."""
 
 ROWS, ROW_BYTES = 16, 64
-"""The most that a tile has."""
+"""Maximum size of a tile."""
 
 TOGETHER = 4
-"""Bytes of the terms of a column that lie side by side in a row of the right operand."""
+"""Consecutive terms of a column that are adjacent in a row of the right operand, in bytes."""

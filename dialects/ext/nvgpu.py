@@ -57,7 +57,7 @@ class DeviceAsyncTokenType(ParametrizedAttribute, TypeAttribute):
 TOKEN = DeviceAsyncTokenType()
 
 NO_COPIES = "nestor.no_copies"
-"""The attribute of a group that is made to wait by only, all copies being in groups already."""
+"""The attribute of a group that only serves to wait: all copies are in groups already."""
 
 
 @irdl_op_definition

@@ -34,10 +34,10 @@ BIND_AXES = BLOCK_AXES + THREAD_AXES
 """What a loop can be bound to on a GPU. Where lanes of a warp are bound, thread.x counts warps."""
 
 LANES = 32
-"""Threads of a warp, which run together and can exchange values."""
+"""Threads per warp; they run together and can exchange values."""
 
 MAX_THREADS = 1024
-"""Threads that a block may have on a GPU."""
+"""Maximum number of threads per block on a GPU."""
 
 MARKS = ("serial", "parallel", "vectorized", "unrolled", *BIND_AXES)
 """What can be decided for a loop; `serial` is the default and is not printed."""

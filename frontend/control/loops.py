@@ -34,10 +34,10 @@ from .structured import ELSE, STOPS, Step, read_after, stops_of, without
 from .tensor_control import tensor_for, tensor_if, tensor_while
 
 MAX_UNROLL = 64
-"""Turns that may be unrolled where a loop cannot stay one."""
+"""Maximum number of iterations to unroll where a loop cannot stay a loop."""
 
 SMALL = 8
-"""Turns that are unrolled rather than kept, where the body works on whole arrays."""
+"""Up to this many iterations are unrolled where the body works on whole arrays."""
 
 
 def for_loop(frame: Frame, node: ast.For, execute: Execute) -> None:

@@ -70,10 +70,10 @@ class Read:
 
 
 MAX_PARTS = 4096
-"""Parts of objects that are read as a whole."""
+"""Maximum number of parts of an object that is read as a whole."""
 
 MAX_BYTES = 1 << 20
-"""Of an array whose elements are compiled in."""
+"""Maximum size of an array whose elements are compiled in, in bytes."""
 
 
 class Captured:

@@ -15,7 +15,7 @@ from ...dialects.records import record
 from .spec import ScalarSpec, Spec
 
 LEAVES = frozenset((np.ndarray, int, float, bool, str, type(None), Spec, ScalarSpec))
-"""Types that are certainly no structures."""
+"""Types that are certainly not structures."""
 
 
 @record

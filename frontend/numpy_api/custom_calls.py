@@ -228,7 +228,7 @@ _Sample = tuple[tuple[int, ...], tuple[int, ...] | None, Any, bool]
 
 
 _SMALL = 8
-"""Extents that samples have as they are."""
+"""Extents up to this one are the same in samples."""
 
 
 def _sample_shapes(shapes: Sequence[Extents]) -> list[tuple[int, ...]]:

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from ..script.tracing import Symbol
 
 _RUNNING: list[Any] = []
-"""The runs of definitions in flight, the innermost last."""
+"""The definitions that are running, the innermost last."""
 
 
 def defines(*functions: Any, method: str | None = None, folds: bool = True) -> Callable[[Any], Any]:

@@ -29,7 +29,7 @@ from .integer_ranges import bounds
 from .values import Index, Scalar, Static, Tensor, Value
 
 LARGEST_EXTENT = 1 << 48
-"""More elements no memory holds."""
+"""Maximum extent: no memory holds more elements."""
 
 _END = 1 << 63
 _TEXT = "a Python integer does not fit in 64 bits, which compiled ones have"

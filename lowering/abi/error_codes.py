@@ -28,7 +28,7 @@ FACTS = 4
 """The words of an error record that every check fills: code, site, value, extent."""
 
 RAISED_WORDS = 16
-"""The words after those: the numbers that a `raise` is given, at most."""
+"""The words after those: the maximum count of numbers that a `raise` is given."""
 
 RAISE = "nestor_raise_"
 """How the name of a function begins whose call is a `raise` with numbers; their count follows."""

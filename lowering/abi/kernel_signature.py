@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 LARGEST_SMALL = (1 << 31) - (1 << 16)
-"""Elements of a buffer that 32-bit indices reach, those of idle threads in a last block included."""
+"""Maximum number of elements that 32-bit indices reach, those of idle threads in a last block included."""
 
 
 @dataclass(frozen=True)

@@ -23,9 +23,9 @@ from .scope import KernelScope, is_shared
 from .vector import alignment
 
 STATIC_BYTES = 48 << 10
-"""Shared memory that a kernel may declare itself."""
+"""Maximum size of the shared memory that a kernel declares itself."""
 MOST_BYTES = 227 << 10
-"""Shared memory of a block on any GPU so far."""
+"""Maximum size of the shared memory of a block on any GPU so far."""
 
 
 class SharedLayout:

@@ -43,7 +43,7 @@ STACK_BYTES = 16 << 10
 """Buffers of static size up to this many bytes live on the stack."""
 
 MAX_COPIES = 4096
-"""Copies of one statement: more are no faster than a loop, and take minutes to compile."""
+"""Maximum number of copies of one statement: more are no faster than a loop, and take minutes to compile."""
 
 UNROLL = "nestor.unroll"
 """Asks the compiler of CUDA C to unroll a loop."""

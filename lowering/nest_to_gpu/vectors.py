@@ -63,7 +63,7 @@ if TYPE_CHECKING:
     from .tiles import TileBody
 
 LARGEST_ACCESS = 16
-"""Bytes that a thread moves in one access at most."""
+"""Maximum number of bytes of one access of a thread."""
 
 Access: TypeAlias = LoadOp | StoreOp
 

@@ -28,7 +28,7 @@ from ...dialects.nest.common import INDEX
 from .lanes import Lanes
 
 MOST = 4
-"""Steps between lanes: from there on most lines hold one element that is needed."""
+"""Maximum distance between lanes: beyond, most lines hold one element that is needed."""
 
 
 @functools.cache

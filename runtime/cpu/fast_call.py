@@ -55,7 +55,7 @@ _SLOT = struct.Struct("iP")  # PyType_Slot; one of zeros ends the list, as one o
 _MEMBER = struct.Struct("PiniP")  # PyMemberDef: name, type, offset, flags, doc
 
 _KEPT: list[Any] = []
-"""What the type points to."""
+"""Keeps alive what the type points to."""
 
 
 def _native_type() -> type:
@@ -173,7 +173,7 @@ def call_natively(kind: type) -> bool:
 
 
 _FLAGS_OFFSET = 168
-"""Of `tp_flags` in a type."""
+"""The offset of `tp_flags` in a type."""
 
 
 def _flags_word(kind: type) -> Any:

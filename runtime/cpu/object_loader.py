@@ -102,7 +102,7 @@ _PAGE = 4096
 _READ, _READ_WRITE, _READ_RUN = 1, 1 | 2, 1 | 4
 _PRIVATE_ANONYMOUS = 0x2 | 0x20
 _MOST = 1 << 30
-"""Bytes of one object: relative addresses reach 2 GiB."""
+"""Maximum size of an object in bytes: relative addresses reach 2 GiB."""
 
 _JUMP = struct.Struct("<HiH")
 _JUMP_CODE, _TWO_NOPS = 0x25FF, 0x9090

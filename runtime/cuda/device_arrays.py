@@ -15,7 +15,7 @@ from ...dialects.diagnostic import NestorError
 from ..errors import DeviceMemoryError
 
 ALIGNMENT = 16
-"""What addresses are multiples of, as far as kernels ask."""
+"""The alignment in bytes that kernels ask about."""
 
 _CPU, _CUDA, _CUDA_HOST, _CUDA_MANAGED = 1, 2, 3, 13
 """Kinds of devices that DLPack numbers."""

@@ -26,7 +26,7 @@ _HINT = 'target="cuda-sim" runs the same kernels on the CPU; compile(target="cud
 _DYNAMIC_SHARED = 8
 """CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES of the driver's interface."""
 SHARED_UNASKED = 48 << 10
-"""Bytes of shared memory that a launch gets without asking the driver first."""
+"""Shared memory that a launch gets without asking the driver first, in bytes."""
 
 
 def load_cupy() -> Any:

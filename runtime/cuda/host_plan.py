@@ -236,7 +236,7 @@ class _Run:
 
 
 GRID_LIMITS = ((1 << 31) - 1, 65535, 65535)
-"""Blocks at most along x, y and z, on every CUDA device."""
+"""Maximum number of blocks along x, y and z, on every CUDA device."""
 
 
 def check_grid(kernel: str, grid: Sequence[int]) -> None:

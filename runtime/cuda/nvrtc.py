@@ -25,7 +25,7 @@ from .. import disk_cache
 from .kernel_resources import KernelResources, resources_of, table
 
 DEFAULT_ARCH = "sm_90"
-"""For which machine code is made where no device and no user says: any that NVRTC 13 knows would do."""
+"""The architecture where neither a device nor the user names one: any that NVRTC 13 knows would do."""
 
 _HINT = "pip install 'nvidia-cuda-nvrtc==13.0.*', or put nvcc on PATH"
 _REPORT = "--ptxas-options=-v"

@@ -19,7 +19,7 @@ PACKAGES = ("tools", "frontend", "transforms", "runtime", "lowering", "analysis"
 """From the top of the house down: a package imports only packages below it."""
 
 COLOURS = ("#8c6bb1", "#2b8cbe", "#d95f0e", "#888888", "#31a354", "#c51b8a", "#b58900")
-"""One a package, legible on white and on black."""
+"""One per package, legible on white and on black."""
 
 Graph = dict[str, set[str]]
 

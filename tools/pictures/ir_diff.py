@@ -30,7 +30,7 @@ _ALIKE = 0.6
 """The share of words from which on a removed and an added line count as one line that changed."""
 
 _MAX_PAIRS = 2500
-"""Comparisons of lines in one change, above which lines stand side by side in their order."""
+"""Maximum number of line comparisons in one change; beyond, lines are paired in their order."""
 
 _STYLE = """
 :root{--paper:#fff;--ink:#1f2328;--soft:#59636e;--line:#d1d9e0;--gone:#ffebe9;--came:#dafbe1;--gone2:#ffc1ba;--came2:#94e2a8}

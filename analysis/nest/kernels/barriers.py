@@ -55,7 +55,7 @@ from .thread_copies import ThreadCopies, thread_copies, writes_copies
 from .warps import why_not_lanes
 
 MOST_STAGES = 8
-"""Iterations that copies can be ahead by, at most, to be left in flight."""
+"""Maximum number of iterations that copies can be ahead by and stay in flight."""
 
 THREADS, FIRST, ALL = "threads", "first", "all"
 """Who does a phase: a thread per iteration, the first thread of the block, or every thread of it."""

@@ -33,7 +33,7 @@ from .accesses import Access, is_defined_outside
 from .integer_sets import is_never_negative
 
 MAX_CHOICES = 16
-"""Bounds of one index that are looked at; loops with a min or max of many expressions have more."""
+"""Maximum number of bounds of one index to look at; loops with a min or max of many expressions have more."""
 
 
 @dataclass(frozen=True, eq=False)

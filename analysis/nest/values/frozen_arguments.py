@@ -9,10 +9,10 @@ from collections.abc import Sequence
 from typing import Any
 
 FROZEN = "nest.frozen"
-"""Of an argument."""
+"""The attribute of an argument."""
 
 FROZEN_FUNCTION = "nestor.frozen"
-"""Of a function: the one that fills its last arguments, and the numbers of the arguments that are given to it."""
+"""The attribute of a function: the one that fills its last arguments, and the numbers of the arguments given to it."""
 
 
 def frozen_function(function: Any) -> tuple[str, Sequence[int]] | None:

@@ -10,7 +10,7 @@ from ..sets.accesses import READ, accesses_of, alias_set, argument_attribute, ro
 from .frozen_arguments import FROZEN
 
 DEEPEST = 4
-"""Buffers between an argument and one that is asked for."""
+"""Maximum number of buffers between an argument and the one in question."""
 
 
 def is_frozen(buffer: SSAValue) -> bool:

@@ -36,7 +36,7 @@ ROUNDS = 3
 """How often the ends of a loop's ranges may move before they are given up, and how often they are narrowed."""
 
 MOST_STEPS = 200
-"""Operations that a question looks at: the operands of operands may be the same again and again."""
+"""Maximum number of operations that a query looks at: operands of operands may repeat again and again."""
 
 Condition = tuple[SSAValue, bool]
 

@@ -23,7 +23,7 @@ from ...interface.versioned import PACKAGE, is_versioned
 
 MAX_DEPTH = 16
 MAX_BYTES = 1 << 24
-"""Of an array that is compiled in."""
+"""Maximum size of an array that is compiled in, in bytes."""
 
 
 class Unkeyed(Exception):

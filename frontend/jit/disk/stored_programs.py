@@ -96,7 +96,7 @@ class Found:
 
 
 WRITES = "writes"
-"""In place of a program: arguments are written, so that more must be known of them."""
+"""Instead of a program: arguments are written, so more must be known of them."""
 
 
 # ---- what was read from outside ---------------------------------------------------------------------

@@ -26,16 +26,16 @@ if TYPE_CHECKING:
 Library = HostArrays | Torch
 
 _UNKNOWN: Any = object()
-"""In the place of a library: the class has not been looked at."""
+"""Instead of a library: the class has not been looked at."""
 
 _STRUCTURE: Any = object()
-"""In the place of a library: the class of a structure, whose items may be of one."""
+"""Instead of a library: the class is a structure, whose items may be of one."""
 
 _LIBRARIES: dict[type, Any] = {}
 """The library whose array a class is, Namespace where an array says; None for what is no array, and for NumPy's own."""
 
 MOST_CLASSES = 256
-"""Classes that are remembered; beyond, all are looked at again."""
+"""Maximum number of classes that are remembered; beyond, all are looked at again."""
 
 
 class Adoption:

@@ -198,7 +198,7 @@ class PlannedCall:
 
 
 _NEW: Any = object()
-"""In the place of the plan of a call that there was none like."""
+"""Instead of a plan: no call like this one has been made."""
 
 
 class DeviceInvocation(Invocation):

@@ -51,13 +51,13 @@ if TYPE_CHECKING:
     from .lowered import Lowered
 
 MAX_SIGNATURES = 4096
-"""Call signatures remembered a function; beyond, all are forgotten (compiled programs are kept)."""
+"""Call signatures remembered per function; beyond, all are forgotten (compiled programs are kept)."""
 
 LONG = 1e-4
-"""Seconds after which a kernel must let other Python threads run."""
+"""Release the GIL for kernels that take at least this many seconds."""
 
 PATIENCE = 32
-"""Calls of a specialisation after which it is worth compiling the native call wrapper."""
+"""Compile the native call wrapper after this many calls of a specialisation."""
 
 
 class JitFunction(Specialiser):

@@ -55,7 +55,7 @@ _C_CONTIGUOUS, _ALIGNED, _WRITEABLE = 0x1, 0x100, 0x400
 _DESCR_WORD = Offsets().descr_word
 
 HELD_ELEMENTS = 20_000
-"""Up to so many elements in all arrays a kernel runs without letting other Python threads in."""
+"""Keep the GIL for kernels that touch at most this many elements."""
 
 _NEVER = -1
 _FORMS = {"array": Form.ARRAY, "scalar": Form.SCALAR, "float": Form.FLOAT, "int": Form.INT, "bool": Form.BOOL}
@@ -457,7 +457,7 @@ class _Writer(ExtentWriter):
 
 
 _LARGEST_EXTENT = 1 << 48
-"""More elements no memory holds."""
+"""Maximum extent: no memory holds more elements."""
 
 
 def _is_short(form: Linear) -> bool:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from ..driver.cpu_kernel import CpuKernel
 
 MOST = 64
-"""Sets of arrays that are remembered a program; the one that came first is forgotten."""
+"""Sets of arrays that are remembered per program; the oldest one is forgotten."""
 
 
 class Frozen:

@@ -31,13 +31,13 @@ COMPILING = QuietLock()
 """Held while anything is compiled: threads that call a function at the same time get one program, compiled once."""
 
 MOST_OBJECTS = 64
-"""Programs that are kept of those which were compiled for one object, an argument whose attributes are read."""
+"""Maximum number of programs kept that were compiled for one object, an argument whose attributes are read."""
 
 MOST_STALE = 64
-"""Programs for one kind of arguments; of more, those go for which what is outside is no longer as it was."""
+"""Maximum number of programs for one kind of arguments; beyond, those are dropped whose outside values have changed."""
 
 MAX_ATTEMPTS = 16
-"""Rounds of lowering with more and more known at compile time."""
+"""Maximum number of rounds of lowering, each with more known at compile time."""
 
 
 class Specialiser(fast_call.NativeCallable):

@@ -27,7 +27,7 @@ _MOST_WHOLE, _MOST = 23.5, 8.5
 """Whole numbers and others up to which the steps to 2 are multiplied."""
 
 _LARGE = 200.0
-"""gamma(x) overflows, and is 0 for -x, long before."""
+"""For x from here on gamma(x) overflows, and gamma(-x) is 0."""
 
 _TINY = 1e-20
 """1 / x is gamma(x) for smaller x."""
