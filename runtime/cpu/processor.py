@@ -27,7 +27,7 @@ _ARCH_PRCTL, _ARCH_REQ_XCOMP_PERM, _XTILEDATA = 158, 0x1023, 18
 def may_use_tiles() -> bool:
     """Whether there is a unit that multiplies matrices of bytes (AMX), and this process may use it.
 
-    Linux wants to be asked once a process, before the first use: for all its threads, and those of its forks. The answer
+    Linux wants to be asked once per process, before the first use: for all its threads, and those of its forks. The answer
     is kept. False where `NESTOR_AMX=0` says so, and where Linux refuses (an alternate signal stack may be too small for
     the larger state of a thread).
     """

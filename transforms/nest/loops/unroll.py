@@ -44,7 +44,7 @@ from ..rewrite.loops import rename_copies, replace_index
 from .split import split
 
 MAX_COPIES = 64
-"""How many copies of a body are made without `force`."""
+"""Maximum number of copies of a body without `force`."""
 
 
 def why_not_unroll(loop: ForOp, factor: int | None = None, *, force: bool = False) -> NestorError | None:

@@ -53,11 +53,11 @@ from ....dialects.diagnostic import NestorError, fail
 from ....dialects.nest import BIND_AXES, AccumulateOp, ForOp, LoadOp, PrefetchOp, StoreOp
 
 MOST_AHEAD = 1 << 20
-"""Iterations; nothing fetched earlier is still there when it is read."""
+"""Maximum distance in iterations; what was fetched earlier is gone when it is read."""
 
 
 MOST_LINES = 64
-"""Lines that an iteration may load for all of them to be prefetched."""
+"""Maximum number of lines that an iteration loads for all of them to be prefetched."""
 
 
 def why_not_prefetch(

@@ -45,7 +45,7 @@ from ..rewrite.loops import fresh_names
 from ..rewrite.private_accumulators import Slots, groups_of, why_not_private
 
 MAX_VALUES = 1 << 16
-"""Values that a tree may have: its buffer has as many elements."""
+"""Maximum number of values of a tree: its buffer has as many elements."""
 
 
 def why_not_tree_reduce(loop: ForOp, dependences: Dependences | None = None) -> NestorError | None:

@@ -58,10 +58,10 @@ WHOLE_SHARE = 4
 """The part of it for a matrix that is left whole: it stays there from one nest to the next."""
 
 APART = 512
-"""Rows that begin at multiples of so many bytes share their places in a first-level cache of 64 sets of 8 lines."""
+"""Rows that begin at multiples of this many bytes share their places in a first-level cache of 64 sets of 8 lines."""
 
 ROWS = 24
-"""Rows of a block at least: tiles of a product have so many."""
+"""Minimum number of rows of a block: that of a tile of a product."""
 
 
 # ---- layouts ----------------------------------------------------------------------------------------

@@ -41,10 +41,10 @@ BLOCK_SIXTEENTHS = 5
 beside them are the weights, of which a tile reads all."""
 
 FEWEST_BLOCKS = 8
-"""Blocks that threads can share evenly enough."""
+"""Minimum number of blocks for threads to share them evenly enough."""
 
 MOST_WORK = 8
-"""Operations on an element of the result that are done in its tile."""
+"""Maximum number of operations on an element of the result that are done in its tile."""
 
 
 def in_cache(sum_: Convolution, tiles: Tiles, cpu: Cpu, steps: Steps) -> ForOp | None:

@@ -65,7 +65,7 @@ from ..patterns.tiles import mark_lanes, mark_unrolled, pattern_in
 from .convolution_blocks import in_cache
 
 MOST_ROWS = 14
-"""Rows of a tile: each has an address of its own, for which there are 16 registers."""
+"""Maximum number of rows of a tile: each has an address of its own, for which there are 16 registers."""
 
 PANEL_AHEAD, IMAGE_AHEAD = 16, 2
 """Terms ahead of which the panel and the image are fetched, by measurement: longer than the second-level cache takes. All
@@ -135,7 +135,7 @@ def tile_convolution(
     """Tile a convolution; False, and nothing changed, where a step is refused.
 
     `share` gives a loop to threads, `rest` schedules a nest that stands
-    beside the tiles, `before` one that stands before all of them: the copy of the weights, which threads share.
+    beside the tiles, `before` one that is before all of them: the copy of the weights, which threads share.
     """
     lanes = machine_lanes(sum_.column, cpu.vector_bits)
     shape = tile_shape(extent_of(sum_.row), extent_of(sum_.column), lanes, cpu.registers)

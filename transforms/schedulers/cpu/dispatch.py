@@ -51,10 +51,10 @@ if TYPE_CHECKING:
     from ..patterns.convolutions import Convolution
 
 FEW = 4
-"""Iterations that are too few to share among threads when an inner loop can be shared instead."""
+"""Up to this many iterations are too few to share among threads when an inner loop can be shared instead."""
 
 TILE = 32
-"""Iterations of both loops of a tile: so many cache lines of each buffer stay in the first-level cache."""
+"""Iterations of both loops of a tile: this many cache lines of each buffer stay in the first-level cache."""
 
 
 def schedule_sums_of_products(function: FuncOp, machine: Machine) -> None:
@@ -365,7 +365,7 @@ def _is_better_outside(loop: ForOp, dependences: Dependences) -> bool:
 
 
 def _check_lanes_of_variables(loop: ForOp) -> None:
-    """Raise why `loop` cannot become vectors even when its variables have an element a lane."""
+    """Raise why `loop` cannot become vectors even when its variables have an element per lane."""
     for variable in variables_of(loop):
         expand_buffer(variable, loop)
     if (refusal := why_not_lanes(loop)) is not None:

@@ -58,7 +58,7 @@ TILE = 16
 """Rows, and columns, of the sums of an instruction."""
 
 TILES = 2
-"""Tiles of sums along each axis that registers hold beside those of the operands."""
+"""Tiles of sums along each axis: registers hold as many beside those of the operands."""
 
 FEWEST_TERMS = 16
 """Terms below which most of an instruction is zeros."""

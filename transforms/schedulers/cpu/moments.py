@@ -34,7 +34,7 @@ PART_SHARE = 8
 """The part of the second-level cache for a part of the array: it is there when it is looked at again."""
 
 FEWEST_TERMS = 64
-"""Terms that a part has for each element of the sums: many times the work of setting it up and taking it together."""
+"""Minimum number of terms of a part for each element of the sums: many times the work of initialising and combining it."""
 
 
 def do_moments_in_parts(function: FuncOp, cpu: Cpu, steps: Steps) -> None:

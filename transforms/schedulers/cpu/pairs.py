@@ -61,16 +61,16 @@ ROWS = 6
 """Rows of sums in registers: a row takes an eighth of all, three quarters are sums."""
 
 TILES = 4
-"""Tiles of so many rows from one use of the matrix to the next: a few kilobytes of it are in the cache."""
+"""Tiles of this many rows from one use of the matrix to the next: a few kilobytes of it are in the cache."""
 
 WIDE = 32
-"""Columns of a tile from which on its multiply-adds take longer than its loads and as many prefetches."""
+"""Minimum number of columns from which on a tile's multiply-adds take longer than its loads and as many prefetches."""
 
 DEEPEST = 2048
 """Terms of a sum beyond which a panel of all of them is too much for the second-level cache."""
 
 PARTS = 64
-"""Parts of the sum at most: every thread gets several, whatever their number."""
+"""Maximum number of parts of the sum: every thread gets several, whatever their number."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -288,7 +288,7 @@ def _sum_in_registers(
 def _fetch_next(rows: Iterable[SSAValue], few: ForOp, term: ForOp, width: int, steps: Steps) -> None:
     """Fetch the next rows: all threads read all of them, and what several cores read does not stay in the cache of each.
 
-    They come term by term where tiles are wide enough to hide a prefetch a row, else all at once, a prefetch a line.
+    They come term by term where tiles are wide enough to hide a prefetch per row, else all at once, a prefetch per line.
     """
     options = {"at": term.label} if width >= WIDE else {"whole": True}
     for buffer in rows:

@@ -82,13 +82,13 @@ TILE_COST = 2.0
 """What reading the panels of columns again for each tile adds to a tile of one row, from the second-level cache."""
 
 ROWS_AHEAD = 8
-"""Rows by which a copy fetches ahead what it packs: each is on another page, where machines do not look by themselves."""
+"""A copy prefetches what it packs this many rows ahead: each is on another page, where hardware prefetchers do not look."""
 
 TRANSPOSED = 16
-"""Neighbours that are read at a time where a panel is transposed: a line of floats."""
+"""Adjacent elements that are read at a time where a panel is transposed: a line of floats."""
 
 AHEAD = 24
-"""Steps of the sum by which a tile fetches its panel of columns ahead."""
+"""A tile prefetches its panel of columns this many steps of the sum ahead."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -135,7 +135,7 @@ def _cost(extent: int, rows: int, block: int, panel_cost: float) -> float:
     """Roughly, the time of a number of rows in such tiles and blocks, per row.
 
     The rows, the last tile filled up; that at the end, while one thread does the last block, others have none; and that
-    the panels of columns are read once a block, and once a tile.
+    the panels of columns are read once per block, and once per tile.
     """
     filled = -(-extent // rows) * rows
     alone = [(threads - 1) / threads * rows * block for threads in SHARES]

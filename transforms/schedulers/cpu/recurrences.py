@@ -26,10 +26,10 @@ from ...nest.rewrite.steps import Steps
 from ..patterns.costs import arithmetic_in, extent_of
 
 ROWS = 4
-"""Rows side by side: an addition takes four cycles."""
+"""Rows that run interleaved: an addition takes four cycles."""
 
 FEWEST_TERMS = 16
-"""Iterations of the inner loop below which LLVM writes it out, and makes vectors of what is around it."""
+"""Minimum number of iterations of the inner loop: shorter ones LLVM unrolls, and vectorizes what is around them."""
 
 MOST_WORK = 8
 """Operations of an iteration beyond which it has enough to do while it waits."""

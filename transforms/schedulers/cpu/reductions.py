@@ -14,7 +14,7 @@ How many parts there are depends on extents alone, so the bits of a result do no
 Where only the run time knows the extent, long loops get a version of their own (nest-specialise).
 
     nest.for "i" %i = 0 to %n {                                  // rows
-      nest.for "j" %j = 0 to %m {                                // columns, neighbours in memory
+      nest.for "j" %j = 0 to %m {                                // columns, adjacent elements
         nest.accumulate "s" add %x, %s[%j]                       // of %x[%i, %j]
   becomes
     nest.for "i.o" %o = 0 to %n ceildiv 8 {
@@ -51,7 +51,7 @@ from ...nest.rewrite.steps import Steps
 from ..patterns.costs import arithmetic_in, extent_of, work_inside
 
 MOST_PARTS = 64
-"""Parts of a reduction: as many as threads that can take part in it."""
+"""Maximum number of parts of a reduction, and so of threads that take part in it."""
 
 PARTS = 16
 """Parts of a reduction whose extent only the run time knows."""
@@ -60,13 +60,13 @@ WORK_PER_PART = 1 << 16
 """Element operations below which a part does not pay."""
 
 SHARE_OF_TOTALS = 256
-"""A part has so many times the work of setting up its results and taking them together at least."""
+"""Minimum work of a part, in multiples of the work of initialising and combining its results."""
 
 BLOCK = 4096
-"""Iterations of a loop of unknown extent that are scheduled as one, so that they are known to be so many."""
+"""Iterations of a loop of unknown extent that are scheduled as one block, whose extent is known."""
 
 STREAMS = 4
-"""Parts that an iteration reads side by side: a core fetches more from memory in several places than in one."""
+"""Parts that an iteration reads interleaved: a core fetches more from memory in several places than in one."""
 
 FEWEST_ROWS, FEWEST_TERMS = 64, 1024
 """Rows and terms below which rows are reduced one after the other."""
@@ -219,7 +219,7 @@ def _elements_along(axis: int, extent: int, group: Group, loop: ForOp) -> int | 
 def column_sums_in(band: list[ForOp]) -> tuple[ForOp, ForOp] | None:
     """The loop over rows and the one over columns where each iteration of a band updates the column's result.
 
-    The columns are neighbours in memory, and all loops around them carry reductions.
+    The columns are adjacent in memory, and all loops around them carry reductions.
     """
     if len(band) < 2 or list(loops_in(band[-1])) != [band[-1]]:
         return None

@@ -45,13 +45,13 @@ if TYPE_CHECKING:
     from .vectors import Machine
 
 AHEAD = 1 << 12
-"""Bytes that are fetched ahead at least: a page."""
+"""Minimum number of bytes to prefetch: a page."""
 
 ROW_SHARE = 8
 """The part of the second-level cache for a row of all buffers together: of longer ones the next row would not stay."""
 
 PART, FEWEST_PARTS = 8, 4
-"""Vectors of a part in which an extreme is looked for, at least, and parts that a row has then."""
+"""Minimum number of vectors of a part in which an extreme is searched, and minimum number of parts of a row."""
 
 
 def rows_of(loop: ForOp, cpu: Cpu) -> dict[SSAValue, int]:
@@ -158,7 +158,7 @@ def _reads_part(one: ForOp, buffer: SSAValue, loop: ForOp) -> bool:
 
 
 def _is_streamed(buffer: SSAValue, passes: list[ForOp]) -> bool:
-    """Whether stores to a buffer pass the caches, so that its lines had better not come in."""
+    """Whether stores to a buffer are non-temporal, so that its lines should not be fetched."""
     return any(
         "nestor.nontemporal" in op.attributes
         for loop in passes

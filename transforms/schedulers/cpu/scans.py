@@ -1,11 +1,11 @@
-"""Long running results on the CPU: nest-schedule-cpu computes them in blocks that threads share.
+"""Long scans on the CPU: nest-schedule-cpu computes them in blocks that threads share.
 
     nest.for "i" %i = 0 to 10000000 {
       nest.accumulate "s" add %x, %s[]
       ... %s[] ...
   becomes (nest-block-scan)
     nest.for "i.sums.o" ... parallel { ... the result of each block ... }
-    nest.for "i.carry" ... { ... what stands before each block ... }
+    nest.for "i.carry" ... { ... what is before each block ... }
     nest.for "i.o" ... parallel { ... the running results of each block ... }
 
 The length of a block does not depend on the number of threads, so neither do the bits of a result.
@@ -13,14 +13,14 @@ The length of a block does not depend on the number of threads, so neither do th
 An argument beyond the caches is read twice so. Two threads do it in two waves, with the same blocks and bits:
 
     parallel: | the first fifth, block by block    | the sums of the next two fifths
-    serial:   | what stands before each block
+    serial:   | what is before each block
     parallel: | running results of the two fifths  | the last two fifths, block by block
 
 where "block by block" is the sum of a block and, out of the caches, its running results: memory is read 1.4 times, and
 each wave waits once. Why two waves, and two threads: docs/decisions/0023-memory-streams.md.
 
     nest.for "j" %j = 0 to 1024 {
-      nest.accumulate "s" add %x, %s[]                             // of %x[%j], neighbours in memory
+      nest.accumulate "s" add %x, %s[]                             // of %x[%j], adjacent elements
       ... %s[] ...
   becomes
     nest.for "j.o" %o = 0 to 64 {
@@ -69,7 +69,7 @@ def is_long_scan(loop: ForOp) -> bool:
 
 
 def block_long_scan(loop: ForOp, steps: Steps) -> tuple[list[ForOp], list[ForOp]] | None:
-    """Put a long running result into blocks: the loops over blocks, whose iterations are independent, and those left over.
+    """Put a long scan into blocks: the loops over blocks, whose iterations are independent, and those left over.
 
     None, and nothing changed, where that is illegal or does not pay.
     """
@@ -80,7 +80,7 @@ def block_long_scan(loop: ForOp, steps: Steps) -> tuple[list[ForOp], list[ForOp]
 
 
 def scan_in_waves(loop: ForOp, machine: Machine) -> tuple[list[ForOp], list[ForOp]] | None:
-    """Let two threads read a long argument 1.4 times in place of twice: the loops that do each block alone, and the others.
+    """Let two threads read a long argument 1.4 times instead of twice: the loops that do each block alone, and the others.
 
     None, and nothing changed, where it is illegal, where there are not two threads, or where the caches hold the argument.
     """

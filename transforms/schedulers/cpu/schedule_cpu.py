@@ -22,13 +22,13 @@ What is done to a nest, from the outside in, wherever the primitives find it leg
   independent one outside (nest-reorder).
 * The outermost independent loop is parallel; its grain is the iterations below which a thread does not pay.
 * An innermost loop becomes vectors of several registers, the remainder one masked vector. A reduction gets one
-  accumulator a lane (nest-rfactor), in blocks when it is a long sum of floats, so that errors do not grow
+  accumulator per lane (nest-rfactor), in blocks when it is a long sum of floats, so that errors do not grow
   with its length.
 * A long reduction is done in parts, a number of them that depends on extents alone, by threads, and sums of columns a
   few rows at a time (cpu/reductions.py).
 * A sum of a big array and the squares around its mean are taken a part at a time (moments.py).
 * A product of matrices is computed in tiles of sums that stay in registers (patterns/products.py);
-  with few rows, columns or terms memory is the roof, and the big matrix is read once, where it is (skinny_products.py).
+  with few rows, columns or terms memory is the limit, and the big matrix is read once, where it is (skinny_products.py).
 * A sum over several loops (a convolution) is done so, too, a block of the result at a time with what it is computed
   from and what is computed from it (cpu/convolutions.py, convolution_blocks.py).
 * A reduction over windows (pooling, convolutions of separate channels) is computed in tiles of vectors of results
@@ -38,12 +38,12 @@ What is done to a nest, from the outside in, wherever the primitives find it leg
 * Matrices of batches are made and used slice by slice (batch_slices.py), a stack of them times one matrix is one product
   (matrix_stacks.py).
 * Sums of independent rows whose order is given stand side by side (recurrences.py).
-* A long running result is computed in blocks, by threads (cpu/scans.py).
+* A long scan is computed in blocks, by threads (cpu/scans.py).
 * Where only an outer loop is contiguous (sums over columns) that one becomes vectors, around the inner loops.
   What these update in each iteration is kept in registers (nest-registerise), and a variable of the body gets an
-  element a lane (nest-expand-buffer).
-* Big arrays are fetched ahead, where they are read and where they are written; stores pass the caches
-  (`nestor.nontemporal`) where much is read for them, or the machine is the faster for it (streams.py). Where several
+  element per lane (nest-expand-buffer).
+* Big arrays are prefetched, where they are read and where they are written; stores are non-temporal
+  (`nestor.nontemporal`) where much is read for them, or where the machine is faster so (streams.py). Where several
   passes are made over a row, the later ones fetch the next row (cpu/row_programs.py).
 * What goes through a big array again does it from the end, which is still in the caches (sweeps.py).
 

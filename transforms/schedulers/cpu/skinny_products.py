@@ -1,4 +1,4 @@
-"""Products with few rows, few columns or few terms on the CPU: memory is the roof, so nothing big is copied.
+"""Products with few rows, few columns or few terms on the CPU: memory is the limit, so nothing big is copied.
 
 Few rows, the other matrix read along its rows: it streams by, once, a few of its rows at a time.
 
@@ -54,10 +54,10 @@ from .vectors import Machine, outermost_loops, schedule_innermost
 Share = Callable[[ForOp, Steps], None]
 
 WIDE = 64
-"""Columns from which a matrix streams by."""
+"""Minimum number of columns for streaming a matrix."""
 
 LONG = 512
-"""Columns from which a matrix streams by a vector: with fewer, threads share the terms."""
+"""Minimum number of columns for streaming a matrix past a vector: with fewer, threads share the terms."""
 
 STREAMED = 8
 """Rows of the other matrix that are read at a time: as many streams as a core's prefetchers follow with ease."""
@@ -66,10 +66,10 @@ STRIP_SHARE = 3
 """The part of the first-level cache for the sums of a strip of columns: they stay there while the rows stream by."""
 
 SHARES = 2
-"""Strips that there are to be at least, for threads."""
+"""Minimum number of strips per parallel loop."""
 
 FEWEST_TERMS = 64
-"""Terms from which lanes may be terms: each sum of lanes costs as much as a few vectors of them."""
+"""Minimum number of terms for lanes to be terms: each sum of lanes costs as much as a few vectors of them."""
 
 SIDE_BY_SIDE = 8
 """Sums that have a vector of lanes each."""
@@ -78,7 +78,7 @@ ROWS = 6
 """Rows of a tile of a few columns."""
 
 UNROLLED = 8
-"""Rows or terms that are all written one after the other."""
+"""Maximum number of rows or terms to unroll."""
 
 
 def tile_skinny(band: list[ForOp], machine: Machine, share: Share | None) -> bool:

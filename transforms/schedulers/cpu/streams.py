@@ -12,7 +12,7 @@
         nest.prefetch %y[64 * %o + %v + 512] {nestor.write} : memref<10000000xf32>
         nest.store "y" %b, %y[64 * %o + %v] : memref<10000000xf32>
 
-A core has few requests to memory under way unless it is told what comes; a line to be written is what it foresees least.
+A core has few requests to memory in flight unless it is told what comes; a line to be written is what it foresees least.
 Non-temporal stores need no such requests, but wait for each other: which is faster depends on the machine
 (`non_temporal`). Where they are not the faster, they are still for loops that read much for each line, and for lines
 that are written apart (cpu/transposes.py). Figures: docs/decisions/0023-memory-streams.md.
@@ -38,17 +38,17 @@ from ...nest.rewrite.steps import Steps
 from ..patterns.costs import is_streamed
 
 BIG = 4
-"""Second-level caches that an array fills which is rarely in one when it is read or written from its beginning."""
+"""An array is big from this many second-level caches on: it is rarely in one when it is read from its beginning."""
 
 MANY = 4
 """Arrays read for each one written, from which on non-temporal stores are faster on any machine."""
 
 AHEAD, MORE_AHEAD = 4096, 16384
-"""Bytes fetched ahead in all, shared by the arrays that are read: what is under way is bounded. The second on machines
+"""Bytes prefetched in all, shared by the arrays that are read: what is in flight is bounded. The second on machines
 where non-temporal stores are faster, which follow more streams."""
 
 LEAST_AHEAD, MOST_AHEAD = 512, 2048
-"""Bytes of each array."""
+"""Minimum and maximum number of bytes prefetched of each array."""
 
 
 def stream_results(loop: ForOp, cpu: Cpu, steps: Steps) -> None:
@@ -86,7 +86,7 @@ def fetch_ahead(lanes: ForOp, cpu: Cpu, steps: Steps) -> None:
 
 
 def _fetch_ahead(body: ForOp, lanes: ForOp, around: ForOp, cpu: Cpu, steps: Steps) -> None:
-    """Fetch what stands in `body` and moves along `lanes`, iterations of `around` ahead."""
+    """Fetch what is in `body` and moves along `lanes`, iterations of `around` ahead."""
     reads = _arrays(body, lanes, LoadOp, cpu)
     arrays = {**_arrays(body, lanes, StoreOp, cpu), **reads}
     if not arrays:

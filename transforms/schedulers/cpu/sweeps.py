@@ -9,7 +9,7 @@
       ... %x[64 * %o + %v] ...
 
 What a thread read last is in the caches. A sweep that starts at the beginning again drives it out before it comes to it; one
-that does the thread's share from its end finds it there. Stretches are forward, so that what is fetched ahead is what comes
+that does the thread's share from its end finds it there. Stretches are forward, so that what is prefetched is what comes
 next. It brings next to nothing where results are stored into the caches and take the room. Figures:
 docs/decisions/0023-memory-streams.md.
 """
@@ -34,10 +34,10 @@ from .streams import bytes_of, has_big_arrays, is_big
 DESCENDING = "nestor.descending"
 
 STRETCH_SHARE = 8
-"""The part of the second-level cache that is gone through forward: many times what is fetched ahead."""
+"""The part of the second-level cache that is gone through forward: many times what is prefetched."""
 
 FEWEST_STRETCHES = 16
-"""Of all threads together; with fewer the order hardly matters."""
+"""Minimum number of stretches of all threads together; with fewer the order hardly matters."""
 
 
 def turn_back(function: FuncOp, cpu: Cpu, steps: Steps) -> None:

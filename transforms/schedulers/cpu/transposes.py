@@ -13,9 +13,9 @@
               nest.for "j.i.i" ... vectorized(16) {           // registers (lowering/nest_to_scf/transposed_loads.py)
                 ... nest.store "y" %a, %y[...] {nestor.nontemporal}
 
-What else the statement reads may lie along the lanes or be the same for all of them. Machines fetch ahead along rows of
+What else the statement reads may lie along the lanes or be the same for all of them. Machines prefetch along rows of
 what is read, not along what is written, and have no room for the lines of many rows that are written a piece at a time:
-hence the long stretches, and stores of whole lines past the caches where the result does not fit.
+hence the long stretches, and non-temporal stores of whole lines where the result does not fit.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ def tile_transposed(band: list[ForOp], cpu: Cpu, steps: Steps) -> ForOp | None:
         return None
     lanes = machine_lanes(column, cpu.vector_bits)
     tile_rows = _size(row, min(lanes, MOST))
-    line = 8 * cpu.line * lanes // cpu.vector_bits  # which can pass the caches whole
+    line = 8 * cpu.line * lanes // cpu.vector_bits  # a whole line can be stored past the caches
     tile_columns = _size(column, max(lanes, line))
     parts = ((row, tile_rows, ROWS), (column, tile_columns, COLUMNS))
     if any(

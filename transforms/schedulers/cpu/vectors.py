@@ -58,7 +58,7 @@ class Machine:
     steps: Steps = UNRECORDED
     """Does the steps; a recorder writes them down as well."""
     in_rows: bool = False
-    """Whether a loop around makes several passes over a row, and what is fetched ahead is the next row."""
+    """Whether a loop around makes several passes over a row, and what is prefetched is the next row."""
 
 
 DEFAULT = Machine(cpu())
@@ -163,7 +163,7 @@ def vectorize_loop(loop: ForOp, machine: Machine, is_parallel: bool, dependences
 
 
 LONG_BODY = 16
-"""Operations from which on a loop is as fast with two vectors a step as with four."""
+"""From this many operations on a loop is as fast with two vectors per step as with four."""
 
 
 def _without_rest(loop: ForOp, extent: int | None, width: int, lanes: int) -> int:
@@ -193,7 +193,7 @@ def _width_of(piece: ForOp, width: int, lanes: int) -> int:
 def _vectorize_reduction(
     loop: ForOp, width: int, lanes: int, reductions: list[AccumulateOp], steps: Steps
 ) -> None:
-    """One accumulator a lane; the lanes are combined after the loop, or after each block of it."""
+    """One accumulator per lane; the lanes are combined after the loop, or after each block of it."""
     from ...nest.reductions.rfactor import reductions_of, rfactor
 
     vectors, whole, *tail = steps.do(split, loop, factor=width)
@@ -244,7 +244,7 @@ def _updated_by(op: Operation, piece: ForOp) -> Sequence[SSAValue]:
 
 
 def _give_registers(piece: ForOp, steps: Steps) -> None:
-    """What loops inside of `piece` update in each iteration, and its variables: an element a lane, in registers."""
+    """What loops inside of `piece` update in each iteration, and its variables: an element per lane, in registers."""
     if not variables_of(piece) and not list(outermost_loops(piece)):
         return
     from ...nest.memory.expand_buffer import expand_buffer

@@ -52,19 +52,19 @@ PART_SHARE = 4
 """The part of the second-level cache for what an iteration reads of an image with a border, made right before."""
 
 MOST_ROWS = 4
-"""Rows of a tile whose windows overlap: the most that is loaded once for several of them."""
+"""Maximum number of rows of a tile whose windows overlap: what is loaded is used for all of them."""
 
 MOST_VECTORS = 4
-"""Vectors of a row of a tile."""
+"""Maximum number of vectors of a row of a tile."""
 
 MOST_UNROLLED = 16
-"""Iterations of a loop over terms that stand side by side, with others in them."""
+"""Maximum number of iterations to unroll of a loop over terms, with others in them."""
 
 MOST_UPDATES = 200
-"""Updates of vectors in a tile that stand side by side."""
+"""Maximum number of unrolled updates of vectors in a tile."""
 
 FEW = 4
-"""Iterations that threads do not share evenly enough."""
+"""Up to this many iterations are not shared evenly enough by threads."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,7 +88,7 @@ def tile_windows(
 ) -> bool:
     """Tile a reduction over windows; False where a step is refused: what was done until then is no worse to schedule.
 
-    `share` gives a loop to threads, `rest` schedules a nest that stands beside the tiles.
+    `share` gives a loop to threads, `rest` schedules a nest that is beside the tiles.
     """
     lanes = machine_lanes(windows.terms[-1], cpu.vector_bits)
     row, shape = _shape(windows, lanes, cpu.registers)

@@ -33,7 +33,7 @@ FEWEST_LANES = 4
 
 
 def is_streamed(store: StoreOp, cpu: Cpu, unknown: bool = False) -> bool:
-    """Whether a store had better pass the caches: to a big result that is not read here.
+    """Whether a store should be non-temporal: to a big result that is not read here.
 
     `unknown` is the answer for a size that only the run time knows.
     """

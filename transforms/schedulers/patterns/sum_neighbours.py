@@ -22,7 +22,7 @@ SHARES = (2, 4)
 """Numbers of threads among which iterations, or blocks of rows, are to come out even."""
 
 MOST_IDLE = 0.1
-"""The part of the time that a thread may wait for the others."""
+"""Maximum fraction of the time that a thread may wait for the others."""
 
 FEW = 32
 """Iterations below which a thread that is slower has not enough left that others could do for it."""

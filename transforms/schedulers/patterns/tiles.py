@@ -19,7 +19,7 @@ from ...nest.rewrite.steps import Steps
 from .costs import arithmetic_in, has_transcendental
 
 CHEAP = 4
-"""Operations an element that may be done where it is read once, by loops that are not always vectors."""
+"""Maximum number of operations per element that may be done where it is read once, by loops that are not always vectors."""
 
 
 def sum_in(band: list[ForOp]) -> tuple[list[LoadOp], AccumulateOp] | None:
