@@ -169,7 +169,7 @@ class LookupOp(IRDLOperation):
 
     The value is %v when it is in [0, %n); %n plus it when it is in [-%n, 0). Any other makes the function fail with an
     IndexError, once the nest that needs the value has ended: until then it is 0. So it has no effect that iterations
-    would have to keep in order, and computing it where nobody needs it is no error. It stands only where nobody sees
+    would have to keep in order, and computing it where nobody needs it is not an error. It stands only where nobody sees
     what a nest that failed has written (`nest-sink-checks`); of several that fail, any one is reported.
     """
 

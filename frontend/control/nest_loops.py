@@ -57,7 +57,7 @@ Loop = ast.For | ast.While
 
 
 class NotElementwise(UnsupportedError):
-    """A loop body that works on whole arrays, and so is no loop nest."""
+    """A loop body that works on whole arrays, and so is not a loop nest."""
 
 
 @dataclass(eq=False)

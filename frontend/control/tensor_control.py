@@ -1,4 +1,4 @@
-"""Control flow on whole arrays: scf.for, scf.while and scf.if on tensors, for what is no loop over elements.
+"""Control flow on whole arrays: scf.for, scf.while and scf.if on tensors, for what is not a loop over elements.
 
     h = np.zeros(4)                  %h = scf.for %t = %c0 to %n step %c1 iter_args(%h_1 = %h0) -> (tensor<4xf64>) {
     for t in range(n):                 ...

@@ -3,7 +3,7 @@
 np.concatenate([a, b])   ->   %e = nt.empty : tensor<7xf64>
                               %r = nt.loops ins(%a, %b) outs(%e) { a nest that copies %a, one that copies %b }
 
-Inside an island the new array is a buffer of the island. Every element is written, by one nest a part, and no part
+Inside an island the new array is a buffer of the island. Every element is written, by one nest per part, and no part
 is copied twice.
 """
 

@@ -56,7 +56,7 @@ class Format:
 
     @property
     def tiny(self) -> float:
-        """x^2 is no part of 1 + x^2 for smaller x."""
+        """For smaller x, 1 + x^2 rounds to 1."""
         return 2.0 ** -(self.mantissa // 2 + 2)
 
 

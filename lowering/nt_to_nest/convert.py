@@ -144,7 +144,7 @@ class Conversion(Buffers):
     def block(self, block: Block, moves: Moves, variable: SSAValue | None = None) -> list[SSAValue]:
         """Convert a block of control flow, which ends with `moves`; a loop's has a `variable`.
 
-        The terminator is dropped; returns its operands that are no tensors.
+        The terminator is dropped; returns its operands that are not tensors.
         """
         last = block.last_op
         assert last is not None

@@ -153,7 +153,7 @@ def _is_inside(value: SSAValue, op: Operation) -> bool:
 
 
 def _trip_count(loop: scf.ForOp | scf.ParallelOp) -> int | None:
-    """The number of iterations, None where it is no constant."""
+    """The number of iterations, None where it is not a constant."""
     if isinstance(loop, scf.ParallelOp):
         bounds = (loop.lowerBound[0], loop.upperBound[0], loop.step[0])
     else:

@@ -22,7 +22,7 @@ _CPU, _CUDA, _CUDA_HOST, _CUDA_MANAGED = 1, 2, 3, 13
 
 
 def adopt(cupy: Any, value: Any) -> Any:
-    """An argument of a call as a CuPy or NumPy array, without a copy; what is no array of another library stays as it is.
+    """An argument of a call as a CuPy or NumPy array, without a copy; what no library knows as an array stays as it is.
 
     Arrays of a GPU come by `__dlpack__` or `__cuda_array_interface__` (PyTorch, JAX, Numba); those in host
     memory by `__dlpack__`.

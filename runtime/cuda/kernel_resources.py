@@ -14,7 +14,7 @@ WARP = 32
 
 @dataclass(frozen=True)
 class KernelResources:
-    """One kernel; sizes in bytes, registers a thread, `threads` a block (None where the text does not bound them)."""
+    """One kernel; sizes in bytes, registers per thread, `threads` per block (None where the text does not bound them)."""
 
     name: str
     registers: int

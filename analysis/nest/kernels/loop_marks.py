@@ -38,7 +38,7 @@ def bound_loop_in(op: Operation) -> ForOp | None:
 def call_for_effect(op: Operation) -> func.CallOp | None:
     """A call that gives no value (an intrinsic of nest-tensorize writes buffers): the processor's alone.
 
-    A `raise` with numbers is no call of a function.
+    A `raise` with numbers is not a call of a function.
     """
     calls = (inner for inner in walk(op) if isinstance(inner, func.CallOp) and not raises(inner))
     return next((call for call in calls if not call.results), None)

@@ -32,7 +32,7 @@ _STRUCTURE: Any = object()
 """Instead of a library: the class is a structure, whose items may be of one."""
 
 _LIBRARIES: dict[type, Any] = {}
-"""The library whose array a class is, Namespace where an array says; None for what is no array, and for NumPy's own."""
+"""The library whose array a class is, Namespace where an array says; None for what is not an array, and for NumPy's own."""
 
 MOST_CLASSES = 256
 """Maximum number of classes that are remembered; beyond, all are looked at again."""

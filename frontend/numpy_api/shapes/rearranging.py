@@ -119,7 +119,7 @@ def _broadcast_to(graph: Graph, array: Value, shape: Value, how: str) -> Value:
         from ...values.nested import array_of
 
         array = array_of(graph, array)
-    number_kind(graph, array)  # refuses what is no number
+    number_kind(graph, array)  # refuses what is not a number
     extents = shape_argument(graph, [shape])
     if graph.island is not None:
         raise graph.error(UnsupportedError, "np.broadcast_to inside loops is not supported")
@@ -185,7 +185,7 @@ def number_as_array(graph: Graph, value: Value) -> Array:
     """A number as an array of rank 0; an array as it is."""
     if is_array(value):
         return as_view(graph, value)
-    number_kind(graph, value)  # refuses what is no number
+    number_kind(graph, value)  # refuses what is not a number
     if graph.island is not None:
         return fresh(
             graph, dtype_of_value(graph, value), (), lambda island, array: island.assign(array, value)

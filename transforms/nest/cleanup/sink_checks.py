@@ -178,7 +178,7 @@ def _is_written_after(check: HoistedCheck) -> bool:
 
 
 def _is_quiet(op: Operation) -> bool:
-    """Whether an operation of the function neither fails nor acts; checks like the ones that sink are no failures here."""
+    """Whether an operation of the function neither fails nor acts; checks like the ones that sink are not failures here."""
     if isinstance(op, IfOp):
         return hoisted_check(op) is not None
     inner = list(op.walk())

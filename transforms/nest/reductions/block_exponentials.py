@@ -1,4 +1,4 @@
-"""nest-block-exponentials: a maximum, and the sum of exponentials less it, part by part of the terms.
+"""nest-block-exponentials: a maximum, and the sum of exponentials of the differences from it, part by part of the terms.
 
     nest.for "i" %i = 0 to 1000 {
       %a = nest.load %x[%i] : memref<1000xf32>

@@ -125,7 +125,7 @@ def _all_plus(bounds: AffineList, offset: AffineList) -> AffineList:
 
 
 def _size_before(outer: ForOp, loop: ForOp, parts: int) -> AffineList:
-    """The number of iterations in a chunk; computed before `outer` where it is no constant."""
+    """The number of iterations in a chunk; computed before `outer` where it is not a constant."""
     trips = trip_count(loop)
     assert trips is not None and outer.parent is not None
     size = trips.divided(AffineBinaryOpKind.CeilDiv, parts)

@@ -90,7 +90,7 @@ def schedule_sums_of_products(function: FuncOp, machine: Machine) -> None:
 
 
 def _remove_unit_loops(function: FuncOp, steps: Steps) -> None:
-    """Loops of one iteration around sums hide what these are: a row times a matrix is no product of matrices."""
+    """Loops of one iteration around sums hide what these are: a row times a matrix is not a product of matrices."""
     for nest in list(outermost_loops(function)):
         if not any(isinstance(op, AccumulateOp) for op in nest.walk()):
             continue

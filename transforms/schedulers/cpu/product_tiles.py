@@ -108,7 +108,7 @@ def sizes_for(product: Product, machine: Machine) -> Sizes:
     row, column, term = (extent_of(loop) for loop in (product.row, product.column, product.term))
     lanes = machine_lanes(product.term, cpu.vector_bits)
     width = 2 * lanes if column is None else min(2 * lanes, padded_width(column, lanes))
-    most = (cpu.registers - 4) // 2  # two vectors a row; the others are for the operands
+    most = (cpu.registers - 4) // 2  # two vectors per row; the others are for the operands
     size = max(1, cpu.vector_bits // lanes // 8)
     depth, most_terms = None, max(DEPTH_BYTES, cpu.l2_bytes // DEPTH_SHARE) // size
     if term is None:

@@ -167,7 +167,7 @@ LONG_BODY = 16
 
 
 def _without_rest(loop: ForOp, extent: int | None, width: int, lanes: int) -> int:
-    """Fewer vectors a step where these leave no rest: of a long body that is as much code again."""
+    """Fewer vectors per step where these leave no rest: of a long body that is as much code again."""
     if extent is None or extent % width == 0 or work_inside(loop) < LONG_BODY:
         return width
     return next((n for n in range(width - lanes, lanes, -lanes) if extent % n == 0), width)

@@ -13,7 +13,7 @@
     nest.for "i.combine" ...                                       // sums and squares of all rows from those of the parts:
     nest.for "i.1.combine" ...                                     // a program on short columns, column_programs.py
 
-What a block has to do is a program on columns too (column_programs.py), of `ROWS` rows a thread: the part is in the
+What a block has to do is a program on columns too (column_programs.py), of `ROWS` rows per thread: the part is in the
 block's cache when it is looked at again. Short columns are one kernel together with what is computed of their means, and
 are left to that. How many parts there are depends on extents alone, as do the bits of a result.
 """

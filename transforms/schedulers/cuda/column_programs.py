@@ -13,7 +13,7 @@
 
 All nests run through the same rows and columns (or through the columns alone), and none has an element of one column
 from another. A block passes over its columns several times; from the second time on they are in a cache. That is for short
-columns only, `ROWS_OF_THREAD` rows a thread: a launch takes about as long as a block takes to move so much. Longer ones
+columns only, `ROWS_OF_THREAD` rows per thread: a launch takes about as long as a block takes to move so much. Longer ones
 are better shared by blocks, and summed up by a second kernel.
 """
 

@@ -13,7 +13,8 @@
 Each is a kernel. A block for each row would leave most of a GPU idle, where there are fewer rows than it has processors:
 what launches cost is little against that. A part is a few accesses of each thread of a block (nest-privatise, cyclic: a
 block goes round where there are more than `BLOCKS` parts of all rows). A mean and the squares around it are one kernel
-(nest-block-moments), and so are a maximum and the exponentials less it (nest-block-exponentials): it keeps its part in
+(nest-block-moments), and so are a maximum and the exponentials of the differences from it
+(nest-block-exponentials): it keeps its part in
 registers, where there are parts of one size; of others, only exponentials are combined, and the part is read twice,
 the second time from a cache. Other passes are kernels of their own. How many parts there are depends on extents alone, as
 do the bits of a result.

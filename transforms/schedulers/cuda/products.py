@@ -10,7 +10,7 @@
 Larger tiles read less of the operands and more of a term's work is arithmetic; smaller ones are more blocks. The tile with
 the least time is chosen: the work of the busiest multiprocessor, by how well a tile of its size keeps it busy. While
 one step is multiplied the tiles of the next are copied, where elements of 4 or 8 bytes are copied as they are
-(tile_copies.py): the threads wait once a step.
+(tile_copies.py): the threads wait once per step.
 
 Where a product has too few elements for that, and terms enough, blocks share these out, too (split_terms.py): the
 time of adding up the parts, and of another launch, is weighed against what is gained. Such products, and those that are

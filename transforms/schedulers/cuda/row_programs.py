@@ -119,7 +119,7 @@ class Team:
 
 
 def schedule_rows(band: list[ForOp], block: int, steps: Steps) -> bool:
-    """Let warps or blocks compute the iterations of a band of independent loops; False where these are no rows."""
+    """Let warps or blocks compute the iterations of a band of independent loops; False where these are not rows."""
     row = band[-1]
     if len(band) > 3 or not is_row_program(row):
         return False

@@ -16,7 +16,7 @@
       ...
 
 Stretches have an odd number of elements, so that threads find theirs in different banks of shared memory. A long
-running result that is no row is one of blocks of `CHUNK` elements (nest-block-scan), and these are such rows.
+running result that is not a row is one of blocks of `CHUNK` elements (nest-block-scan), and these are such rows.
 """
 
 from __future__ import annotations

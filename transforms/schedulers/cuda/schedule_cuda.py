@@ -31,8 +31,8 @@ For each nest, the first of these that the primitives find legal:
 
 * The outermost independent loops become one where memory allows (nest-flatten). One loop is split into blocks
   of `block` threads; two or three into tiles of `block` threads, say 32 x 8; more stay inside the thread.
-  Loops that are not independent (reductions) stay inside: one thread an output element, or a row.
-* Elementwise bands move 16 bytes a thread, some vectors in flight, in one or two axes (pointwise.py); one that
+  Loops that are not independent (reductions) stay inside: one thread per output element or row.
+* Elementwise bands move 16 bytes per thread, some vectors in flight, in one or two axes (pointwise.py); one that
   reads across what it writes goes through tiles in shared memory (cuda/transposes.py).
 * A band whose innermost body passes over rows (reductions, normalisation): a warp or a block computes a row, which
   stays in registers where it is short enough (row_programs.py); running results of rows: stretches (scans.py). Of a few

@@ -11,7 +11,7 @@
       ... threads copy them, neighbours what is side by side in memory
       ... the sums, of elements in shared memory only
 
-An element of the image is read once a step, not once for each element of the window. Rows of the copies are made
+An element of the image is read once per step, not once for each element of the window. Rows of the copies are made
 longer, so that the lanes of a warp, some of them on one row and some on the next ones, are in all banks. Steps have
 a number of channels that divides theirs: no term has a condition.
 """

@@ -75,7 +75,7 @@ def _element_types(loop: ForOp):
 
 
 def bits_of(type_) -> int:
-    """The width of a number; 1 for what is no element (masks, index values)."""
+    """The width of a number; 1 for what is not an element (masks, index values)."""
     if isinstance(type_, IntegerType):
         return type_.width.data
     return type_.bitwidth if isinstance(type_, AnyFloat) else 1
