@@ -1,5 +1,6 @@
-"""The paths that the documentation names exist."""
+"""The paths that the documentation names exist, those in docstrings and comments too."""
 
+import functools
 import re
 from fnmatch import fnmatch
 from pathlib import Path
@@ -25,6 +26,9 @@ PATH = re.compile(rf"`((?:{'|'.join(TREES)})/[\w./*-]*)`")
 WRITTEN = "benchmarks/results/"  # by `make bench`: not in every checkout
 CODE = re.compile(r"^```.*?^```", re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"\]\(([^)#\s]+)[^)]*\)")
+NAMED = re.compile(
+    r"(?<![\w/.<\"'$])((?:\w+/)+\w+\.(?:py|md|mlir|h|cpp))\b"
+)  # as `cpu/streams.py`, from any folder on
 
 
 def exists(path: str) -> bool:
@@ -48,7 +52,25 @@ def test_links_lead_somewhere(page):
     assert not missing, f"{page.relative_to(ROOT)} links to what is not there: {missing}"
 
 
+@pytest.mark.parametrize("package", [tree for tree in TREES if tree not in ("tests", "docs")])
+def test_paths_that_code_names_exist(package):
+    wrong = [
+        f"{path.relative_to(ROOT)} names {name}"
+        for path in (ROOT / package).rglob("*.py")
+        for name in NAMED.findall(path.read_text())
+        if "path/to/" not in name and not is_end_of_a_path(name)
+    ]
+    assert not wrong
+
+
+@functools.cache
+def is_end_of_a_path(name: str) -> bool:
+    return any(path.match(name) for tree in TREES for path in (ROOT / tree).rglob(Path(name).name))
+
+
 def test_the_patterns_find_what_is_written():
+    assert NAMED.findall("see cpu/streams.py, not x.py") == ["cpu/streams.py"]
+    assert is_end_of_a_path("cpu/streams.py") and not is_end_of_a_path("cpu/no_such_file.py")
     assert PATH.findall("see `frontend/jit/driver/jit.py` and `lowering/`") == [
         "frontend/jit/driver/jit.py",
         "lowering/",
