@@ -12,9 +12,8 @@ from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, IndexType, IntegerA
 from xdsl.ir import Attribute, Operation, Region, SSAValue
 
 from .affine import constant_of
+from .attributes import DIMS
 from .limits import is_index
-
-_DIMS = "nest.dims"
 
 
 def broken_rule(op: Operation) -> str | None:
@@ -69,10 +68,10 @@ def _while(op: scf.WhileOp) -> str | None:
 def _function(op: func.FuncOp) -> str | None:
     """`nest.dims` names the extent of each axis of a buffer."""
     for type, attributes in zip(op.function_type.inputs, op.arg_attrs or (), strict=False):
-        dims = attributes.data.get(_DIMS) if isinstance(attributes, DictionaryAttr) else None
+        dims = attributes.data.get(DIMS) if isinstance(attributes, DictionaryAttr) else None
         rank = type.get_num_dims() if isinstance(type, MemRefType) else 0
         if dims is not None and not (isinstance(dims, ArrayAttr) and len(dims) == rank):
-            return f"has {_DIMS} = {dims} on an argument of type {type}: it is a list of {rank}, one for each axis"
+            return f"has {DIMS} = {dims} on an argument of type {type}: it is a list of {rank}, one for each axis"
     return None
 
 

@@ -18,7 +18,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..lowering.abi.custom_call_names import ARGUMENTS, CUSTOM_CALL, ELEMENTS, INPUTS, NUMPY, TARGET
+from ..dialects.attributes import CUSTOM_CALL
+from ..lowering.abi.custom_call_names import ARGUMENTS, ELEMENTS, INPUTS, NUMPY, TARGET
 from .numpy_calls import FILL, NUMPY_CALLS
 
 if TYPE_CHECKING:

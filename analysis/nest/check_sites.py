@@ -14,23 +14,9 @@ from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, IntegerAttr, String
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.ir.affine import AffineConstantExpr
 
+from ...dialects.attributes import EXCEPTION, KIND, RAISES
 from ...dialects.diagnostic import op_location
 from ...dialects.nest import IndexOp, LookupOp
-
-SITES = "nestor.sites"
-"""The function attribute that holds the table."""
-
-KIND, SITE = "nestor.kind", "nestor.site"
-"""The attributes of a `cf.assert` or a call: the exception it raises, and its number once it has one."""
-
-RAISES = "nestor.raises"
-"""The attribute of a `raise`: the number of what it raises (`frontend/values/exceptions.py`)."""
-
-EXCEPTION = "nestor.exception"
-"""The attribute of a `raise` that is a call: the text of what it raises, as the message of a `cf.assert` is."""
-
-GOES_ON = "nestor.goes_on"
-"""The attribute of a `cf.assert` of a kernel that says: a failure is recorded, and the thread continues."""
 
 
 def check_sites(function: func.FuncOp) -> dict[Operation, int]:

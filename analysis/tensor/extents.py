@@ -18,6 +18,7 @@ from xdsl.dialects.func import FuncOp
 from xdsl.ir import BlockArgument, Operation, SSAValue
 
 from ...dialects.affine import AffineList
+from ...dialects.attributes import NT_DIMS
 from ...dialects.nt.common import SizedOp
 from ...dialects.nt.elementwise_ops import ELEMENTWISE_OPS
 from ...dialects.nt.ops import (
@@ -130,7 +131,7 @@ def _argument_names(argument: BlockArgument, rank: int) -> list[Extent]:
     function = argument.owner.parent_op()
     if not isinstance(function, FuncOp) or function.arg_attrs is None:
         return [None] * rank
-    dims = function.arg_attrs.data[argument.index].data.get("nt.dims")
+    dims = function.arg_attrs.data[argument.index].data.get(NT_DIMS)
     if not isinstance(dims, ArrayAttr) or len(dims.data) != rank:
         return [None] * rank
     return [name.data if isinstance(name, StringAttr) else None for name in dims.data]

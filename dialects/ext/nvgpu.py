@@ -56,9 +56,6 @@ class DeviceAsyncTokenType(ParametrizedAttribute, TypeAttribute):
 
 TOKEN = DeviceAsyncTokenType()
 
-NO_COPIES = "nestor.no_copies"
-"""The attribute of a group that only serves to wait: all copies are in groups already."""
-
 
 @irdl_op_definition
 class DeviceAsyncCopyOp(IRDLOperation):

@@ -17,11 +17,6 @@ from ..limits import is_index
 
 INDEX = IndexType()
 
-TF32 = "nestor.tf32"
-"""The attribute of a function whose products of matrices may round their factors to tf32: the user asked for it."""
-
-AMX = "nestor.amx"
-"""The annotation of a loop over terms that the matrix unit of a CPU adds up: analysis/nest/kernels/amx_tiles.py."""
 
 arith.ExtSIOp.traits.add_trait(Pure())
 """xDSL does not say that a sign extension computes and does no more: analyses would take it for a write of any memory."""

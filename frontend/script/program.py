@@ -21,6 +21,7 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute, Region, SSAValue
 
+from ...dialects.attributes import NT_ALIAS_SET, NT_DIMS, NT_FROZEN, NT_LAYOUT, NT_MUTATED, NT_WRITES_ARG
 from ...dialects.diagnostic import NestorError
 from ...dialects.nt.types import scalar_type
 from ...dialects.records import changed
@@ -202,12 +203,12 @@ class _Lowering:
         extents = self._extents(argument)
         stored = tuple([extents[a] for a in order]) if order else extents
         attributes: dict[str, Attribute] = {
-            "nt.layout": StringAttr("c" if argument.layout == "c" else "strided")
+            NT_LAYOUT: StringAttr("c" if argument.layout == "c" else "strided")
         }
         if argument.overlap is not None:
-            attributes["nt.alias_set"] = IntegerAttr(argument.overlap, i64)
+            attributes[NT_ALIAS_SET] = IntegerAttr(argument.overlap, i64)
         if argument.constant:
-            attributes["nt.frozen"] = UnitAttr()
+            attributes[NT_FROZEN] = UnitAttr()
         ssa = self._argument(argument, tensor_type(dtype, stored), attributes)
         for axis, extent in enumerate(stored):
             if extent.known is None:
@@ -416,10 +417,10 @@ class _Lowering:
                 continue
             assert buffer.value is not None
             place = self._place_of(position)
-            self.attributes[place]["nt.mutated"] = UnitAttr()
+            self.attributes[place][NT_MUTATED] = UnitAttr()
             self.returned.append(buffer.value)
             self.output_attributes.append(
-                {"nt.writes_arg": IntegerAttr(place, i64), **_dims_attribute(buffer.extents)}
+                {NT_WRITES_ARG: IntegerAttr(place, i64), **_dims_attribute(buffer.extents)}
             )
             written.append(position)
         return written
@@ -517,7 +518,7 @@ def _dims_attribute(extents: Extents) -> dict[str, Attribute]:
             entries.append(StringAttr(atom.dim))
         else:
             entries.append(StringAttr(str(_linear(extent))))
-    return {"nt.dims": ArrayAttr(entries)}
+    return {NT_DIMS: ArrayAttr(entries)}
 
 
 def _is_linear(affine: Affine) -> bool:

@@ -21,7 +21,7 @@ from xdsl.dialects import arith, cf, func
 from xdsl.dialects.builtin import FunctionType, IntegerAttr, StringAttr, i1, i64
 from xdsl.ir import Attribute, SSAValue
 
-from ...analysis.nest.check_sites import EXCEPTION, KIND, RAISES
+from ...dialects.attributes import EXCEPTION, KIND, RAISES
 from ...lowering.abi.error_codes import RAISE, RAISED_WORDS
 from ..frame.expressions import evaluate
 from ..frame.frame import Frame

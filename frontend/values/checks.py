@@ -12,7 +12,7 @@ from xdsl.dialects import arith, cf
 from xdsl.dialects.builtin import StringAttr, i1
 from xdsl.ir import SSAValue
 
-from ...analysis.nest.check_sites import KIND
+from ...dialects.attributes import KIND
 from ...dialects.diagnostic import NestorError
 from ..interface.errors import Stopped
 from .contents import as_tensor

@@ -15,7 +15,7 @@ from xdsl.dialects import arith, cf
 from xdsl.dialects.builtin import StringAttr
 from xdsl.ir import SSAValue
 
-from ...analysis.nest.check_sites import KIND
+from ...dialects.attributes import KIND
 from ..interface.errors import Respecialise, UnsupportedError
 from .extents import Affine, Atom
 from .graph import Graph

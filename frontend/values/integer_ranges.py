@@ -17,7 +17,7 @@ from xdsl.dialects import arith, cf
 from xdsl.dialects.builtin import IntegerAttr, IntegerType, StringAttr, i64
 from xdsl.ir import Block, Operation, SSAValue
 
-from ...analysis.nest.check_sites import KIND
+from ...dialects.attributes import KIND
 from ...dialects.nt.expand import Emitter
 from ...lowering.abi.error_codes import VALUE
 from ..interface.errors import RangeError, Respecialise

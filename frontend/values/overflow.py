@@ -18,7 +18,7 @@ from xdsl.dialects import math as xdsl_math
 from xdsl.dialects.builtin import StringAttr, f64, i64
 from xdsl.ir import BlockArgument, SSAValue
 
-from ...analysis.nest.check_sites import KIND
+from ...dialects.attributes import KIND
 from ...dialects.nest import LoadOp
 from ...dialects.nt import ELEMENTWISE
 from ...dialects.nt.expand import Emitter

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-CUSTOM_CALL = "nestor.custom_call"
-"""The attribute of a declaration that the runtime answers; its entries:"""
-
 TARGET, ARGUMENTS, ELEMENTS, INPUTS = "target", "arguments", "elements", "inputs"
 
 NUMPY = "numpy."

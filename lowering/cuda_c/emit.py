@@ -46,6 +46,7 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Operation
 
 from ...dialects.affine import constant_of
+from ...dialects.attributes import INDEX_BITS
 from ...dialects.diagnostic import LoweringError, fail
 from ..abi.kernel_signature import KernelSignature
 from .header import header
@@ -116,7 +117,7 @@ def _gpu_modules(module: Operation) -> list[gpu.ModuleOp]:
 
 
 def _index_bits(module: gpu.ModuleOp) -> int:
-    bits = module.attributes.get("nestor.index_bits", IntegerAttr(64, i64))
+    bits = module.attributes.get(INDEX_BITS, IntegerAttr(64, i64))
     if isinstance(bits, IntegerAttr) and bits.value.data in (32, 64):
         return bits.value.data
     raise fail(module, f"nestor.index_bits is {bits}; it is 32 or 64", error=LoweringError)

@@ -11,6 +11,7 @@ from xdsl.dialects import arith, func, gpu, memref
 from xdsl.dialects.builtin import ArrayAttr, DenseArrayBase, IntegerAttr, ModuleOp, StringAttr
 from xdsl.ir import Operation, SSAValue
 
+from ...dialects.attributes import DIMS
 from ...dialects.diagnostic import op_location
 from .scope import argument_attributes
 
@@ -88,7 +89,7 @@ def _extent(op: memref.DimOp, launch: gpu.LaunchFuncOp, kernel: gpu.FuncOp) -> s
     axis = _axis(op)
     attributes = argument_attributes(kernel)
     for k, operand in enumerate(launch.kernelOperands):
-        dims = attributes[k].get("nest.dims")
+        dims = attributes[k].get(DIMS)
         if operand is op.source and isinstance(dims, ArrayAttr) and axis is not None:
             name = dims.data[axis]
             return name.data if isinstance(name, StringAttr) else None

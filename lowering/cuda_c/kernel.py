@@ -20,7 +20,8 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Block, Operation, SSAValue
 
 from ...analysis.nest.buffers import element_bytes
-from ...analysis.nest.check_sites import GOES_ON, checked_index, raises
+from ...analysis.nest.check_sites import checked_index, raises
+from ...dialects.attributes import GOES_ON, KIND, NOALIAS, SITE, UNROLL
 from ...dialects.diagnostic import LoweringError, fail, op_location
 from ...dialects.ext import gpu as gpu_ext
 from ...dialects.ext import nvgpu
@@ -91,7 +92,7 @@ class KernelPrinter(WarpPrinter, MatrixPrinter, SharedPrinter):
             name = self._names.fresh(argument.name_hint or f"arg{k}")
             type = argument.type
             if isinstance(type, MemRefType):
-                no_alias = "nestor.noalias" in attributes[k]
+                no_alias = NOALIAS in attributes[k]
                 self._buffers[argument] = Buffer(name, type, k, False, no_alias)
                 c_type = self.types.memory(type.element_type, self.func)
                 parameters.append(KernelParameter(name, c_type, "pointer", k))
@@ -268,7 +269,7 @@ class KernelPrinter(WarpPrinter, MatrixPrinter, SharedPrinter):
         self._line("__syncthreads();")
 
     def _assert(self, op: cf.AssertOp) -> None:
-        kind, site = op.attributes.get("nestor.kind"), op.attributes.get("nestor.site")
+        kind, site = op.attributes.get(KIND), op.attributes.get(SITE)
         if not (isinstance(kind, StringAttr) and kind.data in ERROR_CODES):
             raise fail(op, f"nestor.kind must be one of {', '.join(ERROR_CODES)}", error=LoweringError)
         if not isinstance(site, IntegerAttr):
@@ -286,7 +287,7 @@ class KernelPrinter(WarpPrinter, MatrixPrinter, SharedPrinter):
 
     def _raise(self, op: func.CallOp) -> None:
         """A `raise` with numbers: they go into the error record of the thread that fails first."""
-        site = op.attributes.get("nestor.site")
+        site = op.attributes.get(SITE)
         if not raises(op) or not isinstance(site, IntegerAttr):
             raise fail(op, f"{op.name} cannot be printed as CUDA C", error=LoweringError)
         self._comment(op)
@@ -378,7 +379,7 @@ class KernelPrinter(WarpPrinter, MatrixPrinter, SharedPrinter):
         i = self._names.fresh(loop_name(arguments[0].name_hint))
         self._values[arguments[0]] = CExpr(i)
         increment = f"{i}++" if step in ("1", "1LL") else f"{i} += {step}"
-        if "nestor.unroll" in op.attributes:
+        if UNROLL in op.attributes:
             self._line("#pragma unroll")
         c_type = self.types.scalar(arguments[0].type, op)
         self._open(f"for ({c_type} {i} = {lower.text}; {i} < {upper.at(ADD)}; {increment}) {{")

@@ -24,6 +24,7 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from ...analysis.nest.check_sites import raises
+from ...dialects.attributes import DIMS
 from ...dialects.diagnostic import LoweringError, fail, op_location
 from ..abi.kernel_signature import KernelParameter
 from .expressions import float_from_memory, signed_operand
@@ -65,7 +66,7 @@ class KernelScope:
         self.types = types
         self._helpers = helpers
         self._block_size = block_size
-        self._dims = [a.get("nest.dims") for a in argument_attributes(func)]
+        self._dims = [a.get(DIMS) for a in argument_attributes(func)]
         self._names = Names()
         self._lines: list[str] = []
         self._places: list[tuple[str, int] | None] = []

@@ -22,6 +22,7 @@ from xdsl.traits import IsTerminator
 from ...analysis.nest.buffers import element_bytes
 from ...analysis.nest.kernels.domains import DIVISIONS, Domain, within_bound
 from ...dialects.affine import AffineList
+from ...dialects.attributes import AS_WRITTEN, NO_SLP, UNROLL
 from ...dialects.diagnostic import LoweringError, fail
 from ...dialects.nest import (
     AccumulateOp,
@@ -35,7 +36,6 @@ from ...dialects.nest import (
     StoreOp,
 )
 from ...dialects.nest.common import INDEX, segments
-from ..to_llvm.types import AS_WRITTEN, NO_SLP
 from .domain_runs import Run, domain_runs, escaping_values
 from .statements import Statements
 
@@ -45,8 +45,6 @@ STACK_BYTES = 16 << 10
 MAX_COPIES = 4096
 """Maximum number of copies of one statement: more are no faster than a loop, and take minutes to compile."""
 
-UNROLL = "nestor.unroll"
-"""Asks the compiler of CUDA C to unroll a loop."""
 
 _CLONED_DIALECTS = ("arith", "math", "special", "memref", "func")
 

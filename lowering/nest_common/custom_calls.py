@@ -31,11 +31,11 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute, Operation, SSAValue
 
-from ...analysis.nest.check_sites import KIND
+from ...dialects.attributes import CUSTOM_CALL, KIND
 from ...dialects.nt import CustomCallOp
 from ...dialects.nt.ops import element_of
 from ...dialects.remarks import remark
-from ..abi.custom_call_names import ARGUMENTS, CUSTOM_CALL, ELEMENTS, INPUTS, NUMPY, TARGET
+from ..abi.custom_call_names import ARGUMENTS, ELEMENTS, INPUTS, NUMPY, TARGET
 
 if TYPE_CHECKING:
     from ..nt_to_nest.convert import Conversion

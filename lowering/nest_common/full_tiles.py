@@ -31,13 +31,12 @@ from xdsl.ir import Block, Operation, SSAValue
 from ...analysis.nest.kernels.domains import domain_of, within_bound
 from ...analysis.nest.values.linear_forms import Linear, linear_form
 from ...dialects.affine import AffineList
+from ...dialects.attributes import UNROLL
 from ...dialects.nest import AccumulateOp, ForOp, StoreOp
 
 Range = tuple[int, int]
 """The first and the last value that the variable of an unrolled or vectorized loop may take."""
 
-UNROLL = "nestor.unroll"
-"""Asks the compiler of CUDA C to unroll a loop."""
 _TILE_MARKS = ("unrolled", "vectorized")
 
 

@@ -8,11 +8,11 @@ from xdsl.dialects import arith, cf, func, memref, scf
 from xdsl.dialects.builtin import IndexType, IntegerAttr, MemRefType, StringAttr, UnitAttr, i1, i64
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
-from ...analysis.nest.check_sites import GOES_ON, SITE
 from ...analysis.nest.kernels.combiners import combiner_op, zero
 from ...analysis.nest.kernels.domains import Domain, LoadGuards, domain_of, may_be_undefined
 from ...analysis.nest.values.linear_forms import Linear, forms_of, linear
 from ...dialects.affine import AffineList
+from ...dialects.attributes import GOES_ON, KIND, SITE
 from ...dialects.ext.arith import NO_OVERFLOW
 from ...dialects.nest import AccumulateOp, IndexOp, LoadOp, LookupOp, PrefetchOp, StoreOp
 from ...dialects.nest.common import INDEX
@@ -244,8 +244,8 @@ class Statements:
             in_bounds = self._all([builder.compare("sge", raw, lowest), in_bounds])
         message = f"IndexError: index out of bounds for axis {op.axis.value.data} of {op.array.data}"
         attributes = {
-            "nestor.kind": StringAttr("IndexError"),
-            "nestor.site": IntegerAttr(self.sites[op], i64),
+            KIND: StringAttr("IndexError"),
+            SITE: IntegerAttr(self.sites[op], i64),
         }
         properties = {"msg": StringAttr(message)}
         builder.emit(cf.AssertOp.create(operands=(in_bounds,), properties=properties, attributes=attributes))
@@ -271,8 +271,8 @@ class Statements:
             ok = builder.value(arith.OrIOp, (idle, in_bounds), i1)
         message = f"IndexError: index out of bounds for axis {op.axis.value.data} of {op.array.data}"
         attributes: dict[str, Attribute] = {
-            "nestor.kind": StringAttr("IndexError"),
-            "nestor.site": IntegerAttr(self.sites[op], i64),
+            KIND: StringAttr("IndexError"),
+            SITE: IntegerAttr(self.sites[op], i64),
         }
         leaves = self.may_leave_at_failures() and needed is None
         if not leaves:

@@ -20,10 +20,11 @@ from typing import TYPE_CHECKING
 from xdsl.dialects import arith
 from xdsl.ir import SSAValue
 
-from ...analysis.nest.kernels.async_copies import ASYNC, AsyncCopy, copy_in
+from ...analysis.nest.kernels.async_copies import AsyncCopy, copy_in
 from ...analysis.nest.kernels.domains import domain_of
 from ...analysis.nest.values.linear_forms import forms_of
 from ...dialects.affine import AffineList
+from ...dialects.attributes import ASYNC
 from ...dialects.ext.nvgpu import DeviceAsyncCopyOp
 from ...dialects.nest import ForOp
 from .vectors import LARGEST_ACCESS, LaneLoop, multiple_of

@@ -38,8 +38,9 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Block, Region
 from xdsl.passes import ModulePass
 
-from ...analysis.nest.check_sites import SITES, check_sites, site_table
+from ...analysis.nest.check_sites import check_sites, site_table
 from ...analysis.nest.kernels.loop_marks import call_for_effect
+from ...dialects.attributes import INDEX_BITS, SITES
 from ...dialects.diagnostic import LoweringError, fail
 from ...dialects.ext import gpu as gpu_ext
 from ..abi.print_calls import PRINT_CALLS
@@ -48,8 +49,6 @@ from ..nest_common.index_arithmetic import IndexBuilder
 from ..nest_to_scf.convert import prepend, set_arguments
 from .host import HostBody
 from .index_width import width_of_indices
-
-INDEX_BITS = "nestor.index_bits"
 
 
 @dataclass(frozen=True)

@@ -22,6 +22,7 @@ from ...analysis.nest.kernels.barrier_places import THREAD_AXES, foreign_operati
 from ...analysis.nest.kernels.gpu_accesses import accesses, declared_space, is_bound, may_overlap
 from ...analysis.nest.kernels.loop_marks import block_shape, too_many_threads
 from ...analysis.nest.values.linear_forms import Division, Linear, linear, terms_of
+from ...dialects.attributes import ALIAS_SET
 from ...dialects.diagnostic import LoweringError, fail
 from ...dialects.ext import gpu as gpu_ext
 from ...dialects.nest import (
@@ -346,6 +347,6 @@ def _overlaps(function: func.FuncOp) -> dict[SSAValue, SSAValue]:
     found: dict[SSAValue, SSAValue] = {}
     attributes = function.arg_attrs.data if function.arg_attrs is not None else ()
     for argument, given in zip(function.body.block.args, attributes, strict=False):
-        if "nest.alias_set" in given.data:
-            found[argument] = first.setdefault(given.data["nest.alias_set"], argument)
+        if ALIAS_SET in given.data:
+            found[argument] = first.setdefault(given.data[ALIAS_SET], argument)
     return found

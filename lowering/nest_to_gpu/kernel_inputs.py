@@ -19,9 +19,9 @@ from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, BlockArgument, Operation, SSAValue
 
 from ...analysis.nest.kernels.gpu_accesses import root
+from ...dialects.attributes import ALIAS_SET, DIMS, NOALIAS
 from ...dialects.nest import AccumulateOp, AllocOp, LoadOp, StoreOp
 from ..nest_common.body import NestBody
-from ..nest_to_scf.convert import NOALIAS
 from .alignment import is_aligned
 from .kernel import KernelBody
 
@@ -125,10 +125,10 @@ class KernelInputs(dict[SSAValue, "SSAValue | int"]):
             return DictionaryAttr({})
         given = self._given(source)
         kept: dict[str, Attribute] = {}
-        if "nest.dims" in given:
-            kept["nest.dims"] = given["nest.dims"]
+        if DIMS in given:
+            kept[DIMS] = given[DIMS]
         shared = [s for s in self.sources if isinstance(s.type, MemRefType) and root(s) is root(source)]
-        if len(shared) == 1 and "nest.alias_set" not in self._given(root(source)):
+        if len(shared) == 1 and ALIAS_SET not in self._given(root(source)):
             kept[NOALIAS] = UnitAttr()
         return DictionaryAttr(kept)
 
@@ -148,13 +148,13 @@ class KernelInputs(dict[SSAValue, "SSAValue | int"]):
             self._name_of_extent(next(sizes)) if n == DYNAMIC_INDEX else IntegerAttr(n, i64)
             for n in buffer.get_shape()
         ]
-        return {} if None in names else {"nest.dims": ArrayAttr([n for n in names if n is not None])}
+        return {} if None in names else {DIMS: ArrayAttr([n for n in names if n is not None])}
 
     def _name_of_extent(self, size: SSAValue) -> Attribute | None:
         """The name in `nest.dims` of an extent that `memref.dim` reads off an argument."""
         if not isinstance(size.owner, memref.DimOp):
             return None
-        dims, axis = self._given(size.owner.source).get("nest.dims"), self.host.values[size.owner.index]
+        dims, axis = self._given(size.owner.source).get(DIMS), self.host.values[size.owner.index]
         return dims.data[axis] if isinstance(dims, ArrayAttr) and isinstance(axis, int) else None
 
 

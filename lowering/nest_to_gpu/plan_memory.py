@@ -51,10 +51,10 @@ from xdsl.ir import Block, Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.traits import IsTerminator
 
+from ...dialects.attributes import ARENA
+
 ALIGNMENT = 256
 """Bytes that offsets in an arena are multiples of: what the CUDA runtime guarantees of its own allocations."""
-
-ARENA = "nestor.arena"
 
 
 @dataclass(frozen=True)

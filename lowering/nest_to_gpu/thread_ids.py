@@ -19,10 +19,10 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Block, Region, SSAValue
 
 from ...analysis.nest.kernels.barrier_places import BLOCK_AXES
+from ...dialects.attributes import UNROLL
 from ...dialects.ext import gpu as gpu_ext
 from ...dialects.nest import BIND_AXES, LANES
 from ...dialects.nest.common import INDEX
-from ..nest_common.body import UNROLL
 from ..nest_common.index_arithmetic import IndexBuilder
 
 _DIMENSIONS = {

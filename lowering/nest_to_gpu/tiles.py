@@ -25,9 +25,10 @@ from ...analysis.nest.kernels.domains import within_bound
 from ...analysis.nest.kernels.gpu_accesses import is_bound, is_part_of_loop, part_name
 from ...analysis.nest.values.linear_forms import Linear
 from ...dialects.affine import AffineList
+from ...dialects.attributes import UNROLL
 from ...dialects.diagnostic import LoweringError, fail
 from ...dialects.nest import BLOCK_AXES, AccumulateOp, ForOp, LoadOp, StoreOp
-from ..nest_common.body import UNROLL, NestBody
+from ..nest_common.body import NestBody
 from ..nest_common.full_tiles import TileConstraint, constraints_within
 from .async_copies import VectorCopy, async_loops, copy_elements, domain_of_load
 from .vectors import Alignment, LaneLoop

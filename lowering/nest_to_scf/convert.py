@@ -43,24 +43,20 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.passes import ModulePass
 
-from ...analysis.nest.check_sites import SITES, check_sites, site_table
+from ...analysis.nest.check_sites import check_sites, site_table
 from ...analysis.nest.kernels.loop_marks import parallel_around
 from ...analysis.nest.values.linear_forms import Linear
 from ...dialects.affine import AffineList
+from ...dialects.attributes import ALIAS_SET, AMX, DESCENDING, GRAIN, NOALIAS, SITES, WRITE
 from ...dialects.diagnostic import LoweringError, fail
 from ...dialects.ext.memref import PrefetchOp as FetchOp
 from ...dialects.nest import AccumulateOp, ForOp, PrefetchOp
-from ...dialects.nest.common import AMX
 from ...dialects.walk import walk
 from ..nest_common.body import NestBody
 from ..nest_common.full_tiles import FullTiles
 from ..nest_common.fused_products import allow_fma
 from ..nest_common.index_arithmetic import IndexBuilder
 from .vectors import VectorLoop
-
-GRAIN = "nestor.grain"
-DESCENDING = "nestor.descending"
-NOALIAS = "nestor.noalias"
 
 
 @dataclass(frozen=True, eq=False)
@@ -116,7 +112,7 @@ def set_arguments(function: func.FuncOp) -> None:
     noalias = DictionaryAttr({NOALIAS: UnitAttr()})
     after = [
         noalias
-        if isinstance(arg.type, MemRefType) and "nest.alias_set" not in attributes.data
+        if isinstance(arg.type, MemRefType) and ALIAS_SET not in attributes.data
         else DictionaryAttr({})
         for arg, attributes in zip(function.body.block.args, before, strict=True)
     ]
@@ -220,7 +216,7 @@ class CpuBody(NestBody):
 
     def prefetch(self, op: PrefetchOp) -> None:
         """Into all levels of the cache, alone there where it is going to be written."""
-        is_write = "nestor.write" in op.attributes
+        is_write = WRITE in op.attributes
         self.builder.emit(FetchOp(self.value(op.memref), self.index_values(op.indices), is_write=is_write))
 
     def loop(self, op: ForOp) -> None:

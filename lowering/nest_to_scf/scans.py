@@ -38,14 +38,12 @@ from xdsl.ir import Operation, SSAValue
 from ...analysis.nest.kernels.combiners import combiner_op, identity
 from ...analysis.nest.kernels.domains import is_computation
 from ...analysis.nest.kernels.vector_forms import varying_in
+from ...dialects.attributes import SCAN
 from ...dialects.nest import AccumulateOp, ForOp, LoadOp, PrefetchOp, StoreOp, YieldOp
 from .vectors import VectorLoop
 
 if TYPE_CHECKING:
     from ..nest_common.body import NestBody
-
-SCAN = "nestor.scan"
-"""The annotation of a loop whose running result is computed in lanes."""
 
 
 def scan_in(loop: ForOp) -> AccumulateOp | None:

@@ -42,6 +42,7 @@ from ...analysis.nest.kernels.combiners import splat, zero
 from ...analysis.nest.kernels.domains import is_computation, within_bound
 from ...analysis.nest.values.linear_forms import Linear, linear_form
 from ...dialects.affine import AffineList
+from ...dialects.attributes import ALIAS_SET
 from ...dialects.nest import AccumulateOp, AllocOp, ForOp, LoadOp, PrefetchOp, StoreOp
 from ..nest_common.full_tiles import TileConstraint, is_made_inside
 from .shuffles import Shuffle, beginning, concatenation, transposition
@@ -149,7 +150,7 @@ def _is_unchanged(buffer: SSAValue, written: Sequence[SSAValue]) -> bool:
         if not isinstance(function, FuncOp):
             return False
         given = function.arg_attrs
-        return given is None or "nest.alias_set" not in given.data[root.owner.args.index(root)].data  # pyright: ignore
+        return given is None or ALIAS_SET not in given.data[root.owner.args.index(root)].data  # pyright: ignore
     return isinstance(root.owner, AllocOp | memref.AllocOp | memref.AllocaOp)
 
 

@@ -43,9 +43,9 @@ from xdsl.dialects.utils import FastMathFlag
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.passes import ModulePass
 
+from ...dialects.attributes import NT_FASTMATH, TF32
 from ...dialects.diagnostic import LoweringError, fail
 from ...dialects.nest import ForOp, StoreOp
-from ...dialects.nest.common import TF32
 from ...dialects.nt import (
     ELEMENTWISE_OPS,
     CastOp,
@@ -306,7 +306,7 @@ def _set_fastmath(function: FuncOp) -> None:
 
     The flag tf32 is one of products of matrices: the function keeps it.
     """
-    flags = function.attributes.pop("nt.fastmath", None)
+    flags = function.attributes.pop(NT_FASTMATH, None)
     if flags is None:
         return
     names = [flag.data for flag in flags.data]  # pyright: ignore

@@ -16,7 +16,19 @@ from xdsl.dialects.builtin import (
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Attribute, BlockArgument, SSAValue
 
-from ...analysis.nest.values.frozen_arguments import FROZEN
+from ...dialects.attributes import (
+    ALIAS_SET,
+    DIMS,
+    FROZEN,
+    NT_ALIAS_SET,
+    NT_DIMS,
+    NT_FROZEN,
+    NT_LAYOUT,
+    NT_MUTATED,
+    NT_ORDER,
+    NT_WRITES_ARG,
+    ROLE,
+)
 from ...dialects.diagnostic import LoweringError, fail
 from ...dialects.nt.ops import shape_of
 from ...dialects.nt.types import storage_type
@@ -78,19 +90,19 @@ class Signature:
         for old, attributes in zip(self._old, self._argument_attributes, strict=True):
             if not isinstance(old.type, TensorType):
                 continue
-            strided = attributes.get("nt.layout") == StringAttr("strided")
+            strided = attributes.get(NT_LAYOUT) == StringAttr("strided")
             layout = _strided([DYNAMIC_INDEX] * len(old.type.get_shape())) if strided else None
             new = self._add(old, old.index, layout)
             self._buffers[old] = new
             kept: dict[str, Attribute] = {}
-            if "nt.dims" in attributes:
-                kept["nest.dims"] = attributes["nt.dims"]
-            if "nt.alias_set" in attributes:
-                kept["nest.alias_set"] = attributes["nt.alias_set"]
-            if "nt.frozen" in attributes:
-                kept[FROZEN] = attributes["nt.frozen"]
-            if "nt.mutated" in attributes:
-                kept["nest.role"] = StringAttr("inout")
+            if NT_DIMS in attributes:
+                kept[DIMS] = attributes[NT_DIMS]
+            if NT_ALIAS_SET in attributes:
+                kept[ALIAS_SET] = attributes[NT_ALIAS_SET]
+            if NT_FROZEN in attributes:
+                kept[FROZEN] = attributes[NT_FROZEN]
+            if NT_MUTATED in attributes:
+                kept[ROLE] = StringAttr("inout")
                 self._writable.add(new)
             self._attributes[new] = DictionaryAttr(kept)
 
@@ -112,7 +124,7 @@ class Signature:
         if not isinstance(last, ReturnOp):
             raise fail(self._function, "a function ends with func.return", error=LoweringError)
         for value, attributes in zip(last.operands, self._result_attributes, strict=True):
-            written = attributes.get("nt.writes_arg")
+            written = attributes.get(NT_WRITES_ARG)
             if written is not None:
                 self._out.append(self._buffers[self._old[written.value.data]])  # pyright: ignore
                 continue
@@ -128,15 +140,15 @@ class Signature:
     def _add_result(self, value: SSAValue, attributes: dict[str, Attribute]) -> BlockArgument:
         rank = len(shape_of(value))
         order = tuple(range(rank))
-        if "nt.order" in attributes:
-            order = tuple(attributes["nt.order"].get_values())  # pyright: ignore
+        if NT_ORDER in attributes:
+            order = tuple(attributes[NT_ORDER].get_values())  # pyright: ignore
         new = self._add(value, len(self._block.args), _layout_in_order(shape_of(value), order))
         new.name_hint = _fresh_hint(value.name_hint, [a.name_hint for a in self._block.args if a is not new])
         self._order[new] = order
         self._writable.add(new)
-        kept: dict[str, Attribute] = {"nest.role": StringAttr("out")}
-        if "nt.dims" in attributes:
-            kept["nest.dims"] = attributes["nt.dims"]
+        kept: dict[str, Attribute] = {ROLE: StringAttr("out")}
+        if NT_DIMS in attributes:
+            kept[DIMS] = attributes[NT_DIMS]
         self._attributes[new] = DictionaryAttr(kept)
         return new
 

@@ -13,7 +13,7 @@ from xdsl.dialects import func, llvm
 from xdsl.dialects.builtin import IntegerAttr, MemRefType, i32, i64
 from xdsl.ir import SSAValue
 
-from ...analysis.nest.check_sites import SITE
+from ...dialects.attributes import SITE
 from ...dialects.diagnostic import LoweringError, fail
 from ..abi.error_codes import CALL_ERROR
 from .builder import FunctionBuilder

@@ -41,6 +41,7 @@ from xdsl.ir import Attribute, SSAValue
 from xdsl.passes import ModulePass
 
 from ...analysis.machine import DEFAULT_CPU, Cpu, cpu
+from ...dialects.attributes import NOALIAS
 from ...dialects.diagnostic import LoweringError, fail
 from .arith import ARITH, MATH
 from .builder import FunctionBuilder, Handler
@@ -181,7 +182,7 @@ def _bind_parameters(b: FunctionBuilder, op: func.FuncOp) -> list[tuple[Attribut
             if stated is None
             else tuple(parameter(i64, f"{stem}.stride{a}") if s is None else s for a, s in enumerate(stated))
         )
-        noalias = bool(attributes) and "nestor.noalias" in attributes[k].data
+        noalias = bool(attributes) and NOALIAS in attributes[k].data
         if noalias:
             b.noalias_arguments.add(base)
         element = lower_element(op, type_.element_type)

@@ -25,6 +25,7 @@ from xdsl.dialects import llvm, scf
 from xdsl.dialects.builtin import IntegerAttr, VectorType, i32, i64
 from xdsl.ir import Attribute, SSAValue
 
+from ...dialects.attributes import DESCENDING, GRAIN
 from ...dialects.ext import llvm as ext
 from ...dialects.ext import llvm_intrinsics as intr
 from .builder import FunctionBuilder
@@ -54,13 +55,13 @@ HALF = 32
 
 def is_descending(op: scf.ParallelOp) -> int | None:
     """The length of the stretches of a loop that goes backwards."""
-    length = op.attributes.get("nestor.descending")
+    length = op.attributes.get(DESCENDING)
     return length.value.data if isinstance(length, IntegerAttr) else None
 
 
 def grain_of(op: scf.ParallelOp) -> int:
     """Iterations below which a thread does not pay."""
-    grain = op.attributes.get("nestor.grain")
+    grain = op.attributes.get(GRAIN)
     return grain.value.data if isinstance(grain, IntegerAttr) else 1
 
 

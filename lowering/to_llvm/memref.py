@@ -31,6 +31,7 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Operation, SSAValue
 
+from ...dialects.attributes import NONTEMPORAL
 from ...dialects.diagnostic import LoweringError, fail
 from ...dialects.ext import llvm_intrinsics as intr
 from ...dialects.ext.memref import PrefetchOp
@@ -79,7 +80,7 @@ def _store(b: FunctionBuilder, op: memref.StoreOp) -> None:
     ref = b.memref(op.memref)
     b.written.add(ref.base)
     pointer = address(b, ref, [b.index(i) for i in op.indices])
-    b.store(b.value(op.value), pointer, byte_size(ref.element), "nestor.nontemporal" in op.attributes)
+    b.store(b.value(op.value), pointer, byte_size(ref.element), NONTEMPORAL in op.attributes)
 
 
 def _prefetch(b: FunctionBuilder, op: PrefetchOp) -> None:

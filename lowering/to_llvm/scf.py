@@ -21,14 +21,14 @@ from xdsl.dialects.builtin import BoolAttr, IntegerAttr, MemRefType, StringAttr,
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from ...analysis.nest.check_sites import checked_index, raises
+from ...dialects.attributes import AS_WRITTEN, CUSTOM_CALL, KIND, NO_SLP, SITE
 from ...dialects.diagnostic import LoweringError, fail
 from ...dialects.ext.llvm import LoopAnnotationAttr
 from ...dialects.walk import walk
-from ..abi.custom_call_names import CUSTOM_CALL
 from ..abi.error_codes import ERROR_CODES, FACTS, RAISE, RAISED
 from .builder import FunctionBuilder, Handler
 from .memref import layout_strides
-from .types import AS_WRITTEN, NO_SLP, NSW, TILE, VOID, lower_type, make_function
+from .types import NSW, TILE, VOID, lower_type, make_function
 
 NO_LOOP_TRANSFORMS = LoopAnnotationAttr(BoolAttr.from_bool(True), BoolAttr.from_bool(True))
 """A loop over explicit vectors is what the schedule asked for: LLVM must not vectorize or unroll it again."""
@@ -168,8 +168,8 @@ def _assert(b: FunctionBuilder, op: cf.AssertOp) -> None:
             hint="hoist the check out of the parallel loop, or make the loop serial",
             error=LoweringError,
         )
-    kind = op.attributes.get("nestor.kind")
-    site = op.attributes.get("nestor.site")
+    kind = op.attributes.get(KIND)
+    site = op.attributes.get(SITE)
     name = kind.data if isinstance(kind, StringAttr) else "AssertionError"
     if name not in ERROR_CODES:
         raise fail(
@@ -220,7 +220,7 @@ def _raise(b: FunctionBuilder, op: func.CallOp) -> None:
             hint="make the loop serial",
             error=LoweringError,
         )
-    site = op.attributes.get("nestor.site")
+    site = op.attributes.get(SITE)
     for k, word in enumerate(op.arguments):
         b.store(b.value(word), b.gep(b.error(), FACTS + k, i64))
     number = site.value.data if isinstance(site, IntegerAttr) else 0

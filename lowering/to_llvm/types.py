@@ -184,11 +184,6 @@ def prefer_vectors_of(bits: int) -> Attribute:
 SCALAR_LOOPS = _pair("nestor-loops", "scalar")
 """Read by the runtime: the function has innermost loops without explicit vectors."""
 
-NO_SLP = "nestor.no_slp"
-"""On a loop: its statements are not to be put into the lanes of a vector."""
-
-AS_WRITTEN = "nestor.as_written"
-"""On a loop: its body is the order of accesses that is wanted, and makes no better vectors."""
 
 NO_SLP_HERE = _pair("nestor-slp", "off")
 """Read by the runtime: the function has such a loop."""

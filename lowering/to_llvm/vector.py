@@ -25,6 +25,7 @@ from xdsl.dialects.builtin import (
 from xdsl.dialects.utils import FastMathFlag
 from xdsl.ir import Attribute, Operation, SSAValue
 
+from ...dialects.attributes import NONTEMPORAL
 from ...dialects.diagnostic import LoweringError, fail
 from ...dialects.ext import llvm as ext
 from ...dialects.ext import llvm_intrinsics as intr
@@ -74,7 +75,7 @@ def _store(b: FunctionBuilder, op: vector.StoreOp) -> None:
     ref, pointer = _vector_address(b, op, op.base, op.indices)
     b.written.add(ref.base)
     value = b.value(op.vector)
-    if "nestor.nontemporal" in op.attributes or _is_true(op.nontemporal):
+    if NONTEMPORAL in op.attributes or _is_true(op.nontemporal):
         _store_streaming(b, ref, value, pointer)
     elif isinstance(ref.base.owner, llvm.AllocaOp):
         b.store(value, pointer, byte_size(ref.element))

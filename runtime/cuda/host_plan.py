@@ -35,11 +35,11 @@ from xdsl.dialects.builtin import DYNAMIC_INDEX, IntegerAttr, MemRefType, Module
 from xdsl.ir import Block, Operation, SSAValue
 
 from ...analysis.nest.check_sites import checked_index, raises
+from ...dialects.attributes import ARENA, INDEX_BITS, KIND, SITE
 from ...dialects.diagnostic import LoweringError, NestorError, SourceLocation, fail, op_location
 from ...lowering.abi.error_codes import ERROR_CODES, FACTS, RAISED
 from ...lowering.abi.kernel_signature import LARGEST_SMALL
 from ...lowering.cuda_c.emit import CudaModule, kernel_name, print_cuda
-from ...lowering.nest_to_gpu.plan_memory import ARENA
 from .. import scalar_eval
 from .launch_arguments import Packer, packer_of
 
@@ -264,7 +264,7 @@ def _index_bits(module: ModuleOp, host: func.FuncOp) -> int:
     """The width of indices in the kernels of a host function."""
     for op in module.body.block.ops:
         if isinstance(op, gpu.ModuleOp) and op.sym_name.data == f"{host.sym_name.data}_kernels":
-            bits = op.attributes.get("nestor.index_bits")
+            bits = op.attributes.get(INDEX_BITS)
             return bits.value.data if isinstance(bits, IntegerAttr) else 64
     return 64
 
@@ -405,7 +405,7 @@ class _Translator:
         self._line(f"run.launch({kernel_name(op.kernel)!r}, ({grid}), ({block}), ({operands}))")
 
     def _assert(self, op: cf.AssertOp) -> None:
-        kind, site = op.attributes.get("nestor.kind"), op.attributes.get("nestor.site")
+        kind, site = op.attributes.get(KIND), op.attributes.get(SITE)
         if not (isinstance(kind, StringAttr) and kind.data in ERROR_CODES and isinstance(site, IntegerAttr)):
             raise fail(op, "a check needs nestor.kind and nestor.site", error=LoweringError)
         details = [self._names[v] if v is not None else "0" for v in checked_index(op.arg)]
@@ -414,7 +414,7 @@ class _Translator:
         self._line(f"run.check({', '.join(arguments)})")
 
     def _raise(self, op: func.CallOp) -> None:
-        site = op.attributes.get("nestor.site")
+        site = op.attributes.get(SITE)
         if not raises(op) or not isinstance(site, IntegerAttr):
             raise fail(op, f"{op.name} cannot run on the host side of a GPU program", error=LoweringError)
         words = [str(site.value.data), *[self._names[v] for v in op.arguments]]

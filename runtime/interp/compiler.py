@@ -17,6 +17,7 @@ from xdsl.ir import Block, Operation, SSAValue
 from ...analysis.nest.check_sites import checked_index, raises
 from ...analysis.nest.kernels.domains import DIVISIONS, domain_of
 from ...dialects.affine import AffineList
+from ...dialects.attributes import CUSTOM_CALL, KIND, SITE
 from ...dialects.diagnostic import LoweringError, fail
 from ...dialects.nest import (
     AccumulateOp,
@@ -31,7 +32,6 @@ from ...dialects.nest import (
     StoreOp,
     YieldOp,
 )
-from ...lowering.abi.custom_call_names import CUSTOM_CALL
 from ...lowering.abi.error_codes import CALL_ERROR, ERROR_CODES, INDEX_ERROR, RAISED
 from .. import custom_calls, printing, scalar_eval
 from ..errors import KernelError
@@ -245,7 +245,7 @@ class Compiler(Source):
         self.define(op.result, f"{value} if {value} >= 0 else {value} + {extent}")
 
     def assertion(self, op: cf.AssertOp) -> None:
-        kind, site = op.attributes.get("nestor.kind"), op.attributes.get("nestor.site")
+        kind, site = op.attributes.get(KIND), op.attributes.get(SITE)
         code = ERROR_CODES[kind.data if kind is not None else "AssertionError"]  # pyright: ignore
         number = self.sites.get(op, -1) if site is None else site.value.data  # pyright: ignore
         details = ["0" if v is None else self.names[v] for v in checked_index(op.arg)]

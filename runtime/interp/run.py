@@ -27,6 +27,7 @@ from xdsl.dialects.builtin import MemRefType
 from xdsl.ir import Block, Operation, SSAValue
 
 from ...analysis.nest.check_sites import check_sites
+from ...dialects.attributes import ROLE
 from ...dialects.diagnostic import NestorError, fail, op_location
 from .. import scalar_eval
 from ..errors import KernelError
@@ -57,7 +58,7 @@ def compile_nest(function: func.FuncOp, *, mode: str = "program") -> Callable[..
     if len(function.body.blocks) != 1:
         raise fail(function, "the interpreter runs functions of one block")
     roles = [
-        attrs.data.get("nest.role") if (attrs := _arg_attrs(function, k)) is not None else None
+        attrs.data.get(ROLE) if (attrs := _arg_attrs(function, k)) is not None else None
         for k in range(len(function.args))
     ]
     outputs = [k for k, role in enumerate(roles) if role is not None and role.data == "out"]  # pyright: ignore

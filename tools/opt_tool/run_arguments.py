@@ -16,6 +16,7 @@ from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, SSAValue
 
 from ...analysis.nest.sets.accesses import argument_attribute
+from ...dialects.attributes import DIMS, ROLE
 from ...dialects.diagnostic import NestorError, fail
 from ...runtime import scalar_eval
 
@@ -150,7 +151,7 @@ class Arguments:
 
     def _keys(self, k: int, axis: int) -> list[str]:
         """What an unknown extent is called: its dimension, if it has a name, and `argument.axis`."""
-        named = argument_attribute(self._function.args[k], "nest.dims")
+        named = argument_attribute(self._function.args[k], DIMS)
         dimension = named.data[axis] if isinstance(named, ArrayAttr) else None
         names = [dimension.data] if isinstance(dimension, StringAttr) else []
         return [*names, f"{self.names[k]}.{axis}"]
@@ -210,7 +211,7 @@ _I1 = IntegerType(1)
 
 
 def role_of(argument: SSAValue) -> str:
-    role = argument_attribute(argument, "nest.role")
+    role = argument_attribute(argument, ROLE)
     return role.data if isinstance(role, StringAttr) else "in"
 
 

@@ -13,6 +13,7 @@ from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, MemRefType, ModuleO
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, Operation, SSAValue
 
+from ...dialects.attributes import DIMS, ROLE
 from ...dialects.diagnostic import fail
 from ...runtime.cuda_sim.engine import SimEngine
 from ...runtime.cuda_sim.faults import Fault, SimulatorFault
@@ -79,11 +80,11 @@ def _describe_arguments(module: ModuleOp, function: FuncOp) -> None:
             continue
         parameters = [(kernel, k) for value, kernel, k in uses if value is argument]
         for kernel, k in parameters:
-            dims = _attribute(kernel, k, "nest.dims")
+            dims = _attribute(kernel, k, DIMS)
             if isinstance(dims, ArrayAttr):
-                found.setdefault("nest.dims", dims)
+                found.setdefault(DIMS, dims)
         if parameters and all(_only_written(kernel.body.block.args[k]) for kernel, k in parameters):
-            found.setdefault("nest.role", StringAttr("out"))
+            found.setdefault(ROLE, StringAttr("out"))
     function.arg_attrs = ArrayAttr([DictionaryAttr(found) for found in attributes])
 
 

@@ -17,6 +17,7 @@ from xdsl.traits import is_side_effect_free
 from ...analysis.nest.loop_structure import functions
 from ...analysis.nest.sets.accesses import argument_attribute
 from ...analysis.nest.values.readable import NestText, line_text, mark_text
+from ...dialects.attributes import ROLE
 from ...dialects.diagnostic import fail
 from ...dialects.nest import (
     AccumulateOp,
@@ -81,7 +82,7 @@ class _Outliner:
         return Node("function", text, [self._function], children=self._block(self._function.body.block))
 
     def _argument(self, argument: SSAValue) -> str:
-        role = argument_attribute(argument, "nest.role")
+        role = argument_attribute(argument, ROLE)
         word = f"{role.data} " if isinstance(role, StringAttr) else ""
         if not isinstance(argument.type, MemRefType):
             return f"{word}{self._names.name(argument)}: {argument.type}"

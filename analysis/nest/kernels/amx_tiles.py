@@ -26,9 +26,9 @@ from xdsl.dialects import arith
 from xdsl.dialects.builtin import IntegerType, MemRefType, i32
 from xdsl.ir import Attribute, Operation
 
+from ....dialects.attributes import AMX
 from ....dialects.ext.amx_sizes import REGISTERS, ROW_BYTES, ROWS, TOGETHER
 from ....dialects.nest import AccumulateOp, AllocOp, ForOp, LoadOp, StoreOp
-from ....dialects.nest.common import AMX
 from ..buffers import strides_of
 from ..values.linear_forms import Linear, forms_of
 from .matrix_tiles import NoTile, counting_band, loads_and_sum, trip_count_from_zero

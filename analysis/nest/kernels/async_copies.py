@@ -30,16 +30,11 @@ from xdsl.dialects import arith
 from xdsl.dialects.builtin import FloatAttr, IntegerAttr, MemRefType
 from xdsl.ir import Operation, SSAValue
 
+from ....dialects.attributes import ASYNC, COPIES
 from ....dialects.nest import AllocOp, BarrierOp, ForOp, LoadOp, StoreOp
 from ....dialects.nest.loop import THREAD_AXES
 from ..buffers import element_bytes
 from .gpu_accesses import declared_space
-
-ASYNC = "nestor.async"
-"""The annotation of a vectorized loop whose copies may be in flight."""
-
-COPIES = "nestor.copies"
-"""The attribute of a barrier: how many groups of copies may be in flight when threads continue."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -25,6 +25,7 @@ from typing import TypeAlias
 
 from xdsl.ir import Block, Operation, SSAValue
 
+from ....dialects.attributes import ASYNC
 from ....dialects.diagnostic import NestorError, fail
 from ....dialects.nest import (
     LANES,
@@ -40,7 +41,7 @@ from ....dialects.nest import (
 from ..loop_structure import enclosing_loops, is_inside, perfect_band
 from ..sets.accesses import Access, accesses_of, may_overlap
 from ..sets.integer_sets import Row, System, Terms, difference, require_pair
-from .async_copies import ASYNC, closes_group, groups_left, holds_async, is_async
+from .async_copies import closes_group, groups_left, holds_async, is_async
 from .barrier_places import (
     BLOCK_AXES,
     THREAD_AXES,

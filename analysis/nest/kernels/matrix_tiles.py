@@ -41,14 +41,11 @@ from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.ir.affine import AffineBinaryOpKind
 
+from ....dialects.attributes import MATRIX, TF32
 from ....dialects.nest import LANES, AccumulateOp, ForOp, LoadOp
-from ....dialects.nest.common import TF32
 from ..values.linear_forms import Atom, Division, Linear, forms_of, linear
 from .gpu_accesses import declared_space
 from .lane_reductions import differs
-
-MATRIX = "nestor.matrix"
-"""The annotation of a loop over tiles that tensor cores multiply."""
 
 ROWS, COLUMNS = 16, 8
 """Rows and columns of the sums of one instruction."""

@@ -17,6 +17,7 @@ from xdsl.ir import Block, Operation, SSAValue
 from xdsl.traits import Pure, is_side_effect_free
 
 from ....dialects.affine import AffineList
+from ....dialects.attributes import ALIAS_SET
 from ....dialects.nest import (
     AccumulateOp,
     AllocOp,
@@ -133,7 +134,7 @@ def may_alias(first: SSAValue, second: SSAValue) -> bool:
 
 def alias_set(argument: SSAValue) -> int | None:
     """The `nest.alias_set` of a function argument, None when it overlaps nothing."""
-    attribute = argument_attribute(argument, "nest.alias_set")
+    attribute = argument_attribute(argument, ALIAS_SET)
     return attribute.value.data if isinstance(attribute, IntegerAttr) else None
 
 

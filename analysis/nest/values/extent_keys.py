@@ -16,6 +16,7 @@ from xdsl.dialects.func import FuncOp
 from xdsl.ir import Block, Operation, SSAValue
 
 from ....dialects.affine import AffineList, constant_of
+from ....dialects.attributes import DIMS, ROLE
 from ....dialects.nest import AllocOp
 
 
@@ -79,7 +80,7 @@ def _declared_dims(buffer: SSAValue) -> ArrayAttr | None:
     function = block.parent_op() if isinstance(block, Block) else None
     if not isinstance(function, FuncOp) or function.arg_attrs is None:
         return None
-    found = function.arg_attrs.data[function.body.block.args.index(buffer)].data.get("nest.dims")  # pyright: ignore
+    found = function.arg_attrs.data[function.body.block.args.index(buffer)].data.get(DIMS)  # pyright: ignore
     return found if isinstance(found, ArrayAttr) else None
 
 
@@ -87,7 +88,7 @@ def input_dims(function: Operation) -> frozenset[str]:
     """The names of extents that arguments bring along; a name that only results have may be any extent."""
     if not isinstance(function, FuncOp) or function.arg_attrs is None:
         return frozenset()
-    lists = [a.data.get("nest.dims") for a in function.arg_attrs.data if _is_input(a)]
+    lists = [a.data.get(DIMS) for a in function.arg_attrs.data if _is_input(a)]
     return frozenset(
         name.data
         for dims in lists
@@ -98,7 +99,7 @@ def input_dims(function: Operation) -> frozenset[str]:
 
 
 def _is_input(attributes: DictionaryAttr) -> bool:
-    return attributes.data.get("nest.role") != _OUT
+    return attributes.data.get(ROLE) != _OUT
 
 
 _OUT = StringAttr("out")

@@ -8,11 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-FROZEN = "nest.frozen"
-"""The attribute of an argument."""
-
-FROZEN_FUNCTION = "nestor.frozen"
-"""The attribute of a function: the one that fills its last arguments, and the numbers of the arguments given to it."""
+from ....dialects.attributes import FROZEN, FROZEN_FUNCTION
 
 
 def frozen_function(function: Any) -> tuple[str, Sequence[int]] | None:

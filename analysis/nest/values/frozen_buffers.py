@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from xdsl.ir import Operation, SSAValue
 
+from ....dialects.attributes import FROZEN, ROLE
 from ....dialects.nest import AllocOp
 from ..loop_structure import enclosing_loops
 from ..sets.accesses import READ, accesses_of, alias_set, argument_attribute, root_of
-from .frozen_arguments import FROZEN
 
 DEEPEST = 4
 """Maximum number of buffers between an argument and the one in question."""
@@ -18,7 +18,7 @@ def is_frozen(buffer: SSAValue) -> bool:
     root = root_of(buffer)
     return (
         argument_attribute(root, FROZEN) is not None
-        and argument_attribute(root, "nest.role") is None
+        and argument_attribute(root, ROLE) is None
         and alias_set(root) is None
     )
 

@@ -27,6 +27,7 @@ from xdsl.ir import Block, Operation, SSAValue
 from xdsl.ir.affine import AffineDimExpr
 
 from ....dialects.affine import AffineList, linear_terms
+from ....dialects.attributes import ROLE
 from ....dialects.nest import AllocOp, ForOp, IfOp, IndexOp, LoadOp, StoreOp
 from .extent_keys import input_dims, least_extent, value_key
 from .range_rules import RULES, bits_of, range_of_constant, range_of_element, range_of_type
@@ -385,9 +386,7 @@ def _results(function: FuncOp) -> list[SSAValue]:
     if function.arg_attrs is None:
         return []
     pairs = zip(function.body.block.args, function.arg_attrs.data, strict=True)
-    return [
-        argument for argument, attributes in pairs if attributes.data.get("nest.role") == StringAttr("out")
-    ]
+    return [argument for argument, attributes in pairs if attributes.data.get(ROLE) == StringAttr("out")]
 
 
 def _is_scalar(buffer: SSAValue) -> bool:

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Sequence
 from types import FunctionType
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from ....dialects.attributes import NT_FASTMATH
 from ....dialects.diagnostic import Diagnostic
 from ....runtime import disk_cache
 from ....runtime.cpu import fast_call
@@ -298,4 +299,4 @@ def _grant_fastmath(module: Any, flags: tuple[str, ...]) -> None:
     from xdsl.dialects.builtin import ArrayAttr, StringAttr
 
     for function in module.body.block.ops:
-        function.attributes["nt.fastmath"] = ArrayAttr([StringAttr(flag) for flag in flags])
+        function.attributes[NT_FASTMATH] = ArrayAttr([StringAttr(flag) for flag in flags])

@@ -7,6 +7,7 @@ from functools import partial
 from io import StringIO
 from typing import TYPE_CHECKING, Any
 
+from ....dialects.attributes import NT_MUTATED, NT_WRITES_ARG, SITES
 from ...interface.errors import UnsupportedError
 from ...values.exceptions import registered
 from ..driver.cpu_kernel import CpuKernel, FrozenDescription
@@ -351,13 +352,13 @@ class _Versions:
 def _roles(function: Any) -> list[str]:
     """What becomes of each argument of the kernel: `in`, `inout`, or `out` for a result, which come last."""
     attributes = function.arg_attrs.data if function.arg_attrs is not None else [None] * len(function.args)
-    roles = ["inout" if a is not None and "nt.mutated" in a.data else "in" for a in attributes]
+    roles = ["inout" if a is not None and NT_MUTATED in a.data else "in" for a in attributes]
     results = (
         function.res_attrs.data
         if function.res_attrs is not None
         else [None] * len(function.function_type.outputs)
     )
-    return roles + ["out" for r in results if r is None or "nt.writes_arg" not in r.data]
+    return roles + ["out" for r in results if r is None or NT_WRITES_ARG not in r.data]
 
 
 _BUILDERS: dict[str, Callable[[ModuleOp, str, Schedule, str | None], tuple[Kernel, Any]]] = {
@@ -380,7 +381,7 @@ def _symbols(module: ModuleOp) -> list[str]:
 
 
 def _sites(function: Any) -> list[dict[str, Any]]:
-    return _site_entries(function.attributes.get("nestor.sites"))
+    return _site_entries(function.attributes.get(SITES))
 
 
 def _site_entries(table: Any) -> list[dict[str, Any]]:

@@ -42,9 +42,9 @@ from xdsl.passes import ModulePass
 from ....analysis.nest.buffers import buffer_name
 from ....analysis.nest.loop_structure import functions, is_check
 from ....analysis.nest.sets.accesses import READ, accesses_of, argument_attribute, is_defined_outside
-from ....analysis.nest.values.frozen_arguments import FROZEN_FUNCTION
 from ....analysis.nest.values.frozen_buffers import is_frozen
 from ....dialects.affine import AffineList
+from ....dialects.attributes import DIMS, FROZEN_FUNCTION, ROLE
 from ....dialects.nest import AllocOp, ForOp
 from ..rewrite.loops import replace_index
 
@@ -200,7 +200,7 @@ def _outlined(function: FuncOp, plan: _Plan) -> FuncOp:
             body.add_op(op.clone(mapper))
     body.add_op(ReturnOp())
     attributes = [_attributes(function, argument) for argument in given]
-    attributes += [DictionaryAttr({"nest.role": StringAttr("out")}) for _ in crossing]
+    attributes += [DictionaryAttr({ROLE: StringAttr("out")}) for _ in crossing]
     made = FuncOp(name, FunctionType.from_lists([a.type for a in body.args], []), Region(body))
     made.properties["arg_attrs"] = ArrayAttr(attributes)
     made.location = function.location
@@ -216,8 +216,8 @@ def _outlined(function: FuncOp, plan: _Plan) -> FuncOp:
 def _attributes(function: FuncOp, argument: SSAValue) -> DictionaryAttr:
     """What is said of an argument, but not that it is frozen."""
     kept: dict[str, Attribute] = {}
-    if (dims := argument_attribute(argument, "nest.dims")) is not None:
-        kept["nest.dims"] = dims
+    if (dims := argument_attribute(argument, DIMS)) is not None:
+        kept[DIMS] = dims
     return DictionaryAttr(kept)
 
 

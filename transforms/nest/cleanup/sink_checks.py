@@ -69,6 +69,7 @@ from ....analysis.nest.sets.hoisted_checks import (
 )
 from ....analysis.nest.values.extent_keys import bound_key
 from ....dialects.affine import AffineList
+from ....dialects.attributes import ROLE
 from ....dialects.nest import AccumulateOp, AllocOp, ForOp, IfOp, LoadOp, LookupOp, StoreOp, YieldOp
 from ....dialects.remarks import remark
 from ..rewrite.loops import replace_index
@@ -157,7 +158,7 @@ def _roles(function: FuncOp) -> Iterator[str]:
     if function.arg_attrs is None:
         return
     for attributes in function.arg_attrs.data:
-        role = attributes.data.get("nest.role")
+        role = attributes.data.get(ROLE)
         yield role.data if isinstance(role, StringAttr) else "in"
 
 

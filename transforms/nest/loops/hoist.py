@@ -49,6 +49,7 @@ from ....analysis.nest.sets.conflicts import can_meet
 from ....analysis.nest.sets.dependence import Dependences, analyse
 from ....analysis.nest.values.extent_keys import extent_key
 from ....dialects.affine import AffineList
+from ....dialects.attributes import ROLE
 from ....dialects.diagnostic import NestorError, fail
 from ....dialects.nest import BIND_AXES, ForOp, LoadOp
 from ....dialects.nest.common import INDEX
@@ -139,7 +140,7 @@ class _Search:
     def _why_not_always(self, op: LoadOp) -> str | None:
         """Why the element cannot be loaded before the loop whether or not it is needed."""
         root = root_of(op.memref)
-        if not isinstance(root.owner, Block) or argument_attribute(root, "nest.role") == StringAttr("out"):
+        if not isinstance(root.owner, Block) or argument_attribute(root, ROLE) == StringAttr("out"):
             return "the element may not have been written"
         for axis in range(len(op.indices)):
             extent, made = _extent(op.memref, axis)

@@ -60,6 +60,7 @@ from ....analysis.nest.sets.accesses import argument_attribute
 from ....analysis.nest.sets.loop_bounds import is_known_before
 from ....analysis.nest.values.extent_keys import value_key
 from ....dialects.affine import AffineList, constant_of, linear_terms
+from ....dialects.attributes import DIMS
 from ....dialects.diagnostic import NestorError, fail
 from ....dialects.nest import BIND_AXES, AllocOp, ForOp, IfOp
 from ....dialects.nest.common import INDEX, name_hint_of
@@ -205,7 +206,7 @@ def _extents(loop: ForOp) -> dict[str, tuple[SSAValue, int]]:
     """The names of extents, each with a buffer and an axis that has it."""
     function, found = enclosing_function(loop), dict[str, tuple[SSAValue, int]]()
     for argument in function.body.block.args if isinstance(function, FuncOp) else ():
-        names = argument_attribute(argument, "nest.dims")
+        names = argument_attribute(argument, DIMS)
         for axis, name in enumerate(names if isinstance(names, ArrayAttr) else ()):
             if isinstance(name, StringAttr):
                 found.setdefault(name.data, (argument, axis))

@@ -34,6 +34,7 @@ from ....analysis.nest.sets.accesses import READ, UPDATE, WRITE, Access, argumen
 from ....analysis.nest.sets.coverage import is_stored_before
 from ....analysis.nest.sets.integer_sets import difference, is_in_buffer, pair_system
 from ....dialects.affine import AffineList
+from ....dialects.attributes import ROLE
 from ....dialects.diagnostic import NestorError, fail
 from ....dialects.nest import AccumulateOp, AllocOp, ForOp, LoadOp, LookupOp, StoreOp
 
@@ -153,7 +154,7 @@ def _is_set(
 ) -> bool:
     """Whether the element that `op` reads there holds a value: of the caller, or of a store before."""
     root = root_of(buffer)
-    if isinstance(root.owner, Block) and argument_attribute(root, "nest.role") != OUT:
+    if isinstance(root.owner, Block) and argument_attribute(root, ROLE) != OUT:
         return True
     users = dict.fromkeys(use.operation for use in buffer.uses)
     stores = [

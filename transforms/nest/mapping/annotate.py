@@ -34,19 +34,19 @@ from xdsl.dialects.builtin import IntegerAttr, StringAttr, UnitAttr, i64
 from xdsl.ir import Attribute
 
 from ....analysis.nest.kernels.amx_tiles import AMX, amx_tile
-from ....analysis.nest.kernels.async_copies import ASYNC, why_not_async
+from ....analysis.nest.kernels.async_copies import why_not_async
 from ....analysis.nest.kernels.loop_marks import refuse_marked
-from ....analysis.nest.kernels.matrix_tiles import MATRIX, NoTile, matrix_tile
+from ....analysis.nest.kernels.matrix_tiles import NoTile, matrix_tile
 from ....analysis.nest.loop_structure import enclosing_loops
 from ....analysis.nest.values.running_results import why_not_scan_in_lanes
+from ....dialects.attributes import ASYNC, DESCENDING, GRAIN, MATRIX, SCAN
 from ....dialects.diagnostic import NestorError, fail
 from ....dialects.nest import BIND_AXES, MARKS, ForOp
-from ....lowering.nest_to_scf.scans import SCAN
 from ..loops.unroll import refuse_copies
 
 UNROLLED = "unrolled"
 _PREFIX = "nestor."
-_OF_THREADS = ("nestor.grain", "nestor.descending")
+_OF_THREADS = (GRAIN, DESCENDING)
 _OTHER_MARKS = {"parallel": "parallel", "vectorized": "vectorize", **dict.fromkeys(BIND_AXES, "bind")}
 """The marks that change what a loop does, and the primitives that prove that they may be set."""
 

@@ -46,10 +46,10 @@ from xdsl.dialects.builtin import IntegerAttr, ModuleOp, i64
 from xdsl.ir import Operation
 from xdsl.passes import ModulePass
 
-from ....analysis.nest.kernels.async_copies import COPIES
 from ....analysis.nest.kernels.barrier_places import foreign_operation
 from ....analysis.nest.kernels.barriers import Place, kernels_in, places
 from ....analysis.nest.loop_structure import find_loop, functions
+from ....dialects.attributes import COPIES
 from ....dialects.diagnostic import NestorError
 from ....dialects.nest import BarrierOp, ForOp
 

@@ -22,6 +22,7 @@ from xdsl.dialects.builtin import IntegerAttr, i64
 
 from ....analysis.nest.kernels.loop_marks import refuse_in_vector, refuse_marked, why_not_fails
 from ....analysis.nest.sets.dependence import Dependences
+from ....dialects.attributes import GRAIN
 from ....dialects.diagnostic import NestorError, fail
 from ....dialects.nest import ForOp
 from ..rewrite.mark_checks import refuse_on_processor, refuse_parallel_twice
@@ -69,5 +70,5 @@ def parallelize(loop: ForOp, grain: int | None = None, dependences: Dependences 
         raise refusal
     loop.set_kind("parallel")
     if grain is not None:
-        loop.attributes["nestor.grain"] = IntegerAttr(grain, i64)
+        loop.attributes[GRAIN] = IntegerAttr(grain, i64)
     return loop

@@ -56,14 +56,12 @@ from ....analysis.nest.sets.integer_sets import System, pair_system
 from ....analysis.nest.sets.unify import Accessing, Mismatch, Unification, differ
 from ....analysis.nest.values.extent_keys import extent_key
 from ....dialects.affine import AffineList
+from ....dialects.attributes import INTRINSIC
 from ....dialects.diagnostic import NestorError, fail
 from ....dialects.nest import ForOp
 from ..rewrite.buffers import erase_unused, extent_before
 from ..rewrite.loops import materialise
 from ..rewrite.mark_checks import refuse_on_processor
-
-INTRINSIC = "nest.intrinsic"
-"""The attribute of a function that is an intrinsic: its body is one nest, and says what a call of it does."""
 
 
 @dataclass(frozen=True, eq=False)

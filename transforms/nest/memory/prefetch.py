@@ -49,6 +49,7 @@ from ....analysis.nest.loop_structure import loops_in
 from ....analysis.nest.sets.accesses import accesses_of, is_defined_outside, root_of
 from ....analysis.nest.sets.regions import NoWindow, Window, window_of
 from ....dialects.affine import AffineList
+from ....dialects.attributes import WRITE
 from ....dialects.diagnostic import NestorError, fail
 from ....dialects.nest import BIND_AXES, AccumulateOp, ForOp, LoadOp, PrefetchOp, StoreOp
 
@@ -197,7 +198,7 @@ def prefetch(
         op = PrefetchOp(access.memref, access.indices.substitute(loop.iv, ahead))
         same = next((other for other in placed if _shares_line(op, access.parent, other)), op)
         if isinstance(access, StoreOp):
-            same.attributes["nestor.write"] = UnitAttr()
+            same.attributes[WRITE] = UnitAttr()
         if same is not op:
             op.erase()  # else the buffer kept a use that stands nowhere
             continue
@@ -217,7 +218,7 @@ def _fetch_window(buffer: SSAValue, loop: ForOp, ahead: AffineList) -> None:
         op = PrefetchOp(buffer, AffineList.of(*entries).canonical())
         op.location = loop.location
         if is_written:
-            op.attributes["nestor.write"] = UnitAttr()
+            op.attributes[WRITE] = UnitAttr()
         loop.body.block.insert_op_before(op, first)
 
 

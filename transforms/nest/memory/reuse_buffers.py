@@ -50,6 +50,7 @@ from ....analysis.nest.sets.accesses import Access, accesses_of, alias_set, argu
 from ....analysis.nest.sets.dependence import equal_in_one_iteration
 from ....analysis.nest.sets.integer_sets import difference, pair_system
 from ....analysis.nest.values.extent_keys import extent_key
+from ....dialects.attributes import ROLE
 from ....dialects.nest import AccumulateOp, AllocOp, ForOp, IfOp, LoadOp, StoreOp
 
 if TYPE_CHECKING:
@@ -105,7 +106,7 @@ class _Life:
 
 def _result(argument: SSAValue, positions: dict[Operation, int], order: Order) -> _Life | None:
     """The life of a result that overlaps nothing; None for any other argument."""
-    role = argument_attribute(argument, "nest.role")
+    role = argument_attribute(argument, ROLE)
     if not isinstance(role, StringAttr) or role.data != "out" or alias_set(argument) is not None:
         return None
     return _life(argument, positions, order, is_result=True)

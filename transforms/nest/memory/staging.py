@@ -44,6 +44,7 @@ from ....analysis.nest.sets.dependence import Dependences, analyse
 from ....analysis.nest.sets.integer_sets import pair_system
 from ....analysis.nest.sets.producers import common_loops, runs_before
 from ....analysis.nest.sets.regions import NoWindow, Window, window_of
+from ....dialects.attributes import ROLE
 from ....dialects.diagnostic import NestorError, fail
 from ....dialects.nest import BIND_AXES, THREAD_AXES, AccumulateOp, AllocOp, ForOp, IfOp
 from ..rewrite.buffers import why_not_space
@@ -442,7 +443,7 @@ def _plan(
 def _may_be_unwritten(buffer: SSAValue) -> tuple[str, Notes] | None:
     """Why elements of the buffer may never have been written; None when its contents are given."""
     root = root_of(buffer)
-    role = argument_attribute(root, "nest.role")
+    role = argument_attribute(root, ROLE)
     if isinstance(root.owner, FRESH):
         return "they may never have been written", [(root.owner, "it is made here")]
     if isinstance(role, StringAttr) and role.data == "out":

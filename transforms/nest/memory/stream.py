@@ -25,6 +25,7 @@ from xdsl.ir import SSAValue
 from ....analysis.nest.buffers import buffer_name
 from ....analysis.nest.sets.access_patterns import UNIT, pattern_of, varying_values
 from ....analysis.nest.sets.accesses import root_of
+from ....dialects.attributes import NONTEMPORAL
 from ....dialects.diagnostic import NestorError, fail
 from ....dialects.nest import ForOp, StoreOp
 
@@ -63,4 +64,4 @@ def stream(buffer: SSAValue, loop: ForOp) -> None:
     if (refusal := why_not_stream(buffer, loop)) is not None:
         raise refusal
     for op in streamable(buffer, loop):
-        op.attributes["nestor.nontemporal"] = UnitAttr()
+        op.attributes[NONTEMPORAL] = UnitAttr()

@@ -19,9 +19,9 @@ from ....analysis.nest.kernels.loop_marks import (
 from ....analysis.nest.kernels.matrix_tiles import NoTile
 from ....analysis.nest.kernels.vector_forms import no_vector_form
 from ....analysis.nest.loop_structure import enclosing_function, enclosing_loops, loops_in
+from ....dialects.attributes import AMX
 from ....dialects.diagnostic import NestorError, fail
 from ....dialects.nest import BIND_AXES, ForOp
-from ....dialects.nest.common import AMX
 
 
 def why_not_compiled(function: FuncOp) -> NestorError | None:

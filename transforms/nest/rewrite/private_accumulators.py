@@ -34,6 +34,7 @@ from ....analysis.nest.sets.dependence import Dependences
 from ....analysis.nest.sets.integer_sets import is_never_negative
 from ....analysis.nest.values.extent_keys import bound_key, extent_key
 from ....dialects.affine import AffineList
+from ....dialects.attributes import ROLE
 from ....dialects.diagnostic import NestorError, fail
 from ....dialects.nest import BIND_AXES, AccumulateOp, AllocOp, ForOp, LoadOp, StoreOp
 from ..reductions.rfactor import identities
@@ -189,7 +190,7 @@ def is_written(buffer: SSAValue, loop: ForOp) -> bool:
     """Whether all elements of a buffer have values before `loop`."""
     root = root_of(buffer)
     if not isinstance(root.owner, Operation):
-        role = argument_attribute(root, "nest.role")
+        role = argument_attribute(root, ROLE)
         if not isinstance(role, StringAttr) or role.data != "out":
             return True
     elif not isinstance(root.owner, FRESH):

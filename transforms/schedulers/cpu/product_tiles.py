@@ -33,9 +33,9 @@ from xdsl.ir import SSAValue
 from ....analysis.nest.loop_structure import enclosing_function, loops_in, next_nest, perfect_band
 from ....analysis.nest.sets.access_patterns import UNIT, growth_of, varying_values
 from ....analysis.nest.values.frozen_buffers import is_computed_once
+from ....dialects.attributes import AS_WRITTEN
 from ....dialects.diagnostic import NestorError, fail
 from ....dialects.nest import AccumulateOp, AllocOp, ForOp, LoadOp, StoreOp
-from ....lowering.to_llvm.types import AS_WRITTEN
 from ...nest.cleanup.eliminate_dead import eliminate_dead
 from ...nest.loops.fuse import fuse, why_not_fuse
 from ...nest.loops.normalise import add_unit_loop

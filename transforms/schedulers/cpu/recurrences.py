@@ -18,6 +18,7 @@ from xdsl.dialects.builtin import AnyFloat, MemRefType
 
 from ....analysis.nest.loop_structure import loops_in
 from ....analysis.nest.sets.dependence import Dependences
+from ....dialects.attributes import NO_SLP
 from ....dialects.nest import AccumulateOp, ForOp, IfOp, LoadOp, StoreOp
 from ...nest.loops.unroll_and_jam import unroll_and_jam, why_not_unroll_and_jam
 from ...nest.mapping.annotate import annotate
@@ -48,7 +49,7 @@ def jam_rows(loop: ForOp, dependences: Dependences, steps: Steps) -> ForOp | Non
     blocks = steps.do(unroll_and_jam, loop, factor=ROWS, dependences=dependences)
     for jammed in loops_in(blocks):
         if jammed is not blocks:
-            steps.do(annotate, jammed, mark="nestor.no_slp")
+            steps.do(annotate, jammed, mark=NO_SLP)
     return blocks
 
 

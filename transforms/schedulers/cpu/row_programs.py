@@ -35,6 +35,7 @@ from ....analysis.nest.buffers import element_bytes
 from ....analysis.nest.sets.access_patterns import buffer_accesses
 from ....analysis.nest.sets.accesses import root_of
 from ....dialects.affine import AffineList
+from ....dialects.attributes import NONTEMPORAL
 from ....dialects.nest import ForOp, LoadOp, StoreOp
 from ...nest.memory.prefetch import prefetch, why_not_prefetch
 from ...nest.reductions.search_parts import search_parts
@@ -160,7 +161,7 @@ def _reads_part(one: ForOp, buffer: SSAValue, loop: ForOp) -> bool:
 def _is_streamed(buffer: SSAValue, passes: list[ForOp]) -> bool:
     """Whether stores to a buffer are non-temporal, so that its lines should not be fetched."""
     return any(
-        "nestor.nontemporal" in op.attributes
+        NONTEMPORAL in op.attributes
         for loop in passes
         for op, other in buffer_accesses(loop)
         if other is buffer

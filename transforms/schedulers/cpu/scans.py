@@ -38,9 +38,9 @@ from ....analysis.nest.buffers import element_bytes
 from ....analysis.nest.loop_structure import loops_in
 from ....analysis.nest.sets.access_patterns import SCATTERED, SEVERAL, access_patterns
 from ....analysis.nest.values.running_results import running_update
+from ....dialects.attributes import SCAN
 from ....dialects.diagnostic import NestorError
 from ....dialects.nest import ForOp
-from ....lowering.nest_to_scf.scans import SCAN
 from ...nest.loops.split import split, why_not_split
 from ...nest.mapping.annotate import annotate, why_not_annotate
 from ...nest.mapping.parallel import parallelize

@@ -33,6 +33,7 @@ from ....analysis.nest.loop_structure import loops_in, parent_loop
 from ....analysis.nest.sets.access_patterns import UNIT, pattern_of, varying_values
 from ....analysis.nest.sets.accesses import FRESH, root_of
 from ....dialects.affine import dims_of, linear_terms
+from ....dialects.attributes import NONTEMPORAL
 from ....dialects.nest import ForOp, LoadOp, StoreOp
 from ...nest.rewrite.steps import Steps
 from ..patterns.costs import is_streamed
@@ -96,7 +97,7 @@ def _fetch_ahead(body: ForOp, lanes: ForOp, around: ForOp, cpu: Cpu, steps: Step
     in_all = MORE_AHEAD if cpu.non_temporal else AHEAD
     each = min(MOST_AHEAD, max(LEAST_AHEAD, in_all // max(1, len(reads))))
     for root, accesses in arrays.items():
-        if any("nestor.nontemporal" in op.attributes for op in accesses):
+        if any(NONTEMPORAL in op.attributes for op in accesses):
             continue
         steps_bytes = {_advance(op, around) for op in accesses}
         advance = steps_bytes.pop()
@@ -124,9 +125,7 @@ def _arrays(
 def big_arrays(lanes: ForOp, cpu: Cpu) -> list[SSAValue]:
     """The big arrays that a loop of lanes goes through, without those that are written by non-temporal stores."""
     arrays = {**_arrays(lanes, lanes, LoadOp, cpu), **_arrays(lanes, lanes, StoreOp, cpu)}
-    return [
-        root for root, ops in arrays.items() if not any("nestor.nontemporal" in op.attributes for op in ops)
-    ]
+    return [root for root, ops in arrays.items() if not any(NONTEMPORAL in op.attributes for op in ops)]
 
 
 def bytes_of(buffer: SSAValue) -> int:

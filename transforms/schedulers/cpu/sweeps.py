@@ -25,13 +25,12 @@ from ....analysis.machine import Cpu
 from ....analysis.nest.buffers import element_bytes
 from ....analysis.nest.sets.accesses import root_of
 from ....dialects.affine import AffineList, dims_of, linear_terms
+from ....dialects.attributes import DESCENDING, NONTEMPORAL
 from ....dialects.nest import AccumulateOp, ForOp, LoadOp, StoreOp
 from ...nest.mapping.annotate import annotate, why_not_annotate
 from ...nest.rewrite.steps import Steps
 from ..patterns.costs import extent_of
 from .streams import bytes_of, has_big_arrays, is_big
-
-DESCENDING = "nestor.descending"
 
 STRETCH_SHARE = 8
 """The part of the second-level cache that is gone through forward: many times what is prefetched."""
@@ -83,7 +82,7 @@ def _strides(loop: ForOp, cpu: Cpu) -> dict[SSAValue, tuple[int, bool]]:
             accessed = list(op.memrefs)
         else:
             continue
-        passes = "nestor.nontemporal" in op.attributes
+        passes = NONTEMPORAL in op.attributes
         for memref in accessed:
             buffer = root_of(memref)
             if not is_big(buffer, cpu):

@@ -22,6 +22,7 @@ from ....analysis.machine import Cpu, cpu
 from ....analysis.nest.loop_structure import parent_loop
 from ....analysis.nest.sets.access_patterns import SCATTERED, SEVERAL, access_patterns
 from ....analysis.nest.sets.dependence import Dependences
+from ....dialects.attributes import GRAIN
 from ....dialects.diagnostic import NestorError, fail
 from ....dialects.nest import AccumulateOp, AllocOp, ForOp, StoreOp
 from ....dialects.remarks import remark
@@ -91,7 +92,7 @@ def share(loop: ForOp, steps: Steps) -> None:
     if extent is not None and extent < 2 * grain:
         return
     loop.set_kind("parallel")
-    loop.attributes["nestor.grain"] = IntegerAttr(grain, i64)
+    loop.attributes[GRAIN] = IntegerAttr(grain, i64)
     steps.did(parallelize, loop, grain=grain)
 
 

@@ -34,9 +34,9 @@ from ....analysis.nest.sets.access_patterns import SCATTERED, SEVERAL, UNIT, acc
 from ....analysis.nest.sets.accesses import is_defined_outside
 from ....analysis.nest.sets.conflicts import same_iterations
 from ....analysis.nest.sets.dependence import Dependences
+from ....dialects.attributes import UNROLL
 from ....dialects.diagnostic import NestorError
 from ....dialects.nest import AccumulateOp, AllocOp, ForOp, IfOp, LoadOp, StoreOp
-from ....lowering.nest_common.body import UNROLL
 from ....lowering.nest_to_gpu.vectors import LARGEST_ACCESS
 from ...nest.loops.fuse import fuse
 from ...nest.loops.normalise import remove_unit_loop

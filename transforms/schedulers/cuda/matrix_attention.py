@@ -29,10 +29,10 @@ from __future__ import annotations
 from math import prod
 
 from ....analysis.nest.buffers import element_bytes
-from ....analysis.nest.kernels.async_copies import ASYNC
 from ....analysis.nest.kernels.gpu_accesses import declared_space
 from ....analysis.nest.kernels.matrix_tiles import COLUMNS, Form, form_of
 from ....analysis.nest.loop_structure import enclosing_loops, is_inside, loops_in, perfect_band
+from ....dialects.attributes import ASYNC
 from ....dialects.diagnostic import fail
 from ....dialects.nest import LANES, AllocOp, ForOp, LoadOp, StoreOp
 from ...nest.loops.fuse import fuse

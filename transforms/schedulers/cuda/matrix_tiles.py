@@ -25,10 +25,11 @@ from math import gcd, prod
 
 from xdsl.dialects.builtin import MemRefType
 
-from ....analysis.nest.kernels.async_copies import ASYNC, copy_in
-from ....analysis.nest.kernels.matrix_tiles import MATRIX, Form, form_of
+from ....analysis.nest.kernels.async_copies import copy_in
+from ....analysis.nest.kernels.matrix_tiles import Form, form_of
 from ....analysis.nest.loop_structure import loops_in
 from ....analysis.nest.sets.access_patterns import UNIT
+from ....dialects.attributes import ASYNC, MATRIX
 from ....dialects.diagnostic import fail
 from ....dialects.nest import LANES, AllocOp, ForOp, LoadOp
 from ...nest.loops.flatten import flatten

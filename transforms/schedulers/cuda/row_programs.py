@@ -42,9 +42,9 @@ from ....analysis.nest.loop_structure import enclosing_function, perfect_band, s
 from ....analysis.nest.sets.access_patterns import buffer_accesses
 from ....analysis.nest.sets.accesses import is_defined_outside, root_of
 from ....analysis.nest.values.powers_of_two import power_below
+from ....dialects.attributes import UNROLL
 from ....dialects.diagnostic import NestorError
 from ....dialects.nest import LANES, AccumulateOp, AllocOp, ForOp, LoadOp
-from ....lowering.nest_common.body import UNROLL
 from ....lowering.nest_to_gpu.vectors import LARGEST_ACCESS
 from ...nest.loops.flatten import flatten_neighbours
 from ...nest.loops.normalise import remove_unit_loop

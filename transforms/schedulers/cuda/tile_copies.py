@@ -22,10 +22,11 @@ from xdsl.ir import SSAValue
 from xdsl.ir.affine import AffineDimExpr, AffineExpr
 
 from ....analysis.nest.buffers import element_bytes, strides_of
-from ....analysis.nest.kernels.async_copies import ASYNC, copy_in
+from ....analysis.nest.kernels.async_copies import copy_in
 from ....analysis.nest.loop_structure import loops_in
 from ....analysis.nest.sets.access_patterns import UNIT
 from ....dialects.affine import AffineList, linear_terms
+from ....dialects.attributes import ASYNC
 from ....dialects.nest import AllocOp, ForOp, LoadOp, StoreOp
 from ...nest.loops.flatten import flatten, why_not_flatten
 from ...nest.loops.rename import rename

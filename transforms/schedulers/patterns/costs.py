@@ -20,6 +20,7 @@ from ....analysis.nest.loop_structure import trip_count
 from ....analysis.nest.sets.accesses import FRESH, VIEWS, argument_attribute, root_of
 from ....analysis.nest.values.extent_keys import bound_key
 from ....analysis.nest.values.powers_of_two import power_above
+from ....dialects.attributes import ROLE
 from ....dialects.nest import AccumulateOp, ForOp, LoadOp, PrefetchOp, StoreOp
 
 UNKNOWN_EXTENT = 1024
@@ -38,7 +39,7 @@ def is_streamed(store: StoreOp, cpu: Cpu, unknown: bool = False) -> bool:
     `unknown` is the answer for a size that only the run time knows.
     """
     root = root_of(store.memref)
-    role = argument_attribute(root, "nest.role")
+    role = argument_attribute(root, ROLE)
     if role != StringAttr("out") or not isinstance(root.type, MemRefType):
         return False
     shape = root.type.get_shape()

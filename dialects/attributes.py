@@ -1,0 +1,131 @@
+"""The names of attributes that say something about an operation or an argument: each once, with what it promises.
+
+Names begin with the level that reads them: `nt.` at the tensor level, `nest.` at the level of loop nests, `nestor.` from
+marks of loops down to machine code. A promise is checked by who is named; what nobody checks, who sets it must know.
+"""
+
+from __future__ import annotations
+
+# ---- arguments and results of a function at the nt level (set by the frontend) ------------------------
+
+NT_LAYOUT = "nt.layout"
+"""`"c"`: elements lie in row-major order, without gaps; `"strided"`: anywhere. Guarded at each call."""
+
+NT_ORDER = "nt.order"
+"""Of a result: the order of its axes in memory, outermost first."""
+
+NT_DIMS = "nt.dims"
+"""The extent of each axis: a number, or a name that equal extents share. Guarded at each call."""
+
+NT_ALIAS_SET = "nt.alias_set"
+"""Arguments with the same number may overlap; one without a number overlaps nothing. Guarded at each call."""
+
+NT_FROZEN = "nt.frozen"
+"""The elements are the same in every call: the user promises it with `constants=`."""
+
+NT_MUTATED = "nt.mutated"
+"""Of an argument: the caller sees what is written to it."""
+
+NT_WRITES_ARG = "nt.writes_arg"
+"""Of a result: it is the final value of the mutated argument with this number."""
+
+NT_FASTMATH = "nt.fastmath"
+"""Of a function: the flags that the user granted to floating-point operations, by name."""
+
+# ---- arguments of a function at the nest level (set by convert-nt-to-nest) ----------------------------
+
+ROLE = "nest.role"
+"""`"out"`: written, and never read before it is written; `"inout"`: both; without it: read only."""
+
+DIMS = "nest.dims"
+"""The extent of each axis, as `nt.dims`. The verifier checks its form (`upstream_rules.py`)."""
+
+ALIAS_SET = "nest.alias_set"
+"""As `nt.alias_set`."""
+
+FROZEN = "nest.frozen"
+"""As `nt.frozen`; nest-freeze moves what depends on such arguments alone to a function of its own."""
+
+INTRINSIC = "nest.intrinsic"
+"""Of a function: its body is the meaning of an instruction. nest-tensorize proves that a nest computes the same."""
+
+# ---- marks of loops: for a later level to obey --------------------------------------------------------
+
+GRAIN = "nestor.grain"
+"""Of a parallel loop: below twice as many iterations it runs serially."""
+
+DESCENDING = "nestor.descending"
+"""Of a parallel loop: a thread does its share in stretches of so many iterations, the last stretch first."""
+
+UNROLL = "nestor.unroll"
+"""The loop is unrolled: by four on the CPU, by `#pragma unroll` in kernels."""
+
+NO_SLP = "nestor.no_slp"
+"""The statements of the loop are not put into the lanes of a vector."""
+
+AS_WRITTEN = "nestor.as_written"
+"""The body is the order of accesses that is wanted: LLVM neither vectorizes nor unrolls the loop."""
+
+SCAN = "nestor.scan"
+"""The loop becomes a vector of running results. nest-annotate checks that it is one (`running_results.py`)."""
+
+MATRIX = "nestor.matrix"
+"""Tensor cores compute what lanes do with their tiles. nest-annotate checks it (`matrix_tiles.py`)."""
+
+AMX = "nestor.amx"
+"""The matrix unit of a CPU adds up the terms. nest-annotate checks it (`amx_tiles.py`)."""
+
+ASYNC = "nestor.async"
+"""The copies of the loop are under way while their thread goes on. nest-annotate checks it (`async_copies.py`)."""
+
+TF32 = "nestor.tf32"
+"""Of a function: tensor cores may round the factors of its products to 19 bits, as the user granted."""
+
+# ---- accesses, barriers, buffers ----------------------------------------------------------------------
+
+NONTEMPORAL = "nestor.nontemporal"
+"""Of a store: it passes the caches. Nothing may depend on when; nest-stream sets it where nothing reads it soon."""
+
+WRITE = "nestor.write"
+"""Of a prefetch: the element is going to be written."""
+
+COPIES = "nestor.copies"
+"""Of a barrier: how many groups of asynchronous copies may be under way behind it. nest-insert-barriers proves it."""
+
+NO_COPIES = "nestor.no_copies"
+"""Of a group of asynchronous copies: it is made to be waited for only, all copies being in groups already."""
+
+ARENA = "nestor.arena"
+"""Of an allocation: the temporaries of a GPU program live in it (gpu-plan-memory)."""
+
+NOALIAS = "nestor.noalias"
+"""Of an argument: no other argument reaches its memory. Set where there is no `nest.alias_set`."""
+
+INDEX_BITS = "nestor.index_bits"
+"""Of a GPU module: how wide its indices are. 32 is chosen where every buffer is small enough, which launches check."""
+
+FROZEN_FUNCTION = "nestor.frozen"
+"""Of a function: what fills its last arguments once, and from which arguments."""
+
+# ---- checks that can fail at run time -----------------------------------------------------------------
+
+SITES = "nestor.sites"
+"""Of a function: the table of its checks."""
+
+SITE = "nestor.site"
+"""Of a check: its number in that table."""
+
+KIND = "nestor.kind"
+"""Of a `cf.assert` or a call: the exception that it raises."""
+
+RAISES = "nestor.raises"
+"""Of a `raise`: the number of what it raises (`frontend/values/exceptions.py`)."""
+
+EXCEPTION = "nestor.exception"
+"""Of a `raise` that is a call: the text of what it raises, as the message of a `cf.assert` is."""
+
+GOES_ON = "nestor.goes_on"
+"""Of a `cf.assert` of a kernel: a failure is recorded, and the thread goes on."""
+
+CUSTOM_CALL = "nestor.custom_call"
+"""Of a declaration: Python answers its calls."""
