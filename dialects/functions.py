@@ -4,16 +4,20 @@
     %s = special.sigmoid %x : vector<16xf32>      // 1 / (1 + e^-x)
     %b = special.philox %c, %s, %k : i64          // random bits
 
-They are beside those of `math`, up to `expand-math` on the CPU and up to CUDA C on the GPU.
+They are beside those of `math`, up to `expand-math`: on the CPU all of them, in kernels those that CUDA C has no function
+for. A function of floats is a row here, from which its operation is made, the element operation `nt.NAME`, what the
+interpreter calls, and the call in CUDA C; its form for processors is the function NAME in `lowering/math/NAME.py`.
 """
 
 from __future__ import annotations
 
-from typing import ClassVar
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, ClassVar
 
 from xdsl.dialects.builtin import VectorType, i64
-from xdsl.dialects.math import FloatingPointLikeUnaryMathOperation
-from xdsl.ir import Dialect
+from xdsl.dialects.math import FloatingPointLikeBinaryMathOperation, FloatingPointLikeUnaryMathOperation
+from xdsl.ir import Dialect, Operation
 from xdsl.irdl import (
     IRDLOperation,
     VarConstraint,
@@ -25,21 +29,52 @@ from xdsl.irdl import (
 )
 from xdsl.traits import Pure, SameOperandsAndResultType
 
-
-@irdl_op_definition
-class LgammaOp(FloatingPointLikeUnaryMathOperation):
-    """The logarithm of the absolute value of the gamma function."""
-
-    name = "special.lgamma"
-    traits = traits_def(Pure(), SameOperandsAndResultType())
+from . import special
 
 
-@irdl_op_definition
-class SigmoidOp(FloatingPointLikeUnaryMathOperation):
-    """The logistic function, 1 / (1 + e^-x)."""
+@dataclass(frozen=True, eq=False)
+class Function:
+    """A row: a function of one or two floats."""
 
-    name = "special.sigmoid"
-    traits = traits_def(Pure(), SameOperandsAndResultType())
+    name: str
+    summary: str
+    reference: Callable[..., Any]
+    """What NumPy computes: a function of special.py, or NumPy's own."""
+    ulp: float
+    """Bound on the error of the form in `lowering/math`, in units in the last place."""
+    arity: int = 1
+    cuda: str = ""
+    """The function of CUDA's library, of doubles; where there is none, kernels have the form of `lowering/math` too."""
+
+
+FUNCTIONS = (
+    Function(
+        "lgamma",
+        "The logarithm of the absolute value of the gamma function.",
+        special.lgamma,
+        ulp=8.0,
+        cuda="lgamma",
+    ),
+    Function("sigmoid", "The logistic function, 1 / (1 + e^-x).", special.sigmoid, ulp=2.0),
+)
+
+_BASES = {1: FloatingPointLikeUnaryMathOperation, 2: FloatingPointLikeBinaryMathOperation}
+
+
+def _define(row: Function) -> type[Operation]:
+    members = {
+        "name": f"special.{row.name}",
+        "__doc__": row.summary,
+        "__module__": __name__,
+        "__annotations__": {"name": ClassVar[str]},
+        "traits": traits_def(Pure(), SameOperandsAndResultType()),
+    }
+    class_name = "".join(part.capitalize() for part in row.name.split("_")) + "Op"
+    return irdl_op_definition(type(class_name, (_BASES[row.arity],), members))
+
+
+OPERATIONS: dict[str, type[Operation]] = {row.name: _define(row) for row in FUNCTIONS}
+"""The operation of each row."""
 
 
 @irdl_op_definition
@@ -56,4 +91,4 @@ class PhiloxOp(IRDLOperation):
     assembly_format = "$counter `,` $stream `,` $key attr-dict `:` type($result)"
 
 
-SPECIAL = Dialect("special", [LgammaOp, SigmoidOp, PhiloxOp])
+SPECIAL = Dialect("special", [*OPERATIONS.values(), PhiloxOp])

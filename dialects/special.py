@@ -1,5 +1,4 @@
-"""Functions that the element tables have and NumPy lacks, in NumPy: erf, erfc, lgamma, the sigmoid, and the random bits
-of Philox.
+"""Functions that the element tables have and NumPy lacks, in NumPy; `nt.nn` exports those of `__all__`.
 
 They are what compiled code is compared with, and what `nt.nn` and `nt.random` run outside of it.
 """
@@ -11,6 +10,13 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+
+__all__ = [
+    "erf",
+    "erfc",
+    "lgamma",
+    "sigmoid",
+]
 
 PHILOX_MULTIPLIERS = (0xD2511F53, 0xCD9E8D57)
 PHILOX_WEYL = (0x9E3779B9, 0xBB67AE85)
@@ -52,12 +58,14 @@ def _lgamma(x: float) -> float:
         return math.inf
 
 
-def _elementwise(function: Callable[[float], float], x: Any) -> Any:
-    array, dtype = _float_array(x)
-    values = np.fromiter(map(function, array.ravel().tolist()), np.float64, array.size)
-    result = np.empty_like(array, dtype)
+def _elementwise(function: Callable[..., float], *operands: Any) -> Any:
+    """The function of Python floats, element by element."""
+    arrays = np.broadcast_arrays(*operands)
+    dtype = np.tanh.resolve_dtypes((np.result_type(*operands), None))[1]
+    values = np.fromiter(map(function, *(x.ravel().tolist() for x in arrays)), np.float64, arrays[0].size)
+    result = np.empty_like(arrays[0], dtype)
     with np.errstate(over="ignore"):
-        result[...] = values.reshape(array.shape)
+        result[...] = values.reshape(result.shape)
     return result[()]
 
 

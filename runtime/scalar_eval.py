@@ -27,6 +27,7 @@ from xdsl.ir import Attribute, Operation
 
 from ..dialects import special
 from ..dialects.diagnostic import LoweringError, fail
+from ..dialects.functions import FUNCTIONS
 
 _FLOATS = {Float16Type: "f16", Float32Type: "f32", Float64Type: "f64", BFloat16Type: "bf16"}
 
@@ -108,8 +109,7 @@ NAMESPACE: dict[str, Any] = {
     "trailing_zeros": _trailing_zeros,
     "erf": math.erf,
     "erfc": math.erfc,
-    "lgamma": special.lgamma,
-    "sigmoid": special.sigmoid,
+    **{row.name: row.reference for row in FUNCTIONS},
     "philox": special.philox,
 }
 """Names that the expressions use."""
@@ -118,6 +118,7 @@ _SAME_NAME = (
     "exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "sqrt", "cbrt", "floor", "ceil", "trunc",
     "sin", "cos", "tan", "sinh", "cosh", "tanh",
 )  # fmt: skip
+_OPERANDS = {1: "{0}", 2: "{0}, {1}"}
 _INVERSE = ("asin", "acos", "atan", "asinh", "acosh", "atanh")
 
 # {0}, {1}, {2}: operands; {r}: type of the result; {u}, {v}: unsigned twins of the result and the operand.
@@ -172,8 +173,7 @@ _TABLE: dict[str, str] = {
     "math.powf": "({0}) ** ({1})",  # np.power of scalars has roots of its own: -0.0 for -0.0 ** 0.5
     "math.erf": "{r}(erf({0}))",
     "math.erfc": "{r}(erfc({0}))",
-    "special.lgamma": "lgamma({0})",
-    "special.sigmoid": "sigmoid({0})",
+    **{f"special.{row.name}": f"{row.name}({_OPERANDS[row.arity]})" for row in FUNCTIONS},
     "special.philox": "philox({0}.view({u}), {1}.view({u}), {2}.view({u})).view({r})",
     "math.rsqrt": "({r}(1) / np.sqrt({0}))",
     "math.atan2": "np.arctan2({0}, {1})",

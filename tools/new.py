@@ -1,7 +1,9 @@
-"""`python -m nestor.tools.new KIND NAME`: the files of a new primitive or pass, to be filled in.
+"""`python -m nestor.tools.new KIND NAME`: the files of a new primitive, pass or operation, to be filled in.
 
     python -m nestor.tools.new primitive skewer --room loops     # a step of schedules, and its pass nest-skewer
     python -m nestor.tools.new pass nt-strip                     # a pass of nt (transforms/tensor) or nest (--room)
+    python -m nestor.tools.new op softsign                       # an elementwise operation, by arithmetic
+    python -m nestor.tools.new op erfcx --transcendental         # one with a form of its own in lowering/math
 
 New files are written, rows are put into tables, and the pages that are made from both are made again. What is left to
 do is printed: every line with FILL IN. Files that are there stay as they are: then nothing at all is written.
@@ -19,11 +21,14 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import numpy as np
+
 from ..dialects.diagnostic import NestorError
-from .new_texts import PASS, PRIMITIVE
+from .new_texts import OPERATION, PASS, PRIMITIVE, TRANSCENDENTAL
 
 ROOT = Path(__file__).resolve().parents[1]
 MARK = "FILL IN"
+_WORDS = r"[a-z][a-z0-9]*(_[a-z0-9]+)*"
 
 ROOMS = ("loops", "producers", "reductions", "memory", "mapping", "cleanup")
 """The folders of `transforms/nest` that have primitives and passes."""
@@ -57,7 +62,7 @@ def primitive(name: str, room: str) -> Change:
     """A schedule primitive: its file, its row, its FileCheck tests, and how random schedules draw it."""
     from ..dialects.schedule.table import PRIMITIVES
 
-    _check_name(name, "a primitive", r"[a-z][a-z0-9]*(_[a-z0-9]+)*", PRIMITIVES)
+    _check_name(name, "a primitive", _WORDS, PRIMITIVES)
     texts = PRIMITIVE.named(name=name, dashed=name.replace("_", "-"), room=room)
     change = Change(texts.files, pages=("schedules",))
     in_room = lambda key: isinstance(key, ast.Tuple) and _constant(key.elts[-1]) == room  # noqa: E731
@@ -88,6 +93,35 @@ def compiler_pass(name: str, room: str | None) -> Change:
     change = Change(texts.files)
     neighbour = "nt-fuse" if level == "nt" else "nest-prove-bounds"
     change.add_row("transforms/registry.py", lambda text: _row_after(text, "PASSES", neighbour, texts["row"]))
+    return change
+
+
+def operation(name: str, operands: int, is_transcendental: bool) -> Change:
+    """An elementwise operation that NumPy lacks: what NumPy is given, its row, its expansion, and its tests."""
+    from ..dialects.nt.elementwise import ELEMENTWISE
+
+    _check_name(name, "an operation", _WORDS, ELEMENTWISE)
+    if hasattr(np, name):
+        raise NestorError(
+            f"NumPy has a function '{name}'",
+            hint="one that others compute is plain NumPy: @defines(np...), see frontend/numpy_api/definitions.py",
+        )
+    names = ("x", "y")[:operands]
+    texts = (TRANSCENDENTAL if is_transcendental else OPERATION).named(
+        name=name, dashed=name.replace("_", "-"), arity=str(operands), first="x", names=", ".join(names),
+        arguments=": Any, ".join(names), values=", ".join(f"{one}: SSAValue" for one in names),
+        registers=", ".join(f"%{one}" for one in names), operands=", ".join(("x", "x[::-1]")[:operands]),
+    )  # fmt: skip
+    change = Change(texts.files)
+    functions = "dialects/special.py"
+    change.add_row(functions, lambda text: _with_word(text, "__all__", name))
+    change.add_row(functions, lambda text: _function_at_end(text, texts[functions]))
+    if is_transcendental:
+        change.add_row("dialects/functions.py", lambda text: _row_at_end(text, "FUNCTIONS", texts["row"]))
+        return change
+    expansions = "dialects/nt/expand_float.py"
+    change.add_row("dialects/nt/elementwise.py", lambda text: _row_at_end(text, "_ROWS", texts["row"]))
+    change.add_row(expansions, lambda text: _function_at_end(text, texts[expansions]))
     return change
 
 
@@ -123,6 +157,20 @@ def _row_after(text: str, variable: str, neighbour: str, row: str) -> str:
     assert isinstance(table, ast.Dict)
     (value,) = (v for k, v in zip(table.keys, table.values, strict=True) if _constant(k) == neighbour)
     return _insert_after(text, value, row)
+
+
+def _with_word(text: str, variable: str, word: str) -> str:
+    """`word` in a sorted list of words."""
+    table = _table(text, variable)
+    assert isinstance(table, ast.List)
+    old = ast.get_source_segment(text, table)
+    assert old is not None
+    words = sorted([word, *(str(_constant(one)) for one in table.elts)])
+    return text.replace(old, "[\n" + "".join(f'    "{one}",\n' for one in words) + "]", 1)
+
+
+def _function_at_end(text: str, function: str) -> str:
+    return f"{text.rstrip()}\n\n\n{function}"
 
 
 def _table(text: str, variable: str) -> ast.expr:
@@ -183,8 +231,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
             raise NestorError("this is no checkout of Nestor", hint="run it where the tests are")
         if options.kind == "primitive":
             change = primitive(options.name, options.room)
-        else:
+        elif options.kind == "pass":
             change = compiler_pass(options.name, options.room)
+        else:
+            change = operation(options.name, options.operands, options.transcendental)
         paths = change.write()
     except NestorError as error:
         print(error, file=sys.stderr)
@@ -198,7 +248,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
-        prog="python -m nestor.tools.new", description="Write the skeleton of a primitive or pass."
+        prog="python -m nestor.tools.new", description="Write the skeleton of a primitive, pass or operation."
     )
     kinds = parser.add_subparsers(dest="kind", required=True)
     one = kinds.add_parser("primitive", help="a schedule primitive and its pass")
@@ -207,6 +257,10 @@ def _parser() -> argparse.ArgumentParser:
     one = kinds.add_parser("pass", help="a pass that is no primitive")
     one.add_argument("name", help="nt-some-words or nest-some-words")
     one.add_argument("--room", choices=ROOMS, help="folder of transforms/nest (default cleanup)")
+    one = kinds.add_parser("op", help="an elementwise operation of floats that NumPy lacks")
+    one.add_argument("name", help="some_words")
+    one.add_argument("--operands", type=int, choices=(1, 2), default=1)
+    one.add_argument("--transcendental", action="store_true", help="with a form of its own in lowering/math")
     return parser
 
 

@@ -154,3 +154,79 @@ func.func @nothing() {
     },
     parts={"row": '"$name": "$place.$module:$class_name"'},
 )
+
+_REFERENCE = '''def $name($arguments: Any) -> Any:
+    """FILL IN what it computes, elementwise."""
+    return _elementwise(lambda $names: $first, $names)  # FILL IN, of Python floats
+'''
+
+_PROGRAM = '''"""FILL IN: what is special about `nt.nn.$name`; against NumPy, on each target."""
+
+import numpy as np
+import pytest
+from agreement import agrees
+from nestor import nn
+
+TOLERANCE = {"f2": 2e-3, "f4": 1e-6, "f8": 1e-15}
+
+
+def $name($names):
+    return nn.$name($names)
+
+
+@pytest.mark.parametrize("target", ["cpu", "cuda-sim", "interp"])
+@pytest.mark.parametrize("dtype", TOLERANCE)
+def test_values(target, dtype):
+    x = np.array([0.0, -0.0, 0.5, -1.0, 3.0, np.inf, -np.inf, np.nan], dtype)  # FILL IN where it may go wrong
+    agrees($name, $operands, tolerance=TOLERANCE[dtype], target=target)
+'''
+
+OPERATION = Texts(
+    files={"tests/programs/test_$name.py": _PROGRAM},
+    parts={
+        "dialects/special.py": _REFERENCE,
+        "dialects/nt/expand_float.py": '''@in_single
+def $name(e: Emitter, $values) -> SSAValue:
+    """FILL IN how it is computed."""
+    return _multiply(e, $first, e.const(1.0, $first.type))  # FILL IN, of scalars of arith and math
+''',
+        "row": 'Elementwise("$name", $arity, "$name", {"f": xf.$name}, ulp=2.0, reference=special.$name)',
+    },
+)
+
+TRANSCENDENTAL = Texts(
+    files={
+        "lowering/math/$name.py": '''"""The expansion of $name."""
+
+from __future__ import annotations
+
+from xdsl.ir import SSAValue
+
+from .builder import FormBuilder
+
+
+def $name(b: FormBuilder, $values) -> SSAValue:
+    """FILL IN how it is computed."""
+    return b.mul($first, 1.0)  # FILL IN
+''',
+        "tests/filecheck/lowering/math/expand-math-$dashed.mlir": """\
+// FILL IN what this shows, in a sentence.
+// RUN: opt-tool %s -p expand-math | filecheck %s
+
+// CHECK-LABEL: func.func @vector
+// CHECK-NOT: special.$name
+// CHECK: arith.mulf {{.*}} : vector<8xf32>
+func.func @vector(%x: vector<8xf32>, %y: vector<8xf32>, %out: memref<8xf32>) {
+  %c0 = arith.constant 0 : index
+  %r = special.$name $registers : vector<8xf32>
+  vector.store %r, %out[%c0] : memref<8xf32>, vector<8xf32>
+  func.return
+}
+""",
+        "tests/programs/test_$name.py": _PROGRAM,
+    },
+    parts={
+        "dialects/special.py": _REFERENCE,
+        "row": 'Function("$name", "FILL IN what it is.", special.$name, ulp=2.0, arity=$arity)',
+    },
+)

@@ -35,7 +35,7 @@ PIPELINES: dict[str, tuple[str, ...]] = {
     "cpu": ("cpu-to-scf", "cpu-to-llvm"),
     # the same for kernels, which check the indices that they look up
     "cuda-to-nest": ("to-nest", "nest-sink-checks"),
-    # nest -> gpu: kernels and the host function that launches them
+    # nest -> gpu: kernels and the host function that launches them; functions that CUDA C lacks are written out
     "cuda": (
         "cuda-to-nest",
         "nest-schedule-cuda",
@@ -43,6 +43,7 @@ PIPELINES: dict[str, tuple[str, ...]] = {
         "convert-nest-to-gpu{explicit-barriers=true}",
         "canonicalize",
         "cse",
+        "expand-math{kernels=true}",
         "gpu-plan-memory",
     ),
     # the same with 32-bit indices: for buffers of fewer than 2^31 elements, which the caller checks
@@ -53,6 +54,7 @@ PIPELINES: dict[str, tuple[str, ...]] = {
         "convert-nest-to-gpu{index-bits=32 explicit-barriers=true}",
         "canonicalize",
         "cse",
+        "expand-math{kernels=true}",
         "gpu-plan-memory",
     ),
 }

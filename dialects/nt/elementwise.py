@@ -3,7 +3,8 @@
 A row gives the name (NumPy's), arity, the ufunc it must match to the bit, how its result type follows from
 its operands, and its scalar expansion by element kind (`f` float, `i` signed, `u` unsigned, `b` bool; a
 missing kind is not an operation NumPy has, or one the frontend casts away first). Adding an operation means adding a
-row here and its tests; nothing else in the compiler names operations.
+row here and its tests; nothing else in the compiler names operations. One that NumPy lacks is a function of special.py
+as well, which `nt.nn` exports; those with a form of their own in `lowering/math` are rows of `dialects/functions.py`.
 """
 
 from __future__ import annotations
@@ -64,6 +65,11 @@ def _math(name: str, dialect: ModuleType = math) -> Expansion:
         return e.op(getattr(dialect, name), operands, None, {"fastmath": arith.FastMathFlagsAttr("none")})
 
     return expansion
+
+
+def _special(row: functions.Function) -> Expansion:
+    flags = {"fastmath": arith.FastMathFlagsAttr("none")}
+    return lambda e, *operands: e.op(functions.OPERATIONS[row.name], operands, None, flags)
 
 
 def _cmp(predicate: str) -> Expansion:
@@ -215,6 +221,8 @@ _ROWS = (
         },
     ),
     Elementwise("select", 3, "where", {k: _select for k in "fiub"}, condition_first=True),
+    # random bits: of a counter (its lower and its upper half) and a key
+    Elementwise("philox", 3, "philox", {"u": xr.philox}, reference=special.philox),
     # functions
     Elementwise("sqrt", 1, "sqrt", {"f": _math("SqrtOp")}),
     Elementwise("cbrt", 1, "cbrt", {"f": _math("CbrtOp")}, ulp=2.0),
@@ -251,18 +259,14 @@ _ROWS = (
     Elementwise("tanh", 1, "tanh", {"f": _math("TanhOp")}, ulp=2.0),
     Elementwise("erf", 1, "erf", {"f": _math("ErfOp")}, ulp=2.0, reference=special.erf),
     Elementwise("erfc", 1, "erfc", {"f": _math("ErfcOp", ext_math)}, ulp=4.0, reference=special.erfc),
-    Elementwise(
-        "lgamma", 1, "lgamma", {"f": _math("LgammaOp", functions)}, ulp=8.0, reference=special.lgamma
-    ),
-    Elementwise(
-        "sigmoid", 1, "sigmoid", {"f": _math("SigmoidOp", functions)}, ulp=2.0, reference=special.sigmoid
+    *(
+        Elementwise(row.name, row.arity, row.name, {"f": _special(row)}, ulp=row.ulp, reference=row.reference)
+        for row in functions.FUNCTIONS
     ),
     Elementwise("floor", 1, "floor", {"f": _math("FloorOp")}),
     Elementwise("ceil", 1, "ceil", {"f": _math("CeilOp")}),
     Elementwise("rint", 1, "rint", {"f": _math("RoundEvenOp")}),
     Elementwise("trunc", 1, "trunc", {"f": _math("TruncOp")}),
-    # random bits: of a counter (its lower and its upper half) and a key
-    Elementwise("philox", 3, "philox", {"u": xr.philox}, reference=special.philox),
 )
 
 ELEMENTWISE: dict[str, Elementwise] = {row.name: row for row in _ROWS}

@@ -4,7 +4,9 @@ The functions here run as they are outside of compiled code; inside it they are 
 Those marked `composite` stay one operation of the nt level (`nt.composite "softmax"`) until `nt-decompose`.
 """
 
-from .activations import erf, erfc, gelu, lgamma, log_softmax, logsumexp, relu, sigmoid, silu, softmax
+from ...dialects import special
+from ...dialects.special import *  # noqa: F403 (the functions that NumPy lacks, by its __all__)
+from .activations import gelu, log_softmax, logsumexp, relu, silu, softmax
 from .convolution import conv, conv1d, conv2d, conv3d
 from .layers import attention, cross_entropy, dropout, embedding, one_hot
 from .normalise import batch_norm, batch_norm_training, layer_norm, rms_norm
@@ -24,18 +26,15 @@ __all__ = [
     "cross_entropy",
     "dropout",
     "embedding",
-    "erf",
-    "erfc",
     "gelu",
     "layer_norm",
-    "lgamma",
     "log_softmax",
     "logsumexp",
     "max_pool",
     "one_hot",
     "relu",
     "rms_norm",
-    "sigmoid",
     "silu",
     "softmax",
 ]
+__all__ += special.__all__

@@ -1,21 +1,21 @@
-"""Activations, and the softmax family."""
+"""Activations, and the softmax family.
+
+Those that are one operation of the element table (erf, lgamma, the sigmoid) are functions of `dialects/special.py`, which
+`nt.nn` exports as well.
+"""
 
 from __future__ import annotations
 
 import numpy as np
 
-from ...dialects.special import erf, erfc, lgamma, sigmoid
+from ...dialects.special import erf, sigmoid
 from .composites import composite
 
 __all__ = [
-    "erf",
-    "erfc",
     "gelu",
-    "lgamma",
     "log_softmax",
     "logsumexp",
     "relu",
-    "sigmoid",
     "silu",
     "softmax",
 ]

@@ -175,7 +175,7 @@ EXPRESSIONS: dict[type[Operation], Rule] = {
     math.IPowIOp: integer_helper("nt_int_pow"),
     math.FmaOp: fma,
     math.RsqrtOp: reciprocal_root,
-    functions.SigmoidOp: sigmoid,
+    functions.OPERATIONS["sigmoid"]: sigmoid,
     functions.PhiloxOp: random_bits,
     math.CtPopOp: count_bits("popc", fixup=0),
     math.CountLeadingZerosOp: count_bits("clz", fixup=1),
@@ -207,7 +207,6 @@ for _op, _name in {
     math.CoshOp: "cosh",
     math.ErfOp: "erf",
     ErfcOp: "erfc",
-    functions.LgammaOp: "lgamma",
     math.ExpOp: "exp",
     math.Exp2Op: "exp2",
     math.ExpM1Op: "expm1",
@@ -225,6 +224,7 @@ for _op, _name in {
     math.TanOp: "tan",
     math.TanhOp: "tanh",
     math.TruncOp: "trunc",
+    **{functions.OPERATIONS[row.name]: row.cuda for row in functions.FUNCTIONS if row.cuda},
 }.items():
     EXPRESSIONS[_op] = c_math_call(_name)
 

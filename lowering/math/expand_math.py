@@ -14,25 +14,36 @@ Every function of `FORMS` (math/table.py) is expanded, for f32 and f64 (f16 and 
 Expansions carry no fast-math flags: they rely on the order of their operations. Of an operation's own flags, `afn` gives
 shorter forms of tan, and tanh of f64. Rare cases that would cost the others (the reduction of large arguments of sin,
 logarithms of denormals, zero and infinity) are branches which a vector takes when one of its lanes has to.
+
+With `kernels`, the same in GPU kernels, of those functions only that CUDA C has none for.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
+from xdsl.dialects.gpu import FuncOp as KernelOp
 from xdsl.passes import ModulePass
 
 from ...dialects.walk import walk
 
 
+@dataclass(frozen=True, eq=False)
 class ExpandMathPass(ModulePass):
-    """Write transcendental math operations as polynomials."""
+    """Write transcendental math operations as polynomials; in `kernels` those that CUDA C has no function for."""
 
     name = "expand-math"
 
+    kernels: bool = False
+
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        expand_math(op)
+        if self.kernels:
+            expand_in_kernels(op)
+        else:
+            expand_math(op)
 
 
 def expand_math(module: ModuleOp) -> None:
@@ -46,6 +57,17 @@ def expand_math(module: ModuleOp) -> None:
         from .table import expand_function
 
         expand_function(function)
+
+
+def expand_in_kernels(module: ModuleOp) -> None:
+    """Expand in kernels what CUDA C has no function for."""
+    for kernel in [op for op in walk(module) if isinstance(op, KernelOp)]:
+        if not any(op.name.startswith("special.") for op in walk(kernel)):
+            continue
+        from ..cuda_c.operations import EXPRESSIONS
+        from .table import expand_function
+
+        expand_function(kernel, unless=EXPRESSIONS)
 
 
 _DIALECTS = ("math.", "special.")

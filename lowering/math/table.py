@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Container
+from importlib import import_module
 from typing import Any
 
 from xdsl.dialects import arith, math
@@ -16,6 +17,7 @@ from xdsl.dialects.builtin import (
     f32,
 )
 from xdsl.dialects.func import FuncOp
+from xdsl.dialects.gpu import FuncOp as KernelOp
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from ...dialects import functions
@@ -27,15 +29,14 @@ from . import hyperbolic, inverse, trig
 from . import pow as powers
 from .builder import FormBuilder
 from .erf import erf, erfc
-from .gamma import lgamma
 from .random import philox
 
 
-def expand_function(function: FuncOp) -> None:
-    """Expand in place what the function computes."""
+def expand_function(function: FuncOp | KernelOp, unless: Container[type[Operation]] = ()) -> None:
+    """Expand in place what the function computes, `unless` the operation is one of these."""
     constants: dict[tuple[Any, Attribute], SSAValue] = {}
     for op in walk(function):
-        if type(op) not in FORMS:
+        if type(op) not in FORMS or type(op) in unless:
             continue
         result = _expand(FormBuilder(op, function.body.blocks[0], constants), op)
         if result.name_hint is None:
@@ -63,6 +64,11 @@ def _rsqrt(b: FormBuilder, x: SSAValue) -> SSAValue:
     return b.div(1.0, b.sqrt(x))
 
 
+def _form_of(row: functions.Function) -> Callable[..., SSAValue]:
+    """The function called like the row in the module called like it."""
+    return getattr(import_module(f".{row.name}", __package__), row.name)
+
+
 FORMS: dict[type[Operation], Callable[..., SSAValue]] = {
     math.ExpOp: forms.exp,
     math.Exp2Op: forms.exp2,
@@ -86,11 +92,10 @@ FORMS: dict[type[Operation], Callable[..., SSAValue]] = {
     math.AtanhOp: hyperbolic.atanh,
     math.ErfOp: erf,
     ErfcOp: erfc,
-    functions.LgammaOp: lgamma,
-    functions.SigmoidOp: forms.sigmoid,
     math.PowFOp: powers.pow,
     math.CbrtOp: powers.cbrt,
     math.RsqrtOp: _rsqrt,
     functions.PhiloxOp: philox,
+    **{functions.OPERATIONS[row.name]: _form_of(row) for row in functions.FUNCTIONS},
 }
 """How each is written, for f32 and f64 (philox: i64), scalars and vectors."""

@@ -27,6 +27,7 @@ from typing import Any
 
 import numpy as np
 from cpu_kernels import Kernel
+from nestor.dialects.functions import FUNCTIONS, OPERATIONS
 
 
 def sigmoid(x: Any) -> Any:
@@ -81,6 +82,7 @@ ONE_OPERAND: dict[str, tuple[Callable[..., Any], float]] = {
     "cbrt": (np.cbrt, 1.0),
     "erf": (long_function("erf"), 1.5),
     "erfc": (long_function("erfc"), 2.0),
+    **{row.name: (row.reference, row.ulp) for row in FUNCTIONS if row.arity == 1},
     "lgamma": (long_function("lgamma"), 4.0),
     "sigmoid": (sigmoid, 1.0),
 }
@@ -93,6 +95,7 @@ FLOORS: dict[str, Callable[[np.ndarray], np.ndarray]] = {
 comes from that of -x."""
 
 TWO_OPERANDS: dict[str, tuple[Callable[..., Any], float]] = {
+    **{row.name: (row.reference, row.ulp) for row in FUNCTIONS if row.arity == 2},
     "atan2": (np.arctan2, 2.0),
     "powf": (np.power, 1.25),
 }
@@ -102,10 +105,6 @@ LANES = 16
 BLOCK = 1 << 15
 SWEPT = ("exp", "log", "sin", "cos", "tanh", "erf", "sigmoid")
 """Functions of which all singles are compared, with the C library: math_sweep.c."""
-
-
-DIALECTS = {"sigmoid": "special", "lgamma": "special"}
-"""Functions that are not of the dialect `math`."""
 
 
 def kernel(name: str, element: str, width: int, arity: int = 1, flags: str = "") -> Kernel:
@@ -129,7 +128,7 @@ def kernel(name: str, element: str, width: int, arity: int = 1, flags: str = "")
       %n = memref.dim %x, %c0 : memref<?x{element}>
       scf.for %i = %c0 to %n step %step {{
         {loads}
-        %r = {DIALECTS.get(name, "math")}.{name} {", ".join(f"%{v}0" for v in operands)}{granted} : {type_}
+        %r = {"special" if name in OPERATIONS else "math"}.{name} {", ".join(f"%{v}0" for v in operands)}{granted} : {type_}
         {store.format(element, type_)}
       }}
       func.return

@@ -6,8 +6,10 @@ import math
 import numpy as np
 import pytest
 from cuda_kernels import parse
+from nestor.dialects.functions import FUNCTIONS, OPERATIONS
 from nestor.lowering.cuda_c.emit import print_cuda
 from nestor.lowering.cuda_c.operations import EXPRESSIONS
+from nestor.lowering.math.expand_math import expand_in_kernels
 from nestor.runtime import scalar_eval
 from nestor.runtime.cuda_sim.module import SimModule
 from sampling import is_sampled
@@ -267,8 +269,32 @@ def test_the_table_is_covered():
     elsewhere = {"arith.constant", "arith.index_cast", "arith.fptoui", "memref.load", "memref.dim"}
     elsewhere |= {"arith.maxnumf", "arith.minnumf", "math.fma", "math.rsqrt", "math.fpowi", "math.ipowi"}
     elsewhere |= {"math.ctpop", "math.ctlz", "math.cttz", "math.round", "math.erf"}
-    elsewhere |= {"math.erfc", "special.lgamma", "special.sigmoid"}  # tests/programs/test_nn.py
+    elsewhere |= {"math.erfc", *(op.name for op in OPERATIONS.values())}  # tests/programs/test_nn.py
     elsewhere.add("special.philox")  # tests/programs/test_random.py, and the table of programs
     elsewhere |= {"vector.extract"}  # tests/unit/test_gpu_vectors.py
     missing = {op.name for op in EXPRESSIONS} - tested - elsewhere
     assert {name for name in missing if not name.startswith("gpu.")} == set()
+
+
+@pytest.mark.parametrize("element", ["f32", "f64"])
+@pytest.mark.parametrize("name", OPERATIONS)
+def test_functions_that_cuda_lacks_are_written_out(name, element, monkeypatch):
+    """The forms of the CPU, in a kernel, branches included: of a function that CUDA C is not known to have."""
+    monkeypatch.delitem(EXPRESSIONS, OPERATIONS[name])
+    arity = next(row.arity for row in FUNCTIONS if row.name == name)
+    module = parse(f"""gpu.module @k attributes {{nestor.index_bits = 64 : i64}} {{
+      gpu.func @k(%x: memref<?x{element}>, %y: memref<?x{element}>) kernel {{
+        %i = gpu.thread_id x
+        %a = memref.load %x[%i] : memref<?x{element}>
+        %r = special.{name} {", ".join(["%a"] * arity)} : {element}
+        memref.store %r, %y[%i] : memref<?x{element}>
+        gpu.return
+      }}
+    }}""")
+    expand_in_kernels(module)
+    assert f"special.{name}" not in str(module)
+    x = np.array([0.25, -2.5, 3.0, 100.0, -40.0, 0.0, np.inf, np.nan], element.replace("f", "float"))
+    y = np.zeros_like(x)
+    SimModule(print_cuda(module).source).launch("k", (1,), (len(x),), [x, y])
+    (reference,) = (row.reference for row in FUNCTIONS if row.name == name)
+    np.testing.assert_allclose(y, reference(*[x] * arity), rtol=1e-6 if element == "f32" else 1e-14)

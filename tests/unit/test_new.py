@@ -49,7 +49,7 @@ def contents(folder: Path) -> dict[str, bytes]:
 
 
 def recipe(kind: str, words: dict[str, str]) -> set[str]:
-    """The files that CONTRIBUTING.md names for `kind`: the paths of the list below `new {kind} NAME`."""
+    """The files that CONTRIBUTING.md names for `kind`: the paths of the list that follows `new {kind}`."""
     text = (ROOT / "CONTRIBUTING.md").read_text()
     listed = re.search(rf"new {kind}[^#]*?\n\n((?:[-*] .*\n(?:  .*\n)*)+)", text)
     assert listed is not None, f"CONTRIBUTING.md has no recipe of `new {kind}`"
@@ -70,6 +70,12 @@ KINDS = {
         {"<name>": "nest-strip-all", "<module>": "strip_all", "<folder>": "transforms/nest/cleanup"},
         4,
     ),
+    "op": (["softened", "--operands", "2"], {"<name>": "softened"}, 5),
+    "op NAME --transcendental": (
+        ["widened_out", "--transcendental"],
+        {"<name>": "widened_out", "<na-me>": "widened-out"},
+        5,
+    ),
 }
 """The arguments, what the recipe's words stand for then, and how many files there may be at most."""
 
@@ -82,6 +88,13 @@ TESTS = {
         "tests/schedules/test_checks.py::test_every_checker_is_shown_to_matter",
     ],
     "pass": ["tests/unit/test_every_pass_is_tested.py"],
+    "op": ["tests/unit/test_nt_elementwise.py", "tests/programs/test_softened.py"],
+    "op NAME --transcendental": [
+        "tests/unit/test_nt_elementwise.py",
+        "tests/unit/test_cpu_math.py",
+        "tests/unit/test_cuda_expressions.py::test_the_table_is_covered",
+        "tests/programs/test_widened_out.py",
+    ],
 }
 """The tests that ask for files, rows and lines of what is new."""
 
@@ -90,7 +103,7 @@ TESTS = {
 def test_the_recipe_names_what_is_written_and_that_is_all_there_is_to_write(kind, checkout, run):
     arguments, words, most = KINDS[kind]
     before = contents(checkout)
-    done = run("nestor.tools.new", kind, *arguments)
+    done = run("nestor.tools.new", kind.split()[0], *arguments)
     assert done.returncode == 0, done.stderr
     after = contents(checkout)
     touched = {path for path in after if before.get(path) != after[path]}
@@ -102,19 +115,22 @@ def test_the_recipe_names_what_is_written_and_that_is_all_there_is_to_write(kind
 
 
 def check(kind: str, name: str, checkout: Path, run: Run) -> None:
-    """The skeleton is loaded, its pass runs, and the tests that ask for files find them."""
-    pass_name = {"primitive": "nest-" + name.replace("_", "-"), "pass": name}[kind]
-    listed = run("nestor.tools.opt_tool.main", "--list-passes")
-    assert f"  {pass_name} " in listed.stdout
-    assert not listed.stderr
-    for test in (checkout / "tests" / "filecheck").rglob(f"{pass_name}*.mlir"):
-        (options,) = re.findall(r"-p (?:'([^']*)'|(\S+))", test.read_text())
+    """The skeleton is loaded, its pass and its FileCheck tests run, and the tests that ask for files find them."""
+    pass_name = {"primitive": "nest-" + name.replace("_", "-"), "pass": name}.get(kind)
+    if pass_name is not None:
+        listed = run("nestor.tools.opt_tool.main", "--list-passes")
+        assert f"  {pass_name} " in listed.stdout
+        assert not listed.stderr
+    found = (checkout / "tests" / "filecheck").rglob(f"*{pass_name or name.replace('_', '-')}*.mlir")
+    for test in found:
+        ((quoted, plain),) = re.findall(r"-p (?:'([^']*)'|(\S+))", test.read_text())
         verify = ["--split-input-file", "--verify-diagnostics"] if "invalid" in test.name else []
-        ran = run("nestor.tools.opt_tool.main", str(test), "-p", "".join(options), *verify)
+        ran = run("nestor.tools.opt_tool.main", str(test), "-p", quoted or plain, *verify)
         assert ran.returncode == 0, ran.stderr
-    tested = run(
-        "pytest", "-q", "-p", "no:cacheprovider", "-k", f"{name} or {pass_name} or not [", *TESTS[kind]
-    )
+        for line in re.findall(r"CHECK: ([^{}\n]*)$", test.read_text(), re.MULTILINE):
+            assert line in ran.stdout
+    wanted = [name, pass_name or name, "not ["]
+    tested = run("pytest", "-q", "-p", "no:cacheprovider", "-k", " or ".join(wanted), *TESTS[kind])
     assert tested.returncode == 0, tested.stdout[-3000:]
 
 
@@ -127,6 +143,8 @@ def check(kind: str, name: str, checkout: Path, run: Run) -> None:
         (["pass", "strip"], "'strip' is no name of a pass"),
         (["pass", "nest-freeze"], "there is a pass called 'nest-freeze' already"),
         (["pass", "nt-strip", "--room", "loops"], "passes of nt have one room"),
+        (["op", "erfc"], "there is an operation called 'erfc' already"),
+        (["op", "isclose"], "NumPy has a function 'isclose'"),
         (["pass", "nest-bounds", "--room", "cleanup"], ""),
     ],
 )

@@ -17,7 +17,7 @@ from ..registry import handles, static
 from .python_builtins import float_, int_, to_integer
 from .python_math import DOMAIN_ERROR, RANGE_ERROR, in_domain, in_range, is_not, negated, of_floats
 from .selection import python_max, python_min, where
-from .special import erf, erfc, lgamma
+from .special import OF_FLOATS
 
 NEAR, ZERO, ONE = Static(1e-09), Static(0.0), Static(1)
 
@@ -29,13 +29,13 @@ if hasattr(math, "exp2"):  # Python 3.11
 @handles(math.erf)
 def _erf(graph: Graph, x: Value) -> Value:
     number = float_(graph, x)
-    return as_weak(erf(graph, number), float, scalar_arguments([number]))
+    return as_weak(OF_FLOATS["erf"](graph, number), float, scalar_arguments([number]))
 
 
 @handles(math.erfc)
 def _erfc(graph: Graph, x: Value) -> Value:
     number = float_(graph, x)
-    return as_weak(erfc(graph, number), float, scalar_arguments([number]))
+    return as_weak(OF_FLOATS["erfc"](graph, number), float, scalar_arguments([number]))
 
 
 @handles(math.lgamma)
@@ -52,7 +52,7 @@ def _lgamma(graph: Graph, x: Value) -> Value:
         ),
     )
     check(graph, negated(graph, pole), "ValueError", DOMAIN_ERROR)
-    result = as_weak(lgamma(graph, number), float, scalar_arguments([number]))
+    result = as_weak(OF_FLOATS["lgamma"](graph, number), float, scalar_arguments([number]))
     too_large = _both(graph, _is_finite(graph, number), apply(graph, np.isinf, result))
     check(graph, negated(graph, too_large), "OverflowError", RANGE_ERROR)
     return result

@@ -6,8 +6,8 @@ from collections.abc import Callable
 
 import numpy as np
 
-from ....dialects import special
-from ....dialects.nt import ELEMENTWISE
+from ....dialects import functions, special
+from ....dialects.nt import ELEMENTWISE, Elementwise
 from ...interface.errors import DTypeError, ShapeError
 from ...values.arithmetic import compute_dtypes, emit
 from ...values.graph import Graph
@@ -18,17 +18,26 @@ from ..registry import dtype_of, handles
 _UINT64 = np.dtype(np.uint64)
 
 
-def _of_floats(name: str) -> Callable[[Graph, Value], Value]:
-    def function(graph: Graph, x: Value) -> Value:
-        return emit(graph, ELEMENTWISE[name], [x], compute_dtypes(graph, np.tanh, [x], None)[:1])
+_LIKE = {1: np.tanh, 2: np.hypot}
+"""Ufuncs of NumPy that convert as functions of so many floats do."""
+
+
+def _of_floats(row: Elementwise) -> Callable[..., Value]:
+    def function(graph: Graph, *operands: Value) -> Value:
+        if len(operands) != row.arity:
+            raise graph.error(DTypeError, f"{row.name} takes {row.arity} arguments, not {len(operands)}")
+        dtypes = compute_dtypes(graph, _LIKE[row.arity], list(operands), None)
+        return emit(graph, row, list(operands), dtypes[: row.arity])
 
     return function
 
 
-erf = handles(special.erf)(_of_floats("erf"))
-erfc = handles(special.erfc)(_of_floats("erfc"))
-lgamma = handles(special.lgamma)(_of_floats("lgamma"))
-handles(special.sigmoid)(_of_floats("sigmoid"))
+OF_FLOATS: dict[str, Callable[..., Value]] = {
+    row.name: handles(row.reference)(_of_floats(row))
+    for row in ELEMENTWISE.values()
+    if row.reference is not None and row.name in {*special.__all__, *functions.OPERATIONS}
+}
+"""The handlers of functions that NumPy lacks."""
 
 
 @handles(special.philox)
