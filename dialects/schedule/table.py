@@ -150,28 +150,28 @@ _ROWS: dict[tuple[str, str], tuple[Primitive, ...]] = {
         ),
         _primitive(
             "fuse",
-            "Make one loop of two that follow each other, one of which runs through the iterations of the other.",
+            "Fuse two consecutive loops, one of which runs through the iterations of the other, into one.",
             (Target("first"), Target("second", consumed=True)),
             (),
             (Result("loop"),),
         ),
         _primitive(
             "beside",
-            "Make two loops that follow each other the iterations of one loop around them.",
+            "Make two consecutive loops the two iterations of one loop around them.",
             (Target("first"), Target("second")),
             (),
             (Result("loop"),),
         ),
         _primitive(
             "flatten",
-            "Flatten a loop and the one that is all of its body into one loop over contiguous buffers.",
+            "Flatten two perfectly nested loops into one.",
             (Target("outer", consumed=True, in_pass="loop"), Target("inner", consumed=True, in_pass=None)),
             (),
             (Result("loop"),),
         ),
         _primitive(
             "peel",
-            "Make a loop of the first or last `count` iterations of a loop.",
+            "Peel the first or last `count` iterations of a loop off into a loop of their own.",
             _loop(consumed=True),
             (
                 Option("count", "int", 1, keyword="by"),
@@ -188,17 +188,17 @@ _ROWS: dict[tuple[str, str], tuple[Primitive, ...]] = {
         ),
         _primitive(
             "shift",
-            "Add a number to the variable of a loop.",
+            "Shift the range of a loop's variable by a constant.",
             _loop(),
             (Option("by", "int", required=True, keyword="by"),),
         ),
         _primitive(
             "skew",
-            "Add a multiple of an outer loop's variable to that of an inner loop.",
+            "Skew an inner loop: start it later in each iteration of an outer loop.",
             (Target("outer"), Target("inner")),
             (Option("by", "int", 1, keyword="by"),),
         ),
-        _primitive("normalise", "Let a loop run from 0 in steps of 1.", _loop()),
+        _primitive("normalise", "Normalise a loop: run it from 0 in steps of 1.", _loop()),
         _primitive(
             "reverse",
             "Run the iterations of a loop from the last to the first, when no dependence forbids it.",
@@ -213,7 +213,7 @@ _ROWS: dict[tuple[str, str], tuple[Primitive, ...]] = {
         ),
         _primitive(
             "unroll_and_jam",
-            "Unroll a loop by a factor and put the copies side by side inside the loops within.",
+            "Unroll a loop by a factor and jam the copies together inside the loops within.",
             _loop(consumed=True),
             (_FACTOR,),
             (Result("blocks"),),
@@ -227,7 +227,7 @@ _ROWS: dict[tuple[str, str], tuple[Primitive, ...]] = {
         ),
         _primitive(
             "add_unit_loop",
-            "Put a loop into a new one that runs once.",
+            "Wrap a loop in a new one that runs once.",
             _loop(),
             (Option("name", "string", "one", in_pass="new"),),
             (Result("unit"),),
@@ -241,14 +241,18 @@ _ROWS: dict[tuple[str, str], tuple[Primitive, ...]] = {
         ),
         _primitive(
             "specialise",
-            "Copy a nest for the case that a condition holds, simplified by it.",
+            "Copy a nest for the case that a condition holds, and simplify the copy by it.",
             _loop(consumed=True),
             (Option("when", "string", required=True, keyword="when"),),
             (Result("special"), Result("general")),
         ),
         _primitive("hoist", "Move what is the same in all iterations of a loop before it.", _loop()),
-        _primitive("sink", "Move what is before the only loop of a loop into it.", _loop()),
-        _primitive("absorb", "Move statements beside a loop that runs once into it.", _loop()),
+        _primitive(
+            "sink",
+            "Move what is before the only loop of a loop's body into it: the two are perfectly nested then.",
+            _loop(),
+        ),
+        _primitive("absorb", "Move statements next to a loop that runs once into it.", _loop()),
         _primitive(
             "rename",
             "Give a loop another name.",
@@ -257,7 +261,7 @@ _ROWS: dict[tuple[str, str], tuple[Primitive, ...]] = {
         ),
         _primitive(
             "unmask",
-            "Leave out the conditions under which statements of a loop run, where nothing is made of what they do else.",
+            "Leave out conditions of statements in a loop where no one sees what the statements do without them.",
             _loop(),
         ),
     ),
@@ -327,14 +331,14 @@ _ROWS: dict[tuple[str, str], tuple[Primitive, ...]] = {
         ),
         _primitive(
             "block_moments",
-            "Sum up parts of two nests, a sum and the squares around its mean, one after the other.",
+            "Compute a sum and the squares around its mean, part by part.",
             (Target("sums"), Target("squares", keyword="with")),
             (Option("parts", "int", required=True, keyword="into"),),
             (Result("parts"), Result("combine"), Result("total")),
         ),
         _primitive(
             "block_exponentials",
-            "Take parts of a maximum and of the sum of the exponentials less it, one after the other.",
+            "Compute a maximum, and the sum of the exponentials of the differences from it, part by part.",
             (Target("maxima"), Target("sums", keyword="with")),
             (Option("parts", "int", required=True, keyword="into"),),
             (Result("parts"), Result("combine"), Result("total"), Result("rest")),
@@ -348,14 +352,14 @@ _ROWS: dict[tuple[str, str], tuple[Primitive, ...]] = {
         ),
         _primitive(
             "block_scan",
-            "Compute a running result in blocks that do not wait for each other.",
+            "Compute a scan (running results) in blocks that do not wait for each other.",
             _loop(consumed=True),
             (_FACTOR,),
             (Result("sums"), Result("carry"), Result("blocks"), Result("rest")),
         ),
         _primitive(
             "decompose_reduction",
-            "Set the first values of a reduction in a nest of their own, before it.",
+            "Initialise a reduction in a nest of its own, before it.",
             _loop(consumed=True),
             (),
             (Result("init"), Result("update")),
@@ -377,7 +381,7 @@ _ROWS: dict[tuple[str, str], tuple[Primitive, ...]] = {
         ),
         _primitive(
             "search_parts",
-            "Look for the first element that equals the extreme of a row in one part of the row only.",
+            "Search one part of a row only for the first element that equals the row's extreme.",
             (Target("extreme"), Target("search", keyword="with")),
             (Option("parts", "int", required=True, keyword="into"),),
             (Result("outer"), Result("combine"), Result("which")),
@@ -501,7 +505,7 @@ _ROWS: dict[tuple[str, str], tuple[Primitive, ...]] = {
         ),
         _primitive(
             "prefetch",
-            "Fetch what a loop reads or writes of a buffer some iterations ahead.",
+            "Prefetch what a loop reads or writes of a buffer, some iterations ahead.",
             (Target("buffer", BUFFER), Target("loop", keyword="in")),
             (
                 Option("distance", "int", required=True, keyword="by"),
@@ -516,7 +520,9 @@ _ROWS: dict[tuple[str, str], tuple[Primitive, ...]] = {
         ),
     ),
     ("Cleaning up", "cleanup"): (
-        _primitive("simplify", "Leave out bounds, domains, loops and divisions that say nothing.", ()),
+        _primitive(
+            "simplify", "Simplify bounds, domains, loops, branches and divisions by what is known.", ()
+        ),
         _primitive("eliminate_dead", "Remove what has no effect on what the caller sees.", ()),
     ),
     ("Mapping to the machine", "mapping"): (

@@ -40,7 +40,7 @@ LOOPS = (scf.ForOp, scf.WhileOp)
 
 @dataclass(frozen=True, eq=False)
 class NtHoistPass(ModulePass):
-    """Compute what every iteration of a loop on tensors computes alike once, before the loop."""
+    """Compute once, before the loop, what all iterations of a loop on tensors compute alike."""
 
     name = "nt-hoist"
 
