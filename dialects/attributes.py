@@ -55,7 +55,7 @@ GRAIN = "nestor.grain"
 """Of a parallel loop: below twice as many iterations it runs serially."""
 
 DESCENDING = "nestor.descending"
-"""Of a parallel loop: a thread does its share in stretches of so many iterations, the last stretch first."""
+"""Of a parallel loop: a thread does its share in stretches of this many iterations, the last stretch first."""
 
 UNROLL = "nestor.unroll"
 """The loop is unrolled: by four on the CPU, by `#pragma unroll` in kernels."""

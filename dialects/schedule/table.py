@@ -85,7 +85,7 @@ class Primitive:
         raise KeyError(name)
 
     def results_for(self, options: Mapping[str, object], targets: int) -> list[Result]:
-        """The results when the options have these values and there are so many targets."""
+        """The results when the options have these values and there are this many targets."""
         found: list[Result] = []
         for result in self.results:
             if result.when is not None:

@@ -399,7 +399,7 @@ class KernelBody(ThreadBody):
 
 
 def _covers(span: Linear, op: ForOp, threads: int) -> bool:
-    """Whether every one of so many threads is within a bound of the loop."""
+    """Whether every one of this many threads is within a bound of the loop."""
     return not span.terms and _iterations(span, op.step_value).constant >= threads
 
 

@@ -73,9 +73,9 @@ class Alignment:
     """What the vector accesses of a kernel need of buffers of the host, asked before the launch."""
 
     pointers: dict[SSAValue, int] = field(default_factory=dict)
-    """Buffers whose address is a multiple of so many bytes."""
+    """Buffers whose address is a multiple of this many bytes."""
     extents: dict[tuple[SSAValue, int], int] = field(default_factory=dict)
-    """(buffer, axis): extents that are a multiple of so many elements."""
+    """(buffer, axis): extents that are a multiple of this many elements."""
     strides: dict[tuple[SSAValue, int], int] = field(default_factory=dict)
     """(buffer, axis): strides that are."""
 

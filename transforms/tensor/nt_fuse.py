@@ -108,7 +108,7 @@ def fuse_function(function: FuncOp) -> None:
 
 
 def explain_fusion(module: ModuleOp) -> list[str]:
-    """One line a fusion, in text order: `iou: 15 ops, 8 loads, 1 store`."""
+    """One line per fusion, in text order: `iou: 15 ops, 8 loads, 1 store`."""
     return [_explain(op) for op in module.walk() if isinstance(op, FusionOp)]
 
 

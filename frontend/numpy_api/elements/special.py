@@ -19,7 +19,7 @@ _UINT64 = np.dtype(np.uint64)
 
 
 _LIKE = {1: np.tanh, 2: np.hypot}
-"""Ufuncs of NumPy that convert as functions of so many floats do."""
+"""Ufuncs of NumPy that convert as functions of this many floats do."""
 
 
 def _of_floats(row: Elementwise) -> Callable[..., Value]:

@@ -17,14 +17,18 @@ which the lowerings write as four copies of the body, in their order; and with m
     }
 
 The order of iterations stays, so no dependence forbids it. The mark is refused where the loop does not start at a
-constant and end at one or earlier, where there would be more than 64 copies (unless `force` is said), and where
-another mark is set. Attributes are called `nestor.*`, and primitives keep them; `nestor.grain` and
-`nestor.descending` (a thread does its share in stretches of so many iterations, the last stretch first), which threads obey,
-go with a parallel loop only, and `nestor.scan`, which makes a vector of the running results of a loop (nest-block-scan
-says which these are), with a loop of a constant number of iterations that lanes in lockstep may run, and `nestor.matrix`,
-which tensor cores obey, with a nest that is a product of tiles of matrices (kernels/matrix_tiles.py), `nestor.amx`, which
-the matrix unit of a CPU obeys, with another such nest (analysis/nest/kernels/amx_tiles.py), `nestor.async` with
-a copy to shared memory, which then is in flight while its thread continues (analysis/nest/kernels/async_copies.py).
+constant and end at one or earlier, where there would be more than 64 copies (without `force`), and where another mark
+is set. Attributes are called `nestor.*`, and primitives keep them. These are obeyed, and set only where they are proved:
+
+* `nestor.grain`, `nestor.descending` (a thread does its share in stretches of this many iterations, the last stretch
+  first): on a parallel loop;
+* `nestor.scan` (a vector of running results, see nest-block-scan): on a loop of a constant number of iterations that
+  lanes in lockstep may run;
+* `nestor.matrix` (tensor cores): on a nest that is a product of tiles (analysis/nest/kernels/matrix_tiles.py);
+* `nestor.amx` (the matrix unit of a CPU): on another such nest (analysis/nest/kernels/amx_tiles.py);
+* `nestor.async`: on a copy to shared memory, which is in flight then while its thread continues
+  (analysis/nest/kernels/async_copies.py).
+
 `unroll` in Halide and TVM (whose `annotate` and `pragma` set attributes); Exo and NNC have no marks for it.
 """
 

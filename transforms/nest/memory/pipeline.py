@@ -45,7 +45,7 @@ MOST_STAGES = 8
 def why_not_pipeline(
     loop: ForOp, stages: int = 2, dependences: Dependences | None = None
 ) -> NestorError | None:
-    """The diagnostic that refuses to copy so many iterations ahead, None when it is legal."""
+    """The diagnostic that refuses to copy this many iterations ahead, None when it is legal."""
     found = _copies(loop, stages, dependences)
     return found if isinstance(found, NestorError) else None
 

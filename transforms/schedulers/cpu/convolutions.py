@@ -101,7 +101,7 @@ class Tiles:
 
 
 def tile_shape(rows: int | None, columns: int | None, lanes: int, registers: int) -> Shape:
-    """The tile that takes the fewest cycles for a result of so many rows and columns.
+    """The tile that takes the fewest cycles for a result of this many rows and columns.
 
     A term is `rows + vectors` loads and `rows * vectors` multiply-adds, two of each a cycle; with fewer than ten
     sums each addition waits for the one before. One register is left for what is in all lanes. Among equals the one

@@ -258,7 +258,7 @@ def _tile_product(band: list[ForOp], machine: Machine, for_threads: bool) -> boo
 
 
 def _for_matrix_unit(band: list[ForOp], machine: Machine, for_threads: bool) -> bool:
-    """Let the matrix unit do a product; whether it is one for it."""
+    """Let the matrix unit compute a product; whether it can."""
     from .matrix_tiles import tile_for_matrix_unit
 
     return tile_for_matrix_unit(band[0], share if for_threads else None, machine.steps)

@@ -74,7 +74,7 @@ BY_CHANNELS = (
 
 
 def shape_for(extents: list[int | None], batch: int, by_pixels: bool) -> Shape:
-    """The tile with the least time for so many rows, pixels of a row and channels: edges count as much as the rest.
+    """The tile with the least time for this many rows, pixels of a row and channels: edges count as much as the rest.
 
     >>> shape_for([56, 56, 64], 32, True).extents, shape_for([7, 7, 512], 32, False).extents
     ([8, 16, 32], [8, 8, 64])

@@ -106,7 +106,7 @@ COMBINED = 0.4
 
 
 def shape_for(rows: int | None, columns: int | None, others: int | None, size: int) -> Shape:
-    """The tile for a product of so many rows and columns, `others` of them in a batch, of elements of `size` bytes.
+    """The tile for a product of this many rows and columns, `others` of them in a batch, of elements of `size` bytes.
 
     >>> [(s.height, s.width) for s in (shape_for(4096, 4096, 1, 4), shape_for(512, 512, 1, 4), shape_for(32, 64, 8, 4))]
     [(128, 128), (32, 64), (16, 32)]

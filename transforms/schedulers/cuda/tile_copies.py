@@ -156,14 +156,14 @@ def _as_one(left: list[ForOp], vector: ForOp | None, of_axis: Mapping[str, int],
 
 
 def _largest_share(loops: Sequence[ForOp], threads: int) -> tuple[ForOp, int] | None:
-    """A loop, and how many of its iterations go to so many threads: the first that has work for all of them."""
+    """A loop, and how many of its iterations go to this many threads: the first that has work for all of them."""
     shares = [(loop, gcd(loop.constant_trip_count() or 1, threads)) for loop in loops]
     best = max(shares, key=lambda entry: entry[1], default=None)
     return best if best is not None and best[1] > 1 else None
 
 
 def begins_at(load: LoadOp | StoreOp, along: ForOp, width: int) -> bool:
-    """Whether `width` neighbours along the loop begin at a multiple of so many elements, as far as is known."""
+    """Whether `width` neighbours along the loop begin at a multiple of this many elements, as far as is known."""
     if width < 2 or pattern_in(load, load.memref, along) != UNIT:
         return False
     assert isinstance(load.memref.type, MemRefType)
