@@ -25,7 +25,7 @@ PAGE = """\
 
 Kernels are CUDA C that a person can read. They run on a GPU (`target="cuda"`), and on the CPU without one
 (`target="cuda-sim"`), unmodified, where every access can be checked and counted. This page follows one program
-down; it is written by `make docs`, so that it shows what the compiler does today.
+down the levels; it is written by `make docs`, so that it shows what the compiler does today.
 
 {python}
 
@@ -45,15 +45,15 @@ down; it is written by `make docs`, so that it shows what the compiler does toda
 
 ## The loop nest
 
-`convert-nt-to-nest` makes one nest a value; `nt-fuse` has said which belong together. One loop a row, three in it.
+`convert-nt-to-nest` makes one nest per fusion; `nt-fuse` has said what belongs together. One loop over rows, three in it.
 
 {nest}
 
 ## The schedule
 
 `nest-schedule-cuda` takes the steps of this sequence, each proved legal when it is taken. A warp has a row: its
-lanes keep it in registers (`x_row`, `result_row`: 16-byte accesses, one read and one write of the matrix), and have
-maximum and sum in common by shuffles.
+lanes keep it in registers (`x_row`, `result_row`: 16-byte accesses, one read and one write of the matrix), and share
+maximum and sum by shuffles.
 
 {schedule}
 
@@ -124,7 +124,7 @@ Attention, `softmax(q @ k.T * scale + bias) @ v`, is one kernel, with the scores
 
 | of | what is done |
 |---|---|
-| f32, f64, few keys | a block has whole rows of scores (`attention.py`) |
+| f32, f64, few keys | a block has whole rows of scores (`whole_row_attention.py`) |
 | f32, f64, many keys, or unknown | tiles of keys, with a running maximum and sum (`online_attention.py`) |
 | f16, bf16, up to 128 features | tiles of keys, by tensor cores, copied one ahead (`matrix_attention.py`) |
 
