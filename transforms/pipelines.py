@@ -6,6 +6,8 @@ each pass is.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
+
 PIPELINES: dict[str, tuple[str, ...]] = {
     # nt -> nest: one loop nest a fusion, in program order, nothing decided about how it runs
     "to-nest": (
@@ -24,6 +26,7 @@ PIPELINES: dict[str, tuple[str, ...]] = {
     "cpu-to-scf": (
         "to-nest",
         "nest-schedule-cpu",
+        "nest-freeze",
         "convert-nest-to-scf",
     ),
     # upstream -> llvm; what is left to simplify, LLVM does
@@ -39,6 +42,7 @@ PIPELINES: dict[str, tuple[str, ...]] = {
     "cuda": (
         "cuda-to-nest",
         "nest-schedule-cuda",
+        "nest-freeze",
         "nest-insert-barriers{known-only=true}",
         "convert-nest-to-gpu{explicit-barriers=true}",
         "canonicalize",
@@ -50,6 +54,7 @@ PIPELINES: dict[str, tuple[str, ...]] = {
     "cuda-small": (
         "cuda-to-nest",
         "nest-schedule-cuda",
+        "nest-freeze",
         "nest-insert-barriers{known-only=true}",
         "convert-nest-to-gpu{index-bits=32 explicit-barriers=true}",
         "canonicalize",
@@ -59,6 +64,18 @@ PIPELINES: dict[str, tuple[str, ...]] = {
     ),
 }
 """Pipeline name -> pass specs, in order."""
+
+AUTOMATIC = ("nest-schedule-cpu", "nest-schedule-cuda")
+"""The passes that decide how loops run; a schedule of the user's takes their place."""
+
+
+def expand(names: Iterable[str]) -> Iterator[str]:
+    """Pipelines and passes by name, as the passes they stand for."""
+    for name in names:
+        if name in PIPELINES:
+            yield from expand(PIPELINES[name])
+        else:
+            yield name
 
 
 def name_and_options(text: str) -> tuple[str, dict[str, str | int | bool]]:

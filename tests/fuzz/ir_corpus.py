@@ -11,8 +11,8 @@ from functools import cache
 from pathlib import Path
 
 from ir_mutations import NUMBERS
-from nestor.tools.opt_tool.pass_manager import resolve
 from nestor.tools.opt_tool.pipeline_syntax import PipelineError, parse_pipeline
+from nestor.tools.opt_tool.resolve import resolve
 from nestor.tools.opt_tool.source import split_chunks
 from nestor.transforms.registry import PASSES
 

@@ -65,7 +65,7 @@ class _Parser(argparse.ArgumentParser):
         close = get_close_matches(name, list(self._option_string_actions), 2)
         if name in self._option_string_actions:
             return None
-        from .pass_manager import known_names
+        from .resolve import known_names
 
         if name[2:] in known_names():
             return f"'{name[2:]}' is a pass: -p {name[2:]}"

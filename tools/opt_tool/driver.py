@@ -16,25 +16,17 @@ from ...dialects.diagnostic import NestorError, SourceLocation
 from ...dialects.parse import parse_located
 from ...dialects.remarks import listening
 from ...dialects.verifier import verify
+from ...transforms.pass_manager import InternalFailure, Node, PassManager, internal_failure
 from ..pictures.ir_diff import IRDiff
 from .context import make_tool_context
 from .instrumentation import IRDumper, Timer
 from .machines import asks_for_machine, find_machine
-from .pass_manager import (
-    InternalFailure,
-    Node,
-    PassManager,
-    internal_failure,
-    named_pipelines,
-    print_nodes,
-    resolve,
-    unknown_pass,
-)
 from .pipeline_syntax import SOURCE_NAME, Element, Option, PipelineError, parse_pipeline, print_pipeline
 from .plugins import load_plugins
 from .printing import PrintOptions
 from .reporter import CollectingReporter, Reporter
 from .reproducer import CrashReproducer, reproducer_pipeline
+from .resolve import named_pipelines, print_nodes, resolve, unknown_pass
 from .source import Chunk, read_input, split_chunks, write_bytes, write_output
 from .targets import BY_MACHINE, TARGETS, Target
 from .verify_diagnostics import check_expectations
@@ -344,7 +336,7 @@ def _unwrap_anchor(elements: tuple[Element, ...]) -> tuple[Element, ...]:
 
 
 def _check_pass_name(element: Element) -> None:
-    from .pass_manager import known_names
+    from .resolve import known_names
 
     if element.name not in known_names() or element.name in named_pipelines():
         raise unknown_pass(element)

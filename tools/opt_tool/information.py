@@ -11,9 +11,9 @@ from xdsl.passes import ModulePass
 
 from ...dialects.registry import EXTENDED, OWN, UPSTREAM, load_dialect
 from ...transforms.registry import PASSES, load_pass
-from .pass_manager import named_pipelines
 from .pass_options import describe_option, option_types
 from .plugins import PLUGIN_PASSES
+from .resolve import named_pipelines
 
 _UPSTREAM_PASSES = {
     "canonicalize": "Fold and simplify with the patterns that operations define.",

@@ -11,7 +11,7 @@ from ...dialects.diagnostic import SourceLocation
 from .pipeline_syntax import Element, Option, PipelineError
 
 if TYPE_CHECKING:
-    from .pass_manager import Node
+    from ...transforms.pass_manager import Node
 
 
 def find_machine(name: str) -> Cpu | Gpu:

@@ -7,7 +7,7 @@
                 | `{` value (`,` value)* `}` (a list)
 
 Both `-p` and `--pass-pipeline` speak it; the latter is anchored at the top, as in mlir-opt:
-`builtin.module(...)`. This module knows syntax only; `pass_manager` looks the names up.
+`builtin.module(...)`. This module knows syntax only; `resolve` looks the names up.
 """
 
 from __future__ import annotations

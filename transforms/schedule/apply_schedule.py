@@ -118,6 +118,19 @@ class ApplySchedulePass(ModulePass):
                 sequence.erase()
 
 
+@dataclass(frozen=True, eq=False)
+class ApplySequencesPass(ModulePass):
+    """Apply schedules that are at hand as IR: what `nt.jit` does with those of its user."""
+
+    name = "apply-schedule"
+
+    sequences: tuple[SequenceOp, ...]
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        for sequence in self.sequences:
+            apply_sequence(sequence, op)
+
+
 def _assignment(op: ModuleOp, text: str) -> tuple[str, int]:
     name, _, value = text.partition("=")
     try:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from io import StringIO
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ....dialects.attributes import NT_MUTATED, NT_WRITES_ARG, SITES
 from ...interface.errors import UnsupportedError
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from xdsl.dialects.builtin import ModuleOp
 
     from ....dialects.schedule.ops import SequenceOp
+    from ....transforms.pass_manager import PassNode
 
     Schedule = Sequence[SequenceOp] | None
 
@@ -25,7 +26,7 @@ TARGETS = ("cpu", "cuda", "cuda-sim", "interp")
 
 LEVELS: dict[str, tuple[str, ...]] = {
     "nt": (),
-    "nest": ("to-nest", "nest-schedule-cpu"),
+    "nest": ("to-nest", "nest-schedule-cpu", "nest-freeze"),
     "scf": ("cpu-to-scf",),
     "llvm": ("cpu",),
     "llvm-ir": ("cpu",),
@@ -37,63 +38,49 @@ LEVELS: dict[str, tuple[str, ...]] = {
 """Pipelines that lead from nt to each level that `as_text` prints."""
 
 
-def expand_pipeline(names: Sequence[str]) -> list[str]:
-    """Pipelines and passes by name, as the passes they stand for."""
-    from ....transforms.pipelines import PIPELINES
-
-    result: list[str] = []
-    for name in names:
-        result += expand_pipeline(PIPELINES[name]) if name in PIPELINES else [name]
-    return result
-
-
 def run_pipeline(
     module: ModuleOp, names: Sequence[str], schedule: Schedule = None, machine: str | None = None
 ) -> ModuleOp:
     """Run the passes on `module`, in place, for a machine; a `schedule` takes the place of the automatic one."""
-    from ....analysis.machine import pass_options
     from ....dialects.registry import make_context
     from ....runtime.collector import collector_paused
-    from ....transforms.pipelines import name_and_options
-    from ....transforms.registry import IDLE_WITHOUT, load_pass
+    from ....transforms.pass_manager import PassManager
 
-    context, machines = make_context(), (cpu_of(machine), gpu_of(machine))
     with collector_paused():
-        for text in expand_pipeline(names):
-            name, options = name_and_options(text)
-            if name in IDLE_WITHOUT and not any(op.name in IDLE_WITHOUT[name] for op in module.walk()):
-                continue
-            if schedule is not None and name in AUTOMATIC:
-                _apply(schedule, module)
-            else:
-                pass_class = load_pass(name)
-                for described in machines:
-                    options |= pass_options(pass_class, described)
-                pass_class(**options).apply(context, module)
-            if name in AUTOMATIC:
-                _freeze(module)
+        manager = PassManager(make_context(), verify=False, advice="the traceback above says where")
+        manager.run(_nodes(module, names, schedule, machine), module)
     return module
 
 
-AUTOMATIC = ("nest-schedule-cpu", "nest-schedule-cuda")
-"""The passes that decide how loops run; a schedule replaces them."""
+def _nodes(
+    module: ModuleOp, names: Sequence[str], schedule: Schedule, machine: str | None
+) -> Iterator[PassNode]:
+    """The passes, each made when those before it have run: what the module has not is not imported."""
+    from ....analysis.machine import pass_options
+    from ....transforms.pass_manager import PassNode
+    from ....transforms.pipelines import AUTOMATIC, expand, name_and_options
+    from ....transforms.registry import IDLE_WITHOUT, load_pass
+
+    machines = cpu_of(machine), gpu_of(machine)
+    for text in expand(names):
+        name, options = name_and_options(text)
+        if name in IDLE_WITHOUT and not any(op.name in IDLE_WITHOUT[name] for op in module.walk()):
+            continue
+        if schedule is not None and name in AUTOMATIC:
+            from ....transforms.schedule.apply_schedule import ApplySequencesPass
+
+            yield PassNode(Step("apply-schedule"), ApplySequencesPass(tuple(schedule)))
+            continue
+        pass_class = load_pass(name)
+        for described in machines:
+            options |= pass_options(pass_class, described)
+        yield PassNode(Step(name), pass_class(**options))
 
 
-def _apply(schedule: Sequence[SequenceOp], module: ModuleOp) -> None:
-    from ....transforms.schedule.apply_schedule import apply_sequence
+class Step(NamedTuple):
+    """A pass of a pipeline."""
 
-    for sequence in schedule:
-        apply_sequence(sequence, module)
-
-
-def _freeze(module: ModuleOp) -> None:
-    """Move what depends on frozen arguments alone out of the functions that have some."""
-    from ....analysis.nest.values.frozen_arguments import has_frozen_arguments
-
-    if has_frozen_arguments(module):
-        from ....transforms.nest.cleanup.freeze import NestFreezePass
-
-        NestFreezePass().apply(None, module)  # pyright: ignore
+    name: str
 
 
 def lowered_copy(
@@ -220,10 +207,11 @@ def _build_interp(module: ModuleOp, name: str, schedule: Schedule, machine: str 
     from ....runtime.errors import KernelError
     from ....runtime.interp.run import compile_nest
     from ....runtime.printing import raise_error
+    from ....transforms.schedule.apply_schedule import apply_sequence
 
     lowered = lowered_copy(module, ("to-nest",))
-    if schedule is not None:
-        _apply(schedule, lowered)
+    for sequence in schedule or ():
+        apply_sequence(sequence, lowered)
     function = _function(lowered, name)
     run = compile_nest(function)
     sites = _site_entries(site_table(check_sites(function)))

@@ -1,16 +1,16 @@
-"""Running a pipeline: names to passes, anchors to operations, verification and instruments around each pass.
+"""Running passes: anchors to operations, verification and instruments around each pass.
 
-Anchored pipelines, `func.func(cse)`, run on every operation of that name directly inside the enclosing
-anchor. Passes are module passes, so such an operation is moved into a module of its own (with the
-attributes of the enclosing module) while its pipeline runs, and back to its place afterwards, together with
-whatever the pass put beside it. That is sound for operations isolated from above, and refused for others.
+`opt-tool` and `nt.jit` run their pipelines here; `pipelines.py` has them by name. Anchored pipelines, `func.func(cse)`,
+run on every operation of that name directly inside the enclosing anchor. Passes are module passes, so such an operation
+is moved into a module of its own (with the attributes of the enclosing module) while its pipeline runs, and back to its
+place afterwards, together with whatever the pass put beside it. That is sound for operations isolated from above, and
+refused for others.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from difflib import get_close_matches
 from typing import Protocol
 
 from xdsl.context import Context
@@ -20,14 +20,11 @@ from xdsl.passes import ModulePass
 from xdsl.traits import IsolatedFromAbove
 from xdsl.utils.exceptions import DiagnosticException
 
-from ...analysis.machine import Cpu, Gpu, UnknownMachine
-from ...dialects.diagnostic import Diagnostic, NestorError, PassFailure, op_location
-from ...dialects.verifier import verification_errors
-from ...transforms.registry import PASSES, load_pass
-from .machines import for_machine
-from .pass_options import instantiate
-from .pipeline_syntax import Element, PipelineError, parse_pipeline
-from .plugins import PLUGIN_PASSES
+from ..analysis.machine import UnknownMachine
+from ..dialects.diagnostic import Diagnostic, NestorError, PassFailure, op_location
+
+DEBUG = "rerun with --debug for the traceback"
+"""What the user of opt-tool may do about a bug."""
 
 
 class InternalFailure(NestorError):
@@ -43,19 +40,26 @@ class InvalidResult(PassFailure):
         self.errors = errors
 
 
+class Step(Protocol):
+    """What names a pass in a pipeline."""
+
+    @property
+    def name(self) -> str: ...
+
+
 class Instrument(Protocol):
     """Watches passes run. `op` is the anchor: the module, or the operation of a nested pipeline."""
 
-    def before_pass(self, element: Element, op: Operation) -> None: ...
-    def after_pass(self, element: Element, op: Operation) -> None: ...
-    def pass_failed(self, element: Element, op: Operation) -> None: ...
+    def before_pass(self, element: Step, op: Operation) -> None: ...
+    def after_pass(self, element: Step, op: Operation) -> None: ...
+    def pass_failed(self, element: Step, op: Operation) -> None: ...
 
 
 @dataclass(frozen=True)
 class PassNode:
     """A pass with its options bound."""
 
-    element: Element
+    element: Step
     module_pass: ModulePass
 
 
@@ -70,81 +74,19 @@ class AnchorNode:
 Node = PassNode | AnchorNode
 
 
-def known_names() -> list[str]:
-    """Everything a pipeline may name: passes of plugins, Nestor's, the named pipelines, xDSL's passes."""
-    from xdsl.transforms import get_all_passes
-
-    return list(dict.fromkeys([*PLUGIN_PASSES, *PASSES, *named_pipelines(), *get_all_passes()]))
-
-
-def named_pipelines() -> dict[str, tuple[str, ...]]:
-    """Pipelines with a name of their own: `-p cpu`."""
-    from ...transforms.pipelines import PIPELINES
-
-    return PIPELINES
-
-
-def resolve(elements: Iterable[Element], machine: Cpu | Gpu | None = None) -> tuple[Node, ...]:
-    """Look every name up and bind the options; passes that ask for a machine get this one. Raises `PipelineError`."""
-    return tuple(node for element in elements for node in _resolve_element(element, machine, ()))
-
-
-def _resolve_element(
-    element: Element, machine: Cpu | Gpu | None, inside: tuple[str, ...]
-) -> tuple[Node, ...]:
-    if element.children is not None:
-        children = tuple(n for child in element.children for n in _resolve_element(child, machine, inside))
-        return (AnchorNode(element.name, children),)
-    if element.name in named_pipelines() and element.name not in PASSES:
-        return _resolve_named(element, machine, inside)
-    pass_class = _load(element)
-    if machine is not None:
-        element = for_machine(element, pass_class, machine)
-    return (PassNode(element, instantiate(pass_class, element)),)
-
-
-def _resolve_named(element: Element, machine: Cpu | Gpu | None, inside: tuple[str, ...]) -> tuple[Node, ...]:
-    if element.name in inside:
-        raise PipelineError(f"pipeline '{element.name}' contains itself", element.place)
-    if element.options:
-        message = f"'{element.name}' is a named pipeline, which takes no options"
-        raise PipelineError(message, element.options[0].place, hint="spell its passes out to change one")
-    specs = parse_pipeline(",".join(named_pipelines()[element.name]), f"<pipeline {element.name}>")
-    return tuple(n for spec in specs for n in _resolve_element(spec, machine, (*inside, element.name)))
-
-
-def _load(element: Element) -> type[ModulePass]:
-    if element.name in PLUGIN_PASSES:
-        return PLUGIN_PASSES[element.name]
-    try:
-        return load_pass(element.name)
-    except KeyError:
-        raise unknown_pass(element) from None
-    except (ImportError, AttributeError) as error:
-        message = f"pass '{element.name}' cannot be loaded: {error}"
-        raise PipelineError(message, element.place) from error
-
-
-def unknown_pass(element: Element) -> PipelineError:
-    close = get_close_matches(element.name, known_names(), 3)
-    guess = "did you mean " + " or ".join(f"'{c}'" for c in close) + "? " if close else ""
-    hint = f"{guess}--list-passes shows them all"
-    return PipelineError(f"unknown pass '{element.name}'", element.place, hint=hint)
-
-
-def print_nodes(nodes: Iterable[Node]) -> str:
-    """The text of a resolved pipeline, in which named pipelines are spelled out."""
-    return ",".join(
-        str(node.element) if isinstance(node, PassNode) else f"{node.anchor}({print_nodes(node.children)})"
-        for node in nodes
-    )
-
-
 class PassManager:
-    """Runs resolved pipelines over modules."""
+    """Runs passes over modules. Nodes are asked for one at a time: one may depend on what those before it have made."""
 
-    def __init__(self, context: Context, instruments: Sequence[Instrument] = (), *, verify: bool = True):
+    def __init__(
+        self,
+        context: Context,
+        instruments: Sequence[Instrument] = (),
+        *,
+        verify: bool = True,
+        advice: str = DEBUG,
+    ):
         self._context = context
+        self._advice = advice
         self._instruments = instruments
         self._verify = verify
 
@@ -204,11 +146,14 @@ class PassManager:
                 f"the IR is nested too deeply for pass '{name}'", op_location(module)
             ) from error
         except Exception as error:
-            raise internal_failure(f"pass {name}", error, module, _author(node.module_pass)) from error
+            author = _author(node.module_pass)
+            raise internal_failure(f"pass {name}", error, module, author, self._advice) from error
 
     def _check(self, node: PassNode, ops: Iterable[Operation]) -> None:
         if not self._verify:
             return
+        from ..dialects.verifier import verification_errors
+
         for op in ops:
             if errors := verification_errors(op):
                 raise InvalidResult(node.element.name, errors)
@@ -220,12 +165,16 @@ def _author(module_pass: ModulePass) -> str:
 
 
 def internal_failure(
-    where: str, error: Exception, op: Operation | None = None, author: str = "Nestor"
+    where: str,
+    error: Exception,
+    op: Operation | None = None,
+    author: str = "Nestor",
+    advice: str = DEBUG,
 ) -> InternalFailure:
     """What the user reads when the fault is ours."""
     text = " ".join(str(error).split()) or "no message"
     message = f"internal error in {where}: {type(error).__name__}: {text}"
-    hint = f"this is a bug in {author}, rerun with --debug for the traceback"
+    hint = f"this is a bug in {author}, {advice}"
     return InternalFailure(message, op_location(op) if op is not None else None, hint=hint)
 
 
