@@ -10,28 +10,19 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Sequence
 
-from ..frame.expressions import evaluate
 from ..frame.frame import Frame
+from ..frame.recursion import bind, evaluate, test
 from ..interface.errors import UnsupportedError
-from ..script.conditions import refuse_assignments, test, truth
-from ..script.iteration import sequence
 from ..values.arithmetic import index_value
 from ..values.extents import Affine
 from ..values.islands import open_island
 from ..values.values import Array, Group, Iteration, Late, Lazy, Range, Rows, Scalar, Static, Tensor, Value
 from .loop_variables import forget, kept_name, left_by
-from .nest_loops import (
-    Carried,
-    Execute,
-    NotElementwise,
-    nest_for,
-    nest_if,
-    nest_while,
-    trip_count,
-    with_stops,
-)
+from .nest_loops import Carried, Execute, NotElementwise, nest_for, nest_if, nest_while, with_stops
+from .sequences import sequence, trip_count
 from .structured import ELSE, STOPS, Step, read_after, stops_of, without
 from .tensor_control import tensor_for, tensor_if, tensor_while
+from .truth import refuse_assignments, truth
 
 MAX_UNROLL = 64
 """Maximum number of iterations to unroll where a loop cannot stay a loop."""
@@ -154,8 +145,6 @@ def _turn(items: Iteration, k: int) -> Callable[[], Value]:
 
 def _binder(frame: Frame, node: ast.For, at: Callable[[Value], Value]) -> Callable[[Affine], None]:
     """Gives the loop's target its value for a count."""
-    from ..script.assignments import bind
-
     return lambda counter: bind(frame, node.target, at(index_value(counter)))
 
 
@@ -176,8 +165,6 @@ def _items(
 
 def _unroll(frame: Frame, node: ast.For, items: Sequence[Callable[[], Value]], execute: Execute) -> None:
     """The body once an item, each made in its turn. After what may end the loop early, what follows is under a condition."""
-    from ..script.assignments import bind
-
     stops = stops_of(node)
     frame.unrolling += 1
     try:
@@ -200,8 +187,6 @@ def _unroll(frame: Frame, node: ast.For, items: Sequence[Callable[[], Value]], e
 
 
 def _binding(frame: Frame, node: ast.For, item: Callable[[], Value]) -> Callable[[], None]:
-    from ..script.assignments import bind
-
     return lambda: bind(frame, node.target, item())
 
 
@@ -214,8 +199,6 @@ def _ending_early(
     kept: str | None,
 ) -> None:
     """A counted loop that may end early: a `while` with a counter of its own. `kept` is a variable to know after it."""
-    from ..script.assignments import bind
-
     short = _items(frame, span, at)
     if short is not None and frame.graph.island is None and trip_count(frame, span).known in range(SMALL + 1):
         variables, lost = dict(frame.variables), dict(frame.scope.lost)

@@ -18,15 +18,13 @@ import numpy as np
 from xdsl.dialects import scf
 from xdsl.dialects.builtin import i1
 from xdsl.ir import Block, Region, SSAValue
-from xdsl.ir.affine import AffineBinaryOpKind
 from xdsl.traits import Pure
 
 from ...dialects.nest import IfOp
 from ..frame.frame import Frame
 from ..frame.objects import is_ref
+from ..frame.recursion import test
 from ..interface.errors import Stopped, UnsupportedError
-from ..script.conditions import as_condition, test
-from ..script.iteration import ACCUMULATOR
 from ..values.arithmetic import as_weak, convert
 from ..values.checks import opposite
 from ..values.extents import Affine
@@ -50,7 +48,9 @@ from ..values.values import (
     whole,
 )
 from .loop_variables import ONLY_INSIDE
+from .sequences import trip_count
 from .structured import RESULT, RETURNED, is_synthetic, read_after, stops_of, without
+from .truth import as_condition
 
 Execute = Callable[[Frame, Sequence[ast.stmt]], None]
 Loop = ast.For | ast.While
@@ -267,13 +267,6 @@ def _counter(frame: Frame, island: Island, iterable: Range, name: str) -> Iterat
         return
     with island.loop(name, Affine(0), trip_count(frame, iterable)) as index:
         yield iterable.start + index * iterable.step
-
-
-def trip_count(frame: Frame, iterable: Range) -> Affine:
-    """The number of iterations, where it is not negative."""
-    span = iterable.stop - iterable.start if iterable.step > 0 else iterable.start - iterable.stop
-    step = abs(iterable.step)
-    return frame.graph.assumptions.divided(AffineBinaryOpKind.FloorDiv, span + (step - 1), step)
 
 
 def _cell(frame: Frame, island: Island, name: str, kind: Operand, node: Loop) -> Carried:
@@ -553,3 +546,6 @@ def _joined_variables(
                 island.store(cell, (), island.scalar(value, dtype))
         joined[name] = (cell, kind)
     return joined
+
+
+ACCUMULATOR = ".total"

@@ -21,7 +21,7 @@ from xdsl.ir.affine import AffineBinaryOpKind
 
 from ..frame.frame import Frame
 from ..frame.objects import is_ref
-from ..script.conditions import as_condition, test
+from ..frame.recursion import test
 from ..values.checks import as_bool, opposite
 from ..values.extents import Affine, Atom
 from ..values.graph import INDEX, is_inside, tensor_type
@@ -30,8 +30,10 @@ from ..values.promotion import same_operand
 from ..values.values import Array, Buffer, Late, Range, Static, Tensor, Value
 from .forms import Form, built, flatten, form_of, joined_form
 from .loop_variables import ONLY_INSIDE
-from .nest_loops import Execute, Loop, changed_names, is_same, stops, trip_count, with_stops
+from .nest_loops import Execute, Loop, changed_names, is_same, stops, with_stops
 from .rows import Growing
+from .sequences import trip_count
+from .truth import as_condition
 
 # ---- loops ------------------------------------------------------------------------------------------
 

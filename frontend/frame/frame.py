@@ -11,6 +11,8 @@ from ..interface.errors import UnboundError, UndefinedNameError, UnsupportedErro
 from ..interface.source import FunctionSource
 from ..values.graph import Graph
 from ..values.values import Late, Scope, Static, Value
+from .objects import current
+from .outside import attribute
 
 
 class ReturnSignal(Exception):
@@ -63,17 +65,13 @@ class Frame:
 
     def lookup(self, node: ast.Name) -> Value:
         """The value of a name: a variable, else a global, which calls look at again."""
-        from .objects import current
-
         name = node.id
         frame: Frame | None = self
         while frame is not None:
             if name in frame.variables:
                 value = frame.variables[name]
                 if isinstance(value, Late):
-                    from ..control.loop_variables import value_of
-
-                    value = value_of(self, node, value)
+                    value = self.graph.language.late(self, node, value)
                 return current(self, value)
             if name in frame.scope.lost:
                 self.fail(
@@ -95,6 +93,4 @@ class Frame:
 
     def attribute(self, node: ast.AST, owner: Any, name: str) -> Value:
         """An attribute of a compile-time object (a module, a dtype, an object from outside)."""
-        from .outside import attribute
-
         return attribute(self, node, owner, name)

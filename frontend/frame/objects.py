@@ -16,7 +16,7 @@ import inspect
 from collections.abc import Sequence
 from dataclasses import is_dataclass, replace
 from types import FunctionType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -25,7 +25,10 @@ from ..interface.errors import DTypeError, IndexRangeError, MissingAttributeErro
 from ..values.arithmetic import require_static
 from ..values.values import NOTHING, Group, Index, Lazy, Method, Rows, Static, Value, describe
 from . import outside
-from .frame import Frame
+from .recursion import inline, listed
+
+if TYPE_CHECKING:
+    from .frame import Frame
 
 _LAST = Static(-1)
 _NO_ENTRIES = Group((), dict, ())
@@ -225,8 +228,6 @@ def group_attribute(frame: Frame, node: ast.Attribute, owner: Group) -> Value:
             node, f"'{owner.kind.__name__}' object has no attribute '{name}'", None, MissingAttributeError
         )
     if isinstance(attribute, property) and isinstance(attribute.fget, FunctionType):
-        from ..script.functions import inline
-
         return inline(frame, node, attribute.fget, [owner], {})
     if isinstance(attribute, FunctionType) or (owner.kind, name) in _RECORD_METHODS or name == "_replace":
         return Method(owner, name)
@@ -248,8 +249,6 @@ def call_method(
     if is_record(owner.kind):
         if method.name == "_replace" and owner.kind is not dict:
             return replaced(frame, node, owner, kwargs)
-        from ..script.functions import inline
-
         function = outside.attribute_or_absent(frame, node, owner.kind, method.name)
         return inline(frame, node, function, [owner, *args], kwargs)
     function = _METHODS[owner.kind][method.name]
@@ -260,20 +259,13 @@ def call_method(
     return function(frame, node, owner, *args, **kwargs)
 
 
-def items_of(frame: Frame, node: ast.AST, value: Value) -> tuple[Value, ...]:
-    """The items of what is iterated over, which must be known in number."""
-    from ..script.iteration import listed
-
-    return listed(frame, node, value)
-
-
 def _append(frame: Frame, node: ast.AST, owner: Group, item: Value) -> Value:
     change(frame, node, owner, (*owner.items, item))
     return Static(None)
 
 
 def _extend(frame: Frame, node: ast.AST, owner: Group, items: Value) -> Value:
-    change(frame, node, owner, (*owner.items, *items_of(frame, node, items)))
+    change(frame, node, owner, (*owner.items, *listed(frame, node, items)))
     return Static(None)
 
 
@@ -478,3 +470,11 @@ def is_outside_change(function: Any) -> bool:
     if isinstance(owner, np.ndarray):
         return name in ("fill", "sort", "put", "resize", "partition", "setflags", "byteswap")
     return isinstance(owner, list | dict | set | bytearray) and name in MUTATORS
+
+
+def constant_object(frame: Frame, node: ast.expr, value: Value) -> Any:
+    """The Python object that a value is; it must be known at compile time."""
+    if isinstance(value, Group):
+        return value.built([constant_object(frame, node, item) for item in value.items])
+    frame.at(node)
+    return require_static(frame.graph, value, "this value")

@@ -21,6 +21,7 @@ from ..interface.captured import Absent, Captured, Step, can_change
 from ..interface.errors import MissingAttributeError
 from ..interface.versioned import is_versioned
 from ..values.values import READING, Static, Value
+from .recursion import inline
 
 if TYPE_CHECKING:
     from .frame import Frame
@@ -49,8 +50,6 @@ def attribute(frame: Frame, node: ast.AST, owner: Any, name: str) -> Value:
         and isinstance(found.fget, FunctionType)
         and not is_versioned(found.fget.__module__)
     ):
-        from ..script.functions import inline
-
         assert isinstance(node, ast.expr)
         class_of(owner)
         _reads().read(type(owner), Step.ATTRIBUTE, name)

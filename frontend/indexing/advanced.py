@@ -156,12 +156,6 @@ def scatter_along(
     in_island(graph, run)
 
 
-def store_window(graph: Graph, target: Array, value: Value) -> None:
-    """`target[...] = value`."""
-    value = as_readable(value)
-    in_island(graph, lambda island: island.assign(target, value))
-
-
 def update(graph: Graph, array: Array, items: Sequence[Item], name: str, operand: Value) -> None:
     """`array[items] op= operand`: of an element named twice the last update stays, as in NumPy."""
     check_writable(graph, array.buffer)

@@ -8,22 +8,20 @@ from typing import Any
 
 import numpy as np
 
-from ...dialects.diagnostic import NestorError, SourceLocation
+from ...dialects.diagnostic import SourceLocation
 from ..frame.frame import Frame
-from ..indexing.advanced import store_window
+from ..indexing.stores import store_window
 from ..indexing.views import Item, view
 from ..interface.captured import Captured
-from ..interface.errors import UnsupportedError
 from ..interface.source import FunctionSource
-from ..script.tracing import Symbol, Trace
-from ..values.arithmetic import broadcast_extents, index_value, require_static
+from ..values.arithmetic import broadcast_extents, index_value
 from ..values.assemble import as_piece, axis_order, fresh
 from ..values.graph import Graph
 from ..values.islands import Island
 from ..values.nested import constant_array
-from ..values.tensors import as_array
-from ..values.values import Array, Group, Static, Tensor, Value, is_array
+from ..values.values import Array, Value
 from .shapes.reshaping import reshape_to, shape_argument
+from .symbols import Recording, Symbol
 
 
 class _CallSource(FunctionSource):
@@ -35,28 +33,14 @@ class _CallSource(FunctionSource):
         return self.graph.place
 
 
-class DefinitionRun(Trace):
+class DefinitionRun(Recording):
     """Like the run of a traced function, for one call, in a program that may loop over elements around it."""
 
     def __init__(self, graph: Graph, name: str):
         self.name = name
         source = _CallSource(_nothing, ast.FunctionDef("definition", None, [], []), "")  # pyright: ignore
         object.__setattr__(source, "graph", graph)
-        self.graph = graph
-        self.frame = Frame(graph, source, Captured())
-        self.active = True
-        self.wish = None
-        self.refusal = None
-        self._lists = []
-
-    def object(self, value: Value) -> Any:
-        if isinstance(value, Static):
-            return value.value
-        if isinstance(value, Group):
-            return value.built([self.object(item) for item in value.items])
-        if isinstance(value, Tensor) and is_array(value):
-            value = as_array(value)
-        return Symbol(self, value)
+        super().__init__(Frame(graph, source, Captured()))
 
     def value(self, obj: Any) -> Value:
         if isinstance(obj, np.ndarray):
@@ -67,14 +51,6 @@ class DefinitionRun(Trace):
         if isinstance(obj, Symbol) and obj._trace is not self:
             return obj._value  # of a definition around this one
         return super().value(obj)
-
-    def locate(self) -> ast.Call:
-        return ast.Call(ast.Name("definition", ast.Load()), [], [])
-
-    def error(
-        self, message: str, hint: str | None = None, kind: type[NestorError] = UnsupportedError
-    ) -> NestorError:
-        return self.graph.error(kind, message, hint)
 
     def reshaped(self, symbol: Symbol, shape: Any) -> Symbol:
         """The elements of an array in another shape, as an array of its own."""
@@ -103,9 +79,6 @@ class DefinitionRun(Trace):
         """The shape of arrays of these shapes broadcast together."""
         extents = [shape_argument(self.graph, [self.value(tuple(shape))]) for shape in shapes]
         return tuple([self.object(index_value(e)) for e in broadcast_extents(self.graph, extents)])
-
-    def static(self, value: Value, what: str) -> Any:
-        return require_static(self.graph, value, what)
 
     def _store(self, node: ast.Call, owner: Array, items: list[Item], value: Value) -> None:
         store_window(self.graph, view(self.graph, owner, items), value)

@@ -34,7 +34,7 @@ from ..values.values import Group, Static, Value
 from .registry import handles
 
 if TYPE_CHECKING:
-    from ..script.tracing import Symbol
+    from .symbols import Symbol
 
 _RUNNING: list[Any] = []
 """The definitions that are running, the innermost last."""
@@ -103,7 +103,7 @@ def unsupported(what: str, hint: str | None = None) -> NestorError:
 
 def is_symbol(value: Any) -> bool:
     """Whether an object of a definition is known at run time only."""
-    from ..script.tracing import Symbol
+    from .symbols import Symbol
 
     return isinstance(value, Symbol)
 

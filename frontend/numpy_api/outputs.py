@@ -32,7 +32,7 @@ def output_of(graph: Graph, name: str, arguments: dict[str, Any]) -> Array | Non
 
 def store(graph: Graph, name: str, out: Array, result: Value) -> Value:
     """`out[...] = result`; gives `out`. Shapes and element types are the same."""
-    from ..indexing.advanced import store_window
+    from ..indexing.stores import store_window
     from ..values.writes import check_writable
 
     if isinstance(result, Group):

@@ -104,7 +104,7 @@ def vectorized_call(
         frame.fail(node, "cannot call `vectorize` on size 0 inputs unless `otypes` is set", None, ShapeError)
 
     def element(island: Island, index: Sequence[Affine], number: Callable[..., Value] = _number) -> Value:
-        from .calls import call
+        from ..frame.recursion import call
 
         numbers = [number(island, piece, index) for piece in pieces]
         return call(frame, node, made.function, numbers, {})
@@ -191,7 +191,7 @@ class _Program:
     def run(self, text: str, **names: str) -> None:
         """Run statements in which `{x}` stands for the variable `names["x"]`."""
         from ..control.structured import rewrite
-        from .statements import execute
+        from ..frame.recursion import execute
 
         module = ast.parse(text.format(**{key: key for key in names}))
         for child in ast.walk(module):
@@ -218,7 +218,7 @@ def apply_along_axis(
     frame: Frame, node: ast.Call, func1d: Value, axis: Value, arr: Value, *args: Value, **kwargs: Value
 ) -> Value:
     """The function of each vector along an axis, by a loop over them."""
-    from .calls import call
+    from ..frame.recursion import call
 
     graph = frame.graph
     array = as_view(graph, FUNCTIONS[np.asarray](graph, arr))
@@ -269,7 +269,7 @@ def fromfunction(
     frame: Frame, node: ast.Call, function: Value, shape: Value, *, dtype: Value = _FLOAT, **kwargs: Value
 ) -> Value:
     """The function of the index along each axis, once."""
-    from .calls import call
+    from ..frame.recursion import call
 
     grid = FUNCTIONS[np.indices](frame.graph, shape, dtype)
     count = extents_of(grid)[0].constant
@@ -321,7 +321,7 @@ def is_callable(value: Value) -> bool:
 
 def apply_over_axes(frame: Frame, node: ast.Call, func: Value, a: Value, axes: Value) -> Value:
     """The function of the array and each axis in turn; it keeps the axis, or one of extent 1 takes its place."""
-    from .calls import call
+    from ..frame.recursion import call
 
     graph = frame.graph
     value = FUNCTIONS[np.asarray](graph, a)

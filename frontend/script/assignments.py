@@ -4,20 +4,15 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Sequence
-from contextlib import nullcontext
 from typing import TYPE_CHECKING
 
-import numpy as np
-
-from ..frame.expressions import evaluate
 from ..frame.frame import Frame
 from ..frame.objects import change, group_attribute, kept, position_of, set_field, set_item, stored
+from ..frame.recursion import evaluate
 from ..interface.errors import DTypeError, ShapeError, UnsupportedError
-from ..values.arithmetic import broadcast_extents, convert, is_number, operate, require_static
-from ..values.equal_extents import require_equal
+from ..values.arithmetic import is_number, operate, require_static
 from ..values.names import ir_name
-from ..values.numbers import number_kind
-from ..values.tensors import as_readable, broadcast
+from ..values.tensors import as_readable
 from ..values.values import (
     INSTEAD,
     UNKNOWN_LENGTH,
@@ -31,11 +26,9 @@ from ..values.values import (
     Tensor,
     Value,
     describe,
-    extents_of,
-    shape_text,
 )
-from .expression_kinds import subscript_items
 from .operators import BINARY, combined, is_sequence
+from .subscripts import subscript_items
 
 if TYPE_CHECKING:
     from ..indexing.views import Item
@@ -106,7 +99,7 @@ def _item(frame: Frame, target: ast.Subscript) -> tuple[Group, Value]:
 
 def _set_slice(frame: Frame, target: ast.Subscript, value: Value) -> None:
     """`items[i:j] = values`."""
-    from .iteration import listed
+    from ..control.sequences import listed
 
     owner, where = _part_of_a_list(frame, target)
     items = list(owner.items)
@@ -175,7 +168,7 @@ def bind_name(frame: Frame, name: str, value: Value) -> None:
 
 
 def _unpack(frame: Frame, target: ast.Tuple | ast.List, value: Value) -> None:
-    from .iteration import listed
+    from ..control.sequences import listed
 
     frame.at(target)
     items = listed(frame, target, value)
@@ -237,6 +230,7 @@ def _store(frame: Frame, target: ast.Subscript, compute: Callable[[], Value]) ->
     """Write to `target` what `compute` gives."""
     from ..indexing.advanced import scatter
     from ..indexing.index_arrays import is_advanced
+    from ..indexing.stores import overwrite
     from ..indexing.views import view
     from ..values.islands import open_island
     from ..values.writes import check_writable
@@ -259,7 +253,7 @@ def _store(frame: Frame, target: ast.Subscript, compute: Callable[[], Value]) ->
         frame.at(target)
         return graph.island.assign(view(graph, owner, items), value)
     if _overwrites(frame, target) and owner.whole:
-        return overwrite(frame, owner, _number(frame, target, compute()))
+        return overwrite(graph, owner, _number(frame, target, compute()))
     check_writable(graph, owner.buffer)
     with open_island(graph) as island:
         value = _number(frame, target, compute())
@@ -285,31 +279,6 @@ def _number(frame: Frame, node: ast.AST, value: Value) -> Value:
     return value
 
 
-def overwrite(frame: Frame, array: Array, value: Value) -> None:
-    """`array[...] = value` for all of an array: its contents become a new tensor."""
-    from ..values.islands import check_assignable, open_island
-    from ..values.writes import check_writable
-
-    graph = frame.graph
-    check_writable(graph, array.buffer)
-    check_assignable(graph, array.extents, extents_of(value))
-    if array.buffer.shared is not None:
-        # Another argument is in the same memory: what is written must show there, in program order.
-        with open_island(graph) as island:
-            return island.assign(array, as_readable(value))
-    if isinstance(value, Array) and value.axes:
-        # An array's contents are copied at once: later writes to either must not show in the other.
-        with open_island(graph) as island:
-            return island.assign(array, value)
-    tensor = broadcast(graph, convert(graph, value, array.dtype), array.extents)
-    buffer = array.buffer
-    if tensor.ssa is buffer.value:
-        return
-    graph.update(buffer, tensor.ssa)
-    if tensor.ssa.name_hint is None:
-        tensor.ssa.name_hint = ir_name(buffer.name) or None
-
-
 def augmented(frame: Frame, node: ast.AugAssign) -> None:
     name = BINARY[type(node.op)]
     if isinstance(node.target, ast.Subscript):
@@ -329,7 +298,7 @@ def augmented(frame: Frame, node: ast.AugAssign) -> None:
 
 def _combined(frame: Frame, node: ast.AugAssign, present: Value) -> Value:
     """What a variable or item is after `op=`: the same object where it can change, else a new value."""
-    from .iteration import listed
+    from ..control.sequences import listed
 
     if isinstance(present, Group) or is_sequence(present):
         operand = evaluate(frame, node.value)
@@ -343,7 +312,9 @@ def _combined(frame: Frame, node: ast.AugAssign, present: Value) -> Value:
     operand = evaluate(frame, node.value)
     frame.at(node)
     if isinstance(present, Array):
-        update_in_place(frame, node, present, operand)
+        from ..numpy_api.in_place import update_in_place
+
+        update_in_place(frame, node, BINARY[type(node.op)], present, operand)
         return present
     return operate(frame.graph, BINARY[type(node.op)], present, operand)
 
@@ -352,6 +323,7 @@ def _augmented_subscript(frame: Frame, node: ast.AugAssign, name: str) -> None:
     from ..indexing.advanced import update
     from ..indexing.index_arrays import is_advanced
     from ..indexing.views import view
+    from ..numpy_api.in_place import check_operands, check_update
     from ..values.islands import open_island
     from ..values.writes import check_writable
     from .conditions import without_effects
@@ -377,10 +349,10 @@ def _augmented_subscript(frame: Frame, node: ast.AugAssign, name: str) -> None:
         with open_island(graph) as island:
             frame.at(node)
             window = view(graph, owner, items)
-            _check_operands(frame, node, window, operand)
+            check_operands(frame, node, name, window, operand)
             result = operate(graph, name, _element_or_view(frame, window), as_readable(operand))
             if window.axes or _has_ellipsis(items):
-                _check_update(frame, node, window, result)
+                check_update(frame, node, name, window, result)
             island.assign(window, result)
         return
     frame.at(node)
@@ -388,10 +360,10 @@ def _augmented_subscript(frame: Frame, node: ast.AugAssign, name: str) -> None:
     current = _element_or_view(frame, window)
     operand = evaluate(frame, node.value)
     frame.at(node)
-    _check_operands(frame, node, window, operand)
+    check_operands(frame, node, name, window, operand)
     result = operate(graph, name, current, operand)
     if window.axes or _has_ellipsis(items):
-        _check_update(frame, node, window, result)
+        check_update(frame, node, name, window, result)
     graph.island.assign(window, result)
 
 
@@ -406,63 +378,8 @@ def _element_or_view(frame: Frame, window: Array) -> Value:
     return window if window.axes else element(frame.graph, window)
 
 
-def update_in_place(frame: Frame, node: ast.AugAssign, array: Array, operand: Value) -> None:
-    """`x op= v` of an array writes in place."""
-    from ..values.islands import open_island
+def named(frame: Frame, node: ast.NamedExpr) -> Value:
+    from ..frame.recursion import bind
 
-    graph = frame.graph
-    name = BINARY[type(node.op)]
-    _check_operands(frame, node, array, operand)
-    if graph.island is None and array.whole and array.buffer.shared is None:
-        result = operate(graph, name, array, operand)
-        _check_update(frame, node, array, result)
-        return overwrite(frame, array, result)
-    with nullcontext(graph.island) if graph.island is not None else open_island(graph) as island:
-        frame.at(node)
-        result = operate(graph, name, array, as_readable(operand))
-        _check_update(frame, node, array, result)
-        island.assign(array, result)
-
-
-def _check_operands(frame: Frame, node: ast.AugAssign, target: Value, operand: Value) -> None:
-    """`a @= b` writes rows of products: `a` has rows, and `b` is a matrix."""
-    if not isinstance(node.op, ast.MatMult) or (extents_of(target) and len(extents_of(operand)) >= 2):
-        return
-    frame.fail(
-        node,
-        "inplace matrix multiplication requires the first operand to have at least one and the second at least "
-        "two dimensions.",
-        "write a = a @ b for a new array",
-        ShapeError,
-    )
-
-
-def _check_update(frame: Frame, node: ast.AugAssign, target: Array, result: Value) -> None:
-    """NumPy's rules for an in-place ufunc: same-kind casting, and a result of the target's shape."""
-    graph = frame.graph
-    kind = number_kind(graph, result)
-    if isinstance(kind, np.dtype) and not np.can_cast(kind, target.dtype, "same_kind"):
-        frame.fail(
-            node,
-            f"Cannot cast ufunc '{BINARY[type(node.op)]}' output from {kind!r} to {target.dtype!r} "
-            "with casting rule 'same_kind'",
-            f"write x = x {_SYMBOLS.get(type(node.op), '+')} ... for a new array",
-            DTypeError,
-        )
-    shape = broadcast_extents(graph, [target.extents, extents_of(result)], has_ones=True)
-    if len(shape) != len(target.extents) or not all(
-        require_equal(graph, a, b, "operands could not be broadcast into the one updated")
-        for a, b in zip(shape, target.extents, strict=True)
-    ):
-        frame.fail(
-            node,
-            f"non-broadcastable output operand with shape {shape_text(target.extents)} doesn't match the broadcast shape "
-            f"{shape_text(shape)}",
-            None,
-            ShapeError,
-        )
-
-
-_SYMBOLS: dict[type[ast.operator], str] = {
-    ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/", ast.FloorDiv: "//", ast.Mod: "%", ast.Pow: "**",
-}  # fmt: skip
+    bind(frame, node.target, evaluate(frame, node.value))
+    return evaluate(frame, ast.copy_location(ast.Name(node.target.id, ast.Load()), node))

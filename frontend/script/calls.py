@@ -4,34 +4,29 @@ from __future__ import annotations
 
 import ast
 import inspect
-from types import FunctionType, ModuleType
+from types import FunctionType
 from typing import Any
 
 import numpy as np
 
 from ..frame.frame import Frame
-from ..frame.objects import call_method, construct, is_outside_change, is_record, made_anew
-from ..frame.outside import entries, has_item, item
+from ..frame.objects import call_method, construct, is_outside_change, is_record
 from ..interface.captured import Step
-from ..interface.errors import DTypeError, kind_of
-from ..interface.static_values import OPERATIONS, TEXT
+from ..interface.errors import DTypeError
 from ..interface.versioned import is_versioned
 from ..numpy_api.elements import ufuncs
 from ..numpy_api.families import FUNCTIONS, METHODS
 from ..numpy_api.invoke import invoke, invoke_numpy
-from ..values.arithmetic import refuse_own_code
 from ..values.values import Closure, Exceptional, Group, Method, Rows, Static, Value, describe
+from .folding import fold, is_changing, is_numpy, module_of, name_of
 from .refused_calls import why_refused
 from .texts import text_call
-
-REDUCING: dict[Any, Any] = {sum: 0, any: False, all: True}
-"""Builtins that are a loop where their argument is counted at run time, and what the loop starts from."""
 
 
 def call(frame: Frame, node: ast.Call, function: Value, args: list[Value], kwargs: dict[str, Value]) -> Value:
     """`function(*args, **kwargs)`."""
     if isinstance(function, Closure):
-        from .functions import inline
+        from ..frame.recursion import inline
 
         return inline(frame, node, function, args, kwargs)
     if isinstance(function, Method) and isinstance(function.receiver, Rows):
@@ -57,7 +52,7 @@ def call(frame: Frame, node: ast.Call, function: Value, args: list[Value], kwarg
         frame.fail(node, f"{describe(function)} cannot be called", None, DTypeError)
     target = function.raw
     if isinstance(target, np.ufunc):
-        return ufuncs.call_ufunc(frame, target, args, kwargs)
+        return ufuncs.call_ufunc(frame.graph, target, args, kwargs)
     owner = getattr(target, "__self__", None)
     if isinstance(owner, np.ufunc):
         return ufuncs.ufunc_method(frame.graph, owner, target.__name__, args, kwargs)
@@ -74,10 +69,10 @@ def _call_known(
         from ..numpy_api.elements.python_builtins import numpy_scalar
 
         return numpy_scalar(frame.graph, np.dtype(target), args[0])
-    if _is_numpy(target) and not isinstance(target, np.vectorize):
+    if is_numpy(target) and not isinstance(target, np.vectorize):
         handler = _entry(FUNCTIONS, target)
         if handler is not None:
-            return invoke_numpy(frame.graph, _name(target), target, handler, args, kwargs)
+            return invoke_numpy(frame.graph, name_of(target), target, handler, args, kwargs)
     from .applied import APPLIED, Bound, Vectorized, vectorized_call
     from .python_calls import PYTHON
 
@@ -90,14 +85,14 @@ def _call_known(
         return _called(frame, node, target, python_call, args, kwargs)
     handler = None if _is_of_program(target) else _entry(FUNCTIONS, target)
     if handler is not None and not _all_static(args, kwargs, target):
-        return invoke(frame.graph, _name(target), handler, args, kwargs)
-    if handler is not None and isinstance(target, FunctionType) and not _is_numpy(target):
+        return invoke(frame.graph, name_of(target), handler, args, kwargs)
+    if handler is not None and isinstance(target, FunctionType) and not is_numpy(target):
         return fold(frame, node, target, args, kwargs)
     if hasattr(type(target), "lower"):
         target = frame.captured.read(target, Step.ATTRIBUTE, "__wrapped__")
-    if isinstance(target, FunctionType) and not _is_numpy(target):
+    if isinstance(target, FunctionType) and not is_numpy(target):
+        from ..frame.recursion import inline
         from .composites import MARK, composite_call
-        from .functions import inline
 
         if hasattr(target, MARK):
             return composite_call(
@@ -112,15 +107,15 @@ def _call_known(
         from .printing import print_
 
         return print_(frame, node, args, kwargs)
-    refused = None if _is_changing(target) else why_refused(target)
+    refused = None if is_changing(target) else why_refused(target)
     if refused is not None:
-        frame.fail(node, f"{_name(target)} is not supported in compiled code: {refused[0]}", refused[1])
+        frame.fail(node, f"{name_of(target)} is not supported in compiled code: {refused[0]}", refused[1])
     if _foldable(target) and _all_static(args, kwargs, target):
         return fold(frame, node, target, args, kwargs)
     text = text_call(target, args, kwargs)
     if text is not None:
         return text
-    frame.fail(node, f"{_name(target)} is not supported in compiled code", _instead(target))
+    frame.fail(node, f"{name_of(target)} is not supported in compiled code", _instead(target))
 
 
 def _of_rows(frame: Frame, node: ast.Call, function: Value, rows: Rows) -> Value:
@@ -128,7 +123,7 @@ def _of_rows(frame: Frame, node: ast.Call, function: Value, rows: Rows) -> Value
     from ..control.rows import joined_rows, stacked
 
     target = function.raw if isinstance(function, Static) else None
-    if not _is_numpy(target) or isinstance(target, type):
+    if not is_numpy(target) or isinstance(target, type):
         return rows
     if target is np.concatenate:
         return Group((joined_rows(frame, node, rows),))
@@ -136,7 +131,7 @@ def _of_rows(frame: Frame, node: ast.Call, function: Value, rows: Rows) -> Value
     if target in (np.stack, np.vstack, np.hstack, np.dstack, np.column_stack):
         frame.fail(
             node,
-            f"{_name(target)} of a list that a loop makes is not supported",
+            f"{name_of(target)} of a list that a loop makes is not supported",
             "use np.stack(ys), and views",
         )
     return whole
@@ -144,9 +139,9 @@ def _of_rows(frame: Frame, node: ast.Call, function: Value, rows: Rows) -> Value
 
 def _instead(target: Any) -> str:
     """What to do about a call that is not compiled."""
-    if _is_numpy(target):
+    if is_numpy(target):
         return "call it outside the compiled function; docs/numpy.md lists what is supported"
-    if _is_changing(target):
+    if is_changing(target):
         return (
             "it may give another answer each time: call it outside, and pass what it returns as an argument"
         )
@@ -167,17 +162,8 @@ def _called(
     try:
         inspect.signature(handler).bind(frame, node, *args, **kwargs)
     except TypeError as error:
-        frame.fail(node, f"{_name(target)}(): {error}", None, DTypeError)
+        frame.fail(node, f"{name_of(target)}(): {error}", None, DTypeError)
     return handler(frame, node, *args, **kwargs)
-
-
-def _name(target: Any) -> str:
-    name = getattr(target, "__name__", repr(target))
-    if not _is_numpy(target):
-        return name
-    module = target.__module__.split(".")
-    public = f"{module[1]}." if len(module) == 2 and module[1] in ("linalg", "fft", "random") else ""
-    return f"np.{public}{name}"
 
 
 def _is_of_program(target: Any) -> bool:
@@ -186,13 +172,9 @@ def _is_of_program(target: Any) -> bool:
     return isinstance(target, FunctionType) and root not in ("numpy", __name__.split(".")[0])
 
 
-def _is_numpy(target: Any) -> bool:
-    return (getattr(target, "__module__", None) or "").split(".")[0] == "numpy"
-
-
 def _all_static(args: list[Value], kwargs: dict[str, Value], target: Any) -> bool:
     """Whether a call can be evaluated now: not one that makes an array."""
-    if _is_numpy(target) or target is range:
+    if is_numpy(target) or target is range:
         return False
     return all(
         isinstance(v, Static) or (isinstance(v, Group) and _all_static(list(v.items), {}, None))
@@ -203,84 +185,6 @@ def _all_static(args: list[Value], kwargs: dict[str, Value], target: Any) -> boo
 def _foldable(target: Any) -> bool:
     """Pure functions of Python itself: builtins, math, types, methods of constants."""
     if inspect.isbuiltin(target):
-        return is_versioned(_module_of(target)) and not _is_changing(target)
+        return is_versioned(module_of(target)) and not is_changing(target)
     of = target if isinstance(target, type) else getattr(target, "__objclass__", None)
     return of is not None and is_versioned(of.__module__)
-
-
-def _plain(value: Value) -> Any:
-    if isinstance(value, Group):
-        return value.built([_plain(v) for v in value.items])
-    assert isinstance(value, Static)
-    return value.value
-
-
-_REPEATABLE = ("builtins", "math", "cmath", "_operator", "numpy")
-_OF_THE_PROCESS = frozenset((id, hash, globals, locals, vars, dir, __import__, compile))
-"""Builtins whose answer is another one in another process."""
-
-_CHANGING = frozenset((input, open, eval, exec, breakpoint))
-_CHANGING_MODULES = ("time", "datetime", "random", "_random", "posix", "nt", "_io", "sys")
-"""What talks to the world, or answers otherwise each time: not to be called while a program is compiled."""
-
-
-def _module_of(target: Any) -> str | None:
-    """The module of a builtin function, or that of the class whose method it is."""
-    owner = getattr(target, "__self__", None)
-    if owner is None or isinstance(owner, ModuleType):
-        return target.__module__
-    return (owner if isinstance(owner, type) else type(owner)).__module__
-
-
-def _is_changing(target: Any) -> bool:
-    """Whether a builtin has effects, or may answer otherwise in the next call."""
-    if not inspect.isbuiltin(target):
-        return False
-    return _module_of(target) in _CHANGING_MODULES or target in _CHANGING
-
-
-def _is_repeatable(target: Any) -> bool:
-    """Whether a call that is evaluated now gives the same in another process."""
-    if inspect.isbuiltin(target):
-        return _module_of(target) in _REPEATABLE and target not in _OF_THE_PROCESS
-    return is_versioned(getattr(getattr(target, "__objclass__", target), "__module__", None))
-
-
-def fold(frame: Frame, node: ast.Call, target: Any, args: list[Value], kwargs: dict[str, Value]) -> Value:
-    values = (*args, *kwargs.values())
-    given, before = [_plain(v) for v in values], [_plain(v) for v in values]
-    frame.at(node)
-    owner = getattr(target, "__self__", None)
-    if type(owner) is dict and not kwargs:
-        found = _of_dict(owner, target.__name__, args)
-        if found is not None:
-            return found
-    frame.captured.whole(owner)
-    makes_text = target in (str, repr, ascii, format) or isinstance(owner, str)
-    refuse_own_code(frame.graph, given, OPERATIONS | TEXT if makes_text else OPERATIONS)
-    if not _is_repeatable(target):
-        frame.captured.unkeyed = f"what '{_name(target)}' returns"
-    try:
-        result = target(*given[: len(args)], **dict(zip(kwargs, given[len(args) :], strict=True)))
-    except Exception as error:
-        frame.fail(node, f"{type(error).__name__}: {error}", None, kind_of(error))
-    is_own = [isinstance(v, Group) for v in values]
-    if any(repr(a) != repr(b) for own, a, b in zip(is_own, given, before, strict=True) if own):
-        message = f"{_name(target)}() changes its argument, which is not supported"
-        frame.fail(node, message, "write it as a statement")
-    return made_anew(frame, result)
-
-
-def _of_dict(owner: dict[Any, Any], name: str, args: list[Value]) -> Value | None:
-    """`owner.get(key)`, `owner.keys()` and so on."""
-    if name == "get" and args and isinstance(args[0], Static):
-        key = args[0].value
-        if has_item(owner, key):
-            return Static(item(owner, key))
-        return args[1] if len(args) > 1 else Static(None)
-    if args or name not in ("keys", "values", "items"):
-        return None
-    pairs = [(Static(key), Static(value)) for key, value in entries(owner)]
-    if name == "items":
-        return Group(tuple([Group(pair) for pair in pairs]))
-    return Group(tuple([pair[name == "values"] for pair in pairs]))

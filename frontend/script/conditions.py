@@ -5,9 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable
 from contextlib import nullcontext, suppress
-from dataclasses import is_dataclass
 from functools import partial
-from types import FunctionType
 
 import numpy as np
 from xdsl.dialects.builtin import TensorType
@@ -16,33 +14,16 @@ from xdsl.traits import Pure
 
 from ...dialects.nest import IndexOp, LoadOp
 from ..control.structured import Step
-from ..frame.expressions import evaluate
+from ..control.truth import ON_SOME_PATHS, as_condition, decided, refuse_assignments, truth
 from ..frame.frame import Frame
 from ..frame.objects import current, refuse_changes
-from ..frame.outside import length
-from ..indexing.subscripts import subscript
-from ..interface.errors import ShapeError, Stopped, kind_of
-from ..interface.static_values import TRUTH
+from ..frame.recursion import evaluate
+from ..interface.errors import Stopped
 from ..numpy_api.families import FUNCTIONS
 from ..values import arithmetic as arith
 from ..values.graph import Graph
 from ..values.promotion import same_operand
-from ..values.values import (
-    UNKNOWN_LENGTH,
-    Closure,
-    Group,
-    Iteration,
-    Masked,
-    Method,
-    Range,
-    Rows,
-    Static,
-    Value,
-    describe,
-    extents_of,
-    is_array,
-    is_number,
-)
+from ..values.values import Group, Static, Value, describe, is_array, is_number
 
 
 def negation(frame: Frame, node: ast.expr, operand: Value) -> Value:
@@ -78,17 +59,6 @@ def test(frame: Frame, node: ast.expr) -> Value:
     return decided(frame, evaluate(frame, node))
 
 
-def decided(frame: Frame, value: Value) -> Value:
-    """What the truth of a value is decided by: of a sequence its length, of functions and iterators that they are there."""
-    if isinstance(value, Rows):
-        return arith.operate(frame.graph, "not_equal", arith.index_value(value.count), Static(0))
-    if isinstance(value, Range):
-        order = "less" if value.step > 0 else "greater"
-        ends = [arith.index_value(end) for end in (value.start, value.stop)]
-        return arith.operate(frame.graph, order, *ends)
-    return Static(True) if isinstance(value, Closure | Method | Iteration) else value
-
-
 def bool_op(frame: Frame, node: ast.BoolOp, only_truth: bool = False) -> Value:
     """`and`, `or`: on constants as Python; after a run-time value, what has effects or may fail is under a branch.
 
@@ -107,9 +77,9 @@ def bool_op(frame: Frame, node: ast.BoolOp, only_truth: bool = False) -> Value:
             value = without_effects(frame, compute, has_read=_reads_no_more(node, k))
             if value is None:
                 value = _skipping(frame, node, k, result, only_truth)
-                refuse_changes(frame, node, before, _ON_SOME_PATHS)
+                refuse_changes(frame, node, before, ON_SOME_PATHS)
                 return value
-            refuse_changes(frame, operand, before, _ON_SOME_PATHS)
+            refuse_changes(frame, operand, before, ON_SOME_PATHS)
         frame.at(node)
         if not only_truth and result is None and k == len(node.values) - 1:
             return value
@@ -144,26 +114,6 @@ def _refuse_side(frame: Frame, node: ast.expr, value: Value) -> None:
     as_condition(frame, node, value)
     hint = "write a conditional expression; np.logical_and and np.where work on elements"
     frame.fail(node, f"{describe(value)} as a side of `and` or `or` is not supported", hint)
-
-
-_ON_SOME_PATHS = "in a part of an expression that is computed on some paths only"
-
-
-def refuse_skipped(frame: Frame, node: ast.expr, before: dict[str, Value]) -> None:
-    """Refuse what changes variables or lists in an expression that Python may skip; `before` is what they were."""
-    refuse_assignments(frame, node)
-    refuse_changes(frame, node, before, _ON_SOME_PATHS)
-
-
-def refuse_assignments(frame: Frame, node: ast.expr) -> None:
-    """Refuse `:=` in a part of an expression that is computed on some paths only."""
-    for child in ast.walk(node):
-        if isinstance(child, ast.NamedExpr):
-            frame.fail(
-                child,
-                "an assignment in a part of an expression that is computed on some paths only is not supported",
-                "assign in a statement of its own",
-            )
 
 
 def without_effects(frame: Frame, compute: Callable[[], Value], has_read: bool = False) -> Value | None:
@@ -244,70 +194,7 @@ def _one_of(frame: Frame, a: Value, b: Value, is_and: bool) -> Value:
     return arith.as_weak(chosen, weak, arith.scalar_arguments([a, b])) if isinstance(weak, type) else chosen
 
 
-def as_condition(frame: Frame, node: ast.expr, value: Value) -> Value:
-    """A number used as a truth value. Arrays of more than one element have none, as in NumPy."""
-    if isinstance(value, Masked):
-        frame.fail(node, f"{UNKNOWN_LENGTH}; so it has no truth value", "use .any() or .all()")
-    value = decided(frame, value)
-    if not is_number(value):
-        frame.fail(
-            node, f"the truth value of {describe(value)} is not supported", "compare it with something"
-        )
-    extents = extents_of(value)
-    if not extents:
-        return value
-    if all(e.known == 1 for e in extents):
-        return subscript(frame.graph, value, [_FIRST] * len(extents))
-    what = "an empty array" if any(e.known == 0 for e in extents) else "an array with more than one element"
-    frame.fail(
-        node,
-        f"the truth value of {what} is ambiguous",
-        "use & | ~ for elementwise logic, np.where to choose, .any() or .all() to reduce",
-        ShapeError,
-    )
-
-
-_FIRST = Static(0)
 _FALSE = Static(False)
-
-
-def truth(frame: Frame, node: ast.expr, value: Value) -> bool:
-    """The truth value of a compile-time object."""
-    if isinstance(value, Group):
-        return _truth_of_group(frame, node, value)
-    if isinstance(value, Static):
-        return _truth_of_object(frame, node, value)
-    value = as_condition(frame, node, value)
-    frame.at(node)
-    return bool(
-        arith.require_static(
-            frame.graph,
-            value,
-            "the condition",
-            "choose with np.where(condition, a, b), or put the `if` inside a loop over elements",
-        )
-    )
-
-
-def _truth_of_group(frame: Frame, node: ast.expr, value: Group) -> bool:
-    own = [
-        name for name in ("__bool__", "__len__") if isinstance(getattr(value.kind, name, None), FunctionType)
-    ]
-    if own:
-        hint = "write what it stands for, such as len(x.items) > 0"
-        frame.fail(node, f"the truth value of {describe(value)} by its own {own[0]} is not supported", hint)
-    return is_dataclass(value.kind) or bool(value.items)
-
-
-def _truth_of_object(frame: Frame, node: ast.expr, value: Static) -> bool:
-    frame.at(node)
-    arith.refuse_own_code(frame.graph, [value.raw], TRUTH)
-    if isinstance(value.raw, list | dict):
-        return length(value.raw) != 0
-    try:
-        return bool(value.value)
-    except (TypeError, ValueError) as error:
-        frame.fail(node, str(error), None, kind_of(error))
 
 
 def bool_(frame: Frame, node: ast.Call, x: Value = _FALSE) -> Value:
@@ -331,7 +218,7 @@ def if_expression(frame: Frame, node: ast.IfExp) -> Value:
     sides = (lambda: evaluate(frame, node.body), lambda: evaluate(frame, node.orelse))
     before = dict(frame.variables)
     chosen = either(frame, node, condition, *sides)
-    refuse_changes(frame, node, before, _ON_SOME_PATHS)
+    refuse_changes(frame, node, before, ON_SOME_PATHS)
     return chosen
 
 
@@ -344,8 +231,7 @@ def either(
 
         return either_number(frame, node, condition, then, other)
     from ..control.loops import branch
-    from .assignments import bind
-    from .statements import execute
+    from ..frame.recursion import bind, execute
 
     name = ast.copy_location(ast.Name(frame.graph.new_name(".chosen"), ast.Store()), node)
 

@@ -9,9 +9,9 @@ from types import FunctionType
 from typing import Any
 
 from ...dialects.records import changed
-from ..frame.expressions import evaluate
 from ..frame.frame import Frame, ReturnSignal
 from ..frame.objects import current, share, stored
+from ..frame.recursion import evaluate
 from ..interface.errors import DTypeError
 from ..interface.source import SUSPENDED, source_of, suspended_kind
 from ..values.values import INSTEAD, UNKNOWN_LENGTH, Closure, Group, Iteration, Masked, Static, Value
@@ -65,8 +65,13 @@ def inline(
     args: Sequence[Value],
     kwargs: dict[str, Value],
 ) -> Value:
+<<<<<<< HEAD
     """The body of a Python function, instead of its call."""
     from .statements import run_body
+=======
+    """The body of a Python function, in place of its call."""
+    from .bodies import run_body
+>>>>>>> 5fac229 (No circle of imports in the frontend: what is in each other is compiled through a table that the graph holds)
 
     kind = suspended_kind(function.__code__.co_flags) if isinstance(function, FunctionType) else None
     if kind is not None:

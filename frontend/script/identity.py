@@ -27,7 +27,7 @@ _EQUALITY = "compare with =="
 
 def identical(frame: Frame, node: ast.AST, a: Value, b: Value) -> Value:
     """`a is b`, as a Python bool."""
-    from .python_calls import type_of
+    from .classes import type_of
 
     kind = type_of(frame, node, a)
     if kind is not type_of(frame, node, b):

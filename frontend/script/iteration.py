@@ -15,120 +15,20 @@ from typing import Any
 import numpy as np
 
 from ...dialects.records import changed
-from ..frame.expressions import evaluate
+from ..control.nest_loops import ACCUMULATOR
+from ..control.sequences import count_of, listed, required, sequence
 from ..frame.frame import Frame
-from ..frame.objects import current, refuse_changes, share
-from ..frame.outside import ITERABLES, items
-from ..interface.errors import DTypeError, Respecialise, ShapeError
+from ..frame.objects import refuse_changes, share
+from ..frame.recursion import evaluate
+from ..interface.errors import DTypeError, ShapeError
 from ..values.arithmetic import index_value, operate, require_static
 from ..values.equal_extents import require_equal
 from ..values.extents import Affine
 from ..values.numbers import number_kind
-from ..values.values import (
-    Array,
-    Group,
-    Iteration,
-    Lazy,
-    Range,
-    Rows,
-    Static,
-    Tensor,
-    Value,
-    describe,
-    extents_of,
-)
+from ..values.values import Group, Iteration, Range, Rows, Static, Value, describe, extents_of
 
 _FALSE = Static(False)
 _ZERO = Static(0)
-
-MAX_LISTED = 64
-"""Items that a sequence counted at run time may have to be listed in code."""
-
-
-def sequence(frame: Frame, node: ast.AST, value: Value) -> Iteration:
-    """The items of anything that can be iterated over."""
-    if isinstance(value, Iteration):
-        return value
-    if isinstance(value, Static):
-        value = _of_object(frame, node, value)
-    if isinstance(value, Range):
-        start, step = value.start, value.step
-        from ..control.nest_loops import trip_count
-
-        count = trip_count(frame, value)
-        if count.known is not None:
-            count = Affine(max(0, count.known))
-        return Iteration(count, lambda k: _stepped(frame, start, k, step))
-    if isinstance(value, Group):
-        items = Group(tuple([Static(n) for n in value.names or ()])) if value.kind is dict else value
-        return Iteration(Affine(len(items.items)), lambda k: _item(frame, node, items, k), True)
-    if isinstance(value, Rows):
-        from ..control.rows import row
-
-        return Iteration(value.count, lambda k: row(frame.graph, value, k))
-    if isinstance(value, Array | Lazy | Tensor) and value.extents:
-        from ..indexing.subscripts import subscript
-        from ..values.contents import as_view
-
-        array = as_view(frame.graph, value)
-        return Iteration(array.extents[0], lambda k: subscript(frame.graph, array, [k]))
-    frame.fail(node, f"{describe(value)} cannot be iterated over", None, DTypeError)
-
-
-def _of_object(frame: Frame, node: ast.AST, value: Static) -> Value:
-    """An object known at compile time, as a sequence of values."""
-    if isinstance(value.raw, range):
-        r = value.raw
-        return Range(Affine(r.start), Affine(r.stop), r.step)
-    if isinstance(value.raw, ITERABLES):
-        return Group(tuple([Static(v) for v in items(value.raw)]))
-    frame.fail(node, f"{describe(value)} cannot be iterated over", None, DTypeError)
-
-
-def _stepped(frame: Frame, start: Affine, k: Value, step: int) -> Value:
-    offset = operate(frame.graph, "multiply", k, Static(step))
-    return operate(frame.graph, "add", index_value(start), offset)
-
-
-def _item(frame: Frame, node: ast.AST, group: Group, k: Value) -> Value:
-    """An item of a list, as it is by now."""
-    now = current(frame, group)
-    assert isinstance(now, Group) and isinstance(k, Static)
-    if len(now.items) != len(group.items):
-        frame.fail(node, "the length of a list changes while it is iterated over", "iterate over a copy")
-    return now.items[k.value]
-
-
-def listed(frame: Frame, node: ast.AST, value: Value) -> tuple[Value, ...]:
-    """All items, where their number is known."""
-    items = sequence(frame, node, value)
-    return tuple([items.at(Static(k)) for k in range(_listed_count(frame, node, items))])
-
-
-def _listed_count(frame: Frame, node: ast.AST, items: Iteration) -> int:
-    """How many items a sequence has that is spelled out."""
-    count = items.count.known
-    if count is None:
-        count = _required(frame, items.count)
-    if count > MAX_LISTED and not items.unrolled:
-        frame.fail(
-            node,
-            f"{count} items would be spelled out in code, more than {MAX_LISTED}",
-            "write a for loop that fills an array",
-        )
-    return max(0, count)
-
-
-def _required(frame: Frame, count: Affine) -> int:
-    """A number of items that must be known: it is compiled for its value where that is possible."""
-    if count.terms and count.is_of_extents():
-        raise Respecialise(shapes=True, why="the number of items of a sequence")
-    return require_static(
-        frame.graph,
-        index_value(count),
-        "the number of items",
-        "write a for loop that fills an array: out = np.empty(n); for i in range(n): out[i] = ...",
-    )
 
 
 # ---- builtins ---------------------------------------------------------------------------------------
@@ -168,7 +68,7 @@ def _shorter(frame: Frame, node: ast.AST, a: Affine, b: Affine, is_strict: bool)
         if short.known is not None:
             if assumptions.nonnegative(long - short, "the length of what zip pairs"):
                 return short
-            return Affine(min(short.known, _required(frame, long)))
+            return Affine(min(short.known, required(frame, long)))
     return frame.graph.smaller(a, b)
 
 
@@ -208,7 +108,7 @@ def reversed_(frame: Frame, node: ast.Call, iterable: Value) -> Value:
 
 
 def map_(frame: Frame, node: ast.Call, function: Value, *iterables: Value) -> Value:
-    from .calls import call
+    from ..frame.recursion import call
 
     items = zip_(frame, node, *iterables)
     assert isinstance(items, Iteration)
@@ -222,8 +122,8 @@ def map_(frame: Frame, node: ast.Call, function: Value, *iterables: Value) -> Va
 
 
 def filter_(frame: Frame, node: ast.Call, function: Value, iterable: Value) -> Value:
-    from .calls import call
-    from .conditions import truth
+    from ..control.truth import truth
+    from ..frame.recursion import call
 
     kept = []
     for item in listed(frame, node, iterable):
@@ -350,8 +250,8 @@ def _each(
     frame: Frame, inner: Frame, generators: Sequence[ast.comprehension], emit: Callable[[], None]
 ) -> None:
     """Run `emit` for each iteration; the first iterable of `generators` is evaluated in `frame`, all else in `inner`."""
-    from .assignments import bind
-    from .conditions import test, truth
+    from ..control.truth import truth
+    from ..frame.recursion import bind, test
 
     if not generators:
         return emit()
@@ -361,7 +261,7 @@ def _each(
     items = sequence(frame, first.iter, evaluate(frame, first.iter))
     inner.unrolling += 1
     try:
-        for k in range(_listed_count(frame, first.iter, items)):
+        for k in range(count_of(frame, first.iter, items)):
             item = items.at(Static(k))
             share(frame, inner)
             bind(inner, first.target, item)
@@ -389,7 +289,7 @@ def _holds(frame: Frame, condition: ast.expr, test: Any, truth: Any) -> bool:
 def reduced(frame: Frame, node: ast.Call, generator: ast.GeneratorExp, function: Any, start: Value) -> Value:
     """`sum(...)`, `any(...)`, `all(...)` of a generator expression, as a loop."""
     from ..control.structured import rewrite
-    from .statements import execute
+    from ..frame.recursion import execute
 
     name, source = frame.graph.new_name(ACCUMULATOR), frame.graph.new_name(".source")
     first = ast.Name(source, ast.Load())
@@ -418,9 +318,6 @@ def reduced(frame: Frame, node: ast.Call, generator: ast.GeneratorExp, function:
         if isinstance(values, Iteration):  # it reads objects as they were
             refuse_changes(inner, node, before, "in an iteration of a generator expression")
         return inner.variables.pop(name)
-
-
-ACCUMULATOR = ".total"
 
 
 def _place(made: ast.AST, node: ast.AST) -> None:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import ast
 
-from ..frame.expressions import constant_object, evaluate
 from ..frame.frame import Frame
-from ..frame.objects import kept, merge
+from ..frame.objects import constant_object, kept, merge
 from ..frame.outside import has_item, items
+from ..frame.recursion import evaluate
 from ..interface.errors import DTypeError
 from ..values import arithmetic as arith
 from ..values.values import Group, Iteration, Static, Value, describe, is_array
@@ -98,7 +98,8 @@ def sequence_kind(group: Group) -> type:
 
 def unary(frame: Frame, node: ast.UnaryOp) -> Value:
     if isinstance(node.op, ast.Not):
-        from .conditions import negation, test
+        from ..frame.recursion import test
+        from .conditions import negation
 
         operand = test(frame, node.operand)
         frame.at(node)
@@ -119,7 +120,8 @@ def _compare_from(frame: Frame, node: ast.Compare, k: int, left: Value) -> Value
     one = _compare_pair(frame, node, node.ops[k], left, right)
     if k == len(node.ops) - 1:
         return one
-    from .conditions import both, either, refuse_skipped, without_effects
+    from ..control.truth import refuse_skipped
+    from .conditions import both, either, without_effects
 
     def following() -> Value:
         return _compare_from(frame, node, k + 1, right)
@@ -168,7 +170,7 @@ def _compare_groups(frame: Frame, node: ast.Compare, op: ast.cmpop, left: Value,
 
 def as_group(frame: Frame, node: ast.AST, value: Value) -> Group:
     """A tuple or list of values."""
-    from .iteration import listed
+    from ..control.sequences import listed
 
     if isinstance(value, Group):
         return Group(listed(frame, node, value)) if value.kind is dict else value

@@ -58,3 +58,8 @@ def _checked(name: str, value: Any, spec: Spec) -> Any:
             f"{name} returned {array.dtype}{list(array.shape)}, {spec.dtype}{list(spec.shape)} is declared"
         )
     return array[()] if not array.shape else array
+
+
+def traced_call(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+    """`function(*args, **kwargs)`; in compiled code, what it does to symbolic arguments (`tracing.py`)."""
+    return function(*args, **kwargs)

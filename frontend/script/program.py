@@ -34,7 +34,6 @@ from ..interface.program_parts import Guard, Leaf, Linear, OutputType, Program, 
 from ..interface.source import FunctionSource
 from ..interface.static_values import held
 from ..interface.structures import Structure
-from ..numpy_api.elements.ufuncs import COMPOSITES
 from ..values.aliases import alternatives, root_of, unknown_alias
 from ..values.arithmetic import scalar_arguments
 from ..values.contents import as_tensor
@@ -58,7 +57,8 @@ from ..values.values import (
     describe,
     whole,
 )
-from .statements import run_body
+from .bodies import run_body
+from .language import LANGUAGE
 
 
 def lower(
@@ -73,7 +73,7 @@ def lower(
 
     Raises a diagnostic for what cannot be compiled, Respecialise when more must be known at compile time.
     """
-    return _Lowering(source, arguments, Graph(COMPOSITES, may_write, boundscheck)).run()
+    return _Lowering(source, arguments, Graph(LANGUAGE, may_write, boundscheck)).run()
 
 
 class _Lowering:

@@ -11,10 +11,11 @@ from typing import Any
 
 import numpy as np
 
-from ..frame.expressions import constant_object, evaluate
+from ..control.sequences import listed, sequence
 from ..frame.frame import Frame
-from ..frame.objects import merge, replaced
+from ..frame.objects import constant_object, merge, replaced
 from ..frame.outside import attribute_or_absent, class_attribute, class_of, length
+from ..frame.recursion import evaluate
 from ..interface.captured import Absent
 from ..interface.errors import DTypeError, ShapeError
 from ..interface.versioned import is_versioned
@@ -30,22 +31,18 @@ from ..values.values import (
     Index,
     Iteration,
     Lazy,
-    Masked,
-    Method,
     Range,
-    Rows,
     Static,
     Tensor,
-    Text,
     Value,
-    describe,
     extents_of,
-    is_array,
 )
-from .calls import REDUCING, fold
+from .classes import type_of
 from .conditions import bool_
-from .iteration import ITERATORS, listed, reduced, sequence
+from .folding import fold
+from .iteration import ITERATORS, reduced
 from .own_call_values import OWN_CALLS
+from .own_calls import traced_call
 
 _FALSE = Static(False)
 _ZERO = Static(0)
@@ -56,11 +53,12 @@ SMALL = 8
 """Items of a sum that are added in code rather than in a loop."""
 
 
-def reducing_loop(frame: Frame, node: ast.Call, what: Any) -> Value | None:
-    """`what` (sum, any or all) of a generator expression or of what is counted at run time; None for other arguments."""
+def reducing_loop(frame: Frame, node: ast.Call, what: Any, first: Any) -> Value | None:
+    """`what` (sum, any or all) of a generator expression or of what is counted at run time, from `first` on; None for other
+    arguments."""
     if not node.args or node.keywords or len(node.args) > (2 if what is builtins.sum else 1):
         return None
-    start = evaluate(frame, node.args[1]) if len(node.args) == 2 else Static(REDUCING[what])
+    start = evaluate(frame, node.args[1]) if len(node.args) == 2 else Static(first)
     if isinstance(start, Group):
         return None
     if isinstance(node.args[0], ast.GeneratorExp):
@@ -101,7 +99,7 @@ def _all(frame: Frame, node: ast.Call, iterable: Value) -> Value:
 
 
 def _logical(frame: Frame, node: ast.Call, iterable: Value, ufunc: np.ufunc, start: bool) -> Value:
-    from .conditions import as_condition, truth
+    from ..control.truth import as_condition, truth
 
     if isinstance(iterable, Array | Lazy | Tensor) and len(extents_of(iterable)) == 1:
         whole = METHODS["all" if start else "any"](frame.graph, iterable)
@@ -145,7 +143,7 @@ def _sorted(
     frame: Frame, node: ast.Call, iterable: Value, key: Value = NOTHING, reverse: Value = _FALSE
 ) -> Value:
     """Items known at compile time, or by a key that is."""
-    from .calls import call
+    from ..frame.recursion import call
 
     items = listed(frame, node, iterable)
     is_plain = isinstance(key, Static) and key.value is None
@@ -159,36 +157,6 @@ def _sorted(
     down = bool(arith.require_static(frame.graph, reverse, "reverse"))
     order = sorted(range(len(items)), key=lambda k: keys[k], reverse=down)
     return Group(tuple([items[k] for k in order]), list)
-
-
-def type_of(frame: Frame, node: ast.AST, value: Value) -> type:
-    """The class of a value."""
-    if isinstance(value, Static):
-        return class_of(value.raw)
-    if isinstance(value, Group):
-        return value.kind
-    if isinstance(value, Iteration | Method):
-        frame.fail(
-            node, f"the class of {describe(value)} is not known in compiled code", "call type() outside"
-        )
-    plain = _CLASSES.get(type(value))
-    if plain is not None:
-        return plain
-    if isinstance(value, Tensor) and is_array(value):
-        return np.ndarray
-    kind = arith.number_kind(frame.graph, value)
-    return kind if isinstance(kind, type) else kind.type
-
-
-_CLASSES: dict[type, type] = {
-    Range: range,
-    Closure: FunctionType,
-    Text: str,
-    Rows: list,
-    Array: np.ndarray,
-    Lazy: np.ndarray,
-    Masked: np.ndarray,
-}
 
 
 def _isinstance(frame: Frame, node: ast.Call, value: Value, classes: Value) -> Value:
@@ -211,7 +179,7 @@ def _type(frame: Frame, node: ast.Call, value: Value) -> Value:
 
 
 def _attribute(frame: Frame, node: ast.Call, owner: Value, name: Value) -> Value:
-    from .expression_kinds import attribute_of
+    from .attributes import attribute_of
 
     text = arith.require_static(frame.graph, name, "the name of an attribute")
     access = ast.copy_location(ast.Attribute(node.args[0], text, ast.Load()), node)
@@ -312,6 +280,12 @@ def _extreme(function: Any) -> Callable[..., Value]:
     return extreme
 
 
+def _traced(frame: Frame, node: ast.Call, function: Value, *args: Value, **kwargs: Value) -> Value:
+    from .tracing import run
+
+    return run(frame, node, function, *args, **kwargs)
+
+
 PYTHON: dict[Any, Callable[..., Value]] = {
     **ITERATORS,
     **OWN_CALLS,
@@ -335,6 +309,7 @@ PYTHON: dict[Any, Callable[..., Value]] = {
     builtins.max: _extreme(builtins.max),
     builtins.min: _extreme(builtins.min),
     dataclasses.replace: _replace,
+    traced_call: _traced,
 }
 """Called with the frame, the call, and the arguments as values."""
 

@@ -23,9 +23,9 @@ from xdsl.ir import Attribute, SSAValue
 
 from ...dialects.attributes import EXCEPTION, KIND, RAISES
 from ...lowering.abi.error_codes import RAISE, RAISED_WORDS
-from ..frame.expressions import evaluate
 from ..frame.frame import Frame
 from ..frame.objects import current
+from ..frame.recursion import evaluate
 from ..interface.captured import can_change
 from ..interface.errors import Stopped
 from ..values import exceptions

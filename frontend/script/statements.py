@@ -6,31 +6,13 @@ import ast
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from ..control.structured import RESULT, RETURNED, Step, structured
-from ..frame.expressions import evaluate
+from ..control.structured import Step
 from ..frame.frame import Frame, ReturnSignal
 from ..frame.objects import current
+from ..frame.recursion import evaluate
 from ..interface.errors import Stopped, UnsupportedError
 from ..values.values import Closure, Exceptional, Group, Iteration, Static, Value
 from .assignments import annotated, assign, augmented, delete_item
-
-
-def run_body(frame: Frame) -> None:
-    """Execute the body of the frame's function. Raises ReturnSignal at `return`."""
-    body = structured(frame.source.node)
-    execute(frame, body.body)
-    if not body.has_result:
-        return
-    returned = frame.variables.get(RETURNED)
-    if isinstance(returned, Static) and not returned.value:
-        return
-    if returned is not None and not isinstance(returned, Static) and not body.always:
-        frame.fail(
-            frame.source.node,
-            f"'{frame.source.node.name}' returns a value on some paths only, and which is known at run time",
-            "end the function with a return",
-        )
-    raise ReturnSignal(current(frame, frame.variables[RESULT]))
 
 
 def execute(frame: Frame, statements: Sequence[ast.stmt]) -> None:
@@ -65,7 +47,8 @@ def _return(frame: Frame, node: ast.Return) -> None:
 
 def _if(frame: Frame, node: ast.If) -> None:
     from ..control.loops import branch
-    from .conditions import test, truth
+    from ..control.truth import truth
+    from ..frame.recursion import test
 
     condition = test(frame, node.test)
     frame.at(node)
@@ -97,8 +80,9 @@ def _pass(frame: Frame, node: ast.stmt) -> None:
 
 def _assert(frame: Frame, node: ast.Assert) -> None:
     """`assert`: decided now where it can be, else checked when the program runs."""
+    from ..control.truth import as_condition, truth
+    from ..frame.recursion import test
     from ..values.checks import check
-    from .conditions import as_condition, test, truth
 
     condition = test(frame, node.test)
     frame.at(node)

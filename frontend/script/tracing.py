@@ -1,51 +1,24 @@
-"""The run of a traced function: arrays that record what is done to them, in the same tables as compiled source."""
+"""The run of a traced function: its errors and operations are at the line of the user that runs."""
 
 from __future__ import annotations
 
 import ast
-import builtins
-import math
 import sys
-from collections.abc import Callable, Iterator
-from functools import partial
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any
 
 import numpy as np
 
 from ...dialects.diagnostic import NestorError, SourceLocation
 from ..frame.frame import Frame
 from ..frame.reachable import note_reachable
-from ..indexing.subscripts import subscript
-from ..indexing.views import Item, Slice, view
-from ..interface.errors import DTypeError, MissingAttributeError, Respecialise, UnsupportedError
+from ..interface.errors import Respecialise, UnsupportedError
 from ..interface.source import FunctionSource
-from ..interface.structures import parts_of
-from ..jit.driver.trace import traced_call
-from ..numpy_api.elements.attributes import ATTRIBUTES
-from ..numpy_api.elements.ufuncs import call_ufunc, ufunc_method
-from ..numpy_api.families import METHODS
+from ..numpy_api.symbols import WAY_OUT, Recording
 from ..values import arithmetic
 from ..values.graph import Graph
-from ..values.islands import _same_window, open_island
-from ..values.nested import constant_array
-from ..values.tensors import as_array, as_readable
-from ..values.values import (
-    Array,
-    Group,
-    Method,
-    Static,
-    Tensor,
-    Value,
-    describe,
-    extents_of,
-    is_array,
-    is_number,
-)
-from ..values.writes import check_writable
-from .assignments import overwrite, update_in_place
-from .calls import call
-from .python_calls import PYTHON
+from ..values.values import Group, Static, Value
 
 _INTERNAL = (
     str(Path(__file__).parents[1]),
@@ -54,7 +27,6 @@ _INTERNAL = (
     "<nt.trace",
 )
 """Files whose lines are not the user's."""
-_WAY_OUT = "nt.jit compiles branches, loops and conversions from the source of a function"
 
 
 class _UserSource(FunctionSource):
@@ -66,16 +38,13 @@ class _UserSource(FunctionSource):
         return self.graph.place
 
 
-class Trace:
+class Trace(Recording):
     """One run of a function on symbolic arguments."""
 
     def __init__(self, frame: Frame):
-        self.graph = frame.graph
         source = _UserSource(frame.source.function, frame.source.node, frame.source.file)  # pyright: ignore
         object.__setattr__(source, "graph", frame.graph)
-        self.frame = Frame(frame.graph, source, frame.captured)
-        self.active = True
-        self.wish: Respecialise | None = None
+        super().__init__(Frame(frame.graph, source, frame.captured))
         self.refusal: NestorError | None = None
         self._lists: list[tuple[Any, list[Any]]] = []
         """Lists and dicts given to the function, and what they held."""
@@ -106,39 +75,14 @@ class Trace:
         self.active = False
         return value
 
-    # ---- objects and values -------------------------------------------------------------------------
-
     def object(self, value: Value) -> Any:
-        """What the function sees of a value: constants as they are, the rest as symbols."""
         if isinstance(value, Static):
             note_reachable(self.frame.captured, value.raw)
             return value.raw
-        if isinstance(value, Group):
-            built = value.built([self.object(item) for item in value.items])
-            if isinstance(built, list | dict):
-                self._lists.append((built, _held(built)))
-            return built
-        if isinstance(value, Tensor) and is_array(value):
-            value = as_array(value)
-        return Symbol(self, value)
-
-    def value(self, obj: Any) -> Value:
-        """What an object of the function is worth."""
-        if isinstance(obj, Symbol):
-            if obj._trace is not self or not self.active:
-                raise self.error(
-                    "an array of another run of a traced function is used here", "pass it as an argument"
-                )
-            return obj._value
-        if isinstance(obj, np.ndarray):
-            constant = constant_array(self.graph, obj)
-            constant.buffer.frozen = "an array that is neither an argument nor computed from one"
-            return constant
-        parts = parts_of(obj)
-        if parts is None:
-            return Static(obj)
-        names, items = parts
-        return Group(tuple([self.value(item) for item in items]), type(obj), names)
+        seen = super().object(value)
+        if isinstance(value, Group) and isinstance(seen, list | dict):
+            self._lists.append((seen, _held(seen)))
+        return seen
 
     def error(
         self, message: str, hint: str | None = None, kind: type[NestorError] = UnsupportedError
@@ -153,40 +97,11 @@ class Trace:
         self.graph.locate(_user_place() or self.graph.place)
         return ast.Call(ast.Name("traced", ast.Load()), [], [])
 
-    def record(self, make: Callable[[ast.Call], Value]) -> Any:
-        """The object of the value that `make` gives, at the user's line."""
-        node = self.locate()
-        try:
-            return self.object(make(node))
-        except Respecialise as wish:
-            self.wish = wish
-            raise
-
-    # ---- operations ---------------------------------------------------------------------------------
-
-    def operate(self, name: str, *operands: Any) -> Any:
-        """A Python operator."""
-        return self.record(lambda _: arithmetic.operate(self.graph, name, *[self.value(o) for o in operands]))
-
-    def call(self, function: Any, args: tuple, kwargs: dict[str, Any]) -> Any:
-        """A NumPy function or a builtin."""
-        values, named = [self.value(a) for a in args], {k: self.value(v) for k, v in kwargs.items()}
-        return self.record(lambda node: call(self.frame, node, Static(function), values, named))
-
-    def call_ufunc(self, ufunc: np.ufunc, method: str, args: tuple, kwargs: dict[str, Any]) -> Any:
-        """`ufunc(...)`, or one of its methods."""
-        values, named = [self.value(a) for a in args], {k: self.value(v) for k, v in kwargs.items()}
-        if method == "__call__":
-            result = self.record(lambda _: call_ufunc(self.frame, ufunc, values, named))
-            out = kwargs.get("out", ())
-            return out[0] if len(out) == 1 else result
-        return self.record(lambda _: ufunc_method(self.graph, ufunc, method, values, named))
-
     def static(self, value: Value, what: str) -> Any:
         """A number that Python needs now: known, or compiled for its value; else an error at the user's line."""
         self.locate()
         try:
-            return arithmetic.require_static(self.graph, value, what, _WAY_OUT)
+            return arithmetic.require_static(self.graph, value, what, WAY_OUT)
         except Respecialise as wish:
             self.wish = wish
             raise
@@ -194,6 +109,7 @@ class Trace:
             self.refusal = refusal
             raise
 
+<<<<<<< HEAD
     def items(self, key: Any) -> list[Item]:
         """What is between the brackets."""
         return [self._item(part) for part in (key if isinstance(key, tuple) else (key,))]
@@ -243,6 +159,8 @@ def _is_all(item: Item) -> bool:
         )
     return isinstance(item, Static) and item.value is Ellipsis
 
+=======
+>>>>>>> 5fac229 (No circle of imports in the frontend: what is in each other is compiled through a table that the graph holds)
 
 def _held(container: Any) -> list[Any]:
     return list(container.values()) if isinstance(container, dict) else list(container)
@@ -262,6 +180,7 @@ def _user_place() -> SourceLocation | None:
     )
 
 
+<<<<<<< HEAD
 # ---- symbols ----------------------------------------------------------------------------------------
 
 
@@ -429,9 +348,9 @@ for _name, _ufunc in {**_COMPARE, **_UNARY}.items():
 
 
 def _run(frame: Frame, node: ast.Call, function: Value, *args: Value, **kwargs: Value) -> Value:
+=======
+def run(frame: Frame, node: ast.Call, function: Value, *args: Value, **kwargs: Value) -> Value:
+>>>>>>> 5fac229 (No circle of imports in the frontend: what is in each other is compiled through a table that the graph holds)
     """What a call of `traced_call` is worth."""
     assert isinstance(function, Static)
     return Trace(frame).run(function.raw, list(args), kwargs)
-
-
-PYTHON[traced_call] = _run

@@ -106,7 +106,7 @@ def operate(graph: Graph, name: str, *operands: Value) -> Value:
     if any(isinstance(o, Masked) for o in operands):
         return _of_masked(graph, name, lambda *plain: operate(graph, name, *plain), operands)
     if name == "power":
-        return graph.composites["power"](graph, *operands, operator=True)
+        return graph.language.composites["power"](graph, *operands, operator=True)
     if all(isinstance(operand_of(o), type) for o in operands):
         return _python_arithmetic(graph, name, operands)
     return apply(graph, UFUNCS[name], *operands)
@@ -374,7 +374,7 @@ def apply(graph: Graph, ufunc: np.ufunc, *operands: Value, dtype: np.dtype | Non
     if any(isinstance(o, Masked) for o in operands):
         name = ufunc.__name__
         return _of_masked(graph, name, lambda *plain: apply(graph, ufunc, *plain, dtype=dtype), operands)
-    composite = graph.composites.get(ufunc.__name__)
+    composite = graph.language.composites.get(ufunc.__name__)
     if composite is not None:
         if dtype is not None:
             dtypes = compute_dtypes(graph, ufunc, operands, dtype)
@@ -382,7 +382,7 @@ def apply(graph: Graph, ufunc: np.ufunc, *operands: Value, dtype: np.dtype | Non
         return composite(graph, *operands)
     row = _ROWS.get(_SAME_AS.get(ufunc.__name__, ufunc.__name__))
     if row is None:
-        known = sorted({*_ROWS, *_SAME_AS, *graph.composites})
+        known = sorted({*_ROWS, *_SAME_AS, *graph.language.composites})
         raise graph.error(
             UnsupportedError,
             f"np.{ufunc.__name__} is not supported",

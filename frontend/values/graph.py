@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -31,7 +31,8 @@ from ...dialects.nt.expand import Emitter
 from ...dialects.nt.types import BY_NAME
 from ..interface.errors import Stopped, UnsupportedError
 from .extents import Affine, Assumptions, Atom
-from .values import Array, Buffer, Extents, Value
+from .language import Language
+from .values import Array, Buffer, Extents
 
 if TYPE_CHECKING:
     from .exceptions import Raise
@@ -43,11 +44,8 @@ INDEX = IndexType()
 class Graph:
     """The function being built. `insert` adds an operation at the present place with the present location."""
 
-    def __init__(
-        self, composites: Mapping[str, Callable[..., Value]], may_write: bool = True, boundscheck: bool = True
-    ) -> None:
-        self.composites = composites
-        """Ufuncs that are made of others, by name: `composites["add"](graph, x, y)`."""
+    def __init__(self, language: Language, may_write: bool = True, boundscheck: bool = True) -> None:
+        self.language = language
         self.may_write = may_write
         self.boundscheck = boundscheck
         self.entry = Block()

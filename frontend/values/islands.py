@@ -427,12 +427,13 @@ def _needs_staging(target: Array, value: Value) -> bool:
             if read.buffer.shared is not None and read.buffer.shared == target.buffer.shared:
                 return True
             continue
-        if not _same_window(read, target):
+        if not same_window(read, target):
             return True
     return False
 
 
-def _same_window(a: Array, b: Array) -> bool:
+def same_window(a: Array, b: Array) -> bool:
+    """Whether two views of one buffer show the same elements."""
     if len(a.axes) != len(b.axes) or len(a.fixed) != len(b.fixed):
         return False
     fixed_a, fixed_b = dict(a.fixed), dict(b.fixed)

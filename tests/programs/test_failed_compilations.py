@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from nestor.dialects.diagnostic import NestorError
 from nestor.frontend.interface.errors import UnsupportedError
-from nestor.frontend.jit.driver import jit
+from nestor.frontend.jit.driver import jit_function
 from nestor.frontend.jit.specialise import stages
 from nestor.runtime.cpu import fast_call
 
@@ -151,7 +151,7 @@ def add(x, y):
     return y.sum()
 
 
-@pytest.mark.parametrize("place", [(stages, "build"), (jit, "Invocation")])
+@pytest.mark.parametrize("place", [(stages, "build"), (jit_function, "Invocation")])
 def test_an_error_of_a_later_stage(place, monkeypatch):
     """What breaks inside of Nestor is before the call as well; the next call compiles again."""
     compiled = nt.jit(add)

@@ -18,7 +18,7 @@ import pytest
 from gpu_programs import PROGRAMS, arguments_of
 from nestor.analysis.nest.loop_structure import functions
 from nestor.frontend.jit.driver.lowered import Lowered
-from nestor.frontend.jit.driver.schedule import sequences_of
+from nestor.frontend.jit.driver.schedule_steps import sequences_of
 from nestor.frontend.jit.specialise.stages import lowered_copy
 from nestor.transforms.schedule.apply_schedule import apply_sequence
 

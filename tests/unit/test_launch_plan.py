@@ -4,7 +4,7 @@ import fake_cupy
 import nestor as nt
 import numpy as np
 import pytest
-from nestor.frontend.jit.driver.jit import JitFunction
+from nestor.frontend.jit.driver.jit_function import JitFunction
 from test_cuda_runtime import pick, plain, scaled, several
 
 

@@ -216,6 +216,6 @@ def _of_object(value: Any, depth: int) -> str:
         return f"method({fingerprint(value.__func__, depth + 1)},{fingerprint(value.__self__, depth + 1)})"
     if kind.__module__ == "numpy" and kind.__name__ == "_ArrayFunctionDispatcher":
         return f"numpy:{value.__module__}.{value.__qualname__}"
-    if kind.__module__ == f"{PACKAGE}.frontend.jit.driver.jit" and kind.__name__ == "JitFunction":
+    if kind.__module__ == f"{PACKAGE}.frontend.jit.driver.jit_function" and kind.__name__ == "JitFunction":
         return f"jit({code_of(value.function, depth)})"
     raise Unkeyed(f"an object of the class '{kind.__module__}.{kind.__qualname__}'")

@@ -21,7 +21,7 @@ from .host_arrays import HostArrays, Namespace
 from .torch_tensors import Torch
 
 if TYPE_CHECKING:
-    from .jit import JitFunction
+    from .jit_function import JitFunction
 
 Library = HostArrays | Torch
 

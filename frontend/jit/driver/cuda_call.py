@@ -6,17 +6,25 @@ rank 0: nothing waits for the device. A call with NumPy arrays only has NumPy's 
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
-from ....runtime.cuda.device_arrays import ALIGNMENT, adopt, described, fresh
+from ....runtime.cuda.device_arrays import ALIGNMENT, fresh
 from ...interface.argument_types import ArgumentType
 from .adoption import Adoption, adoption
+from .device_calls import (
+    DeviceInvocation,
+    adopted,
+    check_device,
+    descriptions,
+    invocation_for,
+    is_on_device,
+    loaded_cupy,
+)
 from .invoke import Invocation
-from .jit import MAX_SIGNATURES, JitFunction
+from .jit_function import MAX_SIGNATURES, JitFunction
 
 
 class CudaFunction(JitFunction):
@@ -32,7 +40,7 @@ class CudaFunction(JitFunction):
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         self._look_again()
-        cupy = _cupy()
+        cupy = loaded_cupy()
         key = None if kwargs or cupy is None else self._plan_key(cupy, args)
         if key is not None:
             found = self._planned.get(key, _NEW)
@@ -41,7 +49,7 @@ class CudaFunction(JitFunction):
                 return found(args)
             if found is _NEW:
                 return self._call_and_plan(cupy, key, args)
-        _check_device()
+        check_device()
         return super().__call__(*args, **kwargs)
 
     def _forget_all(self) -> None:
@@ -67,7 +75,7 @@ class CudaFunction(JitFunction):
 
     def _call_and_plan(self, cupy: Any, key: Any, args: tuple) -> Any:
         """Answer a call of a new kind; the next ones like it follow a plan, if there is one."""
-        _check_device()
+        check_device()
         result = super().__call__(*args)
         names, values, _ = self._leaves(args, {})
         invocation = self._invocations.get(self._signature_key(names, values))
@@ -97,43 +105,6 @@ class CudaFunction(JitFunction):
 
     def _invocation(self, program: Any, kernel: Any, types: Any, values: Sequence[Any]) -> Invocation:
         return invocation_for(values)(program, kernel, types)
-
-
-def adopted(values: Sequence[Any]) -> list[Any]:
-    """The leaves of a call, arrays of other libraries as CuPy's or NumPy's; as they are where there is no CuPy."""
-    cupy = _cupy()
-    return list(values) if cupy is None else [adopt(cupy, value) for value in values]
-
-
-def is_on_device(values: Sequence[Any]) -> bool:
-    """Whether one of the values is a CuPy array."""
-    cupy = _cupy()
-    return cupy is not None and any(isinstance(value, cupy.ndarray) for value in values)
-
-
-def descriptions(values: Sequence[Any]) -> list[Any]:
-    """The values, NumPy arrays without contents in the place of those on the device."""
-    cupy = _cupy()
-    if cupy is None:
-        return list(values)
-    return [described(value) if isinstance(value, cupy.ndarray) else value for value in values]
-
-
-def invocation_for(values: Sequence[Any]) -> type[Invocation]:
-    """How a program is called with these values."""
-    return DeviceInvocation if is_on_device(values) else Invocation
-
-
-def _check_device() -> None:
-    """Raise NestorError unless a device answers."""
-    from ....runtime.cuda.engine import load_cupy
-
-    load_cupy()
-
-
-def _cupy() -> Any:
-    """CuPy, where it is imported: nobody has an array of it otherwise."""
-    return sys.modules.get("cupy")
 
 
 class PlannedCall:
@@ -198,6 +169,7 @@ class PlannedCall:
 
 
 _NEW: Any = object()
+<<<<<<< HEAD
 """Instead of a plan: no call like this one has been made."""
 
 
@@ -233,3 +205,6 @@ class DeviceInvocation(Invocation):
             isinstance(value, np.ndarray) and np.may_share_memory(value, twin)
             for value in descriptions(values)
         )
+=======
+"""In the place of the plan of a call that there was none like."""
+>>>>>>> 5fac229 (No circle of imports in the frontend: what is in each other is compiled through a table that the graph holds)

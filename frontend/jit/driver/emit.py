@@ -20,7 +20,7 @@ def emit_nt(reference: str, specs: str = "", *, strict: bool = False) -> ModuleO
 
     Raises a diagnostic when the file, the function or the specs do not fit.
     """
-    from .jit import JitFunction
+    from .jit_function import JitFunction
 
     function = load_function(reference)
     jitted = function if isinstance(function, JitFunction) else JitFunction(function, strict=strict)

@@ -1,18 +1,11 @@
-"""`nt.jit`: a Python function compiled for the types it is called with.
-
-Nothing here imports xDSL or LLVM: a call whose specialisation exists touches dictionaries and the kernel only.
-"""
+"""`nt.jit`: a Python function compiled for the types it is called with."""
 
 from __future__ import annotations
 
-import ast
-import functools
-import itertools
-import operator
-from collections.abc import Callable, Iterable, Sequence
-from types import MethodType
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
+<<<<<<< HEAD
 import numpy as np
 
 from ....runtime.collector import collector_paused
@@ -438,6 +431,10 @@ class JitFunction(Specialiser):
                 again = self._lower(program.arguments, types, values)
             again.remarks, program = program.remarks, again
         return explain(program, self.target, self._log, found is not None, self.machine)
+=======
+from ...interface.errors import DTypeError
+from .jit_function import JitFunction
+>>>>>>> 5fac229 (No circle of imports in the frontend: what is in each other is compiled through a table that the graph holds)
 
 
 def jit(function: Callable[..., Any] | None = None, **options: Any) -> Any:
@@ -464,19 +461,3 @@ def jit(function: Callable[..., Any] | None = None, **options: Any) -> Any:
 
         return CudaFunction(function, **options)
     return JitFunction(function, **options)
-
-
-def _is_time(invocation: Invocation) -> bool:
-    """Whether to make calls like this one native: the second one, the 8th, the 32nd that Python still answers.
-
-    The first entry of a process waits for a 32nd call where it has to compile the wrapper, which takes as long as
-    some thousand calls, and is not on the disk.
-    """
-    kernel = invocation.native
-    if kernel is None:
-        return False
-    invocation.calls += 1
-    kernel.calls += 1
-    calls = invocation.calls if invocation.calls > 1 else kernel.calls
-    due = calls & (calls - 1) == 0 and calls.bit_length() & 1 == 0
-    return due and (calls >= PATIENCE or fast_call.is_at_hand())

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from ....runtime.cuda_sim.report import ProfileReport
     from ...interface.program_parts import Program
     from ..specialise.stages import Kernel
-    from .jit import JitFunction
-    from .schedule import Schedule
+    from .jit_function import JitFunction
+    from .schedule_steps import Schedule
 
 
 class Lowered:
@@ -36,10 +36,10 @@ class Lowered:
 
     def schedule(self, target: str | None = None) -> Schedule:
         """The schedule in use for a target (`cpu` or `cuda`): to print, to go on with, to save and edit."""
-        from .schedule import automatic
+        from .schedule_steps import automatic
 
         wanted = target or self.owner.target
-        return automatic(self, "cuda" if wanted.partition(":")[0] == "cuda-sim" else wanted)
+        return automatic(self.program, "cuda" if wanted.partition(":")[0] == "cuda-sim" else wanted)
 
     def compile(self, target: str | None = None, schedule: Any = None, arch: str | None = None) -> Compiled:
         """Machine code for a target.
@@ -162,18 +162,18 @@ class CompiledCuda(Compiled):
 
     def _adopted(self, values: list[Any]) -> list[Any]:
         from ....runtime.cuda.engine import load_cupy
-        from .cuda_call import adopted
+        from .device_calls import adopted
 
         load_cupy()
         return adopted(values)
 
     def _described(self, values: list[Any]) -> list[Any]:
-        from .cuda_call import descriptions
+        from .device_calls import descriptions
 
         return descriptions(values)
 
     def _invocation(self, values: list[Any]) -> type[Invocation]:
-        from .cuda_call import invocation_for
+        from .device_calls import invocation_for
 
         return invocation_for(values)
 
@@ -205,7 +205,7 @@ class CompiledCuda(Compiled):
 def _sequences(schedule: Any) -> Any:
     if schedule is None:
         return None
-    from .schedule import sequences_of
+    from .schedule_steps import sequences_of
 
     return sequences_of(schedule)
 

@@ -24,8 +24,9 @@ import numpy as np
 
 from ....runtime.collector import collector_paused
 from ...interface.errors import DTypeError
+from ...script.own_calls import traced_call
 from ..specialise.arguments import parts_of_function
-from .jit import JitFunction
+from .jit_function import JitFunction
 
 _COUNT = itertools.count(1)
 
@@ -50,11 +51,6 @@ class TracedFunction(JitFunction):
     def __repr__(self) -> str:
         return f"<nt.trace of {getattr(self.traced, '__qualname__', self.traced)}>"
 
-    def _lower(self, *args: Any) -> Any:
-        from ...script import tracing  # noqa: F401  (says what a call of `traced_call` is)
-
-        return super()._lower(*args)
-
     def compile_for(self, *specs: Any) -> None:
         """Trace and compile for arguments like these."""
         args, kwargs = self._adopted(specs, {})
@@ -72,11 +68,6 @@ def trace(function: Callable[..., Any] | None = None, *specs: Any, **options: An
     if specs:
         traced.compile_for(*specs)
     return traced
-
-
-def traced_call(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
-    """`function(*args, **kwargs)`; in compiled code, what it does to symbolic arguments (`tracing.py`)."""
-    return function(*args, **kwargs)
 
 
 def _caller(function: Callable[..., Any]) -> FunctionType:

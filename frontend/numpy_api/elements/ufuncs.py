@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 
 from ....dialects.nt import ELEMENTWISE
-from ...frame.frame import Frame
 from ...interface.errors import DTypeError, ShapeError, UnsupportedError
 from ...values.arithmetic import apply, compute_dtypes, copy, emit, nt_kind, operate
 from ...values.graph import Graph
@@ -166,9 +165,8 @@ def _frexp(graph: Graph, operand: Value) -> Value:
 _OF_NUMPY = frozenset([one for one in vars(np).values() if isinstance(one, np.ufunc)])
 
 
-def call_ufunc(frame: Frame, ufunc: np.ufunc, args: list[Value], kwargs: dict[str, Value]) -> Value:
+def call_ufunc(graph: Graph, ufunc: np.ufunc, args: list[Value], kwargs: dict[str, Value]) -> Value:
     """`ufunc(*args, dtype=, out=, where=, casting=, order=)`; an operand too many is `out`, as in NumPy."""
-    graph = frame.graph
     if ufunc not in _OF_NUMPY:
         raise graph.error(UnsupportedError, f"the ufunc '{ufunc.__name__}' is not one of NumPy's")
     dtype = dtype_of(graph, kwargs.pop("dtype", None))
@@ -197,7 +195,7 @@ def call_ufunc(frame: Frame, ufunc: np.ufunc, args: list[Value], kwargs: dict[st
     result = apply(graph, ufunc, *(args if out is None else args[: ufunc.nin]), dtype=dtype)
     if out is None:
         return result if order == "K" else lay_out(graph, result, order, args[0])
-    return _stored(frame, ufunc, out, result, mask, rule)
+    return _stored(graph, ufunc, out, result, mask, rule)
 
 
 def _cast(graph: Graph, ufunc: np.ufunc, position: int, operand: Value, dtype: np.dtype, rule: Any) -> Value:
@@ -224,14 +222,13 @@ def _given(value: Value | None, default: object = None) -> Value | None:
 
 
 def _stored(
-    frame: Frame, ufunc: np.ufunc, out: Value, result: Value, mask: Value | None, rule: Any = "same_kind"
+    graph: Graph, ufunc: np.ufunc, out: Value, result: Value, mask: Value | None, rule: Any = "same_kind"
 ) -> Value:
     """`out[mask] = result`; gives `out`."""
-    from ...script.assignments import overwrite
+    from ...indexing.stores import overwrite
     from ...values.islands import open_island
     from ...values.writes import check_writable
 
-    graph = frame.graph
     if not isinstance(out, Array) or isinstance(result, Group):
         what = "a tuple of arrays" if isinstance(result, Group) else describe(out)
         raise graph.error(DTypeError, f"np.{ufunc.__name__} with out= needs one array, not {what}")
@@ -255,7 +252,7 @@ def _stored(
     if graph.island is not None:
         graph.island.assign(out, result)
     elif out.whole and out.buffer.shared is None:
-        overwrite(frame, out, result)
+        overwrite(graph, out, result)
     else:
         check_writable(graph, out.buffer)
         with open_island(graph) as island:

@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 
 from ....dialects.nt import ELEMENTWISE
-from ...indexing.advanced import gather, scatter_along, store_window
+from ...indexing.advanced import gather, scatter_along
 from ...indexing.index_arrays import as_place, check_indices, constant_table, wrapped_indices
+from ...indexing.stores import store_window
 from ...indexing.subscripts import subscript
 from ...indexing.views import Slice
 from ...interface.errors import DTypeError, IndexRangeError, ShapeError, UnsupportedError

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ...indexing.advanced import store_window
+from ...indexing.stores import store_window
 from ...interface.errors import Respecialise, ShapeError, UnsupportedError
 from ...values.arithmetic import copy
 from ...values.assemble import as_piece

@@ -1,0 +1,455 @@
+"""What `nt.jit` gives: a Python function compiled for the types it is called with.
+
+Nothing here imports xDSL or LLVM: a call whose specialisation exists touches dictionaries and the kernel only.
+"""
+
+from __future__ import annotations
+
+import ast
+import functools
+import itertools
+import operator
+from collections.abc import Callable, Iterable, Sequence
+from types import MethodType
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ....runtime.collector import collector_paused
+from ....runtime.cpu import fast_call
+from ...interface.argument_types import (
+    ArgumentType,
+    argument_type,
+    constant_type,
+    generalised,
+    overlap_partition,
+    static_type,
+    without_extents,
+)
+from ...interface.errors import DTypeError, Respecialise, UnsupportedError
+from ...interface.source import source_of
+from ...interface.spec import ScalarSpec, Spec
+from ...interface.structures import LEAVES, is_spread, spread
+from ..disk import stored_programs as disk
+from ..specialise.arguments import (
+    Default,
+    default_of,
+    key_of,
+    overlaps,
+    parts_of_function,
+    plain_function,
+    signature_of,
+)
+from ..specialise.options import constant_names, static_names
+from ..specialise.specialiser import COMPILING, Specialiser
+from .adoption import Adoption, adoption, is_foreign
+from .invoke import Invocation
+
+if TYPE_CHECKING:
+    from ...interface.program_parts import Program
+    from ..specialise.stages import Kernel
+    from .lowered import Lowered
+
+MAX_SIGNATURES = 4096
+"""Call signatures remembered a function; beyond, all are forgotten (compiled programs are kept)."""
+
+LONG = 1e-4
+"""Seconds after which a kernel must let other Python threads run."""
+
+PATIENCE = 32
+"""Calls of a specialisation after which it is worth compiling the native call wrapper."""
+
+
+class JitFunction(Specialiser):
+    """A function and its specialisations. Made by `nt.jit`.
+
+    Calls run in Python until a specialisation has been used again; then those that fit it are native
+    (`runtime/cpu/fast_call.py`), and `__call__` is what answers the others.
+    """
+
+    def __init__(
+        self,
+        function: Callable[..., Any],
+        *,
+        target: str = "cpu",
+        dynamic: bool | str | None = None,
+        static_argnums: int | Iterable[int] = (),
+        static_argnames: str | Iterable[str] = (),
+        fastmath: bool | Iterable[str] = False,
+        strict: bool = False,
+        boundscheck: bool = True,
+        constants: str | Iterable[str] = (),
+    ):
+        function = function.function if isinstance(function, JitFunction) else plain_function(function)
+        functools.update_wrapper(self, function)
+        super().__init__(function, target, dynamic, fastmath, strict, boundscheck)
+        given = (static_argnums, static_argnames, constants)
+        self._static_options = [one if isinstance(one, int | str) else tuple(one) for one in given]
+        self._invocations: dict[Any, Invocation] = {}
+        self._hits = 0
+        self._take_signature()
+
+    def _take_signature(self) -> None:
+        """Read the parameters of the function, and their defaults."""
+        static_argnums, static_argnames, constants = self._static_options
+        self._parts = self._present_parts()
+        self.signature = signature_of(self.function)
+        self._names = list(self.signature.parameters)
+        self._defaults = [default_of(p.default) for p in self.signature.parameters.values()]
+        self._foreign_defaults = {
+            p.name: p.default
+            for p in self.signature.parameters.values()
+            if p.default is not p.empty and p.kind is not p.POSITIONAL_ONLY and is_foreign(p.default)
+        }
+        self._plain = not any(map(is_spread, self._defaults)) and all(
+            p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD) for p in self.signature.parameters.values()
+        )
+        self._required = sum(p.default is p.empty for p in self.signature.parameters.values())
+        self._can_be_native = (
+            self.target == "cpu"
+            and type(self).__call__ is JitFunction.__call__
+            and not any(
+                p.kind in (p.VAR_POSITIONAL, p.VAR_KEYWORD) for p in self.signature.parameters.values()
+            )
+        )
+        self._static = static_names(self._names, static_argnums, static_argnames)
+        self._constants = constant_names(self._names, constants, self._static)
+        self._has_out = "out" in self._names
+
+    def _present_parts(self) -> list[Any]:
+        """What the function consists of that can be replaced."""
+        return parts_of_function(self.function)
+
+    def _look_again(self) -> None:
+        """Begin anew where the function has got other code or defaults."""
+        parts = self._present_parts()
+        if len(parts) == len(self._parts) and all(map(operator.is_, parts, self._parts)):
+            return
+        with COMPILING:
+            self._forget_all()
+            self._invocations.clear()
+            self._take_signature()
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        self._look_again()
+        adopted = self._adoption(args, kwargs)
+        if adopted is not None:
+            return self._call_adopted(adopted)
+        keywords = dict(kwargs) if kwargs else {}
+        out = None if self._has_out or not kwargs else kwargs.pop("out", None)
+        names, values, groups = self._leaves(args, kwargs)
+        key = self._signature_key(names, values)
+        invocation = self._invocations.get(key)
+        if invocation is None or not self._still_valid(invocation.program):
+            symbol = next((v for v in values if hasattr(type(v), "called_by_trace")), None)
+            # A traced function calls this one: its source is compiled in place of the call.
+            if symbol is not None:
+                return symbol.called_by_trace(self, args, keywords)
+            with COMPILING, collector_paused():
+                invocation = self._specialise(key, names, values, groups)
+        else:
+            self._hits += 1
+        result = invocation(values, out)
+        if _is_time(invocation):
+            self._install(invocation, names, values, groups, args, keywords)
+        return result
+
+    def __del__(self) -> None:
+        # What the entries hold may be gone before the last call that some other finaliser makes.
+        # Where the interpreter ends, so may be the modules: this needs none of them.
+        self._can_be_native = False
+        if getattr(self, "_words", None) is not None:
+            self._words[0] = 0
+
+    def __copy__(self) -> JitFunction:
+        return self
+
+    def __deepcopy__(self, memo: Any) -> JitFunction:
+        return self
+
+    def __reduce__(self) -> str:
+        return self.function.__qualname__  # pickled by name, as functions are
+
+    def __get__(self, instance: Any, owner: type | None = None) -> Any:
+        return self if instance is None else MethodType(self, instance)
+
+    def __repr__(self) -> str:
+        return f"<nt.jit of {getattr(self.function, '__qualname__', self.function)}>"
+
+    # ---- arguments ----------------------------------------------------------------------------------
+
+    def _adoption(self, args: tuple, kwargs: dict[str, Any]) -> Adoption | None:
+        """The call with NumPy arrays in the place of those of other libraries; None where there are none."""
+        return adoption(self, args, kwargs)
+
+    def _call_adopted(self, adopted: Adoption) -> Any:
+        """Answer a call with arrays of other libraries: as any other, with its results in their kind."""
+        try:
+            result = self(*adopted.args, **adopted.kwargs)
+        finally:
+            adopted.note_writes(self._written if self._has_out else {*self._written, "out"})
+        return adopted.results(result)
+
+    def _adopted(self, args: tuple, kwargs: dict[str, Any]) -> tuple[tuple, dict[str, Any]]:
+        """The arguments, with NumPy arrays in the place of those of other libraries."""
+        adopted = self._adoption(args, kwargs)
+        return (args, kwargs) if adopted is None else (adopted.args, adopted.kwargs)
+
+    def _locate(self, error: UnsupportedError, parameter: str) -> None:
+        """Say of an error where the parameter is that it is about."""
+        source = source_of(self.function)
+        found = (n for n in ast.walk(source.node.args) if isinstance(n, ast.arg) and n.arg == parameter)
+        error.diagnostic.location = source.place(next(found, source.node))
+
+    def _leaves(self, args: tuple, kwargs: dict[str, Any]) -> tuple[list[str], list[Any], list[str | None]]:
+        """Arguments in the order of the parameters; tuples of arrays are spread out, defaults marked."""
+        count = len(args)
+        simple = self._plain and not kwargs and self._required <= count <= len(self._names)
+        if not simple:
+            return self._bound_leaves(args, kwargs)
+        for argument in args:
+            if type(argument) not in LEAVES and is_spread(argument):
+                return self._bound_leaves(args, kwargs)
+        return self._names, [*args, *self._defaults[count:]], []
+
+    def _bound_leaves(
+        self, args: tuple, kwargs: dict[str, Any]
+    ) -> tuple[list[str], list[Any], list[str | None]]:
+        try:
+            bound = self.signature.bind(*args, **kwargs)
+        except TypeError as error:
+            raise DTypeError(f"{self.function.__name__}() {error}") from None
+        names: list[str] = []
+        values: list[Any] = []
+        groups: list[str | None] = []
+        taken = set(self._names)
+        for (name, parameter), default in zip(self.signature.parameters.items(), self._defaults, strict=True):
+            value = bound.arguments.get(name, default)
+            if parameter.kind is parameter.VAR_POSITIONAL and isinstance(value, Default):
+                value = Default(())
+            if parameter.kind is parameter.VAR_KEYWORD and isinstance(value, Default):
+                value = {}
+            leaves: list[tuple[str, Any]] = [(name, value)]
+            is_structure = name not in self._static and is_spread(value)
+            if is_structure:
+                structure, leaves = spread(name, value, taken)
+                leaves.insert(0, (name, structure))
+            for leaf, item in leaves:
+                names.append(leaf)
+                values.append(item)
+                groups.append(name if is_structure else None)
+        return names, values, groups
+
+    def _signature_key(self, names: Sequence[str], values: Sequence[Any]) -> Any:
+        """What decides which specialisation runs, cheaply."""
+        writes = self._writes()
+        mutates = writes or bool(self._constants)
+        parts: list[Any] = []
+        arrays = 0
+        for name, value in zip(names, values, strict=True):
+            if isinstance(value, np.ndarray):
+                flags = value.flags
+                arrays += 1
+                parts.append(
+                    (
+                        type(value),
+                        value.dtype,
+                        value.shape,
+                        flags.c_contiguous or value.strides,
+                        not mutates or flags.writeable,
+                    )
+                )
+            elif isinstance(value, Default):
+                parts.append(Default)
+            elif name in self._baked or name in self._static:
+                parts.append(key_of(value))
+            elif type(value) in (int, float, bool):
+                parts.append(type(value))
+            elif isinstance(value, np.generic):
+                parts.append(value.dtype)
+            else:
+                parts.append(key_of(value))
+        if writes and arrays > 1:
+            parts.append(overlaps(values))
+        return tuple(parts)
+
+    def _types(
+        self, names: Sequence[str], values: Sequence[Any], groups: Sequence[str | None]
+    ) -> tuple[ArgumentType, ...]:
+        mutates = self._writes()
+        types: list[ArgumentType] = []
+        for k, (name, value) in enumerate(zip(names, values, strict=True)):
+            group = groups[k] if groups else None
+            try:
+                types.append(self._type(name, value, mutates, group))
+            except UnsupportedError as error:
+                self._locate(error, group or name)
+                raise
+            if self._constants and (group or name) in self._constants:
+                types[-1] = constant_type(types[-1], value)
+        if mutates and not any(isinstance(v, Spec) for v in values):
+            return overlap_partition(types, values)
+        return tuple(types)
+
+    def _type(self, name: str, value: Any, mutates: bool, group: str | None) -> ArgumentType:
+        if isinstance(value, Default):
+            return static_type(name, value.value)
+        if isinstance(value, Spec | ScalarSpec):
+            return value.argument_type(name)
+        if name in self._static or name in self._baked:
+            return static_type(name, value, group)
+        return argument_type(name, value, mutates=mutates, group=group)
+
+    # ---- specialisation -----------------------------------------------------------------------------
+
+    def _specialise(
+        self, key: Any, names: Sequence[str], values: Sequence[Any], groups: Sequence[str | None]
+    ) -> Invocation:
+        types = self._types(names, values, groups)
+        request = self._request(types, values)
+        try:
+            found = self._find(types) or self._from_disk(request, types)
+            if found is None:
+                from ....runtime.cpu.llvm_loading import load_llvm_meanwhile
+
+                if self.target == "cpu":
+                    load_llvm_meanwhile()
+                with collector_paused():
+                    found = self._compile_for(types, values)
+        except Respecialise:
+            if request is not None:
+                disk.store_writes(request)
+            self._learn_writes()
+            return self._specialise(self._signature_key(names, values), names, values, groups)
+        program, kernel = found
+        if self._baked:
+            key = self._signature_key(names, values)
+        if len(self._invocations) >= MAX_SIGNATURES:
+            self._invocations.clear()
+        # Lowering may have baked arguments in: the types of the program say which.
+        types = self._types(names, values, groups)
+        invocation = self._invocations[key] = self._invocation(program, kernel, types, values)
+        return invocation
+
+    def _forget(self, program: Program) -> None:
+        super()._forget(program)
+        known = self._invocations
+        for key in [key for key, one in known.items() if one.program is program]:
+            del known[key]
+
+    def _invocation(self, program: Program, kernel: Kernel, types: Any, values: Sequence[Any]) -> Invocation:
+        """How the program is called with values of these types."""
+        return Invocation(program, kernel, types)
+
+    def _install(
+        self,
+        invocation: Invocation,
+        names: Sequence[str],
+        values: Sequence[Any],
+        groups: Sequence[str | None],
+        args: tuple,
+        keywords: dict[str, Any],
+    ) -> None:
+        """Let calls like this one run natively, where they can. Such a call has been answered: what fails now is not its
+        failure."""
+        if not self._can_be_native:
+            return
+        try:
+            with COMPILING:
+                self._install_entry(invocation, names, values, groups, args, keywords)
+        except Exception as error:
+            self._can_be_native = False
+            self._log.append(f"calls stay in Python: {type(error).__name__}: {error}")
+
+    def _install_entry(
+        self,
+        invocation: Invocation,
+        names: Sequence[str],
+        values: Sequence[Any],
+        groups: Sequence[str | None],
+        args: tuple,
+        keywords: dict[str, Any],
+    ) -> None:
+        from ..native_call.entry import native_entry
+        from ..native_call.leaves import place_leaves
+
+        if not fast_call.available() or not fast_call.call_natively(type(self)):
+            return
+        call = place_leaves(names, values, groups, self._names, args, keywords, self._writes())
+        if call is None:
+            return
+        call.long = invocation.fastest > LONG
+        call.earlier = self._before(invocation.program)
+        entry = native_entry(call, invocation)
+        if entry is not None:
+            self._words = fast_call.install(self, type(self).__call__, self._entries, entry)
+
+    def _before(self, program: Program) -> list[tuple[ArgumentType, ...]]:
+        """The arguments of the programs that are asked before this one whether they fit."""
+        family = self._compiled.get(without_extents(program.arguments), ())
+        return [p.arguments for p, _ in itertools.takewhile(lambda pair: pair[0] is not program, family)]
+
+    # ---- stages -------------------------------------------------------------------------------------
+
+    def lower(self, *args: Any, **kwargs: Any) -> Lowered:
+        """The function lowered to nt for these arguments (arrays, numbers, or `nt.spec`s), without running it."""
+        with COMPILING:
+            from .lowered import Lowered
+
+        self._look_again()
+        args, kwargs = self._adopted(args, kwargs)
+        names, values, groups = self._leaves(args, kwargs)
+        types = self._types(names, values, groups)
+        pattern = types
+        if self.dynamic is True:
+            pattern = generalised(types, [(k, a) for k, t in enumerate(types) for a in range(len(t.extents))])
+        try:
+            with COMPILING:
+                return Lowered(self, self._lower(pattern, types, values))
+        except Respecialise:
+            self._learn_writes()
+            return self.lower(*args, **kwargs)
+
+    def cache_info(self) -> dict[str, int]:
+        """Counts: programs compiled, call signatures seen, calls served from a known signature; with `constants`, how
+        often what depends on them was computed."""
+        compiled = sum(len(programs) for programs in self._compiled.values())
+        served = self._hits + fast_call.hits(self)
+        counts = {"compiled": compiled, "signatures": len(self._invocations), "hits": served}
+        if self._constants:
+            kernels = [kernel for programs in self._compiled.values() for _, kernel in programs]
+            frozen = [kernel.frozen for kernel in kernels if getattr(kernel, "frozen", None) is not None]
+            counts["packed"] = sum(one.count for one in frozen)
+        return counts
+
+    def explain(self, *args: Any, **kwargs: Any) -> str:
+        """Text: which specialisation serves these arguments, what it assumes, what was compiled and why."""
+        from .explain import explain
+
+        self._look_again()
+        args, kwargs = self._adopted(args, kwargs)
+        names, values, groups = self._leaves(args, kwargs)
+        types = self._types(names, values, groups)
+        found = self._find(types)
+        program = found[0] if found else self.lower(*args, **kwargs).program
+        if program.module is None:
+            with COMPILING:
+                again = self._lower(program.arguments, types, values)
+            again.remarks, program = program.remarks, again
+        return explain(program, self.target, self._log, found is not None)
+
+
+def _is_time(invocation: Invocation) -> bool:
+    """Whether to make calls like this one native: the second one, the 8th, the 32nd that Python still answers.
+
+    The first entry of a process waits for a 32nd call where it has to compile the wrapper, which takes as long as
+    some thousand calls, and is not on the disk.
+    """
+    kernel = invocation.native
+    if kernel is None:
+        return False
+    invocation.calls += 1
+    kernel.calls += 1
+    calls = invocation.calls if invocation.calls > 1 else kernel.calls
+    due = calls & (calls - 1) == 0 and calls.bit_length() & 1 == 0
+    return due and (calls >= PATIENCE or fast_call.is_at_hand())

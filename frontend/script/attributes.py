@@ -1,0 +1,48 @@
+"""Attributes: of objects, arrays, NamedTuples, and what is known at compile time."""
+
+from __future__ import annotations
+
+import ast
+
+import numpy as np
+
+from ..frame.frame import Frame
+from ..frame.objects import group_attribute
+from ..numpy_api.families import METHODS
+from ..values.values import Group, Masked, Method, Rows, Static, Value, describe
+from .operators import is_sequence
+
+
+def attribute_of(frame: Frame, node: ast.Attribute, owner: Value) -> Value:
+    """`owner.name`."""
+    frame.at(node)
+    if isinstance(owner, Rows):
+        if node.attr != "append":
+            frame.fail(
+                node,
+                f"the method '{node.attr}' of {describe(owner)} is not supported",
+                "use np.stack(ys), an array",
+            )
+        return Method(owner, "append")
+    if isinstance(owner, Group):
+        return group_attribute(frame, node, owner)
+    if is_sequence(owner) and node.attr in ("append", "extend", "insert"):
+        frame.fail(node, "changing a list from outside is not supported", "make it inside")
+    if isinstance(owner, Static) and not isinstance(owner.raw, np.generic):
+        return frame.attribute(node, owner.raw, node.attr)
+    if isinstance(owner, Masked) and node.attr not in METHODS:
+        from ..numpy_api.masked_calls import masked_attribute
+
+        return masked_attribute(frame.graph, owner, node.attr)
+    from ..numpy_api.elements.attributes import ATTRIBUTES
+
+    attribute = ATTRIBUTES.get(node.attr)
+    if attribute is not None:
+        return attribute(frame.graph, owner)
+    if node.attr in METHODS:
+        return Method(owner, node.attr)
+    frame.fail(
+        node,
+        f"the attribute '{node.attr}' of {describe(owner)} is not supported",
+        f"attributes: {', '.join(sorted(ATTRIBUTES))}; methods: {', '.join(sorted(METHODS))}",
+    )

@@ -1,0 +1,137 @@
+"""Subscripts: of arrays, tuples, lists, dicts, and of objects known at compile time."""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING, Any
+
+from ...dialects.diagnostic import NestorError
+from ..frame import outside
+from ..frame.frame import Frame
+from ..frame.objects import position_of
+from ..frame.recursion import evaluate
+from ..interface.errors import DTypeError, kind_of
+from ..values import arithmetic as arith
+from ..values.arithmetic import refuse_own_code
+from ..values.values import Group, Rows, Static, Value, describe
+from .operators import as_group, is_sequence, sequence_kind
+
+if TYPE_CHECKING:
+    from ..indexing.views import Item
+
+
+def subscript_of(frame: Frame, node: ast.Subscript) -> Value:
+    from ..control.rows import rows_item
+    from ..indexing.subscripts import subscript
+    from ..numpy_api.shapes.grids import maker
+
+    owner = evaluate(frame, node.value)
+    if isinstance(owner, Static) and not is_sequence(owner):
+        make = maker(owner.raw)
+        if make is None:
+            return _known_element(frame, node, owner.raw)
+        items = subscript_items(frame, node.slice)
+        frame.at(node)
+        return make(frame.graph, items)
+    items = subscript_items(frame, node.slice)
+    frame.at(node)
+    if isinstance(owner, Static):
+        if len(items) == 1 and isinstance(items[0], Static) and isinstance(items[0].raw, int):
+            return _element(frame, node, owner.raw, items[0].raw)
+        owner = as_group(frame, node, owner)
+    if isinstance(owner, Rows):
+        return rows_item(frame, node, owner, items)
+    if isinstance(owner, Group):
+        return _group_item(frame, node, owner, items)
+    return subscript(frame.graph, owner, items)
+
+
+def _known_element(frame: Frame, node: ast.Subscript, owner: Any) -> Value:
+    """An element of an object known at compile time: of a dict, a string, or np.s_[1:3]."""
+    frame.at(node)
+    refuse_own_code(frame.graph, [owner] if type(owner) is not dict else (), frozenset(("__getitem__",)))
+    index = _known_index(frame, node.slice)
+    frame.at(node)
+    return _element(frame, node, owner, index)
+
+
+def _element(frame: Frame, node: ast.Subscript, owner: Any, index: Any) -> Value:
+    try:
+        return Static(outside.item(owner, index))
+    except NestorError:
+        raise
+    except Exception as error:
+        frame.fail(node, f"{type(error).__name__}: {error}", None, kind_of(error))
+
+
+def _known_index(frame: Frame, node: ast.expr) -> Any:
+    if isinstance(node, ast.Tuple) and not any(isinstance(part, ast.Starred) for part in node.elts):
+        return tuple([_known_index(frame, part) for part in node.elts])
+    if isinstance(node, ast.Slice):
+        return slice(
+            *[None if b is None else _known_index(frame, b) for b in (node.lower, node.upper, node.step)]
+        )
+    value = evaluate(frame, node)
+    if isinstance(value, Group):
+        return value.built([arith.require_static(frame.graph, item, "the index") for item in value.items])
+    return arith.require_static(frame.graph, value, "the index")
+
+
+def _group_item(frame: Frame, node: ast.Subscript, group: Group, items: list[Item]) -> Value:
+    from ..indexing.views import Slice
+
+    item = items[0]
+    if len(items) != 1 and group.kind is not dict:
+        frame.fail(
+            node, f"{group.kind.__name__} indices must be integers or slices, not tuple", None, DTypeError
+        )
+    if isinstance(item, Slice):
+        if group.kind not in (tuple, list) and not issubclass(group.kind, tuple):
+            frame.fail(node, f"{describe(group)} cannot be sliced", None, DTypeError)
+        bounds = [
+            None if b is None else arith.require_static(frame.graph, b, "a slice bound")
+            for b in (item.start, item.stop, item.step)
+        ]
+        return Group(group.items[slice(*bounds)], sequence_kind(group))
+    if len(items) != 1:
+        keys = [key for key in items if not isinstance(key, Slice)]
+        return group.items[position_of(frame, node, group, Group(tuple(keys)))]
+    return group.items[position_of(frame, node, group, item)]
+
+
+def subscript_items(frame: Frame, node: ast.expr) -> list[Item]:
+    """What stands between the brackets."""
+    if not isinstance(node, ast.Tuple):
+        item = _item(frame, node)
+        if isinstance(item, Static) and isinstance(item.value, tuple):
+            return [_as_slice(Static(part)) for part in item.value]
+        return _unpacked(item) if isinstance(item, Group) and item.kind is tuple else [item]
+    items: list[Item] = []
+    for part in node.elts:
+        if isinstance(part, ast.Starred):
+            items += _unpacked(as_group(frame, part, evaluate(frame, part.value)))
+        else:
+            items.append(_item(frame, part))
+    return items
+
+
+def _unpacked(group: Group) -> list[Item]:
+    return [_as_slice(value) for value in group.items]
+
+
+def _item(frame: Frame, node: ast.expr) -> Item:
+    from ..indexing.views import Slice
+
+    if not isinstance(node, ast.Slice):
+        return _as_slice(evaluate(frame, node))
+    bounds = [None if b is None else evaluate(frame, b) for b in (node.lower, node.upper, node.step)]
+    return Slice(*bounds)
+
+
+def _as_slice(value: Value) -> Item:
+    from ..indexing.views import Slice
+
+    if isinstance(value, Static) and isinstance(value.value, slice):
+        s = value.value
+        return Slice(Static(s.start), Static(s.stop), Static(s.step))
+    return value

@@ -1,0 +1,29 @@
+"""Who compiles what a program is made of. Statements, expressions and calls are in each other: they call through this table.
+
+The graph holds it; `script/language.py` makes it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from .values import Value
+
+
+@dataclass(frozen=True, eq=False)
+class Language:
+    """`frame/recursion.py` has the signatures of the functions."""
+
+    composites: Mapping[str, Callable[..., Value]]
+    """Ufuncs that are made of others, by name: `composites["power"](graph, x, y)`."""
+    evaluate: Callable[..., Value]
+    test: Callable[..., Value]
+    execute: Callable[..., None]
+    bind: Callable[..., None]
+    call: Callable[..., Value]
+    inline: Callable[..., Value]
+    listed: Callable[..., tuple[Value, ...]]
+    late: Callable[..., Any]
+    """The variable of a loop, read after it: `late(frame, node, value)`."""
