@@ -13,6 +13,7 @@ import numpy as np
 
 from ....runtime.cuda.device_arrays import ALIGNMENT, fresh
 from ...interface.argument_types import ArgumentType
+from ..call.invoke import Invocation
 from .adoption import Adoption, adoption
 from .device_calls import (
     DeviceInvocation,
@@ -23,7 +24,6 @@ from .device_calls import (
     is_on_device,
     loaded_cupy,
 )
-from .invoke import Invocation
 from .jit_function import MAX_SIGNATURES, JitFunction
 
 

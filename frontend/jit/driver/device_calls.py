@@ -10,7 +10,7 @@ import numpy as np
 
 from ....runtime.cuda.device_arrays import adopt, described, fresh
 from ...interface.argument_types import ArgumentType
-from .invoke import Invocation
+from ..call.invoke import Invocation
 
 
 def adopted(values: Sequence[Any]) -> list[Any]:

@@ -30,6 +30,7 @@ from ...interface.errors import DTypeError, Respecialise, UnsupportedError
 from ...interface.source import source_of
 from ...interface.spec import ScalarSpec, Spec
 from ...interface.structures import LEAVES, is_spread, spread
+from ..call.invoke import Invocation
 from ..disk import stored_programs as disk
 from ..specialise.arguments import (
     Default,
@@ -43,7 +44,6 @@ from ..specialise.arguments import (
 from ..specialise.options import constant_names, static_names
 from ..specialise.specialiser import COMPILING, Specialiser
 from .adoption import Adoption, adoption, is_foreign
-from .invoke import Invocation
 
 if TYPE_CHECKING:
     from ...interface.program_parts import Program

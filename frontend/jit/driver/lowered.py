@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 from ...interface.argument_types import ArgumentType, binding
 from ...interface.errors import DTypeError, UnsupportedError
 from ...interface.structures import Structure
+from ..call.invoke import Invocation
 from ..specialise.specialiser import COMPILING
-from .invoke import Invocation
 
 if TYPE_CHECKING:
     from ....runtime.cuda.kernel_resources import KernelResources

@@ -43,7 +43,7 @@ from ....runtime.cpu.call_layout import (
 from ....runtime.cpu.fast_call import Entry, word_at
 from ....runtime.pool import POOL, SMALLEST
 from ...interface.structures import build
-from ..driver.invoke import VIEWS, Invocation, addressable, late_result, read_only
+from ..call.invoke import VIEWS, Invocation, addressable, late_result, read_only
 from .extents import ExtentWriter
 from .guards import guards
 from .leaves import Call, Declined

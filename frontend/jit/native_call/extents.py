@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from ....runtime.cpu.call_layout import CONDITION, EXCLUSION, LINEAR
-from ..driver.invoke import Invocation
+from ..call.invoke import Invocation
 from .leaves import Call, Declined
 
 if TYPE_CHECKING:

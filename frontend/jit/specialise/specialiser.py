@@ -194,7 +194,7 @@ class Specialiser(fast_call.NativeCallable):
         if isinstance(found, str):
             raise Respecialise(writes=True)
         from ....runtime.cpu.object_loader import LoadError
-        from ..driver.cpu_kernel import load_cpu
+        from ..call.cpu_kernel import load_cpu
 
         program = found.program
         try:

@@ -7,7 +7,7 @@ from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from ..specialise.frozen import Frozen
+    from .frozen import Frozen
 
 
 def load_cpu(
@@ -30,7 +30,7 @@ FrozenDescription = tuple[str, tuple[Any, ...], tuple[int, ...]]
 
 def _frozen(engine: Any, name: str, forms: Sequence[Any], arguments: Sequence[int]) -> Frozen:
     from ....runtime.abi import Packer
-    from ..specialise.frozen import Frozen
+    from .frozen import Frozen
 
     return Frozen(CpuKernel(engine, name, Packer(forms), [], False), arguments)
 

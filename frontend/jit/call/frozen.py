@@ -15,7 +15,7 @@ import numpy as np
 from ....runtime.pool import aligned_empty
 
 if TYPE_CHECKING:
-    from ..driver.cpu_kernel import CpuKernel
+    from .cpu_kernel import CpuKernel
 
 MOST = 64
 """Sets of arrays that are remembered per program; the oldest one is forgotten."""
