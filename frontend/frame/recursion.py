@@ -45,7 +45,7 @@ def inline(
     args: Sequence[Value],
     kwargs: dict[str, Value],
 ) -> Value:
-    """The body of a Python function, in place of its call."""
+    """The body of a Python function, instead of its call."""
     return frame.graph.language.inline(frame, node, function, args, kwargs)
 
 

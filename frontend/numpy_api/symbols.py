@@ -127,7 +127,7 @@ class Recording:
         return arithmetic.require_static(self.graph, value, what)
 
     def items(self, key: Any) -> list[Item]:
-        """What stands between the brackets."""
+        """What is between the brackets."""
         return [self._item(part) for part in (key if isinstance(key, tuple) else (key,))]
 
     def _item(self, part: Any) -> Item:
@@ -190,7 +190,7 @@ class Symbol:
         return f"<traced: {describe(self._value)}>"
 
     def called_by_trace(self, function: Any, args: tuple, kwargs: dict[str, Any]) -> Any:
-        """A jitted function called with this among its arguments: its source is compiled in place of the call."""
+        """A jitted function called with this among its arguments: its source is compiled instead of the call."""
         return self._trace.call(function, args, kwargs)
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:

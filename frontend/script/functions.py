@@ -65,13 +65,8 @@ def inline(
     args: Sequence[Value],
     kwargs: dict[str, Value],
 ) -> Value:
-<<<<<<< HEAD
     """The body of a Python function, instead of its call."""
-    from .statements import run_body
-=======
-    """The body of a Python function, in place of its call."""
     from .bodies import run_body
->>>>>>> 5fac229 (No circle of imports in the frontend: what is in each other is compiled through a table that the graph holds)
 
     kind = suspended_kind(function.__code__.co_flags) if isinstance(function, FunctionType) else None
     if kind is not None:

@@ -100,7 +100,7 @@ def _group_item(frame: Frame, node: ast.Subscript, group: Group, items: list[Ite
 
 
 def subscript_items(frame: Frame, node: ast.expr) -> list[Item]:
-    """What stands between the brackets."""
+    """What is between the brackets."""
     if not isinstance(node, ast.Tuple):
         item = _item(frame, node)
         if isinstance(item, Static) and isinstance(item.value, tuple):

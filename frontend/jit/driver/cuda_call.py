@@ -169,42 +169,4 @@ class PlannedCall:
 
 
 _NEW: Any = object()
-<<<<<<< HEAD
 """Instead of a plan: no call like this one has been made."""
-
-
-class DeviceInvocation(Invocation):
-    """A call whose results are CuPy arrays."""
-
-    def __init__(self, program: Any, kernel: Any, types: Sequence[ArgumentType]):
-        super().__init__(program, kernel, types)
-        self._cupy = _cupy()
-        self.array_types = (self._cupy.ndarray, np.ndarray)
-
-    def empty(self, shape: tuple[int, ...], dtype: np.dtype) -> Any:
-        """An array for a result."""
-        return fresh(self._cupy, shape, dtype)
-
-    def copy_to(self, target: Any, source: Any) -> None:
-        """Copy the elements of an array, to the device or from it."""
-        if isinstance(target, np.ndarray):
-            target[...] = self._cupy.asnumpy(source)
-        else:
-            target[...] = self._cupy.asarray(source)
-
-    def addressable(self, array: Any) -> bool:
-        """Whether elements are aligned, and a whole number of elements apart."""
-        if isinstance(array, np.ndarray):
-            return super().addressable(array)
-        return all(stride % array.itemsize == 0 for stride in array.strides)
-
-    def is_apart(self, target: Any, values: Sequence[Any]) -> bool:
-        """Whether an array shares no memory with an argument."""
-        twin = described(target)
-        return not any(
-            isinstance(value, np.ndarray) and np.may_share_memory(value, twin)
-            for value in descriptions(values)
-        )
-=======
-"""In the place of the plan of a call that there was none like."""
->>>>>>> 5fac229 (No circle of imports in the frontend: what is in each other is compiled through a table that the graph holds)

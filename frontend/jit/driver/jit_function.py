@@ -51,13 +51,13 @@ if TYPE_CHECKING:
     from .lowered import Lowered
 
 MAX_SIGNATURES = 4096
-"""Call signatures remembered a function; beyond, all are forgotten (compiled programs are kept)."""
+"""Call signatures remembered per function; beyond, all are forgotten (compiled programs are kept)."""
 
 LONG = 1e-4
-"""Seconds after which a kernel must let other Python threads run."""
+"""Release the GIL for kernels that take at least this many seconds."""
 
 PATIENCE = 32
-"""Calls of a specialisation after which it is worth compiling the native call wrapper."""
+"""Compile the native call wrapper after this many calls of a specialisation."""
 
 
 class JitFunction(Specialiser):
@@ -79,10 +79,11 @@ class JitFunction(Specialiser):
         strict: bool = False,
         boundscheck: bool = True,
         constants: str | Iterable[str] = (),
+        machine: str | None = None,
     ):
         function = function.function if isinstance(function, JitFunction) else plain_function(function)
         functools.update_wrapper(self, function)
-        super().__init__(function, target, dynamic, fastmath, strict, boundscheck)
+        super().__init__(function, target, dynamic, fastmath, strict, boundscheck, machine)
         given = (static_argnums, static_argnames, constants)
         self._static_options = [one if isinstance(one, int | str) else tuple(one) for one in given]
         self._invocations: dict[Any, Invocation] = {}
@@ -142,7 +143,7 @@ class JitFunction(Specialiser):
         invocation = self._invocations.get(key)
         if invocation is None or not self._still_valid(invocation.program):
             symbol = next((v for v in values if hasattr(type(v), "called_by_trace")), None)
-            # A traced function calls this one: its source is compiled in place of the call.
+            # A traced function calls this one: its source is compiled instead of the call.
             if symbol is not None:
                 return symbol.called_by_trace(self, args, keywords)
             with COMPILING, collector_paused():
@@ -436,7 +437,7 @@ class JitFunction(Specialiser):
             with COMPILING:
                 again = self._lower(program.arguments, types, values)
             again.remarks, program = program.remarks, again
-        return explain(program, self.target, self._log, found is not None)
+        return explain(program, self.target, self._log, found is not None, self.machine)
 
 
 def _is_time(invocation: Invocation) -> bool:

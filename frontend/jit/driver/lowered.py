@@ -39,7 +39,8 @@ class Lowered:
         from .schedule_steps import automatic
 
         wanted = target or self.owner.target
-        return automatic(self.program, "cuda" if wanted.partition(":")[0] == "cuda-sim" else wanted)
+        name = "cuda" if wanted.partition(":")[0] == "cuda-sim" else wanted
+        return automatic(self.program, name, self.owner.machine)
 
     def compile(self, target: str | None = None, schedule: Any = None, arch: str | None = None) -> Compiled:
         """Machine code for a target.

@@ -218,14 +218,15 @@ for _row in PRIMITIVES.values():
 # ---- making and reading schedules -------------------------------------------------------------------
 
 
-def automatic(program: Program, target: str) -> Schedule:
+def automatic(program: Program, target: str, machine: str | None = None) -> Schedule:
     """The schedule that Nestor would use for `target`, to look at, go on with, or replay."""
-    from ..specialise.stages import machine_here
+    from ..specialise.machines import cpu_of, gpu_of
 
     if target not in ("cpu", "cuda"):
         raise NestorError(f"no automatic schedule for target '{target}'", hint="targets with one: cpu, cuda")
     pipeline = "cuda-to-nest" if target == "cuda" else "to-nest"
-    return Schedule(record(nest_of(program, pipeline=pipeline), target, **machine_here()))
+    described = gpu_of(machine) if target == "cuda" else cpu_of(machine)
+    return Schedule(record(nest_of(program, pipeline=pipeline), target, described))
 
 
 def nest_of(

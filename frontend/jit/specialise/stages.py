@@ -10,14 +10,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from ....dialects.attributes import NT_MUTATED, NT_WRITES_ARG, SITES
 from ...interface.errors import UnsupportedError
 from ...values.exceptions import registered
-<<<<<<< HEAD
-from ..driver.cpu_kernel import CpuKernel, FrozenDescription
-from ..driver.kernel_errors import kernel_error
-from .machines import check_runs, cpu_of, gpu_of, masked
-=======
 from ..call.cpu_kernel import CpuKernel, FrozenDescription
 from ..call.kernel_errors import kernel_error
->>>>>>> ba29770 (Calls of compiled programs are a room: native calls and specialisation use them, the driver stands above)
+from .machines import check_runs, cpu_of, gpu_of, masked
 
 if TYPE_CHECKING:
     from xdsl.dialects.builtin import ModuleOp
