@@ -18,6 +18,12 @@ LINE_BYTES = 64
 ACCESS_BYTES = 16
 """What a thread of a GPU moves in one access at most: every architecture from sm_80 on."""
 
+REGISTERS_OF_BLOCK = 1 << 16
+"""Registers of 32 bits that the threads of a block share at most, on every GPU from sm_80 on."""
+
+BANKS, BANK_BYTES = 32, 4
+"""Of shared memory, which moves a word of each bank at one time."""
+
 STATIC_SHARED_BYTES = 48 << 10
 """Shared memory that a kernel may declare itself, on every GPU; more must be asked for at the launch."""
 
@@ -119,8 +125,6 @@ class Architecture(NamedTuple):
     blocks: int
     shared: int
     reserved: int = 1 << 10
-    registers: int = 1 << 16
-    """Of 32 bits; a block may have all of them."""
 
     @property
     def shared_of_block(self) -> int:
@@ -149,11 +153,6 @@ class Gpu(NamedTuple):
     name: str
     arch: str
     multiprocessors: int
-    access_bytes: int = ACCESS_BYTES
-    """What a thread moves in one access at most."""
-    static_shared: int = STATIC_SHARED_BYTES
-    banks: int = 32
-    """Of shared memory, each a word of 4 bytes wide."""
 
     @property
     def limits(self) -> Architecture:

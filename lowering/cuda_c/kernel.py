@@ -19,6 +19,7 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Block, Operation, SSAValue
 
+from ...analysis.machine import REGISTERS_OF_BLOCK
 from ...analysis.nest.buffers import element_bytes
 from ...analysis.nest.check_sites import checked_index, raises
 from ...dialects.attributes import GOES_ON, KIND, NOALIAS, SITE, UNROLL
@@ -49,7 +50,7 @@ It would aim at more, and spill elements for them. Kernels that have fewer need 
 _TILES = 1024
 """Bytes that a block shares from which on it has tiles in them, of products: these take as many registers as there are."""
 
-_RESIDENT = 1024
+_RESIDENT = REGISTERS_OF_BLOCK // 64
 """Threads of a multiprocessor that leave each 64 registers: with these full of elements, enough is in flight."""
 
 

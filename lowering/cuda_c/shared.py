@@ -17,14 +17,13 @@ from xdsl.dialects import gpu, memref
 from xdsl.dialects.builtin import MemRefType
 from xdsl.ir import SSAValue
 
+from ...analysis.machine import ARCHITECTURES, STATIC_SHARED_BYTES
 from ...analysis.nest.buffers import element_bytes
 from ...dialects.diagnostic import LoweringError, fail
 from .scope import KernelScope, is_shared
 from .vector import alignment
 
-STATIC_BYTES = 48 << 10
-"""Maximum size of the shared memory that a kernel declares itself."""
-MOST_BYTES = 227 << 10
+MOST_BYTES = max(arch.shared_of_block for arch in ARCHITECTURES.values())
 """Maximum size of the shared memory of a block on any GPU so far."""
 
 
@@ -51,7 +50,7 @@ class SharedLayout:
     @property
     def is_dynamic(self) -> bool:
         """Whether the launch gives the memory."""
-        return self.bytes > STATIC_BYTES
+        return self.bytes > STATIC_SHARED_BYTES
 
 
 class SharedPrinter(KernelScope):

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING
 from xdsl.dialects import arith
 from xdsl.ir import SSAValue
 
+from ...analysis.machine import ACCESS_BYTES
 from ...analysis.nest.kernels.async_copies import AsyncCopy, copy_in
 from ...analysis.nest.kernels.domains import domain_of
 from ...analysis.nest.values.linear_forms import forms_of
@@ -27,7 +28,7 @@ from ...dialects.affine import AffineList
 from ...dialects.attributes import ASYNC
 from ...dialects.ext.nvgpu import DeviceAsyncCopyOp
 from ...dialects.nest import ForOp
-from .vectors import LARGEST_ACCESS, LaneLoop, multiple_of
+from .vectors import LaneLoop, multiple_of
 
 if TYPE_CHECKING:
     from .tiles import TileBody
@@ -96,7 +97,7 @@ class VectorCopy:
                 count = builder.value(arith.MaxSIOp, (count, builder.constant(0)))
         read = _where(body, conditions, count) if asked else None
         (source, *there), (target, *here) = map(self.lanes.place, (self.copy.load, self.copy.store))
-        is_largest = width * self.copy.element_bytes == LARGEST_ACCESS
+        is_largest = width * self.copy.element_bytes == ACCESS_BYTES
         builder.location = self.copy.store.location  # pyright: ignore[reportAttributeAccessIssue]
         builder.emit(DeviceAsyncCopyOp.of(source, there, target, here, width, read, is_largest))
 

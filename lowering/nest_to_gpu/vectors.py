@@ -49,6 +49,7 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Block, Operation, SSAValue
 
+from ...analysis.machine import ACCESS_BYTES
 from ...analysis.nest.buffers import element_bytes, strides_of
 from ...analysis.nest.kernels.domains import domain_of, is_computation
 from ...analysis.nest.kernels.gpu_accesses import is_part_of_loop, root
@@ -61,9 +62,6 @@ from ...dialects.nest.common import name_hint_of
 
 if TYPE_CHECKING:
     from .tiles import TileBody
-
-LARGEST_ACCESS = 16
-"""Maximum number of bytes of one access of a thread."""
 
 Access: TypeAlias = LoadOp | StoreOp
 
@@ -177,7 +175,7 @@ class LaneLoop:
         values = [_known(v) for v in op.indices.operands]
         forms = self._of_first_lane(forms_of(op.indices, values))
         size = element_bytes(buffer.element_type)
-        unit = min(LARGEST_ACCESS // size, self.width)
+        unit = min(ACCESS_BYTES // size, self.width)
         if forms is None or unit < 2 or multiple_of(forms[-1]) % unit:
             return None
         needs = Alignment()

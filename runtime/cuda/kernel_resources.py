@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import NamedTuple
 
+from ...analysis.machine import ARCHITECTURES
 from ...lowering.abi.kernel_signature import KernelSignature
 
 WARP = 32
@@ -35,7 +35,7 @@ class KernelResources:
 
     def occupancy(self, arch: str) -> float | None:
         """Which part of the warps of a multiprocessor can be resident at once; None where it is not known."""
-        limits = LIMITS.get(arch.rstrip("af"))
+        limits = ARCHITECTURES.get(arch.rstrip("af"))
         if limits is None or not self.threads:
             return None
         warps = -(-self.threads // WARP)
@@ -49,30 +49,6 @@ class KernelResources:
         )
         return blocks * warps * WARP / limits.threads
 
-
-class Limits(NamedTuple):
-    """Of a multiprocessor: resident threads and blocks, shared memory, and what each block takes of that unasked."""
-
-    threads: int
-    blocks: int
-    shared: int
-    reserved: int = 1024
-
-
-_K = 1024
-LIMITS = {
-    "sm_75": Limits(1024, 16, 64 * _K, 0),
-    "sm_80": Limits(2048, 32, 164 * _K),
-    "sm_86": Limits(1536, 16, 100 * _K),
-    "sm_87": Limits(1536, 16, 164 * _K),
-    "sm_89": Limits(1536, 24, 100 * _K),
-    "sm_90": Limits(2048, 32, 228 * _K),
-    "sm_100": Limits(2048, 32, 228 * _K),
-    "sm_103": Limits(2048, 32, 228 * _K),
-    "sm_120": Limits(1536, 24, 100 * _K),
-    "sm_121": Limits(1536, 24, 100 * _K),
-}
-"""Architectures by name, from the table of compute capabilities in NVIDIA's CUDA C++ programming guide."""
 
 _SHARED_UNIT = 128
 _REGISTERS_OF_A_QUARTER = 16384

@@ -17,7 +17,7 @@ from nestor.runtime.cuda.host_plan import ErrorRecord
 from nestor.runtime.cuda_sim.engine import SimEngine
 from nestor.runtime.interp.run import run_nest
 from nestor.transforms.nest.mapping.insert_barriers import NestInsertBarriersPass
-from nestor.transforms.schedulers.cuda.grid import grid_axes, partials_for, row_width, tile_width
+from nestor.transforms.schedulers.cuda.grid import grid_axes, row_width, tile_width
 from nestor.transforms.schedulers.cuda.schedule_cuda import NestScheduleCudaPass
 from parsed import parse_module
 
@@ -366,12 +366,3 @@ def test_only_x_of_a_grid_takes_more_than_65535_blocks():
     assert grid_axes([None, 70_000]) == ["block.y", "block.x"]
     assert grid_axes([5, None, 4]) == ["block.z", "block.x", "block.y"]
     assert grid_axes([70_000, 70_000]) is None
-
-
-@pytest.mark.parametrize("extent", [65, 66, 1000, 65535, 65536, 65537, None])
-def test_partial_results_become_few(extent: int | None):
-    levels = 0
-    while (partials := partials_for(extent)) is not None:
-        assert extent is None or partials < extent
-        extent, levels = partials, levels + 1
-    assert levels <= 3

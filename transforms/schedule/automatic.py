@@ -5,7 +5,7 @@ from __future__ import annotations
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
 
-from ...analysis.machine import Cpu, Gpu, cpu
+from ...analysis.machine import Cpu, Gpu, cpu, gpu
 from ...analysis.nest.loop_structure import functions
 from ...dialects.schedule.ops import SequenceOp
 from ..schedulers.cpu import schedule_cpu as nest_schedule_cpu
@@ -26,5 +26,6 @@ def record(function: FuncOp, target: str, machine: Cpu | Gpu | None = None) -> R
         described = machine if isinstance(machine, Cpu) else cpu()
         nest_schedule_cpu.schedule_nests(function, nest_schedule_cpu.Machine(described, recorder))
     else:
-        nest_schedule_cuda.schedule_function(function, steps=recorder)
+        described = machine if isinstance(machine, Gpu) else gpu()
+        nest_schedule_cuda.schedule_function(function, steps=recorder, gpu=described)
     return recorder

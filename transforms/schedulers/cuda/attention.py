@@ -15,6 +15,7 @@ from typing import Any
 from xdsl.dialects.builtin import DYNAMIC_INDEX
 from xdsl.dialects.func import FuncOp
 
+from ....analysis.machine import Gpu
 from ....analysis.nest.loop_structure import enclosing_function
 from ....dialects.diagnostic import NestorError
 from ....dialects.nest import AllocOp
@@ -25,7 +26,7 @@ from ..patterns.attention import Attention, attention_with
 from .whole_row_attention import ROWS, WholeRows, rows_that_fit
 
 
-def schedule_attention(function: FuncOp, steps: Steps, narrow: bool) -> None:
+def schedule_attention(function: FuncOp, gpu: Gpu, steps: Steps, narrow: bool) -> None:
     """Bind what is attention in a function, where all steps are legal: with weights narrower than scores, or without."""
     for alloc in [op for op in function.walk() if isinstance(op, AllocOp)]:
         if alloc.parent is None or (found := attention_with(alloc)) is None:
@@ -35,20 +36,20 @@ def schedule_attention(function: FuncOp, steps: Steps, narrow: bool) -> None:
         label, refusal = alloc.label.data, None
         for way in _ways(found):
             try:
-                tried = way(_copied(found), UNRECORDED).run()
+                tried = way(_copied(found), gpu, UNRECORDED).run()
                 if (error := why_not_insert_barriers(tried)) is not None:
                     raise error
             except NestorError as error:
                 refusal = refusal or error.diagnostic.message
                 continue
-            chosen = way(found, steps)
+            chosen = way(found, gpu, steps)
             remark(chosen.run(), f"blocks of {chosen.describe(label)} stay in shared memory")
             break
         else:
             remark(found.first, f'the scores "{label}" go to global memory: {refusal}')
 
 
-def _ways(found: Attention) -> Iterator[Callable[[Attention, Steps], Any]]:
+def _ways(found: Attention) -> Iterator[Callable[[Attention, Gpu, Steps], Any]]:
     """The schedules to try, the best one first."""
     from .matrix_attention import MatrixAttention
     from .online_attention import OnlineAttention

@@ -25,6 +25,7 @@ from functools import partial
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Block
 
+from ....analysis.machine import Gpu
 from ....analysis.nest.kernels.barriers import change_with_places
 from ....analysis.nest.loop_structure import enclosing_function, perfect_band
 from ....analysis.nest.sets.dependence import Dependences
@@ -49,47 +50,47 @@ ROWS = 16
 FEWEST = 4
 """The same where there are few blocks."""
 
-BLOCKS = 512
-"""Blocks that fill a GPU."""
+BLOCKS = 4
+"""Blocks for each multiprocessor."""
 
 
-def schedule_column_moments(function: FuncOp, steps: Steps) -> None:
+def schedule_column_moments(function: FuncOp, gpu: Gpu, steps: Steps) -> None:
     """Let blocks take the sums of parts of long columns and the squares around their means, in one kernel."""
     blocks: dict[Block, None] = dict.fromkeys(
         nest.parent for nest in units(function.body.block) if nest.parent
     )
     for pair in [pair for block in blocks for pair in moment_pairs(block)]:
         sums, squares = (flatten_neighbours(perfect_band(nest), steps) for nest in pair)
-        parts = _parts_of(sums)
+        parts = _parts_of(sums, gpu)
         if parts is None:
             continue
         try:
-            trial(partial(_try, parts), sums[0], squares[0])
+            trial(partial(_try, parts, gpu), sums[0], squares[0])
         except NestorError:
             continue
-        _schedule(sums[0], squares[0], parts, steps)
+        _schedule(sums[0], squares[0], parts, gpu, steps)
 
 
-def _parts_of(band: list[ForOp]) -> int | None:
+def _parts_of(band: list[ForOp], gpu: Gpu) -> int | None:
     """The number of parts; None where these are no columns, or ones that a block has as they are."""
     if len(band) != 2 or columns_of(band[0], Dependences(band[0])) is None:
         return None
     rows, columns = map(extent_of, band)
-    if rows is None or columns is None or rows <= most_rows(band):
+    if rows is None or columns is None or rows <= most_rows(band, gpu):
         return None
-    one = Columns(band, THREADS, UNRECORDED)
+    one = Columns(band, THREADS, gpu, UNRECORDED)
     blocks = -(-columns // (one.across * one.width))
-    of_thread = min(ROWS, max(FEWEST, rows * blocks // (one.down * BLOCKS)))
+    of_thread = min(ROWS, max(FEWEST, rows * blocks // (one.down * BLOCKS * gpu.wave)))
     most = ROWS_OF_THREAD * one.down
     return min(most, -(-rows // (one.down * of_thread)))
 
 
-def _try(parts: int, sums: ForOp, squares: ForOp) -> None:
-    change_with_places(enclosing_function(sums), lambda: _schedule(sums, squares, parts, UNRECORDED))
+def _try(parts: int, gpu: Gpu, sums: ForOp, squares: ForOp) -> None:
+    change_with_places(enclosing_function(sums), lambda: _schedule(sums, squares, parts, gpu, UNRECORDED))
 
 
-def _schedule(sums: ForOp, squares: ForOp, parts: int, steps: Steps) -> None:
+def _schedule(sums: ForOp, squares: ForOp, parts: int, gpu: Gpu, steps: Steps) -> None:
     part, _, _ = steps.do(block_moments, sums, squares, parts=parts)
     program = [op for op in part.body.block.ops if isinstance(op, ForOp)]
-    ColumnProgram(program, steps, THREADS, parts).run()
+    ColumnProgram(program, gpu, steps, THREADS, parts).run()
     steps.do(bind, part, axis="block.y")

@@ -26,6 +26,7 @@ from typing import TypeAlias
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import SSAValue
 
+from ....analysis.machine import Gpu
 from ....analysis.nest.buffers import buffer_name
 from ....analysis.nest.kernels.barriers import change_with_places
 from ....analysis.nest.loop_structure import enclosing_function, may_fail, perfect_band
@@ -65,33 +66,30 @@ THREADS = 512
 ROWS_OF_THREAD = 64
 """Rows that a thread passes over, at most."""
 
-BLOCKS = 128
-"""Blocks below which a thread has fewer neighbouring columns than it could have."""
 
-
-def schedule_column_programs(function: FuncOp, steps: Steps) -> None:
+def schedule_column_programs(function: FuncOp, gpu: Gpu, steps: Steps) -> None:
     """Let sums of columns, and the nests after them that go on with these columns, be one kernel each time."""
     nests = [nest for nest in units(function.body.block) if isinstance(nest, ForOp)]
     for _, block in groupby(nests, key=lambda nest: nest.parent):
         rest = list(block)
         while rest:
-            program = _program(rest)
-            if program and _may_be_one(program):
-                ColumnProgram(program, steps).run()
+            program = _program(rest, gpu)
+            if program and _may_be_one(program, gpu):
+                ColumnProgram(program, gpu, steps).run()
             rest = rest[max(1, len(program)) :]
 
 
 # ---- what a program on columns is -------------------------------------------------------------------
 
 
-def _program(nests: list[ForOp]) -> list[ForOp]:
+def _program(nests: list[ForOp], gpu: Gpu) -> list[ForOp]:
     """The nests from the first one on that make a program on columns; none where they make no such program."""
     lead = nests[1] if _is_line(nests[0]) and len(nests) > 1 else nests[0]
-    if not _is_sum(lead):
+    if not _is_sum(lead, gpu):
         return []
     found: list[ForOp] = []
     for nest in nests:
-        if not _belongs(nest, lead):
+        if not _belongs(nest, lead, gpu):
             break
         found.append(nest)
     while found and _is_line(found[-1]) and _only_starts(found[-1]):
@@ -105,7 +103,7 @@ def _reads_result(nest: ForOp, first: ForOp) -> bool:
     return any(root_of(op.memref) in summed for op in nest.walk() if isinstance(op, LoadOp))
 
 
-def _is_sum(nest: ForOp) -> bool:
+def _is_sum(nest: ForOp, gpu: Gpu) -> bool:
     """Whether a nest sums columns that are short enough."""
     band = perfect_band(nest)
     if is_scheduled(nest) or len(band) != 2 or not any(isinstance(op, AccumulateOp) for op in nest.walk()):
@@ -113,12 +111,12 @@ def _is_sum(nest: ForOp) -> bool:
     rows, column = map(extent_of, band)
     if rows is None or column is None or rows < FEWEST_ROWS:
         return False
-    return rows <= most_rows(band) and bool(columns_of(nest, Dependences(nest)))
+    return rows <= most_rows(band, gpu) and bool(columns_of(nest, Dependences(nest)))
 
 
-def most_rows(band: list[ForOp]) -> int:
+def most_rows(band: list[ForOp], gpu: Gpu) -> int:
     """Rows of columns that are one block's, at most."""
-    return ROWS_OF_THREAD * Columns(band, THREADS, UNRECORDED, width=1).down
+    return ROWS_OF_THREAD * Columns(band, THREADS, gpu, UNRECORDED, width=1).down
 
 
 def _is_line(nest: ForOp) -> bool:
@@ -133,7 +131,7 @@ def _only_starts(nest: ForOp) -> bool:
     return all(isinstance(op, StoreOp) for op in nest.body.block.ops)
 
 
-def _belongs(nest: ForOp, lead: ForOp) -> bool:
+def _belongs(nest: ForOp, lead: ForOp, gpu: Gpu) -> bool:
     """Whether a nest goes through the columns, and the rows if it has any, of a sum."""
     band, column = perfect_band(nest), perfect_band(lead)[-1]
     if is_scheduled(nest) or may_fail(nest) is not None or not same_iterations(band[-1], column):
@@ -142,7 +140,7 @@ def _belongs(nest: ForOp, lead: ForOp) -> bool:
         return _is_line(nest)
     if len(band) != 2 or not same_iterations(nest, lead):
         return False
-    return _is_sum(nest) or _is_table(band)
+    return _is_sum(nest, gpu) or _is_table(band)
 
 
 def _is_table(band: list[ForOp]) -> bool:
@@ -155,31 +153,33 @@ def _is_table(band: list[ForOp]) -> bool:
     return near > far and all(why_not_bind(loop, band[0], dependences) is None for loop in band)
 
 
-def _may_be_one(program: list[ForOp]) -> bool:
+def _may_be_one(program: list[ForOp], gpu: Gpu) -> bool:
     """Whether the steps are legal, and barriers have places, in a copy."""
     try:
-        trial(lambda *copies: _try(list(copies)), *program)
+        trial(lambda *copies: _try(list(copies), gpu), *program)
     except NestorError:
         return False
     return True
 
 
-def _try(program: list[ForOp]) -> None:
-    change_with_places(enclosing_function(program[0]), ColumnProgram(program, UNRECORDED).run)
+def _try(program: list[ForOp], gpu: Gpu) -> None:
+    change_with_places(enclosing_function(program[0]), ColumnProgram(program, gpu, UNRECORDED).run)
 
 
 # ---- its schedule -----------------------------------------------------------------------------------
 
 
-def _shape_of_block(tables: list[list[ForOp]], columns: int, threads: int, parts: int) -> tuple[int, int]:
+def _shape_of_block(
+    tables: list[list[ForOp]], columns: int, threads: int, parts: int, gpu: Gpu
+) -> tuple[int, int]:
     """Neighbouring columns of a thread, and threads side by side: of few columns, blocks have fewer each.
 
     A warp then reads several rows, as long as a thread has two.
     """
     rows = min(extent_of(band[0]) or 1 for band in tables)
-    width = min(Columns(band, threads, UNRECORDED).width for band in tables)
+    width = min(Columns(band, threads, gpu, UNRECORDED).width for band in tables)
     across = min(LANES, COLUMNS_OF_BLOCK // width)
-    while across * width > LANES and parts * -(-columns // (across * width)) < BLOCKS:
+    while across * width > LANES and parts * -(-columns // (across * width)) < gpu.wave:
         if across > FEWEST_LANES and rows * across >= 4 * threads:
             across //= 2
         else:
@@ -194,16 +194,16 @@ Around: TypeAlias = dict[ForOp, tuple[ForOp | None, ForOp | None]]
 class ColumnProgram:
     """The steps for the nests of one program; raises a diagnostic where one is refused."""
 
-    def __init__(self, program: list[ForOp], steps: Steps, threads: int = THREADS, parts: int = 1):
+    def __init__(self, program: list[ForOp], gpu: Gpu, steps: Steps, threads: int = THREADS, parts: int = 1):
         """`threads` are those of a block; `parts` copies of the program are in one kernel."""
         self.steps = steps
         self.bands = [perfect_band(nest) for nest in program]
         tables = [band for band in self.bands if len(band) == 2]
         columns = extent_of(tables[0][-1])
         assert columns is not None
-        width, across = _shape_of_block(tables, columns, threads, parts)
+        width, across = _shape_of_block(tables, columns, threads, parts, gpu)
         self.sums = {
-            band[0]: Columns(band, threads, steps, width, across)
+            band[0]: Columns(band, threads, gpu, steps, width, across)
             for band in tables
             if any(isinstance(op, AccumulateOp) for op in band[-1].body.block.ops)
         }

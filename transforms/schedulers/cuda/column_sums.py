@@ -27,6 +27,7 @@ from __future__ import annotations
 from xdsl.dialects.builtin import MemRefType
 from xdsl.ir import SSAValue
 
+from ....analysis.machine import ACCESS_BYTES, Gpu
 from ....analysis.nest.buffers import buffer_name, element_bytes
 from ....analysis.nest.kernels.barriers import kernels_in, places
 from ....analysis.nest.loop_structure import enclosing_function, may_fail, next_nest, perfect_band
@@ -36,8 +37,7 @@ from ....analysis.nest.sets.conflicts import same_iterations
 from ....analysis.nest.sets.dependence import Dependences
 from ....dialects.attributes import UNROLL
 from ....dialects.diagnostic import NestorError
-from ....dialects.nest import AccumulateOp, AllocOp, ForOp, IfOp, LoadOp, StoreOp
-from ....lowering.nest_to_gpu.vectors import LARGEST_ACCESS
+from ....dialects.nest import LANES, AccumulateOp, AllocOp, ForOp, IfOp, LoadOp, StoreOp
 from ...nest.loops.fuse import fuse
 from ...nest.loops.normalise import remove_unit_loop
 from ...nest.loops.rename import rename
@@ -57,7 +57,7 @@ from ...nest.rewrite.steps import UNRECORDED, Steps
 from ...nest.rewrite.trials import trial
 from .grid import extent_of, make_perfect, why_not_bind, why_not_launched
 
-LANES = 32
+ACROSS = LANES
 """Threads of a block along the columns, at most."""
 
 FEWEST_LANES = 8
@@ -69,8 +69,8 @@ COLUMNS_OF_BLOCK = 128
 BYTES_OF_SUMS = 64
 """Bytes of the sums of a thread in its registers, at most."""
 
-BLOCKS = 512
-"""Blocks that fill a GPU."""
+BLOCKS = 4
+"""Blocks for each multiprocessor, which fill a GPU."""
 
 FEWEST_ROWS = 4
 """Rows below which one thread sums a column."""
@@ -85,7 +85,7 @@ MOST_PARTS = 64
 """Parts of the rows."""
 
 
-def bind_columns(nest: ForOp, block: int, dependences: Dependences, steps: Steps) -> bool:
+def bind_columns(nest: ForOp, block: int, dependences: Dependences, gpu: Gpu, steps: Steps) -> bool:
     """Let blocks sum columns; False, and nothing changed, where a nest is no such sum."""
     band = columns_of(nest, dependences)
     if band is None:
@@ -93,12 +93,12 @@ def bind_columns(nest: ForOp, block: int, dependences: Dependences, steps: Steps
     rows = extent_of(band[0])
     if rows is not None and rows < FEWEST_ROWS:
         return False
-    across = _across(Columns(band, block, UNRECORDED), extent_of(band[-1]))
+    across = _across(Columns(band, block, gpu, UNRECORDED), extent_of(band[-1]))
     try:
-        trial(lambda *copies: _try(list(copies), block, across), *band)
+        trial(lambda *copies: _try(list(copies), block, gpu, across), *band)
     except NestorError:
         return False
-    Columns(band, block, steps, across=across).run()
+    Columns(band, block, gpu, steps, across=across).run()
     return True
 
 
@@ -106,15 +106,15 @@ def _across(sums: Columns, columns: int | None) -> int:
     """The threads side by side: fewer where blocks of fewer columns fill a GPU, so that rows need no parts."""
     if columns is None:
         return sums.across
-    enough = columns // (BLOCKS * sums.width)
+    enough = columns // (BLOCKS * sums.gpu.wave * sums.width)
     fewer = [n for n in (sums.across // 2, sums.across // 4) if FEWEST_LANES <= n <= enough]
     return sums.across if enough >= sums.across else max(fewer, default=sums.across)
 
 
-def _try(band: list[ForOp], block: int, across: int) -> None:
+def _try(band: list[ForOp], block: int, gpu: Gpu, across: int) -> None:
     """Do it to a copy; raises what a step refuses, or that there is no place for a barrier."""
     function = enclosing_function(band[0])
-    Columns(band, block, UNRECORDED, across=across).run()
+    Columns(band, block, gpu, UNRECORDED, across=across).run()
     for kernel in kernels_in(function):
         places(kernel)
 
@@ -154,7 +154,13 @@ class Columns:
     """The steps for one nest; raises a diagnostic where one is refused."""
 
     def __init__(
-        self, band: list[ForOp], block: int, steps: Steps, width: int = LARGEST_ACCESS, across: int = LANES
+        self,
+        band: list[ForOp],
+        block: int,
+        gpu: Gpu,
+        steps: Steps,
+        width: int = ACCESS_BYTES,
+        across: int = ACROSS,
     ):
         """`width` bounds the neighbouring columns that a thread has, `across` the threads side by side."""
         self.rows = band[:-1]
@@ -165,6 +171,7 @@ class Columns:
         """The loop over the columns of a block, once there are blocks."""
         self.around: list[ForOp] = []
         """The loops of a block before and after its sum."""
+        self.gpu = gpu
         self.steps = steps
         self.threads: list[tuple[ForOp, str]] = []
         self.shared: list[AllocOp] = []
@@ -193,7 +200,9 @@ class Columns:
         start_of_part = self._fused([loop for loop in _loops_of(share) if loop is not self.rows[0]])
         self._bind_sum(self.rows, self.column, start_of_part, share)
         self._fused(_loops_of(combine))
-        Columns(perfect_band(combine), self.across * self.down, self.steps).run(start, is_total=True)
+        Columns(perfect_band(combine), self.across * self.down, self.gpu, self.steps).run(
+            start, is_total=True
+        )
 
     def start(self) -> ForOp | None:
         """The loop right before the nest that sets all results, and does nothing else."""
@@ -224,11 +233,12 @@ class Columns:
     def _parts(self) -> int:
         """Into how many parts the rows are worth being cut, for there to be blocks enough."""
         rows, columns = extent_of(self.rows[0]), extent_of(self.column)
+        wanted = BLOCKS * self.gpu.wave
         blocks = 1 if columns is None else -(-columns // (self.across * self.width))
         if rows is None:
-            return 1 if columns is None or blocks >= BLOCKS else MOST_PARTS
+            return 1 if columns is None or blocks >= wanted else MOST_PARTS
         least = max(1, ROWS_OF_PART // self.down) if len(self.rows) == 1 else 1
-        return min(MOST_PARTS, rows // least, -(-BLOCKS // blocks))
+        return min(MOST_PARTS, rows // least, -(-wanted // blocks))
 
     def _bind_sum(
         self,
@@ -405,7 +415,7 @@ def _width(band: list[ForOp]) -> int:
         sums = max(sums, size)
         if not rows.isdisjoint(op.indices.operands):
             largest = max(largest, size)
-    width = max(1, min(LARGEST_ACCESS // largest, BYTES_OF_SUMS // sums))
+    width = max(1, min(ACCESS_BYTES // largest, BYTES_OF_SUMS // sums))
     while width > 1 and (extent % width or extent < FEWEST_LANES * width):
         width //= 2
     return width

@@ -19,6 +19,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import prod
 
+from ....analysis.machine import Gpu, gpu
 from ....analysis.nest.loop_structure import enclosing_loops
 from ....analysis.nest.sets.access_patterns import INVARIANT, UNIT
 from ....analysis.nest.values.powers_of_two import power_above
@@ -28,7 +29,6 @@ from ...nest.rewrite.steps import Steps
 from ..patterns.convolutions import Convolution, convolution_in
 from ..patterns.tiles import pattern_in
 from .grid import extent_of
-from .products import MULTIPROCESSORS
 from .sum_tiles import SumTile, loops_over, make_perfect, neighbours_of, parts, size_of, tile_sum
 from .windows import WindowTiling, window_terms
 
@@ -37,6 +37,8 @@ MOST_TERMS = 32
 
 DEPTH = 16
 """Terms of a step where one loop over terms is longer."""
+
+_DEFAULT = gpu()
 
 UNKNOWN_EXTENT = 64
 """What an extent that is known at run time only is taken for."""
@@ -73,7 +75,7 @@ BY_CHANNELS = (
 )
 
 
-def shape_for(extents: list[int | None], batch: int, by_pixels: bool) -> Shape:
+def shape_for(extents: list[int | None], batch: int, by_pixels: bool, gpu: Gpu = _DEFAULT) -> Shape:
     """The tile with the least time for this many rows, pixels of a row and channels: edges count as much as the rest.
 
     >>> shape_for([56, 56, 64], 32, True).extents, shape_for([7, 7, 512], 32, False).extents
@@ -85,12 +87,12 @@ def shape_for(extents: list[int | None], batch: int, by_pixels: bool) -> Shape:
             -(-(UNKNOWN_EXTENT if extent is None else extent) // size)
             for extent, size in zip(extents, shape.extents, strict=True)
         ]
-        return -(-batch * prod(tiles) // MULTIPROCESSORS) * prod(shape.extents) / shape.rate
+        return -(-batch * prod(tiles) // gpu.multiprocessors) * prod(shape.extents) / shape.rate
 
     return min(BY_PIXELS if by_pixels else BY_CHANNELS, key=time)
 
 
-def schedule_convolution(nest: ForOp, steps: Steps) -> bool:
+def schedule_convolution(nest: ForOp, gpu: Gpu, steps: Steps) -> bool:
     """Tile a convolution with the nests around it; False, and nothing changed, where it is none or a step is refused."""
     found = convolution_in(nest)
     if found is None or found.sums.combiner.data != "add":
@@ -104,7 +106,7 @@ def schedule_convolution(nest: ForOp, steps: Steps) -> bool:
     windows = window_terms(found)
     tile = SumTile(found.sums, outer, [(loop, parts("x1")) for loop in tiled], *(windows or _terms(found)))
     batch = prod(extent_of(loop) or UNKNOWN_EXTENT for loop in outer)
-    shape = shape_for([extent_of(loop) for loop in tiled], batch, _stores_pixels(tile))
+    shape = shape_for([extent_of(loop) for loop in tiled], batch, _stores_pixels(tile), gpu)
     texts = (shape.rows, shape.pixels, shape.channels)
     tile.tiled = [(loop, parts(text)) for loop, text in zip(tiled, texts, strict=True)]
     label = nest.label

@@ -31,9 +31,6 @@ from ...nest.rewrite.steps import Steps
 GRID_LIMIT = 65535
 """Blocks at most along y and z of a grid; along x there may be 2^31 - 1."""
 
-MOST_PARTIALS = 1 << 16
-"""Partial results of a reduction at most: enough threads to fill a GPU."""
-
 FEW = 64
 """Iterations that one thread finishes in about the time of a launch."""
 
@@ -312,17 +309,6 @@ def _is_reduction_to_one(op: Operation, nest: ForOp) -> bool:
     if op.parent_op() is not perfect_band(nest)[-1] or (op.combiner.data == "custom" and op.identity is None):
         return False
     return all(is_defined_outside(value, nest) for value in (*op.indices.operands, *op.memrefs))
-
-
-def partials_for(extent: int | None) -> int | None:
-    """How many partial results to reduce `extent` elements to first; None where one thread does as well.
-
-    >>> [partials_for(n) for n in (None, 10_000_000, 65536, 1000, 256, 64)]
-    [65536, 65536, 256, 32, 16, None]
-    """
-    if extent is None or extent > MOST_PARTIALS:
-        return MOST_PARTIALS
-    return None if extent <= FEW else 1 << ((extent - 1).bit_length() + 1) // 2
 
 
 def iterations(nest: ForOp) -> int | None:

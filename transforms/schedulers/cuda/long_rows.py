@@ -28,6 +28,7 @@ from functools import partial
 from itertools import pairwise
 from typing import TypeAlias
 
+from ....analysis.machine import Gpu
 from ....analysis.nest.kernels.barriers import change_with_places
 from ....analysis.nest.loop_structure import enclosing_function
 from ....analysis.nest.values.moment_pairs import moment_pairs
@@ -55,14 +56,14 @@ FEW = 32
 LONG = 1 << 16
 """Elements of a row that take one block longer than several launches take; shorter ones may be in its registers."""
 
-BLOCKS = 1024
-"""Blocks of all rows: enough to fill a GPU."""
+BLOCKS = 8
+"""Blocks of all rows for each multiprocessor: enough to fill a GPU."""
 
 ROUNDS = 4
 """Accesses of a thread that are in flight at a time."""
 
 
-def share_long_rows(band: list[ForOp], block: int, steps: Steps) -> list[ForOp]:
+def share_long_rows(band: list[ForOp], block: int, gpu: Gpu, steps: Steps) -> list[ForOp]:
     """Let blocks compute parts of few long rows: the nests that are left to be bound; none where these are no such rows."""
     row = band[-1]
     if len(band) != 1 or row.kind != "serial" or not is_row_program(row):
@@ -70,6 +71,7 @@ def share_long_rows(band: list[ForOp], block: int, steps: Steps) -> list[ForOp]:
     rows, length = extent_of(row), length_of(bands_in(row))
     if rows is None or length is None or rows > FEW or length < LONG:
         return []
+    most = max(1, BLOCKS * gpu.wave // rows)
     for way in (
         (_moments_in_parts, True),
         (_exponentials_in_parts, True),
@@ -77,10 +79,10 @@ def share_long_rows(band: list[ForOp], block: int, steps: Steps) -> list[ForOp]:
         None,
     ):
         try:
-            trial(partial(_try, rows, block, way), row)
+            trial(partial(_try, most, block, way), row)
         except NestorError:
             continue
-        return _share(rows, block, way, row, steps)
+        return _share(most, block, way, row, steps)
     return []
 
 
@@ -100,19 +102,19 @@ Way: TypeAlias = "tuple[Callable[[ForOp, int, int, int, bool, Steps], Pairs], bo
 """How passes are combined, and whether their part stays in registers; None where each is by itself."""
 
 
-def _try(rows: int, block: int, way: Way, row: ForOp) -> None:
-    change_with_places(enclosing_function(row), lambda: _share(rows, block, way, row, UNRECORDED))
+def _try(most: int, block: int, way: Way, row: ForOp) -> None:
+    change_with_places(enclosing_function(row), lambda: _share(most, block, way, row, UNRECORDED))
 
 
-def _share(rows: int, block: int, way: Way, row: ForOp, steps: Steps) -> list[ForOp]:
-    """Do it, with two passes in one kernel where there is a `way`; raises where there are no such passes."""
+def _share(most: int, block: int, way: Way, row: ForOp, steps: Steps) -> list[ForOp]:
+    """Do it, in `most` parts a row at most, with two passes in one kernel where there is a `way`; raises where none are."""
     width, warps = width_of(bands_in(row)), max(1, block // LANES)
     chunk = warps * LANES * width * ROUNDS
     passes = [Pass(flatten_neighbours(band, steps)) for band in bands_in(row)]
-    pairs = Pairs() if way is None else way[0](row, rows, chunk, width, way[1], steps)
+    pairs = Pairs() if way is None else way[0](row, most, chunk, width, way[1], steps)
     taken = pairs.parts.keys() | pairs.seconds | pairs.fused.keys()
     shared = {
-        one.band[0]: _in_parts(one, rows, chunk, steps)
+        one.band[0]: _in_parts(one, most, chunk, steps)
         for one in passes
         if one.updates and one.band[0] not in taken
     }
@@ -137,11 +139,11 @@ def _own_variables(nest: ForOp, part: ForOp, steps: Steps) -> None:
         make_perfect(nest, steps)
 
 
-def _moments_in_parts(row: ForOp, rows: int, chunk: int, width: int, is_kept: bool, steps: Steps) -> Pairs:
+def _moments_in_parts(row: ForOp, most: int, chunk: int, width: int, is_kept: bool, steps: Steps) -> Pairs:
     """Sums with the squares around their means, in parts of one size."""
     found = Pairs()
     for sums, squares in list(moment_pairs(row.body.block)):
-        parts = _equal_parts(extent_of(sums) or 0, rows, chunk, width) if is_kept else None
+        parts = _equal_parts(extent_of(sums) or 0, most, chunk, width) if is_kept else None
         if parts is not None:
             found.parts[sums] = steps.do(block_moments, sums, squares, parts=parts)[0]
             found.seconds.add(squares)
@@ -151,16 +153,16 @@ def _moments_in_parts(row: ForOp, rows: int, chunk: int, width: int, is_kept: bo
 
 
 def _exponentials_in_parts(
-    row: ForOp, rows: int, chunk: int, width: int, is_kept: bool, steps: Steps
+    row: ForOp, most: int, chunk: int, width: int, is_kept: bool, steps: Steps
 ) -> Pairs:
     """Maxima with the sums of the exponentials less them; what these store goes to the pass that goes on with it."""
     found = Pairs()
     loops = [op for op in row.body.block.ops if isinstance(op, ForOp)]
     for maxima, sums in pairwise(loops):
         extent = extent_of(maxima) or 0
-        parts = _equal_parts(extent, rows, chunk, width)
+        parts = _equal_parts(extent, most, chunk, width)
         if not is_kept:
-            parts = min(max(1, extent // chunk), max(1, BLOCKS // rows))
+            parts = min(max(1, extent // chunk), most)
         if maxima in found.seconds or parts is None:
             continue
         if why_not_block_exponentials(maxima, sums, parts) is not None:
@@ -175,19 +177,19 @@ def _exponentials_in_parts(
     return found
 
 
-def _equal_parts(extent: int, rows: int, chunk: int, width: int) -> int | None:
+def _equal_parts(extent: int, most: int, chunk: int, width: int) -> int | None:
     """The number of parts of one size, of whole vectors; None where the row has none that are about as long as wanted."""
-    wanted = min(max(1, extent // chunk), max(1, BLOCKS // rows))
+    wanted = min(max(1, extent // chunk), most)
     counts = [n for n in range(max(2, wanted // 2), 2 * wanted + 1) if extent and extent % (n * width) == 0]
     return min(counts, key=lambda n: abs(n - wanted)) if counts else None
 
 
-def _in_parts(one: Pass, rows: int, chunk: int, steps: Steps) -> ForOp:
+def _in_parts(one: Pass, most: int, chunk: int, steps: Steps) -> ForOp:
     """The loop over the parts of a pass."""
     if len(one.band) != 1:
         raise NestorError("a pass consists of several loops")
     outer, _ = steps.do(split, one.band[0], factor=chunk, tail="mask")
-    parts = min(outer.constant_trip_count() or 1, max(1, BLOCKS // rows))
+    parts = min(outer.constant_trip_count() or 1, most)
     shared, _ = steps.do(privatise, outer, parts=parts, share="cyclic")
     if why_not_remove_unit_loop(outer) is None:
         steps.do(remove_unit_loop, outer)

@@ -28,6 +28,7 @@ from __future__ import annotations
 
 from math import prod
 
+from ....analysis.machine import Gpu
 from ....analysis.nest.buffers import element_bytes
 from ....analysis.nest.kernels.gpu_accesses import declared_space
 from ....analysis.nest.kernels.matrix_tiles import COLUMNS, Form, form_of
@@ -89,7 +90,7 @@ class MatrixAttention(OnlineAttention):
 
     keys = KEYS
 
-    def __init__(self, found: Attention, steps: Steps):
+    def __init__(self, found: Attention, gpu: Gpu, steps: Steps):
         first, last = (sum_of_products_in(perfect_band(nest)) for nest in (found.first, found.last))
         assert first is not None and last is not None
         self.uses = uses_of(last)
@@ -99,7 +100,7 @@ class MatrixAttention(OnlineAttention):
         self.is_whole = terms is not None and terms <= MOST_FEATURES and terms % instruction == 0
         """Whether the features of queries and keys are copied as a whole."""
         self.terms = terms if self.is_whole and terms is not None else DEPTH
-        super().__init__(found, steps)
+        super().__init__(found, gpu, steps)
 
     def _rows(self, features: int) -> int:
         """Rows of a block."""

@@ -26,6 +26,7 @@ from math import prod
 from xdsl.dialects.builtin import DYNAMIC_INDEX, MemRefType
 from xdsl.ir import SSAValue
 
+from ....analysis.machine import Gpu
 from ....analysis.nest.buffers import buffer_name, element_bytes
 from ....analysis.nest.loop_structure import enclosing_loops, loops_in, perfect_band
 from ....dialects.diagnostic import fail
@@ -67,9 +68,6 @@ KEYS = 2 * LANES
 DEPTH = 16
 """Terms of a step of a product."""
 
-BLOCKS = 128
-"""Blocks below which fewer rows a block pay, so that there are more of them."""
-
 
 class OnlineAttention:
     """The steps; any of them may be refused."""
@@ -77,8 +75,9 @@ class OnlineAttention:
     keys = KEYS
     """Keys of a tile."""
 
-    def __init__(self, found: Attention, steps: Steps):
+    def __init__(self, found: Attention, gpu: Gpu, steps: Steps):
         self.found = found
+        self.gpu = gpu
         self.steps = steps
         self.depth = found.depth
         last = sum_of_products_in(perfect_band(found.last))
@@ -103,9 +102,9 @@ class OnlineAttention:
         *outer, queries, _ = type_.get_shape()
         count = 1
         for extent in outer:
-            count = count * extent if extent != DYNAMIC_INDEX else BLOCKS
+            count = count * extent if extent != DYNAMIC_INDEX else self.gpu.wave
         while rows > FEWEST and queries != DYNAMIC_INDEX:
-            if queries > rows // 2 and count * -(-queries // rows) >= BLOCKS:
+            if queries > rows // 2 and count * -(-queries // rows) >= self.gpu.wave:
                 break
             rows //= 2
         return rows

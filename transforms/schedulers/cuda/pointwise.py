@@ -47,6 +47,7 @@ from xdsl.dialects.builtin import MemRefType, f64
 from xdsl.ir import SSAValue
 from xdsl.ir.affine import AffineDimExpr
 
+from ....analysis.machine import ACCESS_BYTES, Gpu
 from ....analysis.nest.buffers import element_bytes, strides_of
 from ....analysis.nest.loop_structure import loops_in, perfect_band, sole_inner_loop
 from ....analysis.nest.sets.access_patterns import (
@@ -71,12 +72,6 @@ from ..patterns.tiles import mark_unrolled
 from .grid import blocks_of, extent_of, grid_axes, joined, make_perfect, row_width, tile_width
 from .transposes import FEWEST
 
-MULTIPROCESSORS = 132
-"""Those of an H100; an A100 has 108."""
-
-VECTOR_BYTES = 16
-"""What a thread moves in one access at most."""
-
 IN_FLIGHT = 64
 """Bytes that a thread reads before it computes: 32 to 64 KiB for a multiprocessor hide the latency of memory."""
 
@@ -85,7 +80,7 @@ MOST_UNROLLED = 4
 _LONG = ("math.", "arith.divf")
 """Operations that are subroutines for doubles, and for some floats."""
 
-BLOCKS_LEFT = 8 * MULTIPROCESSORS
+BLOCKS_LEFT = 8
 """Blocks below which threads do not take more than one vector: so many of 256 threads run at the same time."""
 
 
@@ -112,7 +107,7 @@ def traffic_of(band: Sequence[ForOp]) -> Traffic:
     column = band[-1]
     varying = varying_values(column)
     around = varying_values(band[-2]) if len(band) > 1 else set()
-    lanes, widest, shared, is_across = VECTOR_BYTES, 1, False, False
+    lanes, widest, shared, is_across = ACCESS_BYTES, 1, False, False
     read: dict[tuple[SSAValue, AffineList], int] = {}
     for op, buffer in buffer_accesses(column):
         pattern = pattern_of(op.indices, buffer, column, varying)
@@ -127,7 +122,7 @@ def traffic_of(band: Sequence[ForOp]) -> Traffic:
         if isinstance(op, LoadOp):
             read[buffer, op.indices] = size
             shared |= len(band) > 1 and not around.intersection(op.indices.operands)
-    lanes = min(lanes, VECTOR_BYTES // widest)
+    lanes = min(lanes, ACCESS_BYTES // widest)
     return Traffic(max(1, lanes), sum(read.values()), shared, is_across, _most_unrolled(band))
 
 
@@ -142,7 +137,7 @@ def _most_unrolled(band: Sequence[ForOp]) -> int:
 
 def _aligned(indices: AffineList, buffer: SSAValue, column: ForOp) -> int:
     """How many elements the first lane's place is a multiple of, as far as that is known; what is not, the host checks."""
-    found = VECTOR_BYTES
+    found = ACCESS_BYTES
     for axis, stride in enumerate(strides_of(buffer.type)):  # pyright: ignore[reportArgumentType]
         index = indices[axis]
         terms, constant = linear_terms(index.exprs[0])
@@ -160,7 +155,7 @@ def _aligned(indices: AffineList, buffer: SSAValue, column: ForOp) -> int:
 # ---- schedules --------------------------------------------------------------------------------------
 
 
-def bind_pointwise(band: list[ForOp], block: int, steps: Steps) -> bool:
+def bind_pointwise(band: list[ForOp], block: int, gpu: Gpu, steps: Steps) -> bool:
     """Bind a perfect band of independent loops around statements; False (and nothing changed) where it is none."""
     is_perfect = all(sole_inner_loop(one) is two for one, two in pairwise(band))
     if not is_perfect or len(loops_in(band[0])) != len(band):
@@ -172,12 +167,12 @@ def bind_pointwise(band: list[ForOp], block: int, steps: Steps) -> bool:
     band = _contiguous_innermost(band, steps)
     _store_once(band[-1], steps)
     if len(band) == 1:
-        _bind_line(band[0], block, steps)
+        _bind_line(band[0], block, gpu, steps)
         return True
     outer = band[:-2]
     if any(extent_of(loop) is None for loop in outer[1:]):
         return False
-    return _bind_rows(outer, band[-2], band[-1], block, steps)
+    return _bind_rows(outer, band[-2], band[-1], block, gpu, steps)
 
 
 def _store_once(column: ForOp, steps: Steps) -> None:
@@ -207,19 +202,19 @@ def _apart(loop: ForOp) -> int:
     )
 
 
-def _bind_line(loop: ForOp, block: int, steps: Steps) -> None:
+def _bind_line(loop: ForOp, block: int, gpu: Gpu, steps: Steps) -> None:
     """One loop: blocks of threads of vectors."""
     traffic = traffic_of([loop])
     lanes = _lanes(loop, traffic)
     width = row_width(_vectors(loop, lanes), block)
-    while lanes > 1 and _is_below(blocks_of(loop, width * lanes), MULTIPROCESSORS):
+    while lanes > 1 and _is_below(blocks_of(loop, width * lanes), gpu.multiprocessors):
         lanes //= 2
         width = row_width(_vectors(loop, lanes), block)
     unrolled = 1
     while (
         2 * unrolled <= traffic.most_unrolled
         and 2 * unrolled * lanes * traffic.bytes_read <= IN_FLIGHT
-        and not _is_below(blocks_of(loop, 2 * unrolled * lanes * width), BLOCKS_LEFT)
+        and not _is_below(blocks_of(loop, 2 * unrolled * lanes * width), BLOCKS_LEFT * gpu.multiprocessors)
     ):
         unrolled *= 2
     blocks, threads, vector = _columns(loop, width * unrolled, lanes, steps)
@@ -232,7 +227,7 @@ def _bind_line(loop: ForOp, block: int, steps: Steps) -> None:
     _vectorize(vector, lanes, steps)
 
 
-def _bind_rows(outer: list[ForOp], row: ForOp, column: ForOp, block: int, steps: Steps) -> bool:
+def _bind_rows(outer: list[ForOp], row: ForOp, column: ForOp, block: int, gpu: Gpu, steps: Steps) -> bool:
     """Rows and columns: tiles of threads; False (and nothing changed) where the grid would be too large."""
     traffic = traffic_of([row, column])
     counts = [extent_of(loop) for loop in outer]
@@ -251,13 +246,13 @@ def _bind_rows(outer: list[ForOp], row: ForOp, column: ForOp, block: int, steps:
         return None if None in parts else prod(n for n in parts if n is not None)
 
     lanes = _lanes(column, traffic)
-    while lanes > 1 and _is_below(blocks(lanes, 1), MULTIPROCESSORS):
+    while lanes > 1 and _is_below(blocks(lanes, 1), gpu.multiprocessors):
         lanes //= 2
     unrolled = 1
     while (
         2 * unrolled <= traffic.most_unrolled
         and (traffic.shared_by_rows or 2 * unrolled * lanes * traffic.bytes_read <= IN_FLIGHT)
-        and not _is_below(blocks(lanes, 2 * unrolled), BLOCKS_LEFT)
+        and not _is_below(blocks(lanes, 2 * unrolled), BLOCKS_LEFT * gpu.multiprocessors)
     ):
         unrolled *= 2
     unrolled = few or unrolled

@@ -28,6 +28,7 @@ from math import prod
 
 from xdsl.dialects.builtin import NoneAttr
 
+from ....analysis.machine import BANK_BYTES, BANKS
 from ....analysis.nest.buffers import buffer_name, element_bytes
 from ....analysis.nest.kernels.barriers import change_with_places
 from ....analysis.nest.loop_structure import enclosing_function, enclosing_loops, perfect_band
@@ -75,9 +76,6 @@ TILE_BYTES = 28 << 10
 
 SHORTEST = 8
 """Elements of a row of a copy below which its rows are one after the other, without axes."""
-
-BANK_BYTES = 128
-"""What shared memory moves at a time, of as many banks as words of 4 bytes."""
 
 MOST_TERMS = 64
 """Terms of a window that stand side by side in the kernel at most."""
@@ -389,7 +387,7 @@ class Tiling:
             layout = f"{' '.join(names)} -> {'+'.join([*terms, f'd{last}'])}"
             return self.steps.do(transform_layout, alloc, layout=layout)
         order = [*(k for k in range(len(shape)) if k != last and shape[k] > 1), last]
-        banks = BANK_BYTES // max(4, element_bytes(element))
+        banks = BANKS * BANK_BYTES // max(4, element_bytes(element))
         axes: list[str] = []
         pad: list[int] = []
         for axis in order:

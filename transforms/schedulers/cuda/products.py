@@ -22,6 +22,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import prod
 
+from ....analysis.machine import Gpu, gpu
 from ....analysis.nest.buffers import element_bytes
 from ....analysis.nest.loop_structure import perfect_band
 from ....analysis.nest.values.powers_of_two import power_above
@@ -34,8 +35,7 @@ from .grid import extent_of
 from .split_terms import SplitTile, tile_parts
 from .sum_tiles import SumTile, make_perfect, parts, size_of, tile_sum
 
-MULTIPROCESSORS = 132
-"""Of the GPUs that schedules are made for (H100, H200): as many blocks at least keep all of them busy."""
+_DEFAULT = gpu()
 
 UNKNOWN_EXTENT = 1024
 """What an extent that is known at run time only is taken for."""
@@ -105,7 +105,9 @@ COMBINED = 0.4
 """Multiply-adds of a multiprocessor in the time in which an element of a part is stored and added up by one of all."""
 
 
-def shape_for(rows: int | None, columns: int | None, others: int | None, size: int) -> Shape:
+def shape_for(
+    rows: int | None, columns: int | None, others: int | None, size: int, gpu: Gpu = _DEFAULT
+) -> Shape:
     """The tile for a product of this many rows and columns, `others` of them in a batch, of elements of `size` bytes.
 
     >>> [(s.height, s.width) for s in (shape_for(4096, 4096, 1, 4), shape_for(512, 512, 1, 4), shape_for(32, 64, 8, 4))]
@@ -117,17 +119,19 @@ def shape_for(rows: int | None, columns: int | None, others: int | None, size: i
     batch = 1 if others is None else others
 
     shapes = (*SHAPES[1 if size > 4 else 0 :], *SMALL, *(FLAT if min(extents) < FEWEST else ()))
-    return min(shapes, key=lambda shape: _time(shape, extents[0], extents[1], batch))
+    return min(shapes, key=lambda shape: _time(shape, extents[0], extents[1], batch, gpu))
 
 
-def _time(shape: Shape, rows: int, columns: int, others: int) -> float:
+def _time(shape: Shape, rows: int, columns: int, others: int, gpu: Gpu) -> float:
     """Multiply-adds of the busiest multiprocessor a term, by how well the tile keeps it busy."""
     blocks = others * -(-rows // shape.height) * -(-columns // shape.width)
-    waves = -(-blocks // (MULTIPROCESSORS * shape.together))
+    waves = -(-blocks // (gpu.multiprocessors * shape.together))
     return waves * shape.together * shape.height * shape.width / shape.rate
 
 
-def split_for(rows: int, columns: int, others: int, terms: int, size: int) -> tuple[Shape, int] | None:
+def split_for(
+    rows: int, columns: int, others: int, terms: int, size: int, gpu: Gpu = _DEFAULT
+) -> tuple[Shape, int] | None:
     """The tile, and into how many parts the terms go, of a product with few elements; None where parts do not pay.
 
     >>> split_for(4096, 4096, 1, 4096, 4), split_for(128, 128, 1, 512, 4)
@@ -135,34 +139,34 @@ def split_for(rows: int, columns: int, others: int, terms: int, size: int) -> tu
     >>> [(s.height, s.width, n) for s, n in [split_for(4, 4096, 1, 4096, 4), split_for(128, 128, 1, 8192, 4)]]
     [(4, 128, 32), (32, 32, 8)]
     """
-    whole = _time(shape_for(rows, columns, others, size), rows, columns, others) * terms
+    whole = _time(shape_for(rows, columns, others, size, gpu), rows, columns, others, gpu) * terms
     found: list[tuple[float, Shape, int]] = []
     for count in PARTS:
         if terms < count * FEWEST_TERMS:
             break
         combined = LAUNCH + COMBINED * count * others * rows * columns
         for shape in (*SHAPES[1 if size > 4 else 0 :], *FLAT):
-            time = _time(shape, rows, columns, others * count) * terms / count + combined
+            time = _time(shape, rows, columns, others * count, gpu) * terms / count + combined
             found.append((time, shape, count))
     best = min(found, key=lambda entry: entry[0], default=None)
     return None if best is None or best[0] >= whole else best[1:]
 
 
-def schedule_product(nest: ForOp, steps: Steps) -> bool:
+def schedule_product(nest: ForOp, gpu: Gpu, steps: Steps) -> bool:
     """Tile a product with the nests around it; False, and nothing changed, where the nest is none or a step is refused."""
     product = sum_of_products_in(perfect_band(nest))
     if product is None or product.sums.combiner.data != "add" or axes_of(product.sums.indices) is None:
         return False
     size = element_bytes(product.sums.values[0].type)
-    if _schedule_parts(product, size, steps):
+    if _schedule_parts(product, size, gpu, steps):
         return True
-    if product_in(perfect_band(nest)) is None and not _is_long(product, size):
+    if product_in(perfect_band(nest)) is None and not _is_long(product, size, gpu):
         return False
     make_perfect(nest, steps)
     counts = [extent_of(loop) for loop in product.batch]
     batch = None if None in counts else prod(n for n in counts if n is not None)
     rows, columns = extent_of(product.row), extent_of(product.column)
-    shape = shape_for(rows, columns, batch, size)
+    shape = shape_for(rows, columns, batch, size, gpu)
     terms = extent_of(product.term)
     depth = max(1, DEPTH // max(4, size))
     if terms is not None:
@@ -184,14 +188,14 @@ def schedule_product(nest: ForOp, steps: Steps) -> bool:
     return True
 
 
-def _schedule_parts(product: Product, size: int, steps: Steps) -> bool:
+def _schedule_parts(product: Product, size: int, gpu: Gpu, steps: Steps) -> bool:
     """Tile a product with few elements and many terms in parts of these; False, and nothing changed, where it is none."""
     extents = [extent_of(loop) for loop in (product.row, product.column, product.term, *product.batch)]
     known = [extent for extent in extents if extent is not None]
     if len(known) < len(extents) or min(known) < 2:
         return False
     rows, columns, terms, *batch = known
-    if (found := split_for(rows, columns, prod(batch), terms, size)) is None:
+    if (found := split_for(rows, columns, prod(batch), terms, size, gpu)) is None:
         return False
     shape, count = found
     nest = product.outermost
@@ -206,7 +210,7 @@ def _schedule_parts(product: Product, size: int, steps: Steps) -> bool:
     return True
 
 
-def _is_long(product: Product, size: int) -> bool:
+def _is_long(product: Product, size: int, gpu: Gpu) -> bool:
     """Whether a product of few rows, or columns, has so many of the others that tiles of them fill a GPU."""
     rows, columns, terms, *batch = (
         extent_of(loop) for loop in (product.row, product.column, product.term, *product.batch)
@@ -216,8 +220,8 @@ def _is_long(product: Product, size: int) -> bool:
     if min(rows, columns) < 2 or terms < FEWEST:
         return False
     others = prod(n for n in batch if n is not None)
-    shape = shape_for(rows, columns, others, size)
-    return others * -(-rows // shape.height) * -(-columns // shape.width) >= 2 * MULTIPROCESSORS
+    shape = shape_for(rows, columns, others, size, gpu)
+    return others * -(-rows // shape.height) * -(-columns // shape.width) >= 2 * gpu.multiprocessors
 
 
 def _text(product: Product, shape: Shape) -> str:

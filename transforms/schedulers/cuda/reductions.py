@@ -21,8 +21,11 @@ by one block. Loops that memory does not flatten give each block outer iteration
 
 from __future__ import annotations
 
+from functools import partial
+
 from xdsl.dialects.builtin import MemRefType
 
+from ....analysis.machine import ACCESS_BYTES, Gpu
 from ....analysis.nest.buffers import element_bytes
 from ....analysis.nest.loop_structure import perfect_band
 from ....analysis.nest.sets.access_patterns import SCATTERED, SEVERAL, access_patterns, buffer_accesses
@@ -31,7 +34,6 @@ from ....analysis.nest.sets.dependence import Dependences
 from ....analysis.nest.values.powers_of_two import power_below
 from ....dialects.diagnostic import NestorError
 from ....dialects.nest import LANES, AccumulateOp, AllocOp, ForOp
-from ....lowering.nest_to_gpu.vectors import LARGEST_ACCESS
 from ...nest.loops.absorb import absorb, why_not_absorb
 from ...nest.loops.normalise import add_unit_loop, remove_unit_loop, why_not_remove_unit_loop
 from ...nest.loops.split import split
@@ -55,14 +57,14 @@ FEWEST = 8
 ONE_BLOCK = 1 << 14
 """Elements that one block reduces in about the time of a launch."""
 
-MOST_BLOCKS = 1024
-"""Blocks of a reduction: enough to fill a GPU, and partial results for one block."""
+BLOCKS = 8
+"""Blocks of a reduction for each multiprocessor: enough to fill a GPU, and partial results for one block."""
 
 ROUNDS = 4
 """Accesses of a thread that are in flight at a time."""
 
 
-def bind_whole_reduction(nest: ForOp, block: int, dependences: Dependences, steps: Steps) -> bool:
+def bind_whole_reduction(nest: ForOp, block: int, dependences: Dependences, gpu: Gpu, steps: Steps) -> bool:
     """Let blocks reduce a nest to one element; False, and nothing changed, when it is no such reduction."""
     if any(isinstance(op, AccumulateOp) for op in nest.walk()):
         make_perfect(nest, steps)
@@ -73,7 +75,8 @@ def bind_whole_reduction(nest: ForOp, block: int, dependences: Dependences, step
     total = iterations(nest)
     if total is not None and total < FEWEST:
         return True
-    share = _in_one_block if total is not None and total <= ONE_BLOCK else _in_blocks
+    is_small = total is not None and total <= ONE_BLOCK
+    share = _in_one_block if is_small else partial(_in_blocks, BLOCKS * gpu.wave)
     try:
         trial(lambda copy: share(copy, block, UNRECORDED), nest)
     except NestorError:
@@ -108,7 +111,7 @@ def _take_in(unit: ForOp, steps: Steps) -> None:
             steps.do(sink_alloc, buffer.owner, unit)
 
 
-def _in_blocks(nest: ForOp, block: int, steps: Steps) -> None:
+def _in_blocks(most: int, nest: ForOp, block: int, steps: Steps) -> None:
     """Partial results by blocks, which go round, and their total by one block."""
     warps, width, extent = max(1, block // LANES), _width(nest), extent_of(nest)
     outer = nest
@@ -116,7 +119,7 @@ def _in_blocks(nest: ForOp, block: int, steps: Steps) -> None:
         chunk = warps * LANES * width * ROUNDS
         outer, _ = steps.do(split, nest, factor=chunk, tail="mask")
         extent = extent_of(outer)
-    blocks = MOST_BLOCKS if extent is None else max(1, min(MOST_BLOCKS, extent))
+    blocks = most if extent is None else max(1, min(most, extent))
     parts, combine = steps.do(privatise, outer, parts=blocks, share="cyclic")
     if outer is not nest and why_not_remove_unit_loop(outer) is None:
         steps.do(remove_unit_loop, outer)
@@ -138,7 +141,7 @@ def _width(nest: ForOp) -> int:
         assert isinstance(buffer.type, MemRefType)
         if any(band[-1].iv in op.indices[k].operands for k in range(len(op.indices))):
             largest = max(largest, element_bytes(buffer.type.element_type))
-    width = max(1, LARGEST_ACCESS // largest)
+    width = max(1, ACCESS_BYTES // largest)
     while len(band) > 1 and extent is not None and extent % width:
         width //= 2
     return width

@@ -36,6 +36,7 @@ from math import prod
 from xdsl.dialects.builtin import DYNAMIC_INDEX, MemRefType
 from xdsl.ir import SSAValue
 
+from ....analysis.machine import ACCESS_BYTES, REGISTERS_OF_BLOCK, STATIC_SHARED_BYTES
 from ....analysis.nest.buffers import buffer_name, element_bytes
 from ....analysis.nest.kernels.barriers import change_with_places
 from ....analysis.nest.loop_structure import enclosing_function, perfect_band, statements
@@ -44,8 +45,7 @@ from ....analysis.nest.sets.accesses import is_defined_outside, root_of
 from ....analysis.nest.values.powers_of_two import power_below
 from ....dialects.attributes import UNROLL
 from ....dialects.diagnostic import NestorError
-from ....dialects.nest import LANES, AccumulateOp, AllocOp, ForOp, LoadOp
-from ....lowering.nest_to_gpu.vectors import LARGEST_ACCESS
+from ....dialects.nest import LANES, MAX_THREADS, AccumulateOp, AllocOp, ForOp, LoadOp
 from ...nest.loops.flatten import flatten_neighbours
 from ...nest.loops.normalise import remove_unit_loop
 from ...nest.loops.rename import rename_freely
@@ -81,9 +81,6 @@ WARP_ROW = 1024
 MOST_KEPT = 64
 """Elements of 32 bits of all rows together that a thread keeps in registers, where it may have so many."""
 
-REGISTERS = 1 << 16
-"""Registers of 32 bits that the threads of a block share."""
-
 OTHERS = 4
 """Registers of a thread, beside a row's, for each buffer that it accesses, and again for each 32 bits of an element there.
 
@@ -92,11 +89,8 @@ With fewer, kernels of layer norm spill."""
 PER_THREAD = 8
 """Elements of a row for each thread of a block, where there are threads enough."""
 
-SHARED = 40 << 10
-"""Bytes of all rows together that a block keeps in shared memory."""
-
-MOST_WARPS = 32
-"""Warps of a block."""
+SHARED = STATIC_SHARED_BYTES - (8 << 10)
+"""Bytes of all rows together that a block keeps in shared memory; the rest is for its partial results."""
 
 
 @dataclass(frozen=True)
@@ -196,7 +190,7 @@ def _teams(band: list[ForOp], block: int) -> list[Team]:
     if length * words <= WARP_ROW:
         many = power_below(min(block // LANES, rows or block))
         return [Team(1, many, kept, width) for kept in (True, False)]
-    warps = power_below(min(MOST_WARPS, max(block // LANES, length // (PER_THREAD * LANES))))
+    warps = power_below(min(MAX_THREADS // LANES, max(block // LANES, length // (PER_THREAD * LANES))))
     while warps > 1 and LANES * warps * width >= 2 * widest:
         warps //= 2
     return [Team(warps, 1, kept, width) for kept in (True, False)]
@@ -207,7 +201,7 @@ def width_of(bands: list[list[ForOp]]) -> int:
 
     Fewer in short rows, of which half of a warp's lanes would have nothing.
     """
-    largest, width = 1, LARGEST_ACCESS
+    largest, width = 1, ACCESS_BYTES
     for band in bands:
         extent = extent_of(band[-1])
         while extent is None or extent % width or (width > 1 and 2 * extent <= LANES * width):
@@ -218,7 +212,7 @@ def width_of(bands: list[list[ForOp]]) -> int:
             assert isinstance(buffer.type, MemRefType)
             if any(band[-1].iv in op.indices[k].operands for k in range(len(op.indices))):
                 largest = max(largest, element_bytes(buffer.type.element_type))
-    return min(width, LARGEST_ACCESS // largest)
+    return min(width, ACCESS_BYTES // largest)
 
 
 # ---- scheduling -------------------------------------------------------------------------------------
@@ -302,7 +296,7 @@ class Rows:
             sizes.append(self._registers_of(alloc))
         if self.team.staged and sum(sizes) > SHARED:
             raise NestorError("the rows are too long for shared memory")
-        most = REGISTERS // (LANES * self.team.warps)
+        most = REGISTERS_OF_BLOCK // (LANES * self.team.warps)
         if not self.team.staged and (sum(sizes) > MOST_KEPT or max(sizes) + others > most):
             raise NestorError("the rows are too long for registers")
 

@@ -62,6 +62,7 @@ from xdsl.dialects.func import FuncOp
 from xdsl.ir import Operation
 from xdsl.passes import ModulePass
 
+from ....analysis.machine import DEFAULT_GPU, Gpu, gpu
 from ....analysis.nest.loop_structure import functions, loops_in, may_fail, perfect_band, sole_inner_loop
 from ....analysis.nest.sets.dependence import Dependences
 from ....dialects.diagnostic import fail
@@ -108,28 +109,32 @@ from .scans import bind_scans, share_long_scan
 from .tensor_cores import schedule_matrix_product, schedule_tensor_cores
 from .transposes import bind_transposed
 
+DEFAULT = gpu()
 
-def schedule_function(function: FuncOp, block: int = 256, steps: Steps = UNRECORDED) -> None:
+
+def schedule_function(
+    function: FuncOp, block: int = 256, steps: Steps = UNRECORDED, gpu: Gpu = DEFAULT
+) -> None:
     """Bind the loops of every nest of a function: first what takes several nests together."""
-    schedule_attention(function, steps, narrow=True)  # both of its products are those of tensor cores
-    schedule_tensor_cores(function, steps)
-    schedule_attention(function, steps, narrow=False)
+    schedule_attention(function, gpu, steps, narrow=True)  # both of its products are those of tensor cores
+    schedule_tensor_cores(function, gpu, steps)
+    schedule_attention(function, gpu, steps, narrow=False)
     segment(function, steps)
     for nest in list(units(function.body.block)):
         if nest.parent is None or not isinstance(nest, ForOp) or is_scheduled(nest):
             continue
-        if schedule_matrix_product(nest, steps) or schedule_product(nest, steps):
+        if schedule_matrix_product(nest, gpu, steps) or schedule_product(nest, gpu, steps):
             continue
-        if not schedule_convolution(nest, steps):
+        if not schedule_convolution(nest, gpu, steps):
             schedule_windows(nest, steps)
-    schedule_column_moments(function, steps)
-    schedule_column_programs(function, steps)
+    schedule_column_moments(function, gpu, steps)
+    schedule_column_programs(function, gpu, steps)
     for nest in in_turn(units(function.body.block)):
         if nest.parent is not None:
-            schedule(nest, block, steps)
+            schedule(nest, block, steps, gpu)
 
 
-def schedule(nest: ForOp | IfOp, block: int = 256, steps: Steps = UNRECORDED) -> None:
+def schedule(nest: ForOp | IfOp, block: int = 256, steps: Steps = UNRECORDED, gpu: Gpu = DEFAULT) -> None:
     """Bind the loops of one nest, or say in a remark why it runs as one thread. Scheduled nests stay as they are."""
     if is_scheduled(nest):
         return
@@ -140,31 +145,31 @@ def schedule(nest: ForOp | IfOp, block: int = 256, steps: Steps = UNRECORDED) ->
             )
         return
     nest = _flattened(perfect_band(nest), steps)[0]
-    if (refusal := _bind_nest(nest, block, steps)) is not None:
+    if (refusal := _bind_nest(nest, block, gpu, steps)) is not None:
         _remark_one_thread(nest, refusal)
 
 
-def _bind_nest(nest: ForOp, block: int, steps: Steps) -> Refusal | None:
+def _bind_nest(nest: ForOp, block: int, gpu: Gpu, steps: Steps) -> Refusal | None:
     dependences = Dependences(nest)
     refusal = why_not_bind(nest, nest, dependences)
     if refusal is None and may_fail(nest) is not None:
         return _bind_checks(nest, block, steps)
     if refusal is None:
-        return _bind_band(independent_band(nest, dependences), block, steps)
+        return _bind_band(independent_band(nest, dependences), block, gpu, steps)
     if _remove_unit_loops(nest, steps):
         dependences = Dependences(nest)
-    if bind_whole_reduction(nest, block, dependences, steps):
+    if bind_whole_reduction(nest, block, dependences, gpu, steps):
         return None
-    if bind_columns(nest, block, dependences, steps):
+    if bind_columns(nest, block, dependences, gpu, steps):
         return None
     if parts := share_long_scan(nest, steps):
         for part in parts:
-            if (refusal := _bind_nest(part, block, steps)) is not None:
+            if (refusal := _bind_nest(part, block, gpu, steps)) is not None:
                 _remark_one_thread(part, refusal)
         return None
     if (outward := _independent_loop_outward(nest, dependences, steps)) is not None:
-        return _bind_band(independent_band(outward, Dependences(outward)), block, steps)
-    if _bind_inside_host_loop(nest, block, refusal, steps):
+        return _bind_band(independent_band(outward, Dependences(outward)), block, gpu, steps)
+    if _bind_inside_host_loop(nest, block, refusal, gpu, steps):
         return None
     return refusal
 
@@ -211,7 +216,7 @@ def _independent_loop_outward(nest: ForOp, dependences: Dependences, steps: Step
     return None
 
 
-def _bind_inside_host_loop(loop: ForOp, block: int, refusal: Refusal, steps: Steps) -> bool:
+def _bind_inside_host_loop(loop: ForOp, block: int, refusal: Refusal, gpu: Gpu, steps: Steps) -> bool:
     """Bind the nests in the body of `loop`, which the host then runs; False when it cannot or none can be bound."""
     body = list(loop.body.block.ops)
     bounds = [*loop.lower_operands, *loop.upper_operands]
@@ -220,7 +225,9 @@ def _bind_inside_host_loop(loop: ForOp, block: int, refusal: Refusal, steps: Ste
     if not all(isinstance(op, ForOp) or stays_on_host(op) for op in body) or not _is_worth_launching(body):
         return False
     inner = [_flattened(perfect_band(op), steps)[0] for op in body if isinstance(op, ForOp)]
-    refused = [(nest, reason) for nest in inner if (reason := _bind_nest(nest, block, steps)) is not None]
+    refused = [
+        (nest, reason) for nest in inner if (reason := _bind_nest(nest, block, gpu, steps)) is not None
+    ]
     if not is_scheduled(loop):
         return False
     text = f'the loop "{loop.label}" stays on the host, which launches {len(inner)} nests in each iteration: '
@@ -239,21 +246,21 @@ def _is_worth_launching(body: list[Operation]) -> bool:
 # ---- bands of independent loops ---------------------------------------------------------------------
 
 
-def _bind_band(band: list[ForOp], block: int, steps: Steps) -> Refusal | None:
+def _bind_band(band: list[ForOp], block: int, gpu: Gpu, steps: Steps) -> Refusal | None:
     """Bind the loops of a band by the first way that is legal."""
     if len(loops_in(band[0])) == len(band):
         make_perfect(band[0], steps)
     band = _flattened(band, steps)
-    if nests := share_long_rows(band, block, steps):
+    if nests := share_long_rows(band, block, gpu, steps):
         for nest in nests:
-            schedule(nest, block, steps)
+            schedule(nest, block, steps, gpu)
         return None
     if schedule_rows(band, block, steps) or bind_scans(band, steps):
         return None
     refusal = why_not_guarded(band[0])
     if refusal is not None:
         return _bind_with_remainder(band[0], block, refusal, steps)
-    if bind_transposed(band, block, steps) or bind_pointwise(band, block, steps):
+    if bind_transposed(band, block, steps) or bind_pointwise(band, block, gpu, steps):
         return None
     if len(band) > 1 and (refusal := _bind_tiles(band, block, steps)) is None:
         return None
@@ -335,15 +342,21 @@ def _bind(loops: list[ForOp], axes: list[str], steps: Steps) -> None:
 
 @dataclass(frozen=True)
 class NestScheduleCudaPass(ModulePass):
-    """Bind the loops of every nest to blocks and threads; `block` is the number of threads of a block."""
+    """Bind the loops of every nest to blocks and threads of a `machine` of `analysis/machine.py`, or one with other
+    `multiprocessors`; `block` is the number of threads of a block."""
 
     name = "nest-schedule-cuda"
 
     block: int = 256
+    machine: str = DEFAULT_GPU
+    multiprocessors: int | None = None
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         if not 1 <= self.block <= MAX_THREADS:
             raise fail(op, f"block is {self.block}; a block has from 1 to {MAX_THREADS} threads")
+        if self.multiprocessors is not None and self.multiprocessors < 1:
+            raise fail(op, f"multiprocessors is {self.multiprocessors}; a positive number is expected")
+        target = gpu(self.machine, multiprocessors=self.multiprocessors)
         for function in functions(op):
             if len(function.body.blocks) == 1:  # loop nests have no branches from block to block
-                schedule_function(function, self.block)
+                schedule_function(function, self.block, gpu=target)

@@ -53,7 +53,6 @@ from .grid import blocks_of, grid_axes
 from .sum_neighbours import axis_along, loops_over, make_perfect, neighbours_of
 from .tile_copies import (
     AXES,
-    LARGEST_ACCESS,
     bind_threads,
     by_axis,
     mark_vector,
@@ -62,7 +61,6 @@ from .tile_copies import (
 )
 
 __all__ = [
-    "LARGEST_ACCESS",
     "Part",
     "Parts",
     "SumTile",

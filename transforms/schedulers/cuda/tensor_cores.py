@@ -34,6 +34,7 @@ from xdsl.dialects.builtin import Float32Type, i32
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import SSAValue
 
+from ....analysis.machine import Gpu
 from ....analysis.nest.kernels.matrix_tiles import COLUMNS, ROWS, Form, form_of, may_round
 from ....analysis.nest.loop_structure import perfect_band
 from ....analysis.nest.sets.access_patterns import UNIT
@@ -77,24 +78,21 @@ STEPS = 2
 STAGES = 3
 """Tiles of the sum that are in shared memory at a time, one in use and the others on their way."""
 
-FEWEST_BLOCKS = 132
-"""Blocks that keep a large GPU busy: with fewer of them tiles become smaller."""
-
 UNKNOWN_EXTENT = 1024
 """What an extent that is known at run time only is taken for."""
 
 
-def schedule_tensor_cores(function: FuncOp, steps: Steps = UNRECORDED) -> None:
+def schedule_tensor_cores(function: FuncOp, gpu: Gpu, steps: Steps = UNRECORDED) -> None:
     """Tile the products of a function that tensor cores can compute, each with the nests around it."""
     _inline_casts(function, steps)
     for nest in list(units(function.body.block)):
         if isinstance(nest, ForOp) and nest.parent is not None:
             product = product_in(perfect_band(nest))
             if product is not None and not product.batch:
-                schedule_matrix_product(nest, steps)
+                schedule_matrix_product(nest, gpu, steps)
 
 
-def schedule_matrix_product(nest: ForOp, steps: Steps) -> bool:
+def schedule_matrix_product(nest: ForOp, gpu: Gpu, steps: Steps) -> bool:
     """Tile a product for tensor cores, with the nests around it; False, and nothing changed, where it is none for them."""
     product = product_in(perfect_band(nest))
     if product is None or axes_of(product.sums.indices) is None:
@@ -103,7 +101,7 @@ def schedule_matrix_product(nest: ForOp, steps: Steps) -> bool:
     if form is None:
         return False
     make_perfect(nest, steps)
-    tiles = tiles_for(product)
+    tiles = tiles_for(product, gpu)
     rows, columns = map(parts, tiles.parts)
     terms = extent_of(product.term)
     depth = STEPS * form.terms
@@ -168,13 +166,13 @@ def _moves_along_rows(load: LoadOp, loop: ForOp) -> bool:
     return len(load.indices) > 1 and pattern_in(load, load.memref, loop) == UNIT
 
 
-def tiles_for(product: Product) -> Tiles:
+def tiles_for(product: Product, gpu: Gpu) -> Tiles:
     """The largest tiles of which there are enough to fill a GPU, or the smallest."""
     rows, columns, *others = (
         UNKNOWN_EXTENT if (n := extent_of(loop)) is None else n
         for loop in (product.row, product.column, *product.batch)
     )
     for tiles in SIZES:
-        if prod(others) * -(-rows // tiles.rows) * -(-columns // tiles.columns) >= FEWEST_BLOCKS:
+        if prod(others) * -(-rows // tiles.rows) * -(-columns // tiles.columns) >= gpu.multiprocessors:
             return tiles
     return SIZES[-1]

@@ -21,6 +21,7 @@ from xdsl.dialects.builtin import MemRefType
 from xdsl.ir import SSAValue
 from xdsl.ir.affine import AffineDimExpr, AffineExpr
 
+from ....analysis.machine import ACCESS_BYTES
 from ....analysis.nest.buffers import element_bytes, strides_of
 from ....analysis.nest.kernels.async_copies import copy_in
 from ....analysis.nest.loop_structure import loops_in
@@ -43,9 +44,8 @@ from ..patterns.tiles import pattern_in
 AXES = "zyxl"
 """The axes of the threads, the slowest first; "l" are the lanes of a warp, "x" are warps then."""
 
-LARGEST_ACCESS = 16
-"""Bytes that a thread moves in one access. A row of a copy that is written across its rows is longer by so much: then
-neighbours go to other banks of shared memory."""
+PAD = ACCESS_BYTES
+"""A row of a copy that is written across its rows is longer by so much: neighbours then go to other banks."""
 
 NEIGHBOURS = 8
 """How many adjacent elements are copied before the next row, where a tile is written across its rows by elements."""
@@ -69,7 +69,7 @@ def share_copy(
         along = moving[-1] if moving else along
     is_across = along is not band[-1]
     bytes_of = element_bytes(buffer.memref.type.element_type)
-    width = max(1, LARGEST_ACCESS // bytes_of)
+    width = max(1, ACCESS_BYTES // bytes_of)
     left = [along, *(loop for loop in reversed(band) if loop is not along)]
     vector: ForOp | None = None
     count = along.constant_trip_count() or 1
@@ -102,7 +102,7 @@ def share_copy(
         steps.do(annotate, innermost[0], mark=ASYNC)
     if is_across and (vectors or is_ahead):
         names = [f"d{k}" for k in range(len(band))]
-        pad = (*(0 for _ in names[1:]), LARGEST_ACCESS // bytes_of)
+        pad = (*(0 for _ in names[1:]), PAD // bytes_of)
         steps.do(transform_layout, buffer, layout=f"{' '.join(names)} -> {' '.join(names)}", pad=pad)
 
 

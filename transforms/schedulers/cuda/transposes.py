@@ -38,6 +38,7 @@ from xdsl.dialects.builtin import MemRefType
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import SSAValue
 
+from ....analysis.machine import BANK_BYTES
 from ....analysis.nest.buffers import buffer_name, buffers_in, flat_views_in
 from ....analysis.nest.loop_structure import enclosing_function, loops_in, perfect_band, sole_inner_loop
 from ....analysis.nest.sets.access_patterns import (
@@ -52,7 +53,7 @@ from ....analysis.nest.sets.access_patterns import (
 )
 from ....analysis.nest.sets.dependence import Dependences
 from ....dialects.affine import linear_terms
-from ....dialects.nest import AllocOp, ForOp, LoadOp, StoreOp
+from ....dialects.nest import LANES, AllocOp, ForOp, LoadOp, StoreOp
 from ....dialects.remarks import remark
 from ...nest.loops.normalise import remove_unit_loop, why_not_remove_unit_loop
 from ...nest.loops.rename import rename
@@ -69,13 +70,10 @@ from ..patterns.costs import bits_of, has_fewer
 from .grid import blocks_of, extent_of, grid_axes, joined, make_perfect
 from .tile_copies import begins_at
 
-WARP = 32
-"""Threads side by side: those whose accesses are one request."""
-
 FEWEST = 8
 """Iterations of either loop below which a tile would be mostly empty."""
 
-BANK_BITS = 32
+BANK_BITS = 8 * BANK_BYTES
 
 
 @dataclass(frozen=True, eq=False)
@@ -108,7 +106,7 @@ class Transposed:
     @property
     def size(self) -> int:
         """Rows and columns of a tile: also of two bytes, a warp reads or writes at least 64 at the same time."""
-        return WARP if max(map(_bits, self.buffers)) >= BANK_BITS else 2 * WARP
+        return LANES if max(map(_bits, self.buffers)) >= BANK_BITS else 2 * LANES
 
 
 def transposed_in(band: list[ForOp]) -> Transposed | None:

@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from xdsl.dialects.builtin import DYNAMIC_INDEX, MemRefType
 
+from ....analysis.machine import ACCESS_BYTES, STATIC_SHARED_BYTES, Gpu
 from ....analysis.nest.buffers import element_bytes
 from ....analysis.nest.loop_structure import loops_in, perfect_band
 from ....dialects.nest import LANES, AllocOp, ForOp
@@ -33,7 +34,7 @@ from ..patterns.attention import Attention, outer_loops
 from ..patterns.products import Product, sum_of_products_in
 from .grid import bind_blocks
 from .row_programs import Rows, Team
-from .sum_tiles import LARGEST_ACCESS, Parts, SumTile, Tiling, neighbours_of, parts
+from .sum_tiles import Parts, SumTile, Tiling, neighbours_of, parts
 
 WARPS = 4
 """Warps of a block."""
@@ -41,8 +42,8 @@ WARPS = 4
 ROWS = (16, 8, 4)
 """Queries of a block, the best number first."""
 
-SCORES = 36 << 10
-"""Bytes of scores that a block has: what is left of 48 KiB of shared memory is for the tiles of operands."""
+SCORES = STATIC_SHARED_BYTES * 3 // 4
+"""Bytes of scores that a block has: what is left of shared memory is for the tiles of operands."""
 
 DEPTH = 16
 """Terms of a step of a product."""
@@ -66,7 +67,7 @@ def padding(buffer: AllocOp) -> int:
     """
     type_ = buffer.memref.type
     assert isinstance(type_, MemRefType)
-    width = max(1, LARGEST_ACCESS // element_bytes(type_.element_type))
+    width = max(1, ACCESS_BYTES // element_bytes(type_.element_type))
     length = type_.get_shape()[-1]
     return ((-(-length // width)) | 1) * width - length
 
@@ -74,7 +75,7 @@ def padding(buffer: AllocOp) -> int:
 class WholeRows:
     """The steps for blocks that have whole rows of scores; any of them may be refused."""
 
-    def __init__(self, found: Attention, steps: Steps, rows: int):
+    def __init__(self, found: Attention, gpu: Gpu, steps: Steps, rows: int):
         self.found = found
         self.steps = steps
         self.count = rows
