@@ -22,6 +22,7 @@ from xdsl.ir import Operation, SSAValue
 from ...analysis.nest.buffers import element_bytes
 from ...analysis.nest.kernels.matrix_tiles import form_of
 from ...dialects.affine import constant_of
+from ...dialects.attributes import NO_COPIES
 from ...dialects.diagnostic import LoweringError, fail
 from ...dialects.ext import nvgpu
 from .expressions import signed_operand
@@ -56,7 +57,7 @@ class MatrixPrinter(KernelScope):
         return read.text if size == 1 else f"{size} * {read.at(MUL + 1)}"
 
     def async_group(self, op: nvgpu.DeviceAsyncCreateGroupOp) -> None:
-        if nvgpu.NO_COPIES not in op.attributes:
+        if NO_COPIES not in op.attributes:
             self._line(f"{self.helper('nt_commit_copies')}();")
 
     def async_wait(self, op: nvgpu.DeviceAsyncWaitOp) -> None:

@@ -56,6 +56,7 @@ from ...analysis.nest.kernels.gpu_accesses import (
 from ...analysis.nest.kernels.matrix_tiles import is_matrix
 from ...analysis.nest.kernels.thread_copies import writes_copies
 from ...analysis.nest.values.linear_forms import Division, Linear, linear
+from ...dialects.attributes import NO_COPIES
 from ...dialects.diagnostic import LoweringError, fail, op_location
 from ...dialects.ext import gpu as gpu_ext
 from ...dialects.ext import nvgpu
@@ -305,7 +306,7 @@ class KernelBody(ThreadBody):
         group = self._last_group
         if group is None or group.parent is not self.builder.block:
             group = nvgpu.DeviceAsyncCreateGroupOp.create(
-                result_types=[nvgpu.TOKEN], attributes={nvgpu.NO_COPIES: UnitAttr()}
+                result_types=[nvgpu.TOKEN], attributes={NO_COPIES: UnitAttr()}
             )
             self.builder.emit(group)
         count = {"numGroups": IntegerAttr(groups, i32)}
