@@ -1,1 +1,1 @@
-"""Facts about loop nests. Changes no IR; imports only `dialects` and its own rooms."""
+"""Facts about loop nests: which loops, buffers and checks a function has. Changes no IR; its rooms have the deeper facts."""

@@ -20,7 +20,7 @@ from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.traits import IsTerminator
 
 from ...analysis.nest.buffers import element_bytes
-from ...analysis.nest.kernels.domains import DIVISIONS, Domain, within_bound
+from ...analysis.nest.sets.domains import DIVISIONS, Domain, within_bound
 from ...dialects.affine import AffineList
 from ...dialects.attributes import AS_WRITTEN, NO_SLP, UNROLL
 from ...dialects.diagnostic import LoweringError, fail

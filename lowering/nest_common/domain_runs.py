@@ -13,8 +13,8 @@ from typing import TypeAlias
 from xdsl.dialects.builtin import MemRefType
 from xdsl.ir import Block, Operation, SSAValue
 
-from ...analysis.nest.kernels.domains import Domain, LoadGuards, domain_of, is_computation
 from ...analysis.nest.kernels.lane_reductions import holds_reduction, reduction_loop
+from ...analysis.nest.sets.domains import Domain, LoadGuards, domain_of, is_computation
 from ...dialects.affine import AffineList
 from ...dialects.nest import AccumulateOp, AllocOp, BarrierOp, ForOp, LoadOp, PrefetchOp, StoreOp
 from ...dialects.walk import walk

@@ -28,7 +28,7 @@ from dataclasses import dataclass
 
 from xdsl.ir import Block, Operation, SSAValue
 
-from ...analysis.nest.kernels.domains import domain_of, within_bound
+from ...analysis.nest.sets.domains import domain_of, within_bound
 from ...analysis.nest.values.linear_forms import Linear, linear_form
 from ...dialects.affine import AffineList
 from ...dialects.attributes import UNROLL

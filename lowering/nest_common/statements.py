@@ -9,7 +9,7 @@ from xdsl.dialects.builtin import IndexType, IntegerAttr, MemRefType, StringAttr
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
 from ...analysis.nest.kernels.combiners import combiner_op, zero
-from ...analysis.nest.kernels.domains import Domain, LoadGuards, domain_of, may_be_undefined
+from ...analysis.nest.sets.domains import Domain, LoadGuards, domain_of, may_be_undefined
 from ...analysis.nest.values.linear_forms import Linear, forms_of, linear
 from ...dialects.affine import AffineList
 from ...dialects.attributes import GOES_ON, KIND, SITE

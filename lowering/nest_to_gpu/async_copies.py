@@ -22,7 +22,7 @@ from xdsl.ir import SSAValue
 
 from ...analysis.machine import ACCESS_BYTES
 from ...analysis.nest.kernels.async_copies import AsyncCopy, copy_in
-from ...analysis.nest.kernels.domains import domain_of
+from ...analysis.nest.sets.domains import domain_of
 from ...analysis.nest.values.linear_forms import forms_of
 from ...dialects.affine import AffineList
 from ...dialects.attributes import ASYNC

@@ -15,10 +15,10 @@ from xdsl.ir import Operation, SSAValue
 
 from ...analysis.nest.kernels.barrier_places import THREAD_AXES, bound_loops, threads_for
 from ...analysis.nest.kernels.combiners import NO_FASTMATH, identity
-from ...analysis.nest.kernels.domains import Domain, domain_of
 from ...analysis.nest.kernels.gpu_accesses import declared_space, loops_around
 from ...analysis.nest.kernels.lane_reductions import holds_first, reduction_loop
 from ...analysis.nest.kernels.thread_copies import NoCopies, ThreadCopies, thread_copies
+from ...analysis.nest.sets.domains import Domain, domain_of
 from ...dialects.diagnostic import LoweringError, fail
 from ...dialects.nest import AccumulateOp, AllocOp, ForOp, LoadOp, StoreOp
 from ..nest_common.fused_products import product_to_fuse

@@ -21,8 +21,8 @@ from xdsl.dialects.builtin import MemRefType, UnitAttr
 from xdsl.ir import Block, Operation, Region, SSAValue
 
 from ...analysis.nest.kernels.async_copies import AsyncCopy
-from ...analysis.nest.kernels.domains import within_bound
 from ...analysis.nest.kernels.gpu_accesses import is_bound, is_part_of_loop, part_name
+from ...analysis.nest.sets.domains import within_bound
 from ...analysis.nest.values.linear_forms import Linear
 from ...dialects.affine import AffineList
 from ...dialects.attributes import UNROLL

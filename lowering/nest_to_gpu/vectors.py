@@ -51,10 +51,10 @@ from xdsl.ir import Block, Operation, SSAValue
 
 from ...analysis.machine import ACCESS_BYTES
 from ...analysis.nest.buffers import element_bytes, strides_of
-from ...analysis.nest.kernels.domains import domain_of, is_computation
 from ...analysis.nest.kernels.gpu_accesses import is_part_of_loop, root
 from ...analysis.nest.kernels.matrix_tiles import matrix_around
 from ...analysis.nest.kernels.vector_forms import varying_in
+from ...analysis.nest.sets.domains import domain_of, is_computation
 from ...analysis.nest.values.linear_forms import Division, Linear, forms_of, linear, terms_of
 from ...dialects.affine import AffineList
 from ...dialects.nest import AccumulateOp, AllocOp, ForOp, LoadOp, PrefetchOp, StoreOp, YieldOp

@@ -17,7 +17,7 @@ from xdsl.ir import Attribute, Block, SSAValue
 from xdsl.ir.affine import AffineBinaryOpKind
 
 from ...analysis.nest.kernels.combiners import splat, zero
-from ...analysis.nest.kernels.domains import Domain, within_bound
+from ...analysis.nest.sets.domains import Domain, within_bound
 from ...analysis.nest.values.linear_forms import Division, Linear, linear, terms_of
 from ...dialects.diagnostic import LoweringError, fail
 from ...dialects.ext.arith import NO_OVERFLOW, vector_form

@@ -36,8 +36,8 @@ from xdsl.dialects.builtin import DenseArrayBase, i64
 from xdsl.ir import Operation, SSAValue
 
 from ...analysis.nest.kernels.combiners import combiner_op, identity
-from ...analysis.nest.kernels.domains import is_computation
 from ...analysis.nest.kernels.vector_forms import varying_in
+from ...analysis.nest.sets.domains import is_computation
 from ...dialects.attributes import SCAN
 from ...dialects.nest import AccumulateOp, ForOp, LoadOp, PrefetchOp, StoreOp, YieldOp
 from .vectors import VectorLoop

@@ -39,7 +39,7 @@ from xdsl.ir import Block, SSAValue
 
 from ...analysis.nest.buffers import element_bytes, strides_of
 from ...analysis.nest.kernels.combiners import splat, zero
-from ...analysis.nest.kernels.domains import is_computation, within_bound
+from ...analysis.nest.sets.domains import is_computation, within_bound
 from ...analysis.nest.values.linear_forms import Linear, linear_form
 from ...dialects.affine import AffineList
 from ...dialects.attributes import ALIAS_SET

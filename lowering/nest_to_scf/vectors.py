@@ -42,8 +42,8 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from ...analysis.machine import LINE_BYTES
 from ...analysis.nest.buffers import element_bytes, strides_of
 from ...analysis.nest.kernels.combiners import VECTOR_KINDS, combiner_op, identity
-from ...analysis.nest.kernels.domains import DIVISIONS, Domain, domain_of, may_be_undefined
 from ...analysis.nest.kernels.vector_forms import Obstacle, no_vector_form, varies, varying_in
+from ...analysis.nest.sets.domains import DIVISIONS, Domain, domain_of, may_be_undefined
 from ...dialects.affine import AffineList
 from ...dialects.diagnostic import LoweringError, fail
 from ...dialects.ext.arith import vector_form

@@ -15,7 +15,7 @@ from xdsl.dialects.builtin import IndexType, MemRefType, ModuleOp
 from xdsl.ir import Block, Operation, SSAValue
 
 from ...analysis.nest.check_sites import checked_index, raises
-from ...analysis.nest.kernels.domains import DIVISIONS, domain_of
+from ...analysis.nest.sets.domains import DIVISIONS, domain_of
 from ...dialects.affine import AffineList
 from ...dialects.attributes import CUSTOM_CALL, KIND, SITE
 from ...dialects.diagnostic import LoweringError, fail

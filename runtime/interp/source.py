@@ -16,7 +16,7 @@ from xdsl.ir.affine import (
     AffineExpr,
 )
 
-from ...analysis.nest.kernels.domains import Domain, LoadGuards
+from ...analysis.nest.sets.domains import Domain, LoadGuards
 from ...dialects.affine import AffineList
 from ...dialects.diagnostic import LoweringError, fail
 from .. import scalar_eval

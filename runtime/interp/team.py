@@ -19,9 +19,9 @@ from xdsl.dialects.builtin import MemRefType
 from xdsl.ir import Operation, SSAValue
 
 from ...analysis.nest.kernels.barrier_places import BLOCK_AXES, THREAD_AXES, bound_loops, threads_for
-from ...analysis.nest.kernels.domains import domain_of
 from ...analysis.nest.kernels.lane_reductions import reduction_loop
 from ...analysis.nest.kernels.thread_copies import ThreadCopies, thread_copies, writes_copies
+from ...analysis.nest.sets.domains import domain_of
 from ...dialects.affine import AffineList
 from ...dialects.diagnostic import LoweringError, fail
 from ...dialects.nest import AccumulateOp, AllocOp, BarrierOp, ForOp, IfOp, StoreOp

@@ -23,6 +23,12 @@ NEVER_IMPORT = {
     "transforms.schedulers.patterns": {"transforms.schedulers.cpu", "transforms.schedulers.cuda"},
     "transforms.schedulers.cpu": {"transforms.schedulers.cuda"},
     "transforms.schedulers.cuda": {"transforms.schedulers.cpu"},
+    "transforms.nest.rewrite": {
+        f"transforms.nest.{room}"
+        for room in ("loops", "producers", "reductions", "memory", "mapping", "cleanup", "primitive_passes")
+    },
+    "analysis.nest.values": {"analysis.nest.sets", "analysis.nest.kernels"},
+    "analysis.nest.sets": {"analysis.nest.kernels"},
     "lowering.abi": {"dialects", "analysis", "xdsl"},
     "analysis.machine": {"analysis", "dialects"},
 }

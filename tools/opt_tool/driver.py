@@ -17,9 +17,9 @@ from ...dialects.parse import parse_located
 from ...dialects.remarks import listening
 from ...dialects.verifier import verify
 from ...transforms.pass_manager import InternalFailure, Node, PassManager, internal_failure
-from ..pictures.ir_diff import IRDiff
 from .context import make_tool_context
 from .instrumentation import IRDumper, Timer
+from .ir_diff import IRDiff
 from .machines import asks_for_machine, find_machine
 from .pipeline_syntax import SOURCE_NAME, Element, Option, PipelineError, parse_pipeline, print_pipeline
 from .plugins import load_plugins

@@ -16,7 +16,7 @@ from xdsl.traits import is_side_effect_free
 
 from ...analysis.nest.loop_structure import functions
 from ...analysis.nest.sets.accesses import argument_attribute
-from ...analysis.nest.values.readable import NestText, line_text, mark_text
+from ...analysis.nest.sets.readable import NestText, line_text, mark_text
 from ...dialects.attributes import ROLE
 from ...dialects.diagnostic import fail
 from ...dialects.nest import (

@@ -17,7 +17,7 @@ from xdsl.ir import Operation
 
 from ...analysis.nest.sets.dependence import analyse
 from ...analysis.nest.sets.distances import DependenceVector
-from ...analysis.nest.values.readable import NestText
+from ...analysis.nest.sets.readable import NestText
 from .nest_outline import Node, label_text, outline
 
 _CHAR, _ROW, _HEAD, _PAD, _GAP, _MARGIN = 7.3, 22.0, 26.0, 10.0, 6.0, 20.0

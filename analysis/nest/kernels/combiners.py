@@ -5,6 +5,7 @@ from __future__ import annotations
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import (
     AnyFloat,
+    ArrayAttr,
     DenseIntOrFPElementsAttr,
     FloatAttr,
     IntegerAttr,
@@ -14,6 +15,7 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, Operation
 
 from ....dialects.ext.arith import NO_OVERFLOW
+from ....dialects.nest import AccumulateOp
 
 NO_FASTMATH: dict[str, Attribute] = {"fastmath": arith.FastMathFlagsAttr("none")}
 
@@ -66,3 +68,11 @@ def zero(type_: Attribute) -> Attribute:
 def splat(attribute: Attribute, vector: VectorType) -> Attribute:
     """The constant of vector type that repeats `attribute`."""
     return DenseIntOrFPElementsAttr.from_list(vector, [attribute.value.data])  # pyright: ignore
+
+
+def identities(op: AccumulateOp) -> list[FloatAttr | IntegerAttr]:
+    """The values that leave a reduction as it is, one a buffer."""
+    if op.combiner.data == "custom":
+        assert isinstance(op.identity, ArrayAttr)
+        return list(op.identity.data)  # pyright: ignore[reportReturnType]
+    return [identity(op.combiner.data, op.values[0].type)]

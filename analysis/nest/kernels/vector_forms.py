@@ -27,7 +27,7 @@ from ....dialects.nest import (
     StoreOp,
     YieldOp,
 )
-from .domains import is_computation
+from ..sets.domains import is_computation
 
 
 @dataclass(frozen=True, eq=False)

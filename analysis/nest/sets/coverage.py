@@ -22,11 +22,11 @@ from xdsl.ir import Block, Operation, SSAValue
 
 from ....dialects.affine import AffineList
 from ....dialects.nest import ForOp, IfOp
-from ..kernels.domains import LoadGuards
 from ..loop_structure import enclosing_loops, is_inside
 from ..values.extent_keys import extent_key, least_extent
 from ..values.scalar_facts import formula
 from .accesses import READ, Access
+from .domains import LoadGuards
 from .integer_sets import Row, System
 from .regions import Window
 

@@ -417,3 +417,26 @@ def require_pair(system: System, source: Access, sink: Access) -> None:
         firsts, seconds = system.linear(source.indices, "s"), system.linear(sink.indices, "t")
         for index, other in zip(firsts, seconds, strict=True):
             system.require_zero(difference(index, other))
+
+
+def holds_at(op: Operation, expressions: AffineList, *given: AffineList) -> bool:
+    """Whether every expression is >= 0 wherever `op` is reached and all of `given` are >= 0."""
+    return all(_holds_at(op, expressions[k], given) for k in range(len(expressions)))
+
+
+def _holds_at(op: Operation, expression: AffineList, given: tuple[AffineList, ...]) -> bool:
+    if (numbers := expression.constants()) is not None:
+        return numbers[0] >= 0
+    system = reached(op)
+    for known in given:
+        for terms in system.linear(known, "s"):
+            system.require_not_negative(terms)
+    system.require_not_negative(difference({}, system.linear(expression, "s")[0], -1))
+    return not system.has_solution()
+
+
+def reached(op: Operation) -> System:
+    """What holds of the values in a moment in which `op` runs, as instance `s`."""
+    system = System(enclosing_function(op))
+    system.require_reached(op, "s")
+    return system

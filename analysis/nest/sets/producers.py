@@ -17,9 +17,9 @@ from xdsl.ir import Block, Operation, SSAValue
 from ....dialects.affine import AffineList, constant_of, replace_dims
 from ....dialects.diagnostic import fail
 from ....dialects.nest import AccumulateOp, AllocOp, ForOp, IfOp, LoadOp, StoreOp
-from ..kernels.domains import LoadGuards
 from ..loop_structure import enclosing_loops, is_inside
 from .accesses import Access, accesses_of
+from .domains import LoadGuards
 from .integer_sets import System
 
 # ---- finding ----------------------------------------------------------------------------------------

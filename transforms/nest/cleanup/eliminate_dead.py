@@ -26,8 +26,8 @@ from __future__ import annotations
 
 from xdsl.ir import Operation
 
-from ....analysis.nest.kernels.domains import is_computation
 from ....analysis.nest.sets.accesses import root_of
+from ....analysis.nest.sets.domains import is_computation
 from ....dialects.nest import AccumulateOp, AllocOp, ForOp, IfOp, LoadOp, StoreOp
 
 

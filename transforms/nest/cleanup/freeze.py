@@ -42,7 +42,7 @@ from xdsl.passes import ModulePass
 from ....analysis.nest.buffers import buffer_name
 from ....analysis.nest.loop_structure import functions, is_check
 from ....analysis.nest.sets.accesses import READ, accesses_of, argument_attribute, is_defined_outside
-from ....analysis.nest.values.frozen_buffers import is_frozen
+from ....analysis.nest.sets.frozen_buffers import is_frozen
 from ....dialects.affine import AffineList
 from ....dialects.attributes import DIMS, FROZEN_FUNCTION, ROLE
 from ....dialects.nest import AllocOp, ForOp

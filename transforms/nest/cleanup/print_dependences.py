@@ -51,7 +51,7 @@ from ....analysis.nest.loop_structure import (
 from ....analysis.nest.sets.accesses import Access
 from ....analysis.nest.sets.dependence import Dependences, analyse
 from ....analysis.nest.sets.distances import DependenceVector
-from ....analysis.nest.values.readable import NestText, line_text, mark_text
+from ....analysis.nest.sets.readable import NestText, line_text, mark_text
 from ....dialects.nest import ForOp
 
 

@@ -33,15 +33,14 @@ from xdsl.dialects.func import FuncOp
 from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.ir.affine import AffineBinaryOpExpr, AffineBinaryOpKind, AffineConstantExpr, AffineExpr
 
-from ....analysis.nest.loop_structure import enclosing_function, is_inside, loops_in, statements
-from ....analysis.nest.sets.integer_sets import System, difference
+from ....analysis.nest.loop_structure import is_inside, loops_in, statements
+from ....analysis.nest.sets.integer_sets import holds_at, reached
 from ....analysis.nest.values.scalar_facts import formula
 from ....dialects.affine import AffineList, combine
 from ....dialects.nest import BIND_AXES, AccumulateOp, ForOp, IfOp, IndexOp, LoadOp, PrefetchOp, StoreOp
 from ....dialects.nest.common import segments
 from ..loops.normalise import remove_unit_loop, why_not_remove_unit_loop
-from ..loops.unroll import erase_with_inputs
-from ..rewrite.loops import rewrite_indices
+from ..rewrite.loops import erase_with_inputs, rewrite_indices
 
 
 def simplify(scope: Operation) -> None:
@@ -69,29 +68,6 @@ def _simplify_once(scope: Operation) -> bool:
 
 
 # ---- what is known ----------------------------------------------------------------------------------
-
-
-def holds_at(op: Operation, expressions: AffineList, *given: AffineList) -> bool:
-    """Whether every expression is >= 0 wherever `op` is reached and all of `given` are >= 0."""
-    return all(_holds_at(op, expressions[k], given) for k in range(len(expressions)))
-
-
-def _holds_at(op: Operation, expression: AffineList, given: tuple[AffineList, ...]) -> bool:
-    if (numbers := expression.constants()) is not None:
-        return numbers[0] >= 0
-    system = reached(op)
-    for known in given:
-        for terms in system.linear(known, "s"):
-            system.require_not_negative(terms)
-    system.require_not_negative(difference({}, system.linear(expression, "s")[0], -1))
-    return not system.has_solution()
-
-
-def reached(op: Operation) -> System:
-    """What holds of the values in a moment in which `op` runs, as instance `s`."""
-    system = System(enclosing_function(op))
-    system.require_reached(op, "s")
-    return system
 
 
 # ---- bounds -----------------------------------------------------------------------------------------

@@ -53,9 +53,9 @@ from xdsl.ir import Block, Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.traits import is_side_effect_free
 
-from ....analysis.nest.kernels.domains import LoadGuards
 from ....analysis.nest.loop_structure import enclosing_loops, functions, is_check, perfect_band
 from ....analysis.nest.sets.accesses import root_of
+from ....analysis.nest.sets.domains import LoadGuards
 from ....analysis.nest.sets.hoisted_checks import (
     HoistedCheck,
     has_other_use,

@@ -35,7 +35,6 @@ from xdsl.dialects import arith, memref
 from xdsl.dialects.builtin import IntegerAttr, StringAttr
 from xdsl.ir import Block, Operation, SSAValue
 
-from ....analysis.nest.kernels.domains import DIVISIONS, LoadGuards, is_computation, may_be_undefined
 from ....analysis.nest.kernels.loop_marks import refuse_marked
 from ....analysis.nest.sets.accesses import (
     accesses_of,
@@ -47,13 +46,14 @@ from ....analysis.nest.sets.accesses import (
 from ....analysis.nest.sets.accesses import is_defined_outside as defined_outside
 from ....analysis.nest.sets.conflicts import can_meet
 from ....analysis.nest.sets.dependence import Dependences, analyse
+from ....analysis.nest.sets.domains import DIVISIONS, LoadGuards, is_computation, may_be_undefined
+from ....analysis.nest.sets.integer_sets import holds_at
 from ....analysis.nest.values.extent_keys import extent_key
 from ....dialects.affine import AffineList
 from ....dialects.attributes import ROLE
 from ....dialects.diagnostic import NestorError, fail
 from ....dialects.nest import BIND_AXES, ForOp, LoadOp
 from ....dialects.nest.common import INDEX
-from ..cleanup.simplify import holds_at
 
 Note = tuple[Operation, str]
 

@@ -33,10 +33,10 @@ from __future__ import annotations
 
 from xdsl.ir import Operation
 
-from ....analysis.nest.kernels.domains import is_computation
 from ....analysis.nest.kernels.loop_marks import refuse_marked
 from ....analysis.nest.sets.accesses import accesses_of, buffer_name, may_overlap
 from ....analysis.nest.sets.conflicts import can_meet
+from ....analysis.nest.sets.domains import is_computation
 from ....dialects.diagnostic import NestorError, fail
 from ....dialects.nest import ForOp, LoadOp
 

@@ -57,6 +57,7 @@ from ....analysis.nest.loop_structure import (
     trip_count,
 )
 from ....analysis.nest.sets.accesses import argument_attribute
+from ....analysis.nest.sets.integer_sets import holds_at, reached
 from ....analysis.nest.sets.loop_bounds import is_known_before
 from ....analysis.nest.values.extent_keys import value_key
 from ....dialects.affine import AffineList, constant_of, linear_terms
@@ -64,7 +65,7 @@ from ....dialects.attributes import DIMS
 from ....dialects.diagnostic import NestorError, fail
 from ....dialects.nest import BIND_AXES, AllocOp, ForOp, IfOp
 from ....dialects.nest.common import INDEX, name_hint_of
-from ..cleanup.simplify import holds_at, reached, simplify
+from ..cleanup.simplify import simplify
 from ..rewrite.affine_options import AffineText
 from ..rewrite.buffers import fresh_buffer_name
 from ..rewrite.loops import fresh_names, materialise, rename_copies, rewrite_indices

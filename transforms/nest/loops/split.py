@@ -47,10 +47,10 @@ from xdsl.dialects.builtin import IntegerAttr, StringAttr
 from xdsl.ir import Operation
 from xdsl.ir.affine import AffineBinaryOpKind
 
-from ....analysis.nest.kernels.domains import DIVISIONS, is_computation
 from ....analysis.nest.kernels.loop_marks import refuse_marked
 from ....analysis.nest.loop_structure import is_check, statements, trip_count, trips_between
 from ....analysis.nest.sets.accesses import accesses_of, is_defined_outside
+from ....analysis.nest.sets.domains import DIVISIONS, is_computation
 from ....analysis.nest.sets.integer_sets import Row, System, difference, is_never_negative
 from ....dialects.affine import AffineList
 from ....dialects.diagnostic import NestorError, fail

@@ -28,10 +28,10 @@ from collections.abc import Sequence
 from xdsl.dialects.builtin import MemRefType, StringAttr
 from xdsl.ir import Block, Operation, SSAValue
 
-from ....analysis.nest.kernels.domains import DIVISIONS, LoadGuards, may_be_undefined
 from ....analysis.nest.loop_structure import statements
 from ....analysis.nest.sets.accesses import READ, UPDATE, WRITE, Access, argument_attribute, root_of
 from ....analysis.nest.sets.coverage import is_stored_before
+from ....analysis.nest.sets.domains import DIVISIONS, LoadGuards, may_be_undefined
 from ....analysis.nest.sets.integer_sets import difference, is_in_buffer, pair_system
 from ....dialects.affine import AffineList
 from ....dialects.attributes import ROLE

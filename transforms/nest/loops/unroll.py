@@ -32,15 +32,12 @@ as it is and asks a later level for the copies: it is set by annotating the loop
 
 from __future__ import annotations
 
-from xdsl.ir import Operation
-from xdsl.traits import is_side_effect_free
-
 from ....analysis.nest.kernels.loop_marks import refuse_marked
 from ....analysis.nest.loop_structure import statements, trip_count
 from ....dialects.affine import AffineList
 from ....dialects.diagnostic import NestorError, fail
-from ....dialects.nest import AccumulateOp, ForOp, LoadOp, StoreOp
-from ..rewrite.loops import rename_copies, replace_index
+from ....dialects.nest import AccumulateOp, ForOp, StoreOp
+from ..rewrite.loops import erase_with_inputs, rename_copies, replace_index
 from .split import split
 
 MAX_COPIES = 64
@@ -164,15 +161,3 @@ def settle_domain(statement: StoreOp | AccumulateOp) -> None:
         return
     left = [constraint for constraint, number in zip(constraints, numbers, strict=True) if number is None]
     statement.set_access(statement.indices, AffineList.of(*left).canonical() if left else None)
-
-
-def erase_with_inputs(op: Operation) -> None:
-    """Erase an operation, and the computations that only it needed."""
-    inputs = [value.owner for value in op.operands]
-    op.detach()
-    op.erase()
-    for owner in dict.fromkeys(inputs):
-        if not isinstance(owner, Operation) or owner.parent is None or any(r.uses for r in owner.results):
-            continue
-        if isinstance(owner, LoadOp) or is_side_effect_free(owner):
-            erase_with_inputs(owner)

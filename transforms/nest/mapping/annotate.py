@@ -41,8 +41,8 @@ from ....analysis.nest.kernels.amx_tiles import AMX, amx_tile
 from ....analysis.nest.kernels.async_copies import why_not_async
 from ....analysis.nest.kernels.loop_marks import refuse_marked
 from ....analysis.nest.kernels.matrix_tiles import NoTile, matrix_tile
+from ....analysis.nest.kernels.running_results import why_not_scan_in_lanes
 from ....analysis.nest.loop_structure import enclosing_loops
-from ....analysis.nest.values.running_results import why_not_scan_in_lanes
 from ....dialects.attributes import ASYNC, DESCENDING, GRAIN, MATRIX, SCAN
 from ....dialects.diagnostic import NestorError, fail
 from ....dialects.nest import BIND_AXES, MARKS, ForOp

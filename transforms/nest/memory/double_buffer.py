@@ -43,7 +43,6 @@ from xdsl.dialects.builtin import IntegerAttr, MemRefType, StringAttr
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.ir.affine import AffineBinaryOpKind
 
-from ....analysis.nest.kernels.domains import is_computation
 from ....analysis.nest.kernels.loop_marks import refuse_marked
 from ....analysis.nest.loop_structure import enclosing_loops, is_inside, may_fail
 from ....analysis.nest.sets.accesses import (
@@ -54,6 +53,7 @@ from ....analysis.nest.sets.accesses import (
     may_overlap,
 )
 from ....analysis.nest.sets.dependence import Dependences, analyse
+from ....analysis.nest.sets.domains import is_computation
 from ....analysis.nest.sets.loop_bounds import refuse_several, smallest
 from ....analysis.nest.sets.own_buffers import name_of, why_not_of_function
 from ....dialects.affine import AffineList
@@ -64,10 +64,9 @@ from ..loops.cut import copy_before
 from ..loops.peel import peel
 from ..rewrite.buffers import erase_unused, fresh_buffer_name, why_not_space
 from ..rewrite.loops import fresh_names, rewrite_indices, simplify_bounds
-from ..rewrite.reshaping import reshape, why_not_reshape
+from ..rewrite.reshaping import extents_of, reshape, why_not_reshape
 from .hoist_alloc import hoist_alloc, why_not_known
 from .sink_alloc import space_of
-from .transform_layout import extents_of
 
 
 def why_not_double_buffer(

@@ -38,10 +38,9 @@ from ....dialects.affine import AffineList
 from ....dialects.diagnostic import NestorError, fail
 from ....dialects.nest import BIND_AXES, AllocOp, ForOp
 from ..rewrite.loops import materialise, simplify_bounds
-from ..rewrite.reshaping import reshape, why_not_reshape
+from ..rewrite.reshaping import extents_of, reshape, why_not_reshape
 from .hoist_alloc import sizes_before, why_not_known
 from .sink_alloc import space_of
-from .transform_layout import extents_of
 
 
 def why_not_expand_buffer(

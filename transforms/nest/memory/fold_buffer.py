@@ -42,8 +42,7 @@ from ....analysis.nest.sets.own_buffers import name_of, why_not_of_function
 from ....dialects.affine import AffineList
 from ....dialects.diagnostic import NestorError, fail
 from ....dialects.nest import AllocOp
-from ..rewrite.reshaping import reshape, why_not_dimension, why_not_reshape, with_index
-from .transform_layout import extents_of
+from ..rewrite.reshaping import extents_of, reshape, why_not_dimension, why_not_reshape, with_index
 
 
 def why_not_fold_buffer(alloc: AllocOp | SSAValue, factor: int, dimension: int = 0) -> NestorError | None:

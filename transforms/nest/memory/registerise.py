@@ -36,7 +36,6 @@ from xdsl.dialects.builtin import MemRefType
 from xdsl.ir import Operation, SSAValue
 
 from ....analysis.nest.buffers import buffer_name
-from ....analysis.nest.kernels.domains import LoadGuards
 from ....analysis.nest.kernels.loop_marks import refuse_in_vector, refuse_marked
 from ....analysis.nest.loop_structure import enclosing_loops, may_fail
 from ....analysis.nest.sets.accesses import (
@@ -48,6 +47,7 @@ from ....analysis.nest.sets.accesses import (
     root_of,
 )
 from ....analysis.nest.sets.dependence import Dependences, analyse
+from ....analysis.nest.sets.domains import LoadGuards
 from ....analysis.nest.sets.integer_sets import System, difference
 from ....dialects.affine import AffineList
 from ....dialects.diagnostic import NestorError, fail

@@ -37,13 +37,13 @@ from ....dialects.diagnostic import NestorError, fail
 from ....dialects.nest import AllocOp
 from ..rewrite.reshaping import (
     accesses_to,
+    extents_of,
     is_within,
     reshape,
     why_not_dimension,
     why_not_reshape,
     with_index,
 )
-from .transform_layout import extents_of
 
 _Window = tuple[AffineList, AffineList]
 """Where a window starts along an axis, and its extent."""

@@ -57,9 +57,9 @@ from xdsl.dialects.builtin import MemRefType
 from xdsl.ir import Operation, SSAValue, Use
 
 from ....analysis.nest.buffers import buffer_name
-from ....analysis.nest.kernels.domains import DIVISIONS, is_computation, may_be_undefined
 from ....analysis.nest.loop_structure import enclosing_loops, perfect_band, sole_inner_loop
 from ....analysis.nest.sets.accesses import may_alias, root_of
+from ....analysis.nest.sets.domains import DIVISIONS, is_computation, may_be_undefined
 from ....analysis.nest.sets.integer_sets import is_in_buffer, is_never_negative
 from ....dialects.affine import AffineList
 from ....dialects.diagnostic import NestorError, fail

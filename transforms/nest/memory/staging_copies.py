@@ -10,10 +10,10 @@ from xdsl.dialects.builtin import MemRefType
 from xdsl.ir import Operation, SSAValue
 
 from ....analysis.nest.buffers import buffer_name
+from ....analysis.nest.kernels.combiners import identities
 from ....analysis.nest.sets.integer_sets import is_never_negative
 from ....dialects.affine import AffineList
 from ....dialects.nest import AccumulateOp, AllocOp, ForOp, LoadOp, StoreOp
-from ..reductions.rfactor import identities
 from ..rewrite.buffers import erase_unused, extent_before, fresh_buffer_name, space_attribute
 from ..rewrite.loops import fresh_names
 from ..rewrite.padded_reads import or_zero

@@ -34,25 +34,22 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from itertools import pairwise
 
-from xdsl.dialects import arith, memref
-from xdsl.dialects.builtin import DYNAMIC_INDEX, IntegerAttr, MemRefType, NoneAttr
+from xdsl.dialects import memref
+from xdsl.dialects.builtin import NoneAttr
 from xdsl.ir import SSAValue
-from xdsl.ir.affine import AffineBinaryOpExpr, AffineBinaryOpKind, AffineConstantExpr, AffineExpr
+from xdsl.ir.affine import AffineBinaryOpExpr, AffineBinaryOpKind, AffineConstantExpr
 
 from ....analysis.nest.buffers import buffer_name, owner_of
-from ....analysis.nest.loop_structure import enclosing_loops, parent_loop
+from ....analysis.nest.loop_structure import parent_loop
 from ....analysis.nest.sets.folding import overwritten_while_needed
 from ....analysis.nest.sets.integer_sets import System
 from ....analysis.nest.sets.regions import bounds_of, complexity
-from ....dialects.affine import AffineList, combine, constant_of, replace_dims
+from ....dialects.affine import AffineList, constant_of, replace_dims
 from ....dialects.diagnostic import NestorError, fail
-from ....dialects.nest import AccumulateOp, AllocOp, ForOp, LoadOp, StoreOp
-from ....dialects.nest.common import INDEX
+from ....dialects.nest import AccumulateOp, AllocOp, ForOp
 from ..rewrite.affine_options import parse_layout
-from ..rewrite.buffers import erase_unused
+from ..rewrite.reshaping import Accessing, extents_of, memref_type, replace_dim, without_known_divisions
 from ..rewrite.sizes import reallocate, replace
-
-Accessing = LoadOp | StoreOp | AccumulateOp
 
 
 def why_not_transform_layout(
@@ -65,9 +62,9 @@ def why_not_transform_layout(
             f'cannot transform the layout of "{buffer_name(alloc)}": the caller made it',
             hint="nest-cache-read makes a copy of what a loop reads; the copy can have any layout",
         )
-    if not isinstance(_type(alloc).layout, NoneAttr):
+    if not isinstance(memref_type(alloc).layout, NoneAttr):
         return _refuse(alloc, "it has strides of its own")
-    if not _type(alloc).get_num_dims():
+    if not memref_type(alloc).get_num_dims():
         return _refuse(alloc, "it is one element, without axes")
     for use in alloc.memref.uses:
         op = use.operation
@@ -146,11 +143,6 @@ def _refuse(alloc: AllocOp, reason: str, hint: str | None = None, notes=()) -> N
     )
 
 
-def _type(alloc: AllocOp) -> MemRefType:
-    assert isinstance(alloc.memref.type, MemRefType)
-    return alloc.memref.type
-
-
 @contextmanager
 def _space(alloc: AllocOp) -> Iterator[list[ForOp]]:
     """Loops over the elements of the buffer, one inside the other, that belong to no program."""
@@ -163,12 +155,6 @@ def _space(alloc: AllocOp) -> Iterator[list[ForOp]]:
         yield axes
     finally:
         around.erase()
-
-
-def extents_of(alloc: AllocOp) -> list[AffineList]:
-    sizes = iter(alloc.sizes)
-    shape = _type(alloc).get_shape()
-    return [AffineList.of(next(sizes) if extent == DYNAMIC_INDEX else extent) for extent in shape]
 
 
 # ---- rewriting --------------------------------------------------------------------------------------
@@ -209,23 +195,6 @@ def _extent(index: AffineList, axes: Sequence[ForOp]) -> AffineList:
     return min(ends, key=complexity)
 
 
-def replace_dim(op: memref.DimOp, extents: Sequence[AffineList]) -> None:
-    """The extent of an axis as it was."""
-    axis = constant_of(op.index)
-    assert axis is not None
-    extent = extents[axis]
-    value = extent.single_value()
-    numbers = extent.constants()
-    if value is None:
-        assert numbers is not None and op.parent is not None
-        number = arith.ConstantOp(IntegerAttr(numbers[0], INDEX))
-        number.location = op.location
-        op.parent.insert_op_before(number, op)
-        value = number.result
-    op.result.replace_all_uses_with(value)
-    erase_unused([op])
-
-
 def _rewrite(op: Accessing, new: AffineList, variables: Sequence[SSAValue]) -> None:
     """The new indices of an access."""
     indices = without_known_divisions(_moved(op.indices, new, variables), op)
@@ -237,35 +206,3 @@ def _moved(old: AffineList, new: AffineList, variables: Sequence[SSAValue]) -> A
     position = {value: k for k, value in enumerate(variables)}
     by = [old.exprs[position[value]] for value in new.operands]
     return AffineList(tuple(replace_dims(e, by) for e in new.exprs), old.operands).canonical()
-
-
-def without_known_divisions(expressions: AffineList, op: Accessing) -> AffineList:
-    """Without the divisions whose result is known from the loops around: `%v mod 16` is `%v` where %v < 16."""
-
-    def change(expr: AffineExpr) -> AffineExpr:
-        if not isinstance(expr, AffineBinaryOpExpr):
-            return expr
-        lhs, rhs = change(expr.lhs), change(expr.rhs)
-        if expr.kind in (AffineBinaryOpKind.Mod, AffineBinaryOpKind.FloorDiv):
-            assert isinstance(rhs, AffineConstantExpr)
-            if _is_in_range(AffineList((lhs,), expressions.operands).canonical(), rhs.value, op):
-                return lhs if expr.kind is AffineBinaryOpKind.Mod else AffineConstantExpr(0)
-        return combine(expr.kind, lhs, rhs)
-
-    result = expressions.map_exprs(change).canonical()
-    # what is left of (4 * %t + %v) floordiv 4, taken apart, is %v floordiv 4
-    return result if result == expressions else without_known_divisions(result, op)
-
-
-def _is_in_range(expression: AffineList, end: int, op: Accessing) -> bool:
-    """Whether `expression` is from 0 to `end - 1` wherever `op` runs."""
-    gaps = AffineList.of(expression, expression.times(-1).add(end - 1))
-    system = System(op)
-    for loop in enclosing_loops(op):
-        system.name(loop.iv, "s")
-    if isinstance(op, StoreOp | AccumulateOp) and op.where is not None:
-        for constraint in system.expressions(op.where, "s"):
-            system.require(f"{constraint} >= 0")
-    outside = " or ".join(f"{gap} < 0" for gap in system.expressions(gaps, "s"))
-    system.require(f"({outside})")
-    return not system.has_solution()

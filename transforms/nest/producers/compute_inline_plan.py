@@ -15,9 +15,9 @@ from xdsl.dialects import memref
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.ir.affine import AffineDimExpr
 
-from ....analysis.nest.kernels.domains import is_computation
 from ....analysis.nest.loop_structure import enclosing_loops, is_inside
 from ....analysis.nest.sets.accesses import Access, accesses_of, is_defined_outside, may_overlap
+from ....analysis.nest.sets.domains import is_computation
 from ....analysis.nest.sets.integer_sets import System
 from ....analysis.nest.sets.producers import (
     Uses,

@@ -35,10 +35,10 @@ from xdsl.dialects.builtin import MemRefType, NoneAttr
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.ir.affine import AffineDimExpr
 
-from ....analysis.nest.kernels.domains import is_computation
 from ....analysis.nest.kernels.loop_marks import refuse_marked
 from ....analysis.nest.loop_structure import enclosing_loops, is_inside, loops_in, may_fail
 from ....analysis.nest.sets.accesses import accesses_of, is_private
+from ....analysis.nest.sets.domains import is_computation
 from ....analysis.nest.sets.loop_bounds import largest
 from ....analysis.nest.sets.producers import Uses, top_in, uses_of
 from ....analysis.nest.sets.regions import NoWindow, window_of

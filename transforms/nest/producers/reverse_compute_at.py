@@ -35,7 +35,6 @@ from dataclasses import dataclass, field
 from xdsl.dialects import memref
 from xdsl.ir import Block, Operation, SSAValue
 
-from ....analysis.nest.kernels.domains import is_computation
 from ....analysis.nest.kernels.loop_marks import refuse_marked
 from ....analysis.nest.loop_structure import enclosing_loops, is_inside, loops_in, may_fail
 from ....analysis.nest.sets.accesses import (
@@ -46,6 +45,7 @@ from ....analysis.nest.sets.accesses import (
     is_private_to,
     may_overlap,
 )
+from ....analysis.nest.sets.domains import is_computation
 from ....analysis.nest.sets.footprint import Range, range_of, shortened
 from ....analysis.nest.sets.integer_sets import System, difference
 from ....analysis.nest.sets.producers import (

@@ -35,8 +35,8 @@ from collections.abc import Sequence
 
 from xdsl.ir import Operation, SSAValue
 
-from ....analysis.nest.kernels.domains import is_computation
 from ....analysis.nest.loop_structure import enclosing_function, is_inside, loops_in, statements
+from ....analysis.nest.sets.domains import is_computation
 from ....analysis.nest.sets.integer_sets import System, difference, is_never_negative
 from ....analysis.nest.sets.producers import (
     Uses,

@@ -12,11 +12,11 @@ from xdsl.dialects import memref
 from xdsl.dialects.builtin import MemRefType, NoneAttr
 from xdsl.ir import Block, Operation, SSAValue
 
-from ....analysis.nest.kernels.domains import is_computation
 from ....analysis.nest.kernels.loop_marks import refuse_marked
 from ....analysis.nest.loop_structure import enclosing_loops, is_inside, loops_in, may_fail
 from ....analysis.nest.sets.accesses import accesses_of, is_defined_outside
 from ....analysis.nest.sets.coverage import Coverage
+from ....analysis.nest.sets.domains import is_computation
 from ....analysis.nest.sets.footprint import range_of
 from ....analysis.nest.sets.integer_sets import System
 from ....analysis.nest.sets.loop_bounds import refuse_several

@@ -52,10 +52,10 @@ from xdsl.dialects import arith, math
 from xdsl.dialects.builtin import AnyFloat, Float32Type, Float64Type, FloatAttr
 from xdsl.ir import Operation, SSAValue
 
-from ....analysis.nest.kernels.domains import is_computation
 from ....analysis.nest.sets.accesses import accesses_of, may_alias, root_of
 from ....analysis.nest.sets.conflicts import same_iterations
-from ....analysis.nest.values.same_values import is_same_value
+from ....analysis.nest.sets.domains import is_computation
+from ....analysis.nest.sets.same_values import is_same_value
 from ....dialects.affine import AffineList
 from ....dialects.diagnostic import NestorError, fail
 from ....dialects.nest import AccumulateOp, AllocOp, ForOp, LoadOp, StoreOp

@@ -61,12 +61,12 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Operation, SSAValue
 
-from ....analysis.nest.kernels.domains import is_computation
 from ....analysis.nest.loop_structure import perfect_band
 from ....analysis.nest.sets.accesses import accesses_of, may_alias, root_of
 from ....analysis.nest.sets.conflicts import same_iterations
+from ....analysis.nest.sets.domains import is_computation
+from ....analysis.nest.sets.same_values import is_same_value
 from ....analysis.nest.values.moment_pairs import squared_difference
-from ....analysis.nest.values.same_values import is_same_value
 from ....dialects.diagnostic import NestorError, fail
 from ....dialects.nest import AccumulateOp, AllocOp, ForOp, LoadOp, StoreOp
 from ..loops.fuse import fuse

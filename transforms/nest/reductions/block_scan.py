@@ -51,8 +51,8 @@ from xdsl.ir import Operation, SSAValue
 from ....analysis.nest.buffers import buffer_name
 from ....analysis.nest.kernels.combiners import identity
 from ....analysis.nest.kernels.loop_marks import refuse_in_vector, refuse_marked
+from ....analysis.nest.kernels.running_results import refuse, running_result, running_update
 from ....analysis.nest.sets.accesses import may_alias, root_of
-from ....analysis.nest.values.running_results import refuse, running_result, running_update
 from ....dialects.affine import AffineList
 from ....dialects.diagnostic import NestorError
 from ....dialects.nest import AccumulateOp, AllocOp, ForOp, LoadOp, StoreOp, YieldOp

@@ -17,11 +17,11 @@ from xdsl.dialects import arith, math
 from xdsl.dialects.builtin import AnyFloat, FloatAttr
 from xdsl.ir import Operation, SSAValue
 
-from ....analysis.nest.kernels.domains import is_computation
 from ....analysis.nest.loop_structure import loops_in, perfect_band
 from ....analysis.nest.sets.accesses import READ, accesses_of, may_alias, root_of
+from ....analysis.nest.sets.domains import is_computation
 from ....analysis.nest.sets.integer_sets import is_never_negative
-from ....analysis.nest.values.same_values import is_same_value
+from ....analysis.nest.sets.same_values import is_same_value
 from ....dialects.affine import AffineList
 from ....dialects.diagnostic import NestorError, fail
 from ....dialects.nest import AccumulateOp, AllocOp, ForOp, LoadOp, StoreOp

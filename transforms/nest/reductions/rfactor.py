@@ -35,15 +35,12 @@ from collections.abc import Sequence
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import (
     DYNAMIC_INDEX,
-    ArrayAttr,
-    FloatAttr,
-    IntegerAttr,
     MemRefType,
 )
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.ir.affine import AffineBinaryOpKind
 
-from ....analysis.nest.kernels.combiners import identity
+from ....analysis.nest.kernels.combiners import identities
 from ....analysis.nest.kernels.loop_marks import refuse_in_vector, refuse_marked
 from ....analysis.nest.loop_structure import enclosing_loops, parent_loop
 from ....analysis.nest.sets.accesses import is_defined_outside, may_overlap
@@ -311,11 +308,3 @@ def _lane_buffer(op: AccumulateOp, memref: SSAValue, size: int | SSAValue, befor
     alloc.location = op.location
     before.parent.insert_op_before(alloc, before)
     return alloc.memref
-
-
-def identities(op: AccumulateOp) -> list[FloatAttr | IntegerAttr]:
-    """The values that leave a reduction as it is, one a buffer."""
-    if op.combiner.data == "custom":
-        assert isinstance(op.identity, ArrayAttr)
-        return list(op.identity.data)  # pyright: ignore[reportReturnType]
-    return [identity(op.combiner.data, op.values[0].type)]

@@ -43,9 +43,9 @@ from xdsl.dialects import arith
 from xdsl.dialects.builtin import IntegerAttr, IntegerType, MemRefType
 from xdsl.ir import Operation, SSAValue
 
-from ....analysis.nest.kernels.domains import is_computation
 from ....analysis.nest.kernels.loop_marks import refuse_marked
 from ....analysis.nest.sets.dependence import Dependences, analyse
+from ....analysis.nest.sets.domains import is_computation
 from ....dialects.affine import AffineList, constant_of
 from ....dialects.diagnostic import NestorError, fail
 from ....dialects.nest import AccumulateOp, AllocOp, ForOp, LoadOp, StoreOp

@@ -1,3 +1,3 @@
-"""What the primitives are made of: finding and rewriting loops, buffers, bounds and indices. Rewrites IR, decides
+"""What the primitives are made of: naming and rewriting loops, buffers and indices, trials, steps that are recorded. Decides
 nothing.
 """

@@ -14,6 +14,7 @@ from xdsl.ir.affine import (
     AffineDimExpr,
     AffineExpr,
 )
+from xdsl.traits import is_side_effect_free
 
 from ....analysis.nest.loop_structure import enclosing_function, loops_in
 from ....analysis.nest.sets.loop_bounds import largest, smallest
@@ -158,3 +159,15 @@ def add_domain(op: StoreOp | AccumulateOp, constraints: AffineList) -> None:
 def simplify_bounds(loop: ForOp) -> None:
     """Leave out the bounds of `loop` that never count, by what is known where it stands."""
     loop.set_bounds(largest(loop.lower, loop), smallest(loop.upper, loop))
+
+
+def erase_with_inputs(op: Operation) -> None:
+    """Erase an operation, and the computations that only it needed."""
+    inputs = [value.owner for value in op.operands]
+    op.detach()
+    op.erase()
+    for owner in dict.fromkeys(inputs):
+        if not isinstance(owner, Operation) or owner.parent is None or any(r.uses for r in owner.results):
+            continue
+        if isinstance(owner, LoadOp) or is_side_effect_free(owner):
+            erase_with_inputs(owner)

@@ -21,6 +21,7 @@ from xdsl.dialects.builtin import DYNAMIC_INDEX, MemRefType, StringAttr
 from xdsl.ir import Operation, SSAValue
 
 from ....analysis.nest.buffers import buffer_name
+from ....analysis.nest.kernels.combiners import identities
 from ....analysis.nest.loop_structure import enclosing_loops, may_fail
 from ....analysis.nest.sets.accesses import (
     FRESH,
@@ -37,7 +38,6 @@ from ....dialects.affine import AffineList
 from ....dialects.attributes import ROLE
 from ....dialects.diagnostic import NestorError, fail
 from ....dialects.nest import BIND_AXES, AccumulateOp, AllocOp, ForOp, LoadOp, StoreOp
-from ..reductions.rfactor import identities
 from .buffers import erase_unused, extent_before, fresh_buffer_name, why_not_space
 from .loops import fresh_names, materialise
 

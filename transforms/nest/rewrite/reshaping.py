@@ -4,18 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from xdsl.dialects import memref
-from xdsl.dialects.builtin import MemRefType, NoneAttr
+from xdsl.dialects import arith, memref
+from xdsl.dialects.builtin import DYNAMIC_INDEX, IntegerAttr, MemRefType, NoneAttr
+from xdsl.ir.affine import AffineBinaryOpExpr, AffineBinaryOpKind, AffineConstantExpr, AffineExpr
 
-from ....analysis.nest.kernels.domains import LoadGuards
+from ....analysis.nest.loop_structure import enclosing_loops
 from ....analysis.nest.sets.accesses import Access, accesses_of
+from ....analysis.nest.sets.domains import LoadGuards
 from ....analysis.nest.sets.integer_sets import System
 from ....analysis.nest.sets.own_buffers import Refuse, why_not_accesses
-from ....dialects.affine import AffineList, constant_of
+from ....dialects.affine import AffineList, combine, constant_of
 from ....dialects.diagnostic import NestorError
-from ....dialects.nest import AccumulateOp, AllocOp, LoadOp
-from ..memory.transform_layout import Accessing, extents_of, replace_dim, without_known_divisions
+from ....dialects.nest import AccumulateOp, AllocOp, LoadOp, StoreOp
+from ....dialects.nest.common import INDEX
+from .buffers import erase_unused
 from .sizes import reallocate, replace
+
+Accessing = LoadOp | StoreOp | AccumulateOp
 
 
 def why_not_reshape(alloc: AllocOp, refuse: Refuse) -> NestorError | None:
@@ -89,3 +94,63 @@ def _may_be_outside(access: Access, where: AffineList | None, gaps: AffineList) 
         system.require(f"{constraint} >= 0")
     system.require(f"({' or '.join(f'{gap} < 0' for gap in system.expressions(gaps, 's'))})")
     return system.has_solution()
+
+
+def extents_of(alloc: AllocOp) -> list[AffineList]:
+    sizes = iter(alloc.sizes)
+    shape = memref_type(alloc).get_shape()
+    return [AffineList.of(next(sizes) if extent == DYNAMIC_INDEX else extent) for extent in shape]
+
+
+def replace_dim(op: memref.DimOp, extents: Sequence[AffineList]) -> None:
+    """The extent of an axis as it was."""
+    axis = constant_of(op.index)
+    assert axis is not None
+    extent = extents[axis]
+    value = extent.single_value()
+    numbers = extent.constants()
+    if value is None:
+        assert numbers is not None and op.parent is not None
+        number = arith.ConstantOp(IntegerAttr(numbers[0], INDEX))
+        number.location = op.location
+        op.parent.insert_op_before(number, op)
+        value = number.result
+    op.result.replace_all_uses_with(value)
+    erase_unused([op])
+
+
+def without_known_divisions(expressions: AffineList, op: Accessing) -> AffineList:
+    """Without the divisions whose result is known from the loops around: `%v mod 16` is `%v` where %v < 16."""
+
+    def change(expr: AffineExpr) -> AffineExpr:
+        if not isinstance(expr, AffineBinaryOpExpr):
+            return expr
+        lhs, rhs = change(expr.lhs), change(expr.rhs)
+        if expr.kind in (AffineBinaryOpKind.Mod, AffineBinaryOpKind.FloorDiv):
+            assert isinstance(rhs, AffineConstantExpr)
+            if _is_in_range(AffineList((lhs,), expressions.operands).canonical(), rhs.value, op):
+                return lhs if expr.kind is AffineBinaryOpKind.Mod else AffineConstantExpr(0)
+        return combine(expr.kind, lhs, rhs)
+
+    result = expressions.map_exprs(change).canonical()
+    # what is left of (4 * %t + %v) floordiv 4, taken apart, is %v floordiv 4
+    return result if result == expressions else without_known_divisions(result, op)
+
+
+def _is_in_range(expression: AffineList, end: int, op: Accessing) -> bool:
+    """Whether `expression` is from 0 to `end - 1` wherever `op` runs."""
+    gaps = AffineList.of(expression, expression.times(-1).add(end - 1))
+    system = System(op)
+    for loop in enclosing_loops(op):
+        system.name(loop.iv, "s")
+    if isinstance(op, StoreOp | AccumulateOp) and op.where is not None:
+        for constraint in system.expressions(op.where, "s"):
+            system.require(f"{constraint} >= 0")
+    outside = " or ".join(f"{gap} < 0" for gap in system.expressions(gaps, "s"))
+    system.require(f"({outside})")
+    return not system.has_solution()
+
+
+def memref_type(alloc: AllocOp) -> MemRefType:
+    assert isinstance(alloc.memref.type, MemRefType)
+    return alloc.memref.type

@@ -32,7 +32,7 @@ from xdsl.ir import SSAValue
 
 from ....analysis.nest.loop_structure import enclosing_function, loops_in, next_nest, perfect_band
 from ....analysis.nest.sets.access_patterns import UNIT, growth_of, varying_values
-from ....analysis.nest.values.frozen_buffers import is_computed_once
+from ....analysis.nest.sets.frozen_buffers import is_computed_once
 from ....dialects.attributes import AS_WRITTEN
 from ....dialects.diagnostic import NestorError, fail
 from ....dialects.nest import AccumulateOp, AllocOp, ForOp, LoadOp, StoreOp

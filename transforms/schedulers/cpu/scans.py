@@ -35,9 +35,9 @@ from xdsl.dialects.builtin import AnyFloat, IntegerType
 
 from ....analysis.machine import Cpu
 from ....analysis.nest.buffers import element_bytes
+from ....analysis.nest.kernels.running_results import running_update
 from ....analysis.nest.loop_structure import loops_in
 from ....analysis.nest.sets.access_patterns import SCATTERED, SEVERAL, access_patterns
-from ....analysis.nest.values.running_results import running_update
 from ....dialects.attributes import SCAN
 from ....dialects.diagnostic import NestorError
 from ....dialects.nest import ForOp

@@ -27,10 +27,10 @@ from xdsl.dialects.builtin import DYNAMIC_INDEX, MemRefType
 from xdsl.ir import SSAValue
 
 from ....analysis.nest.buffers import buffer_name, element_bytes
+from ....analysis.nest.kernels.running_results import running_update
 from ....analysis.nest.loop_structure import enclosing_function, loops_in
 from ....analysis.nest.sets.access_patterns import UNIT, buffer_accesses, pattern_of, varying_values
 from ....analysis.nest.sets.accesses import is_defined_outside
-from ....analysis.nest.values.running_results import running_update
 from ....dialects.diagnostic import NestorError
 from ....dialects.nest import AllocOp, ForOp, LoadOp, StoreOp
 from ...nest.loops.normalise import remove_unit_loop

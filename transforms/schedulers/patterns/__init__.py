@@ -1,1 +1,1 @@
-"""What both targets recognise in a nest, and what a step costs. Imports neither `cpu` nor `cuda`."""
+"""What both targets recognise in a nest, what is done for both, and what loops cost. Imports neither `cpu` nor `cuda`."""

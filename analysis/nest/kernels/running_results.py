@@ -17,11 +17,11 @@ from xdsl.traits import is_side_effect_free
 
 from ....dialects.diagnostic import NestorError, fail
 from ....dialects.nest import AccumulateOp, ForOp, LoadOp, StoreOp, YieldOp
-from ..kernels.loop_marks import refuse_in_vector, refuse_marked
 from ..loop_structure import is_check
 from ..sets.accesses import is_defined_outside, may_alias, root_of
 from ..sets.dependence import Dependence, analyse
 from ..sets.lockstep import is_kept
+from .loop_marks import refuse_in_vector, refuse_marked
 
 LANES, SCAN = "scan in lanes", "scan"
 

@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from xdsl.ir import Operation, SSAValue
 
 from ....dialects.nest import ForOp, LoadOp
-from ..kernels.domains import is_computation
+from .domains import is_computation
 
 
 def is_same_value(

@@ -18,10 +18,10 @@ from itertools import zip_longest
 from xdsl.ir import Operation
 
 from ...dialects.diagnostic import NestorError
-from ..opt_tool.instrumentation import anchor_text
-from ..opt_tool.pipeline_syntax import Element
-from ..opt_tool.printing import PrintOptions, print_ir
-from ..opt_tool.source import write_bytes
+from .instrumentation import anchor_text
+from .pipeline_syntax import Element
+from .printing import PrintOptions, print_ir
+from .source import write_bytes
 
 _CONTEXT = 4
 """Unchanged lines that are shown around a change."""

@@ -19,8 +19,8 @@ from ....dialects.affine_text import print_bound, print_indices, print_where
 from ....dialects.diagnostic import op_location
 from ....dialects.nest import BIND_AXES, AllocOp, ForOp
 from ..loop_structure import loops_in
-from ..sets.accesses import READ, UPDATE, Access
-from .extent_keys import extent_key, value_key
+from ..values.extent_keys import extent_key, value_key
+from .accesses import READ, UPDATE, Access
 
 
 class NestText:

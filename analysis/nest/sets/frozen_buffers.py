@@ -7,7 +7,7 @@ from xdsl.ir import Operation, SSAValue
 from ....dialects.attributes import FROZEN, ROLE
 from ....dialects.nest import AllocOp
 from ..loop_structure import enclosing_loops
-from ..sets.accesses import READ, accesses_of, alias_set, argument_attribute, root_of
+from .accesses import READ, accesses_of, alias_set, argument_attribute, root_of
 
 DEEPEST = 4
 """Maximum number of buffers between an argument and the one in question."""
