@@ -48,7 +48,7 @@ ROWS = 16
 """Rows of a part that a thread passes over: 64 KiB of a block, of which a level-one cache has room for two or three."""
 
 FEWEST = 4
-"""The same where there are few blocks."""
+"""The same where there are few blocks: the minimum."""
 
 BLOCKS = 4
 """Blocks for each multiprocessor."""

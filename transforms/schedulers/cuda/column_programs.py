@@ -64,7 +64,7 @@ THREADS = 512
 """Threads of a block: few blocks have all the work."""
 
 ROWS_OF_THREAD = 64
-"""Rows that a thread passes over, at most."""
+"""Maximum number of rows that a thread passes over."""
 
 
 def schedule_column_programs(function: FuncOp, gpu: Gpu, steps: Steps) -> None:

@@ -58,16 +58,16 @@ from ...nest.rewrite.trials import trial
 from .grid import extent_of, make_perfect, why_not_bind, why_not_launched
 
 ACROSS = LANES
-"""Threads of a block along the columns, at most."""
+"""Maximum number of threads of a block along the columns."""
 
 FEWEST_LANES = 8
-"""The same at least, where there are columns enough: they read 128 bytes of a row that lie side by side."""
+"""Minimum number of those where there are columns enough: they read 128 consecutive bytes of a row."""
 
 COLUMNS_OF_BLOCK = 128
-"""Columns of a block, at most."""
+"""Maximum number of columns of a block."""
 
 BYTES_OF_SUMS = 64
-"""Bytes of the sums of a thread in its registers, at most."""
+"""Maximum size of the sums that a thread keeps in registers, in bytes."""
 
 BLOCKS = 4
 """Blocks for each multiprocessor, which fill a GPU."""
@@ -76,13 +76,13 @@ FEWEST_ROWS = 4
 """Rows below which one thread sums a column."""
 
 ROWS_OF_PART = 64
-"""Rows of a part at least, for parts to pay."""
+"""Minimum number of rows of a part."""
 
 MOST_DOWN = 64
-"""Rows that a block sums at a time: one thread adds up as many results of others."""
+"""Maximum number of rows that a block sums at a time: one thread adds up as many results of others."""
 
 MOST_PARTS = 64
-"""Parts of the rows."""
+"""Maximum number of parts of the rows."""
 
 
 def bind_columns(nest: ForOp, block: int, dependences: Dependences, gpu: Gpu, steps: Steps) -> bool:

@@ -33,7 +33,7 @@ from .sum_tiles import SumTile, loops_over, make_perfect, neighbours_of, parts, 
 from .windows import WindowTiling, window_terms
 
 MOST_TERMS = 32
-"""Terms of a step at most, where all loops over terms are in it."""
+"""Maximum number of terms of a step that has all loops over terms."""
 
 DEPTH = 16
 """Terms of a step where one loop over terms is longer."""
@@ -41,7 +41,7 @@ DEPTH = 16
 _DEFAULT = gpu()
 
 UNKNOWN_EXTENT = 64
-"""What an extent that is known at run time only is taken for."""
+"""Assumed value of an extent that is known at run time only."""
 
 
 @dataclass(frozen=True)

@@ -29,10 +29,10 @@ from ...nest.mapping.parallel import why_not_independent
 from ...nest.rewrite.steps import Steps
 
 GRID_LIMIT = 65535
-"""Blocks at most along y and z of a grid; along x there may be 2^31 - 1."""
+"""Maximum number of blocks along y and z of a grid; along x it is 2^31 - 1."""
 
 FEW = 64
-"""Iterations that one thread finishes in about the time of a launch."""
+"""Up to this many iterations one thread finishes in about the time of a launch."""
 
 Note = tuple[Operation, str]
 

@@ -63,10 +63,10 @@ from .row_program_parts import is_row_program
 from .transposes import transposed_in
 
 WORK = 32
-"""Operations that are computed again for each element, at most: far fewer than a GPU does while it moves one."""
+"""Maximum number of operations recomputed per element: far fewer than a GPU does while it moves one."""
 
 OPERANDS = 16
-"""Buffers that a kernel made of several nests accesses, at most."""
+"""Maximum number of buffers that a kernel made of several nests accesses."""
 
 
 Range: TypeAlias = tuple[object, object]

@@ -51,10 +51,10 @@ from .row_program_parts import Pass, bands_in, is_row_program, length_of
 from .row_programs import Rows, Team, width_of
 
 FEW = 32
-"""Rows for which as many blocks do not reach the speed of memory."""
+"""Up to this many rows, a block per row does not reach the bandwidth of memory."""
 
 LONG = 1 << 16
-"""Elements of a row that take one block longer than several launches take; shorter ones may be in its registers."""
+"""Minimum length of a row that takes one block longer than several launches; shorter ones may be in its registers."""
 
 BLOCKS = 8
 """Blocks of all rows for each multiprocessor: enough to fill a GPU."""

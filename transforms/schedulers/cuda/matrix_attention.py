@@ -76,7 +76,7 @@ DEPTH = 32
 """Terms of a step of the scores, where the features of a head are not copied as a whole."""
 
 MOST_FEATURES = 128
-"""Features of a head: a lane has as many sums, and 255 registers for all."""
+"""Maximum number of features of a head: a lane has as many sums, and 255 registers for all."""
 
 STAGES = 2
 """Tiles of keys, and of values, that are in shared memory: one is used while the other is copied."""

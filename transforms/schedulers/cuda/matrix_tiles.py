@@ -54,7 +54,7 @@ NEIGHBOURS = 8
 
 
 MOST_UNROLLED = 16
-"""Copies of a thread side by side, all of which are on their way at a time."""
+"""Maximum number of unrolled copies of a thread, all of them in flight at a time."""
 
 
 class MatrixTiling(Tiling):

@@ -57,10 +57,10 @@ WARPS = 8
 """Warps of a block."""
 
 FEWEST = 2 * WARPS
-"""Rows of a block at least, where registers have room for their sums: with fewer, a thread uses what it reads once."""
+"""Minimum number of rows of a block, where registers have room for the sums: with fewer, what is read is used once."""
 
 MOST_SUMS = 32
-"""Sums that a thread keeps in registers."""
+"""Maximum number of sums that a thread keeps in registers."""
 
 KEYS = 2 * LANES
 """Keys of a tile."""

@@ -81,7 +81,7 @@ _LONG = ("math.", "arith.divf")
 """Operations that are subroutines for doubles, and for some floats."""
 
 BLOCKS_LEFT = 8
-"""Blocks below which threads do not take more than one vector: so many of 256 threads run at the same time."""
+"""Minimum number of blocks for threads to take more than one vector: this many of 256 threads run at the same time."""
 
 
 # ---- what is moved ----------------------------------------------------------------------------------

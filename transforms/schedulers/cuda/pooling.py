@@ -66,19 +66,19 @@ ROWS_OF_THREAD = 4
 """Results of a thread, one below the other."""
 
 COLUMNS_OF_THREAD = 2
-"""Results of a thread along a row, 32 apart, where a row is so long."""
+"""Results of a thread along a row, 32 apart, where a row is long enough."""
 
 CHANNELS = 16
 """Threads side by side where windows do not overlap along the innermost loop: the channels of a pixel."""
 
 TILE_BYTES = 28 << 10
-"""What the tile of the image takes at most: several blocks share the memory of a multiprocessor."""
+"""Maximum size of the tile of the image, in bytes: several blocks share the memory of a multiprocessor."""
 
 SHORTEST = 8
 """Elements of a row of a copy below which its rows are one after the other, without axes."""
 
 MOST_TERMS = 64
-"""Terms of a window that stand side by side in the kernel at most."""
+"""Maximum number of terms of a window to unroll."""
 
 
 def schedule_windows(nest: ForOp, steps: Steps) -> bool:

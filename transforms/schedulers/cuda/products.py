@@ -38,7 +38,7 @@ from .sum_tiles import SumTile, make_perfect, parts, size_of, tile_sum
 _DEFAULT = gpu()
 
 UNKNOWN_EXTENT = 1024
-"""What an extent that is known at run time only is taken for."""
+"""Assumed value of an extent that is known at run time only."""
 
 DEPTH = 64
 """Bytes of the terms of a step, in a row: two tiles of them in shared memory let several blocks share a multiprocessor."""
@@ -93,10 +93,10 @@ FLAT = (
 """Tiles for few rows or columns: a warp each, of which there are many, for the larger factor is read once."""
 
 PARTS = (2, 4, 8, 16, 32)
-"""Parts that the terms of a product may be in."""
+"""Numbers of parts that the terms of a product may be split into (split-k)."""
 
 FEWEST_TERMS = 128
-"""Terms of a part."""
+"""Minimum number of terms of a part."""
 
 LAUNCH = 640_000
 """Multiply-adds that a multiprocessor does while another kernel is launched."""

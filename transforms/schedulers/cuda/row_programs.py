@@ -76,10 +76,10 @@ from .row_program_parts import (
 )
 
 WARP_ROW = 1024
-"""Elements of 32 bits of the longest row that a warp computes."""
+"""Maximum length of a row that a warp computes, in elements of 32 bits."""
 
 MOST_KEPT = 64
-"""Elements of 32 bits of all rows together that a thread keeps in registers, where it may have so many."""
+"""Maximum number of elements of 32 bits, of all rows together, that a thread keeps in registers."""
 
 OTHERS = 4
 """Registers of a thread, beside a row's, for each buffer that it accesses, and again for each 32 bits of an element there.
@@ -90,7 +90,7 @@ PER_THREAD = 8
 """Elements of a row for each thread of a block, where there are threads enough."""
 
 SHARED = STATIC_SHARED_BYTES - (8 << 10)
-"""Bytes of all rows together that a block keeps in shared memory; the rest is for its partial results."""
+"""Maximum size of all rows that a block keeps in shared memory, in bytes; the rest is for its partial results."""
 
 
 @dataclass(frozen=True)

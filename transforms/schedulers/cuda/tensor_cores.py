@@ -76,10 +76,10 @@ STEPS = 2
 """Instructions along the sum in a tile: rows of 64 bytes."""
 
 STAGES = 3
-"""Tiles of the sum that are in shared memory at a time, one in use and the others on their way."""
+"""Tiles of the sum that are in shared memory at a time, one in use and the others in flight."""
 
 UNKNOWN_EXTENT = 1024
-"""What an extent that is known at run time only is taken for."""
+"""Assumed value of an extent that is known at run time only."""
 
 
 def schedule_tensor_cores(function: FuncOp, gpu: Gpu, steps: Steps = UNRECORDED) -> None:

@@ -45,7 +45,7 @@ AXES = "zyxl"
 """The axes of the threads, the slowest first; "l" are the lanes of a warp, "x" are warps then."""
 
 PAD = ACCESS_BYTES
-"""A row of a copy that is written across its rows is longer by so much: neighbours then go to other banks."""
+"""A row of a copy that is written across its rows is longer by this many bytes: neighbours then go to other banks."""
 
 NEIGHBOURS = 8
 """How many adjacent elements are copied before the next row, where a tile is written across its rows by elements."""

@@ -40,10 +40,10 @@ from .sum_tiles import Tiling
 from .tile_copies import bind_threads
 
 MOST_TERMS = 72
-"""Terms of a step at most: of so many channels that they and the window are not more."""
+"""Maximum number of terms of a step: channels times the window."""
 
 UNROLLED_TERMS = 16
-"""Terms that stand side by side in the kernel at most."""
+"""Maximum number of terms to unroll."""
 
 
 def window_terms(found: Convolution) -> tuple[list[ForOp], int, int] | None:
