@@ -3,23 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Self
+from typing import ClassVar, Self
 
 from xdsl.dialects.builtin import DYNAMIC_INDEX, DenseArrayBase, TensorType, bf16, f16, f32
 from xdsl.ir import Attribute, SSAValue
-from xdsl.irdl import IRDLOperation, irdl_op_definition, operand_def, prop_def, result_def, traits_def
+from xdsl.irdl import irdl_op_definition, operand_def, prop_def, result_def, traits_def
 from xdsl.parser import Parser
 from xdsl.printer import Printer
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
 from .common import element_of, int_array, parse_int_list, shape_of, verify_element, verify_same_element
+from .work import Role, Working
 
 HALVES = (f16, bf16)
 
 
 @irdl_op_definition
-class DotOp(IRDLOperation):
+class DotOp(Working):
     """Sums of products: `nt.dot %a, %b contract [1] x [0] : tensor<?x5xf32>, tensor<5x?xf32> -> tensor<?x?xf32>`.
 
     Axis `contract[k]` of the left operand is summed over with that of the right one. `batch [0] x [0]` names axes that
@@ -39,6 +40,7 @@ class DotOp(IRDLOperation):
     result = result_def(TensorType)
 
     traits = traits_def(Pure())
+    ROLE: ClassVar[Role] = Role.APART
 
     def __init__(
         self,

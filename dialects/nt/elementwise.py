@@ -25,6 +25,7 @@ from . import expand_float as xf
 from . import expand_integer as xi
 from . import expand_random as xr
 from .expand import Emitter
+from .work import Effort
 
 Expansion = Callable[..., SSAValue]
 
@@ -45,8 +46,15 @@ class Elementwise:
     """The first operand is a bool tensor, whatever the others are (`select`)."""
     reference: Callable[..., np.ndarray] | None = None
     """What NumPy computes, where that is not just `ufunc`: one of several results, or converted."""
+    least_effort: Effort = Effort.CHEAP
+    """How expensive it is, where it is no function with an error."""
     on_bits: bool = False
     """What it gives depends on the digits that the type has: bfloat16 is not float32 rounded."""
+
+    @property
+    def effort(self) -> Effort:
+        """How expensive a point is."""
+        return Effort.FUNCTION if self.ulp > 0 else self.least_effort
 
 
 # Classes of operations are named, not given: they are made when they are used.
@@ -123,18 +131,20 @@ _ROWS = (
     Elementwise("add", 2, "add", {**_numbers(_ADD_F, _int("AddiOp")), "b": _OR}, commutative=True),
     Elementwise("subtract", 2, "subtract", _numbers(_op("SubfOp"), _int("SubiOp"))),
     Elementwise("multiply", 2, "multiply", {**_numbers(_MUL_F, _int("MuliOp")), "b": _AND}, commutative=True),
-    Elementwise("divide", 2, "divide", {"f": _op("DivfOp")}),
+    Elementwise("divide", 2, "divide", {"f": _op("DivfOp")}, least_effort=Effort.DIVISION),
     Elementwise(
         "floor_divide",
         2,
         "floor_divide",
         {"f": x.floor_divide_float, "i": x.floor_divide_int, "u": x.floor_divide_uint},
+        least_effort=Effort.FUNCTION,
     ),
     Elementwise(
         "remainder",
         2,
         "remainder",
         {"f": x.remainder_float, "i": x.remainder_int, "u": x.remainder_uint},
+        least_effort=Effort.FUNCTION,
     ),
     Elementwise("negative", 1, "negative", _numbers(_op("NegfOp"), x.negative_int)),
     Elementwise(
@@ -145,7 +155,11 @@ _ROWS = (
     ),
     Elementwise("square", 1, "square", {**_numbers(_square(_MUL_F), _square(_int("MuliOp")))}),
     Elementwise(
-        "reciprocal", 1, "reciprocal", {"f": _reciprocal, "i": xi.reciprocal_int, "u": xi.reciprocal_uint}
+        "reciprocal",
+        1,
+        "reciprocal",
+        {"f": _reciprocal, "i": xi.reciprocal_int, "u": xi.reciprocal_uint},
+        least_effort=Effort.DIVISION,
     ),
     Elementwise("fmod", 2, "fmod", {"f": x.in_single(xf.fmod), "i": xi.fmod_int, "u": x.remainder_uint}),
     Elementwise("gcd", 2, "gcd", {"i": xi.gcd_int, "u": xi.gcd_uint}),
@@ -224,7 +238,7 @@ _ROWS = (
     # random bits: of a counter (its lower and its upper half) and a key
     Elementwise("philox", 3, "philox", {"u": xr.philox}, reference=special.philox),
     # functions
-    Elementwise("sqrt", 1, "sqrt", {"f": _math("SqrtOp")}),
+    Elementwise("sqrt", 1, "sqrt", {"f": _math("SqrtOp")}, least_effort=Effort.DIVISION),
     Elementwise("cbrt", 1, "cbrt", {"f": _math("CbrtOp")}, ulp=2.0),
     Elementwise("exp", 1, "exp", {"f": _math("ExpOp")}, ulp=1.0),
     Elementwise("exp2", 1, "exp2", {"f": _math("Exp2Op")}, ulp=2.0),

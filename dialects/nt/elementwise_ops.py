@@ -7,7 +7,7 @@ from typing import Any, ClassVar, Self
 
 from xdsl.dialects.builtin import TensorType, i1
 from xdsl.ir import Attribute, SSAValue
-from xdsl.irdl import IRDLOperation, irdl_op_definition, result_def, traits_def, var_operand_def
+from xdsl.irdl import irdl_op_definition, result_def, traits_def, var_operand_def
 from xdsl.parser import Parser
 from xdsl.printer import Printer
 from xdsl.traits import Pure
@@ -16,9 +16,10 @@ from xdsl.utils.exceptions import VerifyException
 from .elementwise import ELEMENTWISE, Elementwise
 from .traits import Canonicalized
 from .types import kind_of, with_element
+from .work import Effort, Role, Working
 
 
-class ElementwiseOp(IRDLOperation):
+class ElementwiseOp(Working):
     """Base of all elementwise operations: `%z = nt.add %x, %y : tensor<4xf32>`.
 
     Operands have one shape and element type (of `select`, the first is a bool tensor of that shape); nothing is
@@ -26,6 +27,7 @@ class ElementwiseOp(IRDLOperation):
     """
 
     ROW: ClassVar[Elementwise]
+    ROLE: ClassVar[Role] = Role.COMPUTES
 
     inputs = var_operand_def(TensorType)
     result = result_def(TensorType)
@@ -40,6 +42,14 @@ class ElementwiseOp(IRDLOperation):
     def row(self) -> Elementwise:
         """The table row of this operation."""
         return self.ROW
+
+    @property
+    def effort(self) -> Effort:
+        return self.ROW.effort
+
+    @property
+    def points(self) -> SSAValue:
+        return self.inputs[0]
 
     def verify_(self) -> None:
         row = self.row

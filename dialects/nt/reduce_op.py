@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import pairwise
-from typing import Self
+from typing import ClassVar, Self
 
 from xdsl.dialects.builtin import (
     ArrayAttr,
@@ -14,7 +14,6 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Region, SSAValue
 from xdsl.irdl import (
-    IRDLOperation,
     irdl_op_definition,
     opt_prop_def,
     opt_region_def,
@@ -41,10 +40,11 @@ from .reductions import REDUCTIONS
 from .region_ops import YieldOp
 from .traits import Canonicalized
 from .types import kind_of, scalar_type
+from .work import Role, Working
 
 
 @irdl_op_definition
-class ReduceOp(IRDLOperation):
+class ReduceOp(Working):
     """Combine along dimensions: `nt.reduce maximum %x over [1] : tensor<?x?xf32> -> tensor<?xf32>`.
 
     The combiner is named (`dialects/nt/reductions.py`), or `custom` with one identity an operand and a region that takes the
@@ -64,6 +64,11 @@ class ReduceOp(IRDLOperation):
     results_ = var_result_def(TensorType)
 
     traits = traits_def(Pure(), Canonicalized())
+    ROLE: ClassVar[Role] = Role.COMPUTES
+
+    @property
+    def points(self) -> SSAValue:
+        return self.inputs[0]
 
     def __init__(
         self,

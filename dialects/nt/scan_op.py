@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Self
+from typing import ClassVar, Self
 
 from xdsl.dialects.builtin import IntegerAttr, StringAttr, TensorType, i64
 from xdsl.ir import SSAValue
-from xdsl.irdl import IRDLOperation, irdl_op_definition, operand_def, prop_def, result_def, traits_def
+from xdsl.irdl import irdl_op_definition, operand_def, prop_def, result_def, traits_def
 from xdsl.parser import Parser
 from xdsl.printer import Printer
 from xdsl.traits import Pure
@@ -15,10 +15,11 @@ from xdsl.utils.exceptions import VerifyException
 from .common import element_of, shape_of, verify_element
 from .elementwise import ELEMENTWISE, Elementwise
 from .types import kind_of
+from .work import Role, Working
 
 
 @irdl_op_definition
-class ScanOp(IRDLOperation):
+class ScanOp(Working):
     """Running results along an axis: `nt.scan add %x along 0 : tensor<?x4xf32>`.
 
     The first element is that of the source; each one after it is the combiner's result on the one before it and that
@@ -33,6 +34,7 @@ class ScanOp(IRDLOperation):
     result = result_def(TensorType)
 
     traits = traits_def(Pure())
+    ROLE: ClassVar[Role] = Role.APART
 
     def __init__(self, combiner: str, source: SSAValue, axis: int):
         super().__init__(

@@ -15,7 +15,6 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import SSAValue
 from xdsl.irdl import (
     AttrSizedOperandSegments,
-    IRDLOperation,
     irdl_op_definition,
     operand_def,
     prop_def,
@@ -45,10 +44,11 @@ from .common import (
     verify_same_element,
 )
 from .traits import Canonicalized
+from .work import Role, Viewing, Working
 
 
 @irdl_op_definition
-class CastOp(IRDLOperation):
+class CastOp(Working):
     """Convert the element type as NumPy's astype: `nt.cast %x : tensor<4xi32> -> tensor<4xf32>`."""
 
     name = "nt.cast"
@@ -57,6 +57,12 @@ class CastOp(IRDLOperation):
     result = result_def(TensorType)
 
     traits = traits_def(Pure(), Canonicalized())
+    ROLE: ClassVar[Role] = Role.COMPUTES
+
+    @property
+    def points(self) -> SSAValue:
+        return self.source
+
     assembly_format = "$source attr-dict `:` type($source) `->` type($result)"
 
     def __init__(self, source: SSAValue, result: TensorType):
@@ -72,7 +78,7 @@ class CastOp(IRDLOperation):
 
 
 @irdl_op_definition
-class BroadcastOp(AlongOp):
+class BroadcastOp(AlongOp, Viewing):
     """Repeat along new or size-1 dimensions: `nt.broadcast %m along [0] sizes(%n) : tensor<?xf32> -> tensor<?x4xf32>`.
 
     `along[k]` is the result dimension that dimension k of the source becomes, increasing; a source extent of 1
@@ -89,6 +95,14 @@ class BroadcastOp(AlongOp):
     result = result_def(TensorType)
 
     traits = traits_def(Pure(), Canonicalized())
+
+    def source_axes(self) -> tuple[int | None, ...]:
+        axes: list[int | None] = [None] * len(shape_of(self.result))
+        extents = shape_of(self.source)
+        for k, d in enumerate(self.dims):
+            if extents[k] != 1:
+                axes[d] = k
+        return tuple(axes)
 
     def verify_(self) -> None:
         verify_same_element(self, self.source, self.result)
@@ -111,7 +125,7 @@ class BroadcastOp(AlongOp):
 
 
 @irdl_op_definition
-class ReshapeOp(SizedOp):
+class ReshapeOp(SizedOp, Viewing):
     """The same elements in row-major order, another shape: `nt.reshape %x : tensor<4x5xf32> -> tensor<20xf32>`."""
 
     name = "nt.reshape"
@@ -122,6 +136,11 @@ class ReshapeOp(SizedOp):
     result = result_def(TensorType)
 
     traits = traits_def(Pure(), Canonicalized())
+
+    def source_axes(self) -> tuple[int | None, ...]:
+        """Of a reshape that only adds or drops extents of 1."""
+        kept = iter([k for k, extent in enumerate(shape_of(self.source)) if extent != 1])
+        return tuple([None if extent == 1 else next(kept) for extent in shape_of(self.result)])
 
     def __init__(self, source: SSAValue, result: TensorType, sizes: AffineList = NO_SIZES):
         super().__init__(
@@ -165,7 +184,7 @@ def _product(extents: Sequence[int]) -> int:
 
 
 @irdl_op_definition
-class TransposeOp(IRDLOperation):
+class TransposeOp(Viewing):
     """Permute dimensions: result dimension k is source dimension `perm[k]`: `nt.transpose %x perm [1, 0] : ...`."""
 
     name = "nt.transpose"
@@ -175,6 +194,9 @@ class TransposeOp(IRDLOperation):
     result = result_def(TensorType)
 
     traits = traits_def(Pure(), Canonicalized())
+
+    def source_axes(self) -> tuple[int | None, ...]:
+        return self.permutation
 
     def __init__(self, source: SSAValue, perm: Sequence[int]):
         shape = shape_of(source)
@@ -224,7 +246,7 @@ class TransposeOp(IRDLOperation):
 
 
 @irdl_op_definition
-class SliceOp(SizedOp):
+class SliceOp(SizedOp, Viewing):
     """A strided window: `nt.slice %x[1, %n - 1] strides [1, -1] sizes(%n) : tensor<4x?xf32> -> tensor<2x?xf32>`.
 
     Element (i, j) of the result is element (offset0 + i * stride0, offset1 + j * stride1) of the source. In bounds by
@@ -243,6 +265,10 @@ class SliceOp(SizedOp):
 
     irdl_options = (AttrSizedOperandSegments(as_property=True),)
     traits = traits_def(Pure(), Canonicalized())
+    SHIFTS: ClassVar[bool] = True
+
+    def source_axes(self) -> tuple[int | None, ...]:
+        return tuple(range(len(shape_of(self.source))))
 
     def __init__(
         self,

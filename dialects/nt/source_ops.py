@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Self
+from typing import ClassVar, Self
 
 from xdsl.dialects.builtin import AffineMapAttr, TensorType, i64
 from xdsl.irdl import (
@@ -19,6 +19,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from ..affine import AffineList
 from .common import INDEX, NO_SIZES, SizedOp, element_of, shape_of, verify_element
+from .work import Role, Working
 
 
 class _SourceOp(SizedOp):
@@ -69,7 +70,7 @@ class EmptyOp(_SourceOp):
 
 
 @irdl_op_definition
-class IotaOp(_SourceOp):
+class IotaOp(_SourceOp, Working):
     """The integers from 0: element i of `nt.iota sizes(%n) : tensor<?xi64>` is i."""
 
     name = "nt.iota"
@@ -79,6 +80,7 @@ class IotaOp(_SourceOp):
     result = result_def(TensorType)
 
     traits = traits_def(Pure())
+    ROLE: ClassVar[Role] = Role.SOURCE
 
     def verify_(self) -> None:
         self._verify_sizes(self.result)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Self
+from typing import ClassVar, Self
 
 from xdsl.dialects.builtin import (
     DYNAMIC_INDEX,
@@ -35,10 +35,11 @@ from .common import (
 )
 from .traits import Canonicalized
 from .types import scalar_type
+from .work import Role, Working
 
 
 @irdl_op_definition
-class ConstantOp(IRDLOperation):
+class ConstantOp(Working):
     """A tensor known at compile time: `nt.constant dense<1.0e-05> : tensor<f32>`."""
 
     name = "nt.constant"
@@ -47,6 +48,11 @@ class ConstantOp(IRDLOperation):
     result = result_def(TensorType)
 
     traits = traits_def(Pure(), ConstantLike(), Canonicalized())
+
+    @property
+    def role(self) -> Role | None:
+        """A source, but for a constant of several values, which is in memory."""
+        return Role.SOURCE if self.splat is not None or not len(self.value) else None
 
     def __init__(self, value: DenseIntOrFPElementsAttr):
         super().__init__(properties={"value": value}, result_types=[value.type])
@@ -87,7 +93,7 @@ class ConstantOp(IRDLOperation):
 
 
 @irdl_op_definition
-class FromScalarOp(IRDLOperation):
+class FromScalarOp(Working):
     """A Python scalar as a rank-0 tensor: `nt.from_scalar %s : f64 -> tensor<f64>`."""
 
     name = "nt.from_scalar"
@@ -96,6 +102,7 @@ class FromScalarOp(IRDLOperation):
     result = result_def(TensorType)
 
     traits = traits_def(Pure(), Canonicalized())
+    ROLE: ClassVar[Role] = Role.SOURCE
     assembly_format = "$scalar attr-dict `:` type($scalar) `->` type($result)"
 
     def __init__(self, scalar: SSAValue, result: TensorType):

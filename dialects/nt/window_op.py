@@ -15,10 +15,11 @@ from .common import (
     shape_of,
     verify_same_element,
 )
+from .work import Viewing
 
 
 @irdl_op_definition
-class WindowOp(AlongOp):
+class WindowOp(AlongOp, Viewing):
     """Windows along some dimensions: `nt.window %x over [1] : tensor<4x9xf32> -> tensor<4x7x3xf32>`.
 
     The result has the dimensions of the source, those of `over` shorter by the extent of the window less one, then the
@@ -35,6 +36,10 @@ class WindowOp(AlongOp):
     result = result_def(TensorType)
 
     traits = traits_def(Pure())
+    SHIFTS: ClassVar[bool] = True
+
+    def source_axes(self) -> tuple[int | None, ...]:
+        return (*range(len(shape_of(self.source))), *[None] * len(self.dims))
 
     def verify_(self) -> None:
         verify_same_element(self, self.source, self.result)

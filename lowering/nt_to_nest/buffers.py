@@ -13,7 +13,6 @@ from xdsl.ir import Attribute, Block, BlockArgument, Operation, SSAValue
 from ...dialects.diagnostic import LoweringError, fail
 from ...dialects.nest import AllocOp
 from ...dialects.nt import (
-    BroadcastOp,
     ConstantOp,
     CustomCallOp,
     EmptyOp,
@@ -21,13 +20,10 @@ from ...dialects.nt import (
     FusionOp,
     IotaOp,
     ReduceOp,
-    ReshapeOp,
-    SliceOp,
-    TransposeOp,
-    WindowOp,
 )
 from ...dialects.nt.ops import element_of
 from ...dialects.nt.types import storage_type
+from ...dialects.nt.work import Viewing
 from ...dialects.remarks import remark
 from .access import Index
 from .control import sides_start_from, started_from
@@ -40,9 +36,6 @@ from .signature import Signature
 
 COPY = "copy"
 """The label of a statement that only moves data."""
-
-VIEWS = (BroadcastOp, TransposeOp, SliceOp, WindowOp, ReshapeOp)
-
 
 Moves = Sequence[tuple[SSAValue, SSAValue]]
 """Values, and the buffers in which they must be at the end of a block."""
@@ -167,7 +160,7 @@ class Buffers:
             return len(reads) == 1 and reads[0] == (op, False) and starts[new.index] is old  # pyright: ignore
         computing = list(op.body.block.ops) if isinstance(op, FusionOp) else [op]
         pointwise = not isinstance(op, CustomCallOp) and not any(
-            isinstance(o, ReduceOp) or (isinstance(o, VIEWS) and _source(o).owner in computing)
+            isinstance(o, ReduceOp) or (isinstance(o, Viewing) and _source(o).owner in computing)
             for o in computing
         )
         return pointwise and len(op.results) == 1 and not any(is_view for _, is_view in reads)
@@ -196,7 +189,7 @@ class Buffers:
     def _label_of_fill(value: SSAValue) -> str:
         """`copy` for what reads an array; a fill by constants is not a copy."""
         source = value
-        while isinstance(source.owner, VIEWS):
+        while isinstance(source.owner, Viewing):
             source = source.owner.operands[0]
         fill = isinstance(source.owner, ConstantOp | FromScalarOp | IotaOp | EmptyOp)
         return (value.name_hint or "fill") if fill else COPY
@@ -285,7 +278,7 @@ class Buffers:
         while pending:
             one, is_view = pending.pop()
             for use in one.uses:
-                if isinstance(use.operation, VIEWS):
+                if isinstance(use.operation, Viewing):
                     pending.append((use.operation.results[0], True))
                 else:
                     yield use.operation, self._in_this_block(use.operation), is_view
@@ -318,7 +311,7 @@ class Buffers:
 
     def _root_buffer(self, value: SSAValue) -> SSAValue | None:
         """The buffer that reading `value` reads, through views."""
-        while value not in self._places and isinstance(value.owner, VIEWS):
+        while value not in self._places and isinstance(value.owner, Viewing):
             value = value.owner.operands[0]
         place = self._places.get(value)
         return None if place is None else place.memref
@@ -333,7 +326,7 @@ class Buffers:
 
 def _source(view: Operation) -> SSAValue:
     """What a view is a view of."""
-    while isinstance(view, VIEWS):
+    while isinstance(view, Viewing):
         value = view.operands[0]
         view = value.owner  # pyright: ignore
     return value

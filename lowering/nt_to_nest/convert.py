@@ -61,8 +61,9 @@ from ...dialects.nt import (
     ScanOp,
     ToScalarOp,
 )
+from ...dialects.nt.work import Viewing
 from ..nest_common.custom_calls import convert_call, note_calls
-from .buffers import COPY, VIEWS, Buffers, Moves, Scope
+from .buffers import COPY, Buffers, Moves, Scope
 from .control import CONTROL
 from .elements import Place
 from .plan import Output
@@ -71,7 +72,7 @@ from .shapes import as_value, constant
 LARGEST_CONSTANT = 1024
 """Constants of more elements, not all equal, are refused: they would be written element by element."""
 
-_LAZY = (*VIEWS, EmptyOp, FromScalarOp, IotaOp)
+_LAZY = (Viewing, EmptyOp, FromScalarOp, IotaOp)
 """Computed where they are used; nothing is emitted for the operation itself."""
 
 

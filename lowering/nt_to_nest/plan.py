@@ -33,15 +33,13 @@ from ...dialects.affine import AffineList, dims_of
 from ...dialects.nt import REDUCTIONS, ElementwiseOp, ReduceOp
 from ...dialects.nt.ops import element_of
 from ...dialects.nt.types import storage_type
+from ...dialects.nt.work import Effort, effort_of
 from .access import Index
 from .scalars import accumulator_type
 from .shapes import INDEX
 
 Key = tuple[SSAValue, Index]
 """An element of a tensor."""
-
-_SLOW = frozenset({"floor_divide", "remainder"})
-_SLOWER_THAN_A_LOAD = _SLOW | {"divide", "reciprocal", "sqrt"}
 
 
 @dataclass(eq=False)
@@ -103,8 +101,7 @@ def stand_ins(rank: int) -> Index:
 
 def is_expensive(value: SSAValue) -> bool:
     """Whether storing an element and loading it again beats computing it again."""
-    op = value.owner
-    return isinstance(op, ElementwiseOp) and (op.row.ulp > 0 or op.row.name in _SLOW)
+    return effort_of(value.owner) >= Effort.FUNCTION
 
 
 class Planner:
@@ -264,7 +261,7 @@ class Planner:
         needed = self._trace([(value, stand_ins(len(extents)))], stop=self.row_values)
         homes = [self._home_nest(v) for v, _ in needed]
         return any(home is not None and home.by_columns for home in homes) and any(
-            is_expensive(v) or _name(v) in _SLOWER_THAN_A_LOAD for v, _ in needed if v not in self.row_values
+            effort_of(v.owner) > Effort.CHEAP for v, _ in needed if v not in self.row_values
         )
 
     def _store_rows(self, value: SSAValue) -> None:
@@ -351,12 +348,6 @@ class Planner:
         return {
             v for v, at in found if is_expensive(v) and at == nest.point and self._extents(v) == nest.space
         }
-
-
-def _name(value: SSAValue) -> str:
-    """The name of the elementwise operation that gives `value`, empty for another one."""
-    op = value.owner
-    return op.row.name if isinstance(op, ElementwiseOp) else ""
 
 
 def _position(value: SSAValue) -> int:

@@ -13,16 +13,13 @@ from typing import Any
 from xdsl.ir import Operation, SSAValue
 
 from ...analysis.tensor.extents import Extent
-from ...dialects.nt import ElementwiseOp, ReduceOp
-
-_SLOW = frozenset({"divide", "floor_divide", "remainder", "reciprocal", "sqrt"})
+from ...dialects.nt import ReduceOp
+from ...dialects.nt.work import Effort, effort_of
 
 
 def is_expensive(op: Operation) -> bool:
     """Whether computing `op` again costs more than storing and loading its result."""
-    if isinstance(op, ElementwiseOp):
-        return op.row.ulp > 0 or op.row.name in _SLOW
-    return isinstance(op, ReduceOp)
+    return effort_of(op) > Effort.CHEAP or isinstance(op, ReduceOp)
 
 
 class Edge:

@@ -73,8 +73,9 @@ from xdsl.traits import IsTerminator, Pure
 from xdsl.transforms.dead_code_elimination import is_trivially_dead
 
 from ...analysis.tensor.extents import Extents
-from ...dialects.nt import CastOp, DotOp, FusionOp, LoopsOp, ReduceOp, ReshapeOp, ScanOp, YieldOp
-from .fusion_access import COMPUTING, VIEWS, Accesses, is_source
+from ...dialects.nt import CastOp, FusionOp, LoopsOp, ReduceOp, ReshapeOp, YieldOp
+from ...dialects.nt.work import Role, role_of
+from .fusion_access import Accesses
 from .fusion_groups import Edge, Graph, Group, Node
 
 
@@ -114,7 +115,7 @@ def explain_fusion(module: ModuleOp) -> list[str]:
 
 def _explain(fusion: FusionOp) -> str:
     inside = list(fusion.body.block.ops)
-    computing = sum(type(op) in COMPUTING for op in inside)
+    computing = sum(role_of(op) is Role.COMPUTES for op in inside)
     loads = {
         value
         for op in inside
@@ -158,7 +159,7 @@ def _spans(block: Block) -> Iterator[list[Operation]]:
         if op is not None and op.has_trait(Pure) and not op.has_trait(IsTerminator):
             span.append(op)
             continue
-        if any(type(o) in COMPUTING or type(o) in VIEWS for o in span):
+        if any(role_of(o) in (Role.COMPUTES, Role.VIEW) for o in span):
             yield span
         span = []
 
@@ -178,7 +179,7 @@ def _live_ops(block: Block) -> list[Operation]:
 def _separate_sources(block: Block) -> None:
     """Give each constant that is used by fusable and by other operations one copy for the others."""
     for op in list(block.ops):
-        if not is_source(op):
+        if role_of(op) is not Role.SOURCE:
             continue
         uses = list(op.results[0].uses)
         others = [use for use in uses if not _is_fusable(use.operation)]
@@ -193,14 +194,14 @@ def _separate_sources(block: Block) -> None:
 def _separate_views(block: Block) -> None:
     """Give each product and scan the views that it reads through for its own, where others use them as well."""
     for op in list(block.ops):
-        if isinstance(op, DotOp | ScanOp):
+        if role_of(op) is Role.APART:
             for k, value in enumerate(op.operands):
                 op.operands[k] = _own_view(value, op)
 
 
 def _own_view(value: SSAValue, user: Operation) -> SSAValue:
     view = value.owner
-    if type(view) not in VIEWS or view.parent is not user.parent:
+    if role_of(view) is not Role.VIEW or view.parent is not user.parent:
         return value
     assert isinstance(view, Operation)
     if not value.has_one_use():
@@ -212,7 +213,7 @@ def _own_view(value: SSAValue, user: Operation) -> SSAValue:
 
 
 def _is_fusable(op: Operation) -> bool:
-    return type(op) in COMPUTING or type(op) in VIEWS or is_source(op)
+    return role_of(op) in (Role.COMPUTES, Role.VIEW, Role.SOURCE)
 
 
 class _Span:
@@ -230,7 +231,9 @@ class _Span:
 
     def fuse(self, labels: _Labels) -> None:
         for op in reversed(self._ops):
-            if type(op) in VIEWS and all(self._reads_memory(use.operation) for use in op.results[0].uses):
+            if role_of(op) is Role.VIEW and all(
+                self._reads_memory(use.operation) for use in op.results[0].uses
+            ):
                 self._of_dots.add(op)
         self._classify()
         for index, op in enumerate(self._ops):
@@ -244,12 +247,12 @@ class _Span:
         self._rewrite(labels)
 
     def _reads_memory(self, op: Operation) -> bool:
-        return isinstance(op, DotOp | ScanOp) or op in self._of_dots
+        return role_of(op) is Role.APART or op in self._of_dots
 
     def _classify(self) -> None:
         """Find the operations that only say where elements come from and that belong to their users."""
         inlined = self._accesses.inlined
-        inlined.update(v.owner for op in self._ops for v in op.operands if is_source(v.owner))  # pyright: ignore
+        inlined.update(v.owner for op in self._ops for v in op.operands if role_of(v.owner) is Role.SOURCE)  # pyright: ignore
         inlined -= {op for op in inlined if not self._is_private(op)}
         for op in self._ops:
             if not self._is_private(op):
@@ -263,15 +266,15 @@ class _Span:
 
     def _is_private(self, op: Operation) -> bool:
         """Whether every user of `op` could hold a copy of it (of a source: in any block)."""
-        anywhere = is_source(op)
+        anywhere = role_of(op) is Role.SOURCE
         return all(
             (anywhere or use.operation in self._inside)
-            and (type(use.operation) in COMPUTING or self._is_view(use.operation))
+            and (role_of(use.operation) is Role.COMPUTES or self._is_view(use.operation))
             for use in op.results[0].uses
         )
 
     def _is_view(self, op: Operation) -> bool:
-        if type(op) not in VIEWS or op in self._of_dots:
+        if role_of(op) is not Role.VIEW or op in self._of_dots:
             return False
         return type(op) is not ReshapeOp or self._accesses.is_unit_reshape(op)
 
@@ -298,7 +301,7 @@ class _Span:
         return op in self._accesses.inlined or (op in self._nodes and self._can_fuse(op))
 
     def _can_fuse(self, op: Operation) -> bool:
-        return type(op) in COMPUTING or self._is_view(op)
+        return role_of(op) is Role.COMPUTES or self._is_view(op)
 
     def _place(self, node: Node) -> None:
         """Make a group of `node` and join it with those of its operands, the nearest first."""
@@ -307,10 +310,7 @@ class _Span:
             if (producer := self._nodes.get(value.owner)) is not None:  # pyright: ignore
                 upstream |= producer.group.members | producer.group.upstream
         fusable = self._can_fuse(node.op)
-        space = node.op.results[0] if self._is_view(node.op) else None
-        if fusable and space is None:
-            space = node.op.operands[0]
-        extents = self._extents.of(space) if space is not None else ()
+        extents = self._extents.of(node.op.points) if fusable else ()  # pyright: ignore
         group = Group(node, extents, upstream, fusable=fusable)
         self._graph.groups.append(group)
         if not fusable:

@@ -32,7 +32,7 @@ from xdsl.traits import IsTerminator, Pure
 
 from ...dialects.nt import BroadcastOp, ConstantOp, SliceOp
 from ...dialects.nt.ops import shape_of
-from .fusion_access import COMPUTING, VIEWS, is_source
+from ...dialects.nt.work import Role, Viewing, role_of
 from .fusion_groups import is_expensive
 
 LOOPS = (scf.ForOp, scf.WhileOp)
@@ -99,9 +99,9 @@ def pays(op: Operation, invariant: dict[Operation, bool]) -> bool:
     """Whether loading the results of `op` is cheaper than computing them in each iteration."""
     if not any(isinstance(r.type, TensorType) for r in op.results):
         return True
-    if type(op) in VIEWS or not any(isinstance(v.type, TensorType) for v in op.operands):
-        return isinstance(op, ConstantOp) and not is_source(op)
-    if type(op) not in COMPUTING or is_expensive(op) or not shape_of(op.results[0]):
+    if role_of(op) is Role.VIEW or not any(isinstance(v.type, TensorType) for v in op.operands):
+        return isinstance(op, ConstantOp) and op.role is not Role.SOURCE
+    if role_of(op) is not Role.COMPUTES or is_expensive(op) or not shape_of(op.results[0]):
         return True
     loaded = {root for value in op.operands if (root := _loaded(value)) is not None}
     return len(loaded) > 1 or any(invariant.get(root.owner, False) for root in loaded)  # pyright: ignore
@@ -109,12 +109,12 @@ def pays(op: Operation, invariant: dict[Operation, bool]) -> bool:
 
 def _loaded(value: SSAValue) -> SSAValue | None:
     """The array of as many dimensions that is loaded to have `value`; None where one of fewer is."""
-    while isinstance(value.owner, Operation) and type(value.owner) in VIEWS:
+    while isinstance(value.owner, Viewing):
         source = value.owner.operands[0]
         if isinstance(value.owner, BroadcastOp) and _long(source) < _long(value):
             return None
         value = source
-    return None if is_source(value.owner) else value
+    return None if role_of(value.owner) is Role.SOURCE else value
 
 
 def _long(value: SSAValue) -> int:

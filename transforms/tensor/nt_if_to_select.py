@@ -30,7 +30,7 @@ from xdsl.traits import Pure
 from ...dialects.affine import AffineList
 from ...dialects.nt import ELEMENTWISE_OPS, BroadcastOp, DimOp, FromScalarOp, ReduceOp, SliceOp, ToScalarOp
 from ...dialects.nt.ops import shape_of
-from .fusion_access import COMPUTING, VIEWS, is_source
+from ...dialects.nt.work import Role, role_of
 from .fusion_groups import is_expensive
 
 
@@ -59,7 +59,7 @@ def is_cheap(branch: scf.IfOp, limit: int) -> bool:
         return False
     if not all(_is_simple(op) for side in sides for op in side.ops if op is not side.last_op):
         return False
-    computing = [[op for op in side.ops if type(op) in COMPUTING] for side in sides]
+    computing = [[op for op in side.ops if role_of(op) is Role.COMPUTES] for side in sides]
     if any(len(ops) > limit for ops in computing):
         return False
     if all(not shape_of(r) for r in branch.results):
@@ -79,7 +79,7 @@ def _is_simple(op: Operation) -> bool:
         return False  # only the condition may say that it is in bounds
     if isinstance(op, ReduceOp) and op.regions and op.regions[0].blocks:
         return False
-    return op.has_trait(Pure) and (type(op) in COMPUTING or type(op) in VIEWS or is_source(op))
+    return op.has_trait(Pure) and role_of(op) in (Role.COMPUTES, Role.VIEW, Role.SOURCE)
 
 
 def _loaded(side: Block) -> set[SSAValue]:
@@ -90,7 +90,9 @@ def _loaded(side: Block) -> set[SSAValue]:
 
 def _is_computed(value: SSAValue, side: Block) -> bool:
     return (
-        isinstance(value.owner, Operation) and value.owner.parent is side and type(value.owner) in COMPUTING
+        isinstance(value.owner, Operation)
+        and value.owner.parent is side
+        and role_of(value.owner) is Role.COMPUTES
     )
 
 

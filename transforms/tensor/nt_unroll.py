@@ -24,6 +24,7 @@ from xdsl.dialects.builtin import IndexType, IntegerAttr, ModuleOp
 from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.passes import ModulePass
 
+from ...dialects.affine import constant_of
 from ...dialects.diagnostic import fail
 from ...dialects.ext.arith import NO_OVERFLOW
 
@@ -55,19 +56,10 @@ class NtUnrollPass(ModulePass):
 
 def turns_of(loop: scf.ForOp) -> range | None:
     """The values of the loop variable, when the bounds and the step are constants."""
-    bounds = [_constant(v) for v in (loop.lb, loop.ub, loop.step)]
+    bounds = [constant_of(v) for v in (loop.lb, loop.ub, loop.step)]
     if any(b is None for b in bounds) or bounds[2] < 1:  # pyright: ignore
         return None
     return range(*bounds)  # pyright: ignore
-
-
-def _constant(value: SSAValue) -> int | None:
-    op = value.owner
-    return (
-        op.value.value.data
-        if isinstance(op, arith.ConstantOp) and isinstance(op.value, IntegerAttr)
-        else None
-    )
 
 
 def _operations(loop: scf.ForOp) -> int:

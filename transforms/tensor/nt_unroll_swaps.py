@@ -29,6 +29,7 @@ from xdsl.dialects.builtin import IndexType, IntegerAttr, ModuleOp
 from xdsl.ir import Block, BlockArgument, Operation, Region, SSAValue
 from xdsl.passes import ModulePass
 
+from ...dialects.affine import constant_of
 from ...dialects.ext.arith import NO_OVERFLOW
 from ...dialects.nt import LoopsOp
 
@@ -60,10 +61,8 @@ def swaps(loop: scf.ForOp) -> bool:
 
 def _step(loop: scf.ForOp) -> int | None:
     """The loop's step, when it is a positive constant."""
-    op = loop.step.owner
-    if not isinstance(op, arith.ConstantOp) or not isinstance(op.value, IntegerAttr):
-        return None
-    return op.value.value.data if op.value.value.data > 0 else None
+    step = constant_of(loop.step)
+    return step if step is not None and step > 0 else None
 
 
 def _place(value: SSAValue, body: Block) -> int | None:

@@ -23,10 +23,9 @@ from xdsl.ir import Block, Operation, SSAValue
 from xdsl.traits import IsTerminator, Pure
 
 from ...dialects.nt import BroadcastOp, LoopsOp, SliceOp, TransposeOp
-from .fusion_access import COMPUTING
+from ...dialects.nt.work import Role, role_of
 
 SUNK = (BroadcastOp, TransposeOp, SliceOp)
-_USERS = frozenset({*COMPUTING, *SUNK})
 
 
 def sink_views(block: Block) -> None:
@@ -45,9 +44,13 @@ def _bodies(view: SSAValue, block: Block) -> dict[Block, list[Operation]]:
     found: dict[Block, list[Operation]] = {}
     for use in view.uses:
         user = use.operation
-        if user.parent is not block and user.parent is not None and type(user) in _USERS:
+        if user.parent is not block and user.parent is not None and _may_hold(user):
             found.setdefault(user.parent, []).append(user)
     return found
+
+
+def _may_hold(user: Operation) -> bool:
+    return role_of(user) is Role.COMPUTES or isinstance(user, SUNK)
 
 
 def _copy_for(op: Operation, users: Iterable[Operation]) -> None:
