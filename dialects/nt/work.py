@@ -70,9 +70,9 @@ class Viewing(Working):
 
 def role_of(op: Operation | Block) -> Role | None:
     """The role of an operation; None of one that has none (a block, whose arguments are values too)."""
-    return op.role if isinstance(op, Working) else None
+    return getattr(op, "role", None)
 
 
 def effort_of(op: Operation | Block) -> Effort:
     """How expensive a point of an operation is; cheap of one that computes none."""
-    return op.effort if isinstance(op, Working) else Effort.CHEAP
+    return getattr(op, "effort", Effort.CHEAP)
