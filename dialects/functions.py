@@ -6,7 +6,8 @@
 
 They are beside those of `math`, up to `expand-math`: on the CPU all of them, in kernels those that CUDA C has no function
 for. A function of floats is a row here, from which its operation is made, the element operation `nt.NAME`, what the
-interpreter calls, and the call in CUDA C; its form for processors is the function NAME in `lowering/math/NAME.py`.
+interpreter calls, and the call in CUDA C; its form for processors is the function of its name in the module of its name in
+`lowering/math`.
 """
 
 from __future__ import annotations

@@ -31,6 +31,21 @@ class NothingToDo(Exception):
 
 
 @dataclass(frozen=True)
+class Case:
+    """A request that is refused, and how it ends when nothing refuses it: with `error`, or in `unchanged` IR.
+
+    `then` is what is done with the IR after it was verified.
+    """
+
+    text: str
+    request: Callable[[ModuleOp], Any]
+    check: str
+    error: type[Exception] | None
+    message: str | None = None
+    then: Callable[[ModuleOp], Any] = str
+
+
+@dataclass(frozen=True)
 class Primitive:
     """One row. `draw` may give None: nothing here to ask for.
 
@@ -46,8 +61,9 @@ class Primitive:
     copies: bool = False
     weight: int = 2
     harmless: str = ""
-    """Why no refusal keeps from a wrong value: iterations keep their order whatever is asked for. `test_checks.py` shows
-    what becomes of a request without the refusal."""
+    """Why no refusal keeps from a wrong value: iterations keep their order whatever is asked for. What becomes of a
+    request without the refusal, its `case` shows, or the one in test_checks.py."""
+    case: Case | None = None
     families: tuple[str, ...] = ()
     """Families of programs in which its mutant may be caught, where most give it no occasion to be wrong."""
     caught_by: tuple[int, ...] = ()

@@ -8,9 +8,7 @@ or the next level refuses, what no schedule can speak of, or the program as it w
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from importlib import import_module
-from typing import Any
 
 import pytest
 from nestor.analysis.nest.loop_structure import find_loop
@@ -39,24 +37,9 @@ from nestor.transforms.nest.reductions.search_parts import search_parts
 from nestor.transforms.registry import load_pass
 from parsed import parse_module
 from primitive_buffers import buffers
+from primitive_requests import Case
 from primitives import PRIMITIVES, without
 from xdsl.dialects.builtin import ModuleOp
-
-
-@dataclass(frozen=True)
-class Case:
-    """A request that is refused, and how it ends when nothing refuses it: with `error`, or in `unchanged` IR.
-
-    `then` is what is done with the IR after it was verified.
-    """
-
-    text: str
-    request: Callable[[ModuleOp], Any]
-    check: str
-    error: type[Exception] | None
-    message: str | None = None
-    then: Callable[[ModuleOp], Any] = str
-
 
 PRODUCTS = """
 func.func @f(%x: memref<4x6xf32>, %y: memref<6x5xf32>, %c: memref<4x5xf32>) {
@@ -289,6 +272,9 @@ NO_RESULT = {
         then=_lower(TO_SCF),
     ),
 }
+
+
+NO_RESULT |= {name: row.case for name, row in PRIMITIVES.items() if row.case is not None}
 
 
 @pytest.mark.parametrize("name", NO_RESULT)

@@ -157,3 +157,15 @@ def test_names_that_are_refused(arguments, message, checkout, run):
     assert done.returncode == 1
     assert done.stderr.startswith(f"error: {message}") and "help: " in done.stderr
     assert contents(checkout) == before
+
+
+@pytest.mark.parametrize("name", ["transposes", "pooling"])
+def test_the_recipe_of_a_cuda_strategy_is_that_of_those_there_are(name):
+    text = (ROOT / "CONTRIBUTING.md").read_text().partition("### A CUDA strategy")[2].partition("\n#")[0]
+    paths = [
+        path.replace("<name>", name).replace("<na-me>", name)
+        for path in re.findall(r"^- `([^`]+)`", text, re.M)
+    ]
+    assert 3 <= len(paths) <= 6
+    assert all((ROOT / path).exists() for path in paths), paths
+    assert f"from .{name} import" in (ROOT / "transforms/schedulers/cuda/schedule_cuda.py").read_text()
