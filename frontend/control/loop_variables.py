@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..interface.errors import UnboundError
+from ..numpy_api.elements.selection import where
 from ..values.arithmetic import apply, as_weak, index_value
 from ..values.checks import check
 from ..values.extents import Affine
@@ -85,8 +86,6 @@ def value_of(frame: Frame, node: ast.Name, late: Late) -> Value:
             f"'{node.id}' is another type of number where the loop runs no iteration",
             "use another name in the loop",
         )
-    from ..numpy_api.elements.selection import where
-
     return as_weak(where(graph, ran, late.value, before), int, None)
 
 

@@ -12,8 +12,10 @@ from collections.abc import Callable, Sequence
 
 from ..frame.frame import Frame
 from ..frame.recursion import bind, evaluate, test
+from ..indexing.subscripts import subscript
 from ..interface.errors import UnsupportedError
 from ..values.arithmetic import index_value
+from ..values.contents import as_view
 from ..values.extents import Affine
 from ..values.islands import open_island
 from ..values.values import Array, Group, Iteration, Late, Lazy, Range, Rows, Scalar, Static, Tensor, Value
@@ -130,9 +132,6 @@ def _counted(frame: Frame, iterable: Value) -> tuple[Range, Callable[[Value], Va
         items = sequence(frame, frame.source.node, iterable)
         return Range(Affine(0), items.count, 1), items.at
     if isinstance(iterable, Array | Lazy | Tensor) and iterable.extents:
-        from ..indexing.subscripts import subscript
-        from ..values.contents import as_view
-
         array = as_view(frame.graph, iterable)
         rows = lambda index: subscript(frame.graph, array, [index])  # noqa: E731
         return Range(Affine(0), array.extents[0], 1), rows

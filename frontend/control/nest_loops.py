@@ -25,6 +25,7 @@ from ..frame.frame import Frame
 from ..frame.objects import is_ref
 from ..frame.recursion import test
 from ..interface.errors import Stopped, UnsupportedError
+from ..numpy_api.elements.selection import where
 from ..values.arithmetic import as_weak, convert
 from ..values.checks import opposite
 from ..values.extents import Affine
@@ -421,8 +422,6 @@ def either_number(
 
     Where computing both has no effects, both are, and one is selected.
     """
-    from ..numpy_api.elements.selection import where
-
     graph, island = frame.graph, _island(frame)
     holds = island.scalar(as_condition(frame, node, condition), _BOOL)
     blocks = [Block(), Block()]

@@ -23,12 +23,13 @@ from ..indexing.subscripts import subscript
 from ..indexing.views import Slice
 from ..interface.errors import DTypeError, Respecialise
 from ..values.arithmetic import as_weak, index_value
+from ..values.contents import as_tensor
 from ..values.extents import Affine
 from ..values.graph import Graph
 from ..values.islands import open_island
 from ..values.numbers import number_kind
 from ..values.promotion import WEAK_DTYPES, Operand, same_operand
-from ..values.tensors import as_array
+from ..values.tensors import as_array, reshape
 from ..values.values import (
     Array,
     Axis,
@@ -88,9 +89,6 @@ def stacked(frame: Frame, node: ast.AST, rows: Rows) -> Value:
 
 def joined_rows(frame: Frame, node: ast.AST, rows: Rows) -> Value:
     """`np.concatenate(rows)`."""
-    from ..values.contents import as_tensor
-    from ..values.tensors import reshape
-
     extents = rows.buffer.extents
     if len(extents) < 2:
         frame.fail(node, "zero-dimensional arrays cannot be concatenated", "use np.stack", DTypeError)

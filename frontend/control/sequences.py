@@ -11,6 +11,7 @@ from ..frame.objects import current
 from ..frame.outside import ITERABLES, items
 from ..interface.errors import DTypeError, Respecialise
 from ..values.arithmetic import index_value, operate, require_static
+from ..values.contents import as_view
 from ..values.extents import Affine
 from ..values.values import Array, Group, Iteration, Lazy, Range, Rows, Static, Tensor, Value, describe
 
@@ -47,7 +48,6 @@ def sequence(frame: Frame, node: ast.AST, value: Value) -> Iteration:
         return Iteration(value.count, lambda k: row(frame.graph, value, k))
     if isinstance(value, Array | Lazy | Tensor) and value.extents:
         from ..indexing.subscripts import subscript
-        from ..values.contents import as_view
 
         array = as_view(frame.graph, value)
         return Iteration(array.extents[0], lambda k: subscript(frame.graph, array, [k]))

@@ -15,6 +15,7 @@ from ..values.graph import Graph
 from ..values.numbers import number_kind
 from ..values.promotion import WEAK_DTYPES
 from ..values.values import Array, Group, Static, Tensor, Value, describe, extents_of, shape_text
+from ..values.writes import check_writable
 
 
 def output_of(graph: Graph, name: str, arguments: dict[str, Any]) -> Array | None:
@@ -33,7 +34,6 @@ def output_of(graph: Graph, name: str, arguments: dict[str, Any]) -> Array | Non
 def store(graph: Graph, name: str, out: Array, result: Value) -> Value:
     """`out[...] = result`; gives `out`. Shapes and element types are the same."""
     from ..indexing.stores import store_window
-    from ..values.writes import check_writable
 
     if isinstance(result, Group):
         raise graph.error(DTypeError, f"{name}: out= of several results is not supported")

@@ -11,7 +11,7 @@ import numpy as np
 from ..interface.errors import AxisError, DTypeError, UnsupportedError
 from ..values.arithmetic import require_static
 from ..values.graph import Graph, element_type
-from ..values.values import Value
+from ..values.values import Group, Value
 
 Handler = Callable[..., Value]
 
@@ -74,8 +74,6 @@ def handles(*functions: Any, method: str | None = None) -> Callable[[Handler], H
 
 def static(graph: Graph, value: Value | None, what: str) -> Any:
     """The compile-time value of an optional parameter; None when it is not given."""
-    from ..values.values import Group
-
     if value is None:
         return None
     if isinstance(value, Group):

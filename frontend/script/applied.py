@@ -16,14 +16,17 @@ from typing import Any
 import numpy as np
 from xdsl.ir import Block
 
+from ..control.structured import rewrite
 from ..frame.frame import Frame
+from ..frame.objects import current
+from ..frame.recursion import call, execute
 from ..indexing.subscripts import subscript
 from ..indexing.views import transposed
 from ..interface.captured import Step
 from ..interface.errors import Respecialise, ShapeError
 from ..numpy_api.families import FUNCTIONS
 from ..numpy_api.registry import normal_axis, static
-from ..numpy_api.shapes.reshaping import reshape_to
+from ..numpy_api.shapes.reshaping import array_shape, reshape_to
 from ..values.arithmetic import broadcast_extents, operate, require_static
 from ..values.assemble import as_piece, dtype_of_value, fresh
 from ..values.contents import as_view
@@ -35,6 +38,7 @@ from ..values.tensors import as_array
 from ..values.values import (
     NOTHING,
     Array,
+    Closure,
     Extents,
     Group,
     Iteration,
@@ -104,8 +108,6 @@ def vectorized_call(
         frame.fail(node, "cannot call `vectorize` on size 0 inputs unless `otypes` is set", None, ShapeError)
 
     def element(island: Island, index: Sequence[Affine], number: Callable[..., Value] = _number) -> Value:
-        from ..frame.recursion import call
-
         numbers = [number(island, piece, index) for piece in pieces]
         return call(frame, node, made.function, numbers, {})
 
@@ -190,9 +192,6 @@ class _Program:
 
     def run(self, text: str, **names: str) -> None:
         """Run statements in which `{x}` stands for the variable `names["x"]`."""
-        from ..control.structured import rewrite
-        from ..frame.recursion import execute
-
         module = ast.parse(text.format(**{key: key for key in names}))
         for child in ast.walk(module):
             if isinstance(child, ast.Name) and child.id in names:
@@ -202,8 +201,6 @@ class _Program:
         execute(self.frame, rewrite(module.body, self.frame.graph.new_name))
 
     def value(self, name: str) -> Value:
-        from ..frame.objects import current
-
         return current(self.frame, self.frame.variables[name])
 
     def __enter__(self) -> _Program:
@@ -218,8 +215,6 @@ def apply_along_axis(
     frame: Frame, node: ast.Call, func1d: Value, axis: Value, arr: Value, *args: Value, **kwargs: Value
 ) -> Value:
     """The function of each vector along an axis, by a loop over them."""
-    from ..frame.recursion import call
-
     graph = frame.graph
     array = as_view(graph, FUNCTIONS[np.asarray](graph, arr))
     rank = len(array.axes)
@@ -269,8 +264,6 @@ def fromfunction(
     frame: Frame, node: ast.Call, function: Value, shape: Value, *, dtype: Value = _FLOAT, **kwargs: Value
 ) -> Value:
     """The function of the index along each axis, once."""
-    from ..frame.recursion import call
-
     grid = FUNCTIONS[np.indices](frame.graph, shape, dtype)
     count = extents_of(grid)[0].constant
     parts = [subscript(frame.graph, grid, [Static(k)]) for k in range(count)]
@@ -314,15 +307,11 @@ def piecewise(
 
 
 def is_callable(value: Value) -> bool:
-    from ..values.values import Closure
-
     return isinstance(value, Closure) or (isinstance(value, Static) and callable(value.value))
 
 
 def apply_over_axes(frame: Frame, node: ast.Call, func: Value, a: Value, axes: Value) -> Value:
     """The function of the array and each axis in turn; it keeps the axis, or one of extent 1 takes its place."""
-    from ..frame.recursion import call
-
     graph = frame.graph
     value = FUNCTIONS[np.asarray](graph, a)
     rank, request = len(extents_of(value)), static(graph, axes, "axes")
@@ -366,8 +355,6 @@ def _indices(frame: Frame, extents: Sequence[Affine]) -> tuple[Affine, Callable[
 
 
 def ndindex(frame: Frame, node: ast.Call, *shape: Value) -> Value:
-    from ..numpy_api.shapes.reshaping import array_shape
-
     extents = array_shape(frame.graph, shape) if shape else ()
     count, at = _indices(frame, extents)
     return Iteration(count, lambda k: Group(at(k)), once=True)

@@ -27,6 +27,7 @@ from ..values.values import (
     Value,
     describe,
 )
+from ..values.writes import check_writable
 from .operators import BINARY, combined, is_sequence
 from .subscripts import subscript_items
 
@@ -233,7 +234,6 @@ def _store(frame: Frame, target: ast.Subscript, compute: Callable[[], Value]) ->
     from ..indexing.stores import overwrite
     from ..indexing.views import view
     from ..values.islands import open_island
-    from ..values.writes import check_writable
 
     graph = frame.graph
     if not _is_plain(target.slice):  # Python computes the value first
@@ -325,7 +325,6 @@ def _augmented_subscript(frame: Frame, node: ast.AugAssign, name: str) -> None:
     from ..indexing.views import view
     from ..numpy_api.in_place import check_operands, check_update
     from ..values.islands import open_island
-    from ..values.writes import check_writable
     from .conditions import without_effects
 
     assert isinstance(node.target, ast.Subscript)

@@ -11,6 +11,7 @@ import numpy as np
 
 from ..frame.frame import Frame
 from ..frame.objects import call_method, construct, is_outside_change, is_record
+from ..frame.recursion import inline
 from ..interface.captured import Step
 from ..interface.errors import DTypeError
 from ..interface.versioned import is_versioned
@@ -26,8 +27,6 @@ from .texts import text_call
 def call(frame: Frame, node: ast.Call, function: Value, args: list[Value], kwargs: dict[str, Value]) -> Value:
     """`function(*args, **kwargs)`."""
     if isinstance(function, Closure):
-        from ..frame.recursion import inline
-
         return inline(frame, node, function, args, kwargs)
     if isinstance(function, Method) and isinstance(function.receiver, Rows):
         from ..control.rows import append
@@ -91,7 +90,6 @@ def _call_known(
     if hasattr(type(target), "lower"):
         target = frame.captured.read(target, Step.ATTRIBUTE, "__wrapped__")
     if isinstance(target, FunctionType) and not is_numpy(target):
-        from ..frame.recursion import inline
         from .composites import MARK, composite_call
 
         if hasattr(target, MARK):

@@ -17,8 +17,9 @@ from ..control.structured import Step
 from ..control.truth import ON_SOME_PATHS, as_condition, decided, refuse_assignments, truth
 from ..frame.frame import Frame
 from ..frame.objects import current, refuse_changes
-from ..frame.recursion import evaluate
+from ..frame.recursion import bind, evaluate, execute
 from ..interface.errors import Stopped
+from ..numpy_api.elements.selection import where
 from ..numpy_api.families import FUNCTIONS
 from ..values import arithmetic as arith
 from ..values.graph import Graph
@@ -184,8 +185,6 @@ def _are_bool(frame: Frame, *values: Value) -> bool:
 
 def _one_of(frame: Frame, a: Value, b: Value, is_and: bool) -> Value:
     """`a and b` (`a or b`) of numbers: the one that Python gives. Both must be of one type, unless they are baked in."""
-    from ..numpy_api.elements.selection import where
-
     kinds = [arith.number_kind(frame.graph, v) for v in (a, b)]
     if not same_operand(kinds[0], kinds[1]):
         arith.require_static(frame.graph, a, "the left side of `and`/`or` between numbers of two types")
@@ -231,7 +230,6 @@ def either(
 
         return either_number(frame, node, condition, then, other)
     from ..control.loops import branch
-    from ..frame.recursion import bind, execute
 
     name = ast.copy_location(ast.Name(frame.graph.new_name(".chosen"), ast.Store()), node)
 

@@ -15,6 +15,7 @@ from ..frame.recursion import evaluate
 from ..interface.errors import DTypeError
 from ..interface.source import SUSPENDED, source_of, suspended_kind
 from ..values.values import INSTEAD, UNKNOWN_LENGTH, Closure, Group, Iteration, Masked, Static, Value
+from .bodies import run_body
 
 MAX_DEPTH = 32
 
@@ -66,8 +67,6 @@ def inline(
     kwargs: dict[str, Value],
 ) -> Value:
     """The body of a Python function, instead of its call."""
-    from .bodies import run_body
-
     kind = suspended_kind(function.__code__.co_flags) if isinstance(function, FunctionType) else None
     if kind is not None:
         frame.fail(node, f"'{function.__name__}' is {kind}, which is not compiled", SUSPENDED)

@@ -17,10 +17,13 @@ import numpy as np
 from ...dialects.records import changed
 from ..control.nest_loops import ACCUMULATOR
 from ..control.sequences import count_of, listed, required, sequence
+from ..control.structured import rewrite
+from ..control.truth import truth
 from ..frame.frame import Frame
-from ..frame.objects import refuse_changes, share
-from ..frame.recursion import evaluate
+from ..frame.objects import key_of, refuse_changes, share
+from ..frame.recursion import bind, call, evaluate, execute, test
 from ..interface.errors import DTypeError, ShapeError
+from ..numpy_api.families import FUNCTIONS
 from ..values.arithmetic import index_value, operate, require_static
 from ..values.equal_extents import require_equal
 from ..values.extents import Affine
@@ -83,8 +86,6 @@ def enumerate_(frame: Frame, node: ast.Call, iterable: Value, start: Value = _ZE
 
 def _as_integer(frame: Frame, node: ast.AST, value: Value) -> Value:
     """An integer, or a NumPy integer as one of Python."""
-    from ..numpy_api.families import FUNCTIONS
-
     is_integer = isinstance(value, Static) and isinstance(value.value, int | np.integer)
     if not is_integer and isinstance(value, Static | Group | Rows | Iteration | Range):
         what = type(value.value).__name__ if isinstance(value, Static) else describe(value)
@@ -108,8 +109,6 @@ def reversed_(frame: Frame, node: ast.Call, iterable: Value) -> Value:
 
 
 def map_(frame: Frame, node: ast.Call, function: Value, *iterables: Value) -> Value:
-    from ..frame.recursion import call
-
     items = zip_(frame, node, *iterables)
     assert isinstance(items, Iteration)
 
@@ -122,9 +121,6 @@ def map_(frame: Frame, node: ast.Call, function: Value, *iterables: Value) -> Va
 
 
 def filter_(frame: Frame, node: ast.Call, function: Value, iterable: Value) -> Value:
-    from ..control.truth import truth
-    from ..frame.recursion import call
-
     kept = []
     for item in listed(frame, node, iterable):
         is_none = isinstance(function, Static) and function.value is None
@@ -155,8 +151,6 @@ def comprehension(frame: Frame, node: ast.ListComp | ast.GeneratorExp | ast.SetC
 
 def dict_comprehension(frame: Frame, node: ast.DictComp) -> Value:
     """`{name: f(v) for name, v in d.items()}`."""
-    from ..frame.objects import key_of
-
     entries: dict[Any, Value] = {}
 
     def enter() -> None:
@@ -250,9 +244,6 @@ def _each(
     frame: Frame, inner: Frame, generators: Sequence[ast.comprehension], emit: Callable[[], None]
 ) -> None:
     """Run `emit` for each iteration; the first iterable of `generators` is evaluated in `frame`, all else in `inner`."""
-    from ..control.truth import truth
-    from ..frame.recursion import bind, test
-
     if not generators:
         return emit()
     first, *rest = generators
@@ -288,9 +279,6 @@ def _holds(frame: Frame, condition: ast.expr, test: Any, truth: Any) -> bool:
 
 def reduced(frame: Frame, node: ast.Call, generator: ast.GeneratorExp, function: Any, start: Value) -> Value:
     """`sum(...)`, `any(...)`, `all(...)` of a generator expression, as a loop."""
-    from ..control.structured import rewrite
-    from ..frame.recursion import execute
-
     name, source = frame.graph.new_name(ACCUMULATOR), frame.graph.new_name(".source")
     first = ast.Name(source, ast.Load())
     values = evaluate(frame, generator.generators[0].iter)

@@ -7,7 +7,7 @@ import ast
 from ..frame.frame import Frame
 from ..frame.objects import constant_object, kept, merge
 from ..frame.outside import has_item, items
-from ..frame.recursion import evaluate
+from ..frame.recursion import evaluate, test
 from ..interface.errors import DTypeError
 from ..values import arithmetic as arith
 from ..values.values import Group, Iteration, Static, Value, describe, is_array
@@ -98,7 +98,6 @@ def sequence_kind(group: Group) -> type:
 
 def unary(frame: Frame, node: ast.UnaryOp) -> Value:
     if isinstance(node.op, ast.Not):
-        from ..frame.recursion import test
         from .conditions import negation
 
         operand = test(frame, node.operand)

@@ -12,10 +12,11 @@ from typing import Any
 import numpy as np
 
 from ..control.sequences import listed, sequence
+from ..control.truth import as_condition, truth
 from ..frame.frame import Frame
-from ..frame.objects import constant_object, merge, replaced
+from ..frame.objects import constant_object, key_of, merge, replaced
 from ..frame.outside import attribute_or_absent, class_attribute, class_of, length
-from ..frame.recursion import evaluate
+from ..frame.recursion import call, evaluate
 from ..interface.captured import Absent
 from ..interface.errors import DTypeError, ShapeError
 from ..interface.versioned import is_versioned
@@ -37,10 +38,12 @@ from ..values.values import (
     Value,
     extents_of,
 )
+from .attributes import attribute_of
 from .classes import type_of
 from .conditions import bool_
 from .folding import fold
 from .iteration import ITERATORS, reduced
+from .operators import combined
 from .own_call_values import OWN_CALLS
 from .own_calls import traced_call
 
@@ -82,8 +85,6 @@ def reducing_loop(frame: Frame, node: ast.Call, what: Any, first: Any) -> Value 
 
 
 def _sum(frame: Frame, node: ast.Call, iterable: Value, start: Value = _ZERO) -> Value:
-    from .operators import combined
-
     total = start
     for item in listed(frame, node, iterable):
         total = combined(frame, node, ast.Add(), total, item)
@@ -99,8 +100,6 @@ def _all(frame: Frame, node: ast.Call, iterable: Value) -> Value:
 
 
 def _logical(frame: Frame, node: ast.Call, iterable: Value, ufunc: np.ufunc, start: bool) -> Value:
-    from ..control.truth import as_condition, truth
-
     if isinstance(iterable, Array | Lazy | Tensor) and len(extents_of(iterable)) == 1:
         whole = METHODS["all" if start else "any"](frame.graph, iterable)
         return FUNCTIONS[builtins.bool](frame.graph, whole)
@@ -128,8 +127,6 @@ def _tuple(frame: Frame, node: ast.Call, iterable: Value = _NO_ITEMS) -> Value:
 
 
 def _dict(frame: Frame, node: ast.Call, entries: Value = _NO_ENTRIES, **more: Value) -> Value:
-    from ..frame.objects import key_of
-
     if not (isinstance(entries, Group) and entries.kind is dict) and not isinstance(entries, Static):
         pairs = [listed(frame, node, pair) for pair in listed(frame, node, entries)]
         if any(len(pair) != 2 for pair in pairs):
@@ -143,8 +140,6 @@ def _sorted(
     frame: Frame, node: ast.Call, iterable: Value, key: Value = NOTHING, reverse: Value = _FALSE
 ) -> Value:
     """Items known at compile time, or by a key that is."""
-    from ..frame.recursion import call
-
     items = listed(frame, node, iterable)
     is_plain = isinstance(key, Static) and key.value is None
     keys: list[Any] = []
@@ -179,8 +174,6 @@ def _type(frame: Frame, node: ast.Call, value: Value) -> Value:
 
 
 def _attribute(frame: Frame, node: ast.Call, owner: Value, name: Value) -> Value:
-    from .attributes import attribute_of
-
     text = arith.require_static(frame.graph, name, "the name of an attribute")
     access = ast.copy_location(ast.Attribute(node.args[0], text, ast.Load()), node)
     return attribute_of(frame, access, owner)

@@ -9,7 +9,7 @@ from typing import Any
 from ..control.structured import Step
 from ..frame.frame import Frame, ReturnSignal
 from ..frame.objects import current
-from ..frame.recursion import evaluate
+from ..frame.recursion import evaluate, test
 from ..interface.errors import Stopped, UnsupportedError
 from ..values.values import Closure, Exceptional, Group, Iteration, Static, Value
 from .assignments import annotated, assign, augmented, delete_item
@@ -48,7 +48,6 @@ def _return(frame: Frame, node: ast.Return) -> None:
 def _if(frame: Frame, node: ast.If) -> None:
     from ..control.loops import branch
     from ..control.truth import truth
-    from ..frame.recursion import test
 
     condition = test(frame, node.test)
     frame.at(node)
@@ -81,7 +80,6 @@ def _pass(frame: Frame, node: ast.stmt) -> None:
 def _assert(frame: Frame, node: ast.Assert) -> None:
     """`assert`: decided now where it can be, else checked when the program runs."""
     from ..control.truth import as_condition, truth
-    from ..frame.recursion import test
     from ..values.checks import check
 
     condition = test(frame, node.test)

@@ -30,7 +30,7 @@ from .integer_ranges import is_within, require_fit
 from .numbers import number_kind
 from .overflow import check_arithmetic
 from .promotion import WEAK_DTYPES, Operand, fits, ufunc_dtypes, weak_result
-from .tensors import BOOL, cast, constant, elementwise
+from .tensors import BOOL, as_array, cast, constant, elementwise
 from .values import (
     UNKNOWN_LENGTH,
     Extents,
@@ -467,8 +467,6 @@ def emit(graph: Graph, row: Elementwise, operands: Sequence[Value], dtypes: Sequ
 
 def finished(tensor: Tensor) -> Value:
     """The result of a NumPy function: a scalar when it has rank 0, a fresh array otherwise."""
-    from .tensors import as_array
-
     return as_array(tensor) if tensor.extents else tensor
 
 

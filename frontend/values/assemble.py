@@ -17,6 +17,7 @@ from xdsl.ir import SSAValue
 
 from ...dialects.nt import EmptyOp, IotaOp
 from ..interface.errors import ShapeError, UnsupportedError
+from .contents import as_tensor
 from .equal_extents import require_equal
 from .extents import Affine, affine_list
 from .graph import Graph, dynamic, tensor_type
@@ -203,8 +204,6 @@ def fortran_order(array: Array) -> tuple[int, ...] | None:
 
 def repeated(graph: Graph, value: Value, extents: Extents, along: Sequence[int]) -> Array:
     """The array broadcast to `extents`, as a new one."""
-    from .contents import as_tensor
-
     if graph.island is not None:
         piece = as_piece(graph, value)
         array = graph.island.materialise(piece, "t") if isinstance(piece, Lazy) else piece

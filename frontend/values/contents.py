@@ -7,6 +7,7 @@ from dataclasses import replace
 from ..interface.errors import DTypeError, UnsupportedError
 from .extents import Affine
 from .graph import Graph
+from .overflow import affine_integer
 from .promotion import WEAK_DTYPES
 from .tensors import (
     as_array,
@@ -58,8 +59,6 @@ def as_tensor(graph: Graph, value: Value) -> Tensor:
     if isinstance(value, Masked):
         raise graph.error(UnsupportedError, UNKNOWN_LENGTH, INSTEAD)
     if isinstance(value, Index):
-        from .overflow import affine_integer
-
         ssa = from_scalar(graph, affine_integer(graph, value.affine), WEAK_DTYPES[int])
         return Tensor(ssa, WEAK_DTYPES[int], (), True, int, None, value.affine.arguments() or None)
     assert isinstance(value, Static)

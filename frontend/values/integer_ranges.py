@@ -24,6 +24,7 @@ from ..interface.errors import RangeError, Respecialise
 from .extents import Affine
 from .graph import Graph
 from .promotion import WEAK_DTYPES, fits
+from .tensors import to_scalar
 from .values import Index, Scalar, Static, Tensor, Value
 
 
@@ -46,8 +47,6 @@ def require_fit(graph: Graph, value: Value, dtype: np.dtype) -> None:
     if isinstance(value, Scalar):
         ssa = value.ssa
     else:
-        from .tensors import to_scalar
-
         if graph.island is not None:
             ssa = graph.island.scalar(value, WEAK_DTYPES[int])
         else:

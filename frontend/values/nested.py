@@ -6,11 +6,12 @@ from typing import Any
 
 import numpy as np
 
+from ...dialects.nt import ConstantOp
 from ..interface.errors import ShapeError, UnsupportedError
 from .assemble import as_piece, element_window, fresh, joint_dtype
 from .equal_extents import require_equal
 from .extents import Affine
-from .graph import Graph
+from .graph import Graph, tensor_type
 from .islands import Island
 from .values import Array, Buffer, Group, Static, Value, describe, extents_of, is_number, whole
 
@@ -109,9 +110,6 @@ def _collect(
 def constant_array(graph: Graph, table: np.ndarray) -> Array:
     """A small array known at compile time."""
     from xdsl.dialects.builtin import DenseIntOrFPElementsAttr
-
-    from ...dialects.nt import ConstantOp
-    from .graph import tensor_type
 
     if table.size > 1 << 16:
         raise graph.error(

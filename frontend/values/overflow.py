@@ -26,6 +26,7 @@ from ..interface.errors import RangeError
 from .extents import Affine
 from .graph import Graph
 from .integer_ranges import bounds
+from .tensors import to_scalar
 from .values import Index, Scalar, Static, Tensor, Value
 
 LARGEST_EXTENT = 1 << 48
@@ -82,8 +83,6 @@ def _is_carried(value: Value) -> bool:
 
 
 def _integer(graph: Graph, value: Value) -> SSAValue:
-    from .tensors import to_scalar
-
     if isinstance(value, Static):
         return graph.emitter().const(int(value.value), i64)
     if isinstance(value, Index):

@@ -25,7 +25,7 @@ from ...values.extents import Affine, Atom
 from ...values.graph import Graph
 from ...values.numbers import number_kind
 from ...values.promotion import WEAK_DTYPES
-from ...values.tensors import cast
+from ...values.tensors import cast, reshape
 from ...values.values import (
     Array,
     Group,
@@ -148,8 +148,6 @@ def _converted(graph: Graph, value: Value, target: type) -> Value:
         return Scalar(graph.island.scalar(value, dtype), dtype, target)
     tensor = as_tensor(graph, value)
     if tensor.extents:
-        from ...values.tensors import reshape
-
         tensor = reshape(graph, tensor, ())
     return as_weak(Tensor(cast(graph, tensor, dtype).ssa, dtype, (), True), target, arguments)
 

@@ -11,6 +11,7 @@ from ....dialects.nt import ELEMENTWISE
 from ...interface.errors import DTypeError, Respecialise, UnsupportedError
 from ...values.arithmetic import (
     UFUNC_CLIP,
+    affine_of,
     apply,
     as_weak,
     copy,
@@ -150,8 +151,6 @@ def _better(graph: Graph, name: str, value: Value, best: Value) -> Value:
         return value if decided.value else best
     kinds = [number_kind(graph, v) for v in (value, best)]
     if kinds == [int, int] and isinstance(value, Index | Static) and isinstance(best, Index | Static):
-        from ...values.arithmetic import affine_of
-
         a, b = affine_of(value), affine_of(best)
         assert a is not None and b is not None
         return index_value(graph.larger(a, b) if name == "greater" else graph.smaller(a, b))

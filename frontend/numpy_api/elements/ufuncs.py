@@ -11,11 +11,13 @@ import numpy as np
 from ....dialects.nt import ELEMENTWISE
 from ...interface.errors import DTypeError, ShapeError, UnsupportedError
 from ...values.arithmetic import apply, compute_dtypes, copy, emit, nt_kind, operate
+from ...values.contents import as_view
 from ...values.graph import Graph
 from ...values.numbers import number_kind
 from ...values.promotion import WEAK_DTYPES
 from ...values.tensors import BOOL, as_array
 from ...values.values import Array, Group, Static, Tensor, Value, describe, extents_of, shape_text
+from ...values.writes import check_writable
 from ..invoke import invoke
 from ..registry import dtype_of, handles, static
 from ..shapes.orders import lay_out, requested
@@ -227,7 +229,6 @@ def _stored(
     """`out[mask] = result`; gives `out`."""
     from ...indexing.stores import overwrite
     from ...values.islands import open_island
-    from ...values.writes import check_writable
 
     if not isinstance(out, Array) or isinstance(result, Group):
         what = "a tuple of arrays" if isinstance(result, Group) else describe(out)
@@ -306,7 +307,6 @@ def ufunc_method(
 def _outer(graph: Graph, ufunc: np.ufunc, a: Value, b: Value) -> Value:
     """Every element of a with every element of b: the axes of a, then those of b."""
     from ...indexing.views import Slice, view
-    from ...values.contents import as_view
 
     a, b = _as_strong(graph, a), _as_strong(graph, b)
     rank = len(extents_of(b))

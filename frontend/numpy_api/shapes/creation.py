@@ -11,6 +11,7 @@ from xdsl.ir.affine import AffineBinaryOpKind
 from ...indexing.views import Slice, view
 from ...interface.errors import DTypeError, Respecialise, ShapeError, UnsupportedError
 from ...values.arithmetic import affine_of, apply, convert, copy, index_value
+from ...values.arithmetic import copy as copied
 from ...values.assemble import INT, axis_order, dtype_of_value, positions
 from ...values.contents import as_view
 from ...values.extents import Affine
@@ -219,8 +220,6 @@ def array(
     order: Value | None = None,
     ndmin: Value = ZERO,
 ) -> Value:
-    from ...values.arithmetic import copy as copied
-
     target = dtype_of(graph, dtype)
     if static(graph, copy, "copy") is not True:
         result = asarray(graph, object, dtype, order, copy=copy)

@@ -10,7 +10,7 @@ import numpy as np
 
 from ...indexing.subscripts import subscript
 from ...indexing.views import Slice, view
-from ...interface.errors import DTypeError, Respecialise, ShapeError, UnsupportedError
+from ...interface.errors import DTypeError, IndexRangeError, Respecialise, ShapeError, UnsupportedError
 from ...values.assemble import as_piece, concatenated, fortran_order, fresh, joint_dtype, window, with_axis
 from ...values.contents import as_view
 from ...values.equal_extents import require_equal
@@ -234,8 +234,6 @@ def append(graph: Graph, arr: Value, values: Value, axis: Value | None = None) -
 
 
 def _position(graph: Graph, index: int, extent: Affine, axis: int, end: int) -> Affine:
-    from ...interface.errors import IndexRangeError
-
     at = Affine(index) if index >= 0 else extent + index
     inside = graph.assumptions.nonnegative(at, "a position") and graph.assumptions.nonnegative(
         extent - at - end, "a position"

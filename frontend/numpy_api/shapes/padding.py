@@ -13,7 +13,7 @@ from ...values.contents import as_view
 from ...values.extents import Affine
 from ...values.graph import Graph
 from ...values.islands import Island
-from ...values.values import Array, Extents, Group, Static, Value, extents_of
+from ...values.values import Array, Extents, Group, Static, Value, extents_of, is_number
 from ..registry import handles, static
 from .joining import in_order_of
 from .rearranging import atleast
@@ -62,8 +62,6 @@ def _pairs(graph: Graph, request: Any, rank: int, what: str) -> list[tuple[int, 
 
 def _fills(graph: Graph, values: Value, rank: int) -> list[tuple[Value, Value]]:
     """The constants before and after each axis."""
-    from ...values.values import is_number
-
     if is_number(values) and not extents_of(values):
         return [(values, values)] * rank
     if isinstance(values, Group) and all(is_number(v) and not extents_of(v) for v in values.items):

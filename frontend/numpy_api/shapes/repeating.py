@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from ...interface.errors import Respecialise, ShapeError
+from ...values.arithmetic import copy
 from ...values.assemble import concatenated, fresh, repeated, window, with_axis
 from ...values.contents import as_view
 from ...values.extents import Affine
@@ -35,8 +36,6 @@ def tile(graph: Graph, A: Value, reps: Value) -> Value:
             raise graph.error(ShapeError, "negative dimensions are not allowed")
     extents = tuple([a.extent * c for a, c in zip(array.axes, counts, strict=True)])
     if not axes:
-        from ...values.arithmetic import copy
-
         return copy(graph, array, array.dtype)
 
     def write(island: Island, target: Array, axis: int = 0, source: Array = array) -> None:

@@ -16,7 +16,7 @@ import numpy as np
 from ....dialects.nt import ELEMENTWISE, REDUCTIONS
 from ...interface.errors import DTypeError, ShapeError, UnsupportedError
 from ...values.arithmetic import apply, broadcast_extents, convert, copy, emit, index_value, operate
-from ...values.assemble import dtype_of_value
+from ...values.assemble import dtype_of_value, positions
 from ...values.contents import as_tensor
 from ...values.extents import Affine
 from ...values.graph import Graph, element_type
@@ -294,8 +294,6 @@ def _index_dtype(graph: Graph, a: Value, axes: tuple[int, ...]) -> np.dtype:
 
 def _indices(graph: Graph, a: Value, axes: tuple[int, ...], dtype: np.dtype) -> Value:
     """The index along the axes, counted row by row, as an array of integers of fewer or the same axes."""
-    from ...values.assemble import positions
-
     extents = extents_of(a)
     total: Value | None = None
     for k in axes:
