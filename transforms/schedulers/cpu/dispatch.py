@@ -10,7 +10,8 @@ Each strategy that is more than a few lines has a module of its own, `cpu_*.py`;
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from xdsl.dialects.func import FuncOp
@@ -31,6 +32,7 @@ from ...nest.memory.expand_buffer import expand_buffer
 from ...nest.rewrite.steps import Steps
 from ...nest.rewrite.trials import trial
 from ..patterns.costs import extent_of, machine_lanes
+from ..strategies import Strategy, first_of
 from .recurrences import is_recurrence, jam_rows
 from .reductions import block_rows, column_sums_in, has_many_rows, jam_sums, share_reduction
 from .row_programs import fetch_rows, rows_of, search_in_parts
@@ -49,6 +51,7 @@ from .vectors import (
 
 if TYPE_CHECKING:
     from ..patterns.convolutions import Convolution
+    from ..patterns.windows import Windows
 
 FEW = 4
 """Up to this many iterations are too few to share among threads when an inner loop can be shared instead."""
@@ -59,12 +62,9 @@ TILE = 32
 
 def schedule_sums_of_products(function: FuncOp, machine: Machine) -> None:
     """Convolutions, products, and the matrices that they make and use. A program without any does not import how."""
-    from ..patterns.convolutions import convolution_in
-    from ..patterns.windows import windows_in
     from .batch_slices import do_slices, join_axes, slices_in
     from .matrix_stacks import join_stacks
     from .pairs import pairs_in, tile_pairs
-    from .windows import tile_windows
 
     _remove_unit_loops(function, machine.steps)
     if machine.cpu.amx:
@@ -72,12 +72,8 @@ def schedule_sums_of_products(function: FuncOp, machine: Machine) -> None:
 
         widen_in_products(function, machine.steps)
     for nest in list(outermost_loops(function)):
-        if nest.parent is None:
-            continue
-        if (sum_ := convolution_in(nest)) is not None:
-            _tile_convolution(sum_, machine)
-        elif (windows := windows_in(nest)) is not None:
-            tile_windows(windows, machine.cpu, *_sharing(machine), machine.steps)
+        if nest.parent is not None:
+            first_of(SUMS, nest.label, Sums(nest, machine))
     for pairs in list(pairs_in(function)):
         tile_pairs(pairs, machine.cpu, share if machine.cpu.threads != 1 else None, machine.steps)
     join_axes(function, machine.steps)
@@ -101,14 +97,52 @@ def _remove_unit_loops(function: FuncOp, steps: Steps) -> None:
                 steps.do(remove_unit_loop, loop)
 
 
-def _tile_convolution(sum_: Convolution, machine: Machine) -> None:
+@dataclass(eq=False)
+class Sums:
+    """A nest that may be a sum over several loops."""
+
+    nest: ForOp
+    machine: Machine
+
+    @cached_property
+    def convolution(self) -> Convolution | None:
+        from ..patterns.convolutions import convolution_in
+
+        return convolution_in(self.nest)
+
+    @cached_property
+    def windows(self) -> Windows | None:
+        from ..patterns.windows import windows_in
+
+        return None if self.convolution is not None else windows_in(self.nest)
+
+
+def _tile_convolution(sums: Sums) -> bool:
     from .convolutions import tile_convolution
+
+    machine = sums.machine
 
     def before(nest: ForOp) -> None:
         schedule_nest(nest, machine, for_threads=machine.cpu.threads != 1)
 
-    sharing = _sharing(machine)
-    tile_convolution(sum_, machine.cpu, *sharing, before, machine.steps)
+    assert sums.convolution is not None
+    return tile_convolution(sums.convolution, machine.cpu, *_sharing(machine), before, machine.steps)
+
+
+def _tile_windows(sums: Sums) -> bool:
+    from .windows import tile_windows
+
+    assert sums.windows is not None
+    return tile_windows(sums.windows, sums.machine.cpu, *_sharing(sums.machine), sums.machine.steps)
+
+
+SUMS = (
+    Strategy(
+        "convolution", "sums over several loops", _tile_convolution, lambda sums: sums.convolution is not None
+    ),
+    Strategy("windows", "reductions over windows", _tile_windows, lambda sums: sums.windows is not None),
+)
+"""What takes a nest of sums with the nests around it, before these are scheduled."""
 
 
 def _sharing(machine: Machine) -> tuple[Callable[[ForOp, Steps], None] | None, Callable[[ForOp], None]]:
@@ -120,60 +154,116 @@ def _sharing(machine: Machine) -> tuple[Callable[[ForOp, Steps], None] | None, C
     return share if machine.cpu.threads != 1 else None, rest
 
 
+@dataclass(eq=False)
+class Nest:
+    """A nest that is scheduled: what the rows of strategies ask about it, each once."""
+
+    band: list[ForOp]
+    machine: Machine
+    for_threads: bool
+    """No loop around it is parallel yet."""
+    in_parts: bool
+    """Reductions may be shared."""
+
+    @property
+    def loop(self) -> ForOp:
+        return self.band[0]
+
+    @cached_property
+    def dependences(self) -> Dependences:
+        return Dependences(self.loop)
+
+    @cached_property
+    def refusal(self) -> NestorError | None:
+        """Why threads cannot share it; None where they are not to."""
+        return why_not_parallel(self.loop, self.dependences) if self.for_threads else None
+
+    @property
+    def is_parallel(self) -> bool:
+        return self.for_threads and self.refusal is None
+
+    @cached_property
+    def inner(self) -> list[ForOp]:
+        return list(outermost_loops(self.loop))
+
+
 def schedule_nest(nest: ForOp, machine: Machine, for_threads: bool, in_parts: bool = True) -> None:
     """Schedule a nest; `for_threads`: no loop around it is parallel yet; `in_parts`: reductions may be shared."""
-    steps = machine.steps
+    steps, label = machine.steps, nest.label
     band = flatten_neighbours(perfect_band(nest), steps)
-    if _schedule_column_sums(band, machine, for_threads, in_parts):
-        return
-    band = _best_order(band, steps)
-    if _tile_product(band, machine, for_threads):
-        return
-    loop, dependences = band[0], Dependences(band[0])
-    refusal = why_not_parallel(loop, dependences) if for_threads else None
-    is_parallel = for_threads and refusal is None
-    if refusal is not None and in_parts and _schedule_parts(loop, machine):
-        return
-    if _is_better_outside(loop, dependences):
-        vectorize_loop(loop, machine, is_parallel, dependences)
-        return
-    if (tiles := tile_transposed(band, machine.cpu, steps)) is not None:
-        if for_threads and why_not_parallel(tiles) is None:
-            share(tiles, steps)
-        return
-    if (tiles := _tiled(band, steps)) is not None:
-        if is_parallel:
-            share(tiles, steps)
-        return
-    inner = list(outermost_loops(loop))
-    if for_threads and (scans := scan_in_waves(loop, machine)) is not None:
-        alone, rest = scans
-        for part in alone:
-            schedule_nest(part, replace(machine, in_rows=True), False)
-            fetch_blocks(part, machine.cpu, steps)
-        for part in rest:
-            schedule_nest(part, machine, False)
-        return
-    if for_threads and (scans := block_long_scan(loop, steps)) is not None:
-        blocks, rest = scans
-        for part in blocks:
-            schedule_nest(part, machine, for_threads)
-        for part in rest:
-            schedule_nest(part, machine, False)
-        return
-    if not inner:
-        if not is_parallel and scan_in_lanes(loop, machine):
-            return
-        schedule_innermost(loop, machine, is_parallel, dependences)
-        return
-    in_lanes = any(has_lanes(child, machine.cpu.vector_bits) for child in inner)
-    if not in_lanes and (rows := jam_rows(loop, dependences, steps)) is not None:
-        if is_parallel:
-            share(rows, steps)
-        return
-    if is_parallel and not _is_better_shared_inside(loop, dependences):
-        if (sums := jam_sums(loop, dependences, steps)) is not None:
-            loop, inner = sums, list(outermost_loops(sums))
+    if first_of(AS_WRITTEN, label, Nest(band, machine, for_threads, in_parts)) is None:
+        first_of(NESTS, label, Nest(_best_order(band, steps), machine, for_threads, in_parts))
+
+
+def _in_parts(nest: Nest) -> bool:
+    return _schedule_parts(nest.loop, nest.machine)
+
+
+def _lanes_outside(nest: Nest) -> bool:
+    vectorize_loop(nest.loop, nest.machine, nest.is_parallel, nest.dependences)
+    return True
+
+
+def _transposed(nest: Nest) -> bool:
+    tiles = tile_transposed(nest.band, nest.machine.cpu, nest.machine.steps)
+    if tiles is None:
+        return False
+    if nest.for_threads and why_not_parallel(tiles) is None:
+        share(tiles, nest.machine.steps)
+    return True
+
+
+def _in_square_tiles(nest: Nest) -> bool:
+    tiles = _tiled(nest.band, nest.machine.steps)
+    if tiles is not None and nest.is_parallel:
+        share(tiles, nest.machine.steps)
+    return tiles is not None
+
+
+def _in_waves(nest: Nest) -> bool:
+    machine = nest.machine
+    if (scans := scan_in_waves(nest.loop, machine)) is None:
+        return False
+    alone, rest = scans
+    for part in alone:
+        schedule_nest(part, replace(machine, in_rows=True), False)
+        fetch_blocks(part, machine.cpu, machine.steps)
+    for part in rest:
+        schedule_nest(part, machine, False)
+    return True
+
+
+def _in_blocks(nest: Nest) -> bool:
+    if (scans := block_long_scan(nest.loop, nest.machine.steps)) is None:
+        return False
+    blocks, rest = scans
+    for part in blocks:
+        schedule_nest(part, nest.machine, nest.for_threads)
+    for part in rest:
+        schedule_nest(part, nest.machine, False)
+    return True
+
+
+def _innermost(nest: Nest) -> bool:
+    schedule_innermost(nest.loop, nest.machine, nest.is_parallel, nest.dependences)
+    return True
+
+
+def _side_by_side(nest: Nest) -> bool:
+    steps = nest.machine.steps
+    if any(has_lanes(child, nest.machine.cpu.vector_bits) for child in nest.inner):
+        return False
+    rows = jam_rows(nest.loop, nest.dependences, steps)
+    if rows is not None and nest.is_parallel:
+        share(rows, steps)
+    return rows is not None
+
+
+def _loop_by_loop(nest: Nest) -> bool:
+    loop, machine, steps, for_threads = nest.loop, nest.machine, nest.machine.steps, nest.for_threads
+    if nest.is_parallel and not _is_better_shared_inside(loop, nest.dependences):
+        if (sums := jam_sums(loop, nest.dependences, steps)) is not None:
+            loop = sums
         share(loop, steps)
         for_threads = False
     search_in_parts(loop, machine)
@@ -181,17 +271,18 @@ def schedule_nest(nest: ForOp, machine: Machine, for_threads: bool, in_parts: bo
     for child in list(outermost_loops(loop)):
         schedule_nest(child, replace(machine, in_rows=bool(rows) or machine.in_rows), for_threads)
     fetch_rows(loop, rows, steps)
-    if refusal is not None and not any(loop.kind == "parallel" for loop in loops_in(loop)):
-        remark_refusal(loop, "runs on one thread", refusal)
+    if nest.refusal is not None and not any(loop.kind == "parallel" for loop in loops_in(loop)):
+        remark_refusal(loop, "runs on one thread", nest.refusal)
+    return True
 
 
-def _schedule_column_sums(band: list[ForOp], machine: Machine, for_threads: bool, in_parts: bool) -> bool:
+def _schedule_column_sums(nest: Nest) -> bool:
     """Read the rows of sums of columns a few at a time, and share them among threads; False where that is of no use."""
-    found = column_sums_in(band)
-    if found is None:
-        return False
-    if for_threads:
-        return in_parts and _schedule_parts(band[0], machine)
+    machine = nest.machine
+    if nest.for_threads:
+        return nest.in_parts and _schedule_parts(nest.loop, machine)
+    found = column_sums_in(nest.band)
+    assert found is not None
     row, column = found
     extent = extent_of(column)
     if not has_many_rows(row) or (
@@ -226,29 +317,40 @@ def schedule_products(function: FuncOp, machine: Machine) -> None:
     """Tile the products of a function, with the nests around them."""
     for nest in list(outermost_loops(function)):
         if nest.parent is not None:
-            _tile_product(perfect_band(nest), machine, for_threads=machine.cpu.threads != 1)
+            product = Nest(perfect_band(nest), machine, machine.cpu.threads != 1, in_parts=True)
+            if _sums_in_innermost(product):
+                first_of(PRODUCTS, nest.label, product)
 
 
-def _tile_product(band: list[ForOp], machine: Machine, for_threads: bool) -> bool:
-    """Tile a band that is a product of matrices; whether it was one."""
-    if not any(isinstance(op, AccumulateOp) for op in band[-1].body.block.ops):
-        return False
-    from ..patterns.products import product_in
-    from .product_tiles import ProductTiling
+def _sums_in_innermost(nest: Nest) -> bool:
+    return any(isinstance(op, AccumulateOp) for op in nest.band[-1].body.block.ops)
+
+
+def _for_matrix_unit(nest: Nest) -> bool:
+    from .matrix_tiles import tile_for_matrix_unit
+
+    return tile_for_matrix_unit(nest.loop, share if nest.for_threads else None, nest.machine.steps)
+
+
+def _skinny(nest: Nest) -> bool:
     from .skinny_products import tile_skinny
 
-    if machine.cpu.amx and _for_matrix_unit(band, machine, for_threads):
-        return True
-    if tile_skinny(band, machine, share if for_threads else None):
-        return True
-    product = product_in(band)
+    return tile_skinny(nest.band, nest.machine, share if nest.for_threads else None)
+
+
+def _in_tiles_of_sums(nest: Nest) -> bool:
+    from ..patterns.products import product_in
+    from .product_tiles import ProductTiling
+
+    product = product_in(nest.band)
     if product is None:
         return False
+    machine = nest.machine
     tiling = ProductTiling(
         product,
         machine,
-        share if for_threads else None,
-        lambda nest: schedule_nest(nest, machine, for_threads=False),
+        share if nest.for_threads else None,
+        lambda beside: schedule_nest(beside, machine, for_threads=False),
         machine.steps,
     )
     if not tiling.is_legal():
@@ -257,11 +359,69 @@ def _tile_product(band: list[ForOp], machine: Machine, for_threads: bool) -> boo
     return True
 
 
-def _for_matrix_unit(band: list[ForOp], machine: Machine, for_threads: bool) -> bool:
-    """Let the matrix unit compute a product; whether it can."""
-    from .matrix_tiles import tile_for_matrix_unit
+# ---- the rows ---------------------------------------------------------------------------------------
 
-    return tile_for_matrix_unit(band[0], share if for_threads else None, machine.steps)
+PRODUCTS = (
+    Strategy(
+        "matrix unit",
+        "products of bytes, on a processor with a unit for them",
+        _for_matrix_unit,
+        lambda nest: nest.machine.cpu.amx,
+    ),
+    Strategy("few rows or columns", "products of which reading a matrix takes most of the time", _skinny),
+    Strategy("tiles of a product", "products of matrices", _in_tiles_of_sums),
+)
+"""Sums of products, for which no other strategy is better."""
+
+AS_WRITTEN = (
+    Strategy(
+        "column sums",
+        "sums of columns with many rows",
+        _schedule_column_sums,
+        lambda nest: column_sums_in(nest.band) is not None,
+    ),
+)
+"""Tried before loops are put in the order in which memory is."""
+
+NESTS = (
+    Strategy(
+        "product",
+        "sums of products",
+        lambda nest: first_of(PRODUCTS, nest.loop.label, nest) is not None,
+        _sums_in_innermost,
+    ),
+    Strategy(
+        "parts of a reduction",
+        "reductions that threads cannot share otherwise",
+        _in_parts,
+        lambda nest: nest.refusal is not None and nest.in_parts,
+    ),
+    Strategy(
+        "vectors of the outer loop",
+        "nests that are contiguous along it, and not inside",
+        _lanes_outside,
+        lambda nest: _is_better_outside(nest.loop, nest.dependences),
+    ),
+    Strategy("transposed tiles", "nests that read across what they write", _transposed),
+    Strategy("square tiles", "nests of two loops, with contiguous accesses along both", _in_square_tiles),
+    Strategy(
+        "running results in waves",
+        "running results larger than the caches, by two threads",
+        _in_waves,
+        lambda nest: nest.for_threads,
+    ),
+    Strategy("blocks of a running result", "long running results", _in_blocks, lambda nest: nest.for_threads),
+    Strategy(
+        "running result in lanes",
+        "running results without an inner loop",
+        lambda nest: scan_in_lanes(nest.loop, nest.machine),
+        lambda nest: not nest.inner and not nest.is_parallel,
+    ),
+    Strategy("vectors", "loops without an inner loop", _innermost, lambda nest: not nest.inner),
+    Strategy("rows side by side", "independent rows of sums whose order is given", _side_by_side),
+    Strategy("loop by loop", "all others: a loop for threads, the loops in it each by itself", _loop_by_loop),
+)
+"""What is done with a nest: the first that takes it."""
 
 
 # ---- order ------------------------------------------------------------------------------------------

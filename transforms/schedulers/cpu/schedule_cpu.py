@@ -66,6 +66,7 @@ from ....dialects.diagnostic import fail
 from ....dialects.nest import AccumulateOp, AllocOp, ForOp
 from ...nest.loops.flatten import flatten_neighbours
 from ...nest.mapping.parallel import why_not_parallel
+from ..strategies import Strategy, first_of
 from .vectors import DEFAULT, Machine, outermost_loops, schedule_innermost
 
 
@@ -95,14 +96,20 @@ def schedule(nest: ForOp, machine: Machine = DEFAULT) -> None:
     """Schedule one nest. Loops that are marked already stay as they are."""
     if any(loop.kind != "serial" for loop in loops_in(nest)):
         return
-    for_threads = machine.cpu.threads != 1
     band = flatten_neighbours(perfect_band(nest), machine.steps)
-    if (dependences := _plain(band)) is not None:
-        schedule_innermost(band[0], machine, for_threads, dependences)
+    if first_of(PLAIN, nest.label, (band, machine)) is not None:
         return
     from .dispatch import schedule_nest
 
-    schedule_nest(band[0], machine, for_threads)
+    schedule_nest(band[0], machine, for_threads=machine.cpu.threads != 1)
+
+
+def _schedule_plain(nest: tuple[list[ForOp], Machine]) -> bool:
+    band, machine = nest
+    if (dependences := _plain(band)) is None:
+        return False
+    schedule_innermost(band[0], machine, machine.cpu.threads != 1, dependences)
+    return True
 
 
 def _plain(band: list[ForOp]) -> Dependences | None:
@@ -112,6 +119,10 @@ def _plain(band: list[ForOp]) -> Dependences | None:
         return None
     dependences = Dependences(loop)
     return dependences if why_not_parallel(loop, dependences) is None else None
+
+
+PLAIN = (Strategy("plain loop", "loops over independent statements alone", _schedule_plain),)
+"""Tried first: a program of such nests does not import the other rows, which are in dispatch.py."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -55,6 +55,7 @@ schedules (`dlight`), Halide the GPU part of its autoscheduler.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
@@ -74,6 +75,7 @@ from ...nest.loops.reorder import reorder, why_not_reorder
 from ...nest.loops.split import split, why_not_split
 from ...nest.mapping.bind import bind
 from ...nest.rewrite.steps import UNRECORDED, Steps
+from ..strategies import Strategy, first_of
 from .attention import schedule_attention
 from .column_moments import schedule_column_moments
 from .column_programs import schedule_column_programs
@@ -123,10 +125,7 @@ def schedule_function(
     for nest in list(units(function.body.block)):
         if nest.parent is None or not isinstance(nest, ForOp) or is_scheduled(nest):
             continue
-        if schedule_matrix_product(nest, gpu, steps) or schedule_product(nest, gpu, steps):
-            continue
-        if not schedule_convolution(nest, gpu, steps):
-            schedule_windows(nest, steps)
+        first_of(SUMS, nest.label, Nest(nest, block, gpu, steps))
     schedule_column_moments(function, gpu, steps)
     schedule_column_programs(function, gpu, steps)
     for nest in in_turn(units(function.body.block)):
@@ -149,29 +148,46 @@ def schedule(nest: ForOp | IfOp, block: int = 256, steps: Steps = UNRECORDED, gp
         _remark_one_thread(nest, refusal)
 
 
+@dataclass(eq=False)
+class Nest:
+    """A nest that is bound: what the rows of strategies ask about it."""
+
+    nest: ForOp
+    block: int
+    gpu: Gpu
+    steps: Steps
+    left: Refusal | None = None
+    """Why a strategy that took it left it as it is after all."""
+    refusal: Refusal | None = None
+    """Why its outermost loop is not independent; of a band, why it is not bound in tiles."""
+
+    @cached_property
+    def dependences(self) -> Dependences:
+        return Dependences(self.nest)
+
+    @cached_property
+    def band(self) -> list[ForOp]:
+        """The independent loops, of which those without others between them are one."""
+        band = independent_band(self.nest, self.dependences)
+        if len(loops_in(band[0])) == len(band):
+            make_perfect(band[0], self.steps)
+        return _flattened(band, self.steps)
+
+
 def _bind_nest(nest: ForOp, block: int, gpu: Gpu, steps: Steps) -> Refusal | None:
-    dependences = Dependences(nest)
-    refusal = why_not_bind(nest, nest, dependences)
-    if refusal is None and may_fail(nest) is not None:
-        return _bind_checks(nest, block, steps)
-    if refusal is None:
-        return _bind_band(independent_band(nest, dependences), block, gpu, steps)
+    found = Nest(nest, block, gpu, steps)
+    found.refusal = why_not_bind(nest, nest, found.dependences)
+    if found.refusal is None:
+        first_of(INDEPENDENT, nest.label, found)
+        return found.left
     if _remove_unit_loops(nest, steps):
-        dependences = Dependences(nest)
-    if bind_whole_reduction(nest, block, dependences, gpu, steps):
-        return None
-    if bind_columns(nest, block, dependences, gpu, steps):
-        return None
-    if parts := share_long_scan(nest, steps):
-        for part in parts:
-            if (refusal := _bind_nest(part, block, gpu, steps)) is not None:
-                _remark_one_thread(part, refusal)
-        return None
-    if (outward := _independent_loop_outward(nest, dependences, steps)) is not None:
-        return _bind_band(independent_band(outward, Dependences(outward)), block, gpu, steps)
-    if _bind_inside_host_loop(nest, block, refusal, gpu, steps):
-        return None
-    return refusal
+        del found.dependences
+    return found.refusal if first_of(DEPENDENT, nest.label, found) is None else found.left
+
+
+def _bind_band(nest: Nest) -> bool:
+    first_of(BANDS, nest.nest.label, nest)
+    return True
 
 
 def _remove_unit_loops(nest: ForOp, steps: Steps) -> bool:
@@ -183,13 +199,14 @@ def _remove_unit_loops(nest: ForOp, steps: Steps) -> bool:
     return bool(units_in)
 
 
-def _bind_checks(nest: ForOp, block: int, steps: Steps) -> Refusal | None:
+def _bind_checks(nest: Nest) -> bool:
     """One thread per iteration of a nest that only checks indices; none may be made up, so that the last block has fewer."""
-    if (error := why_not_split(nest, block, "clamp")) is not None:
-        return Refusal.of(error)
-    outer, inner = steps.do(split, nest, factor=block, tail="clamp")
-    _bind([outer, inner], ["block.x", "thread.x"], steps)
-    return None
+    if (error := why_not_split(nest.nest, nest.block, "clamp")) is not None:
+        nest.left = Refusal.of(error)
+        return True
+    outer, inner = nest.steps.do(split, nest.nest, factor=nest.block, tail="clamp")
+    _bind([outer, inner], ["block.x", "thread.x"], nest.steps)
+    return True
 
 
 def _remark_one_thread(nest: ForOp, refusal: Refusal) -> None:
@@ -200,6 +217,24 @@ def _remark_one_thread(nest: ForOp, refusal: Refusal) -> None:
 
 
 # ---- nests whose outermost loop is not independent --------------------------------------------------
+
+
+def _share_long_scan(nest: Nest) -> bool:
+    parts = share_long_scan(nest.nest, nest.steps)
+    for part in parts:
+        if (refusal := _bind_nest(part, nest.block, nest.gpu, nest.steps)) is not None:
+            _remark_one_thread(part, refusal)
+    return bool(parts)
+
+
+def _bind_outward(nest: Nest) -> bool:
+    outward = _independent_loop_outward(nest.nest, nest.dependences, nest.steps)
+    if outward is None:
+        return False
+    found = Nest(outward, nest.block, nest.gpu, nest.steps)
+    _bind_band(found)
+    nest.left = found.left
+    return True
 
 
 def _independent_loop_outward(nest: ForOp, dependences: Dependences, steps: Steps) -> ForOp | None:
@@ -216,8 +251,10 @@ def _independent_loop_outward(nest: ForOp, dependences: Dependences, steps: Step
     return None
 
 
-def _bind_inside_host_loop(loop: ForOp, block: int, refusal: Refusal, gpu: Gpu, steps: Steps) -> bool:
+def _bind_inside_host_loop(nest: Nest) -> bool:
     """Bind the nests in the body of `loop`, which the host then runs; False when it cannot or none can be bound."""
+    loop, steps, refusal = nest.nest, nest.steps, nest.refusal
+    assert refusal is not None
     body = list(loop.body.block.ops)
     bounds = [*loop.lower_operands, *loop.upper_operands]
     if loop.kind != "serial" or not is_known_to_host(bounds):
@@ -225,15 +262,14 @@ def _bind_inside_host_loop(loop: ForOp, block: int, refusal: Refusal, gpu: Gpu, 
     if not all(isinstance(op, ForOp) or stays_on_host(op) for op in body) or not _is_worth_launching(body):
         return False
     inner = [_flattened(perfect_band(op), steps)[0] for op in body if isinstance(op, ForOp)]
-    refused = [
-        (nest, reason) for nest in inner if (reason := _bind_nest(nest, block, gpu, steps)) is not None
-    ]
+    tried = [(one, _bind_nest(one, nest.block, nest.gpu, steps)) for one in inner]
     if not is_scheduled(loop):
         return False
     text = f'the loop "{loop.label}" stays on the host, which launches {len(inner)} nests in each iteration: '
     remark(loop, text + refusal.reason, hint=refusal.hint, notes=refusal.notes)
-    for nest, reason in refused:
-        _remark_one_thread(nest, reason)
+    for one, reason in tried:
+        if reason is not None:
+            _remark_one_thread(one, reason)
     return True
 
 
@@ -246,28 +282,32 @@ def _is_worth_launching(body: list[Operation]) -> bool:
 # ---- bands of independent loops ---------------------------------------------------------------------
 
 
-def _bind_band(band: list[ForOp], block: int, gpu: Gpu, steps: Steps) -> Refusal | None:
-    """Bind the loops of a band by the first way that is legal."""
-    if len(loops_in(band[0])) == len(band):
-        make_perfect(band[0], steps)
-    band = _flattened(band, steps)
-    if nests := share_long_rows(band, block, gpu, steps):
-        for nest in nests:
-            schedule(nest, block, steps, gpu)
-        return None
-    if schedule_rows(band, block, steps) or bind_scans(band, steps):
-        return None
-    refusal = why_not_guarded(band[0])
+def _share_long_rows(nest: Nest) -> bool:
+    nests = share_long_rows(nest.band, nest.block, nest.gpu, nest.steps)
+    for one in nests:
+        schedule(one, nest.block, nest.steps, nest.gpu)
+    return bool(nests)
+
+
+def _bind_unguarded(nest: Nest) -> bool:
+    refusal = why_not_guarded(nest.band[0])
+    assert refusal is not None
+    nest.left = _bind_with_remainder(nest.band[0], nest.block, refusal, nest.steps)
+    return True
+
+
+def _bind_in_tiles(nest: Nest) -> bool:
+    nest.refusal = _bind_tiles(nest.band, nest.block, nest.steps)
+    return nest.refusal is None
+
+
+def _bind_iterations(nest: Nest) -> bool:
+    loop, refusal = nest.band[0], nest.refusal
     if refusal is not None:
-        return _bind_with_remainder(band[0], block, refusal, steps)
-    if bind_transposed(band, block, steps) or bind_pointwise(band, block, gpu, steps):
-        return None
-    if len(band) > 1 and (refusal := _bind_tiles(band, block, steps)) is None:
-        return None
-    if refusal is not None:
-        text = f'one thread per iteration of "{band[0].label}", the loops in it in sequence: '
-        remark(band[0], text + refusal.reason, hint=refusal.hint, notes=refusal.notes)
-    return _bind_rows(band[0], block, steps)
+        text = f'one thread per iteration of "{loop.label}", the loops in it in sequence: '
+        remark(loop, text + refusal.reason, hint=refusal.hint, notes=refusal.notes)
+    nest.left = _bind_rows(loop, nest.block, nest.steps)
+    return True
 
 
 def _flattened(band: list[ForOp], steps: Steps) -> list[ForOp]:
@@ -338,6 +378,89 @@ def _bind(loops: list[ForOp], axes: list[str], steps: Steps) -> None:
     for loop, axis in zip(loops, axes, strict=False):
         loop.set_kind(axis)
         steps.did(bind, loop, axis=axis)
+
+
+# ---- the rows ---------------------------------------------------------------------------------------
+
+SUMS = (
+    Strategy(
+        "tensor cores",
+        "products of what tensor cores multiply",
+        lambda nest: schedule_matrix_product(nest.nest, nest.gpu, nest.steps),
+    ),
+    Strategy(
+        "tiles of a product",
+        "products of matrices",
+        lambda nest: schedule_product(nest.nest, nest.gpu, nest.steps),
+    ),
+    Strategy(
+        "convolution",
+        "sums over several loops",
+        lambda nest: schedule_convolution(nest.nest, nest.gpu, nest.steps),
+    ),
+    Strategy("windows", "reductions over windows", lambda nest: schedule_windows(nest.nest, nest.steps)),
+)
+"""What takes a nest of sums with the nests around it, before these are bound."""
+
+INDEPENDENT = (
+    Strategy(
+        "checks of indices",
+        "nests that may raise",
+        _bind_checks,
+        lambda nest: may_fail(nest.nest) is not None,
+    ),
+    Strategy("independent loops", "nests whose outermost loop is independent", _bind_band),
+)
+
+DEPENDENT = (
+    Strategy(
+        "sum of all elements",
+        "reductions to one element",
+        lambda nest: bind_whole_reduction(nest.nest, nest.block, nest.dependences, nest.gpu, nest.steps),
+    ),
+    Strategy(
+        "sums of columns",
+        "reductions down the rows",
+        lambda nest: bind_columns(nest.nest, nest.block, nest.dependences, nest.gpu, nest.steps),
+    ),
+    Strategy("long running result", "running results that several blocks share", _share_long_scan),
+    Strategy("independent loop outward", "nests with an independent loop inside", _bind_outward),
+    Strategy("loop of the host", "loops whose nests are worth a launch each", _bind_inside_host_loop),
+)
+"""For nests whose outermost loop is not independent."""
+
+BANDS = (
+    Strategy("parts of long rows", "few long rows", _share_long_rows),
+    Strategy(
+        "row programs",
+        "nests that pass over rows",
+        lambda nest: schedule_rows(nest.band, nest.block, nest.steps),
+    ),
+    Strategy(
+        "stretches of running results",
+        "running results of rows",
+        lambda nest: bind_scans(nest.band, nest.steps),
+    ),
+    Strategy(
+        "iterations without masks",
+        "nests whose iterations cannot be masked",
+        _bind_unguarded,
+        lambda nest: why_not_guarded(nest.band[0]) is not None,
+    ),
+    Strategy(
+        "transposed tiles",
+        "nests that read across what they write",
+        lambda nest: bind_transposed(nest.band, nest.block, nest.steps),
+    ),
+    Strategy(
+        "elementwise vectors",
+        "perfect bands around statements",
+        lambda nest: bind_pointwise(nest.band, nest.block, nest.gpu, nest.steps),
+    ),
+    Strategy("tiles of threads", "bands of several loops", _bind_in_tiles, lambda nest: len(nest.band) > 1),
+    Strategy("a thread per iteration", "all others", _bind_iterations),
+)
+"""For bands of independent loops."""
 
 
 @dataclass(frozen=True)
