@@ -11,7 +11,14 @@ if TYPE_CHECKING:
     from ...interface.program_parts import Program
 
 
-def explain(program: Program, target: str, log: Sequence[str], compiled: bool, machine: str | None) -> str:
+def explain(
+    program: Program,
+    target: str,
+    log: Sequence[str],
+    compiled: bool,
+    machine: str | None,
+    strategies: bool = False,
+) -> str:
     """Which specialisation serves a call, what it assumes, what its nests do, and what it does not compile."""
     from ..specialise.stages import lowered_copy
 
@@ -36,6 +43,11 @@ def explain(program: Program, target: str, log: Sequence[str], compiled: bool, m
         ]
     if target.startswith("cuda") and (said := _schedule_remarks(program.module, machine)):
         lines += ["kernels (what the schedule has to say of them):", *said]
+    if strategies:
+        lines += [
+            "strategies (tried in this order, for each nest until one applies):",
+            *_strategies(program.module, target, machine),
+        ]
     calls = _calls(module)
     if calls:
         lines += ["calls of Python:", *calls]
@@ -91,6 +103,27 @@ def _schedule_remarks(module: ModuleOp, machine: str | None) -> list[str]:
     with listening(lambda said: heard.extend(said.render().splitlines())):
         lowered_copy(module, ("cuda-to-nest", "nest-schedule-cuda"), machine=machine)
     return [f"  {line}" for line in dict.fromkeys(heard)]
+
+
+def _strategies(module: ModuleOp, target: str, machine: str | None) -> list[str]:
+    """The strategies that the automatic schedule tries for each nest, in turn, and what came of each."""
+    from ....transforms.schedulers.strategies import Tried, watching
+    from ..specialise.stages import lowered_copy
+
+    if target == "interp":
+        return ["  none: the interpreter runs nests as they are written"]
+    tried: list[Tried] = []
+    pipeline = ("cuda-to-nest", "nest-schedule-cuda") if target != "cpu" else ("to-nest", "nest-schedule-cpu")
+    with watching(tried.append):
+        lowered_copy(module, pipeline, machine=machine)
+    lines: list[str] = []
+    nest = None
+    for one in tried:
+        if one.nest != nest:
+            nest = one.nest
+            lines.append(f"  {nest}")
+        lines.append(f"    {one}")
+    return lines or ["  none: there are no nests"]
 
 
 def _calls(module: ModuleOp) -> list[str]:

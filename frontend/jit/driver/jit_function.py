@@ -424,9 +424,14 @@ class JitFunction(Specialiser):
         return counts
 
     def explain(self, *args: Any, **kwargs: Any) -> str:
-        """Text: which specialisation serves these arguments, what it assumes, what was compiled and why."""
+        """Text: which specialisation serves these arguments, what it assumes, what was compiled and why.
+
+        `strategies=True` (where that is no parameter of the function) adds the strategies that the automatic schedule tried
+        for each nest, and why they did not take it.
+        """
         from .explain import explain
 
+        strategies = "strategies" not in self._names and bool(kwargs.pop("strategies", False))
         self._look_again()
         args, kwargs = self._adopted(args, kwargs)
         names, values, groups = self._leaves(args, kwargs)
@@ -437,7 +442,7 @@ class JitFunction(Specialiser):
             with COMPILING:
                 again = self._lower(program.arguments, types, values)
             again.remarks, program = program.remarks, again
-        return explain(program, self.target, self._log, found is not None, self.machine)
+        return explain(program, self.target, self._log, found is not None, self.machine, strategies)
 
 
 def _is_time(invocation: Invocation) -> bool:
