@@ -91,7 +91,7 @@ def test_images_that_threads_cannot_share_evenly():
     w = integers(20, 6, 3, 3, seed=1)
     for images, count in ((3, 3 * 2), (4, 4 * 2), (40, 40)):
         x = integers(images, 6, 35, 120, seed=2)
-        loops = nt.jit(bordered).lower(x, w).as_text("nest")
+        loops = nt.jit(bordered, machine="x86-64-v4").lower(x, w).as_text("nest")
         *_, shared = [line for line in loops.splitlines() if "parallel" in line and "grain" in line]
         assert f"= 0 to {count} parallel" in shared
     agrees(bordered, x[:3], w)
