@@ -15,7 +15,11 @@ from ....analysis.nest.loop_structure import enclosing_function
 
 def trial(change: Callable[..., Any], *targets: Operation) -> None:
     """Do `change` to the targets in a copy of the function; raises its refusal."""
-    function = enclosing_function(targets[0])
-    copy = function.clone()
-    copy_of = dict(zip(function.walk(), copy.walk(), strict=True))
+    copy_of = copies(targets[0])
     change(*(copy_of[target] for target in targets))
+
+
+def copies(op: Operation) -> dict[Operation, Any]:
+    """The operations of a copy of the function that `op` is in, by those that they are copies of."""
+    function = enclosing_function(op)
+    return dict(zip(function.walk(), function.clone().walk(), strict=True))

@@ -48,6 +48,7 @@ from ...nest.memory.set_memory import set_memory
 from ...nest.memory.stage_factors import stage_factors
 from ...nest.memory.transform_layout import transform_layout
 from ...nest.rewrite.steps import UNRECORDED, Steps
+from ...nest.rewrite.trials import trial
 from ..patterns.costs import extent_of
 from ..patterns.product_casts import Cast, inline_casts, widened_operands
 from ..patterns.products import Product, product_in
@@ -94,7 +95,7 @@ def tile_for_matrix_unit(nest: ForOp, share: Share | None, steps: Steps) -> bool
     reason: NestorError | None = None
     for with_uses in (True, False) if neighbours_of(product).uses else (False,):
         try:
-            _try(nest, share, with_uses)
+            trial(_tiling(share, with_uses), nest)
         except NestorError as refusal:
             reason = reason or refusal
             continue
@@ -124,14 +125,8 @@ def _is_narrow(cast: Cast) -> bool:
     return amx_form_of(cast.input.type) is not None
 
 
-def _try(nest: ForOp, share: Share | None, with_uses: bool) -> None:
-    """Do the steps to a copy of the function. Raises what one of them refuses."""
-    function = enclosing_function(nest)
-    copy = function.clone()
-    copy_of = dict(zip(function.walk(), copy.walk(), strict=True))
-    inner = copy_of[nest]
-    assert isinstance(inner, ForOp)
-    MatrixUnitTiling(inner, share, with_uses, UNRECORDED).run()
+def _tiling(share: Share | None, with_uses: bool) -> Callable[[ForOp], None]:
+    return lambda nest: MatrixUnitTiling(nest, share, with_uses, UNRECORDED).run()
 
 
 @dataclass(frozen=True, eq=False)

@@ -94,8 +94,7 @@ def tile_transposed(band: list[ForOp], cpu: Cpu, steps: Steps) -> ForOp | None:
     ):
         if why_not_stream(buffer, column) is None:
             steps.do(stream, buffer, column)
-    column.set_kind("vectorized", tile_columns)
-    steps.did(vectorize, column, width=tile_columns, results=[column])
+    steps.do(vectorize, column, width=tile_columns)
     if why_not_annotate(row, "unrolled") is None:
         steps.do(annotate, row, mark="unrolled")
     return order[0]

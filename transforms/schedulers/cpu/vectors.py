@@ -15,14 +15,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from xdsl.dialects.builtin import AnyFloat, IntegerAttr, i64
+from xdsl.dialects.builtin import AnyFloat
 from xdsl.ir import Operation, SSAValue
 
 from ....analysis.machine import Cpu, cpu
 from ....analysis.nest.loop_structure import parent_loop
 from ....analysis.nest.sets.access_patterns import SCATTERED, SEVERAL, access_patterns
 from ....analysis.nest.sets.dependence import Dependences
-from ....dialects.attributes import GRAIN
 from ....dialects.diagnostic import NestorError, fail
 from ....dialects.nest import AccumulateOp, AllocOp, ForOp, StoreOp
 from ....dialects.remarks import remark
@@ -91,9 +90,7 @@ def share(loop: ForOp, steps: Steps) -> None:
     extent = extent_of(loop)
     if extent is not None and extent < 2 * grain:
         return
-    loop.set_kind("parallel")
-    loop.attributes[GRAIN] = IntegerAttr(grain, i64)
-    steps.did(parallelize, loop, grain=grain)
+    steps.do(parallelize, loop, grain=grain)
 
 
 # ---- vectors ----------------------------------------------------------------------------------------
@@ -181,8 +178,7 @@ def _fetch_ahead(lanes: ForOp, machine: Machine) -> None:
 
 def _mark_vectorized(loop: ForOp, width: int, steps: Steps) -> None:
     """Mark a piece of a loop that was found to have independent iterations."""
-    loop.set_kind("vectorized", width)
-    steps.did(vectorize, loop, width=width, results=[loop])
+    steps.do(vectorize, loop, width=width)
 
 
 def _width_of(piece: ForOp, width: int, lanes: int) -> int:

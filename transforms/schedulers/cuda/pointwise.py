@@ -313,15 +313,13 @@ def _columns(loop: ForOp, width: int, lanes: int, steps: Steps) -> tuple[ForOp, 
 
 
 def _vectorize(loop: ForOp, lanes: int, steps: Steps) -> None:
-    """Mark the lanes, which are iterations of a loop that lanes may be."""
+    """Mark the lanes, where there are some."""
     if lanes > 1:
-        loop.set_kind("vectorized", lanes)
-        steps.did(vectorize, loop, width=lanes, results=[loop])
+        steps.do(vectorize, loop, width=lanes)
 
 
 def _bind_all(blocks: Sequence[ForOp], axes: Sequence[str], threads: Sequence[ForOp], steps: Steps) -> None:
     """Bind loops that are parts of loops found independent."""
     names = [*axes, *["thread.y", "thread.x"][-len(threads) :]]
     for loop, axis in zip([*blocks, *threads], names, strict=True):
-        loop.set_kind(axis)
-        steps.did(bind, loop, axis=axis)
+        steps.do(bind, loop, axis=axis)

@@ -30,7 +30,7 @@ from math import prod
 
 from xdsl.ir import Operation, SSAValue
 
-from ....analysis.nest.loop_structure import enclosing_function, enclosing_loops, is_inside, loops_in
+from ....analysis.nest.loop_structure import enclosing_loops, is_inside, loops_in
 from ....dialects.diagnostic import NestorError, fail
 from ....dialects.nest import AccumulateOp, AllocOp, ForOp
 from ...nest.loops.flatten import flatten, why_not_flatten
@@ -49,6 +49,7 @@ from ...nest.memory.sink_alloc import sink_alloc, why_not_sink_alloc
 from ...nest.memory.stage_factors import stage_factors
 from ...nest.memory.transform_layout import transform_layout
 from ...nest.rewrite.steps import UNRECORDED, Steps
+from ...nest.rewrite.trials import copies
 from .grid import blocks_of, grid_axes
 from .sum_neighbours import axis_along, loops_over, make_perfect, neighbours_of
 from .tile_copies import (
@@ -163,21 +164,14 @@ def tile_sum(tile: SumTile, steps: Steps, tiling: type[Tiling] | None = None) ->
     for some in dict.fromkeys((tuple(uses), ())):
         tile.uses = list(some)
         try:
-            _try(tile, start, way)
+            copy_of = copies(tile.nest)
+            way(tile.moved(copy_of), None if start is None else copy_of[start], UNRECORDED).run()
         except NestorError as error:
             refusal = refusal or error
             continue
         way(tile, start, steps).run()
         return None
     return refusal
-
-
-def _try(tile: SumTile, start: ForOp | None, way: type[Tiling]) -> None:
-    function = enclosing_function(tile.nest)
-    copy = function.clone()
-    copy_of = dict(zip(function.walk(), copy.walk(), strict=True))
-    first = None if start is None else copy_of[start]
-    way(tile.moved(copy_of), first, UNRECORDED).run()  # pyright: ignore[reportArgumentType]
 
 
 # ---- tiling -----------------------------------------------------------------------------------------
