@@ -131,12 +131,13 @@ def _why_not_threads(loop: ForOp, axis: str) -> str | None:
 
 
 def _why_not_block(loop: ForOp, axis: str) -> NestorError | None:
-    """Refuses more threads, together with those of the other axes, than a block has."""
-    if not _is_threads(axis):
-        return None
-    nest = [*enclosing_loops(loop), loop][0]
-    longest = {axis: _threads(loop) or 1}
-    for other in loops_in(nest):
+    """Refuses more threads, together with those of other loops of the kernel, than a block has.
+
+    Nests inside a loop of the host are kernels of their own.
+    """
+    kernel = next((other for other in enclosing_loops(loop) if other.kind in BIND_AXES), loop)
+    longest = {axis: _threads(loop) or 1} if _is_threads(axis) else {}
+    for other in loops_in(kernel):
         if other is not loop and _is_threads(other.kind):
             longest[other.kind] = max(longest.get(other.kind, 1), _threads(other) or 1)
     why = too_many_threads(block_shape(longest))
