@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
+from ....analysis.nest.values.trip_counts import largest_extent
+
 if TYPE_CHECKING:
     from xdsl.dialects.builtin import ModuleOp
 
@@ -81,7 +83,6 @@ def _products(module: ModuleOp) -> list[str]:
     """A line for each nest that is a product of matrices large enough for tiles."""
     from ....analysis.nest.loop_structure import perfect_band
     from ....dialects.nest import ForOp
-    from ....transforms.schedulers.patterns.costs import extent_of
     from ....transforms.schedulers.patterns.products import product_in
 
     lines: list[str] = []
@@ -89,7 +90,7 @@ def _products(module: ModuleOp) -> list[str]:
         if not isinstance(loop, ForOp) or isinstance(loop.parent_op(), ForOp):
             continue
         if (product := product_in(perfect_band(loop))) is not None:
-            sizes = [extent_of(one) or "?" for one in (product.row, product.term, product.column)]
+            sizes = [largest_extent(one) or "?" for one in (product.row, product.term, product.column)]
             lines.append(f"  {loop.label}: {sizes[0]} x {sizes[1]} by {sizes[1]} x {sizes[2]}")
     return lines
 

@@ -22,13 +22,14 @@ from xdsl.ir import SSAValue
 from ....analysis.machine import Cpu
 from ....analysis.nest.loop_structure import enclosing_loops, is_inside
 from ....analysis.nest.sets.access_patterns import UNIT
+from ....analysis.nest.values.trip_counts import largest_extent
 from ....dialects.nest import AllocOp, ForOp, LoadOp, StoreOp
 from ...nest.loops.normalise import remove_unit_loop, why_not_remove_unit_loop
 from ...nest.loops.reorder import reorder, why_not_reorder
 from ...nest.loops.split import why_not_split
 from ...nest.producers.compute_at import compute_at
 from ...nest.rewrite.steps import Steps
-from ..patterns.costs import arithmetic_in, bits_of, extent_of, has_transcendental
+from ..patterns.costs import arithmetic_in, bits_of, has_transcendental
 from ..patterns.sum_neighbours import borders_of, in_blocks, in_tiles, reading_band
 from ..patterns.tiles import axes_of, pattern_in
 
@@ -67,7 +68,7 @@ def in_cache(sum_: Convolution, tiles: Tiles, cpu: Cpu, steps: Steps) -> ForOp |
 def _block_rows(sum_: Convolution, borders: Sequence[AllocOp], cpu: Cpu) -> int:
     """How many iterations of the last outer loop a block has: a divisor of them all where one is large enough."""
     loop = sum_.outer[-1]
-    extent = extent_of(loop)
+    extent = largest_extent(loop)
     buffers = [sum_.result, *(alloc.memref for alloc in borders)]
     room = BLOCK_SIXTEENTHS * cpu.l2_bytes // 16
     most = max(1, room // max(1, sum(_row_bytes(sum_, buffer) for buffer in buffers)))
@@ -82,7 +83,7 @@ def _row_bytes(sum_: Convolution, buffer: SSAValue) -> int:
     """Bytes of a buffer that one iteration of the last outer loop works on, roughly."""
     assert isinstance(buffer.type, MemRefType)
     shape = [n if n != DYNAMIC_INDEX else 64 for n in buffer.type.get_shape()]
-    count = prod(extent_of(loop) or 64 for loop in sum_.outer)
+    count = prod(largest_extent(loop) or 64 for loop in sum_.outer)
     return prod(shape) * bits_of(buffer.type.element_type) // 8 // max(1, count)
 
 

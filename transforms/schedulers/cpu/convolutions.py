@@ -45,6 +45,7 @@ from ....analysis.nest.loop_structure import (
 )
 from ....analysis.nest.sets.access_patterns import INVARIANT, UNIT
 from ....analysis.nest.sets.accesses import root_of
+from ....analysis.nest.values.trip_counts import largest_extent
 from ....dialects.diagnostic import NestorError
 from ....dialects.nest import ForOp, LoadOp
 from ...nest.loops.fuse import fuse
@@ -59,7 +60,7 @@ from ...nest.memory.transform_layout import transform_layout, why_not_transform_
 from ...nest.rewrite.steps import UNRECORDED, Steps
 from ...nest.rewrite.trials import trial
 from ..patterns.convolutions import Convolution
-from ..patterns.costs import extent_of, machine_lanes, padded_width
+from ..patterns.costs import machine_lanes, padded_width
 from ..patterns.sum_neighbours import even_shares, in_blocks, in_tiles, initial_nest
 from ..patterns.tiles import mark_lanes, mark_unrolled, pattern_in
 from .convolution_blocks import in_cache
@@ -138,7 +139,7 @@ def tile_convolution(
     beside the tiles, `before` one that is before all of them: the copy of the weights, which threads share.
     """
     lanes = machine_lanes(sum_.column, cpu.vector_bits)
-    shape = tile_shape(extent_of(sum_.row), extent_of(sum_.column), lanes, cpu.registers)
+    shape = tile_shape(largest_extent(sum_.row), largest_extent(sum_.column), lanes, cpu.registers)
     width = shape.vectors * lanes
     if not _is_legal(sum_, shape.rows, width):
         return False
@@ -302,7 +303,7 @@ def _fetch(sum_: Convolution, row: ForOp, steps: Steps) -> None:
 
 def _is_panel_kept(sum_: Convolution, width: int, cpu: Cpu) -> bool:
     """Whether the weights of a tile have room in the cache, and those of all columns have not."""
-    extents = [extent_of(loop) for loop in (*sum_.terms, sum_.column)]
+    extents = [largest_extent(loop) for loop in (*sum_.terms, sum_.column)]
     if None in extents:
         return False
     *terms, columns = [n for n in extents if n is not None]
@@ -330,7 +331,7 @@ def _mark_reader(place: ForOp, lanes: int, steps: Steps) -> None:
     last = place.body.block.last_op
     if isinstance(last, ForOp):
         other, lane = loops_in(last)
-        mark_lanes(lane, padded_width(extent_of(lane) or lanes, lanes), steps)
+        mark_lanes(lane, padded_width(largest_extent(lane) or lanes, lanes), steps)
         mark_unrolled(other, steps)
 
 

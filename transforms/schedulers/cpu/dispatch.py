@@ -20,6 +20,7 @@ from ....analysis.nest.buffers import buffer_name, buffers_in
 from ....analysis.nest.loop_structure import enclosing_function, loops_in, perfect_band, sole_inner_loop
 from ....analysis.nest.sets.access_patterns import SCATTERED, SEVERAL, UNIT, access_patterns
 from ....analysis.nest.sets.dependence import Dependences
+from ....analysis.nest.values.trip_counts import largest_extent
 from ....dialects.diagnostic import NestorError
 from ....dialects.nest import AccumulateOp, ForOp
 from ...nest.loops.flatten import flatten_neighbours
@@ -31,7 +32,7 @@ from ...nest.mapping.vectorize import why_not_lanes
 from ...nest.memory.expand_buffer import expand_buffer
 from ...nest.rewrite.steps import Steps
 from ...nest.rewrite.trials import trial
-from ..patterns.costs import extent_of, machine_lanes
+from ..patterns.costs import machine_lanes
 from ..strategies import Strategy, first_of
 from .recurrences import is_recurrence, jam_rows
 from .reductions import block_rows, column_sums_in, has_many_rows, jam_sums, share_reduction
@@ -91,7 +92,7 @@ def _remove_unit_loops(function: FuncOp, steps: Steps) -> None:
         if not any(isinstance(op, AccumulateOp) for op in nest.walk()):
             continue
         loops = loops_in(nest)
-        units = [loop for loop in loops if extent_of(loop) == 1 and loop.kind == "serial"]
+        units = [loop for loop in loops if largest_extent(loop) == 1 and loop.kind == "serial"]
         for loop in units if len(units) < len(loops) else units[1:]:
             if why_not_remove_unit_loop(loop) is None:
                 steps.do(remove_unit_loop, loop)
@@ -284,7 +285,7 @@ def _schedule_column_sums(nest: Nest) -> bool:
     found = column_sums_in(nest.band)
     assert found is not None
     row, column = found
-    extent = extent_of(column)
+    extent = largest_extent(column)
     if not has_many_rows(row) or (
         extent is not None and extent <= 4 * machine_lanes(column, machine.cpu.vector_bits)
     ):
@@ -486,12 +487,12 @@ def _contiguous(loop: ForOp) -> int:
 
 def _is_better_shared_inside(loop: ForOp, dependences: Dependences) -> bool:
     """Whether `loop` has too few iterations for threads and the loop in it can be shared, too."""
-    extent, inner = extent_of(loop), sole_inner_loop(loop)
+    extent, inner = largest_extent(loop), sole_inner_loop(loop)
     if extent is not None and extent < FEW and any(is_long_scan(other) for other in outermost_loops(loop)):
         return True
     if extent is None or extent >= FEW or inner is None:
         return False
-    inner_extent = extent_of(inner)
+    inner_extent = largest_extent(inner)
     return (inner_extent is None or inner_extent > extent) and why_not_parallel(inner, dependences) is None
 
 

@@ -31,6 +31,7 @@ from ....analysis.machine import LINE_BYTES
 from ....analysis.nest.kernels.amx_tiles import AMX, Form, amx_form_of
 from ....analysis.nest.loop_structure import enclosing_function, loops_in, parent_loop, perfect_band
 from ....analysis.nest.sets.access_patterns import UNIT
+from ....analysis.nest.values.trip_counts import largest_extent
 from ....dialects.diagnostic import NestorError, fail
 from ....dialects.nest import AllocOp, ForOp, LoadOp
 from ....dialects.remarks import remark
@@ -49,7 +50,6 @@ from ...nest.memory.stage_factors import stage_factors
 from ...nest.memory.transform_layout import transform_layout
 from ...nest.rewrite.steps import UNRECORDED, Steps
 from ...nest.rewrite.trials import trial
-from ..patterns.costs import extent_of
 from ..patterns.product_casts import Cast, inline_casts, widened_operands
 from ..patterns.products import Product, product_in
 from ..patterns.tiles import mark_lanes, mark_unrolled, pattern_in
@@ -79,7 +79,7 @@ def widen_in_products(function: FuncOp, steps: Steps) -> None:
         product = product_in(perfect_band(nest)) if nest.parent is not None else None
         if product is None or not isinstance(product.sums.values[0].owner, arith.MuliOp):
             continue
-        if all(map(extent_of, (product.row, product.column, product.term))):
+        if all(map(largest_extent, (product.row, product.column, product.term))):
             inline_casts(product, nests, _is_narrow, steps)
         elif widened_operands(product, nests, _is_narrow) is not None:
             text = f'the product in the nest "{nest.label}" cannot use the matrix unit'
@@ -158,7 +158,9 @@ class MatrixUnitTiling:
         form = amx_form_of(load.result.type)
         if form is None:
             raise fail(load, f"the matrix unit does not multiply {load.result.type}")
-        extents = [extent_of(loop) for loop in (self.product.row, self.product.column, self.product.term)]
+        extents = [
+            largest_extent(loop) for loop in (self.product.row, self.product.column, self.product.term)
+        ]
         if None in extents:
             raise fail(self.product.outermost, "its extents are not known")
         if (extents[2] or 0) < FEWEST_TERMS:
@@ -301,7 +303,7 @@ class MatrixUnitTiling:
         if count < min(columns, 4):
             steps.do(reorder, [tiles.column_tiles, tiles.row_tiles])
             return tiles.column_tiles
-        terms = extent_of(self.product.term) or self.form.terms
+        terms = largest_extent(self.product.term) or self.form.terms
         most = max(1, BLOCK_BYTES // (self.rows * terms * self.form.bits // 8))
         blocks = -(-count // most)
         blocks += blocks % 2  # an even number: two threads do the same
@@ -320,4 +322,4 @@ class MatrixUnitTiling:
 
 def _tile(loop: ForOp) -> int:
     """Rows, or columns, of the sums in registers."""
-    return TILE if (extent_of(loop) or TILE) <= TILE else TILES * TILE
+    return TILE if (largest_extent(loop) or TILE) <= TILE else TILES * TILE

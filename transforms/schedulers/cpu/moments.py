@@ -23,11 +23,11 @@ from ....analysis.nest.buffers import element_bytes
 from ....analysis.nest.loop_structure import perfect_band
 from ....analysis.nest.sets.accesses import root_of
 from ....analysis.nest.values.moment_pairs import moment_pairs
+from ....analysis.nest.values.trip_counts import largest_extent
 from ....dialects.nest import AccumulateOp, ForOp, LoadOp
 from ...nest.loops.flatten import flatten_neighbours
 from ...nest.reductions.block_moments import block_moments, why_not_block_moments
 from ...nest.rewrite.steps import Steps
-from ..patterns.costs import extent_of
 from .streams import is_big
 
 PART_SHARE = 8
@@ -53,7 +53,7 @@ def _reads_big(nest: ForOp, cpu: Cpu) -> bool:
 
 def _parts_of(band: list[ForOp], cpu: Cpu) -> int | None:
     """The number of even parts whose size is nearest to what is wanted; None where there is none that pays."""
-    extents = [extent_of(loop) or 0 for loop in band]
+    extents = [largest_extent(loop) or 0 for loop in band]
     update = band[-1].body.block.last_op
     assert isinstance(update, AccumulateOp)
     work = prod(extents)

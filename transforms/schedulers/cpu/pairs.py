@@ -37,6 +37,7 @@ from ....analysis.nest.buffers import buffer_name, buffers_in
 from ....analysis.nest.loop_structure import loops_in, perfect_band
 from ....analysis.nest.sets.accesses import is_defined_outside
 from ....analysis.nest.sets.producers import top_in
+from ....analysis.nest.values.trip_counts import largest_extent
 from ....dialects.affine import AffineList
 from ....dialects.nest import AccumulateOp, AllocOp, ForOp, LoadOp, StoreOp
 from ...nest.loops.fuse import fuse, why_not_fuse
@@ -53,7 +54,7 @@ from ...nest.producers.reverse_compute_at import reverse_compute_at, why_not_rev
 from ...nest.reductions.privatise import privatise, why_not_privatise
 from ...nest.reductions.rfactor import rfactor, why_not_rfactor
 from ...nest.rewrite.steps import Steps
-from ..patterns.costs import extent_of, machine_lanes, padded_width
+from ..patterns.costs import machine_lanes, padded_width
 from ..patterns.products import product_in
 from ..patterns.tiles import mark_lanes
 
@@ -104,7 +105,7 @@ def _pairs(matrix: AllocOp) -> Pairs | None:
     if product is None or product.batch or product.sums.memrefs[0] is not matrix.memref:
         return None
     band = [product.row, product.column, product.term]
-    terms = extent_of(product.term)
+    terms = largest_extent(product.term)
     if (terms is not None and terms > DEEPEST) or not _is_element(product.sums, band[:2]):
         return None
     if not _starts(start) or not all(_maps(nest, matrix) for nest in users[:-1]):
@@ -193,7 +194,7 @@ def tile_pairs(
     row, column, term = pairs.product
     lanes = machine_lanes(term, cpu.vector_bits)
     width = lanes * (cpu.registers // 8)
-    extent = extent_of(column)
+    extent = largest_extent(column)
     if extent is not None and extent < width:
         width = padded_width(extent, lanes)
     if not _is_legal(pairs, width):
@@ -317,7 +318,7 @@ def _sum_in_lanes(nest: ForOp, width: int, steps: Steps) -> None:
 
 def _give_parts(panels: ForOp, share: Callable[[ForOp, Steps], None] | None, steps: Steps) -> None:
     """Parts of the panels have sums of their own, and threads share the parts."""
-    count = extent_of(panels)
+    count = largest_extent(panels)
     parts = PARTS if count is None else min(PARTS, count)
     if parts < 2 or why_not_privatise(panels, parts) is not None:
         return

@@ -33,6 +33,7 @@ from xdsl.ir import SSAValue
 from ....analysis.nest.loop_structure import enclosing_function, loops_in, next_nest, perfect_band
 from ....analysis.nest.sets.access_patterns import UNIT, growth_of, varying_values
 from ....analysis.nest.sets.frozen_buffers import is_computed_once
+from ....analysis.nest.values.trip_counts import largest_extent
 from ....dialects.attributes import AS_WRITTEN
 from ....dialects.diagnostic import NestorError, fail
 from ....dialects.nest import AccumulateOp, AllocOp, ForOp, LoadOp, StoreOp
@@ -50,7 +51,7 @@ from ...nest.memory.staging import conversion_of
 from ...nest.memory.transform_layout import transform_layout, why_not_transform_layout
 from ...nest.rewrite.steps import UNRECORDED, Steps
 from ...nest.rewrite.trials import trial
-from ..patterns.costs import UNKNOWN_EXTENT, extent_of, machine_lanes, padded_width
+from ..patterns.costs import UNKNOWN_EXTENT, machine_lanes, padded_width
 from ..patterns.products import Product, elementwise_accesses
 from ..patterns.sum_neighbours import SHARES
 from ..patterns.tiles import compute_where_read, mark_lanes, mark_unrolled, pattern_in
@@ -105,7 +106,7 @@ class Sizes:
 def sizes_for(product: Product, machine: Machine) -> Sizes:
     """The sizes for a product on a machine."""
     cpu = machine.cpu
-    row, column, term = (extent_of(loop) for loop in (product.row, product.column, product.term))
+    row, column, term = (largest_extent(loop) for loop in (product.row, product.column, product.term))
     lanes = machine_lanes(product.term, cpu.vector_bits)
     width = 2 * lanes if column is None else min(2 * lanes, padded_width(column, lanes))
     most = (cpu.registers - 4) // 2  # two vectors per row; the others are for the operands
@@ -205,7 +206,7 @@ class ProductTiling:
         self.product = product
         self.result = product.result
         self.sizes = sizes_for(product, machine)
-        self.columns = extent_of(product.column)
+        self.columns = largest_extent(product.column)
         self.share = share
         self.inside = inside
         self.steps = steps

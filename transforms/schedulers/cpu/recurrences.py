@@ -18,13 +18,14 @@ from xdsl.dialects.builtin import AnyFloat, MemRefType
 
 from ....analysis.nest.loop_structure import loops_in
 from ....analysis.nest.sets.dependence import Dependences
+from ....analysis.nest.values.trip_counts import largest_extent
 from ....dialects.attributes import NO_SLP
 from ....dialects.nest import AccumulateOp, ForOp, IfOp, LoadOp, StoreOp
 from ...nest.loops.unroll_and_jam import unroll_and_jam, why_not_unroll_and_jam
 from ...nest.mapping.annotate import annotate
 from ...nest.mapping.parallel import why_not_parallel
 from ...nest.rewrite.steps import Steps
-from ..patterns.costs import arithmetic_in, extent_of
+from ..patterns.costs import arithmetic_in
 
 ROWS = 4
 """Rows that run interleaved: an addition takes four cycles."""
@@ -60,7 +61,7 @@ def _recurrence(loop: ForOp) -> ForOp | None:
         return None
     if any(isinstance(op, IfOp) or (op.regions and not isinstance(op, ForOp)) for op in loop.body.walk()):
         return None
-    rows, terms = extent_of(loop), extent_of(inner[0])
+    rows, terms = largest_extent(loop), largest_extent(inner[0])
     is_small = (rows is not None and rows < 2 * ROWS) or (terms is not None and terms < FEWEST_TERMS)
     return None if is_small else inner[0]
 

@@ -37,6 +37,7 @@ from ....analysis.machine import LINE_BYTES
 from ....analysis.nest.loop_structure import loops_in, perfect_band
 from ....analysis.nest.sets.access_patterns import SCATTERED, SEVERAL, UNIT, access_patterns
 from ....analysis.nest.sets.dependence import Dependences
+from ....analysis.nest.values.trip_counts import largest_extent
 from ....dialects.nest import AccumulateOp, ForOp, StoreOp
 from ...nest.loops.cut import cut, why_not_cut
 from ...nest.loops.normalise import normalise, why_not_normalise
@@ -48,7 +49,7 @@ from ...nest.mapping.parallel import why_not_parallel
 from ...nest.reductions.privatise import privatise, why_not_privatise
 from ...nest.rewrite.private_accumulators import Group, groups_of
 from ...nest.rewrite.steps import Steps
-from ..patterns.costs import arithmetic_in, extent_of, work_inside
+from ..patterns.costs import arithmetic_in, work_inside
 
 MOST_PARTS = 64
 """Maximum number of parts of a reduction, and so of threads that take part in it."""
@@ -99,7 +100,7 @@ def share_reduction(loop: ForOp, steps: Steps) -> Parts | None:
     parts = _parts_of(loop, groups_of(loop, dependences))
     if parts < 2 or why_not_privatise(loop, parts, dependences=dependences) is not None:
         return None
-    extent, short, rest = extent_of(loop), None, None
+    extent, short, rest = largest_extent(loop), None, None
     is_innermost = loops_in(loop) == [loop]
     if extent is None:
         when = f"extent({loop.label}) >= {_fewest(loop)}"
@@ -137,10 +138,10 @@ def jam_sums(loop: ForOp, dependences: Dependences, steps: Steps) -> ForOp | Non
     None, and nothing changed, where that is illegal or of no use.
     """
     inner = [other for other in loops_in(loop) if other is not loop]
-    rows = extent_of(loop)
+    rows = largest_extent(loop)
     if len(inner) != 1 or inner[0].parent_op() is not loop or rows is None or rows % STREAMS:
         return None
-    terms = extent_of(inner[0])
+    terms = largest_extent(inner[0])
     is_small = rows < FEWEST_ROWS or terms is None or terms < FEWEST_TERMS
     if is_small or not _waits_for_memory(inner[0]) or why_not_parallel(loop, dependences) is not None:
         return None
@@ -175,7 +176,7 @@ def _parts_of(loop: ForOp, groups: list[Group]) -> int:
     sizes = [_elements_of(group, loop) for group in groups]
     if not sizes or any(size is None for size in sizes):
         return 0
-    work, extent = work_inside(loop), extent_of(loop)
+    work, extent = work_inside(loop), largest_extent(loop)
     slots = sum(size for size in sizes if size is not None)
     if extent is None:
         return PARTS if slots <= _fewest(loop) * work // (PARTS * SHARE_OF_TOTALS) else 0
@@ -247,7 +248,7 @@ def in_turn(nests: Iterable[ForOp]) -> list[ForOp]:
 
 
 def has_many_rows(row: ForOp) -> bool:
-    extent = extent_of(row)
+    extent = largest_extent(row)
     return extent is None or extent >= 2 * ROWS
 
 

@@ -38,6 +38,7 @@ from ....analysis.nest.buffers import element_bytes
 from ....analysis.nest.kernels.running_results import running_update
 from ....analysis.nest.loop_structure import loops_in
 from ....analysis.nest.sets.access_patterns import SCATTERED, SEVERAL, access_patterns
+from ....analysis.nest.values.trip_counts import largest_extent
 from ....dialects.attributes import SCAN
 from ....dialects.diagnostic import NestorError
 from ....dialects.nest import ForOp
@@ -48,7 +49,7 @@ from ...nest.memory.prefetch import prefetch, why_not_prefetch
 from ...nest.reductions.block_scan import block_scan, why_not_block_scan
 from ...nest.rewrite.steps import UNRECORDED, Steps
 from ...nest.rewrite.trials import trial
-from ..patterns.costs import extent_of, machine_lanes
+from ..patterns.costs import machine_lanes
 from .streams import big_arrays, fetch_ahead, stream_results
 from .vectors import Machine
 
@@ -62,7 +63,7 @@ FEWEST_BLOCKS = 8
 
 def is_long_scan(loop: ForOp) -> bool:
     """Whether a loop has running results enough for threads."""
-    extent = extent_of(loop)
+    extent = largest_extent(loop)
     if extent is not None and extent < FEWEST_BLOCKS * BLOCK:
         return False
     return loops_in(loop) == [loop] and running_update(loop) is not None
@@ -84,7 +85,7 @@ def scan_in_waves(loop: ForOp, machine: Machine) -> tuple[list[ForOp], list[ForO
 
     None, and nothing changed, where it is illegal, where there are not two threads, or where the caches hold the argument.
     """
-    extent, update = extent_of(loop), running_update(loop)
+    extent, update = largest_extent(loop), running_update(loop)
     if machine.cpu.threads != 2 or extent is None or update is None or not is_long_scan(loop):
         return None
     if extent * element_bytes(update.values[0].type) <= machine.cpu.non_temporal_bytes:
@@ -134,7 +135,7 @@ def has_lanes(loop: ForOp, vector_bits: int) -> bool:
     update = running_update(loop)
     if update is None or loops_in(loop) != [loop]:
         return False
-    element, extent = update.values[0].type, extent_of(loop)
+    element, extent = update.values[0].type, largest_extent(loop)
     bits = element.bitwidth if isinstance(element, IntegerType | AnyFloat) else 0
     lanes = machine_lanes(loop, vector_bits)
     if bits not in (32, 64) or lanes < 4 or (extent is not None and extent < 2 * lanes):

@@ -35,6 +35,7 @@ from ....analysis.machine import Cpu
 from ....analysis.nest.loop_structure import enclosing_loops, is_inside, loops_in, next_nest, perfect_band
 from ....analysis.nest.sets.access_patterns import INVARIANT, UNIT
 from ....analysis.nest.sets.dependence import Dependences
+from ....analysis.nest.values.trip_counts import largest_extent
 from ....dialects.nest import AccumulateOp, ForOp, LoadOp, StoreOp
 from ...nest.loops.fuse import fuse, why_not_fuse
 from ...nest.loops.normalise import add_unit_loop, remove_unit_loop, why_not_remove_unit_loop
@@ -46,7 +47,7 @@ from ...nest.memory.cache_read import cache_read, why_not_cache_read
 from ...nest.memory.cache_write import Init, cache_write, why_not_cache_write
 from ...nest.memory.resize_buffer import resize_buffer, why_not_resize_buffer
 from ...nest.rewrite.steps import Steps
-from ..patterns.costs import extent_of, machine_lanes, padded_width
+from ..patterns.costs import machine_lanes, padded_width
 from ..patterns.products import FEWEST, Product, sum_of_products_in
 from ..patterns.tiles import compute_where_read, mark_lanes, mark_unrolled, pattern_in, sum_in
 from .vectors import Machine, outermost_loops, schedule_innermost
@@ -89,7 +90,7 @@ def tile_skinny(band: list[ForOp], machine: Machine, share: Share | None) -> boo
     product = sum_of_products_in(band)
     if product is None or len(product.row_panels) != 1 or len(product.panels) != 1:
         return False
-    extents = [extent_of(loop) for loop in (product.row, product.column, product.term)]
+    extents = [largest_extent(loop) for loop in (product.row, product.column, product.term)]
     if any(extent is not None and extent < 2 for extent in extents):
         return False
     row, column, term = extents
@@ -98,7 +99,7 @@ def tile_skinny(band: list[ForOp], machine: Machine, share: Share | None) -> boo
     if streams and _is_wide(column, WIDE) and _is_wide(term, FEWEST) and not _is_wide(row, most + 1):
         return _stream(product.sums, product.batch, product.row, product.column, product.term, machine, share)
     few = product.row if (row or FEWEST) < (column or FEWEST) else product.column
-    count = extent_of(few)
+    count = largest_extent(few)
     if count is None or count >= FEWEST:
         return False
     if _is_wide(term, FEWEST_TERMS) and _sum_in_lanes(product, few, count, machine, share):
@@ -134,7 +135,7 @@ def _vector_times_matrix(band: list[ForOp]) -> tuple[ForOp, ForOp, AccumulateOp]
             or pattern_in(sums, sums.memrefs[0], term) != INVARIANT
         ):
             continue
-        if _is_wide(extent_of(column), LONG) and _is_wide(extent_of(term), FEWEST):
+        if _is_wide(largest_extent(column), LONG) and _is_wide(largest_extent(term), FEWEST):
             return term, column, sums
     return None
 
@@ -179,12 +180,12 @@ def _stream(
     share: Share | None,
 ) -> bool:
     """Let a matrix stream by, a strip of columns at a time; False, and nothing changed, where that is illegal."""
-    steps, columns, result = machine.steps, extent_of(column), sums.memrefs[0]
+    steps, columns, result = machine.steps, largest_extent(column), sums.memrefs[0]
     accesses = (op for op in enclosing_loops(sums)[-1].body.block.ops if isinstance(op, LoadOp))
     streamed = [op.memref for op in accesses if column.iv in op.indices.operands]
     lanes = machine_lanes(term, machine.cpu.vector_bits)
     few = [] if row is None else [row]
-    rows = 1 if row is None else extent_of(row) or _most_rows(machine.cpu)
+    rows = 1 if row is None else largest_extent(row) or _most_rows(machine.cpu)
     width = lanes * (4 if rows < 4 else 2)
     strip = max(
         1, machine.cpu.l1_bytes // STRIP_SHARE * 8 // (rows * machine.cpu.vector_bits // lanes) // width
@@ -278,7 +279,7 @@ def _jam(loop: ForOp, factor: int, steps: Steps) -> list[ForOp]:
 
 def _tile_small(product: Product, columns: int, machine: Machine, share: Share | None) -> bool:
     """Tiles of a few rows and all columns; False, and nothing changed, where that is illegal."""
-    steps, factor = machine.steps, _rows_of_tile(extent_of(product.row))
+    steps, factor = machine.steps, _rows_of_tile(largest_extent(product.row))
     order = [*product.batch, product.term, product.row, product.column]
     if why_not_split(product.row, factor) is not None or why_not_reorder(order, new_bounds=False) is not None:
         return False
@@ -310,7 +311,9 @@ def _start_of(product: Product) -> list[ForOp]:
     start = next_nest(product.outermost, lambda op: op.prev_op)
     band = [] if start is None else perfect_band(start)
     own = [*product.batch, product.row, product.column]
-    if len(band) != len(own) or any(extent_of(a) != extent_of(b) for a, b in zip(band, own, strict=True)):
+    if len(band) != len(own) or any(
+        largest_extent(a) != largest_extent(b) for a, b in zip(band, own, strict=True)
+    ):
         return []
     stores = [op for op in band[-1].body.block.ops if isinstance(op, StoreOp)]
     if len(stores) != 1 or stores[0].memref is not product.result or len(loops_in(band[0])) != len(band):
@@ -343,5 +346,5 @@ def _small_tile(product: Product, tile: ForOp, is_set: bool, width: int, steps: 
     mark_lanes(column, width, steps)
     for loop in rows:
         mark_unrolled(loop, steps)
-    if (extent_of(term) or UNROLLED + 1) <= UNROLLED:
+    if (largest_extent(term) or UNROLLED + 1) <= UNROLLED:
         mark_unrolled(term, steps)

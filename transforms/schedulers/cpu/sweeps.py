@@ -24,12 +24,12 @@ from xdsl.ir.affine import AffineDimExpr
 from ....analysis.machine import Cpu
 from ....analysis.nest.buffers import element_bytes
 from ....analysis.nest.sets.accesses import root_of
+from ....analysis.nest.values.trip_counts import largest_extent
 from ....dialects.affine import AffineList, dims_of, linear_terms
 from ....dialects.attributes import DESCENDING, NONTEMPORAL
 from ....dialects.nest import AccumulateOp, ForOp, LoadOp, StoreOp
 from ...nest.mapping.annotate import annotate, why_not_annotate
 from ...nest.rewrite.steps import Steps
-from ..patterns.costs import extent_of
 from .streams import bytes_of, has_big_arrays, is_big
 
 STRETCH_SHARE = 8
@@ -59,7 +59,7 @@ def turn_back(function: FuncOp, cpu: Cpu, steps: Steps) -> None:
 
 
 def _descend(loop: ForOp, stride: int, cpu: Cpu, steps: Steps) -> bool:
-    stretch, extent = max(1, cpu.l2_bytes // STRETCH_SHARE // stride), extent_of(loop)
+    stretch, extent = max(1, cpu.l2_bytes // STRETCH_SHARE // stride), largest_extent(loop)
     if extent is None or extent < FEWEST_STRETCHES * stretch:
         return False
     if why_not_annotate(loop, DESCENDING, stretch) is not None:
@@ -74,7 +74,7 @@ def _strides(loop: ForOp, cpu: Cpu) -> dict[SSAValue, tuple[int, bool]]:
     0 where the loop does not go through the buffer once, from its beginning.
     """
     found: dict[SSAValue, tuple[int, bool]] = {}
-    extent = extent_of(loop) or 0
+    extent = largest_extent(loop) or 0
     for op in loop.body.walk():
         if isinstance(op, (LoadOp, StoreOp)):
             accessed = [op.memref]

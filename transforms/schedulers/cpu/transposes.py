@@ -35,6 +35,7 @@ from ....analysis.nest.sets.access_patterns import (
 from ....analysis.nest.sets.accesses import root_of
 from ....analysis.nest.sets.dependence import Dependences
 from ....analysis.nest.values.powers_of_two import power_below
+from ....analysis.nest.values.trip_counts import largest_extent
 from ....dialects.nest import ForOp, LoadOp, StoreOp
 from ...nest.loops.reorder import reorder, why_not_reorder
 from ...nest.loops.split import split, why_not_split
@@ -42,7 +43,7 @@ from ...nest.mapping.annotate import annotate, why_not_annotate
 from ...nest.mapping.vectorize import vectorize, why_not_lanes
 from ...nest.memory.stream import stream, why_not_stream
 from ...nest.rewrite.steps import Steps
-from ..patterns.costs import extent_of, has_fewer, is_streamed, machine_lanes
+from ..patterns.costs import has_fewer, is_streamed, machine_lanes
 
 ROWS = 512
 """Elements that are read side by side before the next row's."""
@@ -102,7 +103,7 @@ def tile_transposed(band: list[ForOp], cpu: Cpu, steps: Steps) -> ForOp | None:
 
 def _size(loop: ForOp, most: int) -> int:
     """Iterations of a tile: at most the largest power of two that the loop has."""
-    extent = extent_of(loop)
+    extent = largest_extent(loop)
     return most if extent is None or extent >= most else power_below(extent)
 
 

@@ -22,6 +22,7 @@ from ....analysis.machine import Cpu, cpu
 from ....analysis.nest.loop_structure import parent_loop
 from ....analysis.nest.sets.access_patterns import SCATTERED, SEVERAL, access_patterns
 from ....analysis.nest.sets.dependence import Dependences
+from ....analysis.nest.values.trip_counts import largest_extent
 from ....dialects.diagnostic import NestorError, fail
 from ....dialects.nest import AccumulateOp, AllocOp, ForOp, StoreOp
 from ....dialects.remarks import remark
@@ -29,14 +30,7 @@ from ...nest.loops.split import split, why_not_split
 from ...nest.mapping.parallel import parallelize
 from ...nest.mapping.vectorize import vectorize, why_not_lanes
 from ...nest.rewrite.steps import UNRECORDED, Steps
-from ..patterns.costs import (
-    arithmetic_in,
-    extent_of,
-    has_transcendental,
-    machine_lanes,
-    padded_width,
-    work_inside,
-)
+from ..patterns.costs import arithmetic_in, has_transcendental, machine_lanes, padded_width, work_inside
 from .streams import fetch_ahead, stream_results
 
 WORK_PER_THREAD = 1 << 17
@@ -87,7 +81,7 @@ def remark_refusal(loop: ForOp, what: str, refusal: NestorError) -> None:
 def share(loop: ForOp, steps: Steps) -> None:
     """Give a loop, or the outer part of a loop, that was found independent to the threads, if that can pay."""
     grain = max(1, WORK_PER_THREAD // work_inside(loop))
-    extent = extent_of(loop)
+    extent = largest_extent(loop)
     if extent is not None and extent < 2 * grain:
         return
     steps.do(parallelize, loop, grain=grain)
@@ -194,7 +188,7 @@ def _vectorize_reduction(
     from ...nest.reductions.rfactor import reductions_of, rfactor
 
     vectors, whole, *tail = steps.do(split, loop, factor=width)
-    extent = extent_of(vectors)
+    extent = largest_extent(vectors)
     is_long = any(_rounds(op) for op in reductions) and (extent is None or extent > BLOCK_STEPS)
     is_factored = len(reductions_of(whole)) == len(reductions) and _can_factor(whole)
     marked = [whole, *tail]

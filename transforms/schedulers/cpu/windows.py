@@ -35,6 +35,7 @@ from ....analysis.machine import Cpu
 from ....analysis.nest.loop_structure import enclosing_loops, is_inside
 from ....analysis.nest.sets.access_patterns import INVARIANT
 from ....analysis.nest.values.powers_of_two import power_above
+from ....analysis.nest.values.trip_counts import largest_extent
 from ....dialects.diagnostic import NestorError
 from ....dialects.nest import AccumulateOp, AllocOp, ForOp, LoadOp
 from ...nest.loops.distribute import distribute
@@ -42,7 +43,7 @@ from ...nest.loops.unmask import unmask
 from ...nest.mapping.parallel import why_not_parallel
 from ...nest.producers.compute_at import compute_at
 from ...nest.rewrite.steps import Steps
-from ..patterns.costs import bits_of, extent_of, machine_lanes
+from ..patterns.costs import bits_of, machine_lanes
 from ..patterns.sum_neighbours import borders_of, in_blocks, in_tiles
 from ..patterns.tiles import mark_lanes, mark_unrolled, pattern_in
 from ..patterns.windows import Windows, nested, one_nest, slides
@@ -120,16 +121,16 @@ def tile_windows(
 
 def _shape(windows: Windows, lanes: int, registers: int) -> tuple[ForOp | None, Shape]:
     """The loop over the rows of a tile, None where rows share nothing, and rows and vectors of the tile."""
-    columns, others = extent_of(windows.column), [o for o in windows.results if o is not windows.column]
+    columns, others = largest_extent(windows.column), [o for o in windows.results if o is not windows.column]
     for loop in reversed(others):
-        if extent_of(loop) != 1 and all(
+        if largest_extent(loop) != 1 and all(
             pattern_in(load, load.memref, loop) == INVARIANT for load in windows.moving
         ):
-            return loop, tile_shape(extent_of(loop), columns, lanes, registers)
+            return loop, tile_shape(largest_extent(loop), columns, lanes, registers)
     vectors = MOST_VECTORS if columns is None else min(MOST_VECTORS, -(-columns // lanes))
     vectors = power_above(vectors)
     for loop in reversed(others):
-        extent = extent_of(loop)
+        extent = largest_extent(loop)
         if extent is None or not slides(loop, windows.terms, windows.moving):
             continue
         rows = [k for k in range(min(MOST_ROWS, registers // vectors - 2), 1, -1) if extent % k == 0]
@@ -155,7 +156,7 @@ def _tile(results: list[ForOp], row: ForOp | None, shape: Shape, windows: Window
             if loop is column
             else [[one, *part] for one, part in zip((first, second, third), parts, strict=True)]
         )
-    terms = sorted(windows.terms, key=lambda term: (extent_of(term) or 0) <= MOST_UNROLLED)
+    terms = sorted(windows.terms, key=lambda term: (largest_extent(term) or 0) <= MOST_UNROLLED)
     nested([*terms, *parts[1]], steps)
     return Tiles(tiles, parts, terms)
 
@@ -170,7 +171,7 @@ def _mark(tiles: Tiles, shape: Shape, lanes: int, steps: Steps) -> None:
             mark_unrolled(loop, steps)
     updates = shape.rows * shape.vectors // lanes
     for term in reversed(tiles.terms):
-        updates *= extent_of(term) or 1
+        updates *= largest_extent(term) or 1
         if updates > MOST_UPDATES:
             break
         mark_unrolled(term, steps)
@@ -205,11 +206,11 @@ def _make_part(alloc: AllocOp, tiles: ForOp, terms: Sequence[ForOp], cpu: Cpu, s
     room = cpu.l2_bytes // PART_SHARE
     for loop in [*enclosing_loops(tiles), tiles]:
         if any(loop.iv in load.indices.operands for load in loads):
-            size //= max(1, extent_of(loop) or 64)
+            size //= max(1, largest_extent(loop) or 64)
         if size > room:
             continue
         if slides(loop, terms, loads):
-            blocks, inner = in_blocks(loop, _block(extent_of(loop), room // max(1, size)), steps)
+            blocks, inner = in_blocks(loop, _block(largest_extent(loop), room // max(1, size)), steps)
             loop, tiles = blocks, inner if loop is tiles else tiles
         steps.attempt(compute_at, alloc, loop, storage="here")
         return tiles
@@ -226,6 +227,6 @@ def _block(extent: int | None, most: int) -> int:
 
 def _share(around: Sequence[ForOp], share: Callable[[ForOp, Steps], None], steps: Steps) -> None:
     """Give the outermost loop with enough iterations to the threads."""
-    for loop in sorted(around, key=lambda loop: (extent_of(loop) or FEW) < FEW):
+    for loop in sorted(around, key=lambda loop: (largest_extent(loop) or FEW) < FEW):
         if why_not_parallel(loop) is None:
             return share(loop, steps)

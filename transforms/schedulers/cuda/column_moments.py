@@ -30,6 +30,7 @@ from ....analysis.nest.kernels.barriers import change_with_places
 from ....analysis.nest.loop_structure import enclosing_function, perfect_band
 from ....analysis.nest.sets.dependence import Dependences
 from ....analysis.nest.values.moment_pairs import moment_pairs
+from ....analysis.nest.values.trip_counts import extent_of
 from ....dialects.diagnostic import NestorError
 from ....dialects.nest import ForOp
 from ...nest.loops.flatten import flatten_neighbours
@@ -39,7 +40,7 @@ from ...nest.rewrite.steps import UNRECORDED, Steps
 from ...nest.rewrite.trials import trial
 from .column_programs import ROWS_OF_THREAD, ColumnProgram, most_rows
 from .column_sums import Columns, columns_of
-from .grid import extent_of, units
+from .grid import units
 
 THREADS = 256
 """Threads of a block."""

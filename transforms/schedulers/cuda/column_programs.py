@@ -34,6 +34,7 @@ from ....analysis.nest.sets.access_patterns import SCATTERED, SEVERAL, UNIT, acc
 from ....analysis.nest.sets.accesses import root_of
 from ....analysis.nest.sets.conflicts import same_iterations
 from ....analysis.nest.sets.dependence import Dependences
+from ....analysis.nest.values.trip_counts import extent_of
 from ....dialects.diagnostic import NestorError
 from ....dialects.nest import AccumulateOp, ForOp, LoadOp, StoreOp
 from ...nest.cleanup.eliminate_dead import eliminate_dead
@@ -57,7 +58,7 @@ from .column_sums import (
     columns_of,
     read_in_all,
 )
-from .grid import extent_of, is_scheduled, units, why_not_bind
+from .grid import is_scheduled, units, why_not_bind
 from .kernels import is_elementwise
 
 THREADS = 512

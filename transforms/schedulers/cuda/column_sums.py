@@ -35,6 +35,7 @@ from ....analysis.nest.sets.access_patterns import SCATTERED, SEVERAL, UNIT, acc
 from ....analysis.nest.sets.accesses import is_defined_outside
 from ....analysis.nest.sets.conflicts import same_iterations
 from ....analysis.nest.sets.dependence import Dependences
+from ....analysis.nest.values.trip_counts import extent_of
 from ....dialects.attributes import UNROLL
 from ....dialects.diagnostic import NestorError
 from ....dialects.nest import LANES, AccumulateOp, AllocOp, ForOp, IfOp, LoadOp, StoreOp
@@ -55,7 +56,7 @@ from ...nest.reductions.privatise import privatise
 from ...nest.rewrite.loops import fresh_names
 from ...nest.rewrite.steps import UNRECORDED, Steps
 from ...nest.rewrite.trials import trial
-from .grid import extent_of, make_perfect, why_not_bind, why_not_launched
+from .grid import make_perfect, why_not_bind, why_not_launched
 
 ACROSS = LANES
 """Maximum number of threads of a block along the columns."""

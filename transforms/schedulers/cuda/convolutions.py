@@ -23,12 +23,12 @@ from ....analysis.machine import Gpu, gpu
 from ....analysis.nest.loop_structure import enclosing_loops
 from ....analysis.nest.sets.access_patterns import INVARIANT, UNIT
 from ....analysis.nest.values.powers_of_two import power_above
+from ....analysis.nest.values.trip_counts import extent_of
 from ....dialects.nest import ForOp, StoreOp
 from ....dialects.remarks import remark
 from ...nest.rewrite.steps import Steps
 from ..patterns.convolutions import Convolution, convolution_in
 from ..patterns.tiles import pattern_in
-from .grid import extent_of
 from .sum_tiles import SumTile, loops_over, make_perfect, neighbours_of, parts, size_of, tile_sum
 from .windows import WindowTiling, window_terms
 

@@ -19,7 +19,7 @@ from xdsl.traits import is_side_effect_free
 from ....analysis.nest.loop_structure import is_inside, loops_in, may_fail, perfect_band
 from ....analysis.nest.sets.accesses import accesses_of, is_defined_outside, may_overlap
 from ....analysis.nest.sets.dependence import Dependences
-from ....analysis.nest.values.extent_keys import bound_key
+from ....analysis.nest.values.trip_counts import extent_of
 from ....dialects.diagnostic import NestorError, fail
 from ....dialects.nest import BIND_AXES, AccumulateOp, AllocOp, ForOp, IfOp, LoadOp, StoreOp
 from ...nest.loops.flatten import flatten
@@ -223,15 +223,6 @@ def row_width(extent: int | None, block: int) -> int:
     while width % 2 == 0 and extent is not None and extent <= width // 2:
         width //= 2
     return width
-
-
-def extent_of(loop: ForOp) -> int | None:
-    """The number of iterations where it is a constant, the extent of a static axis included."""
-    count = loop.constant_trip_count()
-    if count is not None or loop.lower.constants() != (0,) or loop.step_value != 1:
-        return count
-    key = bound_key(loop.upper)
-    return max(0, key) if isinstance(key, int) else None
 
 
 def blocks_of(loop: ForOp, factor: int = 1) -> int | None:

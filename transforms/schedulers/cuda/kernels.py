@@ -48,6 +48,7 @@ from ....analysis.nest.sets.access_patterns import buffer_accesses
 from ....analysis.nest.sets.accesses import root_of
 from ....analysis.nest.sets.dependence import Dependences
 from ....analysis.nest.values.extent_keys import bound_key
+from ....analysis.nest.values.trip_counts import extent_of
 from ....dialects.affine import AffineList
 from ....dialects.diagnostic import NestorError, fail
 from ....dialects.nest import AccumulateOp, AllocOp, ForOp, LoadOp, LookupOp, StoreOp
@@ -58,7 +59,7 @@ from ...nest.producers.compute_inline import compute_inline, why_not_compute_inl
 from ...nest.rewrite.steps import UNRECORDED, Steps
 from ...nest.rewrite.trials import trial
 from ..patterns.costs import arithmetic_in
-from .grid import extent_of, make_perfect, units
+from .grid import make_perfect, units
 from .row_program_parts import is_row_program
 from .transposes import transposed_in
 

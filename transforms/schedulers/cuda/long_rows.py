@@ -32,6 +32,7 @@ from ....analysis.machine import Gpu
 from ....analysis.nest.kernels.barriers import change_with_places
 from ....analysis.nest.loop_structure import enclosing_function
 from ....analysis.nest.values.moment_pairs import moment_pairs
+from ....analysis.nest.values.trip_counts import extent_of
 from ....dialects.diagnostic import NestorError
 from ....dialects.nest import LANES, AllocOp, ForOp, StoreOp
 from ...nest.cleanup.eliminate_dead import eliminate_dead
@@ -46,7 +47,7 @@ from ...nest.reductions.block_moments import block_moments
 from ...nest.reductions.privatise import privatise
 from ...nest.rewrite.steps import UNRECORDED, Steps
 from ...nest.rewrite.trials import trial
-from .grid import extent_of, make_perfect
+from .grid import make_perfect
 from .row_program_parts import Pass, bands_in, is_row_program, length_of
 from .row_programs import Rows, Team, width_of
 

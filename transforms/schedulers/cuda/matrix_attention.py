@@ -33,6 +33,7 @@ from ....analysis.nest.buffers import element_bytes
 from ....analysis.nest.kernels.gpu_accesses import declared_space
 from ....analysis.nest.kernels.matrix_tiles import COLUMNS, Form, form_of
 from ....analysis.nest.loop_structure import enclosing_loops, is_inside, loops_in, perfect_band
+from ....analysis.nest.values.trip_counts import extent_of
 from ....dialects.attributes import ASYNC
 from ....dialects.diagnostic import fail
 from ....dialects.nest import LANES, AllocOp, ForOp, LoadOp, StoreOp
@@ -56,7 +57,7 @@ from ...nest.rewrite.buffers import SHARED_BYTES
 from ...nest.rewrite.steps import Steps
 from ..patterns.attention import Attention
 from ..patterns.products import Product, sum_of_products_in
-from .grid import bind_blocks, extent_of
+from .grid import bind_blocks
 from .matrix_tiles import LANE, WARP_ROW, MatrixTiling, rotation
 from .online_attention import OnlineAttention, SumsOfKeys, adds
 from .sum_neighbours import neighbours_of

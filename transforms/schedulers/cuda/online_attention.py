@@ -29,6 +29,7 @@ from xdsl.ir import SSAValue
 from ....analysis.machine import Gpu
 from ....analysis.nest.buffers import buffer_name, element_bytes
 from ....analysis.nest.loop_structure import enclosing_loops, loops_in, perfect_band
+from ....analysis.nest.values.trip_counts import extent_of
 from ....dialects.diagnostic import fail
 from ....dialects.nest import LANES, AccumulateOp, AllocOp, ForOp, LoadOp, StoreOp
 from ...nest.loops.fuse import fuse
@@ -48,7 +49,7 @@ from ...nest.reductions.online_softmax_plan import OnlineSoftmax, online_plan
 from ...nest.rewrite.steps import Steps
 from ..patterns.attention import Attention
 from ..patterns.products import sum_of_products_in
-from .grid import bind_blocks, extent_of
+from .grid import bind_blocks
 from .sum_neighbours import neighbours_of
 from .sum_tiles import SumTile, Tiling, parts
 from .whole_row_attention import RowsOfBlock, padding

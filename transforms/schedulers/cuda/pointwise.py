@@ -60,6 +60,7 @@ from ....analysis.nest.sets.access_patterns import (
     varying_values,
 )
 from ....analysis.nest.sets.dependence import Dependences
+from ....analysis.nest.values.trip_counts import extent_of
 from ....dialects.affine import AffineList, linear_terms
 from ....dialects.nest import ForOp, LoadOp, StoreOp
 from ...nest.loops.reorder import reorder, why_not_reorder
@@ -69,7 +70,7 @@ from ...nest.mapping.vectorize import vectorize, why_not_lanes
 from ...nest.memory.cache_write import cache_write
 from ...nest.rewrite.steps import Steps
 from ..patterns.tiles import mark_unrolled
-from .grid import blocks_of, extent_of, grid_axes, joined, make_perfect, row_width, tile_width
+from .grid import blocks_of, grid_axes, joined, make_perfect, row_width, tile_width
 from .transposes import FEWEST
 
 IN_FLIGHT = 64

@@ -34,6 +34,7 @@ from ....analysis.nest.kernels.barriers import change_with_places
 from ....analysis.nest.loop_structure import enclosing_function, enclosing_loops, perfect_band
 from ....analysis.nest.sets.access_patterns import UNIT, buffer_accesses, growth_of, varying_values
 from ....analysis.nest.values.powers_of_two import power_above
+from ....analysis.nest.values.trip_counts import extent_of
 from ....dialects.affine import AffineList
 from ....dialects.diagnostic import NestorError, fail
 from ....dialects.nest import LANES, AccumulateOp, AllocOp, ForOp, LoadOp, StoreOp
@@ -55,7 +56,7 @@ from ...nest.rewrite.trials import trial
 from ..patterns.sum_neighbours import borders_of, in_tiles
 from ..patterns.tiles import pattern_in
 from ..patterns.windows import Windows, one_nest, slides, windows_in
-from .grid import extent_of, grid_axes, joined, row_width
+from .grid import grid_axes, joined, row_width
 from .tile_copies import bind_threads, by_axis
 from .transposes import whole_loop
 

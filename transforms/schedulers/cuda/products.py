@@ -26,12 +26,12 @@ from ....analysis.machine import Gpu, gpu
 from ....analysis.nest.buffers import element_bytes
 from ....analysis.nest.loop_structure import perfect_band
 from ....analysis.nest.values.powers_of_two import power_above
+from ....analysis.nest.values.trip_counts import extent_of
 from ....dialects.nest import ForOp
 from ....dialects.remarks import remark
 from ...nest.rewrite.steps import Steps
 from ..patterns.products import FEWEST, Product, product_in, sum_of_products_in
 from ..patterns.tiles import axes_of
-from .grid import extent_of
 from .split_terms import SplitTile, tile_parts
 from .sum_tiles import SumTile, make_perfect, parts, size_of, tile_sum
 

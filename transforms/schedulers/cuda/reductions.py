@@ -32,6 +32,7 @@ from ....analysis.nest.sets.access_patterns import SCATTERED, SEVERAL, access_pa
 from ....analysis.nest.sets.accesses import accesses_of
 from ....analysis.nest.sets.dependence import Dependences
 from ....analysis.nest.values.powers_of_two import power_below
+from ....analysis.nest.values.trip_counts import extent_of
 from ....dialects.diagnostic import NestorError
 from ....dialects.nest import LANES, AccumulateOp, AllocOp, ForOp
 from ...nest.loops.absorb import absorb, why_not_absorb
@@ -41,14 +42,7 @@ from ...nest.memory.sink_alloc import sink_alloc, why_not_sink_alloc
 from ...nest.reductions.privatise import privatise
 from ...nest.rewrite.steps import UNRECORDED, Steps
 from ...nest.rewrite.trials import trial
-from .grid import (
-    extent_of,
-    is_whole_reduction,
-    iterations,
-    make_perfect,
-    why_not_guarded,
-    why_not_launched,
-)
+from .grid import is_whole_reduction, iterations, make_perfect, why_not_guarded, why_not_launched
 from .row_programs import Rows, Team
 
 FEWEST = 8

@@ -18,8 +18,8 @@ from ....analysis.nest.loop_structure import loops_in, may_fail, perfect_band
 from ....analysis.nest.sets.access_patterns import SCATTERED, SEVERAL, UNIT, access_patterns, buffer_accesses
 from ....analysis.nest.sets.accesses import is_defined_outside, root_of
 from ....analysis.nest.sets.dependence import Dependences
+from ....analysis.nest.values.trip_counts import extent_of
 from ....dialects.nest import AccumulateOp, AllocOp, ForOp, LoadOp, StoreOp
-from .grid import extent_of
 
 SHORTEST = 16
 """Elements of a row below which one thread computes it."""

@@ -43,6 +43,7 @@ from ....analysis.nest.loop_structure import enclosing_function, perfect_band, s
 from ....analysis.nest.sets.access_patterns import buffer_accesses
 from ....analysis.nest.sets.accesses import is_defined_outside, root_of
 from ....analysis.nest.values.powers_of_two import power_below
+from ....analysis.nest.values.trip_counts import extent_of
 from ....dialects.attributes import UNROLL
 from ....dialects.diagnostic import NestorError
 from ....dialects.nest import LANES, MAX_THREADS, AccumulateOp, AllocOp, ForOp, LoadOp
@@ -64,7 +65,7 @@ from ...nest.reductions.privatise import privatise
 from ...nest.rewrite.steps import UNRECORDED, Steps
 from ...nest.rewrite.trials import trial
 from ..patterns.costs import bits_of
-from .grid import extent_of, grid_axes, make_perfect
+from .grid import grid_axes, make_perfect
 from .row_program_parts import (
     Pass,
     bands_in,

@@ -31,6 +31,7 @@ from ....analysis.nest.kernels.running_results import running_update
 from ....analysis.nest.loop_structure import enclosing_function, loops_in
 from ....analysis.nest.sets.access_patterns import UNIT, buffer_accesses, pattern_of, varying_values
 from ....analysis.nest.sets.accesses import is_defined_outside
+from ....analysis.nest.values.trip_counts import extent_of
 from ....dialects.diagnostic import NestorError
 from ....dialects.nest import AllocOp, ForOp, LoadOp, StoreOp
 from ...nest.loops.normalise import remove_unit_loop
@@ -48,7 +49,7 @@ from ...nest.rewrite.buffers import SHARED_BYTES
 from ...nest.rewrite.loops import fresh_names
 from ...nest.rewrite.steps import UNRECORDED, Steps
 from ...nest.rewrite.trials import trial
-from .grid import extent_of, grid_axes
+from .grid import grid_axes
 
 THREADS = 128
 """Threads of a block; one of them adds up what is before the stretch of each."""

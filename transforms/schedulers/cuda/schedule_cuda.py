@@ -66,6 +66,7 @@ from xdsl.passes import ModulePass
 from ....analysis.machine import DEFAULT_GPU, Gpu, gpu
 from ....analysis.nest.loop_structure import functions, loops_in, may_fail, perfect_band, sole_inner_loop
 from ....analysis.nest.sets.dependence import Dependences
+from ....analysis.nest.values.trip_counts import extent_of
 from ....dialects.diagnostic import fail
 from ....dialects.nest import MAX_THREADS, AllocOp, ForOp, IfOp
 from ....dialects.remarks import remark
@@ -85,7 +86,6 @@ from .grid import (
     FEW,
     Refusal,
     blocks_of,
-    extent_of,
     grid_axes,
     in_turn,
     independent_band,

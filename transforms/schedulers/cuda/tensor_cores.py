@@ -38,13 +38,14 @@ from ....analysis.machine import Gpu
 from ....analysis.nest.kernels.matrix_tiles import COLUMNS, ROWS, Form, form_of, may_round
 from ....analysis.nest.loop_structure import perfect_band
 from ....analysis.nest.sets.access_patterns import UNIT
+from ....analysis.nest.values.trip_counts import extent_of
 from ....dialects.nest import ForOp, LoadOp
 from ....dialects.remarks import remark
 from ...nest.rewrite.steps import UNRECORDED, Steps
 from ..patterns.product_casts import Cast, inline_casts
 from ..patterns.products import Product, product_in
 from ..patterns.tiles import axes_of, pattern_in
-from .grid import extent_of, units
+from .grid import units
 from .matrix_tiles import MatrixTiling
 from .sum_tiles import SumTile, make_perfect, parts, tile_sum
 

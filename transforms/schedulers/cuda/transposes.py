@@ -52,6 +52,7 @@ from ....analysis.nest.sets.access_patterns import (
     varying_values,
 )
 from ....analysis.nest.sets.dependence import Dependences
+from ....analysis.nest.values.trip_counts import extent_of
 from ....dialects.affine import linear_terms
 from ....dialects.nest import LANES, AllocOp, ForOp, LoadOp, StoreOp
 from ....dialects.remarks import remark
@@ -67,7 +68,7 @@ from ...nest.rewrite.buffers import SHARED_BYTES
 from ...nest.rewrite.loops import fresh_names
 from ...nest.rewrite.steps import Steps
 from ..patterns.costs import bits_of, has_fewer
-from .grid import blocks_of, extent_of, grid_axes, joined, make_perfect
+from .grid import blocks_of, grid_axes, joined, make_perfect
 from .tile_copies import begins_at
 
 FEWEST = 8

@@ -24,6 +24,7 @@ from math import prod
 from ....analysis.nest.buffers import buffer_name
 from ....analysis.nest.loop_structure import enclosing_loops, loops_in
 from ....analysis.nest.sets.access_patterns import UNIT
+from ....analysis.nest.values.trip_counts import extent_of
 from ....dialects.diagnostic import fail
 from ....dialects.nest import LANES, AllocOp, ForOp, LoadOp
 from ...nest.loops.flatten import flatten, why_not_flatten
@@ -35,7 +36,6 @@ from ...nest.memory.cache_read import cache_read
 from ...nest.memory.transform_layout import transform_layout
 from ..patterns.convolutions import Convolution
 from ..patterns.tiles import pattern_in
-from .grid import extent_of
 from .sum_tiles import Tiling
 from .tile_copies import bind_threads
 

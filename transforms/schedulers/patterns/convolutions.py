@@ -14,8 +14,9 @@ from xdsl.ir import SSAValue
 
 from ....analysis.nest.loop_structure import perfect_band
 from ....analysis.nest.sets.access_patterns import INVARIANT, UNIT
+from ....analysis.nest.values.trip_counts import largest_extent
 from ....dialects.nest import AccumulateOp, ForOp, LoadOp
-from .costs import FEWEST_LANES, UNKNOWN_EXTENT, extent_of
+from .costs import FEWEST_LANES, UNKNOWN_EXTENT
 from .tiles import axes_of, pattern_in, sum_in
 
 FEWEST_TERMS = 8
@@ -65,7 +66,7 @@ def convolution_in(nest: ForOp) -> Convolution | None:
     ]
     if not rows or not panels or any(axes_of(load.indices) is None for load in panels):
         return None
-    lanes, count = extent_of(column), [extent_of(loop) for loop in terms]
+    lanes, count = largest_extent(column), [largest_extent(loop) for loop in terms]
     if lanes is not None and lanes < FEWEST_LANES:
         return None
     if all(n is not None for n in count) and prod(n for n in count if n is not None) < FEWEST_TERMS:
@@ -73,7 +74,7 @@ def convolution_in(nest: ForOp) -> Convolution | None:
     outer = [loop for loop in band if loop not in (*terms, rows[-1], column)]
     if len(terms) == 1 and (len(outer) < 2 or _vary(panels, outer)):
         return None
-    terms.sort(key=lambda loop: extent_of(loop) or UNKNOWN_EXTENT)
+    terms.sort(key=lambda loop: largest_extent(loop) or UNKNOWN_EXTENT)
     own = axes_of(sums.indices)
     assert own is not None
     axes = [own.index(loop.iv) for loop in (*outer, rows[-1], column)]

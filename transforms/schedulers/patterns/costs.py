@@ -16,10 +16,9 @@ from xdsl.dialects.func import FuncOp
 from xdsl.ir import Operation, SSAValue
 
 from ....analysis.machine import Cpu
-from ....analysis.nest.loop_structure import trip_count
 from ....analysis.nest.sets.accesses import FRESH, VIEWS, argument_attribute, root_of
-from ....analysis.nest.values.extent_keys import bound_key
 from ....analysis.nest.values.powers_of_two import power_above
+from ....analysis.nest.values.trip_counts import largest_extent
 from ....dialects.attributes import ROLE
 from ....dialects.nest import AccumulateOp, ForOp, LoadOp, PrefetchOp, StoreOp
 
@@ -108,7 +107,9 @@ def work_inside(loop: ForOp) -> int:
     """Element operations of one iteration of `loop`."""
     total = 0
     for op in loop.body.block.ops:
-        total += work_inside(op) * (extent_of(op) or UNKNOWN_EXTENT) if isinstance(op, ForOp) else work_of(op)
+        total += (
+            work_inside(op) * (largest_extent(op) or UNKNOWN_EXTENT) if isinstance(op, ForOp) else work_of(op)
+        )
     return max(1, total)
 
 
@@ -132,23 +133,5 @@ def has_transcendental(loop: ForOp) -> bool:
 
 def has_fewer(loop: ForOp, count: int) -> bool:
     """Whether a loop is known to have fewer iterations."""
-    extent = extent_of(loop)
+    extent = largest_extent(loop)
     return extent is not None and extent < count
-
-
-def extent_of(loop: ForOp) -> int | None:
-    """The number of iterations where it is a constant, the extent of a static axis included."""
-    count = loop.constant_trip_count()
-    if count is not None:
-        return count
-    if (
-        loop.lower.constants() == (0,)
-        and loop.step_value == 1
-        and isinstance(key := bound_key(loop.upper), int)
-    ):
-        return max(0, key)
-    trips = trip_count(loop)
-    if trips is None:
-        return None
-    constants = [trips[k].constants() for k in range(len(trips))]
-    return min((max(0, c[0]) for c in constants if c is not None), default=None)

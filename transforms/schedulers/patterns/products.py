@@ -17,8 +17,8 @@ from xdsl.ir import SSAValue
 
 from ....analysis.nest.loop_structure import loops_in, perfect_band
 from ....analysis.nest.sets.access_patterns import INVARIANT, UNIT
+from ....analysis.nest.values.trip_counts import largest_extent
 from ....dialects.nest import AccumulateOp, ForOp, LoadOp, StoreOp
-from .costs import extent_of
 from .tiles import pattern_in, sum_in
 
 FEWEST = 8
@@ -100,5 +100,5 @@ def sum_of_products_in(band: list[ForOp]) -> Product | None:
 
 
 def _is_small(loop: ForOp) -> bool:
-    extent = extent_of(loop)
+    extent = largest_extent(loop)
     return extent is not None and extent < FEWEST

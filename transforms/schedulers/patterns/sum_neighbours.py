@@ -10,12 +10,12 @@ from collections.abc import Sequence
 from xdsl.ir import Operation, SSAValue
 
 from ....analysis.nest.loop_structure import enclosing_loops, loops_in, perfect_band, sole_inner_loop
+from ....analysis.nest.values.trip_counts import largest_extent
 from ....dialects.nest import AccumulateOp, AllocOp, ForOp, LoadOp, StoreOp
 from ...nest.loops.flatten import flatten
 from ...nest.loops.split import split, why_not_split
 from ...nest.mapping.parallel import why_not_parallel
 from ...nest.rewrite.steps import Steps
-from .costs import extent_of
 from .tiles import axes_of
 
 SHARES = (2, 4)
@@ -109,7 +109,7 @@ def even_shares(loop: ForOp, tiles: Sequence[ForOp], steps: Steps) -> ForOp:
     Three images on two threads are two on one of them; of three images in seven blocks each has half. And of eight
     images a thread that is slower would do one on its own in the end. Loops over `tiles` stay.
     """
-    while _idle(loop) > MOST_IDLE or (extent_of(loop) or FEW) < FEW:
+    while _idle(loop) > MOST_IDLE or (largest_extent(loop) or FEW) < FEW:
         inner = sole_inner_loop(loop)
         if inner is None or loop in tiles or inner in tiles or why_not_parallel(inner) is not None:
             break
@@ -122,7 +122,7 @@ def even_shares(loop: ForOp, tiles: Sequence[ForOp], steps: Steps) -> ForOp:
 
 def _idle(loop: ForOp) -> float:
     """The part of the time that threads wait for the last one of them."""
-    extent = extent_of(loop)
+    extent = largest_extent(loop)
     if not extent:
         return 0
     return max(1 - extent / (-(-extent // threads) * threads) for threads in SHARES)

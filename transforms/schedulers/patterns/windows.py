@@ -17,6 +17,7 @@ from xdsl.ir import SSAValue
 
 from ....analysis.nest.loop_structure import enclosing_loops, is_inside, parent_loop, perfect_band
 from ....analysis.nest.sets.access_patterns import INVARIANT, UNIT, growth_of, varying_values
+from ....analysis.nest.values.trip_counts import largest_extent
 from ....dialects.affine import AffineList
 from ....dialects.nest import AccumulateOp, AllocOp, ForOp, LoadOp, StoreOp
 from ....lowering.nest_to_scf.interleaved_loads import MOST as MOST_APART
@@ -28,7 +29,7 @@ from ...nest.memory.resize_buffer import resize_buffer, why_not_resize_buffer
 from ...nest.memory.sink_alloc import sink_alloc
 from ...nest.producers.reverse_compute_inline import reverse_compute_inline
 from ...nest.rewrite.steps import Steps
-from .costs import FEWEST_LANES, extent_of
+from .costs import FEWEST_LANES
 from .sum_neighbours import initial_nest, reading_band
 from .tiles import axes_of, pattern_in, sum_in
 
@@ -79,14 +80,14 @@ def windows_in(nest: ForOp, is_staged: bool = False) -> Windows | None:
         ]
     if len(columns) != 1 or not (is_staged or all(_has_lanes(load, columns[0]) for load in loads)):
         return None
-    lanes = extent_of(columns[0])
-    units = [loop for loop in (*all_results, *all_terms) if extent_of(loop) == 1]
+    lanes = largest_extent(columns[0])
+    units = [loop for loop in (*all_results, *all_terms) if largest_extent(loop) == 1]
     windows = Windows(results, terms, units, sums, loads, columns[0], result, reader)
     return windows if windows.moving and (lanes is None or lanes >= FEWEST_LANES) else None
 
 
 def _several(loops: Sequence[ForOp]) -> list[ForOp]:
-    return [loop for loop in loops if extent_of(loop) != 1]
+    return [loop for loop in loops if largest_extent(loop) != 1]
 
 
 def _reduction_in(
@@ -120,7 +121,7 @@ def _reduction_in(
     if not terms or own is None or any(loop.iv not in own for loop in _several(results)):
         return None
     accesses = sum_in(perfect_band(terms[0]) if is_private(sums, nest) else loops)
-    if accesses is None or any(extent_of(loop) is None for loop in terms):
+    if accesses is None or any(largest_extent(loop) is None for loop in terms):
         return None
     return results, terms, accesses[0], sums, write
 
