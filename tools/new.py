@@ -131,7 +131,7 @@ def operation(name: str, operands: int, is_transcendental: bool) -> Change:
 def _check_name(name: str, what: str, form: str, taken: object) -> None:
     if not re.fullmatch(form, name) or keyword.iskeyword(name):
         spelling = "nt-some-words or nest-some-words" if what == "a pass" else "some_words"
-        raise NestorError(f"'{name}' is no name of {what}", hint=f"names are written {spelling}")
+        raise NestorError(f"'{name}' is not a name for {what}", hint=f"names are written {spelling}")
     if name in taken:  # type: ignore[operator]
         raise NestorError(f"there is {what} called '{name}' already", hint="take another name")
 

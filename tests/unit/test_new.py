@@ -137,10 +137,10 @@ def check(kind: str, name: str, checkout: Path, run: Run) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["primitive", "Skewer"], "'Skewer' is no name of a primitive"),
-        (["primitive", "class"], "'class' is no name of a primitive"),
+        (["primitive", "Skewer"], "'Skewer' is not a name for a primitive"),
+        (["primitive", "class"], "'class' is not a name for a primitive"),
         (["primitive", "split"], "there is a primitive called 'split' already"),
-        (["pass", "strip"], "'strip' is no name of a pass"),
+        (["pass", "strip"], "'strip' is not a name for a pass"),
         (["pass", "nest-freeze"], "there is a pass called 'nest-freeze' already"),
         (["pass", "nt-strip", "--room", "loops"], "passes of nt have one room"),
         (["op", "erfc"], "there is an operation called 'erfc' already"),
