@@ -70,6 +70,7 @@ from ....analysis.nest.values.trip_counts import extent_of
 from ....dialects.diagnostic import fail
 from ....dialects.nest import MAX_THREADS, AllocOp, ForOp, IfOp
 from ....dialects.remarks import remark
+from ....lowering.nest_common.custom_calls import called
 from ...nest.loops.flatten import flatten_neighbours
 from ...nest.loops.normalise import remove_unit_loop, why_not_remove_unit_loop
 from ...nest.loops.reorder import reorder, why_not_reorder
@@ -117,7 +118,12 @@ DEFAULT = gpu()
 def schedule_function(
     function: FuncOp, block: int = 256, steps: Steps = UNRECORDED, gpu: Gpu = DEFAULT
 ) -> None:
-    """Bind the loops of every nest of a function: first what takes several nests together."""
+    """Bind the loops of every nest of a function: first what takes several nests together.
+
+    Of a function that calls Python no kernel is made: convert-nest-to-gpu says so.
+    """
+    if any(called(op) for op in function.walk()):
+        return
     schedule_attention(function, gpu, steps, narrow=True)  # both of its products are those of tensor cores
     schedule_tensor_cores(function, gpu, steps)
     schedule_attention(function, gpu, steps, narrow=False)
@@ -376,7 +382,8 @@ def _bind_tiles(band: list[ForOp], block: int, steps: Steps) -> Refusal | None:
 def _bind(loops: list[ForOp], axes: list[str], steps: Steps) -> None:
     """Bind loops that are parts of loops found independent, or these themselves."""
     for loop, axis in zip(loops, axes, strict=False):
-        steps.do(bind, loop, axis=axis)
+        loop.set_kind(axis)
+        steps.did(bind, loop, axis=axis)
 
 
 # ---- the rows ---------------------------------------------------------------------------------------
