@@ -19,15 +19,12 @@ Run = Callable[..., subprocess.CompletedProcess[str]]
 
 @pytest.fixture
 def checkout(tmp_path: Path) -> Path:
-    """A copy of the files that git has."""
-    listed = subprocess.run(
-        ["git", "ls-files", "--cached", "--others", "--exclude-standard"],
-        cwd=ROOT, capture_output=True, text=True, check=True,
-    )  # fmt: skip
+    """A copy of the tree, without what was built or made by runs."""
     copy = tmp_path / "nestor"
-    for path in filter(lambda path: (ROOT / path).is_file(), listed.stdout.splitlines()):
-        (copy / path).parent.mkdir(parents=True, exist_ok=True)
-        shutil.copy(ROOT / path, copy / path)
+    ignored = shutil.ignore_patterns(
+        ".*", "__pycache__", "*.egg-info", "build", "results", "Output", "demo-output"
+    )
+    shutil.copytree(ROOT, copy, ignore=ignored)
     return copy
 
 
