@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from ....dialects.attributes import FROZEN, FROZEN_FUNCTION
+from ....dialects.attributes import FROZEN_FUNCTION
 
 
 def frozen_function(function: Any) -> tuple[str, Sequence[int]] | None:
@@ -17,9 +17,3 @@ def frozen_function(function: Any) -> tuple[str, Sequence[int]] | None:
     if said is None:
         return None
     return said.data["function"].data, tuple(said.data["arguments"].get_values())
-
-
-def has_frozen_arguments(module: Any) -> bool:
-    """Whether a function of a module at the nest level has a frozen argument."""
-    said = [op.arg_attrs for op in module.body.block.ops if getattr(op, "arg_attrs", None) is not None]
-    return any(FROZEN in one.data for attributes in said for one in attributes.data)
