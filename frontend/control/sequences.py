@@ -7,8 +7,10 @@ import ast
 from xdsl.ir.affine import AffineBinaryOpKind
 
 from ..frame.frame import Frame
+from ..frame.instances import has_attributes
 from ..frame.objects import current
 from ..frame.outside import ITERABLES, items
+from ..frame.recursion import items_of_object
 from ..interface.errors import DTypeError, Respecialise
 from ..values.arithmetic import index_value, operate, require_static
 from ..values.contents import as_view
@@ -30,6 +32,10 @@ MAX_LISTED = 64
 def sequence(frame: Frame, node: ast.AST, value: Value) -> Iteration:
     """The items of anything that can be iterated over."""
     if isinstance(value, Iteration):
+        return value
+    if has_attributes(value) and not (isinstance(value, Group) and issubclass(value.kind, tuple)):
+        value = items_of_object(frame, node, value)
+        assert isinstance(value, Iteration)
         return value
     if isinstance(value, Static):
         value = _of_object(frame, node, value)

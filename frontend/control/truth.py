@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import ast
-from dataclasses import is_dataclass
-from types import FunctionType
 
 from ..frame.frame import Frame
+from ..frame.instances import has_attributes
 from ..frame.objects import refuse_changes
 from ..frame.outside import length
+from ..frame.recursion import truth_of_object
 from ..indexing.subscripts import subscript
 from ..interface.errors import ShapeError, kind_of
 from ..interface.static_values import TRUTH
@@ -32,6 +32,8 @@ from ..values.values import (
 
 def decided(frame: Frame, value: Value) -> Value:
     """What the truth of a value is decided by: of a sequence its length, of functions and iterators that they are there."""
+    if isinstance(value, Group | Static) and has_attributes(value) and not _is_tuple(value):
+        return truth_of_object(frame, frame.source.node, value)
     if isinstance(value, Rows):
         return arith.operate(frame.graph, "not_equal", arith.index_value(value.count), Static(0))
     if isinstance(value, Range):
@@ -39,6 +41,11 @@ def decided(frame: Frame, value: Value) -> Value:
         ends = [arith.index_value(end) for end in (value.start, value.stop)]
         return arith.operate(frame.graph, order, *ends)
     return Static(True) if isinstance(value, Closure | Method | Iteration) else value
+
+
+def _is_tuple(value: Value) -> bool:
+    """Whether it is a NamedTuple, which is true where it has items."""
+    return isinstance(value, Group) and issubclass(value.kind, tuple)
 
 
 ON_SOME_PATHS = "in a part of an expression that is computed on some paths only"
@@ -89,8 +96,9 @@ _FIRST = Static(0)
 
 def truth(frame: Frame, node: ast.expr, value: Value) -> bool:
     """The truth value of a compile-time object."""
+    value = decided(frame, value)
     if isinstance(value, Group):
-        return _truth_of_group(frame, node, value)
+        return bool(value.items)
     if isinstance(value, Static):
         return _truth_of_object(frame, node, value)
     value = as_condition(frame, node, value)
@@ -103,16 +111,6 @@ def truth(frame: Frame, node: ast.expr, value: Value) -> bool:
             "choose with np.where(condition, a, b), or put the `if` inside a loop over elements",
         )
     )
-
-
-def _truth_of_group(frame: Frame, node: ast.expr, value: Group) -> bool:
-    own = [
-        name for name in ("__bool__", "__len__") if isinstance(getattr(value.kind, name, None), FunctionType)
-    ]
-    if own:
-        hint = "write what it stands for, such as len(x.items) > 0"
-        frame.fail(node, f"the truth value of {describe(value)} by its own {own[0]} is not supported", hint)
-    return is_dataclass(value.kind) or bool(value.items)
 
 
 def _truth_of_object(frame: Frame, node: ast.expr, value: Static) -> bool:

@@ -11,21 +11,18 @@ changes of an object is found as what it changes of a variable is. Calls hand th
 from __future__ import annotations
 
 import ast
-import dataclasses
 import inspect
 from collections.abc import Sequence
 from dataclasses import is_dataclass, replace
-from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..interface.captured import Step
-from ..interface.errors import DTypeError, IndexRangeError, MissingAttributeError, UnsupportedError
+from ..interface.errors import DTypeError, IndexRangeError, UnsupportedError
 from ..values.arithmetic import require_static
 from ..values.values import NOTHING, Group, Index, Lazy, Method, Rows, Static, Value, describe
 from . import outside
-from .recursion import inline, listed
+from .recursion import listed
 
 if TYPE_CHECKING:
     from .frame import Frame
@@ -178,7 +175,7 @@ class MissingKeyError(UnsupportedError, KeyError):
 
 def set_item(frame: Frame, node: ast.AST, group: Group, key: Value, value: Value) -> None:
     """`group[key] = value`."""
-    if not group.is_mutable or is_dataclass(group.kind):
+    if group.kind not in (list, dict):
         frame.fail(node, f"{describe(group)} does not support item assignment", None, DTypeError)
     if group.kind is dict:
         assert group.names is not None
@@ -193,65 +190,36 @@ def set_item(frame: Frame, node: ast.AST, group: Group, key: Value, value: Value
     change(frame, node, group, items)
 
 
-def set_field(frame: Frame, node: ast.AST, owner: Group, name: str, value: Value) -> None:
-    """`owner.name = value`."""
-    if owner.names is None or name not in owner.names or owner.kind is dict:
-        frame.fail(node, f"{describe(owner)} has no field '{name}' to assign to", None, MissingAttributeError)
-    if not owner.is_mutable:
-        frame.fail(node, f"cannot assign to field '{name}'", "use dataclasses.replace", MissingAttributeError)
-    items = list(owner.items)
-    items[owner.names.index(name)] = value
-    change(frame, node, owner, items)
-
-
-def is_record(kind: Any) -> bool:
-    """Whether it is a class of NamedTuples or a dataclass."""
-    return isinstance(kind, type) and (
-        is_dataclass(kind) or (issubclass(kind, tuple) and hasattr(kind, "_fields"))
-    )
-
-
-def group_attribute(frame: Frame, node: ast.Attribute, owner: Group) -> Value:
-    """`owner.name`: a field, a method of its class, a property or a constant of its class."""
-    name = node.attr
-    if owner.names is not None and owner.kind is not dict and name in owner.names:
-        return owner.items[owner.names.index(name)]
-    if not is_record(owner.kind):
-        if name in _METHODS.get(owner.kind, {}):
-            return Method(owner, name)
-        known = ", ".join(sorted(_METHODS.get(owner.kind, {})))
-        frame.fail(node, f"the attribute '{name}' of {describe(owner)} is not supported", f"methods: {known}")
-    attribute = outside.class_attribute(owner.kind, name)
-    value = outside.attribute_or_absent(frame, node, owner.kind, name)
-    if attribute is outside.Absent or value is outside.Absent:
-        frame.fail(
-            node, f"'{owner.kind.__name__}' object has no attribute '{name}'", None, MissingAttributeError
-        )
-    if isinstance(attribute, property) and isinstance(attribute.fget, FunctionType):
-        return inline(frame, node, attribute.fget, [owner], {})
-    if isinstance(attribute, FunctionType) or (owner.kind, name) in _RECORD_METHODS or name == "_replace":
-        return Method(owner, name)
-    return Static(value)
-
-
-_RECORD_METHODS: set[tuple[type, str]] = set()
-
-
 # ---- methods ----------------------------------------------------------------------------------------
+
+
+def container_method(frame: Frame, node: ast.Attribute, owner: Group) -> Method:
+    """A method of a list, dict or tuple."""
+    methods = _methods_of(owner.kind)
+    if node.attr not in methods:
+        known = ", ".join(sorted(methods))
+        frame.fail(
+            node, f"the attribute '{node.attr}' of {describe(owner)} is not supported", f"methods: {known}"
+        )
+    return Method(owner, node.attr)
+
+
+def _methods_of(kind: type) -> dict[str, Any]:
+    return _METHODS.get(tuple if issubclass(kind, tuple) else kind, {})
+
+
+def has_method(kind: type, name: str) -> bool:
+    """Whether objects of a class have this method of lists, dicts or tuples."""
+    return name in _methods_of(kind)
 
 
 def call_method(
     frame: Frame, node: ast.Call, method: Method, args: list[Value], kwargs: dict[str, Value]
 ) -> Value:
-    """A method of a list, dict, tuple, NamedTuple or dataclass."""
+    """A method of a list, dict or tuple."""
     owner = method.receiver
     assert isinstance(owner, Group)
-    if is_record(owner.kind):
-        if method.name == "_replace" and owner.kind is not dict:
-            return replaced(frame, node, owner, kwargs)
-        function = outside.attribute_or_absent(frame, node, owner.kind, method.name)
-        return inline(frame, node, function, [owner, *args], kwargs)
-    function = _METHODS[owner.kind][method.name]
+    function = _methods_of(owner.kind)[method.name]
     try:
         inspect.signature(function).bind(frame, node, owner, *args, **kwargs)
     except TypeError as error:
@@ -386,76 +354,7 @@ def merge(frame: Frame, node: ast.AST, groups: Sequence[Value]) -> Group:
     return Group(tuple(entries.values()), dict, tuple(entries))
 
 
-# ---- NamedTuples and dataclasses --------------------------------------------------------------------
-
-
-def construct(
-    frame: Frame, node: ast.AST, kind: Any, args: Sequence[Value], kwargs: dict[str, Value]
-) -> Group:
-    """`kind(*args, **kwargs)` of a NamedTuple or dataclass."""
-    why = _why_not_constructed(frame, kind)
-    if why is not None:
-        frame.fail(node, f"making a {kind.__name__} is not supported: {why}", "make a plain dataclass")
-    try:
-        signature = inspect.signature(kind)
-        bound = signature.bind(*args, **kwargs)
-    except TypeError as error:
-        frame.fail(node, f"{kind.__name__}(): {error}", None, DTypeError)
-    names = field_names(kind)
-    given = dict(bound.arguments)
-    items = [
-        given[name] if name in given else _default(frame, node, kind, signature.parameters[name])
-        for name in names
-    ]
-    return Group(tuple(items), kind, names)
-
-
-def field_names(kind: Any) -> tuple[str, ...]:
-    """The fields of a NamedTuple or dataclass."""
-    return tuple([f.name for f in dataclasses.fields(kind)]) if is_dataclass(kind) else tuple(kind._fields)
-
-
-def _why_not_constructed(frame: Frame, kind: Any) -> str | None:
-    for name in ("__init__", "__new__", "__post_init__", "__dataclass_fields__"):
-        made = frame.captured.read(kind, Step.ATTRIBUTE, name)
-        if isinstance(made, FunctionType) and name != "__post_init__":
-            frame.captured.function(made)
-            if not made.__code__.co_filename.startswith("<"):
-                return f"it has {'an' if name == '__init__' else 'a'} {name} of its own"
-    if not is_dataclass(kind):
-        return None
-    if hasattr(kind, "__post_init__"):
-        return "it has a __post_init__"
-    if not kind.__dataclass_params__.init:  # pyright: ignore
-        return "it has an __init__ of its own"
-    if any(not f.init for f in dataclasses.fields(kind)):
-        return "it has fields that are not parameters"
-    return None
-
-
-def _default(frame: Frame, node: ast.AST, kind: Any, parameter: inspect.Parameter) -> Value:
-    """What a field is that is not given: the default of the function that Python calls."""
-    fields = dataclasses.fields(kind) if is_dataclass(kind) else ()
-    factory = next((f.default_factory for f in fields if f.name == parameter.name), dataclasses.MISSING)
-    if factory is dataclasses.MISSING:
-        return Static(parameter.default)
-    if factory not in (list, dict, tuple):
-        frame.fail(node, f"making this is not supported: the default of '{parameter.name}' is made anew")
-    return Group((), factory, () if factory is dict else None)  # pyright: ignore
-
-
-def replaced(frame: Frame, node: ast.AST, owner: Value, changes: dict[str, Value]) -> Group:
-    """`dataclasses.replace(owner, **changes)`, `owner._replace(**changes)`."""
-    if not isinstance(owner, Group) or owner.names is None or not is_record(owner.kind):
-        frame.fail(node, f"{describe(owner)} has no fields to replace", None, DTypeError)
-    why = _why_not_constructed(frame, owner.kind)
-    if why is not None:
-        frame.fail(node, f"making {describe(owner)} is not supported: {why}", "make a plain dataclass")
-    unknown = [name for name in changes if name not in owner.names]
-    if unknown:
-        frame.fail(node, f"{owner.kind.__name__} has no field '{unknown[0]}'", None, DTypeError)
-    items = [changes.get(name, item) for name, item in zip(owner.names, owner.items, strict=True)]
-    return Group(tuple(items), owner.kind, owner.names)
+# ---- what is outside ---------------------------------------------------------------------------------
 
 
 MUTATORS = frozenset(

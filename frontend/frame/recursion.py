@@ -49,6 +49,16 @@ def inline(
     return frame.graph.language.inline(frame, node, function, args, kwargs)
 
 
+def truth_of_object(frame: Frame, node: ast.AST, value: Value) -> Value:
+    """What decides whether an object of a class is true."""
+    return frame.graph.language.truth_of_object(frame, node, value)
+
+
+def items_of_object(frame: Frame, node: ast.AST, value: Value) -> Value:
+    """What iterating over an object of a class goes through."""
+    return frame.graph.language.items_of_object(frame, node, value)
+
+
 def listed(frame: Frame, node: ast.AST, value: Value) -> tuple[Value, ...]:
     """All items of what can be iterated over, where their number is known."""
     return frame.graph.language.listed(frame, node, value)

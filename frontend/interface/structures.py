@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from ...dialects.records import record
+from .ordinary import is_ordinary
 from .spec import ScalarSpec, Spec
 
 LEAVES = frozenset((np.ndarray, int, float, bool, str, type(None), Spec, ScalarSpec))
@@ -44,15 +45,17 @@ class Structure:
 
 
 def build(kind: type, names: Sequence[Any] | None, items: Sequence[Any]) -> Any:
-    """A tuple, list, dict, NamedTuple or dataclass."""
+    """A tuple, list, dict, NamedTuple, or object of a class, of which no code runs."""
     if names is None:
         return kind(items)
-    if _is_dataclass(kind):
-        result = object.__new__(kind)
-        for name, item in zip(names, items, strict=True):
-            object.__setattr__(result, name, item)
-        return result
-    return dict(zip(names, items, strict=True)) if kind is dict else kind(*items)
+    if kind is dict:
+        return dict(zip(names, items, strict=True))
+    if not _is_dataclass(kind) and not is_ordinary(kind):
+        return kind(*items)
+    result = object.__new__(kind)
+    for name, item in zip(names, items, strict=True):
+        object.__setattr__(result, name, item)
+    return result
 
 
 def _is_dataclass(kind: type) -> bool:

@@ -7,7 +7,8 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from ..frame.frame import Frame
-from ..frame.objects import change, group_attribute, kept, position_of, set_field, set_item, stored
+from ..frame.instances import has_attributes, set_attribute
+from ..frame.objects import change, kept, position_of, set_item, stored
 from ..frame.recursion import evaluate
 from ..interface.errors import DTypeError, ShapeError, UnsupportedError
 from ..values.arithmetic import is_number, operate, require_static
@@ -28,8 +29,10 @@ from ..values.values import (
     describe,
 )
 from ..values.writes import check_writable
+from . import special_methods
+from .attributes import attribute_of
 from .operators import BINARY, combined, is_sequence
-from .subscripts import subscript_items
+from .subscripts import key_value, subscript_items
 
 if TYPE_CHECKING:
     from ..indexing.views import Item
@@ -62,36 +65,43 @@ def bind(frame: Frame, target: ast.expr, value: Value) -> None:
         return _unpack(frame, target, value)
     if isinstance(target, ast.Subscript):
         if _is_item(frame, target):
-            if isinstance(target.slice, ast.Slice):
+            if isinstance(target.slice, ast.Slice) and not has_attributes(evaluate(frame, target.value)):
                 return _set_slice(frame, target, value)
             owner, key = _item(frame, target)
-            return set_item(frame, target, owner, key, value)
+            return _set_item(frame, target, owner, key, value)
         return _store(frame, target, lambda: value)
     if isinstance(target, ast.Attribute):
-        owner = evaluate(frame, target.value)
-        if isinstance(owner, Group):
-            return set_field(frame, target, owner, target.attr, value)
-    frame.fail(target, "assigning to an attribute is not supported", "return the value instead")
+        return set_attribute(frame, target, evaluate(frame, target.value), target.attr, value)
+    frame.fail(target, "this target is not supported", "assign to names, items and attributes")
+
+
+def _set_item(frame: Frame, target: ast.AST, owner: Value, key: Value, value: Value) -> None:
+    if has_attributes(owner):
+        return special_methods.set_item(frame, target, owner, key, value)
+    assert isinstance(owner, Group)
+    set_item(frame, target, owner, key, value)
 
 
 def _is_item(frame: Frame, target: ast.Subscript) -> bool:
-    """Whether the target is an item of a list or dict."""
+    """Whether the target is an item of a list or dict, or of an object."""
     root: ast.expr = target.value
     while isinstance(root, ast.Subscript | ast.Attribute):
         root = root.value
-    if not isinstance(root, ast.Name) or not isinstance(frame.lookup(root), Group):
+    if not isinstance(root, ast.Name) or not isinstance(frame.lookup(root), Group | Static):
         return False
-    return isinstance(evaluate(frame, target.value), Group)
+    owner = evaluate(frame, target.value)
+    return isinstance(owner, Group) or has_attributes(owner)
 
 
-def _item(frame: Frame, target: ast.Subscript) -> tuple[Group, Value]:
-    """The list or dict of a target, and the index or key."""
+def _item(frame: Frame, target: ast.Subscript) -> tuple[Value, Value]:
+    """The list, dict or object of a target, and the index or key."""
     from ..indexing.views import Slice
 
     owner = evaluate(frame, target.value)
-    assert isinstance(owner, Group)
     items = subscript_items(frame, target.slice)
     frame.at(target)
+    if has_attributes(owner):
+        return owner, key_value(frame, target, items)
     keys = [item for item in items if not isinstance(item, Slice)]
     if len(keys) != len(items):
         frame.fail(target, "this slice of a list is not supported", "write xs[i:j] = ..., or make a new list")
@@ -135,12 +145,16 @@ def delete_item(frame: Frame, target: ast.Subscript) -> None:
     if not _is_item(frame, target):
         what = describe(evaluate(frame, target.value))
         frame.fail(target, f"deleting a part of {what} is not supported", "take a slice of it, or np.delete")
-    if isinstance(target.slice, ast.Slice):
+    is_object = has_attributes(evaluate(frame, target.value))
+    if isinstance(target.slice, ast.Slice) and not is_object:
         owner, where = _part_of_a_list(frame, target)
         items = list(owner.items)
         del items[where]
         return change(frame, target, owner, items)
     owner, key = _item(frame, target)
+    if is_object:
+        return special_methods.delete_item(frame, target, owner, key)
+    assert isinstance(owner, Group)
     if owner.kind not in (list, dict):
         frame.fail(target, f"{describe(owner)} does not support item deletion", None, DTypeError)
     position = position_of(frame, target, owner, key)
@@ -285,14 +299,16 @@ def augmented(frame: Frame, node: ast.AugAssign) -> None:
         if not _is_item(frame, node.target):
             return _augmented_subscript(frame, node, name)
         owner, key = _item(frame, node.target)
-        present = owner.items[position_of(frame, node, owner, key)]
-        return set_item(frame, node, owner, key, _combined(frame, node, present))
+        if has_attributes(owner):
+            present = special_methods.item(frame, node, owner, key)
+        else:
+            assert isinstance(owner, Group)
+            present = owner.items[position_of(frame, node, owner, key)]
+        return _set_item(frame, node, owner, key, _combined(frame, node, present))
     if isinstance(node.target, ast.Attribute):
         owner = evaluate(frame, node.target.value)
-        if not isinstance(owner, Group):
-            frame.fail(node.target, "assigning to an attribute is not supported")
-        present = group_attribute(frame, node.target, owner)
-        return set_field(frame, node.target, owner, node.target.attr, _combined(frame, node, present))
+        present = attribute_of(frame, node.target, owner)
+        return set_attribute(frame, node.target, owner, node.target.attr, _combined(frame, node, present))
     bind_name(frame, node.target.id, _combined(frame, node, frame.lookup(node.target)))
 
 
@@ -300,6 +316,10 @@ def _combined(frame: Frame, node: ast.AugAssign, present: Value) -> Value:
     """What a variable or item is after `op=`: the same object where it can change, else a new value."""
     from ..control.sequences import listed
 
+    if has_attributes(present):
+        operand = evaluate(frame, node.value)
+        frame.at(node)
+        return special_methods.binary(frame, node, node.op, present, operand, in_place=True)
     if isinstance(present, Group) or is_sequence(present):
         operand = evaluate(frame, node.value)
         frame.at(node)
@@ -311,6 +331,8 @@ def _combined(frame: Frame, node: ast.AugAssign, present: Value) -> Value:
         return combined(frame, node, node.op, present, operand)
     operand = evaluate(frame, node.value)
     frame.at(node)
+    if has_attributes(operand):
+        return combined(frame, node, node.op, present, operand)
     if isinstance(present, Array):
         from ..numpy_api.in_place import update_in_place
 

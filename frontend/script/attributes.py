@@ -7,9 +7,9 @@ import ast
 import numpy as np
 
 from ..frame.frame import Frame
-from ..frame.objects import group_attribute
+from ..frame.instances import instance_attribute, super_attribute
 from ..numpy_api.families import METHODS
-from ..values.values import Group, Masked, Method, Rows, Static, Value, describe
+from ..values.values import Group, Masked, Method, Rows, Static, Super, Value, describe
 from .operators import is_sequence
 
 
@@ -25,7 +25,9 @@ def attribute_of(frame: Frame, node: ast.Attribute, owner: Value) -> Value:
             )
         return Method(owner, "append")
     if isinstance(owner, Group):
-        return group_attribute(frame, node, owner)
+        return instance_attribute(frame, node, owner)
+    if isinstance(owner, Super):
+        return super_attribute(frame, node, owner)
     if is_sequence(owner) and node.attr in ("append", "extend", "insert"):
         frame.fail(node, "changing a list from outside is not supported", "make it inside")
     if isinstance(owner, Static) and not isinstance(owner.raw, np.generic):

@@ -4,21 +4,25 @@ from __future__ import annotations
 
 import ast
 import inspect
-from types import FunctionType
+from enum import Enum
+from types import FunctionType, MethodType
 from typing import Any
 
 import numpy as np
 
 from ..frame.frame import Frame
-from ..frame.objects import call_method, construct, is_outside_change, is_record
+from ..frame.instances import call_function, construct, is_record
+from ..frame.objects import call_method, is_outside_change
 from ..frame.recursion import inline
 from ..interface.captured import Step
 from ..interface.errors import DTypeError
+from ..interface.ordinary import is_generated
 from ..interface.versioned import is_versioned
 from ..numpy_api.elements import ufuncs
 from ..numpy_api.families import FUNCTIONS, METHODS
 from ..numpy_api.invoke import invoke, invoke_numpy
 from ..values.values import Closure, Exceptional, Group, Method, Rows, Static, Value, describe
+from . import special_methods
 from .folding import fold, is_changing, is_numpy, module_of, name_of
 from .refused_calls import why_refused
 from .texts import text_call
@@ -41,12 +45,16 @@ def call(frame: Frame, node: ast.Call, function: Value, args: list[Value], kwarg
 
         return stacked(frame, node, args[0])
     args = [_of_rows(frame, node, function, a) if isinstance(a, Rows) else a for a in args]
+    if isinstance(function, Method) and function.function is not None:
+        return call_function(frame, node, function.function, [function.receiver, *args], kwargs)
     if isinstance(function, Method) and isinstance(function.receiver, Group):
         return call_method(frame, node, function, args, kwargs)
     if isinstance(function, Method):
         return invoke(
             frame.graph, f".{function.name}()", METHODS[function.name], [function.receiver, *args], kwargs
         )
+    if special_methods.can_be_called(function):
+        return special_methods.called(frame, node, function, args, kwargs)
     if not isinstance(function, Static):
         frame.fail(node, f"{describe(function)} cannot be called", None, DTypeError)
     target = function.raw
@@ -62,6 +70,11 @@ def _call_known(
     frame: Frame, node: ast.Call, target: Any, args: list[Value], kwargs: dict[str, Value]
 ) -> Value:
     """A call of a function that is known and no ufunc."""
+    if isinstance(target, MethodType):
+        return call_function(frame, node, target.__func__, [Static(target.__self__), *args], kwargs)
+    made = special_methods.builtin(frame, node, target, args, kwargs)
+    if made is not None:
+        return made
     if isinstance(target, type) and issubclass(target, BaseException):
         return Exceptional(target, tuple(args), tuple(kwargs.items()))
     if isinstance(target, type) and issubclass(target, np.generic) and len(args) == 1 and not kwargs:
@@ -97,7 +110,9 @@ def _call_known(
                 frame, target, args, kwargs, lambda: inline(frame, node, target, args, kwargs)
             )
         return inline(frame, node, target, args, kwargs)
-    if is_record(target):
+    if args and isinstance(args[0], Group) and (is_generated(target) or target in _OF_OBJECT):
+        return call_function(frame, node, target, args, kwargs)
+    if is_record(target) or _is_made_here(target):
         return construct(frame, node, target, args, kwargs)
     if is_outside_change(target):
         frame.fail(node, "changing a list or another object from outside is not supported", "make it inside")
@@ -178,6 +193,15 @@ def _all_static(args: list[Value], kwargs: dict[str, Value], target: Any) -> boo
         isinstance(v, Static) or (isinstance(v, Group) and _all_static(list(v.items), {}, None))
         for v in (*args, *kwargs.values())
     )
+
+
+_OF_OBJECT = (object.__init__, object.__setattr__, object.__delattr__)
+
+
+def _is_made_here(target: Any) -> bool:
+    """Whether it is a class of the program: objects of enumerations there are already."""
+    is_class = isinstance(target, type) and not is_versioned(target.__module__)
+    return is_class and not issubclass(target, Enum | np.generic)
 
 
 def _foldable(target: Any) -> bool:

@@ -8,15 +8,18 @@ from importlib import import_module
 from typing import Any
 
 from ..frame.frame import Frame
+from ..frame.instances import has_attributes
 from ..frame.objects import constant_object, key_of, merge
 from ..interface.errors import DTypeError
 from ..interface.static_values import TEXT
 from ..values.arithmetic import refuse_own_code
 from ..values.values import Group, Iteration, Static, Text, Value
+from . import special_methods
 from .assignments import named
 from .attributes import attribute_of
 from .calls import call
-from .operators import binary, compare, unary
+from .comparisons import compare
+from .operators import binary, unary
 from .subscripts import subscript_of
 
 
@@ -117,6 +120,11 @@ def _text_part(frame: Frame, part: ast.expr) -> tuple[Value, Callable[[Any], str
     if not isinstance(part, ast.FormattedValue):
         return evaluate(frame, part), None, ""
     value, spec = evaluate(frame, part.value), ""
+    if has_attributes(value) and part.format_spec is None:
+        method = {115: "__str__", 114: "__repr__"}.get(part.conversion, "__format__")
+        made = special_methods.text_of(frame, part, value, method)
+        if made is not None:
+            return made, None, ""
     if isinstance(value, Group) and all(isinstance(item, Static) for item in value.items):
         value = Static(constant_object(frame, part.value, value))
     if part.format_spec is not None:

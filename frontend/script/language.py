@@ -13,6 +13,7 @@ from ..values.values import Closure, Late, Value
 from .assignments import bind
 from .calls import call
 from .expressions import evaluate
+from .special_methods import items_of, truth_of
 from .statements import execute
 
 
@@ -46,4 +47,6 @@ def _late(frame: Frame, node: ast.Name, late: Late) -> Value:
     return value_of(frame, node, late)
 
 
-LANGUAGE = Language(COMPOSITES, evaluate, _test, execute, bind, call, _inline, _listed, _late)
+LANGUAGE = Language(
+    COMPOSITES, evaluate, _test, execute, bind, call, _inline, _listed, _late, truth_of, items_of
+)

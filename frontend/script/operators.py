@@ -1,16 +1,20 @@
-"""Operators on numbers and arrays, and on tuples and lists: arithmetic and comparison."""
+"""Operators on numbers and arrays, tuples and lists, and objects of classes: arithmetic."""
 
 from __future__ import annotations
 
 import ast
+from types import FunctionType
 
 from ..frame.frame import Frame
+from ..frame.instances import has_attributes
 from ..frame.objects import constant_object, kept, merge
-from ..frame.outside import has_item, items
+from ..frame.outside import items
 from ..frame.recursion import evaluate, test
 from ..interface.errors import DTypeError
+from ..interface.static_values import OPERATIONS
 from ..values import arithmetic as arith
 from ..values.values import Group, Iteration, Static, Value, describe, is_array
+from . import special_methods
 from .texts import is_text, joined, percent
 
 BINARY: dict[type[ast.operator], str] = {
@@ -29,14 +33,6 @@ BINARY: dict[type[ast.operator], str] = {
     ast.MatMult: "matmul",
 }
 _UNARY: dict[type[ast.unaryop], str] = {ast.USub: "negative", ast.UAdd: "positive", ast.Invert: "invert"}
-_COMPARE: dict[type[ast.cmpop], str] = {
-    ast.Eq: "equal",
-    ast.NotEq: "not_equal",
-    ast.Lt: "less",
-    ast.LtE: "less_equal",
-    ast.Gt: "greater",
-    ast.GtE: "greater_equal",
-}
 
 
 def binary(frame: Frame, node: ast.BinOp) -> Value:
@@ -53,9 +49,26 @@ def combined(frame: Frame, node: ast.expr | ast.stmt, op: ast.operator, left: Va
         return Static(left.raw % constant_object(frame, node, right))  # pyright: ignore
     if isinstance(op, ast.Add) and is_text(left) and is_text(right) and not _is_known(left, right):
         return joined(left, right)
+    if (has_attributes(left) or has_attributes(right)) and not _are_plain_tuples(left, right):
+        return special_methods.binary(frame, node, op, left, right)
     if isinstance(left, Group) or isinstance(right, Group):
         return _group_arithmetic(frame, node, op, left, right)
     return arith.operate(frame.graph, BINARY[type(op)], left, right)
+
+
+def _are_plain_tuples(left: Value, right: Value) -> bool:
+    """Whether NamedTuples are added as the tuples that they are."""
+    for value in (left, right):
+        if has_attributes(value) and not (isinstance(value, Group) and is_plain_tuple(value.kind)):
+            return False
+    return True
+
+
+def is_plain_tuple(kind: type) -> bool:
+    """Whether a class is a tuple, or one of NamedTuples without operators of its own."""
+    return issubclass(kind, tuple) and not any(
+        isinstance(vars(base).get(name), FunctionType) for base in kind.__mro__ for name in OPERATIONS
+    )
 
 
 def _is_known(*values: Value) -> bool:
@@ -105,66 +118,9 @@ def unary(frame: Frame, node: ast.UnaryOp) -> Value:
         return negation(frame, node, operand)
     operand = evaluate(frame, node.operand)
     frame.at(node)
+    if has_attributes(operand):
+        return special_methods.unary(frame, node, operand)
     return arith.operate(frame.graph, _UNARY[type(node.op)], operand)
-
-
-def compare(frame: Frame, node: ast.Compare) -> Value:
-    return _compare_from(frame, node, 0, evaluate(frame, node.left))
-
-
-def _compare_from(frame: Frame, node: ast.Compare, k: int, left: Value) -> Value:
-    """`left < b < c ...` from comparison `k` on: what follows one that does not hold is not computed."""
-    right = evaluate(frame, node.comparators[k])
-    frame.at(node)
-    one = _compare_pair(frame, node, node.ops[k], left, right)
-    if k == len(node.ops) - 1:
-        return one
-    from ..control.truth import refuse_skipped
-    from .conditions import both, either, without_effects
-
-    def following() -> Value:
-        return _compare_from(frame, node, k + 1, right)
-
-    if isinstance(one, Static):
-        return following() if one.value else one
-    before = dict(frame.variables)
-    rest = without_effects(frame, following)
-    if rest is None:
-        rest = either(frame, node, one, following, lambda: one)
-        refuse_skipped(frame, node.comparators[k + 1], before)
-        return rest
-    refuse_skipped(frame, node.comparators[k + 1], before)
-    frame.at(node)
-    return both(frame, node, one, rest)
-
-
-def _compare_pair(frame: Frame, node: ast.Compare, op: ast.cmpop, left: Value, right: Value) -> Value:
-    from .conditions import negation
-    from .identity import identical
-
-    if isinstance(op, ast.Is | ast.IsNot):
-        same = identical(frame, node, left, right)
-        return same if isinstance(op, ast.Is) else negation(frame, node, same)
-    if isinstance(op, ast.In | ast.NotIn):
-        if isinstance(right, Group) and right.kind is dict:
-            right = Group(tuple([Static(name) for name in right.names or ()]))
-        if isinstance(right, Static) and isinstance(right.raw, dict):
-            inside = has_item(right.raw, constant_object(frame, node, left))
-            return Static(inside == isinstance(op, ast.In))
-        sides = [constant_object(frame, node, one) for one in (left, right)]
-        arith.refuse_own_code(
-            frame.graph, sides, frozenset(("__contains__", "__iter__", "__getitem__", "__eq__"))
-        )
-        inside = sides[0] in sides[1]
-        return Static(inside == isinstance(op, ast.In))
-    if isinstance(left, Group) or isinstance(right, Group):
-        return Static(_compare_groups(frame, node, op, left, right))
-    return arith.operate(frame.graph, _COMPARE[type(op)], left, right)
-
-
-def _compare_groups(frame: Frame, node: ast.Compare, op: ast.cmpop, left: Value, right: Value) -> bool:
-    function = arith.PYTHON_OPERATORS[_COMPARE[type(op)]]
-    return function(constant_object(frame, node, left), constant_object(frame, node, right))
 
 
 def as_group(frame: Frame, node: ast.AST, value: Value) -> Group:

@@ -276,11 +276,6 @@ class _Lowering:
         if key in self.made:
             return Leaf("again", self.made[key])
         if isinstance(value, Group):
-            if hasattr(value.kind, "__post_init__"):
-                raise self.graph.error(
-                    UnsupportedError,
-                    f"a {value.kind.__name__}, which has a __post_init__, cannot be returned",
-                )
             result = (value.kind, value.names, [self._result(item) for item in value.items])
         else:
             result = self._leaf(value)

@@ -6,6 +6,7 @@ import ast
 import builtins
 import dataclasses
 from collections.abc import Callable
+from dataclasses import replace
 from types import FunctionType
 from typing import Any
 
@@ -14,7 +15,8 @@ import numpy as np
 from ..control.sequences import listed, sequence
 from ..control.truth import as_condition, truth
 from ..frame.frame import Frame
-from ..frame.objects import constant_object, key_of, merge, replaced
+from ..frame.instances import delete_attribute, has_attribute, replaced, set_attribute
+from ..frame.objects import constant_object, current, key_of, merge
 from ..frame.outside import attribute_or_absent, class_attribute, class_of, length
 from ..frame.recursion import call, evaluate
 from ..interface.captured import Absent
@@ -34,6 +36,7 @@ from ..values.values import (
     Lazy,
     Range,
     Static,
+    Super,
     Tensor,
     Value,
     extents_of,
@@ -185,8 +188,7 @@ def _has(frame: Frame, node: ast.AST, owner: Value, name: str) -> bool:
     if isinstance(owner, Static):
         return attribute_or_absent(frame, node, owner.raw, name) is not Absent
     if isinstance(owner, Group):
-        is_field = owner.kind is not dict and owner.names is not None and name in owner.names
-        return is_field or attribute_or_absent(frame, node, owner.kind, name) is not Absent
+        return has_attribute(frame, node, owner, name)
     return name in ATTRIBUTES or name in METHODS or hasattr(type_of(frame, node, owner), name)
 
 
@@ -200,6 +202,46 @@ def _getattr(frame: Frame, node: ast.Call, owner: Value, name: Value, default: V
     if default is not None and not _has(frame, node, owner, text):
         return default
     return _attribute(frame, node, owner, name)
+
+
+def _setattr(frame: Frame, node: ast.Call, owner: Value, name: Value, value: Value) -> Value:
+    text = arith.require_static(frame.graph, name, "the name of an attribute")
+    set_attribute(frame, node, owner, text, value)
+    return Static(None)
+
+
+def _delattr(frame: Frame, node: ast.Call, owner: Value, name: Value) -> Value:
+    text = arith.require_static(frame.graph, name, "the name of an attribute")
+    delete_attribute(frame, node, owner, text)
+    return Static(None)
+
+
+def _super(frame: Frame, node: ast.Call, after: Value | None = None, owner: Value | None = None) -> Value:
+    """`super()`: the class that the method was defined in is in a cell, the object is the first parameter."""
+    if after is not None and owner is not None:
+        return Super(owner, arith.require_static(frame.graph, after, "the class"))
+    home: Frame = frame
+    while home.home is not None:
+        home = home.home
+    parameters = home.source.node.args
+    first = next(iter((*parameters.posonlyargs, *parameters.args)), None)
+    try:
+        kind = home.source.lookup("__class__")
+    except (KeyError, ValueError):
+        kind = None
+    if kind is None or first is None or first.arg not in home.variables:
+        frame.fail(node, "super(): no arguments", "call it in a method", DTypeError)
+    return Super(current(frame, home.variables[first.arg]), kind)
+
+
+def _iter(frame: Frame, node: ast.Call, iterable: Value) -> Value:
+    """`iter(xs)` as what `__iter__` returns."""
+    if frame.source.node.name != "__iter__":
+        hint = "loop over the items, or index a list of them"
+        frame.fail(
+            node, "iter is not supported in compiled code: what it gives depends on the calls before it", hint
+        )
+    return replace(sequence(frame, node, iterable), once=True)
 
 
 def _len(frame: Frame, node: ast.Call, value: Value) -> Value:
@@ -295,6 +337,10 @@ PYTHON: dict[Any, Callable[..., Value]] = {
     builtins.hasattr: _hasattr,
     builtins.getattr: _getattr,
     builtins.callable: _callable,
+    builtins.setattr: _setattr,
+    builtins.delattr: _delattr,
+    builtins.super: _super,
+    builtins.iter: _iter,
     builtins.len: _len,
     builtins.pow: _pow,
     builtins.divmod: _divmod,

@@ -8,6 +8,7 @@ from typing import Any
 
 from ..control.structured import Step
 from ..frame.frame import Frame, ReturnSignal
+from ..frame.instances import delete_attribute
 from ..frame.objects import current
 from ..frame.recursion import evaluate, test
 from ..interface.errors import Stopped, UnsupportedError
@@ -40,7 +41,7 @@ def execute(frame: Frame, statements: Sequence[ast.stmt]) -> None:
 def _return(frame: Frame, node: ast.Return) -> None:
     value = Static(None) if node.value is None else evaluate(frame, node.value)
     frame.at(node)
-    if isinstance(value, Iteration) and value.once:
+    if isinstance(value, Iteration) and value.once and frame.source.node.name != "__iter__":
         frame.fail(node, "returning an iterator is not supported", "return a list of it: list(...)")
     raise ReturnSignal(current(frame, value))
 
@@ -138,8 +139,11 @@ def _delete(frame: Frame, node: ast.Delete) -> None:
         if isinstance(target, ast.Subscript):
             delete_item(frame, target)
             continue
+        if isinstance(target, ast.Attribute):
+            delete_attribute(frame, target, evaluate(frame, target.value), target.attr)
+            continue
         if not isinstance(target, ast.Name):
-            frame.fail(target, "del of an attribute is not supported")
+            frame.fail(target, "this target of del is not supported", "delete names, items and attributes")
         frame.lookup(target)
         del frame.variables[target.id]
         frame.scope.lost[target.id] = "it was deleted"

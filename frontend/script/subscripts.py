@@ -8,12 +8,14 @@ from typing import TYPE_CHECKING, Any
 from ...dialects.diagnostic import NestorError
 from ..frame import outside
 from ..frame.frame import Frame
+from ..frame.instances import has_attributes
 from ..frame.objects import position_of
 from ..frame.recursion import evaluate
 from ..interface.errors import DTypeError, kind_of
 from ..values import arithmetic as arith
 from ..values.arithmetic import refuse_own_code
 from ..values.values import Group, Rows, Static, Value, describe
+from . import special_methods
 from .operators import as_group, is_sequence, sequence_kind
 
 if TYPE_CHECKING:
@@ -26,6 +28,10 @@ def subscript_of(frame: Frame, node: ast.Subscript) -> Value:
     from ..numpy_api.shapes.grids import maker
 
     owner = evaluate(frame, node.value)
+    if has_attributes(owner) and not (isinstance(owner, Group) and issubclass(owner.kind, tuple)):
+        items = subscript_items(frame, node.slice)
+        frame.at(node)
+        return special_methods.item(frame, node, owner, key_value(frame, node, items))
     if isinstance(owner, Static) and not is_sequence(owner):
         make = maker(owner.raw)
         if make is None:
@@ -113,6 +119,24 @@ def subscript_items(frame: Frame, node: ast.expr) -> list[Item]:
         else:
             items.append(_item(frame, part))
     return items
+
+
+def key_value(frame: Frame, node: ast.Subscript, items: list[Item]) -> Value:
+    """What is between the brackets as one object, which `__getitem__` is given."""
+    keys = [_as_object(frame, node, item) for item in items]
+    is_tuple = isinstance(node.slice, ast.Tuple) or len(keys) != 1
+    return Group(tuple(keys)) if is_tuple else keys[0]
+
+
+def _as_object(frame: Frame, node: ast.AST, item: Item) -> Value:
+    from ..indexing.views import Slice
+
+    if not isinstance(item, Slice):
+        return item
+    bounds = [Static(None) if b is None else b for b in (item.start, item.stop, item.step)]
+    if not all(isinstance(b, Static) for b in bounds):
+        frame.fail(node, "a slice of an object with bounds that are known at run time is not supported")
+    return Static(slice(*[b.value for b in bounds]))  # pyright: ignore
 
 
 def _unpacked(group: Group) -> list[Item]:

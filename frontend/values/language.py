@@ -27,3 +27,5 @@ class Language:
     listed: Callable[..., tuple[Value, ...]]
     late: Callable[..., Any]
     """The variable of a loop, read after it: `late(frame, node, value)`."""
+    truth_of_object: Callable[..., Value]
+    items_of_object: Callable[..., Value]

@@ -14,6 +14,7 @@ from xdsl.ir import SSAValue
 
 from ..interface.captured import Captured, can_change
 from ..interface.errors import UnsupportedError
+from ..interface.ordinary import is_ordinary
 from ..interface.structures import build
 from .extents import Affine
 from .promotion import WEAK_DTYPES, Operand
@@ -68,7 +69,7 @@ class Index:
 
 @dataclass(frozen=True, eq=False)
 class Group:
-    """A tuple, list, dict, NamedTuple or dataclass (`kind`) of values; `names` are the keys or fields.
+    """A tuple, list, dict, NamedTuple or object of a class (`kind`) of values; `names` are the keys or attributes.
 
     `ref` tells objects that can change apart: what it holds by now is in the variable of that name (`objects.py`).
     """
@@ -84,10 +85,10 @@ class Group:
 
     @property
     def is_mutable(self) -> bool:
-        """Whether Python lets it change: lists, dicts, dataclasses that are not frozen."""
-        if is_dataclass(self.kind):
-            return not self.kind.__dataclass_params__.frozen  # pyright: ignore
-        return self.kind in (list, dict)
+        """Whether it is one object under all of its names, whose content may change: a list, a dict, an object of a class."""
+        if self.kind in (tuple, list, dict):
+            return self.kind is not tuple
+        return is_dataclass(self.kind) or is_ordinary(self.kind)
 
 
 @dataclass(frozen=True, eq=False)
@@ -266,10 +267,19 @@ class Iteration:
 
 @dataclass(frozen=True, eq=False)
 class Method:
-    """A bound method of an array: `x.sum`."""
+    """A bound method: `x.sum` of an array; of an object of a class with its `function`."""
 
     receiver: Value
     name: str
+    function: Any = None
+
+
+@dataclass(frozen=True, eq=False)
+class Super:
+    """`super()`: the attributes that `owner` has from the classes behind `after`."""
+
+    owner: Value
+    after: type
 
 
 @dataclass(frozen=True, eq=False)
@@ -330,6 +340,7 @@ Value = (
     | Late
     | Iteration
     | Method
+    | Super
 )
 
 
@@ -419,6 +430,8 @@ def describe(value: Value) -> str:
         return "a range" if isinstance(value, Range) else "an iterator"
     if isinstance(value, Late):
         return "the variable of a loop"
+    if isinstance(value, Super):
+        return "super()"
     return f"the method {value.name}"
 
 

@@ -1,11 +1,11 @@
 """Comparing a compiled function with the same function run by NumPy."""
 
 import copy
-import dataclasses
 import functools
 
 import nestor as nt
 import numpy as np
+from nestor.frontend.interface.ordinary import attributes_of, is_ordinary
 
 
 def random(shape, dtype="f4"):
@@ -27,9 +27,8 @@ def same(got, want, tolerance=0.0):
     if isinstance(want, dict):
         assert list(got) == list(want)
         return same(list(got.values()), list(want.values()), tolerance)
-    if dataclasses.is_dataclass(want):
-        names = [field.name for field in dataclasses.fields(want)]
-        return same([getattr(got, n) for n in names], [getattr(want, n) for n in names], tolerance)
+    if is_ordinary(type(want)):
+        return same(attributes_of(got), attributes_of(want), tolerance)
     if isinstance(want, np.ndarray | np.generic):
         assert got.dtype == want.dtype
         assert got.shape == want.shape

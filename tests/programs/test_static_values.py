@@ -176,13 +176,35 @@ def along(x, c):
 
 
 OPERATIONS = [
-    sum_with, times, negated, smaller, true, negation, both, length, item, member, text, text_of, formatted, absolute,
-    largest,
-]  # fmt: skip
+    sum_with,
+    times,
+    negated,
+    smaller,
+    true,
+    negation,
+    both,
+    length,
+    item,
+    member,
+    text,
+    text_of,
+    absolute,
+]
+REFUSED = [formatted, largest]
 
 
 @pytest.mark.parametrize("target", ["cpu", "interp"])
 @pytest.mark.parametrize("function", OPERATIONS, ids=lambda f: f.__name__)
+def test_code_of_an_object_is_compiled(function, target):
+    compiled, config = nt.jit(function, target=target), Config()
+    for k in (2.0, 3.0, 2.0):
+        config.k = k
+        np.testing.assert_array_equal(compiled(X, config), function(X, config))
+        np.testing.assert_array_equal(compiled(X, Config(k + 1)), function(X, Config(k + 1)))
+
+
+@pytest.mark.parametrize("target", ["cpu", "interp"])
+@pytest.mark.parametrize("function", REFUSED, ids=lambda f: f.__name__)
 def test_code_of_an_object_does_not_run_while_compiling(function, target):
     with pytest.raises(
         nt.UnsupportedError, match="this runs code of the class 'Config', which is not compiled"
@@ -194,13 +216,21 @@ def test_code_of_an_object_does_not_run_while_compiling(function, target):
 CONFIG = Config()
 
 
+def subtracted(self, other):
+    return self.k - other
+
+
 def outside(x):
     return x * (CONFIG + 1)
 
 
-def test_nor_that_of_one_from_outside():
-    with pytest.raises(nt.UnsupportedError, match="this runs code of the class 'Config'"):
-        nt.jit(outside)(X)
+def test_so_is_that_of_one_from_outside(monkeypatch):
+    compiled = nt.jit(outside)
+    np.testing.assert_array_equal(compiled(X), outside(X))
+    monkeypatch.setattr(CONFIG, "k", 7.0)
+    np.testing.assert_array_equal(compiled(X), X * 8.0)
+    monkeypatch.setattr(Config, "__add__", subtracted)
+    np.testing.assert_array_equal(compiled(X), X * 6.0)
 
 
 def test_attributes_of_objects():
