@@ -85,7 +85,7 @@ class Group:
 
     @property
     def is_mutable(self) -> bool:
-        """Whether it is one object under all of its names, whose content may change: a list, a dict, an object of a class."""
+        """Whether all of its names show one object, whose content may change: a list, a dict, an object of a class."""
         if self.kind in (tuple, list, dict):
             return self.kind is not tuple
         return is_dataclass(self.kind) or is_ordinary(self.kind)
