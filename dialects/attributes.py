@@ -29,6 +29,9 @@ NT_MUTATED = "nt.mutated"
 NT_WRITES_ARG = "nt.writes_arg"
 """Of a result: it is the final value of the mutated argument with this number."""
 
+NT_CALLEE_ALLOCATED = "nt.callee_allocated"
+"""Of a result: only the run knows its extents, and the function allocates it. convert-nt-to-nest hands it over."""
+
 NT_FASTMATH = "nt.fastmath"
 """Of a function: the flags that the user granted to floating-point operations, by name."""
 
@@ -39,6 +42,9 @@ ROLE = "nest.role"
 
 DIMS = "nest.dims"
 """The extent of each axis, as `nt.dims`. The verifier checks its form (`upstream_rules.py`)."""
+
+HANDS_OVER = "nest.hands_over"
+"""Of an argument of words with role `"out"`: they describe an array of this memref type that the function allocates."""
 
 ALIAS_SET = "nest.alias_set"
 """As `nt.alias_set`."""

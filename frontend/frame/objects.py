@@ -20,7 +20,7 @@ import numpy as np
 
 from ..interface.errors import DTypeError, IndexRangeError, UnsupportedError
 from ..values.arithmetic import require_static
-from ..values.values import NOTHING, Group, Index, Lazy, Method, Rows, Static, Value, describe
+from ..values.values import NOTHING, Group, Index, Lazy, Masked, Method, Rows, Static, Value, describe
 from . import outside
 from .recursion import listed
 
@@ -43,6 +43,8 @@ def stored(frame: Frame, value: Value, why_fixed: str | None = None) -> Value:
 
     `why_fixed` says why the new objects must not be changed in compiled code.
     """
+    if isinstance(value, Masked):
+        return frame.graph.language.settled(frame.graph, value)
     if not isinstance(value, Group) or value.ref is not None:
         return value
     items = tuple([kept(frame, item, why_fixed) for item in value.items])

@@ -36,7 +36,15 @@ from ..values.values import (
     extents_of,
 )
 from ..values.writes import check_writable
-from .index_arrays import Places, check_indices, constant_table, is_advanced, places, wrapped_indices
+from .index_arrays import (
+    Places,
+    check_indices,
+    constant_table,
+    is_advanced,
+    places,
+    places_of_mask,
+    wrapped_indices,
+)
 from .masks import assign_masked
 from .views import Item
 
@@ -45,14 +53,12 @@ from .views import Item
 
 def gather(graph: Graph, value: Value, items: Sequence[Item]) -> Value:
     """`value[items]` with arrays among the items."""
-    found = places(graph, as_view(graph, value), items)
+    found = places(graph, as_view(graph, value), items, reads=True)
     if isinstance(found, Places):
         return gathered(graph, found)
     base, mask, axis = found
     if axis:
-        raise graph.error(
-            UnsupportedError, "reading by a mask of other than the first axes is not supported", INSTEAD
-        )
+        return gathered(graph, places_of_mask(graph, base, mask, axis), checked=False)
     if graph.island is None:
         base, mask = as_array(read(graph, base)), as_array(read(graph, mask))
     return Masked(base, mask)

@@ -17,7 +17,7 @@ from xdsl.ir import Block, Operation, Region
 
 from ...dialects.nest import IfOp
 from ...dialects.nt import ELEMENTWISE, ConstantOp
-from ..interface.errors import IndexRangeError, ShapeError, UnsupportedError
+from ..interface.errors import IndexRangeError, ShapeError
 from ..values.arithmetic import broadcast_extents, copy, emit, index_value
 from ..values.assemble import INT
 from ..values.contents import as_view
@@ -25,6 +25,7 @@ from ..values.equal_extents import require_equal
 from ..values.extents import Affine, Atom
 from ..values.graph import INDEX, Graph
 from ..values.islands import Island
+from ..values.selection import indices_of_true
 from ..values.tensors import BOOL
 from ..values.values import Array, Extents, Group, Lazy, Static, Tensor, Value, extents_of, shape_text
 from .views import Item, Slice, expanded, view
@@ -182,8 +183,14 @@ def check_indices(
     island.keeps()
 
 
-def places(graph: Graph, array: Array, items: Sequence[Item]) -> Places | tuple[Array, Array, int]:
-    """What a subscript with arrays in it names: places; or, for one mask, (view, mask, its first axis)."""
+def places(
+    graph: Graph, array: Array, items: Sequence[Item], reads: bool = False
+) -> Places | tuple[Array, Array, int]:
+    """What a subscript with arrays in it names: places; or, for one mask, (view, mask, its first axis).
+
+    A mask beside other arrays (in what is read: beside integers, which count as such for the order of axes) stands for
+    the indices of its True elements.
+    """
     given: list[tuple[Item, Array | None]] = []
     masks = 0
     for item in items:
@@ -205,8 +212,10 @@ def places(graph: Graph, array: Array, items: Sequence[Item]) -> Places | tuple[
         (k for k, i in enumerate(spelled) if isinstance(i, Static) and i.value is Ellipsis), len(spelled)
     )
     at = {k if k < dots else k + shift: a for k, a in arrays.items()}
-    if masks:
+    if masks and len(at) == 1 and not (reads and _has_integers(total)):
         return _masked_view(graph, array, total, at)
+    if masks:
+        at = _without_masks(graph, array, total, at)
     return _places_in(graph, array, total, at)
 
 
@@ -216,18 +225,47 @@ _MARK = Slice()
 def _masked_view(
     graph: Graph, array: Array, items: Sequence[Item], at: dict[int, Array]
 ) -> tuple[Array, Array, int]:
-    if len(at) > 1:
-        raise graph.error(
-            UnsupportedError,
-            "a mask together with another array as an index is not supported",
-            "index one after the other, or use np.where",
-        )
     ((place, mask),) = at.items()
-    if any(not isinstance(i, Slice) and not (isinstance(i, Static) and i.value is None) for i in items):
-        # Integers count as arrays for the order of the result's axes; the assignment and reductions do not mind.
-        pass
     base = view(graph, array, items)
-    axis = sum(isinstance(i, Slice) or (isinstance(i, Static) and i.value is None) for i in items[:place])
+    axis = sum(not _is_integer(i) for i in items[:place])
+    _require_shape(graph, mask, base, axis)
+    return base, mask, axis
+
+
+def _is_integer(item: Item) -> bool:
+    return not isinstance(item, Slice) and not (isinstance(item, Static) and item.value is None)
+
+
+def _has_integers(items: Sequence[Item]) -> bool:
+    return any(map(_is_integer, items))
+
+
+def _without_masks(
+    graph: Graph, array: Array, items: Sequence[Item], at: dict[int, Array]
+) -> dict[int, Array]:
+    """Index arrays by their place in the subscript, those of the True elements of masks among them."""
+    # Integers are axes here: a mask is compared with the axes that it stands for.
+    whole = view(graph, array, [Slice() if _is_integer(i) else i for i in items])
+    found: dict[int, Array] = {}
+    for place, index in at.items():
+        if index.dtype != BOOL:
+            found[place] = index
+            continue
+        _require_shape(graph, index, whole, place)
+        found |= {place + k: one for k, one in enumerate(indices_of_true(graph, index))}
+    return found
+
+
+def places_of_mask(graph: Graph, base: Array, mask: Array, axis: int) -> Places:
+    """The elements that a mask of the axes from `axis` on selects."""
+    rank = len(mask.axes)
+    arrays = tuple(indices_of_true(graph, mask))
+    axes = tuple(range(axis, axis + rank))
+    kept = tuple([k for k in range(len(base.axes)) if k not in axes])
+    return Places(base, axes, arrays, kept, axis, arrays[0].extents, (None,) * rank)
+
+
+def _require_shape(graph: Graph, mask: Array, base: Array, axis: int) -> None:
     for k, extent in enumerate(mask.extents):
         own = base.extents[axis + k]
         if not require_equal(graph, own, extent, "a boolean index", "IndexError"):
@@ -236,7 +274,6 @@ def _masked_view(
                 f"boolean index did not match indexed array along axis {axis + k}; size of axis is "
                 f"{own.witness()} but size of corresponding boolean axis is {extent.witness()}",
             )
-    return base, mask, axis
 
 
 def _places_in(graph: Graph, array: Array, items: Sequence[Item], at: dict[int, Array]) -> Places:

@@ -64,18 +64,29 @@ class Leaf:
 
 @record(eq=False)
 class OutputType:
-    """An array that the kernel fills: `extents` are integers or linear forms, in memory order `order` when not row-major."""
+    """An array that the kernel fills: `extents` are integers or linear forms, in memory order `order` when not row-major.
+
+    One that the kernel allocates, because only the run knows its extents, has the rank `allocated` and no `extents`.
+    """
 
     dtype: np.dtype
     extents: tuple[Linear, ...]
     order: tuple[int, ...] | None
     kind: str
-    """`array`, `scalar` (a NumPy scalar), the name of a Python type, or `tag`: no result, but what chooses one."""
+    """`array`, `scalar` (a NumPy scalar), the name of a Python type, or `tag`: no result, but what chooses one; or `told`:
+    no result either, but an integer that results are made with, named by `run_name`."""
+    allocated: int | None = None
+
+
+def run_name(output: int) -> str:
+    """The name that the integer in an output has in a `Linear`: the kernel computes it."""
+    return f"%{output}"
 
 
 @record(eq=False)
 class Linear:
-    """An integer computed from the call: constant + sum(coefficient * extent or integer argument), or a quotient of one."""
+    """An integer computed from the call: constant + sum(coefficient * extent, integer argument or integer that the
+    kernel computes), or a quotient of one."""
 
     constant: int
     terms: tuple[tuple[str | int | Quotient, int], ...] = ()

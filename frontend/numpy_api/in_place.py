@@ -23,7 +23,8 @@ def update_in_place(frame: Frame, node: ast.AST, name: str, array: Array, operan
     graph = frame.graph
     check_operands(frame, node, name, array, operand)
     if graph.island is None and array.whole and array.buffer.shared is None:
-        result = operate(graph, name, array, operand)
+        with graph.side_by_side():
+            result = operate(graph, name, array, operand)
         check_update(frame, node, name, array, result)
         return overwrite(graph, array, result)
     with nullcontext(graph.island) if graph.island is not None else open_island(graph) as island:

@@ -10,16 +10,24 @@ import numpy as np
 
 from ..interface.errors import DTypeError, UnsupportedError
 from ..values.graph import Graph
+from ..values.masked import takes_selected
+from ..values.selection import settled
 from ..values.values import Group, Masked, Static, Value
 from .registry import Handler
 
 
 def invoke(graph: Graph, name: str, handler: Handler, args: list[Value], kwargs: dict[str, Value]) -> Value:
     """Call a handler; a call it cannot bind is a diagnostic that names the parameters it knows."""
-    if any(isinstance(value, Masked) for value in (*args, *kwargs.values())):
+    if takes_selected(graph, (*args, *kwargs.values())):
         from .masked_calls import masked_call
 
-        return masked_call(graph, name, handler, args, kwargs)
+        result = masked_call(graph, name, handler, args, kwargs)
+        if result is not None:
+            return result
+        args = [settled(graph, a) if isinstance(a, Masked) else a for a in args]
+        kwargs = {k: settled(graph, v) if isinstance(v, Masked) else v for k, v in kwargs.items()}
+        with graph.side_by_side():
+            return invoke(graph, name, handler, args, kwargs)
     signature = inspect.signature(handler)
     try:
         bound = signature.bind(graph, *args, **kwargs)

@@ -10,38 +10,46 @@ from ...dialects.nt import ELEMENTWISE
 from ..indexing.masks import spread_mask
 from ..values.arithmetic import apply, as_weak, copy, emit, index_value
 from ..values.graph import Graph
-from ..values.masked import masked_operation, unknown_length
+from ..values.masked import as_masked, masked_operation
 from ..values.tensors import BOOL
 from ..values.values import Masked, Static, Value
 from .calls_back import may_take_selected
 
 
-def masked_attribute(graph: Graph, masked: Masked, name: str) -> Value:
-    """`x[mask].size` and `x[mask].dtype`; the others say how long it is."""
+def masked_attribute(graph: Graph, masked: Masked, name: str) -> Value | None:
+    """`x[mask].size` and `x[mask].dtype`; others are those of the elements side by side."""
     if name == "dtype":
         return Static(masked.values.dtype)
     if name == "size":
         return as_weak(_count(graph, masked), int, None)
-    raise unknown_length(graph)
+    return None
 
 
 def masked_call(
     graph: Graph, name: str, handler: Callable[..., Value], args: Sequence[Value], kwargs: dict[str, Value]
-) -> Value:
-    """A NumPy function or method of what a mask selects: the reductions over all of it."""
-    if name == "np.where":
+) -> Value | None:
+    """A NumPy function or method of what a mask selects, where it goes over everything, under the mask: reductions over
+    all of it. None for all others, which get the elements side by side."""
+    if name == "np.where" and len(args) == 3 and not kwargs:
         return masked_operation(graph, lambda *plain: handler(graph, *plain), args)
-    if may_take_selected(handler) and isinstance(args[0], Masked):
-        return handler(graph, *args, **kwargs)
-    reduce = _REDUCED.get(name.strip(".()").removeprefix("np."))
-    if reduce is None or len(args) != 1 or not isinstance(args[0], Masked):
-        raise unknown_length(graph)
-    for key, item in kwargs.items():
-        if key != "axis" or not isinstance(item, Static) or item.value not in (None, 0, -1):
-            raise unknown_length(graph)
-    if kwargs and len(args[0].values.extents) != len(args[0].mask.extents):
-        raise unknown_length(graph)
-    return reduce(graph, args[0])
+    first = as_masked(graph, args[0]) if args else None
+    if isinstance(first, Masked):
+        if may_take_selected(handler):
+            return handler(graph, first, *args[1:], **kwargs)
+        reduce = _REDUCED.get(name.strip(".()").removeprefix("np."))
+        if reduce is not None and _is_whole(first, args, kwargs):
+            return reduce(graph, first)
+    return None
+
+
+def _is_whole(masked: Masked, args: Sequence[Value], kwargs: dict[str, Value]) -> bool:
+    """Whether a reduction is over all elements, with no other arguments."""
+    if len(args) != 1 or (kwargs and len(masked.values.extents) != len(masked.mask.extents)):
+        return False
+    return all(
+        key == "axis" and isinstance(item, Static) and item.value in (None, 0, -1)
+        for key, item in kwargs.items()
+    )
 
 
 def _filled(graph: Graph, masked: Masked, other: Value) -> Value:

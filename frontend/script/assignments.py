@@ -15,13 +15,10 @@ from ..values.arithmetic import is_number, operate, require_static
 from ..values.names import ir_name
 from ..values.tensors import as_readable
 from ..values.values import (
-    INSTEAD,
-    UNKNOWN_LENGTH,
     Array,
     Group,
     Iteration,
     Lazy,
-    Masked,
     Scalar,
     Static,
     Tensor,
@@ -164,8 +161,6 @@ def delete_item(frame: Frame, target: ast.Subscript) -> None:
 
 def bind_name(frame: Frame, name: str, value: Value) -> None:
     """Give a variable its value; what was computed for it takes its name."""
-    if isinstance(value, Masked) and frame.graph.island is not None:
-        raise frame.graph.error(UnsupportedError, UNKNOWN_LENGTH, INSTEAD)
     if isinstance(value, Lazy):
         assert frame.graph.island is not None
         value = frame.graph.island.materialise(value, name)
@@ -173,7 +168,8 @@ def bind_name(frame: Frame, name: str, value: Value) -> None:
         raise frame.graph.error(
             UnsupportedError, "keeping an iterator is not supported", "keep a list of it: list(...)"
         )
-    frame.variables[name] = stored(frame, value)
+    value = stored(frame, value)
+    frame.variables[name] = value
     if isinstance(value, Tensor | Scalar) and value.ssa.name_hint is None:
         value.ssa.name_hint = ir_name(name)
     if isinstance(value, Array) and not value.buffer.name:

@@ -9,6 +9,7 @@ import numpy as np
 from ..frame.frame import Frame
 from ..frame.instances import instance_attribute, super_attribute
 from ..numpy_api.families import METHODS
+from ..values.selection import settled
 from ..values.values import Group, Masked, Method, Rows, Static, Super, Value, describe
 from .operators import is_sequence
 
@@ -35,7 +36,10 @@ def attribute_of(frame: Frame, node: ast.Attribute, owner: Value) -> Value:
     if isinstance(owner, Masked) and node.attr not in METHODS:
         from ..numpy_api.masked_calls import masked_attribute
 
-        return masked_attribute(frame.graph, owner, node.attr)
+        known = masked_attribute(frame.graph, owner, node.attr)
+        if known is not None:
+            return known
+        owner = settled(frame.graph, owner)
     from ..numpy_api.elements.attributes import ATTRIBUTES
 
     attribute = ATTRIBUTES.get(node.attr)

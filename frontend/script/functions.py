@@ -14,7 +14,7 @@ from ..frame.objects import current, share, stored
 from ..frame.recursion import evaluate
 from ..interface.errors import DTypeError
 from ..interface.source import SUSPENDED, source_of, suspended_kind
-from ..values.values import INSTEAD, UNKNOWN_LENGTH, Closure, Group, Iteration, Masked, Static, Value
+from ..values.values import Closure, Group, Iteration, Static, Value
 from .bodies import run_body
 
 MAX_DEPTH = 32
@@ -84,9 +84,6 @@ def inline(
     except TypeError as error:
         frame.fail(node, f"{name}(): {error}", None, DTypeError)
     share(frame, inner)
-    if frame.graph.island is not None and any(isinstance(v, Masked) for v in (*args, *kwargs.values())):
-        # The function could write what is selected from before it is read.
-        frame.fail(node, UNKNOWN_LENGTH, INSTEAD)
     for parameter_name, parameter in signature.parameters.items():
         inner.variables[parameter_name] = stored(inner, _argument(parameter, bound.arguments))
     try:

@@ -9,6 +9,7 @@ from types import FunctionType
 from ..frame.frame import Frame
 from ..numpy_api.elements.ufuncs import COMPOSITES
 from ..values.language import Language
+from ..values.selection import settled
 from ..values.values import Closure, Late, Value
 from .assignments import bind
 from .calls import call
@@ -48,5 +49,5 @@ def _late(frame: Frame, node: ast.Name, late: Late) -> Value:
 
 
 LANGUAGE = Language(
-    COMPOSITES, evaluate, _test, execute, bind, call, _inline, _listed, _late, truth_of, items_of
+    COMPOSITES, evaluate, _test, execute, bind, call, _inline, _listed, _late, truth_of, items_of, settled
 )

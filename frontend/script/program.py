@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -21,7 +23,15 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute, Region, SSAValue
 
-from ...dialects.attributes import NT_ALIAS_SET, NT_DIMS, NT_FROZEN, NT_LAYOUT, NT_MUTATED, NT_WRITES_ARG
+from ...dialects.attributes import (
+    NT_ALIAS_SET,
+    NT_CALLEE_ALLOCATED,
+    NT_DIMS,
+    NT_FROZEN,
+    NT_LAYOUT,
+    NT_MUTATED,
+    NT_WRITES_ARG,
+)
 from ...dialects.diagnostic import NestorError
 from ...dialects.nt.types import scalar_type
 from ...dialects.records import changed
@@ -30,7 +40,7 @@ from ..frame.objects import stored
 from ..interface.argument_types import ArgumentType
 from ..interface.captured import Captured
 from ..interface.errors import Stopped, UnsupportedError
-from ..interface.program_parts import Guard, Leaf, Linear, OutputType, Program, Quotient
+from ..interface.program_parts import Guard, Leaf, Linear, OutputType, Program, Quotient, run_name
 from ..interface.source import FunctionSource
 from ..interface.static_values import held
 from ..interface.structures import Structure
@@ -41,6 +51,7 @@ from ..values.extents import Affine, Atom
 from ..values.graph import INDEX, Graph, element_type, tensor_type
 from ..values.names import ir_name
 from ..values.promotion import WEAK_DTYPES
+from ..values.selection import drop_unread, settled
 from ..values.tensors import dim_value, from_scalar, normal_order, transpose
 from ..values.values import (
     READING,
@@ -99,6 +110,8 @@ class _Lowering:
         self.returned: list[SSAValue] = []
         self.outputs: list[OutputType] = []
         self.output_attributes: list[dict[str, Attribute]] = []
+        self.told: dict[Atom, str] = {}
+        """Integers of the run that results are made with, and their names."""
 
     def run(self) -> Program:
         token = READING.set(self.captured)
@@ -123,10 +136,12 @@ class _Lowering:
             value = signal.value
         except Stopped:
             value = Static(None)
+        value = self._side_by_side(value)
         self._find_bases(value)
         results = self._result(value)
         written = self._return_written()
         self.graph.insert(func.ReturnOp(*self.returned))
+        drop_unread(self.graph)
         return Program(
             self.symbol,
             self._module(),
@@ -270,6 +285,16 @@ class _Lowering:
 
     # ---- results ------------------------------------------------------------------------------------
 
+    def _side_by_side(self, value: Value) -> Value:
+        """A result with what masks select in it as arrays."""
+        if isinstance(value, Masked):
+            return settled(self.graph, value)
+        if not isinstance(value, Group):
+            return value
+        items = tuple(map(self._side_by_side, value.items))
+        same = all(a is b for a, b in zip(items, value.items, strict=True))
+        return value if same else replace(value, items=items)
+
     def _result(self, value: Value) -> Any:
         """The structure of the result: Leaf, or a Group of them. What is in it twice is made once."""
         key = value.ref if isinstance(value, Group | Rows) and value.ref is not None else id(value)
@@ -317,8 +342,7 @@ class _Lowering:
             if root_of(value).buffer.aliases:
                 return self._choice(value)
         if not isinstance(value, Array | Tensor):
-            hint = "np.where(mask, x, 0) has a shape that is known" if isinstance(value, Masked) else None
-            raise self.graph.error(UnsupportedError, f"{describe(value)} cannot be returned", hint)
+            raise self.graph.error(UnsupportedError, f"{describe(value)} cannot be returned")
         return self._own(value)
 
     def _own(self, value: Array | Tensor) -> Leaf:
@@ -338,7 +362,7 @@ class _Lowering:
         for number, alias in alternatives(self.graph, source).items():
             leaf = self._shared(alias)
             if source is not array and leaf is not None and leaf.how in ("argument", "view", "reshape"):
-                shape = tuple([_linear(e) for e in array.extents])
+                shape = tuple([self._linear(e) for e in array.extents])
                 leaf = Leaf("reshape", leaf, argument=leaf.argument, view=(shape, None))
             elif source is not array or leaf is None:
                 raise unknown_alias(self.graph)
@@ -368,7 +392,7 @@ class _Lowering:
             base.leaf = self._own(base.array)
         if array is base.array:
             return base.leaf
-        return Leaf("view", base.leaf, view=_recipe(array))
+        return Leaf("view", base.leaf, view=self._recipe(array))
 
     def _shared(self, array: Array) -> Leaf | None:
         """A result that shares memory with an argument, or with another result, is made from it, as NumPy does."""
@@ -376,7 +400,7 @@ class _Lowering:
         if buffer.argument is not None:
             if array in self.objects:
                 return Leaf("argument", argument=self.objects[array])
-            return Leaf("view", argument=buffer.argument, view=_recipe(array))
+            return Leaf("view", argument=buffer.argument, view=self._recipe(array))
         based = self._based(array)
         if based is not None:
             return based
@@ -387,14 +411,16 @@ class _Lowering:
         may_be_copy = how in ("reshape", "ravel")
         if inner is None or (may_be_copy and _may_be_older(source, buffer)):
             return None
-        parameters = given[0] if given else tuple([_linear(e) for e in buffer.extents])
-        window = None if array.whole else _recipe(array)
+        parameters = given[0] if given else tuple([self._linear(e) for e in buffer.extents])
+        window = None if array.whole else self._recipe(array)
         return Leaf(how, inner, argument=inner.argument, view=(parameters, window))
 
     def _output(self, value: Array | Tensor) -> Leaf:
         tensor = as_tensor(self.graph, value)
         order = tensor.order
         stored = transpose(self.graph, tensor, order) if order else tensor
+        if not all(map(_is_linear, tensor.extents)):
+            return self._allocated(stored, order)
         kind = "array"
         if isinstance(value, Tensor):
             kind = value.weak.__name__ if value.weak else "scalar" if not value.extents else "array"
@@ -403,6 +429,29 @@ class _Lowering:
         self.returned.append(stored.ssa)
         self.output_attributes.append(_dims_attribute(stored.extents))
         return Leaf("output", output=len(self.outputs) - 1)
+
+    def _allocated(self, stored: Tensor, order: tuple[int, ...] | None) -> Leaf:
+        """A result of extents that only the run knows: the program allocates it."""
+        self.outputs.append(OutputType(stored.dtype, (), order, "array", len(stored.extents)))
+        self.returned.append(stored.ssa)
+        self.output_attributes.append({NT_CALLEE_ALLOCATED: UnitAttr()})
+        return Leaf("output", output=len(self.outputs) - 1)
+
+    def _linear(self, affine: Affine) -> Linear:
+        """What the dispatcher computes from the call, and from integers that the program tells it."""
+        for atom in affine.atoms():
+            if atom.key is None and atom.dim is None and atom.argument is None and atom not in self.told:
+                tensor = as_tensor(self.graph, Index(Affine.of(atom)))
+                told = self._output(tensor).output
+                self.outputs[told] = changed(self.outputs[told], kind="told")
+                self.told[atom] = run_name(told)
+        return _linear(affine, self.told)
+
+    def _recipe(self, array: Array) -> Any:
+        """A view as (fixed axes, axes): what the dispatcher indexes its base with."""
+        fixed = tuple([(axis, self._linear(offset)) for axis, offset in array.fixed])
+        axes = tuple([(a.root, self._linear(a.offset), a.stride, self._linear(a.extent)) for a in array.axes])
+        return fixed, axes
 
     def _return_written(self) -> list[int]:
         """Arguments that were written are results that go back where they came from."""
@@ -521,31 +570,26 @@ def _is_linear(affine: Affine) -> bool:
     return all(a.key is not None or a.dim is not None or a.argument is not None for a in affine.atoms())
 
 
-def _linear(affine: Affine) -> Linear:
-    """What the dispatcher computes from the call."""
+def _linear(affine: Affine, told: Mapping[Atom, str] = MappingProxyType({})) -> Linear:
+    """What the dispatcher computes from the call, and from integers of the run with the names in `told`."""
     terms: list[tuple[Any, int]] = []
     for atom, coefficient in affine.terms:
         atom = atom.root()
         if atom.key is not None:
             kind, numerator, divisor = atom.key
-            terms.append((Quotient(_linear(numerator), divisor, kind.name == "Mod"), coefficient))
+            terms.append((Quotient(_linear(numerator, told), divisor, kind.name == "Mod"), coefficient))
         elif atom.dim is not None:
             terms.append((atom.dim, coefficient))
         elif atom.argument is not None:
             terms.append((atom.argument, coefficient))
+        elif atom in told:
+            terms.append((told[atom], coefficient))
         else:
             raise UnsupportedError(
                 "a result whose extent is known only while the kernel runs is not supported",
                 hint="slice with bounds that are extents or constants",
             )
     return Linear(affine.constant, tuple(terms))
-
-
-def _recipe(array: Array) -> Any:
-    """A view of an argument as (fixed axes, axes): what the dispatcher indexes the argument with."""
-    fixed = tuple([(axis, _linear(offset)) for axis, offset in array.fixed])
-    axes = tuple([(a.root, _linear(a.offset), a.stride, _linear(a.extent)) for a in array.axes])
-    return fixed, axes
 
 
 __all__ = ["WEAK_DTYPES", "Leaf", "Linear", "OutputType", "Program", "lower", "scalar_arguments"]

@@ -27,15 +27,14 @@ from .equal_extents import joined
 from .extents import Affine
 from .graph import Graph
 from .integer_ranges import is_within, require_fit
+from .masked import masked_operation, side_by_side, takes_selected
 from .numbers import number_kind
 from .overflow import check_arithmetic
 from .promotion import WEAK_DTYPES, Operand, fits, ufunc_dtypes, weak_result
 from .tensors import BOOL, as_array, cast, constant, elementwise
 from .values import (
-    UNKNOWN_LENGTH,
     Extents,
     Index,
-    Masked,
     Scalar,
     Static,
     Tensor,
@@ -103,7 +102,7 @@ def operate(graph: Graph, name: str, *operands: Value) -> Value:
             raise graph.error(
                 DTypeError, f"unsupported operand for {name}: {describe(operand)}", _hint(operand)
             )
-    if any(isinstance(o, Masked) for o in operands):
+    if takes_selected(graph, operands):
         return _of_masked(graph, name, lambda *plain: operate(graph, name, *plain), operands)
     if name == "power":
         return graph.language.composites["power"](graph, *operands, operator=True)
@@ -139,18 +138,14 @@ def _unlike(name: str, operands: Sequence[Value]) -> Static | None:
 
 
 def _of_masked(graph: Graph, name: str, compute: Callable[..., Value], operands: Sequence[Value]) -> Value:
-    """An operation on what masks select. What may raise would raise for elements that are not selected."""
-    from .masked import masked_operation
-
-    if getattr(UFUNCS.get(name) or getattr(np, name), "signature", None) is not None:
-        raise graph.error(
-            UnsupportedError, UNKNOWN_LENGTH, "(x[mask] * y[mask]).sum() is a product of vectors"
-        )
+    """An operation on what masks select: on the elements side by side, where it is no elementwise one, or would raise
+    for elements that are not selected."""
     kinds = [number_kind(graph, o) for o in operands]
-    if name == "power" and all(k is not float if isinstance(k, type) else k.kind in "iub" for k in kinds):
-        raise graph.error(
-            UnsupportedError, "integer powers of what a mask selects are not supported", "use products"
-        )
+    may_raise = name == "power" and all(
+        k is not float if isinstance(k, type) else k.kind in "iub" for k in kinds
+    )
+    if may_raise or getattr(UFUNCS.get(name) or getattr(np, name), "signature", None) is not None:
+        return side_by_side(graph, compute, operands)
     return masked_operation(graph, compute, operands)
 
 
@@ -371,7 +366,7 @@ def apply(graph: Graph, ufunc: np.ufunc, *operands: Value, dtype: np.dtype | Non
         return _fold(graph, ufunc, [o.value for o in operands])  # pyright: ignore
     if len(operands) != ufunc.nin:
         raise graph.error(DTypeError, f"np.{ufunc.__name__} takes {ufunc.nin} arguments, got {len(operands)}")
-    if any(isinstance(o, Masked) for o in operands):
+    if takes_selected(graph, operands):
         name = ufunc.__name__
         return _of_masked(graph, name, lambda *plain: apply(graph, ufunc, *plain, dtype=dtype), operands)
     composite = graph.language.composites.get(ufunc.__name__)

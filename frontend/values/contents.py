@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from ..interface.errors import DTypeError, UnsupportedError
+from ..interface.errors import DTypeError
 from .extents import Affine
 from .graph import Graph
 from .overflow import affine_integer
@@ -21,8 +21,6 @@ from .tensors import (
     transpose,
 )
 from .values import (
-    INSTEAD,
-    UNKNOWN_LENGTH,
     Array,
     Buffer,
     Index,
@@ -45,6 +43,8 @@ def as_view(graph: Graph, value: Value) -> Array:
         return value
     if isinstance(value, Lazy) and graph.island is not None:
         return graph.island.materialise(value, "t")
+    if isinstance(value, Masked):
+        return graph.language.settled(graph, value)
     if isinstance(value, Tensor) and is_array(value):
         return as_array(value)
     raise graph.error(DTypeError, f"{describe(value)} cannot be indexed")
@@ -57,7 +57,7 @@ def as_tensor(graph: Graph, value: Value) -> Tensor:
     if isinstance(value, Array):
         return read(graph, value)
     if isinstance(value, Masked):
-        raise graph.error(UnsupportedError, UNKNOWN_LENGTH, INSTEAD)
+        return read(graph, graph.language.settled(graph, value))
     if isinstance(value, Index):
         ssa = from_scalar(graph, affine_integer(graph, value.affine), WEAK_DTYPES[int])
         return Tensor(ssa, WEAK_DTYPES[int], (), True, int, None, value.affine.arguments() or None)

@@ -82,6 +82,10 @@ class Graph:
         """Whether something before may have ended the program: an `assert`, a `raise`."""
         self.has_acted = False
         """Whether something before may have printed, written to an array, or found an index out of bounds."""
+        self.made_in_case: list[SSAValue] = []
+        """Arrays that are dropped where nobody reads them (`selection.py`)."""
+        self.is_lazy = True
+        """Whether arrays of what a mask selects may be computed with under the mask."""
         self._names = 0
 
     def unfreeze(self, first: int) -> None:
@@ -170,6 +174,15 @@ class Graph:
         """Whether what is inserted is in no loop and no branch."""
         first = self.tensors if self.island is None else self.island.body
         return self.tensors is self.entry and self.block is first
+
+    @contextmanager
+    def side_by_side(self) -> Iterator[None]:
+        """For a while, arrays of what a mask selects are arrays like any other."""
+        before, self.is_lazy = self.is_lazy, False
+        try:
+            yield
+        finally:
+            self.is_lazy = before
 
     # ---- contents of arrays -------------------------------------------------------------------------
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from .values import Value
+from .values import Array, Masked, Value
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,3 +29,5 @@ class Language:
     """The variable of a loop, read after it: `late(frame, node, value)`."""
     truth_of_object: Callable[..., Value]
     items_of_object: Callable[..., Value]
+    settled: Callable[[Any, Masked], Array]
+    """What a mask selects as an array: `settled(graph, masked)`."""

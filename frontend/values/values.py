@@ -126,7 +126,7 @@ class Buffer:
     it is. `dense` says that its elements lie one after the other, in the order `order`. `version` counts
     writes; `overlapping` are the arguments of its alias set `shared`, itself among them. `frozen` says why it
     cannot be written through (a copy that NumPy would share). `joined` says that control flow gave it: it may be
-    one of several arrays of the program.
+    one of several arrays of the program. `selection` is what a mask selects that it holds, as long as its value is that.
     """
 
     value: SSAValue | None
@@ -149,6 +149,7 @@ class Buffer:
     dense: bool = True
     derived: tuple[Any, ...] | None = None
     joined: bool = False
+    selection: tuple[Masked, SSAValue] | None = None
 
     @property
     def age(self) -> int:
@@ -228,10 +229,15 @@ class Lazy:
 
 @dataclass(frozen=True, eq=False)
 class Masked:
-    """`values[mask]`, the mask over the first axes: elements in a number that only the run knows."""
+    """`values[mask]`, the mask over the first axes: elements in a number that only the run knows.
+
+    It is computed with as long as nobody asks for the elements side by side (`selection.py`); `compact` gives them
+    where it was computed from others that are side by side already.
+    """
 
     values: Array
     mask: Array
+    compact: Callable[[], Value] | None = None
 
 
 @dataclass(frozen=True, eq=False)

@@ -43,6 +43,7 @@ from ...analysis.nest.kernels.loop_marks import call_for_effect
 from ...dialects.attributes import INDEX_BITS, SITES
 from ...dialects.diagnostic import LoweringError, fail
 from ...dialects.ext import gpu as gpu_ext
+from ..abi.handed_over import HAND_OVER
 from ..abi.print_calls import PRINT_CALLS
 from ..nest_common.custom_calls import called, declarations, target_of
 from ..nest_common.index_arithmetic import IndexBuilder
@@ -121,6 +122,13 @@ def _refuse_calls(function: func.FuncOp) -> None:
                 op,
                 "print is not supported on a GPU",
                 hint="return the values, and print them outside",
+                error=LoweringError,
+            )
+        if isinstance(op, func.CallOp) and op.callee.string_value().startswith(HAND_OVER):
+            raise fail(
+                op,
+                "a result whose extents depend on elements is not made on a GPU",
+                hint="return an array of a known shape and how much of it counts, or use the target cpu",
                 error=LoweringError,
             )
         if called(op):

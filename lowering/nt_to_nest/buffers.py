@@ -233,6 +233,20 @@ class Buffers:
         """A buffer of the shape and type of `value`."""
         return self._alloc(value.name_hint or "t", storage_type(element_of(value)), self._shapes.of(value))
 
+    def copied(self, value: SSAValue) -> SSAValue:
+        """A buffer of its own that `value` is copied to."""
+        fresh = self.new_buffer(value)
+        self._copy(value, fresh)
+        return fresh
+
+    def extents_of(self, value: SSAValue) -> Index:
+        """The extents of `value`, one expression each."""
+        return self._shapes.of(value)
+
+    def index_constant(self, value: int) -> SSAValue:
+        """A constant of type index, at the top of the function."""
+        return self._prologue.index_constant(value)
+
     def place(self, value: SSAValue, memref: SSAValue) -> None:
         """From here on `value` is in `memref`."""
         self._places[value] = Place(memref)

@@ -24,9 +24,10 @@
 
 Every value that must be in memory gets one buffer: a result's, an argument's that an island works on in place, or a
 `nest.alloc`. A copy that remains has the label "copy" (`count_copies`) and a remark. Siblings of this file:
-`_buffers` (where values are in memory), `_control` (`scf.for`, `scf.while`, `scf.if`), `_dot` (products), `_scan`
-(running results), `_access` (which element a view reads), `_shapes` (extents), `_scalars` (element types), `_elements`
-(one element at a time), `_plan` and `_fusion` (a fusion as nests), `_signature` (arguments and results as buffers).
+`_buffers` (where values are in memory), `handed_over` (results whose extents the run finds out), `_control` (`scf.for`,
+`scf.while`, `scf.if`), `_dot` (products), `_scan` (running results), `_access` (which element a view reads), `_shapes`
+(extents), `_scalars` (element types), `_elements` (one element at a time), `_plan` and `_fusion` (a fusion as nests),
+`_signature` (arguments and results as buffers).
 """
 
 from __future__ import annotations
@@ -66,6 +67,7 @@ from ..nest_common.custom_calls import convert_call, note_calls
 from .buffers import COPY, Buffers, Moves, Scope
 from .control import CONTROL
 from .elements import Place
+from .handed_over import hand_over, in_memory
 from .plan import Output
 from .shapes import as_value, constant
 
@@ -120,7 +122,11 @@ class Conversion(Buffers):
         # An argument's old contents may be read until the end: it is written by islands on it, and last of all.
         straight = [(v, m) for v, m in moves if not self._signature.is_argument(m)]
         self._convert(straight)
+        # Before results are written to arguments, which they may be computed from.
+        handed = [(v, in_memory(self, v), w) for v, w in self._signature.handed_over(self._return())]
         self._end(self._return(), moves)
+        for value, buffer, words in handed:
+            hand_over(self, value, buffer, words)
         self._erase_tensors()
         self._signature.install()
         _set_fastmath(self._function)

@@ -12,6 +12,7 @@ from xdsl.dialects.builtin import (
     StridedLayoutAttr,
     StringAttr,
     TensorType,
+    i64,
 )
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Attribute, BlockArgument, SSAValue
@@ -20,7 +21,9 @@ from ...dialects.attributes import (
     ALIAS_SET,
     DIMS,
     FROZEN,
+    HANDS_OVER,
     NT_ALIAS_SET,
+    NT_CALLEE_ALLOCATED,
     NT_DIMS,
     NT_FROZEN,
     NT_LAYOUT,
@@ -32,6 +35,7 @@ from ...dialects.attributes import (
 from ...dialects.diagnostic import LoweringError, fail
 from ...dialects.nt.ops import shape_of
 from ...dialects.nt.types import storage_type
+from ..abi.handed_over import words
 
 
 class Signature:
@@ -48,6 +52,7 @@ class Signature:
         self._buffers: dict[SSAValue, BlockArgument] = {}
         self._attributes: dict[SSAValue, DictionaryAttr] = {}
         self._out: list[BlockArgument] = []
+        self._handed: set[BlockArgument] = set()
         self._writable: set[SSAValue] = set()
         self._add_arguments()
         self._add_results()
@@ -71,7 +76,11 @@ class Signature:
 
     def results(self, op: ReturnOp) -> list[tuple[SSAValue, SSAValue]]:
         """What is returned, with the buffer it goes to."""
-        return list(zip(op.operands, self._out, strict=True))
+        return [(v, m) for v, m in zip(op.operands, self._out, strict=True) if m not in self._handed]
+
+    def handed_over(self, op: ReturnOp) -> list[tuple[SSAValue, SSAValue]]:
+        """What the function allocates for its caller, with the words that describe it."""
+        return [(v, m) for v, m in zip(op.operands, self._out, strict=True) if m in self._handed]
 
     def install(self) -> None:
         """Drop the tensor arguments, and state the types and attributes of the new ones."""
@@ -135,7 +144,28 @@ class Signature:
                     hint="return a rank-0 tensor: nt.from_scalar",
                     error=LoweringError,
                 )
+            if NT_CALLEE_ALLOCATED in attributes:
+                self._out.append(self._add_words(value, attributes))
+                continue
             self._out.append(self._add_result(value, attributes))
+
+    def _add_words(self, value: SSAValue, attributes: dict[str, Attribute]) -> BlockArgument:
+        """The words that describe a result which the function allocates."""
+        if NT_ORDER in attributes:
+            raise fail(
+                self._function,
+                "a result that the function allocates is row-major",
+                hint="return it transposed",
+                error=LoweringError,
+            )
+        shape = shape_of(value)
+        words_type = MemRefType(i64, [words(len(shape))])
+        new = self._block.insert_arg(words_type, len(self._block.args))
+        new.name_hint = _fresh_hint(value.name_hint, [a.name_hint for a in self._block.args if a is not new])
+        self._handed.add(new)
+        kind = MemRefType(storage_type(value.type.element_type), shape)  # pyright: ignore
+        self._attributes[new] = DictionaryAttr({ROLE: StringAttr("out"), HANDS_OVER: kind})
+        return new
 
     def _add_result(self, value: SSAValue, attributes: dict[str, Attribute]) -> BlockArgument:
         rank = len(shape_of(value))

@@ -92,6 +92,7 @@ class FunctionBuilder:
         self._constants: dict[tuple[Any, Attribute], SSAValue] = {}
         self._prologue: list[Operation] = []
         self._buffers: list[list[MemRef]] = [[]]
+        self._given_away: set[SSAValue] = set()
         self._exits: dict[tuple[SSAValue, ...], Block] = {}
 
     # --- values ------------------------------------------------------------------------------------------
@@ -363,6 +364,8 @@ class FunctionBuilder:
 
     def release_buffer(self, op: Operation, ref: MemRef) -> None:
         """An explicit dealloc of a buffer of the block that is being lowered."""
+        if ref.base in self._given_away:
+            return
         mine = [owned for owned in self._buffers[-1] if owned.base is ref.base]
         if not mine:
             raise fail(
@@ -373,6 +376,14 @@ class FunctionBuilder:
             )
         self._buffers[-1].remove(mine[0])
         self.free(ref)
+
+    def disown(self, ref: MemRef) -> bool:
+        """Give away a buffer of the block that is being lowered, instead of freeing it; False where it is none."""
+        mine = [owned for owned in self._buffers[-1] if owned.base is ref.base]
+        if mine:
+            self._buffers[-1].remove(mine[0])
+            self._given_away.add(ref.base)
+        return bool(mine)
 
     def free(self, ref: MemRef) -> None:
         self.call(self.module.declare("free", [PTR], VOID), [ref.base], None)

@@ -26,6 +26,7 @@ from ...dialects.diagnostic import LoweringError, fail
 from ...dialects.ext.llvm import LoopAnnotationAttr
 from ...dialects.walk import walk
 from ..abi.error_codes import ERROR_CODES, FACTS, RAISE, RAISED
+from ..abi.handed_over import HAND_OVER
 from .builder import FunctionBuilder, Handler
 from .memref import layout_strides
 from .types import NSW, TILE, VOID, lower_type, make_function
@@ -192,6 +193,10 @@ def _call(b: FunctionBuilder, op: func.CallOp) -> None:
         from .calls import call_runtime
 
         return call_runtime(b, op, declared)
+    if op.callee.string_value().startswith(HAND_OVER):
+        from .handed_over import hand_over
+
+        return hand_over(b, op)
     if (callee := b.module.sources.get(op.callee.string_value())) is not None:
         return _call_kernel(b, op, callee)
     if len(op.results) > 1:
@@ -278,7 +283,7 @@ def _reachable(b: FunctionBuilder, callee: func.FuncOp) -> list[func.FuncOp]:
 
 def declare_external(b_module: object, op: func.FuncOp) -> None:
     """Note a `func.func private @f(f64) -> f64` without a body."""
-    if op.sym_name.data.startswith(RAISE):
+    if op.sym_name.data.startswith((RAISE, HAND_OVER)):
         return
     if CUSTOM_CALL in op.attributes:
         from .calls import declare_answered

@@ -33,7 +33,8 @@ from ...dialects.nest import (
     YieldOp,
 )
 from ...lowering.abi.error_codes import CALL_ERROR, ERROR_CODES, INDEX_ERROR, RAISED
-from .. import custom_calls, printing, scalar_eval
+from ...lowering.abi.handed_over import HAND_OVER
+from .. import custom_calls, handed_over, printing, scalar_eval
 from ..errors import KernelError
 from .source import Source
 
@@ -189,6 +190,8 @@ class Compiler(Source):
             numbers = "".join([f"int({self.names[v]}), " for v in op.arguments])
             self.line(f"raise KernelError({RAISED}, {self.sites.get(op, -1)}, 0, 0, ({numbers}))")
             return
+        if name.startswith(HAND_OVER):
+            return self.hand_over(op)
         callee = _callee(op)
         if CUSTOM_CALL in callee.attributes:
             return self.call_python(op, callee)
@@ -201,6 +204,19 @@ class Compiler(Source):
         self.calls.append(callee)
         self.block(body)
         self.calls.pop()
+
+    def hand_over(self, op: func.CallOp) -> None:
+        """An array that the caller gets: its first elements, which must all have been written."""
+        buffer, words, *extents = [self.names[v] for v in op.arguments]
+        value, into = op.arguments[0], op.arguments[1]
+        self.namespace["hand_over"] = handed_over.give
+        shape = f"({''.join(f'int({e}), ' for e in extents)})"
+        if value in self.shadowed:
+            first = f"{buffer}_w.reshape(-1)[:int(np.prod({shape}))]"
+            self.line(f"if not {first}.all(): trap(operations, {self.known(op)}, (), True)")
+        self.line(f"hand_over({buffer}, {words}, {shape})")
+        if into in self.shadowed:
+            self.line(f"{words}_w[...] = True")
 
     def call_python(self, op: func.CallOp, callee: func.FuncOp) -> None:
         """A call of Python on the buffers as they are; the last ones are written."""

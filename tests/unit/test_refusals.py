@@ -239,17 +239,12 @@ def not_in_numpy_here(x):
     return np.fft.fftn(x)
 
 
-def what_a_mask_selects(x):
-    return x[x > 1]
-
-
 CASES = [
     (reads_a_file, "open is not supported in compiled code", "it may give another answer each time"),
     (reads_the_clock, "time is not supported in compiled code", "pass what it returns as an argument"),
     (asks_what_day_it_is, "now is not supported in compiled code", "pass what it returns as an argument"),
     (draws_a_number, "random is not supported in compiled code", "pass what it returns as an argument"),
     (not_in_numpy_here, "np.fft.fftn is not supported in compiled code", "docs/numpy.md lists"),
-    (what_a_mask_selects, "in a number known at run time only, cannot be returned", "np.where(mask, x, 0)"),
     (generator, "'generator' is a generator, which is not compiled", "return a list"),
     (inner_generator, "'items' is a generator, which is not compiled", "return a list"),
     (tries, "try is not supported", "around the call"),

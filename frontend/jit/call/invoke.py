@@ -7,9 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ....lowering.abi.handed_over import words
+from ....runtime.handed_over import release, take
 from ....runtime.pool import POOL
 from ...interface.argument_types import ArgumentType, binding
 from ...interface.errors import DTypeError, ShapeError, UnsupportedError
+from ...interface.program_parts import run_name
 from ...interface.structures import build
 
 if TYPE_CHECKING:
@@ -36,6 +39,8 @@ class Invocation:
         self.fastest = float("inf")
         """Seconds that the kernel took in the shortest call, where it can be called natively: in a longer one other
         processes may have had their turn."""
+        self.allocates = [k for k, o in enumerate(self.outputs) if o.allocated is not None]
+        self.told = [k for k, o in enumerate(self.outputs) if o.kind == "told"]
         self.shapes = None if self.integers else self._shapes(names)
 
     def __call__(self, values: Sequence[Any], out: Any = None) -> Any:
@@ -48,9 +53,15 @@ class Invocation:
         shapes = self._shapes(names) if self.shapes is None else self.shapes
         arguments, copies = self._arguments(values)
         stored, given = self._buffers(shapes, out, values)
-        self.kernel([*arguments, *stored, *self.frozen_buffers(values, arguments)])
+        try:
+            self.kernel([*arguments, *stored, *self.frozen_buffers(values, arguments)])
+        except BaseException:
+            self._release(stored)
+            raise
         if self.native is not None:
             self.fastest = min(self.fastest, self.native.seconds)
+        if self.allocates or self.told:
+            stored, names = self._taken(stored, given), self._with_told(names, stored)
         for original, temporary in copies:
             self.copy_to(original, temporary)
         arrays = self._in_order(stored)
@@ -68,7 +79,29 @@ class Invocation:
 
     def assembled(self, stored: Sequence[Any], values: Sequence[Any]) -> Any:
         """The results of a call without `out`, once the kernel has filled the arrays `stored`."""
-        return self._assemble(self.program.results, self._in_order(stored), {}, values, self.names, [])
+        names = self._with_told(self.names, stored) if self.told else self.names
+        return self._assemble(self.program.results, self._in_order(stored), {}, values, names, [])
+
+    # ---- results that the program allocates, integers that it tells -----------------------------------
+
+    def _release(self, stored: Sequence[Any]) -> None:
+        """Free what a kernel that failed had allocated for its results."""
+        for k in self.allocates:
+            release(stored[k])
+
+    def _taken(self, stored: Sequence[Any], given: dict[int, np.ndarray]) -> list[Any]:
+        """The arrays that a call has filled, those that it has allocated among them."""
+        arrays = list(stored)
+        for k in self.allocates:
+            arrays[k] = take(stored[k], self.outputs[k].dtype)
+        for k in self.allocates:
+            if k in given:
+                one = self.outputs[k]
+                _check_given(given[k], one, _in_order(arrays[k], one.order).shape)
+        return arrays
+
+    def _with_told(self, names: dict[Any, int], stored: Sequence[Any]) -> dict[Any, int]:
+        return {**names, **{run_name(k): int(stored[k]) for k in self.told}}
 
     def _in_order(self, stored: Sequence[Any]) -> list[Any]:
         return [_in_order(a, o.order) for a, o in zip(stored, self.outputs, strict=True)]
@@ -125,6 +158,9 @@ class Invocation:
         stored = []
         given = _given(out, self.outputs, shapes, self.array_types)
         for k, (one, shape) in enumerate(zip(self.outputs, shapes, strict=True)):
+            if one.allocated is not None:
+                stored.append(np.zeros(words(one.allocated), np.int64))
+                continue
             target = given.get(k)
             direct = (
                 target is not None
@@ -208,7 +244,7 @@ def _given(
     if out is None:
         return {}
     targets = out if isinstance(out, tuple | list) else (out,)
-    results = [k for k, one in enumerate(outputs) if one.kind != "tag"]
+    results = [k for k, one in enumerate(outputs) if one.kind not in ("tag", "told")]
     if len(targets) != len(results):
         raise ShapeError(f"out= has {len(targets)} arrays for {len(results)} results that are computed")
     for target, k in zip(targets, results, strict=True):
@@ -216,14 +252,19 @@ def _given(
         if not isinstance(target, array_types):
             wanted = f"{array_types[0].__module__}.{array_types[0].__name__}"
             raise DTypeError(f"out= must be an array ({wanted}), not {type(target).__name__}")
-        if target.shape != shape or target.dtype != one.dtype:
-            raise ShapeError(
-                f"out= is {target.dtype}{list(target.shape)}, the result is {one.dtype}{list(shape)}",
-                hint="give an array of the same shape and dtype",
-            )
+        if one.allocated is None:
+            _check_given(target, one, shape)
         if not getattr(target.flags, "writeable", True):
             raise ShapeError("output array is read-only")
     return dict(zip(results, targets, strict=True))
+
+
+def _check_given(target: Any, one: OutputType, shape: tuple[int, ...]) -> None:
+    if target.shape != shape or target.dtype != one.dtype:
+        raise ShapeError(
+            f"out= is {target.dtype}{list(target.shape)}, the result is {one.dtype}{list(shape)}",
+            hint="give an array of the same shape and dtype",
+        )
 
 
 # ---- results ----------------------------------------------------------------------------------------

@@ -129,6 +129,9 @@ class _Writer(ExtentWriter):
         objects = len(call.passed) + sum(length for _, _, length, _ in call.tuples)
         self._need(objects <= MAX_OBJECTS and len(program.outputs) <= MAX_OUTPUTS)
         self._need(
+            not invocation.allocates and not invocation.told
+        )  # memory of the kernel's is taken in Python
+        self._need(
             not invocation.outside
         )  # where an argument lies in the memory of such an array is looked at in Python
         self._place_slots()

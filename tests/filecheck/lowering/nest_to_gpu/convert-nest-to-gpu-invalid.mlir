@@ -206,3 +206,14 @@ func.func @outside_of_kernels(%x: memref<8xf32>) {
   }
   func.return
 }
+
+// -----
+
+func.func private @nestor_hand_over.f32.1(memref<?xf32>, memref<2xi64>, index)
+
+func.func @allocates_its_result(%n: index, %out: memref<2xi64>) {
+  %t = nest.alloc "t"(%n) : memref<?xf32>
+  // expected-error @below {{a result whose extents depend on elements is not made on a GPU}}
+  func.call @nestor_hand_over.f32.1(%t, %out, %n) : (memref<?xf32>, memref<2xi64>, index) -> ()
+  func.return
+}
