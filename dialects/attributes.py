@@ -113,6 +113,10 @@ INDEX_BITS = "nestor.index_bits"
 FROZEN_FUNCTION = "nestor.frozen"
 """Of a function: what fills its last arguments once, and from which arguments."""
 
+OUTLINED = "nestor.outlined"
+"""Of a function, and of calls of it: what the function that calls it repeats. It touches its arguments alone, writes
+those with a role, and cannot fail but for want of memory. nest-outline-repeated makes both."""
+
 # ---- checks that can fail at run time -----------------------------------------------------------------
 
 SITES = "nestor.sites"

@@ -25,3 +25,24 @@ def _collect(op: Operation, found: list[Operation]) -> None:
                     found.append(inner)
                 inner = inner.next_op
             block = block.next_block
+
+
+def walk_kind(op: Operation, kind: type[Operation]) -> list[Operation]:
+    """Those of `walk(op)` that are exactly of a `kind` that has regions: what has none is passed by."""
+    found: list[Operation] = [op] if type(op) is kind else []
+    _collect_kind(op, kind, found)
+    return found
+
+
+def _collect_kind(op: Operation, kind: type[Operation], found: list[Operation]) -> None:
+    for region in op.regions:
+        block = region.first_block
+        while block is not None:
+            inner = block.first_op
+            while inner is not None:
+                if inner.regions:
+                    if type(inner) is kind:
+                        found.append(inner)
+                    _collect_kind(inner, kind, found)
+                inner = inner.next_op
+            block = block.next_block

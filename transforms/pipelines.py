@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 
 PIPELINES: dict[str, tuple[str, ...]] = {
     # nt -> nest: one loop nest a fusion, in program order, nothing decided about how it runs
-    "to-nest": (
+    "to-loops": (
         "nt-decompose",
         "canonicalize",
         "cse",
@@ -20,13 +20,16 @@ PIPELINES: dict[str, tuple[str, ...]] = {
         "nt-fuse",
         "convert-nt-to-nest",
         "nest-prove-bounds",
-        "nest-reuse-buffers{order=free}",
     ),
+    "to-nest": ("to-loops", "nest-reuse-buffers{order=free}"),
+    # the same, with a function for what is repeated
+    "to-parts": ("to-loops", "nest-outline-repeated", "nest-reuse-buffers{order=free}"),
     # nest -> upstream loops and vectors
     "cpu-to-scf": (
-        "to-nest",
+        "to-parts",
         "nest-schedule-cpu",
         "nest-freeze",
+        "nest-share-scratch",
         "convert-nest-to-scf",
     ),
     # upstream -> llvm; what is left to simplify, LLVM does
@@ -64,6 +67,9 @@ PIPELINES: dict[str, tuple[str, ...]] = {
     ),
 }
 """Pipeline name -> pass specs, in order."""
+
+OUTLINING = ("nest-outline-repeated", "nest-share-scratch")
+"""The passes for what is repeated. A schedule of the user's speaks of the whole program: with it, they do not run."""
 
 AUTOMATIC = ("nest-schedule-cpu", "nest-schedule-cuda")
 """The passes that decide how loops run; a schedule of the user's takes their place."""

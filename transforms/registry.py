@@ -26,8 +26,10 @@ PASSES: dict[str, str] = {
     # nt -> nest
     "convert-nt-to-nest": "lowering.nt_to_nest.convert:ConvertNtToNestPass",
     # nest -> nest
+    "nest-outline-repeated": "transforms.nest.cleanup.outline_repeated:NestOutlineRepeatedPass",
     "nest-prove-bounds": "transforms.nest.cleanup.prove_bounds:NestProveBoundsPass",
     **{name: row.function for name, row in _PRIMITIVES.items()},
+    "nest-share-scratch": "transforms.nest.memory.share_scratch:NestShareScratchPass",
     "nest-freeze": "transforms.nest.cleanup.freeze:NestFreezePass",
     "nest-sink-checks": "transforms.nest.cleanup.sink_checks:NestSinkChecksPass",
     "nest-schedule-cpu": "transforms.schedulers.cpu.schedule_cpu:NestScheduleCpuPass",
@@ -50,6 +52,8 @@ IDLE_WITHOUT: dict[str, tuple[str, ...]] = {
     "nt-if-to-select": ("scf.if",),
     "nt-hoist": ("scf.for", "scf.while"),
     "nt-unroll-swaps": ("scf.for",),
+    "nest-outline-repeated": ("nest.accumulate",),
+    "nest-share-scratch": ("func.call",),
 }
 """Passes that look at these operations only. A compilation of a program that has none does not import them."""
 

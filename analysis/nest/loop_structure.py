@@ -12,7 +12,7 @@ from xdsl.ir.affine import AffineBinaryOpKind
 from ...dialects.affine import AffineList
 from ...dialects.diagnostic import fail
 from ...dialects.nest import AccumulateOp, ForOp, IndexOp, StoreOp
-from ...dialects.walk import walk
+from ...dialects.walk import walk_kind
 
 
 def functions(module: ModuleOp, name: str | None = None) -> list[FuncOp]:
@@ -29,7 +29,7 @@ def functions(module: ModuleOp, name: str | None = None) -> list[FuncOp]:
 
 def loops_in(op: Operation) -> list[ForOp]:
     """Every loop at or below `op`, in program order."""
-    return [inner for inner in walk(op) if isinstance(inner, ForOp)]
+    return walk_kind(op, ForOp)  # pyright: ignore
 
 
 def find_loop(module: ModuleOp, name: str, function: str | None = None) -> ForOp:

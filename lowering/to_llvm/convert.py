@@ -33,6 +33,7 @@ from xdsl.dialects.builtin import (
     IntegerType,
     MemRefType,
     ModuleOp,
+    StringAttr,
     VectorType,
     i32,
     i64,
@@ -41,7 +42,7 @@ from xdsl.ir import Attribute, SSAValue
 from xdsl.passes import ModulePass
 
 from ...analysis.machine import DEFAULT_CPU, Cpu, cpu
-from ...dialects.attributes import NOALIAS
+from ...dialects.attributes import NOALIAS, OUTLINED
 from ...dialects.diagnostic import LoweringError, fail
 from .arith import ARITH, MATH
 from .builder import FunctionBuilder, Handler
@@ -65,6 +66,9 @@ HANDLERS: dict[str, Handler] = {**ARITH, **MATH, **MEMREF, **SCF, **VECTOR, **PA
 """How operations are translated, by name; those of amx are beside, for few programs have any."""
 
 _DEFAULT = cpu()
+
+NOINLINE = StringAttr("noinline")
+"""Of a function that several calls share: compiled once, not once a call."""
 
 SLOT = 8
 """Bytes of a slot of the packed arguments."""
@@ -147,10 +151,12 @@ def _convert_function(state: ModuleState, op: func.FuncOp) -> None:
         b.region,
         linkage="internal",
         arg_attrs=pointer_attributes(b),
-        passthrough=b.function_attributes(),
+        passthrough=[*b.function_attributes(), *([NOINLINE] if OUTLINED in op.attributes else [])],
         location=op.location,
     )
-    state.functions += [kernel, _entry_point(state, op, parameters)]
+    state.functions.append(kernel)
+    if OUTLINED not in op.attributes:
+        state.functions.append(_entry_point(state, op, parameters))
 
 
 def _bind_parameters(b: FunctionBuilder, op: func.FuncOp) -> list[tuple[Attribute, str | None]]:

@@ -99,6 +99,7 @@ class Dependences:
 
     def __init__(self, op: Operation):
         self._scope = op
+        self._known: dict[Operation, list[Access]] = {}
         self._carried: dict[ForOp, list[Dependence]] = {}
         self._sets: dict[tuple[Access, Access], Distances] = {}
         self._vectors: dict[tuple[Access, Access, int], list[DependenceVector]] = {}
@@ -106,13 +107,31 @@ class Dependences:
     @cached_property
     def accesses(self) -> list[Access]:
         """Every access at or below the analysed operation, in program order."""
-        return [access for op in walk(self._scope) for access in accesses_of(op)]
+        return self._walked(self._scope)
 
     def accesses_in(self, op: Operation) -> list[Access]:
-        """The accesses at or below `op`."""
+        """The accesses at or below `op`. Of a part of what is analysed, nothing beside it is looked at."""
         if op is self._scope:
             return self.accesses
+        if is_inside(op, self._scope):
+            return self._walked(op)
         return [access for access in self.accesses if is_inside(access.op, op)]
+
+    def accesses_through(self, buffer: SSAValue) -> list[Access]:
+        """The accesses that name `buffer` itself, none through a view of it; in no order."""
+        users = dict.fromkeys(use.operation for use in buffer.uses)
+        found = (access for op in users if is_inside(op, self._scope) for access in self._accesses_of(op))
+        return [access for access in found if access.buffer is buffer]
+
+    def _walked(self, op: Operation) -> list[Access]:
+        return [access for inner in walk(op) for access in self._accesses_of(inner)]
+
+    def _accesses_of(self, op: Operation) -> list[Access]:
+        """The accesses of one operation, the same ones each time: distances are kept by them."""
+        known = self._known.get(op)
+        if known is None:
+            known = self._known[op] = accesses_of(op)
+        return known
 
     def carried_by(self, loop: ForOp) -> list[Dependence]:
         """The dependences between different iterations of `loop`, reductions among them."""

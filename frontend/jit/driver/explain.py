@@ -114,7 +114,9 @@ def _strategies(module: ModuleOp, target: str, machine: str | None) -> list[str]
     if target == "interp":
         return ["  none: the interpreter runs nests as they are written"]
     tried: list[Tried] = []
-    pipeline = ("cuda-to-nest", "nest-schedule-cuda") if target != "cpu" else ("to-nest", "nest-schedule-cpu")
+    pipeline = (
+        ("cuda-to-nest", "nest-schedule-cuda") if target != "cpu" else ("to-parts", "nest-schedule-cpu")
+    )
     with watching(tried.append):
         lowered_copy(module, pipeline, machine=machine)
     lines: list[str] = []

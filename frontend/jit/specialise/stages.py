@@ -26,7 +26,7 @@ TARGETS = ("cpu", "cuda", "cuda-sim", "interp")
 
 LEVELS: dict[str, tuple[str, ...]] = {
     "nt": (),
-    "nest": ("to-nest", "nest-schedule-cpu", "nest-freeze"),
+    "nest": ("to-parts", "nest-schedule-cpu", "nest-freeze"),
     "scf": ("cpu-to-scf",),
     "llvm": ("cpu",),
     "llvm-ir": ("cpu",),
@@ -58,13 +58,15 @@ def _nodes(
     """The passes, each made when those before it have run: what the module has not is not imported."""
     from ....analysis.machine import pass_options
     from ....transforms.pass_manager import PassNode
-    from ....transforms.pipelines import AUTOMATIC, expand, name_and_options
+    from ....transforms.pipelines import AUTOMATIC, OUTLINING, expand, name_and_options
     from ....transforms.registry import IDLE_WITHOUT, load_pass
 
     machines = cpu_of(machine), gpu_of(machine)
     for text in expand(names):
         name, options = name_and_options(text)
         if name in IDLE_WITHOUT and not any(op.name in IDLE_WITHOUT[name] for op in module.walk()):
+            continue
+        if schedule is not None and name in OUTLINING:
             continue
         if schedule is not None and name in AUTOMATIC:
             from ....transforms.schedule.apply_schedule import ApplySequencesPass

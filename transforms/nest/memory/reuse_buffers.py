@@ -46,11 +46,11 @@ from xdsl.dialects.builtin import MemRefType, ModuleOp, StringAttr
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Operation, SSAValue
 
-from ....analysis.nest.sets.accesses import Access, accesses_of, alias_set, argument_attribute
+from ....analysis.nest.sets.accesses import WRITE, Access, accesses_of, alias_set, argument_attribute
 from ....analysis.nest.sets.dependence import equal_in_one_iteration
 from ....analysis.nest.sets.integer_sets import difference, pair_system
 from ....analysis.nest.values.extent_keys import extent_key
-from ....dialects.attributes import ROLE
+from ....dialects.attributes import OUTLINED, ROLE
 from ....dialects.nest import AccumulateOp, AllocOp, ForOp, IfOp, LoadOp, StoreOp
 
 if TYPE_CHECKING:
@@ -120,16 +120,24 @@ def _life(
     if not buffer.type.get_num_dims():
         return None
     users = {use.operation for use in buffer.uses}
-    if not all(isinstance(op, (LoadOp, StoreOp, AccumulateOp, memref.DimOp)) for op in users):
+    if not all(
+        isinstance(op, (LoadOp, StoreOp, AccumulateOp, memref.DimOp)) or OUTLINED in op.attributes
+        for op in users
+    ):
         return None
     accesses = [
         (_last_position(op, positions) if order == "free" else positions[op], access)
         for op in users
-        for access in accesses_of(op)
+        for access in _accesses_of(op, buffer)
         if access.buffer is buffer
     ]
     extents = tuple(extent_key(buffer, axis) for axis in range(buffer.type.get_num_dims()))
     return _Life(buffer, extents, accesses, is_result)
+
+
+def _accesses_of(op: Operation, buffer: SSAValue) -> list[Access]:
+    """The accesses of an operation; an outlined function may read and write any element of an argument."""
+    return [Access(op, WRITE, buffer, None)] if OUTLINED in op.attributes else accesses_of(op)
 
 
 def _last_position(op: Operation, positions: dict[Operation, int]) -> int:
@@ -152,6 +160,8 @@ def _is_ordered(first: Access, second: Access, in_text: bool, order: Order) -> b
     band = [op for op in shared if isinstance(op, ForOp)]
     if any(not isinstance(op, (ForOp, IfOp, scf.IfOp, FuncOp)) for op in shared):
         return False
+    if first.indices is None or second.indices is None:
+        return in_text and not band
     if not band:
         return in_text or (order == "kept" and not _may_meet(first, second, lambda s, t: "true"))
     assert first.indices is not None and second.indices is not None

@@ -341,8 +341,8 @@ def _may_precede(first: Access, second: Access, loop: ForOp) -> bool:
 
 def _earlier(request: Request) -> list[Access]:
     """The accesses to the buffer outside of the loop."""
-    accesses = (request.dependences or analyse(request.loop)).accesses
-    return [a for a in accesses if a.buffer is request.buffer and not is_inside(a.op, request.loop)]
+    accesses = (request.dependences or analyse(request.loop)).accesses_through(request.buffer)
+    return [a for a in accesses if not is_inside(a.op, request.loop)]
 
 
 def _why_not_back(request: Request, plan: Plan, always: bool = False) -> NestorError | None:
